@@ -1,0 +1,226 @@
+#!/usr/bin/env bash
+# Installs what a purpose needs and this machine lacks, and says what and why.
+#
+#   scripts/setup.sh demo    run `sintonia` on the example program
+#   scripts/setup.sh test    everything the tests use
+#   scripts/setup.sh bench   what the price table uses
+#   scripts/setup.sh list    print the tables below; install nothing
+#
+# Does nothing, in well under a second, where all is there. Never asks a question.
+#
+# Exit codes:
+#   0  all that is needed is there
+#   1  an installation failed
+#   2  the command line is wrong
+#   3  not a Debian-like system: install by hand what the messages name
+#   4  packages are missing and this user may not install them
+#   5  Rust is missing or too old
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$root"
+
+# package | what proves it is there: a command, or a file pattern | purposes | need | why
+# A `may` package is skipped with a word where the system does not offer it.
+packages() {
+  cat <<'TABLE'
+gcc              | cc                                      | demo test bench | must | compiles and links C programs, and Rust ones
+make             | make                                    | demo test bench | must | builds the C programs
+libopenmpi-dev   | mpicc.openmpi                           | demo test bench | must | Open MPI headers and compilers
+openmpi-bin      | mpirun.openmpi                          | demo test bench | must | starts ranks under Open MPI
+libmpich-dev     | mpicc.mpich                             | test bench      | must | MPICH headers and compilers
+mpich            | mpirun.mpich                            | test bench      | must | starts ranks under MPICH
+g++              | g++                                     | test            | must | C++ programs under the probe
+gfortran         | gfortran                                | test            | must | the three Fortran bindings under the probe
+python3-venv     | /usr/lib/python3*/ensurepip/__init__.py | test            | must | Python programs and the MPI wheels of PyPI
+iproute2         | ip                                      | test            | may  | a cluster of network namespaces on one machine
+slurm-wlm        | slurmctld                               | test            | may  | ranks started by `srun`
+munge            | munged                                  | test            | may  | authentication of Slurm
+libsimgrid-dev   | smpirun                                 | test            | may  | replays an exported trace in SimGrid
+chromium         | chromium                                | test            | may  | opens the HTML report without a screen
+lammps           | lmp                                     | test bench      | may  | a large unmodified program: molecular dynamics
+quantum-espresso | pw.x                                    | test bench      | may  | a large unmodified program: electronic structure, Fortran
+TABLE
+}
+
+# virtual environment | requirements file | purposes | why
+environments() {
+  cat <<'TABLE'
+target/venv-openmpi5 | scripts/python/openmpi5.txt | test | Open MPI 5 with mpi4py
+target/venv-mpich5   | scripts/python/mpich5.txt   | test | MPICH 5 with mpi4py
+target/venv-mpi4py   | scripts/python/mpi4py.txt   | test | mpi4py on the system's own MPI libraries
+TABLE
+}
+
+nextest_version=0.9.143
+
+say() { printf 'setup: %s\n' "$*"; }
+fail() {
+  local code=$1
+  shift
+  printf 'setup: %s\n' "$*" >&2
+  exit "$code"
+}
+
+# The rows of the table on standard input that serve $purpose, with one blank around bars.
+rows_of_purpose() {
+  local column=$1
+  sed -E 's/ *\| */|/g' | awk -F'|' -v p="$purpose" -v c="$column" '(" " $c " ") ~ (" " p " ")'
+}
+
+is_there() {
+  case $1 in
+    /*) compgen -G "$1" >/dev/null ;;
+    *) command -v "$1" >/dev/null || [ -x "/usr/sbin/$1" ] ;;
+  esac
+}
+
+# Fills `missing` with the rows whose proof fails.
+find_missing() {
+  missing=()
+  local row proof
+  while IFS= read -r row; do
+    IFS='|' read -r _ proof _ <<<"$row"
+    is_there "$proof" || missing+=("$row")
+  done < <(packages | rows_of_purpose 3)
+}
+
+as_root() {
+  if [ "$(id -u)" -eq 0 ]; then
+    "$@"
+  elif command -v sudo >/dev/null && sudo -n true 2>/dev/null; then
+    sudo -n "$@"
+  elif command -v sudo >/dev/null && [ -t 0 ]; then
+    sudo "$@"
+  else
+    fail 4 "cannot become root without a password: run this once as root, or install the packages named above"
+  fi
+}
+
+# A held lock (another apt on a fresh machine) is waited for, and said.
+apt_get() {
+  as_root env DEBIAN_FRONTEND=noninteractive NEEDRESTART_MODE=a \
+    apt-get -y -qq -o DPkg::Lock::Timeout=600 -o Dpkg::Use-Pty=0 \
+    -o Dpkg::Options::=--force-confold "$@" </dev/null
+}
+
+is_offered() {
+  apt-cache show --no-all-versions "$1" >/dev/null 2>&1
+}
+
+# Prints the packages to install and fills `wanted`; a `must` that is not offered is an error.
+choose_offered() {
+  wanted=()
+  local row package need why
+  for row in "${missing[@]}"; do
+    IFS='|' read -r package _ _ need why <<<"$row"
+    if is_offered "$package"; then
+      say "installing $package: $why"
+      wanted+=("$package")
+    elif [ "$need" = must ]; then
+      fail 1 "no package \`$package\` in the package lists ($why): add the repository that has it"
+    else
+      say "skipping $package: not offered by this system ($why); its tests say so and pass by"
+    fi
+  done
+}
+
+install_packages() {
+  find_missing
+  [ ${#missing[@]} -gt 0 ] || return 0
+  if ! command -v apt-get >/dev/null; then
+    local row package proof why
+    for row in "${missing[@]}"; do
+      IFS='|' read -r package proof _ _ why <<<"$row"
+      say "missing: $package (Debian's name; proof: $proof): $why"
+    done
+    fail 3 "this is not a Debian-like system: install the above by hand; C compilers must be reachable as \`mpicc.openmpi\` and \`mpicc.mpich\`"
+  fi
+  refresh_lists_if_any_is_unknown
+  choose_offered
+  [ ${#wanted[@]} -gt 0 ] || return 0
+  say "waiting up to 10 minutes where another apt holds the lock"
+  # Lists older than the archive name files that are gone: refresh them once.
+  apt_get --no-install-recommends install "${wanted[@]}" >/dev/null ||
+    { apt_get update && apt_get --no-install-recommends install "${wanted[@]}"; } ||
+    fail 1 "apt-get could not install: ${wanted[*]}"
+}
+
+refresh_lists_if_any_is_unknown() {
+  local row
+  for row in "${missing[@]}"; do
+    if ! is_offered "${row%%|*}"; then
+      say "refreshing the package lists"
+      apt_get update || say "the package lists could not be refreshed; going on with the old ones"
+      return
+    fi
+  done
+}
+
+check_rust() {
+  local needed have
+  needed=$(sed -n 's/^rust-version *= *"\(.*\)"/\1/p' Cargo.toml)
+  command -v cargo >/dev/null ||
+    fail 5 "Rust is missing: install $needed or later with https://rustup.rs, then open a new shell"
+  have=$(rustc --version | awk '{print $2}')
+  [ "$(printf '%s\n%s\n' "$needed" "${have%%-*}" | sort -V | head -n 1)" = "$needed" ] ||
+    fail 5 "Rust $have is older than $needed: run \`rustup update stable\`"
+}
+
+install_nextest() {
+  command -v cargo-nextest >/dev/null && return 0
+  say "installing cargo-nextest $nextest_version: runs the tests; compiling it takes some minutes"
+  cargo install --quiet --locked --version "$nextest_version" cargo-nextest </dev/null ||
+    fail 1 "\`cargo install cargo-nextest\` failed"
+}
+
+# The interpreter that the package python3-venv belongs to, whatever else is on the path.
+python() {
+  if [ -x /usr/bin/python3 ]; then /usr/bin/python3 "$@"; else python3 "$@"; fi
+}
+
+# An environment is up to date when the requirements it was made from are the present ones.
+install_environments() {
+  local row folder requirements why
+  while IFS= read -r row; do
+    IFS='|' read -r folder requirements _ why <<<"$row"
+    cmp -s "$requirements" "$folder/requirements.txt" && continue
+    say "making $folder: $why"
+    rm -rf "$folder"
+    mkdir -p "$(dirname "$folder")"
+    python -m venv "$folder" </dev/null || fail 1 "\`$folder\` could not be made"
+    "$folder/bin/python" -m pip install --quiet --disable-pip-version-check --no-input \
+      --only-binary :all: -r "$requirements" </dev/null ||
+      fail 1 "\`pip install -r $requirements\` failed: is PyPI reachable?"
+    cp "$requirements" "$folder/requirements.txt"
+  done < <(environments | rows_of_purpose 3)
+}
+
+# Debian names MPICH `libmpich.so.12`; the wheel of mpi4py asks for `libmpi.so.12`.
+link_mpich_for_mpi4py() {
+  local folder=target/venv-mpi4py/lib/mpich library
+  [ -e "$folder/libmpi.so.12" ] && return 0
+  library=$(compgen -G '/usr/lib/*/libmpich.so.12' | head -n 1) || return 0
+  mkdir -p "$folder"
+  ln -sfn "$library" "$folder/libmpi.so.12"
+}
+
+purpose=${1:-}
+case $purpose in
+  demo | bench)
+    install_packages
+    check_rust
+    ;;
+  test)
+    install_packages
+    check_rust
+    install_nextest
+    install_environments
+    link_mpich_for_mpi4py
+    ;;
+  list)
+    packages
+    environments
+    ;;
+  *) fail 2 "usage: scripts/setup.sh demo|test|bench|list" ;;
+esac
