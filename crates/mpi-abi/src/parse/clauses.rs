@@ -1,0 +1,155 @@
+//! Reads what a call moves: the part of a line after `|`.
+
+use super::problem::Trouble;
+use crate::accounting::{Amount, Case, Condition, Count, Factor, Flow, Movement};
+use crate::kind::Kind;
+use crate::operation::Param;
+
+/// The clauses of one operation.
+#[derive(Default)]
+pub(super) struct Clauses {
+    pub(super) movements: Vec<Movement>,
+    pub(super) completes: Option<usize>,
+}
+
+/// Reads the clauses, which name parameters of `params`.
+pub(super) fn parse_clauses(text: &str, params: &[Param]) -> Result<Clauses, Trouble> {
+    let mut clauses = Clauses::default();
+    if text.trim() == "none" {
+        return Ok(clauses);
+    }
+    for clause in text.split(';').map(str::trim) {
+        let scope = Scope { params, expression: clause };
+        let unknown = || Trouble::UnknownClause(clause.to_owned());
+        let (verb, rest) = clause.split_once(' ').ok_or_else(unknown)?;
+        if verb == "complete" {
+            let is_request = |kind| matches!(kind, Kind::Request | Kind::Requests);
+            clauses.completes = Some(scope.find(rest, is_request)?);
+            continue;
+        }
+        let flow = Flow::NAMES.iter().find(|(name, _)| *name == verb).ok_or_else(unknown)?.1;
+        clauses.movements.push(parse_movement(flow, rest, params)?);
+    }
+    Ok(clauses)
+}
+
+fn parse_movement(flow: Flow, text: &str, params: &[Param]) -> Result<Movement, Trouble> {
+    let scope = Scope { params, expression: text };
+    let sides = text.split_once(" to ").or_else(|| text.split_once(" from "));
+    let (amount, peer) = sides.map_or((text, None), |(amount, peer)| (amount, Some(peer)));
+    let peer = peer.map(|peer| scope.find(peer, |kind| kind == Kind::Int)).transpose()?;
+    let cases = amount.split(" else ").map(|case| parse_case(case, params));
+    let cases = cases.collect::<Result<Vec<_>, _>>()?;
+    let ends = |(position, case): (usize, &Case)| {
+        (case.condition == Condition::Always) == (position + 1 == cases.len())
+    };
+    if !cases.iter().enumerate().all(ends) {
+        return Err(Trouble::UnknownClause(text.to_owned()));
+    }
+    Ok(Movement { flow, peer, cases })
+}
+
+fn parse_case(text: &str, params: &[Param]) -> Result<Case, Trouble> {
+    let scope = Scope { params, expression: text };
+    let Some((amount, condition)) = text.split_once(" if ") else {
+        return Ok(Case { condition: Condition::Always, amount: scope.amount(text)? });
+    };
+    Ok(Case { condition: scope.condition(condition)?, amount: scope.amount(amount)? })
+}
+
+/// The parameters that an expression may name, and the expression, to tell what is wrong with it.
+#[derive(Clone, Copy)]
+struct Scope<'a> {
+    params: &'a [Param],
+    expression: &'a str,
+}
+
+impl Scope<'_> {
+    fn find(self, name: &str, is_right: impl Fn(Kind) -> bool) -> Result<usize, Trouble> {
+        let name = name.trim();
+        let found = self.params.iter().position(|p| p.name == name && is_right(p.kind));
+        found.ok_or_else(|| Trouble::UnknownParam {
+            name: name.to_owned(),
+            expression: self.expression.to_owned(),
+        })
+    }
+
+    fn condition(self, text: &str) -> Result<Condition, Trouble> {
+        let is_int = |kind| kind == Kind::Int;
+        if let Some(buffer) = argument(text, "in-place") {
+            return self.find(buffer, Kind::is_choice_buffer).map(Condition::InPlace);
+        }
+        if let Some(root) = argument(text, "remote-root") {
+            return self.find(root, is_int).map(Condition::RemoteRoot);
+        }
+        let root = argument(text, "root").ok_or_else(|| self.unknown())?;
+        self.find(root, is_int).map(Condition::Root)
+    }
+
+    fn amount(self, text: &str) -> Result<Amount, Trouble> {
+        if let Some((sum, datatype)) = text.rsplit_once(")*") {
+            if let Some(list) = argument(&format!("{sum})"), "sum") {
+                return self.sum(list, datatype);
+            }
+        } else if let Some(list) = argument(text, "sum") {
+            return self.sum_of_products(list);
+        }
+        let factors: Vec<_> = text.split('*').collect();
+        let (count, datatype, factor) = match factors[..] {
+            [status] => return self.find(status, |k| k == Kind::Status).map(Amount::Status),
+            [count, datatype] => (count, datatype, Factor::One),
+            [count, datatype, factor] => (count, datatype, self.factor(factor)?),
+            _ => return Err(self.unknown()),
+        };
+        let count = self.count(count)?;
+        let datatype = self.find(datatype, |kind| kind == Kind::Type)?;
+        Ok(Amount::Elements { count, datatype, factor })
+    }
+
+    fn count(self, text: &str) -> Result<Count, Trouble> {
+        if text == "1" {
+            return Ok(Count::One);
+        }
+        if let Some(counts) = argument(text, "own") {
+            return self.find(counts, Kind::is_counts).map(Count::Own);
+        }
+        self.find(text, Kind::is_count).map(Count::Param)
+    }
+
+    fn sum(self, list: &str, datatype: &str) -> Result<Amount, Trouble> {
+        let (counts, n) = list.split_once(',').ok_or_else(|| self.unknown())?;
+        Ok(Amount::Sum {
+            counts: self.find(counts, Kind::is_counts)?,
+            datatype: self.find(datatype, |kind| kind == Kind::Type)?,
+            n: self.factor(n)?,
+        })
+    }
+
+    fn sum_of_products(self, list: &str) -> Result<Amount, Trouble> {
+        let (product, n) = list.split_once(',').ok_or_else(|| self.unknown())?;
+        let (counts, datatypes) = product.split_once('*').ok_or_else(|| self.unknown())?;
+        Ok(Amount::SumOfProducts {
+            counts: self.find(counts, Kind::is_counts)?,
+            datatypes: self.find(datatypes, |kind| kind == Kind::Types)?,
+            n: self.factor(n)?,
+        })
+    }
+
+    fn factor(self, text: &str) -> Result<Factor, Trouble> {
+        match text.trim() {
+            "peers" => Ok(Factor::Peers),
+            "ranks" => Ok(Factor::Ranks),
+            "outdegree" => Ok(Factor::Outdegree),
+            name => self.find(name, |kind| kind == Kind::Int).map(Factor::Param),
+        }
+    }
+
+    fn unknown(self) -> Trouble {
+        Trouble::UnknownClause(self.expression.to_owned())
+    }
+}
+
+/// `x` of `function(x)`.
+fn argument<'a>(text: &'a str, function: &str) -> Option<&'a str> {
+    text.trim().strip_prefix(function)?.strip_prefix('(')?.strip_suffix(')')
+}

@@ -1,0 +1,3 @@
+//! The table as its users see it, and against the MPI libraries that are installed.
+
+mod table;
