@@ -1,0 +1,22 @@
+//! The chores of this repository, as a library so that they run as tests too.
+//!
+//! [`tidy`](tidy::tidy) holds the tree against `arrows.toml` and the rules of CONTRIBUTING.md.
+//!
+//! # Invariants
+//! - The rules ([`arrows`], [`rules`], [`decisions`]) are pure: text in, problems out.
+//! - Only [`tree`] reads files and starts `git`.
+//!
+//! # Not here
+//! Formatting and lints of the language: `cargo fmt` and `cargo clippy`; `make lint` runs all.
+
+pub mod arrows;
+pub mod code;
+pub mod decisions;
+pub mod manifest;
+pub mod problem;
+pub mod rules;
+pub mod tidy;
+pub mod tree;
+
+pub use problem::Problem;
+pub use tidy::{TidyError, tidy};

@@ -1,0 +1,182 @@
+//! Rules about the text of one file.
+//!
+//! # Invariants
+//! - Pure: a path and a text in, problems out.
+//! - The words that a rule forbids are put together from halves here, so that this file passes.
+
+use crate::{Problem, code};
+
+/// Lines a file may have before its tests.
+pub const N_LINES_MAX: usize = 400;
+
+/// Modules of the standard library that are the world, not a value.
+const WORLD_MODULES: [&str; 5] = ["env", "fs", "net", "process", "thread"];
+
+/// Clocks, however they are reached.
+const CLOCKS: [&str; 2] = ["Instant", "SystemTime"];
+
+/// Words of unfinished work.
+const UNFINISHED: [&str; 2] = [concat!("TO", "DO"), concat!("FIX", "ME")];
+
+/// Places that exist on one machine only.
+const MACHINE_PATHS: [&str; 2] = [concat!("/wo", "rk/"), concat!("/ro", "ot/")];
+
+/// A folder that no clone of this repository has.
+const OUTSIDE: &str = concat!("../", "shared");
+
+/// A file begins with what it is.
+#[must_use]
+pub fn module_doc(path: &str, text: &str) -> Vec<Problem> {
+    if text.starts_with("//!") {
+        return Vec::new();
+    }
+    vec![Problem::of_line(path, 1, "say in a first line `//! ...` what this file is")]
+}
+
+/// A module with children is `foo.rs` beside `foo/`.
+#[must_use]
+pub fn module_name(path: &str) -> Vec<Problem> {
+    if !path.ends_with("/mod.rs") {
+        return Vec::new();
+    }
+    vec![Problem::of_file(path, "name it after its folder, beside the folder")]
+}
+
+/// A long file holds a second concept.
+#[must_use]
+pub fn length(path: &str, text: &str) -> Vec<Problem> {
+    let n_lines = code::before_tests(text).lines().count();
+    if n_lines <= N_LINES_MAX {
+        return Vec::new();
+    }
+    let sentence = format!("{n_lines} lines before its tests, {N_LINES_MAX} at most: divide it");
+    vec![Problem::of_file(path, sentence)]
+}
+
+/// Pure crates take time and data as arguments; their tests may do as they like.
+#[must_use]
+pub fn purity(path: &str, text: &str) -> Vec<Problem> {
+    let code = code::code_only(code::before_tests(text));
+    let tokens = tokens(&code);
+    let named = (0..tokens.len()).filter_map(|at| world_at(&tokens, at));
+    named
+        .map(|(line, name)| {
+            Problem::of_line(path, line, format!("a pure crate names `{name}`: take an argument"))
+        })
+        .collect()
+}
+
+/// `unsafe` stays where the edges are.
+#[must_use]
+pub fn no_unsafe(path: &str, text: &str) -> Vec<Problem> {
+    let code = code::code_only(text);
+    let found = tokens(&code).into_iter().filter(|token| token.word == "unsafe");
+    found
+        .map(|token| Problem::of_line(path, token.line, "`unsafe` outside the edge crates"))
+        .collect()
+}
+
+/// No unfinished work, and nothing that only this machine or checkout has.
+#[must_use]
+pub fn words(path: &str, text: &str) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for (line, number) in text.lines().zip(1..) {
+        for word in UNFINISHED.into_iter().filter(|word| has_word(line, word)) {
+            let sentence = format!("`{word}`: do it, or write an issue");
+            problems.push(Problem::of_line(path, number, sentence));
+        }
+        for place in MACHINE_PATHS.into_iter().filter(|place| has_path(line, place)) {
+            let sentence = format!("`{place}` exists on one machine only");
+            problems.push(Problem::of_line(path, number, sentence));
+        }
+        if line.contains(OUTSIDE) {
+            let sentence = format!("`{OUTSIDE}` is in no clone: copy in what is needed");
+            problems.push(Problem::of_line(path, number, sentence));
+        }
+    }
+    problems
+}
+
+/// A word or a sign of the code, with its line.
+#[derive(Clone, Copy)]
+struct Token<'a> {
+    word: &'a str,
+    line: usize,
+}
+
+fn tokens(code: &str) -> Vec<Token<'_>> {
+    let mut tokens = Vec::new();
+    for (line_text, line) in code.lines().zip(1..) {
+        let mut rest = line_text.trim_start();
+        while let Some(first) = rest.chars().next() {
+            let word_end = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
+            let n_bytes = if is_word(first) { word_end } else { first.len_utf8() };
+            let (word, after) = rest.split_at(n_bytes);
+            tokens.push(Token { word, line });
+            rest = after.trim_start();
+        }
+    }
+    tokens
+}
+
+/// The world's name that starts at a token: a clock, or a module of `std`, alone or in a group.
+fn world_at(tokens: &[Token<'_>], at: usize) -> Option<(usize, String)> {
+    let Token { word, line } = tokens[at];
+    if CLOCKS.contains(&word) {
+        return Some((line, word.to_owned()));
+    }
+    if word != "std" {
+        return None;
+    }
+    let path = tokens.get(at + 1..)?;
+    let names = match path {
+        [a, b, brace, group @ ..] if a.word == ":" && b.word == ":" && brace.word == "{" => {
+            group_heads(group)
+        }
+        [a, b, name, ..] if a.word == ":" && b.word == ":" => vec![*name],
+        _ => return None,
+    };
+    let found = names.into_iter().find(|name| WORLD_MODULES.contains(&name.word))?;
+    Some((found.line, format!("std::{}", found.word)))
+}
+
+/// First segments of the paths in a `use std::{...}`.
+fn group_heads<'a>(group: &[Token<'a>]) -> Vec<Token<'a>> {
+    let mut heads = Vec::new();
+    let mut depth = 0_usize;
+    let mut is_head = true;
+    for token in group {
+        match token.word {
+            "}" if depth == 0 => break,
+            "{" => depth += 1,
+            "}" => depth -= 1,
+            "," if depth == 0 => is_head = true,
+            _ if is_head => {
+                heads.push(*token);
+                is_head = false;
+            }
+            _ => {}
+        }
+    }
+    heads
+}
+
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+fn has_word(line: &str, word: &str) -> bool {
+    line.split(|c| !is_word(c)).any(|candidate| candidate == word)
+}
+
+/// Whether an absolute path starts with `place`: `there/wo...` does not.
+fn has_path(line: &str, place: &str) -> bool {
+    let starts = line.match_indices(place).map(|(at, _)| at);
+    starts.into_iter().any(|at| {
+        let before = line[..at].chars().next_back();
+        before.is_none_or(|c| !is_word(c) && !matches!(c, '.' | '-' | '}' | ')'))
+    })
+}
+
+#[cfg(test)]
+mod tests;

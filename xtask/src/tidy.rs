@@ -1,0 +1,224 @@
+//! Every rule over the whole tree.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+use crate::{
+    Problem,
+    arrows::{self, Arrows},
+    decisions, manifest, rules,
+    tree::{self, TextFile},
+};
+
+/// Endings of files that people write and read as code.
+const CODE_ENDINGS: [&str; 7] = [".rs", ".c", ".h", ".cpp", ".f90", ".py", ".js"];
+
+/// The tree could not be looked at.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TidyError {
+    /// There is no `git` to ask.
+    #[error("`git` could not be started: install it")]
+    NoGit {
+        /// What the system said.
+        source: io::Error,
+    },
+    /// `git` does not know the folder.
+    #[error("`{}` is no checkout: run this in a clone (git: {words})", root.display())]
+    NoRepository {
+        /// The folder.
+        root: PathBuf,
+        /// What `git` said.
+        words: String,
+    },
+    /// A listed file cannot be read.
+    #[error("`{path}` could not be read: check its permissions")]
+    Unreadable {
+        /// Path from the root of the repository.
+        path: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The arrows are missing.
+    #[error("`{}` is missing: it says which crate may depend on which", arrows::FILE)]
+    NoArrows,
+    /// A file of rules has the wrong shape.
+    #[error("`{path}` cannot be understood: mend it where the cause says")]
+    BadToml {
+        /// Path from the root of the repository.
+        path: String,
+        /// Where and why.
+        source: Box<toml::de::Error>,
+    },
+}
+
+/// All problems of the checkout at `root`, sorted by place.
+///
+/// # Errors
+/// When the tree, `arrows.toml` or a manifest cannot be read.
+pub fn tidy(root: &Path) -> Result<Vec<Problem>, TidyError> {
+    problems_of(&tree::text_files(root)?)
+}
+
+/// All problems of a tree of files, sorted by place.
+///
+/// # Errors
+/// When `arrows.toml` is missing, or it or a manifest has the wrong shape.
+pub fn problems_of(files: &[TextFile]) -> Result<Vec<Problem>, TidyError> {
+    let arrows_file = files.iter().find(|file| file.path == arrows::FILE);
+    let arrows_text = &arrows_file.ok_or(TidyError::NoArrows)?.text;
+    let arrows = Arrows::read(arrows_text).map_err(|source| bad_toml(arrows::FILE, source))?;
+
+    let mut problems = Vec::new();
+    let mut manifests = Vec::new();
+    for file in files.iter().filter(|file| is_manifest(&file.path)) {
+        let manifest = manifest::read_manifest(&file.path, &file.text)
+            .map_err(|source| bad_toml(&file.path, source))?;
+        problems.extend(manifest::lints(&manifest));
+        manifests.push(manifest);
+    }
+    problems.extend(arrows.check(&manifests));
+    problems.extend(files.iter().flat_map(|file| problems_of_file(&arrows, file)));
+    problems.extend(decisions::numbering(&records(files)));
+    problems.sort();
+    Ok(problems)
+}
+
+fn bad_toml(path: &str, source: toml::de::Error) -> TidyError {
+    TidyError::BadToml { path: path.to_owned(), source: Box::new(source) }
+}
+
+/// The manifest of a crate, not of a fixture inside one.
+fn is_manifest(path: &str) -> bool {
+    let steps: Vec<&str> = path.split('/').collect();
+    matches!(steps[..], ["crates", _, "Cargo.toml"] | ["xtask", "Cargo.toml"])
+}
+
+/// Whether a file is compiled into the crate: a build script and a file of tests are not.
+fn ships(path: &str) -> bool {
+    path.contains("/src/") && !path.ends_with("/tests.rs")
+}
+
+fn records(files: &[TextFile]) -> Vec<&str> {
+    let below = |path: &str| path.starts_with(decisions::FOLDER);
+    files.iter().map(|file| file.path.as_str()).filter(|path| below(path)).collect()
+}
+
+fn problems_of_file(arrows: &Arrows, TextFile { path, text }: &TextFile) -> Vec<Problem> {
+    let mut problems = rules::words(path, text);
+    let is_code = CODE_ENDINGS.iter().any(|ending| path.ends_with(ending));
+    if is_code && !arrows.length.tables.contains(path) {
+        problems.extend(rules::length(path, text));
+    }
+    if path.starts_with(decisions::FOLDER) {
+        problems.extend(decisions::headings(path, text));
+    }
+    if path.ends_with(".rs") && !path.contains("/fixtures/") {
+        problems.extend(rules::module_doc(path, text));
+        problems.extend(rules::module_name(path));
+        problems.extend(problems_of_crate_code(arrows, path, text));
+    }
+    problems
+}
+
+/// Rules that differ from crate to crate.
+fn problems_of_crate_code(arrows: &Arrows, path: &str, text: &str) -> Vec<Problem> {
+    let Some(rules_of_crate) = arrows.crate_of(path) else { return Vec::new() };
+    let mut problems = Vec::new();
+    if rules_of_crate.pure && ships(path) {
+        problems.extend(rules::purity(path, text));
+    }
+    if !rules_of_crate.edge {
+        problems.extend(rules::no_unsafe(path, text));
+    }
+    problems
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ARROWS: &str = "[crates.events]\nlayer = \"words\"\npure = true\n[crates.ring]\n\
+        layer = \"edges\"\nedge = true\nmay_use = [\"events\"]\n";
+
+    const RECORD: &str =
+        "## Problem\n## Decision\n## Consequences\n## What would change our mind\n";
+
+    fn manifest_of(name: &str) -> String {
+        format!("[package]\nname = \"{name}\"\n[lints]\nworkspace = true\n")
+    }
+
+    fn clean_tree() -> Vec<TextFile> {
+        let file = |path: &str, text: &str| TextFile { path: path.into(), text: text.into() };
+        vec![
+            file("arrows.toml", ARROWS),
+            file("crates/events/Cargo.toml", &manifest_of("events")),
+            file("crates/events/src/lib.rs", "//! Words.\n"),
+            file("crates/ring/Cargo.toml", &manifest_of("ring")),
+            file("crates/ring/src/lib.rs", "//! An edge.\nuse std::fs;\nunsafe fn f() {}\n"),
+            file("docs/decisions/0001-a.md", RECORD),
+        ]
+    }
+
+    /// The one place that is a problem when `path` has `text`.
+    #[track_caller]
+    fn check(path: &str, text: &str, expected_path: &str) {
+        let mut files = clean_tree();
+        files.retain(|file| file.path != path);
+        files.push(TextFile { path: path.into(), text: text.into() });
+        let problems = problems_of(&files).unwrap();
+        let paths: Vec<&str> = problems.iter().map(|problem| problem.path.as_str()).collect();
+        assert_eq!(paths, [expected_path], "{problems:?}");
+    }
+
+    #[test]
+    fn a_clean_tree_has_no_problems() {
+        assert_eq!(problems_of(&clean_tree()).unwrap(), []);
+    }
+
+    #[test]
+    fn every_rule_reaches_its_files() {
+        let events = "crates/events/src/lib.rs";
+        check(events, "//! Words.\nuse std::fs;\n", events);
+        check(events, "//! Words.\nunsafe fn f() {}\n", events);
+        check(events, "// Words.\n", events);
+        check("crates/ring/tests/it/mod.rs", "//! Tests.\n", "crates/ring/tests/it/mod.rs");
+        check("apps/a/a.c", &"//\n".repeat(1 + rules::N_LINES_MAX), "apps/a/a.c");
+        check("README.md", concat!("TO", "DO\n"), "README.md");
+        check("docs/decisions/0003-c.md", RECORD, "docs/decisions/0003-c.md");
+        check(
+            "docs/decisions/0001-a.md",
+            "# a\n\n## Problem\n## Decision\n## Consequences\n",
+            "docs/decisions/0001-a.md",
+        );
+        check("crates/ring/Cargo.toml", "[package]\nname = \"ring\"\n", "crates/ring/Cargo.toml");
+        check("crates/new/Cargo.toml", &manifest_of("new"), "crates/new/Cargo.toml");
+        check("arrows.toml", &format!("{ARROWS}[crates.gone]\nlayer = \"words\"\n"), "arrows.toml");
+    }
+
+    #[test]
+    fn build_scripts_and_tests_of_a_pure_crate_are_free() {
+        let mut files = clean_tree();
+        for path in ["build.rs", "src/a/tests.rs", "tests/it/main.rs"] {
+            let path = format!("crates/events/{path}");
+            files.push(TextFile { path, text: "//! Free.\nuse std::fs;\n".into() });
+        }
+        assert_eq!(problems_of(&files).unwrap(), []);
+    }
+
+    #[test]
+    fn a_named_table_may_be_long() {
+        let mut files = clean_tree();
+        files[0].text.push_str("[length]\ntables = [\"crates/ring/src/table.rs\"]\n");
+        let long = format!("//! Rows.\n{}", "//\n".repeat(rules::N_LINES_MAX));
+        files.push(TextFile { path: "crates/ring/src/table.rs".into(), text: long });
+        assert_eq!(problems_of(&files).unwrap(), []);
+    }
+
+    #[test]
+    fn a_tree_without_arrows_is_an_error() {
+        assert!(matches!(problems_of(&clean_tree()[1..]), Err(TidyError::NoArrows)));
+    }
+}

@@ -1,0 +1,50 @@
+//! The files of the repository, as `git` knows them.
+
+use std::{fs, io, path::Path, process::Command};
+
+use crate::TidyError;
+
+/// One file of text.
+#[derive(Clone, Debug)]
+pub struct TextFile {
+    /// Path from the root of the repository, with forward slashes.
+    pub path: String,
+    /// What is in it.
+    pub text: String,
+}
+
+/// All files of text below `root` that are tracked, or would be after `git add`.
+///
+/// Files deleted but not yet committed, links and files that are no UTF-8 are passed over.
+///
+/// # Errors
+/// When `git` cannot be started or refuses, or a file cannot be read.
+pub fn text_files(root: &Path) -> Result<Vec<TextFile>, TidyError> {
+    let mut files = Vec::new();
+    for path in listed(root)? {
+        let place = root.join(&path);
+        if !place.symlink_metadata().is_ok_and(|about| about.is_file()) {
+            continue;
+        }
+        match fs::read_to_string(&place) {
+            Ok(text) => files.push(TextFile { path, text }),
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => {}
+            Err(source) => return Err(TidyError::Unreadable { path, source }),
+        }
+    }
+    Ok(files)
+}
+
+fn listed(root: &Path) -> Result<Vec<String>, TidyError> {
+    let listing = Command::new("git")
+        .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
+        .current_dir(root)
+        .output()
+        .map_err(|source| TidyError::NoGit { source })?;
+    if !listing.status.success() {
+        let words = String::from_utf8_lossy(&listing.stderr).trim().to_owned();
+        return Err(TidyError::NoRepository { root: root.to_owned(), words });
+    }
+    let names = String::from_utf8_lossy(&listing.stdout);
+    Ok(names.split_terminator('\0').map(str::to_owned).collect())
+}
