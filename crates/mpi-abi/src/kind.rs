@@ -5,7 +5,7 @@
 //! lengths of all character arguments, by value, in the order of their parameters.
 //!
 //! # Not here
-//! How wide a handle is: that differs between the libraries.
+//! How wide a handle is: see [`Constants`](crate::Constants).
 
 use Kind::{
     Aint, Aints, Argvs, Buf, Comm, Count, Counts, Displs, Errhandler, File, Flag, Group, Info,

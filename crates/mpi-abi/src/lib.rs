@@ -22,8 +22,10 @@
 mod accounting;
 mod fortran;
 mod kind;
+mod library;
 mod operation;
 mod parse;
+mod status;
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -31,8 +33,10 @@ use std::sync::LazyLock;
 pub use accounting::{Amount, Case, Condition, Count, Factor, Flow, Movement};
 pub use fortran::{Binding, EntryPoint, fortran_entry_points};
 pub use kind::{CType, Kind};
+pub use library::{Constants, FortranAddress, FortranAddresses, Handle, Library};
 pub use operation::{Class, Mode, Operation, OperationId, Param};
 pub use parse::{LocalName, Problem, Table, parse};
+pub use status::{ByteCount, StatusLayout};
 
 /// The text of the table, in the format that it documents at its top.
 pub const TABLE_TEXT: &str = include_str!("../operations.txt");

@@ -109,6 +109,21 @@ fn fortran_has_other_names() {
         ],
     );
     check_entry_points(
+        "MPI_Win_allocate",
+        &[
+            ("mpi_win_allocate_f08_", F08),
+            ("mpi_win_allocate_", Classic),
+            ("mpi_win_allocate__", Classic),
+            ("mpi_win_allocate", Classic),
+            ("MPI_WIN_ALLOCATE", Classic),
+            ("mpi_win_allocate_cptr_", Classic),
+            ("mpi_win_allocate_cptr__", Classic),
+            ("mpi_win_allocate_cptr", Classic),
+            ("MPI_WIN_ALLOCATE_CPTR", Classic),
+        ],
+    );
+    check_entry_points("MPI_Pcontrol", &[]);
+    check_entry_points(
         "MPI_Send_c",
         &[("mpi_send_f08_large_", F08), ("mpi_send_f08ts_large_", F08Descriptor)],
     );

@@ -1,0 +1,280 @@
+//! What differs between the binary interfaces of the MPI libraries.
+//!
+//! Read from the headers of Open MPI 4.1.4 and 5.0.11, MPICH 4.0.2 and 5.0.2 (its `mpi.h` and its
+//! `mpi_abi.h`), and the `mpi.h` of the MPI ABI working group. Between the versions of one library
+//! nothing here changed. A test compiles a C program that prints the values with every installed
+//! library.
+//!
+//! In every library `MPI_Count` and `MPI_Offset` have 64 bits, `MPI_Aint` is as wide as an address,
+//! `MPI_SUCCESS` and `MPI_BOTTOM` are 0, and `MPI_File` is a pointer.
+//!
+//! # Not here
+//! Looking up symbols and reading memory: the probe does.
+
+use crate::status::{ByteCount, StatusLayout};
+
+/// A family of MPI libraries with one binary interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Library {
+    /// Open MPI 4 and 5 (`libmpi.so.40`).
+    OpenMpi,
+    /// MPICH 4 and 5 and what shares their ABI, such as Intel MPI (`libmpi.so.12`,
+    /// `libmpich.so.12`).
+    Mpich,
+    /// The ABI of MPI-5.0 (`libmpi_abi.so.1`, of any origin).
+    StandardAbi,
+}
+
+/// The value of a predefined handle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Handle {
+    /// The address of this symbol.
+    AddressOf(&'static str),
+    /// This value.
+    Value(u32),
+}
+
+/// The special values of a library. The names are those of the standard, without `MPI_`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are those of the standard")]
+pub struct Constants {
+    /// The width of a handle in C; that of `MPI_File` is always 8.
+    pub handle_bytes: usize,
+    pub comm_world: Handle,
+    pub comm_self: Handle,
+    pub comm_null: Handle,
+    pub request_null: Handle,
+    pub message_no_proc: Handle,
+    pub datatype_null: Handle,
+    pub byte: Handle,
+    pub info_null: Handle,
+    /// Pointers, here and below as signed numbers.
+    pub status_ignore: isize,
+    pub statuses_ignore: isize,
+    pub in_place: isize,
+    pub any_source: i32,
+    pub any_tag: i32,
+    pub proc_null: i32,
+    pub root: i32,
+    pub undefined: i32,
+    /// Kinds of topology, as `MPI_Topo_test` gives them.
+    pub cart: i32,
+    pub graph: i32,
+    pub dist_graph: i32,
+}
+
+/// Where the address is that Fortran passes for a special value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FortranAddress {
+    /// It is the address of this symbol.
+    Of(&'static str),
+    /// It is stored in this pointer variable; MPICH fills it in the first call from Fortran.
+    StoredIn(&'static str),
+}
+
+/// The addresses that Fortran passes for special values. Look symbols up as the program does (the
+/// first definition wins: the program holds a copy of some of them).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FortranAddresses {
+    /// `MPI_IN_PLACE`.
+    pub in_place: FortranAddress,
+    /// `MPI_STATUS_IGNORE`.
+    pub status_ignore: FortranAddress,
+    /// `MPI_STATUSES_IGNORE`.
+    pub statuses_ignore: FortranAddress,
+}
+
+impl Library {
+    /// Every family.
+    pub const ALL: [Self; 3] = [Self::OpenMpi, Self::Mpich, Self::StandardAbi];
+
+    /// The library of a process, from the file name of the object that defines its `MPI_Init` and
+    /// from whether a symbol can be found in the process. `None` when it is another one.
+    ///
+    /// The file name goes first: behind a `libmpi_abi` may be either of the others with its symbols.
+    #[must_use]
+    pub fn detect(file_name: &str, has_symbol: impl Fn(&str) -> bool) -> Option<Self> {
+        if file_name.starts_with("libmpi_abi") {
+            return Some(Self::StandardAbi);
+        }
+        Self::ALL.into_iter().find(|library| has_symbol(library.marker()))
+    }
+
+    /// A symbol that this library defines, and none of those before it in [`Self::ALL`].
+    #[must_use]
+    pub fn marker(self) -> &'static str {
+        match self {
+            Self::OpenMpi => "ompi_mpi_comm_world",
+            // A constant pointer here, a macro in the others.
+            Self::Mpich => "MPI_UNWEIGHTED",
+            Self::StandardAbi => "MPI_Abi_get_version",
+        }
+    }
+
+    /// The special values in C. Those of ranks and tags are the same in Fortran.
+    #[must_use]
+    pub fn constants(self) -> &'static Constants {
+        match self {
+            Self::OpenMpi => &OPEN_MPI,
+            Self::Mpich => &MPICH,
+            Self::StandardAbi => &STANDARD_ABI,
+        }
+    }
+
+    /// Where the members of a status are, in C and in all Fortran bindings.
+    #[must_use]
+    pub fn status_layout(self) -> StatusLayout {
+        match self {
+            Self::OpenMpi => StatusLayout {
+                size_bytes: 24,
+                source_offset: 0,
+                tag_offset: 4,
+                error_offset: 8,
+                count: ByteCount::Size { offset: 16 },
+            },
+            Self::Mpich => StatusLayout {
+                size_bytes: 20,
+                source_offset: 8,
+                tag_offset: 12,
+                error_offset: 16,
+                count: ByteCount::Split { low_offset: 0, high_and_cancelled_offset: 4 },
+            },
+            Self::StandardAbi => StatusLayout {
+                size_bytes: 32,
+                source_offset: 0,
+                tag_offset: 4,
+                error_offset: 8,
+                count: ByteCount::Opaque,
+            },
+        }
+    }
+
+    /// What `mpif.h` and module `mpi` pass for special values; `None` without a Fortran interface.
+    #[must_use]
+    pub fn classic_fortran(self) -> Option<&'static FortranAddresses> {
+        match self {
+            Self::OpenMpi => Some(&OPEN_MPI_FORTRAN),
+            Self::Mpich => Some(&MPICH_CLASSIC),
+            Self::StandardAbi => None,
+        }
+    }
+
+    /// What module `mpi_f08` passes for special values; `None` without a Fortran interface.
+    #[must_use]
+    pub fn f08(self) -> Option<&'static FortranAddresses> {
+        match self {
+            Self::OpenMpi => Some(&OPEN_MPI_FORTRAN),
+            Self::Mpich => Some(&MPICH_F08),
+            Self::StandardAbi => None,
+        }
+    }
+}
+
+const OPEN_MPI: Constants = Constants {
+    handle_bytes: 8,
+    comm_world: Handle::AddressOf("ompi_mpi_comm_world"),
+    comm_self: Handle::AddressOf("ompi_mpi_comm_self"),
+    comm_null: Handle::AddressOf("ompi_mpi_comm_null"),
+    request_null: Handle::AddressOf("ompi_request_null"),
+    message_no_proc: Handle::AddressOf("ompi_message_no_proc"),
+    datatype_null: Handle::AddressOf("ompi_mpi_datatype_null"),
+    byte: Handle::AddressOf("ompi_mpi_byte"),
+    info_null: Handle::AddressOf("ompi_mpi_info_null"),
+    status_ignore: 0,
+    statuses_ignore: 0,
+    in_place: 1,
+    any_source: -1,
+    any_tag: -1,
+    proc_null: -2,
+    root: -4,
+    undefined: -32766,
+    cart: 1,
+    graph: 2,
+    dist_graph: 3,
+};
+
+const MPICH: Constants = Constants {
+    handle_bytes: 4,
+    comm_world: Handle::Value(0x4400_0000),
+    comm_self: Handle::Value(0x4400_0001),
+    comm_null: Handle::Value(0x0400_0000),
+    request_null: Handle::Value(0x2c00_0000),
+    message_no_proc: Handle::Value(0x6c00_0000),
+    datatype_null: Handle::Value(0x0c00_0000),
+    byte: Handle::Value(0x4c00_010d),
+    info_null: Handle::Value(0x1c00_0000),
+    status_ignore: 1,
+    statuses_ignore: 1,
+    in_place: -1,
+    any_source: -2,
+    any_tag: -1,
+    proc_null: -1,
+    root: -3,
+    undefined: -32766,
+    cart: 2,
+    graph: 1,
+    dist_graph: 3,
+};
+
+const STANDARD_ABI: Constants = Constants {
+    handle_bytes: 8,
+    comm_world: Handle::Value(0x101),
+    comm_self: Handle::Value(0x102),
+    comm_null: Handle::Value(0x100),
+    request_null: Handle::Value(0x180),
+    message_no_proc: Handle::Value(0x129),
+    datatype_null: Handle::Value(0x200),
+    byte: Handle::Value(0x247),
+    info_null: Handle::Value(0x130),
+    status_ignore: 0,
+    statuses_ignore: 0,
+    in_place: 1,
+    any_source: -1,
+    any_tag: -2,
+    proc_null: -3,
+    root: -4,
+    undefined: -32766,
+    cart: 211,
+    graph: 212,
+    dist_graph: 213,
+};
+
+const OPEN_MPI_FORTRAN: FortranAddresses = FortranAddresses {
+    in_place: FortranAddress::Of("mpi_fortran_in_place_"),
+    status_ignore: FortranAddress::Of("mpi_fortran_status_ignore_"),
+    statuses_ignore: FortranAddress::Of("mpi_fortran_statuses_ignore_"),
+};
+
+const MPICH_CLASSIC: FortranAddresses = FortranAddresses {
+    in_place: FortranAddress::StoredIn("MPIR_F_MPI_IN_PLACE"),
+    status_ignore: FortranAddress::StoredIn("MPI_F_STATUS_IGNORE"),
+    statuses_ignore: FortranAddress::StoredIn("MPI_F_STATUSES_IGNORE"),
+};
+
+const MPICH_F08: FortranAddresses = FortranAddresses {
+    in_place: FortranAddress::Of("MPIR_F08_MPI_IN_PLACE"),
+    status_ignore: FortranAddress::Of("MPIR_F08_MPI_STATUS_IGNORE_OBJ"),
+    statuses_ignore: FortranAddress::Of("MPIR_F08_MPI_STATUSES_IGNORE_OBJ"),
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(file_name: &str, symbols: &[&str], expected: Option<Library>) {
+        assert_eq!(Library::detect(file_name, |name| symbols.contains(&name)), expected);
+    }
+
+    #[test]
+    fn a_library_is_known_by_a_symbol() {
+        check("libmpi.so.40", &["ompi_mpi_comm_world"], Some(Library::OpenMpi));
+        check("libmpich.so.12", &["MPI_UNWEIGHTED"], Some(Library::Mpich));
+        check("libmpi.so.12", &["MPI_UNWEIGHTED", "MPI_Abi_get_version"], Some(Library::Mpich));
+        check("libmpi_abi.so.1", &["MPI_Abi_get_version"], Some(Library::StandardAbi));
+        check("libmpi_abi.so.1", &["ompi_mpi_comm_world"], Some(Library::StandardAbi));
+        check("program", &["MPI_Abi_get_version"], Some(Library::StandardAbi));
+        check("libother.so", &[], None);
+    }
+}
