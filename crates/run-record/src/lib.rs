@@ -1,5 +1,33 @@
 //! What was measured in a run, in a folder that every later tool reads.
+//!
+//! | file | what | written |
+//! |---|---|---|
+//! | `run.json` | [`RunHeader`]: format version, command, host, process, state | at the start and at the end |
+//! | `summary.json` | [`Summary`]: the run on one page | at the end, and as often as one likes before |
+//! | `regions.parquet` | [`RegionRow`]: counters by rank, thread and pair of call sites | at the end |
+//! | `events.parquet` | [`Event`]: every MPI call | traced runs, at the end |
+//! | `spool/` | [`spool`]: messages as they came, until the record is assembled | while the run is on |
+//!
+//! # Invariants
+//! - A file of the record is replaced as a whole or not at all; a reader never sees half of one.
+//! - A full disk is told apart from every other failure ([`FileError::StorageFull`]).
+//! - What a newer version wrote is refused by name and never misread.
+//!
+//! # Not here
+//! How the numbers come about (`analyzer`, `models`), other formats (`export`), pictures (`dashboard`).
 
+pub mod event_file;
+pub mod file_error;
+pub mod folder;
+pub mod region_file;
+pub mod spool;
 pub mod summary;
+mod table;
 
+pub use event_file::{Event, EventReader, EventWriter};
+pub use file_error::FileError;
+pub use folder::{RecordError, RunHeader, RunRecord, RunStart, RunState};
+pub use region_file::RegionRow;
+pub use spool::{SpoolProblem, SpoolReader, SpoolWriter};
 pub use summary::Summary;
+pub use table::TableError;

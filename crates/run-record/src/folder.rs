@@ -1,0 +1,337 @@
+//! The folder of a run: made at its start, filled at its end, opened by every later tool.
+//!
+//! # Invariants
+//! - `run.json` is there from the first moment, so that a record whose writer died is still a record.
+//! - Nothing of an earlier run is ever overwritten: a folder that holds something is refused.
+
+use crate::event_file::{EventReader, EventWriter};
+use crate::file_error::FileError;
+use crate::region_file::{self, RegionRow};
+use crate::summary::{FORMAT_VERSION, Summary};
+use crate::table::TableError;
+use serde::{Deserialize, Serialize};
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+const HEADER: &str = "run.json";
+const SUMMARY: &str = "summary.json";
+const REGIONS: &str = "regions.parquet";
+const EVENTS: &str = "events.parquet";
+const SPOOL: &str = "spool";
+
+/// What is known of a run when it starts.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RunStart {
+    /// The command after `--`, as it was typed.
+    pub command: Vec<String>,
+    /// When the command is started, in seconds since 1970.
+    pub started_s: f64,
+    /// The host on which the record is written.
+    pub host: String,
+    /// The process that writes it.
+    pub pid: u32,
+    /// The name by which collectors and analyzer know the run.
+    pub run_id: String,
+}
+
+/// `run.json`: what a record is, whatever became of its run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunHeader {
+    /// [`FORMAT_VERSION`] of the writer.
+    pub format_version: u32,
+    /// Version of Sintonia that wrote the record.
+    pub sintonia_version: String,
+    /// The name by which collectors and analyzer know the run.
+    pub run_id: String,
+    /// The command after `--`, as it was typed.
+    pub command: Vec<String>,
+    /// When the command was started, in seconds since 1970.
+    pub started_s: f64,
+    /// The host on which the record was written.
+    pub host: String,
+    /// The process that wrote it.
+    pub pid: u32,
+    /// Whether the record is whole.
+    pub state: RunState,
+}
+
+/// Whether a record is whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RunState {
+    /// The run goes on, or the process that wrote the record ended before it: the measurements are in
+    /// `spool/`, and `summary.json`, if there is one, is an early one.
+    Running,
+    /// Everything is assembled.
+    Finished,
+}
+
+/// The folder of a run.
+#[derive(Debug)]
+pub struct RunRecord {
+    dir: PathBuf,
+    header: RunHeader,
+}
+
+impl RunRecord {
+    /// Makes the folder of a run that starts now, with its parents; an empty folder is taken as it is.
+    ///
+    /// # Errors
+    /// When the folder holds something already, or cannot be written.
+    pub fn create(dir: &Path, start: RunStart) -> Result<Self, RecordError> {
+        fs::create_dir_all(dir).map_err(|e| FileError::new(dir, e))?;
+        let mut entries = fs::read_dir(dir).map_err(|e| FileError::new(dir, e))?;
+        if entries.next().is_some() {
+            return Err(RecordError::NotEmpty { dir: dir.to_owned() });
+        }
+        let spool = dir.join(SPOOL);
+        fs::create_dir(&spool).map_err(|e| FileError::new(&spool, e))?;
+        let record = Self { dir: dir.to_owned(), header: header_of(start) };
+        record.write_json(HEADER, &record.header)?;
+        Ok(record)
+    }
+
+    /// Opens the record of a run, finished or not: [`RunRecord::state`] says which.
+    ///
+    /// # Errors
+    /// When there is no folder, it is not a record, or a newer version wrote it.
+    pub fn open(dir: &Path) -> Result<Self, RecordError> {
+        if !dir.is_dir() {
+            return Err(RecordError::NotThere { dir: dir.to_owned() });
+        }
+        let path = dir.join(HEADER);
+        let text = match fs::read(&path) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {
+                return Err(RecordError::NotARecord { dir: dir.to_owned() });
+            }
+            read => read.map_err(|e| FileError::new(&path, e))?,
+        };
+        // The version first: the rest of a newer header may not be readable at all.
+        let version: Version = parse(&path, &text)?;
+        if FORMAT_VERSION < version.format_version {
+            return Err(RecordError::NewerFormat {
+                dir: dir.to_owned(),
+                found: version.format_version,
+            });
+        }
+        Ok(Self { dir: dir.to_owned(), header: parse(&path, &text)? })
+    }
+
+    /// The folder.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// What the record says of itself.
+    pub fn header(&self) -> &RunHeader {
+        &self.header
+    }
+
+    /// Whether the record is whole.
+    pub fn state(&self) -> RunState {
+        self.header.state
+    }
+
+    /// Writes, or replaces as a whole, the run on one page.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn write_summary(&self, summary: &Summary) -> Result<(), RecordError> {
+        self.write_json(SUMMARY, summary)
+    }
+
+    /// The run on one page.
+    ///
+    /// # Errors
+    /// When the run was not finished and none was written yet ([`RecordError::NoSummary`]), or the file
+    /// is damaged.
+    pub fn read_summary(&self) -> Result<Summary, RecordError> {
+        let path = self.dir.join(SUMMARY);
+        match fs::read(&path) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {
+                Err(RecordError::NoSummary { dir: self.dir.clone() })
+            }
+            read => parse(&path, &read.map_err(|e| FileError::new(&path, e))?),
+        }
+    }
+
+    /// Writes the counters of all regions.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn write_regions(&self, rows: &[RegionRow]) -> Result<(), TableError> {
+        region_file::write(&self.dir.join(REGIONS), rows)
+    }
+
+    /// The counters of all regions.
+    ///
+    /// # Errors
+    /// When the file is not there or damaged.
+    pub fn read_regions(&self) -> Result<Vec<RegionRow>, TableError> {
+        region_file::read(&self.dir.join(REGIONS))
+    }
+
+    /// Starts the event file; it appears when [`EventWriter::finish`] is called.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn event_writer(&self) -> Result<EventWriter, TableError> {
+        EventWriter::create(&self.dir.join(EVENTS))
+    }
+
+    /// The event file; none when the run was not traced.
+    ///
+    /// # Errors
+    /// When the file is damaged or cannot be read.
+    pub fn events(&self) -> Result<Option<EventReader>, TableError> {
+        let path = self.dir.join(EVENTS);
+        if path.exists() { EventReader::open(&path).map(Some) } else { Ok(None) }
+    }
+
+    /// Where the spool file `name` is, for its writer.
+    pub fn spool_path(&self, name: &str) -> PathBuf {
+        self.dir.join(SPOOL).join(name)
+    }
+
+    /// The spool files, by name; none when the record is whole.
+    ///
+    /// # Errors
+    /// When the folder cannot be read.
+    pub fn spool_files(&self) -> Result<Vec<PathBuf>, RecordError> {
+        let spool = self.dir.join(SPOOL);
+        let entries = match fs::read_dir(&spool) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            read => read.map_err(|e| FileError::new(&spool, e))?,
+        };
+        let paths: io::Result<Vec<PathBuf>> = entries.map(|entry| Ok(entry?.path())).collect();
+        let mut paths = paths.map_err(|e| FileError::new(&spool, e))?;
+        paths.sort();
+        Ok(paths)
+    }
+
+    /// Declares the record whole and removes the spool: everything of it is in the other files.
+    ///
+    /// # Errors
+    /// When `run.json` cannot be written or the spool cannot be removed; the record is then unfinished
+    /// or has a spool too many, and both are readable.
+    pub fn finish(&mut self) -> Result<(), RecordError> {
+        self.header.state = RunState::Finished;
+        self.write_json(HEADER, &self.header)?;
+        let spool = self.dir.join(SPOOL);
+        match fs::remove_dir_all(&spool) {
+            Err(e) if e.kind() != io::ErrorKind::NotFound => Err(FileError::new(&spool, e).into()),
+            _ => Ok(()),
+        }
+    }
+
+    fn write_json(&self, name: &str, value: &impl Serialize) -> Result<(), RecordError> {
+        let path = self.dir.join(name);
+        let mut text = serde_json::to_vec_pretty(value)
+            .map_err(|source| RecordError::NotJson { path: path.clone(), source })?;
+        text.push(b'\n');
+        Ok(replace(&path, &text)?)
+    }
+}
+
+/// Only the field that tells whether the rest can be read.
+#[derive(Deserialize)]
+struct Version {
+    format_version: u32,
+}
+
+fn header_of(start: RunStart) -> RunHeader {
+    RunHeader {
+        format_version: FORMAT_VERSION,
+        sintonia_version: env!("CARGO_PKG_VERSION").to_owned(),
+        run_id: start.run_id,
+        command: start.command,
+        started_s: start.started_s,
+        host: start.host,
+        pid: start.pid,
+        state: RunState::Running,
+    }
+}
+
+fn parse<T: for<'de> Deserialize<'de>>(path: &Path, text: &[u8]) -> Result<T, RecordError> {
+    serde_json::from_slice(text)
+        .map_err(|source| RecordError::NotJson { path: path.to_owned(), source })
+}
+
+/// Replaces the file at `path`: after a crash it holds the old content or the new one, never a mix.
+fn replace(path: &Path, content: &[u8]) -> Result<(), FileError> {
+    let partial = partial_path(path);
+    let write = || {
+        let mut file = File::create(&partial)?;
+        file.write_all(content)?;
+        file.sync_all()
+    };
+    write().map_err(|e| FileError::new(&partial, e))?;
+    publish(&partial, path)
+}
+
+/// The name of a file of the record while it is being written.
+pub(crate) fn partial_path(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".partial");
+    PathBuf::from(name)
+}
+
+/// Gives a file that is complete and on the disk its name.
+pub(crate) fn publish(partial: &Path, path: &Path) -> Result<(), FileError> {
+    fs::rename(partial, path).map_err(|e| FileError::new(path, e))?;
+    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    File::open(dir).and_then(|dir| dir.sync_all()).map_err(|e| FileError::new(dir, e))
+}
+
+/// A run record that cannot be made, opened or read.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum RecordError {
+    /// Nothing is there.
+    #[error("`{dir}` is not a folder: give the one that `sintonia run` named")]
+    NotThere {
+        /// The folder asked for.
+        dir: PathBuf,
+    },
+    /// Something else is there.
+    #[error("`{dir}` is not a run record, it has no `run.json`: give the folder that `sintonia run` named")]
+    NotARecord {
+        /// The folder asked for.
+        dir: PathBuf,
+    },
+    /// The folder for a new record is in use.
+    #[error("`{dir}` is not empty: give a new folder or an empty one")]
+    NotEmpty {
+        /// The folder asked for.
+        dir: PathBuf,
+    },
+    /// A newer version of Sintonia wrote it.
+    #[error(
+        "`{dir}` has format version {found}, this program reads up to {FORMAT_VERSION}: read it with a newer Sintonia"
+    )]
+    NewerFormat {
+        /// The folder asked for.
+        dir: PathBuf,
+        /// Its version.
+        found: u32,
+    },
+    /// The run did not finish, and no early summary was written.
+    #[error("`{dir}` has no summary because its run did not finish: its measurements are in `spool/`")]
+    NoSummary {
+        /// The folder.
+        dir: PathBuf,
+    },
+    /// A JSON file that does not say what it should.
+    #[error("`{path}` is damaged or was not written by Sintonia: restore it from a copy")]
+    NotJson {
+        /// The file.
+        path: PathBuf,
+        /// Where it stops making sense.
+        source: serde_json::Error,
+    },
+    /// A file that could not be read or written.
+    #[error(transparent)]
+    File(#[from] FileError),
+}

@@ -1,0 +1,272 @@
+//! Messages in a file in the order in which they came: whole frames survive whatever happens to the writer.
+//!
+//! A file is a header (8 bytes magic, version, 4 bytes zero) and frames (length of the payload, CRC-32 of
+//! length and payload, payload); numbers are little-endian `u32`.
+//!
+//! # Invariants
+//! - A frame is handed to the system in one write before `append` returns, so it survives the death of
+//!   this process. Only [`SpoolWriter::sync`] makes it survive the death of the machine.
+//! - A frame that could not be written whole is cut off again: what follows it stays readable.
+//! - A reader returns all frames before the first damaged byte, and says what it found there.
+
+use crate::file_error::FileError;
+use std::fs::{File, OpenOptions};
+use std::io::{BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+const MAGIC: [u8; 8] = *b"SINTSPL\n";
+const VERSION: u32 = 1;
+const HEADER_BYTES: usize = 16;
+const FRAME_HEADER_BYTES: usize = 8;
+
+/// Largest payload of a frame; a length above it is damage.
+pub const PAYLOAD_BYTES_MAX: usize = 64 << 20;
+
+/// Appends frames to a new file.
+#[derive(Debug)]
+pub struct SpoolWriter {
+    path: PathBuf,
+    file: File,
+    /// Length of the file up to its last whole frame.
+    n_bytes: u64,
+    frame: Vec<u8>,
+}
+
+impl SpoolWriter {
+    /// Starts a new file.
+    ///
+    /// # Errors
+    /// When the file exists or cannot be written.
+    pub fn create(path: &Path) -> Result<Self, SpoolError> {
+        let file = OpenOptions::new()
+            .append(true)
+            .create_new(true)
+            .open(path)
+            .map_err(|e| FileError::new(path, e))?;
+        Self::start(path, file)
+    }
+
+    fn start(path: &Path, mut file: File) -> Result<Self, SpoolError> {
+        let mut header = [0; HEADER_BYTES];
+        header[..8].copy_from_slice(&MAGIC);
+        header[8..12].copy_from_slice(&VERSION.to_le_bytes());
+        file.write_all(&header).map_err(|e| FileError::new(path, e))?;
+        let n_bytes = HEADER_BYTES as u64;
+        Ok(Self { path: path.to_owned(), file, n_bytes, frame: Vec::new() })
+    }
+
+    /// Appends one frame, its payload given in pieces.
+    ///
+    /// # Errors
+    /// When the payload is above [`PAYLOAD_BYTES_MAX`] or the file cannot take it; the file then ends
+    /// with the frame before, and later frames may be appended.
+    pub fn append(&mut self, payload: &[&[u8]]) -> Result<(), SpoolError> {
+        let n_bytes: usize = payload.iter().map(|piece| piece.len()).sum();
+        let length = u32::try_from(n_bytes)
+            .ok()
+            .filter(|_| n_bytes <= PAYLOAD_BYTES_MAX)
+            .ok_or(SpoolError::TooLarge { n_bytes })?;
+        self.frame.clear();
+        self.frame.extend_from_slice(&length.to_le_bytes());
+        self.frame.extend_from_slice(&checksum(length, payload).to_le_bytes());
+        payload.iter().for_each(|piece| self.frame.extend_from_slice(piece));
+        if let Err(error) = self.file.write_all(&self.frame) {
+            // Best effort: when even this fails the reader stops at the torn frame and says so.
+            self.file.set_len(self.n_bytes).ok();
+            return Err(FileError::new(&self.path, error).into());
+        }
+        self.n_bytes += self.frame.len() as u64;
+        Ok(())
+    }
+
+    /// Makes all frames survive the death of the machine.
+    ///
+    /// # Errors
+    /// When the disk reports a failure.
+    pub fn sync(&mut self) -> Result<(), SpoolError> {
+        Ok(self.file.sync_data().map_err(|e| FileError::new(&self.path, e))?)
+    }
+
+    /// Length of the file.
+    pub fn n_bytes(&self) -> u64 {
+        self.n_bytes
+    }
+}
+
+/// Reads the frames of a file.
+#[derive(Debug)]
+pub struct SpoolReader {
+    path: PathBuf,
+    file: BufReader<File>,
+    /// Bytes of the file that are not read yet.
+    n_left: u64,
+    /// Where the next frame starts.
+    position: u64,
+    problem: Option<SpoolProblem>,
+}
+
+impl SpoolReader {
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// When the file cannot be read, is not a spool, or a newer version wrote it. A file cut inside its
+    /// header is an empty spool with a problem.
+    pub fn open(path: &Path) -> Result<Self, SpoolError> {
+        let file = File::open(path).map_err(|e| FileError::new(path, e))?;
+        let n_left = file.metadata().map_err(|e| FileError::new(path, e))?.len();
+        let path = path.to_owned();
+        let mut reader =
+            Self { path, file: BufReader::new(file), n_left, position: 0, problem: None };
+        reader.read_header()?;
+        Ok(reader)
+    }
+
+    /// Reads the next whole frame into `payload`; false at the end, whole or damaged.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn next_frame(&mut self, payload: &mut Vec<u8>) -> Result<bool, SpoolError> {
+        if self.n_left == 0 || self.problem.is_some() {
+            return Ok(false);
+        }
+        let mut head = [0; FRAME_HEADER_BYTES];
+        if self.n_left < head.len() as u64 {
+            return Ok(self.stop(Damage::Torn));
+        }
+        self.read(&mut head)?;
+        let [l0, l1, l2, l3, c0, c1, c2, c3] = head;
+        let length = u32::from_le_bytes([l0, l1, l2, l3]);
+        let n_bytes = length as usize;
+        if PAYLOAD_BYTES_MAX < n_bytes {
+            return Ok(self.stop(Damage::Checksum));
+        }
+        if self.n_left < FRAME_HEADER_BYTES as u64 + u64::from(length) {
+            return Ok(self.stop(Damage::Torn));
+        }
+        payload.resize(n_bytes, 0);
+        self.read(payload)?;
+        if checksum(length, &[payload]) != u32::from_le_bytes([c0, c1, c2, c3]) {
+            return Ok(self.stop(Damage::Checksum));
+        }
+        self.pass(FRAME_HEADER_BYTES + n_bytes);
+        Ok(true)
+    }
+
+    /// What is wrong with the file, as far as it was read.
+    pub fn problem(&self) -> Option<&SpoolProblem> {
+        self.problem.as_ref()
+    }
+
+    fn read_header(&mut self) -> Result<(), SpoolError> {
+        let mut header = [0; HEADER_BYTES];
+        if self.n_left < header.len() as u64 {
+            self.stop(Damage::Torn);
+            return Ok(());
+        }
+        self.read(&mut header)?;
+        let [v0, v1, v2, v3] = [header[8], header[9], header[10], header[11]];
+        let version = u32::from_le_bytes([v0, v1, v2, v3]);
+        if header[..8] != MAGIC {
+            return Err(SpoolError::NotASpool { path: self.path.clone() });
+        }
+        if version != VERSION {
+            return Err(SpoolError::OtherVersion { path: self.path.clone(), version });
+        }
+        self.pass(HEADER_BYTES);
+        Ok(())
+    }
+
+    fn pass(&mut self, n_bytes: usize) {
+        self.position += n_bytes as u64;
+        self.n_left = self.n_left.saturating_sub(n_bytes as u64);
+    }
+
+    fn stop(&mut self, damage: Damage) -> bool {
+        self.problem =
+            Some(SpoolProblem { damage, at_byte: self.position, n_bytes_lost: self.n_left });
+        false
+    }
+
+    fn read(&mut self, buffer: &mut [u8]) -> Result<(), SpoolError> {
+        Ok(self.file.read_exact(buffer).map_err(|e| FileError::new(&self.path, e))?)
+    }
+}
+
+fn checksum(length: u32, payload: &[&[u8]]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&length.to_le_bytes());
+    payload.iter().for_each(|piece| hasher.update(piece));
+    hasher.finalize()
+}
+
+/// Why the rest of a spool file was not read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SpoolProblem {
+    /// What is wrong.
+    pub damage: Damage,
+    /// Where the first frame that could not be read starts.
+    pub at_byte: u64,
+    /// Bytes from there to the end of the file.
+    pub n_bytes_lost: u64,
+}
+
+/// What is wrong with a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Damage {
+    /// The file ends inside it: its writer, or the disk's room, ended there.
+    Torn,
+    /// Its bytes are not those that were written.
+    Checksum,
+}
+
+/// A spool that cannot be read or written.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum SpoolError {
+    /// The message does not fit a frame.
+    #[error("a message of {n_bytes} bytes is above the {PAYLOAD_BYTES_MAX} of a frame: split it")]
+    TooLarge {
+        /// Its size.
+        n_bytes: usize,
+    },
+    /// Another kind of file.
+    #[error("`{path}` is not a spool file: remove it from the record")]
+    NotASpool {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Another version wrote it.
+    #[error("`{path}` has spool version {version}, not {VERSION}: read it with the Sintonia that wrote it")]
+    OtherVersion {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        version: u32,
+    },
+    /// A file that could not be read or written.
+    #[error(transparent)]
+    File(#[from] FileError),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_named() {
+        let full = Path::new("/dev/full");
+        let file = OpenOptions::new().append(true).open(full).unwrap();
+        let error = SpoolWriter::start(full, file).unwrap_err();
+        assert!(matches!(error, SpoolError::File(FileError::StorageFull { .. })), "{error}");
+    }
+
+    #[test]
+    fn a_message_above_the_limit_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut spool = SpoolWriter::create(&dir.path().join("s")).unwrap();
+        let large = vec![0; PAYLOAD_BYTES_MAX / 2 + 1];
+        assert!(matches!(spool.append(&[&large, &large]), Err(SpoolError::TooLarge { .. })));
+        assert_eq!(spool.n_bytes(), HEADER_BYTES as u64);
+    }
+}

@@ -1,0 +1,300 @@
+//! Columns of numbers and words in Parquet files, without the machinery of Arrow.
+//!
+//! Parquet, because pandas, Polars, DuckDB, Spark and R read it as it is.
+//!
+//! # Invariants
+//! - A file appears under its name only when it is complete and on the disk.
+//! - Columns are found by name, so that a reader passes over columns that a newer writer added.
+
+use crate::file_error::FileError;
+use crate::folder::{partial_path, publish};
+use parquet::basic::{Compression, Encoding};
+use parquet::column::reader::get_typed_column_reader;
+use parquet::data_type::{ByteArray, DataType, DoubleType, Int32Type, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::properties::WriterProperties;
+use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::parser::parse_message_type;
+use parquet::schema::types::ColumnPath;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A Parquet file that could not be read or written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TableError {
+    /// A file that could not be read or written.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The content is not what Sintonia writes.
+    #[error("`{path}` is damaged or was not written by Sintonia: restore it from a copy")]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What the Parquet library says.
+        source: ParquetError,
+    },
+    /// A column that this version needs is missing.
+    #[error("`{path}` has no column `{column}`: it was not written by Sintonia")]
+    NoColumn {
+        /// The file.
+        path: PathBuf,
+        /// The column.
+        column: String,
+    },
+    /// A row or a column outside what the file has.
+    #[error("`{path}` has no row group {group}: ask for one of its {n_groups}")]
+    NoGroup {
+        /// The file.
+        path: PathBuf,
+        /// The group asked for.
+        group: usize,
+        /// How many there are.
+        n_groups: usize,
+    },
+}
+
+impl TableError {
+    /// Whether room on the disk is all that is missing.
+    pub fn is_storage_full(&self) -> bool {
+        matches!(self, Self::File(file) if file.is_storage_full())
+    }
+
+    fn new(path: &Path, error: ParquetError) -> Self {
+        if let ParquetError::External(cause) = &error
+            && let Some(kind) = cause.downcast_ref::<io::Error>().map(io::Error::kind)
+            && kind != io::ErrorKind::UnexpectedEof
+        {
+            return FileError::new(path, io::Error::new(kind, error)).into();
+        }
+        Self::Damaged { path: path.to_owned(), source: error }
+    }
+}
+
+/// What a file looks like: its columns, and which of them grow along the file.
+pub(crate) struct Layout {
+    /// The schema in Parquet's own notation.
+    pub(crate) schema: &'static str,
+    /// Columns written as differences to the row before; the others by dictionary.
+    pub(crate) growing: &'static [&'static str],
+}
+
+/// Writes one file group of rows by group of rows.
+pub(crate) struct TableWriter {
+    path: PathBuf,
+    writer: SerializedFileWriter<File>,
+}
+
+impl TableWriter {
+    pub(crate) fn create(path: &Path, layout: &Layout) -> Result<Self, TableError> {
+        let partial = partial_path(path);
+        let file = File::create(&partial).map_err(|e| FileError::new(&partial, e))?;
+        let start = || {
+            let schema = Arc::new(parse_message_type(layout.schema)?);
+            SerializedFileWriter::new(file, schema, Arc::new(properties(layout)))
+        };
+        let writer = start().map_err(|e| TableError::new(&partial, e))?;
+        Ok(Self { path: path.to_owned(), writer })
+    }
+
+    /// Appends one group; `fill` must write every column of the schema, in order.
+    pub(crate) fn group(
+        &mut self,
+        fill: impl FnOnce(&mut GroupWriter<'_>) -> Result<(), ParquetError>,
+    ) -> Result<(), TableError> {
+        let write = || {
+            let mut group = GroupWriter { group: self.writer.next_row_group()? };
+            fill(&mut group)?;
+            group.group.close().map(|_| ())
+        };
+        write().map_err(|e| TableError::new(&self.path, e))
+    }
+
+    /// Ends the file and gives it its name.
+    pub(crate) fn finish(self) -> Result<(), TableError> {
+        let file = self.writer.into_inner().map_err(|e| TableError::new(&self.path, e))?;
+        file.sync_all().map_err(|e| FileError::new(&self.path, e))?;
+        Ok(publish(&partial_path(&self.path), &self.path)?)
+    }
+}
+
+fn properties(layout: &Layout) -> WriterProperties {
+    let mut builder = WriterProperties::builder()
+        .set_created_by(concat!("sintonia ", env!("CARGO_PKG_VERSION")).to_owned())
+        .set_compression(Compression::SNAPPY);
+    for column in layout.growing {
+        let column = ColumnPath::from(*column);
+        builder = builder
+            .set_column_dictionary_enabled(column.clone(), false)
+            .set_column_encoding(column, Encoding::DELTA_BINARY_PACKED);
+    }
+    builder.build()
+}
+
+/// One group of rows being written, column after column.
+pub(crate) struct GroupWriter<'a> {
+    group: SerializedRowGroupWriter<'a, File>,
+}
+
+impl GroupWriter<'_> {
+    pub(crate) fn u32(&mut self, values: impl Iterator<Item = u32>) -> Result<(), ParquetError> {
+        self.i32(values.map(u32::cast_signed))
+    }
+
+    pub(crate) fn u64(&mut self, values: impl Iterator<Item = u64>) -> Result<(), ParquetError> {
+        self.column::<Int64Type>(&values.map(u64::cast_signed).collect::<Vec<_>>(), None)
+    }
+
+    pub(crate) fn i32(&mut self, values: impl Iterator<Item = i32>) -> Result<(), ParquetError> {
+        self.column::<Int32Type>(&values.collect::<Vec<_>>(), None)
+    }
+
+    pub(crate) fn f64(&mut self, values: impl Iterator<Item = f64>) -> Result<(), ParquetError> {
+        self.column::<DoubleType>(&values.collect::<Vec<_>>(), None)
+    }
+
+    pub(crate) fn optional_u32(
+        &mut self,
+        values: impl Iterator<Item = Option<u32>> + Clone,
+    ) -> Result<(), ParquetError> {
+        let levels: Vec<i16> = values.clone().map(|value| i16::from(value.is_some())).collect();
+        let present: Vec<i32> = values.flatten().map(u32::cast_signed).collect();
+        self.column::<Int32Type>(&present, Some(&levels))
+    }
+
+    pub(crate) fn words(
+        &mut self,
+        values: impl Iterator<Item = &'static str>,
+    ) -> Result<(), ParquetError> {
+        let values: Vec<ByteArray> =
+            values.map(|word| bytes::Bytes::from_static(word.as_bytes()).into()).collect();
+        self.column::<parquet::data_type::ByteArrayType>(&values, None)
+    }
+
+    fn column<T: DataType>(
+        &mut self,
+        values: &[T::T],
+        levels: Option<&[i16]>,
+    ) -> Result<(), ParquetError> {
+        let mut column = self.group.next_column()?.ok_or_else(|| {
+            ParquetError::General("more columns are written than the schema has".to_owned())
+        })?;
+        column.typed::<T>().write_batch(values, levels, None)?;
+        column.close()
+    }
+}
+
+/// Reads one file group of rows by group of rows.
+pub(crate) struct TableReader {
+    path: PathBuf,
+    reader: SerializedFileReader<File>,
+}
+
+impl TableReader {
+    pub(crate) fn open(path: &Path) -> Result<Self, TableError> {
+        let file = File::open(path).map_err(|e| FileError::new(path, e))?;
+        let reader = SerializedFileReader::new(file).map_err(|e| TableError::new(path, e))?;
+        Ok(Self { path: path.to_owned(), reader })
+    }
+
+    pub(crate) fn n_rows(&self) -> u64 {
+        self.reader.metadata().file_metadata().num_rows().max(0).cast_unsigned()
+    }
+
+    pub(crate) fn n_groups(&self) -> usize {
+        self.reader.num_row_groups()
+    }
+
+    pub(crate) fn group(&self, group: usize) -> Result<GroupReader<'_>, TableError> {
+        let n_groups = self.n_groups();
+        if n_groups <= group {
+            return Err(TableError::NoGroup { path: self.path.clone(), group, n_groups });
+        }
+        let reader =
+            self.reader.get_row_group(group).map_err(|e| TableError::new(&self.path, e))?;
+        Ok(GroupReader { path: &self.path, reader })
+    }
+}
+
+/// One group of rows being read, any column at a time.
+pub(crate) struct GroupReader<'a> {
+    path: &'a Path,
+    reader: Box<dyn RowGroupReader + 'a>,
+}
+
+impl GroupReader<'_> {
+    pub(crate) fn u32(&self, column: &str) -> Result<Vec<u32>, TableError> {
+        Ok(self.i32(column)?.into_iter().map(i32::cast_unsigned).collect())
+    }
+
+    pub(crate) fn u64(&self, column: &str) -> Result<Vec<u64>, TableError> {
+        let values = self.column::<Int64Type>(column)?.0;
+        Ok(values.into_iter().map(i64::cast_unsigned).collect())
+    }
+
+    pub(crate) fn i32(&self, column: &str) -> Result<Vec<i32>, TableError> {
+        Ok(self.column::<Int32Type>(column)?.0)
+    }
+
+    pub(crate) fn f64(&self, column: &str) -> Result<Vec<f64>, TableError> {
+        Ok(self.column::<DoubleType>(column)?.0)
+    }
+
+    pub(crate) fn optional_u32(&self, column: &str) -> Result<Vec<Option<u32>>, TableError> {
+        let (values, levels) = self.column::<Int32Type>(column)?;
+        let mut values = values.into_iter().map(i32::cast_unsigned);
+        Ok(levels.into_iter().map(|level| if level == 0 { None } else { values.next() }).collect())
+    }
+
+    pub(crate) fn words(&self, column: &str) -> Result<Vec<ByteArray>, TableError> {
+        Ok(self.column::<parquet::data_type::ByteArrayType>(column)?.0)
+    }
+
+    fn column<T: DataType>(&self, name: &str) -> Result<(Vec<T::T>, Vec<i16>), TableError> {
+        let metadata = self.reader.metadata();
+        let position = metadata.columns().iter().position(|c| c.column_path().string() == name);
+        let missing = || TableError::NoColumn { path: self.path.to_owned(), column: name.to_owned() };
+        let position = position.ok_or_else(missing)?;
+        let column = metadata.column(position);
+        if column.column_type() != T::get_physical_type() {
+            return Err(missing());
+        }
+        let optional = 0 < column.column_descr().max_def_level();
+        let n_rows = usize::try_from(metadata.num_rows()).unwrap_or(0);
+        let read = || {
+            let reader = self.reader.get_column_reader(position)?;
+            let mut reader = get_typed_column_reader::<T>(reader);
+            let (mut values, mut levels) = (Vec::with_capacity(n_rows), Vec::new());
+            loop {
+                let wanted = optional.then_some(&mut levels);
+                let (n_read, ..) = reader.read_records(n_rows.max(1), wanted, None, &mut values)?;
+                if n_read == 0 {
+                    return Ok((values, levels));
+                }
+            }
+        };
+        let (values, levels): (Vec<T::T>, Vec<i16>) =
+            read().map_err(|e| TableError::new(self.path, e))?;
+        let n_read = if optional { levels.len() } else { values.len() };
+        if n_read != n_rows {
+            let source = ParquetError::EOF(format!("column `{name}` ends at row {n_read}"));
+            return Err(TableError::Damaged { path: self.path.to_owned(), source });
+        }
+        Ok((values, levels))
+    }
+}
+
+impl std::fmt::Debug for TableWriter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TableWriter").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for TableReader {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TableReader").field("path", &self.path).finish_non_exhaustive()
+    }
+}

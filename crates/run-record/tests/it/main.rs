@@ -1,0 +1,5 @@
+//! The record from outside.
+
+mod event_file;
+mod folder;
+mod spool;
