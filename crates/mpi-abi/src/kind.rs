@@ -23,7 +23,7 @@ pub enum Kind {
     Buf,
     Int,
     Count,
-    /// The large form of `Count`.
+    /// The large form of `Count`, or large in both variants.
     LargeCount,
     Counts,
     /// The large form of `Counts`.
@@ -98,7 +98,7 @@ const KINDS: [(&str, Kind, &str); 48] = [
     ("buf", Buf, "void*"),
     ("int", Int, "int"),
     ("count", Count, "int"),
-    ("", LargeCount, "MPI_Count"),
+    ("largecount", LargeCount, "MPI_Count"),
     ("counts", Counts, "int*"),
     ("", LargeCounts, "MPI_Count*"),
     ("displs", Displs, "int*"),

@@ -1,3 +1,6 @@
 //! The table as its users see it, and against the MPI libraries that are installed.
 
+mod compiler;
+mod constants;
+mod headers;
 mod table;
