@@ -1,0 +1,156 @@
+//! What collector and analyzer say to each other.
+//!
+//! ```text
+//! collector                      analyzer
+//! Hello         ->
+//!               <-               Challenge     proves the analyzer
+//! Proof         ->                             proves the collector
+//!               <-               Welcome
+//! Process, Records ...  ->
+//!               <-               Acknowledge, ClockProbe ...
+//!               <-               Finish        the command ended
+//! Finished      ->                             everything is sent
+//! ```
+
+use crate::{Mac, Nonce, ProcessReport};
+use events::{CallRecord, ProcessKey};
+use serde::{Deserialize, Serialize};
+
+/// First bytes of a connection's first message.
+pub const MAGIC: [u8; 8] = *b"SINTONIA";
+/// Version of these messages; other versions are refused by name.
+pub const PROTOCOL: u16 = 1;
+
+/// The first message of a connection. Its encoding never changes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hello {
+    /// [`MAGIC`].
+    pub magic: [u8; 8],
+    /// [`PROTOCOL`] of the sender.
+    pub protocol: u16,
+    /// Number of the run.
+    pub run: u64,
+    /// The collector's name of its node, unique in the run.
+    pub node: String,
+    /// Fresh random bytes: the analyzer's proof answers them.
+    pub nonce: Nonce,
+}
+
+/// Call records of one thread, in order and without a gap.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Records {
+    /// The process on the sender's node.
+    pub process: ProcessKey,
+    /// Position of the thread in the process's segment.
+    pub thread: u32,
+    /// Number of the first record since the thread's start.
+    pub first: u64,
+    /// The records.
+    #[serde(with = "raw_records")]
+    pub records: Vec<CallRecord>,
+}
+
+impl Records {
+    /// Number of the record after the last.
+    pub fn end(&self) -> u64 {
+        self.first.saturating_add(self.records.len() as u64)
+    }
+}
+
+/// From a node's collector.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum ToAnalyzer {
+    /// Who wants to talk.
+    Hello(Hello),
+    /// Knowledge of the secret, for the analyzer's nonce.
+    Proof {
+        /// See [`crate::Session::mac`].
+        mac: Mac,
+    },
+    /// Answer to [`ToCollector::ClockProbe`].
+    ClockReply {
+        /// Number of the probe.
+        probe: u32,
+        /// Nanoseconds since 1970 on the node when the probe arrived.
+        node_ns: u64,
+    },
+    /// What is known of a process now.
+    Process(Box<ProcessReport>),
+    /// More call records.
+    Records(Records),
+    /// No process is left and everything was sent.
+    Finished {
+        /// Records that could neither be sent nor spilled.
+        n_lost: u64,
+        /// Sentences about what the collector could not do.
+        warnings: Vec<String>,
+    },
+}
+
+/// From the analyzer of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ToCollector {
+    /// The analyzer's proof for the collector's nonce, and a nonce of its own.
+    Challenge {
+        /// Fresh random bytes.
+        nonce: Nonce,
+        /// See [`crate::Session::mac`].
+        mac: Mac,
+    },
+    /// The collector is believed; it may send.
+    Welcome,
+    /// Asks for the node's time.
+    ClockProbe {
+        /// Number of the probe.
+        probe: u32,
+    },
+    /// All records of the thread before `up_to` are on disk.
+    Acknowledge {
+        /// The process.
+        process: ProcessKey,
+        /// Position of the thread in the process's segment.
+        thread: u32,
+        /// Number of the first record that is not.
+        up_to: u64,
+    },
+    /// The command ended: send what is left, say `Finished`, and end when no process is left.
+    Finish,
+    /// This analyzer refuses the collector, for a reason that a person can act on.
+    Refused {
+        /// The sentence.
+        reason: String,
+    },
+}
+
+/// Records as their bytes in memory (little-endian on every machine we build for).
+mod raw_records {
+    use events::CallRecord;
+    use serde::de::{Error, Visitor};
+    use serde::{Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(records: &[CallRecord], to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_bytes(bytemuck::cast_slice(records))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<CallRecord>, D::Error> {
+        from.deserialize_bytes(Bytes)
+    }
+
+    struct Bytes;
+
+    impl Visitor<'_> for Bytes {
+        type Value = Vec<CallRecord>;
+
+        fn expecting(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            to.write_str("the bytes of whole call records")
+        }
+
+        fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Self::Value, E> {
+            let records = bytes.chunks_exact(size_of::<CallRecord>());
+            if !records.remainder().is_empty() {
+                return Err(E::invalid_length(bytes.len(), &self));
+            }
+            Ok(records.map(bytemuck::pod_read_unaligned).collect())
+        }
+    }
+}
