@@ -97,7 +97,7 @@ as_root() {
   fi
 }
 
-# A held lock (another apt on a fresh machine) is waited for, and said.
+# Waits for the lock of the packages where another apt holds it, as on a machine just started.
 apt_get() {
   as_root env DEBIAN_FRONTEND=noninteractive NEEDRESTART_MODE=a \
     apt-get -y -qq -o DPkg::Lock::Timeout=600 -o Dpkg::Use-Pty=0 \
@@ -108,53 +108,77 @@ is_offered() {
   apt-cache show --no-all-versions "$1" >/dev/null 2>&1
 }
 
-# Prints the packages to install and fills `wanted`; a `must` that is not offered is an error.
+# Prints the packages to install and fills `wanted` and, for those that may fail, `welcome`.
 choose_offered() {
   wanted=()
+  welcome=()
   local row package need why
   for row in "${missing[@]}"; do
     IFS='|' read -r package _ _ need why <<<"$row"
-    if is_offered "$package"; then
-      say "installing $package: $why"
-      wanted+=("$package")
-    elif [ "$need" = must ]; then
-      fail 1 "no package \`$package\` in the package lists ($why): add the repository that has it"
-    else
+    if ! is_offered "$package"; then
+      [ "$need" = may ] ||
+        fail 1 "no package \`$package\` in the package lists ($why): add the repository that has it"
       say "skipping $package: not offered by this system ($why); its tests say so and pass by"
+      continue
     fi
+    say "installing $package: $why"
+    if [ "$need" = must ]; then wanted+=("$package"); else welcome+=("$package"); fi
   done
 }
 
 install_packages() {
   find_missing
   [ ${#missing[@]} -gt 0 ] || return 0
-  if ! command -v apt-get >/dev/null; then
-    local row package proof why
-    for row in "${missing[@]}"; do
-      IFS='|' read -r package proof _ _ why <<<"$row"
-      say "missing: $package (Debian's name; proof: $proof): $why"
-    done
-    fail 3 "this is not a Debian-like system: install the above by hand; C compilers must be reachable as \`mpicc.openmpi\` and \`mpicc.mpich\`"
-  fi
+  command -v apt-get >/dev/null || name_missing_and_stop
   refresh_lists_if_any_is_unknown
   choose_offered
-  [ ${#wanted[@]} -gt 0 ] || return 0
-  say "waiting up to 10 minutes where another apt holds the lock"
+  install_at_once "${wanted[@]}" || fail 1 "apt-get could not install: ${wanted[*]}"
+  install_at_once "${welcome[@]}" ||
+    say "apt-get could not install: ${welcome[*]}; their tests say so and pass by"
+}
+
+name_missing_and_stop() {
+  local row package proof why
+  for row in "${missing[@]}"; do
+    IFS='|' read -r package proof _ _ why <<<"$row"
+    say "missing: \`$proof\` (package $package in Debian): $why"
+  done
+  fail 3 "this is not a Debian-like system: install the above by hand; the two MPI libraries must be reachable as \`mpicc.openmpi\`, \`mpirun.openmpi\`, \`mpicc.mpich\` and \`mpirun.mpich\`"
+}
+
+install_at_once() {
+  [ $# -gt 0 ] || return 0
+  if is_locked; then say "waiting up to 10 minutes: another apt is at work"; fi
+  apt_get --no-install-recommends install "$@" >/dev/null && return 0
   # Lists older than the archive name files that are gone: refresh them once.
-  apt_get --no-install-recommends install "${wanted[@]}" >/dev/null ||
-    { apt_get update && apt_get --no-install-recommends install "${wanted[@]}"; } ||
-    fail 1 "apt-get could not install: ${wanted[*]}"
+  refresh_lists
+  apt_get --no-install-recommends install "$@" >/dev/null
+}
+
+is_locked() {
+  local lock=/var/lib/dpkg/lock-frontend
+  [ -e "$lock" ] && grep -q ":$(stat -c %i "$lock") " /proc/locks
 }
 
 refresh_lists_if_any_is_unknown() {
   local row
   for row in "${missing[@]}"; do
-    if ! is_offered "${row%%|*}"; then
-      say "refreshing the package lists"
-      apt_get update || say "the package lists could not be refreshed; going on with the old ones"
-      return
-    fi
+    is_offered "${row%%|*}" && continue
+    refresh_lists
+    return
   done
+}
+
+# The lock of the lists is not waited for by apt itself, unlike that of the packages.
+refresh_lists() {
+  local attempt
+  say "refreshing the package lists"
+  for attempt in 1 2 3 4 5 6; do
+    apt_get update && return 0
+    say "attempt $attempt failed (no network, or another apt is at work)"
+    [ "$attempt" -eq 6 ] || sleep 10
+  done
+  say "going on with the old package lists"
 }
 
 check_rust() {
