@@ -1,0 +1,194 @@
+//! What is read of an ELF file itself: where it is loaded, its functions, and where its debug
+//! information is.
+
+use object::read::ReadCache;
+use object::read::elf::ElfFile64;
+use object::{Endianness, Object, ObjectSection, ObjectSegment, ObjectSymbol, SymbolKind};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// An ELF file that cannot be read.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub(crate) enum ElfError {
+    /// It cannot be opened.
+    #[error("`{path}` cannot be opened: check that it is on this machine and who may read it")]
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// It is something else, or damaged.
+    #[error("`{path}` is not a 64-bit ELF file: give a program or a shared library")]
+    NotElf {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        source: object::Error,
+    },
+}
+
+/// What is read of an ELF file when it is opened.
+#[derive(Debug, Default)]
+pub(crate) struct Elf {
+    segments: Vec<Segment>,
+    /// Whether its debug information is inside.
+    pub(crate) has_debug_info: bool,
+    pub(crate) build_id: Option<Vec<u8>>,
+    /// Name of the file that holds its debug information.
+    pub(crate) debug_link: Option<PathBuf>,
+    /// Name of the file that holds what its debug information shares with others (`dwz`).
+    pub(crate) shared_debug_link: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Segment {
+    file_offset: u64,
+    file_bytes: u64,
+    virtual_address: u64,
+}
+
+/// A function of the symbol table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Function {
+    address: u64,
+    /// Past its last byte; symbols written in assembly may not say, and end at the next one.
+    end: u64,
+    name: String,
+}
+
+impl Elf {
+    pub(crate) fn open(path: &Path) -> Result<Self, ElfError> {
+        with_file(path, |elf| Self {
+            segments: elf.segments().map(|segment| segment_of(&segment)).collect(),
+            has_debug_info: elf.sections().any(|section| {
+                matches!(section.name(), Ok(".debug_info" | ".zdebug_info"))
+                    && section.file_range().is_some()
+            }),
+            build_id: elf.build_id().ok().flatten().map(<[u8]>::to_vec),
+            debug_link: elf.gnu_debuglink().ok().flatten().map(|(name, _crc)| path_of(name)),
+            shared_debug_link: elf
+                .gnu_debugaltlink()
+                .ok()
+                .flatten()
+                .map(|(name, _id)| path_of(name)),
+        })
+    }
+
+    /// The address at which the linker placed what the file has at `file_offset`.
+    pub(crate) fn virtual_address(&self, file_offset: u64) -> Option<u64> {
+        let holds = |segment: &&Segment| {
+            file_offset.checked_sub(segment.file_offset).is_some_and(|at| at < segment.file_bytes)
+        };
+        let segment = self.segments.iter().find(holds)?;
+        Some(file_offset - segment.file_offset + segment.virtual_address)
+    }
+}
+
+fn segment_of<'a>(segment: &impl ObjectSegment<'a>) -> Segment {
+    let (file_offset, file_bytes) = segment.file_range();
+    Segment { file_offset, file_bytes, virtual_address: segment.address() }
+}
+
+fn path_of(name: &[u8]) -> PathBuf {
+    PathBuf::from(String::from_utf8_lossy(name).into_owned())
+}
+
+/// The functions of the symbol table (of the dynamic one when the file is stripped), by address.
+pub(crate) fn functions(path: &Path) -> Result<Vec<Function>, ElfError> {
+    with_file(path, |elf| {
+        let mut functions: Vec<Function> = elf.symbols().filter_map(|s| function_of(&s)).collect();
+        if functions.is_empty() {
+            functions = elf.dynamic_symbols().filter_map(|s| function_of(&s)).collect();
+        }
+        functions.sort_by_key(|function| function.address);
+        end_at_the_next(&mut functions);
+        functions
+    })
+}
+
+fn function_of<'a>(symbol: &impl ObjectSymbol<'a>) -> Option<Function> {
+    let is_function = symbol.kind() == SymbolKind::Text && symbol.is_definition();
+    let name = symbol.name().ok().filter(|name| is_function && !name.is_empty())?;
+    let address = symbol.address();
+    Some(Function { address, end: address + symbol.size(), name: name.to_owned() })
+}
+
+fn end_at_the_next(functions: &mut [Function]) {
+    for idx in 1..functions.len() {
+        let next = functions[idx].address;
+        let function = &mut functions[idx - 1];
+        if function.end == function.address {
+            function.end = next;
+        }
+    }
+}
+
+/// The function among `functions` (by address) that holds `virtual_address`.
+pub(crate) fn function_at(functions: &[Function], virtual_address: u64) -> Option<&str> {
+    let after = functions.partition_point(|function| function.address <= virtual_address);
+    // Several names may start at one address, and a name without a size hides none that has one.
+    let candidates = functions[..after].iter().rev().take(8);
+    candidates.into_iter().find(|f| virtual_address < f.end).map(|function| function.name.as_str())
+}
+
+fn with_file<T>(
+    path: &Path,
+    read: impl FnOnce(&ElfFile64<'_, Endianness, &ReadCache<File>>) -> T,
+) -> Result<T, ElfError> {
+    let file = File::open(path).map_err(|source| ElfError::Open { path: path.into(), source })?;
+    // Reads only what is asked for: a program with its debug information may be larger than memory.
+    let cache = ReadCache::new(file);
+    let elf = ElfFile64::parse(&cache)
+        .map_err(|source| ElfError::NotElf { path: path.into(), source })?;
+    Ok(read(&elf))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(file_offset: u64, expected: Option<u64>) {
+        let segment = |file_offset, file_bytes, virtual_address| Segment {
+            file_offset,
+            file_bytes,
+            virtual_address,
+        };
+        let elf = Elf {
+            segments: vec![segment(0, 0x1000, 0x40_0000), segment(0x1000, 0x500, 0x40_3000)],
+            ..Elf::default()
+        };
+        assert_eq!(elf.virtual_address(file_offset), expected);
+    }
+
+    #[test]
+    fn an_offset_moves_with_its_segment() {
+        check(0, Some(0x40_0000));
+        check(0xfff, Some(0x40_0fff));
+        check(0x1000, Some(0x40_3000));
+        check(0x14ff, Some(0x40_34ff));
+        check(0x1500, None);
+    }
+
+    #[test]
+    fn a_function_without_a_size_ends_at_the_next() {
+        let function = |address, end, name: &str| Function { address, end, name: name.into() };
+        let mut functions = vec![
+            function(0x10, 0x20, "a"),
+            function(0x20, 0x20, "assembly"),
+            function(0x40, 0x48, "b"),
+            function(0x50, 0x50, "last"),
+        ];
+        end_at_the_next(&mut functions);
+        let at = |address| function_at(&functions, address);
+        assert_eq!(at(0xf), None);
+        assert_eq!(at(0x1f), Some("a"));
+        assert_eq!(at(0x3f), Some("assembly"));
+        assert_eq!(at(0x47), Some("b"));
+        assert_eq!(at(0x48), None);
+        assert_eq!(at(0x60), None);
+    }
+}

@@ -1,0 +1,29 @@
+//! Finds functions, lines and variables in ELF files and their debug information, by address or by
+//! name.
+//!
+//! A runtime address becomes a place in the program in two steps: [`ModuleMap`] (the text of
+//! `/proc/PID/maps`) says which file holds it and where, [`Resolver`] says what the source calls it.
+//!
+//! ```
+//! let (map, problems) = symbols::ModuleMap::parse("400000-401000 r-xp 00000000 08:01 7 /bin/fire");
+//! assert!(problems.is_empty());
+//! let at = map.locate(0x400_123).expect("inside the only mapping");
+//! assert_eq!((at.module, at.file_offset), ("/bin/fire", 0x123));
+//! ```
+//!
+//! # Invariants
+//! - A file that is missing, changed or without symbols makes a place vaguer, never an error.
+//! - Only the files of modules that are asked for are opened, and each once.
+//!
+//! # Not here
+//! Reading `/proc` of a living process (its caller has the text), and changing a program.
+
+mod debug_file;
+mod demangle;
+mod elf;
+mod maps;
+mod resolver;
+
+pub use demangle::demangle;
+pub use maps::{CodeAddress, MapsProblem, ModuleMap};
+pub use resolver::{Detail, Place, Resolver};

@@ -1,0 +1,174 @@
+//! What the source calls a place in a module.
+//!
+//! The place of a call that the compiler inlined is the function in which the call is *written*, not
+//! the one that holds its machine code: a person looks for the line in the editor.
+
+use crate::debug_file;
+use crate::demangle::{demangle, demangle_fortran};
+use crate::elf::{self, Elf, Function};
+use crate::maps::CodeAddress;
+use addr2line::{Frame, Loader};
+use std::cell::OnceCell;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+const LAMBDA: &str = "operator()";
+
+/// A place in a program, as far as its symbols and debug information tell.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Place {
+    /// Function as the source names it; empty when unknown.
+    pub function: String,
+    /// Source file as the compiler recorded it; empty when unknown.
+    pub file: String,
+    /// Line; 0 when unknown.
+    pub line: u32,
+    /// Program or library that holds it.
+    pub module: String,
+    /// Offset in that file.
+    pub offset: u64,
+}
+
+/// How much a module tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Detail {
+    /// It is not there, or has no symbols.
+    Nothing,
+    /// Functions.
+    Functions,
+    /// Functions, files and lines.
+    Lines,
+}
+
+/// Answers for any number of modules; what it learned of a module is kept.
+#[derive(Default)]
+pub struct Resolver {
+    modules: HashMap<String, Module>,
+}
+
+impl std::fmt::Debug for Resolver {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Resolver").field("modules", &self.modules.keys()).finish()
+    }
+}
+
+impl Resolver {
+    /// A resolver that has opened nothing yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The place of the call that returns to `address`.
+    ///
+    /// A return address is the instruction *after* the call, which may belong to the next line or even
+    /// to the next function; so the byte before it is looked up.
+    pub fn place_of_return(&mut self, address: &CodeAddress<'_>) -> Place {
+        let module = self.module(address);
+        let at = address.file_offset.saturating_sub(1);
+        let found = module.elf.virtual_address(at).map(|at| module.place(at)).unwrap_or_default();
+        Place { module: address.module.to_owned(), offset: address.file_offset, ..found }
+    }
+
+    /// How much the module of `address` tells.
+    pub fn detail(&mut self, address: &CodeAddress<'_>) -> Detail {
+        let module = self.module(address);
+        if module.lines.is_some() {
+            Detail::Lines
+        } else if module.functions().is_empty() {
+            Detail::Nothing
+        } else {
+            Detail::Functions
+        }
+    }
+
+    fn module(&mut self, address: &CodeAddress<'_>) -> &Module {
+        if !self.modules.contains_key(address.module) {
+            let module = if address.is_in_file() { Module::open(address.module) } else { None };
+            self.modules.insert(address.module.to_owned(), module.unwrap_or_default());
+        }
+        &self.modules[address.module]
+    }
+}
+
+#[derive(Default)]
+struct Module {
+    elf: Elf,
+    /// Debug information, if it was found.
+    lines: Option<Loader>,
+    /// Files whose symbol tables are asked where debug information says nothing, best first.
+    symbol_files: Vec<PathBuf>,
+    functions: OnceCell<Vec<Function>>,
+}
+
+impl Module {
+    /// None when the file cannot be read: it may be on another node, or replaced by something else.
+    fn open(path: &str) -> Option<Self> {
+        let path = Path::new(path);
+        let elf = Elf::open(path).ok()?;
+        let mut symbol_files = vec![path.to_owned()];
+        let lines = debug_file::find_installed(path, &elf).and_then(|(file, shared)| {
+            symbol_files.insert(0, file.clone());
+            Loader::new_with_sup(file, shared).ok()
+        });
+        Some(Self { elf, lines, symbol_files, functions: OnceCell::new() })
+    }
+
+    fn functions(&self) -> &[Function] {
+        self.functions.get_or_init(|| {
+            let tables = self.symbol_files.iter().filter_map(|file| elf::functions(file).ok());
+            tables.into_iter().find(|functions| !functions.is_empty()).unwrap_or_default()
+        })
+    }
+
+    fn place(&self, virtual_address: u64) -> Place {
+        let mut place = self.written_place(virtual_address).unwrap_or_default();
+        // Debug information does not say in which function a lambda is; its symbol does.
+        if place.function.is_empty() || place.function == LAMBDA {
+            let symbol = elf::function_at(self.functions(), virtual_address).map(demangle);
+            place.function = symbol.unwrap_or(place.function);
+        }
+        place
+    }
+
+    /// The innermost inlined frame, except the C++ bindings of MPI itself, which are headers full of
+    /// one-line wrappers.
+    fn written_place(&self, virtual_address: u64) -> Option<Place> {
+        let mut frames = self.lines.as_ref()?.find_frames(virtual_address).ok()?;
+        let mut innermost = None;
+        while let Ok(Some(frame)) = frames.next() {
+            let place = place_of_frame(&frame);
+            if !place.function.starts_with("MPI::") {
+                return Some(place);
+            }
+            innermost.get_or_insert(place);
+        }
+        innermost
+    }
+}
+
+fn place_of_frame<R: gimli::Reader>(frame: &Frame<'_, R>) -> Place {
+    let function = frame.function.as_ref().and_then(|function| {
+        let name = function.raw_name().ok()?;
+        let is_fortran = function.language.is_some_and(is_fortran);
+        Some(if is_fortran { demangle_fortran(&name) } else { demangle(&name) })
+    });
+    let location = frame.location.as_ref();
+    Place {
+        function: function.unwrap_or_default(),
+        file: location.and_then(|at| at.file).unwrap_or_default().to_owned(),
+        line: location.and_then(|at| at.line).unwrap_or_default(),
+        ..Place::default()
+    }
+}
+
+fn is_fortran(language: gimli::DwLang) -> bool {
+    use gimli::constants as dw;
+    [
+        dw::DW_LANG_Fortran77,
+        dw::DW_LANG_Fortran90,
+        dw::DW_LANG_Fortran95,
+        dw::DW_LANG_Fortran03,
+        dw::DW_LANG_Fortran08,
+    ]
+    .contains(&language)
+}

@@ -1,0 +1,131 @@
+//! A program compiled and run once, with the addresses it reported and its memory map.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use symbols::{CodeAddress, Detail, ModuleMap, Place, Resolver};
+use tempfile::TempDir;
+
+pub(crate) struct Compiled {
+    path: String,
+    calls: HashMap<String, u64>,
+    maps: ModuleMap,
+    /// Holds the files until the test ends.
+    _dir: TempDir,
+}
+
+/// Whether a compiler or tool is installed.
+pub(crate) fn have(tool: &str) -> bool {
+    Command::new(tool).arg("--version").output().is_ok_and(|output| output.status.success())
+}
+
+fn source(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/programs").join(name)
+}
+
+#[track_caller]
+fn run(command: &mut Command) -> String {
+    let output = command.output().expect("the tool is installed");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {errors}");
+    String::from_utf8(output.stdout).expect("text")
+}
+
+impl Compiled {
+    /// Compiles `sources` and the reporting functions with `compiler`.
+    #[track_caller]
+    pub(crate) fn new(compiler: &str, flags: &[&str], sources: &[&str]) -> Self {
+        let dir = tempfile::tempdir().expect("a temporary folder");
+        let report = dir.path().join("report.o");
+        run(Command::new("gcc")
+            .args(["-O1", "-fPIC", "-c"])
+            .arg(source("report.c"))
+            .arg("-o")
+            .arg(&report));
+        let path = dir.path().join("program");
+        let sources = sources.iter().map(|name| source(name));
+        run(Command::new(compiler)
+            .current_dir(dir.path())
+            .args(flags)
+            .args(sources)
+            .arg(report)
+            .arg("-o")
+            .arg(&path));
+        Self::of(dir, &path)
+    }
+
+    /// The C program with a shared library compiled with `flags`.
+    #[track_caller]
+    pub(crate) fn with_library(flags: &[&str]) -> Self {
+        let dir = tempfile::tempdir().expect("a temporary folder");
+        let library = dir.path().join("library.so");
+        run(Command::new("gcc")
+            .args(["-shared", "-fPIC"])
+            .args(flags)
+            .args([source("library.c"), source("report.c")])
+            .arg("-o")
+            .arg(&library));
+        let path = dir.path().join("program");
+        run(Command::new("gcc")
+            .args(["-g", "-O2", "-DWITH_LIBRARY"])
+            .arg(source("calls.c"))
+            .arg(library)
+            .arg("-o")
+            .arg(&path));
+        Self::of(dir, &path)
+    }
+
+    fn of(dir: TempDir, path: &Path) -> Self {
+        let output = run(&mut Command::new(path));
+        let (calls, maps): (Vec<&str>, Vec<&str>) =
+            output.lines().partition(|line| line.starts_with("call "));
+        let call = |line: &&str| {
+            let (what, address) = line["call ".len()..].split_once(' ').expect("two words");
+            (what.to_owned(), u64::from_str_radix(address, 16).expect("a number"))
+        };
+        let (maps, problems) = ModuleMap::parse(&maps.join("\n"));
+        assert_eq!(problems, []);
+        let path = path.to_str().expect("a path in UTF-8").to_owned();
+        Self { path, calls: calls.iter().map(call).collect(), maps, _dir: dir }
+    }
+
+    pub(crate) fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// Changes the program file by a tool whose last arguments are input and, unless an option names
+    /// another file, output.
+    #[track_caller]
+    pub(crate) fn tool(&self, tool: &str, args: &[&str]) {
+        let (options, files): (Vec<&str>, Vec<&str>) =
+            args.iter().partition(|a| a.starts_with("--"));
+        run(Command::new(tool).args(options).arg(&self.path).args(files));
+    }
+
+    fn address(&self, call: &str) -> CodeAddress<'_> {
+        self.maps.locate(self.calls[call]).expect("in a module")
+    }
+
+    pub(crate) fn place(&self, call: &str) -> Place {
+        Resolver::new().place_of_return(&self.address(call))
+    }
+
+    pub(crate) fn detail(&self, call: &str) -> Detail {
+        Resolver::new().detail(&self.address(call))
+    }
+
+    /// Expects each call in a function, a file (the end of its path) and a line.
+    #[track_caller]
+    pub(crate) fn check(&self, expected: &[(&str, &str, &str, u32)]) {
+        for (call, function, file, line) in expected {
+            let place = self.place(call);
+            assert_eq!(
+                (place.function.as_str(), place.line),
+                (*function, *line),
+                "{call}: {place:?}"
+            );
+            assert!(place.file.ends_with(file), "{call}: {place:?}");
+            assert_eq!(place.file.is_empty(), file.is_empty(), "{call}: {place:?}");
+        }
+    }
+}
