@@ -2,5 +2,6 @@
 
 mod compiler;
 mod constants;
+mod fortran;
 mod headers;
 mod table;
