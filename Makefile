@@ -10,32 +10,36 @@ CARGO ?= cargo
 
 demo_record := target/demo-run
 probe_and_cli := --package probe --package cli
-xfire := $(CURDIR)/apps/xfire
+xfire := apps/xfire
+make_xfire = $(MAKE) --silent -C $(xfire) MPICC=mpicc.$(1) MPIRUN="mpirun.$(1)" \
+  BUILD=$(CURDIR)/target/xfire-$(1)
 
-# Open MPI refuses root, and its waiting ranks would take each other's core.
+# Open MPI refuses root, and more ranks than cores; its waiting ranks take each other's core.
 ifeq ($(shell id -u),0)
 export OMPI_ALLOW_RUN_AS_ROOT := 1
 export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM := 1
 endif
-export OMPI_MCA_mpi_yield_when_idle := 1
+demo test: export OMPI_MCA_rmaps_base_oversubscribe := 1
+demo test: export OMPI_MCA_mpi_yield_when_idle := 1
 
 .PHONY: help demo test bench lint deny install uninstall
 
 help: ## list these commands
-	@sed -nE 's/^([a-z]+):.*## (.*)/make \1|\2/p' Makefile | column -t -s '|'
+	@awk -F':.*## ' '/^[a-z]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' Makefile
 
 demo: ## watch the example program on 4 ranks and show the report
 	@scripts/setup.sh demo
 	@$(CARGO) build --quiet --release $(probe_and_cli)
-	@$(MAKE) --silent -C $(xfire) MPICC=mpicc.openmpi BUILD=$(CURDIR)/target/xfire-openmpi
+	@$(call make_xfire,openmpi)
 	@rm -rf $(demo_record)
-	@target/release/sintonia run --out $(demo_record) -- \
-	  mpirun.openmpi --oversubscribe -np 4 target/xfire-openmpi/xfire $(xfire)/data/demo.conf
+	@target/release/sintonia run --out $(demo_record) -- mpirun.openmpi -np 4 \
+	  target/xfire-openmpi/xfire --out target/demo-fire $(xfire)/data/demo.conf
 
 test: ## run all tests, on real ranks
 	@scripts/setup.sh test
 	@$(CARGO) build --quiet $(probe_and_cli)
-	@$(MAKE) --silent -C $(xfire) check
+	@$(call make_xfire,openmpi) check
+	@$(call make_xfire,mpich) check
 	@$(CARGO) test --quiet --doc --workspace
 	@$(CARGO) nextest run --workspace
 
