@@ -86,6 +86,16 @@ pub fn lints(manifest: &Manifest) -> Vec<Problem> {
     vec![Problem::of_file(&manifest.path, sentence)]
 }
 
+/// Rules find a crate by the folder of a file, so that its name must be the folder's.
+#[must_use]
+pub fn folder(manifest: &Manifest) -> Vec<Problem> {
+    if manifest.path.rsplit('/').nth(1) == Some(manifest.name.as_str()) {
+        return Vec::new();
+    }
+    let sentence = format!("crate `{}`: name it as its folder", manifest.name);
+    vec![Problem::of_file(&manifest.path, sentence)]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -121,6 +131,15 @@ mod tests {
         let without = MANIFEST.replace("[lints]\n        workspace = true", "");
         assert_eq!(lints(&read_manifest("Cargo.toml", MANIFEST).unwrap()), []);
         assert_eq!(lints(&read_manifest("Cargo.toml", &without).unwrap()).len(), 1);
+    }
+
+    #[test]
+    fn a_crate_is_named_as_its_folder() {
+        let in_folder = |path| folder(&read_manifest(path, MANIFEST).unwrap()).len();
+        assert_eq!(in_folder("crates/probe/Cargo.toml"), 0);
+        assert_eq!(in_folder("probe/Cargo.toml"), 0);
+        assert_eq!(in_folder("crates/prober/Cargo.toml"), 1);
+        assert_eq!(in_folder("Cargo.toml"), 1);
     }
 
     #[test]

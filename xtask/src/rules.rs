@@ -171,8 +171,7 @@ fn has_word(line: &str, word: &str) -> bool {
 
 /// Whether an absolute path starts with `place`: `there/wo...` does not.
 fn has_path(line: &str, place: &str) -> bool {
-    let starts = line.match_indices(place).map(|(at, _)| at);
-    starts.into_iter().any(|at| {
+    line.match_indices(place).any(|(at, _)| {
         let before = line[..at].chars().next_back();
         before.is_none_or(|c| !is_word(c) && !matches!(c, '.' | '-' | '}' | ')'))
     })

@@ -77,6 +77,7 @@ pub fn problems_of(files: &[TextFile]) -> Result<Vec<Problem>, TidyError> {
         let manifest = manifest::read_manifest(&file.path, &file.text)
             .map_err(|source| bad_toml(&file.path, source))?;
         problems.extend(manifest::lints(&manifest));
+        problems.extend(manifest::folder(&manifest));
         manifests.push(manifest);
     }
     problems.extend(arrows.check(&manifests));
