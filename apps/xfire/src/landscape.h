@@ -1,0 +1,40 @@
+/*
+ * Where a fire burns: fuel, terrain and wind at a place. Read by the master, broadcast to the
+ * workers (share.c). Not here: how the fire moves there (propagate.c).
+ */
+#ifndef XFIRE_LANDSCAPE_H
+#define XFIRE_LANDSCAPE_H
+
+#include "config.h"
+#include "fuel_models.h"
+#include "grid.h"
+#include "wind.h"
+
+struct landscape {
+    int uniform_fuel;    /* used when there is no fuel grid */
+    struct grid fuel;    /* fuel model numbers */
+    struct grid terrain; /* meters above the sea */
+    struct grid gradient_x, gradient_y;
+    struct fuel_bed beds[N_FUEL_MODELS + 1];       /* by model number */
+    double wind_adjustment[N_FUEL_MODELS + 1]; /* midflame over 20-ft wind, by model number */
+    struct wind wind;
+};
+
+/* What the fire finds at a place. */
+struct site {
+    const struct fuel_bed *bed;
+    struct vec2 wind_ft_min; /* midflame, towards */
+    struct vec2 gradient;    /* uphill, rise over run */
+};
+
+int landscape_read(const struct config *config, struct landscape *land);
+void landscape_free(struct landscape *land);
+
+/* False where nothing burns: outside the grids, on water, rock, roads. */
+bool landscape_at(const struct landscape *land, struct vec2 at, struct site *site);
+bool landscape_is_burnable(const struct landscape *land, struct vec2 at);
+
+/* The grid whose cells the arrival times are given for, or NULL when there is none. */
+const struct grid *landscape_cells(const struct landscape *land);
+
+#endif

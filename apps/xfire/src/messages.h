@@ -1,0 +1,21 @@
+/* What master and workers say to each other. */
+#ifndef XFIRE_MESSAGES_H
+#define XFIRE_MESSAGES_H
+
+enum tag { TAG_WORK = 1, TAG_WORK_POINTS, TAG_RESULT, TAG_RESULT_POINTS };
+
+/* Broadcast when an iteration starts, as doubles. No workers: the simulation is over. */
+enum iteration_field {
+    ITERATION_ID,
+    ITERATION_N_WORKERS,
+    ITERATION_TIME_MIN,
+    ITERATION_STEP_MIN,
+    N_ITERATION_FIELDS
+};
+
+/* Announces a section, as ints. No points: this worker has nothing left to do in the iteration. */
+enum section_field { SECTION_ITERATION, SECTION_BATCH, SECTION_FIRST, SECTION_N_POINTS, N_SECTION_FIELDS };
+
+enum { DOUBLES_PER_POINT = 2 };
+
+#endif
