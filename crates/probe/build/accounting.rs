@@ -1,0 +1,251 @@
+//! Turns the accounting of an operation into a function over the values of its parameters.
+//!
+//! Numbers arrive as `i64`, handles as `Handle`, pointers as `usize`, whatever the language.
+
+use mpi_abi::{Amount, Case, Condition, Count, Factor, Flow, Kind, Movement, Operation};
+use std::collections::BTreeSet;
+
+/// Positions of the parameters that accounting looks at, in order.
+pub(crate) fn used_params(operation: &Operation) -> Vec<usize> {
+    let mut used = BTreeSet::new();
+    used.extend(operation.scope());
+    used.extend(operation.root());
+    used.extend(operation.completes);
+    used.extend(operation.position(Kind::Request));
+    used.extend(tag(operation));
+    used.extend(receive_peer(operation));
+    for name in COMPLETION_PARAMS {
+        used.extend(operation.completes.and(operation.named(name)));
+    }
+    for movement in &operation.movements {
+        used.extend(movement.peer);
+        for case in &movement.cases {
+            used.extend(condition_params(case.condition));
+            used.extend(amount_params(case.amount));
+        }
+    }
+    used.into_iter().collect()
+}
+
+const COMPLETION_PARAMS: [&str; 6] =
+    ["count", "incount", "flag", "indx", "outcount", "array_of_indices"];
+
+fn tag(operation: &Operation) -> Option<usize> {
+    operation.named("tag").or_else(|| operation.named("sendtag"))
+}
+
+/// The source that a blocking receive names, for when its status cannot be read.
+fn receive_peer(operation: &Operation) -> Option<usize> {
+    operation.named("source")
+}
+
+fn condition_params(condition: Condition) -> Vec<usize> {
+    match condition {
+        Condition::InPlace(param) | Condition::Root(param) | Condition::RemoteRoot(param) => vec![param],
+        _ => vec![],
+    }
+}
+
+fn factor_params(factor: Factor) -> Option<usize> {
+    match factor {
+        Factor::Param(param) => Some(param),
+        _ => None,
+    }
+}
+
+fn amount_params(amount: Amount) -> Vec<usize> {
+    match amount {
+        Amount::Status(status) => vec![status],
+        Amount::Elements { count, datatype, factor } => {
+            let count = match count {
+                Count::Param(param) | Count::Own(param) => Some(param),
+                _ => None,
+            };
+            [Some(datatype), count, factor_params(factor)].into_iter().flatten().collect()
+        }
+        Amount::Sum { counts, datatype, n } => {
+            [Some(counts), Some(datatype), factor_params(n)].into_iter().flatten().collect()
+        }
+        Amount::SumOfProducts { counts, datatypes, n } => {
+            [Some(counts), Some(datatypes), factor_params(n)].into_iter().flatten().collect()
+        }
+        _ => vec![],
+    }
+}
+
+/// The Rust type in which accounting takes a parameter.
+pub(crate) fn value_type(kind: Kind) -> &'static str {
+    use mpi_abi::CType;
+    match kind.c_type() {
+        CType::Int | CType::Count | CType::Aint | CType::Offset => "i64",
+        CType::Handle => "Handle",
+        _ => "usize",
+    }
+}
+
+/// Name of a parameter in generated code.
+pub(crate) fn variable(operation: &Operation, param: usize) -> String {
+    format!("p_{}", operation.params[param].name)
+}
+
+pub(crate) fn write(code: &mut String, number: usize, operation: &Operation) {
+    let params: String = used_params(operation)
+        .into_iter()
+        .map(|param| {
+            let kind = operation.params[param].kind;
+            format!(", {}: {}", variable(operation, param), value_type(kind))
+        })
+        .collect();
+    let body = Body { operation };
+    code.push_str(&format!(
+        "/// Accounts for one `{name}`.\n\
+         #[inline(always)]\n\
+         #[allow(unused_variables, clippy::too_many_arguments, reason = \"generated\")]\n\
+         fn account_{number}(call: &mut Call{params}) {{\n{scope}{tag}{root}{movements}{requests}}}\n",
+        name = operation.name,
+        scope = body.scope(),
+        tag = body.tag(),
+        root = body.root(),
+        movements = body.movements(),
+        requests = body.requests(),
+    ));
+}
+
+struct Body<'a> {
+    operation: &'a Operation,
+}
+
+impl Body<'_> {
+    fn variable(&self, param: usize) -> String {
+        variable(self.operation, param)
+    }
+
+    fn scope(&self) -> String {
+        let Some(scope) = self.operation.scope() else { return String::new() };
+        let function = match self.operation.params[scope].kind {
+            Kind::Comm => "in_communicator",
+            Kind::Win => "in_window",
+            _ => return String::new(),
+        };
+        format!("    call.{function}({});\n", self.variable(scope))
+    }
+
+    fn tag(&self) -> String {
+        let Some(tag) = tag(self.operation) else { return String::new() };
+        format!("    call.tagged({});\n", self.variable(tag))
+    }
+
+    fn root(&self) -> String {
+        let Some(root) = self.operation.root() else { return String::new() };
+        format!("    call.rooted({});\n", self.variable(root))
+    }
+
+    fn movements(&self) -> String {
+        self.operation.movements.iter().map(|movement| self.movement(movement)).collect()
+    }
+
+    fn movement(&self, movement: &Movement) -> String {
+        if let [Case { amount: Amount::Status(status), .. }] = movement.cases.as_slice() {
+            return format!("    call.receive_status({});\n", self.variable(*status));
+        }
+        let bytes = self.cases(&movement.cases);
+        let peer = movement.peer.map(|peer| self.variable(peer));
+        let statement = match (movement.flow, peer) {
+            (Flow::Send | Flow::Put | Flow::Accumulate, Some(peer)) => format!("call.send(bytes, {peer})"),
+            (Flow::Receive | Flow::Get, Some(peer)) => format!("call.receive(bytes, {peer})"),
+            _ => "call.moved(bytes)".to_owned(),
+        };
+        format!("    let bytes = {bytes};\n    {statement};\n")
+    }
+
+    fn cases(&self, cases: &[Case]) -> String {
+        let mut code = String::new();
+        for case in cases {
+            let amount = self.amount(case.amount);
+            match self.condition(case.condition) {
+                Some(condition) => code.push_str(&format!("if {condition} {{ {amount} }} else ")),
+                None => code.push_str(&format!("{{ {amount} }}")),
+            }
+        }
+        code
+    }
+
+    fn condition(&self, condition: Condition) -> Option<String> {
+        match condition {
+            Condition::InPlace(buffer) => Some(format!("call.is_in_place({})", self.variable(buffer))),
+            Condition::Root(root) => Some(format!("call.is_root({})", self.variable(root))),
+            Condition::RemoteRoot(root) => Some(format!("call.is_remote_root({})", self.variable(root))),
+            _ => None,
+        }
+    }
+
+    fn factor(&self, factor: Factor) -> String {
+        match factor {
+            Factor::Param(param) => format!("{} as u64", self.variable(param)),
+            Factor::Peers => "call.n_peers()".to_owned(),
+            Factor::Ranks => "call.n_ranks()".to_owned(),
+            Factor::Outdegree => "call.outdegree()".to_owned(),
+            _ => "1".to_owned(),
+        }
+    }
+
+    fn amount(&self, amount: Amount) -> String {
+        match amount {
+            Amount::Elements { count, datatype, factor } => {
+                let count = match count {
+                    Count::Param(param) => self.variable(param),
+                    Count::Own(counts) => format!("call.own_count({})", self.counts(counts)),
+                    _ => "1".to_owned(),
+                };
+                let elements =
+                    format!("let n = {count}; call.elements(n, {})", self.variable(datatype));
+                match self.factor(factor).as_str() {
+                    "1" => elements,
+                    factor => format!("let factor = {factor}; factor * {{ {elements} }}"),
+                }
+            }
+            Amount::Sum { counts, datatype, n } => format!(
+                "let n = {}; call.sum({}, {}, n)",
+                self.factor(n),
+                self.counts(counts),
+                self.variable(datatype)
+            ),
+            Amount::SumOfProducts { counts, datatypes, n } => format!(
+                "let n = {}; call.sum_of_products({}, {}, n)",
+                self.factor(n),
+                self.counts(counts),
+                self.variable(datatypes)
+            ),
+            _ => "0".to_owned(),
+        }
+    }
+
+    fn counts(&self, counts: usize) -> String {
+        let width = match self.operation.params[counts].kind {
+            Kind::LargeCounts => "Large",
+            _ => "Small",
+        };
+        format!("Counts::{width}({})", self.variable(counts))
+    }
+
+    fn requests(&self) -> String {
+        if let Some(requests) = self.operation.completes {
+            return self.completion(requests);
+        }
+        match self.operation.position(Kind::Request) {
+            Some(request) => format!("    call.made_request({});\n", self.variable(request)),
+            None => String::new(),
+        }
+    }
+
+    fn completion(&self, requests: usize) -> String {
+        let named = |name| self.operation.named(name).map(|param| self.variable(param));
+        let done = match (named("indx"), named("outcount"), named("array_of_indices"), named("flag")) {
+            (Some(indx), _, _, flag) => format!("Done::One({indx}, {})", flag.unwrap_or_else(|| "0".into())),
+            (_, Some(outcount), Some(indices), _) => format!("Done::Some({outcount}, {indices})"),
+            (_, _, _, Some(flag)) => format!("Done::AllIf({flag})"),
+            _ => "Done::All".to_owned(),
+        };
+        format!("    call.completed({}, {done});\n", self.variable(requests))
+    }
+}

@@ -1,0 +1,116 @@
+//! Writes the Fortran wrappers of an operation: every argument is an address, the accounting is C's.
+
+use crate::accounting::{used_params, variable};
+use crate::wrapper::before;
+use mpi_abi::{Binding, CType, EntryPoint, Kind, Operation, fortran_entry_points};
+
+pub(crate) fn write(
+    code: &mut String,
+    names: &mut Vec<Vec<String>>,
+    number: usize,
+    operation: &Operation,
+) {
+    let entries = fortran_entry_points(operation);
+    for binding in [Binding::Classic, Binding::F08, Binding::F08Descriptor] {
+        let symbols: Vec<&EntryPoint> = entries.iter().filter(|e| e.binding == binding).collect();
+        if symbols.is_empty() {
+            continue;
+        }
+        let entry = names.len();
+        names.push(symbols.iter().map(|entry| entry.symbol.clone()).collect());
+        for symbol in &symbols {
+            let symbol = &symbol.symbol;
+            code.push_str(&format!("trampoline!(\"{symbol}\", f_{symbol}, fortran_{entry});\n"));
+        }
+        write_body(code, &Entry { number, entry, binding, operation });
+    }
+}
+
+struct Entry<'a> {
+    number: usize,
+    entry: usize,
+    binding: Binding,
+    operation: &'a Operation,
+}
+
+fn write_body(code: &mut String, entry: &Entry<'_>) {
+    let operation = entry.operation;
+    let mut names: Vec<String> = operation
+        .params
+        .iter()
+        .enumerate()
+        .filter(|(_, param)| param.kind.is_in_fortran())
+        .map(|(position, _)| variable(operation, position))
+        .collect();
+    names.push("p_ierror".to_owned());
+    let n_hidden = operation.params.iter().filter(|param| param.kind.has_hidden_length()).count();
+    names.extend((0..n_hidden).map(|hidden| format!("p_hidden_{hidden}")));
+    let typed: Vec<String> = names.iter().map(|name| format!("{name}: usize")).collect();
+    code.push_str(&format!(
+        "/// `{symbol}` from Fortran.\n\
+         #[allow(clippy::too_many_arguments, reason = \"generated\")]\n\
+         unsafe extern \"C\" fn fortran_{number}({typed}) {{\n\
+         \x20   type Real = unsafe extern \"C\" fn({types});\n\
+         \x20   let Some(real) = next::fortran({number}) else {{ return fortran::set_missing(p_ierror) }};\n\
+         \x20   // SAFETY: the symbol is the Fortran entry point of this name and signature.\n\
+         \x20   let real = unsafe {{ std::mem::transmute::<next::Function, Real>(real) }};\n\
+         {body}}}\n",
+        symbol = operation.name,
+        number = entry.entry,
+        typed = typed.join(", "),
+        types = vec!["usize"; names.len()].join(", "),
+        body = body(entry, &names.join(", ")),
+    ));
+}
+
+fn body(entry: &Entry<'_>, passed: &str) -> String {
+    let number = entry.number;
+    let real = format!("// SAFETY: the program's own arguments.\n    unsafe {{ real({passed}) }};\n");
+    match entry.operation.stem.as_str() {
+        "Init" | "Init_thread" => format!(
+            "    let begin = clock::ticks();\n    {real}    if fortran::succeeded(p_ierror) {{ process::started({number}, begin) }}\n"
+        ),
+        "Session_init" => {
+            format!("    {real}    if fortran::succeeded(p_ierror) {{ process::session_started() }}\n")
+        }
+        "Finalize" => format!("    process::finishing({number});\n    {real}"),
+        "Session_finalize" => format!("    process::session_finishing();\n    {real}"),
+        _ => counted(entry, passed),
+    }
+}
+
+fn counted(entry: &Entry<'_>, passed: &str) -> String {
+    let number = entry.number;
+    let values: String =
+        used_params(entry.operation).into_iter().map(|p| format!(", {}", value(entry, p))).collect();
+    format!(
+        "    let Some(mut call) = Call::begin_fortran({number}, {goes_on}) else {{\n\
+         \x20       // SAFETY: the program's own arguments.\n\
+         \x20       unsafe {{ real({passed}) }};\n\
+         \x20       return Call::end_fortran_layer();\n    }};\n\
+         {before}\
+         \x20   // SAFETY: the program's own arguments; a status that was ignored is replaced by our own.\n\
+         \x20   unsafe {{ real({passed}) }};\n\
+         \x20   call.returned();\n\
+         \x20   if fortran::succeeded(p_ierror) {{ account_{number}(&mut call{values}) }}\n\
+         \x20   call.finish({number});\n",
+        // MPICH's plain `mpi_f08` entry points call PMPI at once, all others MPI.
+        goes_on = entry.binding != Binding::F08,
+        before = before(entry.operation, true),
+    )
+}
+
+/// The value that accounting takes, read from the address that Fortran passed.
+fn value(entry: &Entry<'_>, param: usize) -> String {
+    let name = variable(entry.operation, param);
+    let kind = entry.operation.params[param].kind;
+    match kind.c_type() {
+        CType::Int => format!("fortran::number({name})"),
+        CType::Count | CType::Aint | CType::Offset => format!("fortran::large_number({name})"),
+        CType::Handle => format!("fortran::handle({name})"),
+        _ if kind == Kind::Buf && entry.binding == Binding::F08Descriptor => {
+            format!("fortran::described({name})")
+        }
+        _ => name,
+    }
+}

@@ -1,0 +1,118 @@
+//! Writes the C wrapper of an operation.
+
+use crate::accounting::{used_params, variable};
+use mpi_abi::{CType, Kind, Operation};
+
+/// The Rust type with C's calling convention.
+fn c_type(kind: Kind) -> &'static str {
+    match kind.c_type() {
+        CType::Int => "c_int",
+        CType::Count | CType::Offset => "i64",
+        CType::Aint => "isize",
+        _ => "usize",
+    }
+}
+
+/// The value that accounting takes, from the C argument.
+fn value(operation: &Operation, param: usize) -> String {
+    let name = variable(operation, param);
+    match operation.params[param].kind.c_type() {
+        CType::Int | CType::Aint => format!("{name} as i64"),
+        CType::Handle => format!("Handle::c({name})"),
+        _ => name,
+    }
+}
+
+/// Whether the operation starts or ends the watch instead of being counted like the others.
+pub(crate) fn has_own_body(operation: &Operation) -> bool {
+    ["Init", "Init_thread", "Session_init", "Finalize", "Session_finalize"]
+        .contains(&operation.stem.as_str())
+}
+
+pub(crate) fn write(code: &mut String, number: usize, operation: &Operation) {
+    let names: Vec<String> = (0..operation.params.len()).map(|p| variable(operation, p)).collect();
+    let typed: Vec<String> = (0..operation.params.len())
+        .map(|param| format!("{}: {}", names[param], c_type(operation.params[param].kind)))
+        .collect();
+    let types: Vec<&str> = operation.params.iter().map(|param| c_type(param.kind)).collect();
+    code.push_str(&format!(
+        "trampoline!(\"{name}\", {name}, c_{number});\n\
+         #[allow(clippy::too_many_arguments, reason = \"generated\")]\n\
+         unsafe extern \"C\" fn c_{number}({typed}) -> c_int {{\n\
+         \x20   type Real = unsafe extern \"C\" fn({types}) -> c_int;\n\
+         \x20   let Some(real) = next::c({number}) else {{ return next::MISSING }};\n\
+         \x20   // SAFETY: the symbol is the MPI function of this name and signature.\n\
+         \x20   let real = unsafe {{ std::mem::transmute::<next::Function, Real>(real) }};\n\
+         {body}}}\n",
+        name = operation.name,
+        typed = typed.join(", "),
+        types = types.join(", "),
+        body = body(number, operation, &names),
+    ));
+}
+
+fn body(number: usize, operation: &Operation, names: &[String]) -> String {
+    let passed = names.join(", ");
+    let real = format!("// SAFETY: the program's own arguments.\n    let result = unsafe {{ real({passed}) }};\n");
+    match operation.stem.as_str() {
+        "Init" | "Init_thread" => format!(
+            "    let begin = clock::ticks();\n    {real}    if result == 0 {{ process::started({number}, begin) }}\n    result\n"
+        ),
+        "Session_init" => format!("    {real}    if result == 0 {{ process::session_started() }}\n    result\n"),
+        "Finalize" => format!("    process::finishing({number});\n    {real}    result\n"),
+        "Session_finalize" => format!("    process::session_finishing();\n    {real}    result\n"),
+        _ => counted(number, operation, &passed),
+    }
+}
+
+fn counted(number: usize, operation: &Operation, passed: &str) -> String {
+    let values: String =
+        used_params(operation).into_iter().map(|p| format!(", {}", value(operation, p))).collect();
+    format!(
+        "    let Some(mut call) = Call::begin({number}) else {{\n\
+         \x20       // SAFETY: the program's own arguments.\n\
+         \x20       return unsafe {{ real({passed}) }};\n    }};\n\
+         {before}\
+         \x20   // SAFETY: the program's own arguments; a status that was ignored is replaced by our own.\n\
+         \x20   let result = unsafe {{ real({passed}) }};\n\
+         \x20   call.returned();\n\
+         \x20   if result == 0 {{ account_{number}(&mut call{values}) }}\n\
+         \x20   call.finish({number});\n\
+         \x20   result\n",
+        before = before(operation, false),
+    )
+}
+
+/// What must be looked at before the call: a status to put in place, requests that the call will
+/// overwrite, handles that it will free.
+pub(crate) fn before(operation: &Operation, is_fortran: bool) -> String {
+    let mut code = String::new();
+    let reads_status = operation
+        .movements
+        .iter()
+        .any(|movement| movement.cases.iter().any(|case| matches!(case.amount, mpi_abi::Amount::Status(_))));
+    if let (true, Some(status)) = (reads_status, operation.position(Kind::Status)) {
+        let status = variable(operation, status);
+        code.push_str(&format!(
+            "    let mut own_status = OwnStatus::default();\n    let {status} = call.status_or({status}, &mut own_status);\n"
+        ));
+    }
+    if let Some(requests) = operation.completes {
+        let n_requests = ["count", "incount"].iter().find_map(|name| operation.named(name));
+        let n_requests = n_requests.map_or("1".to_owned(), |param| {
+            let name = variable(operation, param);
+            if is_fortran { format!("fortran::number({name})") } else { format!("{name} as i64") }
+        });
+        code.push_str(&format!("    call.will_complete({}, {n_requests});\n", variable(operation, requests)));
+    }
+    let freed = match operation.stem.as_str() {
+        "Comm_free" | "Comm_disconnect" => "communicator",
+        "Win_free" => "window",
+        "Type_free" => "datatype",
+        _ => return code,
+    };
+    let handle = variable(operation, 0);
+    let language = if is_fortran { "fortran" } else { "c" };
+    code.push_str(&format!("    call.will_free_{freed}(Handle::{language}_at({handle}));\n"));
+    code
+}

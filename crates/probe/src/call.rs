@@ -1,0 +1,204 @@
+//! One watched MPI call: from the wrapper's entry to the counters.
+//!
+//! The wrapper calls [`Call::begin`], the real function, [`Call::returned`], then the generated
+//! accounting (which uses `transfer.rs`), and last [`Call::finish`]. All of it is inlined, so that a
+//! call carries only what its operation needs.
+#![allow(unsafe_code, reason = "thread-local state behind a raw pointer")]
+
+use crate::communicators::{self, Scope};
+use crate::handle::Handle;
+use crate::thread::{self, Thread};
+use crate::{clock, datatypes, tls};
+use events::CallRecord;
+use events::call::{NO_PEER, RecordKind};
+
+pub(crate) use crate::transfer::{Counts, Done, OwnStatus};
+
+/// A watched call in progress.
+pub(crate) struct Call {
+    thread: *mut Thread,
+    address: u64,
+    enter: u64,
+    exit: u64,
+    /// The arguments are Fortran's: handles are 32-bit numbers, indices start at 1.
+    pub(crate) is_fortran: bool,
+    /// Bytes moved so far.
+    pub(crate) bytes: u64,
+    /// World rank of the other side, or of the root.
+    pub(crate) peer: i32,
+    pub(crate) tag: i32,
+    /// The request made, or the first one completed.
+    pub(crate) request: u64,
+    /// Requests completed: the noted ones in this range are.
+    pub(crate) n_completed: usize,
+    /// The receiving half of a send-receive: peer, tag, bytes.
+    pub(crate) half: Option<(i32, i32, u64)>,
+    pub(crate) scope: Option<(Scope, Handle)>,
+}
+
+impl Call {
+    /// Enters a call from C; `None` when it is not to be counted.
+    #[inline(always)]
+    pub(crate) fn begin(operation: u16) -> Option<Self> {
+        // SAFETY: the calling thread's own words.
+        let words = unsafe { &mut *tls::words() };
+        let mut thread = words.thread;
+        let mut address = words.return_address;
+        if words.fortran_address != 0 {
+            address = words.fortran_address;
+        }
+        if !thread::is_watched(thread) {
+            thread = thread::attach();
+            if thread.is_null() {
+                return None;
+            }
+        }
+        Self::start(thread, operation, address)
+    }
+
+    /// Enters a call from Fortran; `None` when it is not to be counted here, because the entry point
+    /// goes on (`goes_on`, in libraries where such do) to call the C function by its MPI name.
+    #[inline(always)]
+    pub(crate) fn begin_fortran(operation: u16, goes_on: bool) -> Option<Self> {
+        // SAFETY: the calling thread's own words.
+        let words = unsafe { &mut *tls::words() };
+        let address = words.return_address;
+        let mut thread = words.thread;
+        if !thread::is_watched(thread) {
+            thread = thread::attach();
+            if thread.is_null() {
+                return None;
+            }
+        }
+        // SAFETY: the calling thread's own state.
+        if goes_on && unsafe { (*thread).facts.fortran_calls_c } {
+            words.fortran_address = address;
+            return None;
+        }
+        let call = Self::start(thread, operation, address)?;
+        Some(Self { is_fortran: true, ..call })
+    }
+
+    /// Leaves a Fortran entry point whose call was counted in C, or not at all.
+    #[inline(always)]
+    pub(crate) fn end_fortran_layer() {
+        // SAFETY: the calling thread's own words.
+        unsafe { (*tls::words()).fortran_address = 0 };
+    }
+
+    /// Enters a call of a known thread.
+    #[inline(always)]
+    pub(crate) fn start(thread: *mut Thread, operation: u16, address: u64) -> Option<Self> {
+        // SAFETY: the calling thread's own state; no other reference to it lives.
+        let state = unsafe { &mut *thread };
+        if state.busy {
+            return None;
+        }
+        state.busy = true;
+        let enter = clock::ticks();
+        state.writer.enter(operation, address, enter);
+        Some(Self {
+            thread,
+            address,
+            enter,
+            exit: enter,
+            is_fortran: false,
+            bytes: 0,
+            peer: NO_PEER,
+            tag: -1,
+            request: 0,
+            n_completed: 0,
+            half: None,
+            scope: None,
+        })
+    }
+
+    /// The thread's state.
+    #[inline(always)]
+    pub(crate) fn thread(&mut self) -> &mut Thread {
+        // SAFETY: the calling thread's own state; the reference ends before the next one is made.
+        unsafe { &mut *self.thread }
+    }
+
+    /// Whether records are written.
+    #[inline(always)]
+    pub(crate) fn is_traced(&mut self) -> bool {
+        self.thread().traced
+    }
+
+    /// Notes that the real function has returned.
+    #[inline(always)]
+    pub(crate) fn returned(&mut self) {
+        self.exit = clock::ticks();
+    }
+
+    /// Says that this communicator is about to be freed.
+    pub(crate) fn will_free_communicator(&mut self, handle: Handle) {
+        communicators::forget(Scope::Communicator, handle, &self.thread().facts);
+    }
+
+    /// Says that this window is about to be freed.
+    pub(crate) fn will_free_window(&mut self, handle: Handle) {
+        communicators::forget(Scope::Window, handle, &self.thread().facts);
+    }
+
+    /// Says that this datatype is about to be freed.
+    #[expect(clippy::unused_self, reason = "the same form as its siblings, for generated code")]
+    pub(crate) fn will_free_datatype(&mut self, _handle: Handle) {
+        datatypes::forget();
+    }
+
+    /// Counts the call.
+    #[inline(always)]
+    pub(crate) fn finish(mut self, operation: u16) {
+        let (address, enter, exit, bytes) = (self.address, self.enter, self.exit, self.bytes);
+        let thread = self.thread();
+        let region = thread.writer.region(address, thread.previous, operation);
+        region.count(exit.wrapping_sub(enter), enter.wrapping_sub(thread.last_exit), bytes);
+        thread.previous = address;
+        thread.last_exit = exit;
+        thread.writer.leave(exit);
+        if thread.traced {
+            self.record(operation);
+        }
+        self.thread().busy = false;
+    }
+
+    #[inline]
+    fn record(&mut self, operation: u16) {
+        let record = CallRecord {
+            enter_ticks: self.enter,
+            exit_ticks: self.exit,
+            address: self.address,
+            bytes: self.half.map_or(self.bytes, |(.., received)| self.bytes.saturating_sub(received)),
+            request: self.request,
+            peer: self.peer,
+            tag: self.tag,
+            communicator: self.communicator_id(),
+            operation,
+            kind: RecordKind::Call as u16,
+            more: 0,
+        };
+        self.thread().writer.push(&record);
+        if self.half.is_some() || 1 < self.n_completed {
+            self.record_rest(&record);
+        }
+    }
+
+    /// What one record does not hold: a second peer, more requests.
+    #[cold]
+    fn record_rest(&mut self, call: &CallRecord) {
+        if let Some((peer, tag, bytes)) = self.half {
+            let kind = RecordKind::ReceiveHalf as u16;
+            self.thread().writer.push(&CallRecord { peer, tag, bytes, kind, ..*call });
+        }
+        let n_completed = self.n_completed;
+        let thread = self.thread();
+        let completed = thread.pending.requests.get(1..n_completed).unwrap_or_default();
+        for pair in completed.chunks(2) {
+            let (request, more) = (pair[0], pair.get(1).copied().unwrap_or(0));
+            let kind = RecordKind::Requests as u16;
+            thread.writer.push(&CallRecord { request, more, bytes: 0, kind, ..*call });
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! The rank's dealings with the collector of its node: starting one where there is none, ringing.
+//!
+//! Never on the way of a call: only at the start and the end of the watch.
+#![allow(unsafe_code, reason = "file locks, signals and a futex")]
+
+use std::fs::{File, OpenOptions};
+use std::io::Read;
+use std::os::fd::AsRawFd;
+use std::os::unix::net::UnixDatagram;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+/// A new segment is there; makes sure that somebody reads it.
+pub(crate) fn greet(folder: &Path, program: Option<&Path>) {
+    ring_doorbell(folder);
+    if !is_collected(folder) {
+        let is_first =
+            OpenOptions::new().write(true).create_new(true).open(folder.join("starting")).is_ok();
+        if let Some(program) = program.filter(|_| is_first) {
+            start(program);
+        }
+    }
+}
+
+/// The last numbers are written. Waits for a collector that may die with this rank, for 2 s at most.
+pub(crate) fn part(folder: &Path, program: Option<&Path>, final_taken: &AtomicU32) {
+    ring_doorbell(folder);
+    if is_started_by_run(folder) {
+        return;
+    }
+    if let Some(program) = program.filter(|_| !is_collected(folder)) {
+        start(program);
+    }
+    let mut waited = Duration::ZERO;
+    while final_taken.load(Ordering::Acquire) == 0 && waited < LONGEST_WAIT {
+        wait_while_zero(final_taken, STEP);
+        waited += STEP;
+    }
+}
+
+const LONGEST_WAIT: Duration = Duration::from_secs(2);
+const STEP: Duration = Duration::from_millis(20);
+
+fn ring_doorbell(folder: &Path) {
+    if let Ok(socket) = UnixDatagram::unbound() {
+        let _ready = socket.set_nonblocking(true);
+        let _rung = socket.send_to(b"!", folder.join("doorbell"));
+    }
+}
+
+/// Whether somebody holds the collector's lock.
+fn is_collected(folder: &Path) -> bool {
+    let Ok(lock) = File::open(folder.join("collector.lock")) else { return false };
+    // SAFETY: a system call on a file that is open.
+    let is_free = unsafe { libc::flock(lock.as_raw_fd(), libc::LOCK_SH | libc::LOCK_NB) } == 0;
+    !is_free
+}
+
+/// Whether the collector belongs to the launcher, so that it outlives this rank.
+fn is_started_by_run(folder: &Path) -> bool {
+    let mut text = String::new();
+    let lock = File::open(folder.join("collector.lock"));
+    let _length = lock.and_then(|mut lock| lock.read_to_string(&mut text));
+    text.trim() == "run"
+}
+
+/// Starts a collector that is no child of this process: the program's own `wait` must not meet it.
+fn start(program: &Path) {
+    let mut command = Command::new(program);
+    command.args(["collector", "--detach"]).env_remove("LD_PRELOAD").current_dir("/");
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
+    without_child_signal(|| {
+        let _status = command.status();
+    });
+}
+
+/// Runs `action` so that the program hears nothing of the child that it makes and waits for.
+fn without_child_signal(action: impl FnOnce()) {
+    let mut child_signal = std::mem::MaybeUninit::<libc::sigset_t>::zeroed();
+    let mut before = std::mem::MaybeUninit::<libc::sigset_t>::zeroed();
+    // SAFETY: fills the set.
+    unsafe { libc::sigemptyset(child_signal.as_mut_ptr()) };
+    // SAFETY: the set is filled.
+    unsafe { libc::sigaddset(child_signal.as_mut_ptr(), libc::SIGCHLD) };
+    // SAFETY: both sets are ours.
+    unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, child_signal.as_ptr(), before.as_mut_ptr()) };
+    action();
+    let at_once = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: takes the pending signal of our own child, if it came to this thread.
+    unsafe { libc::sigtimedwait(child_signal.as_ptr(), std::ptr::null_mut(), &raw const at_once) };
+    // SAFETY: the mask that was there before.
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), std::ptr::null_mut()) };
+}
+
+fn wait_while_zero(word: &AtomicU32, at_most: Duration) {
+    let timeout = libc::timespec { tv_sec: 0, tv_nsec: i64::from(at_most.subsec_nanos()) };
+    // SAFETY: the word lives as long as the segment, which is never unmapped.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, 0, &raw const timeout) };
+}

@@ -1,0 +1,186 @@
+//! What is known of a communicator or window: its size, and which world ranks its ranks are.
+//!
+//! Found once per communicator by asking MPI (locally), then kept: in a table of the process, and in a
+//! few entries per thread that the way of a call looks at first.
+
+use crate::handle::Handle;
+use crate::library::Facts;
+use crate::{pmpi, process};
+use mpi_abi::Library;
+use std::collections::HashMap;
+use std::ffi::c_int;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, RwLock};
+
+/// A communicator, or the group of a window.
+#[derive(Debug, Default)]
+pub(crate) struct Communicator {
+    /// [`events::CommunicatorId`].
+    pub(crate) id: u32,
+    /// The calling process in it.
+    pub(crate) rank: i64,
+    /// Ranks of the local group.
+    pub(crate) n_ranks: u64,
+    /// Ranks of the remote group if there is one, of the local group otherwise.
+    pub(crate) n_peers: u64,
+    /// It joins two groups.
+    pub(crate) is_inter: bool,
+    /// Neighbors that this rank sends to; 0 without a topology.
+    pub(crate) outdegree: u64,
+    /// World rank of each peer; `OUTSIDE` for ranks of another world.
+    world_ranks: Box<[u32]>,
+}
+
+/// Not a rank of this process' world.
+const OUTSIDE: u32 = u32::MAX;
+
+impl Communicator {
+    /// The world rank of a peer; negative when it is outside.
+    pub(crate) fn world_rank(&self, peer: i64) -> i32 {
+        let peer = usize::try_from(peer).ok().and_then(|peer| self.world_ranks.get(peer));
+        peer.and_then(|rank| i32::try_from(*rank).ok()).unwrap_or(events::call::OUTSIDE_WORLD)
+    }
+
+    fn new(comm: usize, facts: &Facts) -> Option<Self> {
+        let is_inter = pmpi::comm_is_inter(comm)?;
+        let group = pmpi::comm_peer_group(comm, is_inter)?;
+        let world_ranks = world_ranks(group, facts);
+        pmpi::group_free(group);
+        let rank = pmpi::comm_rank(comm)?;
+        Some(Self {
+            rank: rank.into(),
+            n_ranks: count(pmpi::comm_size(comm)),
+            is_inter,
+            outdegree: outdegree(comm, rank, facts.library),
+            ..Self::of_ranks(world_ranks?)
+        })
+    }
+
+    fn of_window(win: usize, facts: &Facts) -> Option<Self> {
+        let group = pmpi::win_group(win)?;
+        let world_ranks = world_ranks(group, facts);
+        pmpi::group_free(group);
+        Some(Self::of_ranks(world_ranks?))
+    }
+
+    fn of_ranks(world_ranks: Box<[u32]>) -> Self {
+        let n_peers = world_ranks.len() as u64;
+        Self { id: number_of(&world_ranks), n_ranks: n_peers, n_peers, world_ranks, ..Self::default() }
+    }
+}
+
+/// The world ranks of a group's members.
+fn world_ranks(group: usize, facts: &Facts) -> Option<Box<[u32]>> {
+    let ranks: Vec<c_int> = (0..pmpi::group_size(group)?).collect();
+    let Some(world_group) = pmpi::comm_peer_group(facts.world, false) else {
+        // A program of sessions has no world.
+        return Some(vec![OUTSIDE; ranks.len()].into());
+    };
+    let translated = pmpi::group_translate(group, &ranks, world_group);
+    pmpi::group_free(world_group);
+    Some(translated?.into_iter().map(|rank| u32::try_from(rank).unwrap_or(OUTSIDE)).collect())
+}
+
+fn count(count: Option<c_int>) -> u64 {
+    count.and_then(|count| u64::try_from(count).ok()).unwrap_or(0)
+}
+
+fn outdegree(comm: usize, rank: c_int, library: Library) -> u64 {
+    let constants = library.constants();
+    match pmpi::topology(comm) {
+        Some(kind) if kind == constants.cart => 2 * count(pmpi::cart_n_dims(comm)),
+        Some(kind) if kind == constants.graph => count(pmpi::graph_n_neighbors(comm, rank)),
+        Some(kind) if kind == constants.dist_graph => count(pmpi::dist_graph_outdegree(comm)),
+        _ => 0,
+    }
+}
+
+/// A number that all members compute alike (FNV-1a over their world ranks); never 0, the world's.
+fn number_of(world_ranks: &[u32]) -> u32 {
+    let is_world = world_ranks.len() as u64 == u64::from(process::world_size())
+        && world_ranks.iter().enumerate().all(|(rank, world_rank)| rank == *world_rank as usize);
+    if is_world {
+        return 0;
+    }
+    let mut hash: u32 = 0x811c_9dc5;
+    for byte in world_ranks.iter().flat_map(|rank| rank.to_le_bytes()) {
+        hash = (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
+    }
+    hash.max(1)
+}
+
+/// What kind of thing a handle names; the same number may name one of each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Scope {
+    /// A communicator.
+    Communicator,
+    /// A window.
+    Window,
+}
+
+type Known = HashMap<(Scope, usize), Arc<Communicator>>;
+
+/// Everything found so far, by C handle.
+static KNOWN: RwLock<Option<Known>> = RwLock::new(None);
+/// Goes up whenever a handle is freed and may come to name something else.
+static GENERATION: AtomicU32 = AtomicU32::new(0);
+
+/// Says that a handle is about to be freed.
+pub(crate) fn forget(scope: Scope, handle: Handle, facts: &Facts) {
+    if let (Some(handle), Ok(mut known)) = (c_handle(scope, handle, facts), KNOWN.write())
+        && let Some(known) = known.as_mut()
+    {
+        known.remove(&(scope, handle));
+    }
+    GENERATION.fetch_add(1, Ordering::Release);
+}
+
+fn c_handle(scope: Scope, handle: Handle, facts: &Facts) -> Option<usize> {
+    facts.c_handle(handle, match scope {
+        Scope::Communicator => pmpi::comm_from_fortran,
+        Scope::Window => pmpi::win_from_fortran,
+    })
+}
+
+fn find(scope: Scope, handle: Handle, facts: &Facts) -> Option<Arc<Communicator>> {
+    let key = (scope, c_handle(scope, handle, facts)?);
+    if let Some(found) = KNOWN.read().ok()?.as_ref().and_then(|known| known.get(&key)) {
+        return Some(Arc::clone(found));
+    }
+    let made = Arc::new(match scope {
+        Scope::Communicator => Communicator::new(key.1, facts)?,
+        Scope::Window => Communicator::of_window(key.1, facts)?,
+    });
+    KNOWN.write().ok()?.get_or_insert_default().insert(key, Arc::clone(&made));
+    process::define_communicator(made.id, &made.world_ranks);
+    Some(made)
+}
+
+/// A thread's few communicators, looked up without a lock.
+#[derive(Debug, Default)]
+pub(crate) struct Recent {
+    generation: u32,
+    entries: [Option<(Scope, Handle, Arc<Communicator>)>; N_RECENT],
+}
+
+const N_RECENT: usize = 8;
+
+impl Recent {
+    /// The communicator behind a handle; `None` when MPI does not tell.
+    #[inline]
+    pub(crate) fn get(&mut self, scope: Scope, handle: Handle, facts: &Facts) -> Option<&Communicator> {
+        let generation = GENERATION.load(Ordering::Acquire);
+        if self.generation != generation {
+            self.entries = Default::default();
+            self.generation = generation;
+        }
+        let mixed = handle.masked(facts.handle_mask).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let place = mixed >> (usize::BITS - N_RECENT.trailing_zeros());
+        let entry = self.entries.get_mut(place)?;
+        let is_hit = matches!(entry, Some((known, of, _)) if (*known, *of) == (scope, handle));
+        if !is_hit {
+            *entry = Some((scope, handle, find(scope, handle, facts)?));
+        }
+        entry.as_ref().map(|(.., communicator)| &**communicator)
+    }
+}

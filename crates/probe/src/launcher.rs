@@ -1,0 +1,64 @@
+//! Telling one `mpirun` from the next, without sending anything over MPI.
+//!
+//! The probe is preloaded into the launcher as well. There it puts a number of its own into the
+//! environment that the launcher hands to its ranks; nothing else happens in a launcher.
+#![allow(unsafe_code, reason = "runs before main, sets the environment of a launcher")]
+
+use crate::clock;
+use std::ffi::{CStr, c_char};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+const LAUNCH: &CStr = c"SINTONIA_LAUNCH";
+
+unsafe extern "C" {
+    /// The program's name without its folder; glibc sets it before constructors run.
+    static program_invocation_short_name: *const c_char;
+}
+
+#[used]
+#[unsafe(link_section = ".init_array")]
+static AT_LOAD: extern "C" fn() = mark_launcher;
+
+/// In a launcher, before its `main`: gives its ranks a number in common.
+extern "C" fn mark_launcher() {
+    // SAFETY: set once, before anybody else runs.
+    let name = unsafe { program_invocation_short_name };
+    if name.is_null() {
+        return;
+    }
+    // SAFETY: glibc's own string.
+    let name = unsafe { CStr::from_ptr(name) }.to_bytes();
+    let launchers: [&[u8]; 5] = [b"mpirun", b"mpiexec", b"prterun", b"orterun", b"srun"];
+    if !launchers.iter().any(|launcher| name.starts_with(launcher)) {
+        return;
+    }
+    // SAFETY: a look-up in the environment, in a process of one thread.
+    if unsafe { libc::getenv(c"SINTONIA_RUN".as_ptr()) }.is_null() {
+        return;
+    }
+    let mut digits = [0_u8; 17];
+    let number = clock::ticks().rotate_left(32) ^ u64::from(std::process::id());
+    for (place, digit) in digits.iter_mut().take(16).zip(0..) {
+        *place = b"0123456789abcdef"[(number >> (4 * digit) & 15) as usize];
+    }
+    // SAFETY: both are C strings; no other thread exists before `main`.
+    unsafe { libc::setenv(LAUNCH.as_ptr(), digits.as_ptr().cast(), 1) };
+}
+
+/// The number of this process' world: what its launcher gave, and what tells spawned worlds apart.
+pub(crate) fn world(size: u32, is_spawned: bool) -> u64 {
+    let variable = |name: &str| std::env::var(name).unwrap_or_default();
+    let mut hasher = DefaultHasher::new();
+    (variable("SINTONIA_LAUNCH"), size, is_spawned).hash(&mut hasher);
+    let namespace = variable("PMIX_NAMESPACE");
+    if namespace.is_empty() {
+        (variable("SLURM_JOB_ID"), variable("SLURM_STEP_ID")).hash(&mut hasher);
+        if is_spawned {
+            // MPICH starts a proxy per spawn and node; nothing else tells one spawn from another.
+            std::os::unix::process::parent_id().hash(&mut hasher);
+        }
+    } else {
+        namespace.hash(&mut hasher);
+    }
+    hasher.finish()
+}

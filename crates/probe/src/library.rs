@@ -1,0 +1,108 @@
+//! Which MPI library this process runs, with its special values at hand.
+#![allow(unsafe_code, reason = "looks symbols up")]
+
+use crate::handle::Handle;
+use crate::{next, pmpi};
+use mpi_abi::Library;
+use std::ffi::{CString, c_void};
+
+/// The library's facts as the way of a call needs them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Facts {
+    /// Which family.
+    pub(crate) library: Library,
+    /// The bits of a register that belong to a handle.
+    pub(crate) handle_mask: usize,
+    /// `MPI_COMM_WORLD` in C.
+    pub(crate) world: usize,
+    /// `MPI_COMM_WORLD` in Fortran.
+    pub(crate) world_fortran: Handle,
+    /// `MPI_BYTE` in C.
+    pub(crate) byte: usize,
+    /// `MPI_COMM_NULL` in C.
+    pub(crate) comm_null: usize,
+    /// `MPI_IN_PLACE` in C and in Fortran.
+    pub(crate) in_place: [usize; 2],
+    /// `MPI_STATUS_IGNORE` in C and in Fortran.
+    pub(crate) status_ignore: [usize; 2],
+    /// Bytes in a request handle.
+    pub(crate) request_bytes: usize,
+    /// Fortran entry points go on to call the C function, where the call is counted.
+    pub(crate) fortran_calls_c: bool,
+}
+
+impl Facts {
+    /// Looks at the process; `None` when no known library is in it.
+    pub(crate) fn detect() -> Option<Self> {
+        let init = next::c(usize::from(crate::wrappers::MPI_SEND))?;
+        let has_symbol = |name: &str| address_of(name) != 0;
+        let library = Library::detect(&next::file_name_of(init), has_symbol)?;
+        let constants = library.constants();
+        let handle_mask = if constants.handle_bytes == 8 { usize::MAX } else { 0xffff_ffff };
+        let fortran = library.classic_fortran();
+        let fortran_address = |address: Option<mpi_abi::FortranAddress>| match address {
+            Some(mpi_abi::FortranAddress::Of(symbol)) => global_address_of(symbol),
+            _ => 0,
+        };
+        Some(Self {
+            library,
+            handle_mask,
+            world: value(constants.comm_world),
+            // Open MPI numbers it 0; in MPICH both languages have the same numbers.
+            world_fortran: Handle::fortran(if library == Library::Mpich { 0x4400_0000 } else { 0 }),
+            byte: value(constants.byte),
+            comm_null: value(constants.comm_null),
+            in_place: [
+                constants.in_place.cast_unsigned(),
+                fortran_address(fortran.map(|fortran| fortran.in_place)),
+            ],
+            status_ignore: [
+                constants.status_ignore.cast_unsigned(),
+                fortran_address(fortran.map(|fortran| fortran.status_ignore)),
+            ],
+            request_bytes: constants.handle_bytes,
+            fortran_calls_c: library != Library::OpenMpi,
+        })
+    }
+
+    /// The C handle behind a handle of either language.
+    pub(crate) fn c_handle(&self, handle: Handle, convert: fn(i32) -> Option<usize>) -> Option<usize> {
+        if handle.is_fortran() && self.library == Library::OpenMpi {
+            return convert(handle.number());
+        }
+        Some(handle.masked(self.handle_mask & (usize::MAX >> 1)))
+    }
+
+    /// Whether this process was spawned by other MPI processes.
+    pub(crate) fn is_spawned(&self) -> bool {
+        pmpi::parent().is_some_and(|parent| parent & self.handle_mask != self.comm_null)
+    }
+}
+
+fn value(handle: mpi_abi::Handle) -> usize {
+    match handle {
+        mpi_abi::Handle::AddressOf(symbol) => address_of(symbol),
+        mpi_abi::Handle::Value(value) => value as usize,
+    }
+}
+
+/// Address of a symbol of the MPI library, 0 when there is none.
+fn address_of(symbol: &str) -> usize {
+    let global = global_address_of(symbol);
+    if global != 0 {
+        return global;
+    }
+    CString::new(symbol).map_or(0, |symbol| next::find(&symbol).addr())
+}
+
+/// Address of the definition that the program uses, 0 when there is none.
+fn global_address_of(symbol: &str) -> usize {
+    let Ok(symbol) = CString::new(symbol) else { return 0 };
+    // SAFETY: a look-up by name.
+    let address: *mut c_void = unsafe { libc::dlsym(libc::RTLD_DEFAULT, symbol.as_ptr()) };
+    if address.is_null() {
+        // SAFETY: forgets our failed look-up, so that the program does not find its error.
+        let _forgotten = unsafe { libc::dlerror() };
+    }
+    address.addr()
+}

@@ -1,0 +1,113 @@
+//! The real functions behind the wrappers: the next definition of the same name.
+#![allow(unsafe_code, reason = "asks the dynamic linker")]
+
+use crate::wrappers::{C_NAMES, FORTRAN_NAMES};
+use std::ffi::{CStr, CString, c_int, c_void};
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+/// Any function; cast to its own type before it is called.
+pub(crate) type Function = unsafe extern "C" fn();
+
+/// What a wrapper returns when the library lacks the function (`MPI_ERR_OTHER`, nearly everywhere):
+/// only a program that looked for the function by name can get here.
+pub(crate) const MISSING: c_int = 16;
+
+static C: [AtomicPtr<c_void>; C_NAMES.len()] = [const { AtomicPtr::new(null_mut()) }; C_NAMES.len()];
+static FORTRAN: [AtomicPtr<c_void>; FORTRAN_NAMES.len()] =
+    [const { AtomicPtr::new(null_mut()) }; FORTRAN_NAMES.len()];
+
+/// The real C function of an operation.
+#[inline(always)]
+pub(crate) fn c(number: usize) -> Option<Function> {
+    known(&C[number]).or_else(|| resolve(&C[number], C_NAMES[number]))
+}
+
+/// The real Fortran entry point with this number.
+pub(crate) fn fortran(number: usize) -> Option<Function> {
+    known(&FORTRAN[number]).or_else(|| resolve(&FORTRAN[number], FORTRAN_NAMES[number]))
+}
+
+#[inline(always)]
+fn known(slot: &AtomicPtr<c_void>) -> Option<Function> {
+    // SAFETY: the slot holds null or the address of a function; null becomes `None`.
+    unsafe { std::mem::transmute::<*mut c_void, Option<Function>>(slot.load(Ordering::Relaxed)) }
+}
+
+#[cold]
+#[inline(never)]
+fn resolve(slot: &AtomicPtr<c_void>, names: &[&CStr]) -> Option<Function> {
+    let address = names.iter().map(|name| find(name)).find(|address| !address.is_null())?;
+    slot.store(address, Ordering::Relaxed);
+    known(slot)
+}
+
+/// The next definition of a symbol after ours, wherever the MPI library was loaded from.
+pub(crate) fn find(name: &CStr) -> *mut c_void {
+    // SAFETY: a look-up by name.
+    let mut address = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };
+    if address.is_null() {
+        // Python and plug-in hosts load the MPI library privately (RTLD_LOCAL).
+        address = find_in_mpi_libraries(name);
+        // SAFETY: forgets our failed look-up, so that the program does not find its error.
+        let _forgotten = unsafe { libc::dlerror() };
+    }
+    address
+}
+
+fn find_in_mpi_libraries(name: &CStr) -> *mut c_void {
+    let mut paths: Vec<CString> = Vec::new();
+    // SAFETY: `note_mpi_library` gets the pointer to `paths` that it expects.
+    unsafe { libc::dl_iterate_phdr(Some(note_mpi_library), (&raw mut paths).cast()) };
+    for path in paths {
+        // SAFETY: only finds an object that is loaded already.
+        let object = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_LAZY) };
+        if object.is_null() {
+            continue;
+        }
+        // SAFETY: a look-up by name in an open object.
+        let address = unsafe { libc::dlsym(object, name.as_ptr()) };
+        // SAFETY: gives back the reference taken above.
+        unsafe { libc::dlclose(object) };
+        if !address.is_null() {
+            return address;
+        }
+    }
+    null_mut()
+}
+
+unsafe extern "C" fn note_mpi_library(
+    object: *mut libc::dl_phdr_info,
+    _size: usize,
+    paths: *mut c_void,
+) -> c_int {
+    // SAFETY: the linker hands out a valid description.
+    let name = unsafe { (*object).dlpi_name };
+    if name.is_null() {
+        return 0;
+    }
+    // SAFETY: the linker's own string.
+    let path = unsafe { CStr::from_ptr(name) };
+    let file = path.to_bytes().rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+    if file.starts_with(b"libmpi") || file.starts_with(b"libpmpi") {
+        // SAFETY: `find_in_mpi_libraries` passes a pointer to its vector.
+        let paths = unsafe { &mut *paths.cast::<Vec<CString>>() };
+        paths.push(path.to_owned());
+    }
+    0
+}
+
+/// File name of the object that holds an address.
+pub(crate) fn file_name_of(function: Function) -> String {
+    let mut object = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
+    // SAFETY: a look-up of an address; fills `object` when it returns non-zero.
+    let found = unsafe { libc::dladdr(function as *const c_void, object.as_mut_ptr()) };
+    // SAFETY: zeroed at the start, so valid in any case.
+    let object = unsafe { object.assume_init() };
+    if found == 0 || object.dli_fname.is_null() {
+        return String::new();
+    }
+    // SAFETY: the linker's own string.
+    let path = unsafe { CStr::from_ptr(object.dli_fname) }.to_string_lossy().into_owned();
+    path.rsplit('/').next().unwrap_or_default().to_owned()
+}

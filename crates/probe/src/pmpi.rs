@@ -1,0 +1,182 @@
+//! The few questions that the probe asks the MPI library itself, all of them local to the process.
+#![allow(unsafe_code, reason = "calls the MPI library")]
+
+use crate::next;
+use std::ffi::{CStr, c_char, c_int, c_void};
+
+/// Calls `PMPI_$name` with arguments of the given types; `None` when it is missing or fails.
+macro_rules! ask {
+    ($name:literal, $($value:expr => $type:ty),*) => {{
+        static SLOT: std::sync::OnceLock<usize> = std::sync::OnceLock::new();
+        let address = *SLOT.get_or_init(|| next::find($name).addr());
+        type Real = unsafe extern "C" fn($($type),*) -> c_int;
+        // SAFETY: 0 becomes `None`; anything else is the PMPI function of this name and signature.
+        let real = unsafe { std::mem::transmute::<usize, Option<Real>>(address) };
+        // SAFETY: valid handles and addresses of local variables, as the function asks for.
+        real.filter(|real| unsafe { real($($value),*) } == 0).map(|_| ())
+    }};
+}
+
+/// Calls `PMPI_$name` (a `f2c` conversion) and gives the C handle.
+macro_rules! from_fortran {
+    ($name:literal, $number:expr) => {{
+        static SLOT: std::sync::OnceLock<usize> = std::sync::OnceLock::new();
+        let address = *SLOT.get_or_init(|| next::find($name).addr());
+        // SAFETY: 0 becomes `None`; anything else is the PMPI function of this name and signature.
+        let real = unsafe {
+            std::mem::transmute::<usize, Option<unsafe extern "C" fn(c_int) -> usize>>(address)
+        };
+        // SAFETY: the program passed this Fortran handle to MPI.
+        real.map(|real| unsafe { real($number) })
+    }};
+}
+
+/// C handle of a Fortran communicator.
+pub(crate) fn comm_from_fortran(number: c_int) -> Option<usize> {
+    from_fortran!(c"PMPI_Comm_f2c", number)
+}
+
+/// C handle of a Fortran window.
+pub(crate) fn win_from_fortran(number: c_int) -> Option<usize> {
+    from_fortran!(c"PMPI_Win_f2c", number)
+}
+
+/// C handle of a Fortran datatype.
+pub(crate) fn type_from_fortran(number: c_int) -> Option<usize> {
+    from_fortran!(c"PMPI_Type_f2c", number)
+}
+
+/// Rank in a communicator.
+pub(crate) fn comm_rank(comm: usize) -> Option<c_int> {
+    let mut rank = 0;
+    ask!(c"PMPI_Comm_rank", comm => usize, &raw mut rank => *mut c_int)?;
+    Some(rank)
+}
+
+/// Ranks in the (local group of a) communicator.
+pub(crate) fn comm_size(comm: usize) -> Option<c_int> {
+    let mut size = 0;
+    ask!(c"PMPI_Comm_size", comm => usize, &raw mut size => *mut c_int)?;
+    Some(size)
+}
+
+/// Whether it is an intercommunicator.
+pub(crate) fn comm_is_inter(comm: usize) -> Option<bool> {
+    let mut flag = 0;
+    ask!(c"PMPI_Comm_test_inter", comm => usize, &raw mut flag => *mut c_int)?;
+    Some(flag != 0)
+}
+
+/// The group whose ranks are peers in a communicator; the caller frees it.
+pub(crate) fn comm_peer_group(comm: usize, is_inter: bool) -> Option<usize> {
+    let mut group = 0;
+    if is_inter {
+        ask!(c"PMPI_Comm_remote_group", comm => usize, &raw mut group => *mut usize)?;
+    } else {
+        ask!(c"PMPI_Comm_group", comm => usize, &raw mut group => *mut usize)?;
+    }
+    Some(group)
+}
+
+/// The group of a window; the caller frees it.
+pub(crate) fn win_group(win: usize) -> Option<usize> {
+    let mut group = 0;
+    ask!(c"PMPI_Win_get_group", win => usize, &raw mut group => *mut usize)?;
+    Some(group)
+}
+
+/// Ranks in a group.
+pub(crate) fn group_size(group: usize) -> Option<c_int> {
+    let mut size = 0;
+    ask!(c"PMPI_Group_size", group => usize, &raw mut size => *mut c_int)?;
+    Some(size)
+}
+
+/// Ranks of `group` as ranks of `other`.
+pub(crate) fn group_translate(group: usize, ranks: &[c_int], other: usize) -> Option<Vec<c_int>> {
+    let mut translated = vec![-1; ranks.len()];
+    let n_ranks = c_int::try_from(ranks.len()).ok()?;
+    ask!(
+        c"PMPI_Group_translate_ranks",
+        group => usize, n_ranks => c_int, ranks.as_ptr() => *const c_int,
+        other => usize, translated.as_mut_ptr() => *mut c_int
+    )?;
+    Some(translated)
+}
+
+/// Forgets a group.
+pub(crate) fn group_free(mut group: usize) {
+    let _nothing = ask!(c"PMPI_Group_free", &raw mut group => *mut usize);
+}
+
+/// Bytes of data in one element of a datatype.
+pub(crate) fn type_size(datatype: usize) -> Option<u64> {
+    let mut size: i64 = 0;
+    ask!(c"PMPI_Type_size_x", datatype => usize, &raw mut size => *mut i64)?;
+    u64::try_from(size).ok()
+}
+
+/// Bytes that a status tells, where its layout does not.
+pub(crate) fn status_bytes(status: *const c_void, byte: usize) -> Option<u64> {
+    let mut count: c_int = 0;
+    ask!(
+        c"PMPI_Get_count",
+        status => *const c_void, byte => usize, &raw mut count => *mut c_int
+    )?;
+    u64::try_from(count).ok()
+}
+
+/// Kind of topology of a communicator, as the library numbers them.
+pub(crate) fn topology(comm: usize) -> Option<c_int> {
+    let mut kind = 0;
+    ask!(c"PMPI_Topo_test", comm => usize, &raw mut kind => *mut c_int)?;
+    Some(kind)
+}
+
+/// Dimensions of a Cartesian communicator.
+pub(crate) fn cart_n_dims(comm: usize) -> Option<c_int> {
+    let mut n_dims = 0;
+    ask!(c"PMPI_Cartdim_get", comm => usize, &raw mut n_dims => *mut c_int)?;
+    Some(n_dims)
+}
+
+/// Neighbors of a rank in a graph communicator.
+pub(crate) fn graph_n_neighbors(comm: usize, rank: c_int) -> Option<c_int> {
+    let mut n_neighbors = 0;
+    ask!(
+        c"PMPI_Graph_neighbors_count",
+        comm => usize, rank => c_int, &raw mut n_neighbors => *mut c_int
+    )?;
+    Some(n_neighbors)
+}
+
+/// Neighbors that this rank sends to in a distributed graph communicator.
+pub(crate) fn dist_graph_outdegree(comm: usize) -> Option<c_int> {
+    let (mut indegree, mut outdegree, mut weighted) = (0, 0, 0);
+    ask!(
+        c"PMPI_Dist_graph_neighbors_count",
+        comm => usize, &raw mut indegree => *mut c_int,
+        &raw mut outdegree => *mut c_int, &raw mut weighted => *mut c_int
+    )?;
+    Some(outdegree)
+}
+
+/// The intercommunicator to the processes that spawned this one.
+pub(crate) fn parent() -> Option<usize> {
+    let mut parent = 0;
+    ask!(c"PMPI_Comm_get_parent", &raw mut parent => *mut usize)?;
+    Some(parent)
+}
+
+/// What the library says of itself.
+pub(crate) fn library_version() -> String {
+    const ROOM: usize = 8192;
+    let mut text = vec![0_u8; ROOM];
+    let mut len = 0;
+    let asked = ask!(
+        c"PMPI_Get_library_version",
+        text.as_mut_ptr().cast() => *mut c_char, &raw mut len => *mut c_int
+    );
+    let text = asked.and_then(|()| CStr::from_bytes_until_nul(&text).ok());
+    text.map(|text| text.to_string_lossy().into_owned()).unwrap_or_default()
+}

@@ -1,0 +1,253 @@
+//! The life of a watched process: from the end of `MPI_Init` to the start of `MPI_Finalize`.
+#![allow(unsafe_code, reason = "fork handlers and system calls")]
+
+use crate::call::Call;
+use crate::library::Facts;
+use crate::options::Options;
+use crate::{clock, collector, cost, launcher, pmpi, thread};
+use ring::{Capacity, LifeState, SegmentWriter, ThreadWriter};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
+
+const BEFORE: u8 = 0;
+const RUNNING: u8 = 1;
+const OVER: u8 = 2;
+
+static PHASE: AtomicU8 = AtomicU8::new(BEFORE);
+static PROCESS: OnceLock<Process> = OnceLock::new();
+static WORLD_SIZE: AtomicU32 = AtomicU32::new(0);
+static IS_OF_SESSIONS: AtomicBool = AtomicBool::new(false);
+
+struct Process {
+    segment: SegmentWriter,
+    facts: Facts,
+    folder: PathBuf,
+    options: Options,
+}
+
+/// Whether calls are counted now.
+pub(crate) fn is_running() -> bool {
+    PHASE.load(Ordering::Acquire) == RUNNING
+}
+
+/// Ranks in this process' world.
+pub(crate) fn world_size() -> u32 {
+    WORLD_SIZE.load(Ordering::Relaxed)
+}
+
+/// A block for the calling thread; `None` when there is no room (which is counted).
+pub(crate) fn attach_thread(tid: u32) -> Option<(ThreadWriter, Facts)> {
+    let process = PROCESS.get()?;
+    Some((process.segment.attach_thread(tid)?, process.facts))
+}
+
+/// Makes a communicator known to readers; what is outside the world is `u32::MAX`.
+pub(crate) fn define_communicator(id: u32, world_ranks: &[u32]) {
+    if let (Some(process), true) = (PROCESS.get(), id != 0) {
+        process.segment.define_communicator(id, world_ranks);
+    }
+}
+
+/// `MPI_Init` (the operation with this number, called at `begin`) has returned.
+#[cold]
+pub(crate) fn started(operation: u16, begin: u64) {
+    let _nothing = std::panic::catch_unwind(|| {
+        if let Some(identity) = Identity::from_mpi() {
+            start(&identity);
+            count_init(operation, begin);
+        }
+    });
+}
+
+/// `MPI_Session_init` has returned: the first one of a program without `MPI_Init` starts the watch.
+#[cold]
+pub(crate) fn session_started() {
+    let _nothing = std::panic::catch_unwind(|| {
+        if PHASE.load(Ordering::Acquire) == BEFORE
+            && let Some(identity) = Identity::from_environment()
+        {
+            IS_OF_SESSIONS.store(true, Ordering::Relaxed);
+            start(&identity);
+        }
+    });
+}
+
+/// Who this process is in its world.
+struct Identity {
+    rank: u32,
+    size: u32,
+}
+
+impl Identity {
+    fn from_mpi() -> Option<Self> {
+        let facts = Facts::detect()?;
+        let rank = u32::try_from(pmpi::comm_rank(facts.world)?).ok()?;
+        Some(Self { rank, size: u32::try_from(pmpi::comm_size(facts.world)?).ok()? })
+    }
+
+    fn from_environment() -> Option<Self> {
+        let number = |names: [&str; 3]| {
+            names.iter().find_map(|name| std::env::var(name).ok()?.parse::<u32>().ok())
+        };
+        Some(Self {
+            rank: number(["OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"])?,
+            size: number(["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"])?,
+        })
+    }
+}
+
+fn start(identity: &Identity) {
+    let init_end_ticks = clock::ticks();
+    if PHASE.load(Ordering::Acquire) != BEFORE || PROCESS.get().is_some() {
+        return;
+    }
+    let Some(options) = Options::from_environment() else { return };
+    let Some(facts) = Facts::detect() else { return };
+    let Some((folder, node)) = node_folder(&options) else { return };
+    WORLD_SIZE.store(identity.size, Ordering::Relaxed);
+    let capacity = Capacity {
+        n_threads: options.n_threads,
+        n_regions: options.n_regions,
+        n_peers: identity.size.min(N_PEERS_MAX),
+        n_records: options.n_records,
+    };
+    let name = format!("{}-{init_end_ticks:x}.segment", std::process::id());
+    let Ok(segment) = SegmentWriter::create(&folder.join(name), capacity, init_end_ticks) else { return };
+    describe(&segment, identity, &facts, &node);
+    let process = PROCESS.get_or_init(|| Process { segment, facts, folder, options });
+    thread::watch_ends();
+    // SAFETY: registers a handler that only stores.
+    unsafe { libc::pthread_atfork(None, None, Some(in_forked_child)) };
+    PHASE.store(RUNNING, Ordering::Release);
+    let cost_ps = cost::ps_per_call(&process.folder, &process.facts, 0 < process.options.n_records);
+    process.segment.header().cost_ps_per_call.store(cost_ps, Ordering::Relaxed);
+    attach_main(process);
+    process.segment.publish();
+    collector::greet(&process.folder, process.options.collector.as_deref());
+}
+
+/// Peers beyond are not told apart.
+const N_PEERS_MAX: u32 = 16_384;
+
+fn attach_main(process: &Process) {
+    let main = thread::attach();
+    if thread::is_watched(main) {
+        // SAFETY: the calling thread's own state.
+        let main = unsafe { &mut *main };
+        process.segment.header().main_thread.store(main.writer.idx(), Ordering::Relaxed);
+        main.last_exit = clock::ticks();
+    }
+    process.segment.header().init_end_ticks.store(clock::ticks(), Ordering::Relaxed);
+}
+
+fn describe(segment: &SegmentWriter, identity: &Identity, facts: &Facts, node: &str) {
+    let header = segment.header();
+    let (first_ticks, first_ns) = clock::point();
+    for (field, value) in [
+        (&header.first_ticks, first_ticks),
+        (&header.first_ns, first_ns),
+        (&header.world, launcher::world(identity.size, facts.is_spawned())),
+    ] {
+        field.store(value, Ordering::Relaxed);
+    }
+    header.rank.store(identity.rank, Ordering::Relaxed);
+    header.size.store(identity.size, Ordering::Relaxed);
+    header.spawned.store(u32::from(facts.is_spawned()), Ordering::Relaxed);
+    segment.write_text(&header.library, pmpi::library_version().as_bytes());
+    segment.write_text(&header.node, node.as_bytes());
+    let program = std::fs::read_link("/proc/self/exe").unwrap_or_default();
+    segment.write_text(&header.program, program.as_os_str().as_encoded_bytes());
+    segment.write_modules(modules().as_bytes());
+}
+
+/// The lines of `/proc/self/maps` that hold code of files.
+fn modules() -> String {
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+    let has_code = |line: &&str| line.split(' ').nth(1).is_some_and(|rights| rights.contains('x'));
+    let lines = maps.lines().filter(has_code).filter(|line| line.contains('/'));
+    lines.flat_map(|line| [line, "\n"]).collect()
+}
+
+/// The folder of this run on this node, made when it is missing, and the node's name.
+fn node_folder(options: &Options) -> Option<(PathBuf, String)> {
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").ok()?.trim().to_owned();
+    let network = std::fs::read_link("/proc/self/ns/net").ok()?;
+    let inode: String = network.to_str()?.chars().filter(char::is_ascii_digit).collect();
+    // SAFETY: a system call without arguments.
+    let uid = unsafe { libc::getuid() };
+    let run = options.shm_dir.join(format!("sintonia-{uid}-{}", options.run));
+    let folder = run.join(format!("{host}-{inode}"));
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder).ok()?;
+    Some((folder, host))
+}
+
+/// Counts the call that started the watch, in which no watched thread could yet be.
+fn count_init(operation: u16, begin: u64) {
+    let Some(process) = PROCESS.get() else { return };
+    if !is_running() {
+        return;
+    }
+    let main = thread::attached();
+    if thread::is_watched(main) {
+        // SAFETY: the calling thread's own state.
+        let main = unsafe { &mut *main };
+        let started = process.segment.header().started_ticks.load(Ordering::Relaxed);
+        main.writer.region(0, 0, operation).count(started.wrapping_sub(begin), 0, 0);
+    }
+}
+
+/// `MPI_Finalize` (the operation with this number) is about to be called.
+#[cold]
+pub(crate) fn finishing(operation: u16) {
+    if IS_OF_SESSIONS.load(Ordering::Relaxed) || !is_running() {
+        return;
+    }
+    let end_ticks = clock::ticks();
+    let main = thread::attached();
+    if thread::is_watched(main)
+        && let Some(call) = Call::start(main, operation, 0)
+    {
+        call.finish(operation);
+    }
+    finish(end_ticks);
+}
+
+/// `MPI_Session_finalize` is about to be called.
+#[cold]
+pub(crate) fn session_finishing() {
+    if IS_OF_SESSIONS.load(Ordering::Relaxed) && is_running() {
+        finish(clock::ticks());
+    }
+}
+
+fn finish(end_ticks: u64) {
+    let is_first = PHASE
+        .compare_exchange(RUNNING, OVER, Ordering::AcqRel, Ordering::Acquire)
+        .is_ok();
+    let Some(process) = PROCESS.get().filter(|_| is_first) else { return };
+    thread::leave();
+    let _nothing = std::panic::catch_unwind(|| {
+        process.segment.write_modules(modules().as_bytes());
+        let header = process.segment.header();
+        let (last_ticks, last_ns) = clock::point();
+        header.last_ticks.store(last_ticks, Ordering::Relaxed);
+        header.last_ns.store(last_ns, Ordering::Relaxed);
+        header.finalize_begin_ticks.store(end_ticks, Ordering::Relaxed);
+        header.state.store(LifeState::Finalizing as u32, Ordering::Release);
+        let program = process.options.collector.as_deref();
+        collector::part(&process.folder, program, &header.final_taken);
+    });
+}
+
+/// A forked child is not the rank: it neither counts nor touches the segment, which it does not have.
+unsafe extern "C" fn in_forked_child() {
+    PHASE.store(OVER, Ordering::Release);
+    thread::leave();
+}
+
+/// Folder in which a scratch segment may be made.
+pub(crate) fn scratch_path(folder: &Path) -> PathBuf {
+    folder.join(format!("{}.cost", std::process::id()))
+}

@@ -1,0 +1,45 @@
+//! Three words per thread that are reached without a function call (initial-exec TLS).
+#![allow(unsafe_code, reason = "reads the thread pointer")]
+
+use crate::thread::Thread;
+use std::arch::{asm, global_asm};
+
+global_asm!(
+    ".pushsection .tbss.sintonia, \"awT\", @nobits",
+    ".hidden sintonia_tls",
+    ".globl sintonia_tls",
+    ".type sintonia_tls, @object",
+    ".size sintonia_tls, 24",
+    ".p2align 3",
+    "sintonia_tls:",
+    ".zero 24",
+    ".popsection",
+);
+
+/// What a thread keeps at hand.
+#[repr(C)]
+pub(crate) struct Words {
+    /// Return address of the wrapper entered last.
+    pub(crate) return_address: u64,
+    /// The thread's state; null before its first watched call.
+    pub(crate) thread: *mut Thread,
+    /// Return address of a Fortran entry point whose library goes on to call C; 0 outside.
+    pub(crate) fortran_address: u64,
+}
+
+/// The calling thread's words.
+#[inline(always)]
+pub(crate) fn words() -> *mut Words {
+    let words: *mut Words;
+    // SAFETY: reads the thread pointer and the offset of our symbol; on x86-64 the first word of the
+    // thread control block is its own address.
+    unsafe {
+        asm!(
+            "mov {words}, qword ptr [rip + sintonia_tls@GOTTPOFF]",
+            "add {words}, qword ptr fs:[0]",
+            words = out(reg) words,
+            options(pure, readonly, nostack),
+        );
+    }
+    words
+}

@@ -1,0 +1,385 @@
+//! What a call moves: the words in which the generated accounting speaks.
+#![allow(unsafe_code, reason = "reads arguments of the program's MPI calls")]
+
+use crate::call::Call;
+use crate::communicators::{Communicator, Scope};
+use crate::handle::Handle;
+use crate::pmpi;
+use events::call::{NO_PEER, OUTSIDE_WORLD};
+use mpi_abi::Library;
+use std::ffi::c_void;
+
+/// An array of counts.
+#[derive(Clone, Copy)]
+pub(crate) enum Counts {
+    /// Of `int`.
+    Small(usize),
+    /// Of `MPI_Count`.
+    Large(usize),
+}
+
+impl Counts {
+    #[inline(always)]
+    fn at(self, position: usize) -> u64 {
+        let count = match self {
+            // SAFETY: MPI reads the same entry of the program's array.
+            Self::Small(array) if array != 0 => unsafe { i64::from(*(array as *const i32).add(position)) },
+            // SAFETY: as above.
+            Self::Large(array) if array != 0 => unsafe { *(array as *const i64).add(position) },
+            _ => 0,
+        };
+        u64::try_from(count).unwrap_or(0)
+    }
+}
+
+/// Which of the requests of a completion call are completed after it.
+#[derive(Clone, Copy)]
+pub(crate) enum Done {
+    /// All of them.
+    All,
+    /// All of them, if the flag at this address is set.
+    AllIf(usize),
+    /// The one with the index at the first address, if the flag at the second (when not 0) is set.
+    One(usize, usize),
+    /// As many as the number at the first address says; their indices are at the second.
+    Some(usize, usize),
+}
+
+/// A status of ours, where the program ignores its own.
+#[derive(Default)]
+#[repr(C, align(8))]
+pub(crate) struct OwnStatus([u64; 4]);
+
+impl Call {
+    /// The call is made in this communicator.
+    #[inline(always)]
+    pub(crate) fn in_communicator(&mut self, comm: Handle) {
+        self.scope = Some((Scope::Communicator, comm));
+    }
+
+    /// The call is made in this window.
+    #[inline(always)]
+    pub(crate) fn in_window(&mut self, win: Handle) {
+        self.scope = Some((Scope::Window, win));
+    }
+
+    /// The message has this tag.
+    #[inline(always)]
+    pub(crate) fn tagged(&mut self, tag: i64) {
+        #[expect(clippy::cast_possible_truncation, reason = "came from a 32-bit argument")]
+        let tag = tag as i32;
+        self.tag = tag;
+    }
+
+    /// The collective has this root.
+    #[inline(always)]
+    pub(crate) fn rooted(&mut self, root: i64) {
+        if self.is_traced() && 0 <= root {
+            self.peer = self.world_rank(root);
+        }
+    }
+
+    #[inline(always)]
+    fn is_in_world(&mut self) -> bool {
+        match self.scope {
+            Some((Scope::Communicator, comm)) => {
+                let facts = &self.thread().facts;
+                comm.masked(facts.handle_mask) == facts.world || comm == facts.world_fortran
+            }
+            _ => false,
+        }
+    }
+
+    fn communicator(&mut self) -> Option<&Communicator> {
+        let (scope, handle) = self.scope?;
+        let thread = self.thread();
+        thread.communicators.get(scope, handle, &thread.facts)
+    }
+
+    /// [`events::CommunicatorId`] of the scope.
+    #[inline(always)]
+    pub(crate) fn communicator_id(&mut self) -> u32 {
+        if self.scope.is_none() || self.is_in_world() {
+            return 0;
+        }
+        self.communicator().map_or(0, |communicator| communicator.id)
+    }
+
+    #[inline(always)]
+    fn world_rank(&mut self, rank: i64) -> i32 {
+        if self.is_in_world() {
+            return i32::try_from(rank).unwrap_or(OUTSIDE_WORLD);
+        }
+        self.communicator().map_or(OUTSIDE_WORLD, |communicator| communicator.world_rank(rank))
+    }
+
+    /// Ranks of the remote group, or of the communicator.
+    #[inline(always)]
+    pub(crate) fn n_peers(&mut self) -> u64 {
+        self.communicator().map_or(0, |communicator| communicator.n_peers)
+    }
+
+    /// Ranks of the local group.
+    #[inline(always)]
+    pub(crate) fn n_ranks(&mut self) -> u64 {
+        self.communicator().map_or(0, |communicator| communicator.n_ranks)
+    }
+
+    /// Neighbors that this rank sends to.
+    #[inline(always)]
+    pub(crate) fn outdegree(&mut self) -> u64 {
+        self.communicator().map_or(0, |communicator| communicator.outdegree)
+    }
+
+    /// Whether this rank is the root, in an intracommunicator, or says `MPI_ROOT`.
+    #[inline(always)]
+    pub(crate) fn is_root(&mut self, root: i64) -> bool {
+        let is_own = self
+            .communicator()
+            .is_some_and(|communicator| !communicator.is_inter && communicator.rank == root);
+        is_own || self.is_remote_root(root)
+    }
+
+    /// Whether this rank says `MPI_ROOT`.
+    #[inline(always)]
+    pub(crate) fn is_remote_root(&mut self, root: i64) -> bool {
+        root < 0 && root == i64::from(self.thread().facts.library.constants().root)
+    }
+
+    /// Whether a buffer is `MPI_IN_PLACE`.
+    #[inline(always)]
+    pub(crate) fn is_in_place(&mut self, buffer: usize) -> bool {
+        let [c, fortran] = self.thread().facts.in_place;
+        buffer == c || (fortran != 0 && buffer == fortran)
+    }
+
+    /// Bytes of `count` elements of a datatype.
+    #[inline(always)]
+    pub(crate) fn elements(&mut self, count: impl TryInto<u64>, datatype: Handle) -> u64 {
+        let thread = self.thread();
+        let bytes = thread.sizes.bytes_of(datatype, &thread.facts);
+        count.try_into().unwrap_or(0).wrapping_mul(bytes)
+    }
+
+    /// The entry of this rank in an array of counts.
+    #[inline(always)]
+    pub(crate) fn own_count(&mut self, counts: Counts) -> u64 {
+        let rank = self.communicator().and_then(|communicator| usize::try_from(communicator.rank).ok());
+        rank.map_or(0, |rank| counts.at(rank))
+    }
+
+    /// Bytes of `n` entries of an array of counts.
+    #[inline(always)]
+    pub(crate) fn sum(&mut self, counts: Counts, datatype: Handle, n: u64) -> u64 {
+        let n = usize::try_from(n).unwrap_or(0);
+        let count: u64 = (0..n).map(|position| counts.at(position)).sum();
+        self.elements(count, datatype)
+    }
+
+    /// Bytes of `n` entries of an array of counts, each with a datatype of its own.
+    pub(crate) fn sum_of_products(&mut self, counts: Counts, datatypes: usize, n: u64) -> u64 {
+        let n = usize::try_from(n).unwrap_or(0);
+        let is_fortran = self.is_fortran;
+        let handle_bytes = if is_fortran { 4 } else { self.thread().facts.request_bytes };
+        if datatypes == 0 {
+            return 0;
+        }
+        (0..n)
+            .map(|position| {
+                let address = datatypes + position * handle_bytes;
+                let datatype = if is_fortran {
+                    Handle::fortran_at(address)
+                } else {
+                    // SAFETY: MPI reads the same entry of the program's array.
+                    Handle::c(unsafe { read_handle(address, handle_bytes) })
+                };
+                self.elements(counts.at(position), datatype)
+            })
+            .sum()
+    }
+
+    /// Bytes moved without a peer.
+    #[inline(always)]
+    pub(crate) fn moved(&mut self, bytes: u64) {
+        self.bytes = self.bytes.wrapping_add(bytes);
+    }
+
+    /// Bytes sent to a rank.
+    #[inline(always)]
+    pub(crate) fn send(&mut self, bytes: u64, dest: i64) {
+        if dest < 0 {
+            return;
+        }
+        self.bytes = self.bytes.wrapping_add(bytes);
+        let peer = self.world_rank(dest);
+        self.peer = peer;
+        if let Some(slot) = u32::try_from(peer).ok().and_then(|peer| self.thread().writer.peer(peer)) {
+            slot.sent(bytes);
+        }
+    }
+
+    /// Bytes received (or to be received) from a rank.
+    #[inline(always)]
+    pub(crate) fn receive(&mut self, bytes: u64, source: i64) {
+        let constants = self.thread().facts.library.constants();
+        if source == i64::from(constants.proc_null) {
+            return;
+        }
+        let tag = self.tag;
+        self.arrived(bytes, source, tag);
+    }
+
+    #[inline(always)]
+    fn arrived(&mut self, bytes: u64, source: i64, tag: i32) {
+        let was_sent = self.peer != NO_PEER;
+        self.bytes = self.bytes.wrapping_add(bytes);
+        let peer = if source < 0 { NO_PEER } else { self.world_rank(source) };
+        if was_sent {
+            self.half = Some((peer, tag, bytes));
+        } else {
+            self.peer = peer;
+        }
+        if let Some(slot) = u32::try_from(peer).ok().and_then(|peer| self.thread().writer.peer(peer)) {
+            slot.received(bytes);
+        }
+    }
+
+    /// The status to hand to MPI: the program's own, or ours where it ignores it.
+    #[inline(always)]
+    pub(crate) fn status_or(&mut self, status: usize, own: &mut OwnStatus) -> usize {
+        let [c, fortran] = self.thread().facts.status_ignore;
+        let is_ignored = status == c || (fortran != 0 && status == fortran);
+        if is_ignored { std::ptr::from_mut(own).addr() } else { status }
+    }
+
+    /// What a blocking receive got, from its status.
+    #[inline(always)]
+    pub(crate) fn receive_status(&mut self, status: usize) {
+        if status == 0 {
+            return;
+        }
+        // SAFETY: MPI has just filled this status; the layouts are those of `mpi-abi`.
+        let (source, tag, bytes) = unsafe { self.read_status(status) };
+        if 0 <= source {
+            self.arrived(bytes, source.into(), tag);
+            if self.half.is_none() {
+                self.tag = tag;
+            }
+        }
+    }
+
+    /// Source, tag and bytes of a status.
+    ///
+    /// # Safety
+    /// `status` is the address of a status that MPI has filled.
+    #[inline(always)]
+    #[allow(clippy::multiple_unsafe_ops_per_block, reason = "three fields of one status")]
+    unsafe fn read_status(&mut self, status: usize) -> (i32, i32, u64) {
+        let words = status as *const i32;
+        let facts = &self.thread().facts;
+        let byte = facts.byte;
+        match facts.library {
+            // SAFETY: SOURCE, TAG, ERROR, canceled, then the count as a `size_t`.
+            Library::OpenMpi => unsafe {
+                (*words, *words.add(1), words.add(4).cast::<u64>().read_unaligned())
+            },
+            // SAFETY: low count, high count and canceled, SOURCE, TAG, ERROR.
+            Library::Mpich => unsafe {
+                let low = u64::from((*words).cast_unsigned());
+                let high = u64::from((*words.add(1)).cast_unsigned() >> 1);
+                (*words.add(2), *words.add(3), high << 32 | low)
+            },
+            // SAFETY: SOURCE and TAG first; the library tells the count.
+            _ => unsafe {
+                let bytes = pmpi::status_bytes(words.cast::<c_void>(), byte).unwrap_or(0);
+                (*words, *words.add(1), bytes)
+            },
+        }
+    }
+
+    /// Notes the request that the call made.
+    #[inline(always)]
+    pub(crate) fn made_request(&mut self, request: usize) {
+        if self.is_traced() && request != 0 {
+            self.request = self.handle_in_array(request, 0);
+        }
+    }
+
+    /// Notes the requests that the call may complete, before it overwrites them.
+    #[inline(always)]
+    pub(crate) fn will_complete(&mut self, requests: usize, n_requests: i64) {
+        if self.is_traced() && requests != 0 {
+            self.note_pending(requests, usize::try_from(n_requests).unwrap_or(0));
+        }
+    }
+
+    fn note_pending(&mut self, requests: usize, n_requests: usize) {
+        let n_requests = n_requests.min(self.thread().pending.requests.len());
+        for position in 0..n_requests {
+            let request = self.handle_in_array(requests, position);
+            self.thread().pending.requests[position] = request;
+        }
+        self.thread().pending.n_requests = n_requests;
+    }
+
+    fn handle_in_array(&mut self, array: usize, position: usize) -> u64 {
+        let handle_bytes = if self.is_fortran { 4 } else { self.thread().facts.request_bytes };
+        // SAFETY: MPI reads or has written the same entry.
+        unsafe { read_handle(array + position * handle_bytes, handle_bytes) as u64 }
+    }
+
+    /// Notes which of the pending requests the call completed.
+    #[inline(always)]
+    pub(crate) fn completed(&mut self, _requests: usize, done: Done) {
+        if self.is_traced() {
+            self.keep_completed(done);
+        }
+    }
+
+    fn keep_completed(&mut self, done: Done) {
+        let first_index = i32::from(self.is_fortran);
+        let pending = &mut self.thread().pending;
+        let n_pending = pending.n_requests;
+        // SAFETY: addresses of the call's results, which MPI has just written.
+        let number = |address: usize| unsafe { (address as *const i32).read() };
+        let n_completed = match done {
+            Done::All => n_pending,
+            Done::AllIf(flag) => if number(flag) == 0 { 0 } else { n_pending },
+            Done::One(indx, flag) => {
+                let at = usize::try_from(number(indx).wrapping_sub(first_index)).ok().filter(|at| *at < n_pending);
+                match at.filter(|_| flag == 0 || number(flag) != 0) {
+                    Some(at) => {
+                        pending.requests[0] = pending.requests[at];
+                        1
+                    }
+                    None => 0,
+                }
+            }
+            Done::Some(outcount, indices) => {
+                let n_done = usize::try_from(number(outcount)).unwrap_or(0).min(n_pending);
+                let all = pending.requests;
+                for (place, position) in pending.requests.iter_mut().zip(0..n_done) {
+                    let index = number(indices + 4 * position).wrapping_sub(first_index);
+                    *place = usize::try_from(index).ok().and_then(|at| all.get(at)).copied().unwrap_or(0);
+                }
+                n_done
+            }
+        };
+        self.n_completed = n_completed;
+        self.request = if 0 < n_completed { self.thread().pending.requests[0] } else { 0 };
+    }
+}
+
+/// The handle at an address.
+///
+/// # Safety
+/// The address holds a handle of this width.
+unsafe fn read_handle(address: usize, handle_bytes: usize) -> usize {
+    if handle_bytes == 8 {
+        // SAFETY: as the caller says.
+        unsafe { (address as *const usize).read_unaligned() }
+    } else {
+        // SAFETY: as the caller says.
+        unsafe { (address as *const u32).read_unaligned() as usize }
+    }
+}

@@ -1,0 +1,31 @@
+//! The generated wrappers, and the few instructions in front of each.
+#![allow(non_snake_case, reason = "the names of the functions are MPI's and Fortran's")]
+#![allow(unsafe_code, reason = "wrappers cross the boundary between languages")]
+#![allow(clippy::cast_sign_loss, reason = "factors are counts")]
+#![allow(clippy::missing_safety_doc, reason = "the contract of each function is MPI's")]
+
+use crate::call::{Call, Counts, Done, OwnStatus};
+use crate::handle::Handle;
+use crate::{clock, fortran, next, process};
+use std::arch::naked_asm;
+use std::ffi::{CStr, c_int};
+
+/// Exports `$symbol`: keeps the return address (the call site) where the body finds it and goes on
+/// into the body with all arguments in place, however many there are.
+macro_rules! trampoline {
+    ($symbol:literal, $name:ident, $body:ident) => {
+        #[unsafe(export_name = $symbol)]
+        #[unsafe(naked)]
+        unsafe extern "C" fn $name() {
+            naked_asm!(
+                "mov r11, qword ptr [rip + sintonia_tls@GOTTPOFF]",
+                "mov rax, qword ptr [rsp]",
+                "mov qword ptr fs:[r11], rax",
+                "jmp {body}",
+                body = sym $body,
+            )
+        }
+    };
+}
+
+include!(concat!(env!("OUT_DIR"), "/wrappers.rs"));

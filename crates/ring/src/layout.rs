@@ -1,0 +1,245 @@
+//! The segment's bytes: header, texts, thread blocks.
+//!
+//! ```text
+//! 0                 Header                       one page
+//! HEADER_BYTES      modules text                 MODULES_BYTES
+//! ...               communicator definitions     COMMUNICATORS_BYTES
+//! ...               thread block 0, 1, ...       Capacity::block_bytes each
+//!
+//! thread block:     ThreadHeader | RegionSlot x n_regions | PeerSlot x n_peers | CallRecord x n_records
+//! ```
+//! Every field that changes while another process reads is an atomic; there is one writer per field.
+
+use std::sync::atomic::{AtomicU32, AtomicU64};
+
+/// First word of a segment.
+pub const MAGIC: u64 = u64::from_le_bytes(*b"SINTONIA");
+/// Version of this layout; probe and collector of different builds refuse each other.
+pub const LAYOUT_VERSION: u32 = 1;
+/// Size of the header.
+pub const HEADER_BYTES: usize = 8192;
+/// Room for the text of the executable mappings (`/proc/self/maps`).
+pub const MODULES_BYTES: usize = 128 * 1024;
+/// Room for communicator definitions.
+pub const COMMUNICATORS_BYTES: usize = 128 * 1024;
+/// Entries of the region table kept for totals by operation when the table is full.
+pub const N_RESERVED_REGIONS: u32 = 768;
+
+/// How much a segment holds; chosen by the launcher, fixed when the segment is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Capacity {
+    /// Threads that may call MPI at the same time.
+    pub n_threads: u32,
+    /// Regions per thread, [`N_RESERVED_REGIONS`] included.
+    pub n_regions: u32,
+    /// World ranks told apart as peers.
+    pub n_peers: u32,
+    /// Records in a thread's ring: 0 or a power of two.
+    pub n_records: u32,
+}
+
+impl Capacity {
+    /// Bytes of a thread block before its ring.
+    pub fn statistics_bytes(&self) -> usize {
+        let bytes = size_of::<ThreadHeader>()
+            + self.n_regions as usize * size_of::<RegionSlot>()
+            + self.n_peers as usize * size_of::<PeerSlot>();
+        bytes.next_multiple_of(PAGE)
+    }
+
+    /// Bytes of a thread's ring.
+    pub fn ring_bytes(&self) -> usize {
+        (self.n_records as usize * size_of::<events::CallRecord>()).next_multiple_of(PAGE)
+    }
+
+    /// Bytes from one thread block to the next.
+    pub fn block_bytes(&self) -> usize {
+        self.statistics_bytes() + self.ring_bytes()
+    }
+
+    /// Where thread block `idx` starts.
+    pub fn block_offset(&self, idx: u32) -> usize {
+        BLOCKS_OFFSET + idx as usize * self.block_bytes()
+    }
+
+    /// Length of the whole segment, most of it never touched.
+    pub fn segment_bytes(&self) -> usize {
+        self.block_offset(self.n_threads)
+    }
+
+    /// Whether a reader may trust these numbers (they come from another process).
+    pub fn is_plausible(&self) -> bool {
+        let bounded = self.n_threads <= 4096
+            && self.n_regions <= 1 << 22
+            && self.n_peers <= 1 << 22
+            && self.n_records <= 1 << 28;
+        bounded && (self.n_records == 0 || self.n_records.is_power_of_two())
+    }
+}
+
+const PAGE: usize = 4096;
+/// Where the modules text starts.
+pub const MODULES_OFFSET: usize = HEADER_BYTES;
+/// Where communicator definitions start.
+pub const COMMUNICATORS_OFFSET: usize = MODULES_OFFSET + MODULES_BYTES;
+/// Where thread blocks start.
+pub const BLOCKS_OFFSET: usize = COMMUNICATORS_OFFSET + COMMUNICATORS_BYTES;
+
+/// How far a process is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum LifeState {
+    /// The segment is being made.
+    Starting = 0,
+    /// Between `MPI_Init` and `MPI_Finalize`.
+    Running = 1,
+    /// In `MPI_Finalize`: the last numbers are written and may be taken.
+    Finalizing = 2,
+}
+
+/// A text of fixed room, written once before the state becomes [`LifeState::Running`].
+#[derive(Debug)]
+#[repr(C)]
+pub struct Text<const N: usize> {
+    /// Length in bytes.
+    pub len: AtomicU32,
+    /// The bytes, UTF-8 where the system is.
+    pub bytes: [u8; N],
+}
+
+/// Start of a segment.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Header {
+    /// [`MAGIC`], written last when the segment is made.
+    pub magic: AtomicU64,
+    /// [`LAYOUT_VERSION`].
+    pub version: AtomicU32,
+    /// Process id.
+    pub pid: AtomicU32,
+    /// Ticks when the segment was made.
+    pub started_ticks: AtomicU64,
+    /// How much it holds.
+    pub capacity: Capacity,
+    /// [`LifeState`] as a number.
+    pub state: AtomicU32,
+    /// Rank in its world.
+    pub rank: AtomicU32,
+    /// Ranks in its world.
+    pub size: AtomicU32,
+    /// Parent's world shares nothing else with this one; 1 when this process was spawned.
+    pub spawned: AtomicU32,
+    /// Number of its world.
+    pub world: AtomicU64,
+    /// Ticks and nanoseconds since 1970 at the same moment, early.
+    pub first_ticks: AtomicU64,
+    /// See `first_ticks`.
+    pub first_ns: AtomicU64,
+    /// The same, at the start of `MPI_Finalize`; 0 before.
+    pub last_ticks: AtomicU64,
+    /// See `last_ticks`.
+    pub last_ns: AtomicU64,
+    /// Ticks when `MPI_Init` returned.
+    pub init_end_ticks: AtomicU64,
+    /// Ticks when `MPI_Finalize` was called; 0 before.
+    pub finalize_begin_ticks: AtomicU64,
+    /// Cost of observing one call in this process, in picoseconds.
+    pub cost_ps_per_call: AtomicU64,
+    /// Thread blocks handed out so far.
+    pub n_threads: AtomicU32,
+    /// Threads that found no room.
+    pub threads_refused: AtomicU32,
+    /// Block of the thread that called `MPI_Init`.
+    pub main_thread: AtomicU32,
+    /// Set by the collector when it has taken everything after `Finalizing`.
+    pub final_taken: AtomicU32,
+    /// Bytes used of the modules text.
+    pub modules_len: AtomicU32,
+    /// Bytes used of the communicator definitions.
+    pub communicators_len: AtomicU32,
+    /// Communicators that found no room.
+    pub communicators_refused: AtomicU32,
+    /// Bytes reserved so far in the whole segment.
+    pub reserved_bytes: AtomicU64,
+    /// Version text of the MPI library.
+    pub library: Text<508>,
+    /// Path of the program.
+    pub program: Text<2044>,
+    /// Name of the node.
+    pub node: Text<252>,
+}
+
+const _: () = assert!(size_of::<Header>() <= HEADER_BYTES);
+
+/// Start of a thread block.
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub struct ThreadHeader {
+    /// 1 while a living thread owns the block.
+    pub owned: AtomicU32,
+    /// Regions in use.
+    pub n_regions: AtomicU32,
+    /// Operation being executed + 1; 0 outside MPI.
+    pub in_operation: AtomicU32,
+    /// Kernel's id of the (last) owner.
+    pub tid: AtomicU32,
+    /// Return address of the operation being executed.
+    pub in_address: AtomicU64,
+    /// Ticks when the thread last entered or left MPI.
+    pub since_ticks: AtomicU64,
+    /// Calls counted by operation only, because the region table was full.
+    pub calls_without_region: AtomicU64,
+    /// Records written to the ring since the start.
+    pub written: AtomicU64,
+    /// Records that found the ring full.
+    pub dropped: AtomicU64,
+    /// 1 when the ring's memory could be reserved.
+    pub has_ring: AtomicU32,
+    /// Keeps the reader's word on a cache line of its own.
+    pub pad: [u32; 17],
+    /// Records that are safe elsewhere; written by the collector.
+    pub acknowledged: AtomicU64,
+}
+
+/// [`events::RegionCounters`] in shared memory.
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub struct RegionSlot {
+    /// See [`events::RegionCounters::address`].
+    pub address: AtomicU64,
+    /// See [`events::RegionCounters::previous`].
+    pub previous: AtomicU64,
+    /// See [`events::RegionCounters::operation`]; the rest is zero.
+    pub operation: AtomicU64,
+    /// Calls.
+    pub n_calls: AtomicU64,
+    /// Ticks inside MPI.
+    pub mpi_ticks: AtomicU64,
+    /// Ticks before it.
+    pub compute_ticks: AtomicU64,
+    /// Longest call.
+    pub mpi_ticks_max: AtomicU64,
+    /// Bytes moved.
+    pub bytes: AtomicU64,
+    /// Calls by size.
+    pub sizes: [AtomicU32; events::size_histogram::N_BINS],
+    /// See [`events::RegionCounters::spare`].
+    pub spare: [u32; 5],
+}
+
+const _: () = assert!(size_of::<RegionSlot>() == size_of::<events::RegionCounters>());
+
+/// [`events::Peer`] in shared memory.
+#[derive(Debug)]
+#[repr(C)]
+pub struct PeerSlot {
+    /// Messages sent.
+    pub n_sent: AtomicU64,
+    /// Bytes sent.
+    pub bytes_sent: AtomicU64,
+    /// Messages received.
+    pub n_received: AtomicU64,
+    /// Bytes received.
+    pub bytes_received: AtomicU64,
+}

@@ -1,0 +1,190 @@
+//! A file in shared memory, mapped; and memory in it that is really there.
+
+use crate::layout::{Header, MAGIC};
+use std::fs::{File, OpenOptions};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::ptr::NonNull;
+use std::sync::atomic::Ordering;
+
+/// Why a segment could not be made or read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SegmentError {
+    /// The file could not be made, opened, sized or mapped.
+    #[error("cannot {action} the shared-memory segment `{path}`; check that its folder exists and is writable")]
+    System {
+        /// What was tried.
+        action: &'static str,
+        /// The segment.
+        path: PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// Shared memory is full.
+    #[error("no room for the shared-memory segment `{path}`; enlarge /dev/shm or set SINTONIA_SHM_DIR")]
+    Full {
+        /// The segment.
+        path: PathBuf,
+    },
+    /// The file is not a segment, or not yet.
+    #[error("`{path}` is not a finished Sintonia segment; it may still be in the making")]
+    NotASegment {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The segment was written by another version.
+    #[error("`{path}` has layout version {found}, this is version {expected}; use one version of Sintonia on all nodes")]
+    OtherVersion {
+        /// The segment.
+        path: PathBuf,
+        /// Its version.
+        found: u32,
+        /// Ours.
+        expected: u32,
+    },
+}
+
+/// A shared mapping of a whole file. It is never unmapped by a writer: its threads may outlive everything.
+#[derive(Debug)]
+pub(crate) struct Mapping {
+    start: NonNull<u8>,
+    len: usize,
+    file: File,
+    path: PathBuf,
+}
+
+// SAFETY: the mapping is plain memory; all shared access to it goes through atomics.
+unsafe impl Send for Mapping {}
+// SAFETY: as above.
+unsafe impl Sync for Mapping {}
+
+impl Mapping {
+    pub(crate) fn create(path: &Path, len: usize) -> Result<Self, SegmentError> {
+        let fail = |action| move |source| SegmentError::System { action, path: path.into(), source };
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(path)
+            .map_err(fail("create"))?;
+        file.set_len(len as u64).map_err(fail("size"))?;
+        Self::map(file, path, len)
+    }
+
+    pub(crate) fn open(path: &Path) -> Result<Self, SegmentError> {
+        let fail = |action| move |source| SegmentError::System { action, path: path.into(), source };
+        let file = OpenOptions::new().read(true).write(true).open(path).map_err(fail("open"))?;
+        let len = file.metadata().map_err(fail("inspect"))?.len();
+        let len = usize::try_from(len).unwrap_or(0);
+        if len < size_of::<Header>() {
+            return Err(SegmentError::NotASegment { path: path.into() });
+        }
+        Self::map(file, path, len)
+    }
+
+    fn map(file: File, path: &Path, len: usize) -> Result<Self, SegmentError> {
+        // SAFETY: a new mapping of a file we hold open, at an address the kernel chooses.
+        let start = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                len,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_SHARED | libc::MAP_NORESERVE,
+                file.as_raw_fd(),
+                0,
+            )
+        };
+        match NonNull::new(start.cast::<u8>()) {
+            Some(start) if start.as_ptr().cast() != libc::MAP_FAILED => {
+                Ok(Self { start, len, file, path: path.into() })
+            }
+            _ => Err(SegmentError::System {
+                action: "map",
+                path: path.into(),
+                source: std::io::Error::last_os_error(),
+            }),
+        }
+    }
+
+    /// Reserves memory for a part, so that touching it cannot fail.
+    pub(crate) fn reserve(&self, offset: usize, len: usize) -> Result<(), SegmentError> {
+        let (offset, len) = (offset.cast_signed() as i64, len.cast_signed() as i64);
+        // SAFETY: a system call on a file we hold open.
+        let error = unsafe { libc::posix_fallocate(self.file.as_raw_fd(), offset, len) };
+        match error {
+            0 => Ok(()),
+            libc::ENOSPC | libc::ENOMEM => Err(SegmentError::Full { path: self.path.clone() }),
+            code => Err(SegmentError::System {
+                action: "reserve memory of",
+                path: self.path.clone(),
+                source: std::io::Error::from_raw_os_error(code),
+            }),
+        }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether the file says that it is a whole segment of any version.
+    pub(crate) fn is_marked(&self) -> bool {
+        self.header().magic.load(Ordering::Acquire) == MAGIC
+    }
+
+    pub(crate) fn header(&self) -> &Header {
+        // SAFETY: every mapping holds at least a header, at a page boundary, made of atomics and of
+        // fields written once before the magic number.
+        unsafe { self.start.cast::<Header>().as_ref() }
+    }
+
+    /// The address of byte `offset`; the caller has checked that what it points to lies inside.
+    pub(crate) fn at<T>(&self, offset: usize) -> *mut T {
+        debug_assert!(offset + size_of::<T>() <= self.len, "inside the segment");
+        // SAFETY: inside the mapping, as the callers' layout arithmetic (checked on opening) makes sure.
+        unsafe { self.start.as_ptr().add(offset) }.cast()
+    }
+
+    /// Bytes that another process may be writing, copied.
+    pub(crate) fn copy_bytes(&self, offset: usize, len: usize) -> Vec<u8> {
+        let len = len.min(self.len.saturating_sub(offset));
+        let mut bytes = vec![0; len];
+        // SAFETY: source inside the mapping (clamped above), target freshly made of the same length.
+        unsafe { std::ptr::copy_nonoverlapping(self.at::<u8>(offset), bytes.as_mut_ptr(), len) };
+        bytes
+    }
+
+    /// Writes bytes that no reader looks at before a later atomic store says so.
+    pub(crate) fn put_bytes(&self, offset: usize, bytes: &[u8]) {
+        assert!(offset + bytes.len() <= self.len, "texts have their room in the layout");
+        // SAFETY: inside the mapping (checked above); one writer per text.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.at::<u8>(offset), bytes.len()) };
+    }
+
+    /// Forgets the file but keeps the mapping for the rest of the process.
+    pub(crate) fn leak(self) -> &'static Self {
+        Box::leak(Box::new(self))
+    }
+
+    /// The mapping is not carried into children of `fork`.
+    pub(crate) fn keep_from_children(&self) {
+        // SAFETY: advice on our own mapping.
+        let _ignored = unsafe {
+            libc::madvise(self.start.as_ptr().cast(), self.len, libc::MADV_DONTFORK)
+        };
+    }
+}
+
+/// A reader's mapping ends with it; writers [`Mapping::leak`] theirs.
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: our own mapping, and nothing borrowed from it outlives `self`.
+        let _ignored = unsafe { libc::munmap(self.start.as_ptr().cast(), self.len) };
+    }
+}

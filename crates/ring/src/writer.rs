@@ -1,0 +1,384 @@
+//! The writing side, inside the process under observation.
+
+use crate::SegmentError;
+use crate::layout::{
+    COMMUNICATORS_BYTES, COMMUNICATORS_OFFSET, Capacity, HEADER_BYTES, Header, LAYOUT_VERSION,
+    LifeState, MAGIC, MODULES_BYTES, MODULES_OFFSET, N_RESERVED_REGIONS, PeerSlot, RegionSlot, Text,
+    ThreadHeader,
+};
+use crate::mapping::Mapping;
+use events::{CallRecord, SizeHistogram};
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A segment being written by the process it describes.
+#[derive(Debug)]
+pub struct SegmentWriter {
+    mapping: &'static Mapping,
+    capacity: Capacity,
+    /// Held only while a thread takes or gives back a block, or defines a communicator.
+    registry: Mutex<()>,
+}
+
+impl SegmentWriter {
+    /// Makes the segment `path` and reserves its header and texts.
+    ///
+    /// # Errors
+    /// When the file cannot be made or shared memory is full.
+    pub fn create(path: &Path, capacity: Capacity, started_ticks: u64) -> Result<Self, SegmentError> {
+        let mapping = Mapping::create(path, capacity.segment_bytes())?;
+        if let Err(error) = mapping.reserve(0, capacity.block_offset(0)) {
+            let _gone = std::fs::remove_file(path);
+            return Err(error);
+        }
+        mapping.keep_from_children();
+        let mapping = mapping.leak();
+        // SAFETY: nobody else knows the file yet: the magic number is not written.
+        unsafe { (&raw mut (*mapping.at::<Header>(0)).capacity).write(capacity) };
+        let header = mapping.header();
+        header.version.store(LAYOUT_VERSION, Ordering::Relaxed);
+        header.pid.store(std::process::id(), Ordering::Relaxed);
+        header.started_ticks.store(started_ticks, Ordering::Relaxed);
+        header.reserved_bytes.store(capacity.block_offset(0) as u64, Ordering::Relaxed);
+        Ok(Self { mapping, capacity, registry: Mutex::new(()) })
+    }
+
+    /// The segment's file.
+    pub fn path(&self) -> &Path {
+        self.mapping.path()
+    }
+
+    /// The header, for fields that are one store.
+    pub fn header(&self) -> &'static Header {
+        self.mapping.header()
+    }
+
+    /// Lets collectors see the segment.
+    pub fn publish(&self) {
+        self.header().state.store(LifeState::Running as u32, Ordering::Release);
+        self.header().magic.store(MAGIC, Ordering::Release);
+    }
+
+    /// Writes a text that a header field holds; what does not fit is cut.
+    pub fn write_text<const N: usize>(&self, text: &'static Text<N>, value: &[u8]) {
+        let len = value.len().min(N);
+        let offset = text.bytes.as_ptr() as usize - std::ptr::from_ref(self.header()) as usize;
+        debug_assert!(offset < HEADER_BYTES, "texts lie in the header");
+        self.mapping.put_bytes(offset, &value[..len]);
+        #[expect(clippy::cast_possible_truncation, reason = "N is small")]
+        text.len.store(len as u32, Ordering::Release);
+    }
+
+    /// Writes the executable mappings, one line of `/proc/self/maps` each; what does not fit is cut.
+    pub fn write_modules(&self, text: &[u8]) {
+        let len = text.len().min(MODULES_BYTES);
+        self.mapping.put_bytes(MODULES_OFFSET, &text[..len]);
+        #[expect(clippy::cast_possible_truncation, reason = "MODULES_BYTES is small")]
+        self.header().modules_len.store(len as u32, Ordering::Release);
+    }
+
+    /// Appends the definition of a communicator: its number, its size, the world ranks in it
+    /// (`u32::MAX` for ranks of another world); refused and counted when there is no room.
+    pub fn define_communicator(&self, id: u32, world_ranks: &[u32]) {
+        let Ok(_registry) = self.registry.lock() else { return };
+        let used = self.header().communicators_len.load(Ordering::Relaxed) as usize;
+        let needed = 4 * (2 + world_ranks.len());
+        if COMMUNICATORS_BYTES < used + needed {
+            self.header().communicators_refused.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
+        let mut bytes = Vec::with_capacity(needed);
+        #[expect(clippy::cast_possible_truncation, reason = "bounded by COMMUNICATORS_BYTES")]
+        let n_ranks = world_ranks.len() as u32;
+        for word in [id, n_ranks].iter().chain(world_ranks) {
+            bytes.extend_from_slice(&word.to_le_bytes());
+        }
+        self.mapping.put_bytes(COMMUNICATORS_OFFSET + used, &bytes);
+        #[expect(clippy::cast_possible_truncation, reason = "bounded by COMMUNICATORS_BYTES")]
+        self.header().communicators_len.store((used + needed) as u32, Ordering::Release);
+    }
+
+    /// A block for the calling thread: one left by an ended thread, or a new one.
+    ///
+    /// Counts the thread as refused when all blocks are taken or shared memory is full.
+    pub fn attach_thread(&self, tid: u32) -> Option<ThreadWriter> {
+        let _registry = self.registry.lock().ok()?;
+        let attached = self.free_block().or_else(|| self.new_block());
+        let Some((header, idx)) = attached else {
+            self.header().threads_refused.fetch_add(1, Ordering::Relaxed);
+            return None;
+        };
+        header.tid.store(tid, Ordering::Relaxed);
+        header.owned.store(1, Ordering::Release);
+        Some(ThreadWriter::new(self.mapping, &self.capacity, idx))
+    }
+
+    fn free_block(&self) -> Option<(&'static ThreadHeader, u32)> {
+        let n_threads = self.header().n_threads.load(Ordering::Relaxed);
+        (0..n_threads)
+            .map(|idx| (thread_header(self.mapping, &self.capacity, idx), idx))
+            .find(|(header, _)| header.owned.load(Ordering::Acquire) == 0)
+    }
+
+    fn new_block(&self) -> Option<(&'static ThreadHeader, u32)> {
+        let idx = self.header().n_threads.load(Ordering::Relaxed);
+        if idx == self.capacity.n_threads {
+            return None;
+        }
+        let offset = self.capacity.block_offset(idx);
+        self.mapping.reserve(offset, self.capacity.statistics_bytes()).ok()?;
+        let header = thread_header(self.mapping, &self.capacity, idx);
+        let ring_offset = offset + self.capacity.statistics_bytes();
+        let ring_bytes = self.capacity.ring_bytes();
+        let has_ring = ring_bytes != 0 && self.mapping.reserve(ring_offset, ring_bytes).is_ok();
+        header.has_ring.store(u32::from(has_ring), Ordering::Relaxed);
+        let reserved = self.capacity.statistics_bytes() + if has_ring { ring_bytes } else { 0 };
+        self.header().reserved_bytes.fetch_add(reserved as u64, Ordering::Relaxed);
+        self.header().n_threads.store(idx + 1, Ordering::Release);
+        Some((header, idx))
+    }
+}
+
+fn thread_header(mapping: &'static Mapping, capacity: &Capacity, idx: u32) -> &'static ThreadHeader {
+    // SAFETY: the block lies inside the segment, is aligned to a page, and is made of atomics.
+    unsafe { &*mapping.at::<ThreadHeader>(capacity.block_offset(idx)) }
+}
+
+/// Adds to a counter that only the calling thread writes: a load and a store, no locked instruction.
+#[inline(always)]
+fn bump(counter: &AtomicU64, by: u64) {
+    counter.store(counter.load(Ordering::Relaxed).wrapping_add(by), Ordering::Relaxed);
+}
+
+/// A thread's block, written by that thread alone.
+#[derive(Debug)]
+pub struct ThreadWriter {
+    header: &'static ThreadHeader,
+    regions: &'static [RegionSlot],
+    peers: &'static [PeerSlot],
+    records: *mut CallRecord,
+    /// 0 without a ring, else its capacity minus one.
+    record_mask: u64,
+    written: u64,
+    acknowledged: u64,
+    /// Open-addressed table of positions in `regions` + 1, in private memory.
+    lookup: Box<[u32]>,
+    lookup_shift: u32,
+    n_regions: u32,
+    idx: u32,
+}
+
+impl ThreadWriter {
+    fn new(mapping: &'static Mapping, capacity: &Capacity, idx: u32) -> Self {
+        let header = thread_header(mapping, capacity, idx);
+        let regions_at = capacity.block_offset(idx) + size_of::<ThreadHeader>();
+        let peers_at = regions_at + capacity.n_regions as usize * size_of::<RegionSlot>();
+        let records_at = capacity.block_offset(idx) + capacity.statistics_bytes();
+        let (n_regions, n_peers) = (capacity.n_regions as usize, capacity.n_peers as usize);
+        // SAFETY: inside the block by `Capacity::statistics_bytes`, reserved, zeroed, made of atomics.
+        let regions = unsafe { std::slice::from_raw_parts(mapping.at(regions_at), n_regions) };
+        // SAFETY: as above.
+        let peers = unsafe { std::slice::from_raw_parts(mapping.at(peers_at), n_peers) };
+        let has_ring = header.has_ring.load(Ordering::Relaxed) == 1;
+        let lookup_len = (2 * n_regions.max(8)).next_power_of_two();
+        let mut writer = Self {
+            header,
+            regions,
+            peers,
+            records: mapping.at(records_at.min(mapping.len() - size_of::<CallRecord>())),
+            record_mask: if has_ring { u64::from(capacity.n_records) - 1 } else { 0 },
+            written: header.written.load(Ordering::Relaxed),
+            acknowledged: header.acknowledged.load(Ordering::Acquire),
+            lookup: vec![0; lookup_len].into_boxed_slice(),
+            lookup_shift: u64::BITS - lookup_len.trailing_zeros(),
+            n_regions: header.n_regions.load(Ordering::Relaxed),
+            idx,
+        };
+        writer.index_known_regions();
+        writer
+    }
+
+    /// A block taken over from an ended thread keeps its regions.
+    fn index_known_regions(&mut self) {
+        for position in 0..self.n_regions {
+            let region = &self.regions[position as usize];
+            let address = region.address.load(Ordering::Relaxed);
+            let previous = region.previous.load(Ordering::Relaxed);
+            let mut at = self.lookup_start(address, previous);
+            while self.lookup[at] != 0 {
+                at = (at + 1) & (self.lookup.len() - 1);
+            }
+            self.lookup[at] = position + 1;
+        }
+    }
+
+    /// Position of the block in the segment.
+    pub fn idx(&self) -> u32 {
+        self.idx
+    }
+
+    /// Whether records go anywhere.
+    #[inline(always)]
+    pub fn has_ring(&self) -> bool {
+        self.record_mask != 0
+    }
+
+    /// Says that the thread enters `operation`.
+    #[inline(always)]
+    pub fn enter(&self, operation: u16, address: u64, ticks: u64) {
+        self.header.in_address.store(address, Ordering::Relaxed);
+        self.header.since_ticks.store(ticks, Ordering::Relaxed);
+        self.header.in_operation.store(u32::from(operation) + 1, Ordering::Relaxed);
+    }
+
+    /// Says that the thread is outside MPI again.
+    #[inline(always)]
+    pub fn leave(&self, ticks: u64) {
+        self.header.in_operation.store(0, Ordering::Relaxed);
+        self.header.since_ticks.store(ticks, Ordering::Relaxed);
+    }
+
+    /// The counters of a region.
+    #[inline(always)]
+    pub fn region(&mut self, address: u64, previous: u64, operation: u16) -> &'static RegionSlot {
+        let at = self.lookup_start(address, previous);
+        let position = self.lookup[at];
+        if position != 0 {
+            let region = &self.regions[position as usize - 1];
+            if is_region(region, address, previous, operation) {
+                return region;
+            }
+        }
+        self.find_region(address, previous, operation)
+    }
+
+    #[inline(always)]
+    fn lookup_start(&self, address: u64, previous: u64) -> usize {
+        let mixed = (address ^ previous.rotate_left(23)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        #[expect(clippy::cast_possible_truncation, reason = "shifted down to the table's length")]
+        let start = (mixed >> self.lookup_shift) as usize;
+        // The mask changes nothing and lets the compiler drop the bounds check.
+        start & (self.lookup.len() - 1)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn find_region(&mut self, address: u64, previous: u64, operation: u16) -> &'static RegionSlot {
+        let mut at = self.lookup_start(address, previous);
+        loop {
+            match self.lookup[at] {
+                0 => break,
+                position => {
+                    let region = &self.regions[position as usize - 1];
+                    if is_region(region, address, previous, operation) {
+                        return region;
+                    }
+                }
+            }
+            at = (at + 1) & (self.lookup.len() - 1);
+        }
+        self.add_region(at, address, previous, operation)
+    }
+
+    fn add_region(&mut self, at: usize, address: u64, previous: u64, operation: u16) -> &'static RegionSlot {
+        let n_regions_max = self.regions.len();
+        let is_total = address == 0 && previous == 0;
+        let room = n_regions_max.saturating_sub(if is_total { 0 } else { N_RESERVED_REGIONS as usize });
+        if room <= self.n_regions as usize {
+            if is_total {
+                // More operations than reserved entries cannot be: the table of operations is shorter.
+                return &self.regions[n_regions_max - 1];
+            }
+            bump(&self.header.calls_without_region, 1);
+            return self.find_region(0, 0, operation);
+        }
+        let region = &self.regions[self.n_regions as usize];
+        region.address.store(address, Ordering::Relaxed);
+        region.previous.store(previous, Ordering::Relaxed);
+        region.operation.store(u64::from(operation), Ordering::Relaxed);
+        self.n_regions += 1;
+        self.lookup[at] = self.n_regions;
+        self.header.n_regions.store(self.n_regions, Ordering::Release);
+        region
+    }
+
+    /// Traffic with a world rank, if it is told apart.
+    #[inline(always)]
+    pub fn peer(&self, rank: u32) -> Option<&'static PeerSlot> {
+        self.peers.get(rank as usize)
+    }
+
+    /// Appends a record, or counts it as dropped when the reader is behind.
+    #[inline(always)]
+    pub fn push(&mut self, record: &CallRecord) {
+        if self.record_mask < self.written.wrapping_sub(self.acknowledged) && !self.has_room() {
+            return;
+        }
+        #[expect(clippy::cast_possible_truncation, reason = "masked to the ring's capacity")]
+        let position = (self.written & self.record_mask) as usize;
+        // SAFETY: `position` is below the ring's capacity, whose memory is reserved; without a ring
+        // `has_room` said no.
+        let slot = unsafe { self.records.add(position) };
+        // SAFETY: as above; the reader does not look at this record before `written` says so.
+        unsafe { slot.write(*record) };
+        self.written += 1;
+        self.header.written.store(self.written, Ordering::Release);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn has_room(&mut self) -> bool {
+        self.acknowledged = self.header.acknowledged.load(Ordering::Acquire);
+        let room = self.has_ring() && self.written.wrapping_sub(self.acknowledged) <= self.record_mask;
+        if !room {
+            bump(&self.header.dropped, 1);
+        }
+        room
+    }
+
+    /// Gives the block back for another thread to go on with.
+    pub fn detach(self) {
+        self.header.in_operation.store(0, Ordering::Relaxed);
+        self.header.owned.store(0, Ordering::Release);
+    }
+}
+
+#[inline(always)]
+fn is_region(region: &RegionSlot, address: u64, previous: u64, operation: u16) -> bool {
+    region.address.load(Ordering::Relaxed) == address
+        && region.previous.load(Ordering::Relaxed) == previous
+        && region.operation.load(Ordering::Relaxed) == u64::from(operation)
+}
+
+impl RegionSlot {
+    /// Counts one call.
+    #[inline(always)]
+    pub fn count(&self, mpi_ticks: u64, compute_ticks: u64, bytes: u64) {
+        bump(&self.n_calls, 1);
+        bump(&self.mpi_ticks, mpi_ticks);
+        bump(&self.compute_ticks, compute_ticks);
+        bump(&self.bytes, bytes);
+        if self.mpi_ticks_max.load(Ordering::Relaxed) < mpi_ticks {
+            self.mpi_ticks_max.store(mpi_ticks, Ordering::Relaxed);
+        }
+        let bin = &self.sizes[SizeHistogram::bin_of(bytes)];
+        bin.store(bin.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+    }
+}
+
+impl PeerSlot {
+    /// Counts a message sent to this peer.
+    #[inline(always)]
+    pub fn sent(&self, bytes: u64) {
+        bump(&self.n_sent, 1);
+        bump(&self.bytes_sent, bytes);
+    }
+
+    /// Counts a message received from this peer.
+    #[inline(always)]
+    pub fn received(&self, bytes: u64) {
+        bump(&self.n_received, 1);
+        bump(&self.bytes_received, bytes);
+    }
+}
