@@ -296,7 +296,9 @@ pub enum RecordError {
         dir: PathBuf,
     },
     /// Something else is there.
-    #[error("`{dir}` is not a run record, it has no `run.json`: give the folder that `sintonia run` named")]
+    #[error(
+        "`{dir}` is not a run record, it has no `run.json`: give the folder that `sintonia run` named"
+    )]
     NotARecord {
         /// The folder asked for.
         dir: PathBuf,
@@ -318,7 +320,9 @@ pub enum RecordError {
         found: u32,
     },
     /// The run did not finish, and no early summary was written.
-    #[error("`{dir}` has no summary because its run did not finish: its measurements are in `spool/`")]
+    #[error(
+        "`{dir}` has no summary because its run did not finish: its measurements are in `spool/`"
+    )]
     NoSummary {
         /// The folder.
         dir: PathBuf,

@@ -237,7 +237,9 @@ pub enum SpoolError {
         path: PathBuf,
     },
     /// Another version wrote it.
-    #[error("`{path}` has spool version {version}, not {VERSION}: read it with the Sintonia that wrote it")]
+    #[error(
+        "`{path}` has spool version {version}, not {VERSION}: read it with the Sintonia that wrote it"
+    )]
     OtherVersion {
         /// The file.
         path: PathBuf,

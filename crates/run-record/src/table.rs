@@ -256,7 +256,8 @@ impl GroupReader<'_> {
     fn column<T: DataType>(&self, name: &str) -> Result<(Vec<T::T>, Vec<i16>), TableError> {
         let metadata = self.reader.metadata();
         let position = metadata.columns().iter().position(|c| c.column_path().string() == name);
-        let missing = || TableError::NoColumn { path: self.path.to_owned(), column: name.to_owned() };
+        let missing =
+            || TableError::NoColumn { path: self.path.to_owned(), column: name.to_owned() };
         let position = position.ok_or_else(missing)?;
         let column = metadata.column(position);
         if column.column_type() != T::get_physical_type() {

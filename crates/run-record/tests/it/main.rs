@@ -1,5 +1,8 @@
 //! The record from outside.
 
+#[cfg(test)]
 mod event_file;
+#[cfg(test)]
 mod folder;
+#[cfg(test)]
 mod spool;

@@ -1,0 +1,305 @@
+//! What a recorded MPI call asks of other ranks: sends, receives, completions, collectives.
+//!
+//! # Invariants
+//! - Only what the trace says: a call whose partners are not recorded is no action. What is left out is
+//!   one-sided communication, neighborhood collectives, operations on files and windows, and whatever
+//!   crosses the border of a world.
+//!
+//! # Not here
+//! How long any of it takes ([`crate::ideal_network`]).
+
+use events::{OperationId, RecordKind};
+use mpi_abi::{Class, Kind, Mode, Operation};
+use std::collections::HashMap;
+
+/// One row of a trace, as far as it matters here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// When the program entered the operation.
+    pub start_ns: u64,
+    /// When it returned.
+    pub end_ns: u64,
+    /// The operation.
+    pub operation: OperationId,
+    /// What the row says.
+    pub kind: RecordKind,
+    /// World rank of the other side or of the root; negative for none.
+    pub peer: i32,
+    /// Message tag; negative for none, or for any.
+    pub tag: i32,
+    /// Communicator.
+    pub communicator: u32,
+    /// The request made or completed, 0 for none.
+    pub request: u64,
+    /// One more request, or 0.
+    pub more: u64,
+}
+
+/// One message as one of its ends sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// World rank of the other end; none when a receive takes from any.
+    pub peer: Option<u32>,
+    /// Tag; none when a receive takes any.
+    pub tag: Option<u32>,
+    /// Communicator.
+    pub communicator: u32,
+}
+
+/// Who waits for whom in a collective operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flow {
+    /// Everyone for everyone.
+    All,
+    /// Everyone for the root (world rank).
+    FromRoot(u32),
+    /// The root (world rank) for everyone.
+    ToRoot(u32),
+}
+
+/// What a call asks of other ranks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// A message leaves.
+    Send(Message),
+    /// The caller waits for a message.
+    Receive(Message),
+    /// A receive is posted; [`Action::Complete`] waits for it.
+    StartReceive {
+        /// The message.
+        message: Message,
+        /// Its request.
+        request: u64,
+    },
+    /// The caller waits for what was started under a request.
+    Complete {
+        /// The request.
+        request: u64,
+        /// Where the message came from, when the call learned it.
+        peer: Option<u32>,
+        /// Its tag, when the call learned it.
+        tag: Option<u32>,
+    },
+    /// The caller takes part in a collective operation.
+    Collective {
+        /// Communicator.
+        communicator: u32,
+        /// Who waits for whom.
+        flow: Flow,
+        /// The request that completes it; 0 when the caller waits at once.
+        request: u64,
+    },
+}
+
+/// Reads the rows of one thread in their order; remembers persistent requests.
+#[derive(Clone, Debug, Default)]
+pub struct Interpreter {
+    persistent: HashMap<u64, Action>,
+    request_of_call: u64,
+}
+
+impl Interpreter {
+    /// Gives `emit` what the row asks of other ranks: nothing, or up to two actions.
+    pub fn read(&mut self, row: &Row, mut emit: impl FnMut(Action)) {
+        let Some(operation) = mpi_abi::operation(row.operation) else { return };
+        match row.kind {
+            RecordKind::Call => {
+                self.request_of_call = row.request;
+                self.read_call(operation, row, emit);
+            }
+            RecordKind::ReceiveHalf => {
+                let request = if row.request == 0 { self.request_of_call } else { row.request };
+                let nonblocking = operation.mode == Mode::Nonblocking;
+                receive(row, if nonblocking { request } else { 0 }).into_iter().for_each(emit);
+            }
+            RecordKind::Requests => {
+                for request in [row.request, row.more] {
+                    self.read_request(operation, row, request, &mut emit);
+                }
+            }
+        }
+    }
+
+    fn read_call(&mut self, operation: &Operation, row: &Row, mut emit: impl FnMut(Action)) {
+        if operation.completes.is_some() || is_start(operation) {
+            return self.read_request(operation, row, row.request, &mut emit);
+        }
+        let Some(action) = meaning(operation, row) else { return };
+        match operation.mode {
+            Mode::Persistent | Mode::Partitioned => {
+                self.persistent.insert(row.request, action);
+            }
+            _ => emit(action),
+        }
+    }
+
+    fn read_request(
+        &self,
+        operation: &Operation,
+        row: &Row,
+        request: u64,
+        emit: &mut impl FnMut(Action),
+    ) {
+        if request == 0 {
+            return;
+        }
+        if is_start(operation) {
+            self.persistent.get(&request).copied().into_iter().for_each(emit);
+        } else if operation.completes.is_some() {
+            let known = u32::try_from(row.peer).ok();
+            let tag = u32::try_from(row.tag).ok().filter(|_| known.is_some());
+            emit(Action::Complete { request, peer: known, tag });
+        }
+    }
+}
+
+fn is_start(operation: &Operation) -> bool {
+    matches!(operation.stem.as_str(), "Start" | "Startall")
+}
+
+/// What an operation means that is neither a start nor a completion of requests.
+fn meaning(operation: &Operation, row: &Row) -> Option<Action> {
+    let flow = operation.movements.first().map(|movement| movement.flow);
+    match operation.class {
+        Class::PointToPoint => match flow? {
+            mpi_abi::Flow::Send => send(row),
+            mpi_abi::Flow::Receive => {
+                let waits = operation.mode == Mode::Blocking;
+                receive(row, if waits { 0 } else { row.request })
+            }
+            _ => None,
+        },
+        Class::Collective | Class::Communicator | Class::OneSided | Class::Io | Class::Process => {
+            collective(operation, row)
+        }
+        _ => None,
+    }
+}
+
+fn send(row: &Row) -> Option<Action> {
+    let peer = Some(u32::try_from(row.peer).ok()?);
+    let tag = u32::try_from(row.tag).ok();
+    Some(Action::Send(Message { peer, tag, communicator: row.communicator }))
+}
+
+fn receive(row: &Row, request: u64) -> Option<Action> {
+    let peer = u32::try_from(row.peer).ok();
+    let tag = u32::try_from(row.tag).ok();
+    let message = Message { peer, tag, communicator: row.communicator };
+    match request {
+        // From nobody, or from another world.
+        0 if peer.is_none() => None,
+        0 => Some(Action::Receive(message)),
+        _ if row.peer == events::call::OUTSIDE_WORLD => None,
+        request => Some(Action::StartReceive { message, request }),
+    }
+}
+
+/// Operations of all members of the communicator that they are given.
+fn collective(operation: &Operation, row: &Row) -> Option<Action> {
+    let scope = operation.params.get(operation.scope()?)?;
+    let local = ["Comm_free", "Comm_set_info", "Comm_create_group", "Intercomm_create"];
+    if scope.kind != Kind::Comm || local.contains(&operation.stem.as_str()) {
+        return None;
+    }
+    let stem = operation.stem.trim_end_matches("_init").to_ascii_lowercase();
+    let stem = if operation.mode == Mode::Nonblocking { stem.strip_prefix('i')? } else { &stem };
+    let root = || u32::try_from(row.peer).ok();
+    let flow = match stem {
+        "bcast" | "scatter" | "scatterv" => Flow::FromRoot(root()?),
+        "gather" | "gatherv" | "reduce" => Flow::ToRoot(root()?),
+        _ => Flow::All,
+    };
+    let request = if operation.mode == Mode::Blocking { 0 } else { row.request };
+    Some(Action::Collective { communicator: row.communicator, flow, request })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(name: &str) -> Row {
+        Row {
+            start_ns: 0,
+            end_ns: 1,
+            operation: mpi_abi::find(name).unwrap(),
+            kind: RecordKind::Call,
+            peer: 3,
+            tag: 7,
+            communicator: 5,
+            request: 0,
+            more: 0,
+        }
+    }
+
+    #[track_caller]
+    fn check(rows: &[Row], expected: &[Action]) {
+        let mut interpreter = Interpreter::default();
+        let mut found = Vec::new();
+        rows.iter().for_each(|row| interpreter.read(row, |action| found.push(action)));
+        assert_eq!(found, expected);
+    }
+
+    const MESSAGE: Message = Message { peer: Some(3), tag: Some(7), communicator: 5 };
+    const ANY: Message = Message { peer: None, tag: None, communicator: 5 };
+
+    #[test]
+    fn point_to_point() {
+        check(&[row("MPI_Send")], &[Action::Send(MESSAGE)]);
+        check(&[row("MPI_Issend_c")], &[Action::Send(MESSAGE)]);
+        check(&[row("MPI_Recv")], &[Action::Receive(MESSAGE)]);
+        check(&[row("MPI_Mrecv")], &[Action::Receive(MESSAGE)]);
+        let started = Action::StartReceive { message: MESSAGE, request: 9 };
+        check(&[Row { request: 9, ..row("MPI_Irecv") }], &[started]);
+        let started = Action::StartReceive { message: ANY, request: 9 };
+        check(&[Row { request: 9, peer: -1, tag: -1, ..row("MPI_Irecv") }], &[started]);
+        let half = Row { kind: RecordKind::ReceiveHalf, ..row("MPI_Sendrecv") };
+        check(&[row("MPI_Sendrecv"), half], &[Action::Send(MESSAGE), Action::Receive(MESSAGE)]);
+    }
+
+    #[test]
+    fn what_has_no_partner_is_no_action() {
+        check(&[Row { peer: -1, ..row("MPI_Send") }], &[]);
+        check(&[Row { peer: -2, ..row("MPI_Recv") }], &[]);
+        check(&[Row { peer: -2, request: 9, ..row("MPI_Irecv") }], &[]);
+        check(&[row("MPI_Probe"), row("MPI_Put"), row("MPI_Win_fence"), row("MPI_Comm_free")], &[]);
+        check(&[row("MPI_Finalize"), row("MPI_File_write_all"), row("MPI_Neighbor_alltoall")], &[]);
+        check(&[row("MPI_Test")], &[]);
+    }
+
+    #[test]
+    fn completions() {
+        let done = |request| Action::Complete { request, peer: None, tag: None };
+        let wait = Row { peer: -1, tag: -1, ..row("MPI_Waitall") };
+        let requests = Row { kind: RecordKind::Requests, request: 8, more: 9, ..wait };
+        check(&[wait, requests, Row { more: 0, ..requests }], &[done(8), done(9), done(8)]);
+        let learned = Action::Complete { request: 4, peer: Some(3), tag: Some(7) };
+        check(&[Row { request: 4, ..row("MPI_Wait") }], &[learned]);
+    }
+
+    #[test]
+    fn persistent_requests_act_when_started() {
+        let init = Row { request: 9, ..row("MPI_Recv_init") };
+        let start = Row { request: 9, peer: -1, tag: -1, ..row("MPI_Start") };
+        let started = Action::StartReceive { message: MESSAGE, request: 9 };
+        check(&[init, start, start], &[started, started]);
+        let init = Row { request: 2, ..row("MPI_Send_init") };
+        let all = Row { kind: RecordKind::Requests, request: 2, ..row("MPI_Startall") };
+        check(&[init, row("MPI_Startall"), all], &[Action::Send(MESSAGE)]);
+    }
+
+    #[test]
+    fn collectives() {
+        let part = |flow, request| Action::Collective { communicator: 5, flow, request };
+        check(&[row("MPI_Barrier")], &[part(Flow::All, 0)]);
+        check(&[row("MPI_Bcast")], &[part(Flow::FromRoot(3), 0)]);
+        check(&[row("MPI_Gatherv_c")], &[part(Flow::ToRoot(3), 0)]);
+        check(&[row("MPI_Comm_split")], &[part(Flow::All, 0)]);
+        check(&[row("MPI_Win_create")], &[part(Flow::All, 0)]);
+        check(&[Row { request: 6, ..row("MPI_Ireduce") }], &[part(Flow::ToRoot(3), 6)]);
+        check(&[Row { request: 6, ..row("MPI_Iallreduce") }], &[part(Flow::All, 6)]);
+        let init = Row { request: 6, ..row("MPI_Bcast_init") };
+        let start = Row { request: 6, ..row("MPI_Start") };
+        check(&[init, start], &[part(Flow::FromRoot(3), 6)]);
+    }
+}

@@ -1,0 +1,125 @@
+//! The collective operations of a run: the n-th of each member on a communicator belong together.
+
+use crate::action::{Action, Flow};
+use crate::lane::Lane;
+use std::collections::HashMap;
+
+/// All collective operations on all communicators.
+pub(super) struct Collectives {
+    members: HashMap<(u32, u32), Member>,
+    /// By communicator: how many calls each member makes, fewest first.
+    n_calls: HashMap<u32, Vec<u64>>,
+    open: HashMap<(u32, u64), Operation>,
+    /// Operations in which some member's call is missing.
+    pub(super) n_incomplete: u64,
+}
+
+/// A rank on a communicator.
+#[derive(Default)]
+struct Member {
+    n_joined: u64,
+}
+
+/// One operation that some members have not left.
+#[derive(Default)]
+struct Operation {
+    n_joined: usize,
+    n_left: usize,
+    n_expected: usize,
+    latest_ns: u64,
+    root_ns: Option<u64>,
+    waiting: Vec<usize>,
+}
+
+/// A member's part in an operation.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    communicator: u32,
+    nth: u64,
+    waits: Waits,
+    own_ns: u64,
+}
+
+/// For whom a member waits.
+#[derive(Clone, Copy)]
+enum Waits {
+    All,
+    Root,
+    Nobody,
+}
+
+impl Collectives {
+    pub(super) fn of(lanes: &[Lane]) -> Self {
+        let mut calls: HashMap<(u32, u32), u64> = HashMap::new();
+        for lane in lanes {
+            for step in &lane.steps {
+                if let Action::Collective { communicator, .. } = step.action {
+                    *calls.entry((communicator, lane.rank)).or_default() += 1;
+                }
+            }
+        }
+        let mut n_calls: HashMap<u32, Vec<u64>> = HashMap::new();
+        for ((communicator, _), n) in calls {
+            n_calls.entry(communicator).or_default().push(n);
+        }
+        n_calls.values_mut().for_each(|n| n.sort_unstable());
+        let n_incomplete = n_calls.values().filter_map(|n| Some(n.last()? - n.first()?)).sum();
+        Self { members: HashMap::new(), n_calls, open: HashMap::new(), n_incomplete }
+    }
+
+    /// The rank's next operation on the communicator; returns the lanes that may now go on.
+    pub(super) fn join(
+        &mut self,
+        rank: u32,
+        communicator: u32,
+        flow: Flow,
+        at_ns: u64,
+    ) -> (Place, Vec<usize>) {
+        let member = self.members.entry((communicator, rank)).or_default();
+        let nth = member.n_joined;
+        member.n_joined += 1;
+        let n_calls = self.n_calls.get(&communicator).map_or(&[][..], Vec::as_slice);
+        let operation = self.open.entry((communicator, nth)).or_insert_with(|| Operation {
+            n_expected: n_calls.len() - n_calls.partition_point(|n| *n <= nth),
+            ..Operation::default()
+        });
+        operation.n_joined += 1;
+        operation.latest_ns = operation.latest_ns.max(at_ns);
+        let waits = match flow {
+            Flow::All => Waits::All,
+            Flow::ToRoot(root) if root == rank => Waits::All,
+            Flow::FromRoot(root) if root != rank => Waits::Root,
+            Flow::FromRoot(_) => {
+                operation.root_ns = Some(at_ns);
+                Waits::Nobody
+            }
+            Flow::ToRoot(_) => Waits::Nobody,
+        };
+        let all_here = operation.n_joined == operation.n_expected;
+        let woken = all_here || operation.root_ns == Some(at_ns);
+        let woken = if woken { std::mem::take(&mut operation.waiting) } else { Vec::new() };
+        (Place { communicator, nth, waits, own_ns: at_ns }, woken)
+    }
+
+    /// When the member may leave; if that is not known, `lane` waits.
+    pub(super) fn release_ns(&mut self, place: Place, lane: usize) -> Option<u64> {
+        let key = (place.communicator, place.nth);
+        let operation = self.open.get_mut(&key)?;
+        let all_here = operation.n_joined == operation.n_expected;
+        let release_ns = match place.waits {
+            Waits::Nobody => Some(place.own_ns),
+            Waits::All => all_here.then_some(operation.latest_ns),
+            // Without the root's call in the trace, all that is known is that all others are there.
+            Waits::Root => operation.root_ns.or(all_here.then_some(place.own_ns)),
+        };
+        if release_ns.is_none() {
+            operation.waiting.push(lane);
+            return None;
+        }
+        operation.n_left += 1;
+        if operation.n_left == operation.n_expected {
+            self.open.remove(&key);
+        }
+        release_ns
+    }
+}

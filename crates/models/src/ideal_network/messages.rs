@@ -1,0 +1,91 @@
+//! The messages of a run: which receive waits for which send, and when that was.
+
+use super::Unmatched;
+use crate::action::{Action, Message};
+use crate::lane::Lane;
+use crate::matching::{Channel, Matcher, Matches};
+
+/// Sends and receives of all lanes, numbered lane by lane.
+pub(super) struct Messages {
+    matches: Matches,
+    first_send: Vec<usize>,
+    first_receive: Vec<usize>,
+    sends: Vec<Send>,
+}
+
+/// One send.
+#[derive(Clone, Copy, Default)]
+struct Send {
+    at_ns: Option<u64>,
+    waiting: Option<usize>,
+}
+
+impl Messages {
+    pub(super) fn of(lanes: &[Lane]) -> Self {
+        let mut matcher = Matcher::default();
+        let (mut first_send, mut first_receive) = (Vec::new(), Vec::new());
+        let (mut n_sends, mut n_receives) = (0, 0);
+        for lane in lanes {
+            first_send.push(n_sends);
+            first_receive.push(n_receives);
+            for step in &lane.steps {
+                match step.action {
+                    Action::Send(message) => {
+                        name_send(&mut matcher, lane.rank, message);
+                        n_sends += 1;
+                    }
+                    Action::Receive(message) | Action::StartReceive { message, .. } => {
+                        name_receive(&mut matcher, lane.rank, message);
+                        n_receives += 1;
+                    }
+                    Action::Complete { .. } | Action::Collective { .. } => (),
+                }
+            }
+        }
+        let sends = vec![Send::default(); n_sends];
+        Self { matches: matcher.finish(), first_send, first_receive, sends }
+    }
+
+    pub(super) fn unmatched(&self) -> Unmatched {
+        Unmatched {
+            sends: self.matches.n_unmatched_sends,
+            receives: self.matches.n_unmatched_receives,
+            collectives: 0,
+        }
+    }
+
+    /// The number of the lane's n-th receive.
+    pub(super) fn number_of_receive(&self, lane: usize, nth: usize) -> usize {
+        self.first_receive[lane] + nth
+    }
+
+    /// The lane's n-th send happens; returns the lane that waited for it.
+    pub(super) fn sent(&mut self, lane: usize, nth: usize, at_ns: u64) -> Option<usize> {
+        let send = &mut self.sends[self.first_send[lane] + nth];
+        send.at_ns = Some(at_ns);
+        send.waiting.take()
+    }
+
+    /// When the message of the receive was sent; if it was not, `lane` waits. 0 when there is none.
+    pub(super) fn arrival_ns(&mut self, receive: usize, lane: usize) -> Option<u64> {
+        let Some(send) = self.matches.send_of_receive[receive] else { return Some(0) };
+        let send = &mut self.sends[send as usize];
+        if send.at_ns.is_none() {
+            send.waiting = Some(lane);
+        }
+        send.at_ns
+    }
+}
+
+fn name_send(matcher: &mut Matcher, rank: u32, message: Message) {
+    let to = message.peer.unwrap_or(u32::MAX);
+    matcher.send(Channel { from: rank, to, communicator: message.communicator }, message.tag);
+}
+
+fn name_receive(matcher: &mut Matcher, rank: u32, message: Message) {
+    let Some(from) = message.peer else {
+        matcher.receive_from_unknown();
+        return;
+    };
+    matcher.receive(Channel { from, to: rank, communicator: message.communicator }, message.tag);
+}

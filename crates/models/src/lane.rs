@@ -1,0 +1,130 @@
+//! The calls of one thread as a sequence of computations and actions.
+
+use crate::action::{Action, Interpreter, Row};
+use std::collections::HashMap;
+
+/// One thread of a rank.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lane {
+    /// Rank in its world.
+    pub rank: u32,
+    /// Its steps in order.
+    pub steps: Vec<Step>,
+    /// Computation after the last step.
+    pub compute_after_ns: u64,
+}
+
+/// Computation and the action that ends it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Computation since the step before.
+    pub compute_ns: u64,
+    /// The action.
+    pub action: Action,
+}
+
+/// Makes a [`Lane`] of the rows of one thread.
+#[derive(Clone, Debug, Default)]
+pub struct LaneBuilder {
+    lane: Lane,
+    interpreter: Interpreter,
+    /// Receives from any rank or of any tag whose message is not known yet: where they are, by request.
+    open: HashMap<u64, usize>,
+    /// When the last call returned.
+    end_ns: u64,
+    /// Computation that no step holds yet.
+    compute_ns: u64,
+}
+
+impl LaneBuilder {
+    /// A thread of `rank` that started, outside MPI, at `start_ns`.
+    pub fn new(rank: u32, start_ns: u64) -> Self {
+        Self { lane: Lane { rank, ..Lane::default() }, end_ns: start_ns, ..Self::default() }
+    }
+
+    /// The next row of the thread.
+    pub fn push(&mut self, row: &Row) {
+        if self.end_ns < row.end_ns {
+            self.compute_ns += row.start_ns.saturating_sub(self.end_ns);
+            self.end_ns = row.end_ns;
+        }
+        let Self { lane, interpreter, open, compute_ns, .. } = self;
+        interpreter.read(row, |action| {
+            learn(&mut lane.steps, open, action);
+            let compute_ns = std::mem::take(compute_ns);
+            lane.steps.push(Step { compute_ns, action });
+        });
+    }
+
+    /// The lane of a thread that ended, outside MPI, at `end_ns`.
+    pub fn finish(mut self, end_ns: u64) -> Lane {
+        self.lane.compute_after_ns = self.compute_ns + end_ns.saturating_sub(self.end_ns);
+        self.lane
+    }
+}
+
+/// Puts what the completion of a receive learned into the receive.
+fn learn(steps: &mut [Step], open: &mut HashMap<u64, usize>, action: Action) {
+    match action {
+        Action::StartReceive { message, request } => {
+            open.remove(&request);
+            if message.peer.is_none() || message.tag.is_none() {
+                open.insert(request, steps.len());
+            }
+        }
+        Action::Complete { request, peer: Some(peer), tag } => {
+            let Some(step) = open.remove(&request).and_then(|at| steps.get_mut(at)) else { return };
+            if let Action::StartReceive { message, .. } = &mut step.action {
+                message.peer = message.peer.or(Some(peer));
+                message.tag = message.tag.or(tag);
+            }
+        }
+        _ => (),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::action::Message;
+    use events::RecordKind;
+
+    fn row(name: &str, start_ns: u64, end_ns: u64) -> Row {
+        let operation = mpi_abi::find(name).unwrap();
+        let kind = RecordKind::Call;
+        Row {
+            start_ns,
+            end_ns,
+            operation,
+            kind,
+            peer: -1,
+            tag: -1,
+            communicator: 0,
+            request: 0,
+            more: 0,
+        }
+    }
+
+    #[test]
+    fn computation_is_what_lies_between_calls() {
+        let mut builder = LaneBuilder::new(2, 10);
+        builder.push(&row("MPI_Probe", 15, 20));
+        builder.push(&row("MPI_Barrier", 22, 30));
+        builder.push(&Row { kind: RecordKind::Requests, ..row("MPI_Barrier", 22, 30) });
+        builder.push(&row("MPI_Barrier", 33, 40));
+        builder.push(&row("MPI_Iprobe", 41, 42));
+        let lane = builder.finish(50);
+        let compute_ns: Vec<u64> = lane.steps.iter().map(|step| step.compute_ns).collect();
+        assert_eq!((lane.rank, compute_ns, lane.compute_after_ns), (2, vec![7, 3], 9));
+    }
+
+    #[test]
+    fn a_receive_from_any_rank_learns_from_its_completion() {
+        let mut builder = LaneBuilder::new(0, 0);
+        builder.push(&Row { request: 5, ..row("MPI_Irecv", 1, 2) });
+        builder.push(&Row { request: 5, peer: 4, tag: 8, ..row("MPI_Wait", 3, 4) });
+        let message = Message { peer: Some(4), tag: Some(8), communicator: 0 };
+        let step = builder.finish(4).steps[0];
+        assert_eq!(step.action, Action::StartReceive { message, request: 5 });
+    }
+}

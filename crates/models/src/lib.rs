@@ -1,0 +1,18 @@
+//! Analytic formulas over what was measured: values in, values out.
+//!
+//! # Invariants
+//! - Pure: no clock, file, socket, thread or environment (I1).
+//! - A model that cannot answer says so; it never guesses.
+//!
+//! # Not here
+//! Where the values come from (`analyzer`, `run-record`) and how they are shown (`dashboard`).
+
+pub mod action;
+pub mod ideal_network;
+pub mod lane;
+pub mod matching;
+pub mod pop;
+
+pub use action::{Action, Flow, Interpreter, Message, Row};
+pub use ideal_network::{IdealRun, Stalled};
+pub use lane::{Lane, LaneBuilder};
