@@ -1,0 +1,76 @@
+/* The forms of a collective operation: blocking, non-blocking, persistent. */
+#ifndef FORMS_H
+#define FORMS_H
+
+#include "expect.h"
+
+#if HAVE_PERSISTENT_COLLECTIVES && !HAVE_MPI_4
+/* Open MPI 4 has them under the name of an extension; an observer calls them by the standard's name. */
+#define MPI_Barrier_init MPIX_Barrier_init
+#define MPI_Bcast_init MPIX_Bcast_init
+#define MPI_Gather_init MPIX_Gather_init
+#define MPI_Gatherv_init MPIX_Gatherv_init
+#define MPI_Scatter_init MPIX_Scatter_init
+#define MPI_Scatterv_init MPIX_Scatterv_init
+#define MPI_Allgather_init MPIX_Allgather_init
+#define MPI_Allgatherv_init MPIX_Allgatherv_init
+#define MPI_Alltoall_init MPIX_Alltoall_init
+#define MPI_Alltoallv_init MPIX_Alltoallv_init
+#define MPI_Alltoallw_init MPIX_Alltoallw_init
+#define MPI_Reduce_init MPIX_Reduce_init
+#define MPI_Allreduce_init MPIX_Allreduce_init
+#define MPI_Reduce_scatter_init MPIX_Reduce_scatter_init
+#define MPI_Reduce_scatter_block_init MPIX_Reduce_scatter_block_init
+#define MPI_Scan_init MPIX_Scan_init
+#define MPI_Exscan_init MPIX_Exscan_init
+#define MPI_Neighbor_allgather_init MPIX_Neighbor_allgather_init
+#define MPI_Neighbor_allgatherv_init MPIX_Neighbor_allgatherv_init
+#define MPI_Neighbor_alltoall_init MPIX_Neighbor_alltoall_init
+#define MPI_Neighbor_alltoallv_init MPIX_Neighbor_alltoallv_init
+#define MPI_Neighbor_alltoallw_init MPIX_Neighbor_alltoallw_init
+#endif
+
+/* The blocking and the non-blocking form, each followed by `then`. */
+#define TWO_FORMS(kind, blocking, nonblocking, bytes, then, ...) \
+    do { \
+        MPI_Request form_request; \
+        kind(blocking, bytes, __VA_ARGS__); \
+        then; \
+        kind(nonblocking, bytes, __VA_ARGS__, &form_request); \
+        WAIT(&form_request); \
+        then; \
+    } while (0)
+
+/* MPICH 4.0 moves a rank's own part when the request is made, so that a second start misses it. */
+#if defined(MPICH_NUMVERSION)
+#define MPICH_4_0 (MPICH_NUMVERSION < 40100000)
+#else
+#define MPICH_4_0 0
+#endif
+#define N_STARTS (MPICH_4_0 ? 1 : 2)
+
+/* The persistent form. */
+#if HAVE_PERSISTENT_COLLECTIVES
+#define PERSISTENT_FORM(kind, init, bytes, then, ...) \
+    do { \
+        MPI_Request form_request; \
+        kind(init, bytes, __VA_ARGS__, MPI_INFO_NULL, &form_request); \
+        for (int form_round = 0; form_round < N_STARTS; form_round++) { \
+            CALL(MPI_Start, 0, &form_request); \
+            WAIT(&form_request); \
+            then; \
+        } \
+        CALL(MPI_Request_free, 0, &form_request); \
+    } while (0)
+#else
+#define PERSISTENT_FORM(kind, init, bytes, then, ...) (void)0
+#endif
+
+/* All forms of MPI_`Name`, MPI_I`name` and MPI_`Name`_init. */
+#define ALL_FORMS(Name, name, bytes, then, ...) \
+    do { \
+        TWO_FORMS(CALL_C, MPI_##Name, MPI_I##name, bytes, then, __VA_ARGS__); \
+        PERSISTENT_FORM(CALL_C, MPI_##Name##_init, bytes, then, __VA_ARGS__); \
+    } while (0)
+
+#endif
