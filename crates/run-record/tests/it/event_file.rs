@@ -1,3 +1,5 @@
+//! The event file: columns written and read back.
+
 use events::RecordKind;
 use run_record::{Event, EventReader, EventWriter};
 

@@ -1,3 +1,5 @@
+//! The folder of a run: what is written when, and what a reader finds.
+
 use run_record::{FileError, RecordError, RegionRow, RunRecord, RunStart, RunState, Summary};
 use std::fs;
 use std::path::Path;

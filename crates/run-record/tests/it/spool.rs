@@ -1,3 +1,5 @@
+//! The spool: damage is skipped and named.
+
 use proptest::prelude::*;
 use run_record::spool::{Damage, SpoolError, SpoolProblem};
 use run_record::{SpoolReader, SpoolWriter};
