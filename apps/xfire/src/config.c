@@ -31,29 +31,34 @@ static const struct key KEYS[] = {
     {"start_min", NUMBER, AT(start_min), -1e9, 1e9, "MIN", "simulated start [0]"},
     {"end_min", NUMBER, AT(end_min), -1e9, 1e9, "MIN", "simulated end [60]"},
     {"step_min", NUMBER, AT(step_min), 1e-6, 1e6, "MIN", "simulated time of an iteration [1]"},
-    {"output_every_min", NUMBER, AT(output_every_min), 1e-6, 1e9, "MIN", "perimeters this often [10]"},
+    {"output_every_min", NUMBER, AT(output_every_min), 1e-6, 1e9, "MIN",
+     "time between perimeters [10]"},
     {"out", OUTPUT_PATH, AT(out), 0, 0, "DIR", "folder for the results [xfire-out]"},
     {"points", COUNT, AT(n_points), 3, 1e8, "N", "points of the initial line; sets the spacing"},
     {"spacing_m", NUMBER, AT(spacing_m), 1e-3, 1e6, "M", "wished distance between points [10]"},
     {"max_points", COUNT, AT(n_points_max), 3, 5e8, "N", "stop when the line has more [20000000]"},
     {"substeps", COUNT, AT(n_substeps), 1, 1e6, "N", "local conditions per point and step [4]"},
-    {"ignition_radius_m", NUMBER, AT(ignition_radius_m), 1e-3, 1e6, "M", "size of a point or line [10]"},
+    {"ignition_radius_m", NUMBER, AT(ignition_radius_m), 1e-3, 1e6, "M",
+     "radius of a point, half width of a line [10]"},
     {"moisture_1h", NUMBER, MOISTURE(DEAD_1H), 0, 300, "%", "moisture of fine dead fuel [6]"},
     {"moisture_10h", NUMBER, MOISTURE(DEAD_10H), 0, 300, "%", "of medium dead fuel [7]"},
     {"moisture_100h", NUMBER, MOISTURE(DEAD_100H), 0, 300, "%", "of large dead fuel [8]"},
     {"moisture_herb", NUMBER, MOISTURE(LIVE_HERB), 0, 300, "%", "of live herbs [60]"},
     {"moisture_woody", NUMBER, MOISTURE(LIVE_WOODY), 0, 300, "%", "of live wood [90]"},
-    {"wind_adjustment", NUMBER, AT(wind_adjustment), 0, 1, "X", "midflame over 20-ft wind [0: from the fuel]"},
+    {"wind_adjustment", NUMBER, AT(wind_adjustment), 0, 1, "X",
+     "midflame over 20-ft wind [0: from the fuel]"},
     {"epsg", COUNT, AT(epsg), 0, 999999, "CODE", "coordinate system, for the GeoJSON [0: none]"},
     {"f0", NUMBER, AT(f0), -1e9, 1e9, "X", "share of the points in batch 0 [1]"},
     {"f1", NUMBER, AT(f1), -1e9, 1e9, "X", "share of the rest in batch 1 [1]"},
     {"f2", NUMBER, AT(f2), -1e9, 1e9, "X", "share of the rest in later batches [1]"},
     {"workers", COUNT, AT(n_workers), 1, 1e6, "N", "workers in use at the start [all]"},
     {"min_chunk", COUNT, AT(min_chunk), 1, 1e8, "N", "smallest chunk of a split line [32]"},
-    {"imbalance", IMBALANCE, AT(imbalance_y), -1e9, 1e9, "Y", "points south of Y cost twice the time (idle)"},
-    {"wait_us", NUMBER, AT(wait_us), 0, 1e6, "US", "idle time per point, as if on slower processors [0]"},
+    {"imbalance", IMBALANCE, AT(imbalance_y), -1e9, 1e9, "Y",
+     "points south of northing Y take twice the time (workers idle)"},
+    {"wait_us", NUMBER, AT(wait_us), 0, 1e6, "US",
+     "idle time per point: more workers than cores still pay off [0]"},
     {"serial", FLAG, AT(is_serial), 0, 0, "", "compute in rank 0 alone"},
-    {"check", FLAG, AT(is_checked), 0, 0, "", "compare every step with the serial result, bit for bit"},
+    {"check", FLAG, AT(is_checked), 0, 0, "", "compare every step with a serial one, bit for bit"},
     {"no_output", FLAG, AT(no_output), 0, 0, "", "write no files"},
     {"quiet", FLAG, AT(is_quiet), 0, 0, "", "print nothing but errors"},
     {"help", FLAG, AT(is_help), 0, 0, "", "print this"},
@@ -72,8 +77,8 @@ void config_print_help(void)
 {
     puts("usage: mpirun -np RANKS xfire [OPTIONS] [CONFIG]\n\n"
          "Simulates the spread of a forest fire. Rank 0 is the master, the others are workers.\n"
-         "CONFIG has one `key = value` per line; every option below is also a key, and the command\n"
-         "line goes first. Paths in CONFIG are relative to it.\n");
+         "CONFIG has one `key = value` per line; every option below is also a key, and an option\n"
+         "on the command line wins. Input paths in CONFIG are relative to its folder.\n");
     for (int i = 0; i < N_KEYS; i++) {
         char option[40];
         snprintf(option, sizeof option, "--%s %s", KEYS[i].name, KEYS[i].value);
@@ -84,8 +89,8 @@ void config_print_help(void)
          "  mpirun -np 4 xfire data/demo.conf --check --f0 0.5 --f1 0.5 --f2 0.5\n"
          "  mpirun -np 8 xfire data/ellipse.conf --points 786420 --imbalance 4640000 --no_output\n"
          "  xfire --serial data/test.conf --out /tmp/fire\n\n"
-         "exit codes: 0 fine, 1 --check found a difference, 2 usage, 3 input, 4 memory or too many\n"
-         "points, 5 output");
+         "exit codes: 0 fine, 1 --check found a difference, 2 usage, 3 input,\n"
+         "4 memory or too many points, 5 output");
 }
 
 static const struct key *find_key(const char *name, size_t length)

@@ -196,7 +196,8 @@ static int lowest_point(const struct fire_line *line)
 }
 
 /* Walks the outer edge; false when the walk does not come to its end. */
-static bool walk_edge(const struct fire_line *line, const struct meetings *m, struct fire_line *edge)
+static bool walk_edge(const struct fire_line *line, const struct meetings *m,
+                      struct fire_line *edge)
 {
     int start = line->is_closed ? lowest_point(line) : 0;
     int segment = start, n_steps_max = line->n + m->n;

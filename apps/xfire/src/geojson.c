@@ -5,7 +5,8 @@
 
 int geojson_open(struct geojson *out, const char *path, int epsg)
 {
-    *out = (struct geojson){fopen(path, "w"), path, 0};
+    *out = (struct geojson){.file = fopen(path, "w")};
+    snprintf(out->path, sizeof out->path, "%s", path);
     if (out->file == NULL)
         return xfire_error(XFIRE_OUTPUT, "cannot create `%s`", path);
     fputs("{\"type\":\"FeatureCollection\",", out->file);

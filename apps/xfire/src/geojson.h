@@ -9,9 +9,11 @@
 
 #include "fire_line.h"
 
+enum { GEOJSON_PATH_SIZE = 600 };
+
 struct geojson {
     FILE *file;
-    const char *path;
+    char path[GEOJSON_PATH_SIZE];
     int n_features;
 };
 

@@ -1,4 +1,4 @@
-/* ESRI ASCII grids: reading, writing and looking up values. What a value means is not known here. */
+/* ESRI ASCII grids: reading, writing, looking up values. What a value means is not known here. */
 #ifndef XFIRE_GRID_H
 #define XFIRE_GRID_H
 

@@ -14,7 +14,13 @@ enum iteration_field {
 };
 
 /* Announces a section, as ints. No points: this worker has nothing left to do in the iteration. */
-enum section_field { SECTION_ITERATION, SECTION_BATCH, SECTION_FIRST, SECTION_N_POINTS, N_SECTION_FIELDS };
+enum section_field {
+    SECTION_ITERATION,
+    SECTION_BATCH,
+    SECTION_FIRST,
+    SECTION_N_POINTS,
+    N_SECTION_FIELDS
+};
 
 enum { DOUBLES_PER_POINT = 2 };
 

@@ -45,7 +45,8 @@ static struct weights surface_weights(const struct fuel_model *m)
             w.of_class[i] = area[i] / total[category_of(i)];
     for (int i = 0; i < N_FUEL_CLASSES; i++)
         for (int j = 0; j < N_FUEL_CLASSES; j++)
-            if (category_of(i) == category_of(j) && size_range(m->savr[i]) == size_range(m->savr[j]))
+            if (category_of(i) == category_of(j) &&
+                size_range(m->savr[i]) == size_range(m->savr[j]))
                 w.of_size_range[i] += w.of_class[j];
     for (int c = 0; c < N_CATEGORIES; c++)
         w.of_category[c] = total[c] / (total[DEAD] + total[LIVE]);

@@ -33,7 +33,7 @@ static int make_line(struct simulation *sim)
 
 static int open_results(struct simulation *sim)
 {
-    static char path[PATH_SIZE + 32];
+    char path[PATH_SIZE + 32];
     const struct config *c = sim->config;
     if (c->no_output)
         return XFIRE_OK;

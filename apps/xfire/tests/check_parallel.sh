@@ -37,7 +37,8 @@ expect() {
 
 for line in roadside ignition front; do
     set -- "$data/test.conf" --line "$data/$line.txt" --end_min 40
-    "$xfire" --serial "$@" --quiet --out "$out/serial" < /dev/null || fail "serial $line: exit code $?"
+    "$xfire" --serial "$@" --quiet --out "$out/serial" < /dev/null ||
+        fail "serial $line: exit code $?"
     compare "$line" 2 "$@"
     compare "$line" 3 "$@" --f0 0.5 --f1 0.5 --f2 0.5 --min_chunk 1
     compare "$line" 4 "$@" --f0 0.3 --f1 0.9 --f2 0.1 --min_chunk 5
@@ -46,7 +47,8 @@ for line in roadside ignition front; do
 done
 
 set -- "$data/ellipse.conf" --points 3000 --end_min 1
-"$xfire" --serial "$@" --quiet --out "$out/serial" < /dev/null || fail "serial ellipse: exit code $?"
+"$xfire" --serial "$@" --quiet --out "$out/serial" < /dev/null ||
+    fail "serial ellipse: exit code $?"
 compare ellipse 4 "$@" --imbalance 4643000 --wait_us 1 --f0 0.6 --f1 0.5 --f2 0.5
 compare ellipse 7 "$@"
 

@@ -58,7 +58,8 @@ static void check_resample(bool is_closed, int n)
     double apart = fire_line_length_m(&line) / (is_closed ? n : n - 1);
     fire_line_resample(&line, n);
     check_true("resampled to n points", line.n == n);
-    check_true("no gap is wider than the distance along the line", largest_gap(&line) < apart * (1 + 1e-9));
+    check_true("no gap is wider than the distance along the line",
+               largest_gap(&line) < apart * (1.0 + 1e-9));
     check_near("the first point stays", line.points[0].x + line.points[0].y + 1.0, 1.0, 1e-12);
     if (!is_closed)
         check_near("the last point stays", vec2_norm(line.points[n - 1]), 10.0, 1e-9);

@@ -151,7 +151,8 @@ int main(void)
         check_anderson(number);
     const struct vec2 north = {0.0, 1.0}, west = {-1.0, 0.0};
     check_forest_service(1, 0.5, north, (struct vec2){0.0, 0.3}, 21.971217);
-    check_forest_service(4, 0.4, west, (struct vec2){0.0, tan(30.0 * acos(-1.0) / 180.0)}, 46.631688);
+    const struct vec2 thirty_degrees = {0.0, tan(acos(-1.0) / 6.0)};
+    check_forest_service(4, 0.4, west, thirty_degrees, 46.631688);
     check_bed();
     check_head();
     check_ellipse();

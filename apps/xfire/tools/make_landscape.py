@@ -45,7 +45,10 @@ def river_y(x):
 
 
 def height(x, y):
-    hills = sum(h * math.exp(-((x - cx) ** 2 + (y - cy) ** 2) / (2 * r * r)) for cx, cy, h, r in HILLS)
+    hills = sum(
+        top * math.exp(-((x - cx) ** 2 + (y - cy) ** 2) / (2 * radius**2))
+        for cx, cy, top, radius in HILLS
+    )
     valley = 60.0 * (1.0 - math.exp(-(((y - river_y(x)) / 500.0) ** 2)))
     rough = 25.0 * noise(x, y, 600, 1) + 8.0 * noise(x, y, 200, 2)
     return 180.0 + hills + valley + rough
