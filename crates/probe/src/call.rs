@@ -2,7 +2,7 @@
 //!
 //! The wrapper calls [`Call::begin`], the real function, [`Call::returned`], then the generated
 //! accounting (which uses `transfer.rs`), and last [`Call::finish`]. All of it is inlined, so that a
-//! call carries only what its operation needs.
+//! call carries only what its operation needs, in registers: nothing takes the address of a [`Call`].
 #![allow(unsafe_code, reason = "thread-local state behind a raw pointer")]
 
 use crate::communicators::{self, Scope};
@@ -133,16 +133,19 @@ impl Call {
     }
 
     /// Says that this communicator is about to be freed.
+    #[inline(always)]
     pub(crate) fn will_free_communicator(&mut self, handle: Handle) {
         communicators::forget(Scope::Communicator, handle, &self.thread().facts);
     }
 
     /// Says that this window is about to be freed.
+    #[inline(always)]
     pub(crate) fn will_free_window(&mut self, handle: Handle) {
         communicators::forget(Scope::Window, handle, &self.thread().facts);
     }
 
     /// Says that this datatype is about to be freed.
+    #[inline(always)]
     #[expect(clippy::unused_self, reason = "the same form as its siblings, for generated code")]
     pub(crate) fn will_free_datatype(&mut self, _handle: Handle) {
         datatypes::forget();
@@ -151,7 +154,8 @@ impl Call {
     /// Counts the call.
     #[inline(always)]
     pub(crate) fn finish(mut self, operation: u16) {
-        let (address, enter, exit, bytes) = (self.address, self.enter, self.exit, self.bytes);
+        let (address, enter, exit) = (self.address, self.enter, self.exit);
+        let bytes = self.bytes;
         let thread = self.thread();
         let region = thread.writer.region(address, thread.previous, operation);
         region.count(exit.wrapping_sub(enter), enter.wrapping_sub(thread.last_exit), bytes);
@@ -164,7 +168,7 @@ impl Call {
         self.thread().busy = false;
     }
 
-    #[inline]
+    #[inline(always)]
     fn record(&mut self, operation: u16) {
         let record = CallRecord {
             enter_ticks: self.enter,
@@ -179,26 +183,34 @@ impl Call {
             kind: RecordKind::Call as u16,
             more: 0,
         };
-        self.thread().writer.push(&record);
-        if self.half.is_some() || 1 < self.n_completed {
-            self.record_rest(&record);
+        let (half, n_completed) = (self.half, self.n_completed);
+        let thread = self.thread();
+        thread.writer.push(&record);
+        if half.is_some() || 1 < n_completed {
+            record_rest(thread, record, half, n_completed);
         }
     }
+}
 
-    /// What one record does not hold: a second peer, more requests.
-    #[cold]
-    fn record_rest(&mut self, call: &CallRecord) {
-        if let Some((peer, tag, bytes)) = self.half {
-            let kind = RecordKind::ReceiveHalf as u16;
-            self.thread().writer.push(&CallRecord { peer, tag, bytes, kind, ..*call });
-        }
-        let n_completed = self.n_completed;
-        let thread = self.thread();
-        let completed = thread.pending.requests.get(1..n_completed).unwrap_or_default();
-        for pair in completed.chunks(2) {
-            let (request, more) = (pair[0], pair.get(1).copied().unwrap_or(0));
-            let kind = RecordKind::Requests as u16;
-            thread.writer.push(&CallRecord { request, more, bytes: 0, kind, ..*call });
-        }
+/// What one record does not hold: a second peer, more requests.
+///
+/// Apart from [`Call`], whose fields stay in registers as long as nobody takes its address.
+#[cold]
+#[inline(never)]
+fn record_rest(
+    thread: &mut Thread,
+    call: CallRecord,
+    half: Option<(i32, i32, u64)>,
+    n_completed: usize,
+) {
+    if let Some((peer, tag, bytes)) = half {
+        let kind = RecordKind::ReceiveHalf as u16;
+        thread.writer.push(&CallRecord { peer, tag, bytes, kind, ..call });
+    }
+    let completed = thread.pending.requests.get(1..n_completed).unwrap_or_default();
+    for pair in completed.chunks(2) {
+        let (request, more) = (pair[0], pair.get(1).copied().unwrap_or(0));
+        let kind = RecordKind::Requests as u16;
+        thread.writer.push(&CallRecord { request, more, bytes: 0, kind, ..call });
     }
 }

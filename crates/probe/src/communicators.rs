@@ -167,7 +167,7 @@ const N_RECENT: usize = 8;
 
 impl Recent {
     /// The communicator behind a handle; `None` when MPI does not tell.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn get(&mut self, scope: Scope, handle: Handle, facts: &Facts) -> Option<&Communicator> {
         let generation = GENERATION.load(Ordering::Acquire);
         if self.generation != generation {

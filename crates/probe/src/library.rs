@@ -25,6 +25,10 @@ pub(crate) struct Facts {
     pub(crate) in_place: [usize; 2],
     /// `MPI_STATUS_IGNORE` in C and in Fortran.
     pub(crate) status_ignore: [usize; 2],
+    /// `MPI_PROC_NULL`.
+    pub(crate) proc_null: i64,
+    /// `MPI_ROOT`.
+    pub(crate) root: i64,
     /// Bytes in a request handle.
     pub(crate) request_bytes: usize,
     /// Fortran entry points go on to call the C function, where the call is counted.
@@ -60,6 +64,8 @@ impl Facts {
                 constants.status_ignore.cast_unsigned(),
                 fortran_address(fortran.map(|fortran| fortran.status_ignore)),
             ],
+            proc_null: constants.proc_null.into(),
+            root: constants.root.into(),
             request_bytes: constants.handle_bytes,
             fortran_calls_c: library != Library::OpenMpi,
         })

@@ -5,6 +5,7 @@ use crate::call::Call;
 use crate::communicators::{Communicator, Scope};
 use crate::handle::Handle;
 use crate::pmpi;
+use crate::thread::{Pending, Thread};
 use events::call::{NO_PEER, OUTSIDE_WORLD};
 use mpi_abi::Library;
 use std::ffi::c_void;
@@ -90,6 +91,7 @@ impl Call {
         }
     }
 
+    #[inline(always)]
     fn communicator(&mut self) -> Option<&Communicator> {
         let (scope, handle) = self.scope?;
         let thread = self.thread();
@@ -143,7 +145,7 @@ impl Call {
     /// Whether this rank says `MPI_ROOT`.
     #[inline(always)]
     pub(crate) fn is_remote_root(&mut self, root: i64) -> bool {
-        root < 0 && root == i64::from(self.thread().facts.library.constants().root)
+        root < 0 && root == self.thread().facts.root
     }
 
     /// Whether a buffer is `MPI_IN_PLACE`.
@@ -177,25 +179,10 @@ impl Call {
     }
 
     /// Bytes of `n` entries of an array of counts, each with a datatype of its own.
+    #[inline(always)]
     pub(crate) fn sum_of_products(&mut self, counts: Counts, datatypes: usize, n: u64) -> u64 {
-        let n = usize::try_from(n).unwrap_or(0);
         let is_fortran = self.is_fortran;
-        let handle_bytes = if is_fortran { 4 } else { self.thread().facts.request_bytes };
-        if datatypes == 0 {
-            return 0;
-        }
-        (0..n)
-            .map(|position| {
-                let address = datatypes + position * handle_bytes;
-                let datatype = if is_fortran {
-                    Handle::fortran_at(address)
-                } else {
-                    // SAFETY: MPI reads the same entry of the program's array.
-                    Handle::c(unsafe { read_handle(address, handle_bytes) })
-                };
-                self.elements(counts.at(position), datatype)
-            })
-            .sum()
+        sum_of_products(self.thread(), counts, (datatypes, is_fortran), n)
     }
 
     /// Bytes moved without a peer.
@@ -221,8 +208,7 @@ impl Call {
     /// Bytes received (or to be received) from a rank.
     #[inline(always)]
     pub(crate) fn receive(&mut self, bytes: u64, source: i64) {
-        let constants = self.thread().facts.library.constants();
-        if source == i64::from(constants.proc_null) {
+        if source == self.thread().facts.proc_null {
             return;
         }
         let tag = self.tag;
@@ -297,11 +283,17 @@ impl Call {
         }
     }
 
+    #[inline(always)]
+    fn request_bytes(&mut self) -> usize {
+        if self.is_fortran { 4 } else { self.thread().facts.request_bytes }
+    }
+
     /// Notes the request that the call made.
     #[inline(always)]
     pub(crate) fn made_request(&mut self, request: usize) {
         if self.is_traced() && request != 0 {
-            self.request = self.handle_in_array(request, 0);
+            // SAFETY: MPI has written the handle there.
+            self.request = unsafe { read_handle(request, self.request_bytes()) } as u64;
         }
     }
 
@@ -309,64 +301,90 @@ impl Call {
     #[inline(always)]
     pub(crate) fn will_complete(&mut self, requests: usize, n_requests: i64) {
         if self.is_traced() && requests != 0 {
-            self.note_pending(requests, usize::try_from(n_requests).unwrap_or(0));
+            let request_bytes = self.request_bytes();
+            let n_requests = usize::try_from(n_requests).unwrap_or(0);
+            self.thread().pending.note(requests, n_requests, request_bytes);
         }
-    }
-
-    fn note_pending(&mut self, requests: usize, n_requests: usize) {
-        let n_requests = n_requests.min(self.thread().pending.requests.len());
-        for position in 0..n_requests {
-            let request = self.handle_in_array(requests, position);
-            self.thread().pending.requests[position] = request;
-        }
-        self.thread().pending.n_requests = n_requests;
-    }
-
-    fn handle_in_array(&mut self, array: usize, position: usize) -> u64 {
-        let handle_bytes = if self.is_fortran { 4 } else { self.thread().facts.request_bytes };
-        // SAFETY: MPI reads or has written the same entry.
-        unsafe { read_handle(array + position * handle_bytes, handle_bytes) as u64 }
     }
 
     /// Notes which of the pending requests the call completed.
     #[inline(always)]
     pub(crate) fn completed(&mut self, _requests: usize, done: Done) {
         if self.is_traced() {
-            self.keep_completed(done);
+            let first_index = i32::from(self.is_fortran);
+            let pending = &mut self.thread().pending;
+            let n_completed = pending.keep_completed(done, first_index);
+            let request = if 0 < n_completed { pending.requests[0] } else { 0 };
+            self.n_completed = n_completed;
+            self.request = request;
+        }
+    }
+}
+
+#[inline(never)]
+fn sum_of_products(
+    thread: &mut Thread,
+    counts: Counts,
+    (datatypes, is_fortran): (usize, bool),
+    n: u64,
+) -> u64 {
+    if datatypes == 0 {
+        return 0;
+    }
+    let handle_bytes = if is_fortran { 4 } else { thread.facts.request_bytes };
+    (0..usize::try_from(n).unwrap_or(0))
+        .map(|position| {
+            let address = datatypes + position * handle_bytes;
+            let datatype = if is_fortran {
+                Handle::fortran_at(address)
+            } else {
+                // SAFETY: MPI reads the same entry of the program's array.
+                Handle::c(unsafe { read_handle(address, handle_bytes) })
+            };
+            counts.at(position).wrapping_mul(thread.sizes.bytes_of(datatype, &thread.facts))
+        })
+        .sum()
+}
+
+impl Pending {
+    #[inline(never)]
+    fn note(&mut self, requests: usize, n_requests: usize, request_bytes: usize) {
+        self.n_requests = n_requests.min(self.requests.len());
+        for (place, position) in self.requests.iter_mut().zip(0..self.n_requests) {
+            // SAFETY: MPI reads the same entry of the program's array.
+            *place = unsafe { read_handle(requests + position * request_bytes, request_bytes) } as u64;
         }
     }
 
-    fn keep_completed(&mut self, done: Done) {
-        let first_index = i32::from(self.is_fortran);
-        let pending = &mut self.thread().pending;
-        let n_pending = pending.n_requests;
+    /// Moves what is completed to the front and says how many they are.
+    #[inline(never)]
+    fn keep_completed(&mut self, done: Done, first_index: i32) -> usize {
+        let n_pending = self.n_requests;
         // SAFETY: addresses of the call's results, which MPI has just written.
         let number = |address: usize| unsafe { (address as *const i32).read() };
-        let n_completed = match done {
+        let position = |address: usize| usize::try_from(number(address).wrapping_sub(first_index)).ok();
+        match done {
             Done::All => n_pending,
-            Done::AllIf(flag) => if number(flag) == 0 { 0 } else { n_pending },
-            Done::One(indx, flag) => {
-                let at = usize::try_from(number(indx).wrapping_sub(first_index)).ok().filter(|at| *at < n_pending);
-                match at.filter(|_| flag == 0 || number(flag) != 0) {
-                    Some(at) => {
-                        pending.requests[0] = pending.requests[at];
-                        1
-                    }
-                    None => 0,
+            Done::AllIf(flag) if number(flag) == 0 => 0,
+            Done::AllIf(_) => n_pending,
+            Done::One(_, flag) if flag != 0 && number(flag) == 0 => 0,
+            Done::One(indx, _) => match position(indx).filter(|at| *at < n_pending) {
+                Some(at) => {
+                    self.requests[0] = self.requests[at];
+                    1
                 }
-            }
+                None => 0,
+            },
             Done::Some(outcount, indices) => {
                 let n_done = usize::try_from(number(outcount)).unwrap_or(0).min(n_pending);
-                let all = pending.requests;
-                for (place, position) in pending.requests.iter_mut().zip(0..n_done) {
-                    let index = number(indices + 4 * position).wrapping_sub(first_index);
-                    *place = usize::try_from(index).ok().and_then(|at| all.get(at)).copied().unwrap_or(0);
+                let all = self.requests;
+                for (place, done) in self.requests.iter_mut().zip(0..n_done) {
+                    let request = position(indices + 4 * done).and_then(|at| all.get(at));
+                    *place = request.copied().unwrap_or(0);
                 }
                 n_done
             }
-        };
-        self.n_completed = n_completed;
-        self.request = if 0 < n_completed { self.thread().pending.requests[0] } else { 0 };
+        }
     }
 }
 
@@ -374,6 +392,7 @@ impl Call {
 ///
 /// # Safety
 /// The address holds a handle of this width.
+#[inline(always)]
 unsafe fn read_handle(address: usize, handle_bytes: usize) -> usize {
     if handle_bytes == 8 {
         // SAFETY: as the caller says.
