@@ -126,8 +126,7 @@ static int fuel_number(const struct landscape *land, struct vec2 at)
 
 bool landscape_is_burnable(const struct landscape *land, struct vec2 at)
 {
-    int number = fuel_number(land, at);
-    return number != 0 && land->beds[number].base_rate > 0.0;
+    return fuel_number(land, at) != 0;
 }
 
 bool landscape_at(const struct landscape *land, struct vec2 at, struct site *site)

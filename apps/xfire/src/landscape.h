@@ -30,9 +30,11 @@ struct site {
 int landscape_read(const struct config *config, struct landscape *land);
 void landscape_free(struct landscape *land);
 
-/* False where nothing burns: outside the grids, on water, rock, roads. */
-bool landscape_at(const struct landscape *land, struct vec2 at, struct site *site);
+/* False outside the grids, on water, rock, roads. */
 bool landscape_is_burnable(const struct landscape *land, struct vec2 at);
+
+/* False where nothing burns: as above, or where the fuel is too wet. */
+bool landscape_at(const struct landscape *land, struct vec2 at, struct site *site);
 
 /* The grid whose cells the arrival times are given for, or NULL when there is none. */
 const struct grid *landscape_cells(const struct landscape *land);

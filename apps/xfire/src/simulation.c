@@ -31,6 +31,15 @@ static int make_line(struct simulation *sim)
     return fire_line_resample(&sim->line, (int)n_points);
 }
 
+static int check_place(const struct simulation *sim)
+{
+    for (int i = 0; i < sim->line.n; i++)
+        if (landscape_is_burnable(sim->land, sim->line.points[i]))
+            return XFIRE_OK;
+    return xfire_error(XFIRE_INPUT, "no point of the fire line is on land that burns; check its "
+                       "coordinates against the grids");
+}
+
 static int open_results(struct simulation *sim)
 {
     char path[PATH_SIZE + 32];
@@ -53,6 +62,8 @@ int simulation_init(struct simulation *sim, const struct config *config, struct 
     int code = make_line(sim);
     if (code == XFIRE_OK)
         code = crossings_remove(&sim->line, &sim->n_crossings);
+    if (code == XFIRE_OK)
+        code = check_place(sim);
     return code == XFIRE_OK ? open_results(sim) : code;
 }
 

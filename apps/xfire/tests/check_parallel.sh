@@ -61,6 +61,7 @@ expect 3 "$out/nowhere.conf"
 expect 3 "$data/test.conf" --wind "$out/nowhere.txt"
 expect 3 "$data/test.conf" --line "$data/wind.txt"
 expect 3 "$data/test.conf" --terrain "$data/wind.txt"
+expect 3 "$data/test.conf" --ellipse 1,1,5,5
 expect 4 "$data/test.conf" --points 5000 --max_points 1000
 expect 5 "$data/test.conf" --out "$out/no/such/folder"
 
