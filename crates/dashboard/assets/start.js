@@ -1,0 +1,136 @@
+// Brings the page to life, and tests itself when the address ends in `?selftest`.
+
+function onWheel(timeline, event) {
+  // Without focus the wheel belongs to the page, or it could not be scrolled past the timeline.
+  if (document.activeElement !== timeline.canvas && !event.ctrlKey) return;
+  event.preventDefault();
+  if (event.shiftKey) timeline.scroll(Math.sign(event.deltaY || event.deltaX) * 2);
+  else timeline.zoom(Math.exp(event.deltaY * 0.002), timeline.nsAt(event.offsetX));
+  timeline.schedule();
+}
+
+function onDrag(timeline, event) {
+  const perPixel = (timeline.toNs - timeline.fromNs) / (timeline.width - GUTTER);
+  timeline.move(-event.movementX * perPixel);
+  timeline.scroll(-event.movementY / timeline.laneHeight);
+  timeline.schedule();
+}
+
+function onKey(timeline, event) {
+  const span = timeline.toNs - timeline.fromNs;
+  const middle = timeline.fromNs + span / 2;
+  const actions = {
+    '+': () => timeline.zoom(0.6, middle), '=': () => timeline.zoom(0.6, middle),
+    '-': () => timeline.zoom(1 / 0.6, middle), 0: () => timeline.showAll(), Home: () => timeline.showAll(),
+    ArrowLeft: () => timeline.move(-span / 5), ArrowRight: () => timeline.move(span / 5),
+    ArrowUp: () => timeline.scroll(-2), ArrowDown: () => timeline.scroll(2),
+    PageUp: () => timeline.scroll(-20), PageDown: () => timeline.scroll(20), f: () => timeline.fit(),
+  };
+  const action = event.ctrlKey || event.metaKey ? undefined : actions[event.key];
+  if (!action) return;
+  event.preventDefault();
+  action();
+  timeline.schedule();
+}
+
+function listen(timeline) {
+  const { canvas, frame } = timeline;
+  const readout = frame.querySelector('.readout');
+  canvas.addEventListener('wheel', event => onWheel(timeline, event), { passive: false });
+  canvas.addEventListener('keydown', event => onKey(timeline, event));
+  canvas.addEventListener('pointerdown', event => canvas.setPointerCapture(event.pointerId));
+  canvas.addEventListener('pointermove', event => {
+    if (event.buttons & 1) onDrag(timeline, event);
+    showReadout(readout, frame, event, event.buttons ? '' : timeline.textAt(event.offsetX, event.offsetY));
+  });
+  canvas.addEventListener('pointerleave', event => showReadout(readout, frame, event, ''));
+  canvas.addEventListener('dblclick', event => {
+    timeline.zoom(0.25, timeline.nsAt(event.offsetX));
+    timeline.schedule();
+  });
+}
+
+function follow(timeline) {
+  const recolor = () => {
+    timeline.readColors();
+    timeline.draw();
+  };
+  addEventListener('resize', () => timeline.resize());
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', recolor);
+  addEventListener('beforeprint', () => {
+    root.dataset.print = '';
+    recolor();
+  });
+  addEventListener('afterprint', () => {
+    delete root.dataset.print;
+    recolor();
+  });
+}
+
+function drawLegend(timeline) {
+  const legend = timeline.frame.querySelector('.legend');
+  legend.replaceChildren();
+  const used = new Set(timeline.head.operations.map(operation => operation.class));
+  const entry = (name, color) => {
+    const key = document.createElement('span');
+    key.className = 'key';
+    key.style.background = `var(--${color})`;
+    legend.append(key, name);
+  };
+  entry('computing', 'base');
+  for (const name of CLASSES) if (used.has(name)) entry(name, name);
+}
+
+async function decodeLanes(frame, head) {
+  const reader = await unpack(frame);
+  const classOf = head.operations.map(operation => {
+    const known = CLASSES.indexOf(operation.class);
+    return known < 0 ? CLASSES.length - 1 : known;
+  });
+  const lanes = [];
+  let since = performance.now();
+  for (const lane of head.lanes) {
+    lanes.push(new Lane(lane, reader, classOf, CLASSES.length));
+    if (performance.now() - since > 30) {
+      await pause();
+      since = performance.now();
+    }
+  }
+  return lanes;
+}
+
+async function startTimeline(frame) {
+  frame.querySelector('.legend').textContent = 'decoding …';
+  const head = headOf(frame);
+  const lanes = await decodeLanes(frame, head);
+  const timeline = new Timeline(frame, head, lanes);
+  drawLegend(timeline);
+  listen(timeline);
+  follow(timeline);
+  root.dataset.timelineCalls = lanes.reduce((sum, lane) => sum + lane.n, 0);
+  root.dataset.timelinePixels = timeline.nDrawn;
+  if (location.search === '?selftest') testTimeline(timeline);
+}
+
+// Zooms in and out and over, and leaves what each frame took on the page.
+function testTimeline(timeline) {
+  const frames = [];
+  for (let step = 0; step < 50; step += 1) {
+    const around = timeline.head.endNs * ((step * 7) % 10) / 10;
+    const before = performance.now();
+    timeline.zoom(step % 10 === 9 ? 1e6 : 0.4, around);
+    timeline.draw();
+    frames.push(performance.now() - before);
+  }
+  frames.sort((a, b) => a - b);
+  root.dataset.frameMsMedian = frames[25].toFixed(2);
+  root.dataset.frameMsMax = frames[49].toFixed(2);
+  root.dataset.zoomedPixels = timeline.nDrawn;
+  timeline.showAll();
+  timeline.draw();
+  root.dataset.selftest = 'done';
+}
+
+document.querySelectorAll('table.sortable').forEach(makeSortable);
+document.querySelectorAll('figure.matrix').forEach(startMatrix);
+document.querySelectorAll('#timeline').forEach(startTimeline);

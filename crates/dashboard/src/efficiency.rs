@@ -1,0 +1,107 @@
+//! The efficiencies of a run as a tree of named terms, and the word for each.
+
+use run_record::summary::Efficiencies;
+
+/// What an efficiency amounts to. Above 80 % is acceptable in the POP methodology; below 60 % a run
+/// wastes more than it would gain from most tuning of its kernels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Grade {
+    Good,
+    Fair,
+    Poor,
+}
+
+impl Grade {
+    /// The grade of an efficiency in 0..=1.
+    pub(crate) fn of(efficiency: f64) -> Self {
+        match efficiency {
+            e if e >= 0.8 => Self::Good,
+            e if e >= 0.6 => Self::Fair,
+            _ => Self::Poor,
+        }
+    }
+
+    /// Its word.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Good => "good",
+            Self::Fair => "fair",
+            Self::Poor => "poor",
+        }
+    }
+}
+
+/// One efficiency at its place in the tree; a term is the product of those below it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Term {
+    /// 0 for the root.
+    pub(crate) depth: usize,
+    /// Lines of the tree before the name (`├─ `).
+    pub(crate) branch: &'static str,
+    pub(crate) name: &'static str,
+    pub(crate) value: f64,
+    /// What it means in plain words.
+    pub(crate) meaning: &'static str,
+}
+
+/// The terms from the root down, in the order in which they are shown.
+pub(crate) fn terms(pop: &Efficiencies) -> Vec<Term> {
+    let term = |depth, branch, name, value, meaning| Term { depth, branch, name, value, meaning };
+    let mut terms = vec![
+        term(0, "", "Parallel efficiency", pop.parallel_efficiency, PARALLEL),
+        term(1, "└─ ", "MPI parallel efficiency", pop.mpi_parallel_efficiency, MPI_PARALLEL),
+        term(2, "   ├─ ", "Load balance", pop.load_balance, LOAD_BALANCE),
+        term(3, "   │  ├─ ", "within nodes", pop.load_balance_in, WITHIN_NODES),
+        term(3, "   │  └─ ", "between nodes", pop.load_balance_out, BETWEEN_NODES),
+        term(2, "   └─ ", "Communication efficiency", pop.communication_efficiency, COMMUNICATION),
+    ];
+    if let (Some(serialization), Some(transfer)) =
+        (pop.serialization_efficiency, pop.transfer_efficiency)
+    {
+        terms.push(term(3, "      ├─ ", "serialization", serialization, SERIALIZATION));
+        terms.push(term(3, "      └─ ", "transfer", transfer, TRANSFER));
+    }
+    terms
+}
+
+const PARALLEL: &str = "Share of the processors' time spent in the program's own computation.";
+const MPI_PARALLEL: &str =
+    "The part of it that MPI answers for; the same while only MPI is observed.";
+const LOAD_BALANCE: &str =
+    "Average over longest computation of a rank: low when some ranks have more to do than others.";
+const WITHIN_NODES: &str = "Load balance between the ranks of a node.";
+const BETWEEN_NODES: &str = "Load balance between the nodes, each as busy as its busiest rank.";
+const COMMUNICATION: &str = "Longest computation of a rank over the elapsed time: low when even the busiest rank waits in MPI.";
+const SERIALIZATION: &str = "What would remain on a network that takes no time: low when ranks wait for each other in turn.";
+const TRANSFER: &str = "What the network itself costs: low when messages take long.";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(efficiency: f64, expected: &str) {
+        assert_eq!(Grade::of(efficiency).word(), expected);
+    }
+
+    #[test]
+    fn a_grade_starts_at_its_bound() {
+        check(1.0, "good");
+        check(0.80, "good");
+        check(0.79, "fair");
+        check(0.60, "fair");
+        check(0.59, "poor");
+        check(f64::NAN, "poor");
+    }
+
+    #[test]
+    fn the_split_of_communication_is_shown_only_when_known() {
+        let known = Efficiencies {
+            serialization_efficiency: Some(0.9),
+            transfer_efficiency: Some(0.8),
+            ..Efficiencies::default()
+        };
+        assert_eq!(terms(&Efficiencies::default()).len(), 6);
+        assert_eq!(terms(&known).len(), 8);
+    }
+}

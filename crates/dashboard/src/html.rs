@@ -1,0 +1,109 @@
+//! The report as one HTML file that needs nothing else: no network, no other file, no JavaScript but for
+//! zooming the timeline, sorting tables and reading values under the pointer.
+//!
+//! # Invariants
+//! - Everything that comes from the run is escaped, in text, in attributes and in data for scripts.
+//! - The page's own policy forbids it to load anything.
+//! - Tables and pictures have a bound and say what they leave out.
+//!
+//! # Not here
+//! Scripts and style: they are files of their own in `assets/`.
+
+mod calls;
+mod efficiencies;
+mod header;
+mod lanes;
+mod matrix;
+mod packed;
+mod png;
+mod ranks;
+mod sizes;
+mod svg;
+mod tool;
+
+use crate::timeline::Timeline;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use run_record::Summary;
+
+const STYLE: &str = include_str!("../assets/page.css");
+/// In the order in which they run: each uses only those before it.
+const SCRIPTS: [&str; 7] = [
+    include_str!("../assets/page.js"),
+    include_str!("../assets/packed.js"),
+    include_str!("../assets/tables.js"),
+    include_str!("../assets/matrix.js"),
+    include_str!("../assets/lane.js"),
+    include_str!("../assets/timeline.js"),
+    include_str!("../assets/start.js"),
+];
+const POLICY: &str =
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:";
+
+/// The page of a run, with a timeline when it was traced.
+#[must_use]
+pub fn page(summary: &Summary, timeline: Option<&Timeline>) -> String {
+    let title = format!("Sintonia: {}", crate::terminal::command(summary));
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                title { (title) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                main { (sections(summary, timeline)) }
+                script { (PreEscaped(script())) }
+            }
+        }
+    };
+    page.into_string()
+}
+
+fn sections(summary: &Summary, timeline: Option<&Timeline>) -> Markup {
+    html! {
+        (header::draw(summary))
+        @if !summary.ranks.is_empty() {
+            (efficiencies::draw(summary))
+            (efficiencies::draw_findings(summary))
+            @if let Some(timeline) = timeline { (lanes::draw(summary, timeline)) }
+            (ranks::draw(summary))
+            (calls::draw_call_sites(summary))
+            (calls::draw_regions(summary))
+            (calls::draw_operations(summary))
+            (sizes::draw(summary))
+            (matrix::draw(summary))
+        }
+        (tool::draw(summary))
+    }
+}
+
+/// All scripts in a scope of their own.
+fn script() -> String {
+    format!("(() => {{\n'use strict';\n{}\n}})();", SCRIPTS.join("\n"))
+}
+
+/// JSON for a script element: no `<`, so that no name can end the element.
+fn json(value: &serde_json::Value) -> PreEscaped<String> {
+    PreEscaped(value.to_string().replace('<', "\\u003c"))
+}
+
+/// A section with its title and a note beside it.
+fn section(id: &str, title: &str, note: &str, content: &Markup) -> Markup {
+    html! {
+        section id=(id) {
+            h2 { (title) @if !note.is_empty() { " " small { (note) } } }
+            (content)
+        }
+    }
+}
+
+/// Says how many of `n` are not among the first `n_shown`.
+fn rest(n: usize, n_shown: usize) -> Markup {
+    html! {
+        @if n > n_shown { p.note { "… and " (n - n_shown) " more, in the run record." } }
+    }
+}

@@ -1,0 +1,116 @@
+//! Who sends how much to whom: a picture for each world, with the values for the pointer beside it.
+
+use super::packed::Packed;
+use super::{json, png, rest, section};
+use crate::text::harmless;
+use crate::units::{bytes, count, plural, whole};
+use maud::{Markup, html};
+use run_record::Summary;
+use run_record::summary::Traffic;
+use std::collections::BTreeMap;
+
+/// Rows and columns of a picture; more ranks share one.
+const N_CELLS_MAX: usize = 1024;
+const N_WORLDS_MAX: usize = 8;
+
+/// Traffic between groups of ranks of a world.
+struct Matrix {
+    world: usize,
+    side: usize,
+    ranks_per_cell: usize,
+    /// Messages and bytes by row (from) and column (to).
+    cells: BTreeMap<(usize, usize), (u64, u64)>,
+}
+
+pub(super) fn draw(summary: &Summary) -> Markup {
+    let worlds: Vec<usize> = (0..summary.worlds.len().max(1))
+        .filter(|world| summary.traffic.iter().any(|traffic| traffic.world == *world))
+        .collect();
+    if worlds.is_empty() {
+        return html! {};
+    }
+    let content = html! {
+        div.matrices {
+            @for world in worlds.iter().take(N_WORLDS_MAX) { (draw_world(summary, &Matrix::of(summary, *world))) }
+        }
+        (rest(worlds.len(), N_WORLDS_MAX))
+    };
+    let note = "bytes sent between two ranks, on a logarithmic scale";
+    section("traffic", "Communication matrix", note, &content)
+}
+
+impl Matrix {
+    fn of(summary: &Summary, world: usize) -> Self {
+        let traffic = || summary.traffic.iter().filter(|traffic| traffic.world == world);
+        let seen =
+            traffic().map(|traffic| traffic.from.max(traffic.to) as usize + 1).max().unwrap_or(1);
+        let n_ranks = summary.worlds.get(world).map_or(seen, |world| world.size.max(seen));
+        let ranks_per_cell = n_ranks.div_ceil(N_CELLS_MAX).max(1);
+        let mut cells: BTreeMap<(usize, usize), (u64, u64)> = BTreeMap::new();
+        for Traffic { from, to, messages, bytes, .. } in traffic() {
+            let at = (*from as usize / ranks_per_cell, *to as usize / ranks_per_cell);
+            let cell = cells.entry(at).or_default();
+            *cell = (cell.0.saturating_add(*messages), cell.1.saturating_add(*bytes));
+        }
+        Self { world, side: n_ranks.div_ceil(ranks_per_cell), ranks_per_cell, cells }
+    }
+
+    /// Strengths from 1 to 255 by the logarithm of the bytes, 0 where nothing was sent.
+    fn strengths(&self) -> Vec<u8> {
+        let logarithm = |n_bytes: u64| (n_bytes.max(1) as f64).ln();
+        let logarithms = || self.cells.values().map(|(_, n_bytes)| logarithm(*n_bytes));
+        let least = logarithms().fold(f64::INFINITY, f64::min);
+        let most = logarithms().fold(0.0, f64::max);
+        let mut strengths = vec![0; self.side * self.side];
+        for ((from, to), (_, n_bytes)) in &self.cells {
+            let share =
+                if most > least { (logarithm(*n_bytes) - least) / (most - least) } else { 1.0 };
+            strengths[from * self.side + to] =
+                u8::try_from(whole(1.0 + 254.0 * share)).unwrap_or(u8::MAX);
+        }
+        strengths
+    }
+
+    fn packed(&self) -> String {
+        let mut packed = Packed::default();
+        let mut before = 0;
+        for ((from, to), (messages, n_bytes)) in &self.cells {
+            let position = from * self.side + to;
+            packed.push((position - before) as u64);
+            packed.push(*messages);
+            packed.push(*n_bytes);
+            before = position;
+        }
+        packed.into_text()
+    }
+}
+
+fn draw_world(summary: &Summary, matrix: &Matrix) -> Markup {
+    let (n_messages, n_bytes) = matrix.cells.values().fold((0u64, 0u64), |sum, cell| {
+        (sum.0.saturating_add(cell.0), sum.1.saturating_add(cell.1))
+    });
+    let head = serde_json::json!({
+        "side": matrix.side, "ranksPerCell": matrix.ranks_per_cell, "nCells": matrix.cells.len(),
+    });
+    html! {
+        figure.matrix {
+            figcaption {
+                @if summary.worlds.len() > 1 {
+                    "World " (matrix.world)
+                    @if let Some(world) = summary.worlds.get(matrix.world) { " · " code { (harmless(&world.program)) } }
+                    br;
+                }
+                (count(n_messages)) " messages, " (bytes(n_bytes))
+                @if matrix.ranks_per_cell > 1 { "; a cell is " (plural(matrix.ranks_per_cell, "rank")) " wide" }
+            }
+            div.frame {
+                span.to { "to rank →" }
+                span.from { "from rank →" }
+                img src=(png::data_url(&matrix.strengths(), matrix.side)) alt="bytes from each rank (down) to each rank (right)";
+            }
+            p.readout aria-live="polite" { "\u{a0}" }
+            script.head type="application/json" { (json(&head)) }
+            script.data type="application/octet-stream" { (matrix.packed()) }
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Computation against MPI by rank: a row for each of a few, a column for each of many.
+
+use super::{section, svg};
+use crate::ranking::{self, useful_share};
+use crate::text::harmless;
+use crate::units::{bytes, count, percent, seconds, share_of};
+use maud::{Markup, html};
+use run_record::Summary;
+use run_record::summary::RankTotals;
+
+/// More ranks than this are drawn as columns, and only the ends and the middle are listed.
+const N_ROWS_MAX: usize = 32;
+const N_ENDS: usize = 8;
+/// Columns that a screen can show; more ranks share one.
+const N_COLUMNS_MAX: usize = 1024;
+const HEIGHT: f64 = 100.0;
+
+pub(super) fn draw(summary: &Summary) -> Markup {
+    let all: Vec<usize> = (0..summary.ranks.len()).collect();
+    let content = html! {
+        p.legend { span.key.useful {} " computing " span.key.mpi {} " in MPI" }
+        @if all.len() <= N_ROWS_MAX {
+            (table(summary, &all))
+        } @else {
+            (columns(summary))
+            @let shown = ends_and_middle(summary);
+            (table(summary, &shown))
+            p.note { (all.len() - shown.len()) " ranks between these are not listed." }
+        }
+    };
+    section("ranks", "Ranks", "", &content)
+}
+
+fn ends_and_middle(summary: &Summary) -> Vec<usize> {
+    let folded = ranking::fold(summary, N_ENDS);
+    let median: Vec<usize> = folded.median.into_iter().collect();
+    [folded.busiest, median, folded.idlest].concat()
+}
+
+fn table(summary: &Summary, shown: &[usize]) -> Markup {
+    let longest_s = summary.ranks.iter().map(|rank| rank.elapsed_s).fold(0.0, f64::max);
+    html! {
+        table.sortable {
+            thead { tr {
+                th.number { "rank" } th { "node" } th.wide.fixed {} th.number { "computing" }
+                th.number { "time" } th.number { "calls" } th.number { "bytes" }
+            } }
+            tbody { @for idx in shown { (row(summary, &summary.ranks[*idx], longest_s)) } }
+        }
+    }
+}
+
+fn row(summary: &Summary, rank: &RankTotals, longest_s: f64) -> Markup {
+    let parts =
+        [(share_of(rank.useful_s, longest_s), "useful"), (share_of(rank.mpi_s, longest_s), "mpi")];
+    html! {
+        tr {
+            td.number { (ranking::name(summary, rank)) }
+            td { (harmless(&rank.node)) }
+            td.wide { (svg::stacked(&parts)) }
+            td.number data-value=(useful_share(rank)) { (percent(useful_share(rank))) }
+            td.number data-value=(rank.elapsed_s) { (seconds(rank.elapsed_s)) }
+            td.number data-value=(rank.calls) { (count(rank.calls)) }
+            td.number data-value=(rank.bytes) { (bytes(rank.bytes)) }
+        }
+    }
+}
+
+/// Shares of neighbors' average, as columns from the bottom up.
+fn columns(summary: &Summary) -> Markup {
+    let shares: Vec<f64> = summary.ranks.iter().map(useful_share).collect();
+    let per_column = shares.len().div_ceil(N_COLUMNS_MAX);
+    let columns = ranking::averaged(&shares, N_COLUMNS_MAX);
+    html! {
+        svg.columns viewBox={ "0 0 " (columns.len()) " 100" } preserveAspectRatio="none" role="img"
+            aria-label="share of time computing, by rank" {
+            @for (idx, share) in columns.iter().enumerate() {
+                @let height = share.clamp(0.0, 1.0) * HEIGHT;
+                g {
+                    title { (group(summary, idx, per_column)) ": computing " (percent(*share)) }
+                    rect.mpi x=(idx) width="1.02" height=(svg::short(HEIGHT - height)) {}
+                    rect.useful x=(idx) y=(svg::short(HEIGHT - height)) width="1.02" height=(svg::short(height)) {}
+                }
+            }
+        }
+        p.note { "Ranks from left to right" @if per_column > 1 { ", " (per_column) " to a column" } ", share of each one's time from bottom to top." }
+    }
+}
+
+fn group(summary: &Summary, column_idx: usize, per_column: usize) -> String {
+    let first = &summary.ranks[column_idx * per_column];
+    let last_idx = ((column_idx + 1) * per_column).min(summary.ranks.len()) - 1;
+    let first_name = ranking::name(summary, first);
+    if per_column == 1 {
+        return format!("rank {first_name} on {}", harmless(&first.node));
+    }
+    format!("ranks {first_name} to {}", ranking::name(summary, &summary.ranks[last_idx]))
+}

@@ -1,0 +1,26 @@
+//! What a person sees of a run: the report as text and as HTML, and the view while it runs.
+//!
+//! A [`run_record::Summary`] goes in, a string comes out ([`terminal::report`], [`html::page`]); the live
+//! view draws [`live::Snapshot`]s to a writer that it is given.
+//!
+//! # Invariants
+//! - Names that come from the observed program never reach a terminal or a page as control or markup.
+//! - Every picture has a bound: thousands of ranks and millions of calls fold into what fits, and the
+//!   report says what was left out.
+//!
+//! # Not here
+//! Measuring and judging (`analyzer`, `models`): findings arrive as sentences. Printing, arguments and
+//! files (`cli`).
+
+pub mod html;
+pub mod live;
+pub mod terminal;
+pub mod timeline;
+
+mod efficiency;
+mod place;
+mod ranking;
+#[doc(hidden)]
+pub mod sample;
+mod text;
+mod units;

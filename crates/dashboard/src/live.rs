@@ -1,0 +1,1 @@
+//! The view while a run goes on.

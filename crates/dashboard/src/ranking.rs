@@ -1,0 +1,86 @@
+//! Which ranks to show when there are too many: the ends and the middle.
+
+use crate::units::share_of;
+use run_record::Summary;
+use run_record::summary::RankTotals;
+
+/// Ranks chosen to stand for all, as positions in [`Summary::ranks`].
+pub(crate) struct Folded {
+    /// Longest computation first: the ranks that the others wait for.
+    pub(crate) busiest: Vec<usize>,
+    /// The rank in the middle.
+    pub(crate) median: Option<usize>,
+    /// Shortest computation last: the ranks that wait most.
+    pub(crate) idlest: Vec<usize>,
+}
+
+/// Folds all ranks into at most `2 * n_ends + 1`.
+pub(crate) fn fold(summary: &Summary, n_ends: usize) -> Folded {
+    let mut order: Vec<usize> = (0..summary.ranks.len()).collect();
+    order.sort_by(|a, b| summary.ranks[*b].useful_s.total_cmp(&summary.ranks[*a].useful_s));
+    let n_ends = n_ends.min(order.len() / 2);
+    let idlest = order[order.len() - n_ends..].to_vec();
+    let median = order.get(order.len() / 2).copied();
+    order.truncate(n_ends);
+    Folded { busiest: order, median, idlest }
+}
+
+/// Time of all ranks together: what shares are shares of.
+pub(crate) fn time_of_all_s(summary: &Summary) -> f64 {
+    summary.ranks.iter().map(|rank| rank.elapsed_s).sum()
+}
+
+/// Share of its own time that a rank computed.
+pub(crate) fn useful_share(rank: &RankTotals) -> f64 {
+    share_of(rank.useful_s, rank.elapsed_s)
+}
+
+/// The ranks that did not come to their end in order, with their positions.
+pub(crate) fn cut_short(summary: &Summary) -> Vec<&RankTotals> {
+    summary.ranks.iter().filter(|rank| !rank.end.is_empty() && rank.end != "finalized").collect()
+}
+
+/// `3`, or `1.3` in a run of several worlds.
+pub(crate) fn name(summary: &Summary, rank: &RankTotals) -> String {
+    if summary.worlds.len() > 1 {
+        format!("{}.{}", rank.world, rank.rank)
+    } else {
+        rank.rank.to_string()
+    }
+}
+
+/// `values` averaged into at most `n_max` groups of neighbors.
+pub(crate) fn averaged(values: &[f64], n_max: usize) -> Vec<f64> {
+    if values.is_empty() || n_max == 0 {
+        return Vec::new();
+    }
+    let per_group = values.len().div_ceil(n_max);
+    values.chunks(per_group).map(|group| group.iter().sum::<f64>() / group.len() as f64).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(n_ranks: usize, n_ends: usize, expected: (usize, Option<usize>, usize)) {
+        let rank = |r: usize| RankTotals { useful_s: -(r as f64), ..RankTotals::default() };
+        let summary = Summary { ranks: (0..n_ranks).map(rank).collect(), ..Summary::default() };
+        let folded = fold(&summary, n_ends);
+        assert_eq!((folded.busiest.len(), folded.median, folded.idlest.len()), expected);
+    }
+
+    #[test]
+    fn folding_keeps_the_ends_and_the_middle() {
+        check(0, 3, (0, None, 0));
+        check(1, 3, (0, Some(0), 0));
+        check(512, 3, (3, Some(256), 3));
+        check(4, 3, (2, Some(2), 2));
+    }
+
+    #[test]
+    fn neighbors_are_averaged() {
+        assert_eq!(averaged(&[1.0, 3.0, 5.0], 2), [2.0, 5.0]);
+        assert_eq!(averaged(&[1.0, 3.0], 5), [1.0, 3.0]);
+    }
+}

@@ -1,0 +1,240 @@
+//! Made-up runs with realistic values, for previews and tests.
+
+mod timeline;
+
+pub use timeline::timeline;
+
+use run_record::summary::{
+    CallSite, Efficiencies, FORMAT_VERSION, Finding, OperationTotals, Outcome, Place, RankTotals,
+    Region, Summary, ToolCost, Traffic, World,
+};
+use std::collections::BTreeMap;
+
+const ELAPSED_S: f64 = 41.8;
+const PROGRAM: &str = "/home/ana/xfire/xfire";
+
+/// A master and seven workers on two nodes.
+#[must_use]
+pub fn summary() -> Summary {
+    summary_of(8)
+}
+
+/// A master and workers: the higher a worker's number, the more it has to do.
+#[must_use]
+pub fn summary_of(n_ranks: u32) -> Summary {
+    let ranks: Vec<RankTotals> = (0..n_ranks).map(|rank| rank_totals(rank, n_ranks)).collect();
+    let pop = efficiencies(&ranks);
+    let n_nodes = n_ranks.div_ceil(4) as usize;
+    Summary {
+        format_version: FORMAT_VERSION,
+        sintonia_version: "0.1.0".to_owned(),
+        command: command(n_ranks),
+        started_s: 1_795_248_000.0,
+        outcome: Outcome { exit_code: Some(0), signal: None, complete: true },
+        elapsed_s: ELAPSED_S,
+        wall_s: ELAPSED_S + 0.9,
+        n_ranks: ranks.len(),
+        n_nodes,
+        mpi: "Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4, repo rev: v4.1.4".to_owned(),
+        pop,
+        operations: operations(&ranks),
+        call_sites: call_sites(&ranks),
+        regions: regions(&ranks),
+        worlds: vec![World {
+            n_ranks: ranks.len(),
+            size: ranks.len(),
+            program: PROGRAM.to_owned(),
+            start_s: 0.4,
+            elapsed_s: ELAPSED_S,
+            pop,
+        }],
+        traffic: traffic(n_ranks),
+        findings: findings(),
+        tool: tool_cost(&ranks),
+        ranks,
+    }
+}
+
+fn command(n_ranks: u32) -> Vec<String> {
+    let words =
+        ["mpirun", "-np", &n_ranks.to_string(), "./xfire", "fires/gestosa.toml", "--end", "3600"];
+    words.map(ToOwned::to_owned).to_vec()
+}
+
+/// A number in 0..1 that looks random and is always the same.
+fn noise(seed: u32) -> f64 {
+    f64::from(seed.wrapping_mul(2_654_435_761).rotate_left(7) % 1000) / 1000.0
+}
+
+fn rank_totals(rank: u32, n_ranks: u32) -> RankTotals {
+    let slope = 0.55 + 0.4 * f64::from(rank) / f64::from(n_ranks.max(2) - 1);
+    let useful_share =
+        if rank == 0 && n_ranks > 1 { 0.12 } else { (slope - 0.05 * noise(rank)).min(1.0) };
+    let elapsed_s = ELAPSED_S - 0.02 * noise(rank + 77);
+    RankTotals {
+        world: 0,
+        rank,
+        node: format!("node{:02}", rank / 4 + 1),
+        pid: 21_340 + rank,
+        n_threads: 1,
+        elapsed_s,
+        useful_s: elapsed_s * useful_share,
+        mpi_s: elapsed_s * (1.0 - useful_share),
+        calls: if rank == 0 { 4_000 * u64::from(n_ranks) } else { 8_130 + u64::from(rank) },
+        bytes: if rank == 0 { 61_000_000 * u64::from(n_ranks) } else { 61_000_000 },
+        end: "finalized".to_owned(),
+        last_seen_in: None,
+    }
+}
+
+fn efficiencies(ranks: &[RankTotals]) -> Efficiencies {
+    let useful = || ranks.iter().map(|rank| rank.useful_s);
+    let longest_s = useful().fold(0.0, f64::max);
+    let average_s = useful().sum::<f64>() / ranks.len().max(1) as f64;
+    if longest_s <= 0.0 {
+        return Efficiencies::default();
+    }
+    Efficiencies {
+        parallel_efficiency: average_s / ELAPSED_S,
+        mpi_parallel_efficiency: average_s / ELAPSED_S,
+        communication_efficiency: longest_s / ELAPSED_S,
+        load_balance: average_s / longest_s,
+        load_balance_in: (average_s / longest_s).sqrt(),
+        load_balance_out: (average_s / longest_s).sqrt(),
+        serialization_efficiency: Some((longest_s / ELAPSED_S).powf(0.8)),
+        transfer_efficiency: Some((longest_s / ELAPSED_S).powf(0.2)),
+    }
+}
+
+/// Operation, class, function, line, share of the MPI time, bytes of a call, whether the master calls it.
+type Call = (&'static str, &'static str, &'static str, u32, f64, u64, bool);
+
+const CALLS: [Call; 7] = [
+    ("MPI_Recv", "point-to-point", "global_receivework", 412, 0.58, 61_440, false),
+    ("MPI_Recv", "point-to-point", "global_sendreceive", 298, 0.21, 30_720, true),
+    ("MPI_Bcast", "collective", "broadcast_wind", 177, 0.09, 48, false),
+    ("MPI_Send", "point-to-point", "global_sendwork", 251, 0.06, 61_440, true),
+    ("MPI_Send", "point-to-point", "work_loop", 430, 0.04, 30_720, false),
+    ("MPI_Waitall", "completion", "finish_iteration", 318, 0.015, 0, true),
+    ("MPI_Barrier", "collective", "main", 96, 0.005, 0, false),
+];
+
+fn call_sites(ranks: &[RankTotals]) -> Vec<CallSite> {
+    CALLS.iter().enumerate().map(|(id, call)| call_site(id, call, ranks)).collect()
+}
+
+fn call_site(id: usize, call: &Call, ranks: &[RankTotals]) -> CallSite {
+    let (operation, _, function, line, share, call_bytes, by_master) = *call;
+    let takes_part = |rank: &RankTotals| (rank.rank == 0) == by_master || ranks.len() == 1;
+    let time_by_rank_s: Vec<f64> =
+        ranks.iter().map(|rank| if takes_part(rank) { share * rank.mpi_s } else { 0.0 }).collect();
+    let calls = ranks.iter().filter(|rank| takes_part(rank)).map(|rank| rank.calls / 4).sum();
+    CallSite {
+        id,
+        operation: operation.to_owned(),
+        place: Place {
+            function: function.to_owned(),
+            file: "/home/ana/xfire/src/xfire.c".to_owned(),
+            line,
+            module: PROGRAM.to_owned(),
+            offset: 0x4a10 + 0x33 * u64::from(line),
+        },
+        calls,
+        bytes: calls * call_bytes,
+        time_s: time_by_rank_s.iter().sum(),
+        time_max_s: 0.31 * share,
+        time_by_rank_s,
+        sizes: sizes(calls, call_bytes),
+    }
+}
+
+fn sizes(calls: u64, call_bytes: u64) -> Vec<(u64, u64)> {
+    let smallest = call_bytes.checked_ilog2().map_or(0, |bits| 1 << bits);
+    let mut sizes = vec![(smallest, calls - calls / 7)];
+    if smallest > 64 {
+        sizes.push((smallest >> 1, calls / 9));
+        sizes.push((smallest >> 4, calls / 7 - calls / 9));
+    }
+    sizes.sort_unstable();
+    sizes
+}
+
+fn operations(ranks: &[RankTotals]) -> BTreeMap<String, OperationTotals> {
+    let mut operations: BTreeMap<String, OperationTotals> = BTreeMap::new();
+    for (call, site) in CALLS.iter().zip(call_sites(ranks)) {
+        let totals = operations.entry(call.0.to_owned()).or_default();
+        totals.class = call.1.to_owned();
+        totals.calls += site.calls;
+        totals.bytes += site.bytes;
+        totals.time_s += site.time_s;
+        totals.sizes.extend(site.sizes);
+    }
+    operations
+}
+
+fn regions(ranks: &[RankTotals]) -> Vec<Region> {
+    let region = |from: Option<usize>, to: Option<usize>, share: f64, mpi_share: f64| {
+        let compute_by_rank_s: Vec<f64> = ranks.iter().map(|rank| share * rank.useful_s).collect();
+        let mpi_s = ranks.iter().map(|rank| mpi_share * rank.mpi_s).sum();
+        Region {
+            from,
+            to,
+            calls: 16_260,
+            compute_s: compute_by_rank_s.iter().sum(),
+            mpi_s,
+            bytes: 499_000_000,
+            compute_by_rank_s,
+        }
+    };
+    vec![
+        region(Some(0), Some(4), 0.88, 0.04),
+        region(Some(1), Some(3), 0.06, 0.06),
+        region(Some(4), Some(0), 0.03, 0.58),
+        region(None, Some(2), 0.02, 0.09),
+        region(Some(6), None, 0.01, 0.0),
+    ]
+}
+
+fn traffic(n_ranks: u32) -> Vec<Traffic> {
+    let message = |from, to, bytes| Traffic { world: 0, from, to, messages: 2_032, bytes };
+    let with_master = (1..n_ranks).flat_map(|worker| {
+        let work = 61_440 * 2_032 + 40_960 * u64::from(worker) * 90;
+        [message(0, worker, work), message(worker, 0, work / 2)]
+    });
+    let neighbors = (2..n_ranks).map(|worker| message(worker - 1, worker, 4_096 * 2_032));
+    with_master.chain(neighbors).collect()
+}
+
+fn findings() -> Vec<Finding> {
+    let finding =
+        |text: &str, call_site, share| Finding { text: text.to_owned(), call_site, share };
+    vec![
+        finding(
+            "Work is dealt unevenly: rank 7 computes 1.7 times as long as rank 1, and the others wait for it \
+             when they receive their next piece of work.",
+            Some(0),
+            0.183,
+        ),
+        finding("The master waits for results from one worker at a time.", Some(1), 0.057),
+        finding(
+            "6 % of the time goes into sending work; the messages are large enough to overlap with computation.",
+            Some(3),
+            0.021,
+        ),
+    ]
+}
+
+fn tool_cost(ranks: &[RankTotals]) -> ToolCost {
+    let calls: u64 = ranks.iter().map(|rank| rank.calls).sum();
+    ToolCost {
+        ns_per_call: 21.4,
+        calls,
+        share_of_time: 21.4e-9 * calls as f64 / (ELAPSED_S * ranks.len().max(1) as f64),
+        shared_memory_bytes: 4_718_592 * ranks.len() as u64,
+        records: calls,
+        records_dropped: 0,
+        calls_without_region: 0,
+        threads_refused: 0,
+        warnings: Vec::new(),
+    }
+}

@@ -1,0 +1,64 @@
+//! The report at the end of a run, as text for a terminal.
+//!
+//! # Invariants
+//! - No line is wider than [`Style::width`], except a path, which is there to be copied.
+//! - Without [`Style::color`] the text holds no escape sequence, and says the same.
+//!
+//! # Not here
+//! Finding out whether the output is a terminal, how wide it is and whether it wants color (`cli`).
+
+pub(crate) mod bars;
+
+mod calls;
+mod header;
+mod ink;
+mod operations;
+mod page;
+mod performance;
+mod ranks;
+mod table;
+mod tool;
+
+pub(crate) use header::{NO_MPI, command, outcome_words};
+pub(crate) use operations::{by_time as operations_by_time, sizes_of_all, tick as size_tick};
+pub(crate) use tool::{kept, losses, price};
+
+use page::Page;
+use run_record::Summary;
+
+/// How the report is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Style {
+    /// Whether to color with escape sequences.
+    pub color: bool,
+    /// Columns of the terminal; the report uses 60 to 140 of them.
+    pub width: usize,
+}
+
+/// Where else the run is kept, for the last lines of the report.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    /// Folder of the run record.
+    pub record: Option<String>,
+    /// The HTML report.
+    pub html: Option<String>,
+}
+
+/// The report of a run, ending in a line feed.
+#[must_use]
+pub fn report(summary: &Summary, written: &Written, style: Style) -> String {
+    let mut page = Page::new(style);
+    header::write(&mut page, summary);
+    if !summary.ranks.is_empty() {
+        performance::write_efficiencies(&mut page, summary);
+        performance::write_findings(&mut page, summary);
+        ranks::write(&mut page, summary);
+        calls::write_call_sites(&mut page, summary);
+        calls::write_regions(&mut page, summary);
+        operations::write(&mut page, summary);
+        operations::write_sizes(&mut page, summary);
+    }
+    tool::write_cost(&mut page, summary);
+    tool::write_paths(&mut page, written);
+    page.into_text()
+}

@@ -1,0 +1,222 @@
+//! Collects events, keeps the longest, and sorts them into lanes.
+
+use super::messages::{MessageKey, Numbering};
+use super::{Event, Lane, LaneKey, OperationName, Role, Timeline, TimelineOptions};
+use std::collections::{BTreeMap, HashMap};
+
+/// A timeline being built from events in any order; those of one thread in the order in which they
+/// happened, or message lines will be wrong.
+#[derive(Debug, Default)]
+pub struct TimelineBuilder {
+    options: TimelineOptions,
+    kept: Vec<Kept>,
+    operations: Vec<OperationName>,
+    operation_idx: HashMap<String, u32>,
+    numbering: Numbering,
+    n_left_out: u64,
+    left_out_ns_max: u64,
+}
+
+/// An event in memory.
+#[derive(Clone, Debug)]
+struct Kept {
+    lane: LaneKey,
+    start_ns: i64,
+    end_ns: i64,
+    operation: u32,
+    call_site: Option<usize>,
+    peer: Option<u32>,
+    bytes: u64,
+    role: Role,
+    message: Option<MessageKey>,
+}
+
+impl Kept {
+    fn length_ns(&self) -> u64 {
+        u64::try_from(self.end_ns.saturating_sub(self.start_ns)).unwrap_or(0)
+    }
+}
+
+impl TimelineBuilder {
+    /// A timeline without events.
+    #[must_use]
+    pub fn new(options: TimelineOptions) -> Self {
+        Self { options, ..Self::default() }
+    }
+
+    /// Adds a call.
+    pub fn add(&mut self, event: &Event<'_>) {
+        let kept = Kept {
+            lane: LaneKey { world: event.world, rank: event.rank, thread: event.thread },
+            start_ns: event.start_ns,
+            end_ns: event.end_ns.max(event.start_ns),
+            operation: self.operation(event.operation, event.class),
+            call_site: event.call_site,
+            peer: event.peer,
+            bytes: event.bytes,
+            role: event.role,
+            message: self.numbering.key_of(event),
+        };
+        self.kept.push(kept);
+        if self.kept.len() >= self.options.n_events_max.saturating_mul(2).max(2) {
+            self.thin();
+        }
+    }
+
+    /// The timeline of what was added.
+    #[must_use]
+    pub fn finish(mut self) -> Timeline {
+        self.thin();
+        let first_ns = self.kept.iter().map(|event| event.start_ns).min().unwrap_or(0);
+        let last_ns = self.kept.iter().map(|event| event.end_ns).max().unwrap_or(0);
+        let (n_left_out, left_out_ns_max) = (self.n_left_out, self.left_out_ns_max);
+        let operations = std::mem::take(&mut self.operations);
+        let lanes = lanes(self.kept, first_ns);
+        Timeline {
+            lanes,
+            operations,
+            end_ns: since(last_ns, first_ns),
+            n_left_out,
+            left_out_ns_max,
+        }
+    }
+
+    fn operation(&mut self, name: &str, class: &str) -> u32 {
+        if let Some(idx) = self.operation_idx.get(name) {
+            return *idx;
+        }
+        let idx = u32::try_from(self.operations.len()).unwrap_or(u32::MAX);
+        self.operations.push(OperationName { name: name.to_owned(), class: class.to_owned() });
+        self.operation_idx.insert(name.to_owned(), idx);
+        idx
+    }
+
+    fn thin(&mut self) {
+        let n_max = self.options.n_events_max;
+        if self.kept.len() <= n_max {
+            return;
+        }
+        self.kept.select_nth_unstable_by_key(n_max, |event| std::cmp::Reverse(event.length_ns()));
+        self.left_out_ns_max = self.left_out_ns_max.max(self.kept[n_max].length_ns());
+        self.n_left_out += (self.kept.len() - n_max) as u64;
+        self.kept.truncate(n_max);
+    }
+}
+
+fn since(at_ns: i64, first_ns: i64) -> u64 {
+    u64::try_from(at_ns.saturating_sub(first_ns)).unwrap_or(0)
+}
+
+fn lanes(mut kept: Vec<Kept>, first_ns: i64) -> Vec<Lane> {
+    kept.sort_unstable_by_key(|event| (event.lane, event.start_ns, event.end_ns));
+    let mut lanes: Vec<Lane> = Vec::new();
+    let mut receives: HashMap<MessageKey, (usize, usize)> = HashMap::new();
+    let mut sends: BTreeMap<(usize, usize), MessageKey> = BTreeMap::new();
+    for event in &kept {
+        if lanes.last().is_none_or(|lane| lane.key != event.lane) {
+            lanes.push(Lane { key: event.lane, ..Lane::default() });
+        }
+        let lane_idx = lanes.len() - 1;
+        let lane = &mut lanes[lane_idx];
+        let at = (lane_idx, lane.n_events());
+        match (event.role, event.message) {
+            (Role::Send, Some(message)) => drop(sends.insert(at, message)),
+            (Role::Receive, Some(message)) => drop(receives.insert(message, at)),
+            _ => {}
+        }
+        push(lane, event, first_ns);
+    }
+    for ((lane_idx, event_idx), message) in sends {
+        lanes[lane_idx].received_at[event_idx] = receives.get(&message).copied();
+    }
+    lanes
+}
+
+fn push(lane: &mut Lane, event: &Kept, first_ns: i64) {
+    lane.start_ns.push(since(event.start_ns, first_ns));
+    lane.end_ns.push(since(event.end_ns, first_ns));
+    lane.operation.push(event.operation);
+    lane.call_site.push(event.call_site);
+    lane.peer.push(event.peer);
+    lane.bytes.push(event.bytes);
+    lane.received_at.push(None);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(rank: u32, start_ns: i64, end_ns: i64, role: Role) -> Event<'static> {
+        let (operation, peer) = match role {
+            Role::Neither => ("MPI_Barrier", None),
+            Role::Send => ("MPI_Send", Some(1 - rank)),
+            Role::Receive => ("MPI_Recv", Some(1 - rank)),
+        };
+        let class = "point-to-point";
+        Event {
+            world: 0,
+            rank,
+            thread: 0,
+            start_ns,
+            end_ns,
+            operation,
+            class,
+            call_site: None,
+            peer,
+            bytes: 8,
+            role,
+        }
+    }
+
+    #[track_caller]
+    fn check(
+        lengths_ns: &[i64],
+        n_events_max: usize,
+        expected_ns: &[u64],
+        expected_left_out: (u64, u64),
+    ) {
+        let events = lengths_ns.iter().enumerate().map(|(idx, length_ns)| {
+            let start_ns = 100 * i64::try_from(idx).unwrap();
+            event(0, start_ns, start_ns + length_ns, Role::Neither)
+        });
+        let timeline = Timeline::from_events(events, TimelineOptions { n_events_max });
+        let lanes = timeline.lanes.iter();
+        let lengths: Vec<u64> = lanes
+            .flat_map(|lane| lane.start_ns.iter().zip(&lane.end_ns).map(|(start, end)| end - start))
+            .collect();
+        assert_eq!(lengths, expected_ns);
+        assert_eq!((timeline.n_left_out, timeline.left_out_ns_max), expected_left_out);
+    }
+
+    #[test]
+    fn the_longest_calls_are_kept() {
+        check(&[], 2, &[], (0, 0));
+        check(&[5, 9], 2, &[5, 9], (0, 0));
+        check(&[5, 9, 7, 1, 8], 2, &[9, 8], (3, 7));
+        check(&[5, 9, 7, 1, 8], 0, &[], (5, 9));
+        check(&[-5], 2, &[0], (0, 0));
+    }
+
+    #[test]
+    fn the_first_start_is_zero() {
+        let events = [event(1, -40, -30, Role::Neither), event(0, 10, 20, Role::Neither)];
+        let timeline = Timeline::from_events(events, TimelineOptions::default());
+        assert_eq!(timeline.lanes[1].start_ns, [0]);
+        assert_eq!(timeline.lanes[0].start_ns, [50]);
+        assert_eq!(timeline.end_ns, 60);
+    }
+
+    #[test]
+    fn a_message_goes_to_the_receive_of_its_number() {
+        let events = [
+            event(0, 0, 5, Role::Send),
+            event(0, 10, 15, Role::Send),
+            event(1, 0, 7, Role::Receive),
+            event(1, 8, 17, Role::Receive),
+            event(0, 20, 25, Role::Send),
+        ];
+        let timeline = Timeline::from_events(events, TimelineOptions::default());
+        assert_eq!(timeline.lanes[0].received_at, [Some((1, 0)), Some((1, 1)), None]);
+        assert_eq!(timeline.lanes[1].received_at, [None, None]);
+    }
+}
