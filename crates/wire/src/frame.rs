@@ -47,15 +47,24 @@ pub enum WireError {
 /// # Errors
 /// When it is longer than [`FRAME_BYTES_MAX`]; `stream` is then unchanged.
 pub fn encode<M: Serialize>(message: &M, stream: &mut Vec<u8>) -> Result<(), WireError> {
-    let body = postcard::to_allocvec(message).map_err(|source| WireError::Unknown { source })?;
-    if FRAME_BYTES_MAX < body.len() {
-        return Err(WireError::Oversized { bytes: body.len(), bytes_max: FRAME_BYTES_MAX });
-    }
+    let body = to_bytes(message)?;
     #[expect(clippy::cast_possible_truncation, reason = "FRAME_BYTES_MAX fits in four bytes")]
     let length = body.len() as u32;
     stream.extend_from_slice(&length.to_le_bytes());
     stream.extend_from_slice(&body);
     Ok(())
+}
+
+/// The bytes of `message` without a frame, for a file that has frames of its own.
+///
+/// # Errors
+/// When it is longer than [`FRAME_BYTES_MAX`].
+pub fn to_bytes<M: Serialize>(message: &M) -> Result<Vec<u8>, WireError> {
+    let body = postcard::to_allocvec(message).map_err(|source| WireError::Unknown { source })?;
+    if FRAME_BYTES_MAX < body.len() {
+        return Err(WireError::Oversized { bytes: body.len(), bytes_max: FRAME_BYTES_MAX });
+    }
+    Ok(body)
 }
 
 /// The message in `body`, the bytes of one frame without its length.
@@ -99,7 +108,7 @@ impl FrameBuffer {
     ///
     /// # Errors
     /// When the frame is too long or no such message; the connection is of no more use.
-    pub fn next<M: DeserializeOwned>(&mut self) -> Result<Option<M>, WireError> {
+    pub fn next_message<M: DeserializeOwned>(&mut self) -> Result<Option<M>, WireError> {
         let waiting = &self.bytes[self.taken..];
         let Some((length, rest)) = waiting.split_first_chunk::<LENGTH_BYTES>() else {
             return Ok(None);

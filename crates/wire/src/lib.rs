@@ -19,6 +19,6 @@ pub mod message;
 pub mod report;
 
 pub use authentication::{Mac, Nonce, Role, Secret, SecretError, Session};
-pub use frame::{FrameBuffer, WireError, decode, encode};
+pub use frame::{FrameBuffer, WireError, decode, encode, to_bytes};
 pub use message::{Hello, MAGIC, PROTOCOL, Records, ToAnalyzer, ToCollector};
 pub use report::{CommunicatorReport, InCall, ProcessReport, ThreadReport};

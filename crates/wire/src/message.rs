@@ -7,7 +7,7 @@
 //! Proof         ->                             proves the collector
 //!               <-               Welcome
 //! Process, Records ...  ->
-//!               <-               Acknowledge, ClockProbe ...
+//!               <-               Acknowledge, Kept, ClockProbe ...
 //!               <-               Finish        the command ended
 //! Finished      ->                             everything is sent
 //! ```
@@ -98,7 +98,10 @@ pub enum ToCollector {
         mac: Mac,
     },
     /// The collector is believed; it may send.
-    Welcome,
+    Welcome {
+        /// How often it reports a process that goes on.
+        report_every_ms: u32,
+    },
     /// Asks for the node's time.
     ClockProbe {
         /// Number of the probe.
@@ -113,8 +116,17 @@ pub enum ToCollector {
         /// Number of the first record that is not.
         up_to: u64,
     },
+    /// The report of a process that ends (`finalizing` or `gone`) is on disk.
+    Kept {
+        /// The process.
+        process: ProcessKey,
+        /// The report said that the process is gone.
+        gone: bool,
+    },
     /// The command ended: send what is left, say `Finished`, and end when no process is left.
     Finish,
+    /// The record is closed: end now, whatever is left.
+    Leave,
     /// This analyzer refuses the collector, for a reason that a person can act on.
     Refused {
         /// The sentence.

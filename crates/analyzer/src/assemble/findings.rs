@@ -1,0 +1,139 @@
+//! What the numbers mean: sentences about what limits a run and which call site to look at.
+//!
+//! Each rule looks at the summed-up run for one kind of trouble, and tells how much of the ranks' time
+//! is at stake. The rules' thresholds are shares of that time, so that nothing is said about trifles.
+//!
+//! # Not here
+//! What could not be observed (`warnings`), and numbers a person reads in the tables.
+
+mod balance;
+mod collectives;
+mod ended;
+mod environment;
+mod overall;
+mod point_to_point;
+mod polling;
+#[cfg(test)]
+mod runs;
+mod words;
+
+use super::summarize::call_in_words;
+use run_record::summary::{CallSite, Finding, RankTotals, Summary};
+
+/// More findings than this are no help.
+const N_FINDINGS_MAX: usize = 6;
+/// What is less of the ranks' time is not worth a person's.
+const SHARE_MIN: f64 = 0.03;
+
+/// What limits the run, most important first; at least one sentence when ranks were seen.
+pub(super) fn findings(summary: &Summary) -> Vec<Finding> {
+    let run = Run::new(summary);
+    if summary.ranks.is_empty() {
+        return Vec::new();
+    }
+    let mut limits: Vec<Finding> = [
+        balance::findings(&run),
+        collectives::findings(&run),
+        point_to_point::findings(&run),
+        polling::findings(&run),
+        environment::findings(&run),
+    ]
+    .concat();
+    limits.retain(|finding| SHARE_MIN <= finding.share);
+    limits.sort_by(|a, b| b.share.total_cmp(&a.share));
+    // That a rank died matters more than any share.
+    let mut findings = ended::findings(&run);
+    findings.extend(overall::finding(&run, &limits));
+    findings.extend(limits);
+    findings.truncate(N_FINDINGS_MAX);
+    findings
+}
+
+/// A run, with what several rules ask of it.
+pub(super) struct Run<'a> {
+    summary: &'a Summary,
+    /// Elapsed time of all ranks together.
+    rank_time_s: f64,
+}
+
+impl<'a> Run<'a> {
+    fn new(summary: &'a Summary) -> Self {
+        Self { summary, rank_time_s: summary.ranks.iter().map(|rank| rank.elapsed_s).sum() }
+    }
+
+    /// A time as a share of the ranks' time.
+    fn share(&self, time_s: f64) -> f64 {
+        if self.rank_time_s <= 0.0 { 0.0 } else { (time_s / self.rank_time_s).clamp(0.0, 1.0) }
+    }
+
+    fn class(&self, site: &CallSite) -> &'a str {
+        self.summary.operations.get(&site.operation).map_or("", |operation| &operation.class)
+    }
+
+    /// The sites of a class, most time first.
+    fn sites_of(&self, class: &str) -> impl Iterator<Item = &'a CallSite> {
+        self.summary.call_sites.iter().filter(move |site| self.class(site) == class)
+    }
+
+    /// Time in all operations of a class.
+    fn time_of_s(&self, class: &str) -> f64 {
+        let operations = self.summary.operations.iter();
+        let timed = operations.filter(|(name, operation)| {
+            operation.class == class && !["MPI_Init", "MPI_Init_thread"].contains(&name.as_str())
+        });
+        timed.map(|(_, operation)| operation.time_s).sum()
+    }
+
+    /// The ranks of each world, with their positions in the summary.
+    fn worlds(&self) -> impl Iterator<Item = Vec<(usize, &'a RankTotals)>> {
+        (0..self.summary.worlds.len()).map(|world| {
+            let ranks = self.summary.ranks.iter().enumerate();
+            ranks.filter(|(_, rank)| rank.world == world).collect()
+        })
+    }
+
+    /// Rank time lost because the ranks of a world do not compute equally long.
+    fn imbalance_s(&self) -> f64 {
+        self.worlds().map(|ranks| balance::loss_s(&ranks)).sum()
+    }
+}
+
+/// A finding about a call site.
+fn at_site(site: &CallSite, share: f64, text: String) -> Finding {
+    Finding { text, call_site: Some(site.id), share }
+}
+
+/// The site that a rank was last seen in.
+fn site_in_words<'a>(summary: &'a Summary, words: &str) -> Option<&'a CallSite> {
+    summary.call_sites.iter().find(|site| call_in_words(site) == words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use runs::Made;
+
+    #[test]
+    fn a_run_without_ranks_has_no_findings() {
+        assert_eq!(findings(&Summary::default()), []);
+    }
+
+    #[test]
+    fn the_most_costly_comes_first_and_trifles_are_left_out() {
+        let summary = Made::ranks(&[2.0, 2.0, 2.0, 2.0])
+            .site("MPI_File_write_all", 4, 1000, &[1.0, 1.0, 1.0, 1.0])
+            .site("MPI_Alltoall", 4, 1000, &[7.0, 7.0, 7.0, 6.9])
+            .site("MPI_Win_fence", 4, 0, &[0.01, 0.01, 0.01, 0.01])
+            .summary();
+        let found = findings(&summary);
+        let sites: Vec<_> = found.iter().map(|finding| finding.call_site).collect();
+        assert_eq!(sites, [None, Some(1), Some(0)], "{found:?}");
+    }
+
+    #[test]
+    fn a_dead_rank_comes_before_everything() {
+        let mut summary = Made::ranks(&[2.0, 2.0]).site("MPI_Alltoall", 4, 8, &[8.0, 8.0]).summary();
+        summary.ranks[1].end = "ended without MPI_Finalize".into();
+        assert!(findings(&summary)[0].text.contains("ended without"), "{summary:?}");
+    }
+}

@@ -1,0 +1,221 @@
+//! Ranks that compute longer than others, masters that hold up their workers, masters that only wait.
+
+use super::words::{percent, time};
+use super::{Finding, Run, at_site, call_in_words};
+use run_record::summary::{CallSite, RankTotals};
+
+type Ranks<'a> = [(usize, &'a RankTotals)];
+
+/// A world whose messages go to or come from one rank by this share is a star.
+const STAR_SHARE: f64 = 0.8;
+
+pub(super) fn findings(run: &Run<'_>) -> Vec<Finding> {
+    run.worlds().filter_map(|ranks| of_world(run, &ranks)).collect()
+}
+
+/// Rank time lost because the ranks of a world do not compute equally long.
+pub(super) fn loss_s(ranks: &Ranks<'_>) -> f64 {
+    let longest_s = ranks.iter().map(|(_, rank)| rank.useful_s).fold(0.0, f64::max);
+    ranks.iter().map(|(_, rank)| longest_s - rank.useful_s).sum()
+}
+
+fn of_world(run: &Run<'_>, ranks: &Ranks<'_>) -> Option<Finding> {
+    let share = run.share(loss_s(ranks));
+    if share < super::SHARE_MIN {
+        return None;
+    }
+    let by_useful = |a: &&(usize, &RankTotals), b: &&(usize, &RankTotals)| {
+        a.1.useful_s.total_cmp(&b.1.useful_s)
+    };
+    let heaviest = ranks.iter().max_by(by_useful)?.1;
+    let hub = hub(run, ranks);
+    match hub {
+        Some(hub) if hub.rank == heaviest.rank => busy_master(run, ranks, hub, share),
+        Some(hub) if waits_alone(ranks, hub) => idle_master(run, ranks, hub),
+        _ => imbalance(run, ranks, heaviest, share),
+    }
+}
+
+/// The rank that takes part in nearly all messages of a world of at least three ranks.
+fn hub<'a>(run: &Run<'_>, ranks: &Ranks<'a>) -> Option<&'a RankTotals> {
+    let world = ranks.first()?.1.world;
+    let pairs = || run.summary.traffic.iter().filter(|pair| pair.world == world);
+    let total: u64 = pairs().map(|pair| pair.messages).sum();
+    let of = |rank: u32| -> u64 {
+        pairs().filter(|pair| pair.from == rank || pair.to == rank).map(|p| p.messages).sum()
+    };
+    let messages = |rank: &RankTotals| of(rank.rank) as f64;
+    let is_hub = |rank: &RankTotals| STAR_SHARE * total as f64 <= messages(rank);
+    // A world that talks in collectives has few messages, and no rank in their middle matters.
+    let talks = ranks.len() as u64 * 10 <= total;
+    let hub = ranks.iter().map(|(_, rank)| *rank).find(|rank| is_hub(rank));
+    hub.filter(|_| talks && 3 <= ranks.len())
+}
+
+fn average_useful_s(ranks: &Ranks<'_>, without: Option<u32>) -> f64 {
+    let counted = || ranks.iter().filter(|(_, rank)| Some(rank.rank) != without);
+    let sum_s: f64 = counted().map(|(_, rank)| rank.useful_s).sum();
+    sum_s / counted().count().max(1) as f64
+}
+
+/// Whether all the imbalance is that the hub does not compute.
+fn waits_alone(ranks: &Ranks<'_>, hub: &RankTotals) -> bool {
+    let others_s = average_useful_s(ranks, Some(hub.rank));
+    let longest_s = ranks.iter().map(|(_, rank)| rank.useful_s).fold(0.0, f64::max);
+    hub.useful_s < 0.5 * others_s && 0.9 * longest_s <= others_s
+}
+
+fn busy_master(run: &Run<'_>, ranks: &Ranks<'_>, hub: &RankTotals, share: f64) -> Option<Finding> {
+    let site = where_others_wait(run, ranks, hub)?;
+    let text = format!(
+        "Rank {} holds up the others: nearly all messages pass through it and it computes for {} of {}, while the others compute for {} on average and wait, most in {}. Give out larger pieces, or let others take over work of rank {}.",
+        hub.rank,
+        time(hub.useful_s),
+        time(hub.elapsed_s),
+        time(average_useful_s(ranks, Some(hub.rank))),
+        call_in_words(site),
+        hub.rank,
+    );
+    Some(at_site(site, share, text))
+}
+
+fn idle_master(run: &Run<'_>, ranks: &Ranks<'_>, hub: &RankTotals) -> Option<Finding> {
+    let position = ranks.iter().find(|(_, rank)| rank.rank == hub.rank)?.0;
+    let site = longest_site(run, |site| site.time_by_rank_s.get(position).copied())?;
+    let others_s = average_useful_s(ranks, Some(hub.rank));
+    let text = format!(
+        "Rank {} gives out the work and computes for only {} of {}; the others are in balance. One rank of {} is idle in {}: let it work too, or start one rank more than processors.",
+        hub.rank,
+        time(hub.useful_s),
+        time(hub.elapsed_s),
+        ranks.len(),
+        call_in_words(site),
+    );
+    Some(at_site(site, run.share(others_s - hub.useful_s), text))
+}
+
+fn imbalance(
+    run: &Run<'_>,
+    ranks: &Ranks<'_>,
+    heaviest: &RankTotals,
+    share: f64,
+) -> Option<Finding> {
+    let average_s = average_useful_s(ranks, None);
+    let site = where_others_wait(run, ranks, heaviest)?;
+    let n_heavy = ranks
+        .iter()
+        .filter(|(_, rank)| average_s.midpoint(heaviest.useful_s) < rank.useful_s)
+        .count();
+    let others = match n_heavy {
+        0 | 1 => String::new(),
+        n => format!(" (and {} ranks nearly as long)", n - 1),
+    };
+    let text = format!(
+        "The load is out of balance: rank {} computes for {}{others}, the average of {} ranks is {}. The others wait, most in {}.{} An even split would save up to {} of the time.",
+        heaviest.rank,
+        time(heaviest.useful_s),
+        ranks.len(),
+        time(average_s),
+        call_in_words(site),
+        extra_work(run, ranks, heaviest),
+        percent((heaviest.useful_s - average_s) / heaviest.elapsed_s.max(f64::MIN_POSITIVE)),
+    );
+    Some(at_site(site, share, text))
+}
+
+/// Where the heaviest rank computes longer than the others, when it is mostly one region.
+fn extra_work(run: &Run<'_>, ranks: &Ranks<'_>, heaviest: &RankTotals) -> String {
+    let excess_s = |by_rank_s: &[f64]| {
+        let of = |position: usize| by_rank_s.get(position).copied().unwrap_or_default();
+        let average_s = ranks.iter().map(|(at, _)| of(*at)).sum::<f64>() / ranks.len() as f64;
+        let own = ranks.iter().find(|(_, rank)| rank.rank == heaviest.rank);
+        own.map_or(0.0, |(at, _)| of(*at)) - average_s
+    };
+    let regions = run.summary.regions.iter().map(|region| (excess_s(&region.compute_by_rank_s), region));
+    let most = regions.max_by(|a, b| a.0.total_cmp(&b.0));
+    let total_s = heaviest.useful_s - average_useful_s(ranks, None);
+    let site = |id: Option<usize>| id.and_then(|id| run.summary.call_sites.get(id));
+    match most {
+        Some((excess_s, region)) if 0.5 * total_s < excess_s => match (site(region.from), site(region.to)) {
+            (Some(from), Some(to)) if from.id != to.id => format!(
+                " The extra work is between {} and {}.",
+                call_in_words(from),
+                call_in_words(to)
+            ),
+            (_, Some(to)) => format!(" The extra work is before {}.", call_in_words(to)),
+            _ => String::new(),
+        },
+        _ => String::new(),
+    }
+}
+
+/// The site in which the ranks other than `busy` spend most.
+fn where_others_wait<'a>(
+    run: &Run<'a>,
+    ranks: &Ranks<'_>,
+    busy: &RankTotals,
+) -> Option<&'a CallSite> {
+    longest_site(run, |site| {
+        let others = ranks.iter().filter(|(_, rank)| rank.rank != busy.rank);
+        Some(others.filter_map(|(at, _)| site.time_by_rank_s.get(*at)).sum())
+    })
+}
+
+fn longest_site<'a>(
+    run: &Run<'a>,
+    time_s: impl Fn(&CallSite) -> Option<f64>,
+) -> Option<&'a CallSite> {
+    let sites = run.summary.call_sites.iter().filter(|site| run.class(site) != "environment");
+    let timed = sites.filter_map(|site| Some((time_s(site)?, site)));
+    Some(timed.max_by(|a, b| a.0.total_cmp(&b.0))?.1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::runs::{Made, check};
+    use super::*;
+
+    #[test]
+    fn equal_ranks_are_no_finding() {
+        check(findings, Made::ranks(&[8.0, 8.0]).site("MPI_Recv", 1, 8, &[2.0, 2.0]), &[]);
+        check(findings, Made::ranks(&[8.0]).site("MPI_Recv", 1, 8, &[2.0]), &[]);
+        check(findings, Made::ranks(&[]), &[]);
+    }
+
+    #[test]
+    fn the_rank_that_computes_longest_is_named_and_where_the_others_wait() {
+        let made = || {
+            Made::ranks(&[4.0, 4.0, 8.0, 4.0])
+                .site("MPI_Send", 1, 8, &[0.1; 4])
+                .site("MPI_Allreduce", 1, 8, &[5.9, 5.9, 1.9, 5.9])
+        };
+        let words = &["rank 2 computes for 8.0 s", "4 ranks is 5.0 s", "MPI_Allreduce at a.c:1", "30 %"];
+        check(findings, made(), &[(0.3, Some(1), words)]);
+        let extra = &["The extra work is before MPI_Send at a.c:0"][..];
+        check(findings, made().region(0, &[1.0, 1.0, 5.0, 1.0]), &[(0.3, Some(1), extra)]);
+    }
+
+    #[test]
+    fn a_master_that_holds_up_its_workers_is_named() {
+        let made = Made::ranks(&[9.0, 3.0, 3.0, 3.0])
+            .star(0, 1000)
+            .site("MPI_Send", 1, 8, &[0.5; 4])
+            .site("MPI_Recv", 1, 8, &[0.5, 6.5, 6.5, 6.5]);
+        check(findings, made, &[(0.45, Some(1), &["Rank 0 holds up the others", "MPI_Recv at a.c:1"])]);
+    }
+
+    #[test]
+    fn a_master_that_only_waits_leaves_its_processor_idle() {
+        let made = Made::ranks(&[1.0, 9.0, 9.0, 9.0])
+            .star(0, 1000)
+            .site("MPI_Recv", 1, 8, &[0.0, 1.0, 1.0, 1.0])
+            .site("MPI_Probe", 1, 8, &[9.0, 0.0, 0.0, 0.0]);
+        check(findings, made, &[(0.2, Some(1), &["computes for only 1.0 s", "MPI_Probe at a.c:1"])]);
+    }
+
+    #[test]
+    fn few_messages_make_no_master() {
+        let made = Made::ranks(&[9.0, 3.0, 3.0, 3.0]).star(0, 1).site("MPI_Barrier", 1, 0, &[1.0, 7.0, 7.0, 7.0]);
+        check(findings, made, &[(0.45, Some(0), &["out of balance: rank 0"])]);
+    }
+}

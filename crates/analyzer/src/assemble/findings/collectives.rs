@@ -1,0 +1,99 @@
+//! Collective operations: what they cost, and who is late.
+//!
+//! Even the last rank to arrive at a collective spends the time of the operation itself; what other
+//! ranks spend more is waiting for the last one.
+
+use super::words::{count, percent, size};
+use super::{Finding, Run, at_site, call_in_words};
+use run_record::summary::CallSite;
+
+/// Time at a site that is the operation itself, and time that is waiting.
+#[derive(Clone, Copy)]
+struct Split {
+    own_s: f64,
+    waiting_s: f64,
+}
+
+pub(super) fn findings(run: &Run<'_>) -> Vec<Finding> {
+    let sites: Vec<(&CallSite, Split)> = ["collective", "neighborhood"]
+        .into_iter()
+        .flat_map(|class| run.sites_of(class))
+        .map(|site| (site, split(run, site)))
+        .collect();
+    cost(run, &sites).into_iter().chain(late_arrivals(run, &sites)).collect()
+}
+
+fn split(run: &Run<'_>, site: &CallSite) -> Split {
+    let own_s = run.worlds().map(|ranks| {
+        let time_s = |at: usize| site.time_by_rank_s.get(at).copied().unwrap_or_default();
+        let times = || ranks.iter().map(|(at, _)| time_s(*at)).filter(|time_s| 0.0 < *time_s);
+        let least_s = times().fold(f64::INFINITY, f64::min);
+        // One rank alone cannot tell waiting from work.
+        if times().count() < 2 { 0.0 } else { least_s * times().count() as f64 }
+    });
+    let own_s: f64 = own_s.sum();
+    Split { own_s, waiting_s: (site.time_s - own_s).max(0.0) }
+}
+
+fn cost(run: &Run<'_>, sites: &[(&CallSite, Split)]) -> Option<Finding> {
+    let total_s: f64 = sites.iter().map(|(_, split)| split.own_s).sum();
+    let (site, _) = sites.iter().max_by(|a, b| a.1.own_s.total_cmp(&b.1.own_s))?;
+    let share = run.share(total_s);
+    let bytes = site.bytes as f64 / site.calls.max(1) as f64;
+    let advice = if bytes < 1024.0 {
+        "Join several small ones, or use the non-blocking form and compute meanwhile."
+    } else {
+        "Move less, or use the non-blocking form and compute meanwhile."
+    };
+    let text = format!(
+        "Collective operations take {} of the ranks' time even where nobody is late, most in {}: {} calls of {} each. {advice}",
+        percent(share),
+        call_in_words(site),
+        count(site.calls),
+        size(bytes),
+    );
+    (super::SHARE_MIN <= share).then(|| at_site(site, share, text))
+}
+
+fn late_arrivals(run: &Run<'_>, sites: &[(&CallSite, Split)]) -> Option<Finding> {
+    let total_s: f64 = sites.iter().map(|(_, split)| split.waiting_s).sum();
+    let (site, _) = sites.iter().max_by(|a, b| a.1.waiting_s.total_cmp(&b.1.waiting_s))?;
+    // What an uneven load explains is said there.
+    let share = run.share(total_s - run.imbalance_s());
+    let text = format!(
+        "Ranks arrive at collective operations at different times although they compute equally long in total: {} of their time is waiting, most in {}. The load moves from rank to rank between the calls, or something disturbs the processors.",
+        percent(share),
+        call_in_words(site),
+    );
+    (super::SHARE_MIN <= share).then(|| at_site(site, share, text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::runs::{Made, check};
+    use super::*;
+
+    #[test]
+    fn what_even_the_last_rank_spends_is_the_cost_of_the_operation() {
+        let made = || Made::ranks(&[6.0, 6.0]).site("MPI_Barrier", 2, 0, &[0.1, 0.1]);
+        check(findings, made(), &[]);
+        let small = made().site("MPI_Allreduce", 100, 800, &[3.9, 3.9]);
+        check(findings, small, &[(0.4, Some(1), &["100 calls of 8 bytes", "Join"])]);
+        let large = made().site("MPI_Alltoall", 2, 8_000_000, &[3.9, 3.9]);
+        check(findings, large, &[(0.4, Some(1), &["2 calls of 4.0 MB", "Move less"])]);
+    }
+
+    #[test]
+    fn waiting_that_no_imbalance_explains_is_late_arrival() {
+        let made = Made::ranks(&[6.0, 6.0, 6.0])
+            .site("MPI_Allreduce", 9, 72, &[0.1, 4.0, 4.0])
+            .site("MPI_Allreduce", 9, 72, &[3.9, 0.0, 0.0]);
+        check(findings, made, &[(0.39, Some(0), &["arrive", "MPI_Allreduce at a.c:0"])]);
+    }
+
+    #[test]
+    fn waiting_for_a_rank_with_more_work_is_no_late_arrival() {
+        let made = Made::ranks(&[9.9, 6.0]).site("MPI_Allreduce", 9, 72, &[0.1, 4.0]);
+        check(findings, made, &[]);
+    }
+}

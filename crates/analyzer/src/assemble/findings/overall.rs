@@ -1,0 +1,52 @@
+//! Whether the run is efficient at all.
+
+use super::words::percent;
+use super::{Finding, Run};
+
+/// Above this there is little to gain.
+const GOOD: f64 = 0.9;
+
+/// What is said before the causes, or instead of them.
+pub(super) fn finding(run: &Run<'_>, causes: &[Finding]) -> Option<Finding> {
+    let pop = &run.summary.pop;
+    let efficiency = percent(pop.parallel_efficiency);
+    let text = if GOOD <= pop.parallel_efficiency {
+        format!("The run is efficient: {efficiency} of the ranks' time is computation, so at most {} can be gained.", percent(1.0 - pop.parallel_efficiency))
+    } else {
+        let what = if pop.load_balance < pop.communication_efficiency {
+            format!("an uneven load (balance {})", percent(pop.load_balance))
+        } else {
+            format!("communication (efficiency {})", percent(pop.communication_efficiency))
+        };
+        let cause = if causes.is_empty() { " No single call site stands out." } else { "" };
+        format!("{efficiency} of the ranks' time is computation; what limits it most is {what}.{cause}")
+    };
+    Some(Finding { text, call_site: None, share: 1.0 - pop.parallel_efficiency })
+        .filter(|_| 0.0 < run.rank_time_s)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::runs::Made;
+    use super::*;
+
+    #[track_caller]
+    fn check(useful_s: &[f64], causes: &[Finding], words: &[&str]) {
+        let summary = Made::ranks(useful_s).summary();
+        let text = finding(&Run::new(&summary), causes).unwrap().text;
+        for word in words {
+            assert!(text.contains(word), "`{word}` is not in `{text}`");
+        }
+    }
+
+    #[test]
+    fn good_runs_are_called_good() {
+        check(&[9.6, 9.4], &[], &["is efficient: 95 %", "at most 5.0 %"]);
+    }
+
+    #[test]
+    fn other_runs_have_a_main_limit() {
+        check(&[8.0, 2.0], &[Finding::default()], &["50 % of", "an uneven load (balance 62 %)."]);
+        check(&[5.0, 5.0], &[], &["communication (efficiency 50 %)", "No single call site"]);
+    }
+}

@@ -1,0 +1,175 @@
+//! Sentences about what could not be observed, and what to do.
+
+use super::roster::{RankProcess, Roster};
+use crate::{Measured, RunFacts};
+use std::collections::BTreeSet;
+
+/// Nodes' clocks that may differ by more are mentioned in traced runs.
+const CLOCK_ERROR_NS: u64 = 200_000;
+
+/// What is worth a warning beside the reports themselves.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Losses {
+    /// Records that found a ring full or were lost on the way.
+    pub(super) records: u64,
+    /// Calls of operations that this version does not know.
+    pub(super) unknown_calls: u64,
+    /// Programs and libraries with call sites and without debug information.
+    pub(super) without_lines: BTreeSet<String>,
+}
+
+/// All warnings, most important first.
+pub(super) fn sentences(
+    measured: &Measured,
+    facts: &RunFacts,
+    roster: &Roster<'_>,
+    losses: &Losses,
+) -> Vec<String> {
+    let mut sentences = Vec::new();
+    sentences.extend(nothing_seen(roster, facts));
+    sentences.extend(measured.warnings.iter().cloned());
+    sentences.extend(missing_ranks(roster));
+    sentences.extend(tables_too_small(roster, losses));
+    sentences.extend(without_time(roster));
+    sentences.extend(without_lines(&losses.without_lines));
+    if facts.traced {
+        sentences.extend(clocks(measured));
+    }
+    if losses.unknown_calls != 0 {
+        sentences.push(format!(
+            "{} calls are of operations this version does not know: use one version of Sintonia on all nodes.",
+            losses.unknown_calls
+        ));
+    }
+    sentences
+}
+
+fn nothing_seen(roster: &Roster<'_>, facts: &RunFacts) -> Option<String> {
+    let program = facts.command.first().map_or("the command", String::as_str);
+    roster.ranks.is_empty().then(|| {
+        format!(
+            "No MPI process was seen under `{program}`: it must call MPI_Init, be linked dynamically, and keep LD_PRELOAD (`sintonia doctor` checks the rest)."
+        )
+    })
+}
+
+fn missing_ranks(roster: &Roster<'_>) -> Vec<String> {
+    let worlds = roster.worlds.iter().map(|world| roster.of_world(world));
+    let missing = |ranks: &[RankProcess<'_>]| {
+        let first = ranks.first()?.report;
+        let (n_ranks, size) = (ranks.len(), first.size as usize);
+        (n_ranks < size).then(|| {
+            format!(
+                "Only {n_ranks} of {size} ranks of `{}` were seen: on other nodes LD_PRELOAD must reach the ranks and the folder of Sintonia must exist.",
+                first.program
+            )
+        })
+    };
+    worlds.filter_map(missing).collect()
+}
+
+fn tables_too_small(roster: &Roster<'_>, losses: &Losses) -> Vec<String> {
+    let sum = |of: &dyn Fn(&RankProcess<'_>) -> u64| roster.ranks.iter().map(of).sum::<u64>();
+    let threads = sum(&|rank| u64::from(rank.report.threads_refused));
+    let without_region = sum(&calls_without_region);
+    let mut sentences = Vec::new();
+    if losses.records != 0 {
+        sentences.push(format!(
+            "{} records were dropped, so the trace has gaps (the totals have none): enlarge `--ring-records`.",
+            losses.records
+        ));
+    }
+    if threads != 0 {
+        sentences.push(format!(
+            "{threads} threads found no room in shared memory and were not observed: enlarge `--threads`, or /dev/shm when it is full."
+        ));
+    }
+    if without_region != 0 {
+        sentences.push(format!(
+            "{without_region} calls are counted by operation only, not by call site: enlarge `--regions`."
+        ));
+    }
+    sentences
+}
+
+/// Calls of a rank that found its region tables full.
+pub(super) fn calls_without_region(rank: &RankProcess<'_>) -> u64 {
+    rank.report.threads.iter().map(|thread| thread.calls_without_region).sum()
+}
+
+fn without_time(roster: &Roster<'_>) -> Option<String> {
+    let n_ranks = roster.ranks.iter().filter(|rank| !rank.clock.has_rate()).count();
+    (n_ranks != 0).then(|| {
+        format!(
+            "{n_ranks} ranks ended before their clock was measured: their counts are right and their times are 0."
+        )
+    })
+}
+
+fn without_lines(modules: &BTreeSet<String>) -> Option<String> {
+    let names: Vec<String> = modules.iter().map(|module| format!("`{module}`")).collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "No file and line for calls in {}: compile with -g, or install its debug package.",
+            names.join(", ")
+        )
+    })
+}
+
+fn clocks(measured: &Measured) -> Option<String> {
+    let error_ns = measured.nodes.iter().map(|node| node.round_trip_ns / 2).max()?;
+    (CLOCK_ERROR_NS < error_ns).then(|| {
+        format!(
+            "The clocks of the nodes are known to {:.1} ms only: compare shorter times only on one node.",
+            error_ns as f64 * 1e-6
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::NodeClock;
+    use crate::assemble::samples::process;
+    use wire::ProcessReport;
+
+    /// Expects one warning for each of `expected`, with this text in it.
+    #[track_caller]
+    fn check(processes: Vec<ProcessReport>, losses: Losses, expected: &[&str]) {
+        let nodes = vec![NodeClock { node: "a".into(), offset_ns: 0, round_trip_ns: 3_000_000 }];
+        let measured = Measured { processes, nodes, ..Measured::default() };
+        let facts = RunFacts { traced: losses.records != 0, ..RunFacts::default() };
+        let found = sentences(&measured, &facts, &Roster::new(&measured, &facts), &losses);
+        assert_eq!(found.len(), expected.len(), "{found:?}");
+        for (found, expected) in found.iter().zip(expected) {
+            assert!(found.contains(expected), "{found}");
+        }
+    }
+
+    #[test]
+    fn what_is_missing_is_said_in_words() {
+        let both = || vec![process(0, 0), process(0, 1)];
+        check(both(), Losses::default(), &[]);
+        check(vec![], Losses::default(), &["No MPI process was seen"]);
+        check(vec![process(0, 1)], Losses::default(), &["Only 1 of 2 ranks of `/bin/fire`"]);
+        let losses = Losses { records: 7, ..Losses::default() };
+        check(both(), losses, &["7 records were dropped", "known to 1.5 ms"]);
+        let losses = Losses { unknown_calls: 3, ..Losses::default() };
+        check(both(), losses, &["3 calls are of operations"]);
+        let without_lines = ["/bin/a", "/lib/b.so"].map(str::to_owned).into();
+        let losses = Losses { without_lines, ..Losses::default() };
+        check(both(), losses, &["`/bin/a`, `/lib/b.so`"]);
+    }
+
+    #[test]
+    fn what_a_process_had_no_room_for_is_said() {
+        let mut full = process(0, 0);
+        full.threads_refused = 2;
+        full.threads[0].calls_without_region = 5;
+        full.clock.last_ns = full.clock.first_ns;
+        let mut other = process(0, 1);
+        other.node = "elsewhere".into();
+        let expected = ["2 threads found no room", "5 calls are counted", "1 ranks ended before"];
+        check(vec![full, other], Losses::default(), &expected);
+    }
+}

@@ -1,0 +1,96 @@
+//! The run's folder on this node: the lock, the doorbell, the segments.
+
+use crate::place::{DOORBELL, LOCK, Place, SEGMENT_SUFFIX};
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::net::UnixDatagram;
+use std::path::{Path, PathBuf};
+
+/// The node's folder, held by the one collector of the node.
+#[derive(Debug)]
+pub(crate) struct NodeFolder {
+    dir: PathBuf,
+    run_dir: PathBuf,
+    doorbell: Option<UnixDatagram>,
+    /// Locked as long as this collector lives.
+    _lock: File,
+}
+
+impl NodeFolder {
+    /// Takes the node, making its folder when it is missing; none when another collector has it.
+    pub(crate) fn take(place: &Place, node: &str) -> io::Result<Option<Self>> {
+        let run_dir = place.run_dir();
+        let dir = run_dir.join(node);
+        DirBuilder::new().recursive(true).mode(0o700).create(&dir)?;
+        let Some(lock) = lock(&dir.join(LOCK), &place.started_by)? else { return Ok(None) };
+        // Without a doorbell (its path may be too long for a socket) looking often has to do.
+        let doorbell = hang_doorbell(&dir.join(DOORBELL)).ok();
+        Ok(Some(Self { dir, run_dir, doorbell, _lock: lock }))
+    }
+
+    /// The socket that ranks ring, if there is one.
+    pub(crate) fn doorbell(&self) -> Option<&UnixDatagram> {
+        self.doorbell.as_ref()
+    }
+
+    /// Whether a rank rang since the last call.
+    pub(crate) fn has_rung(&self) -> bool {
+        let mut byte = [0];
+        let mut rung = false;
+        while self.doorbell.as_ref().is_some_and(|bell| bell.recv(&mut byte).is_ok()) {
+            rung = true;
+        }
+        rung
+    }
+
+    /// Files of all segments.
+    pub(crate) fn segments(&self) -> Vec<PathBuf> {
+        segments(&self.dir)
+    }
+
+    /// Removes the folder with what is in it, and the run's folder when this was its last node.
+    pub(crate) fn remove(self) {
+        // Who opens the lock file later finds it gone from its path and makes a new one.
+        fs::remove_dir_all(&self.dir).ok();
+        fs::remove_dir(&self.run_dir).ok();
+    }
+}
+
+/// Files of all segments in a node's folder.
+pub(crate) fn segments(dir: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(dir) else { return Vec::new() };
+    entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|ending| ending == SEGMENT_SUFFIX))
+        .collect()
+}
+
+fn lock(path: &Path, started_by: &str) -> io::Result<Option<File>> {
+    loop {
+        let mut file =
+            OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Ok(None),
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+        // A collector that just ended may have removed the file between opening and locking.
+        let is_current = fs::metadata(path).is_ok_and(|at_path| {
+            file.metadata().is_ok_and(|locked| locked.ino() == at_path.ino())
+        });
+        if is_current {
+            file.set_len(0)?;
+            file.write_all(started_by.as_bytes())?;
+            return Ok(Some(file));
+        }
+    }
+}
+
+fn hang_doorbell(path: &Path) -> io::Result<UnixDatagram> {
+    // A killed collector leaves its socket behind.
+    fs::remove_file(path).ok();
+    let doorbell = UnixDatagram::bind(path)?;
+    doorbell.set_nonblocking(true)?;
+    Ok(doorbell)
+}

@@ -1,0 +1,287 @@
+//! One observed process: its segment, whether it lives, and what of it was handed on.
+
+use super::modules::ModuleMap;
+use super::plan::{Milestone, Progress, Stage};
+use events::{CommunicatorId, ProcessKey, Rank, Ticks, WorldId};
+use ring::{SegmentError, SegmentReader, ThreadView};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fd::OwnedFd;
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use wire::{CommunicatorReport, InCall, ProcessReport, Records, ThreadReport};
+
+/// Mappings of a process are read again at most this often.
+const MAPS_EVERY: Duration = Duration::from_secs(2);
+/// A process that started this much after its segment was made is another one with the same id.
+const REUSED_AFTER_S: f64 = 2.0;
+
+/// A process with its segment.
+#[derive(Debug)]
+pub(crate) struct Observed {
+    pub(crate) key: ProcessKey,
+    pub(crate) stage: Stage,
+    pub(crate) first_seen: Instant,
+    pub(crate) last_report: Option<Instant>,
+    segment: SegmentReader,
+    path: PathBuf,
+    pidfd: Option<OwnedFd>,
+    /// Ticks and nanoseconds since 1970 when its end was noticed.
+    ended_at: Option<(u64, u64)>,
+    progress: Vec<Progress>,
+    modules: ModuleMap,
+    maps_read: Option<Instant>,
+    /// Length of the modules text that the analyzer has.
+    modules_sent: usize,
+    final_taken: bool,
+}
+
+impl Observed {
+    /// Starts to follow the process of the segment `path`.
+    pub(crate) fn open(path: &Path, now: Instant) -> Result<Self, SegmentError> {
+        let segment = SegmentReader::open(path)?;
+        let view = segment.process();
+        let modules = ModuleMap::parse(&segment.modules());
+        let mut process = Self {
+            key: view.key,
+            stage: Stage::default(),
+            first_seen: now,
+            last_report: None,
+            pidfd: living(view.key.pid, view.clock.first_ns),
+            segment,
+            path: path.into(),
+            ended_at: None,
+            progress: Vec::new(),
+            modules,
+            maps_read: None,
+            modules_sent: 0,
+            final_taken: false,
+        };
+        process.watch();
+        Ok(process)
+    }
+
+    /// The segment's file.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What becomes readable when the process ends.
+    pub(crate) fn pidfd(&self) -> Option<&OwnedFd> {
+        self.pidfd.as_ref()
+    }
+
+    /// Looks how far the process is.
+    pub(crate) fn watch(&mut self) {
+        if self.stage.reached == Milestone::Running && self.segment.process().finalizing {
+            self.stage.reached = Milestone::Finalizing;
+        }
+        if self.stage.reached < Milestone::Gone && self.pidfd.as_ref().is_none_or(has_ended) {
+            self.stage.reached = Milestone::Gone;
+            self.ended_at = Some(ring::clock::point());
+            self.pidfd = None;
+        }
+    }
+
+    /// The connection is lost.
+    pub(crate) fn rewind(&mut self) {
+        self.stage.rewind();
+        self.modules_sent = 0;
+        self.progress.iter_mut().for_each(Progress::rewind);
+    }
+
+    /// Whether its calls are recorded.
+    pub(crate) fn is_traced(&self) -> bool {
+        self.segment.capacity().n_records != 0
+    }
+
+    /// The share of its fullest ring that waits to be handed over, 0 to 1.
+    pub(crate) fn fill(&mut self) -> f64 {
+        let n_records = f64::from(self.segment.capacity().n_records);
+        if n_records == 0.0 {
+            return 0.0;
+        }
+        let segment = &self.segment;
+        let progress = &mut self.progress;
+        segment
+            .threads()
+            .map(|thread| {
+                let sent = progress_of(progress, thread).sent;
+                thread.n_written().saturating_sub(sent) as f64 / n_records
+            })
+            .fold(0.0, f64::max)
+    }
+
+    /// Whether all records are safe elsewhere.
+    pub(crate) fn is_drained(&mut self) -> bool {
+        let progress = &mut self.progress;
+        self.segment
+            .threads()
+            .all(|thread| thread.n_written() <= progress_of(progress, thread).acknowledged)
+    }
+
+    /// The next records to hand over; they count as sent.
+    pub(crate) fn next_records(&mut self) -> Option<Records> {
+        let progress = &mut self.progress;
+        for thread in self.segment.threads() {
+            let position = progress_of(progress, thread);
+            if let Some((first, n_records)) = position.next_batch(thread.n_written()) {
+                let n_max = usize::try_from(n_records).unwrap_or(usize::MAX);
+                let records = thread.records(first, n_max);
+                if records.is_empty() {
+                    continue;
+                }
+                position.sent = first + records.len() as u64;
+                return Some(Records { process: self.key, thread: thread.idx(), first, records });
+            }
+        }
+        None
+    }
+
+    /// Records of a thread before `up_to` are safe: gives their room back.
+    pub(crate) fn acknowledge(&mut self, thread: u32, up_to: u64) {
+        let progress = &mut self.progress;
+        let Some(thread) = self.segment.threads().find(|view| view.idx() == thread) else { return };
+        if progress_of(progress, thread).acknowledge(up_to) {
+            thread.acknowledge(up_to);
+        }
+    }
+
+    /// Lets the process leave `MPI_Finalize` when everything of it is safe.
+    pub(crate) fn release(&mut self) {
+        if !self.final_taken && self.stage.kept != Milestone::Running {
+            let drained = self.is_drained();
+            if self.stage.is_taken(drained) {
+                self.segment.set_final_taken();
+                self.final_taken = true;
+            }
+        }
+    }
+
+    /// Everything known now; counts as handed over.
+    pub(crate) fn report(&mut self, node: &str, now: Instant) -> ProcessReport {
+        self.last_report = Some(now);
+        // Before the counters are read: what is reported as final must hold the final numbers.
+        self.stage.reported = self.stage.reached;
+        let mut report = self.numbers(node);
+        self.complete_modules(&report, now);
+        if self.modules_sent < self.modules.text().len() {
+            report.modules = self.modules.text().to_owned();
+            self.modules_sent = report.modules.len();
+        }
+        report
+    }
+
+    /// The same with its modules, for a file.
+    pub(crate) fn whole_report(&mut self, node: &str, now: Instant) -> ProcessReport {
+        self.modules_sent = 0;
+        self.report(node, now)
+    }
+
+    fn numbers(&self, node: &str) -> ProcessReport {
+        let view = self.segment.process();
+        let (now_ticks, now_ns) = self.ended_at.unwrap_or_else(ring::clock::point);
+        let mut clock = view.clock;
+        if clock.last_ticks <= clock.first_ticks {
+            (clock.last_ticks, clock.last_ns) = (now_ticks, now_ns);
+        }
+        ProcessReport {
+            key: view.key,
+            node: node.to_owned(),
+            host: view.node,
+            world: WorldId(view.world),
+            rank: Rank(view.rank),
+            size: view.size,
+            spawned: view.spawned,
+            finalizing: view.finalizing,
+            gone: self.stage.reached == Milestone::Gone,
+            clock,
+            now: Ticks(now_ticks),
+            init_end: Ticks(view.init_end_ticks),
+            finalize_begin: Some(Ticks(view.finalize_begin_ticks)).filter(|_| view.finalizing),
+            cost_ns_per_call: view.cost_ns_per_call,
+            threads_refused: view.threads_refused,
+            main_thread: view.main_thread,
+            reserved_bytes: view.reserved_bytes,
+            library: view.library,
+            program: view.program,
+            modules: String::new(),
+            communicators: self
+                .segment
+                .communicators()
+                .into_iter()
+                .map(|(id, world_ranks)| CommunicatorReport { id: CommunicatorId(id), world_ranks })
+                .collect(),
+            threads: self.segment.threads().map(thread_report).collect(),
+        }
+    }
+
+    /// Reads the mappings again when a call site lies in none that is known (a library loaded later).
+    fn complete_modules(&mut self, report: &ProcessReport, now: Instant) {
+        let is_known = |address| address == 0 || self.modules.holds(address);
+        let mut regions = report.threads.iter().flat_map(|thread| &thread.regions);
+        let read_lately = self.maps_read.is_some_and(|read| now.duration_since(read) < MAPS_EVERY);
+        if read_lately || report.gone || regions.all(|region| is_known(region.address)) {
+            return;
+        }
+        self.maps_read = Some(now);
+        if let Ok(maps) = std::fs::read(format!("/proc/{}/maps", self.key.pid)) {
+            self.modules.add(&String::from_utf8_lossy(&maps));
+        }
+    }
+}
+
+fn progress_of<'a>(progress: &'a mut Vec<Progress>, thread: ThreadView<'_>) -> &'a mut Progress {
+    let idx = thread.idx() as usize;
+    while progress.len() <= idx {
+        progress.push(Progress::default());
+    }
+    let position = &mut progress[idx];
+    if position.sent == 0 {
+        // A collector before this one may have brought records to safety.
+        let acknowledged = thread.n_acknowledged();
+        *position = Progress { acknowledged, sent: acknowledged };
+    }
+    position
+}
+
+fn thread_report(thread: ThreadView<'_>) -> ThreadReport {
+    ThreadReport {
+        idx: thread.idx(),
+        tid: thread.tid(),
+        regions: thread.regions(),
+        peers: thread.peers(),
+        in_call: thread
+            .in_call()
+            .map(|call| InCall { operation: call.operation, address: call.address }),
+        since: Ticks(thread.since_ticks()),
+        calls_without_region: thread.calls_without_region(),
+        n_written: thread.n_written(),
+        n_dropped: thread.n_dropped(),
+    }
+}
+
+/// A handle of process `pid`, if it lives and is the one whose probe started at `first_ns`.
+fn living(pid: u32, first_ns: u64) -> Option<OwnedFd> {
+    let pid = Pid::from_raw(i32::try_from(pid).ok()?)?;
+    let pidfd = pidfd_open(pid, PidfdFlags::empty()).ok()?;
+    let started_s = started_s(pid);
+    let is_other = started_s.is_some_and(|start| first_ns as f64 * 1e-9 + REUSED_AFTER_S < start);
+    (!is_other).then_some(pidfd)
+}
+
+/// When a process started, in seconds since 1970.
+fn started_s(pid: Pid) -> Option<f64> {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok()?;
+    // The name in parentheses may hold anything; the fields after it are numbers from the third on.
+    let fields = stat.rsplit_once(')')?.1;
+    let since_boot: f64 = fields.split_ascii_whitespace().nth(22 - 3)?.parse().ok()?;
+    let system = std::fs::read_to_string("/proc/stat").ok()?;
+    let booted_s: f64 = system.lines().find_map(|line| line.strip_prefix("btime "))?.parse().ok()?;
+    Some(booted_s + since_boot / rustix::param::clock_ticks_per_second() as f64)
+}
+
+fn has_ended(pidfd: &OwnedFd) -> bool {
+    let mut fds = [PollFd::new(pidfd, PollFlags::IN)];
+    poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).is_ok_and(|n_ready| n_ready != 0)
+}

@@ -1,0 +1,88 @@
+//! Where records and reports go when the analyzer is gone: files that `sintonia report` finds again.
+
+use crate::snapshot::{self, Entry};
+use run_record::SpoolWriter;
+use std::path::{Path, PathBuf};
+use wire::{ProcessReport, Records};
+
+/// Ending of a file of call records.
+pub(crate) const RECORDS_SUFFIX: &str = "spool";
+
+/// Files of one collector, in the first folder that takes them.
+#[derive(Debug)]
+pub(crate) struct Spill {
+    folders: Vec<PathBuf>,
+    name: String,
+    writer: Option<SpoolWriter>,
+    ended: Vec<ProcessReport>,
+    n_lost: u64,
+}
+
+/// The folder for what is spilled when the record cannot be written.
+pub(crate) fn temporary_dir() -> PathBuf {
+    std::env::temp_dir()
+}
+
+/// How the names of spilled files in [`temporary_dir`] start.
+pub(crate) fn temporary_prefix(run: u64) -> String {
+    format!("sintonia-{run:016x}-")
+}
+
+impl Spill {
+    /// Files of the collector of `node`, in the record `out` or else where temporary files go.
+    pub(crate) fn new(out: Option<&Path>, run: u64, node: &str) -> Self {
+        let process = std::process::id();
+        let prefix = temporary_prefix(run);
+        let in_record = out.map(|out| out.join("spool"));
+        let folders = in_record.into_iter().chain([temporary_dir()]).collect();
+        let name = format!("{prefix}{node}-{process}");
+        Self { folders, name, writer: None, ended: Vec::new(), n_lost: 0 }
+    }
+
+    /// Records that no file took.
+    pub(crate) fn n_lost(&self) -> u64 {
+        self.n_lost
+    }
+
+    /// Keeps records; what no file takes is lost and counted.
+    pub(crate) fn keep_records(&mut self, records: &Records) {
+        let kept = wire::to_bytes(records).is_ok_and(|bytes| self.append(&bytes));
+        if !kept {
+            self.n_lost += records.records.len() as u64;
+        }
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> bool {
+        if self.writer.as_mut().is_some_and(|writer| writer.append(&[bytes]).is_ok()) {
+            return true;
+        }
+        // Not yet open, or its disk is full: the next folder may be on another one.
+        for folder in &self.folders {
+            let path = folder.join(format!("{}.{RECORDS_SUFFIX}", self.name));
+            if let Ok(mut writer) = SpoolWriter::create(&path)
+                && writer.append(&[bytes]).is_ok()
+            {
+                self.writer = Some(writer);
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Keeps the reports of all processes; false when no folder takes them.
+    pub(crate) fn keep_reports(&mut self, reports: Vec<ProcessReport>) -> bool {
+        let (ended, running): (Vec<_>, Vec<_>) = reports.into_iter().partition(|report| report.gone);
+        for report in ended {
+            self.ended.retain(|known| known.key != report.key);
+            self.ended.push(report);
+        }
+        self.folders.iter().any(|folder| {
+            let path = folder.join(format!("{}.{}", self.name, snapshot::SUFFIX));
+            let processes = self.ended.iter().chain(&running);
+            let entries = processes
+                .map(|report| Entry::Process(Box::new(report.clone())))
+                .chain([Entry::RecordsLost(self.n_lost)]);
+            snapshot::write(&path, entries).is_ok()
+        })
+    }
+}

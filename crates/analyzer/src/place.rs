@@ -1,0 +1,184 @@
+//! How launcher, ranks and collectors of a run find each other: environment variables and file names.
+
+use rustix::rand::GetRandomFlags;
+use std::ffi::OsString;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use wire::{Secret, SecretError};
+
+/// Library to preload into the command, and what was preloaded before.
+pub const PRELOAD: &str = "LD_PRELOAD";
+/// Number of the run, 16 hexadecimal digits.
+pub const RUN: &str = "SINTONIA_RUN";
+/// Folder for shared memory.
+pub const SHM_DIR: &str = "SINTONIA_SHM_DIR";
+/// Program that is a collector when called with `collector`.
+pub const COLLECTOR: &str = "SINTONIA_COLLECTOR";
+/// Addresses of the analyzer, most likely one first, separated by commas.
+pub const ANALYZER: &str = "SINTONIA_ANALYZER";
+/// What proves that a collector belongs to the run.
+pub const SECRET: &str = "SINTONIA_SECRET";
+/// Folder of the run record.
+pub const OUT: &str = "SINTONIA_OUT";
+/// `1` when every call is recorded.
+pub const TRACE: &str = "SINTONIA_TRACE";
+/// Records in a thread's ring.
+pub const RECORDS: &str = "SINTONIA_RECORDS";
+/// Who started a collector: [`STARTED_BY_LAUNCHER`] or, when absent, a rank.
+pub const STARTED_BY: &str = "SINTONIA_STARTED_BY";
+/// Value of [`STARTED_BY`] for the collector of the launching node.
+pub const STARTED_BY_LAUNCHER: &str = "run";
+
+/// Ending of a segment's file name.
+pub const SEGMENT_SUFFIX: &str = "segment";
+/// File that the node's one collector holds a lock on.
+pub const LOCK: &str = "collector.lock";
+/// Socket on which ranks wake the collector.
+pub const DOORBELL: &str = "doorbell";
+
+/// What a collector has to know of its run.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// Number of the run.
+    pub run: u64,
+    /// Folder for shared memory.
+    pub shm_dir: PathBuf,
+    /// Where the analyzer may be.
+    pub analyzers: Vec<SocketAddr>,
+    /// What proves that both belong to the run.
+    pub secret: Secret,
+    /// The run record, if this node sees it.
+    pub out: Option<PathBuf>,
+    /// Content of the lock file: `run` or `rank`.
+    pub started_by: String,
+}
+
+/// Why the environment names no run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PlaceError {
+    /// A variable is missing or is no text.
+    #[error("`{name}` is not set; a collector is started by `sintonia run` or by a rank, not by hand")]
+    Missing {
+        /// The variable.
+        name: &'static str,
+    },
+    /// The run's number is no number.
+    #[error("`SINTONIA_RUN` is `{text}` and not 16 hexadecimal digits; unset it and use `sintonia run`")]
+    Run {
+        /// Its value.
+        text: String,
+    },
+    /// The secret is no secret.
+    #[error(transparent)]
+    Secret(#[from] SecretError),
+}
+
+impl Place {
+    /// Reads what `variable` says.
+    ///
+    /// Addresses that are none are left out: without any the collector spills.
+    ///
+    /// # Errors
+    /// When the run or its secret are missing or malformed.
+    pub fn from_variables(variable: impl Fn(&str) -> Option<OsString>) -> Result<Self, PlaceError> {
+        let text = |name: &'static str| {
+            variable(name).and_then(|value| value.into_string().ok()).ok_or(PlaceError::Missing { name })
+        };
+        let run = text(RUN)?;
+        let is_number = run.len() == 16;
+        let number = u64::from_str_radix(&run, 16).ok().filter(|_| is_number);
+        let addresses = text(ANALYZER).unwrap_or_default();
+        Ok(Self {
+            run: number.ok_or(PlaceError::Run { text: run })?,
+            shm_dir: variable(SHM_DIR).unwrap_or_else(|| "/dev/shm".into()).into(),
+            analyzers: addresses.split(',').filter_map(|address| address.parse().ok()).collect(),
+            secret: Secret::from_hex(&text(SECRET)?)?,
+            out: variable(OUT).map(PathBuf::from),
+            started_by: text(STARTED_BY).unwrap_or_else(|_: PlaceError| "rank".to_owned()),
+        })
+    }
+
+    /// Folder of the run in shared memory.
+    pub fn run_dir(&self) -> PathBuf {
+        run_dir(&self.shm_dir, self.run)
+    }
+}
+
+/// Folder of a run in shared memory.
+pub fn run_dir(shm_dir: &Path, run: u64) -> PathBuf {
+    shm_dir.join(format!("{}{run:016x}", run_dir_prefix()))
+}
+
+/// How the names of all run folders of this user start.
+pub fn run_dir_prefix() -> String {
+    format!("sintonia-{}-", rustix::process::getuid().as_raw())
+}
+
+/// This node's name in the run: host name and network namespace, so that the nodes of a virtual
+/// cluster on one machine stay apart.
+pub fn node_name() -> String {
+    use std::os::unix::fs::MetadataExt;
+    let namespace = std::fs::metadata("/proc/self/ns/net").map_or(0, |namespace| namespace.ino());
+    format!("{}-{namespace}", host_name())
+}
+
+/// Name of this host.
+pub fn host_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+/// Random bytes from the system.
+///
+/// # Errors
+/// When the system gives none.
+pub fn random<const N: usize>() -> std::io::Result<[u8; N]> {
+    let mut bytes = [0; N];
+    let mut n_filled = 0;
+    while n_filled < N {
+        n_filled += rustix::rand::getrandom(&mut bytes[n_filled..], GetRandomFlags::empty())?;
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn variables(name: &str) -> Option<OsString> {
+        let value = match name {
+            RUN => "00000000000000ff",
+            SHM_DIR => "/shm",
+            ANALYZER => "127.0.0.1:80,nonsense,10.0.0.1:81",
+            SECRET => return Some("ab".repeat(32).into()),
+            _ => return None,
+        };
+        Some(value.into())
+    }
+
+    #[test]
+    fn a_place_is_read_from_the_environment() {
+        let place = Place::from_variables(variables).unwrap();
+        assert_eq!(place.run, 255);
+        assert_eq!(place.analyzers.len(), 2);
+        assert_eq!(place.started_by, "rank");
+        assert!(place.run_dir().ends_with(format!("{}00000000000000ff", run_dir_prefix())));
+    }
+
+    #[track_caller]
+    fn check(name: &'static str, value: Option<&str>, expected: &str) {
+        let changed = |asked: &str| {
+            if asked == name { value.map(OsString::from) } else { variables(asked) }
+        };
+        let error = Place::from_variables(changed).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+
+    #[test]
+    fn what_is_missing_is_named() {
+        check(RUN, None, "SINTONIA_RUN");
+        check(RUN, Some("ff"), "`ff`");
+        check(SECRET, None, "SINTONIA_SECRET");
+        check(SECRET, Some("ab"), "64");
+    }
+}

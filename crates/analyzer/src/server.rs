@@ -1,0 +1,320 @@
+//! The analyzer's side of a run: takes what collectors bring, keeps it on disk, and hands it over at the end.
+//!
+//! A thread accepts connections, each has a thread of its own, and one more writes what is known of all
+//! processes to disk, so that a killed analyzer leaves it behind.
+//!
+//! # Invariants
+//! - Nobody is believed, and no long message taken, before the run's secret is proved.
+//! - Records are acknowledged only after they are in the spool file (or counted as lost).
+//!
+//! # Not here
+//! What the numbers mean (`assemble`); the collector's side (`collector`).
+
+pub mod clock_offset;
+mod connection;
+mod intake;
+mod node_spool;
+
+use crate::handshake::RunSecret;
+use crate::measured::{Measured, RunFacts, Spool};
+use crate::place::node_name;
+use crate::snapshot::{self, Entry};
+use connection::Voice;
+use events::ProcessKey;
+use intake::Intake;
+use node_spool::NodeSpool;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use wire::{ProcessReport, Secret, ToCollector};
+
+/// Connections served at the same time, proved or not.
+const N_CONNECTIONS_MAX: usize = 4096;
+
+/// What a server has to know.
+#[derive(Clone, Debug)]
+pub struct ServerOptions {
+    /// Number of the run.
+    pub run: u64,
+    /// What collectors have to prove.
+    pub secret: Secret,
+    /// Where to listen.
+    pub listen: SocketAddr,
+    /// Time between reports of running processes.
+    pub report_every: Duration,
+    /// Time between snapshots on disk.
+    pub snapshot_every: Duration,
+    /// Folder for spool files, in the record.
+    pub spool_dir: PathBuf,
+    /// What the launcher knows when the command starts.
+    pub facts: RunFacts,
+}
+
+/// The analyzer's side of a run.
+#[derive(Debug)]
+pub struct Server {
+    shared: Arc<Shared>,
+    address: SocketAddr,
+    accepting: Option<JoinHandle<()>>,
+    keeping: Option<JoinHandle<()>>,
+}
+
+/// Which nodes still have something to tell.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outstanding {
+    /// Nodes whose collector did not say that nothing is left.
+    pub nodes: Vec<String>,
+    /// Their processes that are not gone.
+    pub n_processes: usize,
+}
+
+#[derive(Debug)]
+struct Shared {
+    run: RunSecret,
+    own_node: String,
+    spool_dir: PathBuf,
+    facts: RunFacts,
+    snapshot_every: Duration,
+    intake: Mutex<Intake>,
+    spools: Mutex<BTreeMap<String, Arc<Mutex<NodeSpool>>>>,
+    voices: Mutex<Vec<(String, Voice)>>,
+    /// Last reports to be put on disk.
+    promises: Mutex<Vec<Promise>>,
+    promised: Condvar,
+    n_connections: AtomicUsize,
+    finishing: AtomicBool,
+    closed: AtomicBool,
+}
+
+/// A process whose last report is to be on disk before its collector hears that it is.
+#[derive(Debug)]
+struct Promise {
+    voice: Voice,
+    process: ProcessKey,
+    gone: bool,
+}
+
+impl Server {
+    /// Starts to listen.
+    ///
+    /// # Errors
+    /// When the address cannot be listened at.
+    pub fn start(options: ServerOptions) -> io::Result<Self> {
+        let listener = TcpListener::bind(options.listen)?;
+        listener.set_nonblocking(true)?;
+        let address = listener.local_addr()?;
+        let report_every_ms = u32::try_from(options.report_every.as_millis()).unwrap_or(u32::MAX);
+        let shared = Arc::new(Shared {
+            run: RunSecret { run: options.run, secret: options.secret, report_every_ms },
+            own_node: node_name(),
+            spool_dir: options.spool_dir,
+            facts: options.facts,
+            snapshot_every: options.snapshot_every,
+            intake: Mutex::default(),
+            spools: Mutex::default(),
+            voices: Mutex::default(),
+            promises: Mutex::default(),
+            promised: Condvar::new(),
+            n_connections: AtomicUsize::new(0),
+            finishing: AtomicBool::new(false),
+            closed: AtomicBool::new(false),
+        });
+        let (to_accept, to_keep) = (Arc::clone(&shared), Arc::clone(&shared));
+        Ok(Self {
+            shared,
+            address,
+            accepting: Some(std::thread::spawn(move || accept(&listener, &to_accept))),
+            keeping: Some(std::thread::spawn(move || to_keep.keep_snapshots())),
+        })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The last report of every process so far.
+    pub fn processes(&self) -> Vec<ProcessReport> {
+        self.shared.with_intake(|intake| intake.processes().cloned().collect())
+    }
+
+    /// Records lost so far on the way from ring to disk.
+    pub fn n_records_lost(&self) -> u64 {
+        self.shared.with_intake(|intake| intake.n_records_lost())
+    }
+
+    /// Whether the collector of `node` is connected.
+    pub fn is_connected(&self, node: &str) -> bool {
+        self.shared.with_intake(|intake| intake.node(node).n_connections != 0)
+    }
+
+    /// Tells all collectors, present and future, that the command ended.
+    pub fn finish(&self) {
+        self.shared.finishing.store(true, Ordering::SeqCst);
+        self.shared.say_to_all(&ToCollector::Finish);
+    }
+
+    /// What is missing before everything was told.
+    pub fn outstanding(&self) -> Outstanding {
+        self.shared.with_intake(|intake| {
+            let nodes: Vec<String> = intake
+                .nodes()
+                .filter(|(_, state)| !state.finished)
+                .map(|(node, _)| node.clone())
+                .collect();
+            let n_processes = intake
+                .processes()
+                .filter(|report| !report.gone && nodes.contains(&report.node))
+                .count();
+            Outstanding { nodes, n_processes }
+        })
+    }
+
+    /// Closes all connections and gives what was measured.
+    pub fn close(mut self) -> Measured {
+        self.stop();
+        let spools = self.shared.spools.lock().unwrap_or_else(PoisonError::into_inner);
+        let nodes = spools.keys();
+        let spools = nodes
+            .map(|node| Spool { node: node.clone(), path: self.shared.spool_path(node) })
+            .filter(|spool| spool.path.exists())
+            .collect();
+        self.shared.with_intake(|intake| Measured {
+            processes: intake.processes().cloned().collect(),
+            nodes: intake.clocks(),
+            spools,
+            n_records_lost: intake.n_records_lost(),
+            warnings: intake.warnings(),
+        })
+    }
+
+    fn stop(&mut self) {
+        self.shared.say_to_all(&ToCollector::Leave);
+        self.shared.closed.store(true, Ordering::SeqCst);
+        self.shared.promised.notify_all();
+        for thread in [self.accepting.take(), self.keeping.take()].into_iter().flatten() {
+            // A panic in it was printed by its hook; what was taken is still good.
+            thread.join().ok();
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if self.accepting.is_some() {
+            self.stop();
+        }
+    }
+}
+
+impl Shared {
+    fn with_intake<T>(&self, act: impl FnOnce(&mut Intake) -> T) -> T {
+        // Every change of the intake is whole before anything can panic.
+        act(&mut self.intake.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::SeqCst)
+    }
+
+    fn spool_path(&self, node: &str) -> PathBuf {
+        self.spool_dir.join(format!("{node}.{}", crate::collector::spill::RECORDS_SUFFIX))
+    }
+
+    fn spool_of(&self, node: &str) -> Arc<Mutex<NodeSpool>> {
+        let mut spools = self.spools.lock().unwrap_or_else(PoisonError::into_inner);
+        let spool = spools.entry(node.to_owned());
+        let new = || Arc::new(Mutex::new(NodeSpool::new(self.spool_path(node))));
+        Arc::clone(spool.or_insert_with(new))
+    }
+
+    fn add_voice(&self, node: String, voice: Voice) {
+        let mut voices = self.voices.lock().unwrap_or_else(PoisonError::into_inner);
+        // Under the lock, so that `finish` either finds the voice or is seen here.
+        if self.finishing.load(Ordering::SeqCst) {
+            voice.say(&ToCollector::Finish);
+        }
+        voices.retain(|(other, _)| *other != node);
+        voices.push((node, voice));
+    }
+
+    fn say_to_all(&self, message: &ToCollector) {
+        let voices = self.voices.lock().unwrap_or_else(PoisonError::into_inner);
+        for (_, voice) in voices.iter() {
+            voice.say(message);
+        }
+    }
+
+    fn keep_soon(&self, promise: Promise) {
+        self.promises.lock().unwrap_or_else(PoisonError::into_inner).push(promise);
+        self.promised.notify_one();
+    }
+
+    /// Writes snapshots, one after the other: what is promised while one is written goes into the next.
+    fn keep_snapshots(&self) {
+        let path = self.spool_dir.join(format!("analyzer.{}", snapshot::SUFFIX));
+        while !self.is_closed() {
+            let promises = self.wait_for_promises();
+            let entries = self.with_intake(|intake| intake.entries());
+            let facts = Entry::Facts(self.facts.clone());
+            if let Err(error) = snapshot::write(&path, entries.into_iter().chain([facts])) {
+                self.with_intake(|intake| intake.warn(error.to_string()));
+            }
+            // Also after a failure: the report is in memory here, and its segment takes room there.
+            for Promise { voice, process, gone } in promises {
+                voice.say(&ToCollector::Kept { process, gone });
+            }
+        }
+    }
+
+    fn wait_for_promises(&self) -> Vec<Promise> {
+        let promises = self.promises.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_idle = |promises: &mut Vec<Promise>| promises.is_empty() && !self.is_closed();
+        let (mut promises, _) = self
+            .promised
+            .wait_timeout_while(promises, self.snapshot_every, is_idle)
+            .unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut promises)
+    }
+}
+
+fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
+    while !shared.is_closed() {
+        let mut fds = [PollFd::new(listener, PollFlags::IN)];
+        let timeout = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+        poll(&mut fds, Some(&timeout)).ok();
+        let Ok((stream, _)) = listener.accept() else { continue };
+        if N_CONNECTIONS_MAX <= shared.n_connections.load(Ordering::SeqCst)
+            || stream.set_nonblocking(false).is_err()
+        {
+            continue;
+        }
+        shared.n_connections.fetch_add(1, Ordering::SeqCst);
+        let shared = Arc::clone(shared);
+        std::thread::spawn(move || {
+            if let Err(error) = connection::serve(stream, &shared) {
+                shared.with_intake(|intake| intake.warn(format!("a connection ended: {error}")));
+            }
+            shared.n_connections.fetch_sub(1, Ordering::SeqCst);
+        });
+    }
+}
+
+/// Waits until `is_done` or the deadline, looking every few milliseconds; false at the deadline.
+pub fn wait_until(deadline: Instant, mut is_done: impl FnMut() -> bool) -> bool {
+    loop {
+        if is_done() {
+            return true;
+        }
+        if deadline <= Instant::now() {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}

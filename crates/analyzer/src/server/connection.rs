@@ -1,0 +1,156 @@
+//! One collector's connection, served by a thread of its own.
+
+use super::Shared;
+use super::node_spool::NodeSpool;
+use crate::handshake::{HandshakeError, Trusted, as_analyzer};
+use events::ProcessKey;
+use std::io::{ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use wire::{FrameBuffer, Records, ToAnalyzer, ToCollector};
+
+/// A silent collector is looked after this often: time to ask for its clock, or to end.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+/// Time between questions for a node's clock.
+const PROBE_EVERY: Duration = Duration::from_secs(1);
+/// A collector that takes nothing for so long is given up.
+const WRITE_PATIENCE: Duration = Duration::from_secs(10);
+const READ_BYTES: usize = 256 << 10;
+
+/// The writing half, for the connection's own thread and for who ends the run.
+#[derive(Debug, Clone)]
+pub(super) struct Voice(Arc<Mutex<TcpStream>>);
+
+impl Voice {
+    /// Says `message`; false when the collector no longer listens.
+    pub(super) fn say(&self, message: &ToCollector) -> bool {
+        let mut bytes = Vec::new();
+        let mut stream = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        wire::encode(message, &mut bytes).is_ok() && stream.write_all(&bytes).is_ok()
+    }
+}
+
+/// Serves the collector at the other end of `stream` until it or the server ends.
+pub(super) fn serve(stream: TcpStream, shared: &Shared) -> Result<(), HandshakeError> {
+    let trusted = as_analyzer(stream, &shared.run)?;
+    let serving = Serving::new(&trusted, shared)?;
+    let Trusted { stream, frames, .. } = trusted;
+    serving.arrive();
+    let outcome = serving.listen(stream, frames);
+    serving.depart();
+    outcome
+}
+
+struct Serving<'a> {
+    shared: &'a Shared,
+    node: String,
+    voice: Voice,
+    spool: Arc<Mutex<NodeSpool>>,
+}
+
+impl<'a> Serving<'a> {
+    fn new(trusted: &Trusted, shared: &'a Shared) -> Result<Self, HandshakeError> {
+        trusted.stream.set_read_timeout(Some(LOOK_EVERY))?;
+        trusted.stream.set_write_timeout(Some(WRITE_PATIENCE))?;
+        let voice = Voice(Arc::new(Mutex::new(trusted.stream.try_clone()?)));
+        let node = trusted.node.clone();
+        let spool = shared.spool_of(&node);
+        Ok(Self { shared, node, voice, spool })
+    }
+
+    fn arrive(&self) {
+        self.shared.with_intake(|intake| {
+            let node = intake.node(&self.node);
+            node.n_connections += 1;
+            node.finished = false;
+        });
+        self.shared.add_voice(self.node.clone(), self.voice.clone());
+    }
+
+    fn depart(&self) {
+        self.shared.with_intake(|intake| intake.node(&self.node).n_connections -= 1);
+    }
+
+    fn listen(&self, mut stream: TcpStream, mut frames: FrameBuffer) -> Result<(), HandshakeError> {
+        let mut bytes = vec![0; READ_BYTES];
+        let mut last_probe: Option<Instant> = None;
+        while !self.shared.is_closed() {
+            while let Some(message) = frames.next_message()? {
+                self.hear(message);
+            }
+            let now = Instant::now();
+            if last_probe.is_none_or(|last| PROBE_EVERY <= now - last) {
+                last_probe = Some(now);
+                self.ask_clock();
+            }
+            match stream.read(&mut bytes) {
+                Ok(0) => break,
+                Ok(n_bytes) => frames.push(&bytes[..n_bytes]),
+                Err(error)
+                    if matches!(
+                        error.kind(),
+                        ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted
+                    ) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    fn ask_clock(&self) {
+        if self.node == self.shared.own_node {
+            return;
+        }
+        let (_, now_ns) = ring::clock::point();
+        let probe = self.shared.with_intake(|intake| intake.node(&self.node).clock.ask(now_ns));
+        // A lost connection shows when it is read.
+        self.voice.say(&ToCollector::ClockProbe { probe });
+    }
+
+    fn hear(&self, message: ToAnalyzer) {
+        match message {
+            ToAnalyzer::Process(report) => {
+                let (key, finalizing, gone) = (report.key, report.finalizing, report.gone);
+                self.shared.with_intake(|intake| intake.take_report(&self.node, *report));
+                if finalizing || gone {
+                    self.keep(key, gone);
+                }
+            }
+            ToAnalyzer::Records(records) => self.store(records),
+            ToAnalyzer::ClockReply { probe, node_ns } => {
+                let (_, now_ns) = ring::clock::point();
+                self.shared.with_intake(|intake| {
+                    intake.node(&self.node).clock.answer(probe, node_ns, now_ns);
+                });
+            }
+            ToAnalyzer::Finished { n_lost, warnings } => self.shared.with_intake(|intake| {
+                intake.lose_records(n_lost);
+                warnings.into_iter().for_each(|warning| intake.warn(warning));
+                intake.node(&self.node).finished = true;
+            }),
+            // Its turn is over.
+            ToAnalyzer::Hello(_) | ToAnalyzer::Proof { .. } => {}
+        }
+    }
+
+    /// The last numbers of a process are put on disk before its segment may go.
+    fn keep(&self, process: ProcessKey, gone: bool) {
+        let voice = self.voice.clone();
+        self.shared.keep_soon(super::Promise { voice, process, gone });
+    }
+
+    fn store(&self, mut records: Records) {
+        let (process, thread, up_to) = (records.process, records.thread, records.end());
+        let mut spool = self.spool.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Err(loss) = spool.store(&mut records) {
+            self.shared.with_intake(|intake| {
+                intake.lose_records(loss.n_records);
+                intake.warn(loss.to_string());
+            });
+        }
+        drop(spool);
+        // Also after a loss: a full disk here must not fill the rings there.
+        self.voice.say(&ToCollector::Acknowledge { process, thread, up_to });
+    }
+}
