@@ -41,7 +41,9 @@ fn receive_peer(operation: &Operation) -> Option<usize> {
 
 fn condition_params(condition: Condition) -> Vec<usize> {
     match condition {
-        Condition::InPlace(param) | Condition::Root(param) | Condition::RemoteRoot(param) => vec![param],
+        Condition::InPlace(param) | Condition::Root(param) | Condition::RemoteRoot(param) => {
+            vec![param]
+        }
         _ => vec![],
     }
 }
@@ -151,7 +153,9 @@ impl Body<'_> {
         let bytes = self.cases(&movement.cases);
         let peer = movement.peer.map(|peer| self.variable(peer));
         let statement = match (movement.flow, peer) {
-            (Flow::Send | Flow::Put | Flow::Accumulate, Some(peer)) => format!("call.send(bytes, {peer})"),
+            (Flow::Send | Flow::Put | Flow::Accumulate, Some(peer)) => {
+                format!("call.send(bytes, {peer})")
+            }
             (Flow::Receive | Flow::Get, Some(peer)) => format!("call.receive(bytes, {peer})"),
             _ => "call.moved(bytes)".to_owned(),
         };
@@ -172,9 +176,13 @@ impl Body<'_> {
 
     fn condition(&self, condition: Condition) -> Option<String> {
         match condition {
-            Condition::InPlace(buffer) => Some(format!("call.is_in_place({})", self.variable(buffer))),
+            Condition::InPlace(buffer) => {
+                Some(format!("call.is_in_place({})", self.variable(buffer)))
+            }
             Condition::Root(root) => Some(format!("call.is_root({})", self.variable(root))),
-            Condition::RemoteRoot(root) => Some(format!("call.is_remote_root({})", self.variable(root))),
+            Condition::RemoteRoot(root) => {
+                Some(format!("call.is_remote_root({})", self.variable(root)))
+            }
             _ => None,
         }
     }
@@ -240,12 +248,17 @@ impl Body<'_> {
 
     fn completion(&self, requests: usize) -> String {
         let named = |name| self.operation.named(name).map(|param| self.variable(param));
-        let done = match (named("indx"), named("outcount"), named("array_of_indices"), named("flag")) {
-            (Some(indx), _, _, flag) => format!("Done::One({indx}, {})", flag.unwrap_or_else(|| "0".into())),
-            (_, Some(outcount), Some(indices), _) => format!("Done::Some({outcount}, {indices})"),
-            (_, _, _, Some(flag)) => format!("Done::AllIf({flag})"),
-            _ => "Done::All".to_owned(),
-        };
+        let done =
+            match (named("indx"), named("outcount"), named("array_of_indices"), named("flag")) {
+                (Some(indx), _, _, flag) => {
+                    format!("Done::One({indx}, {})", flag.unwrap_or_else(|| "0".into()))
+                }
+                (_, Some(outcount), Some(indices), _) => {
+                    format!("Done::Some({outcount}, {indices})")
+                }
+                (_, _, _, Some(flag)) => format!("Done::AllIf({flag})"),
+                _ => "Done::All".to_owned(),
+            };
         format!("    call.completed({}, {done});\n", self.variable(requests))
     }
 }

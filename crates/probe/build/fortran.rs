@@ -65,13 +65,16 @@ fn write_body(code: &mut String, entry: &Entry<'_>) {
 
 fn body(entry: &Entry<'_>, passed: &str) -> String {
     let number = entry.number;
-    let real = format!("// SAFETY: the program's own arguments.\n    unsafe {{ real({passed}) }};\n");
+    let real =
+        format!("// SAFETY: the program's own arguments.\n    unsafe {{ real({passed}) }};\n");
     match entry.operation.stem.as_str() {
         "Init" | "Init_thread" => format!(
             "    let begin = clock::ticks();\n    {real}    if fortran::succeeded(p_ierror) {{ process::started({number}, begin) }}\n"
         ),
         "Session_init" => {
-            format!("    {real}    if fortran::succeeded(p_ierror) {{ process::session_started() }}\n")
+            format!(
+                "    {real}    if fortran::succeeded(p_ierror) {{ process::session_started() }}\n"
+            )
         }
         "Finalize" => format!("    process::finishing({number});\n    {real}"),
         "Session_finalize" => format!("    process::session_finishing();\n    {real}"),
@@ -81,8 +84,10 @@ fn body(entry: &Entry<'_>, passed: &str) -> String {
 
 fn counted(entry: &Entry<'_>, passed: &str) -> String {
     let number = entry.number;
-    let values: String =
-        used_params(entry.operation).into_iter().map(|p| format!(", {}", value(entry, p))).collect();
+    let values: String = used_params(entry.operation)
+        .into_iter()
+        .map(|p| format!(", {}", value(entry, p)))
+        .collect();
     format!(
         "    let Some(mut call) = Call::begin_fortran({number}, {goes_on}) else {{\n\
          \x20       // SAFETY: the program's own arguments.\n\

@@ -53,14 +53,20 @@ pub(crate) fn write(code: &mut String, number: usize, operation: &Operation) {
 
 fn body(number: usize, operation: &Operation, names: &[String]) -> String {
     let passed = names.join(", ");
-    let real = format!("// SAFETY: the program's own arguments.\n    let result = unsafe {{ real({passed}) }};\n");
+    let real = format!(
+        "// SAFETY: the program's own arguments.\n    let result = unsafe {{ real({passed}) }};\n"
+    );
+    let last =
+        format!("// SAFETY: the program's own arguments.\n    unsafe {{ real({passed}) }}\n");
     match operation.stem.as_str() {
         "Init" | "Init_thread" => format!(
             "    let begin = clock::ticks();\n    {real}    if result == 0 {{ process::started({number}, begin) }}\n    result\n"
         ),
-        "Session_init" => format!("    {real}    if result == 0 {{ process::session_started() }}\n    result\n"),
-        "Finalize" => format!("    process::finishing({number});\n    {real}    result\n"),
-        "Session_finalize" => format!("    process::session_finishing();\n    {real}    result\n"),
+        "Session_init" => {
+            format!("    {real}    if result == 0 {{ process::session_started() }}\n    result\n")
+        }
+        "Finalize" => format!("    process::finishing({number});\n    {last}"),
+        "Session_finalize" => format!("    process::session_finishing();\n    {last}"),
         _ => counted(number, operation, &passed),
     }
 }
@@ -87,10 +93,9 @@ fn counted(number: usize, operation: &Operation, passed: &str) -> String {
 /// overwrite, handles that it will free.
 pub(crate) fn before(operation: &Operation, is_fortran: bool) -> String {
     let mut code = String::new();
-    let reads_status = operation
-        .movements
-        .iter()
-        .any(|movement| movement.cases.iter().any(|case| matches!(case.amount, mpi_abi::Amount::Status(_))));
+    let reads_status = operation.movements.iter().any(|movement| {
+        movement.cases.iter().any(|case| matches!(case.amount, mpi_abi::Amount::Status(_)))
+    });
     if let (true, Some(status)) = (reads_status, operation.position(Kind::Status)) {
         let status = variable(operation, status);
         code.push_str(&format!(
@@ -103,7 +108,10 @@ pub(crate) fn before(operation: &Operation, is_fortran: bool) -> String {
             let name = variable(operation, param);
             if is_fortran { format!("fortran::number({name})") } else { format!("{name} as i64") }
         });
-        code.push_str(&format!("    call.will_complete({}, {n_requests});\n", variable(operation, requests)));
+        code.push_str(&format!(
+            "    call.will_complete({}, {n_requests});\n",
+            variable(operation, requests)
+        ));
     }
     let freed = match operation.stem.as_str() {
         "Comm_free" | "Comm_disconnect" => "communicator",

@@ -8,9 +8,10 @@
 use crate::communicators::{self, Scope};
 use crate::handle::Handle;
 use crate::thread::{self, Thread};
-use crate::{clock, datatypes, tls};
+use crate::{datatypes, tls};
 use events::CallRecord;
 use events::call::{NO_PEER, RecordKind};
+use ring::clock;
 
 pub(crate) use crate::transfer::{Counts, Done, OwnStatus};
 
@@ -174,7 +175,9 @@ impl Call {
             enter_ticks: self.enter,
             exit_ticks: self.exit,
             address: self.address,
-            bytes: self.half.map_or(self.bytes, |(.., received)| self.bytes.saturating_sub(received)),
+            bytes: self
+                .half
+                .map_or(self.bytes, |(.., received)| self.bytes.saturating_sub(received)),
             request: self.request,
             peer: self.peer,
             tag: self.tag,

@@ -98,5 +98,7 @@ fn without_child_signal(action: impl FnOnce()) {
 fn wait_while_zero(word: &AtomicU32, at_most: Duration) {
     let timeout = libc::timespec { tv_sec: 0, tv_nsec: i64::from(at_most.subsec_nanos()) };
     // SAFETY: the word lives as long as the segment, which is never unmapped.
-    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, 0, &raw const timeout) };
+    unsafe {
+        libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, 0, &raw const timeout)
+    };
 }

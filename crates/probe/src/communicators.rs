@@ -65,7 +65,13 @@ impl Communicator {
 
     fn of_ranks(world_ranks: Box<[u32]>) -> Self {
         let n_peers = world_ranks.len() as u64;
-        Self { id: number_of(&world_ranks), n_ranks: n_peers, n_peers, world_ranks, ..Self::default() }
+        Self {
+            id: number_of(&world_ranks),
+            n_ranks: n_peers,
+            n_peers,
+            world_ranks,
+            ..Self::default()
+        }
     }
 }
 
@@ -136,10 +142,13 @@ pub(crate) fn forget(scope: Scope, handle: Handle, facts: &Facts) {
 }
 
 fn c_handle(scope: Scope, handle: Handle, facts: &Facts) -> Option<usize> {
-    facts.c_handle(handle, match scope {
-        Scope::Communicator => pmpi::comm_from_fortran,
-        Scope::Window => pmpi::win_from_fortran,
-    })
+    facts.c_handle(
+        handle,
+        match scope {
+            Scope::Communicator => pmpi::comm_from_fortran,
+            Scope::Window => pmpi::win_from_fortran,
+        },
+    )
 }
 
 fn find(scope: Scope, handle: Handle, facts: &Facts) -> Option<Arc<Communicator>> {
@@ -168,7 +177,12 @@ const N_RECENT: usize = 8;
 impl Recent {
     /// The communicator behind a handle; `None` when MPI does not tell.
     #[inline(never)]
-    pub(crate) fn get(&mut self, scope: Scope, handle: Handle, facts: &Facts) -> Option<&Communicator> {
+    pub(crate) fn get(
+        &mut self,
+        scope: Scope,
+        handle: Handle,
+        facts: &Facts,
+    ) -> Option<&Communicator> {
         let generation = GENERATION.load(Ordering::Acquire);
         if self.generation != generation {
             self.entries = Default::default();

@@ -4,7 +4,8 @@
 use crate::call::Call;
 use crate::library::Facts;
 use crate::wrappers::MPI_SEND;
-use crate::{clock, process, thread};
+use crate::{process, thread};
+use ring::clock;
 use ring::{Capacity, SegmentWriter};
 use std::hint::black_box;
 use std::path::Path;

@@ -29,15 +29,13 @@ impl Handle {
         if address == 0 {
             return Self(0);
         }
-        // SAFETY: the program passes the address of its handle. Reading 8 bytes where the handle has 4
-        // stays within the page unless it ends there, which the second case respects.
-        Self(unsafe {
-            if address % 8 == 0 {
-                (address as *const usize).read()
-            } else {
-                (address as *const u32).read() as usize
-            }
-        })
+        if address.is_multiple_of(8) {
+            // SAFETY: the program passes the address of its handle; where that has 4 bytes, the 4 after
+            // it lie in the same aligned word and are masked away later.
+            return Self(unsafe { (address as *const usize).read() });
+        }
+        // SAFETY: as above; only handles of 4 bytes lie at such an address.
+        Self(unsafe { (address as *const u32).read() } as usize)
     }
 
     /// The Fortran handle stored at an address.

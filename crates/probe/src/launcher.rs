@@ -4,7 +4,7 @@
 //! environment that the launcher hands to its ranks; nothing else happens in a launcher.
 #![allow(unsafe_code, reason = "runs before main, sets the environment of a launcher")]
 
-use crate::clock;
+use ring::clock;
 use std::ffi::{CStr, c_char};
 use std::hash::{DefaultHasher, Hash, Hasher};
 

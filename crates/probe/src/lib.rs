@@ -18,7 +18,6 @@
 compile_error!("the probe knows Linux with glibc on x86-64 only");
 
 mod call;
-mod clock;
 mod collector;
 mod communicators;
 mod cost;

@@ -72,7 +72,11 @@ impl Facts {
     }
 
     /// The C handle behind a handle of either language.
-    pub(crate) fn c_handle(&self, handle: Handle, convert: fn(i32) -> Option<usize>) -> Option<usize> {
+    pub(crate) fn c_handle(
+        &self,
+        handle: Handle,
+        convert: fn(i32) -> Option<usize>,
+    ) -> Option<usize> {
         if handle.is_fortran() && self.library == Library::OpenMpi {
             return convert(handle.number());
         }

@@ -13,7 +13,8 @@ pub(crate) type Function = unsafe extern "C" fn();
 /// only a program that looked for the function by name can get here.
 pub(crate) const MISSING: c_int = 16;
 
-static C: [AtomicPtr<c_void>; C_NAMES.len()] = [const { AtomicPtr::new(null_mut()) }; C_NAMES.len()];
+static C: [AtomicPtr<c_void>; C_NAMES.len()] =
+    [const { AtomicPtr::new(null_mut()) }; C_NAMES.len()];
 static FORTRAN: [AtomicPtr<c_void>; FORTRAN_NAMES.len()] =
     [const { AtomicPtr::new(null_mut()) }; FORTRAN_NAMES.len()];
 

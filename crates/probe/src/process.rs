@@ -4,7 +4,8 @@
 use crate::call::Call;
 use crate::library::Facts;
 use crate::options::Options;
-use crate::{clock, collector, cost, launcher, pmpi, thread};
+use crate::{collector, cost, launcher, pmpi, thread};
+use ring::clock;
 use ring::{Capacity, LifeState, SegmentWriter, ThreadWriter};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -114,7 +115,9 @@ fn start(identity: &Identity) {
         n_records: options.n_records,
     };
     let name = format!("{}-{init_end_ticks:x}.segment", std::process::id());
-    let Ok(segment) = SegmentWriter::create(&folder.join(name), capacity, init_end_ticks) else { return };
+    let Ok(segment) = SegmentWriter::create(&folder.join(name), capacity, init_end_ticks) else {
+        return;
+    };
     describe(&segment, identity, &facts, &node);
     let process = PROCESS.get_or_init(|| Process { segment, facts, folder, options });
     thread::watch_ends();
@@ -223,9 +226,8 @@ pub(crate) fn session_finishing() {
 }
 
 fn finish(end_ticks: u64) {
-    let is_first = PHASE
-        .compare_exchange(RUNNING, OVER, Ordering::AcqRel, Ordering::Acquire)
-        .is_ok();
+    let is_first =
+        PHASE.compare_exchange(RUNNING, OVER, Ordering::AcqRel, Ordering::Acquire).is_ok();
     let Some(process) = PROCESS.get().filter(|_| is_first) else { return };
     thread::leave();
     let _nothing = std::panic::catch_unwind(|| {

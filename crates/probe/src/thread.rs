@@ -4,8 +4,9 @@
 use crate::communicators::Recent;
 use crate::datatypes::Sizes;
 use crate::library::Facts;
-use crate::{clock, process, tls};
+use crate::{process, tls};
 use ring::ThreadWriter;
+use ring::clock;
 use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};

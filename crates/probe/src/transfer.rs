@@ -22,12 +22,20 @@ pub(crate) enum Counts {
 impl Counts {
     #[inline(always)]
     fn at(self, position: usize) -> u64 {
-        let count = match self {
+        let (array, count_bytes) = match self {
+            Self::Small(array) => (array, 4),
+            Self::Large(array) => (array, 8),
+        };
+        if array == 0 {
+            return 0;
+        }
+        let entry = array + position * count_bytes;
+        let count = if count_bytes == 8 {
             // SAFETY: MPI reads the same entry of the program's array.
-            Self::Small(array) if array != 0 => unsafe { i64::from(*(array as *const i32).add(position)) },
+            unsafe { (entry as *const i64).read_unaligned() }
+        } else {
             // SAFETY: as above.
-            Self::Large(array) if array != 0 => unsafe { *(array as *const i64).add(position) },
-            _ => 0,
+            i64::from(unsafe { (entry as *const i32).read_unaligned() })
         };
         u64::try_from(count).unwrap_or(0)
     }
@@ -166,7 +174,8 @@ impl Call {
     /// The entry of this rank in an array of counts.
     #[inline(always)]
     pub(crate) fn own_count(&mut self, counts: Counts) -> u64 {
-        let rank = self.communicator().and_then(|communicator| usize::try_from(communicator.rank).ok());
+        let rank =
+            self.communicator().and_then(|communicator| usize::try_from(communicator.rank).ok());
         rank.map_or(0, |rank| counts.at(rank))
     }
 
@@ -200,7 +209,9 @@ impl Call {
         self.bytes = self.bytes.wrapping_add(bytes);
         let peer = self.world_rank(dest);
         self.peer = peer;
-        if let Some(slot) = u32::try_from(peer).ok().and_then(|peer| self.thread().writer.peer(peer)) {
+        if let Some(slot) =
+            u32::try_from(peer).ok().and_then(|peer| self.thread().writer.peer(peer))
+        {
             slot.sent(bytes);
         }
     }
@@ -225,7 +236,9 @@ impl Call {
         } else {
             self.peer = peer;
         }
-        if let Some(slot) = u32::try_from(peer).ok().and_then(|peer| self.thread().writer.peer(peer)) {
+        if let Some(slot) =
+            u32::try_from(peer).ok().and_then(|peer| self.thread().writer.peer(peer))
+        {
             slot.received(bytes);
         }
     }
@@ -352,7 +365,8 @@ impl Pending {
         self.n_requests = n_requests.min(self.requests.len());
         for (place, position) in self.requests.iter_mut().zip(0..self.n_requests) {
             // SAFETY: MPI reads the same entry of the program's array.
-            *place = unsafe { read_handle(requests + position * request_bytes, request_bytes) } as u64;
+            *place =
+                unsafe { read_handle(requests + position * request_bytes, request_bytes) } as u64;
         }
     }
 
@@ -362,7 +376,8 @@ impl Pending {
         let n_pending = self.n_requests;
         // SAFETY: addresses of the call's results, which MPI has just written.
         let number = |address: usize| unsafe { (address as *const i32).read() };
-        let position = |address: usize| usize::try_from(number(address).wrapping_sub(first_index)).ok();
+        let position =
+            |address: usize| usize::try_from(number(address).wrapping_sub(first_index)).ok();
         match done {
             Done::All => n_pending,
             Done::AllIf(flag) if number(flag) == 0 => 0,

@@ -13,7 +13,9 @@ use std::sync::atomic::Ordering;
 #[non_exhaustive]
 pub enum SegmentError {
     /// The file could not be made, opened, sized or mapped.
-    #[error("cannot {action} the shared-memory segment `{path}`; check that its folder exists and is writable")]
+    #[error(
+        "cannot {action} the shared-memory segment `{path}`; check that its folder exists and is writable"
+    )]
     System {
         /// What was tried.
         action: &'static str,
@@ -23,7 +25,9 @@ pub enum SegmentError {
         source: std::io::Error,
     },
     /// Shared memory is full.
-    #[error("no room for the shared-memory segment `{path}`; enlarge /dev/shm or set SINTONIA_SHM_DIR")]
+    #[error(
+        "no room for the shared-memory segment `{path}`; enlarge /dev/shm or set SINTONIA_SHM_DIR"
+    )]
     Full {
         /// The segment.
         path: PathBuf,
@@ -35,7 +39,9 @@ pub enum SegmentError {
         path: PathBuf,
     },
     /// The segment was written by another version.
-    #[error("`{path}` has layout version {found}, this is version {expected}; use one version of Sintonia on all nodes")]
+    #[error(
+        "`{path}` has layout version {found}, this is version {expected}; use one version of Sintonia on all nodes"
+    )]
     OtherVersion {
         /// The segment.
         path: PathBuf,
@@ -62,7 +68,8 @@ unsafe impl Sync for Mapping {}
 
 impl Mapping {
     pub(crate) fn create(path: &Path, len: usize) -> Result<Self, SegmentError> {
-        let fail = |action| move |source| SegmentError::System { action, path: path.into(), source };
+        let fail =
+            |action| move |source| SegmentError::System { action, path: path.into(), source };
         let file = OpenOptions::new()
             .read(true)
             .write(true)
@@ -75,7 +82,8 @@ impl Mapping {
     }
 
     pub(crate) fn open(path: &Path) -> Result<Self, SegmentError> {
-        let fail = |action| move |source| SegmentError::System { action, path: path.into(), source };
+        let fail =
+            |action| move |source| SegmentError::System { action, path: path.into(), source };
         let file = OpenOptions::new().read(true).write(true).open(path).map_err(fail("open"))?;
         let len = file.metadata().map_err(fail("inspect"))?.len();
         let len = usize::try_from(len).unwrap_or(0);
@@ -164,7 +172,9 @@ impl Mapping {
     pub(crate) fn put_bytes(&self, offset: usize, bytes: &[u8]) {
         assert!(offset + bytes.len() <= self.len, "texts have their room in the layout");
         // SAFETY: inside the mapping (checked above); one writer per text.
-        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.at::<u8>(offset), bytes.len()) };
+        unsafe {
+            std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.at::<u8>(offset), bytes.len())
+        };
     }
 
     /// Forgets the file but keeps the mapping for the rest of the process.
@@ -175,9 +185,8 @@ impl Mapping {
     /// The mapping is not carried into children of `fork`.
     pub(crate) fn keep_from_children(&self) {
         // SAFETY: advice on our own mapping.
-        let _ignored = unsafe {
-            libc::madvise(self.start.as_ptr().cast(), self.len, libc::MADV_DONTFORK)
-        };
+        let _ignored =
+            unsafe { libc::madvise(self.start.as_ptr().cast(), self.len, libc::MADV_DONTFORK) };
     }
 }
 

@@ -77,7 +77,11 @@ impl SegmentReader {
         }
         let found = mapping.header().version.load(Ordering::Relaxed);
         if found != LAYOUT_VERSION {
-            return Err(SegmentError::OtherVersion { path: path.into(), found, expected: LAYOUT_VERSION });
+            return Err(SegmentError::OtherVersion {
+                path: path.into(),
+                found,
+                expected: LAYOUT_VERSION,
+            });
         }
         let capacity = mapping.header().capacity;
         if !capacity.is_plausible() || mapping.len() < capacity.segment_bytes() {
@@ -143,9 +147,8 @@ impl SegmentReader {
     pub fn communicators(&self) -> Vec<(u32, Vec<u32>)> {
         let len = self.header().communicators_len.load(Ordering::Acquire) as usize;
         let bytes = self.mapping.copy_bytes(COMMUNICATORS_OFFSET, len);
-        let mut words = bytes
-            .chunks_exact(4)
-            .map(|word| u32::from_le_bytes(word.try_into().expect("chunks of 4 bytes")));
+        let (words, _rest) = bytes.as_chunks::<4>();
+        let mut words = words.iter().map(|word| u32::from_le_bytes(*word));
         let mut communicators = Vec::new();
         while let (Some(id), Some(n_ranks)) = (words.next(), words.next()) {
             communicators.push((id, words.by_ref().take(n_ranks as usize).collect()));
@@ -267,7 +270,8 @@ impl ThreadView<'_> {
         if self.header().has_ring.load(Ordering::Relaxed) != 1 || capacity.n_records == 0 {
             return Vec::new();
         }
-        let available = usize::try_from(self.n_written().saturating_sub(from)).unwrap_or(usize::MAX);
+        let available =
+            usize::try_from(self.n_written().saturating_sub(from)).unwrap_or(usize::MAX);
         let mut records = vec![CallRecord::default(); available.min(n_max)];
         let start = capacity.block_offset(self.idx) + capacity.statistics_bytes();
         let mask = u64::from(capacity.n_records) - 1;

@@ -3,8 +3,8 @@
 use crate::SegmentError;
 use crate::layout::{
     COMMUNICATORS_BYTES, COMMUNICATORS_OFFSET, Capacity, HEADER_BYTES, Header, LAYOUT_VERSION,
-    LifeState, MAGIC, MODULES_BYTES, MODULES_OFFSET, N_RESERVED_REGIONS, PeerSlot, RegionSlot, Text,
-    ThreadHeader,
+    LifeState, MAGIC, MODULES_BYTES, MODULES_OFFSET, N_RESERVED_REGIONS, PeerSlot, RegionSlot,
+    Text, ThreadHeader,
 };
 use crate::mapping::Mapping;
 use events::{CallRecord, SizeHistogram};
@@ -26,7 +26,11 @@ impl SegmentWriter {
     ///
     /// # Errors
     /// When the file cannot be made or shared memory is full.
-    pub fn create(path: &Path, capacity: Capacity, started_ticks: u64) -> Result<Self, SegmentError> {
+    pub fn create(
+        path: &Path,
+        capacity: Capacity,
+        started_ticks: u64,
+    ) -> Result<Self, SegmentError> {
         let mapping = Mapping::create(path, capacity.segment_bytes())?;
         if let Err(error) = mapping.reserve(0, capacity.block_offset(0)) {
             let _gone = std::fs::remove_file(path);
@@ -34,8 +38,9 @@ impl SegmentWriter {
         }
         mapping.keep_from_children();
         let mapping = mapping.leak();
-        // SAFETY: nobody else knows the file yet: the magic number is not written.
-        unsafe { (&raw mut (*mapping.at::<Header>(0)).capacity).write(capacity) };
+        let place = mapping.at::<Capacity>(std::mem::offset_of!(Header, capacity));
+        // SAFETY: inside the header; nobody else knows the file yet: the magic number is not written.
+        unsafe { place.write(capacity) };
         let header = mapping.header();
         header.version.store(LAYOUT_VERSION, Ordering::Relaxed);
         header.pid.store(std::process::id(), Ordering::Relaxed);
@@ -140,7 +145,11 @@ impl SegmentWriter {
     }
 }
 
-fn thread_header(mapping: &'static Mapping, capacity: &Capacity, idx: u32) -> &'static ThreadHeader {
+fn thread_header(
+    mapping: &'static Mapping,
+    capacity: &Capacity,
+    idx: u32,
+) -> &'static ThreadHeader {
     // SAFETY: the block lies inside the segment, is aligned to a page, and is made of atomics.
     unsafe { &*mapping.at::<ThreadHeader>(capacity.block_offset(idx)) }
 }
@@ -168,6 +177,9 @@ pub struct ThreadWriter {
     n_regions: u32,
     idx: u32,
 }
+
+// SAFETY: the pointer leads into the segment, which is never unmapped; only the owner writes there.
+unsafe impl Send for ThreadWriter {}
 
 impl ThreadWriter {
     fn new(mapping: &'static Mapping, capacity: &Capacity, idx: u32) -> Self {
@@ -281,10 +293,17 @@ impl ThreadWriter {
         self.add_region(at, address, previous, operation)
     }
 
-    fn add_region(&mut self, at: usize, address: u64, previous: u64, operation: u16) -> &'static RegionSlot {
+    fn add_region(
+        &mut self,
+        at: usize,
+        address: u64,
+        previous: u64,
+        operation: u16,
+    ) -> &'static RegionSlot {
         let n_regions_max = self.regions.len();
         let is_total = address == 0 && previous == 0;
-        let room = n_regions_max.saturating_sub(if is_total { 0 } else { N_RESERVED_REGIONS as usize });
+        let room =
+            n_regions_max.saturating_sub(if is_total { 0 } else { N_RESERVED_REGIONS as usize });
         if room <= self.n_regions as usize {
             if is_total {
                 // More operations than reserved entries cannot be: the table of operations is shorter.
@@ -330,7 +349,8 @@ impl ThreadWriter {
     #[inline(never)]
     fn has_room(&mut self) -> bool {
         self.acknowledged = self.header.acknowledged.load(Ordering::Acquire);
-        let room = self.has_ring() && self.written.wrapping_sub(self.acknowledged) <= self.record_mask;
+        let room =
+            self.has_ring() && self.written.wrapping_sub(self.acknowledged) <= self.record_mask;
         if !room {
             bump(&self.header.dropped, 1);
         }
