@@ -201,7 +201,11 @@ impl ThreadWriter {
             records: mapping.at(records_at.min(mapping.len() - size_of::<CallRecord>())),
             record_mask: if has_ring { u64::from(capacity.n_records) - 1 } else { 0 },
             written: header.written.load(Ordering::Relaxed),
-            acknowledged: header.acknowledged.load(Ordering::Acquire),
+            // Without a ring, `push` always finds it full.
+            acknowledged: header
+                .acknowledged
+                .load(Ordering::Acquire)
+                .wrapping_sub(u64::from(!has_ring)),
             lookup: vec![0; lookup_len].into_boxed_slice(),
             lookup_shift: u64::BITS - lookup_len.trailing_zeros(),
             n_regions: header.n_regions.load(Ordering::Relaxed),
@@ -348,13 +352,14 @@ impl ThreadWriter {
     #[cold]
     #[inline(never)]
     fn has_room(&mut self) -> bool {
-        self.acknowledged = self.header.acknowledged.load(Ordering::Acquire);
-        let room =
-            self.has_ring() && self.written.wrapping_sub(self.acknowledged) <= self.record_mask;
-        if !room {
-            bump(&self.header.dropped, 1);
+        if self.has_ring() {
+            self.acknowledged = self.header.acknowledged.load(Ordering::Acquire);
+            if self.written.wrapping_sub(self.acknowledged) <= self.record_mask {
+                return true;
+            }
         }
-        room
+        bump(&self.header.dropped, 1);
+        false
     }
 
     /// Gives the block back for another thread to go on with.
