@@ -45,6 +45,11 @@ void take_place(MPI_Comm comm)
     right = (rank + 1) % size;
 }
 
+void take_place_in_world(void)
+{
+    take_place(MPI_COMM_WORLD);
+}
+
 void begin(int *argc, char ***argv, int required)
 {
     if (required < 0) {
@@ -54,7 +59,7 @@ void begin(int *argc, char ***argv, int required)
         CALL(MPI_Init_thread, 0, argc, argv, required, &provided);
         check(required <= provided, "the thread level is provided");
     }
-    take_place(MPI_COMM_WORLD);
+    take_place_in_world();
 }
 
 void write_expectation(const char *folder, const char *name)

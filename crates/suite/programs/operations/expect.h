@@ -41,6 +41,8 @@ void begin(int *argc, char ***argv, int required);
 void end(const char *folder);
 /* The place in the ring of `comm`, for programs that start MPI otherwise. */
 void take_place(MPI_Comm comm);
+/* The same in MPI_COMM_WORLD, for callers from Fortran. */
+void take_place_in_world(void);
 /* Writes the expectation to `folder`, under `name`. */
 void write_expectation(const char *folder, const char *name);
 
