@@ -1,7 +1,9 @@
 //! Made-up runs with realistic values, for previews and tests.
 
+mod snapshot;
 mod timeline;
 
+pub use snapshot::snapshot;
 pub use timeline::timeline;
 
 use run_record::summary::{

@@ -1,6 +1,9 @@
 //! The crate from outside: what a person would see.
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
 mod browser;
 mod html;
+mod live;
 mod samples;
 mod terminal;

@@ -1,0 +1,219 @@
+//! What the live view shows, and how keys change it.
+
+use super::Snapshot;
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use std::cell::Cell;
+use std::collections::VecDeque;
+
+/// Lines of the program's output kept for scrolling back.
+const N_OUTPUT_MAX: usize = 1000;
+/// Intervals of which the efficiency is kept: as many as the widest terminal has columns.
+const N_HISTORY_MAX: usize = 512;
+/// Lines that page up and page down move.
+const N_PAGE: usize = 10;
+
+/// A part of the view.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tab {
+    /// A little of everything.
+    #[default]
+    Overview,
+    /// Every rank.
+    Ranks,
+    /// Operations and call sites.
+    Calls,
+    /// What the program writes.
+    Output,
+}
+
+impl Tab {
+    /// All parts in their order.
+    pub const ALL: [Self; 4] = [Self::Overview, Self::Ranks, Self::Calls, Self::Output];
+
+    /// Its title.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Overview => "Overview",
+            Self::Ranks => "Ranks",
+            Self::Calls => "Calls",
+            Self::Output => "Output",
+        }
+    }
+}
+
+/// What a key asks of the caller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum KeyEffect {
+    /// The key means nothing here.
+    Nothing,
+    /// The view changed: draw it.
+    Redraw,
+    /// Leave the view; the program goes on.
+    Leave,
+    /// Ctrl-C: interrupt the program. In raw mode the terminal does not do it by itself.
+    Interrupt,
+}
+
+/// What the live view shows.
+#[derive(Clone, Debug, Default)]
+pub struct LiveState {
+    pub(super) command: String,
+    pub(super) color: bool,
+    pub(super) snapshot: Snapshot,
+    pub(super) output: VecDeque<String>,
+    /// Parallel efficiency of each interval, oldest first.
+    pub(super) history: VecDeque<f64>,
+    pub(super) tab: Tab,
+    /// Lines scrolled, by tab; in the output from its end.
+    pub(super) scrolled: [usize; Tab::ALL.len()],
+    /// Lines in sight when it was last drawn, so that nobody scrolls further than there is to see.
+    n_in_sight: Cell<usize>,
+}
+
+impl LiveState {
+    /// The view of a run that has not started, in color.
+    #[must_use]
+    pub fn new(command: String) -> Self {
+        Self { command, color: true, ..Self::default() }
+    }
+
+    /// The same with or without color (`NO_COLOR`).
+    #[must_use]
+    pub fn with_color(self, color: bool) -> Self {
+        Self { color, ..self }
+    }
+
+    /// Takes over a snapshot and adds its output to what was written before.
+    pub fn update(&mut self, mut snapshot: Snapshot) {
+        let lines = std::mem::take(&mut snapshot.output);
+        if self.scrolled[Tab::Output as usize] > 0 {
+            // Who scrolled back keeps the lines in sight.
+            self.scrolled[Tab::Output as usize] += lines.len();
+        }
+        self.output.extend(lines);
+        let n_excess = self.output.len().saturating_sub(N_OUTPUT_MAX);
+        self.output.drain(..n_excess);
+        if !snapshot.ranks.is_empty() {
+            self.history.push_back(snapshot.last_interval.parallel_efficiency);
+        }
+        if self.history.len() > N_HISTORY_MAX {
+            self.history.pop_front();
+        }
+        self.snapshot = snapshot;
+        // Ranks may have gone: no further than there are lines.
+        self.scroll(0, true);
+    }
+
+    /// Obeys a key.
+    pub fn key(&mut self, key: KeyEvent) -> KeyEffect {
+        let n_tabs = Tab::ALL.len();
+        match key.code {
+            KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => {
+                return KeyEffect::Interrupt;
+            }
+            KeyCode::Char('q') | KeyCode::Esc => return KeyEffect::Leave,
+            KeyCode::Tab | KeyCode::Right => self.tab = Tab::ALL[(self.tab as usize + 1) % n_tabs],
+            KeyCode::BackTab | KeyCode::Left => {
+                self.tab = Tab::ALL[(self.tab as usize + n_tabs - 1) % n_tabs];
+            }
+            KeyCode::Up => self.scroll(1, true),
+            KeyCode::Down => self.scroll(1, false),
+            KeyCode::PageUp => self.scroll(N_PAGE, true),
+            KeyCode::PageDown => self.scroll(N_PAGE, false),
+            KeyCode::Home => self.scroll(usize::MAX, true),
+            KeyCode::End => self.scroll(usize::MAX, false),
+            _ => return KeyEffect::Nothing,
+        }
+        KeyEffect::Redraw
+    }
+
+    /// Notes how many lines are in sight.
+    pub(super) fn saw(&self, n_lines: usize) {
+        self.n_in_sight.set(n_lines);
+    }
+
+    /// Lines of the tab in sight that can be scrolled over.
+    fn n_lines(&self) -> usize {
+        match self.tab {
+            Tab::Overview => 0,
+            Tab::Ranks => self.snapshot.ranks.len() + 1,
+            Tab::Calls => self.snapshot.operations.len() + self.snapshot.call_sites.len() + 3,
+            Tab::Output => self.output.len(),
+        }
+    }
+
+    fn scroll(&mut self, n_lines: usize, up: bool) {
+        let n_max = self.n_lines().saturating_sub(self.n_in_sight.get().max(1));
+        let scrolled = &mut self.scrolled[self.tab as usize];
+        // The output is scrolled from its end, so that new lines show by themselves.
+        let away_from_start = up == (self.tab == Tab::Output);
+        *scrolled = if away_from_start {
+            scrolled.saturating_add(n_lines)
+        } else {
+            scrolled.saturating_sub(n_lines)
+        };
+        *scrolled = (*scrolled).min(n_max);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    #[track_caller]
+    fn check(codes: &[KeyCode], expected_tab: Tab, expected_scrolled: usize) {
+        let mut state = LiveState::new("mpirun".to_owned());
+        state.update(sample::snapshot(100));
+        state.saw(21);
+        for code in codes {
+            assert_eq!(state.key(KeyEvent::from(*code)), KeyEffect::Redraw);
+        }
+        assert_eq!(
+            (state.tab, state.scrolled[state.tab as usize]),
+            (expected_tab, expected_scrolled)
+        );
+    }
+
+    #[test]
+    fn keys_change_the_tab_and_scroll() {
+        use KeyCode::{BackTab, Down, End, Home, PageDown, Tab as Next, Up};
+        check(&[Next], Tab::Ranks, 0);
+        check(&[BackTab], Tab::Output, 0);
+        check(&[Down], Tab::Overview, 0);
+        check(&[Next, PageDown, Down, Up], Tab::Ranks, 10);
+        check(&[Next, End], Tab::Ranks, 80);
+        check(&[Next, End, Home], Tab::Ranks, 0);
+        check(&[BackTab, Up, Up, Down], Tab::Output, 0);
+    }
+
+    #[test]
+    fn some_keys_are_for_the_caller() {
+        let mut state = LiveState::new("mpirun".to_owned());
+        let interrupt = KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL);
+        assert_eq!(state.key(interrupt), KeyEffect::Interrupt);
+        assert_eq!(state.key(KeyEvent::from(KeyCode::Char('q'))), KeyEffect::Leave);
+        assert_eq!(state.key(KeyEvent::from(KeyCode::Char('c'))), KeyEffect::Nothing);
+    }
+
+    #[test]
+    fn what_is_kept_is_bounded() {
+        let mut state = LiveState::new("mpirun".to_owned());
+        for _ in 0..N_HISTORY_MAX + 5 {
+            state.update(Snapshot { output: vec!["line".to_owned(); 3], ..sample::snapshot(2) });
+        }
+        assert_eq!((state.output.len(), state.history.len()), (N_OUTPUT_MAX, N_HISTORY_MAX));
+    }
+
+    #[test]
+    fn who_scrolled_back_keeps_the_lines_in_sight() {
+        let mut state = LiveState::new("mpirun".to_owned());
+        state.update(Snapshot { output: vec!["line".to_owned(); 30], ..Snapshot::default() });
+        assert_eq!(state.key(KeyEvent::from(KeyCode::Left)), KeyEffect::Redraw);
+        assert_eq!(state.key(KeyEvent::from(KeyCode::Up)), KeyEffect::Redraw);
+        state.update(Snapshot { output: vec!["new".to_owned(); 4], ..Snapshot::default() });
+        assert_eq!(state.scrolled[Tab::Output as usize], 5);
+    }
+}
