@@ -32,6 +32,7 @@ fn main() {
     );
     write_names(&mut code, "FORTRAN_NAMES", fortran_names.into_iter());
     write_numbers(&mut code);
+    write_exports(&mut code);
     let out_dir = env::var("OUT_DIR").expect("cargo sets OUT_DIR for build scripts");
     fs::write(Path::new(&out_dir).join("wrappers.rs"), code).expect("OUT_DIR is writable");
 }
@@ -56,5 +57,23 @@ fn write_numbers(code: &mut String) {
     let number = mpi_abi::find("MPI_Send").expect("the table has the operation").0;
     code.push_str(&format!(
         "/// Place of `MPI_Send` in the table.\npub(crate) const MPI_SEND: u16 = {number};\n"
+    ));
+}
+
+/// Every exported wrapper with its name, gathered from the code written so far.
+fn write_exports(code: &mut String) {
+    let rows: Vec<String> = code
+        .lines()
+        .filter_map(|line| line.strip_prefix("trampoline!(")?.strip_suffix(");"))
+        .map(|arguments| {
+            let mut arguments = arguments.split(", ");
+            let symbol = arguments.next().unwrap_or_default();
+            format!("    (c{symbol}, {}),\n", arguments.next().unwrap_or_default())
+        })
+        .collect();
+    code.push_str(&format!(
+        "/// Every wrapper by its symbol.\npub(crate) static EXPORTS: [(&CStr, next::Function); {}] = [\n{}];\n",
+        rows.len(),
+        rows.concat(),
     ));
 }

@@ -1,9 +1,10 @@
-//! Telling one `mpirun` from the next, without sending anything over MPI.
+//! What happens when the probe is loaded, and telling one `mpirun` from the next.
 //!
 //! The probe is preloaded into the launcher as well. There it puts a number of its own into the
 //! environment that the launcher hands to its ranks; nothing else happens in a launcher.
 #![allow(unsafe_code, reason = "runs before main, sets the environment of a launcher")]
 
+use crate::binding;
 use ring::clock;
 use std::ffi::{CStr, c_char};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -17,10 +18,21 @@ unsafe extern "C" {
 
 #[used]
 #[unsafe(link_section = ".init_array")]
-static AT_LOAD: extern "C" fn() = mark_launcher;
+static AT_LOAD: extern "C" fn() = before_main;
 
-/// In a launcher, before its `main`: gives its ranks a number in common.
-extern "C" fn mark_launcher() {
+extern "C" fn before_main() {
+    // SAFETY: a look-up in the environment, in a process of one thread.
+    if unsafe { libc::getenv(c"SINTONIA_RUN".as_ptr()) }.is_null() {
+        return;
+    }
+    let _nothing = std::panic::catch_unwind(|| {
+        mark_launcher();
+        binding::hide_wrappers();
+    });
+}
+
+/// In a launcher: gives its ranks a number in common.
+fn mark_launcher() {
     // SAFETY: set once, before anybody else runs.
     let name = unsafe { program_invocation_short_name };
     if name.is_null() {
@@ -30,10 +42,6 @@ extern "C" fn mark_launcher() {
     let name = unsafe { CStr::from_ptr(name) }.to_bytes();
     let launchers: [&[u8]; 5] = [b"mpirun", b"mpiexec", b"prterun", b"orterun", b"srun"];
     if !launchers.iter().any(|launcher| name.starts_with(launcher)) {
-        return;
-    }
-    // SAFETY: a look-up in the environment, in a process of one thread.
-    if unsafe { libc::getenv(c"SINTONIA_RUN".as_ptr()) }.is_null() {
         return;
     }
     let mut digits = [0_u8; 17];

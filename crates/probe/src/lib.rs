@@ -17,6 +17,7 @@
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu")))]
 compile_error!("the probe knows Linux with glibc on x86-64 only");
 
+mod binding;
 mod call;
 mod collector;
 mod communicators;
@@ -27,6 +28,7 @@ mod handle;
 mod launcher;
 mod library;
 mod next;
+mod object;
 mod options;
 mod pmpi;
 mod process;

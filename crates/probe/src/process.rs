@@ -4,7 +4,7 @@
 use crate::call::Call;
 use crate::library::Facts;
 use crate::options::Options;
-use crate::{collector, cost, launcher, pmpi, thread};
+use crate::{binding, collector, cost, launcher, pmpi, thread};
 use ring::clock;
 use ring::{Capacity, LifeState, SegmentWriter, ThreadWriter};
 use std::os::unix::fs::DirBuilderExt;
@@ -55,6 +55,7 @@ pub(crate) fn define_communicator(id: u32, world_ranks: &[u32]) {
 #[cold]
 pub(crate) fn started(operation: u16, begin: u64) {
     let _nothing = std::panic::catch_unwind(|| {
+        binding::bind_late();
         if let Some(identity) = Identity::from_mpi() {
             start(&identity);
             count_init(operation, begin);

@@ -1,0 +1,221 @@
+//! The objects (program and libraries) of this process: their symbols and the places bound to symbols.
+#![allow(unsafe_code, reason = "reads what the dynamic linker has mapped")]
+
+use std::ffi::{CStr, c_char, c_int, c_void};
+
+/// A loaded object, as far as binding symbols goes.
+pub(crate) struct Object {
+    /// Path; empty for the program itself.
+    pub(crate) path: String,
+    base: usize,
+    symbols: usize,
+    strings: usize,
+    gnu_hash: usize,
+    /// Start and length in bytes of the two tables of relocations.
+    relocations: [(usize, usize); 2],
+    /// Addresses that the linker has made read-only after binding.
+    relro: std::ops::Range<usize>,
+    code: Vec<std::ops::Range<usize>>,
+}
+
+/// A place in memory that holds the address of a function.
+pub(crate) struct Binding<'a> {
+    /// The function's name.
+    pub(crate) name: &'a CStr,
+    /// The place.
+    pub(crate) place: *mut usize,
+}
+
+/// All objects loaded now.
+pub(crate) fn all() -> Vec<Object> {
+    let mut objects: Vec<Object> = Vec::new();
+    // SAFETY: `note` gets the pointer to `objects` that it expects.
+    unsafe { libc::dl_iterate_phdr(Some(note), (&raw mut objects).cast()) };
+    objects
+}
+
+unsafe extern "C" fn note(
+    info: *mut libc::dl_phdr_info,
+    _size: usize,
+    objects: *mut c_void,
+) -> c_int {
+    // SAFETY: the linker hands out a valid description.
+    let info = unsafe { &*info };
+    // SAFETY: `all` passes a pointer to its vector.
+    let objects = unsafe { &mut *objects.cast::<Vec<Object>>() };
+    // SAFETY: the linker describes this many program headers.
+    let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
+    objects.extend(Object::new(info, headers));
+    0
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "addresses have 64 bits")]
+impl Object {
+    fn new(info: &libc::dl_phdr_info, headers: &[libc::Elf64_Phdr]) -> Option<Self> {
+        let base = info.dlpi_addr as usize;
+        let range = |header: &libc::Elf64_Phdr| {
+            let start = base + header.p_vaddr as usize;
+            start..start + header.p_memsz as usize
+        };
+        let dynamic = headers.iter().find(|header| header.p_type == libc::PT_DYNAMIC)?;
+        let relro = headers.iter().find(|header| header.p_type == libc::PT_GNU_RELRO).map(range);
+        let is_code = |header: &&libc::Elf64_Phdr| {
+            header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_X != 0
+        };
+        let path = if info.dlpi_name.is_null() {
+            String::new()
+        } else {
+            // SAFETY: the linker's own string.
+            unsafe { CStr::from_ptr(info.dlpi_name) }.to_string_lossy().into_owned()
+        };
+        let mut object = Self {
+            path,
+            base,
+            symbols: 0,
+            strings: 0,
+            gnu_hash: 0,
+            relocations: [(0, 0); 2],
+            relro: relro.unwrap_or_default(),
+            code: headers.iter().filter(is_code).map(range).collect(),
+        };
+        object.read_dynamic(range(dynamic).start);
+        (object.symbols != 0 && object.strings != 0).then_some(object)
+    }
+
+    fn read_dynamic(&mut self, start: usize) {
+        let mut entry = start as *const [u64; 2];
+        loop {
+            // SAFETY: the table ends with an entry of tag 0, which ends this loop.
+            let [tag, value] = unsafe { entry.read() };
+            let value = value as usize;
+            // Most linkers put addresses here in place of offsets, some (the vdso) do not.
+            let address = if value < self.base { self.base + value } else { value };
+            match tag {
+                0 => return,
+                5 => self.strings = address,
+                6 => self.symbols = address,
+                7 => self.relocations[0].0 = address,
+                8 => self.relocations[0].1 = value,
+                23 => self.relocations[1].0 = address,
+                2 => self.relocations[1].1 = value,
+                0x6fff_fef5 => self.gnu_hash = address,
+                _ => {}
+            }
+            entry = entry.wrapping_add(1);
+        }
+    }
+
+    /// Whether an address is in the object's code.
+    pub(crate) fn holds(&self, address: usize) -> bool {
+        self.code.iter().any(|code| code.contains(&address))
+    }
+
+    /// Whether it is an MPI library by its file name.
+    pub(crate) fn is_mpi_library(&self) -> bool {
+        let file = self.path.rsplit('/').next().unwrap_or_default();
+        file.starts_with("libmpi") || file.starts_with("libpmpi")
+    }
+
+    fn symbol(&self, position: usize) -> *mut libc::Elf64_Sym {
+        (self.symbols as *mut libc::Elf64_Sym).wrapping_add(position)
+    }
+
+    fn name_of(&self, position: usize) -> &CStr {
+        // SAFETY: positions come from the object's own tables.
+        let offset = unsafe { (*self.symbol(position)).st_name } as usize;
+        // SAFETY: the object's table of strings.
+        unsafe { CStr::from_ptr((self.strings + offset) as *const c_char) }
+    }
+
+    /// Number of symbols, from the chains of the hash table.
+    fn n_symbols(&self) -> usize {
+        if self.gnu_hash == 0 {
+            return 0;
+        }
+        let words = self.gnu_hash as *const u32;
+        // SAFETY: header of the table: buckets, first hashed symbol, words of the filter, shift.
+        let word = |position: usize| unsafe { words.add(position).read() } as usize;
+        let (n_buckets, first, n_filter) = (word(0), word(1), word(2));
+        let buckets = 4 + 2 * n_filter;
+        let Some(mut last) = (0..n_buckets).map(|bucket| word(buckets + bucket)).max() else {
+            return 0;
+        };
+        if last < first {
+            return first;
+        }
+        while word(buckets + n_buckets + last - first) & 1 == 0 {
+            last += 1;
+        }
+        last + 1
+    }
+
+    /// Takes symbols out of the object's table, so that look-ups from now on pass it by.
+    pub(crate) fn hide(&self, is_hidden: impl Fn(&CStr) -> bool) {
+        let n_symbols = self.n_symbols();
+        let (start, end) = (self.symbols, self.symbols + n_symbols * size_of::<libc::Elf64_Sym>());
+        if !protect(start, end, libc::PROT_READ | libc::PROT_WRITE) {
+            return;
+        }
+        for position in 1..n_symbols {
+            if is_hidden(self.name_of(position)) {
+                // SAFETY: inside the table, which is writable now; a symbol of value 0 is undefined.
+                unsafe { (*self.symbol(position)).st_value = 0 };
+            }
+        }
+        protect(start, end, libc::PROT_READ);
+    }
+
+    /// The places bound to functions whose names start with `MPI_` or `mpi_`.
+    pub(crate) fn mpi_bindings(&self) -> impl Iterator<Item = Binding<'_>> {
+        const ABSOLUTE: u64 = 1;
+        const GLOBAL_DATA: u64 = 6;
+        const JUMP_SLOT: u64 = 7;
+        let entries = self.relocations.into_iter().flat_map(|(start, len)| {
+            let n_entries = len / size_of::<libc::Elf64_Rela>();
+            (0..n_entries).map(move |entry| (start as *const libc::Elf64_Rela).wrapping_add(entry))
+        });
+        entries.filter_map(|entry| {
+            // SAFETY: inside the object's table of relocations.
+            let entry = unsafe { &*entry };
+            let (kind, symbol) = (entry.r_info & 0xffff_ffff, (entry.r_info >> 32) as usize);
+            let is_bound = matches!(kind, GLOBAL_DATA | JUMP_SLOT)
+                || (kind == ABSOLUTE && entry.r_addend == 0);
+            if !is_bound || symbol == 0 {
+                return None;
+            }
+            let name = self.name_of(symbol);
+            let is_mpi = matches!(
+                name.to_bytes(),
+                [b'M', b'P', b'I', b'_', ..] | [b'm', b'p', b'i', b'_', ..]
+            );
+            is_mpi.then(|| Binding {
+                name,
+                place: (self.base + entry.r_offset as usize) as *mut usize,
+            })
+        })
+    }
+
+    /// Binds a place to another function.
+    pub(crate) fn bind(&self, place: *mut usize, function: usize) {
+        let start = place.addr();
+        let is_read_only = self.relro.contains(&start);
+        if is_read_only && !protect(start, start + 8, libc::PROT_READ | libc::PROT_WRITE) {
+            return;
+        }
+        // SAFETY: a place of the object's own that the linker writes in the same way.
+        unsafe { std::sync::atomic::AtomicUsize::from_ptr(place) }
+            .store(function, std::sync::atomic::Ordering::Release);
+        if is_read_only {
+            protect(start, start + 8, libc::PROT_READ);
+        }
+    }
+}
+
+/// Changes the protection of the pages of a range.
+fn protect(start: usize, end: usize, protection: c_int) -> bool {
+    const PAGE: usize = 4096;
+    let first = start & !(PAGE - 1);
+    let len = end.next_multiple_of(PAGE) - first;
+    // SAFETY: pages of an object's read-only data, made writable for a moment and read-only again.
+    unsafe { libc::mprotect(first as *mut c_void, len, protection) == 0 }
+}
