@@ -32,7 +32,7 @@ demo: ## watch the example program on 4 ranks and show the report
 	@$(CARGO) build --quiet --release $(probe_and_cli)
 	@$(call make_xfire,openmpi)
 	@rm -rf $(demo_record)
-	@target/release/sintonia run --out $(demo_record) -- mpirun.openmpi -np 4 \
+	@target/release/sintonia run --trace --out $(demo_record) -- mpirun.openmpi -np 4 \
 	  target/xfire-openmpi/xfire --out target/demo-fire $(xfire)/data/demo.conf
 
 test: ## run all tests, on real ranks
