@@ -41,7 +41,8 @@ function showReadout(readout, frame, event, text) {
   const y = event.clientY - box.top;
   const leftmost = Math.max(0, box.width - readout.offsetWidth);
   readout.style.left = `${Math.min(x + 14, leftmost)}px`;
-  readout.style.top = `${y + 18}px`;
+  // Above the pointer in the lower half, so that it stays inside.
+  readout.style.top = `${y > box.height / 2 ? y - readout.offsetHeight - 10 : y + 18}px`;
 }
 
 function headOf(frame) {

@@ -1,30 +1,32 @@
 // Brings the page to life, and tests itself when the address ends in `?selftest`.
 
 function onWheel(timeline, event) {
+  const { view, painter } = timeline;
   // Without focus the wheel belongs to the page, or it could not be scrolled past the timeline.
-  if (document.activeElement !== timeline.canvas && !event.ctrlKey) return;
+  if (document.activeElement !== painter.canvas && !event.ctrlKey) return;
   event.preventDefault();
-  if (event.shiftKey) timeline.scroll(Math.sign(event.deltaY || event.deltaX) * 2);
-  else timeline.zoom(Math.exp(event.deltaY * 0.002), timeline.nsAt(event.offsetX));
+  if (event.shiftKey) view.scroll(Math.sign(event.deltaY || event.deltaX) * 2);
+  else view.zoom(Math.exp(event.deltaY * 0.002), view.nsAt(event.offsetX));
   timeline.schedule();
 }
 
 function onDrag(timeline, event) {
-  const perPixel = (timeline.toNs - timeline.fromNs) / (timeline.width - GUTTER);
-  timeline.move(-event.movementX * perPixel);
-  timeline.scroll(-event.movementY / timeline.laneHeight);
+  const { view } = timeline;
+  view.move(-event.movementX * view.nsPerPixel());
+  view.scroll(-event.movementY / view.laneHeight);
   timeline.schedule();
 }
 
 function onKey(timeline, event) {
-  const span = timeline.toNs - timeline.fromNs;
-  const middle = timeline.fromNs + span / 2;
+  const { view } = timeline;
+  const span = view.toNs - view.fromNs;
+  const middle = view.fromNs + span / 2;
   const actions = {
-    '+': () => timeline.zoom(0.6, middle), '=': () => timeline.zoom(0.6, middle),
-    '-': () => timeline.zoom(1 / 0.6, middle), 0: () => timeline.showAll(), Home: () => timeline.showAll(),
-    ArrowLeft: () => timeline.move(-span / 5), ArrowRight: () => timeline.move(span / 5),
-    ArrowUp: () => timeline.scroll(-2), ArrowDown: () => timeline.scroll(2),
-    PageUp: () => timeline.scroll(-20), PageDown: () => timeline.scroll(20), f: () => timeline.fit(),
+    '+': () => view.zoom(0.6, middle), '=': () => view.zoom(0.6, middle), '-': () => view.zoom(1 / 0.6, middle),
+    0: () => view.showAll(), Home: () => view.showAll(), f: () => timeline.fit(),
+    ArrowLeft: () => view.move(-span / 5), ArrowRight: () => view.move(span / 5),
+    ArrowUp: () => view.scroll(-2), ArrowDown: () => view.scroll(2),
+    PageUp: () => view.scroll(-20), PageDown: () => view.scroll(20),
   };
   const action = event.ctrlKey || event.metaKey ? undefined : actions[event.key];
   if (!action) return;
@@ -34,7 +36,7 @@ function onKey(timeline, event) {
 }
 
 function listen(timeline) {
-  const { canvas, frame } = timeline;
+  const { frame, view, painter: { canvas } } = timeline;
   const readout = frame.querySelector('.readout');
   canvas.addEventListener('wheel', event => onWheel(timeline, event), { passive: false });
   canvas.addEventListener('keydown', event => onKey(timeline, event));
@@ -45,25 +47,22 @@ function listen(timeline) {
   });
   canvas.addEventListener('pointerleave', event => showReadout(readout, frame, event, ''));
   canvas.addEventListener('dblclick', event => {
-    timeline.zoom(0.25, timeline.nsAt(event.offsetX));
+    view.zoom(0.25, view.nsAt(event.offsetX));
     timeline.schedule();
   });
 }
 
 function follow(timeline) {
-  const recolor = () => {
-    timeline.readColors();
-    timeline.draw();
-  };
   addEventListener('resize', () => timeline.resize());
-  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', recolor);
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => timeline.recolor());
+  // Paper is light.
   addEventListener('beforeprint', () => {
     root.dataset.print = '';
-    recolor();
+    timeline.recolor();
   });
   addEventListener('afterprint', () => {
     delete root.dataset.print;
-    recolor();
+    timeline.recolor();
   });
 }
 
@@ -108,26 +107,25 @@ async function startTimeline(frame) {
   listen(timeline);
   follow(timeline);
   root.dataset.timelineCalls = lanes.reduce((sum, lane) => sum + lane.n, 0);
-  root.dataset.timelinePixels = timeline.nDrawn;
+  root.dataset.timelinePixels = timeline.painter.nDrawn;
   if (location.search === '?selftest') testTimeline(timeline);
 }
 
 // Zooms in and out and over, and leaves what each frame took on the page.
-function testTimeline(timeline) {
+function testTimeline({ view, painter, head }) {
   const frames = [];
   for (let step = 0; step < 50; step += 1) {
-    const around = timeline.head.endNs * ((step * 7) % 10) / 10;
     const before = performance.now();
-    timeline.zoom(step % 10 === 9 ? 1e6 : 0.4, around);
-    timeline.draw();
+    view.zoom(step % 10 === 9 ? 1e6 : 0.4, head.endNs * ((step * 7) % 10) / 10);
+    painter.draw();
     frames.push(performance.now() - before);
   }
   frames.sort((a, b) => a - b);
   root.dataset.frameMsMedian = frames[25].toFixed(2);
   root.dataset.frameMsMax = frames[49].toFixed(2);
-  root.dataset.zoomedPixels = timeline.nDrawn;
-  timeline.showAll();
-  timeline.draw();
+  root.dataset.zoomedPixels = painter.nDrawn;
+  view.showAll();
+  painter.draw();
   root.dataset.selftest = 'done';
 }
 

@@ -1,6 +1,8 @@
 //! Writes reports of made-up runs into a folder, for looking at them: `preview FOLDER`.
 
 use dashboard::{html, sample};
+use run_record::Summary;
+use run_record::summary::Traffic;
 use std::path::Path;
 
 fn main() -> std::io::Result<()> {
@@ -15,5 +17,19 @@ fn main() -> std::io::Result<()> {
         "wide.html",
         html::page(&sample::summary_of(1024), Some(&sample::timeline(1024, 1_000_000))),
     )?;
+    write("dense.html", html::page(&dense(), None))?;
     write("untraced.html", html::page(&sample::summary_of(48), None))
+}
+
+/// Every rank sends to every other.
+fn dense() -> Summary {
+    let message = |from: u32, to: u32| Traffic {
+        world: 0,
+        from,
+        to,
+        messages: 100 + u64::from(from),
+        bytes: 1 << (from.abs_diff(to) % 30),
+    };
+    let pairs = (0..1024).flat_map(|from| (0..1024).map(move |to| message(from, to)));
+    Summary { traffic: pairs.collect(), ..sample::summary_of(1024) }
 }

@@ -27,12 +27,14 @@ use run_record::Summary;
 
 const STYLE: &str = include_str!("../assets/page.css");
 /// In the order in which they run: each uses only those before it.
-const SCRIPTS: [&str; 7] = [
+const SCRIPTS: [&str; 9] = [
     include_str!("../assets/page.js"),
     include_str!("../assets/packed.js"),
     include_str!("../assets/tables.js"),
     include_str!("../assets/matrix.js"),
     include_str!("../assets/lane.js"),
+    include_str!("../assets/view.js"),
+    include_str!("../assets/painter.js"),
     include_str!("../assets/timeline.js"),
     include_str!("../assets/start.js"),
 ];

@@ -14,7 +14,7 @@ pub(crate) fn seconds(span_s: f64) -> String {
         s if s < 0.999_5e-3 => format!("{} µs", three_digits(s * 1e6)),
         s if s < 0.999_5 => format!("{} ms", three_digits(s * 1e3)),
         s if s < 119.5 => format!("{} s", three_digits(s)),
-        s if s < 7_199.5 => {
+        s if s < 3_599.5 => {
             let whole_s = s.round();
             format!("{} min {:02} s", (whole_s / 60.0).floor(), whole_s % 60.0)
         }
@@ -135,6 +135,7 @@ mod tests {
         check(seconds(12.345), "12.3 s");
         check(seconds(119.9), "2 min 00 s");
         check(seconds(725.0), "12 min 05 s");
+        check(seconds(3_599.0), "59 min 59 s");
         check(seconds(7_260.0), "2 h 01 min");
         check(seconds(f64::NAN), "-");
     }

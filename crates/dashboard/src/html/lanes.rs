@@ -11,10 +11,13 @@ use run_record::Summary;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-const HELP: &str = "Wheel or + and −: zoom. Drag or ← →: move in time. ↑ ↓ or Shift+wheel: other ranks. \
+const HELP: &str = "Click into it first. Wheel or + and −: zoom. Drag or ← →: move in time. ↑ ↓ or Shift+wheel: other ranks. \
     F: all ranks at once. 0: the whole run.";
 
 pub(super) fn draw(summary: &Summary, timeline: &Timeline) -> Markup {
+    if timeline.lanes.is_empty() {
+        return section("when", "Timeline", "", &html! { p.note { "No call was recorded." } });
+    }
     let n_events = count(timeline.n_events() as u64);
     let content = html! {
         @if timeline.n_left_out > 0 {

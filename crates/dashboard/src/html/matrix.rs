@@ -16,6 +16,7 @@ const N_WORLDS_MAX: usize = 8;
 /// Traffic between groups of ranks of a world.
 struct Matrix {
     world: usize,
+    n_ranks: usize,
     side: usize,
     ranks_per_cell: usize,
     /// Messages and bytes by row (from) and column (to).
@@ -52,7 +53,7 @@ impl Matrix {
             let cell = cells.entry(at).or_default();
             *cell = (cell.0.saturating_add(*messages), cell.1.saturating_add(*bytes));
         }
-        Self { world, side: n_ranks.div_ceil(ranks_per_cell), ranks_per_cell, cells }
+        Self { world, n_ranks, side: n_ranks.div_ceil(ranks_per_cell), ranks_per_cell, cells }
     }
 
     /// Strengths from 1 to 255 by the logarithm of the bytes, 0 where nothing was sent.
@@ -89,6 +90,7 @@ fn draw_world(summary: &Summary, matrix: &Matrix) -> Markup {
     let (n_messages, n_bytes) = matrix.cells.values().fold((0u64, 0u64), |sum, cell| {
         (sum.0.saturating_add(cell.0), sum.1.saturating_add(cell.1))
     });
+    let last = matrix.n_ranks - 1;
     let head = serde_json::json!({
         "side": matrix.side, "ranksPerCell": matrix.ranks_per_cell, "nCells": matrix.cells.len(),
     });
@@ -104,8 +106,8 @@ fn draw_world(summary: &Summary, matrix: &Matrix) -> Markup {
                 @if matrix.ranks_per_cell > 1 { "; a cell is " (plural(matrix.ranks_per_cell, "rank")) " wide" }
             }
             div.frame {
-                span.to { "to rank →" }
-                span.from { "from rank →" }
+                span.to { "to rank 0 … " (last) " →" }
+                span.from { "from rank 0 … " (last) " →" }
                 img src=(png::data_url(&matrix.strengths(), matrix.side)) alt="bytes from each rank (down) to each rank (right)";
             }
             p.readout aria-live="polite" { "\u{a0}" }
