@@ -61,7 +61,12 @@ pub enum Flow {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// A message leaves.
-    Send(Message),
+    Send {
+        /// The message.
+        message: Message,
+        /// The request that says when its buffer is free; 0 for none.
+        request: u64,
+    },
     /// The caller waits for a message.
     Receive(Message),
     /// A receive is posted; [`Action::Complete`] waits for it.
@@ -109,8 +114,8 @@ impl Interpreter {
             }
             RecordKind::ReceiveHalf => {
                 let request = if row.request == 0 { self.request_of_call } else { row.request };
-                let nonblocking = operation.mode == Mode::Nonblocking;
-                receive(row, if nonblocking { request } else { 0 }).into_iter().for_each(emit);
+                let later = operation.mode != Mode::Blocking;
+                receive(row, later.then_some(request)).into_iter().for_each(emit);
             }
             RecordKind::Requests => {
                 for request in [row.request, row.more] {
@@ -164,8 +169,8 @@ fn meaning(operation: &Operation, row: &Row) -> Option<Action> {
         Class::PointToPoint => match flow? {
             mpi_abi::Flow::Send => send(row),
             mpi_abi::Flow::Receive => {
-                let waits = operation.mode == Mode::Blocking;
-                receive(row, if waits { 0 } else { row.request })
+                let later = operation.mode != Mode::Blocking;
+                receive(row, later.then_some(row.request))
             }
             _ => None,
         },
@@ -179,19 +184,21 @@ fn meaning(operation: &Operation, row: &Row) -> Option<Action> {
 fn send(row: &Row) -> Option<Action> {
     let peer = Some(u32::try_from(row.peer).ok()?);
     let tag = u32::try_from(row.tag).ok();
-    Some(Action::Send(Message { peer, tag, communicator: row.communicator }))
+    let message = Message { peer, tag, communicator: row.communicator };
+    Some(Action::Send { message, request: row.request })
 }
 
-fn receive(row: &Row, request: u64) -> Option<Action> {
+/// A receive; it waits at once, or when its request completes.
+fn receive(row: &Row, request: Option<u64>) -> Option<Action> {
     let peer = u32::try_from(row.peer).ok();
     let tag = u32::try_from(row.tag).ok();
     let message = Message { peer, tag, communicator: row.communicator };
     match request {
-        // From nobody, or from another world.
-        0 if peer.is_none() => None,
-        0 => Some(Action::Receive(message)),
-        _ if row.peer == events::call::OUTSIDE_WORLD => None,
-        request => Some(Action::StartReceive { message, request }),
+        None => peer.map(|_| Action::Receive(message)),
+        // From another world, or of nothing at all.
+        Some(0) => None,
+        Some(_) if row.peer == events::call::OUTSIDE_WORLD => None,
+        Some(request) => Some(Action::StartReceive { message, request }),
     }
 }
 
@@ -210,7 +217,11 @@ fn collective(operation: &Operation, row: &Row) -> Option<Action> {
         "gather" | "gatherv" | "reduce" => Flow::ToRoot(root()?),
         _ => Flow::All,
     };
-    let request = if operation.mode == Mode::Blocking { 0 } else { row.request };
+    let later = operation.mode != Mode::Blocking;
+    if later && row.request == 0 {
+        return None;
+    }
+    let request = if later { row.request } else { 0 };
     Some(Action::Collective { communicator: row.communicator, flow, request })
 }
 
@@ -241,12 +252,13 @@ mod tests {
     }
 
     const MESSAGE: Message = Message { peer: Some(3), tag: Some(7), communicator: 5 };
+    const SEND: Action = Action::Send { message: MESSAGE, request: 0 };
     const ANY: Message = Message { peer: None, tag: None, communicator: 5 };
 
     #[test]
     fn point_to_point() {
-        check(&[row("MPI_Send")], &[Action::Send(MESSAGE)]);
-        check(&[row("MPI_Issend_c")], &[Action::Send(MESSAGE)]);
+        check(&[row("MPI_Send")], &[SEND]);
+        check(&[row("MPI_Issend_c")], &[SEND]);
         check(&[row("MPI_Recv")], &[Action::Receive(MESSAGE)]);
         check(&[row("MPI_Mrecv")], &[Action::Receive(MESSAGE)]);
         let started = Action::StartReceive { message: MESSAGE, request: 9 };
@@ -254,7 +266,7 @@ mod tests {
         let started = Action::StartReceive { message: ANY, request: 9 };
         check(&[Row { request: 9, peer: -1, tag: -1, ..row("MPI_Irecv") }], &[started]);
         let half = Row { kind: RecordKind::ReceiveHalf, ..row("MPI_Sendrecv") };
-        check(&[row("MPI_Sendrecv"), half], &[Action::Send(MESSAGE), Action::Receive(MESSAGE)]);
+        check(&[row("MPI_Sendrecv"), half], &[SEND, Action::Receive(MESSAGE)]);
     }
 
     #[test]
@@ -264,7 +276,7 @@ mod tests {
         check(&[Row { peer: -2, request: 9, ..row("MPI_Irecv") }], &[]);
         check(&[row("MPI_Probe"), row("MPI_Put"), row("MPI_Win_fence"), row("MPI_Comm_free")], &[]);
         check(&[row("MPI_Finalize"), row("MPI_File_write_all"), row("MPI_Neighbor_alltoall")], &[]);
-        check(&[row("MPI_Test")], &[]);
+        check(&[row("MPI_Test"), row("MPI_Irecv"), row("MPI_Ibarrier")], &[]);
     }
 
     #[test]
@@ -285,7 +297,7 @@ mod tests {
         check(&[init, start, start], &[started, started]);
         let init = Row { request: 2, ..row("MPI_Send_init") };
         let all = Row { kind: RecordKind::Requests, request: 2, ..row("MPI_Startall") };
-        check(&[init, row("MPI_Startall"), all], &[Action::Send(MESSAGE)]);
+        check(&[init, row("MPI_Startall"), all], &[Action::Send { message: MESSAGE, request: 2 }]);
     }
 
     #[test]

@@ -174,7 +174,7 @@ impl Run<'_> {
         let rank = self.lanes[lane].rank;
         let clock = &mut self.clocks[lane];
         match action {
-            Action::Send(_) => {
+            Action::Send { .. } => {
                 self.ready.extend(self.messages.sent(lane, clock.n_sends, clock.at_ns));
                 clock.n_sends += 1;
                 None

@@ -30,7 +30,7 @@ impl Messages {
             first_receive.push(n_receives);
             for step in &lane.steps {
                 match step.action {
-                    Action::Send(message) => {
+                    Action::Send { message, .. } => {
                         name_send(&mut matcher, lane.rank, message);
                         n_sends += 1;
                     }

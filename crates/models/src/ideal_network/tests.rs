@@ -9,7 +9,7 @@ fn to(peer: u32) -> Message {
 }
 
 fn send(compute_ns: u64, peer: u32) -> Step {
-    Step { compute_ns, action: Action::Send(to(peer)) }
+    Step { compute_ns, action: Action::Send { message: to(peer), request: 0 } }
 }
 
 fn receive(compute_ns: u64, peer: u32) -> Step {

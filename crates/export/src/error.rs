@@ -1,0 +1,38 @@
+//! An export that could not be made.
+
+use run_record::{FileError, RecordError, TableError};
+use std::io;
+use std::path::PathBuf;
+use thiserror::Error;
+
+/// An export that could not be made.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ExportError {
+    /// There are no events to export.
+    #[error("`{dir}` has no events: run again with `--trace`")]
+    NotTraced {
+        /// The record.
+        dir: PathBuf,
+    },
+    /// The record has events, but none of this world.
+    #[error("`{dir}` has no events of world {world}: give one of its worlds")]
+    NoSuchWorld {
+        /// The record.
+        dir: PathBuf,
+        /// The world asked for.
+        world: u32,
+    },
+    /// The record cannot be read.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    /// The events cannot be read.
+    #[error(transparent)]
+    Events(#[from] TableError),
+    /// A file cannot be written.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The output cannot be written.
+    #[error("the export cannot be written: look at where it goes")]
+    Write(#[from] io::Error),
+}

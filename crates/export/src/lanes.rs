@@ -1,0 +1,133 @@
+//! The threads of a trace, and its rows one by one.
+
+use crate::error::ExportError;
+use events::RecordKind;
+use models::Row;
+use mpi_abi::Operation;
+use run_record::{Event, EventReader, RunRecord, Summary};
+use std::collections::{BTreeMap, HashMap};
+
+/// One thread of one rank of one world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct LaneKey {
+    pub(crate) world: u32,
+    pub(crate) rank: u32,
+    pub(crate) thread: u32,
+}
+
+impl LaneKey {
+    pub(crate) fn of(event: &Event) -> Self {
+        Self { world: event.world, rank: event.rank, thread: event.thread }
+    }
+}
+
+/// The threads of a trace in order, each with its position.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Lanes {
+    pub(crate) keys: Vec<LaneKey>,
+    positions: HashMap<LaneKey, usize>,
+}
+
+impl Lanes {
+    pub(crate) fn of(trace: &Trace) -> Result<Self, ExportError> {
+        let mut positions = HashMap::new();
+        trace.each(|event| {
+            positions.insert(LaneKey::of(event), 0);
+        })?;
+        let mut keys: Vec<LaneKey> = positions.keys().copied().collect();
+        keys.sort_unstable();
+        for (position, key) in keys.iter().enumerate() {
+            positions.insert(*key, position);
+        }
+        Ok(Self { keys, positions })
+    }
+
+    /// The position of the event's thread.
+    pub(crate) fn position(&self, event: &Event) -> usize {
+        self.positions.get(&LaneKey::of(event)).copied().unwrap_or_default()
+    }
+}
+
+/// A traced run.
+pub(crate) struct Trace {
+    pub(crate) summary: Summary,
+    events: EventReader,
+}
+
+impl Trace {
+    pub(crate) fn open(record: &RunRecord) -> Result<Self, ExportError> {
+        let not_traced = || ExportError::NotTraced { dir: record.dir().to_owned() };
+        let events = record.events()?.ok_or_else(not_traced)?;
+        Ok(Self { summary: record.read_summary()?, events })
+    }
+
+    /// Every row, in the order of the file.
+    pub(crate) fn each(&self, mut see: impl FnMut(&Event)) -> Result<(), ExportError> {
+        self.try_each(|event| {
+            see(event);
+            Ok(())
+        })
+    }
+
+    /// Every row, in the order of the file, until `see` fails.
+    pub(crate) fn try_each(
+        &self,
+        mut see: impl FnMut(&Event) -> Result<(), ExportError>,
+    ) -> Result<(), ExportError> {
+        for batch in self.events.batches() {
+            batch?.iter().try_for_each(&mut see)?;
+        }
+        Ok(())
+    }
+
+    /// The node on which a rank ran; empty when unknown.
+    pub(crate) fn node(&self, world: u32, rank: u32) -> &str {
+        let ranks = &self.summary.ranks;
+        let found = ranks.iter().find(|r| r.world == world as usize && r.rank == rank);
+        found.map_or("", |r| r.node.as_str())
+    }
+}
+
+/// The row as the models read it.
+pub(crate) fn row(event: &Event) -> Row {
+    Row {
+        start_ns: event.start_ns,
+        end_ns: event.end_ns,
+        operation: event.operation,
+        kind: event.kind,
+        peer: event.peer,
+        tag: event.tag,
+        communicator: event.communicator,
+        request: event.request,
+        more: event.more,
+    }
+}
+
+/// Whether the row is a call, and not the continuation of one.
+pub(crate) fn is_call(event: &Event) -> bool {
+    event.kind == RecordKind::Call
+}
+
+/// What is known of the operation; none when this version does not know it.
+pub(crate) fn operation(event: &Event) -> Option<&'static Operation> {
+    mpi_abi::operation(event.operation)
+}
+
+/// When each world started: as the summary says, or, where that cannot be, with its first call.
+pub(crate) fn starts_ns(trace: &Trace) -> Result<BTreeMap<u32, u64>, ExportError> {
+    let mut starts_ns: BTreeMap<u32, u64> = BTreeMap::new();
+    trace.each(|event| {
+        let start_ns = starts_ns.entry(event.world).or_insert(event.start_ns);
+        *start_ns = (*start_ns).min(event.start_ns);
+    })?;
+    for (world, first_ns) in &mut starts_ns {
+        let known = trace.summary.worlds.get(*world as usize).map(|w| nanoseconds(w.start_s));
+        *first_ns = known.filter(|start_ns| start_ns < first_ns).unwrap_or(*first_ns);
+    }
+    Ok(starts_ns)
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the cast saturates")]
+fn nanoseconds(seconds: f64) -> u64 {
+    (seconds * 1e9).round() as u64
+}

@@ -1,0 +1,171 @@
+//! The messages of a trace with both their ends.
+
+use crate::error::ExportError;
+use crate::lanes::{Lanes, Trace, is_call, operation, row};
+use models::matching::{Channel, Matcher};
+use models::{Action, Interpreter, Message};
+use mpi_abi::Mode;
+use run_record::Event;
+use std::collections::{BTreeMap, HashMap};
+
+/// One end of a message, in the order of its thread.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct End {
+    pub(crate) is_send: bool,
+    pub(crate) message: Message,
+    pub(crate) bytes: u64,
+    /// When the call that sent, or that posted the receive, was entered.
+    pub(crate) start_ns: u64,
+    /// When the call that sent, or that completed the receive, was entered.
+    pub(crate) last_start_ns: u64,
+    /// When it returned.
+    pub(crate) last_end_ns: u64,
+    /// The other end: position of the thread and of the end in it.
+    pub(crate) partner: Option<(u32, u32)>,
+}
+
+/// The ends of all messages, by thread.
+pub(crate) struct Messages {
+    pub(crate) ends: Vec<Vec<End>>,
+}
+
+/// A message with both its ends.
+pub(crate) struct Delivered<'a> {
+    pub(crate) from: usize,
+    pub(crate) to: usize,
+    pub(crate) send: &'a End,
+    pub(crate) receive: &'a End,
+}
+
+impl Messages {
+    pub(crate) fn of(trace: &Trace, lanes: &Lanes) -> Result<Self, ExportError> {
+        let mut readers: Vec<Reader> = lanes.keys.iter().map(|_| Reader::default()).collect();
+        trace.each(|event| {
+            if let Some(reader) = readers.get_mut(lanes.position(event)) {
+                reader.read(event);
+            }
+        })?;
+        let mut ends: Vec<Vec<End>> = readers.into_iter().map(|reader| reader.ends).collect();
+        pair(&mut ends, lanes);
+        Ok(Self { ends })
+    }
+
+    /// Every message with both its ends.
+    pub(crate) fn delivered(&self) -> impl Iterator<Item = Delivered<'_>> {
+        let receives = self.ends.iter().enumerate().flat_map(|(to, ends)| {
+            ends.iter().filter(|end| !end.is_send).map(move |receive| (to, receive))
+        });
+        receives.filter_map(|(to, receive)| {
+            let (from, send) = receive.partner?;
+            let from = from as usize;
+            Some(Delivered { from, to, send: self.ends.get(from)?.get(send as usize)?, receive })
+        })
+    }
+
+    /// Ends without a partner: sends and receives.
+    pub(crate) fn n_unmatched(&self) -> (usize, usize) {
+        let alone = |is_send| {
+            let ends = self.ends.iter().flatten();
+            ends.filter(|end| end.is_send == is_send && end.partner.is_none()).count()
+        };
+        (alone(true), alone(false))
+    }
+}
+
+/// Collects the ends of one thread.
+#[derive(Default)]
+struct Reader {
+    interpreter: Interpreter,
+    ends: Vec<End>,
+    /// Receives that wait for their completion, by request.
+    open: HashMap<u64, usize>,
+    /// Bytes that persistent requests declared.
+    declared_bytes: HashMap<u64, u64>,
+}
+
+impl Reader {
+    fn read(&mut self, event: &Event) {
+        let persistent = operation(event)
+            .is_some_and(|o| matches!(o.mode, Mode::Persistent | Mode::Partitioned));
+        if persistent && 0 < event.bytes && is_call(event) {
+            self.declared_bytes.insert(event.request, event.bytes);
+        }
+        let Self { interpreter, ends, open, declared_bytes } = self;
+        interpreter.read(&row(event), |action| {
+            let end = |is_send, message| End {
+                is_send,
+                message,
+                bytes: event.bytes,
+                start_ns: event.start_ns,
+                last_start_ns: event.start_ns,
+                last_end_ns: event.end_ns,
+                partner: None,
+            };
+            match action {
+                Action::Send { message, request } => {
+                    let declared = declared_bytes.get(&request).filter(|_| persistent);
+                    let bytes = declared.copied().unwrap_or(event.bytes);
+                    ends.push(End { bytes, ..end(true, message) });
+                }
+                Action::Receive(message) => ends.push(end(false, message)),
+                Action::StartReceive { message, request } => {
+                    open.insert(request, ends.len());
+                    ends.push(end(false, message));
+                }
+                Action::Complete { request, peer, tag } => {
+                    let Some(at) = open.remove(&request) else { return };
+                    let Some(end) = ends.get_mut(at) else { return };
+                    end.message.peer = end.message.peer.or(peer);
+                    end.message.tag = end.message.tag.or(tag);
+                    (end.last_start_ns, end.last_end_ns) = (event.start_ns, event.end_ns);
+                }
+                Action::Collective { .. } => (),
+            }
+        });
+    }
+}
+
+/// Finds the partner of each end, world by world.
+fn pair(ends: &mut [Vec<End>], lanes: &Lanes) {
+    let mut worlds: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+    for (position, key) in lanes.keys.iter().enumerate() {
+        worlds.entry(key.world).or_default().push(position);
+    }
+    for positions in worlds.into_values() {
+        let mut matcher = Matcher::default();
+        let (mut sends, mut receives) = (Vec::new(), Vec::new());
+        for lane in positions {
+            for (at, end) in ends[lane].iter().enumerate() {
+                let place = (index(lane), index(at));
+                name(&mut matcher, lanes.keys[lane].rank, end);
+                if end.is_send { sends.push(place) } else { receives.push(place) }
+            }
+        }
+        for (receive, send) in matcher.finish().send_of_receive.into_iter().enumerate() {
+            let Some(send) = send else { continue };
+            let (send, receive) = (sends[send as usize], receives[receive]);
+            ends[send.0 as usize][send.1 as usize].partner = Some(receive);
+            ends[receive.0 as usize][receive.1 as usize].partner = Some(send);
+        }
+    }
+}
+
+fn index(position: usize) -> u32 {
+    u32::try_from(position).unwrap_or(u32::MAX)
+}
+
+fn name(matcher: &mut Matcher, rank: u32, end: &End) {
+    let Message { peer, tag, communicator } = end.message;
+    match (end.is_send, peer) {
+        (true, to) => {
+            let to = to.unwrap_or(u32::MAX);
+            matcher.send(Channel { from: rank, to, communicator }, tag);
+        }
+        (false, Some(from)) => {
+            matcher.receive(Channel { from, to: rank, communicator }, tag);
+        }
+        (false, None) => {
+            matcher.receive_from_unknown();
+        }
+    }
+}

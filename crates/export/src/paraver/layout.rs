@@ -1,0 +1,195 @@
+//! Applications, tasks, threads, nodes and processors, as the head of a trace lists them.
+
+use crate::lanes::{Lanes, Trace};
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+/// What runs where.
+pub(super) struct Layout {
+    nodes: Vec<Node>,
+    /// By application and task: position of its node and number of threads.
+    tasks: Vec<Vec<Task>>,
+    /// Of each lane in order.
+    objects: Vec<Object>,
+}
+
+struct Node {
+    name: String,
+    n_processors: usize,
+}
+
+#[derive(Clone, Copy)]
+struct Task {
+    node: usize,
+    n_threads: u32,
+}
+
+/// `processor:application:task:thread` of a lane, from 1.
+#[derive(Clone, Copy)]
+pub(super) struct Object {
+    processor: usize,
+    application: u32,
+    task: u32,
+    thread: u32,
+}
+
+impl std::fmt::Display for Object {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}:{}:{}", self.processor, self.application, self.task, self.thread)
+    }
+}
+
+impl Layout {
+    pub(super) fn of(trace: &Trace, lanes: &Lanes) -> Self {
+        let mut nodes = Vec::new();
+        let mut tasks: Vec<Vec<Task>> = Vec::new();
+        for (world, n_tasks) in n_tasks(trace, lanes) {
+            // Numbers of applications have no gaps, even where a world left no events.
+            tasks.resize_with(world as usize + 1, Vec::new);
+            tasks[world as usize] = (0..n_tasks)
+                .map(|rank| Task { node: node(&mut nodes, trace.node(world, rank)), n_threads: 1 })
+                .collect();
+        }
+        for key in &lanes.keys {
+            let task = &mut tasks[key.world as usize][key.rank as usize];
+            task.n_threads = task.n_threads.max(key.thread + 1);
+        }
+        for task in tasks.iter().flatten() {
+            nodes[task.node].n_processors += task.n_threads as usize;
+        }
+        let objects = objects(&nodes, &tasks, lanes);
+        Self { nodes, tasks, objects }
+    }
+
+    pub(super) fn object(&self, lane: usize) -> Object {
+        self.objects[lane]
+    }
+
+    /// The first line of the trace.
+    pub(super) fn header(&self, started_s: f64, end_ns: u64) -> String {
+        let processors: Vec<String> =
+            self.nodes.iter().map(|node| node.n_processors.to_string()).collect();
+        let application = |tasks: &Vec<Task>| {
+            let tasks: Vec<String> =
+                tasks.iter().map(|task| format!("{}:{}", task.n_threads, task.node + 1)).collect();
+            format!(":{}({})", tasks.len(), tasks.join(","))
+        };
+        format!(
+            "#Paraver ({}):{end_ns}_ns:{}({}):{}{}",
+            date(started_s),
+            self.nodes.len(),
+            processors.join(","),
+            self.tasks.len(),
+            self.tasks.iter().map(application).collect::<String>(),
+        )
+    }
+
+    /// The labels of processors, nodes and threads.
+    pub(super) fn write_labels(&self, out: &mut impl Write) -> io::Result<()> {
+        let n_processors: usize = self.nodes.iter().map(|node| node.n_processors).sum();
+        writeln!(out, "LEVEL CPU SIZE {n_processors}")?;
+        for (at, node) in self.nodes.iter().enumerate() {
+            for processor in 1..=node.n_processors {
+                writeln!(out, "{}.{}", at + 1, processor)?;
+            }
+        }
+        writeln!(out, "\nLEVEL NODE SIZE {}", self.nodes.len())?;
+        for node in &self.nodes {
+            writeln!(out, "{}", node.name)?;
+        }
+        writeln!(out, "\nLEVEL THREAD SIZE {n_processors}")?;
+        for (world, tasks) in self.tasks.iter().enumerate() {
+            for (rank, task) in tasks.iter().enumerate() {
+                for thread in 1..=task.n_threads {
+                    writeln!(out, "THREAD {}.{}.{thread}", world + 1, rank + 1)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Tasks of each world: as many as it has ranks, whether they were seen or not.
+fn n_tasks(trace: &Trace, lanes: &Lanes) -> BTreeMap<u32, u32> {
+    let mut n_tasks: BTreeMap<u32, u32> = BTreeMap::new();
+    for key in &lanes.keys {
+        let known = trace.summary.worlds.get(key.world as usize).map_or(0, |world| world.size);
+        let n = n_tasks.entry(key.world).or_insert(u32::try_from(known).unwrap_or(0));
+        *n = (*n).max(key.rank + 1);
+    }
+    n_tasks
+}
+
+fn node(nodes: &mut Vec<Node>, name: &str) -> usize {
+    let name = if name.is_empty() { "unknown" } else { name };
+    nodes.iter().position(|node| node.name == name).unwrap_or_else(|| {
+        nodes.push(Node { name: name.to_owned(), n_processors: 0 });
+        nodes.len() - 1
+    })
+}
+
+/// Gives every thread a processor of its own, node after node.
+fn objects(nodes: &[Node], tasks: &[Vec<Task>], lanes: &Lanes) -> Vec<Object> {
+    let mut next: Vec<usize> = Vec::new();
+    let mut n_before = 1;
+    for node in nodes {
+        next.push(n_before);
+        n_before += node.n_processors;
+    }
+    let mut first = BTreeMap::new();
+    for (world, tasks) in (0_u32..).zip(tasks) {
+        for (rank, task) in (0_u32..).zip(tasks) {
+            first.insert((world, rank), next[task.node]);
+            next[task.node] += task.n_threads as usize;
+        }
+    }
+    let object = |key: &crate::lanes::LaneKey| Object {
+        processor: first.get(&(key.world, key.rank)).map_or(1, |first| first + key.thread as usize),
+        application: key.world + 1,
+        task: key.rank + 1,
+        thread: key.thread + 1,
+    };
+    lanes.keys.iter().map(object).collect()
+}
+
+/// `dd/mm/yyyy at hh:mm` of a time since 1970, in UTC.
+fn date(since_1970_s: f64) -> String {
+    #[expect(clippy::cast_possible_truncation, reason = "the cast saturates")]
+    let minutes = (since_1970_s / 60.0).floor() as i64;
+    let (days, minute) = (minutes.div_euclid(24 * 60), minutes.rem_euclid(24 * 60));
+    let (year, month, day) = civil(days);
+    format!("{day:02}/{month:02}/{year:04} at {:02}:{:02}", minute / 60, minute % 60)
+}
+
+/// The Gregorian date of a day since 1970 (Hinnant, "chrono-compatible low-level date algorithms").
+fn civil(days: i64) -> (i64, i64, i64) {
+    let since_march_0 = days + 719_468;
+    let era = since_march_0.div_euclid(146_097);
+    let day_of_era = since_march_0.rem_euclid(146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
+    (year_of_era + era * 400 + i64::from(month <= 2), month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(since_1970_s: f64, expected: &str) {
+        assert_eq!(date(since_1970_s), expected);
+    }
+
+    #[test]
+    fn dates() {
+        check(0.0, "01/01/1970 at 00:00");
+        check(951_782_399.9, "28/02/2000 at 23:59");
+        check(951_782_400.0, "29/02/2000 at 00:00");
+        check(1_735_689_599.0, "31/12/2024 at 23:59");
+        check(4_107_542_400.0, "01/03/2100 at 00:00");
+    }
+}

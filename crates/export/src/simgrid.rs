@@ -1,0 +1,157 @@
+//! A time-independent trace, which `smpirun -replay` runs on a platform that one describes.
+//!
+//! Into a folder go `trace.txt` (the list of the files of the ranks, as `-replay` wants it),
+//! `rank-N.txt`, `hostfile`, and `platform.xml`: a cluster with the nodes of the run, to begin with.
+//! Computation is given in floating-point operations at a stated rate, which is also the speed of the
+//! hosts, so that it takes the measured time there.
+//!
+//! | in the program | in the trace |
+//! |---|---|
+//! | sends, receives, completions | `send`, `isend`, `recv`, `irecv`, `wait` |
+//! | send-receive | `isend`, `recv`, `wait` |
+//! | blocking collectives of the world | the action of that name |
+//! | making communicators, windows or files by the whole world | `barrier` |
+//! | waiting without a message (probes, tests) | nothing: the replay waits by itself |
+//! | all else | computation of the same length, and a note |
+//!
+//! Source: SimGrid 3.32, "SMPI: trace replay", and the parsers of its actions.
+//!
+//! # Invariants
+//! - Every message has both ends and every collective all ranks, so that a replay comes to its end.
+//!
+//! # Not here
+//! Threads beyond the first of each rank: the format has none. Their messages are left out on both sides.
+
+mod collectives;
+mod platform;
+mod rank;
+
+use crate::error::ExportError;
+use crate::lanes::{Lanes, Trace};
+use crate::messages::Messages;
+use collectives::Collectives;
+use rank::{RankWriter, World};
+use run_record::RunRecord;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// How a run is put into a time-independent trace.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SimgridOptions {
+    /// The world to export: position in [`Summary::worlds`](run_record::Summary::worlds).
+    pub world: u32,
+    /// Floating-point operations per second of a host.
+    pub flops_per_s: f64,
+}
+
+impl Default for SimgridOptions {
+    fn default() -> Self {
+        Self { world: 0, flops_per_s: 1e9 }
+    }
+}
+
+/// Writes one world of the record into an existing folder; returns how to replay it, and what the
+/// format could not hold.
+///
+/// # Errors
+/// When the record cannot be read, has no events of this world, or a file cannot be written.
+pub fn simgrid(
+    record: &RunRecord,
+    dir: &Path,
+    options: &SimgridOptions,
+) -> Result<Vec<String>, ExportError> {
+    let trace = Trace::open(record)?;
+    let lanes = Lanes::of(&trace)?;
+    let n_ranks = n_ranks(&trace, &lanes, options.world);
+    if n_ranks == 0 {
+        let dir = record.dir().to_owned();
+        return Err(ExportError::NoSuchWorld { dir, world: options.world });
+    }
+    let world = World {
+        n_ranks,
+        flops_per_s: options.flops_per_s,
+        start_ns: crate::lanes::starts_ns(&trace)?.get(&options.world).copied().unwrap_or(0),
+        messages: Messages::of(&trace, &lanes)?,
+        collectives: Collectives::of(&trace, options.world, n_ranks)?,
+        lanes,
+    };
+    let mut notes = Notes::default();
+    let mut writers: Vec<RankWriter> = Vec::new();
+    for rank in 0..n_ranks {
+        writers.push(RankWriter::create(dir, rank, options.world, &world)?);
+    }
+    trace.try_each(|event| {
+        let first_thread = event.world == options.world && event.thread == 0;
+        match writers.get_mut(event.rank as usize).filter(|_| first_thread) {
+            Some(writer) => Ok(writer.read(event, &world, &mut notes)?),
+            None => {
+                notes.left_out(event, options.world);
+                Ok(())
+            }
+        }
+    })?;
+    for writer in writers {
+        writer.finish(&world)?;
+    }
+    platform::write(&trace, options, n_ranks, dir)?;
+    Ok(notes.sentences(n_ranks))
+}
+
+/// Ranks of a world: as many as it has, whether they were seen or not; 0 when none was.
+fn n_ranks(trace: &Trace, lanes: &Lanes, world: u32) -> u32 {
+    let seen = lanes.keys.iter().filter(|key| key.world == world).map(|key| key.rank + 1).max();
+    let known = trace.summary.worlds.get(world as usize).map_or(0, |world| world.size);
+    seen.map_or(0, |seen| seen.max(u32::try_from(known).unwrap_or(0)))
+}
+
+/// Counts what the format cannot hold.
+#[derive(Debug, Default)]
+struct Notes {
+    folded: BTreeMap<&'static str, u64>,
+    n_even: u64,
+    n_unmatched: u64,
+    n_of_other_threads: u64,
+    n_of_other_worlds: u64,
+}
+
+impl Notes {
+    fn left_out(&mut self, event: &run_record::Event, world: u32) {
+        if !crate::lanes::is_call(event) {
+            return;
+        }
+        if event.world == world {
+            self.n_of_other_threads += 1;
+        } else {
+            self.n_of_other_worlds += 1;
+        }
+    }
+
+    fn sentences(self, n_ranks: u32) -> Vec<String> {
+        let mut sentences = vec![format!(
+            "replay it there with `smpirun -np {n_ranks} -platform platform.xml -hostfile hostfile -replay trace.txt`"
+        )];
+        for (name, n_calls) in self.folded {
+            sentences.push(format!(
+                "{n_calls} calls of {name} have no action in a replay: their time counts as computation"
+            ));
+        }
+        let counted = [
+            (self.n_unmatched, "messages have no other end in the trace and are left out"),
+            (
+                self.n_even,
+                "calls are replayed with equal shares for all ranks: the trace holds only their sum",
+            ),
+            (
+                self.n_of_other_threads,
+                "calls of further threads are left out: a replay has one thread per rank",
+            ),
+            (
+                self.n_of_other_worlds,
+                "calls of other worlds are left out: export them by themselves",
+            ),
+        ];
+        let counted = counted.into_iter().filter(|(n, _)| 0 < *n);
+        sentences.extend(counted.map(|(n, text)| format!("{n} {text}")));
+        sentences
+    }
+}

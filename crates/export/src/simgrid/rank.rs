@@ -1,0 +1,315 @@
+//! The actions of one rank, in a file of its own.
+
+use super::Notes;
+use super::collectives::{Collectives, action_name, of_world};
+use crate::error::ExportError;
+use crate::lanes::{LaneKey, Lanes, is_call, operation, row};
+use crate::messages::{End, Messages};
+use models::{Action, Flow, Interpreter};
+use mpi_abi::{Class, Mode, Operation};
+use run_record::{Event, FileError};
+use std::collections::{HashMap, VecDeque};
+use std::fmt::Write as _;
+use std::fs::{File, OpenOptions};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+/// Text of a rank that waits in memory before it is appended to its file.
+const BUFFER_BYTES: usize = 1 << 16;
+
+/// What all ranks share.
+pub(super) struct World {
+    pub(super) n_ranks: u32,
+    pub(super) flops_per_s: f64,
+    pub(super) start_ns: u64,
+    pub(super) lanes: Lanes,
+    pub(super) messages: Messages,
+    pub(super) collectives: Collectives,
+}
+
+/// Writes the file of one rank; it is open only while it is written, since ranks are many.
+pub(super) struct RankWriter {
+    rank: u32,
+    path: PathBuf,
+    text: String,
+    interpreter: Interpreter,
+    /// The lane of its first thread and the next end of a message in it.
+    lane: Option<usize>,
+    next_end: usize,
+    next_collective: usize,
+    /// Waits to be written when a request completes.
+    pending: HashMap<u64, VecDeque<String>>,
+    /// The wait for the sending half of a send-receive whose receiving half has not come.
+    half: Option<String>,
+    /// When the last call returned.
+    end_ns: u64,
+    compute_ns: u64,
+}
+
+impl RankWriter {
+    pub(super) fn create(
+        dir: &Path,
+        rank: u32,
+        world_number: u32,
+        world: &World,
+    ) -> Result<Self, FileError> {
+        let path = dir.join(format!("rank-{rank}.txt"));
+        File::create(&path).map_err(|e| FileError::new(&path, e))?;
+        let key = LaneKey { world: world_number, rank, thread: 0 };
+        Ok(Self {
+            rank,
+            path,
+            text: format!("{rank} init\n"),
+            interpreter: Interpreter::default(),
+            lane: world.lanes.keys.binary_search(&key).ok(),
+            next_end: 0,
+            next_collective: 0,
+            pending: HashMap::new(),
+            half: None,
+            end_ns: world.start_ns,
+            compute_ns: 0,
+        })
+    }
+
+    /// The next row of the rank's first thread.
+    pub(super) fn read(
+        &mut self,
+        event: &Event,
+        world: &World,
+        notes: &mut Notes,
+    ) -> Result<(), ExportError> {
+        let Some(operation) = operation(event) else { return Ok(()) };
+        if is_call(event) {
+            self.put_half();
+        }
+        if self.end_ns < event.end_ns {
+            self.compute_ns += event.start_ns.saturating_sub(self.end_ns);
+            self.end_ns = event.end_ns;
+        }
+        let mut actions = Vec::new();
+        self.interpreter.read(&row(event), |action| actions.push(action));
+        if actions.is_empty() && is_call(event) && !waits_or_starts(operation) {
+            self.fold(event, notes);
+        }
+        for action in actions {
+            self.act(action, event, world, notes);
+        }
+        if BUFFER_BYTES <= self.text.len() {
+            self.flush()?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn finish(mut self, world: &World) -> Result<(), ExportError> {
+        self.put_half();
+        self.put_compute(world.flops_per_s);
+        let rank = self.rank;
+        self.put(format_args!("{rank} finalize"));
+        self.flush()
+    }
+
+    fn act(&mut self, action: Action, event: &Event, world: &World, notes: &mut Notes) {
+        match action {
+            Action::Send { .. } | Action::Receive(_) | Action::StartReceive { .. } => {
+                let end = self.lane.and_then(|lane| world.messages.ends[lane].get(self.next_end));
+                self.next_end += 1;
+                match end.and_then(|end| Message::of(end, world)) {
+                    Some(message) => {
+                        self.put_compute(world.flops_per_s);
+                        self.put_message(&message, action, event);
+                    }
+                    None => notes.n_unmatched += 1,
+                }
+            }
+            Action::Complete { request, .. } => {
+                let waits = self.pending.get_mut(&request);
+                if let Some(wait) = waits.and_then(VecDeque::pop_front) {
+                    self.put_compute(world.flops_per_s);
+                    self.put(format_args!("{wait}"));
+                }
+            }
+            Action::Collective { .. } => match of_world(action) {
+                Some(flow) => self.put_collective(flow, event, world, notes),
+                None => self.fold(event, notes),
+            },
+        }
+    }
+
+    fn put_message(&mut self, message: &Message, action: Action, event: &Event) {
+        let (rank, Message { peer, tag, bytes }) = (self.rank, *message);
+        match action {
+            Action::StartReceive { request, .. } => {
+                self.put(format_args!("{rank} irecv {peer} {tag} {bytes}"));
+                // A send may share its handle with others, a receive never does.
+                let wait = format!("{rank} wait {peer} {rank} {tag}");
+                self.pending.insert(request, VecDeque::from([wait]));
+            }
+            Action::Receive(_) => {
+                self.put(format_args!("{rank} recv {peer} {tag} {bytes}"));
+                self.put_half();
+            }
+            Action::Send { .. } if is(event, &["Send", "Ssend", "Rsend"]) => {
+                self.put(format_args!("{rank} send {peer} {tag} {bytes}"));
+            }
+            Action::Send { request, .. } => {
+                self.put(format_args!("{rank} isend {peer} {tag} {bytes}"));
+                let wait = format!("{rank} wait {rank} {peer} {tag}");
+                if is(event, &["Sendrecv", "Sendrecv_replace"]) {
+                    self.half = Some(wait);
+                } else if request != 0 {
+                    self.pending.entry(request).or_default().push_back(wait);
+                }
+            }
+            Action::Complete { .. } | Action::Collective { .. } => (),
+        }
+    }
+
+    fn put_half(&mut self) {
+        if let Some(wait) = self.half.take() {
+            self.put(format_args!("{wait}"));
+        }
+    }
+
+    fn put_collective(&mut self, flow: Flow, event: &Event, world: &World, notes: &mut Notes) {
+        let nth = self.next_collective;
+        self.next_collective += 1;
+        if !world.collectives.is_whole(nth) {
+            return self.fold(event, notes);
+        }
+        self.put_compute(world.flops_per_s);
+        let (rank, name) = (self.rank, action_name(event));
+        let shares = world.collectives.shares(nth);
+        let root = match flow {
+            Flow::FromRoot(root) | Flow::ToRoot(root) => root,
+            Flow::All => 0,
+        };
+        let bytes = world.collectives.bytes(nth);
+        let share = count(bytes);
+        let arguments = match name {
+            "bcast" => format!("{bytes} {root}"),
+            "reduce" => format!("{bytes} 0 {root}"),
+            "allreduce" | "scan" | "exscan" => format!("{bytes} 0"),
+            "gather" | "scatter" => format!("{share} {share} {root}"),
+            "allgather" | "alltoall" => format!("{share} {share}"),
+            "gatherv" => format!("{} {} {root}", count(event.bytes), list(shares)),
+            "allgatherv" => format!("{} {}", count(event.bytes), list(shares)),
+            "scatterv" => scatterv(shares, root, rank),
+            "reducescatter" => {
+                notes.n_even += 1;
+                format!("{} 0", list(&vec![bytes; world.n_ranks as usize]))
+            }
+            "alltoallv" => {
+                notes.n_even += 1;
+                alltoallv(shares, event.bytes)
+            }
+            _ => String::new(),
+        };
+        self.put(format_args!("{}", format!("{rank} {name} {arguments}").trim_end()));
+    }
+
+    /// Counts the time inside a call as computation.
+    fn fold(&mut self, event: &Event, notes: &mut Notes) {
+        let Some(operation) = operation(event) else { return };
+        if operation.class != Class::Environment {
+            self.compute_ns += event.end_ns.saturating_sub(event.start_ns);
+            *notes.folded.entry(operation.name.as_str()).or_default() += 1;
+        }
+    }
+
+    fn put_compute(&mut self, flops_per_s: f64) {
+        let compute_ns = std::mem::take(&mut self.compute_ns);
+        if 0 < compute_ns {
+            let (rank, flops) = (self.rank, compute_ns as f64 * 1e-9 * flops_per_s);
+            self.put(format_args!("{rank} compute {flops:.0}"));
+        }
+    }
+
+    fn put(&mut self, line: std::fmt::Arguments<'_>) {
+        writeln!(self.text, "{line}").expect("text grows without failing");
+    }
+
+    fn flush(&mut self) -> Result<(), ExportError> {
+        let append = || {
+            let mut file = OpenOptions::new().append(true).open(&self.path)?;
+            file.write_all(self.text.as_bytes())
+        };
+        append().map_err(|e| FileError::new(&self.path, e))?;
+        self.text.clear();
+        Ok(())
+    }
+}
+
+/// A message of which both ends will be in the replay.
+#[derive(Clone, Copy)]
+struct Message {
+    peer: u32,
+    tag: u32,
+    /// As its sender says.
+    bytes: u64,
+}
+
+impl Message {
+    fn of(end: &End, world: &World) -> Option<Self> {
+        let (lane, at) = end.partner?;
+        let key = world.lanes.keys.get(lane as usize)?;
+        let partner = world.messages.ends.get(lane as usize)?.get(at as usize)?;
+        let send = if end.is_send { end } else { partner };
+        (key.thread == 0).then_some(Self {
+            peer: key.rank,
+            tag: replay_tag(send.message.communicator, send.message.tag.unwrap_or(0)),
+            bytes: send.bytes,
+        })
+    }
+}
+
+/// A replay knows one communicator: others get tags of their own. That two of them get the same one is
+/// unlikely, and would then only join their orders.
+fn replay_tag(communicator: u32, tag: u32) -> u32 {
+    if communicator == 0 {
+        return tag & 0x3fff_ffff;
+    }
+    let mixed =
+        communicator.wrapping_mul(0x9e37_79b1).rotate_left(15) ^ tag.wrapping_mul(0x85eb_ca6b);
+    0x4000_0000 | (mixed & 0x3fff_ffff)
+}
+
+/// Whether the call only waits for what others do, or only prepares or starts what is written elsewhere.
+fn waits_or_starts(operation: &Operation) -> bool {
+    matches!(operation.class, Class::PointToPoint | Class::Completion)
+        || matches!(operation.mode, Mode::Persistent | Mode::Partitioned)
+}
+
+/// Whether the operation is one of these.
+fn is(event: &Event, stems: &[&str]) -> bool {
+    operation(event).is_some_and(|operation| stems.contains(&operation.stem.as_str()))
+}
+
+/// A replay counts bytes of these actions in 31 bits.
+fn count(bytes: u64) -> u32 {
+    u32::try_from(bytes).unwrap_or(u32::MAX).min(i32::MAX.cast_unsigned())
+}
+
+fn list(shares: &[u64]) -> String {
+    let shares: Vec<String> = shares.iter().map(|bytes| count(*bytes).to_string()).collect();
+    shares.join(" ")
+}
+
+/// The root says the sum of all, the others what they get.
+fn scatterv(shares: &[u64], root: u32, rank: u32) -> String {
+    let mut shares = shares.to_vec();
+    let others: u64 = (0_u32..).zip(&shares).filter(|(r, _)| *r != root).map(|(_, b)| *b).sum();
+    if let Some(own) = shares.get_mut(root as usize) {
+        *own = own.saturating_sub(others);
+    }
+    let own = shares.get(rank as usize).copied().unwrap_or(0);
+    format!("{} {} {root}", list(&shares), count(own))
+}
+
+/// Everyone sends the same to all; what it gets follows from what they send.
+fn alltoallv(shares: &[u64], bytes: u64) -> String {
+    let n_ranks = (shares.len() as u64).max(1);
+    let sent = vec![bytes / n_ranks; shares.len()];
+    let received: Vec<u64> = shares.iter().map(|bytes| bytes / n_ranks).collect();
+    let (n_sent, n_received) = (sent.iter().sum(), received.iter().sum());
+    format!("{} {} {} {}", count(n_sent), list(&sent), count(n_received), list(&received))
+}

@@ -1,0 +1,12 @@
+//! The exports from outside, on a small trace of three ranks.
+
+#[cfg(test)]
+mod chrome;
+#[cfg(test)]
+mod paraver;
+#[cfg(test)]
+mod replay;
+#[cfg(test)]
+mod sample;
+#[cfg(test)]
+mod simgrid;
