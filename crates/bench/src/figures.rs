@@ -1,0 +1,164 @@
+//! Figures of programs that print `case fastest median` lines, under each tool in turn.
+
+use crate::error::BenchError;
+use crate::library::Library;
+use crate::place::Place;
+use crate::sample;
+use crate::statistics::median;
+use crate::tool::{self, Role, Tool};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::process::Command;
+
+/// What each tool made of each case, turn by turn.
+#[derive(Debug)]
+pub(crate) struct Figures {
+    /// In the order of the turns.
+    pub(crate) tools: Vec<Tool>,
+    /// In the order in which the program names them.
+    pub(crate) cases: Vec<String>,
+    /// Nanoseconds of the fastest batch by tool and case, one per turn.
+    ns: BTreeMap<(&'static str, String), Vec<f64>>,
+}
+
+/// A program of ours and how it is started.
+#[derive(Debug)]
+pub(crate) struct Program<'a> {
+    pub(crate) source: &'a str,
+    pub(crate) arguments: &'a [&'a str],
+    pub(crate) n_ranks: usize,
+}
+
+impl Figures {
+    /// Runs the program under all tools, `n_turns` times.
+    pub(crate) fn take(
+        place: &Place,
+        library: &Library,
+        program: &Program<'_>,
+        n_turns: usize,
+    ) -> Result<Self, BenchError> {
+        let name = program.source.trim_end_matches(".c");
+        let launcher = library.launch(program.n_ranks);
+        let mut words = vec![library.compile(place, program.source, name)?.into_os_string()];
+        words.extend(program.arguments.iter().map(OsString::from));
+        let tools = tool::all(place, library)?;
+        let mut figures = Self { tools, cases: Vec::new(), ns: BTreeMap::new() };
+        for _ in 0..n_turns {
+            figures.turn(place, &launcher, &words)?;
+        }
+        tool::clean_up(place);
+        Ok(figures)
+    }
+
+    fn turn(
+        &mut self,
+        place: &Place,
+        launcher: &[OsString],
+        program: &[OsString],
+    ) -> Result<(), BenchError> {
+        let mut failed = Vec::new();
+        for tool in &self.tools {
+            match run(tool.command(place, launcher, program)) {
+                Ok(figures) => {
+                    for (case, ns) in figures {
+                        if !self.cases.contains(&case) {
+                            self.cases.push(case.clone());
+                        }
+                        self.ns.entry((tool.name, case)).or_default().push(ns);
+                    }
+                }
+                // A peer that cannot watch this library is left out, not a reason to stop.
+                Err(_) if tool.role == Role::Peer => failed.push(tool.name),
+                Err(error) => return Err(error),
+            }
+        }
+        self.tools.retain(|tool| !failed.contains(&tool.name));
+        Ok(())
+    }
+
+    /// Nanoseconds of a case without a tool.
+    pub(crate) fn bare_ns(&self, case: &str) -> f64 {
+        median(self.turns("bare", case).iter().copied())
+    }
+
+    /// Nanoseconds that a tool adds: the median of the differences to the bare run of the same turn.
+    pub(crate) fn added_ns(&self, tool: &str, case: &str) -> Option<f64> {
+        self.paired(tool, case, |watched, bare| watched - bare)
+    }
+
+    /// How many times longer a case takes: the median of the ratios to the bare run of the same turn.
+    pub(crate) fn ratio(&self, tool: &str, case: &str) -> Option<f64> {
+        self.paired(tool, case, |watched, bare| watched / bare)
+    }
+
+    fn paired(&self, tool: &str, case: &str, of: impl Fn(f64, f64) -> f64) -> Option<f64> {
+        let (watched, bare) = (self.turns(tool, case), self.turns("bare", case));
+        let pairs = watched.iter().zip(bare);
+        (!watched.is_empty()).then(|| median(pairs.map(|(watched, bare)| of(*watched, *bare))))
+    }
+
+    fn turns(&self, tool: &str, case: &str) -> &[f64] {
+        let key = (tool, case);
+        let found = self.ns.iter().find(|((name, of), _)| (*name, of.as_str()) == key);
+        found.map(|(_, turns)| turns.as_slice()).unwrap_or_default()
+    }
+
+    /// All figures, for other programs.
+    pub(crate) fn json(&self, library: &Library) -> Value {
+        let rows = self.ns.iter().map(|((tool, case), turns)| {
+            json!({
+                "library": library.name, "case": case, "tool": tool, "ns_by_turn": turns,
+                "ns": median(turns.iter().copied()),
+                "added_ns": self.added_ns(tool, case), "ratio": self.ratio(tool, case),
+            })
+        });
+        Value::Array(rows.collect())
+    }
+}
+
+fn run(command: Command) -> Result<Vec<(String, f64)>, BenchError> {
+    let name = sample::name_of(&command);
+    let output = sample::output_of(command)?;
+    let figures = figures_in(&output);
+    if figures.is_empty() {
+        let output = sample::last_lines(&output);
+        return Err(BenchError::NoFigure { command: name, output });
+    }
+    Ok(figures)
+}
+
+/// The lines `case fastest median` of an output; tools may have printed between them.
+fn figures_in(output: &str) -> Vec<(String, f64)> {
+    let line = |line: &str| {
+        let mut words = line.split_whitespace();
+        let (case, fastest, median) = (words.next()?, words.next()?, words.next()?);
+        let fastest = fastest.parse().ok()?;
+        let is_figure = median.parse::<f64>().is_ok() && words.next().is_none();
+        let is_case = case.starts_with(|first: char| first.is_ascii_lowercase());
+        (is_figure && is_case).then(|| (case.to_owned(), fastest))
+    };
+    output.lines().filter_map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::figures_in;
+
+    #[track_caller]
+    fn check(output: &str, expected: &[(&str, f64)]) {
+        let expected: Vec<_> =
+            expected.iter().map(|(case, ns)| ((*case).to_owned(), *ns)).collect();
+        assert_eq!(figures_in(output), expected);
+    }
+
+    #[test]
+    fn figures_are_found_between_the_words_of_tools() {
+        check("", &[]);
+        check(
+            "iprobe 7.5 8.0\nmpiP: V3.5 0 1\nbarrier 4 5\n",
+            &[("iprobe", 7.5), ("barrier", 4.0)],
+        );
+        check("DLB[host:1]: Elapsed Time 3 s\nsum 1 2 3\n", &[]);
+    }
+}

@@ -1,0 +1,64 @@
+//! The MPI libraries of this machine, and how ranks are started under each.
+
+use crate::error::BenchError;
+use crate::place::{Place, in_path, make_folder};
+use crate::sample;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// An MPI library with its compiler and launcher.
+#[derive(Clone, Debug)]
+pub(crate) struct Library {
+    /// For people.
+    pub(crate) name: &'static str,
+    /// In file names and in names of environment variables.
+    pub(crate) key: &'static str,
+    mpicc: PathBuf,
+    mpirun: PathBuf,
+    alone_on_cores: &'static [&'static str],
+}
+
+/// Those found in `PATH`.
+pub(crate) fn installed() -> Vec<Library> {
+    // Each rank waits busily on a core of its own.
+    let open_mpi: &[&str] = &["--bind-to", "core", "--mca", "mpi_yield_when_idle", "0"];
+    [("Open MPI", "openmpi", open_mpi), ("MPICH", "mpich", &["-bind-to", "core"])]
+        .into_iter()
+        .filter_map(|(name, key, alone_on_cores)| {
+            let mpicc = in_path(&format!("mpicc.{key}"))?;
+            let mpirun = in_path(&format!("mpirun.{key}"))?;
+            Some(Library { name, key, mpicc, mpirun, alone_on_cores })
+        })
+        .collect()
+}
+
+impl Library {
+    /// The words that start `n_ranks` ranks, each on a core of its own.
+    pub(crate) fn launch(&self, n_ranks: usize) -> Vec<OsString> {
+        let mut words = vec![self.mpirun.clone().into_os_string()];
+        words.extend(self.alone_on_cores.iter().map(OsString::from));
+        words.extend(["-np".into(), n_ranks.to_string().into()]);
+        words
+    }
+
+    /// Compiles one of our programs; a name that ends in `.so` makes a library to preload.
+    pub(crate) fn compile(
+        &self,
+        place: &Place,
+        source: &str,
+        name: &str,
+    ) -> Result<PathBuf, BenchError> {
+        let folder = place.results.join(self.key);
+        make_folder(&folder)?;
+        let program = folder.join(name);
+        let mut compiler = Command::new(&self.mpicc);
+        compiler.args(["-std=c11", "-O2", "-Wall", "-Wextra", "-o"]).arg(&program);
+        if Path::new(name).extension().is_some_and(|extension| extension == "so") {
+            compiler.args(["-shared", "-fPIC"]);
+        }
+        compiler.arg(place.source(source));
+        sample::output_of(compiler)?;
+        Ok(program)
+    }
+}

@@ -1,0 +1,121 @@
+//! What watching costs, measured: `make bench`, or `bench [price] [latency] [overhead] [--turns N]`.
+//!
+//! Every figure is a median over turns; in a turn each tool runs once, one after another, so that a
+//! busier machine is busier for all. Tables go to the terminal, numbers to `target/bench/*.json`.
+//!
+//! Exit codes: 0 all bars met, 1 a measurement failed, 2 the command line is wrong, 3 a bar missed.
+//!
+//! # Not here
+//! How to read the tables: `docs/benchmarks.md`. Tests: no test is timed.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program whose result is printed")]
+
+mod error;
+mod figures;
+mod latency;
+mod library;
+mod machine;
+mod overhead;
+mod place;
+mod price;
+mod sample;
+mod statistics;
+mod table;
+mod tool;
+
+use error::BenchError;
+use place::Place;
+use std::process::ExitCode;
+
+/// What is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    Price,
+    Latency,
+    Overhead,
+}
+
+fn main() -> ExitCode {
+    let (parts, n_turns) = match command_line(std::env::args().skip(1)) {
+        Ok(wish) => wish,
+        Err(message) => {
+            eprintln!("bench: {message}\nusage: bench [price] [latency] [overhead] [--turns N]");
+            return ExitCode::from(2);
+        }
+    };
+    match run(&parts, n_turns) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(3),
+        Err(error) => {
+            eprintln!("bench: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Measures; whether all bars are met.
+fn run(parts: &[Part], n_turns: usize) -> Result<bool, BenchError> {
+    let place = Place::find()?;
+    let libraries = library::installed();
+    println!("{}\n", machine::describe());
+    let mut all_met = true;
+    for part in parts {
+        let (title, report) = match part {
+            Part::Price => ("price", price::measure(&place, &libraries, n_turns)?),
+            Part::Latency => ("latency", latency::measure(&place, &libraries, n_turns)?),
+            Part::Overhead => ("overhead", overhead::measure(&place, n_turns)?),
+        };
+        println!("{}", report.text);
+        place.write_json(title, &report.json)?;
+        all_met &= report.bars_met;
+    }
+    Ok(all_met)
+}
+
+/// What a part has to say.
+#[derive(Debug)]
+struct Report {
+    text: String,
+    json: serde_json::Value,
+    bars_met: bool,
+}
+
+fn command_line(mut arguments: impl Iterator<Item = String>) -> Result<(Vec<Part>, usize), String> {
+    let (mut parts, mut n_turns) = (Vec::new(), 5);
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
+            "price" => parts.push(Part::Price),
+            "latency" => parts.push(Part::Latency),
+            "overhead" => parts.push(Part::Overhead),
+            "--turns" => {
+                let number = arguments.next().and_then(|number| number.parse().ok());
+                n_turns = number.filter(|n| 0 < *n).ok_or("`--turns` needs a number above 0")?;
+            }
+            other => return Err(format!("`{other}` is not known")),
+        }
+    }
+    if parts.is_empty() {
+        parts = vec![Part::Price, Part::Latency, Part::Overhead];
+    }
+    Ok((parts, n_turns))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Part, command_line};
+
+    #[track_caller]
+    fn check(line: &str, expected: Option<(&[Part], usize)>) {
+        let found = command_line(line.split_whitespace().map(str::to_owned)).ok();
+        assert_eq!(found, expected.map(|(parts, n_turns)| (parts.to_vec(), n_turns)));
+    }
+
+    #[test]
+    fn the_command_line_names_parts_and_turns() {
+        check("", Some((&[Part::Price, Part::Latency, Part::Overhead], 5)));
+        check("latency --turns 3", Some((&[Part::Latency], 3)));
+        check("overhead price", Some((&[Part::Overhead, Part::Price], 5)));
+        check("--turns 0", None);
+        check("--turns", None);
+        check("speed", None);
+    }
+}

@@ -1,0 +1,85 @@
+//! One run of a command: what it printed, how long it took, how much processor time it used.
+
+use crate::error::BenchError;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// A finished run.
+#[derive(Clone, Debug)]
+pub(crate) struct Sample {
+    /// Standard output, then standard error.
+    pub(crate) output: String,
+    /// From start to end.
+    pub(crate) elapsed_s: f64,
+    /// Processor time of the command and of all it started and waited for.
+    pub(crate) cpu_s: f64,
+}
+
+const LIMIT_S: u64 = 300;
+
+/// Runs a command to its end.
+pub(crate) fn take(mut command: Command) -> Result<Sample, BenchError> {
+    let words = name_of(&command);
+    // Open MPI refuses root, and more ranks than cores.
+    for name in ["ALLOW_RUN_AS_ROOT", "ALLOW_RUN_AS_ROOT_CONFIRM", "MCA_rmaps_base_oversubscribe"] {
+        command.env(format!("OMPI_{name}"), "1");
+    }
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let (cpu_before_s, begin) = (children_cpu_s(), Instant::now());
+    let child =
+        command.spawn().map_err(|source| BenchError::Start { command: words.clone(), source })?;
+    let (status, output) = finish(child, &words)?;
+    let elapsed_s = begin.elapsed().as_secs_f64();
+    if !status.success() {
+        return Err(BenchError::Failed { command: words, status, output: last_lines(&output) });
+    }
+    Ok(Sample { output, elapsed_s, cpu_s: children_cpu_s() - cpu_before_s })
+}
+
+/// What a command printed.
+pub(crate) fn output_of(command: Command) -> Result<String, BenchError> {
+    take(command).map(|sample| sample.output)
+}
+
+/// The command in words, for messages.
+pub(crate) fn name_of(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+}
+
+/// The last lines of an output.
+pub(crate) fn last_lines(output: &str) -> String {
+    let lines: Vec<&str> = output.lines().collect();
+    lines[lines.len().saturating_sub(8)..].join("\n")
+}
+
+fn finish(mut child: Child, words: &str) -> Result<(std::process::ExitStatus, String), BenchError> {
+    let readers = [
+        child.stdout.take().map(|pipe| std::thread::spawn(move || std::io::read_to_string(pipe))),
+        child.stderr.take().map(|pipe| std::thread::spawn(move || std::io::read_to_string(pipe))),
+    ];
+    let deadline = Instant::now() + Duration::from_secs(LIMIT_S);
+    let status = loop {
+        let ended = child.try_wait();
+        match ended.map_err(|source| BenchError::Start { command: words.to_owned(), source })? {
+            Some(status) => break status,
+            None if deadline < Instant::now() => {
+                let _ended = child.kill();
+                let _status = child.wait();
+                return Err(BenchError::Late { command: words.to_owned(), limit_s: LIMIT_S });
+            }
+            None => std::thread::sleep(Duration::from_millis(2)),
+        }
+    };
+    let texts = readers.into_iter().flatten().filter_map(|reader| reader.join().ok()?.ok());
+    Ok((status, texts.collect()))
+}
+
+/// Processor time of all children that have ended, from `/proc/self/stat` (in hundredths).
+fn children_cpu_s() -> f64 {
+    let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let after_name = text.rsplit(')').next().unwrap_or_default();
+    // Fields 16 and 17 of proc(5), cutime and cstime; the third is the first after the name.
+    let fields = after_name.split_whitespace().skip(13).take(2);
+    fields.filter_map(|field| field.parse::<f64>().ok()).sum::<f64>() / 100.0
+}

@@ -1,0 +1,34 @@
+//! Tables as text.
+
+/// Rows under a header; numbers to the right, the first two columns to the left.
+pub(crate) fn render(header: &[String], rows: &[Vec<String>]) -> String {
+    let all = || std::iter::once(header).chain(rows.iter().map(Vec::as_slice));
+    let width = |column: usize| {
+        all().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..header.len()).map(width).collect();
+    let line = |row: &[String]| {
+        let cells = row.iter().zip(&widths).enumerate().map(|(column, (cell, width))| {
+            if column < 2 { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
+        });
+        format!("| {} |\n", cells.collect::<Vec<_>>().join(" | "))
+    };
+    let rule = widths.iter().enumerate().map(|(column, width)| {
+        let dashes = "-".repeat(width + 1);
+        if column < 2 { format!("{dashes}-") } else { format!("{dashes}:") }
+    });
+    let rule = format!("|{}|\n", rule.collect::<Vec<_>>().join("|"));
+    line(header) + &rule + &rows.iter().map(|row| line(row)).collect::<String>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::render;
+
+    #[test]
+    fn columns_are_as_wide_as_their_widest_cell() {
+        let words = |row: &[&str]| row.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        let text = render(&words(&["a", "b", "ns"]), &[words(&["long", "x", "7"])]);
+        assert_eq!(text, "| a    | b | ns |\n|------|---|---:|\n| long | x |  7 |\n");
+    }
+}

@@ -1,0 +1,150 @@
+//! The tools that are compared: how a command is run under each.
+
+use crate::error::BenchError;
+use crate::library::Library;
+use crate::place::Place;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A way to watch a program, or none.
+#[derive(Clone, Debug)]
+pub(crate) struct Tool {
+    /// In tables.
+    pub(crate) name: &'static str,
+    /// Ours, a peer, or neither.
+    pub(crate) role: Role,
+    environment: Vec<(&'static str, OsString)>,
+    /// Words in front of the command.
+    before: Vec<OsString>,
+}
+
+/// What a figure is compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// Nothing watches.
+    Bare,
+    /// The least that watching can cost.
+    Bound,
+    /// Another tool.
+    Peer,
+    /// Sintonia, statistics.
+    Statistics,
+    /// Sintonia, every call recorded.
+    Trace,
+}
+
+/// Number of a run whose shared memory is ours to remove.
+const RUN: &str = "00000000000bench";
+
+impl Tool {
+    /// Nothing watches.
+    pub(crate) fn bare() -> Self {
+        Self { name: "bare", role: Role::Bare, environment: Vec::new(), before: Vec::new() }
+    }
+
+    fn preloaded(name: &'static str, role: Role, library: &Path) -> Self {
+        let environment = vec![("LD_PRELOAD", library.as_os_str().to_owned())];
+        Self { name, role, environment, before: Vec::new() }
+    }
+
+    /// The probe without launcher and collector: its price alone.
+    fn probe(place: &Place) -> Self {
+        let mut tool = Self::preloaded("probe", Role::Statistics, &place.probe);
+        tool.environment.push(("SINTONIA_RUN", RUN.into()));
+        tool
+    }
+
+    /// All of Sintonia; `None` when it is not built.
+    pub(crate) fn sintonia(place: &Place, role: Role) -> Option<Self> {
+        let is_traced = role == Role::Trace;
+        let record = place.scratch().join("record");
+        let mut before = vec![place.sintonia.clone()?.into_os_string(), "run".into()];
+        if is_traced {
+            before.push("--trace".into());
+        }
+        before.extend(["--out".into(), record.into_os_string(), "--".into()]);
+        let name = if is_traced { "sintonia --trace" } else { "sintonia" };
+        Some(Self { name, role, environment: Vec::new(), before })
+    }
+
+    /// A program started by `launcher` under this tool, in the scratch folder.
+    ///
+    /// The environment is the ranks' alone: some peers cannot be loaded into a launcher.
+    pub(crate) fn command(
+        &self,
+        place: &Place,
+        launcher: &[OsString],
+        program: &[OsString],
+    ) -> Command {
+        clean_up(place);
+        let settings = self.environment.iter().map(|(name, value)| {
+            let mut setting = OsString::from(format!("{name}="));
+            setting.push(value);
+            setting
+        });
+        let mut words = self.before.clone();
+        words.extend_from_slice(launcher);
+        if !self.environment.is_empty() {
+            words.push("env".into());
+            words.extend(settings);
+        }
+        words.extend_from_slice(program);
+        let mut words = words.into_iter();
+        let mut command = Command::new(words.next().unwrap_or_default());
+        command.args(words).current_dir(place.scratch());
+        command
+    }
+}
+
+/// Every tool that this machine offers for programs of this MPI library.
+pub(crate) fn all(place: &Place, library: &Library) -> Result<Vec<Tool>, BenchError> {
+    let shim = library.compile(place, "shim.c", "shim.so")?;
+    let mut tools =
+        vec![Tool::bare(), Tool::preloaded("rdtsc shim", Role::Bound, &shim), Tool::probe(place)];
+    tools.extend(Tool::sintonia(place, Role::Statistics));
+    tools.extend(Tool::sintonia(place, Role::Trace));
+    tools.extend(talp(library));
+    if let Some(found) = mpip(library) {
+        let mut plain = Tool::preloaded("mpiP", Role::Peer, &found);
+        plain.environment.push(("MPIP", "".into()));
+        let mut without_sites = Tool::preloaded("mpiP -k 0", Role::Peer, &found);
+        without_sites.environment.push(("MPIP", "-k 0".into()));
+        tools.extend([without_sites, plain]);
+    }
+    Ok(tools)
+}
+
+fn talp(library: &Library) -> Option<Tool> {
+    let found = installation("DLB_HOME", library, "libdlb_mpi.so")?;
+    let mut tool = Tool::preloaded("DLB/TALP", Role::Peer, &found);
+    tool.environment.push(("DLB_ARGS", "--talp".into()));
+    Some(tool)
+}
+
+fn mpip(library: &Library) -> Option<PathBuf> {
+    installation("MPIP_HOME", library, "libmpiP.so")
+}
+
+/// A library below the folder that `<variable>_<LIBRARY>` or `<variable>` names: a peer is built for
+/// one MPI library only.
+fn installation(variable: &str, library: &Library, file: &str) -> Option<PathBuf> {
+    let special = format!("{variable}_{}", library.key.to_uppercase());
+    let home = std::env::var_os(special).or_else(|| std::env::var_os(variable))?;
+    let home = PathBuf::from(home);
+    ["lib", "lib64", "."]
+        .iter()
+        .map(|folder| home.join(folder).join(file))
+        .find(|path| path.exists())
+}
+
+/// Removes what runs of ours have left: the record, and the shared memory of the probe alone.
+pub(crate) fn clean_up(place: &Place) {
+    let _record = std::fs::remove_dir_all(place.scratch().join("record"));
+    let folders = std::fs::read_dir("/dev/shm").into_iter().flatten().flatten();
+    for folder in folders.map(|entry| entry.path()) {
+        if folder.to_string_lossy().ends_with(&format!("-{RUN}")) {
+            let _memory = std::fs::remove_dir_all(folder);
+        }
+    }
+}
