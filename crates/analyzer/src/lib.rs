@@ -11,15 +11,18 @@
 //! # Not here
 //! What writes the shared memory (`probe`), the messages' bytes (`wire`), printing (`cli`).
 
+pub mod assemble;
 pub mod collector;
 pub mod handshake;
 pub mod measured;
 pub mod place;
+pub mod recover;
 pub mod server;
 pub mod snapshot;
 #[cfg(test)]
 mod testing;
 
+pub use assemble::{AssembleError, Assembled, assemble, summarize};
 pub use collector::{Collector, CollectorError, CollectorOptions};
 pub use measured::{Measured, NodeClock, RunFacts, Spool};
 pub use place::{Place, PlaceError};

@@ -145,12 +145,15 @@ mod tests {
         let worlds = vec![rank(0, 0, 2.0), rank(0, 1, 6.0), rank(1, 0, 7.0)];
         let communication = (20.0 * 0.8 + 10.0 * 0.3) / 30.0;
         let load_balance_in = (20.0 * 0.75 + 10.0) / 30.0;
-        check(worlds, [
-            0.5,
-            communication,
-            0.5 / communication,
-            load_balance_in,
-            0.5 / communication / load_balance_in,
-        ]);
+        check(
+            worlds,
+            [
+                0.5,
+                communication,
+                0.5 / communication,
+                load_balance_in,
+                0.5 / communication / load_balance_in,
+            ],
+        );
     }
 }

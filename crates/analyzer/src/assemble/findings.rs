@@ -132,7 +132,8 @@ mod tests {
 
     #[test]
     fn a_dead_rank_comes_before_everything() {
-        let mut summary = Made::ranks(&[2.0, 2.0]).site("MPI_Alltoall", 4, 8, &[8.0, 8.0]).summary();
+        let mut summary =
+            Made::ranks(&[2.0, 2.0]).site("MPI_Alltoall", 4, 8, &[8.0, 8.0]).summary();
         summary.ranks[1].end = "ended without MPI_Finalize".into();
         assert!(findings(&summary)[0].text.contains("ended without"), "{summary:?}");
     }

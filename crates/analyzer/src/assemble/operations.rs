@@ -23,7 +23,12 @@ pub(super) fn totals(roster: &Roster<'_>) -> (BTreeMap<String, OperationTotals>,
     let is_known = |number: &u16| !operation_name(*number).is_empty();
     let n_unknown = sums.iter().filter(|(number, _)| !is_known(number)).map(|(_, s)| s.calls).sum();
     let known = sums.into_iter().filter(|(number, _)| is_known(number));
-    (known.map(|(number, sums)| (operation_name(number).to_owned(), sums.totals(number))).collect(), n_unknown)
+    (
+        known
+            .map(|(number, sums)| (operation_name(number).to_owned(), sums.totals(number)))
+            .collect(),
+        n_unknown,
+    )
 }
 
 /// The bins of a histogram that are not empty: smallest size in the bin, and calls.
@@ -68,7 +73,9 @@ impl Sums {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::assemble::samples::{FIRST_TICKS, SECOND, operation_number, process, region, thread};
+    use crate::assemble::samples::{
+        FIRST_TICKS, SECOND, operation_number, process, region, thread,
+    };
     use crate::{Measured, RunFacts};
     use events::Ticks;
     use wire::InCall;
@@ -81,9 +88,10 @@ mod tests {
                 region(rank, (0, 0x10), "MPI_Send", 3, (0.5, 0.0)),
                 region(rank, (0x10, 0x20), "MPI_Send", 1, (0.5, 0.0)),
             ];
-            process.threads = vec![thread(0, regions), thread(1, vec![
-                region(rank, (0, 0), "MPI_Barrier", 1, (2.0, 0.0)),
-            ])];
+            process.threads = vec![
+                thread(0, regions),
+                thread(1, vec![region(rank, (0, 0), "MPI_Barrier", 1, (2.0, 0.0))]),
+            ];
             process
         });
         let measured = Measured { processes: processes.to_vec(), ..Measured::default() };

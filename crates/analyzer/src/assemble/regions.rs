@@ -35,7 +35,12 @@ fn rank_rows(rank: &RankProcess<'_>, book: &AddressBook) -> Vec<RegionRow> {
     rows
 }
 
-fn row(rank: &RankProcess<'_>, thread: u32, book: &AddressBook, counters: &RegionCounters) -> RegionRow {
+fn row(
+    rank: &RankProcess<'_>,
+    thread: u32,
+    book: &AddressBook,
+    counters: &RegionCounters,
+) -> RegionRow {
     let id = |site: Option<usize>| site.and_then(|site| u32::try_from(site).ok());
     RegionRow {
         world: u32::try_from(rank.world).unwrap_or(u32::MAX),

@@ -234,7 +234,13 @@ mod tests {
             r.threads[0].in_call = Some(InCall { operation, address: 1 });
             r.threads[0].since = Ticks(FIRST_TICKS + 3 * SECOND);
         };
-        check_times(|r| { stuck(r); r.finalize_begin = None }, (11.0, 10.0));
+        check_times(
+            |r| {
+                stuck(r);
+                r.finalize_begin = None
+            },
+            (11.0, 10.0),
+        );
         check_times(stuck, (10.0, 2.0));
     }
 

@@ -135,11 +135,7 @@ struct Adding {
 
 impl Adding {
     /// Adds all calls of a rank; returns the site and the calls of each of its addresses.
-    fn rank(
-        &mut self,
-        idx: usize,
-        rank: &RankProcess<'_>,
-    ) -> BTreeMap<(u64, u16), (SiteKey, u64)> {
+    fn rank(&mut self, idx: usize, rank: &RankProcess<'_>) -> BTreeMap<(u64, u16), (SiteKey, u64)> {
         // A line that is not understood costs the names of some sites, not their numbers.
         let (map, _problems) = ModuleMap::parse(&rank.report.modules);
         let mut calls = BTreeMap::new();
@@ -200,10 +196,13 @@ mod tests {
                 let mut process = process(0, rank);
                 let slow = if rank == 0 { 1.0 } else { 3.0 };
                 process.threads = vec![
-                    thread(0, vec![
-                        region(rank, (0, 0x10), "MPI_Send", 2, (0.5, 1.0)),
-                        region(rank, (0x10, 0x20), "MPI_Recv", 2, (slow, 1.0)),
-                    ]),
+                    thread(
+                        0,
+                        vec![
+                            region(rank, (0, 0x10), "MPI_Send", 2, (0.5, 1.0)),
+                            region(rank, (0x10, 0x20), "MPI_Recv", 2, (slow, 1.0)),
+                        ],
+                    ),
                     thread(1, vec![region(rank, (0x20, 0x10), "MPI_Send", 4, (0.5, 1.0))]),
                 ];
                 process
@@ -242,10 +241,13 @@ mod tests {
     #[test]
     fn the_call_before_is_the_operation_called_most_there() {
         let mut process = process(0, 0);
-        process.threads = vec![thread(0, vec![
-            region(0, (0, 0x10), "MPI_Send", 2, (2.0, 0.0)),
-            region(0, (0, 0x10), "MPI_Bsend", 9, (1.0, 0.0)),
-        ])];
+        process.threads = vec![thread(
+            0,
+            vec![
+                region(0, (0, 0x10), "MPI_Send", 2, (2.0, 0.0)),
+                region(0, (0, 0x10), "MPI_Bsend", 9, (1.0, 0.0)),
+            ],
+        )];
         let sites = sites(vec![process]);
         assert_eq!(sites.books[0].site_before(text_of(0) + 0x10), Some(1));
     }

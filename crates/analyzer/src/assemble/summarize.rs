@@ -1,6 +1,6 @@
 //! Measurements as the run on one page.
 
-use super::roster::{OpenCall, RankProcess, Roster, operation_name};
+use super::roster::{OpenCall, RankProcess, Roster, WorldRanks, operation_name};
 use super::sites::{SiteTotals, Sites};
 use super::warnings::{self, Losses};
 use super::{efficiency, operations, regions, traffic};
@@ -8,6 +8,7 @@ use crate::{Measured, RunFacts};
 use run_record::summary::{
     CallSite, Efficiencies, FORMAT_VERSION, Place, RankTotals, Region, Summary, ToolCost, World,
 };
+use std::collections::BTreeSet;
 use symbols::{CodeAddress, Detail};
 
 /// Times by rank are given for this many ranks times call sites (and regions), most time first: a
@@ -86,8 +87,8 @@ fn call_sites(
     sites: &Sites,
     n_ranks: usize,
     places: &mut dyn Places,
-) -> (Vec<CallSite>, std::collections::BTreeSet<String>) {
-    let mut without_lines = std::collections::BTreeSet::new();
+) -> (Vec<CallSite>, BTreeSet<String>) {
+    let mut without_lines = BTreeSet::new();
     let with_ranks = N_TIMES_MAX / n_ranks.max(1);
     let mut call_sites = Vec::with_capacity(sites.totals.len());
     for (id, site) in sites.totals.iter().enumerate() {
@@ -195,7 +196,7 @@ pub(super) fn call_in_words(site: &CallSite) -> String {
 }
 
 fn worlds(roster: &Roster<'_>, by_world: &[Option<Efficiencies>]) -> Vec<World> {
-    let world = |(world, pop): (&super::roster::WorldRanks, &Option<Efficiencies>)| {
+    let world = |(world, pop): (&WorldRanks, &Option<Efficiencies>)| {
         let ranks = roster.of_world(world);
         let start_ns = ranks.iter().map(|rank| rank.clock.ns_at(rank.report.init_end)).min();
         let first = ranks.first().map(|rank| rank.report);
@@ -218,7 +219,7 @@ fn libraries(roster: &Roster<'_>) -> String {
         let name = line.split(',').next().unwrap_or_default();
         name.split_whitespace().collect::<Vec<_>>().join(" ")
     };
-    let names: std::collections::BTreeSet<String> = roster.ranks.iter().map(name).collect();
+    let names: BTreeSet<String> = roster.ranks.iter().map(name).collect();
     names.into_iter().filter(|name| !name.is_empty()).collect::<Vec<_>>().join(" and ")
 }
 
@@ -251,7 +252,7 @@ fn median(mut values: Vec<f64>) -> f64 {
     let n = values.len();
     match n {
         0 => 0.0,
-        _ if n % 2 == 0 => values[n / 2 - 1].midpoint(values[n / 2]),
+        _ if n.is_multiple_of(2) => values[n / 2 - 1].midpoint(values[n / 2]),
         _ => values[n / 2],
     }
 }

@@ -43,7 +43,11 @@ pub(super) struct Clocks<'a> {
 }
 
 impl<'a> Clocks<'a> {
-    pub(super) fn new(processes: &'a [ProcessReport], nodes: &'a [NodeClock], started_s: f64) -> Self {
+    pub(super) fn new(
+        processes: &'a [ProcessReport],
+        nodes: &'a [NodeClock],
+        started_s: f64,
+    ) -> Self {
         let mut longest: HashMap<&str, Clock> = HashMap::new();
         for process in processes.iter().filter(|process| 0.0 < process.clock.ns_per_tick()) {
             let clock = longest.entry(&process.node).or_insert(process.clock);
@@ -51,7 +55,10 @@ impl<'a> Clocks<'a> {
                 *clock = process.clock;
             }
         }
-        #[expect(clippy::cast_possible_truncation, reason = "a time since 1970 in nanoseconds fits")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "a time since 1970 in nanoseconds fits"
+        )]
         let started_ns = (started_s * 1e9) as i64;
         Self {
             offset_ns_by_node: nodes.iter().map(|n| (n.node.as_str(), n.offset_ns)).collect(),

@@ -131,20 +131,23 @@ fn extra_work(run: &Run<'_>, ranks: &Ranks<'_>, heaviest: &RankTotals) -> String
         let own = ranks.iter().find(|(_, rank)| rank.rank == heaviest.rank);
         own.map_or(0.0, |(at, _)| of(*at)) - average_s
     };
-    let regions = run.summary.regions.iter().map(|region| (excess_s(&region.compute_by_rank_s), region));
+    let regions =
+        run.summary.regions.iter().map(|region| (excess_s(&region.compute_by_rank_s), region));
     let most = regions.max_by(|a, b| a.0.total_cmp(&b.0));
     let total_s = heaviest.useful_s - average_useful_s(ranks, None);
     let site = |id: Option<usize>| id.and_then(|id| run.summary.call_sites.get(id));
     match most {
-        Some((excess_s, region)) if 0.5 * total_s < excess_s => match (site(region.from), site(region.to)) {
-            (Some(from), Some(to)) if from.id != to.id => format!(
-                " The extra work is between {} and {}.",
-                call_in_words(from),
-                call_in_words(to)
-            ),
-            (_, Some(to)) => format!(" The extra work is before {}.", call_in_words(to)),
-            _ => String::new(),
-        },
+        Some((excess_s, region)) if 0.5 * total_s < excess_s => {
+            match (site(region.from), site(region.to)) {
+                (Some(from), Some(to)) if from.id != to.id => format!(
+                    " The extra work is between {} and {}.",
+                    call_in_words(from),
+                    call_in_words(to)
+                ),
+                (_, Some(to)) => format!(" The extra work is before {}.", call_in_words(to)),
+                _ => String::new(),
+            }
+        }
         _ => String::new(),
     }
 }
@@ -185,11 +188,15 @@ mod tests {
     #[test]
     fn the_rank_that_computes_longest_is_named_and_where_the_others_wait() {
         let made = || {
-            Made::ranks(&[4.0, 4.0, 8.0, 4.0])
-                .site("MPI_Send", 1, 8, &[0.1; 4])
-                .site("MPI_Allreduce", 1, 8, &[5.9, 5.9, 1.9, 5.9])
+            Made::ranks(&[4.0, 4.0, 8.0, 4.0]).site("MPI_Send", 1, 8, &[0.1; 4]).site(
+                "MPI_Allreduce",
+                1,
+                8,
+                &[5.9, 5.9, 1.9, 5.9],
+            )
         };
-        let words = &["rank 2 computes for 8.0 s", "4 ranks is 5.0 s", "MPI_Allreduce at a.c:1", "30 %"];
+        let words =
+            &["rank 2 computes for 8.0 s", "4 ranks is 5.0 s", "MPI_Allreduce at a.c:1", "30 %"];
         check(findings, made(), &[(0.3, Some(1), words)]);
         let extra = &["The extra work is before MPI_Send at a.c:0"][..];
         check(findings, made().region(0, &[1.0, 1.0, 5.0, 1.0]), &[(0.3, Some(1), extra)]);
@@ -201,7 +208,11 @@ mod tests {
             .star(0, 1000)
             .site("MPI_Send", 1, 8, &[0.5; 4])
             .site("MPI_Recv", 1, 8, &[0.5, 6.5, 6.5, 6.5]);
-        check(findings, made, &[(0.45, Some(1), &["Rank 0 holds up the others", "MPI_Recv at a.c:1"])]);
+        check(
+            findings,
+            made,
+            &[(0.45, Some(1), &["Rank 0 holds up the others", "MPI_Recv at a.c:1"])],
+        );
     }
 
     #[test]
@@ -210,12 +221,21 @@ mod tests {
             .star(0, 1000)
             .site("MPI_Recv", 1, 8, &[0.0, 1.0, 1.0, 1.0])
             .site("MPI_Probe", 1, 8, &[9.0, 0.0, 0.0, 0.0]);
-        check(findings, made, &[(0.2, Some(1), &["computes for only 1.0 s", "MPI_Probe at a.c:1"])]);
+        check(
+            findings,
+            made,
+            &[(0.2, Some(1), &["computes for only 1.0 s", "MPI_Probe at a.c:1"])],
+        );
     }
 
     #[test]
     fn few_messages_make_no_master() {
-        let made = Made::ranks(&[9.0, 3.0, 3.0, 3.0]).star(0, 1).site("MPI_Barrier", 1, 0, &[1.0, 7.0, 7.0, 7.0]);
+        let made = Made::ranks(&[9.0, 3.0, 3.0, 3.0]).star(0, 1).site(
+            "MPI_Barrier",
+            1,
+            0,
+            &[1.0, 7.0, 7.0, 7.0],
+        );
         check(findings, made, &[(0.45, Some(0), &["out of balance: rank 0"])]);
     }
 }

@@ -24,7 +24,11 @@ fn finding(run: &Run<'_>, ranks: &[&RankTotals], what: &str) -> Option<Finding> 
         n => format!("{n} of {n_ranks} ranks"),
     };
     let seen = first.last_seen_in.as_deref();
-    let whose = if ranks.len() == 1 { "it".into() } else { format!("rank {}, the first of them,", first.rank) };
+    let whose = if ranks.len() == 1 {
+        "it".into()
+    } else {
+        format!("rank {}, the first of them,", first.rank)
+    };
     let doing = match seen {
         Some(call) => format!("{whose} was last seen in {call}"),
         None => format!("{whose} was last seen outside MPI"),

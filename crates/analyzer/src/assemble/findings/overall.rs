@@ -11,7 +11,10 @@ pub(super) fn finding(run: &Run<'_>, causes: &[Finding]) -> Option<Finding> {
     let pop = &run.summary.pop;
     let efficiency = percent(pop.parallel_efficiency);
     let text = if GOOD <= pop.parallel_efficiency {
-        format!("The run is efficient: {efficiency} of the ranks' time is computation, so at most {} can be gained.", percent(1.0 - pop.parallel_efficiency))
+        format!(
+            "The run is efficient: {efficiency} of the ranks' time is computation, so at most {} can be gained.",
+            percent(1.0 - pop.parallel_efficiency)
+        )
     } else {
         let what = if pop.load_balance < pop.communication_efficiency {
             format!("an uneven load (balance {})", percent(pop.load_balance))
@@ -19,7 +22,9 @@ pub(super) fn finding(run: &Run<'_>, causes: &[Finding]) -> Option<Finding> {
             format!("communication (efficiency {})", percent(pop.communication_efficiency))
         };
         let cause = if causes.is_empty() { " No single call site stands out." } else { "" };
-        format!("{efficiency} of the ranks' time is computation; what limits it most is {what}.{cause}")
+        format!(
+            "{efficiency} of the ranks' time is computation; what limits it most is {what}.{cause}"
+        )
     };
     Some(Finding { text, call_site: None, share: 1.0 - pop.parallel_efficiency })
         .filter(|_| 0.0 < run.rank_time_s)

@@ -69,7 +69,9 @@ fn waiting_for_partners(run: &Run<'_>, sites: &[&CallSite]) -> Option<Finding> {
     let share = run.share(total_s - run.imbalance_s());
     let n_calls = site.calls.max(1) as f64;
     let late = match site.operation.as_str() {
-        name if name.contains("end") && !name.contains("recv") => "the receiver posts its receive late",
+        name if name.contains("end") && !name.contains("recv") => {
+            "the receiver posts its receive late"
+        }
         name if name.contains("Wait") => "the other side starts its part late",
         _ => "the sender is late",
     };
@@ -120,8 +122,12 @@ mod tests {
     #[test]
     fn calls_far_longer_than_their_bytes_need_are_waiting() {
         let late = made().site("MPI_Recv", 100, 800, &[4.0, 4.0]);
-        check(findings, late, &[(0.4, Some(0), &["40.0 ms a call", "8 bytes", "the sender is late"])]
-            .map(|(s, c, w)| (s, c, &w[1..])));
+        check(
+            findings,
+            late,
+            &[(0.4, Some(0), &["40.0 ms a call", "8 bytes", "the sender is late"])]
+                .map(|(s, c, w)| (s, c, &w[1..])),
+        );
         let late = made().site("MPI_Ssend", 100, 800, &[4.0, 4.0]);
         check(findings, late, &[(0.4, Some(0), &["the receiver posts"])]);
         let late = made().site("MPI_Waitall", 100, 0, &[4.0, 4.0]);

@@ -54,11 +54,18 @@ mod tests {
     #[test]
     fn millions_of_looks_are_a_finding() {
         let made = |calls| {
-            Made::ranks(&[6.0, 6.0])
-                .site("MPI_Recv", 1000, 8, &[0.0, 0.0])
-                .site("MPI_Iprobe", calls, 0, &[4.0, 4.0])
+            Made::ranks(&[6.0, 6.0]).site("MPI_Recv", 1000, 8, &[0.0, 0.0]).site(
+                "MPI_Iprobe",
+                calls,
+                0,
+                &[4.0, 4.0],
+            )
         };
-        check(findings, made(2_000_000), &[(0.4, Some(1), &["2.0 million of its 2.0 million", "40 %"])]);
+        check(
+            findings,
+            made(2_000_000),
+            &[(0.4, Some(1), &["2.0 million of its 2.0 million", "40 %"])],
+        );
         check(findings, made(1000), &[]);
     }
 }

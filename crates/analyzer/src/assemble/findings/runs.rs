@@ -42,16 +42,23 @@ impl Made {
     }
 
     /// The next call site; its line is its id.
-    pub(super) fn site(mut self, operation: &str, calls: u64, bytes: u64, by_rank_s: &[f64]) -> Self {
+    pub(super) fn site(
+        mut self,
+        operation: &str,
+        calls: u64,
+        bytes: u64,
+        by_rank_s: &[f64],
+    ) -> Self {
         let id = self.0.call_sites.len();
         let time_s = by_rank_s.iter().sum();
         let line = u32::try_from(id).expect("few sites");
         let known = mpi_abi::find(operation).and_then(mpi_abi::operation).expect("an operation");
         let class = crate::assemble::operations::class_name(known.class).to_owned();
-        let totals = self.0.operations.entry(operation.to_owned()).or_insert(OperationTotals {
-            class,
-            ..OperationTotals::default()
-        });
+        let totals = self
+            .0
+            .operations
+            .entry(operation.to_owned())
+            .or_insert(OperationTotals { class, ..OperationTotals::default() });
         totals.calls += calls;
         totals.bytes += bytes;
         totals.time_s += time_s;

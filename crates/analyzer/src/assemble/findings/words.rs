@@ -46,6 +46,9 @@ mod tests {
         assert_eq!([time(123.4), time(2.0), time(0.0045)], ["123 s", "2.0 s", "4.5 ms"]);
         assert_eq!(time(3.2e-6), "3.2 us");
         assert_eq!([size(96.0), size(1200.0)], ["96 bytes", "1.2 kB"]);
-        assert_eq!([count(950), count(12_000), count(1_200_000)], ["950", "12 thousand", "1.2 million"]);
+        assert_eq!(
+            [count(950), count(12_000), count(1_200_000)],
+            ["950", "12 thousand", "1.2 million"]
+        );
     }
 }

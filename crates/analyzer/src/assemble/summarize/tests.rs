@@ -45,10 +45,13 @@ fn two_nodes() -> Vec<ProcessReport> {
         let mut process = process(3, rank);
         process.node = format!("node{rank}-4026531840");
         process.host = format!("node{rank}");
-        process.threads = vec![thread(0, vec![
-            region(rank, (0, 0x10), "MPI_Send", 4, (0.0, 1.0)),
-            region(rank, (0x10, 0x20), "MPI_Recv", 4, (mpi_s, 1.0)),
-        ])];
+        process.threads = vec![thread(
+            0,
+            vec![
+                region(rank, (0, 0x10), "MPI_Send", 4, (0.0, 1.0)),
+                region(rank, (0x10, 0x20), "MPI_Recv", 4, (mpi_s, 1.0)),
+            ],
+        )];
         process.threads[0].peers = vec![(1 - rank, peer(4, 256, 4, 256))];
         process.threads[0].n_dropped = 1;
         process

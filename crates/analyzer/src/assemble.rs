@@ -1,0 +1,170 @@
+//! What was measured, added up into a run record: summary, table of regions, events.
+//!
+//! Reports of processes become ranks of worlds (`roster`), addresses become call sites that are the same
+//! in all ranks (`sites`), and sums over them the page that people read (`summarize`, `findings`,
+//! `warnings`). The records of a traced run become its event file (`trace`).
+//!
+//! # Invariants
+//! - Everything but reading spools, writing the record and opening programs for their names is pure.
+//! - It always ends with a summary: what is missing, damaged or unwritable is a sentence in it.
+//!
+//! # Not here
+//! Where reports and records come from (`server`, `collector`, `recover`), and printing (`cli`).
+
+mod efficiency;
+mod findings;
+mod operations;
+mod regions;
+mod roster;
+#[cfg(test)]
+mod samples;
+mod sites;
+mod summarize;
+mod time;
+mod trace;
+mod traffic;
+mod warnings;
+
+use crate::{Measured, RunFacts};
+use roster::Roster;
+use run_record::{RunRecord, Summary, TableError};
+use sites::Sites;
+use symbols::Resolver;
+use thiserror::Error;
+use trace::Traced;
+
+/// A run, added up.
+#[derive(Debug)]
+#[must_use]
+pub struct Assembled {
+    /// The run on one page; the caller writes it.
+    pub summary: Summary,
+    /// Files of the record that could not be written. Unless there are none, the spool holds something
+    /// that is nowhere else and must not be removed.
+    pub unwritten: Vec<AssembleError>,
+}
+
+/// A file of the record that could not be written.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum AssembleError {
+    /// The table of regions.
+    #[error("the table of regions is not in the record, its sums are in the summary: {0}")]
+    Regions(#[source] TableError),
+    /// The event file.
+    #[error("the events are not in the record but in its `spool/` still: {0}")]
+    Events(#[source] TableError),
+}
+
+/// Adds everything up, and writes the table of regions and, for traced runs, the event file.
+pub fn assemble(measured: &Measured, facts: &RunFacts, record: &RunRecord) -> Assembled {
+    let roster = Roster::new(measured, facts);
+    let sites = Sites::new(&roster);
+    let resolver = &mut Resolver::new();
+    let mut summary = summarize::summarize(measured, facts, (&roster, &sites), resolver);
+    let mut unwritten = Vec::new();
+    if let Err(error) = record.write_regions(&regions::rows(&roster, &sites)) {
+        unwritten.push(AssembleError::Regions(error));
+    }
+    if !measured.spools.is_empty() {
+        let writer = record.event_writer();
+        match writer.and_then(|writer| trace::write(measured, &roster, &sites, writer)) {
+            Ok(traced) => add_trace(&mut summary, &roster, measured, traced),
+            Err(error) => unwritten.push(AssembleError::Events(error)),
+        }
+    }
+    summary.tool.warnings.extend(unwritten.iter().map(sentence));
+    summary.findings = findings::findings(&summary);
+    Assembled { summary, unwritten }
+}
+
+/// The run so far on one page, from statistics alone; writes nothing.
+///
+/// A resolver that is kept from call to call opens every program once.
+pub fn summarize(measured: &Measured, facts: &RunFacts, resolver: &mut Resolver) -> Summary {
+    let roster = Roster::new(measured, facts);
+    let sites = Sites::new(&roster);
+    let mut summary = summarize::summarize(measured, facts, (&roster, &sites), resolver);
+    summary.findings = findings::findings(&summary);
+    summary
+}
+
+fn add_trace(summary: &mut Summary, roster: &Roster<'_>, measured: &Measured, traced: Traced) {
+    summary.tool.records = traced.n_events;
+    summary.tool.warnings.extend(traced.warnings);
+    // What is known to be lost on the way is among what did not arrive.
+    let n_unexplained = traced.n_missing.saturating_sub(measured.n_records_lost);
+    if n_unexplained != 0 {
+        summary.tool.records_dropped += n_unexplained;
+        summary.tool.warnings.push(format!(
+            "{n_unexplained} records that ranks had written did not arrive: the trace has gaps, the totals have none."
+        ));
+    }
+    for (world, split) in summary.worlds.iter_mut().zip(traced.splits) {
+        world.pop.serialization_efficiency = split.map(|split| split.serialization_efficiency);
+        world.pop.transfer_efficiency = split.map(|split| split.transfer_efficiency);
+    }
+    let by_world: Vec<_> = summary.worlds.iter().map(|world| Some(world.pop)).collect();
+    summary.pop = efficiency::of_run(roster, &by_world);
+}
+
+/// An error and its cause as a sentence for people.
+fn sentence(error: &AssembleError) -> String {
+    let text = error.to_string();
+    let mut letters = text.chars();
+    let first = letters.next().map(|letter| letter.to_uppercase().to_string()).unwrap_or_default();
+    format!("{first}{}.", letters.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use run_record::RunStart;
+    use samples::{process, region, thread};
+
+    fn measured() -> Measured {
+        let processes = [0, 1].map(|rank| {
+            let mut process = process(0, rank);
+            let regions = vec![region(rank, (0, 0x10), "MPI_Barrier", 3, (1.0, 2.0))];
+            process.threads = vec![thread(0, regions)];
+            process
+        });
+        Measured { processes: processes.to_vec(), ..Measured::default() }
+    }
+
+    #[test]
+    fn the_table_of_regions_is_in_the_record() {
+        let dir = tempfile::tempdir().unwrap();
+        let record = RunRecord::create(dir.path(), RunStart::default()).unwrap();
+        let assembled = assemble(&measured(), &RunFacts::default(), &record);
+        assert!(assembled.unwritten.is_empty(), "{assembled:?}");
+        assert_eq!(record.read_regions().unwrap().len(), 2);
+        assert_eq!(assembled.summary.n_ranks, 2);
+        assert!(!assembled.summary.findings.is_empty());
+        assert!(record.events().unwrap().is_none());
+    }
+
+    #[test]
+    fn a_record_that_cannot_be_written_still_has_a_summary() {
+        let dir = tempfile::tempdir().unwrap();
+        let record = RunRecord::create(&dir.path().join("r"), RunStart::default()).unwrap();
+        std::fs::remove_dir_all(record.dir()).unwrap();
+        let assembled = assemble(&measured(), &RunFacts::default(), &record);
+        assert!(matches!(assembled.unwritten[..], [AssembleError::Regions(_)]), "{assembled:?}");
+        let warnings = &assembled.summary.tool.warnings;
+        assert!(warnings.iter().any(|w| w.starts_with("The table of regions")), "{warnings:?}");
+    }
+
+    #[test]
+    fn an_early_summary_has_the_same_sums() {
+        let early = summarize(&measured(), &RunFacts::default(), &mut Resolver::new());
+        assert_eq!(early.operations["MPI_Barrier"].calls, 6);
+        assert!(!early.findings.is_empty());
+    }
+
+    #[test]
+    fn a_run_without_mpi_has_a_summary() {
+        let early = summarize(&Measured::default(), &RunFacts::default(), &mut Resolver::new());
+        assert_eq!((early.n_ranks, early.findings.len(), early.worlds.len()), (0, 0, 0));
+    }
+}

@@ -1,0 +1,94 @@
+//! The single calls of a traced run: from spool files into the event file, and through a model.
+//!
+//! # Invariants
+//! - One pass over the spools; memory is bounded by a frame per file, the event writer's group, and
+//!   [`N_ROWS_MAX`] rows for the model.
+//! - The events of a thread are written in the order of its calls, each once.
+
+mod conversion;
+mod ideal;
+mod spools;
+
+use super::roster::Roster;
+use super::sites::Sites;
+use crate::{Measured, Spool};
+use conversion::Conversion;
+use ideal::Lanes;
+use models::ideal_network::Split;
+use run_record::{EventWriter, TableError};
+use spools::{Merge, ThreadKey};
+use std::collections::{BTreeMap, HashMap};
+
+/// Above this many rows serialization and transfer are not told apart: the model holds the whole run.
+const N_ROWS_MAX: u64 = 10_000_000;
+
+/// What became of the records.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Traced {
+    pub(super) n_events: u64,
+    /// Records that rings had taken and that are in no spool.
+    pub(super) n_missing: u64,
+    /// What splits each world's communication efficiency.
+    pub(super) splits: Vec<Option<Split>>,
+    /// Sentences about what could not be read or computed.
+    pub(super) warnings: Vec<String>,
+}
+
+/// Writes all records of the spools as events.
+pub(super) fn write(
+    measured: &Measured,
+    roster: &Roster<'_>,
+    sites: &Sites,
+    mut writer: EventWriter,
+) -> Result<Traced, TableError> {
+    let mut traced = Traced::default();
+    let mut lanes = Lanes::new(roster, N_ROWS_MAX);
+    let mut conversion = Conversion::new(roster, sites);
+    let mut ends: HashMap<ThreadKey, u64> = HashMap::new();
+    for (node, spools) in by_node(&measured.spools) {
+        let mut merge = Merge::open(&spools);
+        while let Some(records) = merge.next() {
+            let Some((rank, events)) = conversion.events(node, &records) else { continue };
+            lanes.push(rank, events);
+            writer.append(events)?;
+        }
+        let merged = merge.finish();
+        traced.warnings.extend(merged.warnings);
+        let ends_of_node = merged.ends.into_iter();
+        ends.extend(
+            ends_of_node
+                .map(|((process, thread), end)| (ThreadKey::new(node, process, thread), end)),
+        );
+        traced.n_missing += merged.n_missing;
+    }
+    traced.n_events = writer.finish()?;
+    traced.n_missing += never_arrived(roster, &ends);
+    traced.warnings.extend(conversion.finish());
+    let (splits, warnings) = lanes.splits(roster);
+    traced.splits = splits;
+    traced.warnings.extend(warnings);
+    Ok(traced)
+}
+
+/// Records of one process are all in the spools of its node.
+fn by_node(spools: &[Spool]) -> BTreeMap<&str, Vec<&Spool>> {
+    let mut by_node: BTreeMap<&str, Vec<&Spool>> = BTreeMap::new();
+    for spool in spools {
+        by_node.entry(&spool.node).or_default().push(spool);
+    }
+    by_node
+}
+
+/// Records behind the last that arrived of each thread.
+fn never_arrived(roster: &Roster<'_>, ends: &HashMap<ThreadKey, u64>) -> u64 {
+    let threads = roster.ranks.iter().flat_map(|rank| {
+        let key = |thread: u32| ThreadKey::new(&rank.report.node, rank.report.key, thread);
+        rank.report.threads.iter().map(move |thread| (key(thread.idx), thread.n_written))
+    });
+    threads
+        .map(|(key, n_written)| n_written.saturating_sub(ends.get(&key).copied().unwrap_or(0)))
+        .sum()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,88 @@
+//! Call records as events: ticks become time, addresses call sites, processes ranks.
+
+use super::super::roster::{RankProcess, Roster};
+use super::super::sites::{AddressBook, Sites};
+use events::{CallRecord, OperationId, ProcessKey, RecordKind, Ticks};
+use run_record::Event;
+use std::collections::HashMap;
+use wire::Records;
+
+/// What is needed to convert the records of any process.
+#[derive(Debug)]
+pub(super) struct Conversion<'a> {
+    roster: &'a Roster<'a>,
+    sites: &'a Sites,
+    /// Positions in [`Roster::ranks`].
+    ranks: HashMap<(&'a str, ProcessKey), usize>,
+    /// The events of the batch at hand; its memory is used again.
+    events: Vec<Event>,
+    n_unknown_process: u64,
+    n_unknown_kind: u64,
+}
+
+impl<'a> Conversion<'a> {
+    pub(super) fn new(roster: &'a Roster<'a>, sites: &'a Sites) -> Self {
+        let key = |rank: &RankProcess<'a>| (rank.report.node.as_str(), rank.report.key);
+        let ranks = roster.ranks.iter().enumerate().map(|(idx, rank)| (key(rank), idx)).collect();
+        Self { roster, sites, ranks, events: Vec::new(), n_unknown_process: 0, n_unknown_kind: 0 }
+    }
+
+    /// The rank (its position) and its events; none when nothing is known of the process.
+    pub(super) fn events(&mut self, node: &str, records: &Records) -> Option<(usize, &[Event])> {
+        self.events.clear();
+        let Some(idx) = self.ranks.get(&(node, records.process)).copied() else {
+            self.n_unknown_process += records.records.len() as u64;
+            return None;
+        };
+        let (rank, book) = (&self.roster.ranks[idx], &self.sites.books[idx]);
+        let thread = rank.thread_number(records.thread);
+        for record in &records.records {
+            match event(rank, book, thread, record) {
+                Some(event) => self.events.push(event),
+                None => self.n_unknown_kind += 1,
+            }
+        }
+        Some((idx, &self.events))
+    }
+
+    /// Sentences about what was left out.
+    pub(super) fn finish(self) -> Vec<String> {
+        let left_out = [
+            (self.n_unknown_process, "no report of their process arrived"),
+            (
+                self.n_unknown_kind,
+                "this version does not know their kind: use one version of Sintonia on all nodes",
+            ),
+        ];
+        let left_out = left_out.iter().filter(|(n_records, _)| *n_records != 0);
+        left_out.map(|(n, why)| format!("{n} records are not in the trace: {why}.")).collect()
+    }
+}
+
+fn event(
+    rank: &RankProcess<'_>,
+    book: &AddressBook,
+    thread: u32,
+    record: &CallRecord,
+) -> Option<Event> {
+    // The clock of another node may put the first calls a little before the start of the run.
+    let ns = |ticks: u64| rank.clock.ns_at(Ticks(ticks)).max(0).cast_unsigned();
+    let site = book.site(record.address, record.operation).filter(|_| record.address != 0);
+    let start_ns = ns(record.enter_ticks);
+    Some(Event {
+        world: u32::try_from(rank.world).ok()?,
+        rank: rank.report.rank.0,
+        thread,
+        start_ns,
+        end_ns: ns(record.exit_ticks).max(start_ns),
+        operation: OperationId(record.operation),
+        call_site: site.and_then(|site| u32::try_from(site).ok()),
+        peer: record.peer,
+        tag: record.tag,
+        communicator: record.communicator,
+        bytes: record.bytes,
+        request: record.request,
+        more: record.more,
+        kind: RecordKind::from_number(record.kind)?,
+    })
+}
