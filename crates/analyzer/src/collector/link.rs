@@ -24,7 +24,6 @@ pub(crate) struct Link {
     patience: Duration,
     state: State,
     lost_at: Instant,
-    last_problem: Option<String>,
 }
 
 #[derive(Debug)]
@@ -48,7 +47,7 @@ impl Link {
     pub(crate) fn new(place: &Place, node: &str, patience: Duration, now: Instant) -> Self {
         let state = State::Waiting { until: now };
         let (place, node) = (place.clone(), node.to_owned());
-        Self { place, node, patience, state, lost_at: now, last_problem: None }
+        Self { place, node, patience, state, lost_at: now }
     }
 
     pub(crate) fn connection(&mut self) -> Option<&mut Connection> {
@@ -60,16 +59,6 @@ impl Link {
 
     pub(crate) fn is_given_up(&self) -> bool {
         matches!(self.state, State::GivenUp)
-    }
-
-    /// Why the last try to connect failed.
-    pub(crate) fn last_problem(&self) -> Option<&str> {
-        self.last_problem.as_deref()
-    }
-
-    /// Gives the connection up for good.
-    pub(crate) fn give_up(&mut self) {
-        self.state = State::GivenUp;
     }
 
     /// The longest time to sleep before the link wants to be looked at again.
@@ -94,18 +83,11 @@ impl Link {
                     news.welcomed = Some(trusted.report_every_ms);
                     self.rise(trusted, now);
                 }
-                Ok(Err(error)) => {
-                    self.last_problem = Some(error.to_string());
-                    self.wait(now);
-                }
-                Err(TryRecvError::Disconnected) => self.wait(now),
+                // Whoever answered is not (yet) our analyzer.
+                Ok(Err(_)) | Err(TryRecvError::Disconnected) => self.wait(now),
             },
             State::Up(connection) => {
-                let is_open = connection.exchange(&mut news.messages).unwrap_or_else(|error| {
-                    self.last_problem = Some(error.to_string());
-                    false
-                });
-                if !is_open {
+                if !connection.exchange(&mut news.messages).unwrap_or(false) {
                     news.lost = true;
                     self.lost_at = now;
                     self.wait(now);

@@ -1,0 +1,196 @@
+//! What a run left where it was: in the record's spool, among temporary files, in shared memory.
+//!
+//! After an ordinary run nothing is found. After a killed launcher or collector it is everything.
+
+use crate::collector::node::segments;
+use crate::collector::process::Observed;
+use crate::collector::spill::{RECORDS_SUFFIX, temporary_dir, temporary_prefix};
+use crate::measured::{Measured, RunFacts, Spool};
+use crate::place::run_dir;
+use crate::snapshot::{self, Entry};
+use run_record::{RunRecord, SpoolWriter};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+use wire::ProcessReport;
+
+/// Adds to `measured` what collectors left on this machine's disks and in its shared memory.
+pub fn complete(measured: Measured, record: &RunRecord, facts: &RunFacts) -> Measured {
+    let mut found = Found::new(measured);
+    for path in left_files(record, &facts.run) {
+        found.take_file(&path);
+    }
+    if let Ok(run) = u64::from_str_radix(&facts.run, 16) {
+        found.take_shared_memory(&run_dir(&facts.shm_dir, run), record);
+    }
+    found.measured
+}
+
+/// What the launcher of an unfinished run knew, and everything that was measured of it.
+pub fn unfinished(record: &RunRecord) -> (RunFacts, Measured) {
+    let header = record.header();
+    let mut facts = RunFacts {
+        sintonia_version: header.sintonia_version.clone(),
+        run: header.run_id.clone(),
+        command: header.command.clone(),
+        started_s: header.started_s,
+        shm_dir: "/dev/shm".into(),
+        ..RunFacts::default()
+    };
+    for path in left_files(record, &header.run_id).iter().filter(|path| is_snapshot(path)) {
+        let entries = snapshot::read(path).unwrap_or_default();
+        let kept = entries.into_iter().find_map(|entry| match entry {
+            Entry::Facts(facts) => Some(facts),
+            _ => None,
+        });
+        facts = kept.unwrap_or(facts);
+    }
+    let measured = complete(Measured::default(), record, &facts);
+    (facts, measured)
+}
+
+/// Removes what `complete` found outside the record: it is in the record now.
+pub fn remove_left(run: &str) {
+    for path in temporary_files(run) {
+        std::fs::remove_file(path).ok();
+    }
+}
+
+fn left_files(record: &RunRecord, run: &str) -> Vec<PathBuf> {
+    let mut files = record.spool_files().unwrap_or_default();
+    files.extend(temporary_files(run));
+    files
+}
+
+fn temporary_files(run: &str) -> Vec<PathBuf> {
+    let Ok(run) = u64::from_str_radix(run, 16) else { return Vec::new() };
+    let prefix = temporary_prefix(run);
+    let Ok(entries) = std::fs::read_dir(temporary_dir()) else { return Vec::new() };
+    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    let is_ours = |path: &PathBuf| {
+        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&prefix))
+    };
+    paths.filter(is_ours).collect()
+}
+
+fn is_snapshot(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending == snapshot::SUFFIX)
+}
+
+struct Found {
+    measured: Measured,
+    /// Where in `measured.processes` a process is.
+    position: HashMap<(String, events::ProcessKey), usize>,
+}
+
+impl Found {
+    fn new(measured: Measured) -> Self {
+        let keys = measured.processes.iter().map(|report| (report.node.clone(), report.key));
+        Self { position: keys.zip(0..).collect(), measured }
+    }
+
+    fn take_file(&mut self, path: &Path) {
+        if is_snapshot(path) {
+            match snapshot::read(path) {
+                Ok(entries) => entries.into_iter().for_each(|entry| self.take(entry)),
+                Err(error) => self.measured.warnings.push(error.to_string()),
+            }
+        } else if path.extension().is_some_and(|ending| ending == RECORDS_SUFFIX) {
+            let spool = Spool { node: self.node_of(path), path: path.to_owned() };
+            if self.measured.spools.iter().all(|known| known.path != spool.path) {
+                self.measured.spools.push(spool);
+            }
+        }
+    }
+
+    /// A file of records is named after its node: `NODE.spool` or `sintonia-RUN-NODE-PID.spool`.
+    fn node_of(&self, path: &Path) -> String {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let Some(rest) = name.strip_prefix("sintonia-").and_then(|rest| rest.split_once('-')) else {
+            return name;
+        };
+        rest.1.rsplit_once('-').map_or(rest.1, |(node, _)| node).to_owned()
+    }
+
+    fn take(&mut self, entry: Entry) {
+        match entry {
+            Entry::Process(report) => self.take_report(*report),
+            Entry::Clock(clock) => {
+                if self.measured.nodes.iter().all(|known| known.node != clock.node) {
+                    self.measured.nodes.push(clock);
+                }
+            }
+            Entry::Warning(warning) => {
+                if !self.measured.warnings.contains(&warning) {
+                    self.measured.warnings.push(warning);
+                }
+            }
+            Entry::RecordsLost(n_records) => {
+                self.measured.n_records_lost = self.measured.n_records_lost.max(n_records);
+            }
+            Entry::Facts(_) => {}
+        }
+    }
+
+    /// The later report of a process counts.
+    fn take_report(&mut self, mut report: ProcessReport) {
+        let processes = &mut self.measured.processes;
+        let position = *self
+            .position
+            .entry((report.node.clone(), report.key))
+            .or_insert_with(|| {
+                processes.push(report.clone());
+                processes.len() - 1
+            });
+        let known = &mut processes[position];
+        if (known.gone, known.now) < (report.gone, report.now) {
+            if report.modules.is_empty() {
+                report.modules = std::mem::take(&mut known.modules);
+            }
+            *known = report;
+        }
+    }
+
+    fn take_shared_memory(&mut self, run_dir: &Path, record: &RunRecord) {
+        let Ok(nodes) = std::fs::read_dir(run_dir) else { return };
+        for dir in nodes.filter_map(|entry| Some(entry.ok()?.path())) {
+            let node = dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let mut spool = None;
+            for path in segments(&dir) {
+                let now = Instant::now();
+                let Ok(mut process) = Observed::open(&path, now) else { continue };
+                let report = process.whole_report(&node, now);
+                self.take_report(report);
+                while let Some(records) = process.next_records() {
+                    let name = format!("{node}-left.{RECORDS_SUFFIX}");
+                    self.keep(&mut spool, (&node, record.spool_path(&name)), &records);
+                }
+            }
+        }
+    }
+
+    fn keep(
+        &mut self,
+        spool: &mut Option<SpoolWriter>,
+        (node, path): (&str, PathBuf),
+        records: &wire::Records,
+    ) {
+        if spool.is_none() {
+            // From an earlier try to finish this record; the segment still holds all of it.
+            std::fs::remove_file(&path).ok();
+            *spool = SpoolWriter::create(&path).ok();
+            self.take_file(&path);
+            if let Some(last) = self.measured.spools.last_mut().filter(|last| last.path == path) {
+                node.clone_into(&mut last.node);
+            }
+        }
+        let bytes = wire::to_bytes(records);
+        let kept = match (spool.as_mut(), bytes) {
+            (Some(spool), Ok(bytes)) => spool.append(&[&bytes]).is_ok(),
+            _ => false,
+        };
+        if !kept {
+            self.measured.n_records_lost += records.records.len() as u64;
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! The command line.
+
+use clap::{Args, Parser, Subcommand as ClapSubcommand, ValueEnum};
+use std::ffi::OsString;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// Watches MPI programs while they run and says where their time goes.
+#[derive(Debug, Parser)]
+#[command(name = "sintonia", version, after_help = crate::exit::HELP, max_term_width = 100)]
+pub(crate) struct Arguments {
+    /// Color in the output for people; `NO_COLOR` is respected.
+    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
+    pub(crate) color: Color,
+    #[command(subcommand)]
+    pub(crate) subcommand: Subcommand,
+}
+
+/// When to color.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    /// On a terminal.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+#[derive(Debug, ClapSubcommand)]
+pub(crate) enum Subcommand {
+    Run(RunOptions),
+    Report(ReportOptions),
+    #[command(hide = true)]
+    Collector(CollectorOptions),
+}
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  sintonia run -- mpirun -np 4 ./program input.txt
+  sintonia run --trace --out runs/today -- srun -n 64 ./program
+  sintonia run --json -- ./job.sh > job.json";
+
+/// Run a command and watch its MPI processes
+///
+/// The command is started unchanged, with its own standard input and output, and ends as it would without
+/// us; this program ends with its exit code. Afterwards a report goes to standard error and a record of
+/// the run, with `report.html`, is in a folder. The command may be a launcher (`mpirun`, `mpiexec`, `srun`),
+/// a program, or a script that starts several.
+#[derive(Args, Debug)]
+#[command(after_help = RUN_EXAMPLES)]
+pub(crate) struct RunOptions {
+    /// Folder for the record; by default `sintonia-runs/PROGRAM-DATE-TIME`
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Record every MPI call, for the timeline, exports, and what waits for what
+    #[arg(long)]
+    pub(crate) trace: bool,
+    /// Show the numbers while the command runs
+    #[arg(long)]
+    pub(crate) live: bool,
+    /// What is shown at the end
+    #[command(flatten)]
+    pub(crate) shown: Shown,
+    /// Address at which collectors on other nodes reach us
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "0.0.0.0:0")]
+    pub(crate) listen: SocketAddr,
+    /// Calls that a thread can record before they are fetched, with `--trace`
+    #[arg(long, value_name = "N", default_value_t = 65_536, value_parser = clap::value_parser!(u32).range(64..=1 << 26))]
+    pub(crate) ring_records: u32,
+    /// The command, after `--`
+    #[arg(required = true, last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// What is shown at the end of a run.
+#[derive(Args, Debug)]
+pub(crate) struct Shown {
+    /// Print the summary as JSON on standard output instead of the report
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Do not write `report.html`
+    #[arg(long)]
+    pub(crate) no_html: bool,
+    /// Print nothing but what went wrong
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) quiet: bool,
+}
+
+const REPORT_EXAMPLES: &str = "\
+Examples:
+  sintonia report sintonia-runs/xfire-20260102-030405
+  sintonia report RUN --html report.html
+  sintonia report RUN --json | jq .pop";
+
+/// Show the report of an earlier run
+///
+/// The record of a run that was cut off (by a killed `sintonia run`, or a node that went down) is finished
+/// first, from what collectors left on disk and in shared memory.
+#[derive(Args, Debug)]
+#[command(after_help = REPORT_EXAMPLES)]
+pub(crate) struct ReportOptions {
+    /// Folder of the record
+    pub(crate) run: PathBuf,
+    /// Write the report as a self-contained page instead
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    /// Print the summary as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Bring what ranks on this node write to the analyzer; started by `sintonia run` and by ranks
+#[derive(Args, Debug)]
+pub(crate) struct CollectorOptions {
+    /// Go on in the background, without a parent
+    #[arg(long)]
+    pub(crate) detach: bool,
+}

@@ -1,0 +1,47 @@
+//! Exit codes: what scripts may rely on. `sintonia --help` lists them.
+
+use run_record::RecordError;
+use std::process::ExitCode;
+
+/// Something else failed; the message says what.
+const FAILED: u8 = 100;
+/// The record is not there, damaged, or of a newer version.
+const NO_RECORD: u8 = 101;
+/// A result could not be written.
+const NOT_WRITTEN: u8 = 102;
+/// The command is there but cannot be started, as shells say it.
+pub(crate) const NOT_EXECUTABLE: u8 = 126;
+/// There is no such command, as shells say it.
+pub(crate) const NOT_FOUND: u8 = 127;
+
+/// For `--help`.
+pub(crate) const HELP: &str = "\
+Exit codes:
+  of `run`   the command's own; 128 + N when signal N ended it;
+             126 when it cannot be started, 127 when there is none
+  0          done
+  2          an option is wrong
+  100        failed; the message says what
+  101        the run record is not there or cannot be read
+  102        the result could not be written";
+
+/// A result could not be written to its place.
+#[derive(Debug)]
+pub(crate) struct NotWritten;
+
+impl std::fmt::Display for NotWritten {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        to.write_str("the result could not be written")
+    }
+}
+
+/// The exit code for a failure of ours.
+pub(crate) fn code_of(error: &anyhow::Error) -> ExitCode {
+    ExitCode::from(if error.is::<NotWritten>() {
+        NOT_WRITTEN
+    } else if error.chain().any(|cause| cause.is::<RecordError>()) {
+        NO_RECORD
+    } else {
+        FAILED
+    })
+}

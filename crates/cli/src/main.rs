@@ -1,0 +1,34 @@
+//! The program `sintonia`: the only part of the suite that reads arguments, prints and exits.
+//!
+//! # Invariants
+//! - `sintonia run` ends as the command it ran ended, whatever became of watching it.
+//! - The program's standard output stays its own; ours goes to standard error, except what was asked for
+//!   with `--json`.
+//!
+//! # Not here
+//! Numbers (`analyzer`, `models`), pictures (`dashboard`), the library in the ranks (`probe`).
+
+mod arguments;
+mod collector;
+mod exit;
+mod report;
+mod run;
+mod terminal;
+
+use arguments::{Arguments, Subcommand};
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let terminal = terminal::Terminal::new(arguments.color);
+    let outcome = match arguments.subcommand {
+        Subcommand::Run(options) => Ok(run::run(&options, terminal)),
+        Subcommand::Report(options) => report::report(&options, terminal),
+        Subcommand::Collector(options) => Ok(collector::collect(&options)),
+    };
+    outcome.unwrap_or_else(|error| {
+        eprintln!("sintonia: {error:#}");
+        exit::code_of(&error)
+    })
+}

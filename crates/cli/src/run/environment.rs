@@ -1,0 +1,192 @@
+//! The environment variables by which ranks find us, on this node and on others.
+
+use analyzer::place;
+use std::ffi::{OsStr, OsString};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+/// Number that the probe in a launcher replaces by one of its own.
+const LAUNCH: &str = "SINTONIA_LAUNCH";
+/// How Open MPI carries variables to ranks on other nodes.
+const OPEN_MPI_LIST: &str = "OMPI_MCA_mca_base_env_list";
+
+/// What ranks have to know.
+#[derive(Clone, Debug)]
+pub(crate) struct Environment {
+    pub(crate) library: PathBuf,
+    pub(crate) run: String,
+    pub(crate) shm_dir: PathBuf,
+    pub(crate) program: PathBuf,
+    pub(crate) analyzers: Vec<SocketAddr>,
+    pub(crate) secret: String,
+    pub(crate) out: PathBuf,
+    pub(crate) trace: bool,
+    pub(crate) ring_records: u32,
+}
+
+impl Environment {
+    /// The variables for the command, given those that are there `before`.
+    pub(crate) fn variables(
+        &self,
+        before: impl Fn(&str) -> Option<OsString>,
+    ) -> Vec<(String, OsString)> {
+        let addresses: Vec<_> = self.analyzers.iter().map(ToString::to_string).collect();
+        let mut variables = vec![
+            (place::RUN, OsString::from(self.run.clone())),
+            (place::SHM_DIR, self.shm_dir.clone().into()),
+            (place::COLLECTOR, self.program.clone().into()),
+            (place::ANALYZER, addresses.join(",").into()),
+            (place::SECRET, self.secret.clone().into()),
+            (place::OUT, self.out.clone().into()),
+            (place::RECORDS, self.ring_records.to_string().into()),
+            (LAUNCH, "0".into()),
+            (place::TRACE, if self.trace { "1".into() } else { "0".into() }),
+        ];
+        variables.push((place::PRELOAD, preload(&self.library, before(place::PRELOAD))));
+        let names = variables.iter().map(|(name, _)| *name);
+        let list = open_mpi_list(names, before(OPEN_MPI_LIST));
+        variables.push((OPEN_MPI_LIST, list));
+        variables.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    }
+}
+
+/// Ours before what the user preloads: other tools are called by us, as the chain goes on.
+fn preload(library: &Path, before: Option<OsString>) -> OsString {
+    joined(library.as_os_str(), before, ":")
+}
+
+fn open_mpi_list<'a>(names: impl Iterator<Item = &'a str>, before: Option<OsString>) -> OsString {
+    let names: Vec<_> = names.collect();
+    match before.filter(|list| !list.is_empty()) {
+        Some(mut list) => {
+            list.push(";");
+            list.push(names.join(";"));
+            list
+        }
+        None => names.join(";").into(),
+    }
+}
+
+fn joined(first: &OsStr, second: Option<OsString>, separator: &str) -> OsString {
+    let mut text = first.to_owned();
+    if let Some(second) = second.filter(|second| !second.is_empty()) {
+        text.push(separator);
+        text.push(second);
+    }
+    text
+}
+
+/// The preloaded library: where a variable says, beside the program, or in an installation's `lib`.
+pub(crate) fn find_library(program: &Path, variable: Option<OsString>) -> Option<PathBuf> {
+    const NAME: &str = "libsintonia.so";
+    let folder = program.parent()?;
+    let places = [Some(folder.join(NAME)), folder.parent().map(|up| up.join("lib").join(NAME))];
+    let named = variable.map(PathBuf::from);
+    let found = |path: &PathBuf| path.is_file();
+    match named {
+        Some(path) => Some(path).filter(found).and_then(|path| std::path::absolute(path).ok()),
+        None => places.into_iter().flatten().find(found),
+    }
+}
+
+/// Addresses at which a listener on `listening` can be reached: this node's own first.
+pub(crate) fn reachable(listening: SocketAddr, interfaces: &[IpAddr]) -> Vec<SocketAddr> {
+    if !listening.ip().is_unspecified() {
+        return vec![listening];
+    }
+    let own = IpAddr::from(Ipv4Addr::LOCALHOST);
+    let is_other_node = |address: &&IpAddr| !address.is_loopback() && address.is_ipv4();
+    let others = interfaces.iter().filter(is_other_node).copied();
+    [own].into_iter().chain(others).map(|ip| SocketAddr::new(ip, listening.port())).collect()
+}
+
+/// Addresses of this host.
+pub(crate) fn interface_addresses() -> Vec<IpAddr> {
+    let Ok(interfaces) = nix::ifaddrs::getifaddrs() else { return Vec::new() };
+    let addresses = interfaces.filter_map(|interface| interface.address);
+    addresses.filter_map(|address| Some(IpAddr::V4(address.as_sockaddr_in()?.ip()))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn environment() -> Environment {
+        Environment {
+            library: "/lib/libsintonia.so".into(),
+            run: "00000000000000ff".to_owned(),
+            shm_dir: "/dev/shm".into(),
+            program: "/bin/sintonia".into(),
+            analyzers: vec!["127.0.0.1:5".parse().unwrap(), "10.0.0.1:5".parse().unwrap()],
+            secret: "s".to_owned(),
+            out: "/out".into(),
+            trace: true,
+            ring_records: 64,
+        }
+    }
+
+    #[track_caller]
+    fn check(before: &[(&str, &str)], name: &str, expected: &str) {
+        let before = |asked: &str| {
+            before.iter().find(|(name, _)| *name == asked).map(|(_, value)| OsString::from(value))
+        };
+        let variables = environment().variables(before);
+        let value = variables.iter().find(|(known, _)| known == name).map(|(_, value)| value);
+        assert_eq!(value.and_then(|value| value.to_str()), Some(expected));
+    }
+
+    #[test]
+    fn ranks_are_told_where_everything_is() {
+        check(&[], "SINTONIA_RUN", "00000000000000ff");
+        check(&[], "SINTONIA_ANALYZER", "127.0.0.1:5,10.0.0.1:5");
+        check(&[], "SINTONIA_TRACE", "1");
+        check(&[], "SINTONIA_RECORDS", "64");
+    }
+
+    #[test]
+    fn what_the_user_set_stays() {
+        check(&[], "LD_PRELOAD", "/lib/libsintonia.so");
+        check(&[("LD_PRELOAD", "")], "LD_PRELOAD", "/lib/libsintonia.so");
+        check(&[("LD_PRELOAD", "/a.so:/b.so")], "LD_PRELOAD", "/lib/libsintonia.so:/a.so:/b.so");
+        let ours = "SINTONIA_RUN;SINTONIA_SHM_DIR;SINTONIA_COLLECTOR;SINTONIA_ANALYZER;\
+                    SINTONIA_SECRET;SINTONIA_OUT;SINTONIA_RECORDS;SINTONIA_LAUNCH;SINTONIA_TRACE;LD_PRELOAD";
+        check(&[], "OMPI_MCA_mca_base_env_list", ours);
+        check(
+            &[("OMPI_MCA_mca_base_env_list", "A;B=1")],
+            "OMPI_MCA_mca_base_env_list",
+            &format!("A;B=1;{ours}"),
+        );
+    }
+
+    #[track_caller]
+    fn check_reachable(listening: &str, expected: &[&str]) {
+        let interfaces = ["127.0.0.1", "10.0.0.1", "::1"].map(|text| text.parse().unwrap());
+        let addresses = reachable(listening.parse().unwrap(), &interfaces);
+        let addresses: Vec<_> = addresses.iter().map(ToString::to_string).collect();
+        assert_eq!(addresses, expected);
+    }
+
+    #[test]
+    fn a_listener_is_reached_over_every_interface_or_the_chosen_one() {
+        check_reachable("0.0.0.0:7", &["127.0.0.1:7", "10.0.0.1:7"]);
+        check_reachable("10.0.0.1:7", &["10.0.0.1:7"]);
+    }
+
+    #[test]
+    fn the_library_is_beside_the_program_or_in_its_installation() {
+        let dir = tempfile::tempdir().unwrap();
+        let program = dir.path().join("bin/sintonia");
+        let installed = dir.path().join("lib/libsintonia.so");
+        let beside = dir.path().join("bin/libsintonia.so");
+        for path in [&installed, &beside] {
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        }
+        assert_eq!(find_library(&program, None), None);
+        std::fs::write(&installed, "").unwrap();
+        assert_eq!(find_library(&program, None), Some(installed.clone()));
+        std::fs::write(&beside, "").unwrap();
+        assert_eq!(find_library(&program, None), Some(beside));
+        assert_eq!(find_library(&program, Some("/nowhere".into())), None);
+        assert_eq!(find_library(&program, Some(installed.clone().into())), Some(installed));
+    }
+}

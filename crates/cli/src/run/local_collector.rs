@@ -1,0 +1,77 @@
+//! This node's collector, a process of its own that is started again when it is killed.
+
+use crate::collector::ANOTHER_COLLECTS;
+use analyzer::place;
+use analyzer::server::wait_until;
+use std::ffi::OsString;
+use std::io;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Starts at most; a collector that cannot live is given up.
+const N_STARTS_MAX: u32 = 8;
+/// Time before a killed collector is replaced.
+const PAUSE: Duration = Duration::from_millis(100);
+/// Time for the collector to end after the run.
+const PARTING: Duration = Duration::from_secs(2);
+
+/// The collector and who looks after it.
+#[derive(Debug)]
+pub(crate) struct LocalCollector {
+    run_is_over: Arc<AtomicBool>,
+    looking_after: JoinHandle<()>,
+}
+
+impl LocalCollector {
+    /// Starts the collector of this node.
+    pub(crate) fn start(variables: &[(String, OsString)]) -> io::Result<Self> {
+        let variables = variables.to_vec();
+        let mut child = spawn(&variables)?;
+        let run_is_over = Arc::new(AtomicBool::new(false));
+        let is_over = Arc::clone(&run_is_over);
+        let looking_after = std::thread::spawn(move || {
+            for _start in 1..N_STARTS_MAX {
+                let is_wanted = wait(&mut child, &is_over);
+                match spawn(&variables) {
+                    Ok(next) if is_wanted => child = next,
+                    _ => return,
+                }
+            }
+        });
+        Ok(Self { run_is_over, looking_after })
+    }
+
+    /// The run is over: waits for the collector's end, but not for long. One that lost its connection
+    /// stays until its processes ended, and no longer concerns us.
+    pub(crate) fn part(self) {
+        self.run_is_over.store(true, Ordering::SeqCst);
+        wait_until(Instant::now() + PARTING, || self.looking_after.is_finished());
+    }
+}
+
+fn spawn(variables: &[(String, OsString)]) -> io::Result<Child> {
+    let environment = variables.iter().filter(|(name, _)| name != place::PRELOAD);
+    Command::new(std::env::current_exe()?)
+        .arg("collector")
+        .envs(environment.map(|(name, value)| (name, value)))
+        .env(place::STARTED_BY, place::STARTED_BY_LAUNCHER)
+        .current_dir("/")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+}
+
+/// Waits for the collector's end; whether another one is wanted then.
+fn wait(child: &mut Child, run_is_over: &AtomicBool) -> bool {
+    let Ok(status) = child.wait() else { return false };
+    let is_done = status.success() || status.code() == Some(ANOTHER_COLLECTS.into());
+    if is_done || run_is_over.load(Ordering::SeqCst) {
+        return false;
+    }
+    std::thread::sleep(PAUSE);
+    !run_is_over.load(Ordering::SeqCst)
+}

@@ -1,0 +1,98 @@
+//! Everything of ours that runs beside the command.
+
+use super::environment::{Environment, find_library, interface_addresses, reachable};
+use super::local_collector::LocalCollector;
+use super::record;
+use crate::arguments::RunOptions;
+use analyzer::server::wait_until;
+use analyzer::{RunFacts, Server, ServerOptions, place};
+use anyhow::Context;
+use run_record::RunRecord;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+use wire::Secret;
+
+/// Time for this node's collector to be ready before the command starts.
+const COLLECTOR_PATIENCE: Duration = Duration::from_secs(2);
+/// Time between snapshots on disk.
+const SNAPSHOT_EVERY: Duration = Duration::from_secs(5);
+
+/// A run under observation.
+#[derive(Debug)]
+pub(crate) struct Observation {
+    pub(crate) server: Server,
+    pub(crate) record: RunRecord,
+    pub(crate) collector: LocalCollector,
+    variables: Vec<(String, OsString)>,
+}
+
+impl Observation {
+    /// Makes the record, listens, and starts this node's collector; completes `facts`.
+    pub(crate) fn start(options: &RunOptions, facts: &mut RunFacts) -> anyhow::Result<Self> {
+        let program = std::env::current_exe().context("this program's own file is not known")?;
+        let library = find_library(&program, std::env::var_os("SINTONIA_LIB"))
+            .context("`libsintonia.so` is not beside this program; set SINTONIA_LIB to its path")?;
+        let run = u64::from_le_bytes(place::random()?);
+        let shm_dir = std::env::var_os(place::SHM_DIR).map_or("/dev/shm".into(), PathBuf::from);
+        facts.run = format!("{run:016x}");
+        facts.shm_dir.clone_from(&shm_dir);
+        let record = record::create(options.out.as_deref(), &options.command, facts)?;
+        let secret = Secret::from_bytes(place::random()?);
+        let server = serve(options, run, secret.clone(), &record, facts)
+            .context("cannot listen for collectors; choose another address with `--listen`")?;
+        let environment = Environment {
+            library,
+            run: facts.run.clone(),
+            shm_dir,
+            program,
+            analyzers: reachable(server.address(), &interface_addresses()),
+            secret: secret.to_hex(),
+            out: record.dir().to_owned(),
+            trace: options.trace,
+            ring_records: options.ring_records.next_power_of_two(),
+        };
+        let variables = environment.variables(|name| std::env::var_os(name));
+        let collector = LocalCollector::start(&variables).context("cannot start the collector")?;
+        let node = place::node_name();
+        let deadline = Instant::now() + COLLECTOR_PATIENCE;
+        // One that comes later finds everything in shared memory.
+        wait_until(deadline, || server.is_connected(&node));
+        Ok(Self { server, record, collector, variables })
+    }
+
+    /// What the command's environment needs.
+    pub(crate) fn variables(&self) -> Vec<(String, OsString)> {
+        self.variables.clone()
+    }
+
+    /// The command never started: leaves nothing behind.
+    pub(crate) fn abandon(self) {
+        drop(self.server.close());
+        self.collector.part();
+        let dir = self.record.dir();
+        std::fs::remove_dir_all(dir).ok();
+        // Only when this run made it.
+        dir.parent().map(std::fs::remove_dir);
+    }
+}
+
+fn serve(
+    options: &RunOptions,
+    run: u64,
+    secret: Secret,
+    record: &RunRecord,
+    facts: &RunFacts,
+) -> std::io::Result<Server> {
+    let report_every =
+        if options.live { Duration::from_millis(500) } else { Duration::from_secs(2) };
+    Server::start(ServerOptions {
+        run,
+        secret,
+        listen: options.listen,
+        report_every,
+        snapshot_every: SNAPSHOT_EVERY,
+        spool_dir: record.spool_path(""),
+        facts: facts.clone(),
+    })
+}

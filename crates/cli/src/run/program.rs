@@ -1,0 +1,132 @@
+//! What the command runs, as far as its words tell: programs that cannot be watched are named before.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+const SETUID_SETGID: u32 = 0o6000;
+const ELF_HEADER_BYTES: usize = 64;
+const PROGRAM_HEADER_BYTES: usize = 56;
+const N_PROGRAM_HEADERS_MAX: usize = 256;
+/// The program asks for a dynamic linker, which is what preloads libraries.
+const PT_INTERP: u32 = 3;
+
+/// Sentences about programs of `command` that cannot be watched.
+pub(crate) fn warnings(command: &[OsString]) -> Vec<String> {
+    let Some(path) = observed_program(command) else { return Vec::new() };
+    let name = path.display();
+    let is_privileged =
+        std::fs::metadata(&path).is_ok_and(|metadata| metadata.mode() & SETUID_SETGID != 0);
+    if is_static(&path) {
+        vec![format!("`{name}` is statically linked and cannot be watched; link it dynamically")]
+    } else if is_privileged {
+        vec![format!("`{name}` is setuid or setgid, so that nothing is preloaded; run a copy of it")]
+    } else {
+        Vec::new()
+    }
+}
+
+/// A short name for the run: the program's, not the launcher's.
+pub(crate) fn name(command: &[OsString]) -> String {
+    let program = observed_program(command).or_else(|| command.first().map(PathBuf::from));
+    let name = program.as_deref().and_then(Path::file_name).unwrap_or(OsStr::new("run"));
+    let is_plain = |c: &char| c.is_ascii_alphanumeric() || "-_.".contains(*c);
+    name.to_string_lossy().chars().filter(is_plain).collect()
+}
+
+/// The program that the launcher's words lead to; the command itself when they lead to none.
+fn observed_program(command: &[OsString]) -> Option<PathBuf> {
+    let (first, rest) = command.split_first()?;
+    let launched = rest.iter().filter(|word| !word.as_encoded_bytes().starts_with(b"-"));
+    launched.filter_map(|word| executable(word)).find(|path| is_elf(path)).or_else(|| executable(first))
+}
+
+/// The file that running `word` would execute.
+fn executable(word: &OsStr) -> Option<PathBuf> {
+    let is_executable = |path: &PathBuf| {
+        std::fs::metadata(path).is_ok_and(|file| file.is_file() && file.mode() & 0o111 != 0)
+    };
+    if word.as_encoded_bytes().contains(&b'/') {
+        return Some(PathBuf::from(word)).filter(is_executable);
+    }
+    let folders = std::env::var_os("PATH")?;
+    std::env::split_paths(&folders).map(|folder| folder.join(word)).find(is_executable)
+}
+
+fn is_elf(path: &Path) -> bool {
+    let mut magic = [0; 4];
+    File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok() && magic == *b"\x7fELF"
+}
+
+/// Whether a program has no dynamic linker; false when its file cannot be read.
+fn is_static(path: &Path) -> bool {
+    let Ok(file) = File::open(path) else { return false };
+    let mut header = [0; ELF_HEADER_BYTES];
+    if file.read_exact_at(&mut header, 0).is_err() {
+        return false;
+    }
+    let Some((offset, n_headers)) = program_headers(&header) else { return false };
+    let mut headers = vec![0; n_headers * PROGRAM_HEADER_BYTES];
+    let is_read = file.read_exact_at(&mut headers, offset).is_ok();
+    is_read && !has_interpreter(&headers)
+}
+
+/// Where the program headers of a 64-bit little-endian ELF file start, and how many there are.
+fn program_headers(header: &[u8; ELF_HEADER_BYTES]) -> Option<(u64, usize)> {
+    let is_64_bit_little_endian = header.starts_with(b"\x7fELF\x02\x01");
+    let offset = u64::from_le_bytes(header[32..40].try_into().ok()?);
+    let entry_bytes = usize::from(u16::from_le_bytes([header[54], header[55]]));
+    let n_headers = usize::from(u16::from_le_bytes([header[56], header[57]]));
+    let is_usual = entry_bytes == PROGRAM_HEADER_BYTES && (1..=N_PROGRAM_HEADERS_MAX).contains(&n_headers);
+    (is_64_bit_little_endian && is_usual).then_some((offset, n_headers))
+}
+
+fn has_interpreter(headers: &[u8]) -> bool {
+    headers.chunks_exact(PROGRAM_HEADER_BYTES).any(|entry| entry.starts_with(&PT_INTERP.to_le_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(command: &[&str]) -> Vec<OsString> {
+        command.iter().map(OsString::from).collect()
+    }
+
+    #[track_caller]
+    fn check_name(command: &[&str], expected: &str) {
+        assert_eq!(name(&words(command)), expected);
+    }
+
+    #[test]
+    fn a_run_is_named_after_the_program() {
+        check_name(&["ls"], "ls");
+        check_name(&["/bin/sh", "-c", "true"], "sh");
+        check_name(&["env", "-i", "4", "/bin/cat", "x"], "cat");
+        check_name(&["not there at all"], "notthereatall");
+        check_name(&[], "run");
+    }
+
+    #[test]
+    fn a_dynamic_program_can_be_watched() {
+        assert_eq!(warnings(&words(&["env", "/bin/cat"])), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_program_without_linker_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("static");
+        let mut bytes = vec![0; ELF_HEADER_BYTES + PROGRAM_HEADER_BYTES];
+        bytes[..6].copy_from_slice(b"\x7fELF\x02\x01");
+        bytes[32] = 64;
+        bytes[54] = 56;
+        bytes[56] = 1;
+        bytes[64] = 1;
+        std::fs::write(&path, &bytes).unwrap();
+        std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        let command = [OsString::from("env"), path.into_os_string()];
+        assert!(warnings(&command)[0].contains("statically linked"));
+    }
+}

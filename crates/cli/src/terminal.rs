@@ -1,0 +1,52 @@
+//! What is known of the terminal: whether there is one, its width, and whether it wants color.
+
+use crate::arguments::Color;
+use dashboard::terminal::Style;
+use std::env;
+use std::io::IsTerminal;
+
+/// Columns when nothing says how many there are.
+const COLUMNS: usize = 100;
+
+/// Where messages for people go: standard error.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Terminal {
+    color: Color,
+}
+
+impl Terminal {
+    pub(crate) fn new(color: Color) -> Self {
+        Self { color }
+    }
+
+    /// How to draw on standard error.
+    pub(crate) fn style(self) -> Style {
+        let is_terminal = std::io::stderr().is_terminal();
+        Style { color: self.has_color(is_terminal), width: columns(std::io::stderr()) }
+    }
+
+    /// How to draw on standard output.
+    pub(crate) fn stdout_style(self) -> Style {
+        let is_terminal = std::io::stdout().is_terminal();
+        Style { color: self.has_color(is_terminal), width: columns(std::io::stdout()) }
+    }
+
+    fn has_color(self, is_terminal: bool) -> bool {
+        match self.color {
+            Color::Always => true,
+            Color::Never => false,
+            Color::Auto => {
+                let is_unwanted = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+                let is_dumb = env::var_os("TERM").is_some_and(|term| term == "dumb");
+                is_terminal && !is_unwanted && !is_dumb
+            }
+        }
+    }
+}
+
+fn columns(output: impl std::os::fd::AsFd) -> usize {
+    match rustix::termios::tcgetwinsize(output) {
+        Ok(size) if size.ws_col != 0 => size.ws_col.into(),
+        _ => COLUMNS,
+    }
+}
