@@ -1,3 +1,5 @@
+//! Trace JSON, read back as Chrome would.
+
 use crate::sample;
 use export::ExportError;
 use run_record::{RunRecord, RunStart};

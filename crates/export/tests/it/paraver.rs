@@ -1,3 +1,5 @@
+//! Paraver records, read back line by line.
+
 use crate::sample;
 use std::fs;
 

@@ -1,3 +1,5 @@
+//! Time-independent traces, checked and replayed.
+
 use crate::replay;
 use crate::sample::{self, Sample, call, requests, with};
 use events::RecordKind;
