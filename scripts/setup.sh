@@ -118,7 +118,7 @@ choose_offered() {
     if ! is_offered "$package"; then
       [ "$need" = may ] ||
         fail 1 "no package \`$package\` in the package lists ($why): add the repository that has it"
-      say "skipping $package: not offered by this system ($why); its tests say so and pass by"
+      say "skipping $package: not offered by this system ($why); the tests that use it say so"
       continue
     fi
     say "installing $package: $why"
@@ -134,7 +134,7 @@ install_packages() {
   choose_offered
   install_at_once "${wanted[@]}" || fail 1 "apt-get could not install: ${wanted[*]}"
   install_at_once "${welcome[@]}" ||
-    say "apt-get could not install: ${welcome[*]}; their tests say so and pass by"
+    say "apt-get could not install: ${welcome[*]}; the tests that use them say so"
 }
 
 name_missing_and_stop() {
