@@ -8,6 +8,8 @@
 //! # Not here
 //! Numbers (`analyzer`, `models`), pictures (`dashboard`), the library in the ranks (`probe`).
 
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "printing is what this program is for")]
+
 mod arguments;
 mod collector;
 mod exit;
