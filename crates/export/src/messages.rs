@@ -24,6 +24,20 @@ pub(crate) struct End {
     pub(crate) partner: Option<(u32, u32)>,
 }
 
+impl End {
+    /// Whether it is a receive from `MPI_PROC_NULL`, which gets nothing.
+    ///
+    /// A receive from any rank looks like it, but for the bytes that it declares.
+    pub(crate) fn is_nothing(&self) -> bool {
+        !self.is_send && self.message.peer.is_none() && self.bytes == 0
+    }
+
+    /// Whether the trace lacks its other end.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.partner.is_none() && !self.is_nothing()
+    }
+}
+
 /// The ends of all messages, by thread.
 pub(crate) struct Messages {
     pub(crate) ends: Vec<Vec<End>>,
@@ -66,7 +80,7 @@ impl Messages {
     pub(crate) fn n_unmatched(&self) -> (usize, usize) {
         let alone = |is_send| {
             let ends = self.ends.iter().flatten();
-            ends.filter(|end| end.is_send == is_send && end.partner.is_none()).count()
+            ends.filter(|end| end.is_send == is_send && end.is_alone()).count()
         };
         (alone(true), alone(false))
     }

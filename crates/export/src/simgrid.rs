@@ -17,7 +17,8 @@
 //! Source: SimGrid 3.32, "SMPI: trace replay", and the parsers of its actions.
 //!
 //! # Invariants
-//! - Every message has both ends and every collective all ranks, so that a replay comes to its end.
+//! - Every message has both ends and every collective all ranks: the replay of a complete trace comes to
+//!   its end. Where the probe had to drop records, a note says that it may not.
 //!
 //! # Not here
 //! Threads beyond the first of each rank: the format has none. Their messages are left out on both sides.
@@ -94,7 +95,14 @@ pub fn simgrid(
         writer.finish(&world)?;
     }
     platform::write(&trace, options, n_ranks, dir)?;
-    Ok(notes.sentences(n_ranks))
+    let mut sentences = notes.sentences(n_ranks);
+    let n_dropped = trace.summary.tool.records_dropped;
+    if 0 < n_dropped {
+        sentences.push(format!(
+            "{n_dropped} records were dropped in the run: a replay may stop because ranks wait for each other"
+        ));
+    }
+    Ok(sentences)
 }
 
 /// Ranks of a world: as many as it has, whether they were seen or not; 0 when none was.

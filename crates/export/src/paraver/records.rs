@@ -6,7 +6,7 @@
 use super::layout::Layout;
 use super::operations::{Encoded, encode};
 use crate::error::ExportError;
-use crate::lanes::{Lanes, Trace, is_call, operation};
+use crate::lanes::{Lanes, Trace, is_call, operation, starts_ns};
 use crate::messages::{Delivered, Messages};
 use mpi_abi::{Class, Mode, Operation};
 use std::cmp::Reverse;
@@ -15,6 +15,9 @@ use std::io::{self, Write};
 
 /// Event type of the place that called, our own.
 pub(super) const CALL_SITE: u32 = 9_000_001;
+
+/// Operation of a call that is none: where the first computation of a rank starts.
+const NO_OPERATION: u16 = u16::MAX;
 
 /// States of a thread.
 pub(super) struct States;
@@ -94,7 +97,7 @@ pub(super) struct Records {
 
 impl Records {
     pub(super) fn of(trace: &Trace, lanes: &Lanes) -> Result<Self, ExportError> {
-        let mut spans = Vec::new();
+        let mut spans = leads(trace, lanes)?;
         let mut encoded = BTreeMap::new();
         trace.each(|event| {
             let Some(operation) = operation(event).filter(|_| is_call(event)) else { return };
@@ -175,14 +178,26 @@ impl Records {
     }
 
     fn write_end(&self, span: &Span, layout: &Layout, out: &mut impl Write) -> io::Result<()> {
-        let Some((encoded, ..)) = self.encoded.get(&span.operation) else { return Ok(()) };
         let object = layout.object(span.lane as usize);
         let Span { end_ns, next_ns, .. } = span;
         if end_ns < next_ns {
             writeln!(out, "1:{object}:{end_ns}:{next_ns}:{}", States::RUNNING)?;
         }
+        let Some((encoded, ..)) = self.encoded.get(&span.operation) else { return Ok(()) };
         writeln!(out, "2:{object}:{end_ns}:{}:0:{CALL_SITE}:0", encoded.kind)
     }
+}
+
+/// For the first thread of every rank, an empty call at the start of its world.
+fn leads(trace: &Trace, lanes: &Lanes) -> Result<Vec<Span>, ExportError> {
+    let starts_ns = starts_ns(trace)?;
+    let first_threads = (0..).zip(&lanes.keys).filter(|(_, key)| key.thread == 0);
+    let lead = first_threads.filter_map(|(lane, key)| {
+        let at_ns = *starts_ns.get(&key.world)?;
+        let operation = NO_OPERATION;
+        Some(Span { start_ns: at_ns, end_ns: at_ns, next_ns: at_ns, lane, operation, call_site: 0 })
+    });
+    Ok(lead.collect())
 }
 
 fn write_message(message: &Delivered<'_>, layout: &Layout, out: &mut impl Write) -> io::Result<()> {

@@ -118,6 +118,7 @@ impl RankWriter {
                         self.put_compute(world.flops_per_s);
                         self.put_message(&message, action, event);
                     }
+                    None if end.is_none_or(End::is_nothing) => (),
                     None => notes.n_unmatched += 1,
                 }
             }
