@@ -108,7 +108,20 @@ async function startTimeline(frame) {
   follow(timeline);
   root.dataset.timelineCalls = lanes.reduce((sum, lane) => sum + lane.n, 0);
   root.dataset.timelinePixels = timeline.painter.nDrawn;
-  if (location.search === '?selftest') testTimeline(timeline);
+  if (location.search !== '?selftest') return;
+  noteDecoded(lanes);
+  testTimeline(timeline);
+}
+
+// What was decoded, for a test to compare with what was packed.
+function noteDecoded(lanes) {
+  const sumOf = value => lanes.reduce((sum, lane) => sum + value(lane), 0);
+  const total = column => column.reduce((sum, value) => sum + value, 0);
+  root.dataset.timelineNs = sumOf(lane => total(lane.end) - total(lane.start));
+  root.dataset.timelineBytes = sumOf(lane => total(lane.bytes));
+  root.dataset.timelinePeers = sumOf(lane => total(lane.peer.filter(peer => peer >= 0)));
+  root.dataset.timelineSites = sumOf(lane => total(lane.site.filter(site => site >= 0)));
+  root.dataset.timelineMessages = sumOf(lane => lane.toLane.filter(to => to >= 0).length);
 }
 
 // Zooms in and out and over, and leaves what each frame took on the page.

@@ -35,9 +35,11 @@ pub(crate) fn useful_share(rank: &RankTotals) -> f64 {
     share_of(rank.useful_s, rank.elapsed_s)
 }
 
-/// The ranks that did not come to their end in order, with their positions.
+/// The ranks that did not come to their end in order; those of a run that goes on still may.
 pub(crate) fn cut_short(summary: &Summary) -> Vec<&RankTotals> {
-    summary.ranks.iter().filter(|rank| !rank.end.is_empty() && rank.end != "finalized").collect()
+    let goes_on = |rank: &RankTotals| rank.end == "running" && !summary.outcome.complete;
+    let in_order = |rank: &RankTotals| rank.end.is_empty() || rank.end == "finalized";
+    summary.ranks.iter().filter(|rank| !in_order(rank) && !goes_on(rank)).collect()
 }
 
 /// `3`, or `1.3` in a run of several worlds.
@@ -61,6 +63,7 @@ pub(crate) fn averaged(values: &[f64], n_max: usize) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use run_record::summary::Outcome;
 
     #[track_caller]
     fn check(n_ranks: usize, n_ends: usize, expected: (usize, Option<usize>, usize)) {
@@ -76,6 +79,22 @@ mod tests {
         check(1, 3, (0, Some(0), 0));
         check(512, 3, (3, Some(256), 3));
         check(4, 3, (2, Some(2), 2));
+    }
+
+    #[track_caller]
+    fn check_cut_short(end: &str, complete: bool, expected: usize) {
+        let rank = RankTotals { end: end.to_owned(), ..RankTotals::default() };
+        let outcome = Outcome { complete, ..Outcome::default() };
+        let summary = Summary { ranks: vec![rank], outcome, ..Summary::default() };
+        assert_eq!(cut_short(&summary).len(), expected);
+    }
+
+    #[test]
+    fn a_rank_is_cut_short_unless_it_may_still_finalize() {
+        check_cut_short("finalized", true, 0);
+        check_cut_short("running", false, 0);
+        check_cut_short("running", true, 1);
+        check_cut_short("ended without MPI_Finalize", false, 1);
     }
 
     #[test]

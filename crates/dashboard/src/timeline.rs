@@ -6,7 +6,7 @@
 //!
 //! # Invariants
 //! - A lane's columns have one length and are sorted by start.
-//! - At most twice `n_events_max` events are in memory at any time.
+//! - At most a quarter more than `n_events_max` events are in memory at any time.
 //!
 //! # Not here
 //! Reading a trace (`run-record`), and drawing it (`html`).

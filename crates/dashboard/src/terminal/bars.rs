@@ -17,14 +17,12 @@ pub(crate) fn filled(share: f64, n_columns: usize) -> String {
 
 /// `n` columns split by shares into whole columns; what is missing to 1 is not drawn.
 pub(crate) fn split(shares: [f64; 2], n_columns: usize) -> [usize; 2] {
-    let first = eighths(shares[0], n_columns).div_ceil(8).min(n_columns);
-    let both = (eighths(shares[0] + shares[1], n_columns) + 4) / 8;
-    let first = if shares[0] < 1.0 && shares[1] > 0.01 {
-        first.min(n_columns.saturating_sub(1))
-    } else {
-        first
-    };
-    [first, both.max(first).min(n_columns) - first]
+    let rounded = |share: f64| (eighths(share, n_columns) + 4) / 8;
+    let n_both = rounded(shares[0] + shares[1]).min(n_columns);
+    // A second part that can be named is never hidden by rounding.
+    let n_least = usize::from(shares[1] > 0.01 && n_both > 0);
+    let n_first = rounded(shares[0]).min(n_both - n_least);
+    [n_first, n_both - n_first]
 }
 
 /// One column for each value, as high as its share of the largest; a value above zero is never blank.
@@ -75,7 +73,8 @@ mod tests {
         assert_eq!(split([0.99, 0.01], 10), [10, 0]);
         assert_eq!(split([0.95, 0.05], 10), [9, 1]);
         assert_eq!(split([0.2, 0.2], 10), [2, 2]);
-        assert_eq!(split([3.0, 3.0], 10), [10, 0]);
+        assert_eq!(split([3.0, 3.0], 10), [9, 1]);
+        assert_eq!(split([0.0, 0.0], 10), [0, 0]);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Collects events, keeps the longest, and sorts them into lanes.
 
-use super::messages::{MessageKey, Numbering};
+use super::messages::{MessageKey, Numbering, Way};
 use super::{Event, Lane, LaneKey, OperationName, Role, Timeline, TimelineOptions};
 use std::collections::{BTreeMap, HashMap};
 
@@ -17,24 +17,50 @@ pub struct TimelineBuilder {
     left_out_ns_max: u64,
 }
 
-/// An event in memory.
+/// An event in memory: small, because there may be millions.
 #[derive(Clone, Debug)]
 struct Kept {
-    lane: LaneKey,
     start_ns: i64,
     end_ns: i64,
-    operation: u32,
-    call_site: Option<usize>,
-    peer: Option<u32>,
     bytes: u64,
+    world: u32,
+    rank: u32,
+    thread: u32,
+    operation: u32,
+    /// [`NONE`] where there is none.
+    call_site: u32,
+    /// [`NONE`] where there is none.
+    peer: u32,
+    /// Number of the message on its way; 0 where there is none.
+    message: u32,
     role: Role,
-    message: Option<MessageKey>,
 }
+
+const NONE: u32 = u32::MAX;
+/// How far the kept events may exceed the bound before the shortest go: a quarter of it.
+const SLACK: usize = 4;
 
 impl Kept {
     fn length_ns(&self) -> u64 {
         u64::try_from(self.end_ns.saturating_sub(self.start_ns)).unwrap_or(0)
     }
+
+    fn lane(&self) -> LaneKey {
+        LaneKey { world: self.world as usize, rank: self.rank, thread: self.thread }
+    }
+
+    fn message(&self) -> Option<MessageKey> {
+        let way = Way::of(self.world, self.rank, self.peer, self.role)?;
+        (self.message != 0).then_some(MessageKey { way, number: self.message })
+    }
+}
+
+fn small(number: Option<usize>) -> u32 {
+    number.and_then(|number| u32::try_from(number).ok()).unwrap_or(NONE)
+}
+
+fn known(number: u32) -> Option<u32> {
+    (number != NONE).then_some(number)
 }
 
 impl TimelineBuilder {
@@ -46,19 +72,24 @@ impl TimelineBuilder {
 
     /// Adds a call.
     pub fn add(&mut self, event: &Event<'_>) {
+        let world = small(Some(event.world));
+        let way = event.peer.and_then(|peer| Way::of(world, event.rank, peer, event.role));
         let kept = Kept {
-            lane: LaneKey { world: event.world, rank: event.rank, thread: event.thread },
             start_ns: event.start_ns,
             end_ns: event.end_ns.max(event.start_ns),
-            operation: self.operation(event.operation, event.class),
-            call_site: event.call_site,
-            peer: event.peer,
             bytes: event.bytes,
+            world,
+            rank: event.rank,
+            thread: event.thread,
+            operation: self.operation(event.operation, event.class),
+            call_site: small(event.call_site),
+            peer: event.peer.unwrap_or(NONE),
+            message: way.map_or(0, |way| self.numbering.next(way, event.role)),
             role: event.role,
-            message: self.numbering.key_of(event),
         };
         self.kept.push(kept);
-        if self.kept.len() >= self.options.n_events_max.saturating_mul(2).max(2) {
+        let n_max = self.options.n_events_max;
+        if n_max + n_max / SLACK + 1 < self.kept.len() {
             self.thin();
         }
     }
@@ -108,18 +139,18 @@ fn since(at_ns: i64, first_ns: i64) -> u64 {
 }
 
 fn lanes(mut kept: Vec<Kept>, first_ns: i64) -> Vec<Lane> {
-    kept.sort_unstable_by_key(|event| (event.lane, event.start_ns, event.end_ns));
+    kept.sort_unstable_by_key(|event| (event.lane(), event.start_ns, event.end_ns));
     let mut lanes: Vec<Lane> = Vec::new();
     let mut receives: HashMap<MessageKey, (usize, usize)> = HashMap::new();
     let mut sends: BTreeMap<(usize, usize), MessageKey> = BTreeMap::new();
     for event in &kept {
-        if lanes.last().is_none_or(|lane| lane.key != event.lane) {
-            lanes.push(Lane { key: event.lane, ..Lane::default() });
+        if lanes.last().is_none_or(|lane| lane.key != event.lane()) {
+            lanes.push(Lane { key: event.lane(), ..Lane::default() });
         }
         let lane_idx = lanes.len() - 1;
         let lane = &mut lanes[lane_idx];
         let at = (lane_idx, lane.n_events());
-        match (event.role, event.message) {
+        match (event.role, event.message()) {
             (Role::Send, Some(message)) => drop(sends.insert(at, message)),
             (Role::Receive, Some(message)) => drop(receives.insert(message, at)),
             _ => {}
@@ -136,8 +167,8 @@ fn push(lane: &mut Lane, event: &Kept, first_ns: i64) {
     lane.start_ns.push(since(event.start_ns, first_ns));
     lane.end_ns.push(since(event.end_ns, first_ns));
     lane.operation.push(event.operation);
-    lane.call_site.push(event.call_site);
-    lane.peer.push(event.peer);
+    lane.call_site.push(known(event.call_site).map(|site| site as usize));
+    lane.peer.push(known(event.peer));
     lane.bytes.push(event.bytes);
     lane.received_at.push(None);
 }

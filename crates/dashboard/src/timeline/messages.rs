@@ -3,43 +3,46 @@
 //! MPI keeps the order of messages between two ranks only within a tag and communicator, which a timeline
 //! does not carry; so a line between two calls is a likely one, not a proven one.
 
-use super::{Event, Role};
+use super::Role;
 use std::collections::HashMap;
 
 /// A direction between two ranks of a world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Way {
-    world: usize,
+pub(super) struct Way {
+    world: u32,
     from: u32,
     to: u32,
+}
+
+impl Way {
+    /// The way of a message that `rank` sends to or receives from `peer`.
+    pub(super) fn of(world: u32, rank: u32, peer: u32, role: Role) -> Option<Self> {
+        match role {
+            Role::Neither => None,
+            Role::Send => Some(Self { world, from: rank, to: peer }),
+            Role::Receive => Some(Self { world, from: peer, to: rank }),
+        }
+    }
 }
 
 /// A message by its way and its number on that way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct MessageKey {
-    way: Way,
-    number: u32,
+    pub(super) way: Way,
+    pub(super) number: u32,
 }
 
-/// Numbers given out so far.
+/// Numbers given out so far, from 1 on.
 #[derive(Debug, Default)]
 pub(super) struct Numbering {
-    sent: HashMap<Way, u32>,
-    received: HashMap<Way, u32>,
+    last: HashMap<(Way, bool), u32>,
 }
 
 impl Numbering {
-    /// The message that `event` sends or receives, numbered in the order of calls to this function.
-    pub(super) fn key_of(&mut self, event: &Event<'_>) -> Option<MessageKey> {
-        let peer = event.peer?;
-        let (numbers, from, to) = match event.role {
-            Role::Neither => return None,
-            Role::Send => (&mut self.sent, event.rank, peer),
-            Role::Receive => (&mut self.received, peer, event.rank),
-        };
-        let way = Way { world: event.world, from, to };
-        let number = numbers.entry(way).or_default();
+    /// The number of the next message sent (or received) on `way`.
+    pub(super) fn next(&mut self, way: Way, role: Role) -> u32 {
+        let number = self.last.entry((way, role == Role::Send)).or_default();
         *number = number.wrapping_add(1);
-        Some(MessageKey { way, number: *number })
+        *number
     }
 }

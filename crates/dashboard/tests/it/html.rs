@@ -2,6 +2,7 @@
 
 use crate::browser::{document_of, root_attribute};
 use crate::samples;
+use dashboard::timeline::{Lane, Timeline};
 use dashboard::{html, sample};
 use run_record::Summary;
 
@@ -30,6 +31,23 @@ fn a_page_says_what_the_summary_says() {
     check(&samples::huge_names(), &["&lt;script&gt;alert(1)"]);
 }
 
+/// Sums over the columns of a timeline, by the attribute in which the page leaves what it decoded.
+fn packed_sums(timeline: &Timeline) -> [(&'static str, u64); 6] {
+    let sum = |of: &dyn Fn(&Lane) -> u64| timeline.lanes.iter().map(of).sum::<u64>();
+    let total = |column: &[u64]| column.iter().sum::<u64>();
+    [
+        ("timeline-calls", timeline.n_events() as u64),
+        ("timeline-ns", sum(&|lane| total(&lane.end_ns) - total(&lane.start_ns))),
+        ("timeline-bytes", sum(&|lane| total(&lane.bytes))),
+        (
+            "timeline-peers",
+            sum(&|lane| lane.peer.iter().flatten().map(|peer| u64::from(*peer)).sum()),
+        ),
+        ("timeline-sites", sum(&|lane| lane.call_site.iter().flatten().sum::<usize>() as u64)),
+        ("timeline-messages", sum(&|lane| lane.received_at.iter().flatten().count() as u64)),
+    ]
+}
+
 /// Opens the page of a run with a timeline and compares what its scripts found with what was put in.
 #[track_caller]
 fn check_drawn(summary: &Summary, n_ranks: u32, n_events: u32) {
@@ -38,7 +56,9 @@ fn check_drawn(summary: &Summary, n_ranks: u32, n_events: u32) {
     let document = document_of(&page, "?selftest");
     let attribute = |name| root_attribute(&document, name);
     assert_eq!(attribute("errors"), Some(""));
-    assert_eq!(attribute("timeline-calls"), Some(timeline.n_events().to_string().as_str()));
+    for (name, packed) in packed_sums(&timeline) {
+        assert_eq!(attribute(name), Some(packed.to_string().as_str()), "{name}");
+    }
     assert_eq!(attribute("selftest"), Some("done"));
     for pixels in [attribute("timeline-pixels"), attribute("zoomed-pixels")] {
         let n_pixels: u64 = pixels.unwrap().parse().unwrap();
@@ -54,6 +74,19 @@ fn a_browser_draws_the_timeline() {
 #[test]
 fn a_browser_draws_a_million_calls() {
     check_drawn(&samples::huge_names(), 16, 1_000_000);
+}
+
+#[test]
+fn a_trace_without_calls_is_said_to_be_empty() {
+    let page = html::page(&sample::summary(), Some(&Timeline::default()));
+    assert!(page.contains("No call was recorded."));
+}
+
+#[test]
+fn calls_left_out_are_counted() {
+    let timeline = Timeline { n_left_out: 7, left_out_ns_max: 300, ..sample::timeline(2, 100) };
+    let page = html::page(&sample::summary(), Some(&timeline));
+    assert!(page.contains("7 calls of at most 300 ns are left out"));
 }
 
 #[test]
