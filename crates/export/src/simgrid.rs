@@ -10,7 +10,8 @@
 //! | sends, receives, completions | `send`, `isend`, `recv`, `irecv`, `wait` |
 //! | send-receive | `isend`, `recv`, `wait` |
 //! | blocking collectives of the world | the action of that name |
-//! | making communicators, windows or files by the whole world | `barrier` |
+//! | making communicators, windows or files | `barrier` |
+//! | the same on other communicators | messages between one member and the others |
 //! | waiting without a message (probes, tests) | nothing: the replay waits by itself |
 //! | all else | computation of the same length, and a note |
 //!
@@ -26,6 +27,7 @@
 mod collectives;
 mod platform;
 mod rank;
+mod together;
 
 use crate::error::ExportError;
 use crate::lanes::{Lanes, Trace};
@@ -69,7 +71,6 @@ pub fn simgrid(
         return Err(ExportError::NoSuchWorld { dir, world: options.world });
     }
     let world = World {
-        n_ranks,
         flops_per_s: options.flops_per_s,
         start_ns: crate::lanes::starts_ns(&trace)?.get(&options.world).copied().unwrap_or(0),
         messages: Messages::of(&trace, &lanes)?,
@@ -116,6 +117,7 @@ fn n_ranks(trace: &Trace, lanes: &Lanes, world: u32) -> u32 {
 #[derive(Debug, Default)]
 struct Notes {
     folded: BTreeMap<&'static str, u64>,
+    of_parts: BTreeMap<&'static str, u64>,
     n_even: u64,
     n_unmatched: u64,
     n_of_other_threads: u64,
@@ -141,6 +143,11 @@ impl Notes {
         for (name, n_calls) in self.folded {
             sentences.push(format!(
                 "{n_calls} calls of {name} have no action in a replay: their time counts as computation"
+            ));
+        }
+        for (name, n_calls) in self.of_parts {
+            sentences.push(format!(
+                "{n_calls} calls of {name} on a part of the world are replayed as messages to and from one rank"
             ));
         }
         let counted = [

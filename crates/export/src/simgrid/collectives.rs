@@ -1,109 +1,132 @@
-//! Which collective calls of a world all its ranks make, and what each rank brings to them.
+//! Which collective calls belong together, and what each rank brings to them.
 //!
-//! The n-th collective call of each rank belongs to the n-th of all others. A replay that lacked one of
-//! them would never end, so those that do not fit together are left to be computation.
+//! The n-th blocking collective call of each member of a communicator belongs to the n-th of all others.
+//! A replay that lacked one of them would never end, so those that do not fit together are left to be
+//! computation.
 
 use crate::error::ExportError;
 use crate::lanes::{Trace, operation, row};
 use models::{Action, Flow, Interpreter};
 use mpi_abi::Class;
 use run_record::Event;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
-/// The collective calls of all ranks of a world on the whole world.
+/// The blocking collective calls of the first threads of a world's ranks.
+#[derive(Default)]
 pub(super) struct Collectives {
+    communicators: HashMap<u32, Communicator>,
+}
+
+#[derive(Default)]
+struct Communicator {
+    /// The ranks that call anything on it.
+    members: BTreeSet<u32>,
     calls: Vec<Call>,
-    /// Bytes of each rank, of calls in which ranks bring different amounts.
+    /// Bytes of each rank of the world, of calls in which ranks bring different amounts.
     shares: HashMap<usize, Vec<u64>>,
 }
 
-/// The n-th call of all ranks.
+/// The n-th call of all members.
 struct Call {
-    stem: &'static str,
-    root: Option<u32>,
-    n_ranks: u32,
+    name: &'static str,
+    flow: Flow,
+    n_members: usize,
     same: bool,
     /// The largest share of a rank; MPI wants them equal where a replay takes one number.
     bytes: u64,
+    /// The largest sum over all ranks that one of them gave.
+    bytes_of_all: u64,
+}
+
+/// A call that all members of a communicator make.
+#[derive(Clone, Copy)]
+pub(super) struct Together<'a> {
+    /// The action by which it is replayed.
+    pub(super) name: &'static str,
+    pub(super) flow: Flow,
+    pub(super) members: &'a BTreeSet<u32>,
+    /// What a rank brings, or takes, where that is the same for all.
+    pub(super) bytes: u64,
+    /// What each rank of the world brings, or takes; only where this differs.
+    pub(super) shares: &'a [u64],
 }
 
 impl Collectives {
     pub(super) fn of(trace: &Trace, world: u32, n_ranks: u32) -> Result<Self, ExportError> {
-        let mut collectives = Self { calls: Vec::new(), shares: HashMap::new() };
-        let mut ranks: Vec<(Interpreter, usize)> = Vec::new();
+        let mut collectives = Self::default();
+        let mut ranks: Vec<(Interpreter, HashMap<u32, usize>)> = Vec::new();
         ranks.resize_with(n_ranks as usize, Default::default);
         trace.each(|event| {
             if event.world != world || event.thread != 0 {
                 return;
             }
-            let Some((interpreter, nth)) = ranks.get_mut(event.rank as usize) else { return };
+            let Some((interpreter, joined)) = ranks.get_mut(event.rank as usize) else { return };
             interpreter.read(&row(event), |action| {
-                if let Some(flow) = of_world(action) {
-                    collectives.join(event, *nth, flow, n_ranks);
-                    *nth += 1;
-                }
+                let Some((communicator, flow)) = blocking(action) else { return };
+                let nth = joined.entry(communicator).or_default();
+                let communicator = collectives.communicators.entry(communicator).or_default();
+                communicator.join(event, *nth, flow, n_ranks);
+                *nth += 1;
             });
         })?;
-        for call in &mut collectives.calls {
-            call.same &= call.n_ranks == n_ranks;
+        for (communicator, all) in &mut collectives.communicators {
+            let n_members = if *communicator == 0 { n_ranks as usize } else { all.members.len() };
+            all.calls.iter_mut().for_each(|call| call.same &= call.n_members == n_members);
         }
         Ok(collectives)
     }
 
-    /// Whether all ranks make this call together.
-    pub(super) fn is_whole(&self, nth: usize) -> bool {
-        self.calls.get(nth).is_some_and(|call| call.same)
+    /// The n-th call on a communicator, if all its members make it.
+    pub(super) fn together(&self, communicator: u32, nth: usize) -> Option<Together<'_>> {
+        let all = self.communicators.get(&communicator)?;
+        let call = all.calls.get(nth).filter(|call| call.same)?;
+        Some(Together {
+            name: call.name,
+            flow: call.flow,
+            members: &all.members,
+            bytes: call.bytes.max(call.bytes_of_all.div_ceil(all.members.len() as u64)),
+            shares: all.shares.get(&nth).map_or(&[], Vec::as_slice),
+        })
     }
+}
 
-    /// What a rank brings to the call, or takes from it, where that is the same for all.
-    pub(super) fn bytes(&self, nth: usize) -> u64 {
-        self.calls.get(nth).map_or(0, |call| call.bytes)
-    }
-
-    /// What each rank brings to the call, or takes from it; only of calls in which this differs.
-    pub(super) fn shares(&self, nth: usize) -> &[u64] {
-        self.shares.get(&nth).map_or(&[], Vec::as_slice)
-    }
-
+impl Communicator {
     fn join(&mut self, event: &Event, nth: usize, flow: Flow, n_ranks: u32) {
-        let stem = action_name(event);
+        self.members.insert(event.rank);
+        let name = action_name(event);
+        if self.calls.len() <= nth {
+            let (bytes, bytes_of_all) = (0, 0);
+            self.calls.push(Call { name, flow, n_members: 0, same: true, bytes, bytes_of_all });
+        }
         let root = match flow {
             Flow::All => None,
             Flow::FromRoot(root) | Flow::ToRoot(root) => Some(root),
         };
-        if self.calls.len() <= nth {
-            self.calls.push(Call { stem, root, n_ranks: 0, same: true, bytes: 0 });
-        }
         let call = &mut self.calls[nth];
-        call.n_ranks += 1;
-        call.same &=
-            call.stem == stem && call.root == root && root.is_none_or(|root| root < n_ranks);
-        let whole = stem == "alltoall" || stem == "reducescatter";
-        let is_sum = whole || (stem == "scatter" && root == Some(event.rank));
-        let n_parts = if is_sum { u64::from(n_ranks) } else { 1 };
-        call.bytes = call.bytes.max(event.bytes.div_ceil(n_parts));
-        if differs(stem) {
+        call.n_members += 1;
+        call.same &= call.name == name && call.flow == flow;
+        call.same &= root.is_none_or(|root| root < n_ranks);
+        let of_all = matches!(name, "alltoall" | "alltoallv" | "reducescatter")
+            || (name.starts_with("scatter") && root == Some(event.rank));
+        let most = if of_all { &mut call.bytes_of_all } else { &mut call.bytes };
+        *most = event.bytes.max(*most);
+        if matches!(name, "gatherv" | "scatterv" | "allgatherv" | "alltoallv") {
             let shares = self.shares.entry(nth).or_insert_with(|| vec![0; n_ranks as usize]);
             shares[event.rank as usize] = event.bytes;
         }
     }
 }
 
-/// The flow of a blocking collective of the whole world.
-pub(super) fn of_world(action: Action) -> Option<Flow> {
+/// Communicator and flow of a blocking collective.
+pub(super) fn blocking(action: Action) -> Option<(u32, Flow)> {
     match action {
-        Action::Collective { communicator: 0, flow, request: 0 } => Some(flow),
+        Action::Collective { communicator, flow, request: 0 } => Some((communicator, flow)),
         _ => None,
     }
 }
 
-/// Whether the ranks bring different amounts, of which a replay wants the list.
-fn differs(action: &str) -> bool {
-    matches!(action, "gatherv" | "scatterv" | "allgatherv" | "alltoallv")
-}
-
 /// The action by which a collective call is replayed.
-pub(super) fn action_name(event: &Event) -> &'static str {
+fn action_name(event: &Event) -> &'static str {
     let Some(operation) = operation(event).filter(|o| o.class == Class::Collective) else {
         return "barrier";
     };

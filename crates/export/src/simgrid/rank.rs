@@ -1,11 +1,12 @@
 //! The actions of one rank, in a file of its own.
 
 use super::Notes;
-use super::collectives::{Collectives, action_name, of_world};
+use super::collectives::{Collectives, blocking};
+use super::together;
 use crate::error::ExportError;
 use crate::lanes::{LaneKey, Lanes, is_call, operation, row};
 use crate::messages::{End, Messages};
-use models::{Action, Flow, Interpreter};
+use models::{Action, Interpreter};
 use mpi_abi::{Class, Mode, Operation};
 use run_record::{Event, FileError};
 use std::collections::{HashMap, VecDeque};
@@ -19,7 +20,6 @@ const BUFFER_BYTES: usize = 1 << 16;
 
 /// What all ranks share.
 pub(super) struct World {
-    pub(super) n_ranks: u32,
     pub(super) flops_per_s: f64,
     pub(super) start_ns: u64,
     pub(super) lanes: Lanes,
@@ -36,7 +36,8 @@ pub(super) struct RankWriter {
     /// The lane of its first thread and the next end of a message in it.
     lane: Option<usize>,
     next_end: usize,
-    next_collective: usize,
+    /// Collective calls so far, by communicator.
+    joined: HashMap<u32, usize>,
     /// Waits to be written when a request completes.
     pending: HashMap<u64, VecDeque<String>>,
     /// The wait for the sending half of a send-receive whose receiving half has not come.
@@ -63,7 +64,7 @@ impl RankWriter {
             interpreter: Interpreter::default(),
             lane: world.lanes.keys.binary_search(&key).ok(),
             next_end: 0,
-            next_collective: 0,
+            joined: HashMap::new(),
             pending: HashMap::new(),
             half: None,
             end_ns: world.start_ns,
@@ -129,8 +130,8 @@ impl RankWriter {
                     self.put(format_args!("{wait}"));
                 }
             }
-            Action::Collective { .. } => match of_world(action) {
-                Some(flow) => self.put_collective(flow, event, world, notes),
+            Action::Collective { .. } => match blocking(action) {
+                Some((communicator, _)) => self.put_collective(communicator, event, world, notes),
                 None => self.fold(event, notes),
             },
         }
@@ -171,41 +172,31 @@ impl RankWriter {
         }
     }
 
-    fn put_collective(&mut self, flow: Flow, event: &Event, world: &World, notes: &mut Notes) {
-        let nth = self.next_collective;
-        self.next_collective += 1;
-        if !world.collectives.is_whole(nth) {
+    fn put_collective(
+        &mut self,
+        communicator: u32,
+        event: &Event,
+        world: &World,
+        notes: &mut Notes,
+    ) {
+        let joined = self.joined.entry(communicator).or_default();
+        let nth = *joined;
+        *joined += 1;
+        let Some(call) = world.collectives.together(communicator, nth) else {
             return self.fold(event, notes);
-        }
+        };
         self.put_compute(world.flops_per_s);
-        let (rank, name) = (self.rank, action_name(event));
-        let shares = world.collectives.shares(nth);
-        let root = match flow {
-            Flow::FromRoot(root) | Flow::ToRoot(root) => root,
-            Flow::All => 0,
-        };
-        let bytes = world.collectives.bytes(nth);
-        let share = count(bytes);
-        let arguments = match name {
-            "bcast" => format!("{bytes} {root}"),
-            "reduce" => format!("{bytes} 0 {root}"),
-            "allreduce" | "scan" | "exscan" => format!("{bytes} 0"),
-            "gather" | "scatter" => format!("{share} {share} {root}"),
-            "allgather" | "alltoall" => format!("{share} {share}"),
-            "gatherv" => format!("{} {} {root}", count(event.bytes), list(shares)),
-            "allgatherv" => format!("{} {}", count(event.bytes), list(shares)),
-            "scatterv" => scatterv(shares, root, rank),
-            "reducescatter" => {
-                notes.n_even += 1;
-                format!("{} 0", list(&vec![bytes; world.n_ranks as usize]))
-            }
-            "alltoallv" => {
-                notes.n_even += 1;
-                alltoallv(shares, event.bytes)
-            }
-            _ => String::new(),
-        };
-        self.put(format_args!("{}", format!("{rank} {name} {arguments}").trim_end()));
+        if communicator == 0 {
+            notes.n_even += u64::from(together::is_even(&call));
+            let line = together::of_world(&call, self.rank, event.bytes);
+            return self.put(format_args!("{line}"));
+        }
+        for line in together::of_part(&call, self.rank, replay_tag(communicator, COLLECTIVE)) {
+            self.put(format_args!("{line}"));
+        }
+        if let Some(operation) = operation(event) {
+            *notes.of_parts.entry(operation.name.as_str()).or_default() += 1;
+        }
     }
 
     /// Counts the time inside a call as computation.
@@ -263,6 +254,9 @@ impl Message {
     }
 }
 
+/// Stands for the tag of messages that replace a collective.
+const COLLECTIVE: u32 = u32::MAX;
+
 /// A replay knows one communicator: others get tags of their own. That two of them get the same one is
 /// unlikely, and would then only join their orders.
 fn replay_tag(communicator: u32, tag: u32) -> u32 {
@@ -283,34 +277,4 @@ fn waits_or_starts(operation: &Operation) -> bool {
 /// Whether the operation is one of these.
 fn is(event: &Event, stems: &[&str]) -> bool {
     operation(event).is_some_and(|operation| stems.contains(&operation.stem.as_str()))
-}
-
-/// A replay counts bytes of these actions in 31 bits.
-fn count(bytes: u64) -> u32 {
-    u32::try_from(bytes).unwrap_or(u32::MAX).min(i32::MAX.cast_unsigned())
-}
-
-fn list(shares: &[u64]) -> String {
-    let shares: Vec<String> = shares.iter().map(|bytes| count(*bytes).to_string()).collect();
-    shares.join(" ")
-}
-
-/// The root says the sum of all, the others what they get.
-fn scatterv(shares: &[u64], root: u32, rank: u32) -> String {
-    let mut shares = shares.to_vec();
-    let others: u64 = (0_u32..).zip(&shares).filter(|(r, _)| *r != root).map(|(_, b)| *b).sum();
-    if let Some(own) = shares.get_mut(root as usize) {
-        *own = own.saturating_sub(others);
-    }
-    let own = shares.get(rank as usize).copied().unwrap_or(0);
-    format!("{} {} {root}", list(&shares), count(own))
-}
-
-/// Everyone sends the same to all; what it gets follows from what they send.
-fn alltoallv(shares: &[u64], bytes: u64) -> String {
-    let n_ranks = (shares.len() as u64).max(1);
-    let sent = vec![bytes / n_ranks; shares.len()];
-    let received: Vec<u64> = shares.iter().map(|bytes| bytes / n_ranks).collect();
-    let (n_sent, n_received) = (sent.iter().sum(), received.iter().sum());
-    format!("{} {} {} {}", count(n_sent), list(&sent), count(n_received), list(&received))
 }

@@ -67,6 +67,11 @@ fn all_actions() -> Sample {
         }
         events.extend(symmetric.map(|name| with(-1, -1, 4096, next(name))));
         events.push(Event { request: 2, ..next("MPI_Ibarrier") });
+        // Halves of the world.
+        for name in ["MPI_Bcast", "MPI_Reduce", "MPI_Allreduce", "MPI_Alltoall"] {
+            let root = if rank < 2 { 1 } else { 3 };
+            events.push(Event { communicator: 40 + rank / 2, ..with(root, -1, 900, next(name)) });
+        }
         // A ring of large messages, each way of sending and receiving once.
         events.push(Event { request: 1, ..with(left, 5, 1 << 20, next("MPI_Irecv")) });
         events.push(with(right, 5, 1 << 20, next("MPI_Send")));
@@ -97,10 +102,14 @@ fn every_action_is_well_formed_and_replayed() {
     let notes = export(&sample);
     replay::validate(sample.dir.path());
     assert!(notes.iter().any(|note| note.contains("4 calls of MPI_Ibarrier")), "{notes:?}");
+    assert!(
+        notes.iter().any(|note| note.starts_with("4 calls of MPI_Reduce on a part")),
+        "{notes:?}"
+    );
     let Some(simulated_s) = replay::run(sample.dir.path(), 4) else { return };
-    // 34 calls with a second of computation before each, one of them folded into computation; the
+    // 38 calls with a second of computation before each, one of them folded into computation; the
     // first call starts a second after the world, and the messages cost some milliseconds.
-    assert!((35.0..35.1).contains(&simulated_s), "{simulated_s}");
+    assert!((39.0..39.1).contains(&simulated_s), "{simulated_s}");
 }
 
 #[test]

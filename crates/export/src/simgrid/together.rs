@@ -1,0 +1,87 @@
+//! A collective call as the lines of one rank.
+//!
+//! A replay knows the world only. A call on a part of it becomes messages between one of its members (the
+//! root, or else the first) and all others, which keeps who waits for whom.
+
+use super::collectives::Together;
+use models::Flow;
+
+/// The action of a call of the whole world.
+pub(super) fn of_world(call: &Together<'_>, rank: u32, own_bytes: u64) -> String {
+    let Together { name, bytes, shares, .. } = *call;
+    let root = match call.flow {
+        Flow::FromRoot(root) | Flow::ToRoot(root) => root,
+        Flow::All => 0,
+    };
+    let share = count(bytes);
+    let arguments = match name {
+        "bcast" => format!(" {bytes} {root}"),
+        "reduce" => format!(" {bytes} 0 {root}"),
+        "allreduce" | "scan" | "exscan" => format!(" {bytes} 0"),
+        "gather" | "scatter" => format!(" {share} {share} {root}"),
+        "allgather" | "alltoall" => format!(" {share} {share}"),
+        "gatherv" => format!(" {} {} {root}", count(own_bytes), list(shares)),
+        "allgatherv" => format!(" {} {}", count(own_bytes), list(shares)),
+        "scatterv" => scatterv(shares, root, rank),
+        "reducescatter" => format!(" {} 0", list(&vec![bytes; call.members.len()])),
+        "alltoallv" => alltoallv(shares, own_bytes),
+        _ => String::new(),
+    };
+    format!("{rank} {name}{arguments}")
+}
+
+/// Whether a replay gives all ranks the same, where the program may not have.
+pub(super) fn is_even(call: &Together<'_>) -> bool {
+    matches!(call.name, "reducescatter" | "alltoallv")
+}
+
+/// The messages of a call on a part of the world.
+pub(super) fn of_part(call: &Together<'_>, rank: u32, tag: u32) -> Vec<String> {
+    let Together { bytes, members, .. } = *call;
+    let (center, gathers, spreads) = match call.flow {
+        Flow::All => (members.first().copied().unwrap_or(rank), true, true),
+        Flow::FromRoot(root) => (root, false, true),
+        Flow::ToRoot(root) => (root, true, false),
+    };
+    let is_center = rank == center;
+    let others = || {
+        let others = if is_center { members.iter().copied().collect() } else { vec![center] };
+        others.into_iter().filter(move |other| *other != rank)
+    };
+    let lines = |action: &'static str| {
+        others().map(move |other| format!("{rank} {action} {other} {tag} {bytes}"))
+    };
+    let towards = lines(if is_center { "recv" } else { "send" }).filter(|_| gathers);
+    let back = lines(if is_center { "send" } else { "recv" }).filter(|_| spreads);
+    towards.chain(back).collect()
+}
+
+/// A replay counts bytes of these actions in 31 bits.
+fn count(bytes: u64) -> u32 {
+    u32::try_from(bytes).unwrap_or(u32::MAX).min(i32::MAX.cast_unsigned())
+}
+
+fn list(shares: &[u64]) -> String {
+    let shares: Vec<String> = shares.iter().map(|bytes| count(*bytes).to_string()).collect();
+    shares.join(" ")
+}
+
+/// The root says the sum of all, the others what they get.
+fn scatterv(shares: &[u64], root: u32, rank: u32) -> String {
+    let mut shares = shares.to_vec();
+    let others: u64 = (0_u32..).zip(&shares).filter(|(r, _)| *r != root).map(|(_, b)| *b).sum();
+    if let Some(own) = shares.get_mut(root as usize) {
+        *own = own.saturating_sub(others);
+    }
+    let own = shares.get(rank as usize).copied().unwrap_or(0);
+    format!(" {} {} {root}", list(&shares), count(own))
+}
+
+/// Everyone sends the same to all; what it gets follows from what they send.
+fn alltoallv(shares: &[u64], bytes: u64) -> String {
+    let n_ranks = (shares.len() as u64).max(1);
+    let sent = vec![bytes / n_ranks; shares.len()];
+    let received: Vec<u64> = shares.iter().map(|bytes| bytes / n_ranks).collect();
+    let (n_sent, n_received) = (sent.iter().sum(), received.iter().sum());
+    format!(" {} {} {} {}", count(n_sent), list(&sent), count(n_received), list(&received))
+}
