@@ -31,6 +31,7 @@ pub(crate) enum Color {
 pub(crate) enum Subcommand {
     Run(RunOptions),
     Report(ReportOptions),
+    Doctor(DoctorOptions),
     #[command(hide = true)]
     Collector(CollectorOptions),
 }
@@ -106,6 +107,16 @@ pub(crate) struct ReportOptions {
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
     /// Print the summary as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Say what this machine offers, what is missing, and what that costs
+///
+/// Looks at MPI libraries, the clock, permissions, limits, Slurm and tools; changes nothing.
+#[derive(Args, Debug)]
+pub(crate) struct DoctorOptions {
+    /// Print the checks as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -8,10 +8,15 @@
 //! # Not here
 //! Numbers (`analyzer`, `models`), pictures (`dashboard`), the library in the ranks (`probe`).
 
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "printing is what this program is for")]
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "printing is what this program is for"
+)]
 
 mod arguments;
 mod collector;
+mod doctor;
 mod exit;
 mod report;
 mod run;
@@ -27,6 +32,7 @@ fn main() -> ExitCode {
     let outcome = match arguments.subcommand {
         Subcommand::Run(options) => Ok(run::run(&options, terminal)),
         Subcommand::Report(options) => report::report(&options, terminal),
+        Subcommand::Doctor(options) => doctor::doctor(&options, terminal),
         Subcommand::Collector(options) => Ok(collector::collect(&options)),
     };
     outcome.unwrap_or_else(|error| {

@@ -6,7 +6,7 @@
 //! - What ends the command (Ctrl-C, a signal) does not end us: the report of what was seen follows.
 
 mod command;
-mod environment;
+pub(crate) mod environment;
 mod finish;
 mod local_collector;
 mod observation;
@@ -73,7 +73,9 @@ fn warn(text: &str) {
 fn not_started(command: &[std::ffi::OsString], error: &std::io::Error) -> ExitCode {
     let name = command.first().map(|word| word.to_string_lossy()).unwrap_or_default();
     if error.kind() == ErrorKind::NotFound {
-        warn(&format!("there is no command `{name}`; check its path, or load the module that has it"));
+        warn(&format!(
+            "there is no command `{name}`; check its path, or load the module that has it"
+        ));
         return ExitCode::from(NOT_FOUND);
     }
     warn(&format!("`{name}` cannot be started: {error}"));

@@ -1,0 +1,189 @@
+//! `sintonia doctor`: what this machine offers, what is missing, what that costs and what to do.
+//!
+//! Each check looks at one thing and judges it in a pure function of the text it found, so that a
+//! judgment is tested without the machine it is about.
+//!
+//! # Not here
+//! Whether a given program can be watched: `sintonia run` says it.
+
+mod commands;
+mod limits;
+mod mpi;
+mod privileges;
+mod processor;
+mod slurm;
+mod tools;
+
+use crate::arguments::DoctorOptions;
+use crate::exit::NotWritten;
+use crate::terminal::Terminal;
+use anyhow::Context;
+use serde_json::{Value, json};
+use std::io::Write;
+use std::process::ExitCode;
+
+/// Examines this machine and prints what was found.
+pub(crate) fn doctor(options: &DoctorOptions, terminal: Terminal) -> anyhow::Result<ExitCode> {
+    let checks = examine();
+    let text = if options.json {
+        format!("{:#}\n", json(&checks))
+    } else {
+        render(&checks, Style { color: terminal.stdout_style().color })
+    };
+    std::io::stdout().write_all(text.as_bytes()).context(NotWritten)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// How a thing stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// All that is wanted.
+    Ok,
+    /// There, but not all of it works.
+    Limited,
+    /// Not there.
+    Missing,
+}
+
+/// One thing looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Check {
+    pub(crate) name: &'static str,
+    pub(crate) found: String,
+    pub(crate) state: State,
+    /// What one cannot do, or pays; empty when all is well.
+    pub(crate) costs: String,
+    /// What to do about it; empty when all is well.
+    pub(crate) remedy: String,
+}
+
+impl Check {
+    pub(crate) fn ok(name: &'static str, found: impl Into<String>) -> Self {
+        let (costs, remedy) = (String::new(), String::new());
+        Self { name, found: found.into(), state: State::Ok, costs, remedy }
+    }
+
+    pub(crate) fn limited(
+        name: &'static str,
+        found: impl Into<String>,
+        [costs, remedy]: Advice,
+    ) -> Self {
+        Self { state: State::Limited, ..Self::missing(name, found, [costs, remedy]) }
+    }
+
+    pub(crate) fn missing(
+        name: &'static str,
+        found: impl Into<String>,
+        [costs, remedy]: Advice,
+    ) -> Self {
+        let found = found.into();
+        Self { name, found, state: State::Missing, costs: costs.into(), remedy: remedy.into() }
+    }
+}
+
+/// What something costs, and the remedy.
+pub(crate) type Advice<'a> = [&'a str; 2];
+
+/// Looks at everything.
+pub(crate) fn examine() -> Vec<Check> {
+    let mut checks = vec![tools::probe()];
+    checks.extend(mpi::libraries());
+    checks.extend(processor::checks());
+    checks.extend(privileges::checks());
+    checks.extend(limits::checks());
+    checks.extend(slurm::checks());
+    checks.extend(tools::checks());
+    checks
+}
+
+/// For people: a line per check, and below it what is amiss.
+pub(crate) fn render(checks: &[Check], style: Style) -> String {
+    let width = checks.iter().map(|check| check.name.len()).max().unwrap_or(0);
+    let block = |check: &Check| {
+        let state = style.paint(check.state);
+        let mut text = format!("{state}  {:width$}  {}\n", check.name, check.found);
+        if !check.costs.is_empty() {
+            text += &format!("         {:width$}  {}\n", "", check.costs);
+        }
+        if !check.remedy.is_empty() {
+            text += &format!("         {:width$}  -> {}\n", "", check.remedy);
+        }
+        text
+    };
+    let amiss = checks.iter().filter(|check| check.state != State::Ok).count();
+    let last = match amiss {
+        0 => "all is there".to_owned(),
+        1 => "1 thing is missing or limited; the rest works without it".to_owned(),
+        n => format!("{n} things are missing or limited; the rest works without them"),
+    };
+    checks.iter().map(block).collect::<String>() + &format!("\n{last}\n")
+}
+
+/// For programs.
+pub(crate) fn json(checks: &[Check]) -> Value {
+    let one = |check: &Check| {
+        json!({
+            "name": check.name, "found": check.found, "state": word(check.state),
+            "costs": check.costs, "remedy": check.remedy,
+        })
+    };
+    Value::Array(checks.iter().map(one).collect())
+}
+
+/// Whether words are colored.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Style {
+    pub(crate) color: bool,
+}
+
+impl Style {
+    fn paint(self, state: State) -> String {
+        let word = word(state);
+        let code = match state {
+            State::Ok => 32,
+            State::Limited => 33,
+            State::Missing => 31,
+        };
+        if self.color { format!("\x1b[{code}m{word:7}\x1b[0m") } else { format!("{word:7}") }
+    }
+}
+
+fn word(state: State) -> &'static str {
+    match state {
+        State::Ok => "ok",
+        State::Limited => "limited",
+        State::Missing => "missing",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_amiss_is_followed_by_its_cost_and_remedy() {
+        let checks =
+            [Check::ok("clock", "invariant"), Check::missing("slurm", "no `srun`", ["a", "b"])];
+        let expected = "\
+ok       clock  invariant
+missing  slurm  no `srun`
+                a
+                -> b
+
+1 thing is missing or limited; the rest works without it
+";
+        assert_eq!(render(&checks, Style { color: false }), expected);
+        assert_eq!(json(&checks)[1]["state"], "missing");
+    }
+
+    #[test]
+    fn examining_this_machine_names_every_thing_once() {
+        let checks = examine();
+        for name in ["probe", "clock", "shared memory", "attach", "slurm"] {
+            assert_eq!(checks.iter().filter(|check| check.name == name).count(), 1, "{name}");
+        }
+        for check in checks.iter().filter(|check| check.state != State::Ok) {
+            assert!(!check.costs.is_empty() && !check.remedy.is_empty(), "{check:?}");
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! Commands of this machine: where they are, and what they say of themselves.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// A command that does not answer by then is given up.
+const LIMIT: Duration = Duration::from_secs(3);
+
+/// The program of this name in `PATH`.
+pub(crate) fn find(name: &str) -> Option<PathBuf> {
+    let folders = std::env::var_os("PATH")?;
+    std::env::split_paths(&folders).map(|folder| folder.join(name)).find(|path| path.is_file())
+}
+
+/// What a command prints, on either stream; `None` when it does not start or does not answer.
+pub(crate) fn say(program: &str, arguments: &[&str]) -> Option<String> {
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    // We may be watched ourselves; what we ask is not.
+    let mut child = command.env_remove("LD_PRELOAD").spawn().ok()?;
+    let (stdout, stderr) = (child.stdout.take()?, child.stderr.take()?);
+    let readers = [
+        std::thread::spawn(move || std::io::read_to_string(stdout)),
+        std::thread::spawn(move || std::io::read_to_string(stderr)),
+    ];
+    let deadline = Instant::now() + LIMIT;
+    while child.try_wait().ok()?.is_none() {
+        if deadline < Instant::now() {
+            let _killed = child.kill();
+            let _status = child.wait();
+            return None;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    Some(readers.into_iter().filter_map(|reader| reader.join().ok()?.ok()).collect())
+}

@@ -1,0 +1,122 @@
+//! The MPI libraries whose launchers are in `PATH`.
+
+use super::{Check, commands};
+use std::path::PathBuf;
+
+const NAMES: [&str; 8] = [
+    "mpirun",
+    "mpiexec",
+    "mpirun.openmpi",
+    "mpiexec.openmpi",
+    "mpirun.mpich",
+    "mpiexec.mpich",
+    "mpiexec.hydra",
+    "prterun",
+];
+
+/// One check per library and version, or one that says that there is none.
+pub(crate) fn libraries() -> Vec<Check> {
+    let mut seen: Vec<PathBuf> = Vec::new();
+    let mut checks: Vec<Check> = Vec::new();
+    for path in NAMES.into_iter().filter_map(commands::find) {
+        let target = path.canonicalize().unwrap_or_else(|_| path.clone());
+        if seen.contains(&target) {
+            continue;
+        }
+        seen.push(target);
+        let Some(said) = commands::say(&path.to_string_lossy(), &["--version"]) else { continue };
+        let check = judge(&said, &path.to_string_lossy());
+        if !checks.iter().any(|known| same_library(known, &check)) {
+            checks.push(check);
+        }
+    }
+    if checks.is_empty() {
+        let advice = [
+            "no MPI program can be started here",
+            "install one, for instance `apt install openmpi-bin`, or load its module",
+        ];
+        checks.push(Check::missing("MPI", "no launcher in PATH", advice));
+    }
+    checks
+}
+
+fn same_library(one: &Check, other: &Check) -> bool {
+    let library = |check: &Check| check.found.split(", ").next().map(str::to_owned);
+    library(one) == library(other)
+}
+
+const SPAWN_WITH: &str =
+    "for programs that start processes while they run, use MPICH 5 or Open MPI 5";
+
+/// What a launcher says of itself; the defects of versions were met with programs that spawn.
+fn judge(said: &str, path: &str) -> Check {
+    let is_open_mpi =
+        said.contains("Open MPI") || said.contains("OpenRTE") || said.contains("PRRTE");
+    let Some((text, version)) = version(said) else {
+        let advice = [
+            "it works if it is made of Open MPI or MPICH; nobody knows",
+            "try `sintonia run` with it and look at the line `mpi` of the report",
+        ];
+        return Check::limited("MPI", format!("a launcher of unknown make, {path}"), advice);
+    };
+    let name = if is_open_mpi { "Open MPI" } else { "MPICH" };
+    let found = format!("{name} {text}, {path}");
+    let costs = match (is_open_mpi, version) {
+        (true, (..=4, _)) => {
+            "MPI_Comm_spawn hangs now and then: a child stays in its start-up (openpmix #2735)"
+        }
+        (true, _) => return Check::ok("MPI", found),
+        (false, (..=3, _) | (4, ..=2)) => {
+            "MPI_Comm_spawn is impossible where MPICH is built on ucx (as Debian's is), until 4.3"
+        }
+        (false, _) => return Check::ok("MPI", found),
+    };
+    Check::limited("MPI", found, [costs, SPAWN_WITH])
+}
+
+/// The first word that looks like a version: as it is written, and major and minor number.
+fn version(said: &str) -> Option<(String, (u32, u32))> {
+    let parse = |word: &str| {
+        let mut parts = word.split('.');
+        let (major, minor) = (parts.next()?.parse().ok()?, parts.next()?);
+        let digits = minor.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(minor.len());
+        Some((word.to_owned(), (major, minor[..digits].parse().ok()?)))
+    };
+    said.split_whitespace().find_map(parse)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doctor::State;
+
+    #[track_caller]
+    fn check(said: &str, found: &str, state: State) {
+        let check = judge(said, "/usr/bin/mpirun");
+        assert_eq!((check.found.as_str(), check.state), (found, state));
+    }
+
+    #[test]
+    fn a_launcher_says_which_library_it_is_of() {
+        let open_mpi_4 =
+            "mpirun.openmpi (OpenRTE) 4.1.4\n\nReport bugs to http://www.open-mpi.org/";
+        check(open_mpi_4, "Open MPI 4.1.4, /usr/bin/mpirun", State::Limited);
+        check("mpiexec (Open MPI) 5.0.11\n", "Open MPI 5.0.11, /usr/bin/mpirun", State::Ok);
+        check(
+            "HYDRA build details:\n  Version:   4.0.2\n",
+            "MPICH 4.0.2, /usr/bin/mpirun",
+            State::Limited,
+        );
+        check(
+            "HYDRA build details:\n  Version:   4.3.0rc1\n",
+            "MPICH 4.3.0rc1, /usr/bin/mpirun",
+            State::Ok,
+        );
+        check(
+            "HYDRA build details:\n  Version:   5.0.2\n",
+            "MPICH 5.0.2, /usr/bin/mpirun",
+            State::Ok,
+        );
+        check("what?", "a launcher of unknown make, /usr/bin/mpirun", State::Limited);
+    }
+}
