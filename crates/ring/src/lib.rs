@@ -18,6 +18,7 @@
 #![expect(unsafe_code, reason = "memory shared between processes")]
 
 pub mod clock;
+mod counters;
 pub mod layout;
 mod mapping;
 pub mod reader;

@@ -1,16 +1,17 @@
 //! The writing side, inside the process under observation.
 
 use crate::SegmentError;
+use crate::counters::bump;
 use crate::layout::{
     COMMUNICATORS_BYTES, COMMUNICATORS_OFFSET, Capacity, HEADER_BYTES, Header, LAYOUT_VERSION,
     LifeState, MAGIC, MODULES_BYTES, MODULES_OFFSET, N_RESERVED_REGIONS, PeerSlot, RegionSlot,
     Text, ThreadHeader,
 };
 use crate::mapping::Mapping;
-use events::{CallRecord, SizeHistogram};
+use events::CallRecord;
 use std::path::Path;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 /// A segment being written by the process it describes.
 #[derive(Debug)]
@@ -152,12 +153,6 @@ fn thread_header(
 ) -> &'static ThreadHeader {
     // SAFETY: the block lies inside the segment, is aligned to a page, and is made of atomics.
     unsafe { &*mapping.at::<ThreadHeader>(capacity.block_offset(idx)) }
-}
-
-/// Adds to a counter that only the calling thread writes: a load and a store, no locked instruction.
-#[inline(always)]
-fn bump(counter: &AtomicU64, by: u64) {
-    counter.store(counter.load(Ordering::Relaxed).wrapping_add(by), Ordering::Relaxed);
 }
 
 /// A thread's block, written by that thread alone.
@@ -374,36 +369,4 @@ fn is_region(region: &RegionSlot, address: u64, previous: u64, operation: u16) -
     region.address.load(Ordering::Relaxed) == address
         && region.previous.load(Ordering::Relaxed) == previous
         && region.operation.load(Ordering::Relaxed) == u64::from(operation)
-}
-
-impl RegionSlot {
-    /// Counts one call.
-    #[inline(always)]
-    pub fn count(&self, mpi_ticks: u64, compute_ticks: u64, bytes: u64) {
-        bump(&self.n_calls, 1);
-        bump(&self.mpi_ticks, mpi_ticks);
-        bump(&self.compute_ticks, compute_ticks);
-        bump(&self.bytes, bytes);
-        if self.mpi_ticks_max.load(Ordering::Relaxed) < mpi_ticks {
-            self.mpi_ticks_max.store(mpi_ticks, Ordering::Relaxed);
-        }
-        let bin = &self.sizes[SizeHistogram::bin_of(bytes)];
-        bin.store(bin.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
-    }
-}
-
-impl PeerSlot {
-    /// Counts a message sent to this peer.
-    #[inline(always)]
-    pub fn sent(&self, bytes: u64) {
-        bump(&self.n_sent, 1);
-        bump(&self.bytes_sent, bytes);
-    }
-
-    /// Counts a message received from this peer.
-    #[inline(always)]
-    pub fn received(&self, bytes: u64) {
-        bump(&self.n_received, 1);
-        bump(&self.bytes_received, bytes);
-    }
 }
