@@ -26,7 +26,9 @@ pub(crate) fn report(options: &ReportOptions, terminal: Terminal) -> anyhow::Res
     }
     if let Some(path) = &options.html {
         let page = pictures::page(&record, &report.summary)?;
-        std::fs::write(path, page).context(NotWritten).with_context(|| format!("`{}`", path.display()))?;
+        std::fs::write(path, page)
+            .context(NotWritten)
+            .with_context(|| format!("`{}`", path.display()))?;
         report.html = Some(path.clone());
     }
     if !options.json {
@@ -76,8 +78,8 @@ impl Report {
     /// Writes the report with its pictures to the record.
     pub(crate) fn write_html(&mut self, record: &RunRecord) {
         let path = record.dir().join("report.html");
-        let written = pictures::page(record, &self.summary)
-            .and_then(|page| Ok(std::fs::write(&path, page)?));
+        let written =
+            pictures::page(record, &self.summary).and_then(|page| Ok(std::fs::write(&path, page)?));
         match written {
             Ok(()) => self.html = Some(path),
             Err(error) => {
@@ -108,10 +110,8 @@ impl Report {
         };
         let kept = record.dir().join("report.html");
         let html = self.html.clone().or_else(|| kept.is_file().then_some(kept));
-        let written = Written {
-            record: Some(in_words(record.dir())),
-            html: html.as_deref().map(in_words),
-        };
+        let written =
+            Written { record: Some(in_words(record.dir())), html: html.as_deref().map(in_words) };
         dashboard::terminal::report(&self.summary, &written, style)
     }
 }

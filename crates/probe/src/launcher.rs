@@ -4,7 +4,7 @@
 //! environment that the launcher hands to its ranks; nothing else happens in a launcher.
 #![allow(unsafe_code, reason = "runs before main, sets the environment of a launcher")]
 
-use crate::binding;
+use crate::{binding, forwarding};
 use ring::clock;
 use std::ffi::{CStr, c_char};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -51,6 +51,7 @@ fn mark_launcher() {
     }
     // SAFETY: both are C strings; no other thread exists before `main`.
     unsafe { libc::setenv(LAUNCH.as_ptr(), digits.as_ptr().cast(), 1) };
+    forwarding::forward();
 }
 
 /// The number of this process' world: what its launcher gave, and what tells spawned worlds apart.

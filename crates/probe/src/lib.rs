@@ -24,6 +24,7 @@ mod communicators;
 mod cost;
 mod datatypes;
 mod fortran;
+mod forwarding;
 mod handle;
 mod launcher;
 mod library;

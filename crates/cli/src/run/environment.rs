@@ -1,14 +1,15 @@
 //! The environment variables by which ranks find us, on this node and on others.
 
 use analyzer::place;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 /// Number that the probe in a launcher replaces by one of its own.
 const LAUNCH: &str = "SINTONIA_LAUNCH";
-/// How Open MPI carries variables to ranks on other nodes.
-const OPEN_MPI_LIST: &str = "OMPI_MCA_mca_base_env_list";
+/// Names of all these variables, for the probe in Open MPI's launcher: it carries to other nodes only what
+/// is named to it.
+const FORWARD: &str = "SINTONIA_FORWARD";
 
 /// What ranks have to know.
 #[derive(Clone, Debug)]
@@ -43,37 +44,20 @@ impl Environment {
             (place::TRACE, if self.trace { "1".into() } else { "0".into() }),
         ];
         variables.push((place::PRELOAD, preload(&self.library, before(place::PRELOAD))));
-        let names = variables.iter().map(|(name, _)| *name);
-        let list = open_mpi_list(names, before(OPEN_MPI_LIST));
-        variables.push((OPEN_MPI_LIST, list));
+        let names: Vec<_> = variables.iter().map(|(name, _)| *name).chain([FORWARD]).collect();
+        variables.push((FORWARD, names.join(";").into()));
         variables.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
     }
 }
 
 /// Ours before what the user preloads: other tools are called by us, as the chain goes on.
 fn preload(library: &Path, before: Option<OsString>) -> OsString {
-    joined(library.as_os_str(), before, ":")
-}
-
-fn open_mpi_list<'a>(names: impl Iterator<Item = &'a str>, before: Option<OsString>) -> OsString {
-    let names: Vec<_> = names.collect();
-    match before.filter(|list| !list.is_empty()) {
-        Some(mut list) => {
-            list.push(";");
-            list.push(names.join(";"));
-            list
-        }
-        None => names.join(";").into(),
+    let mut list = library.as_os_str().to_owned();
+    if let Some(before) = before.filter(|list| !list.is_empty()) {
+        list.push(":");
+        list.push(before);
     }
-}
-
-fn joined(first: &OsStr, second: Option<OsString>, separator: &str) -> OsString {
-    let mut text = first.to_owned();
-    if let Some(second) = second.filter(|second| !second.is_empty()) {
-        text.push(separator);
-        text.push(second);
-    }
-    text
+    list
 }
 
 /// The preloaded library: where a variable says, beside the program, or in an installation's `lib`.
@@ -148,14 +132,10 @@ mod tests {
         check(&[], "LD_PRELOAD", "/lib/libsintonia.so");
         check(&[("LD_PRELOAD", "")], "LD_PRELOAD", "/lib/libsintonia.so");
         check(&[("LD_PRELOAD", "/a.so:/b.so")], "LD_PRELOAD", "/lib/libsintonia.so:/a.so:/b.so");
-        let ours = "SINTONIA_RUN;SINTONIA_SHM_DIR;SINTONIA_COLLECTOR;SINTONIA_ANALYZER;\
-                    SINTONIA_SECRET;SINTONIA_OUT;SINTONIA_RECORDS;SINTONIA_LAUNCH;SINTONIA_TRACE;LD_PRELOAD";
-        check(&[], "OMPI_MCA_mca_base_env_list", ours);
-        check(
-            &[("OMPI_MCA_mca_base_env_list", "A;B=1")],
-            "OMPI_MCA_mca_base_env_list",
-            &format!("A;B=1;{ours}"),
-        );
+        let names = "SINTONIA_RUN;SINTONIA_SHM_DIR;SINTONIA_COLLECTOR;SINTONIA_ANALYZER;SINTONIA_SECRET;\
+                     SINTONIA_OUT;SINTONIA_RECORDS;SINTONIA_LAUNCH;SINTONIA_TRACE;LD_PRELOAD;\
+                     SINTONIA_FORWARD";
+        check(&[], "SINTONIA_FORWARD", names);
     }
 
     #[track_caller]

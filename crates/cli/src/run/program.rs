@@ -22,7 +22,9 @@ pub(crate) fn warnings(command: &[OsString]) -> Vec<String> {
     if is_static(&path) {
         vec![format!("`{name}` is statically linked and cannot be watched; link it dynamically")]
     } else if is_privileged {
-        vec![format!("`{name}` is setuid or setgid, so that nothing is preloaded; run a copy of it")]
+        vec![format!(
+            "`{name}` is setuid or setgid, so that nothing is preloaded; run a copy of it"
+        )]
     } else {
         Vec::new()
     }
@@ -40,7 +42,10 @@ pub(crate) fn name(command: &[OsString]) -> String {
 fn observed_program(command: &[OsString]) -> Option<PathBuf> {
     let (first, rest) = command.split_first()?;
     let launched = rest.iter().filter(|word| !word.as_encoded_bytes().starts_with(b"-"));
-    launched.filter_map(|word| executable(word)).find(|path| is_elf(path)).or_else(|| executable(first))
+    launched
+        .filter_map(|word| executable(word))
+        .find(|path| is_elf(path))
+        .or_else(|| executable(first))
 }
 
 /// The file that running `word` would execute.
@@ -57,7 +62,8 @@ fn executable(word: &OsStr) -> Option<PathBuf> {
 
 fn is_elf(path: &Path) -> bool {
     let mut magic = [0; 4];
-    File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok() && magic == *b"\x7fELF"
+    File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok()
+        && magic == *b"\x7fELF"
 }
 
 /// Whether a program has no dynamic linker; false when its file cannot be read.
@@ -79,12 +85,15 @@ fn program_headers(header: &[u8; ELF_HEADER_BYTES]) -> Option<(u64, usize)> {
     let offset = u64::from_le_bytes(header[32..40].try_into().ok()?);
     let entry_bytes = usize::from(u16::from_le_bytes([header[54], header[55]]));
     let n_headers = usize::from(u16::from_le_bytes([header[56], header[57]]));
-    let is_usual = entry_bytes == PROGRAM_HEADER_BYTES && (1..=N_PROGRAM_HEADERS_MAX).contains(&n_headers);
+    let is_usual =
+        entry_bytes == PROGRAM_HEADER_BYTES && (1..=N_PROGRAM_HEADERS_MAX).contains(&n_headers);
     (is_64_bit_little_endian && is_usual).then_some((offset, n_headers))
 }
 
 fn has_interpreter(headers: &[u8]) -> bool {
-    headers.chunks_exact(PROGRAM_HEADER_BYTES).any(|entry| entry.starts_with(&PT_INTERP.to_le_bytes()))
+    headers
+        .chunks_exact(PROGRAM_HEADER_BYTES)
+        .any(|entry| entry.starts_with(&PT_INTERP.to_le_bytes()))
 }
 
 #[cfg(test)]
@@ -125,7 +134,8 @@ mod tests {
         bytes[56] = 1;
         bytes[64] = 1;
         std::fs::write(&path, &bytes).unwrap();
-        std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755))
+            .unwrap();
         let command = [OsString::from("env"), path.into_os_string()];
         assert!(warnings(&command)[0].contains("statically linked"));
     }

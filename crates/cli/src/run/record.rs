@@ -28,7 +28,8 @@ pub(crate) fn create(
         }
         Err(error) => {
             let elsewhere = std::env::temp_dir().join(format!("sintonia-{name}"));
-            let record = create_free(&elsewhere, facts).context("no folder takes the run record")?;
+            let record =
+                create_free(&elsewhere, facts).context("no folder takes the run record")?;
             warn(&format!("{error}; the record goes to `{}`", record.dir().display()));
             Ok(record)
         }
