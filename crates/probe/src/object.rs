@@ -134,7 +134,7 @@ impl Object {
         }
         let words = self.gnu_hash as *const u32;
         // SAFETY: header of the table: buckets, first hashed symbol, words of the filter, shift.
-        let word = |position: usize| unsafe { words.add(position).read() } as usize;
+        let word = |position: usize| unsafe { words.wrapping_add(position).read() } as usize;
         let (n_buckets, first, n_filter) = (word(0), word(1), word(2));
         let buckets = 4 + 2 * n_filter;
         let Some(mut last) = (0..n_buckets).map(|bucket| word(buckets + bucket)).max() else {

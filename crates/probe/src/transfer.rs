@@ -55,9 +55,16 @@ pub(crate) enum Done {
 }
 
 /// A status of ours, where the program ignores its own.
-#[derive(Default)]
 #[repr(C, align(8))]
-pub(crate) struct OwnStatus([u64; 4]);
+pub(crate) struct OwnStatus(std::mem::MaybeUninit<[u64; 4]>);
+
+impl OwnStatus {
+    /// A status that nobody has filled.
+    #[inline(always)]
+    pub(crate) fn new() -> Self {
+        Self(std::mem::MaybeUninit::uninit())
+    }
+}
 
 impl Call {
     /// The call is made in this communicator.

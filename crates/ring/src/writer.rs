@@ -254,9 +254,11 @@ impl ThreadWriter {
     #[inline(always)]
     pub fn region(&mut self, address: u64, previous: u64, operation: u16) -> &'static RegionSlot {
         let at = self.lookup_start(address, previous);
-        let position = self.lookup[at];
+        // SAFETY: `lookup_start` shifts down to less than the table's length.
+        let position = *unsafe { self.lookup.get_unchecked(at) };
         if position != 0 {
-            let region = &self.regions[position as usize - 1];
+            // SAFETY: the table holds positions in `regions` + 1.
+            let region = unsafe { self.regions.get_unchecked(position as usize - 1) };
             if is_region(region, address, previous, operation) {
                 return region;
             }
@@ -269,8 +271,7 @@ impl ThreadWriter {
         let mixed = (address ^ previous.rotate_left(23)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         #[expect(clippy::cast_possible_truncation, reason = "shifted down to the table's length")]
         let start = (mixed >> self.lookup_shift) as usize;
-        // The mask changes nothing and lets the compiler drop the bounds check.
-        start & (self.lookup.len() - 1)
+        start
     }
 
     #[cold]
