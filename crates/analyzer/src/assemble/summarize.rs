@@ -14,6 +14,8 @@ use symbols::{CodeAddress, Detail};
 /// Times by rank are given for this many ranks times call sites (and regions), most time first: a
 /// summary stays a file that a person opens.
 const N_TIMES_MAX: usize = 200_000;
+/// A library without debug information is mentioned when its calls take this share of the MPI time.
+const SHARE_MENTIONED: f64 = 0.01;
 /// Regions on the page; all are in the table of regions.
 const N_REGIONS_MAX: usize = 500;
 
@@ -90,11 +92,13 @@ fn call_sites(
 ) -> (Vec<CallSite>, BTreeSet<String>) {
     let mut without_lines = BTreeSet::new();
     let with_ranks = N_TIMES_MAX / n_ranks.max(1);
+    let mentioned_s = SHARE_MENTIONED * sites.totals.iter().map(|site| site.time_s).sum::<f64>();
     let mut call_sites = Vec::with_capacity(sites.totals.len());
     for (id, site) in sites.totals.iter().enumerate() {
         let address = sites.address(site);
         let place = address.as_ref().map(|address| places.place(address)).unwrap_or_default();
-        if let Some(address) = address.filter(|address| !places.has_lines(address)) {
+        let mentioned = address.filter(|_| mentioned_s <= site.time_s);
+        if let Some(address) = mentioned.filter(|address| !places.has_lines(address)) {
             without_lines.insert(address.module.to_owned());
         }
         let n_ranks = if id < with_ranks { n_ranks } else { 0 };
@@ -214,13 +218,17 @@ fn worlds(roster: &Roster<'_>, by_world: &[Option<Efficiencies>]) -> Vec<World> 
 
 /// The libraries as they call themselves, without the details of their builds.
 fn libraries(roster: &Roster<'_>) -> String {
-    let name = |rank: &RankProcess<'_>| {
-        let line = rank.report.library.lines().next().unwrap_or_default();
-        let name = line.split(',').next().unwrap_or_default();
-        name.split_whitespace().collect::<Vec<_>>().join(" ")
-    };
-    let names: BTreeSet<String> = roster.ranks.iter().map(name).collect();
+    let names: BTreeSet<String> =
+        roster.ranks.iter().map(|rank| library(&rank.report.library)).collect();
     names.into_iter().filter(|name| !name.is_empty()).collect::<Vec<_>>().join(" and ")
+}
+
+/// `Open MPI v4.1.4`, `MPICH 4.0.2`.
+fn library(version: &str) -> String {
+    let line = version.lines().next().unwrap_or_default();
+    let name = line.split(',').next().unwrap_or_default();
+    let words = name.split_whitespace().filter(|word| *word != "Version:");
+    words.collect::<Vec<_>>().join(" ")
 }
 
 fn dropped(roster: &Roster<'_>) -> u64 {

@@ -32,13 +32,10 @@ pub(super) fn findings(run: &Run<'_>) -> Vec<Finding> {
         .collect();
     let of = |cause: Cause| sites.iter().copied().filter(move |site| cause_of(site) == cause);
     let waiting: Vec<&CallSite> = of(Cause::Waiting).collect();
-    let small = of(Cause::Small).max_by(|a, b| a.time_s.total_cmp(&b.time_s));
+    let small: Vec<&CallSite> = of(Cause::Small).collect();
     let large: Vec<&CallSite> = of(Cause::Large).collect();
-    let findings = [
-        waiting_for_partners(run, &waiting),
-        small.and_then(|site| small_messages(run, site)),
-        much_data(run, &large),
-    ];
+    let findings =
+        [waiting_for_partners(run, &waiting), small_messages(run, &small), much_data(run, &large)];
     findings.into_iter().flatten().collect()
 }
 
@@ -85,14 +82,15 @@ fn waiting_for_partners(run: &Run<'_>, sites: &[&CallSite]) -> Option<Finding> {
     (super::SHARE_MIN <= share).then(|| at_site(site, share, text))
 }
 
-fn small_messages(run: &Run<'_>, site: &CallSite) -> Option<Finding> {
-    let share = run.share(site.time_s);
+fn small_messages(run: &Run<'_>, sites: &[&CallSite]) -> Option<Finding> {
+    let site = longest(sites)?;
+    let share = run.share(total_s(sites));
     let text = format!(
-        "Many small messages: {} calls of {} on average in {} take {} of the ranks' time, almost all of it latency. Send fewer and larger ones.",
+        "Many small messages take {} of the ranks' time, almost all of it latency, most in {}: {} calls of {} on average. Send fewer and larger ones.",
+        percent(share),
+        call_in_words(site),
         count(site.calls),
         size(site.bytes as f64 / site.calls.max(1) as f64),
-        call_in_words(site),
-        percent(share),
     );
     (super::SHARE_MIN <= share).then(|| at_site(site, share, text))
 }
@@ -142,8 +140,14 @@ mod tests {
 
     #[test]
     fn many_small_messages_are_latency() {
-        let small = made().site("MPI_Send", 1_200_000, 9_600_000, &[4.0, 4.0]);
-        check(findings, small, &[(0.4, Some(0), &["1.2 million calls of 8 bytes"])]);
+        let small = made().site("MPI_Recv", 1_200_000, 9_600_000, &[1.0, 1.0]).site(
+            "MPI_Send",
+            1_200_000,
+            9_600_000,
+            &[3.0, 3.0],
+        );
+        let words = &["take 40 %", "MPI_Send at a.c:1", "1.2 million calls of 8 bytes"];
+        check(findings, small, &[(0.4, Some(1), words)]);
         check(findings, made().site("MPI_Send", 9000, 72_000, &[0.1, 0.1]), &[]);
     }
 

@@ -126,8 +126,14 @@ fn a_rank_that_did_not_finalize_says_where_it_was() {
 fn a_library_without_lines_is_named() {
     let mut processes = two_nodes();
     processes[0].modules = processes[0].modules.replace("/bin/fire", "/lib/stripped.so");
-    let warnings = summary(processes).tool.warnings;
-    assert!(warnings.iter().any(|w| w.contains("`/lib/stripped.so`")), "{warnings:?}");
+    let is_named = |processes: Vec<ProcessReport>| {
+        summary(processes).tool.warnings.iter().any(|w| w.contains("`/lib/stripped.so`"))
+    };
+    assert!(is_named(processes.clone()));
+    for counters in &mut processes[0].threads[0].regions {
+        counters.mpi_ticks = 1;
+    }
+    assert!(!is_named(processes), "its calls take no time");
 }
 
 #[test]
@@ -136,6 +142,18 @@ fn a_run_without_mpi_is_an_empty_page_that_says_so() {
     assert_eq!((summary.n_ranks, summary.mpi.as_str()), (0, ""));
     assert!(summary.tool.warnings[0].contains("No MPI process was seen"));
     assert!((summary.wall_s - 12.5).abs() < 1e-9);
+}
+
+#[test]
+fn a_library_has_a_name_and_a_version() {
+    let check = |version: &str, expected: &str| assert_eq!(library(version), expected);
+    check("Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4", "Open MPI v4.1.4");
+    check("MPICH Version:\t4.0.2\nMPICH Release date:\tThu Apr  7", "MPICH 4.0.2");
+    check(
+        "Intel(R) MPI Library 2021.9 for Linux* OS\n",
+        "Intel(R) MPI Library 2021.9 for Linux* OS",
+    );
+    check("", "");
 }
 
 #[test]
