@@ -3,7 +3,8 @@
  *     ends HOW [CODE]
  *
  * Every rank calls N_BEFORE reductions of 8 bytes; then the last rank ends as HOW says while the others
- * wait for it. `wait` prints "ready" and lives until it is ended from outside. */
+ * wait for it. `wait` and `wait-deaf` print "ready" and live until they are ended from outside; `until` does
+ * until there is a file CODE, and then ends well. */
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
@@ -57,6 +58,19 @@ static void wait_to_be_ended(int deaf)
     _exit(0);
 }
 
+static void go_on_until(const char *path)
+{
+    if (rank == 0) {
+        printf("ready\n");
+        fflush(stdout);
+    }
+    for (int done = 0, here; !done;) {
+        usleep(5000);
+        here = rank == 0 && access(path, F_OK) == 0;
+        MPI_Allreduce(&here, &done, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    }
+}
+
 static void end_last_rank(const char *how, int code)
 {
     if (strcmp(how, "abort") == 0)
@@ -83,6 +97,8 @@ int main(int argc, char **argv)
         wait_to_be_ended(0);
     if (strcmp(how, "wait-deaf") == 0)
         wait_to_be_ended(1);
+    if (strcmp(how, "until") == 0)
+        go_on_until(argv[2]);
     if (rank == size - 1)
         end_last_rank(how, code);
     if (strcmp(how, "exit") == 0)

@@ -10,7 +10,6 @@
 #include <mpi.h>
 
 #if defined(OMPI_MAJOR_VERSION)
-#include <mpi-ext.h>
 #define OPEN_MPI_FROM(major) (OMPI_MAJOR_VERSION >= (major))
 #else
 #define OPEN_MPI_FROM(major) 0
@@ -19,10 +18,10 @@
 #define STANDARD_FROM(major, minor) \
     (MPI_VERSION > (major) || (MPI_VERSION == (major) && MPI_SUBVERSION >= (minor)))
 
-/* Open MPI 5 has most of MPI-4.0 while it calls itself 3.1. */
+/* Open MPI 5 has most of MPI-4.0 while it calls itself 3.1. The extensions `MPIX_` of Open MPI 4 are not
+ * in the table of operations. */
 #define HAVE_MPI_4 (STANDARD_FROM(4, 0) || OPEN_MPI_FROM(5))
 #define HAVE_MPI_4_1 STANDARD_FROM(4, 1)
-#define HAVE_PERSISTENT_COLLECTIVES (HAVE_MPI_4 || OPEN_MPI_FROM(4))
 
 #ifdef LARGE
 typedef MPI_Count count_t;

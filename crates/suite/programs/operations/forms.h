@@ -4,32 +4,6 @@
 
 #include "expect.h"
 
-#if HAVE_PERSISTENT_COLLECTIVES && !HAVE_MPI_4
-/* Open MPI 4 has them under the name of an extension; an observer calls them by the standard's name. */
-#define MPI_Barrier_init MPIX_Barrier_init
-#define MPI_Bcast_init MPIX_Bcast_init
-#define MPI_Gather_init MPIX_Gather_init
-#define MPI_Gatherv_init MPIX_Gatherv_init
-#define MPI_Scatter_init MPIX_Scatter_init
-#define MPI_Scatterv_init MPIX_Scatterv_init
-#define MPI_Allgather_init MPIX_Allgather_init
-#define MPI_Allgatherv_init MPIX_Allgatherv_init
-#define MPI_Alltoall_init MPIX_Alltoall_init
-#define MPI_Alltoallv_init MPIX_Alltoallv_init
-#define MPI_Alltoallw_init MPIX_Alltoallw_init
-#define MPI_Reduce_init MPIX_Reduce_init
-#define MPI_Allreduce_init MPIX_Allreduce_init
-#define MPI_Reduce_scatter_init MPIX_Reduce_scatter_init
-#define MPI_Reduce_scatter_block_init MPIX_Reduce_scatter_block_init
-#define MPI_Scan_init MPIX_Scan_init
-#define MPI_Exscan_init MPIX_Exscan_init
-#define MPI_Neighbor_allgather_init MPIX_Neighbor_allgather_init
-#define MPI_Neighbor_allgatherv_init MPIX_Neighbor_allgatherv_init
-#define MPI_Neighbor_alltoall_init MPIX_Neighbor_alltoall_init
-#define MPI_Neighbor_alltoallv_init MPIX_Neighbor_alltoallv_init
-#define MPI_Neighbor_alltoallw_init MPIX_Neighbor_alltoallw_init
-#endif
-
 /* The blocking and the non-blocking form, each followed by `then`. */
 #define TWO_FORMS(kind, blocking, nonblocking, bytes, then, ...) \
     do { \
@@ -50,7 +24,7 @@
 #define N_STARTS (MPICH_4_0 ? 1 : 2)
 
 /* The persistent form. */
-#if HAVE_PERSISTENT_COLLECTIVES
+#if HAVE_MPI_4
 #define PERSISTENT_FORM(kind, init, bytes, then, ...) \
     do { \
         MPI_Request form_request; \

@@ -59,7 +59,6 @@ int main(int argc, char **argv)
         else
             check(run_group(argv[i], folder), argv[i]);
     }
-    CALL(MPI_Pcontrol, 0, 1);
     end(folder);
     return 0;
 }

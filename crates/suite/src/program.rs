@@ -1,0 +1,198 @@
+//! Builds the programs of `programs/` into `target/suite`, each again only when it changed.
+
+use crate::library::{Language, Library, on_path};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::SystemTime;
+
+/// A program, as sources and flags.
+#[derive(Clone, Debug)]
+pub struct Program {
+    name: String,
+    language: Language,
+    sources: Vec<PathBuf>,
+    flags: Vec<String>,
+}
+
+/// Kept alike for all: lines for call sites, little optimization so that builds are short. GCC takes the
+/// libraries' constants for absent arrays for arrays of length 0.
+const FLAGS: &[&str] = &["-g", "-O1", "-Wno-stringop-overflow", "-Wno-stringop-overread"];
+
+impl Program {
+    /// `programs/NAME.c`.
+    pub fn c(name: &str) -> Self {
+        Self::new(name, Language::C, &[&format!("{name}.c")]).flags(&["-std=gnu11"])
+    }
+
+    /// `programs/NAME.cpp`.
+    pub fn cpp(name: &str) -> Self {
+        Self::new(name, Language::Cpp, &[&format!("{name}.cpp")]).flags(&["-std=c++17", "-pthread"])
+    }
+
+    /// `programs/bindings.F90` with one of its three bindings; `expect.c` must be built before.
+    pub fn fortran(binding: Binding, library: Library) -> Self {
+        let flags = ["-cpp", "-fallow-argument-mismatch", "-w", "-ffree-line-length-none"];
+        let name = format!("bindings-{}", binding.name());
+        let modules = folder_of(Some(library)).join(format!("{name}-modules"));
+        fs::create_dir_all(&modules).expect("the folder of programs is writable");
+        let mut program = Self::new(&name, Language::Fortran, &["bindings.F90"]).flags(&flags);
+        program.sources.push(Self::object_of_expect().built(library));
+        program.flags.push(format!("-DBINDING={}", binding as u8));
+        program.flags.push(format!("-J{}", modules.display()));
+        program
+    }
+
+    /// All of `programs/operations`; `large` calls the large-count form where there is one.
+    pub fn operations(large: bool) -> Self {
+        let name = if large { "operations-large" } else { "operations" };
+        let mut program = Self::new(name, Language::C, &[]).flags(&["-std=gnu11"]);
+        program.sources = sources_in(&source_folder().join("operations"), "c");
+        if large {
+            program.flags.push("-DLARGE".to_owned());
+        }
+        program
+    }
+
+    /// `programs/NAME.c` as a shared library.
+    pub fn shared(name: &str) -> Self {
+        Self::c(name).flags(&["-shared", "-fPIC"]).named(&format!("{name}.so"))
+    }
+
+    /// The same with further flags.
+    #[must_use]
+    pub fn flags(mut self, flags: &[&str]) -> Self {
+        self.flags.extend(flags.iter().map(|flag| (*flag).to_owned()));
+        self
+    }
+
+    /// The same under another name.
+    #[must_use]
+    pub fn named(mut self, name: &str) -> Self {
+        name.clone_into(&mut self.name);
+        self
+    }
+
+    /// The path of the program for `library`.
+    #[track_caller]
+    pub fn built(&self, library: Library) -> PathBuf {
+        self.build(&library.compiler(self.language), &folder_of(Some(library)))
+    }
+
+    /// The path of the program without any MPI library.
+    #[track_caller]
+    pub fn built_without_mpi(&self) -> PathBuf {
+        self.build(&on_path("gcc"), &folder_of(None))
+    }
+
+    fn object_of_expect() -> Self {
+        Self::new("expect.o", Language::C, &["operations/expect.c"]).flags(&["-c"])
+    }
+
+    fn new(name: &str, language: Language, sources: &[&str]) -> Self {
+        let sources = sources.iter().map(|source| source_folder().join(source)).collect();
+        Self { name: name.to_owned(), language, sources, flags: Vec::new() }
+    }
+
+    #[track_caller]
+    fn build(&self, compiler: &Path, folder: &Path) -> PathBuf {
+        fs::create_dir_all(folder).expect("the target folder is writable");
+        let lock = File::create(folder.join("lock")).expect("the folder was just made");
+        lock.lock().expect("files can be locked here");
+        let built = folder.join(&self.name);
+        let noted = folder.join(format!("{}.command", self.name));
+        let command = format!("{} {}", compiler.display(), self.arguments().join(" "));
+        let is_same = fs::read_to_string(&noted).is_ok_and(|before| before == command);
+        if !(is_same && self.sources_changed() < changed(&built)) {
+            self.compile(compiler, &built);
+            fs::write(&noted, command).expect("the folder is writable");
+        }
+        built
+    }
+
+    fn arguments(&self) -> Vec<String> {
+        let sources = self.sources.iter().map(|path| path.display().to_string());
+        let flags = FLAGS.iter().map(|flag| (*flag).to_owned()).chain(self.flags.iter().cloned());
+        // Fortran's object of expectations must follow the source that calls it; libraries come last.
+        flags.chain(sources).chain(["-lm".to_owned(), "-ldl".to_owned()]).collect()
+    }
+
+    #[track_caller]
+    fn compile(&self, compiler: &Path, to: &Path) {
+        let making = to.with_extension("making");
+        let output = Command::new(compiler)
+            .args(self.arguments())
+            .arg("-o")
+            .arg(&making)
+            .output()
+            .unwrap_or_else(|error| panic!("`{}` does not start: {error}", compiler.display()));
+        let words = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "`{}` does not build:\n{words}", self.name);
+        fs::rename(&making, to).expect("the compiler wrote it");
+    }
+
+    /// The latest change of a source, or of a header that it may include.
+    fn sources_changed(&self) -> SystemTime {
+        let headers = sources_in(&source_folder().join("operations"), "h");
+        self.sources.iter().chain(&headers).map(|path| changed(path)).max().unwrap_or(SystemTime::UNIX_EPOCH)
+    }
+}
+
+/// One of Fortran's ways to MPI.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Binding {
+    /// `include 'mpif.h'`.
+    Mpif = 1,
+    /// `use mpi`.
+    Mpi = 2,
+    /// `use mpi_f08`.
+    MpiF08 = 3,
+}
+
+impl Binding {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Mpif, Self::Mpi, Self::MpiF08];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Mpif => "mpif",
+            Self::Mpi => "mpi",
+            Self::MpiF08 => "mpi_f08",
+        }
+    }
+}
+
+/// The folder with the sources of programs.
+pub fn source_folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("programs")
+}
+
+/// The folder of the profile that this test was built with, which holds `sintonia`.
+pub(crate) fn profile_folder() -> PathBuf {
+    let test = std::env::current_exe().expect("a test knows its own path");
+    let in_deps = test.parent().expect("a program lies in a folder");
+    let folder = if in_deps.ends_with("deps") { in_deps.parent().unwrap_or(in_deps) } else { in_deps };
+    folder.to_owned()
+}
+
+/// The target folder of Cargo, which also holds what `scripts/setup.sh test` makes.
+pub(crate) fn target() -> PathBuf {
+    let profile = profile_folder();
+    profile.parent().unwrap_or(&profile).to_owned()
+}
+
+fn folder_of(library: Option<Library>) -> PathBuf {
+    target().join("suite").join(library.map_or("none", Library::name))
+}
+
+fn sources_in(folder: &Path, extension: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).expect("the folder of programs is there");
+    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|found| found == extension));
+    paths.sort();
+    paths
+}
+
+fn changed(path: &Path) -> SystemTime {
+    fs::metadata(path).and_then(|found| found.modified()).unwrap_or(SystemTime::UNIX_EPOCH)
+}

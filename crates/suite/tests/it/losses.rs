@@ -1,0 +1,149 @@
+//! Parts of the tool are killed, or find no room: the program goes on, and what was seen is in the record.
+
+use crate::endings::{N_REDUCTIONS, check_reductions, job};
+use run_record::Summary;
+use std::ffi::OsString;
+use std::path::Path;
+use suite::library::Library::{self, Mpich4, OpenMpi4};
+use suite::library::on_path;
+use suite::tool::{Scene, sintonia};
+use suite::{Job, Program, Running};
+
+fn is_collector(words: &[String]) -> bool {
+    words.iter().any(|word| word == "collector")
+}
+
+fn until(library: Library, file: &Path) -> Job {
+    job(library, &["until"]).arg(file)
+}
+
+/// At least the reductions before the program waited; the rest are its waiting.
+#[track_caller]
+fn check_seen(summary: &Summary) {
+    let seen = summary.operations.get("MPI_Allreduce").map_or(0, |totals| totals.calls);
+    assert!(N_REDUCTIONS <= seen, "{seen} reductions seen: {:?}", summary.tool.warnings);
+}
+
+fn kill_collectors(running: &Running) {
+    let collectors = running.processes(is_collector);
+    assert!(!collectors.is_empty(), "there is a collector to kill");
+    collectors.iter().for_each(|pid| running.kill(*pid));
+    running.wait_until("the collector is gone", |running| {
+        collectors.iter().all(|pid| !running.processes(is_collector).contains(pid))
+    });
+}
+
+#[track_caller]
+fn check_killed_collector(library: Library, options: &[&str]) {
+    let scene = Scene::new();
+    let file = scene.folder().join("go");
+    let mut running = scene.start(&until(library, &file), options);
+    running.wait_for_line("ready");
+    kill_collectors(&running);
+    std::fs::write(&file, "").expect("the folder is ours");
+    let ended = running.finish();
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    let watched = scene.finish(ended);
+    check_seen(&watched.summary);
+    assert!(watched.summary.ranks.iter().all(|rank| rank.end == "finalized"), "{:#?}", watched.summary.ranks);
+}
+
+#[test]
+fn a_killed_collector() {
+    check_killed_collector(OpenMpi4, &[]);
+    check_killed_collector(Mpich4, &["--trace"]);
+}
+
+/// `sintonia run` is the analyzer; the command it started goes on to its end.
+#[track_caller]
+fn check_killed_analyzer(library: Library, options: &[&str]) {
+    let scene = Scene::new();
+    let file = scene.folder().join("go");
+    let mut running = scene.start(&until(library, &file), options);
+    running.wait_for_line("ready");
+    running.kill(running.pid());
+    std::fs::write(&file, "").expect("the folder is ours");
+    // Its end says that all processes have ended by themselves.
+    assert_eq!(running.finish().code, 128 + 9);
+    let report = Job::new(sintonia()).arg("report").arg(scene.record()).run();
+    assert_eq!(report.code, 0, "{}", report.stderr);
+    let watched = scene.finish(report);
+    check_seen(&watched.summary);
+    assert!(!watched.summary.outcome.complete, "how the command ended is not known");
+}
+
+#[test]
+fn a_killed_analyzer() {
+    check_killed_analyzer(OpenMpi4, &[]);
+    check_killed_analyzer(Mpich4, &["--trace"]);
+}
+
+/// `job` in a file system of its own of `size` at `folder`; `then` runs there afterwards.
+fn with_small_disk(job: Job, folder: &Path, size: &str, then: &str) -> Job {
+    let script = format!("mount -t tmpfs -o size={size} none \"$0\" && \"$@\"; code=$?; {then}; exit $code");
+    let mut words: Vec<OsString> = vec![on_path("unshare").into(), "--mount".into(), "--map-root-user".into()];
+    words.extend(["sh".into(), "-c".into(), script.into(), folder.into()]);
+    job.after(words)
+}
+
+/// A ring of many calls, and what it prints.
+fn ring(library: Library) -> (Job, String) {
+    let job = library.launch(2, &Program::c("ring").built(library)).arg("2000");
+    let printed = job.run().stdout;
+    (job, printed)
+}
+
+#[test]
+fn full_shared_memory() {
+    for library in Library::SYSTEM {
+        let (bare, printed) = ring(library);
+        let (scene, full) = (Scene::new(), tempfile::tempdir().expect("a place to mount at"));
+        let job = scene.job(&bare, &["--trace"]).variable("SINTONIA_SHM_DIR", full.path());
+        let ended = with_small_disk(job, full.path(), "64k", "true").run();
+        assert_eq!((ended.code, &ended.stdout), (0, &printed), "{}", ended.stderr);
+        let watched = scene.finish(ended);
+        assert!(!watched.summary.tool.warnings.is_empty(), "the report says what could not be observed");
+    }
+}
+
+/// The record's disk takes the summary but not the events.
+#[test]
+fn full_disk() {
+    for library in Library::SYSTEM {
+        let (bare, printed) = ring(library);
+        let scene = Scene::new();
+        let disk = scene.folder().join("disk");
+        std::fs::create_dir(&disk).expect("the folder is ours");
+        let job = scene.job(&bare, &["--trace", "--no-html"]);
+        let job = job.replaced(&scene.record(), &disk.join("record"));
+        let then = format!("cp -r \"$0/record\" {}", scene.record().display());
+        let ended = with_small_disk(job, &disk, "256k", &then).run();
+        assert_eq!((ended.code, &ended.stdout), (0, &printed), "{}", ended.stderr);
+        let watched = scene.finish(ended);
+        assert_eq!(watched.summary.operations["MPI_Send"].calls, 2 * 2000, "{:?}", watched.summary.tool.warnings);
+    }
+}
+
+/// A disk with no room at all: the program runs as ever.
+#[test]
+fn no_disk() {
+    let (bare, printed) = ring(Mpich4);
+    let scene = Scene::new();
+    let disk = scene.folder().join("disk");
+    std::fs::create_dir(&disk).expect("the folder is ours");
+    let job = scene.job(&bare, &[]).replaced(&scene.record(), &disk.join("record"));
+    let fill = "dd if=/dev/zero of=\"$0/full\" bs=4k 2>/dev/null";
+    let job = job.after(vec!["sh".into(), "-c".into(), format!("{fill}; exec \"$@\"").into(), disk.clone().into()]);
+    let ended = with_small_disk(job, &disk, "64k", "true").run();
+    assert_eq!((ended.code, &ended.stdout), (0, &printed), "{}", ended.stderr);
+}
+
+#[test]
+fn nothing_is_lost_by_tracing() {
+    for library in Library::SYSTEM {
+        let watched = suite::watch_with(&job(library, &["code", "0"]), &["--trace"]);
+        check_reductions(&watched.summary);
+        assert_eq!(watched.summary.tool.records_dropped, 0);
+        assert!(N_REDUCTIONS <= watched.summary.tool.records);
+    }
+}

@@ -1,0 +1,37 @@
+//! The traffic matrix against messages that are known.
+
+use suite::library::Library;
+use suite::{Program, watch};
+
+/// Rank i sends j + 1 messages of 100 (i + 1) bytes to rank j.
+#[track_caller]
+fn check(library: Library, n_ranks: u32) {
+    let n = usize::try_from(n_ranks).expect("a few ranks");
+    let summary = watch(&library.launch(n, &Program::c("traffic").built(library))).summary;
+    let mut seen: Vec<(u32, u32, u64, u64)> =
+        summary.traffic.iter().map(|pair| (pair.from, pair.to, pair.messages, pair.bytes)).collect();
+    seen.sort_unstable();
+    let pairs = (0..n_ranks).flat_map(|from| (0..n_ranks).map(move |to| (from, to)));
+    let expected: Vec<(u32, u32, u64, u64)> = pairs
+        .filter(|(from, to)| from != to)
+        .map(|(from, to)| (from, to, u64::from(to) + 1, 100 * (u64::from(from) + 1) * (u64::from(to) + 1)))
+        .collect();
+    assert_eq!(seen, expected, "{library:?}");
+}
+
+#[test]
+fn every_pair_has_its_messages_and_bytes() {
+    check(Library::OpenMpi4, 3);
+    check(Library::Mpich4, 5);
+    check(Library::OpenMpi5, 2);
+    check(Library::Mpich5, 3);
+}
+
+#[test]
+fn sizes_fall_in_their_bins() {
+    for library in Library::SYSTEM {
+        let summary = watch(&library.launch(2, &Program::c("traffic").built(library))).summary;
+        // Two messages of 100 bytes in the bin from 64 on, one of 200 in the bin from 128 on.
+        assert_eq!(summary.operations["MPI_Isend"].sizes, vec![(64, 2), (128, 1)], "{library:?}");
+    }
+}
