@@ -1,0 +1,150 @@
+//! Messages made at random.
+
+use events::{
+    CallRecord, Clock, CommunicatorId, Peer, ProcessKey, Rank, RegionCounters, SizeHistogram, Ticks,
+    WorldId,
+};
+use proptest::collection::vec;
+use proptest::prelude::{Just, Strategy, any, prop_oneof};
+use wire::{
+    CommunicatorReport, Hello, InCall, MAGIC, PROTOCOL, ProcessReport, Records, ThreadReport,
+    ToAnalyzer, ToCollector,
+};
+
+pub(crate) fn to_analyzer() -> impl Strategy<Value = ToAnalyzer> {
+    prop_oneof![
+        hello().prop_map(ToAnalyzer::Hello),
+        any::<[u8; 32]>().prop_map(|mac| ToAnalyzer::Proof { mac }),
+        (any::<u32>(), any::<u64>())
+            .prop_map(|(probe, node_ns)| ToAnalyzer::ClockReply { probe, node_ns }),
+        report().prop_map(|report| ToAnalyzer::Process(Box::new(report))),
+        records().prop_map(ToAnalyzer::Records),
+        (any::<u64>(), vec(any::<String>(), 0..3))
+            .prop_map(|(n_lost, warnings)| ToAnalyzer::Finished { n_lost, warnings }),
+    ]
+}
+
+pub(crate) fn to_collector() -> impl Strategy<Value = ToCollector> {
+    prop_oneof![
+        (any::<[u8; 32]>(), any::<[u8; 32]>())
+            .prop_map(|(nonce, mac)| ToCollector::Challenge { nonce, mac }),
+        any::<u32>().prop_map(|report_every_ms| ToCollector::Welcome { report_every_ms }),
+        any::<u32>().prop_map(|probe| ToCollector::ClockProbe { probe }),
+        (key(), any::<u32>(), any::<u64>())
+            .prop_map(|(process, thread, up_to)| ToCollector::Acknowledge { process, thread, up_to }),
+        (key(), any::<bool>()).prop_map(|(process, gone)| ToCollector::Kept { process, gone }),
+        Just(ToCollector::Finish),
+        Just(ToCollector::Leave),
+        any::<String>().prop_map(|reason| ToCollector::Refused { reason }),
+    ]
+}
+
+pub(crate) fn records() -> impl Strategy<Value = Records> {
+    (key(), any::<u32>(), any::<u64>(), vec(call(), 0..20))
+        .prop_map(|(process, thread, first, records)| Records { process, thread, first, records })
+}
+
+fn hello() -> impl Strategy<Value = Hello> {
+    (any::<u64>(), any::<String>(), any::<[u8; 32]>())
+        .prop_map(|(run, node, nonce)| Hello { magic: MAGIC, protocol: PROTOCOL, run, node, nonce })
+}
+
+fn key() -> impl Strategy<Value = ProcessKey> {
+    (any::<u32>(), any::<u64>()).prop_map(|(pid, started)| ProcessKey { pid, started })
+}
+
+fn call() -> impl Strategy<Value = CallRecord> {
+    any::<[u64; 8]>().prop_map(bytemuck::cast)
+}
+
+fn report() -> impl Strategy<Value = ProcessReport> {
+    let identity = (key(), any::<[String; 3]>(), any::<u64>(), any::<[u32; 5]>(), any::<[bool; 3]>());
+    let time = (any::<[u64; 4]>(), any::<[u64; 4]>(), 0.0..1e6_f64);
+    let texts = any::<[String; 2]>();
+    let parts = (vec(communicator(), 0..3), vec(thread(), 0..4));
+    (identity, time, texts, parts).prop_map(
+        |((key, [node, host, modules], world, numbers, flags), (clock, ticks, cost), texts, parts)| {
+            let [rank, size, threads_refused, main_thread, _] = numbers;
+            let [spawned, finalizing, gone] = flags;
+            let [first_ticks, first_ns, last_ticks, last_ns] = clock;
+            let [now, init_end, finalize_begin, reserved_bytes] = ticks;
+            let [library, program] = texts;
+            let (communicators, threads) = parts;
+            ProcessReport {
+                key,
+                node,
+                host,
+                world: WorldId(world),
+                rank: Rank(rank),
+                size,
+                spawned,
+                finalizing,
+                gone,
+                clock: Clock { first_ticks, first_ns, last_ticks, last_ns },
+                now: Ticks(now),
+                init_end: Ticks(init_end),
+                finalize_begin: finalizing.then_some(Ticks(finalize_begin)),
+                cost_ns_per_call: cost,
+                threads_refused,
+                main_thread,
+                reserved_bytes,
+                library,
+                program,
+                modules,
+                communicators,
+                threads,
+            }
+        },
+    )
+}
+
+fn communicator() -> impl Strategy<Value = CommunicatorReport> {
+    (any::<u32>(), vec(any::<u32>(), 0..5))
+        .prop_map(|(id, world_ranks)| CommunicatorReport { id: CommunicatorId(id), world_ranks })
+}
+
+fn thread() -> impl Strategy<Value = ThreadReport> {
+    let in_call = any::<Option<(u16, u64)>>();
+    (any::<[u32; 2]>(), vec(region(), 0..4), vec(peer(), 0..4), in_call, any::<[u64; 4]>()).prop_map(
+        |([idx, tid], regions, peers, in_call, counts)| ThreadReport {
+            idx,
+            tid,
+            regions,
+            peers,
+            in_call: in_call.map(|(operation, address)| InCall { operation, address }),
+            since: Ticks(counts[0]),
+            calls_without_region: counts[1],
+            n_written: counts[2],
+            n_dropped: counts[3],
+        },
+    )
+}
+
+fn region() -> impl Strategy<Value = RegionCounters> {
+    (any::<[u64; 7]>(), any::<u16>(), vec((0..43_usize, any::<u32>()), 0..5)).prop_map(
+        |(numbers, operation, bins)| {
+            let [address, previous, n_calls, mpi_ticks, compute_ticks, mpi_ticks_max, bytes] = numbers;
+            let mut counts = [0; events::size_histogram::N_BINS];
+            bins.into_iter().for_each(|(bin, count)| counts[bin] = count);
+            RegionCounters {
+                address,
+                previous,
+                operation,
+                n_calls,
+                mpi_ticks,
+                compute_ticks,
+                mpi_ticks_max,
+                bytes,
+                sizes: SizeHistogram::from_counts(counts),
+                ..RegionCounters::default()
+            }
+        },
+    )
+}
+
+fn peer() -> impl Strategy<Value = (u32, Peer)> {
+    (any::<u32>(), any::<[u64; 4]>()).prop_map(|(rank, counts)| {
+        let [n_sent, bytes_sent, n_received, bytes_received] = counts;
+        (rank, Peer { n_sent, bytes_sent, n_received, bytes_received })
+    })
+}
