@@ -73,7 +73,9 @@ pub fn assemble(measured: &Measured, facts: &RunFacts, record: &RunRecord) -> As
             Err(error) => unwritten.push(AssembleError::Events(error)),
         }
     }
-    summary.tool.warnings.extend(unwritten.iter().map(sentence));
+    summary.tool.warnings.extend(
+        unwritten.iter().map(|error| format!("{}.", findings::capital(&error.to_string()))),
+    );
     summary.findings = findings::findings(&summary);
     Assembled { summary, unwritten }
 }
@@ -106,14 +108,6 @@ fn add_trace(summary: &mut Summary, roster: &Roster<'_>, measured: &Measured, tr
     }
     let by_world: Vec<_> = summary.worlds.iter().map(|world| Some(world.pop)).collect();
     summary.pop = efficiency::of_run(roster, &by_world);
-}
-
-/// An error and its cause as a sentence for people.
-fn sentence(error: &AssembleError) -> String {
-    let text = error.to_string();
-    let mut letters = text.chars();
-    let first = letters.next().map(|letter| letter.to_uppercase().to_string()).unwrap_or_default();
-    format!("{first}{}.", letters.as_str())
 }
 
 #[cfg(test)]

@@ -92,10 +92,27 @@ impl<'a> Run<'a> {
         })
     }
 
+    /// `rank 3`, and in which program when there are several.
+    fn rank_in_words(&self, rank: &RankTotals) -> String {
+        let program = self.summary.worlds.get(rank.world).map_or("", |world| &world.program);
+        let program = program.rsplit('/').next().unwrap_or(program);
+        match self.summary.worlds.len() {
+            0 | 1 => format!("rank {}", rank.rank),
+            _ => format!("rank {} of world {} (`{program}`)", rank.rank, rank.world),
+        }
+    }
+
     /// Rank time lost because the ranks of a world do not compute equally long.
     fn imbalance_s(&self) -> f64 {
         self.worlds().map(|ranks| balance::loss_s(&ranks)).sum()
     }
+}
+
+/// A sentence starts with a capital letter.
+pub(super) fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+    first.into_iter().chain(letters).collect()
 }
 
 /// A finding about a call site.
@@ -128,6 +145,16 @@ mod tests {
         let found = findings(&summary);
         let sites: Vec<_> = found.iter().map(|finding| finding.call_site).collect();
         assert_eq!(sites, [None, Some(1), Some(0)], "{found:?}");
+    }
+
+    #[test]
+    fn a_rank_is_told_with_its_world_when_there_are_several() {
+        let mut summary = Made::ranks(&[2.0]).summary();
+        assert_eq!(Run::new(&summary).rank_in_words(&summary.ranks[0]), "rank 0");
+        summary.worlds[0].program = "/bin/fire".into();
+        summary.worlds.push(summary.worlds[0].clone());
+        let words = Run::new(&summary).rank_in_words(&summary.ranks[0]);
+        assert_eq!(capital(&words), "Rank 0 of world 0 (`fire`)");
     }
 
     #[test]

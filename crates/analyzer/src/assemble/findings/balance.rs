@@ -1,7 +1,7 @@
 //! Ranks that compute longer than others, masters that hold up their workers, masters that only wait.
 
 use super::words::{percent, time};
-use super::{Finding, Run, at_site, call_in_words};
+use super::{Finding, Run, at_site, call_in_words, capital};
 use run_record::summary::{CallSite, RankTotals};
 
 type Ranks<'a> = [(usize, &'a RankTotals)];
@@ -68,8 +68,8 @@ fn waits_alone(ranks: &Ranks<'_>, hub: &RankTotals) -> bool {
 fn busy_master(run: &Run<'_>, ranks: &Ranks<'_>, hub: &RankTotals, share: f64) -> Option<Finding> {
     let site = where_others_wait(run, ranks, hub)?;
     let text = format!(
-        "Rank {} holds up the others: nearly all messages pass through it and it computes for {} of {}, while the others compute for {} on average and wait, most in {}. Give out larger pieces, or let others take over work of rank {}.",
-        hub.rank,
+        "{} holds up the others: nearly all messages pass through it and it computes for {} of {}, while the others compute for {} on average and wait, most in {}. Give out larger pieces, or let others take over work of rank {}.",
+        capital(&run.rank_in_words(hub)),
         time(hub.useful_s),
         time(hub.elapsed_s),
         time(average_useful_s(ranks, Some(hub.rank))),
@@ -84,8 +84,8 @@ fn idle_master(run: &Run<'_>, ranks: &Ranks<'_>, hub: &RankTotals) -> Option<Fin
     let site = longest_site(run, |site| site.time_by_rank_s.get(position).copied())?;
     let others_s = average_useful_s(ranks, Some(hub.rank));
     let text = format!(
-        "Rank {} gives out the work and computes for only {} of {}; the others are in balance. One rank of {} is idle in {}: let it work too, or start one rank more than processors.",
-        hub.rank,
+        "{} gives out the work and computes for only {} of {}; the others are in balance. One rank of {} is idle in {}: let it work too, or start one rank more than processors.",
+        capital(&run.rank_in_words(hub)),
         time(hub.useful_s),
         time(hub.elapsed_s),
         ranks.len(),
@@ -111,8 +111,8 @@ fn imbalance(
         n => format!(" (and {} ranks nearly as long)", n - 1),
     };
     let text = format!(
-        "The load is out of balance: rank {} computes for {}{others}, the average of {} ranks is {}. The others wait, most in {}.{} An even split would save up to {} of the time.",
-        heaviest.rank,
+        "The load is out of balance: {} computes for {}{others}, the average of {} ranks is {}. The others wait, most in {}.{} An even split would save up to {} of the time.",
+        run.rank_in_words(heaviest),
         time(heaviest.useful_s),
         ranks.len(),
         time(average_s),

@@ -1,6 +1,6 @@
 //! Ranks that died, or were still at something when the command ended.
 
-use super::{Finding, Run, site_in_words};
+use super::{Finding, Run, capital, site_in_words};
 use run_record::summary::RankTotals;
 
 pub(super) fn findings(run: &Run<'_>) -> Vec<Finding> {
@@ -19,7 +19,12 @@ fn finding(run: &Run<'_>, ranks: &[&RankTotals], what: &str) -> Option<Finding> 
     let first = ranks.iter().min_by(|a, b| a.elapsed_s.total_cmp(&b.elapsed_s))?;
     let n_ranks = run.summary.n_ranks;
     let who = match ranks.len() {
-        1 => format!("Rank {} (process {} on {})", first.rank, first.pid, first.node),
+        1 => format!(
+            "{} (process {} on {})",
+            capital(&run.rank_in_words(first)),
+            first.pid,
+            first.node
+        ),
         n if n == n_ranks => format!("All {n} ranks"),
         n => format!("{n} of {n_ranks} ranks"),
     };
@@ -27,7 +32,7 @@ fn finding(run: &Run<'_>, ranks: &[&RankTotals], what: &str) -> Option<Finding> 
     let whose = if ranks.len() == 1 {
         "it".into()
     } else {
-        format!("rank {}, the first of them,", first.rank)
+        format!("{}, the first of them,", run.rank_in_words(first))
     };
     let doing = match seen {
         Some(call) => format!("{whose} was last seen in {call}"),
