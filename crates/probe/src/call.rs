@@ -1,8 +1,9 @@
 //! One watched MPI call: from the wrapper's entry to the counters.
 //!
 //! The wrapper calls [`Call::begin`], the real function, [`Call::returned`], then the generated
-//! accounting (which uses `transfer.rs`), and last [`Call::finish`]. All of it is inlined, so that a
-//! call carries only what its operation needs, in registers: nothing takes the address of a [`Call`].
+//! accounting (which uses `transfer.rs` and `completion.rs`), and last [`Call::finish`]. All of it is
+//! inlined, so that a call carries only what its operation needs, in registers: nothing takes the
+//! address of a [`Call`].
 #![allow(unsafe_code, reason = "thread-local state behind a raw pointer")]
 
 use crate::communicators::{self, Scope};
@@ -13,7 +14,8 @@ use events::CallRecord;
 use events::call::{NO_PEER, RecordKind};
 use ring::clock;
 
-pub(crate) use crate::transfer::{Counts, Done, OwnStatus};
+pub(crate) use crate::completion::Done;
+pub(crate) use crate::transfer::{Counts, OwnStatus};
 
 /// A watched call in progress.
 pub(crate) struct Call {

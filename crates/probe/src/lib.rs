@@ -21,6 +21,7 @@ mod binding;
 mod call;
 mod collector;
 mod communicators;
+mod completion;
 mod cost;
 mod datatypes;
 mod fortran;
