@@ -46,6 +46,7 @@ test: ## run all tests, on real ranks
 bench: ## measure what watching costs
 	@scripts/setup.sh bench
 	@$(CARGO) build --quiet --release $(probe_and_cli) --package bench
+	@$(call make_xfire,openmpi)
 	@target/release/bench
 
 lint: ## format, lints of the language, rules of this repository
