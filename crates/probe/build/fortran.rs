@@ -69,7 +69,7 @@ fn body(entry: &Entry<'_>, passed: &str) -> String {
         format!("// SAFETY: the program's own arguments.\n    unsafe {{ real({passed}) }};\n");
     match entry.operation.stem.as_str() {
         "Init" | "Init_thread" => format!(
-            "    let begin = clock::ticks();\n    {real}    if fortran::succeeded(p_ierror) {{ process::started({number}, begin) }}\n"
+            "    let begin = process::Begin::now();\n    {real}    if fortran::succeeded(p_ierror) {{ process::started({number}, begin) }}\n"
         ),
         "Session_init" => {
             format!(

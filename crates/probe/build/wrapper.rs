@@ -60,7 +60,7 @@ fn body(number: usize, operation: &Operation, names: &[String]) -> String {
         format!("// SAFETY: the program's own arguments.\n    unsafe {{ real({passed}) }}\n");
     match operation.stem.as_str() {
         "Init" | "Init_thread" => format!(
-            "    let begin = clock::ticks();\n    {real}    if result == 0 {{ process::started({number}, begin) }}\n    result\n"
+            "    let begin = process::Begin::now();\n    {real}    if result == 0 {{ process::started({number}, begin) }}\n    result\n"
         ),
         "Session_init" => {
             format!("    {real}    if result == 0 {{ process::session_started() }}\n    result\n")

@@ -4,7 +4,7 @@
 use crate::call::Call;
 use crate::library::Facts;
 use crate::options::Options;
-use crate::{binding, collector, cost, launcher, pmpi, thread};
+use crate::{binding, collector, cost, launcher, pmpi, thread, tls};
 use ring::clock;
 use ring::{Capacity, LifeState, SegmentWriter, ThreadWriter};
 use std::os::unix::fs::DirBuilderExt;
@@ -51,9 +51,25 @@ pub(crate) fn define_communicator(id: u32, world_ranks: &[u32]) {
     }
 }
 
-/// `MPI_Init` (the operation with this number, called at `begin`) has returned.
+/// Where and when a call began that is not watched itself.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Begin {
+    address: u64,
+    ticks: u64,
+}
+
+impl Begin {
+    /// The call whose wrapper is being entered.
+    pub(crate) fn now() -> Self {
+        // SAFETY: the calling thread's own words.
+        let address = unsafe { (*tls::words()).return_address };
+        Self { address, ticks: clock::ticks() }
+    }
+}
+
+/// `MPI_Init` (the operation with this number) has returned.
 #[cold]
-pub(crate) fn started(operation: u16, begin: u64) {
+pub(crate) fn started(operation: u16, begin: Begin) {
     let _nothing = std::panic::catch_unwind(|| {
         binding::bind_late();
         if let Some(identity) = Identity::from_mpi() {
@@ -188,7 +204,7 @@ fn node_folder(options: &Options) -> Option<(PathBuf, String)> {
 }
 
 /// Counts the call that started the watch, in which no watched thread could yet be.
-fn count_init(operation: u16, begin: u64) {
+fn count_init(operation: u16, begin: Begin) {
     let Some(process) = PROCESS.get() else { return };
     if !is_running() {
         return;
@@ -198,7 +214,8 @@ fn count_init(operation: u16, begin: u64) {
         // SAFETY: the calling thread's own state.
         let main = unsafe { &mut *main };
         let started = process.segment.header().started_ticks.load(Ordering::Relaxed);
-        main.writer.region(0, 0, operation).count(started.wrapping_sub(begin), 0, 0);
+        let region = main.writer.region(begin.address, 0, operation);
+        region.count(started.wrapping_sub(begin.ticks), 0, 0);
     }
 }
 
@@ -208,14 +225,14 @@ pub(crate) fn finishing(operation: u16) {
     if IS_OF_SESSIONS.load(Ordering::Relaxed) || !is_running() {
         return;
     }
-    let end_ticks = clock::ticks();
+    let begin = Begin::now();
     let main = thread::attached();
     if thread::is_watched(main)
-        && let Some(call) = Call::start(main, operation, 0)
+        && let Some(call) = Call::start(main, operation, begin.address)
     {
         call.finish(operation);
     }
-    finish(end_ticks);
+    finish(begin.ticks);
 }
 
 /// `MPI_Session_finalize` is about to be called.

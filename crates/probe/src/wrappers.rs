@@ -7,7 +7,6 @@
 use crate::call::{Call, Counts, Done, OwnStatus};
 use crate::handle::Handle;
 use crate::{fortran, next, process};
-use ring::clock;
 use std::arch::naked_asm;
 use std::ffi::{CStr, c_int};
 

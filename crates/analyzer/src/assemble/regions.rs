@@ -51,8 +51,8 @@ fn row(
         operation: OperationId(counters.operation),
         calls: counters.n_calls,
         compute_s: rank.clock.seconds(counters.compute_ticks),
-        mpi_s: rank.clock.seconds(counters.mpi_ticks),
-        mpi_max_s: rank.clock.seconds(counters.mpi_ticks_max),
+        mpi_s: rank.call_s(counters, counters.mpi_ticks),
+        mpi_max_s: rank.call_s(counters, counters.mpi_ticks_max),
         bytes: counters.bytes,
     }
 }

@@ -123,6 +123,12 @@ impl<'a> RankProcess<'a> {
         self.report.threads.iter().find(|thread| thread.idx == self.report.main_thread)
     }
 
+    /// Seconds of the `ticks` that calls took, as far as they lie in the observed time: those of
+    /// `MPI_Init` and `MPI_Finalize` do not.
+    pub(super) fn call_s(&self, counters: &RegionCounters, ticks: u64) -> f64 {
+        if is_start_or_end(counters) { 0.0 } else { self.clock.seconds(ticks) }
+    }
+
     /// The number of a thread in records: 0 is the one that called `MPI_Init`, the others follow in the
     /// order in which they first called MPI.
     pub(super) fn thread_number(&self, idx: u32) -> u32 {

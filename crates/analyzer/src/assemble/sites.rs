@@ -149,8 +149,8 @@ impl Adding {
             });
             for counters in thread.regions.iter().chain(&open) {
                 let key = self.key(&map, counters);
-                let time_s = rank.clock.seconds(counters.mpi_ticks);
-                let max_s = rank.clock.seconds(counters.mpi_ticks_max);
+                let time_s = rank.call_s(counters, counters.mpi_ticks);
+                let max_s = rank.call_s(counters, counters.mpi_ticks_max);
                 let totals = self.totals.entry(key);
                 let totals = totals.or_insert(SiteTotals { key, ..SiteTotals::default() });
                 totals.add(idx, counters, (time_s, max_s));
