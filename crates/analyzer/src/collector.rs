@@ -14,6 +14,7 @@
 //! # Not here
 //! The decisions (`plan`), the analyzer's side (`server`), what the numbers mean (`assemble`).
 
+mod fit;
 mod link;
 pub(crate) mod modules;
 pub(crate) mod node;
@@ -21,8 +22,8 @@ mod plan;
 pub(crate) mod process;
 pub(crate) mod spill;
 
-use crate::place::{Place, node_name};
-use link::{Link, News};
+use crate::place::{Place, STARTED_BY_LAUNCHER, node_name};
+use link::{Connection, Link, News};
 use node::NodeFolder;
 use plan::{DrainPace, Listener, Milestone};
 use process::Observed;
@@ -32,7 +33,7 @@ use spill::Spill;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use wire::{ToAnalyzer, ToCollector};
+use wire::{ProcessReport, ToAnalyzer, ToCollector};
 
 /// Fill of a ring above which records go to a file while the analyzer is looked for.
 const FILL_TO_SPILL: f64 = 0.5;
@@ -87,6 +88,8 @@ pub struct Collector {
     report_every: Duration,
     finishing: bool,
     leaving: bool,
+    /// Started by the launcher, who lives on this node.
+    is_launchers: bool,
     next_scan: Instant,
     next_drain: Instant,
     next_spilled_reports: Instant,
@@ -116,6 +119,7 @@ impl Collector {
             report_every: Duration::from_secs(2),
             finishing: false,
             leaving: false,
+            is_launchers: place.started_by == STARTED_BY_LAUNCHER,
             next_scan: now,
             next_drain: now,
             next_spilled_reports: now,
@@ -130,8 +134,8 @@ impl Collector {
             self.sleep(Instant::now());
         }
         self.say_farewell();
-        let is_anything_left = self.processes.iter().any(|process| !self.leaving && process.stage.kept < Milestone::Gone);
-        if !is_anything_left {
+        // The launcher of this node looks itself for what it had no time to wait for.
+        if self.processes.is_empty() || !self.is_launchers {
             self.folder.remove();
         }
     }
@@ -220,7 +224,7 @@ impl Collector {
 
     fn say(&mut self, message: &ToAnalyzer) {
         if let Some(connection) = self.link.connection() {
-            // Only a report can be too long, and its process then keeps the report before it.
+            // Too long is only a report.
             connection.send(message).ok();
         }
     }
@@ -239,8 +243,7 @@ impl Collector {
             let is_due = process.last_report.is_none_or(|last| interval <= now - last);
             let wants = process.stage.is_news() || is_due && process.stage.kept < Milestone::Gone;
             if wants && connection.has_room() {
-                let report = process.report(&self.node, now);
-                connection.send(&ToAnalyzer::Process(Box::new(report))).ok();
+                send_report(connection, process.report(&self.node, now));
             }
         }
         if self.next_drain <= now || self.finishing {
@@ -362,5 +365,20 @@ impl Collector {
             rest = rest.min(until(self.next_drain)).max(Duration::from_millis(1));
         }
         rest
+    }
+}
+
+/// Sends a report, shortened when it is longer than a message may be.
+fn send_report(connection: &mut Connection, mut report: ProcessReport) {
+    let mut n_kept = report.threads.iter().map(|thread| thread.regions.len()).max().unwrap_or(0);
+    loop {
+        let message = ToAnalyzer::Process(Box::new(report));
+        if connection.send(&message).is_ok() || n_kept == 0 {
+            return;
+        }
+        let ToAnalyzer::Process(too_long) = message else { return };
+        report = *too_long;
+        n_kept /= 2;
+        fit::shorten(&mut report, n_kept);
     }
 }

@@ -45,6 +45,13 @@ pub enum HandshakeError {
     },
 }
 
+impl HandshakeError {
+    /// Whether a person has to hear of it: a lost connection is made again, a refused one is not.
+    pub(crate) fn is_news(&self) -> bool {
+        matches!(self, Self::Wire(_) | Self::Unproved { .. } | Self::Refused { .. })
+    }
+}
+
 /// A connection whose sides believe each other.
 #[derive(Debug)]
 pub(crate) struct Trusted {

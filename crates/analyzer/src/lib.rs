@@ -14,6 +14,7 @@
 pub mod assemble;
 pub mod collector;
 pub mod handshake;
+pub mod leftovers;
 pub mod measured;
 pub mod place;
 pub mod recover;

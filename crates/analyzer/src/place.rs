@@ -33,6 +33,8 @@ pub const STARTED_BY_LAUNCHER: &str = "run";
 pub const SEGMENT_SUFFIX: &str = "segment";
 /// File that the node's one collector holds a lock on.
 pub const LOCK: &str = "collector.lock";
+/// File that names the run record, for who cleans up.
+pub const RECORD: &str = "record";
 /// Socket on which ranks wake the collector.
 pub const DOORBELL: &str = "doorbell";
 

@@ -5,6 +5,7 @@
 use crate::collector::node::segments;
 use crate::collector::process::Observed;
 use crate::collector::spill::{RECORDS_SUFFIX, temporary_dir, temporary_prefix};
+use crate::leftovers::remove_dead;
 use crate::measured::{Measured, RunFacts, Spool};
 use crate::place::run_dir;
 use crate::snapshot::{self, Entry};
@@ -49,10 +50,13 @@ pub fn unfinished(record: &RunRecord) -> (RunFacts, Measured) {
     (facts, measured)
 }
 
-/// Removes what `complete` found outside the record: it is in the record now.
-pub fn remove_left(run: &str) {
-    for path in temporary_files(run) {
+/// Removes what [`complete`] found outside the record: it is in the record now.
+pub fn remove_left(facts: &RunFacts) {
+    for path in temporary_files(&facts.run) {
         std::fs::remove_file(path).ok();
+    }
+    if let Ok(run) = u64::from_str_radix(&facts.run, 16) {
+        remove_dead(&run_dir(&facts.shm_dir, run));
     }
 }
 

@@ -72,6 +72,8 @@ pub struct Outstanding {
     pub nodes: Vec<String>,
     /// Their processes that are not gone.
     pub n_processes: usize,
+    /// Grows while something still comes.
+    pub n_taken: u64,
 }
 
 #[derive(Debug)]
@@ -172,12 +174,13 @@ impl Server {
                 .processes()
                 .filter(|report| !report.gone && nodes.contains(&report.node))
                 .count();
-            Outstanding { nodes, n_processes }
+            Outstanding { nodes, n_processes, n_taken: intake.n_taken }
         })
     }
 
     /// Closes all connections and gives what was measured.
     pub fn close(mut self) -> Measured {
+        self.shared.say_to_all(&ToCollector::Leave);
         self.stop();
         let spools = self.shared.spools.lock().unwrap_or_else(PoisonError::into_inner);
         let nodes = spools.keys();
@@ -195,7 +198,6 @@ impl Server {
     }
 
     fn stop(&mut self) {
-        self.shared.say_to_all(&ToCollector::Leave);
         self.shared.closed.store(true, Ordering::SeqCst);
         self.shared.promised.notify_all();
         for thread in [self.accepting.take(), self.keeping.take()].into_iter().flatten() {
@@ -205,6 +207,7 @@ impl Server {
     }
 }
 
+/// Without [`Server::close`] collectors take the analyzer for lost.
 impl Drop for Server {
     fn drop(&mut self) {
         if self.accepting.is_some() {
@@ -298,8 +301,10 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
         shared.n_connections.fetch_add(1, Ordering::SeqCst);
         let shared = Arc::clone(shared);
         std::thread::spawn(move || {
-            if let Err(error) = connection::serve(stream, &shared) {
-                shared.with_intake(|intake| intake.warn(format!("a connection ended: {error}")));
+            if let Err(error) = connection::serve(stream, &shared)
+                && error.is_news()
+            {
+                shared.with_intake(|intake| intake.warn(error.to_string()));
             }
             shared.n_connections.fetch_sub(1, Ordering::SeqCst);
         });

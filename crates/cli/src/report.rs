@@ -42,7 +42,7 @@ fn finish_first(record: &mut RunRecord) -> Report {
     let (facts, measured) = recover::unfinished(record);
     let mut report = Report::assemble(&measured, &facts, record);
     report.write_html(record);
-    report.close(record);
+    report.close(record, &facts);
     report
 }
 
@@ -90,13 +90,12 @@ impl Report {
     }
 
     /// Declares the record whole, unless something of it is only in the spool.
-    pub(crate) fn close(&mut self, record: &mut RunRecord) {
+    pub(crate) fn close(&mut self, record: &mut RunRecord, facts: &RunFacts) {
         if self.needs_spool {
             return;
         }
-        let run = record.header().run_id.clone();
         match record.finish() {
-            Ok(()) => recover::remove_left(&run),
+            Ok(()) => recover::remove_left(facts),
             Err(error) => self.problems.push(format!("the record stays unfinished: {error}")),
         }
     }

@@ -1,6 +1,6 @@
 //! The run's folder on this node: the lock, the doorbell, the segments.
 
-use crate::place::{DOORBELL, LOCK, Place, SEGMENT_SUFFIX};
+use crate::place::{DOORBELL, LOCK, Place, RECORD, SEGMENT_SUFFIX};
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
@@ -24,6 +24,10 @@ impl NodeFolder {
         let dir = run_dir.join(node);
         DirBuilder::new().recursive(true).mode(0o700).create(&dir)?;
         let Some(lock) = lock(&dir.join(LOCK), &place.started_by)? else { return Ok(None) };
+        if let Some(out) = &place.out {
+            // Only who cleans up after a killed collector reads it.
+            fs::write(dir.join(RECORD), out.as_os_str().as_encoded_bytes()).ok();
+        }
         // Without a doorbell (its path may be too long for a socket) looking often has to do.
         let doorbell = hang_doorbell(&dir.join(DOORBELL)).ok();
         Ok(Some(Self { dir, run_dir, doorbell, _lock: lock }))

@@ -112,7 +112,10 @@ impl<'a> Serving<'a> {
         match message {
             ToAnalyzer::Process(report) => {
                 let (key, finalizing, gone) = (report.key, report.finalizing, report.gone);
-                self.shared.with_intake(|intake| intake.take_report(&self.node, *report));
+                self.shared.with_intake(|intake| {
+                    intake.n_taken += u64::from(gone);
+                    intake.take_report(&self.node, *report);
+                });
                 if finalizing || gone {
                     self.keep(key, gone);
                 }
@@ -143,12 +146,14 @@ impl<'a> Serving<'a> {
     fn store(&self, mut records: Records) {
         let (process, thread, up_to) = (records.process, records.thread, records.end());
         let mut spool = self.spool.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Err(loss) = spool.store(&mut records) {
-            self.shared.with_intake(|intake| {
+        let stored = spool.store(&mut records);
+        self.shared.with_intake(|intake| {
+            intake.n_taken += 1;
+            if let Err(loss) = stored {
                 intake.lose_records(loss.n_records);
                 intake.warn(loss.to_string());
-            });
-        }
+            }
+        });
         drop(spool);
         // Also after a loss: a full disk here must not fill the rings there.
         self.voice.say(&ToCollector::Acknowledge { process, thread, up_to });

@@ -20,6 +20,8 @@ pub(crate) struct Intake {
     warnings: Vec<String>,
     n_refused: u64,
     n_records_lost: u64,
+    /// Messages that brought something for good: records, and last reports.
+    pub(crate) n_taken: u64,
 }
 
 /// One node's collector.

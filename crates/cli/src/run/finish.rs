@@ -5,14 +5,14 @@ use super::warn;
 use crate::arguments::RunOptions;
 use crate::report::{Report, print_json};
 use crate::terminal::Terminal;
-use analyzer::server::wait_until;
-use analyzer::{Measured, RunFacts, Server};
+use analyzer::{Measured, Outstanding, RunFacts, Server};
 use run_record::RunRecord;
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
-/// Time for collectors to hand over what they have.
+/// Collectors from whom nothing comes for so long are not waited for.
 const PATIENCE: Duration = Duration::from_secs(10);
+const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// A person who waits longer is told for what.
 const SILENCE: Duration = Duration::from_millis(700);
 
@@ -33,23 +33,46 @@ pub(crate) fn finish(
 fn fetch(server: Server) -> Measured {
     server.finish();
     let started = Instant::now();
-    let mut last_told = None;
-    wait_until(started + PATIENCE, || {
+    let (mut last_news, mut n_taken) = (started, 0);
+    let mut progress = Progress::default();
+    loop {
         let outstanding = server.outstanding();
-        if SILENCE < started.elapsed() && std::io::stderr().is_terminal() {
-            let (n_nodes, n_processes) = (outstanding.nodes.len(), outstanding.n_processes);
-            if last_told != Some((n_nodes, n_processes)) {
-                eprint!("\rsintonia: waiting for {n_processes} processes on {n_nodes} nodes ");
-                last_told = Some((n_nodes, n_processes));
-            }
+        if outstanding.n_taken != n_taken {
+            (last_news, n_taken) = (Instant::now(), outstanding.n_taken);
         }
-        outstanding.nodes.is_empty()
-    });
-    if last_told.is_some() {
-        // The line is taken back; a terminal that fails is none.
-        std::io::stderr().write_all(b"\r\x1b[K").ok();
+        if outstanding.nodes.is_empty() || PATIENCE < last_news.elapsed() {
+            break;
+        }
+        if SILENCE < started.elapsed() {
+            progress.show(&outstanding);
+        }
+        std::thread::sleep(LOOK_EVERY);
     }
+    progress.clear();
     server.close()
+}
+
+/// A line on a terminal, replaced as things go on; nothing in a pipe.
+#[derive(Default)]
+struct Progress {
+    shown: String,
+}
+
+impl Progress {
+    fn show(&mut self, outstanding: &Outstanding) {
+        let (n_nodes, n_processes) = (outstanding.nodes.len(), outstanding.n_processes);
+        let line = format!("sintonia: waiting for {n_processes} processes on {n_nodes} nodes");
+        if line != self.shown && std::io::stderr().is_terminal() {
+            eprint!("\r\x1b[K{line}");
+            self.shown = line;
+        }
+    }
+
+    fn clear(self) {
+        if !self.shown.is_empty() {
+            eprint!("\r\x1b[K");
+        }
+    }
 }
 
 fn show(
@@ -69,6 +92,6 @@ fn show(
     } else if !options.shown.quiet {
         eprint!("{}", report.text(record, terminal.style()));
     }
-    report.close(record);
+    report.close(record, facts);
     report.problems.iter().for_each(|problem| warn(problem));
 }

@@ -4,13 +4,14 @@ use super::environment::{Environment, find_library, interface_addresses, reachab
 use super::local_collector::LocalCollector;
 use super::record;
 use crate::arguments::RunOptions;
+use analyzer::leftovers::remove_abandoned;
 use analyzer::server::wait_until;
 use analyzer::{RunFacts, Server, ServerOptions, place};
 use anyhow::Context;
 use run_record::RunRecord;
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 use wire::Secret;
 
 /// Time for this node's collector to be ready before the command starts.
@@ -37,6 +38,7 @@ impl Observation {
         let shm_dir = std::env::var_os(place::SHM_DIR).map_or("/dev/shm".into(), PathBuf::from);
         facts.run = format!("{run:016x}");
         facts.shm_dir.clone_from(&shm_dir);
+        remove_abandoned(&shm_dir, SystemTime::now());
         let record = record::create(options.out.as_deref(), &options.command, facts)?;
         let secret = Secret::from_bytes(place::random()?);
         let server = serve(options, run, secret.clone(), &record, facts)

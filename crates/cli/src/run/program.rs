@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn a_run_is_named_after_the_program() {
         check_name(&["ls"], "ls");
-        check_name(&["/bin/sh", "-c", "true"], "sh");
+        check_name(&["/bin/sh", "-c", "exit 3"], "sh");
         check_name(&["env", "-i", "4", "/bin/cat", "x"], "cat");
         check_name(&["not there at all"], "notthereatall");
         check_name(&[], "run");

@@ -8,7 +8,7 @@ use wire::frame::UNPROVED_FRAME_BYTES_MAX;
 use wire::{FrameBuffer, ToAnalyzer, ToCollector, WireError, decode, encode};
 
 fn framed(body: &[u8]) -> Vec<u8> {
-    let length = u32::try_from(body.len()).unwrap();
+    let length = u32::try_from(body.len()).expect("short");
     [&length.to_le_bytes(), body].concat()
 }
 
@@ -17,7 +17,7 @@ fn check(stream: &[u8], expected: impl Fn(&WireError) -> bool) {
     let mut frames = FrameBuffer::new(UNPROVED_FRAME_BYTES_MAX);
     frames.push(stream);
     let next = frames.next_message::<ToCollector>();
-    let error = next.and_then(|_| frames.finish()).unwrap_err();
+    let error = next.and_then(|_| frames.finish()).expect_err("no message");
     assert!(expected(&error), "{error:?}");
 }
 

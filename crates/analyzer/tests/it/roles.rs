@@ -1,0 +1,119 @@
+//! The other processes of a test: this binary again, asked to play one role.
+//!
+//! A role is an ignored test, so that it can be started by name and is not run with the others.
+
+use analyzer::{Collector, CollectorOptions, Place, place};
+use events::CallRecord;
+use ring::{Capacity, SegmentReader, SegmentWriter, ThreadWriter, clock};
+use std::io::Read;
+use std::os::unix::net::UnixDatagram;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// What a rank does after its records: see [`crate::stage::Rank`].
+pub(crate) const ENDING: &str = "TEST_ENDING";
+pub(crate) const RANK: &str = "TEST_RANK";
+pub(crate) const N_RECORDS: &str = "TEST_RECORDS";
+/// Records in a ring: fewer than a rank writes.
+pub(crate) const RING_RECORDS: u32 = 256;
+/// A return address in no module.
+pub(crate) const ADDRESS: u64 = 0x1234;
+
+fn variable(name: &str) -> String {
+    std::env::var(name).expect("set by the test")
+}
+
+fn number(name: &str) -> u64 {
+    variable(name).parse().expect("set by the test")
+}
+
+#[test]
+#[ignore = "a role in other tests, started by them"]
+fn collector() {
+    let place = Place::from_variables(|name| std::env::var_os(name)).expect("set by the test");
+    let options = CollectorOptions { patience: Duration::from_secs(1), ..CollectorOptions::default() };
+    if let Some(collector) = Collector::take(&place, options).expect("a folder that can be used") {
+        collector.run();
+    }
+}
+
+#[test]
+#[ignore = "a role in other tests, started by them"]
+fn rank() {
+    let place = Place::from_variables(|name| std::env::var_os(name)).expect("set by the test");
+    let folder = place.run_dir().join(place::node_name());
+    std::fs::create_dir_all(&folder).expect("a folder that can be used");
+    let started = clock::ticks();
+    let path = folder.join(format!("{}-{started:x}.segment", std::process::id()));
+    let n_records = number(N_RECORDS);
+    let capacity = Capacity {
+        n_threads: 2,
+        n_regions: 1024,
+        n_peers: 4,
+        n_records: if n_records == 0 { 0 } else { RING_RECORDS },
+    };
+    let segment = SegmentWriter::create(&path, capacity, started).expect("room for a segment");
+    describe(&segment);
+    let mut thread = segment.attach_thread(1).expect("a block for the only thread");
+    segment.publish();
+    ring_doorbell(&folder);
+    work(&path, &mut thread, n_records);
+    match variable(ENDING).as_str() {
+        "finalize" => finalize(&segment, &folder),
+        "wait" => {
+            thread.enter(7, ADDRESS, clock::ticks());
+            wait_for_input();
+        }
+        _ => {}
+    }
+}
+
+fn describe(segment: &SegmentWriter) {
+    use std::sync::atomic::Ordering::Relaxed;
+    let header = segment.header();
+    let (ticks, ns) = clock::point();
+    header.rank.store(u32::try_from(number(RANK)).expect("small"), Relaxed);
+    header.size.store(4, Relaxed);
+    header.world.store(77, Relaxed);
+    header.first_ticks.store(ticks, Relaxed);
+    header.first_ns.store(ns, Relaxed);
+    header.init_end_ticks.store(ticks, Relaxed);
+    segment.write_text(&header.program, b"/bin/test");
+}
+
+/// Records numbered by their `bytes`; waits for room, so that none is dropped.
+fn work(path: &Path, thread: &mut ThreadWriter, n_records: u64) {
+    let reader = SegmentReader::open(path).expect("just made");
+    for number in 0..n_records {
+        let acknowledged = || reader.threads().next().map_or(0, |thread| thread.n_acknowledged());
+        while u64::from(RING_RECORDS) <= number - acknowledged() {
+            std::thread::yield_now();
+        }
+        thread.region(ADDRESS, 0, 7).count(10, 20, number);
+        thread.push(&CallRecord { bytes: number, operation: 7, ..CallRecord::default() });
+    }
+    if n_records == 0 {
+        thread.region(ADDRESS, 0, 7).count(10, 20, 3);
+    }
+}
+
+fn finalize(segment: &SegmentWriter, folder: &Path) {
+    use std::sync::atomic::Ordering::{Relaxed, Release};
+    let (ticks, ns) = clock::point();
+    segment.header().last_ticks.store(ticks, Relaxed);
+    segment.header().last_ns.store(ns, Relaxed);
+    segment.header().finalize_begin_ticks.store(ticks, Relaxed);
+    segment.header().state.store(ring::LifeState::Finalizing as u32, Release);
+    ring_doorbell(folder);
+}
+
+fn ring_doorbell(folder: &Path) {
+    let socket = UnixDatagram::unbound().expect("a socket");
+    // Without a collector nobody hears it.
+    socket.send_to(b"!", PathBuf::from(folder).join(place::DOORBELL)).ok();
+}
+
+/// Until the test ends us, or ends.
+fn wait_for_input() {
+    std::io::stdin().read_to_end(&mut Vec::new()).ok();
+}

@@ -1,0 +1,176 @@
+//! A run without MPI: a folder for everything, and processes that end with it.
+
+use crate::roles::{ENDING, N_RECORDS, RANK};
+use analyzer::server::wait_until;
+use analyzer::{Measured, RunFacts, Server, ServerOptions, Spool, place, recover};
+use run_record::{RunRecord, RunStart, SpoolReader};
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+use wire::{ProcessReport, Records, Secret};
+
+/// Longer than anything takes, on a busy machine too.
+pub(crate) const DEADLINE: Duration = Duration::from_secs(40);
+const RUN: u64 = 0xab;
+
+/// What a rank does.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rank {
+    pub(crate) rank: u32,
+    pub(crate) n_records: u64,
+    /// `finalize`, `wait` (for its end), or `vanish`.
+    pub(crate) ending: &'static str,
+}
+
+/// A process that ends with the test.
+#[derive(Debug)]
+pub(crate) struct Actor(Child);
+
+impl Actor {
+    pub(crate) fn kill(&mut self) {
+        self.0.kill().expect("it may be killed");
+        self.0.wait().expect("our child");
+    }
+
+    /// Whether it ends in time.
+    pub(crate) fn ends(&mut self) -> bool {
+        eventually(|| self.0.try_wait().expect("our child").is_some())
+    }
+}
+
+impl Drop for Actor {
+    fn drop(&mut self) {
+        self.0.kill().ok();
+        self.0.wait().ok();
+    }
+}
+
+pub(crate) fn eventually(is_so: impl FnMut() -> bool) -> bool {
+    wait_until(Instant::now() + DEADLINE, is_so)
+}
+
+/// The folders of one run.
+#[derive(Debug)]
+pub(crate) struct Stage {
+    dir: TempDir,
+    pub(crate) record: RunRecord,
+    pub(crate) address: SocketAddr,
+    secret: Secret,
+}
+
+impl Stage {
+    /// Folders, and a server.
+    pub(crate) fn new() -> (Self, Server) {
+        let dir = tempfile::tempdir().expect("a folder");
+        let start = RunStart { run_id: format!("{RUN:016x}"), ..RunStart::default() };
+        let record = RunRecord::create(&dir.path().join("record"), start).expect("a record");
+        std::fs::create_dir(dir.path().join("shm")).expect("a folder");
+        std::fs::create_dir(dir.path().join("tmp")).expect("a folder");
+        let address = SocketAddr::from(([127, 0, 0, 1], 0));
+        let mut stage = Self { dir, record, address, secret: Secret::from_bytes([7; 32]) };
+        let server = stage.serve(Secret::from_bytes([7; 32]));
+        stage.address = server.address();
+        (stage, server)
+    }
+
+    /// A server that expects `secret`, at the address of the one before if there was one.
+    pub(crate) fn serve(&self, secret: Secret) -> Server {
+        Server::start(ServerOptions {
+            run: RUN,
+            secret,
+            listen: self.address,
+            report_every: Duration::from_millis(200),
+            snapshot_every: Duration::from_millis(200),
+            spool_dir: self.record.spool_path(""),
+            facts: self.facts(),
+        })
+        .expect("an address to listen at")
+    }
+
+    pub(crate) fn facts(&self) -> RunFacts {
+        RunFacts {
+            run: format!("{RUN:016x}"),
+            command: vec!["test".to_owned()],
+            shm_dir: self.shm_dir(),
+            ..RunFacts::default()
+        }
+    }
+
+    fn shm_dir(&self) -> PathBuf {
+        self.dir.path().join("shm")
+    }
+
+    /// What is in shared memory: the folder of the run, when it is there.
+    pub(crate) fn run_dir(&self) -> PathBuf {
+        place::run_dir(&self.shm_dir(), RUN)
+    }
+
+    pub(crate) fn collector(&self) -> Actor {
+        self.start("collector", &[])
+    }
+
+    pub(crate) fn rank(&self, rank: Rank) -> Actor {
+        let (number, n_records) = (rank.rank.to_string(), rank.n_records.to_string());
+        self.start("rank", &[(RANK, &number), (N_RECORDS, &n_records), (ENDING, rank.ending)])
+    }
+
+    fn start(&self, role: &str, variables: &[(&str, &str)]) -> Actor {
+        let mut command = Command::new(std::env::current_exe().expect("this test"));
+        command.args(["--exact", &format!("roles::{role}"), "--ignored", "--nocapture"]);
+        command.env(place::RUN, format!("{RUN:016x}"));
+        command.env(place::SHM_DIR, self.shm_dir());
+        command.env(place::ANALYZER, self.address.to_string());
+        command.env(place::SECRET, self.secret.to_hex());
+        command.env(place::OUT, self.record.dir());
+        command.env(place::STARTED_BY, place::STARTED_BY_LAUNCHER);
+        command.env("TMPDIR", self.dir.path().join("tmp"));
+        command.envs(variables.iter().copied());
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        Actor(command.spawn().expect("this test can be started"))
+    }
+
+    /// Ends the run as the launcher does.
+    #[track_caller]
+    pub(crate) fn end(&self, server: Server, mut collector: Actor) -> Measured {
+        server.finish();
+        let is_told = eventually(|| server.outstanding().nodes.is_empty());
+        assert!(is_told, "{:?}", server.outstanding());
+        let measured = server.close();
+        assert!(collector.ends());
+        assert!(!self.run_dir().exists(), "nothing stays in shared memory");
+        recover::complete(measured, &self.record, &self.facts())
+    }
+}
+
+/// The report of a rank.
+#[track_caller]
+pub(crate) fn report_of(measured: &Measured, rank: u32) -> &ProcessReport {
+    let found = measured.processes.iter().find(|report| report.rank.0 == rank);
+    found.expect("every rank is reported")
+}
+
+/// How many records of process `pid` are in the spools, read as `assemble` does: each once, in order.
+///
+/// Roles number their records in `bytes`.
+#[track_caller]
+pub(crate) fn n_records_of(pid: u32, spools: &[Spool]) -> u64 {
+    let mut by_number = BTreeMap::new();
+    for spool in spools {
+        let mut reader = SpoolReader::open(&spool.path).expect("a spool");
+        let mut frame = Vec::new();
+        while reader.next_frame(&mut frame).expect("readable") {
+            let records: Records = wire::decode(&frame).expect("records");
+            let is_asked = records.process.pid == pid;
+            let numbered = (records.first..).zip(records.records).filter(|_| is_asked);
+            by_number.extend(numbered.map(|(number, record)| (number, record.bytes)));
+        }
+        assert_eq!(reader.problem(), None);
+    }
+    for (expected, (number, bytes)) in (0..).zip(&by_number) {
+        assert_eq!((*number, *bytes), (expected, expected), "a record is missing or out of order");
+    }
+    by_number.len() as u64
+}
