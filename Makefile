@@ -5,6 +5,9 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 
+# Programs, tests and the setup script look for each other here, wherever the user builds otherwise.
+export CARGO_TARGET_DIR := $(CURDIR)/target
+
 PREFIX ?= /usr/local
 CARGO ?= cargo
 
