@@ -29,7 +29,7 @@ static void reduce(int n)
 
 static void crash(void)
 {
-    int *volatile nowhere = NULL;
+    volatile int *volatile nowhere = NULL;
     *nowhere = 1;
 }
 
@@ -93,6 +93,8 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     reduce(N_BEFORE);
+    /* Nobody ends before all have reduced; not counted. */
+    PMPI_Barrier(MPI_COMM_WORLD);
     if (strcmp(how, "wait") == 0)
         wait_to_be_ended(0);
     if (strcmp(how, "wait-deaf") == 0)

@@ -33,7 +33,8 @@ impl Expected {
         for entry in std::fs::read_dir(folder).expect("the folder was made by the test").flatten() {
             if entry.file_name().to_string_lossy().starts_with("expected-") {
                 let text = std::fs::read_to_string(entry.path()).expect("a rank wrote it");
-                text.lines().for_each(|line| sum.add(serde_json::from_str(line).expect("a line of JSON")));
+                text.lines()
+                    .for_each(|line| sum.add(serde_json::from_str(line).expect("a line of JSON")));
             }
         }
         assert!(!sum.0.is_empty(), "no rank wrote what it expects to `{}`", folder.display());
@@ -51,7 +52,9 @@ impl Expected {
         let seen: BTreeMap<String, Counts> = summary
             .operations
             .iter()
-            .map(|(name, totals)| (name.clone(), Counts { calls: totals.calls, bytes: totals.bytes }))
+            .map(|(name, totals)| {
+                (name.clone(), Counts { calls: totals.calls, bytes: totals.bytes })
+            })
             .collect();
         let mut names: Vec<&String> = self.0.keys().chain(seen.keys()).collect();
         names.sort();
@@ -59,7 +62,9 @@ impl Expected {
         let wrong: Vec<String> = names
             .into_iter()
             .filter(|name| self.0.get(*name) != seen.get(*name))
-            .map(|name| format!("{name}: expected {:?}, seen {:?}", self.0.get(name), seen.get(name)))
+            .map(|name| {
+                format!("{name}: expected {:?}, seen {:?}", self.0.get(name), seen.get(name))
+            })
             .collect();
         assert!(wrong.is_empty(), "operations were seen otherwise:\n{}", wrong.join("\n"));
     }

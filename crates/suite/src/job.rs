@@ -109,13 +109,17 @@ impl Job {
     pub fn start(&self) -> Running {
         let mark = Mark::new();
         let mut command = Command::new(&self.words[0]);
-        command.args(&self.words[1..]).envs(self.variables.iter().map(|(name, value)| (name, value)));
+        command
+            .args(&self.words[1..])
+            .envs(self.variables.iter().map(|(name, value)| (name, value)));
         command.env(mark.variable().0, mark.variable().1).stdin(Stdio::null());
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
         if let Some(folder) = &self.folder {
             command.current_dir(folder);
         }
-        let child = command.spawn().unwrap_or_else(|error| panic!("{:?} does not start: {error}", self.words));
+        let child = command
+            .spawn()
+            .unwrap_or_else(|error| panic!("{:?} does not start: {error}", self.words));
         Running::new(child, mark, self)
     }
 }
@@ -127,7 +131,10 @@ impl Running {
         let words = std::thread::spawn(move || {
             let mut bytes = Vec::new();
             let read = stderr.read_to_end(&mut bytes);
-            read.map_or_else(|error| error.to_string(), |_| String::from_utf8_lossy(&bytes).into_owned())
+            read.map_or_else(
+                |error| error.to_string(),
+                |_| String::from_utf8_lossy(&bytes).into_owned(),
+            )
         });
         let (pid, lines) = (child.id(), lines_of(stdout));
         let (tell, status) = channel();

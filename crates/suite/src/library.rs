@@ -137,7 +137,8 @@ pub fn mpich_for_mpi4py() -> PathBuf {
 /// The command `name`, from `PATH`.
 pub fn on_path(name: &str) -> PathBuf {
     let folders = std::env::var_os("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&folders).map(|folder| folder.join(name)).find(|path| path.exists());
+    let found =
+        std::env::split_paths(&folders).map(|folder| folder.join(name)).find(|path| path.exists());
     found.unwrap_or_else(|| panic!("there is no `{name}`; run `scripts/setup.sh test`"))
 }
 

@@ -134,7 +134,12 @@ impl Program {
     /// The latest change of a source, or of a header that it may include.
     fn sources_changed(&self) -> SystemTime {
         let headers = sources_in(&source_folder().join("operations"), "h");
-        self.sources.iter().chain(&headers).map(|path| changed(path)).max().unwrap_or(SystemTime::UNIX_EPOCH)
+        self.sources
+            .iter()
+            .chain(&headers)
+            .map(|path| changed(path))
+            .max()
+            .unwrap_or(SystemTime::UNIX_EPOCH)
     }
 }
 
@@ -171,7 +176,8 @@ pub fn source_folder() -> PathBuf {
 pub(crate) fn profile_folder() -> PathBuf {
     let test = std::env::current_exe().expect("a test knows its own path");
     let in_deps = test.parent().expect("a program lies in a folder");
-    let folder = if in_deps.ends_with("deps") { in_deps.parent().unwrap_or(in_deps) } else { in_deps };
+    let folder =
+        if in_deps.ends_with("deps") { in_deps.parent().unwrap_or(in_deps) } else { in_deps };
     folder.to_owned()
 }
 

@@ -55,7 +55,8 @@ impl Default for Scene {
 impl Scene {
     /// A new one.
     pub fn new() -> Self {
-        let shared_memory = tempfile::Builder::new().prefix("sintonia-suite-").tempdir_in("/dev/shm");
+        let shared_memory =
+            tempfile::Builder::new().prefix("sintonia-suite-").tempdir_in("/dev/shm");
         Self {
             folder: tempfile::tempdir().expect("there is a folder for temporary files"),
             shared_memory: shared_memory.expect("`/dev/shm` is writable"),
@@ -103,7 +104,10 @@ pub fn sintonia() -> PathBuf {
     let path = given.unwrap_or_else(|| profile_folder().join("sintonia"));
     let library = path.with_file_name("libsintonia.so");
     for part in [&path, &library] {
-        let missing = format!("there is no `{}`; run `cargo build --package probe --package cli`", part.display());
+        let missing = format!(
+            "there is no `{}`; run `cargo build --package probe --package cli`",
+            part.display()
+        );
         assert!(part.exists(), "{missing}");
     }
     path
@@ -113,8 +117,11 @@ pub fn sintonia() -> PathBuf {
 fn summary_of(record: &Path, ended: &Ended) -> Summary {
     let path = record.join("summary.json");
     let text = std::fs::read_to_string(&path);
-    let text = text.unwrap_or_else(|error| panic!("`{}`: {error}; printed:\n{}", path.display(), ended.stderr));
-    serde_json::from_str(&text).unwrap_or_else(|error| panic!("`{}`: {error}:\n{text}", path.display()))
+    let text = text.unwrap_or_else(|error| {
+        panic!("`{}`: {error}; printed:\n{}", path.display(), ended.stderr)
+    });
+    serde_json::from_str(&text)
+        .unwrap_or_else(|error| panic!("`{}`: {error}:\n{text}", path.display()))
 }
 
 fn names_in(folder: &Path) -> Vec<String> {

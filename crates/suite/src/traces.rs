@@ -72,12 +72,14 @@ pub(crate) fn signal(pid: u32, signal: Signal) {
 /// A process that has ended and only waits to be reaped has no environment any more.
 fn is_marked(pid: u32, wanted: &str) -> bool {
     let environment = std::fs::read(Path::new("/proc").join(pid.to_string()).join("environ"));
-    environment.is_ok_and(|bytes| bytes.split(|byte| *byte == 0).any(|entry| entry == wanted.as_bytes()))
+    environment
+        .is_ok_and(|bytes| bytes.split(|byte| *byte == 0).any(|entry| entry == wanted.as_bytes()))
 }
 
 /// Program and arguments of a process.
 pub(crate) fn words_of(pid: u32) -> Vec<String> {
-    let bytes = std::fs::read(Path::new("/proc").join(pid.to_string()).join("cmdline")).unwrap_or_default();
+    let bytes =
+        std::fs::read(Path::new("/proc").join(pid.to_string()).join("cmdline")).unwrap_or_default();
     let words = bytes.split(|byte| *byte == 0).filter(|word| !word.is_empty());
     words.map(|word| String::from_utf8_lossy(word).into_owned()).collect()
 }

@@ -10,7 +10,12 @@ fn check(job: &Job) {
     let bare = job.run();
     assert!(!bare.stdout.is_empty(), "the program prints something to compare: {}", bare.stderr);
     let watched = watch(job);
-    assert_eq!((watched.ended.code, &watched.ended.stdout), (bare.code, &bare.stdout), "{}", watched.ended.stderr);
+    assert_eq!(
+        (watched.ended.code, &watched.ended.stdout),
+        (bare.code, &bare.stdout),
+        "{}",
+        watched.ended.stderr
+    );
 }
 
 #[track_caller]
@@ -56,7 +61,11 @@ fn fortran_in_three_bindings() {
     for library in Library::SYSTEM {
         for binding in Binding::ALL {
             let folder = tempfile::tempdir().expect("a folder for its file");
-            check(&library.launch(2, &Program::fortran(binding, library).built(library)).arg(folder.path()));
+            check(
+                &library
+                    .launch(2, &Program::fortran(binding, library).built(library))
+                    .arg(folder.path()),
+            );
         }
     }
 }

@@ -9,7 +9,8 @@ const TOLERANCE: f64 = 0.02;
 /// What TALP's definitions say of the times in which ranks were useful and of the elapsed time.
 fn by_definition(useful_s: &[f64], elapsed_s: f64) -> Efficiencies {
     let n = f64::from(u32::try_from(useful_s.len()).expect("a few ranks"));
-    let (sum, longest) = useful_s.iter().fold((0.0, 0.0_f64), |(sum, max), s| (sum + s, max.max(*s)));
+    let (sum, longest) =
+        useful_s.iter().fold((0.0, 0.0_f64), |(sum, max), s| (sum + s, max.max(*s)));
     Efficiencies {
         parallel_efficiency: sum / n / elapsed_s,
         mpi_parallel_efficiency: sum / n / elapsed_s,

@@ -45,7 +45,11 @@ fn check_killed_collector(library: Library, options: &[&str]) {
     assert_eq!(ended.code, 0, "{}", ended.stderr);
     let watched = scene.finish(ended);
     check_seen(&watched.summary);
-    assert!(watched.summary.ranks.iter().all(|rank| rank.end == "finalized"), "{:#?}", watched.summary.ranks);
+    assert!(
+        watched.summary.ranks.iter().all(|rank| rank.end == "finalized"),
+        "{:#?}",
+        watched.summary.ranks
+    );
 }
 
 #[test]
@@ -80,8 +84,10 @@ fn a_killed_analyzer() {
 
 /// `job` in a file system of its own of `size` at `folder`; `then` runs there afterwards.
 fn with_small_disk(job: Job, folder: &Path, size: &str, then: &str) -> Job {
-    let script = format!("mount -t tmpfs -o size={size} none \"$0\" && \"$@\"; code=$?; {then}; exit $code");
-    let mut words: Vec<OsString> = vec![on_path("unshare").into(), "--mount".into(), "--map-root-user".into()];
+    let script =
+        format!("mount -t tmpfs -o size={size} none \"$0\" && \"$@\"; code=$?; {then}; exit $code");
+    let mut words: Vec<OsString> =
+        vec![on_path("unshare").into(), "--mount".into(), "--map-root-user".into()];
     words.extend(["sh".into(), "-c".into(), script.into(), folder.into()]);
     job.after(words)
 }
@@ -102,7 +108,10 @@ fn full_shared_memory() {
         let ended = with_small_disk(job, full.path(), "64k", "true").run();
         assert_eq!((ended.code, &ended.stdout), (0, &printed), "{}", ended.stderr);
         let watched = scene.finish(ended);
-        assert!(!watched.summary.tool.warnings.is_empty(), "the report says what could not be observed");
+        assert!(
+            !watched.summary.tool.warnings.is_empty(),
+            "the report says what could not be observed"
+        );
     }
 }
 
@@ -120,7 +129,12 @@ fn full_disk() {
         let ended = with_small_disk(job, &disk, "256k", &then).run();
         assert_eq!((ended.code, &ended.stdout), (0, &printed), "{}", ended.stderr);
         let watched = scene.finish(ended);
-        assert_eq!(watched.summary.operations["MPI_Send"].calls, 2 * 2000, "{:?}", watched.summary.tool.warnings);
+        assert_eq!(
+            watched.summary.operations["MPI_Send"].calls,
+            2 * 2000,
+            "{:?}",
+            watched.summary.tool.warnings
+        );
     }
 }
 
@@ -133,7 +147,12 @@ fn no_disk() {
     std::fs::create_dir(&disk).expect("the folder is ours");
     let job = scene.job(&bare, &[]).replaced(&scene.record(), &disk.join("record"));
     let fill = "dd if=/dev/zero of=\"$0/full\" bs=4k 2>/dev/null";
-    let job = job.after(vec!["sh".into(), "-c".into(), format!("{fill}; exec \"$@\"").into(), disk.clone().into()]);
+    let job = job.after(vec![
+        "sh".into(),
+        "-c".into(),
+        format!("{fill}; exec \"$@\"").into(),
+        disk.clone().into(),
+    ]);
     let ended = with_small_disk(job, &disk, "64k", "true").run();
     assert_eq!((ended.code, &ended.stdout), (0, &printed), "{}", ended.stderr);
 }

@@ -28,7 +28,8 @@ fn job(library: Library, n_ranks: usize, program: &Program, arguments: (&Path, &
 #[track_caller]
 fn check(library: Library, n_ranks: usize, program: &Program, groups: &[&str]) {
     let folder = tempfile::tempdir().expect("a folder for what is expected");
-    let watched = watch_with(&job(library, n_ranks, program, (folder.path(), groups)), &["--no-html"]);
+    let watched =
+        watch_with(&job(library, n_ranks, program, (folder.path(), groups)), &["--no-html"]);
     assert_eq!(watched.ended.code, 0, "{}", watched.ended.stderr);
     Expected::read(folder.path()).check(&watched.summary);
 }
@@ -137,6 +138,9 @@ fn every_operation_of_the_table_is_called_by_a_program() {
     let mut called = called();
     called.extend(NOT_CALLED.iter().map(|(name, _)| (*name).to_owned()));
     let table = mpi_abi::operations().iter();
-    let missing: Vec<&str> = table.map(|operation| operation.name.as_str()).filter(|name| !called.contains(*name)).collect();
+    let missing: Vec<&str> = table
+        .map(|operation| operation.name.as_str())
+        .filter(|name| !called.contains(*name))
+        .collect();
     assert!(missing.is_empty(), "no program in `programs/operations` calls {missing:?}");
 }

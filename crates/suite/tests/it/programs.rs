@@ -18,7 +18,12 @@ fn every_thread_is_counted() {
         // Three threads of 50 rounds on two ranks; each also sums once.
         assert_eq!(calls(&watched.summary, "MPI_Sendrecv"), 3 * 50 * 2);
         for rank in &watched.summary.ranks {
-            assert_eq!((rank.n_threads, rank.end.as_str()), (4, "finalized"), "{library:?} rank {}", rank.rank);
+            assert_eq!(
+                (rank.n_threads, rank.end.as_str()),
+                (4, "finalized"),
+                "{library:?} rank {}",
+                rank.rank
+            );
         }
         assert_eq!(watched.summary.tool.threads_refused, 0);
     }
@@ -27,7 +32,8 @@ fn every_thread_is_counted() {
 #[test]
 fn openmp_threads_are_counted() {
     for library in Library::SYSTEM {
-        let watched = watch(&library.launch(2, &Program::c("openmp").flags(&["-fopenmp"]).built(library)));
+        let watched =
+            watch(&library.launch(2, &Program::c("openmp").flags(&["-fopenmp"]).built(library)));
         assert_eq!(calls(&watched.summary, "MPI_Sendrecv"), 20 * 3 * 2);
         assert!(watched.summary.ranks.iter().all(|rank| rank.n_threads == 3));
     }
@@ -38,7 +44,10 @@ fn children_of_fork_do_not_count() {
     for library in Library::ALL {
         let summary = watch(&library.launch(2, &Program::c("forks").built(library))).summary;
         assert_eq!((summary.n_ranks, summary.worlds.len()), (2, 1));
-        assert_eq!((calls(&summary, "MPI_Allreduce"), calls(&summary, "MPI_Barrier")), (3 * 10 * 2, 3 * 2));
+        assert_eq!(
+            (calls(&summary, "MPI_Allreduce"), calls(&summary, "MPI_Barrier")),
+            (3 * 10 * 2, 3 * 2)
+        );
         assert!(summary.ranks.iter().all(|rank| rank.end == "finalized"));
     }
 }
@@ -63,7 +72,11 @@ fn python_is_seen() {
         let summary = watch(&python(library, 2)).summary;
         assert_eq!((summary.n_ranks, summary.worlds.len()), (2, 1), "{library:?}");
         assert!(summary.mpi.contains(library.own_name()), "{library:?}: {}", summary.mpi);
-        assert_eq!((calls(&summary, "MPI_Irecv"), calls(&summary, "MPI_Send")), (2, 2), "{library:?}");
+        assert_eq!(
+            (calls(&summary, "MPI_Irecv"), calls(&summary, "MPI_Send")),
+            (2, 2),
+            "{library:?}"
+        );
         assert_eq!(summary.operations["MPI_Irecv"].bytes, 2 * 800);
     }
 }
@@ -79,7 +92,8 @@ fn another_preloaded_tool_sees_the_same() {
         for operation in ["MPI_Send", "MPI_Recv", "MPI_Barrier"] {
             assert_eq!(calls(&watched.summary, operation), 60, "{library:?} {operation}");
         }
-        let files: Vec<_> = std::fs::read_dir(counts.path()).expect("it is ours").flatten().collect();
+        let files: Vec<_> =
+            std::fs::read_dir(counts.path()).expect("it is ours").flatten().collect();
         assert_eq!(files.len(), 2, "the other tool wrote a file for each rank");
         for file in files {
             let text = std::fs::read_to_string(file.path()).expect("the other tool wrote it");
@@ -97,7 +111,10 @@ fn with_other_tool(job: Job, library: Library, counts: &Path) -> Job {
 #[test]
 fn a_program_without_mpi_runs_as_ever() {
     let plain = Program::c("plain");
-    for program in [plain.built_without_mpi(), plain.flags(&["-static"]).named("plain-static").built_without_mpi()] {
+    for program in [
+        plain.built_without_mpi(),
+        plain.flags(&["-static"]).named("plain-static").built_without_mpi(),
+    ] {
         let watched = watch(&Job::new(&program).arg("5"));
         assert_eq!((watched.ended.code, watched.ended.stdout.as_str()), (5, "plain 5\n"));
         assert_eq!((watched.summary.n_ranks, watched.summary.outcome.exit_code), (0, Some(5)));
@@ -109,7 +126,9 @@ fn a_program_without_mpi_runs_as_ever() {
 fn one_rank_without_a_launcher() {
     for library in [OpenMpi4, Mpich4] {
         let mut job = Job::new(Program::c("gradients").built(library));
-        job = job.variable("OMPI_ALLOW_RUN_AS_ROOT", "1").variable("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+        job = job
+            .variable("OMPI_ALLOW_RUN_AS_ROOT", "1")
+            .variable("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
         let (bare, watched) = (job.run(), watch(&job));
         assert_eq!((watched.ended.code, &watched.ended.stdout), (bare.code, &bare.stdout));
         assert_eq!((watched.summary.n_ranks, watched.summary.ranks[0].rank), (1, 0));
@@ -123,7 +142,8 @@ fn two_launches_are_two_worlds() {
     let script = "mpiexec.mpich -n 2 \"$0\" 5 && mpiexec.mpich -n 3 \"$0\" 5";
     let watched = watch(&Job::new("sh").args(["-c", script]).arg(&program));
     assert_eq!(watched.ended.code, 0, "{}", watched.ended.stderr);
-    let sizes: Vec<(usize, usize)> = watched.summary.worlds.iter().map(|world| (world.n_ranks, world.size)).collect();
+    let sizes: Vec<(usize, usize)> =
+        watched.summary.worlds.iter().map(|world| (world.n_ranks, world.size)).collect();
     assert_eq!((sizes, watched.summary.n_ranks), (vec![(2, 2), (3, 3)], 5));
     assert_eq!(calls(&watched.summary, "MPI_Send"), 5 * 5);
 }

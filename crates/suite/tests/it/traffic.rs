@@ -8,13 +8,18 @@ use suite::{Program, watch};
 fn check(library: Library, n_ranks: u32) {
     let n = usize::try_from(n_ranks).expect("a few ranks");
     let summary = watch(&library.launch(n, &Program::c("traffic").built(library))).summary;
-    let mut seen: Vec<(u32, u32, u64, u64)> =
-        summary.traffic.iter().map(|pair| (pair.from, pair.to, pair.messages, pair.bytes)).collect();
+    let mut seen: Vec<(u32, u32, u64, u64)> = summary
+        .traffic
+        .iter()
+        .map(|pair| (pair.from, pair.to, pair.messages, pair.bytes))
+        .collect();
     seen.sort_unstable();
     let pairs = (0..n_ranks).flat_map(|from| (0..n_ranks).map(move |to| (from, to)));
     let expected: Vec<(u32, u32, u64, u64)> = pairs
         .filter(|(from, to)| from != to)
-        .map(|(from, to)| (from, to, u64::from(to) + 1, 100 * (u64::from(from) + 1) * (u64::from(to) + 1)))
+        .map(|(from, to)| {
+            (from, to, u64::from(to) + 1, 100 * (u64::from(from) + 1) * (u64::from(to) + 1))
+        })
         .collect();
     assert_eq!(seen, expected, "{library:?}");
 }
