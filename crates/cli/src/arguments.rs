@@ -31,6 +31,7 @@ pub(crate) enum Color {
 pub(crate) enum Subcommand {
     Run(RunOptions),
     Report(ReportOptions),
+    Export(ExportOptions),
     Doctor(DoctorOptions),
     #[command(hide = true)]
     Collector(CollectorOptions),
@@ -119,6 +120,42 @@ pub(crate) struct DoctorOptions {
     /// Print the checks as JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+const EXPORT_EXAMPLES: &str = "\
+Examples:
+  sintonia export RUN --format chrome -o run.json      open it in ui.perfetto.dev
+  sintonia export RUN --format paraver -o run.prv
+  sintonia export RUN --format simgrid -o replay/      a folder, for smpirun -replay";
+
+/// Write a traced run in the format of another tool
+///
+/// The run has to be recorded with `sintonia run --trace`. What a format cannot hold is said.
+#[derive(Args, Debug)]
+#[command(after_help = EXPORT_EXAMPLES)]
+pub(crate) struct ExportOptions {
+    /// Folder of the record
+    pub(crate) run: PathBuf,
+    /// Which tool it is for
+    #[arg(long, value_enum)]
+    pub(crate) format: Format,
+    /// File to write (`chrome`, `paraver`), or folder (`simgrid`)
+    #[arg(long, short, value_name = "PATH")]
+    pub(crate) output: PathBuf,
+    /// Which `MPI_COMM_WORLD` of the run, with `simgrid`, which holds one; 0 is the first
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) world: u32,
+}
+
+/// Formats of other tools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// Trace events as JSON: Perfetto, chrome://tracing, Speedscope.
+    Chrome,
+    /// Paraver: `.prv`, `.pcf` and `.row`.
+    Paraver,
+    /// SimGrid's time-independent trace.
+    Simgrid,
 }
 
 /// Bring what ranks on this node write to the analyzer; started by `sintonia run` and by ranks

@@ -18,6 +18,7 @@ mod arguments;
 mod collector;
 mod doctor;
 mod exit;
+mod export;
 mod report;
 mod run;
 mod terminal;
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
     let outcome = match arguments.subcommand {
         Subcommand::Run(options) => Ok(run::run(&options, terminal)),
         Subcommand::Report(options) => report::report(&options, terminal),
+        Subcommand::Export(options) => export::export(&options),
         Subcommand::Doctor(options) => doctor::doctor(&options, terminal),
         Subcommand::Collector(options) => Ok(collector::collect(&options)),
     };

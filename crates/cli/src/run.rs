@@ -8,6 +8,7 @@
 mod command;
 pub(crate) mod environment;
 mod finish;
+mod live;
 mod local_collector;
 mod observation;
 mod program;
@@ -17,7 +18,7 @@ use crate::arguments::RunOptions;
 use crate::exit::{NOT_EXECUTABLE, NOT_FOUND};
 use crate::terminal::Terminal;
 use analyzer::RunFacts;
-use command::Ending;
+use command::{Ending, Output, Running};
 use observation::Observation;
 use std::io::ErrorKind;
 use std::process::ExitCode;
@@ -36,7 +37,11 @@ pub(crate) fn run(options: &RunOptions, terminal: Terminal) -> ExitCode {
     program::warnings(&options.command).iter().for_each(|text| warn(text));
     let variables = observation.as_ref().map(Observation::variables).unwrap_or_default();
     let started = Instant::now();
-    let ending = command::run(&options.command, &variables);
+    let watching = observation.as_ref().filter(|_| options.live);
+    let ending = match watching {
+        Some(observation) => live::watch(observation, &facts, options, terminal),
+        None => Running::start(&options.command, &variables, Output::Ours).and_then(Running::wait),
+    };
     facts.wall_s = started.elapsed().as_secs_f64();
     let ending = match ending {
         Ok(ending) => ending,

@@ -1,14 +1,16 @@
 //! The command: started with our own input and output, told what we are told, waited for.
 
 use run_record::summary::Outcome;
+use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::iterator::SignalsInfo;
 use signal_hook::iterator::exfiltrator::WithOrigin;
+use signal_hook::iterator::{Handle, SignalsInfo};
 use signal_hook::low_level::siginfo::{Cause, Origin};
 use std::ffi::OsString;
-use std::io;
+use std::io::{self, IsTerminal};
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Command, ExitStatus};
+use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
+use std::thread::JoinHandle;
 
 /// How the command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,31 +31,81 @@ impl Ending {
     }
 }
 
-/// Runs `command` with `variables` set, and waits for its end.
+/// Where the command's output goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Output {
+    /// Where ours goes.
+    Ours,
+    /// Into pipes, and nothing is typed to it: a view has the terminal.
+    Piped,
+}
+
+/// The command while it runs.
 ///
 /// SIGINT, SIGTERM and SIGHUP no longer end this process: they are passed on, unless they came from the
 /// terminal, which sends them to the command as well.
-pub(crate) fn run(command: &[OsString], variables: &[(String, OsString)]) -> io::Result<Ending> {
-    let (program, arguments) = command.split_first().ok_or(io::ErrorKind::NotFound)?;
-    let mut signals = SignalsInfo::<WithOrigin>::new([SIGINT, SIGTERM, SIGHUP])?;
-    let environment = variables.iter().map(|(name, value)| (name, value));
-    let mut child = Command::new(program).args(arguments).envs(environment).spawn()?;
-    let pid = rustix::process::Pid::from_child(&child);
-    let handle = signals.handle();
-    let passing_on = std::thread::spawn(move || {
-        for origin in &mut signals {
-            if is_for_us_alone(&origin)
-                && let Some(signal) = rustix::process::Signal::from_named_raw(origin.signal)
-            {
-                // It may just have ended.
-                rustix::process::kill_process(pid, signal).ok();
+#[derive(Debug)]
+pub(crate) struct Running {
+    child: Child,
+    signals: Handle,
+    passing_on: JoinHandle<()>,
+}
+
+impl Running {
+    /// Starts `command` with `variables` set.
+    pub(crate) fn start(
+        command: &[OsString],
+        variables: &[(String, OsString)],
+        output: Output,
+    ) -> io::Result<Self> {
+        let (program, arguments) = command.split_first().ok_or(io::ErrorKind::NotFound)?;
+        let mut signals = SignalsInfo::<WithOrigin>::new([SIGINT, SIGTERM, SIGHUP])?;
+        let mut command = Command::new(program);
+        command.args(arguments).envs(variables.iter().map(|(name, value)| (name, value)));
+        if output == Output::Piped {
+            command.stdout(Stdio::piped()).stderr(Stdio::piped());
+            if io::stdin().is_terminal() {
+                command.stdin(Stdio::null());
             }
         }
-    });
-    let status = child.wait();
-    handle.close();
-    passing_on.join().ok();
-    Ok(Ending { status: status? })
+        let child = command.spawn()?;
+        let pid = Pid::from_child(&child);
+        let handle = signals.handle();
+        let passing_on = std::thread::spawn(move || {
+            for origin in signals.forever().filter(is_for_us_alone) {
+                if let Some(signal) = Signal::from_named_raw(origin.signal) {
+                    // It may just have ended.
+                    kill_process(pid, signal).ok();
+                }
+            }
+        });
+        Ok(Self { child, signals: handle, passing_on })
+    }
+
+    /// The ends of its pipes, for `Output::Piped`.
+    pub(crate) fn take_pipes(&mut self) -> Option<(ChildStdout, ChildStderr)> {
+        Some((self.child.stdout.take()?, self.child.stderr.take()?))
+    }
+
+    /// Interrupts it, as Ctrl-C does.
+    pub(crate) fn interrupt(&self) {
+        // It may just have ended.
+        kill_process(Pid::from_child(&self.child), Signal::INT).ok();
+    }
+
+    /// Whether it ended.
+    pub(crate) fn has_ended(&mut self) -> bool {
+        // A failure shows in `wait`.
+        !matches!(self.child.try_wait(), Ok(None))
+    }
+
+    /// Waits for its end.
+    pub(crate) fn wait(mut self) -> io::Result<Ending> {
+        let status = self.child.wait();
+        self.signals.close();
+        self.passing_on.join().ok();
+        Ok(Ending { status: status? })
+    }
 }
 
 /// Whether a process sent it: what the terminal sends goes to the whole group, and a launcher that hears
@@ -69,7 +121,8 @@ mod tests {
     #[track_caller]
     fn check(script: &str, expected_code: u8) {
         let command = ["sh", "-c", script].map(OsString::from);
-        let ending = run(&command, &[("A".to_owned(), "5".into())]).unwrap();
+        let variables = [("A".to_owned(), "5".into())];
+        let ending = Running::start(&command, &variables, Output::Ours).unwrap().wait().unwrap();
         assert_eq!(ending.code(), expected_code);
     }
 
@@ -84,7 +137,7 @@ mod tests {
 
     #[test]
     fn a_command_that_is_not_there_is_told_apart() {
-        let error = run(&["/nowhere/program".into()], &[]).unwrap_err();
+        let error = Running::start(&["/nowhere/program".into()], &[], Output::Ours).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::NotFound);
     }
 }

@@ -1,0 +1,164 @@
+//! The command's output while a view has the terminal: kept in a file, and passed on in its order afterwards.
+
+use run_record::{SpoolReader, SpoolWriter};
+use std::collections::VecDeque;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{ChildStderr, ChildStdout};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{JoinHandle, spawn};
+use std::time::{Duration, Instant};
+
+/// Lines kept for the view.
+const N_LINES_MAX: usize = 1000;
+const LINE_BYTES_MAX: usize = 4096;
+const READ_BYTES: usize = 16 << 10;
+/// Time for the last bytes after the command's end; a process it left behind may hold the pipe for ever.
+const LAST_BYTES: Duration = Duration::from_secs(1);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stream {
+    Output,
+    Errors,
+}
+
+impl Stream {
+    fn write(self, bytes: &[u8]) {
+        // Nobody reads it any more: the command would not hear of it from a terminal either.
+        match self {
+            Self::Output => io::stdout().write_all(bytes).and_then(|()| io::stdout().flush()).ok(),
+            Self::Errors => io::stderr().write_all(bytes).ok(),
+        };
+    }
+}
+
+/// What happens to output.
+#[derive(Debug)]
+enum Way {
+    /// Into the file.
+    Kept(SpoolWriter),
+    /// The file takes no more: readers wait until the view is gone.
+    Full,
+    /// To where ours goes.
+    PassedOn,
+}
+
+#[derive(Debug)]
+struct Shared {
+    way: Mutex<Way>,
+    changed: Condvar,
+    lines: Mutex<VecDeque<String>>,
+}
+
+/// The command's output.
+#[derive(Debug)]
+pub(super) struct Capture {
+    shared: Arc<Shared>,
+    path: PathBuf,
+    readers: Vec<JoinHandle<()>>,
+}
+
+impl Capture {
+    /// Keeps what comes out of the pipes in the file `path`.
+    pub(super) fn start((output, errors): (ChildStdout, ChildStderr), path: &Path) -> Self {
+        let way = SpoolWriter::create(path).map_or(Way::Full, Way::Kept);
+        let lines = Mutex::default();
+        let shared = Arc::new(Shared { way: Mutex::new(way), changed: Condvar::new(), lines });
+        let (of_output, of_errors) = (Arc::clone(&shared), Arc::clone(&shared));
+        let readers = vec![
+            spawn(move || of_output.read(output, Stream::Output)),
+            spawn(move || of_errors.read(errors, Stream::Errors)),
+        ];
+        Self { shared, path: path.to_owned(), readers }
+    }
+
+    /// Whether the file takes no more.
+    pub(super) fn is_full(&self) -> bool {
+        matches!(*self.shared.way(), Way::Full)
+    }
+
+    /// Lines since the last call, the oldest first.
+    pub(super) fn take_lines(&self) -> Vec<String> {
+        self.shared.lines().drain(..).collect()
+    }
+
+    /// The terminal is free: what was kept goes there, and what comes after it.
+    pub(super) fn pass_on(&mut self) {
+        let mut way = self.shared.way();
+        if !matches!(*way, Way::PassedOn) {
+            replay(&self.path);
+            *way = Way::PassedOn;
+            self.shared.changed.notify_all();
+        }
+    }
+
+    /// The command ended: waits for what is still in the pipes.
+    pub(super) fn finish(mut self) {
+        self.pass_on();
+        let deadline = Instant::now() + LAST_BYTES;
+        let is_read = || self.readers.iter().all(JoinHandle::is_finished);
+        analyzer::server::wait_until(deadline, is_read);
+    }
+}
+
+fn replay(path: &Path) {
+    let Ok(mut kept) = SpoolReader::open(path) else { return };
+    let mut bytes = Vec::new();
+    while kept.next_frame(&mut bytes).unwrap_or(false) {
+        match bytes.split_first() {
+            Some((0, bytes)) => Stream::Output.write(bytes),
+            Some((_, bytes)) => Stream::Errors.write(bytes),
+            None => {}
+        }
+    }
+}
+
+impl Shared {
+    fn way(&self) -> MutexGuard<'_, Way> {
+        self.way.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lines(&self) -> MutexGuard<'_, VecDeque<String>> {
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn read(&self, mut pipe: impl Read, stream: Stream) {
+        let mut bytes = vec![0; READ_BYTES];
+        let mut line = Vec::new();
+        while let Ok(n_bytes @ 1..) = pipe.read(&mut bytes) {
+            let bytes = &bytes[..n_bytes];
+            self.take(bytes, stream);
+            self.add_lines(&mut line, bytes);
+        }
+    }
+
+    fn take(&self, bytes: &[u8], stream: Stream) {
+        let mut way = self.way();
+        if let Way::Kept(file) = &mut *way {
+            let number = [u8::from(stream == Stream::Errors)];
+            if file.append(&[&number, bytes]).is_ok() {
+                return;
+            }
+            *way = Way::Full;
+        }
+        while matches!(*way, Way::Full) {
+            way = self.changed.wait(way).unwrap_or_else(PoisonError::into_inner);
+        }
+        stream.write(bytes);
+    }
+
+    fn add_lines(&self, line: &mut Vec<u8>, bytes: &[u8]) {
+        let mut lines = self.lines();
+        for byte in bytes {
+            if *byte == b'\n' || LINE_BYTES_MAX <= line.len() {
+                lines.push_back(String::from_utf8_lossy(line).into_owned());
+                line.clear();
+            }
+            if *byte != b'\n' {
+                line.push(*byte);
+            }
+        }
+        let n_excess = lines.len().saturating_sub(N_LINES_MAX);
+        lines.drain(..n_excess);
+    }
+}
