@@ -72,9 +72,21 @@ fn start(program: &Path) {
     let mut command = Command::new(program);
     command.args(["collector", "--detach"]).env_remove("LD_PRELOAD").current_dir("/");
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
+    // SAFETY: only sets flags of the child's own files.
+    unsafe { command.pre_exec(keep_files_from_collector) };
     without_child_signal(|| {
         let _status = command.status();
     });
+}
+
+/// Marks all files but the standard ones to be closed: a launcher waits until nobody holds the pipes
+/// and sockets that its ranks have, and the collector outlives the ranks.
+fn keep_files_from_collector() -> std::io::Result<()> {
+    // SAFETY: a system call on numbers.
+    unsafe {
+        libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC)
+    };
+    Ok(())
 }
 
 /// Runs `action` so that the program hears nothing of the child that it makes and waits for.
