@@ -57,13 +57,18 @@ mod sparse {
     use super::N_BINS;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    pub(super) fn serialize<S: Serializer>(counts: &[u32; N_BINS], to: S) -> Result<S::Ok, S::Error> {
+    pub(super) fn serialize<S: Serializer>(
+        counts: &[u32; N_BINS],
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
         let filled: Vec<(usize, u32)> =
             counts.iter().copied().enumerate().filter(|(_, count)| *count != 0).collect();
         filled.serialize(to)
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<[u32; N_BINS], D::Error> {
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<[u32; N_BINS], D::Error> {
         let filled = Vec::<(usize, u32)>::deserialize(from)?;
         let mut counts = [0; N_BINS];
         for (bin, count) in filled {
