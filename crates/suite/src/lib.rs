@@ -15,6 +15,7 @@
 // What is wrong with a machine or a program ends the test at once; there is no one to return an error to.
 #![expect(clippy::panic, reason = "a harness of tests fails by panicking")]
 
+pub mod cluster;
 pub mod expectation;
 pub mod job;
 pub mod library;
@@ -22,6 +23,7 @@ pub mod program;
 pub mod tool;
 mod traces;
 
+pub use cluster::Cluster;
 pub use expectation::Expected;
 pub use job::{Ended, Job, Running};
 pub use library::Library;

@@ -3,8 +3,10 @@
 mod bit_equality;
 mod call_sites;
 mod children;
+mod cluster;
 mod efficiencies;
 mod endings;
+mod guide;
 mod losses;
 mod operations;
 mod programs;

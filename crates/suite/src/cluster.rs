@@ -1,0 +1,153 @@
+//! A cluster on this machine: nodes that are network namespaces on a bridge, each with its own name.
+//!
+//! Needs root. A node's processes run in its network namespace and in a namespace of host names, and start
+//! with a bare environment, as behind `ssh`: what ranks there know was brought by the launcher.
+//!
+//! # Invariants
+//! - Everything is removed with the value, also when a test fails: Open MPI picks up interfaces it finds.
+//! - Names begin with `snt`, by which `.ci/run` finds what a killed test leaves.
+
+use crate::Job;
+use crate::library::{Library, on_path};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use tempfile::TempDir;
+
+const BRIDGE: &str = "snt-br0";
+/// The addresses of the cluster; the host has 254.
+const SUBNET: &str = "10.77.0";
+
+/// What starts a command on a node: options of `ssh` are skipped, then come the node and the command.
+const WRAPPER: &str = r#"#!/bin/sh
+while [ "${1#-}" != "$1" ]; do shift; done
+node=$1
+shift
+exec ip netns exec "$node" unshare --uts sh -c '
+  hostname "$0"
+  exec env -i PATH="$PATH" HOME="$HOME" SUITE_JOB="$SUITE_JOB" \
+    OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 sh -c "$1"' "$node" "$*"
+"#;
+
+/// Nodes `snt-n1`, `snt-n2`, ...
+#[derive(Debug)]
+pub struct Cluster {
+    n_nodes: usize,
+    folder: TempDir,
+}
+
+impl Cluster {
+    /// A new one; there is one at a time on a machine.
+    ///
+    /// # Panics
+    /// When this user may not make namespaces, or `ip` is missing.
+    #[track_caller]
+    pub fn new(n_nodes: usize) -> Self {
+        remove();
+        let folder = tempfile::tempdir().expect("there is a folder for temporary files");
+        let cluster = Self { n_nodes, folder };
+        let wrapper = cluster.wrapper();
+        fs::write(&wrapper, WRAPPER).expect("the folder was just made");
+        fs::set_permissions(&wrapper, fs::Permissions::from_mode(0o755)).expect("the file is ours");
+        ip(&format!("link add {BRIDGE} type bridge"));
+        ip(&format!("addr add {SUBNET}.254/24 dev {BRIDGE}"));
+        ip(&format!("link set {BRIDGE} up"));
+        for number in 1..=n_nodes {
+            add_node(number);
+        }
+        cluster
+    }
+
+    /// A job of `n_per_node` ranks on each node.
+    ///
+    /// All is said to the launcher by variables: the command line is as it is on one node.
+    ///
+    /// # Panics
+    /// When the folder for temporary files is full.
+    #[track_caller]
+    pub fn launch(&self, library: Library, n_per_node: usize, program: &Path) -> Job {
+        let hosts = self.folder.path().join("hosts");
+        let word = if library.is_open_mpi() { " slots=" } else { ":" };
+        let lines =
+            (1..=self.n_nodes).map(|number| format!("{}{word}{n_per_node}\n", node(number)));
+        fs::write(&hosts, lines.collect::<String>()).expect("the folder was just made");
+        let job = library.launch(self.n_nodes * n_per_node, program);
+        let subnet = format!("{SUBNET}.0/24");
+        let (wrapper, hosts) = (self.wrapper().display().to_string(), hosts.display().to_string());
+        let variables: &[(&str, &str)] = if library.is_open_mpi() {
+            &[
+                ("OMPI_MCA_plm_rsh_agent", &wrapper),
+                ("OMPI_MCA_orte_default_hostfile", &hosts),
+                ("OMPI_MCA_oob_tcp_if_include", &subnet),
+                ("OMPI_MCA_btl_tcp_if_include", &subnet),
+                ("PRTE_MCA_plm_ssh_agent", &wrapper),
+                ("PRTE_MCA_prte_default_hostfile", &hosts),
+                ("PRTE_MCA_prte_if_include", &subnet),
+                ("PMIX_MCA_ptl_tcp_if_include", &subnet),
+            ]
+        } else {
+            &[
+                ("HYDRA_LAUNCHER", "ssh"),
+                ("HYDRA_LAUNCHER_EXEC", &wrapper),
+                ("HYDRA_HOST_FILE", &hosts),
+                ("HYDRA_IFACE", BRIDGE),
+            ]
+        };
+        variables.iter().fold(job, |job, (name, value)| job.variable(name, value))
+    }
+
+    fn wrapper(&self) -> PathBuf {
+        self.folder.path().join("on-node")
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        remove();
+    }
+}
+
+fn node(number: usize) -> String {
+    format!("snt-n{number}")
+}
+
+#[track_caller]
+fn add_node(number: usize) {
+    let node = node(number);
+    ip(&format!("netns add {node}"));
+    ip(&format!("link add snt-v{number} type veth peer name eth0 netns {node}"));
+    ip(&format!("link set snt-v{number} master {BRIDGE} up"));
+    ip(&format!("-n {node} addr add {SUBNET}.{number}/24 dev eth0"));
+    ip(&format!("-n {node} link set eth0 up"));
+    ip(&format!("-n {node} link set lo up"));
+}
+
+/// Removes nodes and bridge, those of an earlier test that was killed included.
+fn remove() {
+    // Links first: those of a namespace go with it only some time after its removal.
+    for link in names_in("/sys/class/net") {
+        try_ip(&format!("link del {link}"));
+    }
+    for node in names_in("/run/netns") {
+        try_ip(&format!("netns del {node}"));
+    }
+}
+
+fn names_in(folder: &str) -> Vec<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    names.filter(|name| name.starts_with("snt-")).collect()
+}
+
+#[track_caller]
+fn ip(words: &str) {
+    let output = Command::new(on_path("ip")).args(words.split(' ')).output();
+    let output = output.unwrap_or_else(|error| panic!("`ip {words}`: {error}"));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "`ip {words}` failed (it needs root): {said}");
+}
+
+fn try_ip(words: &str) {
+    let _output = Command::new(on_path("ip")).args(words.split(' ')).output();
+}

@@ -1,0 +1,59 @@
+//! Ranks on several nodes, each with a name and a network of its own.
+
+use suite::library::Library;
+use suite::{Cluster, Program, Watched, watch};
+
+/// Two ranks on each node; those of node 2 are useful for half of the time.
+#[track_caller]
+fn run(library: Library) -> Watched {
+    let program = Program::c("imbalance").built(library);
+    let cluster = Cluster::new(2);
+    let job = cluster.launch(library, 2, &program).args(["10", "40", "40", "20", "20"]);
+    let watched = watch(&job);
+    assert_eq!(watched.ended.code, 0, "{}", watched.ended.stderr);
+    watched
+}
+
+#[track_caller]
+fn check(library: Library) {
+    let Watched { summary, ended, .. } = run(library);
+    assert_eq!((summary.n_ranks, summary.n_nodes), (4, 2), "{}", ended.stderr);
+    let nodes: Vec<&str> = summary.ranks.iter().map(|rank| rank.node.as_str()).collect();
+    assert_eq!(nodes, ["snt-n1", "snt-n1", "snt-n2", "snt-n2"]);
+    assert_eq!(summary.operations["MPI_Barrier"].calls, 40);
+    assert!(summary.tool.warnings.is_empty(), "{:?}", summary.tool.warnings);
+
+    // Computed from the times that the record itself shows, not timed.
+    let useful_s: Vec<f64> = summary.ranks.iter().map(|rank| rank.useful_s).collect();
+    let node_s = [useful_s[0] + useful_s[1], useful_s[2] + useful_s[3]];
+    let longest_s = useful_s.iter().copied().fold(0.0, f64::max);
+    let (mean_s, busiest_s) = ((node_s[0] + node_s[1]) / 4.0, node_s[0].max(node_s[1]) / 2.0);
+    check_near("in nodes", summary.pop.load_balance_in, busiest_s / longest_s);
+    check_near("between nodes", summary.pop.load_balance_out, mean_s / busiest_s);
+    assert!(summary.pop.load_balance_out < 0.9, "node 2 sleeps half as long: {node_s:?}");
+}
+
+#[track_caller]
+fn check_near(what: &str, seen: f64, expected: f64) {
+    assert!((seen - expected).abs() < 0.02, "load balance {what}: {seen}, expected {expected}");
+}
+
+#[test]
+fn open_mpi_4_on_two_nodes() {
+    check(Library::OpenMpi4);
+}
+
+#[test]
+fn mpich_4_on_two_nodes() {
+    check(Library::Mpich4);
+}
+
+#[test]
+fn open_mpi_5_on_two_nodes() {
+    check(Library::OpenMpi5);
+}
+
+#[test]
+fn mpich_5_on_two_nodes() {
+    check(Library::Mpich5);
+}
