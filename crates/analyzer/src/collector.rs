@@ -129,8 +129,11 @@ impl Collector {
 
     /// Collects until nobody needs it any more.
     pub fn run(mut self) {
-        while !self.is_over() {
+        loop {
             self.step(Instant::now());
+            if self.is_over() {
+                break;
+            }
             self.sleep(Instant::now());
         }
         self.say_farewell();

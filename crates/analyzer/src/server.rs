@@ -23,10 +23,11 @@ use connection::Voice;
 use events::ProcessKey;
 use intake::Intake;
 use node_spool::NodeSpool;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags, poll};
 use std::collections::BTreeMap;
-use std::io;
+use std::io::{self, PipeReader, PipeWriter};
 use std::net::{SocketAddr, TcpListener};
+use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -61,6 +62,8 @@ pub struct ServerOptions {
 pub struct Server {
     shared: Arc<Shared>,
     address: SocketAddr,
+    /// Closed to wake who waits for connections.
+    bell: Option<PipeWriter>,
     accepting: Option<JoinHandle<()>>,
     keeping: Option<JoinHandle<()>>,
 }
@@ -111,6 +114,7 @@ impl Server {
         let listener = TcpListener::bind(options.listen)?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
+        let (closing, bell) = io::pipe()?;
         let report_every_ms = u32::try_from(options.report_every.as_millis()).unwrap_or(u32::MAX);
         let shared = Arc::new(Shared {
             run: RunSecret { run: options.run, secret: options.secret, report_every_ms },
@@ -131,7 +135,8 @@ impl Server {
         Ok(Self {
             shared,
             address,
-            accepting: Some(std::thread::spawn(move || accept(&listener, &to_accept))),
+            bell: Some(bell),
+            accepting: Some(std::thread::spawn(move || accept(&listener, &closing, &to_accept))),
             keeping: Some(std::thread::spawn(move || to_keep.keep_snapshots())),
         })
     }
@@ -198,8 +203,12 @@ impl Server {
     }
 
     fn stop(&mut self) {
+        let promises = self.shared.promises.lock().unwrap_or_else(PoisonError::into_inner);
         self.shared.closed.store(true, Ordering::SeqCst);
+        // Under the lock: who is about to wait sees it, who waits is woken.
         self.shared.promised.notify_all();
+        drop(promises);
+        self.bell = None;
         for thread in [self.accepting.take(), self.keeping.take()].into_iter().flatten() {
             // A panic in it was printed by its hook; what was taken is still good.
             thread.join().ok();
@@ -262,8 +271,8 @@ impl Shared {
     /// Writes snapshots, one after the other: what is promised while one is written goes into the next.
     fn keep_snapshots(&self) {
         let path = self.spool_dir.join(format!("analyzer.{}", snapshot::SUFFIX));
+        let mut promises = Vec::new();
         while !self.is_closed() {
-            let promises = self.wait_for_promises();
             let entries = self.with_intake(|intake| intake.entries());
             let facts = Entry::Facts(self.facts.clone());
             if let Err(error) = snapshot::write(&path, entries.into_iter().chain([facts])) {
@@ -273,6 +282,7 @@ impl Shared {
             for Promise { voice, process, gone } in promises {
                 voice.say(&ToCollector::Kept { process, gone });
             }
+            promises = self.wait_for_promises();
         }
     }
 
@@ -287,11 +297,11 @@ impl Shared {
     }
 }
 
-fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
+fn accept(listener: &TcpListener, closing: &PipeReader, shared: &Arc<Shared>) {
     while !shared.is_closed() {
-        let mut fds = [PollFd::new(listener, PollFlags::IN)];
-        let timeout = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
-        poll(&mut fds, Some(&timeout)).ok();
+        let waiting = [listener.as_fd(), closing.as_fd()];
+        // Interrupted or not: it is looked at.
+        poll(&mut waiting.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)), None).ok();
         let Ok((stream, _)) = listener.accept() else { continue };
         if N_CONNECTIONS_MAX <= shared.n_connections.load(Ordering::SeqCst)
             || stream.set_nonblocking(false).is_err()

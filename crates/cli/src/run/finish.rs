@@ -61,7 +61,9 @@ struct Progress {
 impl Progress {
     fn show(&mut self, outstanding: &Outstanding) {
         let (n_nodes, n_processes) = (outstanding.nodes.len(), outstanding.n_processes);
-        let line = format!("sintonia: waiting for {n_processes} processes on {n_nodes} nodes");
+        let line = format!(
+            "sintonia: waiting for the last numbers ({n_processes} processes, {n_nodes} nodes)"
+        );
         if line != self.shown && std::io::stderr().is_terminal() {
             eprint!("\r\x1b[K{line}");
             self.shown = line;

@@ -34,10 +34,12 @@ impl LocalCollector {
         let is_over = Arc::clone(&run_is_over);
         let looking_after = std::thread::spawn(move || {
             for _start in 1..N_STARTS_MAX {
-                let is_wanted = wait(&mut child, &is_over);
+                if !ends_too_early(&mut child, &is_over) {
+                    return;
+                }
                 match spawn(&variables) {
-                    Ok(next) if is_wanted => child = next,
-                    _ => return,
+                    Ok(next) => child = next,
+                    Err(_) => return,
                 }
             }
         });
@@ -66,7 +68,7 @@ fn spawn(variables: &[(String, OsString)]) -> io::Result<Child> {
 }
 
 /// Waits for the collector's end; whether another one is wanted then.
-fn wait(child: &mut Child, run_is_over: &AtomicBool) -> bool {
+fn ends_too_early(child: &mut Child, run_is_over: &AtomicBool) -> bool {
     let Ok(status) = child.wait() else { return false };
     let is_done = status.success() || status.code() == Some(ANOTHER_COLLECTS.into());
     if is_done || run_is_over.load(Ordering::SeqCst) {
