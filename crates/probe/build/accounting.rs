@@ -143,7 +143,16 @@ impl Body<'_> {
     }
 
     fn movements(&self) -> String {
-        self.operation.movements.iter().map(|movement| self.movement(movement)).collect()
+        let movements: String =
+            self.operation.movements.iter().map(|movement| self.movement(movement)).collect();
+        match self.operation.root() {
+            // Such a rank may pass anything but the root and the communicator.
+            Some(root) if !movements.is_empty() => format!(
+                "    if !call.is_bystander({}) {{\n{movements}    }}\n",
+                self.variable(root)
+            ),
+            _ => movements,
+        }
     }
 
     fn movement(&self, movement: &Movement) -> String {

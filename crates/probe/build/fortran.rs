@@ -49,8 +49,8 @@ fn write_body(code: &mut String, entry: &Entry<'_>) {
     code.push_str(&format!(
         "/// `{symbol}` from Fortran.\n\
          #[allow(clippy::too_many_arguments, reason = \"generated\")]\n\
-         unsafe extern \"C\" fn fortran_{number}({typed}) {{\n\
-         \x20   type Real = unsafe extern \"C\" fn({types});\n\
+         unsafe extern \"C-unwind\" fn fortran_{number}({typed}) {{\n\
+         \x20   type Real = unsafe extern \"C-unwind\" fn({types});\n\
          \x20   let Some(real) = next::fortran({number}) else {{ return fortran::set_missing(p_ierror) }};\n\
          \x20   // SAFETY: the symbol is the Fortran entry point of this name and signature.\n\
          \x20   let real = unsafe {{ std::mem::transmute::<next::Function, Real>(real) }};\n\
@@ -71,13 +71,11 @@ fn body(entry: &Entry<'_>, passed: &str) -> String {
         "Init" | "Init_thread" => format!(
             "    let begin = process::Begin::now();\n    {real}    if fortran::succeeded(p_ierror) {{ process::started({number}, begin) }}\n"
         ),
-        "Session_init" => {
-            format!(
-                "    {real}    if fortran::succeeded(p_ierror) {{ process::session_started() }}\n"
-            )
-        }
+        "Session_init" => format!(
+            "    let begin = process::Begin::now();\n    {real}    if fortran::succeeded(p_ierror) {{ process::session_started({number}, begin) }}\n"
+        ),
         "Finalize" => format!("    process::finishing({number});\n    {real}"),
-        "Session_finalize" => format!("    process::session_finishing();\n    {real}"),
+        "Session_finalize" => format!("    process::session_finishing({number});\n    {real}"),
         _ => counted(entry, passed),
     }
 }

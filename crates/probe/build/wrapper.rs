@@ -38,8 +38,8 @@ pub(crate) fn write(code: &mut String, number: usize, operation: &Operation) {
     code.push_str(&format!(
         "trampoline!(\"{name}\", {name}, c_{number});\n\
          #[allow(clippy::too_many_arguments, reason = \"generated\")]\n\
-         unsafe extern \"C\" fn c_{number}({typed}) -> c_int {{\n\
-         \x20   type Real = unsafe extern \"C\" fn({types}) -> c_int;\n\
+         unsafe extern \"C-unwind\" fn c_{number}({typed}) -> c_int {{\n\
+         \x20   type Real = unsafe extern \"C-unwind\" fn({types}) -> c_int;\n\
          \x20   let Some(real) = next::c({number}) else {{ return next::MISSING }};\n\
          \x20   // SAFETY: the symbol is the MPI function of this name and signature.\n\
          \x20   let real = unsafe {{ std::mem::transmute::<next::Function, Real>(real) }};\n\
@@ -62,11 +62,11 @@ fn body(number: usize, operation: &Operation, names: &[String]) -> String {
         "Init" | "Init_thread" => format!(
             "    let begin = process::Begin::now();\n    {real}    if result == 0 {{ process::started({number}, begin) }}\n    result\n"
         ),
-        "Session_init" => {
-            format!("    {real}    if result == 0 {{ process::session_started() }}\n    result\n")
-        }
+        "Session_init" => format!(
+            "    let begin = process::Begin::now();\n    {real}    if result == 0 {{ process::session_started({number}, begin) }}\n    result\n"
+        ),
         "Finalize" => format!("    process::finishing({number});\n    {last}"),
-        "Session_finalize" => format!("    process::session_finishing();\n    {last}"),
+        "Session_finalize" => format!("    process::session_finishing({number});\n    {last}"),
         _ => counted(number, operation, &passed),
     }
 }

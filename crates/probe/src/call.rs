@@ -49,6 +49,7 @@ impl Call {
         let mut address = words.return_address;
         if words.fortran_address != 0 {
             address = words.fortran_address;
+            words.fortran_address = 0;
         }
         if !thread::is_watched(thread) {
             thread = thread::attach();
@@ -92,12 +93,14 @@ impl Call {
     /// Enters a call of a known thread.
     #[inline(always)]
     pub(crate) fn start(thread: *mut Thread, operation: u16, address: u64) -> Option<Self> {
+        // SAFETY: the calling thread's own words.
+        let stack_pointer = unsafe { (*tls::words()).stack_pointer };
         // SAFETY: the calling thread's own state; no other reference to it lives.
         let state = unsafe { &mut *thread };
-        if state.busy {
+        if stack_pointer < state.outer_stack {
             return None;
         }
-        state.busy = true;
+        state.outer_stack = stack_pointer;
         let enter = clock::ticks();
         state.writer.enter(operation, address, enter);
         Some(Self {
@@ -168,7 +171,7 @@ impl Call {
         if thread.traced {
             self.record(operation);
         }
-        self.thread().busy = false;
+        self.thread().outer_stack = 0;
     }
 
     #[inline(always)]

@@ -32,17 +32,18 @@ impl Default for Sizes {
 const NOTHING: Handle = Handle::NOTHING;
 
 impl Sizes {
-    /// Bytes of data in one element.
+    /// Bytes of data in `n` elements.
     #[inline(always)]
-    pub(crate) fn bytes_of(&mut self, datatype: Handle, facts: &Facts) -> u64 {
+    pub(crate) fn bytes_of(&mut self, n: u64, datatype: Handle, facts: &Facts) -> u64 {
         let mixed = datatype.masked(facts.handle_mask).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let place = mixed >> (usize::BITS - N_SIZES.trailing_zeros());
         let generation = GENERATION.load(Ordering::Acquire);
         let entry = self.entries[place % N_SIZES];
         if entry.0 == datatype && self.generation == generation {
-            return entry.1;
+            return n.wrapping_mul(entry.1);
         }
-        self.ask(datatype, place, generation, facts)
+        // Where nothing is moved, libraries take any datatype, but would not tell the size of any.
+        if n == 0 { 0 } else { n.wrapping_mul(self.ask(datatype, place, generation, facts)) }
     }
 
     #[cold]

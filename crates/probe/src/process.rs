@@ -72,22 +72,27 @@ impl Begin {
 pub(crate) fn started(operation: u16, begin: Begin) {
     let _nothing = std::panic::catch_unwind(|| {
         binding::bind_late();
-        if let Some(identity) = Identity::from_mpi() {
-            start(&identity);
+        // MPICH's Fortran entry point calls the C function, which has started the watch then.
+        if let Some(identity) = Identity::from_mpi()
+            && start(&identity)
+        {
             count_init(operation, begin);
         }
     });
 }
 
-/// `MPI_Session_init` has returned: the first one of a program without `MPI_Init` starts the watch.
+/// `MPI_Session_init` (the operation with this number) has returned: the first one of a program without
+/// `MPI_Init` starts the watch.
 #[cold]
-pub(crate) fn session_started() {
+pub(crate) fn session_started(operation: u16, begin: Begin) {
     let _nothing = std::panic::catch_unwind(|| {
         if PHASE.load(Ordering::Acquire) == BEFORE
             && let Some(identity) = Identity::from_environment()
         {
             IS_OF_SESSIONS.store(true, Ordering::Relaxed);
-            start(&identity);
+            if start(&identity) {
+                count_init(operation, begin);
+            }
         }
     });
 }
@@ -116,14 +121,15 @@ impl Identity {
     }
 }
 
-fn start(identity: &Identity) {
+/// Starts the watch; false when it runs already, or cannot.
+fn start(identity: &Identity) -> bool {
     let init_end_ticks = clock::ticks();
     if PHASE.load(Ordering::Acquire) != BEFORE || PROCESS.get().is_some() {
-        return;
+        return false;
     }
-    let Some(options) = Options::from_environment() else { return };
-    let Some(facts) = Facts::detect() else { return };
-    let Some((folder, node)) = node_folder(&options) else { return };
+    let Some(options) = Options::from_environment() else { return false };
+    let Some(facts) = Facts::detect() else { return false };
+    let Some((folder, node)) = node_folder(&options) else { return false };
     WORLD_SIZE.store(identity.size, Ordering::Relaxed);
     let capacity = Capacity {
         n_threads: options.n_threads,
@@ -133,7 +139,7 @@ fn start(identity: &Identity) {
     };
     let name = format!("{}-{init_end_ticks:x}.segment", std::process::id());
     let Ok(segment) = SegmentWriter::create(&folder.join(name), capacity, init_end_ticks) else {
-        return;
+        return false;
     };
     describe(&segment, identity, &facts, &node);
     let process = PROCESS.get_or_init(|| Process { segment, facts, folder, options });
@@ -146,6 +152,7 @@ fn start(identity: &Identity) {
     attach_main(process);
     process.segment.publish();
     collector::greet(&process.folder, process.options.collector.as_deref());
+    true
 }
 
 /// Peers beyond are not told apart.
@@ -222,7 +229,13 @@ fn count_init(operation: u16, begin: Begin) {
 /// `MPI_Finalize` (the operation with this number) is about to be called.
 #[cold]
 pub(crate) fn finishing(operation: u16) {
-    if IS_OF_SESSIONS.load(Ordering::Relaxed) || !is_running() {
+    if !IS_OF_SESSIONS.load(Ordering::Relaxed) {
+        count_and_finish(operation);
+    }
+}
+
+fn count_and_finish(operation: u16) {
+    if !is_running() {
         return;
     }
     let begin = Begin::now();
@@ -235,11 +248,11 @@ pub(crate) fn finishing(operation: u16) {
     finish(begin.ticks);
 }
 
-/// `MPI_Session_finalize` is about to be called.
+/// `MPI_Session_finalize` (the operation with this number) is about to be called.
 #[cold]
-pub(crate) fn session_finishing() {
-    if IS_OF_SESSIONS.load(Ordering::Relaxed) && is_running() {
-        finish(clock::ticks());
+pub(crate) fn session_finishing(operation: u16) {
+    if IS_OF_SESSIONS.load(Ordering::Relaxed) {
+        count_and_finish(operation);
     }
 }
 

@@ -14,8 +14,10 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 /// A watched thread. Only that thread touches it.
 #[derive(Debug)]
 pub(crate) struct Thread {
-    /// Inside a watched call, or never to be watched: calls made meanwhile are not counted.
-    pub(crate) busy: bool,
+    /// Stack pointer of the watched call in progress, 0 outside: calls made deeper on the stack come
+    /// from inside it and are not counted. A call that was left by `longjmp` or by a C++ exception
+    /// never ends; the next one that is not deeper takes its place.
+    pub(crate) outer_stack: u64,
     /// Records are written.
     pub(crate) traced: bool,
     /// Where counters and records go.
@@ -101,7 +103,7 @@ pub(crate) fn attach() -> *mut Thread {
 /// A thread that starts now.
 pub(crate) fn new(writer: ThreadWriter, facts: Facts) -> Thread {
     Thread {
-        busy: false,
+        outer_stack: 0,
         traced: writer.has_ring(),
         writer,
         previous: 0,

@@ -1,4 +1,4 @@
-//! Three words per thread that are reached without a function call (initial-exec TLS).
+//! Four words per thread that are reached without a function call (initial-exec TLS).
 #![allow(unsafe_code, reason = "reads the thread pointer")]
 
 use crate::thread::Thread;
@@ -9,10 +9,10 @@ global_asm!(
     ".hidden sintonia_tls",
     ".globl sintonia_tls",
     ".type sintonia_tls, @object",
-    ".size sintonia_tls, 24",
+    ".size sintonia_tls, 32",
     ".p2align 3",
     "sintonia_tls:",
-    ".zero 24",
+    ".zero 32",
     ".popsection",
 );
 
@@ -21,6 +21,8 @@ global_asm!(
 pub(crate) struct Words {
     /// Return address of the wrapper entered last.
     pub(crate) return_address: u64,
+    /// Stack pointer when it was entered.
+    pub(crate) stack_pointer: u64,
     /// The thread's state; null before its first watched call.
     pub(crate) thread: *mut Thread,
     /// Return address of a Fortran entry point whose library goes on to call C; 0 outside.

@@ -144,6 +144,12 @@ impl Call {
         is_own || self.is_remote_root(root)
     }
 
+    /// Whether this rank says `MPI_PROC_NULL`: it is in the root's group, but not the root.
+    #[inline(always)]
+    pub(crate) fn is_bystander(&mut self, root: i64) -> bool {
+        root == self.thread().facts.proc_null
+    }
+
     /// Whether this rank says `MPI_ROOT`.
     #[inline(always)]
     pub(crate) fn is_remote_root(&mut self, root: i64) -> bool {
@@ -161,8 +167,7 @@ impl Call {
     #[inline(always)]
     pub(crate) fn elements(&mut self, count: impl TryInto<u64>, datatype: Handle) -> u64 {
         let thread = self.thread();
-        let bytes = thread.sizes.bytes_of(datatype, &thread.facts);
-        count.try_into().unwrap_or(0).wrapping_mul(bytes)
+        thread.sizes.bytes_of(count.try_into().unwrap_or(0), datatype, &thread.facts)
     }
 
     /// The entry of this rank in an array of counts.
@@ -311,7 +316,7 @@ fn sum_of_products(
                 // SAFETY: MPI reads the same entry of the program's array.
                 Handle::c(unsafe { read_handle(address, handle_bytes) })
             };
-            counts.at(position).wrapping_mul(thread.sizes.bytes_of(datatype, &thread.facts))
+            thread.sizes.bytes_of(counts.at(position), datatype, &thread.facts)
         })
         .sum()
 }

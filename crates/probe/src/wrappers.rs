@@ -11,7 +11,8 @@ use std::arch::naked_asm;
 use std::ffi::{CStr, c_int};
 
 /// Exports `$symbol`: keeps the return address (the call site) where the body finds it and goes on
-/// into the body with all arguments in place, however many there are.
+/// into the body with all arguments in place, however many there are. Bodies let exceptions pass that
+/// the program's own error handlers throw through its MPI library.
 macro_rules! trampoline {
     ($symbol:literal, $name:ident, $body:ident) => {
         #[unsafe(export_name = $symbol)]
@@ -21,6 +22,7 @@ macro_rules! trampoline {
                 "mov r11, qword ptr [rip + sintonia_tls@GOTTPOFF]",
                 "mov rax, qword ptr [rsp]",
                 "mov qword ptr fs:[r11], rax",
+                "mov qword ptr fs:[r11 + 8], rsp",
                 "jmp {body}",
                 body = sym $body,
             )

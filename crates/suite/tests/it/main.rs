@@ -8,6 +8,8 @@ mod efficiencies;
 mod endings;
 mod guide;
 mod losses;
+mod oddities;
 mod operations;
 mod programs;
+mod slurm;
 mod traffic;

@@ -1,0 +1,29 @@
+//! Programs that do what MPI allows and few do: they must end as they end alone, and be counted right.
+
+use run_record::Summary;
+use suite::{Library, Program, watch};
+
+#[track_caller]
+fn counts(summary: &Summary, operation: &str) -> (u64, u64) {
+    summary.operations.get(operation).map_or((0, 0), |totals| (totals.calls, totals.bytes))
+}
+
+#[test]
+fn a_call_that_is_left_by_an_exception_or_a_jump_hides_no_later_one() {
+    for library in Library::SYSTEM {
+        let watched = watch(&library.launch(2, &Program::cpp("leaves_calls").built(library)));
+        assert_eq!(watched.ended.stdout, "left 20\nleft 20\n", "{library:?}");
+        assert_eq!(counts(&watched.summary, "MPI_Barrier"), (2 * 20, 0), "{library:?}");
+    }
+}
+
+#[test]
+fn arguments_that_mpi_ignores_are_not_looked_at() {
+    for library in Library::ALL {
+        let watched = watch(&library.launch(3, &Program::c("ignored_arguments").built(library)));
+        assert_eq!(watched.ended.stdout, "done\n", "{library:?}");
+        // A root and a rank of the other group; the root's neighbor moves nothing.
+        assert_eq!(counts(&watched.summary, "MPI_Bcast"), (3, 2 * 4), "{library:?}");
+        assert_eq!(counts(&watched.summary, "MPI_Send"), (3, 0), "{library:?}");
+    }
+}
