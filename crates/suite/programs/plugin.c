@@ -1,4 +1,4 @@
-/* The plug-in of `plugin_host`: one reduction per call, in a library that is gone before the end. */
+/* The plug-in of `plugin_host`: one reduction per call. */
 #include <mpi.h>
 
 int plugin_run(int value)

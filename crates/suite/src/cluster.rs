@@ -24,7 +24,7 @@ const WRAPPER: &str = r#"#!/bin/sh
 while [ "${1#-}" != "$1" ]; do shift; done
 node=$1
 shift
-exec ip netns exec "$node" unshare --uts sh -c '
+exec nsenter --net=/run/netns/"$node" unshare --uts sh -c '
   hostname "$0"
   exec env -i PATH="$PATH" HOME="$HOME" SUITE_JOB="$SUITE_JOB" \
     OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 sh -c "$1"' "$node" "$*"
@@ -95,6 +95,35 @@ impl Cluster {
             ]
         };
         variables.iter().fold(job, |job, (name, value)| job.variable(name, value))
+    }
+
+    /// The start of a command on a node, numbered from 1; program and arguments are to be added.
+    pub fn on_node(&self, number: usize) -> Command {
+        let name = self.node(number);
+        let mut command = Command::new(on_path("nsenter"));
+        command.arg(format!("--net=/run/netns/{name}")).args(["unshare", "--uts", "sh", "-c"]);
+        command.args(["hostname \"$0\" && exec \"$@\"", &name]);
+        command
+    }
+
+    /// The name of a node, numbered from 1.
+    pub fn node(&self, number: usize) -> String {
+        node(number)
+    }
+
+    /// The address of a node, numbered from 1.
+    pub fn address(&self, number: usize) -> String {
+        format!("{SUBNET}.{number}")
+    }
+
+    /// The address at which nodes reach the host.
+    pub fn host_address(&self) -> String {
+        format!("{SUBNET}.254")
+    }
+
+    /// How many nodes there are.
+    pub fn n_nodes(&self) -> usize {
+        self.n_nodes
     }
 
     fn wrapper(&self) -> PathBuf {

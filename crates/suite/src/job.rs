@@ -98,6 +98,15 @@ impl Job {
         self
     }
 
+    /// The line of a shell script that starts it.
+    pub fn script(&self) -> String {
+        let quoted = |word: &OsString| format!("'{}'", word.to_string_lossy().replace('\'', r"'\''"));
+        let settings = self.variables.iter().map(|(name, value)| {
+            format!("{}={}", name.to_string_lossy(), quoted(value))
+        });
+        settings.chain(self.words.iter().map(quoted)).collect::<Vec<_>>().join(" ")
+    }
+
     /// Starts it, waits for its end, and checks that nothing of it is left.
     #[track_caller]
     pub fn run(&self) -> Ended {

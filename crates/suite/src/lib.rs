@@ -20,6 +20,7 @@ pub mod expectation;
 pub mod job;
 pub mod library;
 pub mod program;
+pub mod slurm;
 pub mod tool;
 mod traces;
 
@@ -28,4 +29,5 @@ pub use expectation::Expected;
 pub use job::{Ended, Job, Running};
 pub use library::Library;
 pub use program::Program;
+pub use slurm::Slurm;
 pub use tool::{Watched, watch, watch_with};

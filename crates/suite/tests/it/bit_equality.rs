@@ -96,7 +96,9 @@ fn a_program_that_forks_and_executes() {
 fn a_plug_in_that_calls_mpi() {
     for library in [OpenMpi4, Mpich4] {
         let plugin = Program::shared("plugin").built(library);
-        check(&library.launch(2, &Program::c("plugin_host").built(library)).arg(plugin));
+        check(
+            &library.launch(2, &Program::c("plugin_host").built(library)).arg(plugin).arg("unload"),
+        );
     }
 }
 

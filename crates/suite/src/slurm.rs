@@ -1,0 +1,181 @@
+//! A Slurm of its own: a controller on this host and a daemon on each node of a [`Cluster`].
+//!
+//! Without MUNGE: all daemons are root's and trust each other (`auth/none`).
+//!
+//! # Invariants
+//! - Daemons end with the value, also when a test fails.
+
+use crate::cluster::Cluster;
+use crate::job::Job;
+use crate::library::on_path;
+use rustix::process::{Pid, Signal, kill_process};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// How long the daemons may take to find each other, and to end.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A running Slurm.
+#[derive(Debug)]
+pub struct Slurm {
+    daemons: Vec<Child>,
+    folder: TempDir,
+    cluster: Cluster,
+}
+
+impl Slurm {
+    /// Starts controller and daemons, and waits until all nodes are idle.
+    ///
+    /// # Panics
+    /// When Slurm is not installed, this user is not root, or a daemon does not come up.
+    #[track_caller]
+    pub fn new(n_nodes: usize) -> Self {
+        let cluster = Cluster::new(n_nodes);
+        let folder = tempfile::tempdir().expect("there is a folder for temporary files");
+        let mut slurm = Self { daemons: Vec::new(), folder, cluster };
+        slurm.configure();
+        slurm.start_daemons();
+        slurm.wait_until_idle();
+        slurm
+    }
+
+    /// `srun` of a program, `n_per_node` tasks on each node, with one of Slurm's MPI plugins.
+    pub fn srun(&self, plugin: &str, n_per_node: usize, program: &Path) -> Job {
+        let n_nodes = self.cluster.n_nodes();
+        Job::new(on_path("srun"))
+            .args([format!("--mpi={plugin}"), format!("--nodes={n_nodes}")])
+            .arg(format!("--ntasks={}", n_nodes * n_per_node))
+            .arg(program)
+            .variable("SLURM_CONF", self.conf())
+    }
+
+    /// A batch job that runs the lines of `script` on the first node, its output in `output`.
+    pub fn sbatch(&self, n_per_node: usize, script: &str, output: &Path) -> Job {
+        let path = self.folder.path().join("job.sh");
+        fs::write(&path, format!("#!/bin/sh\n{script}\n")).expect("the folder is ours");
+        let n_nodes = self.cluster.n_nodes();
+        Job::new(on_path("sbatch"))
+            .args(["--wait".to_owned(), format!("--nodes={n_nodes}")])
+            .arg(format!("--ntasks={}", n_nodes * n_per_node))
+            .arg(format!("--output={}", output.display()))
+            .arg(path)
+            .variable("SLURM_CONF", self.conf())
+    }
+
+    fn conf(&self) -> PathBuf {
+        self.folder.path().join("slurm.conf")
+    }
+
+    fn configure(&self) {
+        let (folder, cluster) = (self.folder.path().display(), &self.cluster);
+        let host = fs::read_to_string("/proc/sys/kernel/hostname").expect("a host has a name");
+        let host = host.trim().split('.').next().unwrap_or_default().to_owned();
+        // A folder for temporary files per node: the daemons' PMIx servers make the same names in it.
+        let mut text = format!(
+            "ClusterName=snt\nSlurmctldHost={host}({})\nSlurmctldPort=26817\nSlurmdPort=26818\n\
+             SrunPortRange=26900-26999\nAuthType=auth/none\nCredType=cred/none\nSlurmUser=root\n\
+             StateSaveLocation={folder}/state\nSlurmdSpoolDir={folder}/spool-%n\n\
+             TmpFS={folder}/tmp-%n\nSlurmctldPidFile={folder}/slurmctld.pid\n\
+             SlurmdPidFile={folder}/slurmd-%n.pid\nProctrackType=proctrack/linuxproc\n\
+             TaskPlugin=task/none\nJobAcctGatherType=jobacct_gather/none\nMpiDefault=none\n\
+             AccountingStorageType=accounting_storage/none\nSelectType=select/linear\n\
+             SchedulerType=sched/builtin\nReturnToService=2\nKillWait=2\n\
+             SlurmdParameters=config_overrides\n",
+            cluster.host_address(),
+        );
+        for number in 1..=cluster.n_nodes() {
+            let (node, address) = (cluster.node(number), cluster.address(number));
+            text += &format!("NodeName={node} NodeAddr={address} CPUs=8 State=UNKNOWN\n");
+            make_folder(&self.folder.path().join(format!("tmp-{node}")));
+        }
+        let nodes: Vec<_> = (1..=cluster.n_nodes()).map(|number| cluster.node(number)).collect();
+        text += &format!("PartitionName=all Nodes={} Default=YES State=UP\n", nodes.join(","));
+        make_folder(&self.folder.path().join("state"));
+        fs::write(self.conf(), text).expect("the folder is ours");
+    }
+
+    fn start_daemons(&mut self) {
+        let controller = Command::new(daemon("slurmctld"));
+        self.start_daemon(controller, "slurmctld");
+        for number in 1..=self.cluster.n_nodes() {
+            let node = self.cluster.node(number);
+            let mut command = self.cluster.on_node(number);
+            command.arg(daemon("slurmd")).args(["-N", &node]);
+            self.start_daemon(command, &node);
+        }
+    }
+
+    /// In the foreground, so that it is our child.
+    fn start_daemon(&mut self, mut command: Command, name: &str) {
+        let log = fs::File::create(self.folder.path().join(format!("{name}.log")));
+        let log = log.expect("the folder is ours");
+        let words = log.try_clone().expect("a file can be opened twice");
+        command
+            .arg("-D")
+            .env("SLURM_CONF", self.conf())
+            .stdin(Stdio::null())
+            .stdout(words)
+            .stderr(log);
+        let child =
+            command.spawn().unwrap_or_else(|error| panic!("`{name}` does not start: {error}"));
+        self.daemons.push(child);
+    }
+
+    #[track_caller]
+    fn wait_until_idle(&self) {
+        let until = Instant::now() + PATIENCE;
+        let mut states = String::new();
+        while Instant::now() < until {
+            let mut sinfo = Command::new(on_path("sinfo"));
+            sinfo.args(["--noheader", "--Node", "--format=%T"]).env("SLURM_CONF", self.conf());
+            states = sinfo.output().map_or_else(
+                |error| error.to_string(),
+                |output| String::from_utf8_lossy(&output.stdout).into_owned(),
+            );
+            if states.lines().filter(|state| *state == "idle").count() == self.cluster.n_nodes() {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        panic!("Slurm's nodes are not idle but {states:?}:\n{}", self.logs());
+    }
+
+    /// What the daemons said.
+    pub fn logs(&self) -> String {
+        let entries = fs::read_dir(self.folder.path()).into_iter().flatten().flatten();
+        let logs = entries.map(|entry| entry.path());
+        let logs = logs.filter(|path| path.extension().is_some_and(|found| found == "log"));
+        logs.map(|path| fs::read_to_string(path).unwrap_or_default()).collect()
+    }
+}
+
+impl Drop for Slurm {
+    fn drop(&mut self) {
+        for daemon in &self.daemons {
+            if let Some(pid) = Pid::from_raw(daemon.id().cast_signed()) {
+                kill_process(pid, Signal::TERM).unwrap_or_default();
+            }
+        }
+        let until = Instant::now() + PATIENCE;
+        for daemon in &mut self.daemons {
+            while matches!(daemon.try_wait(), Ok(None)) && Instant::now() < until {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            daemon.kill().unwrap_or_default();
+            daemon.wait().map(drop).unwrap_or_default();
+        }
+    }
+}
+
+fn make_folder(path: &Path) {
+    fs::create_dir_all(path).expect("the folder for temporary files is writable");
+}
+
+/// A daemon, which may lie where only root looks.
+fn daemon(name: &str) -> PathBuf {
+    let path = Path::new("/usr/sbin").join(name);
+    if path.exists() { path } else { on_path(name) }
+}

@@ -1,0 +1,52 @@
+//! Ranks that Slurm starts, on two nodes.
+
+use suite::library::Library;
+use suite::{Program, Slurm, Watched, watch};
+
+/// The times that the ranks of both nodes are useful in an iteration.
+const ARGUMENTS: [&str; 5] = ["10", "40", "40", "20", "20"];
+
+#[track_caller]
+fn check_ranks(watched: &Watched) {
+    let Watched { summary, ended, .. } = watched;
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    assert_eq!((summary.n_ranks, summary.n_nodes), (4, 2), "{}", ended.stderr);
+    let nodes: Vec<&str> = summary.ranks.iter().map(|rank| rank.node.as_str()).collect();
+    assert_eq!(nodes, ["snt-n1", "snt-n1", "snt-n2", "snt-n2"]);
+    assert_eq!(summary.operations["MPI_Barrier"].calls, 40);
+    assert!(summary.pop.load_balance_out < 0.9, "node 2 sleeps half as long");
+    assert!(summary.tool.warnings.is_empty(), "{:?}", summary.tool.warnings);
+}
+
+#[track_caller]
+fn check(library: Library, plugin: &str) {
+    let program = Program::c("imbalance").built(library);
+    let slurm = Slurm::new(2);
+    check_ranks(&watch(&slurm.srun(plugin, 2, &program).args(ARGUMENTS)));
+}
+
+#[test]
+fn srun_starts_open_mpi_by_pmix() {
+    check(Library::OpenMpi4, "pmix");
+}
+
+#[test]
+fn srun_starts_mpich_by_pmi2() {
+    check(Library::Mpich4, "pmi2");
+}
+
+/// `sintonia run` in a batch script, on the first node of the job.
+#[test]
+fn a_batch_script_watches_its_own_steps() {
+    let program = Program::c("imbalance").built(Library::Mpich4);
+    let slurm = Slurm::new(2);
+    let scene = suite::tool::Scene::new();
+    let step = slurm.srun("pmi2", 2, &program).args(ARGUMENTS);
+    let script = scene.job(&step, &["--quiet"]).script();
+    let output = scene.folder().join("output");
+    let ended = slurm.sbatch(2, &script, &output).run();
+    let watched = scene.finish(ended);
+    check_ranks(&watched);
+    let printed = std::fs::read_to_string(&output).expect("Slurm wrote the job's output");
+    assert_eq!(printed.lines().count(), 4, "{printed}");
+}
