@@ -265,7 +265,9 @@ impl Collector {
         let n_processes = self.processes.len();
         let mut n_idle = 0;
         while n_idle < n_processes {
-            let Some(connection) = self.link.connection().filter(|link| link.has_room()) else { break };
+            let Some(connection) = self.link.connection().filter(|link| link.has_room()) else {
+                break;
+            };
             self.turn = (self.turn + 1) % n_processes;
             match self.processes[self.turn].next_records() {
                 Some(records) => {
@@ -344,7 +346,8 @@ impl Collector {
             fds.push(PollFd::new(doorbell, PollFlags::IN));
         }
         if let Some(connection) = self.link.connection() {
-            let writing = if connection.n_waiting() == 0 { PollFlags::empty() } else { PollFlags::OUT };
+            let writing =
+                if connection.n_waiting() == 0 { PollFlags::empty() } else { PollFlags::OUT };
             fds.push(PollFd::new(connection.stream(), PollFlags::IN | writing));
         }
         let pidfds = self.processes.iter().filter_map(Observed::pidfd);

@@ -20,7 +20,9 @@ const PATIENCE: Duration = Duration::from_secs(3);
 #[non_exhaustive]
 pub enum HandshakeError {
     /// The connection failed, or the other side was silent for too long.
-    #[error("the other side of the connection did not answer; check that nothing between the nodes drops connections")]
+    #[error(
+        "the other side of the connection did not answer; check that nothing between the nodes drops connections"
+    )]
     Connection(#[from] io::Error),
     /// The other side speaks something else.
     #[error(transparent)]
@@ -29,7 +31,9 @@ pub enum HandshakeError {
     #[error("the other side closed the connection; it may belong to another run")]
     Closed,
     /// The other side does not know the secret.
-    #[error("the other side does not know the secret of run `{run:016x}`; it belongs to another run")]
+    #[error(
+        "the other side does not know the secret of run `{run:016x}`; it belongs to another run"
+    )]
     Unproved {
         /// The run.
         run: u64,
@@ -92,7 +96,9 @@ pub(crate) fn as_collector(
     }
     talk.say(&ToAnalyzer::Proof { mac: session.mac(&place.secret, Role::Collector) })?;
     match talk.hear()? {
-        ToCollector::Welcome { report_every_ms } => Ok(talk.trust(node.to_owned(), report_every_ms)),
+        ToCollector::Welcome { report_every_ms } => {
+            Ok(talk.trust(node.to_owned(), report_every_ms))
+        }
         _ => Err(HandshakeError::OutOfTurn),
     }
 }
@@ -106,12 +112,8 @@ pub(crate) fn as_analyzer(stream: TcpStream, run: &RunSecret) -> Result<Trusted,
         return Err(HandshakeError::Refused { reason });
     }
     let analyzer_nonce: Nonce = random()?;
-    let session = Session {
-        run: run.run,
-        node: &hello.node,
-        collector_nonce: hello.nonce,
-        analyzer_nonce,
-    };
+    let session =
+        Session { run: run.run, node: &hello.node, collector_nonce: hello.nonce, analyzer_nonce };
     let mac = session.mac(&run.secret, Role::Analyzer);
     talk.say(&ToCollector::Challenge { nonce: analyzer_nonce, mac })?;
     let ToAnalyzer::Proof { mac } = talk.hear()? else { return Err(HandshakeError::OutOfTurn) };

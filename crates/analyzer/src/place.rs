@@ -60,13 +60,17 @@ pub struct Place {
 #[non_exhaustive]
 pub enum PlaceError {
     /// A variable is missing or is no text.
-    #[error("`{name}` is not set; a collector is started by `sintonia run` or by a rank, not by hand")]
+    #[error(
+        "`{name}` is not set; a collector is started by `sintonia run` or by a rank, not by hand"
+    )]
     Missing {
         /// The variable.
         name: &'static str,
     },
     /// The run's number is no number.
-    #[error("`SINTONIA_RUN` is `{text}` and not 16 hexadecimal digits; unset it and use `sintonia run`")]
+    #[error(
+        "`SINTONIA_RUN` is `{text}` and not 16 hexadecimal digits; unset it and use `sintonia run`"
+    )]
     Run {
         /// Its value.
         text: String,
@@ -85,7 +89,9 @@ impl Place {
     /// When the run or its secret are missing or malformed.
     pub fn from_variables(variable: impl Fn(&str) -> Option<OsString>) -> Result<Self, PlaceError> {
         let text = |name: &'static str| {
-            variable(name).and_then(|value| value.into_string().ok()).ok_or(PlaceError::Missing { name })
+            variable(name)
+                .and_then(|value| value.into_string().ok())
+                .ok_or(PlaceError::Missing { name })
         };
         let run = text(RUN)?;
         let is_number = run.len() == 16;

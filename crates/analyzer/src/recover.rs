@@ -110,7 +110,8 @@ impl Found {
     /// A file of records is named after its node: `NODE.spool` or `sintonia-RUN-NODE-PID.spool`.
     fn node_of(&self, path: &Path) -> String {
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let Some(rest) = name.strip_prefix("sintonia-").and_then(|rest| rest.split_once('-')) else {
+        let Some(rest) = name.strip_prefix("sintonia-").and_then(|rest| rest.split_once('-'))
+        else {
             return name;
         };
         rest.1.rsplit_once('-').map_or(rest.1, |(node, _)| node).to_owned()
@@ -139,10 +140,8 @@ impl Found {
     /// The later report of a process counts.
     fn take_report(&mut self, mut report: ProcessReport) {
         let processes = &mut self.measured.processes;
-        let position = *self
-            .position
-            .entry((report.node.clone(), report.key))
-            .or_insert_with(|| {
+        let position =
+            *self.position.entry((report.node.clone(), report.key)).or_insert_with(|| {
                 processes.push(report.clone());
                 processes.len() - 1
             });

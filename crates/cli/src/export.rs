@@ -26,12 +26,26 @@ pub(crate) fn export(options: &ExportOptions) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// The file appears when it is whole.
 fn chrome(record: &RunRecord, path: &Path) -> anyhow::Result<Vec<String>> {
     let name = || format!("`{}`", path.display());
-    let file = File::create(path).context(NotWritten).with_context(name)?;
+    let partial = path.with_added_extension("partial");
+    let file = File::create(&partial).context(NotWritten).with_context(name)?;
+    let written = write_chrome(record, file);
+    let placed = written.and_then(|sentences| {
+        fs::rename(&partial, path).context(NotWritten).with_context(name)?;
+        Ok(sentences)
+    });
+    if placed.is_err() {
+        fs::remove_file(&partial).ok();
+    }
+    placed
+}
+
+fn write_chrome(record: &RunRecord, file: File) -> anyhow::Result<Vec<String>> {
     let mut file = BufWriter::new(file);
     let sentences = export::chrome(record, &mut file)?;
-    file.flush().context(NotWritten).with_context(name)?;
+    file.flush().context(NotWritten)?;
     Ok(sentences)
 }
 

@@ -20,7 +20,9 @@ pub struct Secret([u8; 32]);
 #[non_exhaustive]
 pub enum SecretError {
     /// Not 64 hexadecimal digits.
-    #[error("`SINTONIA_SECRET` has to be 64 hexadecimal digits; unset it and let `sintonia run` choose one")]
+    #[error(
+        "`SINTONIA_SECRET` has to be 64 hexadecimal digits; unset it and let `sintonia run` choose one"
+    )]
     NotHexadecimal,
 }
 
@@ -101,7 +103,8 @@ impl Session<'_> {
     }
 
     fn digest(&self, secret: &Secret, role: Role) -> Hmac<Sha256> {
-        let mut digest = Hmac::<Sha256>::new_from_slice(&secret.0).expect("HMAC takes any key length");
+        let mut digest =
+            Hmac::<Sha256>::new_from_slice(&secret.0).expect("HMAC takes any key length");
         digest.update(match role {
             Role::Analyzer => b"sintonia analyzer ",
             Role::Collector => b"sintonia collector",
@@ -135,13 +138,26 @@ mod tests {
         check(false, session("n1"), &secret, Role::Collector);
         check(false, session("n0"), &Secret::from_bytes([4; 32]), Role::Collector);
         check(false, Session { run: 8, ..session("n0") }, &secret, Role::Collector);
-        check(false, Session { collector_nonce: [9; 32], ..session("n0") }, &secret, Role::Collector);
-        check(false, Session { analyzer_nonce: [9; 32], ..session("n0") }, &secret, Role::Collector);
+        check(
+            false,
+            Session { collector_nonce: [9; 32], ..session("n0") },
+            &secret,
+            Role::Collector,
+        );
+        check(
+            false,
+            Session { analyzer_nonce: [9; 32], ..session("n0") },
+            &secret,
+            Role::Collector,
+        );
     }
 
     #[test]
     fn a_secret_survives_the_environment() {
-        let secret = Secret::from_bytes(std::array::from_fn(|place| if place % 2 == 0 { 0x0f } else { 0xe5 }));
+        let secret =
+            Secret::from_bytes(std::array::from_fn(
+                |place| if place % 2 == 0 { 0x0f } else { 0xe5 },
+            ));
         assert_eq!(Secret::from_hex(&secret.to_hex()), Ok(secret.clone()));
         assert_eq!(Secret::from_hex(&secret.to_hex().to_uppercase()), Ok(secret));
     }

@@ -15,7 +15,9 @@ const LENGTH_BYTES: usize = size_of::<u32>();
 #[non_exhaustive]
 pub enum WireError {
     /// A frame is longer than the receiver takes.
-    #[error("a message of {bytes} bytes is longer than the {bytes_max} that are taken; use one version of Sintonia everywhere")]
+    #[error(
+        "a message of {bytes} bytes is longer than the {bytes_max} that are taken; use one version of Sintonia everywhere"
+    )]
     Oversized {
         /// Its length.
         bytes: usize,

@@ -140,11 +140,16 @@ mod raw_records {
     use serde::de::{Error, Visitor};
     use serde::{Deserializer, Serializer};
 
-    pub(super) fn serialize<S: Serializer>(records: &[CallRecord], to: S) -> Result<S::Ok, S::Error> {
+    pub(super) fn serialize<S: Serializer>(
+        records: &[CallRecord],
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
         to.serialize_bytes(bytemuck::cast_slice(records))
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<CallRecord>, D::Error> {
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Vec<CallRecord>, D::Error> {
         from.deserialize_bytes(Bytes)
     }
 

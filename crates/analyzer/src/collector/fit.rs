@@ -50,7 +50,8 @@ mod tests {
 
     #[track_caller]
     fn check(regions: &[(u64, u16, u64)], n_kept: usize, expected: &[(u64, u16, u64)]) {
-        let regions = regions.iter().map(|(address, operation, ticks)| region(*address, *operation, *ticks));
+        let regions =
+            regions.iter().map(|(address, operation, ticks)| region(*address, *operation, *ticks));
         let thread = ThreadReport {
             idx: 0,
             tid: 1,

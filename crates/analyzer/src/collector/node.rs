@@ -80,9 +80,8 @@ fn lock(path: &Path, started_by: &str) -> io::Result<Option<File>> {
             Err(TryLockError::Error(error)) => return Err(error),
         }
         // A collector that just ended may have removed the file between opening and locking.
-        let is_current = fs::metadata(path).is_ok_and(|at_path| {
-            file.metadata().is_ok_and(|locked| locked.ino() == at_path.ino())
-        });
+        let is_current = fs::metadata(path)
+            .is_ok_and(|at_path| file.metadata().is_ok_and(|locked| locked.ino() == at_path.ino()));
         if is_current {
             file.set_len(0)?;
             file.write_all(started_by.as_bytes())?;

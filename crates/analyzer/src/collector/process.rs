@@ -277,7 +277,8 @@ fn started_s(pid: Pid) -> Option<f64> {
     let fields = stat.rsplit_once(')')?.1;
     let since_boot: f64 = fields.split_ascii_whitespace().nth(22 - 3)?.parse().ok()?;
     let system = std::fs::read_to_string("/proc/stat").ok()?;
-    let booted_s: f64 = system.lines().find_map(|line| line.strip_prefix("btime "))?.parse().ok()?;
+    let booted_s: f64 =
+        system.lines().find_map(|line| line.strip_prefix("btime "))?.parse().ok()?;
     Some(booted_s + since_boot / rustix::param::clock_ticks_per_second() as f64)
 }
 

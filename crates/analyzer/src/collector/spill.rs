@@ -71,7 +71,8 @@ impl Spill {
 
     /// Keeps the reports of all processes; false when no folder takes them.
     pub(crate) fn keep_reports(&mut self, reports: Vec<ProcessReport>) -> bool {
-        let (ended, running): (Vec<_>, Vec<_>) = reports.into_iter().partition(|report| report.gone);
+        let (ended, running): (Vec<_>, Vec<_>) =
+            reports.into_iter().partition(|report| report.gone);
         for report in ended {
             self.ended.retain(|known| known.key != report.key);
             self.ended.push(report);

@@ -16,7 +16,9 @@ pub(crate) struct NodeSpool {
 
 /// Records that could not be kept.
 #[derive(Debug, thiserror::Error)]
-#[error("call records could not be written ({source}); free room on the disk or choose another folder with `--out`")]
+#[error(
+    "call records could not be written ({source}); free room on the disk or choose another folder with `--out`"
+)]
 pub(crate) struct Loss {
     /// How many.
     pub(crate) n_records: u64,

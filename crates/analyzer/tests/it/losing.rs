@@ -1,7 +1,7 @@
 //! Runs in which somebody is killed: what was in shared memory is in the record all the same.
 
-use crate::stage::{Rank, Stage, eventually, n_records_of, report_of};
 use crate::network::Network;
+use crate::stage::{Rank, Stage, eventually, n_records_of, report_of};
 use analyzer::{Measured, Server, recover};
 use wire::{ProcessReport, Secret};
 

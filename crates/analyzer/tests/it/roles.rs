@@ -31,7 +31,8 @@ fn number(name: &str) -> u64 {
 #[ignore = "a role in other tests, started by them"]
 fn collector() {
     let place = Place::from_variables(|name| std::env::var_os(name)).expect("set by the test");
-    let options = CollectorOptions { patience: Duration::from_secs(1), ..CollectorOptions::default() };
+    let options =
+        CollectorOptions { patience: Duration::from_secs(1), ..CollectorOptions::default() };
     if let Some(collector) = Collector::take(&place, options).expect("a folder that can be used") {
         collector.run();
     }

@@ -10,6 +10,8 @@ use analyzer::{RunFacts, Server, ServerOptions, place};
 use anyhow::Context;
 use run_record::RunRecord;
 use std::ffi::OsString;
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime};
 use wire::Secret;
@@ -19,13 +21,16 @@ const COLLECTOR_PATIENCE: Duration = Duration::from_secs(2);
 /// Time between snapshots on disk.
 const SNAPSHOT_EVERY: Duration = Duration::from_secs(5);
 
+/// Environment variables.
+pub(crate) type Variables = Vec<(String, OsString)>;
+
 /// A run under observation.
 #[derive(Debug)]
 pub(crate) struct Observation {
     pub(crate) server: Server,
     pub(crate) record: RunRecord,
     pub(crate) collector: LocalCollector,
-    variables: Vec<(String, OsString)>,
+    variables: Variables,
 }
 
 impl Observation {
@@ -39,14 +44,46 @@ impl Observation {
         facts.run = format!("{run:016x}");
         facts.shm_dir.clone_from(&shm_dir);
         remove_abandoned(&shm_dir, SystemTime::now());
+        DirBuilder::new().mode(0o700).create(place::run_dir(&shm_dir, run)).with_context(|| {
+            format!("`{}` has no room for shared memory; set SINTONIA_SHM_DIR", shm_dir.display())
+        })?;
+        let started = Self::with_record((library, program, run), options, facts);
+        if started.is_err() {
+            std::fs::remove_dir(place::run_dir(&shm_dir, run)).ok();
+        }
+        started
+    }
+
+    fn with_record(
+        parts: (PathBuf, PathBuf, u64),
+        options: &RunOptions,
+        facts: &RunFacts,
+    ) -> anyhow::Result<Self> {
         let record = record::create(options.out.as_deref(), &options.command, facts)?;
+        match Self::beside(&record, parts, options, facts) {
+            Ok((server, collector, variables)) => Ok(Self { server, record, collector, variables }),
+            Err(error) => {
+                // It would hold nothing.
+                remove(&record);
+                Err(error)
+            }
+        }
+    }
+
+    /// Starts what runs beside the command.
+    fn beside(
+        record: &RunRecord,
+        (library, program, run): (PathBuf, PathBuf, u64),
+        options: &RunOptions,
+        facts: &RunFacts,
+    ) -> anyhow::Result<(Server, LocalCollector, Variables)> {
         let secret = Secret::from_bytes(place::random()?);
-        let server = serve(options, run, secret.clone(), &record, facts)
+        let server = serve(options, run, secret.clone(), record, facts)
             .context("cannot listen for collectors; choose another address with `--listen`")?;
         let environment = Environment {
             library,
             run: facts.run.clone(),
-            shm_dir,
+            shm_dir: facts.shm_dir.clone(),
             program,
             analyzers: reachable(server.address(), &interface_addresses()),
             secret: secret.to_hex(),
@@ -60,11 +97,11 @@ impl Observation {
         let deadline = Instant::now() + COLLECTOR_PATIENCE;
         // One that comes later finds everything in shared memory.
         wait_until(deadline, || server.is_connected(&node));
-        Ok(Self { server, record, collector, variables })
+        Ok((server, collector, variables))
     }
 
     /// What the command's environment needs.
-    pub(crate) fn variables(&self) -> Vec<(String, OsString)> {
+    pub(crate) fn variables(&self) -> Variables {
         self.variables.clone()
     }
 
@@ -72,10 +109,16 @@ impl Observation {
     pub(crate) fn abandon(self) {
         drop(self.server.close());
         self.collector.part();
-        let dir = self.record.dir();
-        std::fs::remove_dir_all(dir).ok();
-        // Only when this run made it.
-        dir.parent().map(std::fs::remove_dir);
+        remove(&self.record);
+    }
+}
+
+/// Removes a record in which nothing is, and the folder of all records when it was the first.
+fn remove(record: &RunRecord) {
+    std::fs::remove_dir_all(record.dir()).ok();
+    if let Some(folder) = record.dir().parent() {
+        // Fails when anything else is in it.
+        std::fs::remove_dir(folder).ok();
     }
 }
 

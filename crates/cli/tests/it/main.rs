@@ -1,1 +1,7 @@
-//! The program `sintonia` from outside.
+//! The program `sintonia` from outside, on commands without MPI.
+
+mod export;
+mod help;
+mod report;
+mod run;
+mod sintonia;

@@ -1,8 +1,8 @@
 //! Messages made at random.
 
 use events::{
-    CallRecord, Clock, CommunicatorId, Peer, ProcessKey, Rank, RegionCounters, SizeHistogram, Ticks,
-    WorldId,
+    CallRecord, Clock, CommunicatorId, Peer, ProcessKey, Rank, RegionCounters, SizeHistogram,
+    Ticks, WorldId,
 };
 use proptest::collection::vec;
 use proptest::prelude::{Just, Strategy, any, prop_oneof};
@@ -30,8 +30,9 @@ pub(crate) fn to_collector() -> impl Strategy<Value = ToCollector> {
             .prop_map(|(nonce, mac)| ToCollector::Challenge { nonce, mac }),
         any::<u32>().prop_map(|report_every_ms| ToCollector::Welcome { report_every_ms }),
         any::<u32>().prop_map(|probe| ToCollector::ClockProbe { probe }),
-        (key(), any::<u32>(), any::<u64>())
-            .prop_map(|(process, thread, up_to)| ToCollector::Acknowledge { process, thread, up_to }),
+        (key(), any::<u32>(), any::<u64>()).prop_map(|(process, thread, up_to)| {
+            ToCollector::Acknowledge { process, thread, up_to }
+        }),
         (key(), any::<bool>()).prop_map(|(process, gone)| ToCollector::Kept { process, gone }),
         Just(ToCollector::Finish),
         Just(ToCollector::Leave),
@@ -45,8 +46,13 @@ pub(crate) fn records() -> impl Strategy<Value = Records> {
 }
 
 fn hello() -> impl Strategy<Value = Hello> {
-    (any::<u64>(), any::<String>(), any::<[u8; 32]>())
-        .prop_map(|(run, node, nonce)| Hello { magic: MAGIC, protocol: PROTOCOL, run, node, nonce })
+    (any::<u64>(), any::<String>(), any::<[u8; 32]>()).prop_map(|(run, node, nonce)| Hello {
+        magic: MAGIC,
+        protocol: PROTOCOL,
+        run,
+        node,
+        nonce,
+    })
 }
 
 fn key() -> impl Strategy<Value = ProcessKey> {
@@ -58,12 +64,18 @@ fn call() -> impl Strategy<Value = CallRecord> {
 }
 
 fn report() -> impl Strategy<Value = ProcessReport> {
-    let identity = (key(), any::<[String; 3]>(), any::<u64>(), any::<[u32; 5]>(), any::<[bool; 3]>());
+    let identity =
+        (key(), any::<[String; 3]>(), any::<u64>(), any::<[u32; 5]>(), any::<[bool; 3]>());
     let time = (any::<[u64; 4]>(), any::<[u64; 4]>(), 0.0..1e6_f64);
     let texts = any::<[String; 2]>();
     let parts = (vec(communicator(), 0..3), vec(thread(), 0..4));
     (identity, time, texts, parts).prop_map(
-        |((key, [node, host, modules], world, numbers, flags), (clock, ticks, cost), texts, parts)| {
+        |(
+            (key, [node, host, modules], world, numbers, flags),
+            (clock, ticks, cost),
+            texts,
+            parts,
+        )| {
             let [rank, size, threads_refused, main_thread, _] = numbers;
             let [spawned, finalizing, gone] = flags;
             let [first_ticks, first_ns, last_ticks, last_ns] = clock;
@@ -105,8 +117,8 @@ fn communicator() -> impl Strategy<Value = CommunicatorReport> {
 
 fn thread() -> impl Strategy<Value = ThreadReport> {
     let in_call = any::<Option<(u16, u64)>>();
-    (any::<[u32; 2]>(), vec(region(), 0..4), vec(peer(), 0..4), in_call, any::<[u64; 4]>()).prop_map(
-        |([idx, tid], regions, peers, in_call, counts)| ThreadReport {
+    (any::<[u32; 2]>(), vec(region(), 0..4), vec(peer(), 0..4), in_call, any::<[u64; 4]>())
+        .prop_map(|([idx, tid], regions, peers, in_call, counts)| ThreadReport {
             idx,
             tid,
             regions,
@@ -116,14 +128,14 @@ fn thread() -> impl Strategy<Value = ThreadReport> {
             calls_without_region: counts[1],
             n_written: counts[2],
             n_dropped: counts[3],
-        },
-    )
+        })
 }
 
 fn region() -> impl Strategy<Value = RegionCounters> {
     (any::<[u64; 7]>(), any::<u16>(), vec((0..43_usize, any::<u32>()), 0..5)).prop_map(
         |(numbers, operation, bins)| {
-            let [address, previous, n_calls, mpi_ticks, compute_ticks, mpi_ticks_max, bytes] = numbers;
+            let [address, previous, n_calls, mpi_ticks, compute_ticks, mpi_ticks_max, bytes] =
+                numbers;
             let mut counts = [0; events::size_histogram::N_BINS];
             bins.into_iter().for_each(|(bin, count)| counts[bin] = count);
             RegionCounters {

@@ -189,7 +189,8 @@ mod tests {
             end: "running".to_owned(),
             ..RankTotals::default()
         };
-        let sends = OperationTotals { calls: 2 * calls, time_s: elapsed_s, ..OperationTotals::default() };
+        let sends =
+            OperationTotals { calls: 2 * calls, time_s: elapsed_s, ..OperationTotals::default() };
         Summary {
             ranks: vec![rank(0, useful_s[0]), rank(1, useful_s[1])],
             operations: [("MPI_Send".to_owned(), sends)].into(),

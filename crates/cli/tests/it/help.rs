@@ -1,0 +1,26 @@
+//! The help texts, as they are printed.
+
+use crate::sintonia::Place;
+
+#[track_caller]
+fn check(name: &str, words: &[&str]) {
+    let said = Place::new().sintonia(words);
+    assert_eq!((said.code, said.errors.as_str()), (Some(0), ""));
+    insta::assert_snapshot!(name, said.output);
+}
+
+#[test]
+fn every_subcommand_explains_itself() {
+    check("sintonia", &["--help"]);
+    check("run", &["run", "--help"]);
+    check("report", &["report", "--help"]);
+    check("export", &["export", "--help"]);
+    check("doctor", &["doctor", "--help"]);
+}
+
+#[test]
+fn a_wrong_option_is_named() {
+    let said = Place::new().sintonia(&["run", "--qiet", "--", "true"]);
+    assert_eq!(said.code, Some(2));
+    assert!(said.errors.contains("--qiet") && said.errors.contains("--quiet"), "{}", said.errors);
+}

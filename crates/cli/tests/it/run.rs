@@ -1,0 +1,167 @@
+//! `sintonia run`: whatever becomes of watching, the command runs and ends as it would.
+
+use crate::sintonia::{Place, Said};
+use std::process::Command;
+
+/// Runs a shell script under `sintonia run` with more options.
+fn run(place: &Place, options: &[&str], script: &str) -> Said {
+    let words = [&["run"], options, &["--", "sh", "-c", script]].concat();
+    place.sintonia(&words)
+}
+
+#[track_caller]
+fn check_code(script: &str, expected: i32) {
+    let place = Place::new();
+    let said = run(&place, &["--quiet"], script);
+    assert_eq!((said.code, said.errors.as_str()), (Some(expected), ""), "{script}");
+    place.check_clean();
+}
+
+#[test]
+fn the_exit_code_is_the_commands() {
+    check_code("exit 0", 0);
+    check_code("exit 77", 77);
+    check_code("kill -TERM $$", 143);
+    check_code("kill -KILL $$", 137);
+}
+
+#[test]
+fn input_and_output_are_the_commands() {
+    let place = Place::new();
+    let said = run(&place, &["--quiet"], "cat; echo out; echo err >&2");
+    assert_eq!((said.output.as_str(), said.errors.as_str()), ("out\n", "err\n"));
+}
+
+#[test]
+fn a_command_without_mpi_is_told_why_nothing_was_seen() {
+    let place = Place::new();
+    let said = run(&place, &["--out", "record"], "exit 0");
+    assert!(said.errors.contains("No MPI process was seen"), "{}", said.errors);
+    assert_eq!(said.output, "");
+    for name in ["run.json", "summary.json", "report.html"] {
+        assert!(place.path("record").join(name).is_file(), "{name}");
+    }
+    assert!(!place.path("record/spool").exists());
+    place.check_clean();
+}
+
+#[test]
+fn the_summary_follows_the_output_as_json() {
+    let place = Place::new();
+    let said = run(&place, &["--out", "record", "--json", "--no-html"], "echo first; exit 3");
+    let (first, json) = said.output.split_once('\n').unwrap();
+    let summary: serde_json::Value = serde_json::from_str(json).unwrap();
+    assert_eq!((first, said.errors.as_str()), ("first", ""));
+    assert_eq!(summary["outcome"]["exit_code"], 3);
+    assert_eq!(summary["command"][2], "echo first; exit 3");
+    assert!(!place.path("record/report.html").exists());
+}
+
+#[test]
+fn a_record_never_overwrites_another() {
+    let place = Place::new();
+    std::fs::create_dir(place.path("record")).unwrap();
+    std::fs::write(place.path("record/mine"), "").unwrap();
+    let said = run(&place, &["--out", "record", "--quiet"], "exit 4");
+    assert_eq!(said.code, Some(4));
+    assert!(said.errors.contains("record-2"), "{}", said.errors);
+    assert!(place.path("record-2/summary.json").is_file());
+}
+
+#[test]
+fn a_record_has_a_folder_of_its_own_by_default() {
+    let place = Place::new();
+    run(&place, &["--quiet"], "exit 0");
+    let records: Vec<_> = std::fs::read_dir(place.path("sintonia-runs")).unwrap().collect();
+    assert_eq!(records.len(), 1);
+    let name = records[0].as_ref().unwrap().file_name().into_string().unwrap();
+    assert!(name.starts_with("sh-2"), "{name}");
+}
+
+/// The command runs although a part of ours cannot.
+#[track_caller]
+fn check_unwatched(
+    change: impl Fn(&mut Command) -> &mut Command,
+    options: &[&str],
+    expected: &str,
+) {
+    let place = Place::new();
+    let words = [&["run", "--out", "record"], options, &["--", "sh", "-c", "echo ran; exit 6"]];
+    let mut command = place.command(&words.concat());
+    let said = Said::from(change(&mut command).output().expect("it can be started"));
+    assert_eq!((said.code, said.output.as_str()), (Some(6), "ran\n"));
+    assert!(said.errors.contains("unwatched") && said.errors.contains(expected), "{}", said.errors);
+    assert_eq!(said.errors.lines().count(), 1, "{}", said.errors);
+    assert!(!place.path("record").exists());
+    place.check_clean();
+}
+
+#[test]
+fn the_command_runs_without_us() {
+    check_unwatched(|it| it.env("SINTONIA_LIB", "/nowhere.so"), &[], "SINTONIA_LIB");
+    check_unwatched(|it| it.env("SINTONIA_SHM_DIR", "/proc/nowhere"), &[], "SINTONIA_SHM_DIR");
+    check_unwatched(|it| it, &["--listen", "192.0.2.1:9"], "--listen");
+}
+
+#[test]
+fn a_record_that_cannot_be_written_where_it_was_asked_for_is_elsewhere() {
+    let place = Place::new();
+    let said = run(&place, &["--out", "/proc/record", "--quiet"], "exit 2");
+    assert_eq!(said.code, Some(2));
+    let elsewhere = place.path("tmp").display().to_string();
+    assert!(said.errors.contains(&elsewhere), "{}", said.errors);
+}
+
+#[track_caller]
+fn check_not_started(command: &str, expected_code: i32, expected: &str) {
+    let place = Place::new();
+    let said = place.sintonia(&["run", "--out", "record", "--", command]);
+    assert_eq!(said.code, Some(expected_code));
+    assert!(said.errors.contains(expected), "{}", said.errors);
+    assert!(!place.path("record").exists());
+    place.check_clean();
+}
+
+#[test]
+fn a_command_that_cannot_be_started_is_told_as_shells_do() {
+    check_not_started("no-such-command", 127, "there is no command `no-such-command`");
+    check_not_started("/proc/version", 126, "`/proc/version` cannot be started");
+}
+
+/// A signal for us alone reaches the command, and the report follows.
+#[track_caller]
+fn check_signal(signal: &str, expected_code: i32) {
+    let place = Place::new();
+    let script =
+        format!("trap 'exit {expected_code}' {signal}; touch ready; while :; do sleep 0.05; done");
+    let words = ["run", "--out", "record", "--", "sh", "-c", &script];
+    let child = place.start(&words);
+    let is_ready = || place.path("ready").exists();
+    assert!(analyzer_wait(is_ready), "the command starts");
+    let pid = child.id().to_string();
+    Command::new("kill").args([&format!("-{signal}"), &pid]).status().expect("sent");
+    let said = Said::from(child.wait_with_output().expect("our child"));
+    assert_eq!(said.code, Some(expected_code));
+    assert!(said.errors.contains("No MPI process was seen"), "{}", said.errors);
+    place.check_clean();
+}
+
+#[test]
+fn a_signal_is_passed_on_and_the_report_follows() {
+    check_signal("INT", 31);
+    check_signal("TERM", 32);
+    check_signal("HUP", 33);
+}
+
+fn analyzer_wait(is_so: impl FnMut() -> bool) -> bool {
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    analyzer::server::wait_until(deadline, is_so)
+}
+
+#[test]
+fn lines_go_on_in_a_pipe() {
+    let place = Place::new();
+    let said = run(&place, &["--live", "--out", "record"], "echo a; sleep 1.5; echo b");
+    assert_eq!(said.output, "a\nb\n");
+    assert!(said.errors.contains("waiting for MPI"), "{}", said.errors);
+}

@@ -1,0 +1,81 @@
+//! Starting the program in folders of its own.
+
+use std::ffi::OsStr;
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+use tempfile::TempDir;
+
+/// Folders for records and shared memory.
+#[derive(Debug)]
+pub(crate) struct Place {
+    dir: TempDir,
+}
+
+/// What a call of the program left.
+#[derive(Debug)]
+pub(crate) struct Said {
+    pub(crate) code: Option<i32>,
+    pub(crate) output: String,
+    pub(crate) errors: String,
+}
+
+impl From<Output> for Said {
+    fn from(output: Output) -> Self {
+        Self {
+            code: output.status.code(),
+            output: String::from_utf8_lossy(&output.stdout).into_owned(),
+            errors: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+}
+
+impl Place {
+    pub(crate) fn new() -> Self {
+        let dir = tempfile::tempdir().expect("a folder");
+        for name in ["shm", "tmp"] {
+            std::fs::create_dir(dir.path().join(name)).expect("a folder");
+        }
+        Self { dir }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    /// The program with these words, in this place.
+    pub(crate) fn command<S: AsRef<OsStr>>(&self, words: &[S]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_sintonia"));
+        command.args(words).current_dir(self.dir.path()).stdin(Stdio::null());
+        command.env("SINTONIA_SHM_DIR", self.path("shm")).env("TMPDIR", self.path("tmp"));
+        command.env("SINTONIA_LIB", harmless_library()).env_remove("NO_COLOR");
+        command
+    }
+
+    pub(crate) fn sintonia<S: AsRef<OsStr>>(&self, words: &[S]) -> Said {
+        self.command(words).output().expect("it can be started").into()
+    }
+
+    /// The program, to be written to until the test ends.
+    pub(crate) fn start<S: AsRef<OsStr>>(&self, words: &[S]) -> Child {
+        let mut command = self.command(words);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.spawn().expect("it can be started")
+    }
+
+    /// Nothing is left in shared memory or among temporary files.
+    #[track_caller]
+    pub(crate) fn check_clean(&self) {
+        for name in ["shm", "tmp"] {
+            let left: Vec<_> = std::fs::read_dir(self.path(name)).expect("ours").collect();
+            assert!(left.is_empty(), "{left:?}");
+        }
+    }
+}
+
+/// A library that may be preloaded into anything: these tests are about the launcher, not the probe.
+fn harmless_library() -> PathBuf {
+    let maps = std::fs::read_to_string("/proc/self/maps").expect("our own");
+    let paths = maps.lines().filter_map(|line| line.split_ascii_whitespace().nth(5));
+    let library = paths.into_iter().find(|path| path.contains("/libc.so")).expect("the C library");
+    PathBuf::from(library)
+}
