@@ -43,6 +43,9 @@ impl Slurm {
     }
 
     /// `srun` of a program, `n_per_node` tasks on each node, with one of Slurm's MPI plugins.
+    ///
+    /// # Panics
+    /// When there is no `srun`.
     pub fn srun(&self, plugin: &str, n_per_node: usize, program: &Path) -> Job {
         let n_nodes = self.cluster.n_nodes();
         Job::new(on_path("srun"))
@@ -53,6 +56,9 @@ impl Slurm {
     }
 
     /// A batch job that runs the lines of `script` on the first node, its output in `output`.
+    ///
+    /// # Panics
+    /// When the folder for temporary files is full.
     pub fn sbatch(&self, n_per_node: usize, script: &str, output: &Path) -> Job {
         let path = self.folder.path().join("job.sh");
         fs::write(&path, format!("#!/bin/sh\n{script}\n")).expect("the folder is ours");
