@@ -68,6 +68,20 @@ impl Capacity {
         self.block_offset(self.n_threads)
     }
 
+    /// As much of it as a segment of `room_bytes` holds: fewer threads, then shorter rings.
+    pub fn within(mut self, room_bytes: u64) -> Option<Self> {
+        while room_bytes < self.segment_bytes() as u64 {
+            if 1 < self.n_threads {
+                self.n_threads /= 2;
+            } else if 64 < self.n_records {
+                self.n_records /= 2;
+            } else {
+                return None;
+            }
+        }
+        Some(self)
+    }
+
     /// Whether a reader may trust these numbers (they come from another process).
     pub fn is_plausible(&self) -> bool {
         let bounded = self.n_threads <= 4096

@@ -1,4 +1,10 @@
 //! A file in shared memory, mapped; and memory in it that is really there.
+//!
+//! # Invariants
+//! - No file stays open: the program may close every descriptor it finds, and then open files of its own
+//!   under the same numbers.
+//! - Limits of the process (`ulimit -f`, `ulimit -v`) are looked at before anything is made, since one
+//!   ends the program with a signal and the other would be used up by us.
 
 use crate::layout::{Header, MAGIC};
 use std::fs::{File, OpenOptions};
@@ -32,6 +38,14 @@ pub enum SegmentError {
         /// The segment.
         path: PathBuf,
     },
+    /// The limits of the process leave no room.
+    #[error(
+        "the limits of this process on files or memory leave no room for the segment `{path}`; see `ulimit -f` and `ulimit -v`"
+    )]
+    Limited {
+        /// The segment.
+        path: PathBuf,
+    },
     /// The file is not a segment, or not yet.
     #[error("`{path}` is not a finished Sintonia segment; it may still be in the making")]
     NotASegment {
@@ -57,7 +71,6 @@ pub enum SegmentError {
 pub(crate) struct Mapping {
     start: NonNull<u8>,
     len: usize,
-    file: File,
     path: PathBuf,
 }
 
@@ -78,7 +91,7 @@ impl Mapping {
             .open(path)
             .map_err(fail("create"))?;
         file.set_len(len as u64).map_err(fail("size"))?;
-        Self::map(file, path, len)
+        Self::map(&file, path, len)
     }
 
     pub(crate) fn open(path: &Path) -> Result<Self, SegmentError> {
@@ -90,10 +103,10 @@ impl Mapping {
         if len < size_of::<Header>() {
             return Err(SegmentError::NotASegment { path: path.into() });
         }
-        Self::map(file, path, len)
+        Self::map(&file, path, len)
     }
 
-    fn map(file: File, path: &Path, len: usize) -> Result<Self, SegmentError> {
+    fn map(file: &File, path: &Path, len: usize) -> Result<Self, SegmentError> {
         // SAFETY: a new mapping of a file we hold open, at an address the kernel chooses.
         let start = unsafe {
             libc::mmap(
@@ -107,7 +120,7 @@ impl Mapping {
         };
         match NonNull::new(start.cast::<u8>()) {
             Some(start) if start.as_ptr().cast() != libc::MAP_FAILED => {
-                Ok(Self { start, len, file, path: path.into() })
+                Ok(Self { start, len, path: path.into() })
             }
             _ => Err(SegmentError::System {
                 action: "map",
@@ -119,18 +132,43 @@ impl Mapping {
 
     /// Reserves memory for a part, so that touching it cannot fail.
     pub(crate) fn reserve(&self, offset: usize, len: usize) -> Result<(), SegmentError> {
+        match self.advise(offset, len, libc::MADV_POPULATE_WRITE) {
+            0 => Ok(()),
+            libc::EFAULT | libc::ENOMEM | libc::ENOSPC => {
+                // Gives back what was found before there was no more.
+                self.advise(offset, len, libc::MADV_REMOVE);
+                Err(SegmentError::Full { path: self.path.clone() })
+            }
+            // Linux before 5.14.
+            libc::EINVAL => self.reserve_by_file(offset, len),
+            code => Err(self.cannot_reserve(std::io::Error::from_raw_os_error(code))),
+        }
+    }
+
+    fn reserve_by_file(&self, offset: usize, len: usize) -> Result<(), SegmentError> {
+        let file = OpenOptions::new().write(true).open(&self.path);
+        let file = file.map_err(|source| self.cannot_reserve(source))?;
         let (offset, len) = (offset.cast_signed() as i64, len.cast_signed() as i64);
         // SAFETY: a system call on a file we hold open.
-        let error = unsafe { libc::posix_fallocate(self.file.as_raw_fd(), offset, len) };
-        match error {
+        match unsafe { libc::posix_fallocate(file.as_raw_fd(), offset, len) } {
             0 => Ok(()),
             libc::ENOSPC | libc::ENOMEM => Err(SegmentError::Full { path: self.path.clone() }),
-            code => Err(SegmentError::System {
-                action: "reserve memory of",
-                path: self.path.clone(),
-                source: std::io::Error::from_raw_os_error(code),
-            }),
+            code => Err(self.cannot_reserve(std::io::Error::from_raw_os_error(code))),
         }
+    }
+
+    fn cannot_reserve(&self, source: std::io::Error) -> SegmentError {
+        SegmentError::System { action: "reserve memory of", path: self.path.clone(), source }
+    }
+
+    /// Advice to the system on whole pages of the mapping: 0 or an error number.
+    fn advise(&self, offset: usize, len: usize, advice: libc::c_int) -> libc::c_int {
+        let start = self.at::<u8>(offset).cast();
+        // SAFETY: pages of our own mapping; no advice used here changes what is written in them.
+        if unsafe { libc::madvise(start, len, advice) } == 0 {
+            return 0;
+        }
+        std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EINVAL)
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -184,9 +222,7 @@ impl Mapping {
 
     /// The mapping is not carried into children of `fork`.
     pub(crate) fn keep_from_children(&self) {
-        // SAFETY: advice on our own mapping.
-        let _ignored =
-            unsafe { libc::madvise(self.start.as_ptr().cast(), self.len, libc::MADV_DONTFORK) };
+        self.advise(0, self.len, libc::MADV_DONTFORK);
     }
 }
 
@@ -196,4 +232,18 @@ impl Drop for Mapping {
         // SAFETY: our own mapping, and nothing borrowed from it outlives `self`.
         let _ignored = unsafe { libc::munmap(self.start.as_ptr().cast(), self.len) };
     }
+}
+
+/// Bytes that a segment may have by the limits of this process.
+pub(crate) fn room_bytes() -> u64 {
+    // Address space is the program's; a small part of what it may have is not missed.
+    const PART: u64 = 32;
+    limit(libc::RLIMIT_FSIZE).min(limit(libc::RLIMIT_AS) / PART)
+}
+
+fn limit(resource: libc::__rlimit_resource_t) -> u64 {
+    let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
+    // SAFETY: fills a local variable.
+    unsafe { libc::getrlimit(resource, &raw mut limit) };
+    limit.rlim_cur
 }

@@ -7,8 +7,9 @@ use crate::layout::{
     LifeState, MAGIC, MODULES_BYTES, MODULES_OFFSET, N_RESERVED_REGIONS, PeerSlot, RegionSlot,
     Text, ThreadHeader,
 };
-use crate::mapping::Mapping;
+use crate::mapping::{Mapping, room_bytes};
 use events::CallRecord;
+use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::Ordering;
@@ -18,20 +19,24 @@ use std::sync::atomic::Ordering;
 pub struct SegmentWriter {
     mapping: &'static Mapping,
     capacity: Capacity,
-    /// Held only while a thread takes or gives back a block, or defines a communicator.
-    registry: Mutex<()>,
+    /// The communicators defined; held only while a thread takes or gives back a block, or defines one.
+    registry: Mutex<HashSet<u32>>,
 }
 
 impl SegmentWriter {
-    /// Makes the segment `path` and reserves its header and texts.
+    /// Makes the segment `path` and reserves its header and texts. It holds less than `capacity` where
+    /// the limits of the process ask for it.
     ///
     /// # Errors
-    /// When the file cannot be made or shared memory is full.
+    /// When the file cannot be made, or shared memory is full, or the limits of the process are too low.
     pub fn create(
         path: &Path,
         capacity: Capacity,
         started_ticks: u64,
     ) -> Result<Self, SegmentError> {
+        let capacity = capacity
+            .within(room_bytes())
+            .ok_or_else(|| SegmentError::Limited { path: path.into() })?;
         let mapping = Mapping::create(path, capacity.segment_bytes())?;
         if let Err(error) = mapping.reserve(0, capacity.block_offset(0)) {
             let _gone = std::fs::remove_file(path);
@@ -47,7 +52,7 @@ impl SegmentWriter {
         header.pid.store(std::process::id(), Ordering::Relaxed);
         header.started_ticks.store(started_ticks, Ordering::Relaxed);
         header.reserved_bytes.store(capacity.block_offset(0) as u64, Ordering::Relaxed);
-        Ok(Self { mapping, capacity, registry: Mutex::new(()) })
+        Ok(Self { mapping, capacity, registry: Mutex::default() })
     }
 
     /// The segment's file.
@@ -85,9 +90,13 @@ impl SegmentWriter {
     }
 
     /// Appends the definition of a communicator: its number, its size, the world ranks in it
-    /// (`u32::MAX` for ranks of another world); refused and counted when there is no room.
+    /// (`u32::MAX` for ranks of another world), once for all communicators of this number; refused and
+    /// counted when there is no room.
     pub fn define_communicator(&self, id: u32, world_ranks: &[u32]) {
-        let Ok(_registry) = self.registry.lock() else { return };
+        let Ok(mut registry) = self.registry.lock() else { return };
+        if !registry.insert(id) {
+            return;
+        }
         let used = self.header().communicators_len.load(Ordering::Relaxed) as usize;
         let needed = 4 * (2 + world_ranks.len());
         if COMMUNICATORS_BYTES < used + needed {

@@ -1,7 +1,7 @@
 //! Counters, texts, and blocks of threads.
 
 use crate::{pair, ring_crate};
-use ring_crate::{SegmentError, SegmentReader};
+use ring_crate::{Capacity, SegmentError, SegmentReader};
 
 #[test]
 fn what_is_counted_is_read() {
@@ -85,6 +85,7 @@ fn texts_and_communicators_arrive_whole() {
     pair.writer.write_modules(b"1-2 r-xp 0 0 0 /a\n");
     pair.writer.define_communicator(5, &[3, 1, u32::MAX]);
     pair.writer.define_communicator(6, &[]);
+    pair.writer.define_communicator(5, &[3, 1, u32::MAX]);
     let process = pair.reader.process();
     assert_eq!((process.library.as_str(), process.key.started), ("Some MPI 1.0", 77));
     assert_eq!(pair.reader.modules(), "1-2 r-xp 0 0 0 /a\n");
@@ -101,4 +102,30 @@ fn a_file_that_is_no_segment_is_refused() {
     assert!(matches!(SegmentReader::open(&path), Err(SegmentError::NotASegment { .. })));
     let missing = folder.path().join("missing");
     assert!(matches!(SegmentReader::open(&missing), Err(SegmentError::System { .. })));
+}
+
+#[test]
+fn a_segment_keeps_no_file_open() {
+    let pair = pair(2, 8, 64);
+    let open = std::fs::read_dir("/proc/self/fd").expect("the system lists open files");
+    let files: Vec<_> =
+        open.flatten().filter_map(|file| std::fs::read_link(file.path()).ok()).collect();
+    assert!(!files.iter().any(|file| file == pair.writer.path()), "{files:?}");
+    assert!(pair.writer.attach_thread(1).is_some_and(|thread| thread.has_ring()));
+}
+
+#[test]
+fn a_segment_gets_smaller_where_there_is_little_room() {
+    let wanted = Capacity { n_threads: 8, n_regions: 800, n_peers: 4, n_records: 1024 };
+    let check = |room: usize, expected: Option<(u32, u32)>| {
+        let got = wanted.within(room as u64).map(|got| (got.n_threads, got.n_records));
+        assert_eq!(got, expected, "{room} bytes");
+    };
+    let whole = wanted.segment_bytes();
+    check(whole, Some((8, 1024)));
+    check(whole - 1, Some((4, 1024)));
+    let one_thread = Capacity { n_threads: 1, ..wanted }.segment_bytes();
+    check(one_thread, Some((1, 1024)));
+    check(one_thread - 1, Some((1, 512)));
+    check(4096, None);
 }
