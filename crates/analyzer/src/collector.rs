@@ -14,6 +14,7 @@
 //! # Not here
 //! The decisions (`plan`), the analyzer's side (`server`), what the numbers mean (`assemble`).
 
+mod delivery;
 mod fit;
 mod link;
 pub(crate) mod modules;
@@ -23,7 +24,7 @@ pub(crate) mod process;
 pub(crate) mod spill;
 
 use crate::place::{Place, STARTED_BY_LAUNCHER, node_name};
-use link::{Connection, Link, News};
+use link::{Link, News};
 use node::NodeFolder;
 use plan::{DrainPace, Listener, Milestone};
 use process::Observed;
@@ -33,10 +34,7 @@ use spill::Spill;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use wire::{ProcessReport, ToAnalyzer, ToCollector};
-
-/// Fill of a ring above which records go to a file while the analyzer is looked for.
-const FILL_TO_SPILL: f64 = 0.5;
+use wire::{ToAnalyzer, ToCollector};
 
 /// What may be chosen about a collector.
 #[derive(Clone, Copy, Debug)]
@@ -152,7 +150,11 @@ impl Collector {
     }
 
     fn is_over(&self) -> bool {
-        self.leaving || plan::is_over(self.listener(), self.processes.len())
+        let is_gone = |process: &Observed| process.stage.reached == Milestone::Gone;
+        // No disk takes what is left: it stays in shared memory, where `report` finds it.
+        let is_stuck =
+            self.link.is_given_up() && self.spill.is_full() && self.processes.iter().all(is_gone);
+        self.leaving || is_stuck || plan::is_over(self.listener(), self.processes.len())
     }
 
     /// Does everything that can be done at `now` without waiting.
@@ -232,86 +234,6 @@ impl Collector {
         }
     }
 
-    /// Reports and records for the analyzer, as many as the connection takes.
-    fn hand_over(&mut self, now: Instant) {
-        let fill = self.processes.iter_mut().map(Observed::fill).fold(0.0, f64::max);
-        let Some(connection) = self.link.connection() else {
-            if FILL_TO_SPILL < fill {
-                self.spill_records();
-            }
-            return;
-        };
-        for process in &mut self.processes {
-            let interval = plan::report_interval(self.report_every, now - process.first_seen);
-            let is_due = process.last_report.is_none_or(|last| interval <= now - last);
-            let wants = process.stage.is_news() || is_due && process.stage.kept < Milestone::Gone;
-            if wants && connection.has_room() {
-                send_report(connection, process.report(&self.node, now));
-            }
-        }
-        if self.next_drain <= now || self.finishing {
-            self.pace.after(fill);
-            self.next_drain = now + self.pace.interval();
-            self.send_records();
-        }
-        if let Some(connection) = self.link.connection() {
-            // A failure shows at the next look.
-            connection.flush().ok();
-        }
-    }
-
-    /// A batch per process in turn, until nothing is left or the connection is full.
-    fn send_records(&mut self) {
-        let n_processes = self.processes.len();
-        let mut n_idle = 0;
-        while n_idle < n_processes {
-            let Some(connection) = self.link.connection().filter(|link| link.has_room()) else {
-                break;
-            };
-            self.turn = (self.turn + 1) % n_processes;
-            match self.processes[self.turn].next_records() {
-                Some(records) => {
-                    n_idle = 0;
-                    connection.send(&ToAnalyzer::Records(records)).ok();
-                    connection.flush().ok();
-                }
-                None => n_idle += 1,
-            }
-        }
-    }
-
-    fn spill_records(&mut self) {
-        for process in &mut self.processes {
-            while let Some(records) = process.next_records() {
-                self.spill.keep_records(&records);
-                // Lost or kept, the room is needed for what comes.
-                process.acknowledge(records.thread, records.end());
-            }
-        }
-    }
-
-    /// Nobody listens any more: everything goes to files.
-    fn spill_all(&mut self, now: Instant) {
-        self.processes.iter_mut().for_each(|process| process.stage.rewind());
-        if self.next_drain <= now {
-            let fill = self.processes.iter_mut().map(Observed::fill).fold(0.0, f64::max);
-            self.pace.after(fill);
-            self.next_drain = now + self.pace.interval();
-            self.spill_records();
-        }
-        let is_news = self.processes.iter().any(|process| process.stage.is_news());
-        if self.processes.is_empty() || !is_news && now < self.next_spilled_reports {
-            return;
-        }
-        self.next_spilled_reports = now + 5 * Duration::from_secs(1);
-        let reports = self.processes.iter_mut().map(|p| p.whole_report(&self.node, now)).collect();
-        if self.spill.keep_reports(reports) {
-            for process in &mut self.processes {
-                process.stage.kept = process.stage.reported;
-            }
-        }
-    }
-
     fn forget_done(&mut self) {
         self.processes.retain_mut(|process| {
             let drained = process.is_drained();
@@ -357,34 +279,21 @@ impl Collector {
         poll(&mut fds, timeout.as_ref()).ok();
     }
 
-    fn rest(&self, now: Instant) -> Duration {
+    /// How long nothing is to be done unless somebody calls.
+    fn rest(&mut self, now: Instant) -> Duration {
         let until = |at: Instant| at.saturating_duration_since(now);
         let mut rest = until(self.next_scan).min(self.link.rest(now));
-        if !self.processes.is_empty() {
-            let reports = self.processes.iter().map(|process| {
-                let interval = plan::report_interval(self.report_every, now - process.first_seen);
-                process.last_report.map_or(Duration::ZERO, |last| until(last + interval))
-            });
-            rest = reports.fold(rest, Duration::min).max(Duration::from_millis(1));
-        }
         if self.processes.iter().any(Observed::is_traced) {
-            rest = rest.min(until(self.next_drain)).max(Duration::from_millis(1));
+            rest = rest.min(until(self.next_drain));
         }
-        rest
-    }
-}
-
-/// Sends a report, shortened when it is longer than a message may be.
-fn send_report(connection: &mut Connection, mut report: ProcessReport) {
-    let mut n_kept = report.threads.iter().map(|thread| thread.regions.len()).max().unwrap_or(0);
-    loop {
-        let message = ToAnalyzer::Process(Box::new(report));
-        if connection.send(&message).is_ok() || n_kept == 0 {
-            return;
+        if self.link.is_given_up() && !self.processes.is_empty() {
+            rest = rest.min(until(self.next_spilled_reports));
+        } else if self.link.connection().is_some() {
+            let unkept = self.processes.iter().filter(|it| it.stage.kept < Milestone::Gone);
+            let reports = unkept.map(|process| until(self.next_report(process, now)));
+            rest = reports.fold(rest, Duration::min);
         }
-        let ToAnalyzer::Process(too_long) = message else { return };
-        report = *too_long;
-        n_kept /= 2;
-        fit::shorten(&mut report, n_kept);
+        // Whatever cannot be done yet is not tried without a pause.
+        rest.max(Duration::from_millis(1))
     }
 }

@@ -16,6 +16,7 @@ pub(crate) struct Spill {
     writer: Option<SpoolWriter>,
     ended: Vec<ProcessReport>,
     n_lost: u64,
+    is_full: bool,
 }
 
 /// The folder for what is spilled when the record cannot be written.
@@ -36,12 +37,17 @@ impl Spill {
         let in_record = out.map(|out| out.join("spool"));
         let folders = in_record.into_iter().chain([temporary_dir()]).collect();
         let name = format!("{prefix}{node}-{process}");
-        Self { folders, name, writer: None, ended: Vec::new(), n_lost: 0 }
+        Self { folders, name, writer: None, ended: Vec::new(), n_lost: 0, is_full: false }
     }
 
     /// Records that no file took.
     pub(crate) fn n_lost(&self) -> u64 {
         self.n_lost
+    }
+
+    /// Whether no folder took the last reports.
+    pub(crate) fn is_full(&self) -> bool {
+        self.is_full
     }
 
     /// Keeps records; what no file takes is lost and counted.
@@ -77,13 +83,15 @@ impl Spill {
             self.ended.retain(|known| known.key != report.key);
             self.ended.push(report);
         }
-        self.folders.iter().any(|folder| {
+        let kept = self.folders.iter().any(|folder| {
             let path = folder.join(format!("{}.{}", self.name, snapshot::SUFFIX));
             let processes = self.ended.iter().chain(&running);
             let entries = processes
                 .map(|report| Entry::Process(Box::new(report.clone())))
                 .chain([Entry::RecordsLost(self.n_lost)]);
             snapshot::write(&path, entries).is_ok()
-        })
+        });
+        self.is_full = !kept;
+        kept
     }
 }

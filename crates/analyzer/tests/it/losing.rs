@@ -106,6 +106,21 @@ fn an_analyzer_and_a_collector_that_are_killed() {
 }
 
 #[test]
+fn an_analyzer_that_is_gone_while_no_disk_takes_anything() {
+    let (mut stage, server) = Stage::new();
+    stage.has_disk = false;
+    let mut collector = stage.collector();
+    let mut rank = stage.rank(Rank { n_records: 0, ..WAITING });
+    assert!(eventually(|| !server.processes().is_empty()));
+    drop(server);
+    rank.kill();
+    assert!(collector.ends());
+    assert!(stage.run_dir().exists(), "it is still in shared memory");
+    let (_, measured) = recover::unfinished(&stage.record);
+    assert_eq!(report_of(&measured, 1).threads[0].regions[0].n_calls, 1);
+}
+
+#[test]
 fn who_does_not_know_the_secret_is_told_nothing() {
     let (stage, server) = Stage::new();
     drop(server);

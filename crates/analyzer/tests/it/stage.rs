@@ -6,7 +6,7 @@ use analyzer::{Measured, RunFacts, Server, ServerOptions, Spool, place, recover}
 use run_record::{RunRecord, RunStart, SpoolReader};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
@@ -59,6 +59,8 @@ pub(crate) struct Stage {
     pub(crate) record: RunRecord,
     pub(crate) address: SocketAddr,
     secret: Secret,
+    /// Whether collectors have a disk to write to.
+    pub(crate) has_disk: bool,
 }
 
 impl Stage {
@@ -70,7 +72,8 @@ impl Stage {
         std::fs::create_dir(dir.path().join("shm")).expect("a folder");
         std::fs::create_dir(dir.path().join("tmp")).expect("a folder");
         let address = SocketAddr::from(([127, 0, 0, 1], 0));
-        let mut stage = Self { dir, record, address, secret: Secret::from_bytes([7; 32]) };
+        let secret = Secret::from_bytes([7; 32]);
+        let mut stage = Self { dir, record, address, secret, has_disk: true };
         let server = stage.serve(Secret::from_bytes([7; 32]));
         stage.address = server.address();
         (stage, server)
@@ -124,9 +127,12 @@ impl Stage {
         command.env(place::SHM_DIR, self.shm_dir());
         command.env(place::ANALYZER, self.address.to_string());
         command.env(place::SECRET, self.secret.to_hex());
-        command.env(place::OUT, self.record.dir());
+        let nowhere = Path::new("/proc/nowhere");
+        let out = if self.has_disk { self.record.dir() } else { nowhere };
+        command.env(place::OUT, out);
         command.env(place::STARTED_BY, place::STARTED_BY_LAUNCHER);
-        command.env("TMPDIR", self.dir.path().join("tmp"));
+        let temporary = self.dir.path().join("tmp");
+        command.env("TMPDIR", if self.has_disk { &temporary } else { nowhere });
         command.envs(variables.iter().copied());
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         Actor(command.spawn().expect("this test can be started"))
