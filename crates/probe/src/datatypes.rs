@@ -3,6 +3,7 @@
 use crate::handle::Handle;
 use crate::library::Facts;
 use crate::pmpi;
+use mpi_abi::Library;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Goes up whenever a datatype is freed and its handle may come to name another.
@@ -55,7 +56,15 @@ impl Sizes {
         }
         let handle = facts.c_handle(datatype, pmpi::type_from_fortran);
         let bytes = handle.and_then(pmpi::type_size).unwrap_or(0);
-        self.entries[place % N_SIZES] = (datatype, bytes);
+        if handle.is_some_and(|handle| is_kept(handle, facts)) {
+            self.entries[place % N_SIZES] = (datatype, bytes);
+        }
         bytes
     }
+}
+
+/// MPICH makes a datatype for an array section that `mpi_f08` passes, and frees it without a call that we
+/// see: there, only datatypes that live for ever (handles of its kind 1) are known again.
+fn is_kept(handle: usize, facts: &Facts) -> bool {
+    facts.library != Library::Mpich || (handle >> 30) & 3 == 1
 }
