@@ -85,6 +85,7 @@ program bindings
     right = modulo(rank + 1, size)
     call take_place_in_world()
     call messages()
+    call sections()
     call requests()
     call absolute_addresses()
     call collectives()
@@ -130,6 +131,25 @@ contains
         call print_sum("sendrecv", in(7))
         call expect("MPI_Recv", 0)
         call MPI_Recv(whole, 4, MPI_INTEGER, MPI_PROC_NULL, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE, error)
+    end subroutine
+
+    ! A row of a matrix is not contiguous: `mpi_f08` may pass its descriptor, the others copy it.
+    subroutine sections()
+        double precision :: table(4, 6), row(6)
+        integer :: i
+        table = reshape([(rank + i / 3d0, i = 1, 24)], [4, 6])
+        call expect("MPI_Sendrecv", 2 * 8 * 6)
+        call MPI_Sendrecv(table(2, :), 6, MPI_DOUBLE_PRECISION, right, 4, row, 6, MPI_DOUBLE_PRECISION, left, 4, &
+                          MPI_COMM_WORLD, MPI_STATUS_IGNORE, error)
+        table(3, :) = row
+        call expect("MPI_Bcast", 8 * 3)
+        call MPI_Bcast(table(3, 1:5:2), 3, MPI_DOUBLE_PRECISION, 0, MPI_COMM_WORLD, error)
+#if BINDING == 3
+        ! Only here may the error be left out.
+        call expect("MPI_Barrier", 0)
+        call MPI_Barrier(MPI_COMM_WORLD)
+#endif
+        call print_sum("sections", sum(table))
     end subroutine
 
     subroutine send(values)

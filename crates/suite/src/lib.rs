@@ -14,6 +14,7 @@
 
 // What is wrong with a machine or a program ends the test at once; there is no one to return an error to.
 #![expect(clippy::panic, reason = "a harness of tests fails by panicking")]
+#![expect(clippy::missing_panics_doc, reason = "as above")]
 
 pub mod cluster;
 pub mod expectation;

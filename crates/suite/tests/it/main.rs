@@ -1,5 +1,7 @@
 //! `sintonia run` on real programs, on real ranks of four MPI libraries.
 
+#![expect(clippy::panic, reason = "helpers of tests fail by panicking")]
+
 mod bit_equality;
 mod call_sites;
 mod children;
