@@ -24,6 +24,10 @@ pub const OUT: &str = "SINTONIA_OUT";
 pub const TRACE: &str = "SINTONIA_TRACE";
 /// Records in a thread's ring.
 pub const RECORDS: &str = "SINTONIA_RECORDS";
+/// Regions told apart in a thread.
+pub const REGIONS: &str = "SINTONIA_REGIONS";
+/// Threads of a rank that may call MPI at the same time.
+pub const THREADS: &str = "SINTONIA_THREADS";
 /// Who started a collector: [`STARTED_BY_LAUNCHER`] or, when absent, a rank.
 pub const STARTED_BY: &str = "SINTONIA_STARTED_BY";
 /// Value of [`STARTED_BY`] for the collector of the launching node.

@@ -71,7 +71,7 @@ pub struct Server {
 /// Which nodes still have something to tell.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outstanding {
-    /// Nodes whose collector did not say that nothing is left.
+    /// Nodes whose collector did not say that nothing is left, and is there or may soon be back.
     pub nodes: Vec<String>,
     /// Their processes that are not gone.
     pub n_processes: usize,
@@ -169,10 +169,11 @@ impl Server {
 
     /// What is missing before everything was told.
     pub fn outstanding(&self) -> Outstanding {
+        let now = Instant::now();
         self.shared.with_intake(|intake| {
             let nodes: Vec<String> = intake
                 .nodes()
-                .filter(|(_, state)| !state.finished)
+                .filter(|(_, state)| state.is_outstanding(now))
                 .map(|(node, _)| node.clone())
                 .collect();
             let n_processes = intake

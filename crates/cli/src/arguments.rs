@@ -70,6 +70,12 @@ pub(crate) struct RunOptions {
     /// Calls that a thread can record before they are fetched, with `--trace`
     #[arg(long, value_name = "N", default_value_t = 65_536, value_parser = clap::value_parser!(u32).range(64..=1 << 26))]
     pub(crate) ring_records: u32,
+    /// Pairs of call sites told apart in a thread; the rest is counted by operation
+    #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(16..=1 << 20))]
+    pub(crate) regions: u32,
+    /// Threads of a rank that may call MPI at the same time; further ones are not observed
+    #[arg(long, value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub(crate) threads: u32,
     /// The command, after `--`
     #[arg(required = true, last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,

@@ -5,6 +5,8 @@
 
 use std::collections::HashMap;
 
+/// Answers after which a single question now and then is enough.
+const N_ANSWERS_FIRST: u32 = 16;
 /// Questions that may be open at the same time.
 const N_OPEN_MAX: usize = 16;
 
@@ -14,6 +16,7 @@ pub struct ClockOffset {
     asked_ns: HashMap<u32, u64>,
     next_probe: u32,
     best: Option<Estimate>,
+    n_answers: u32,
 }
 
 /// A node's clock against the analyzer's.
@@ -40,12 +43,18 @@ impl ClockOffset {
     /// Takes the answer to question `probe` that arrived at `now_ns`.
     pub fn answer(&mut self, probe: u32, node_ns: u64, now_ns: u64) {
         let Some(asked_ns) = self.asked_ns.remove(&probe) else { return };
+        self.n_answers = self.n_answers.saturating_add(1);
         let round_trip_ns = now_ns.saturating_sub(asked_ns);
         let middle_ns = asked_ns + round_trip_ns / 2;
         let offset_ns = middle_ns.wrapping_sub(node_ns).cast_signed();
         if self.best.is_none_or(|best| round_trip_ns < best.round_trip_ns) {
             self.best = Some(Estimate { offset_ns, round_trip_ns });
         }
+    }
+
+    /// Whether the next question should follow at once: a run may be over before the next in turn.
+    pub fn wants_more(&self) -> bool {
+        self.n_answers < N_ANSWERS_FIRST
     }
 
     /// What the fastest answer says.

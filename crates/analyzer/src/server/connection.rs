@@ -69,7 +69,11 @@ impl<'a> Serving<'a> {
     }
 
     fn depart(&self) {
-        self.shared.with_intake(|intake| intake.node(&self.node).n_connections -= 1);
+        self.shared.with_intake(|intake| {
+            let node = intake.node(&self.node);
+            node.n_connections -= 1;
+            node.lost_at = Some(Instant::now());
+        });
     }
 
     fn listen(&self, mut stream: TcpStream, mut frames: FrameBuffer) -> Result<(), HandshakeError> {
@@ -123,9 +127,14 @@ impl<'a> Serving<'a> {
             ToAnalyzer::Records(records) => self.store(records),
             ToAnalyzer::ClockReply { probe, node_ns } => {
                 let (_, now_ns) = ring::clock::point();
-                self.shared.with_intake(|intake| {
-                    intake.node(&self.node).clock.answer(probe, node_ns, now_ns);
+                let wants_more = self.shared.with_intake(|intake| {
+                    let clock = &mut intake.node(&self.node).clock;
+                    clock.answer(probe, node_ns, now_ns);
+                    clock.wants_more()
                 });
+                if wants_more {
+                    self.ask_clock();
+                }
             }
             ToAnalyzer::Finished { n_lost, warnings } => self.shared.with_intake(|intake| {
                 intake.lose_records(n_lost);

@@ -5,8 +5,11 @@ use crate::measured::NodeClock;
 use crate::snapshot::Entry;
 use events::ProcessKey;
 use std::collections::{BTreeMap, HashMap};
+use std::time::{Duration, Instant};
 use wire::{ProcessReport, Records};
 
+/// Time in which a collector connects again.
+const SOON: Duration = Duration::from_secs(2);
 /// Processes kept at most; a script that starts more loses the reports of further ones.
 const N_PROCESSES_MAX: usize = 1 << 20;
 /// Sentences kept at most.
@@ -29,9 +32,21 @@ pub(crate) struct Intake {
 pub(crate) struct NodeState {
     /// Connections of it that are open: after a loss the next may be there before the last is seen to end.
     pub(crate) n_connections: usize,
+    /// When the last one was lost.
+    pub(crate) lost_at: Option<Instant>,
     /// It said that nothing is left.
     pub(crate) finished: bool,
     pub(crate) clock: ClockOffset,
+}
+
+impl NodeState {
+    /// Whether something may still come from it.
+    ///
+    /// A collector that a rank started ends with its job step; one that lost its connection is soon back.
+    pub(crate) fn is_outstanding(&self, now: Instant) -> bool {
+        let is_soon_back = self.lost_at.is_some_and(|lost_at| now < lost_at + SOON);
+        !self.finished && (self.n_connections != 0 || is_soon_back)
+    }
 }
 
 impl Intake {
@@ -185,6 +200,23 @@ mod tests {
         let known: Vec<_> = intake.processes().collect();
         assert_eq!(known.len(), 1);
         assert!(known[0].gone && known[0].modules == "m" && known[0].node == "n");
+    }
+
+    #[track_caller]
+    fn check_outstanding(state: &NodeState, later_s: u64, expected: bool) {
+        let lost_at = state.lost_at.unwrap_or_else(Instant::now);
+        assert_eq!(state.is_outstanding(lost_at + Duration::from_secs(later_s)), expected);
+    }
+
+    #[test]
+    fn a_node_is_waited_for_while_its_collector_may_come_back() {
+        let there = NodeState { n_connections: 1, ..NodeState::default() };
+        check_outstanding(&there, 100, true);
+        let lost = NodeState { lost_at: Some(Instant::now()), ..NodeState::default() };
+        check_outstanding(&lost, 1, true);
+        check_outstanding(&lost, 3, false);
+        check_outstanding(&NodeState { finished: true, ..lost }, 1, false);
+        check_outstanding(&NodeState::default(), 0, false);
     }
 
     #[test]

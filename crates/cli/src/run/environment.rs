@@ -22,7 +22,15 @@ pub(crate) struct Environment {
     pub(crate) secret: String,
     pub(crate) out: PathBuf,
     pub(crate) trace: bool,
+    pub(crate) capacity: Capacity,
+}
+
+/// How much is kept of a rank.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Capacity {
     pub(crate) ring_records: u32,
+    pub(crate) regions: u32,
+    pub(crate) threads: u32,
 }
 
 impl Environment {
@@ -39,7 +47,9 @@ impl Environment {
             (place::ANALYZER, addresses.join(",").into()),
             (place::SECRET, self.secret.clone().into()),
             (place::OUT, self.out.clone().into()),
-            (place::RECORDS, self.ring_records.to_string().into()),
+            (place::RECORDS, self.capacity.ring_records.to_string().into()),
+            (place::REGIONS, self.capacity.regions.to_string().into()),
+            (place::THREADS, self.capacity.threads.to_string().into()),
             (LAUNCH, "0".into()),
             (place::TRACE, if self.trace { "1".into() } else { "0".into() }),
         ];
@@ -105,7 +115,7 @@ mod tests {
             secret: "s".to_owned(),
             out: "/out".into(),
             trace: true,
-            ring_records: 64,
+            capacity: Capacity { ring_records: 64, regions: 32, threads: 2 },
         }
     }
 
@@ -133,7 +143,7 @@ mod tests {
         check(&[("LD_PRELOAD", "")], "LD_PRELOAD", "/lib/libsintonia.so");
         check(&[("LD_PRELOAD", "/a.so:/b.so")], "LD_PRELOAD", "/lib/libsintonia.so:/a.so:/b.so");
         let names = "SINTONIA_RUN;SINTONIA_SHM_DIR;SINTONIA_COLLECTOR;SINTONIA_ANALYZER;SINTONIA_SECRET;\
-                     SINTONIA_OUT;SINTONIA_RECORDS;SINTONIA_LAUNCH;SINTONIA_TRACE;LD_PRELOAD;\
+                     SINTONIA_OUT;SINTONIA_RECORDS;SINTONIA_REGIONS;SINTONIA_THREADS;SINTONIA_LAUNCH;SINTONIA_TRACE;LD_PRELOAD;\
                      SINTONIA_FORWARD";
         check(&[], "SINTONIA_FORWARD", names);
     }

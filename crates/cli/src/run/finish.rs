@@ -7,7 +7,11 @@ use crate::report::{Report, print_json};
 use crate::terminal::Terminal;
 use analyzer::{Measured, Outstanding, RunFacts, Server};
 use run_record::RunRecord;
+use signal_hook::consts::SIGINT;
+use signal_hook::flag::{register, register_conditional_shutdown};
 use std::io::IsTerminal;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Collectors from whom nothing comes for so long are not waited for.
@@ -35,12 +39,14 @@ fn fetch(server: Server) -> Measured {
     let started = Instant::now();
     let (mut last_news, mut n_taken) = (started, 0);
     let mut progress = Progress::default();
+    let interrupted = interrupted();
     loop {
         let outstanding = server.outstanding();
         if outstanding.n_taken != n_taken {
             (last_news, n_taken) = (Instant::now(), outstanding.n_taken);
         }
-        if outstanding.nodes.is_empty() || PATIENCE < last_news.elapsed() {
+        let is_enough = PATIENCE < last_news.elapsed() || interrupted.load(Ordering::Relaxed);
+        if outstanding.nodes.is_empty() || is_enough {
             break;
         }
         if SILENCE < started.elapsed() {
@@ -50,6 +56,15 @@ fn fetch(server: Server) -> Measured {
     }
     progress.clear();
     server.close()
+}
+
+/// Set by Ctrl-C from here on: nothing more is waited for. The next Ctrl-C ends this program.
+fn interrupted() -> Arc<AtomicBool> {
+    let flag = Arc::new(AtomicBool::new(false));
+    // Without them Ctrl-C has no effect, as while the command ran.
+    register_conditional_shutdown(SIGINT, 128 + SIGINT, Arc::clone(&flag)).ok();
+    register(SIGINT, Arc::clone(&flag)).ok();
+    flag
 }
 
 /// A line on a terminal, replaced as things go on; nothing in a pipe.

@@ -1,6 +1,6 @@
 //! Everything of ours that runs beside the command.
 
-use super::environment::{Environment, find_library, interface_addresses, reachable};
+use super::environment::{Capacity, Environment, find_library, interface_addresses, reachable};
 use super::local_collector::LocalCollector;
 use super::record;
 use crate::arguments::RunOptions;
@@ -89,7 +89,11 @@ impl Observation {
             secret: secret.to_hex(),
             out: record.dir().to_owned(),
             trace: options.trace,
-            ring_records: options.ring_records.next_power_of_two(),
+            capacity: Capacity {
+                ring_records: options.ring_records.next_power_of_two(),
+                regions: options.regions,
+                threads: options.threads,
+            },
         };
         let variables = environment.variables(|name| std::env::var_os(name));
         let collector = LocalCollector::start(&variables).context("cannot start the collector")?;
