@@ -44,6 +44,9 @@ pub(crate) fn measure(
 fn text(figures: &Figures) -> String {
     let watching = || figures.tools.iter().filter(|tool| tool.role != Role::Bare);
     let peer = watching().find(|tool| tool.role == Role::Peer);
+    // All of Sintonia where it is built, else its probe alone.
+    let ours = watching().rfind(|tool| tool.role == Role::Statistics);
+    let ours = ours.map_or("probe", |tool| tool.name);
     let mut header = vec!["calls".to_owned(), "bare".to_owned()];
     header.extend(watching().map(|tool| tool.name.to_owned()));
     header.extend(peer.map(|peer| format!("ratio to {}", peer.name)));
@@ -54,7 +57,7 @@ fn text(figures: &Figures) -> String {
             Some(ns) => format!("{ns:+.1}"),
             None => "-".to_owned(),
         }));
-        row.extend(peer.map(|peer| match (added("probe"), added(peer.name)) {
+        row.extend(peer.map(|peer| match (added(ours), added(peer.name)) {
             (Some(ours), Some(theirs)) => format!("{:.2}", ours / theirs),
             _ => "-".to_owned(),
         }));
