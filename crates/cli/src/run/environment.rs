@@ -1,7 +1,7 @@
 //! The environment variables by which ranks find us, on this node and on others.
 
 use analyzer::place;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
@@ -10,6 +10,11 @@ const LAUNCH: &str = "SINTONIA_LAUNCH";
 /// Names of all these variables, for the probe in Open MPI's launcher: it carries to other nodes only what
 /// is named to it.
 const FORWARD: &str = "SINTONIA_FORWARD";
+
+/// Options of programs that are compiled with `-fsanitize=address`: their runtime ends a program in which
+/// another library comes before it, as a preloaded one does.
+const SANITIZER: &str = "ASAN_OPTIONS";
+const LATER_IS_FINE: &str = "verify_asan_link_order=0";
 
 /// What ranks have to know.
 #[derive(Clone, Debug)]
@@ -53,16 +58,19 @@ impl Environment {
             (LAUNCH, "0".into()),
             (place::TRACE, if self.trace { "1".into() } else { "0".into() }),
         ];
-        variables.push((place::PRELOAD, preload(&self.library, before(place::PRELOAD))));
+        let preload = joined(self.library.as_os_str(), before(place::PRELOAD));
+        variables.push((place::PRELOAD, preload));
+        variables.push((SANITIZER, joined(OsStr::new(LATER_IS_FINE), before(SANITIZER))));
         let names: Vec<_> = variables.iter().map(|(name, _)| *name).chain([FORWARD]).collect();
         variables.push((FORWARD, names.join(";").into()));
         variables.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
     }
 }
 
-/// Ours before what the user preloads: other tools are called by us, as the chain goes on.
-fn preload(library: &Path, before: Option<OsString>) -> OsString {
-    let mut list = library.as_os_str().to_owned();
+/// Ours before what the user has: other preloaded tools are called by us, as the chain goes on, and of
+/// options the last one counts.
+fn joined(ours: &OsStr, before: Option<OsString>) -> OsString {
+    let mut list = ours.to_owned();
     if let Some(before) = before.filter(|list| !list.is_empty()) {
         list.push(":");
         list.push(before);
@@ -142,9 +150,11 @@ mod tests {
         check(&[], "LD_PRELOAD", "/lib/libsintonia.so");
         check(&[("LD_PRELOAD", "")], "LD_PRELOAD", "/lib/libsintonia.so");
         check(&[("LD_PRELOAD", "/a.so:/b.so")], "LD_PRELOAD", "/lib/libsintonia.so:/a.so:/b.so");
+        check(&[], "ASAN_OPTIONS", "verify_asan_link_order=0");
+        check(&[("ASAN_OPTIONS", "a=1")], "ASAN_OPTIONS", "verify_asan_link_order=0:a=1");
         let names = "SINTONIA_RUN;SINTONIA_SHM_DIR;SINTONIA_COLLECTOR;SINTONIA_ANALYZER;SINTONIA_SECRET;\
                      SINTONIA_OUT;SINTONIA_RECORDS;SINTONIA_REGIONS;SINTONIA_THREADS;SINTONIA_LAUNCH;SINTONIA_TRACE;LD_PRELOAD;\
-                     SINTONIA_FORWARD";
+                     ASAN_OPTIONS;SINTONIA_FORWARD";
         check(&[], "SINTONIA_FORWARD", names);
     }
 
