@@ -1,7 +1,7 @@
 //! Writes the Fortran wrappers of an operation: every argument is an address, the accounting is C's.
 
 use crate::accounting::{used_params, variable};
-use crate::wrapper::before;
+use crate::wrapper::{before, freeing};
 use mpi_abi::{Binding, CType, EntryPoint, Kind, Operation, fortran_entry_points};
 
 pub(crate) fn write(
@@ -87,7 +87,7 @@ fn counted(entry: &Entry<'_>, passed: &str) -> String {
         .map(|p| format!(", {}", value(entry, p)))
         .collect();
     format!(
-        "    let Some(mut call) = Call::begin_fortran({number}, {goes_on}) else {{\n\
+        "{freeing}    let Some(mut call) = Call::begin_fortran({number}, {goes_on}) else {{\n\
          \x20       // SAFETY: the program's own arguments.\n\
          \x20       unsafe {{ real({passed}) }};\n\
          \x20       return Call::end_fortran_layer();\n    }};\n\
@@ -100,6 +100,7 @@ fn counted(entry: &Entry<'_>, passed: &str) -> String {
         // MPICH's plain `mpi_f08` entry points call PMPI at once, all others MPI.
         goes_on = entry.binding != Binding::F08,
         before = before(entry.operation, true),
+        freeing = freeing(entry.operation, true),
     )
 }
 

@@ -75,7 +75,7 @@ fn counted(number: usize, operation: &Operation, passed: &str) -> String {
     let values: String =
         used_params(operation).into_iter().map(|p| format!(", {}", value(operation, p))).collect();
     format!(
-        "    let Some(mut call) = Call::begin({number}) else {{\n\
+        "{freeing}    let Some(mut call) = Call::begin({number}) else {{\n\
          \x20       // SAFETY: the program's own arguments.\n\
          \x20       return unsafe {{ real({passed}) }};\n    }};\n\
          {before}\
@@ -86,11 +86,12 @@ fn counted(number: usize, operation: &Operation, passed: &str) -> String {
          \x20   call.finish({number});\n\
          \x20   result\n",
         before = before(operation, false),
+        freeing = freeing(operation, false),
     )
 }
 
 /// What must be looked at before the call: a status to put in place, requests that the call will
-/// overwrite, handles that it will free.
+/// overwrite.
 pub(crate) fn before(operation: &Operation, is_fortran: bool) -> String {
     let mut code = String::new();
     let reads_status = operation.movements.iter().any(|movement| {
@@ -113,14 +114,18 @@ pub(crate) fn before(operation: &Operation, is_fortran: bool) -> String {
             variable(operation, requests)
         ));
     }
+    code
+}
+
+/// What is said before the call whether or not it is counted: a handle freed may come to name another thing.
+pub(crate) fn freeing(operation: &Operation, is_fortran: bool) -> String {
     let freed = match operation.stem.as_str() {
         "Comm_free" | "Comm_disconnect" => "communicator",
         "Win_free" => "window",
         "Type_free" => "datatype",
-        _ => return code,
+        _ => return String::new(),
     };
     let handle = variable(operation, 0);
     let language = if is_fortran { "fortran" } else { "c" };
-    code.push_str(&format!("    call.will_free_{freed}(Handle::{language}_at({handle}));\n"));
-    code
+    format!("    Call::will_free_{freed}(Handle::{language}_at({handle}));\n")
 }

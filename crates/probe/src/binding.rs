@@ -6,7 +6,8 @@
 //!
 //! A program that loads its MPI library later (Python) asks before we can know which library it will
 //! be. There everything but `MPI_Init` is hidden at first, and when `MPI_Init` is called, all places
-//! that were bound to the library are bound to the wrappers.
+//! that were bound to the library are bound to the wrappers, and the wrappers of functions that the
+//! library has are shown again, for what is loaded later still.
 
 use crate::object::{self, Object};
 use crate::wrappers::EXPORTS;
@@ -36,13 +37,18 @@ pub(crate) fn bind_late() {
     }
     let wrappers: HashMap<&CStr, usize> =
         EXPORTS.iter().map(|(name, wrapper)| (*name, *wrapper as usize)).collect();
+    let has = |name: &CStr| !next::find(name).is_null();
     for object in object::all() {
-        if object.is_mpi_library() || is_own(&object) {
+        if object.is_mpi_library() {
+            continue;
+        }
+        if is_own(&object) {
+            object.show(|name| wrappers.get(name).copied().filter(|_| has(name)));
             continue;
         }
         for binding in object.mpi_bindings() {
             if let Some(wrapper) = wrappers.get(binding.name)
-                && !next::find(binding.name).is_null()
+                && has(binding.name)
             {
                 object.bind(binding.place, *wrapper);
             }

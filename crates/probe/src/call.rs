@@ -138,22 +138,21 @@ impl Call {
         self.exit = clock::ticks();
     }
 
-    /// Says that this communicator is about to be freed.
+    /// Says that this communicator is about to be freed, by a call that may not be counted.
     #[inline(always)]
-    pub(crate) fn will_free_communicator(&mut self, handle: Handle) {
-        communicators::forget(Scope::Communicator, handle, &self.thread().facts);
+    pub(crate) fn will_free_communicator(handle: Handle) {
+        communicators::forget(Scope::Communicator, handle);
     }
 
     /// Says that this window is about to be freed.
     #[inline(always)]
-    pub(crate) fn will_free_window(&mut self, handle: Handle) {
-        communicators::forget(Scope::Window, handle, &self.thread().facts);
+    pub(crate) fn will_free_window(handle: Handle) {
+        communicators::forget(Scope::Window, handle);
     }
 
     /// Says that this datatype is about to be freed.
     #[inline(always)]
-    #[expect(clippy::unused_self, reason = "the same form as its siblings, for generated code")]
-    pub(crate) fn will_free_datatype(&mut self, _handle: Handle) {
+    pub(crate) fn will_free_datatype(_handle: Handle) {
         datatypes::forget();
     }
 

@@ -132,8 +132,9 @@ static KNOWN: RwLock<Option<Known>> = RwLock::new(None);
 static GENERATION: AtomicU32 = AtomicU32::new(0);
 
 /// Says that a handle is about to be freed.
-pub(crate) fn forget(scope: Scope, handle: Handle, facts: &Facts) {
-    if let (Some(handle), Ok(mut known)) = (c_handle(scope, handle, facts), KNOWN.write())
+pub(crate) fn forget(scope: Scope, handle: Handle) {
+    let handle = process::facts().and_then(|facts| c_handle(scope, handle, facts));
+    if let (Some(handle), Ok(mut known)) = (handle, KNOWN.write())
         && let Some(known) = known.as_mut()
     {
         known.remove(&(scope, handle));

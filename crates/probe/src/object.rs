@@ -151,15 +151,25 @@ impl Object {
 
     /// Takes symbols out of the object's table, so that look-ups from now on pass it by.
     pub(crate) fn hide(&self, is_hidden: impl Fn(&CStr) -> bool) {
+        self.define(|name| is_hidden(name).then_some(0));
+    }
+
+    /// Puts symbols back for which an address is given.
+    pub(crate) fn show(&self, address: impl Fn(&CStr) -> Option<usize>) {
+        self.define(|name| address(name).map(|address| (address - self.base) as u64));
+    }
+
+    /// Gives new values to symbols; one of value 0 is undefined.
+    fn define(&self, value: impl Fn(&CStr) -> Option<u64>) {
         let n_symbols = self.n_symbols();
         let (start, end) = (self.symbols, self.symbols + n_symbols * size_of::<libc::Elf64_Sym>());
         if !protect(start, end, libc::PROT_READ | libc::PROT_WRITE) {
             return;
         }
         for position in 1..n_symbols {
-            if is_hidden(self.name_of(position)) {
-                // SAFETY: inside the table, which is writable now; a symbol of value 0 is undefined.
-                unsafe { (*self.symbol(position)).st_value = 0 };
+            if let Some(value) = value(self.name_of(position)) {
+                // SAFETY: inside the table, which is writable now.
+                unsafe { (*self.symbol(position)).st_value = value };
             }
         }
         protect(start, end, libc::PROT_READ);

@@ -44,6 +44,11 @@ pub(crate) fn attach_thread(tid: u32) -> Option<(ThreadWriter, Facts)> {
     Some((process.segment.attach_thread(tid)?, process.facts))
 }
 
+/// The library's facts while calls are counted.
+pub(crate) fn facts() -> Option<&'static Facts> {
+    PROCESS.get().filter(|_| is_running()).map(|process| &process.facts)
+}
+
 /// Makes a communicator known to readers; what is outside the world is `u32::MAX`.
 pub(crate) fn define_communicator(id: u32, world_ranks: &[u32]) {
     if let (Some(process), true) = (PROCESS.get(), id != 0) {

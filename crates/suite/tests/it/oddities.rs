@@ -1,6 +1,7 @@
 //! Programs that do what MPI allows and few do: they must end as they end alone, and be counted right.
 
 use run_record::Summary;
+use suite::program::source_folder;
 use suite::{Library, Program, watch};
 
 #[track_caller]
@@ -26,4 +27,29 @@ fn arguments_that_mpi_ignores_are_not_looked_at() {
         assert_eq!(counts(&watched.summary, "MPI_Bcast"), (3, 2 * 4), "{library:?}");
         assert_eq!(counts(&watched.summary, "MPI_Send"), (3, 0), "{library:?}");
     }
+}
+
+#[test]
+fn a_library_that_python_loads_after_mpi_init_is_seen() {
+    for library in [Library::OpenMpi4, Library::OpenMpi5, Library::Mpich5] {
+        let plugin = Program::shared("plugin").built(library);
+        let script = source_folder().join("late_plugin.py");
+        let job = library.launch(2, &library.python()).arg(script).arg(plugin);
+        assert_eq!(
+            counts(&watch(&job).summary, "MPI_Allreduce"),
+            (2 * 7, 2 * 7 * 4),
+            "{library:?}"
+        );
+    }
+}
+
+#[test]
+fn a_program_with_an_address_sanitizer_runs() {
+    let library = Library::Mpich4;
+    let program = Program::c("sums").flags(&["-fsanitize=address"]).named("sums-asan");
+    // The libraries' own leaks are not ours.
+    let job = library.launch(2, &program.built(library)).variable("ASAN_OPTIONS", "detect_leaks=0");
+    let watched = watch(&job);
+    assert_eq!(watched.ended.stdout, "sum 2\nsum 2\n");
+    assert_eq!(counts(&watched.summary, "MPI_Allreduce"), (2 * 5, 2 * 5 * 4));
 }
