@@ -100,10 +100,12 @@ impl Job {
 
     /// The line of a shell script that starts it.
     pub fn script(&self) -> String {
-        let quoted = |word: &OsString| format!("'{}'", word.to_string_lossy().replace('\'', r"'\''"));
-        let settings = self.variables.iter().map(|(name, value)| {
-            format!("{}={}", name.to_string_lossy(), quoted(value))
-        });
+        let quoted =
+            |word: &OsString| format!("'{}'", word.to_string_lossy().replace('\'', r"'\''"));
+        let settings = self
+            .variables
+            .iter()
+            .map(|(name, value)| format!("{}={}", name.to_string_lossy(), quoted(value)));
         settings.chain(self.words.iter().map(quoted)).collect::<Vec<_>>().join(" ")
     }
 
@@ -216,6 +218,7 @@ impl Running {
             }
         };
         self.mark.check_all_gone(&self.command);
+        self.mark.remove_library_files();
         self.seen.extend(self.lines.iter());
         let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default());
         let stderr = self.stderr.join().unwrap_or_default();
