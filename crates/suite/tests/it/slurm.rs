@@ -1,7 +1,8 @@
 //! Ranks that Slurm starts, on two nodes.
 
 use suite::library::Library;
-use suite::{Program, Slurm, Watched, watch};
+use suite::tool::Scene;
+use suite::{Job, Program, Slurm, Watched, watch};
 
 /// The times that the ranks of both nodes are useful in an iteration.
 const ARGUMENTS: [&str; 5] = ["10", "40", "40", "20", "20"];
@@ -36,17 +37,29 @@ fn srun_starts_mpich_by_pmi2() {
 }
 
 /// `sintonia run` in a batch script, on the first node of the job.
+#[track_caller]
+fn check_batch(slurm: &Slurm, step: &Job) {
+    let scene = Scene::new();
+    let script = scene.job(step, &["--quiet"]).script();
+    let output = scene.folder().join("output");
+    let ended = slurm.sbatch(2, &script, &output).run();
+    let printed = std::fs::read_to_string(&output).expect("Slurm wrote the job's output");
+    assert_eq!(ended.code, 0, "{printed}");
+    check_ranks(&scene.finish(ended));
+    assert_eq!(printed.lines().count(), 4, "{printed}");
+}
+
 #[test]
 fn a_batch_script_watches_its_own_steps() {
     let program = Program::c("imbalance").built(Library::Mpich4);
     let slurm = Slurm::new(2);
-    let scene = suite::tool::Scene::new();
-    let step = slurm.srun("pmi2", 2, &program).args(ARGUMENTS);
-    let script = scene.job(&step, &["--quiet"]).script();
-    let output = scene.folder().join("output");
-    let ended = slurm.sbatch(2, &script, &output).run();
-    let watched = scene.finish(ended);
-    check_ranks(&watched);
-    let printed = std::fs::read_to_string(&output).expect("Slurm wrote the job's output");
-    assert_eq!(printed.lines().count(), 4, "{printed}");
+    check_batch(&slurm, &slurm.srun("pmi2", 2, &program).args(ARGUMENTS));
+}
+
+/// Slurm starts Open MPI's daemons, and these the ranks.
+#[test]
+fn a_batch_script_watches_mpirun() {
+    let program = Program::c("imbalance").built(Library::OpenMpi4);
+    let slurm = Slurm::new(2);
+    check_batch(&slurm, &Library::OpenMpi4.launch(4, &program).args(ARGUMENTS));
 }
