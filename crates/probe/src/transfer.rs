@@ -86,8 +86,13 @@ impl Call {
     fn is_in_world(&mut self) -> bool {
         match self.scope {
             Some((Scope::Communicator, comm)) => {
+                let is_fortran = self.is_fortran;
                 let facts = &self.thread().facts;
-                comm.masked(facts.handle_mask) == facts.world || comm == facts.world_fortran
+                if is_fortran {
+                    comm == facts.world_fortran
+                } else {
+                    comm.masked(facts.handle_mask) == facts.world
+                }
             }
             _ => false,
         }
@@ -159,8 +164,9 @@ impl Call {
     /// Whether a buffer is `MPI_IN_PLACE`.
     #[inline(always)]
     pub(crate) fn is_in_place(&mut self, buffer: usize) -> bool {
-        let [c, fortran] = self.thread().facts.in_place;
-        buffer == c || (fortran != 0 && buffer == fortran)
+        let language = usize::from(self.is_fortran);
+        let in_place = self.thread().facts.in_place[language];
+        in_place != 0 && buffer == in_place
     }
 
     /// Bytes of `count` elements of a datatype.
@@ -245,8 +251,10 @@ impl Call {
     /// The status to hand to MPI: the program's own, or ours where it ignores it.
     #[inline(always)]
     pub(crate) fn status_or(&mut self, status: usize, own: &mut OwnStatus) -> usize {
-        let [c, fortran] = self.thread().facts.status_ignore;
-        let is_ignored = status == c || (fortran != 0 && status == fortran);
+        let language = usize::from(self.is_fortran);
+        let ignored = self.thread().facts.status_ignore[language];
+        // 0 is the value in C of some libraries, and in Fortran an address that was not found.
+        let is_ignored = status == ignored && (language == 0 || ignored != 0);
         if is_ignored { std::ptr::from_mut(own).addr() } else { status }
     }
 
