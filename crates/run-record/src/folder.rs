@@ -20,6 +20,9 @@ const SUMMARY: &str = "summary.json";
 const REGIONS: &str = "regions.parquet";
 const EVENTS: &str = "events.parquet";
 const SPOOL: &str = "spool";
+/// Room kept from the start, so that a disk that fills during the run still takes the summary.
+const RESERVE: &str = "reserve";
+const RESERVE_BYTES: usize = 128 * 1024;
 
 /// What is known of a run when it starts.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -90,6 +93,7 @@ impl RunRecord {
         fs::create_dir(&spool).map_err(|e| FileError::new(&spool, e))?;
         let record = Self { dir: dir.to_owned(), header: header_of(start) };
         record.write_json(HEADER, &record.header)?;
+        record.take_reserve();
         Ok(record)
     }
 
@@ -219,6 +223,7 @@ impl RunRecord {
     pub fn finish(&mut self) -> Result<(), RecordError> {
         self.header.state = RunState::Finished;
         self.write_json(HEADER, &self.header)?;
+        self.give_reserve();
         let spool = self.dir.join(SPOOL);
         match fs::remove_dir_all(&spool) {
             Err(e) if e.kind() != io::ErrorKind::NotFound => Err(FileError::new(&spool, e).into()),
@@ -231,7 +236,25 @@ impl RunRecord {
         let mut text = serde_json::to_vec_pretty(value)
             .map_err(|source| RecordError::NotJson { path: path.clone(), source })?;
         text.push(b'\n');
-        Ok(replace(&path, &text)?)
+        match replace(&path, &text) {
+            Err(error) if error.is_storage_full() && self.give_reserve() => {
+                Ok(replace(&path, &text)?)
+            }
+            replaced => Ok(replaced?),
+        }
+    }
+
+    /// A disk without that much room is full already: then there is no reserve.
+    fn take_reserve(&self) {
+        let path = self.dir.join(RESERVE);
+        if fs::write(&path, vec![0; RESERVE_BYTES]).is_err() {
+            self.give_reserve();
+        }
+    }
+
+    /// Frees the reserve; false when there was none.
+    fn give_reserve(&self) -> bool {
+        fs::remove_file(self.dir.join(RESERVE)).is_ok()
     }
 }
 

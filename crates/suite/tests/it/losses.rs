@@ -125,7 +125,9 @@ fn full_disk() {
         std::fs::create_dir(&disk).expect("the folder is ours");
         let job = scene.job(&bare, &["--trace", "--no-html", "--json"]);
         let job = job.replaced(&scene.record(), &disk.join("record"));
-        let ended = with_small_disk(job, &disk, "256k", "true").run();
+        // The disk is gone with its namespace: what it holds is looked at inside.
+        let keep = format!("cp \"$0/record/summary.json\" '{}'", scene.folder().display());
+        let ended = with_small_disk(job, &disk, "384k", &keep).run();
         assert_eq!(ended.code, 0, "{}", ended.stderr);
         let json = ended
             .stdout
@@ -134,6 +136,10 @@ fn full_disk() {
         let summary: Summary = serde_json::from_str(json).expect("a summary");
         assert_eq!(summary.operations["MPI_Send"].calls, 2 * 2000, "{:?}", summary.tool.warnings);
         assert!(!summary.tool.warnings.is_empty(), "the summary says what is missing");
+        let kept = std::fs::read_to_string(scene.folder().join("summary.json"));
+        let kept: Summary =
+            serde_json::from_str(&kept.expect("the record has a summary")).expect("one");
+        assert_eq!(kept.operations["MPI_Send"].calls, 2 * 2000);
     }
 }
 
