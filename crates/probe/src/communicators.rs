@@ -78,10 +78,10 @@ impl Communicator {
 /// The world ranks of a group's members.
 fn world_ranks(group: usize, facts: &Facts) -> Option<Box<[u32]>> {
     let ranks: Vec<c_int> = (0..pmpi::group_size(group)?).collect();
-    let Some(world_group) = pmpi::comm_peer_group(facts.world, false) else {
-        // A program of sessions has no world.
+    if !process::has_world() {
         return Some(vec![OUTSIDE; ranks.len()].into());
-    };
+    }
+    let world_group = pmpi::comm_peer_group(facts.world, false)?;
     let translated = pmpi::group_translate(group, &ranks, world_group);
     pmpi::group_free(world_group);
     Some(translated?.into_iter().map(|rank| u32::try_from(rank).unwrap_or(OUTSIDE)).collect())

@@ -1,6 +1,6 @@
 //! What the launcher tells the probe, through the environment.
 
-use std::env::{self, VarError};
+use std::env;
 use std::path::PathBuf;
 
 /// The launcher's wishes for this process.
@@ -32,9 +32,7 @@ impl Options {
         let n_records = number("SINTONIA_RECORDS", 65_536).clamp(64, 1 << 26).next_power_of_two();
         Some(Self {
             run,
-            shm_dir: env::var("SINTONIA_SHM_DIR")
-                .unwrap_or_else(|_: VarError| "/dev/shm".into())
-                .into(),
+            shm_dir: env::var_os("SINTONIA_SHM_DIR").unwrap_or_else(|| "/dev/shm".into()).into(),
             collector: env::var_os("SINTONIA_COLLECTOR").map(PathBuf::from),
             n_threads: number("SINTONIA_THREADS", 128).clamp(1, 4096),
             n_regions: number("SINTONIA_REGIONS", 1024).clamp(16, 1 << 20)

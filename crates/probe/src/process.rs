@@ -19,7 +19,9 @@ const OVER: u8 = 2;
 static PHASE: AtomicU8 = AtomicU8::new(BEFORE);
 static PROCESS: OnceLock<Process> = OnceLock::new();
 static WORLD_SIZE: AtomicU32 = AtomicU32::new(0);
+/// The watch began with a session, and no `MPI_Init` came after it.
 static IS_OF_SESSIONS: AtomicBool = AtomicBool::new(false);
+static N_SESSIONS: AtomicU32 = AtomicU32::new(0);
 
 struct Process {
     segment: SegmentWriter,
@@ -42,6 +44,11 @@ pub(crate) fn world_size() -> u32 {
 pub(crate) fn attach_thread(tid: u32) -> Option<(ThreadWriter, Facts)> {
     let process = PROCESS.get()?;
     Some((process.segment.attach_thread(tid)?, process.facts))
+}
+
+/// Whether there is an `MPI_COMM_WORLD`; in a program of sessions, MPI must not be asked about it.
+pub(crate) fn has_world() -> bool {
+    !IS_OF_SESSIONS.load(Ordering::Relaxed)
 }
 
 /// The library's facts while calls are counted.
@@ -77,6 +84,7 @@ impl Begin {
 pub(crate) fn started(operation: u16, begin: Begin) {
     let _nothing = std::panic::catch_unwind(|| {
         binding::bind_late();
+        IS_OF_SESSIONS.store(false, Ordering::Relaxed);
         // MPICH's Fortran entry point calls the C function, which has started the watch then.
         if let Some(identity) = Identity::from_mpi()
             && start(&identity)
@@ -90,6 +98,7 @@ pub(crate) fn started(operation: u16, begin: Begin) {
 /// `MPI_Init` starts the watch.
 #[cold]
 pub(crate) fn session_started(operation: u16, begin: Begin) {
+    N_SESSIONS.fetch_add(1, Ordering::Relaxed);
     let _nothing = std::panic::catch_unwind(|| {
         if PHASE.load(Ordering::Acquire) == BEFORE
             && let Some(identity) = Identity::from_environment()
@@ -253,10 +262,12 @@ fn count_and_finish(operation: u16) {
     finish(begin.ticks);
 }
 
-/// `MPI_Session_finalize` (the operation with this number) is about to be called.
+/// `MPI_Session_finalize` (the operation with this number) is about to be called; the last of several
+/// sessions ends the watch.
 #[cold]
 pub(crate) fn session_finishing(operation: u16) {
-    if IS_OF_SESSIONS.load(Ordering::Relaxed) {
+    let is_last = N_SESSIONS.fetch_sub(1, Ordering::Relaxed) == 1;
+    if is_last && IS_OF_SESSIONS.load(Ordering::Relaxed) {
         count_and_finish(operation);
     }
 }

@@ -2,7 +2,7 @@
 
 use run_record::Summary;
 use suite::program::source_folder;
-use suite::{Library, Program, watch};
+use suite::{Library, Program, watch, watch_with};
 
 #[track_caller]
 fn counts(summary: &Summary, operation: &str) -> (u64, u64) {
@@ -52,4 +52,17 @@ fn a_program_with_an_address_sanitizer_runs() {
     let watched = watch(&job);
     assert_eq!(watched.ended.stdout, "sum 2\nsum 2\n");
     assert_eq!(counts(&watched.summary, "MPI_Allreduce"), (2 * 5, 2 * 5 * 4));
+}
+
+#[test]
+fn a_program_of_sessions_is_seen_to_its_last_one() {
+    for library in [Library::OpenMpi5, Library::Mpich5] {
+        let job = library.launch(2, &Program::c("sessions").built(library));
+        for options in [&[][..], &["--trace"]] {
+            let watched = watch_with(&job, options);
+            assert_eq!(watched.ended.stdout, "done\ndone\n", "{library:?} {options:?}");
+            assert_eq!(counts(&watched.summary, "MPI_Allreduce"), (2 * 7, 2 * 7 * 4));
+            assert_eq!(counts(&watched.summary, "MPI_Sendrecv"), (2, 2 * 2 * 4));
+        }
+    }
 }
