@@ -31,7 +31,8 @@ pub(crate) fn part(folder: &Path, program: Option<&Path>, final_taken: &AtomicU3
     if is_started_by_run(folder) {
         return;
     }
-    if let Some(program) = program.filter(|_| !is_collected(folder)) {
+    if !is_collected(folder) {
+        let Some(program) = program else { return };
         start(program);
     }
     let mut waited = Duration::ZERO;
