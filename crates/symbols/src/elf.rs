@@ -1,12 +1,17 @@
 //! What is read of an ELF file itself: where it is loaded, its functions, and where its debug
 //! information is.
 
+use object::elf::{FileHeader64, SHN_UNDEF, STT_FUNC, STT_GNU_IFUNC, Sym64};
 use object::read::ReadCache;
-use object::read::elf::ElfFile64;
-use object::{Endianness, Object, ObjectSection, ObjectSegment, ObjectSymbol, SymbolKind};
+use object::read::elf::{ElfFile64, Sym, SymbolTable};
+use object::{Endianness, Object, ObjectSection, ObjectSegment};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
+
+/// An ELF file of which parts are read when they are asked for.
+type File64<'a> = ElfFile64<'a, Endianness, &'a ReadCache<File>>;
+type Symbols<'a> = SymbolTable<'a, FileHeader64<Endianness>, &'a ReadCache<File>>;
 
 /// An ELF file that cannot be read.
 #[derive(Debug, Error)]
@@ -99,9 +104,9 @@ fn path_of(name: &[u8]) -> PathBuf {
 /// The functions of the symbol table (of the dynamic one when the file is stripped), by address.
 pub(crate) fn functions(path: &Path) -> Result<Vec<Function>, ElfError> {
     with_file(path, |elf| {
-        let mut functions: Vec<Function> = elf.symbols().filter_map(|s| function_of(&s)).collect();
+        let mut functions = functions_of(elf, elf.elf_symbol_table());
         if functions.is_empty() {
-            functions = elf.dynamic_symbols().filter_map(|s| function_of(&s)).collect();
+            functions = functions_of(elf, elf.elf_dynamic_symbol_table());
         }
         functions.sort_by_key(|function| function.address);
         end_at_the_next(&mut functions);
@@ -109,11 +114,23 @@ pub(crate) fn functions(path: &Path) -> Result<Vec<Function>, ElfError> {
     })
 }
 
-fn function_of<'a>(symbol: &impl ObjectSymbol<'a>) -> Option<Function> {
-    let is_function = symbol.kind() == SymbolKind::Text && symbol.is_definition();
-    let name = symbol.name().ok().filter(|name| is_function && !name.is_empty())?;
-    let address = symbol.address();
-    Some(Function { address, end: address + symbol.size(), name: name.to_owned() })
+/// The functions that a table defines. Its names are read as a whole: one by one they would cost a
+/// system call each.
+fn functions_of<'a>(elf: &File64<'a>, table: &Symbols<'a>) -> Vec<Function> {
+    let section = elf.section_by_index(table.string_section());
+    let names = section.and_then(|section| section.data()).unwrap_or_default();
+    table.iter().filter_map(|symbol| function_of(symbol, elf.endian(), names)).collect()
+}
+
+fn function_of(symbol: &Sym64<Endianness>, endian: Endianness, names: &[u8]) -> Option<Function> {
+    let is_function = symbol.st_type() == STT_FUNC || symbol.st_type() == STT_GNU_IFUNC;
+    if !is_function || symbol.st_shndx(endian) == SHN_UNDEF {
+        return None;
+    }
+    let name = names.get(symbol.st_name(endian) as usize..)?.split(|byte| *byte == 0).next()?;
+    let name = std::str::from_utf8(name).ok().filter(|name| !name.is_empty())?.to_owned();
+    let address = symbol.st_value(endian);
+    Some(Function { address, end: address + symbol.st_size(endian), name })
 }
 
 fn end_at_the_next(functions: &mut [Function]) {
@@ -134,10 +151,7 @@ pub(crate) fn function_at(functions: &[Function], virtual_address: u64) -> Optio
     candidates.into_iter().find(|f| virtual_address < f.end).map(|function| function.name.as_str())
 }
 
-fn with_file<T>(
-    path: &Path,
-    read: impl FnOnce(&ElfFile64<'_, Endianness, &ReadCache<File>>) -> T,
-) -> Result<T, ElfError> {
+fn with_file<T>(path: &Path, read: impl FnOnce(&File64<'_>) -> T) -> Result<T, ElfError> {
     let file = File::open(path).map_err(|source| ElfError::Open { path: path.into(), source })?;
     // Reads only what is asked for: a program with its debug information may be larger than memory.
     let cache = ReadCache::new(file);
