@@ -175,7 +175,7 @@ pub struct RankTotals {
     pub node: String,
     /// Process id there.
     pub pid: u32,
-    /// Threads that called MPI.
+    /// Threads that called MPI; a thread that starts after another ended may take its place.
     pub n_threads: usize,
     /// From the end of `MPI_Init` to the start of `MPI_Finalize`, or to its end.
     pub elapsed_s: f64,

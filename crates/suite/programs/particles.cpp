@@ -1,5 +1,6 @@
 // C++ under observation: templates, exceptions around MPI calls, a reduction of the program's own,
 // communicators by `MPI_Comm_split`, and threads that all call MPI.
+#include <atomic>
 #include <algorithm>
 #include <cstdio>
 #include <functional>
@@ -100,6 +101,7 @@ std::vector<double> in_threads(int n_threads) {
         MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     std::vector<double> results(n_threads);
     std::vector<std::thread> threads;
+    std::atomic<int> n_done{0};
     for (int t = 0; t < n_threads; t++) {
         threads.emplace_back([&, t] {
             Communicator own(comms[t]);
@@ -108,6 +110,9 @@ std::vector<double> in_threads(int n_threads) {
             for (int round = 0; round < 50; round++)
                 values = own.shift(values, t);
             results[t] = own.sum(std::accumulate(values.begin(), values.end(), 0.0));
+            // No thread ends before all have called MPI, so that each is seen as one of its own.
+            for (n_done++; n_done < n_threads;)
+                std::this_thread::yield();
         });
     }
     for (auto &thread : threads)
