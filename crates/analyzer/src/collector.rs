@@ -216,6 +216,7 @@ impl Collector {
                 }
                 ToCollector::Finish => self.finishing = true,
                 ToCollector::Leave => self.leaving = true,
+                ToCollector::Order { .. } => {}
                 // Only before the connection is trusted.
                 ToCollector::Challenge { .. }
                 | ToCollector::Welcome { .. }

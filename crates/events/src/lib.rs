@@ -11,12 +11,16 @@
 //! encoding for the network (`wire`), and what is kept of a run (`run-record`).
 
 pub mod call;
+pub mod function;
 pub mod identity;
 pub mod size_histogram;
 pub mod statistics;
+pub mod value;
 
 pub use call::{CallRecord, RecordKind};
+pub use function::{ActionRecord, EventRecord, FunctionKind, Place};
 pub use identity::{Clock, CommunicatorId, ProcessKey, Rank, Ticks, WorldId};
 pub use mpi_abi::{Operation, OperationId};
 pub use size_histogram::SizeHistogram;
 pub use statistics::{Peer, RegionCounters};
+pub use value::{Value, ValueType};

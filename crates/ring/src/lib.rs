@@ -27,4 +27,4 @@ pub mod writer;
 pub use layout::{Capacity, LifeState};
 pub use mapping::SegmentError;
 pub use reader::{InCall, ProcessView, SegmentReader, ThreadView};
-pub use writer::{SegmentWriter, ThreadWriter};
+pub use writer::{RingCursor, SegmentWriter, ThreadWriter};

@@ -12,7 +12,7 @@ use events::CallRecord;
 use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Mutex;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 
 /// A segment being written by the process it describes.
 #[derive(Debug)]
@@ -164,17 +164,40 @@ fn thread_header(
     unsafe { &*mapping.at::<ThreadHeader>(capacity.block_offset(idx)) }
 }
 
+/// Where a thread's next record goes.
+///
+/// Whoever appends records on this thread shares it, machine code included: hence its fixed layout.
+#[derive(Debug)]
+#[repr(C)]
+pub struct RingCursor {
+    /// The ring's first record.
+    pub records: *mut CallRecord,
+    /// 0 without a ring, else its capacity minus one.
+    pub mask: u64,
+    /// Records written so far; the next one goes to `written & mask`.
+    pub written: u64,
+    /// Records that were free again when the reader was last asked. There is room while
+    /// `written - acknowledged <= mask`.
+    pub acknowledged: u64,
+    /// Where the reader sees `written`; stored after the record.
+    pub published: *const AtomicU64,
+    /// What the reader says.
+    pub reader: *const AtomicU64,
+    /// Records that found no room.
+    pub dropped: *const AtomicU64,
+    /// 1 while a record is being appended: who interrupts that (a signal handler) drops its own.
+    pub busy: u64,
+}
+
+const _: () = assert!(size_of::<RingCursor>() == 64);
+
 /// A thread's block, written by that thread alone.
 #[derive(Debug)]
 pub struct ThreadWriter {
     header: &'static ThreadHeader,
     regions: &'static [RegionSlot],
     peers: &'static [PeerSlot],
-    records: *mut CallRecord,
-    /// 0 without a ring, else its capacity minus one.
-    record_mask: u64,
-    written: u64,
-    acknowledged: u64,
+    cursor: RingCursor,
     /// Open-addressed table of positions in `regions` + 1, in private memory.
     lookup: Box<[u32]>,
     lookup_shift: u32,
@@ -202,14 +225,20 @@ impl ThreadWriter {
             header,
             regions,
             peers,
-            records: mapping.at(records_at.min(mapping.len() - size_of::<CallRecord>())),
-            record_mask: if has_ring { u64::from(capacity.n_records) - 1 } else { 0 },
-            written: header.written.load(Ordering::Relaxed),
-            // Without a ring, `push` always finds it full.
-            acknowledged: header
-                .acknowledged
-                .load(Ordering::Acquire)
-                .wrapping_sub(u64::from(!has_ring)),
+            cursor: RingCursor {
+                records: mapping.at(records_at.min(mapping.len() - size_of::<CallRecord>())),
+                mask: if has_ring { u64::from(capacity.n_records) - 1 } else { 0 },
+                written: header.written.load(Ordering::Relaxed),
+                // Without a ring, `push` always finds it full.
+                acknowledged: header
+                    .acknowledged
+                    .load(Ordering::Acquire)
+                    .wrapping_sub(u64::from(!has_ring)),
+                published: &raw const header.written,
+                reader: &raw const header.acknowledged,
+                dropped: &raw const header.dropped,
+                busy: 0,
+            },
             lookup: vec![0; lookup_len].into_boxed_slice(),
             lookup_shift: u64::BITS - lookup_len.trailing_zeros(),
             n_regions: header.n_regions.load(Ordering::Relaxed),
@@ -241,7 +270,7 @@ impl ThreadWriter {
     /// Whether records go anywhere.
     #[inline(always)]
     pub fn has_ring(&self) -> bool {
-        self.record_mask != 0
+        self.cursor.mask != 0
     }
 
     /// Says that the thread enters `operation`.
@@ -337,34 +366,52 @@ impl ThreadWriter {
         self.peers.get(rank as usize)
     }
 
+    /// What others who append records on this thread need; valid as long as this writer stays in place.
+    pub fn cursor(&mut self) -> *mut RingCursor {
+        &raw mut self.cursor
+    }
+
     /// Appends a record, or counts it as dropped when the reader is behind.
     #[inline(always)]
     pub fn push(&mut self, record: &CallRecord) {
-        if self.record_mask < self.written.wrapping_sub(self.acknowledged) && !self.has_room() {
-            return;
+        let cursor = &mut self.cursor;
+        if cursor.busy != 0
+            || cursor.mask < cursor.written.wrapping_sub(cursor.acknowledged) && !self.has_room()
+        {
+            return self.drop_one();
         }
+        let cursor = &mut self.cursor;
+        cursor.busy = 1;
+        // A signal handler of this thread that appends records sees the word before the record changes.
+        compiler_fence(Ordering::SeqCst);
         #[expect(clippy::cast_possible_truncation, reason = "masked to the ring's capacity")]
-        let position = (self.written & self.record_mask) as usize;
+        let position = (cursor.written & cursor.mask) as usize;
         // SAFETY: `position` is below the ring's capacity, whose memory is reserved; without a ring
         // `has_room` said no.
-        let slot = unsafe { self.records.add(position) };
+        let slot = unsafe { cursor.records.add(position) };
         // SAFETY: as above; the reader does not look at this record before `written` says so.
         unsafe { slot.write(*record) };
-        self.written += 1;
-        self.header.written.store(self.written, Ordering::Release);
+        cursor.written += 1;
+        self.header.written.store(cursor.written, Ordering::Release);
+        compiler_fence(Ordering::SeqCst);
+        cursor.busy = 0;
     }
 
     #[cold]
     #[inline(never)]
     fn has_room(&mut self) -> bool {
-        if self.has_ring() {
-            self.acknowledged = self.header.acknowledged.load(Ordering::Acquire);
-            if self.written.wrapping_sub(self.acknowledged) <= self.record_mask {
-                return true;
-            }
+        if !self.has_ring() {
+            return false;
         }
+        let cursor = &mut self.cursor;
+        cursor.acknowledged = self.header.acknowledged.load(Ordering::Acquire);
+        cursor.written.wrapping_sub(cursor.acknowledged) <= cursor.mask
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn drop_one(&self) {
         bump(&self.header.dropped, 1);
-        false
     }
 
     /// Gives the block back for another thread to go on with.

@@ -14,11 +14,13 @@
 //! Sockets, retries and timeouts (`analyzer`), and shared memory between probe and collector (`ring`).
 
 pub mod authentication;
+pub mod control;
 pub mod frame;
 pub mod message;
 pub mod report;
 
 pub use authentication::{Mac, Nonce, Role, Secret, SecretError, Session};
+pub use control::{Answer, Order};
 pub use frame::{FrameBuffer, WireError, decode, encode, to_bytes};
 pub use message::{Hello, MAGIC, PROTOCOL, Records, ToAnalyzer, ToCollector};
 pub use report::{CommunicatorReport, InCall, ProcessReport, ThreadReport};

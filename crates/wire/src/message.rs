@@ -6,20 +6,20 @@
 //!               <-               Challenge     proves the analyzer
 //! Proof         ->                             proves the collector
 //!               <-               Welcome
-//! Process, Records ...  ->
-//!               <-               Acknowledge, Kept, ClockProbe ...
+//! Process, Records, Answer ...  ->
+//!               <-               Acknowledge, Kept, ClockProbe, Order ...
 //!               <-               Finish        the command ended
 //! Finished      ->                             everything is sent
 //! ```
 
-use crate::{Mac, Nonce, ProcessReport};
+use crate::{Answer, Mac, Nonce, Order, ProcessReport};
 use events::{CallRecord, ProcessKey};
 use serde::{Deserialize, Serialize};
 
 /// First bytes of a connection's first message.
 pub const MAGIC: [u8; 8] = *b"SINTONIA";
 /// Version of these messages; other versions are refused by name.
-pub const PROTOCOL: u16 = 1;
+pub const PROTOCOL: u16 = 2;
 
 /// The first message of a connection. Its encoding never changes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,6 +78,13 @@ pub enum ToAnalyzer {
     Process(Box<ProcessReport>),
     /// More call records.
     Records(Records),
+    /// What a process says to an order.
+    Answer {
+        /// The process on the sender's node.
+        process: ProcessKey,
+        /// What it says.
+        answer: Answer,
+    },
     /// No process is left and everything was sent.
     Finished {
         /// Records that could neither be sent nor spilled.
@@ -88,7 +95,7 @@ pub enum ToAnalyzer {
 }
 
 /// From the analyzer of a run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum ToCollector {
     /// The analyzer's proof for the collector's nonce, and a nonce of its own.
     Challenge {
@@ -122,6 +129,13 @@ pub enum ToCollector {
         process: ProcessKey,
         /// The report said that the process is gone.
         gone: bool,
+    },
+    /// Something for a process to do.
+    Order {
+        /// The process on the collector's node.
+        process: ProcessKey,
+        /// What to do.
+        order: Box<Order>,
     },
     /// The command ended: send what is left, say `Finished`, and end when no process is left.
     Finish,

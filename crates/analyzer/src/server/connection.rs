@@ -125,6 +125,7 @@ impl<'a> Serving<'a> {
                 }
             }
             ToAnalyzer::Records(records) => self.store(records),
+            ToAnalyzer::Answer { .. } => {}
             ToAnalyzer::ClockReply { probe, node_ns } => {
                 let (_, now_ns) = ring::clock::point();
                 let wants_more = self.shared.with_intake(|intake| {

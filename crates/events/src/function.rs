@@ -1,0 +1,147 @@
+//! A function's entry or exit, and a change made to the program, as they are recorded: 64 bytes each, in
+//! the same rings as [`CallRecord`]s and told apart by `kind`.
+
+use crate::CallRecord;
+use bytemuck::{Pod, Zeroable};
+use serde::{Deserialize, Serialize};
+
+/// Where in a function something is measured or done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Place {
+    /// Before its first instruction.
+    Entry,
+    /// After it returned, or was left by an exception or a tail call.
+    Exit,
+}
+
+/// What a record says that is not about an MPI call; the numbers go on from [`crate::RecordKind`]'s.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u16)]
+pub enum FunctionKind {
+    /// An [`EventRecord`]: a measurement point was passed.
+    Event = 3,
+    /// An [`EventRecord`] with further attributes of the event recorded just before.
+    MoreValues = 4,
+    /// An [`ActionRecord`]: the program was changed.
+    Action = 5,
+}
+
+/// Values in one [`EventRecord`].
+pub const N_VALUES: usize = 5;
+
+/// One passage of a measurement point.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct EventRecord {
+    /// Time-stamp counter.
+    pub ticks: u64,
+    /// The first four attributes, as the bits of their types.
+    pub values: [u64; 4],
+    /// Number of the event: its place in the list of the one who asked for it.
+    pub event: u32,
+    /// How often the place was passed in this process, counted from 1; 0 where nobody counts.
+    pub hit: u32,
+    /// 0, or how an exit came about: [`LEFT_BY_TAIL_CALL`], [`LEFT_BY_EXCEPTION`].
+    pub left: u32,
+    /// 0.
+    pub spare: u16,
+    /// [`FunctionKind::Event`], or [`FunctionKind::MoreValues`] for attributes 6 to 10 and so on of the event
+    /// recorded just before.
+    pub kind: u16,
+    /// The fifth attribute.
+    pub last_value: u64,
+}
+
+/// The function ended with the call of another that returns in its place.
+pub const LEFT_BY_TAIL_CALL: u32 = 1;
+/// The function was left by an exception.
+pub const LEFT_BY_EXCEPTION: u32 = 2;
+
+/// An action that the program's own thread has carried out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct ActionRecord {
+    /// Time-stamp counter.
+    pub ticks: u64,
+    /// Number of the action.
+    pub action: u64,
+    /// The value before, as the bits of its type; 0 where there is none.
+    pub old: u64,
+    /// The value after, or what the function called returned.
+    pub new: u64,
+    /// 0.
+    pub spare: u64,
+    /// 0 when it was done, else why not: an `errno` of the system.
+    pub failure: u32,
+    /// How often the sync point was passed in this process, this time included.
+    pub hit: u32,
+    /// 0.
+    pub spare2: u32,
+    /// 0.
+    pub spare3: u16,
+    /// [`FunctionKind::Action`].
+    pub kind: u16,
+    /// 0.
+    pub spare4: u64,
+}
+
+const _: () = assert!(size_of::<EventRecord>() == size_of::<CallRecord>());
+const _: () = assert!(size_of::<ActionRecord>() == size_of::<CallRecord>());
+const _: () = {
+    let kind = std::mem::offset_of!(CallRecord, kind);
+    assert!(std::mem::offset_of!(EventRecord, kind) == kind);
+    assert!(std::mem::offset_of!(ActionRecord, kind) == kind);
+};
+
+impl EventRecord {
+    /// The record as an event, if it is one or goes on with one.
+    pub fn of(record: &CallRecord) -> Option<Self> {
+        const KINDS: [u16; 2] = [FunctionKind::Event as u16, FunctionKind::MoreValues as u16];
+        KINDS.contains(&record.kind).then(|| bytemuck::cast(*record))
+    }
+
+    /// Its attributes in order.
+    pub fn values(&self) -> [u64; N_VALUES] {
+        let [first, second, third, fourth] = self.values;
+        [first, second, third, fourth, self.last_value]
+    }
+}
+
+impl ActionRecord {
+    /// The record as an action, if it is one.
+    pub fn of(record: &CallRecord) -> Option<Self> {
+        let is_action = record.kind == FunctionKind::Action as u16;
+        is_action.then(|| bytemuck::cast(*record))
+    }
+}
+
+impl From<EventRecord> for CallRecord {
+    fn from(record: EventRecord) -> Self {
+        bytemuck::cast(record)
+    }
+}
+
+impl From<ActionRecord> for CallRecord {
+    fn from(record: ActionRecord) -> Self {
+        bytemuck::cast(record)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_of_a_ring_are_told_apart() {
+        let event =
+            EventRecord { kind: FunctionKind::Event as u16, event: 7, ..Default::default() };
+        let action =
+            ActionRecord { kind: FunctionKind::Action as u16, action: 9, ..Default::default() };
+        let (event, action) = (CallRecord::from(event), CallRecord::from(action));
+        assert_eq!(EventRecord::of(&event).map(|event| event.event), Some(7));
+        assert_eq!(EventRecord::of(&action), None);
+        assert_eq!(ActionRecord::of(&action).map(|action| action.action), Some(9));
+        assert_eq!(ActionRecord::of(&CallRecord::default()), None);
+    }
+}

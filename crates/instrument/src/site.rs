@@ -1,0 +1,148 @@
+//! What is asked for, and the interface to it.
+
+use events::{Place, ValueType};
+use ring::RingCursor;
+use thiserror::Error;
+
+/// A function to put probes in; addresses are those of this process.
+#[derive(Clone, Debug)]
+pub struct Site {
+    /// Number by which it is known from now on.
+    pub id: u32,
+    /// First byte of the function.
+    pub function: usize,
+    /// Bytes of it.
+    pub n_bytes: usize,
+    /// Bytes to the next function.
+    pub n_bytes_to_next: usize,
+    /// Event at its entry.
+    pub entry: Option<Point>,
+    /// Event at its exit.
+    pub exit: Option<Point>,
+    /// Passages are counted, and actions can be armed.
+    pub is_sync: bool,
+}
+
+/// An event of a site.
+#[derive(Clone, Debug)]
+pub struct Point {
+    /// Number of the event in records.
+    pub event: u32,
+    /// What is read.
+    pub attributes: Vec<Attribute>,
+    /// Records from the start; else when switched on.
+    pub is_on: bool,
+}
+
+/// A value that is read at a passage.
+#[derive(Clone, Copy, Debug)]
+pub struct Attribute {
+    /// Where from.
+    pub source: Source,
+    /// How it lies there.
+    pub kind: ValueType,
+}
+
+/// Where a value is read.
+#[derive(Clone, Copy, Debug)]
+pub enum Source {
+    /// In memory, at an address that stays valid.
+    Global(usize),
+    /// Integer or pointer argument: 0 to 5 in registers, from 6 on on the stack.
+    Integer(u8),
+    /// Floating-point argument in xmm0 to xmm7.
+    Float(u8),
+    /// The value returned.
+    Returned,
+}
+
+/// How threads get their rings.
+#[derive(Clone, Copy, Debug)]
+pub struct ThreadHooks {
+    /// Called by a thread at its first recorded passage: its ring, or null to be asked again at the next passage.
+    /// Must not allocate with the program's allocator.
+    pub attach: extern "C" fn() -> *mut RingCursor,
+}
+
+/// Why a site cannot have probes (or has had to be changed back).
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// Placeholder of the first version.
+    #[error("the function at {address:#x} cannot have probes")]
+    Unsupported {
+        /// Address in this process.
+        address: usize,
+    },
+}
+
+/// Why no probes can be put into this process at all.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum StartError {
+    /// A system call failed.
+    #[error("`{call}` failed with error {errno}: no probes can be put into this process")]
+    System {
+        /// Which one.
+        call: &'static str,
+        /// Its error number.
+        errno: i32,
+    },
+}
+
+/// An action, carried out by the thread that passes a site, with all registers saved: it may call functions
+/// of the program. Gets the number of the passage; true when it is to be called again.
+pub type Action = Box<dyn FnMut(u32) -> bool + Send>;
+
+/// The probes of this process.
+#[derive(Debug)]
+pub struct Instrument {
+    _private: (),
+}
+
+impl Instrument {
+    /// Prepares this process (memory near the code, signal handlers). Once per process.
+    ///
+    /// # Errors
+    /// When the system forbids it; names the call.
+    pub fn start(_hooks: ThreadHooks) -> Result<Self, StartError> {
+        Ok(Self { _private: () })
+    }
+
+    /// Puts probes in, also while other threads run; one result per site, with a warning where there is
+    /// something to know (a slow probe).
+    pub fn install(&self, sites: &[Site]) -> Vec<Result<Option<String>, Refusal>> {
+        sites.iter().map(|site| Err(Refusal::Unsupported { address: site.function })).collect()
+    }
+
+    /// Takes probes out; the code is byte for byte what it was.
+    pub fn remove(&self, sites: &[u32]) -> Vec<Result<(), Refusal>> {
+        sites.iter().map(|_| Ok(())).collect()
+    }
+
+    /// Switches an event on or off by one store. False for a site that is not there.
+    pub fn switch(&self, _site: u32, _place: Place, _on: bool) -> bool {
+        false
+    }
+
+    /// Arms an action at a site, to run at the first passage numbered `at_hit` or later.
+    /// False for a site that is not there or not a sync point.
+    pub fn arm(&self, _site: u32, _place: Place, _action: u64, _at_hit: u32, _act: Action) -> bool {
+        false
+    }
+
+    /// Disarms an action; false when it is not armed (any more).
+    pub fn disarm(&self, _action: u64) -> bool {
+        false
+    }
+
+    /// Passages of a sync site so far.
+    pub fn n_hits(&self, _site: u32, _place: Place) -> u32 {
+        0
+    }
+
+    /// Calls of the site's function go to `by` from now on (`None`: to the function itself). Its probes go on.
+    pub fn replace(&self, _site: u32, _by: Option<usize>) -> bool {
+        false
+    }
+}

@@ -1,0 +1,19 @@
+//! What a tunlet is, the built-in ones, and how their decisions are arbitrated and judged.
+//!
+//! A *tunlet* holds one performance problem: what it wants to measure, a performance model over it, and
+//! what it changes. It hears [`News`] and answers with [`Decision`]s; the conductor decides which of
+//! them are carried out, measures their effect, and takes back what made things worse.
+//!
+//! # Invariants
+//! - Pure: time is in the news; no clock, file, socket, thread or environment (I1).
+//! - A tunlet sees ranks, events and names; never hosts, process ids, sockets or bytes (I4).
+//!
+//! # Not here
+//! Foreign tunlets in shared libraries (`tunlet-abi`), and the way of news and actions (`analyzer`).
+
+pub mod tunlet;
+
+pub use tunlet::{
+    Applied, Decision, Detail, EventNews, IterationNews, Moments, News, Performance, Requests,
+    SummaryNews, Tunlet, TunletError, TunletSpec, World,
+};

@@ -1,0 +1,295 @@
+//! What a tunlet hears and says.
+//!
+//! Events and tuning points are positions in the lists of the [`Application`]; a tunlet looks them up by
+//! name once, in [`Tunlet::begin`].
+
+use application::Application;
+use events::{Rank, Value};
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// What the command line lists about a tunlet.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TunletSpec {
+    /// Its name on the command line.
+    pub name: String,
+    /// The performance problem it is about, as half a sentence.
+    pub problem: String,
+    /// Names of the events it has to have in the description.
+    pub needs_events: Vec<String>,
+    /// Names of the tuning points it changes.
+    pub needs_points: Vec<String>,
+    /// Its options (`[tunlet.NAME]` in the description) and what they mean.
+    pub options: Vec<(String, String)>,
+}
+
+/// Who takes part in a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct World {
+    /// Ranks of the program.
+    pub n_ranks: u32,
+    /// Ranks of each actor, in the order of [`Application::actors`].
+    pub actors: Vec<Vec<Rank>>,
+    /// The value of each tuning point when the tunlet begins, where it has one and it is known.
+    pub values: Vec<Option<Value>>,
+}
+
+/// How a tunlet wants to hear of an event.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Detail {
+    /// Not at all.
+    #[default]
+    None,
+    /// Every passage, as [`News::Event`].
+    Every,
+    /// Numbers of passages added up on the way, as [`News::Summary`]: what thousands of ranks need.
+    Summary,
+}
+
+/// What a tunlet wants to hear.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Requests {
+    /// For each event of the description, in its order.
+    pub events: Vec<Detail>,
+    /// Whether it wants [`News::Performance`].
+    pub performance: bool,
+    /// Positions of the tuning points it may change.
+    pub points: Vec<usize>,
+}
+
+/// Something that happened.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum News {
+    /// A rank passed a measurement point.
+    Event(EventNews),
+    /// Many passages of a measurement point.
+    Summary(SummaryNews),
+    /// An iteration ended (on the rank that measures them).
+    Iteration(IterationNews),
+    /// Efficiencies of the last seconds.
+    Performance(Performance),
+    /// A change was made.
+    Applied(Applied),
+    /// A decision of this tunlet was not carried out, or was taken back.
+    Declined {
+        /// Position of the tuning point.
+        point: usize,
+        /// The sentence why.
+        reason: String,
+    },
+}
+
+/// A passage of a measurement point.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EventNews {
+    /// Position of the event in the description.
+    pub event: usize,
+    /// Who passed it.
+    pub rank: Rank,
+    /// Which of its threads.
+    pub thread: u32,
+    /// When, in seconds since the start of the run, on one clock for all ranks.
+    pub time_s: f64,
+    /// Attributes in the order of the description.
+    pub values: Vec<Value>,
+}
+
+/// Passages of a measurement point on the ranks of a node, added up there.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SummaryNews {
+    /// Position of the event in the description.
+    pub event: usize,
+    /// First and last passage, in seconds since the start of the run.
+    pub span_s: (f64, f64),
+    /// Ranks that passed it.
+    pub n_ranks: u32,
+    /// Each attribute, in the order of the description.
+    pub attributes: Vec<Moments>,
+    /// Time from the entry to the exit of the same function on the same thread, in seconds, when the event
+    /// is an exit.
+    pub duration_s: Moments,
+}
+
+/// Numbers added up: enough for mean, variance and extremes, and for adding further ones.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Moments {
+    /// How many.
+    pub n: u64,
+    /// Their mean.
+    pub mean: f64,
+    /// Sum of the squares of their distances from the mean.
+    pub squares: f64,
+    /// Smallest.
+    pub min: f64,
+    /// Largest.
+    pub max: f64,
+}
+
+impl Moments {
+    /// Adds a number (Welford's method).
+    pub fn add(&mut self, number: f64) {
+        let one = Self { n: 1, mean: number, squares: 0.0, min: number, max: number };
+        self.merge(&one);
+    }
+
+    /// Adds the numbers of `other` (Chan's method).
+    pub fn merge(&mut self, other: &Self) {
+        if other.n == 0 {
+            return;
+        }
+        if self.n == 0 {
+            *self = *other;
+            return;
+        }
+        let (mine, theirs) = (self.n as f64, other.n as f64);
+        let all = mine + theirs;
+        let apart = other.mean - self.mean;
+        self.mean += apart * theirs / all;
+        self.squares += other.squares + apart * apart * mine * theirs / all;
+        self.n += other.n;
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+    }
+
+    /// Their sum.
+    pub fn sum(&self) -> f64 {
+        self.mean * self.n as f64
+    }
+
+    /// Their variance as a population.
+    pub fn variance(&self) -> f64 {
+        if self.n == 0 { 0.0 } else { self.squares / self.n as f64 }
+    }
+}
+
+/// An iteration of the program.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct IterationNews {
+    /// Number, from 0, counted by us.
+    pub number: u64,
+    /// When it ended, in seconds since the start of the run.
+    pub end_s: f64,
+    /// How long it took.
+    pub duration_s: f64,
+    /// Its work as the description defines it; 1 where it does not.
+    pub work: f64,
+}
+
+/// Efficiencies between two moments (`models::pop`).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Performance {
+    /// From when to when, in seconds since the start of the run.
+    pub span_s: (f64, f64),
+    /// Average over longest useful time.
+    pub load_balance: f64,
+    /// Longest useful time over elapsed time.
+    pub communication_efficiency: f64,
+    /// Average useful time over elapsed time.
+    pub parallel_efficiency: f64,
+    /// Useful seconds by rank.
+    pub useful_s: Vec<f64>,
+    /// The region in which the rank with the longest useful time is longest above the others:
+    /// rank, name of the region, seconds above the mean of the others.
+    pub culprit: Option<(Rank, String, f64)>,
+}
+
+/// A change that was made on all ranks of its actor.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Applied {
+    /// Position of the tuning point.
+    pub point: usize,
+    /// Value before.
+    pub old: Value,
+    /// Value now.
+    pub new: Value,
+    /// When, in seconds since the start of the run.
+    pub time_s: f64,
+    /// Passages of its sync point so far.
+    pub hit: u32,
+    /// Whether this tunlet asked for it.
+    pub is_own: bool,
+}
+
+/// A change that a tunlet asks for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Decision {
+    /// Position of the tuning point.
+    pub point: usize,
+    /// Its new value.
+    pub value: Value,
+    /// Why, in words and numbers that a person can check: "sigma/mu rose to 0.9".
+    pub reason: String,
+}
+
+/// Why a tunlet cannot begin.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TunletError {
+    /// The description lacks an event.
+    #[error(
+        "tunlet `{tunlet}` needs the event `{event}`; describe it in an `[[event]]` of the application description"
+    )]
+    NoEvent {
+        /// The tunlet.
+        tunlet: String,
+        /// The event.
+        event: String,
+    },
+    /// An event lacks an attribute.
+    #[error(
+        "tunlet `{tunlet}` needs the attribute `{attribute}` of the event `{event}`; add it to its `attributes`"
+    )]
+    NoAttribute {
+        /// The tunlet.
+        tunlet: String,
+        /// The event.
+        event: String,
+        /// The attribute.
+        attribute: String,
+    },
+    /// The description lacks a tuning point.
+    #[error(
+        "tunlet `{tunlet}` needs the tuning point `{point}`; describe it in a `[[tuning_point]]` of the application description"
+    )]
+    NoPoint {
+        /// The tunlet.
+        tunlet: String,
+        /// The tuning point.
+        point: String,
+    },
+    /// An option of it is wrong.
+    #[error("option `{option}` of tunlet `{tunlet}` is `{value}`; it must be {expected}")]
+    Option {
+        /// The tunlet.
+        tunlet: String,
+        /// The option.
+        option: String,
+        /// What was given.
+        value: String,
+        /// What is expected.
+        expected: String,
+    },
+    /// Something else that it says itself.
+    #[error("tunlet `{tunlet}` cannot begin: {reason}")]
+    Unable {
+        /// The tunlet.
+        tunlet: String,
+        /// Its sentence.
+        reason: String,
+    },
+}
+
+/// One performance problem: what to measure, a model of it, what to change.
+pub trait Tunlet: Send {
+    /// What it is; the same at every call.
+    fn spec(&self) -> TunletSpec;
+
+    /// The run begins: the tunlet looks up what it needs and says what it wants to hear.
+    ///
+    /// # Errors
+    /// When the description lacks something.
+    fn begin(&mut self, application: &Application, world: &World) -> Result<Requests, TunletError>;
+
+    /// Something happened; the changes it asks for are put into `decisions`.
+    fn hear(&mut self, news: &News, decisions: &mut Vec<Decision>);
+}
