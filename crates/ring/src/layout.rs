@@ -4,6 +4,7 @@
 //! 0                 Header                       one page
 //! HEADER_BYTES      modules text                 MODULES_BYTES
 //! ...               communicator definitions     COMMUNICATORS_BYTES
+//! ...               control                      CONTROL_BYTES: ControlHeader, orders, answers
 //! ...               thread block 0, 1, ...       Capacity::block_bytes each
 //!
 //! thread block:     ThreadHeader | RegionSlot x n_regions | PeerSlot x n_peers | CallRecord x n_records
@@ -15,13 +16,19 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 /// First word of a segment.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"SINTONIA");
 /// Version of this layout; probe and collector of different builds refuse each other.
-pub const LAYOUT_VERSION: u32 = 1;
+pub const LAYOUT_VERSION: u32 = 2;
 /// Size of the header.
 pub const HEADER_BYTES: usize = 8192;
 /// Room for the text of the executable mappings (`/proc/self/maps`).
 pub const MODULES_BYTES: usize = 128 * 1024;
 /// Room for communicator definitions.
 pub const COMMUNICATORS_BYTES: usize = 128 * 1024;
+/// Room for orders that the process has not taken yet.
+pub const ORDERS_BYTES: usize = 256 * 1024;
+/// Room for answers that the collector has not taken yet.
+pub const ANSWERS_BYTES: usize = 128 * 1024;
+/// Room for both with their counters; reserved only in processes that listen to orders.
+pub const CONTROL_BYTES: usize = PAGE + ORDERS_BYTES + ANSWERS_BYTES;
 /// Entries of the region table kept for totals by operation when the table is full.
 pub const N_RESERVED_REGIONS: u32 = 768;
 
@@ -97,8 +104,14 @@ const PAGE: usize = 4096;
 pub const MODULES_OFFSET: usize = HEADER_BYTES;
 /// Where communicator definitions start.
 pub const COMMUNICATORS_OFFSET: usize = MODULES_OFFSET + MODULES_BYTES;
+/// Where the [`ControlHeader`] lies.
+pub const CONTROL_OFFSET: usize = COMMUNICATORS_OFFSET + COMMUNICATORS_BYTES;
+/// Where orders start.
+pub const ORDERS_OFFSET: usize = CONTROL_OFFSET + PAGE;
+/// Where answers start.
+pub const ANSWERS_OFFSET: usize = ORDERS_OFFSET + ORDERS_BYTES;
 /// Where thread blocks start.
-pub const BLOCKS_OFFSET: usize = COMMUNICATORS_OFFSET + COMMUNICATORS_BYTES;
+pub const BLOCKS_OFFSET: usize = CONTROL_OFFSET + CONTROL_BYTES;
 
 /// How far a process is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -176,6 +189,8 @@ pub struct Header {
     pub communicators_refused: AtomicU32,
     /// Bytes reserved so far in the whole segment.
     pub reserved_bytes: AtomicU64,
+    /// 1 when the control area is reserved and the process listens to orders.
+    pub has_control: AtomicU32,
     /// Version text of the MPI library.
     pub library: Text<508>,
     /// Path of the program.
@@ -185,6 +200,36 @@ pub struct Header {
 }
 
 const _: () = assert!(size_of::<Header>() <= HEADER_BYTES);
+
+/// Start of the control area.
+#[derive(Debug)]
+#[repr(C)]
+pub struct ControlHeader {
+    /// Counts what the process is to look at; a futex.
+    pub orders_bell: AtomicU32,
+    /// Answers that found no room.
+    pub answers_dropped: AtomicU32,
+    /// From the collector.
+    pub orders: MailboxHeader,
+    /// To the collector.
+    pub answers: MailboxHeader,
+}
+
+const _: () = assert!(size_of::<ControlHeader>() <= PAGE);
+
+/// How far the two sides of a mailbox are.
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub struct MailboxHeader {
+    /// Bytes written since the start; stored by the writer after them.
+    pub written: AtomicU64,
+    /// Keeps the reader's words on a cache line of their own.
+    pub pad: [u64; 7],
+    /// Bytes taken since the start; stored by the reader.
+    pub taken: AtomicU64,
+    /// How often the reader found what cannot be, and emptied the mailbox.
+    pub broken: AtomicU32,
+}
 
 /// Start of a thread block.
 #[derive(Debug)]

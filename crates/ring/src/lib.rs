@@ -3,7 +3,8 @@
 //! One *segment* (a file in `/dev/shm`) per process: a header, texts, and a block per thread that called
 //! MPI. A block holds statistics (counters per region, traffic per peer) and, in traced runs, a bounded
 //! ring of [`events::CallRecord`]s. One thread writes a block, one collector reads it; neither ever waits
-//! for the other, and what is written outlives the writer.
+//! for the other, and what is written outlives the writer. A process that may be tuned also has two
+//! mailboxes ([`control`]): orders from the collector, and its answers.
 //!
 //! # Invariants
 //! - Memory is reserved (`fallocate`) before it is touched: a full `/dev/shm` refuses a thread and never
@@ -18,9 +19,11 @@
 #![expect(unsafe_code, reason = "memory shared between processes")]
 
 pub mod clock;
+pub mod control;
 mod counters;
 pub mod layout;
 mod mapping;
+pub mod private;
 pub mod reader;
 pub mod writer;
 

@@ -130,35 +130,38 @@ impl Mapping {
         }
     }
 
-    /// Reserves memory for a part, so that touching it cannot fail.
-    pub(crate) fn reserve(&self, offset: usize, len: usize) -> Result<(), SegmentError> {
+    /// Reserves memory for a part, so that touching it cannot fail. Allocates nothing itself.
+    pub(crate) fn reserve(&self, offset: usize, len: usize) -> std::io::Result<()> {
         match self.advise(offset, len, libc::MADV_POPULATE_WRITE) {
             0 => Ok(()),
             libc::EFAULT | libc::ENOMEM | libc::ENOSPC => {
                 // Gives back what was found before there was no more.
                 self.advise(offset, len, libc::MADV_REMOVE);
-                Err(SegmentError::Full { path: self.path.clone() })
+                Err(std::io::Error::from_raw_os_error(libc::ENOSPC))
             }
             // Linux before 5.14.
             libc::EINVAL => self.reserve_by_file(offset, len),
-            code => Err(self.cannot_reserve(std::io::Error::from_raw_os_error(code))),
+            code => Err(std::io::Error::from_raw_os_error(code)),
         }
     }
 
-    fn reserve_by_file(&self, offset: usize, len: usize) -> Result<(), SegmentError> {
-        let file = OpenOptions::new().write(true).open(&self.path);
-        let file = file.map_err(|source| self.cannot_reserve(source))?;
+    fn reserve_by_file(&self, offset: usize, len: usize) -> std::io::Result<()> {
+        let file = OpenOptions::new().write(true).open(&self.path)?;
         let (offset, len) = (offset.cast_signed() as i64, len.cast_signed() as i64);
         // SAFETY: a system call on a file we hold open.
         match unsafe { libc::posix_fallocate(file.as_raw_fd(), offset, len) } {
             0 => Ok(()),
-            libc::ENOSPC | libc::ENOMEM => Err(SegmentError::Full { path: self.path.clone() }),
-            code => Err(self.cannot_reserve(std::io::Error::from_raw_os_error(code))),
+            code => Err(std::io::Error::from_raw_os_error(code)),
         }
     }
 
-    fn cannot_reserve(&self, source: std::io::Error) -> SegmentError {
-        SegmentError::System { action: "reserve memory of", path: self.path.clone(), source }
+    /// The error of [`Mapping::reserve`] in words.
+    pub(crate) fn cannot_reserve(&self, source: std::io::Error) -> SegmentError {
+        let path = self.path.clone();
+        match source.raw_os_error() {
+            Some(libc::ENOSPC | libc::ENOMEM) => SegmentError::Full { path },
+            _ => SegmentError::System { action: "reserve memory of", path, source },
+        }
     }
 
     /// Advice to the system on whole pages of the mapping: 0 or an error number.

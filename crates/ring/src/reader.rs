@@ -1,6 +1,7 @@
 //! The reading side, in the collector: snapshots of statistics, and records in order.
 
 use crate::SegmentError;
+use crate::control::{AnswerReader, OrderWriter};
 use crate::layout::{
     COMMUNICATORS_OFFSET, Capacity, Header, LAYOUT_VERSION, LifeState, MODULES_OFFSET, PeerSlot,
     RegionSlot, Text, ThreadHeader,
@@ -168,6 +169,22 @@ impl SegmentReader {
                 i32::MAX,
             )
         };
+    }
+
+    /// Where orders for the process go; none when it does not listen.
+    ///
+    /// One at a time: the collector is the only writer.
+    pub fn orders(&self) -> Option<OrderWriter<'_>> {
+        self.has_control().then(|| OrderWriter::new(&self.mapping))
+    }
+
+    /// Where its answers are; none when it does not listen.
+    pub fn answers(&self) -> Option<AnswerReader<'_>> {
+        self.has_control().then(|| AnswerReader::new(&self.mapping))
+    }
+
+    fn has_control(&self) -> bool {
+        self.header().has_control.load(Ordering::Acquire) == 1
     }
 
     /// The thread blocks in use.

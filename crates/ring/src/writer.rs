@@ -1,13 +1,15 @@
 //! The writing side, inside the process under observation.
 
 use crate::SegmentError;
+use crate::control::{AnswerWriter, OrderReader};
 use crate::counters::bump;
 use crate::layout::{
-    COMMUNICATORS_BYTES, COMMUNICATORS_OFFSET, Capacity, HEADER_BYTES, Header, LAYOUT_VERSION,
-    LifeState, MAGIC, MODULES_BYTES, MODULES_OFFSET, N_RESERVED_REGIONS, PeerSlot, RegionSlot,
-    Text, ThreadHeader,
+    COMMUNICATORS_BYTES, COMMUNICATORS_OFFSET, CONTROL_BYTES, CONTROL_OFFSET, Capacity,
+    HEADER_BYTES, Header, LAYOUT_VERSION, LifeState, MAGIC, MODULES_BYTES, MODULES_OFFSET,
+    N_RESERVED_REGIONS, PeerSlot, RegionSlot, Text, ThreadHeader,
 };
 use crate::mapping::{Mapping, room_bytes};
+use crate::private;
 use events::CallRecord;
 use std::collections::HashSet;
 use std::path::Path;
@@ -19,8 +21,11 @@ use std::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 pub struct SegmentWriter {
     mapping: &'static Mapping,
     capacity: Capacity,
-    /// The communicators defined; held only while a thread takes or gives back a block, or defines one.
+    /// The communicators defined.
     registry: Mutex<HashSet<u32>>,
+    /// Held while a thread takes a block; nothing is allocated meanwhile, for the thread may be anywhere
+    /// in the program.
+    blocks: Mutex<()>,
 }
 
 impl SegmentWriter {
@@ -38,9 +43,9 @@ impl SegmentWriter {
             .within(room_bytes())
             .ok_or_else(|| SegmentError::Limited { path: path.into() })?;
         let mapping = Mapping::create(path, capacity.segment_bytes())?;
-        if let Err(error) = mapping.reserve(0, capacity.block_offset(0)) {
+        if let Err(source) = mapping.reserve(0, CONTROL_OFFSET) {
             let _gone = std::fs::remove_file(path);
-            return Err(error);
+            return Err(mapping.cannot_reserve(source));
         }
         mapping.keep_from_children();
         let mapping = mapping.leak();
@@ -51,8 +56,8 @@ impl SegmentWriter {
         header.version.store(LAYOUT_VERSION, Ordering::Relaxed);
         header.pid.store(std::process::id(), Ordering::Relaxed);
         header.started_ticks.store(started_ticks, Ordering::Relaxed);
-        header.reserved_bytes.store(capacity.block_offset(0) as u64, Ordering::Relaxed);
-        Ok(Self { mapping, capacity, registry: Mutex::default() })
+        header.reserved_bytes.store(CONTROL_OFFSET as u64, Ordering::Relaxed);
+        Ok(Self { mapping, capacity, registry: Mutex::default(), blocks: Mutex::default() })
     }
 
     /// The segment's file.
@@ -114,19 +119,34 @@ impl SegmentWriter {
         self.header().communicators_len.store((used + needed) as u32, Ordering::Release);
     }
 
+    /// Reserves the mailboxes and says that the process listens to orders. To be called once.
+    ///
+    /// # Errors
+    /// When shared memory is full.
+    pub fn open_control(&self) -> Result<(OrderReader, AnswerWriter), SegmentError> {
+        let reserved = self.mapping.reserve(CONTROL_OFFSET, CONTROL_BYTES);
+        reserved.map_err(|source| self.mapping.cannot_reserve(source))?;
+        self.header().reserved_bytes.fetch_add(CONTROL_BYTES as u64, Ordering::Relaxed);
+        self.header().has_control.store(1, Ordering::Release);
+        Ok((OrderReader::new(self.mapping), AnswerWriter::new(self.mapping)))
+    }
+
     /// A block for the calling thread: one left by an ended thread, or a new one.
     ///
-    /// Counts the thread as refused when all blocks are taken or shared memory is full.
+    /// Counts the thread as refused when all blocks are taken or memory is full. Does not allocate with
+    /// the program's allocator.
     pub fn attach_thread(&self, tid: u32) -> Option<ThreadWriter> {
-        let _registry = self.registry.lock().ok()?;
-        let attached = self.free_block().or_else(|| self.new_block());
-        let Some((header, idx)) = attached else {
+        let _blocks = self.blocks.lock().ok()?;
+        let lookup_len = (2 * self.capacity.n_regions.max(8) as usize).next_power_of_two();
+        let block = self.free_block().or_else(|| self.new_block());
+        let attached = block.and_then(|block| Some((block, private::words(lookup_len)?)));
+        let Some(((header, idx), lookup)) = attached else {
             self.header().threads_refused.fetch_add(1, Ordering::Relaxed);
             return None;
         };
         header.tid.store(tid, Ordering::Relaxed);
         header.owned.store(1, Ordering::Release);
-        Some(ThreadWriter::new(self.mapping, &self.capacity, idx))
+        Some(ThreadWriter::new(self.mapping, &self.capacity, idx, lookup))
     }
 
     fn free_block(&self) -> Option<(&'static ThreadHeader, u32)> {
@@ -198,8 +218,8 @@ pub struct ThreadWriter {
     regions: &'static [RegionSlot],
     peers: &'static [PeerSlot],
     cursor: RingCursor,
-    /// Open-addressed table of positions in `regions` + 1, in private memory.
-    lookup: Box<[u32]>,
+    /// Open-addressed table of positions in `regions` + 1, in memory of our own ([`private`]).
+    lookup: &'static mut [u32],
     lookup_shift: u32,
     n_regions: u32,
     idx: u32,
@@ -209,7 +229,12 @@ pub struct ThreadWriter {
 unsafe impl Send for ThreadWriter {}
 
 impl ThreadWriter {
-    fn new(mapping: &'static Mapping, capacity: &Capacity, idx: u32) -> Self {
+    fn new(
+        mapping: &'static Mapping,
+        capacity: &Capacity,
+        idx: u32,
+        lookup: &'static mut [u32],
+    ) -> Self {
         let header = thread_header(mapping, capacity, idx);
         let regions_at = capacity.block_offset(idx) + size_of::<ThreadHeader>();
         let peers_at = regions_at + capacity.n_regions as usize * size_of::<RegionSlot>();
@@ -220,7 +245,7 @@ impl ThreadWriter {
         // SAFETY: as above.
         let peers = unsafe { std::slice::from_raw_parts(mapping.at(peers_at), n_peers) };
         let has_ring = header.has_ring.load(Ordering::Relaxed) == 1;
-        let lookup_len = (2 * n_regions.max(8)).next_power_of_two();
+        let lookup_shift = u64::BITS - lookup.len().trailing_zeros();
         let mut writer = Self {
             header,
             regions,
@@ -239,8 +264,8 @@ impl ThreadWriter {
                 dropped: &raw const header.dropped,
                 busy: 0,
             },
-            lookup: vec![0; lookup_len].into_boxed_slice(),
-            lookup_shift: u64::BITS - lookup_len.trailing_zeros(),
+            lookup,
+            lookup_shift,
             n_regions: header.n_regions.load(Ordering::Relaxed),
             idx,
         };
@@ -418,6 +443,12 @@ impl ThreadWriter {
     pub fn detach(self) {
         self.header.in_operation.store(0, Ordering::Relaxed);
         self.header.owned.store(0, Ordering::Release);
+    }
+}
+
+impl Drop for ThreadWriter {
+    fn drop(&mut self) {
+        private::give_back(std::mem::take(&mut self.lookup));
     }
 }
 

@@ -1,5 +1,6 @@
 //! Writing and reading a segment, as probe and collector do it.
 
+mod control;
 mod ring;
 mod statistics;
 
