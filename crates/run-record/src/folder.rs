@@ -9,6 +9,7 @@ use crate::file_error::FileError;
 use crate::region_file::{self, RegionRow};
 use crate::summary::{FORMAT_VERSION, Summary};
 use crate::table::TableError;
+use crate::tuning::{self, TuningLines};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -19,6 +20,7 @@ const HEADER: &str = "run.json";
 const SUMMARY: &str = "summary.json";
 const REGIONS: &str = "regions.parquet";
 const EVENTS: &str = "events.parquet";
+const TUNING: &str = "tuning.jsonl";
 const SPOOL: &str = "spool";
 /// Room kept from the start, so that a disk that fills during the run still takes the summary.
 const RESERVE: &str = "reserve";
@@ -192,6 +194,19 @@ impl RunRecord {
     pub fn events(&self) -> Result<Option<EventReader>, TableError> {
         let path = self.dir.join(EVENTS);
         if path.exists() { EventReader::open(&path).map(Some) } else { Ok(None) }
+    }
+
+    /// Where the lines of tunlets are, for [`TuningWriter`](crate::TuningWriter).
+    pub fn tuning_path(&self) -> PathBuf {
+        self.dir.join(TUNING)
+    }
+
+    /// What tunlets saw, decided and did; none in a run without them.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn read_tuning(&self) -> Result<Option<TuningLines>, RecordError> {
+        Ok(tuning::read(&self.tuning_path())?)
     }
 
     /// Where the spool file `name` is, for its writer.

@@ -6,6 +6,7 @@
 //! | `summary.json` | [`Summary`]: the run on one page | at the end, and as often as one likes before |
 //! | `regions.parquet` | [`RegionRow`]: counters by rank, thread and pair of call sites | at the end |
 //! | `events.parquet` | [`Event`]: every MPI call | traced runs, at the end |
+//! | `tuning.jsonl` | [`tuning`]: what tunlets saw, decided and did | runs with `--app`, as it happens |
 //! | `spool/` | [`spool`]: messages as they came, until the record is assembled | while the run is on |
 //!
 //! # Invariants
@@ -23,6 +24,7 @@ pub mod region_file;
 pub mod spool;
 pub mod summary;
 mod table;
+pub mod tuning;
 
 pub use event_file::{Event, EventReader, EventWriter};
 pub use file_error::FileError;
@@ -31,3 +33,4 @@ pub use region_file::RegionRow;
 pub use spool::{SpoolProblem, SpoolReader, SpoolWriter};
 pub use summary::Summary;
 pub use table::TableError;
+pub use tuning::{TuningLine, TuningSummary, TuningWriter};

@@ -3,6 +3,7 @@
 //! Times are seconds, sizes bytes. Fields are added over time and never change their meaning; a change of
 //! meaning raises [`FORMAT_VERSION`].
 
+use crate::tuning::TuningSummary;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -51,6 +52,9 @@ pub struct Summary {
     pub findings: Vec<Finding>,
     /// What observing cost and what it lost.
     pub tool: ToolCost,
+    /// What tunlets saw, decided and did, when there were any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tuning: Option<TuningSummary>,
 }
 
 /// How the observed command ended.
