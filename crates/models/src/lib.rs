@@ -10,6 +10,7 @@
 pub mod action;
 pub mod ideal_network;
 pub mod lane;
+pub mod master_worker;
 pub mod matching;
 pub mod pop;
 

@@ -1,0 +1,113 @@
+//! Latency and cost per byte from messages that were seen: `time = latency + cost * bytes`.
+//!
+//! Least squares over a window of the newest messages. Messages of one size cannot tell the two apart;
+//! so an *anchor*, a message without bytes and of a usual latency, always counts as one more.
+//!
+//! # Invariants
+//! - Neither is ever negative: where the line would have it so, the other explains everything.
+
+use std::collections::VecDeque;
+
+/// A line through the newest messages.
+#[derive(Clone, Debug)]
+pub struct Transfer {
+    anchor_s: f64,
+    n_max: usize,
+    messages: VecDeque<(f64, f64)>,
+}
+
+/// What a message costs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cost {
+    /// Latency, in seconds.
+    pub latency_s: f64,
+    /// Cost of a byte, in seconds.
+    pub byte_s: f64,
+}
+
+impl Cost {
+    /// Time of a message of this size, in seconds.
+    pub fn of(&self, bytes: f64) -> f64 {
+        self.latency_s + self.byte_s * bytes
+    }
+}
+
+impl Transfer {
+    /// Nothing seen yet; `anchor_s` is a usual latency, in seconds.
+    pub fn new(anchor_s: f64, n_messages_max: usize) -> Self {
+        Self { anchor_s, n_max: n_messages_max.max(1), messages: VecDeque::new() }
+    }
+
+    /// A message of this size took this long. Times below zero, of clocks that differ, are not used.
+    pub fn add(&mut self, bytes: f64, time_s: f64) {
+        if !(bytes.is_finite() && 0.0 <= time_s && time_s.is_finite()) {
+            return;
+        }
+        if self.messages.len() == self.n_max {
+            self.messages.pop_front();
+        }
+        self.messages.push_back((bytes, time_s));
+    }
+
+    /// Messages in the window.
+    pub fn n_messages(&self) -> usize {
+        self.messages.len()
+    }
+
+    /// The line; the anchor alone when nothing was seen.
+    pub fn cost(&self) -> Cost {
+        let anchored = || self.messages.iter().copied().chain([(0.0, self.anchor_s)]);
+        let n = (self.messages.len() + 1) as f64;
+        let mean_bytes = anchored().map(|(bytes, _)| bytes).sum::<f64>() / n;
+        let mean_s = anchored().map(|(_, time_s)| time_s).sum::<f64>() / n;
+        let spread: f64 = anchored().map(|(bytes, _)| (bytes - mean_bytes).powi(2)).sum();
+        let together: f64 =
+            anchored().map(|(b, time_s)| (b - mean_bytes) * (time_s - mean_s)).sum();
+        let slope = if spread > 0.0 { (together / spread).max(0.0) } else { 0.0 };
+        let latency_s = mean_s - slope * mean_bytes;
+        if latency_s < 0.0 {
+            return Cost { latency_s: 0.0, byte_s: mean_s / mean_bytes };
+        }
+        Cost { latency_s, byte_s: slope }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[track_caller]
+    fn check(messages: &[(f64, f64)], latency_s: f64, byte_s: f64) {
+        let mut transfer = Transfer::new(1e-4, 3);
+        for (bytes, time_s) in messages {
+            transfer.add(*bytes, *time_s);
+        }
+        let cost = transfer.cost();
+        assert!((cost.latency_s - latency_s).abs() < 1e-12, "{cost:?}");
+        assert!((cost.byte_s - byte_s).abs() < 1e-14, "{cost:?}");
+    }
+
+    #[test]
+    fn latency_and_cost_per_byte_are_told_apart() {
+        check(&[], 1e-4, 0.0);
+        check(&[(1000.0, 2e-4), (2000.0, 3e-4)], 1e-4, 1e-7);
+        check(&[(1000.0, 2e-4), (1000.0, 2e-4)], 1e-4, 1e-7);
+        check(&[(1000.0, -1.0), (1000.0, f64::NAN)], 1e-4, 0.0);
+        check(&[(9.0, 9.0), (1e3, 2e-4), (2e3, 3e-4), (3e3, 4e-4)], 1e-4, 1e-7);
+        check(&[(1000.0, 1e-5), (2000.0, 1e-5)], 4e-5, 0.0);
+    }
+
+    proptest! {
+        #[test]
+        fn neither_is_negative(messages in prop::collection::vec((0.0..1e6, 0.0..1.0), 0..20)) {
+            let mut transfer = Transfer::new(1e-5, 10);
+            for (bytes, time_s) in messages {
+                transfer.add(bytes, time_s);
+            }
+            let cost = transfer.cost();
+            prop_assert!(0.0 <= cost.latency_s && 0.0 <= cost.byte_s);
+            prop_assert!(cost.of(100.0).is_finite());
+        }
+    }
+}
