@@ -292,4 +292,13 @@ pub trait Tunlet: Send {
 
     /// Something happened; the changes it asks for are put into `decisions`.
     fn hear(&mut self, news: &News, decisions: &mut Vec<Decision>);
+
+    /// Asked after all news and now and then: decisions that took their time (a tunlet in another process
+    /// answers later) are put into `decisions`.
+    ///
+    /// # Errors
+    /// The sentence why the tunlet cannot go on; the run goes on without it.
+    fn look(&mut self, _decisions: &mut Vec<Decision>) -> Result<(), String> {
+        Ok(())
+    }
 }
