@@ -53,6 +53,7 @@ pub fn summary_of(n_ranks: u32) -> Summary {
         traffic: traffic(n_ranks),
         findings: findings(),
         tool: tool_cost(&ranks),
+        tuning: None,
         ranks,
     }
 }
