@@ -8,6 +8,7 @@
 //! # Not here
 //! Names and debug information (`symbols`), who asks for probes (`probe::control`), rings (`ring`).
 
+mod patch;
 pub mod site;
 
 pub use site::{Attribute, Instrument, Point, Refusal, Site, Source, StartError, ThreadHooks};

@@ -68,24 +68,134 @@ pub struct ThreadHooks {
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// Placeholder of the first version.
-    #[error("the function at {address:#x} cannot have probes")]
-    Unsupported {
+    /// The address is not in the code of this process.
+    #[error(
+        "`{address:#x}` is not in executable memory: was the program built anew since its names were read?"
+    )]
+    NotCode {
         /// Address in this process.
         address: usize,
     },
-}
-
-/// Why no probes can be put into this process at all.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum StartError {
-    /// A system call failed.
-    #[error("`{call}` failed with error {errno}: no probes can be put into this process")]
-    System {
-        /// Which one.
+    /// There is no instruction.
+    #[error("the function at `{address:#x}` has an empty body: probe its caller instead")]
+    Empty {
+        /// Address in this process.
+        address: usize,
+    },
+    /// It begins with `ud2`.
+    #[error("the function at `{address:#x}` begins with `ud2`: it is never called, leave it out")]
+    NeverRuns {
+        /// Address in this process.
+        address: usize,
+    },
+    /// Bytes that are no instruction.
+    #[error(
+        "the bytes at `{at:#x}` in the function at `{address:#x}` are no known instruction: probe its caller instead"
+    )]
+    Undecodable {
+        /// Address in this process.
+        address: usize,
+        /// Where the bytes are.
+        at: usize,
+    },
+    /// The first instructions cannot be moved.
+    #[error(
+        "the first instructions of the function at `{address:#x}` cannot be moved ({reason}): probe its caller instead"
+    )]
+    Immovable {
+        /// Address in this process.
+        address: usize,
+        /// What the encoder says.
+        reason: String,
+    },
+    /// No memory within reach of a 5-byte jump.
+    #[error(
+        "no free memory within 2 GiB of the function at `{address:#x}` (`{call}`: error {errno}): raise `ulimit -v`, or probe a function of another library"
+    )]
+    NoNearMemory {
+        /// Address in this process.
+        address: usize,
+        /// The system call that failed, or what was looked for.
         call: &'static str,
         /// Its error number.
+        errno: i32,
+    },
+    /// The site's number is in use.
+    #[error("site {site} has its probes already: remove it first")]
+    Taken {
+        /// Number of the site.
+        site: u32,
+    },
+    /// Another site has the same function.
+    #[error(
+        "the function at `{address:#x}` has the probes of site {site}: put both events into one site"
+    )]
+    SameFunction {
+        /// Address in this process.
+        address: usize,
+        /// The other site.
+        site: u32,
+    },
+    /// There is no such site.
+    #[error("site {site} has no probes to take out")]
+    Unknown {
+        /// Number of the site.
+        site: u32,
+    },
+    /// The shadow stack of the processor would not allow the exit.
+    #[error(
+        "the exit of the function at `{address:#x}` cannot be seen while the processor guards return addresses: probe its entry, or set GLIBC_TUNABLES=glibc.cpu.x86_shstk=off"
+    )]
+    GuardedReturn {
+        /// Address in this process.
+        address: usize,
+    },
+    /// An argument at an exit, or a returned value at an entry.
+    #[error(
+        "the {what} of the function at `{address:#x}` does not exist at its {place}: read it at the other end of the function"
+    )]
+    NotThere {
+        /// Address in this process.
+        address: usize,
+        /// What is asked for.
+        what: &'static str,
+        /// Where.
+        place: &'static str,
+    },
+    /// The code is not what it was when its names were read or the plan was made.
+    #[error(
+        "the code at `{address:#x}` has changed meanwhile: another tool changes this program too, run only one of them"
+    )]
+    Changed {
+        /// Address in this process.
+        address: usize,
+    },
+    /// Code could not be written.
+    #[error(
+        "the code at `{address:#x}` cannot be written (error {errno}): does a security policy forbid `/proc/self/mem`?"
+    )]
+    Write {
+        /// Address in this process.
+        address: usize,
+        /// Error number of the system.
+        errno: i32,
+    },
+    /// A thread that cannot be asked to leave the bytes.
+    #[error(
+        "thread {tid} does not take signal {signal}: no probe can be put in while it runs; name the function at the start instead"
+    )]
+    SignalBlocked {
+        /// The thread.
+        tid: i32,
+        /// The signal's number.
+        signal: i32,
+    },
+    /// No `membarrier`.
+    #[error(
+        "`membarrier` failed with error {errno}: probes can only be put in at the start, name the function there"
+    )]
+    NoBarrier {
+        /// Error number of the system.
         errno: i32,
     },
 }
@@ -112,7 +222,7 @@ impl Instrument {
     /// Puts probes in, also while other threads run; one result per site, with a warning where there is
     /// something to know (a slow probe).
     pub fn install(&self, sites: &[Site]) -> Vec<Result<Option<String>, Refusal>> {
-        sites.iter().map(|site| Err(Refusal::Unsupported { address: site.function })).collect()
+        sites.iter().map(|site| Err(Refusal::NotCode { address: site.function })).collect()
     }
 
     /// Takes probes out; the code is byte for byte what it was.

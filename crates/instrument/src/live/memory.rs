@@ -1,0 +1,120 @@
+//! Reads and writes code of this process.
+//!
+//! `/proc/self/mem` needs no page to be writable. Where it cannot be used (a process that may not be dumped, a
+//! system that forbids it) pages are made writable for the moment and get back what they had.
+#![allow(unsafe_code, reason = "writes code")]
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+const PAGE_BYTES: usize = 4096;
+
+/// A way to write code, open for one pass.
+#[derive(Debug)]
+pub(super) struct Code {
+    memory: Option<File>,
+}
+
+impl Code {
+    pub(super) fn open() -> Self {
+        Self { memory: OpenOptions::new().write(true).open("/proc/self/mem").ok() }
+    }
+
+    /// Writes the bytes; a single byte changes at once for everybody.
+    pub(super) fn write(&self, address: usize, bytes: &[u8]) -> io::Result<()> {
+        if let Some(memory) = &self.memory
+            && memory.write_all_at(bytes, address as u64).is_ok()
+        {
+            return Ok(());
+        }
+        write_unprotected(address, bytes)
+    }
+}
+
+/// Whether the bytes lie there.
+///
+/// # Safety
+/// The range is mapped and readable.
+pub(super) unsafe fn holds(address: usize, bytes: &[u8]) -> bool {
+    bytes.iter().enumerate().all(|(idx, byte)| {
+        // SAFETY: within the range the caller vouches for; volatile, because it changes under the compiler.
+        unsafe { std::ptr::with_exposed_provenance::<u8>(address + idx).read_volatile() == *byte }
+    })
+}
+
+fn write_unprotected(address: usize, bytes: &[u8]) -> io::Result<()> {
+    let maps = std::fs::read_to_string("/proc/self/maps")?;
+    let first_page = address / PAGE_BYTES;
+    let last_page = (address + bytes.len().max(1) - 1) / PAGE_BYTES;
+    let mut protections = Vec::new();
+    for page in first_page..=last_page {
+        let protection = protection_at(&maps, page * PAGE_BYTES)
+            .ok_or_else(|| io::Error::from_raw_os_error(libc::EFAULT))?;
+        protections.push((page * PAGE_BYTES, protection));
+    }
+    let wanted = libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC;
+    let mut outcome = Ok(());
+    let mut n_open = 0;
+    for (page, _) in &protections {
+        outcome = outcome.and_then(|()| protect(*page, wanted));
+        n_open += usize::from(outcome.is_ok());
+    }
+    if outcome.is_ok() {
+        for (idx, byte) in bytes.iter().enumerate() {
+            let place = std::ptr::with_exposed_provenance_mut(address + idx);
+            // SAFETY: the page is mapped and writable until it is protected again below.
+            unsafe { AtomicU8::from_ptr(place) }.store(*byte, Ordering::SeqCst);
+        }
+    }
+    for (page, protection) in protections.iter().take(n_open) {
+        outcome = outcome.and(protect(*page, *protection));
+    }
+    outcome
+}
+
+fn protect(page: usize, protection: i32) -> io::Result<()> {
+    let place = std::ptr::with_exposed_provenance_mut(page);
+    // SAFETY: pages of code stay readable and executable, so nothing that runs or reads there is disturbed.
+    let answer = unsafe { libc::mprotect(place, PAGE_BYTES, protection) };
+    if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// What the list of mappings says about an address.
+fn protection_at(maps: &str, address: usize) -> Option<i32> {
+    maps.lines().find_map(|line| {
+        let mut fields = line.split_ascii_whitespace();
+        let (start, end) = fields.next()?.split_once('-')?;
+        let start = usize::from_str_radix(start, 16).ok()?;
+        let end = usize::from_str_radix(end, 16).ok()?;
+        let letters = fields.next()?;
+        let bit = |letter, protection| if letters.contains(letter) { protection } else { 0 };
+        (start..end).contains(&address).then(|| {
+            bit('r', libc::PROT_READ) | bit('w', libc::PROT_WRITE) | bit('x', libc::PROT_EXEC)
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MAPS: &str = "\
+00400000-00402000 r-xp 00000000 08:01 7 /bin/program
+00402000-00403000 rw-p 00002000 08:01 7 /bin/program
+7f0000000000-7f0000001000 ---p 00000000 00:00 0";
+
+    #[track_caller]
+    fn check(address: usize, expected: Option<i32>) {
+        assert_eq!(protection_at(MAPS, address), expected);
+    }
+
+    #[test]
+    fn a_protection_is_that_of_the_mapping_around() {
+        check(0x40_0fff, Some(libc::PROT_READ | libc::PROT_EXEC));
+        check(0x40_2000, Some(libc::PROT_READ | libc::PROT_WRITE));
+        check(0x40_3000, None);
+        check(0x7f00_0000_0000, Some(libc::PROT_NONE));
+    }
+}

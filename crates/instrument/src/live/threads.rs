@@ -1,0 +1,123 @@
+//! The other threads of this process, as the system describes them.
+
+use std::fs;
+use std::io;
+
+/// A signal as the system numbers it.
+pub(super) type Signal = i32;
+
+/// Numbers of all threads but the calling one.
+pub(super) fn others() -> io::Result<Vec<u32>> {
+    let mut threads = Vec::new();
+    for entry in fs::read_dir("/proc/self/task")? {
+        threads.extend(entry?.file_name().to_str().and_then(|name| name.parse::<u32>().ok()));
+    }
+    let own = own_number();
+    threads.retain(|thread| *thread != own);
+    Ok(threads)
+}
+
+/// The calling thread's number.
+fn own_number() -> u32 {
+    fs::read_link("/proc/thread-self")
+        .ok()
+        .and_then(|path| path.file_name()?.to_str()?.parse().ok())
+        .unwrap_or(0)
+}
+
+/// The name the system knows.
+pub(super) fn name(thread: u32) -> String {
+    let name = fs::read_to_string(format!("/proc/self/task/{thread}/comm"));
+    name.map(|name| name.trim_end().to_owned()).unwrap_or_default()
+}
+
+/// The first of the signals that the thread blocks or the process ignores.
+pub(super) fn closed(thread: u32, signals: &[Signal]) -> Option<Signal> {
+    let status = fs::read_to_string(format!("/proc/self/task/{thread}/status")).ok()?;
+    let closed = set_in(&status, "SigBlk:") | set_in(&status, "SigIgn:");
+    let first = signals.iter().copied().find(|signal| closed & (1 << (signal - 1)) != 0)?;
+    (!is_of_kernel(thread)).then_some(first)
+}
+
+fn set_in(status: &str, key: &str) -> u64 {
+    let line = status.lines().find_map(|line| line.strip_prefix(key));
+    line.and_then(|digits| u64::from_str_radix(digits.trim(), 16).ok()).unwrap_or(0)
+}
+
+/// Threads that the kernel keeps in the process for itself (`io_uring`); they run no code of the program.
+fn is_of_kernel(thread: u32) -> bool {
+    const PF_IO_WORKER: u32 = 0x10;
+    const PF_USER_WORKER: u32 = 0x4000;
+    let stat = fs::read_to_string(format!("/proc/self/task/{thread}/stat")).unwrap_or_default();
+    flags_in(&stat).is_some_and(|flags| flags & (PF_IO_WORKER | PF_USER_WORKER) != 0)
+}
+
+/// The ninth field; the second is a name in parentheses that may hold spaces.
+fn flags_in(stat: &str) -> Option<u32> {
+    stat.rsplit_once(") ")?.1.split_ascii_whitespace().nth(6)?.parse().ok()
+}
+
+/// Where a thread is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Whereabouts {
+    /// It has ended.
+    Gone,
+    /// It sleeps in the kernel and goes on at this address.
+    Blocked(usize),
+    /// It runs, or the system does not say.
+    Unknown,
+}
+
+/// Where a thread is now.
+pub(super) fn whereabouts(thread: u32) -> Whereabouts {
+    match fs::read_to_string(format!("/proc/self/task/{thread}/syscall")) {
+        Ok(line) => where_in(&line),
+        Err(error) => match error.raw_os_error() {
+            Some(libc::ENOENT | libc::ESRCH) => Whereabouts::Gone,
+            _ => Whereabouts::Unknown,
+        },
+    }
+}
+
+/// `running`, or numbers of which the last is the address of the next instruction.
+fn where_in(line: &str) -> Whereabouts {
+    let last = line.split_ascii_whitespace().last().and_then(|word| word.strip_prefix("0x"));
+    match last.and_then(|digits| usize::from_str_radix(digits, 16).ok()) {
+        Some(next) => Whereabouts::Blocked(next),
+        None => Whereabouts::Unknown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(line: &str, expected: Whereabouts) {
+        assert_eq!(where_in(line), expected);
+    }
+
+    #[test]
+    fn a_sleeping_thread_says_where_it_goes_on() {
+        check("running\n", Whereabouts::Unknown);
+        check("-1 0x7ffd0000 0x401136\n", Whereabouts::Blocked(0x40_1136));
+        check("230 0x0 0x0 0x7f 0x0 0x0 0x0 0x7ffd8 0x7f2a\n", Whereabouts::Blocked(0x7f2a));
+        check("-1 0x0 0x0\n", Whereabouts::Blocked(0));
+        check("", Whereabouts::Unknown);
+    }
+
+    #[test]
+    fn sets_of_signals_are_read() {
+        let status = "Name:\tx\nSigBlk:\t0000000000000010\nSigIgn:\t8000000000000000\n";
+        assert_eq!(set_in(status, "SigBlk:"), 1 << (libc::SIGTRAP - 1));
+        assert_eq!(set_in(status, "SigIgn:"), 1 << 63);
+        assert_eq!(set_in(status, "SigCgt:"), 0);
+    }
+
+    #[test]
+    fn flags_come_after_the_name() {
+        let stat = "12 (a) b) S 1 2 3 0 -1 4194304 90 0";
+        assert_eq!(flags_in(stat), Some(4_194_304));
+        assert_eq!(flags_in(""), None);
+    }
+}
