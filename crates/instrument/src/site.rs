@@ -200,6 +200,26 @@ pub enum Refusal {
     },
 }
 
+/// Why no probes can be put into this process at all.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum StartError {
+    /// A system call failed.
+    #[error("`{call}` failed with error {errno}: no probes can be put into this process")]
+    System {
+        /// Which one.
+        call: &'static str,
+        /// Its error number.
+        errno: i32,
+    },
+    /// The processor cannot save its registers as a whole.
+    #[error("this processor has no `xsave`: no probes can be put into this process")]
+    NoXsave,
+    /// Probes were started already.
+    #[error("probes were started in this process already: only one tool can do that")]
+    Twice,
+}
+
 /// An action, carried out by the thread that passes a site, with all registers saved: it may call functions
 /// of the program. Gets the number of the passage; true when it is to be called again.
 pub type Action = Box<dyn FnMut(u32) -> bool + Send>;
