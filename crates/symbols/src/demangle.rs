@@ -14,6 +14,18 @@ pub fn demangle(name: &str) -> String {
     rust(name).or_else(|| cpp(name)).or_else(|| fortran(name)).unwrap_or_else(|| name.to_owned())
 }
 
+/// The name as the source has it, with the types of parameters in C++.
+pub(crate) fn signature(name: &str) -> String {
+    let name = name.split_once('@').map_or(name, |(name, _)| name);
+    cpp_with(without_copy(name), DemangleOptions::new().no_return_type())
+        .unwrap_or_else(|| demangle(name))
+}
+
+/// Whether a compiler made it of another function.
+pub(crate) fn is_copy(name: &str) -> bool {
+    without_copy(name).len() < name.len()
+}
+
 /// The name of a Fortran procedure: as [`demangle`], and without the underscores that compilers
 /// append.
 pub(crate) fn demangle_fortran(name: &str) -> String {
@@ -34,13 +46,16 @@ fn rust(name: &str) -> Option<String> {
 }
 
 fn cpp(name: &str) -> Option<String> {
+    let demangled = cpp_with(name, DemangleOptions::new().no_params().no_return_type())?;
+    // Without its parameters a method's `const` says nothing.
+    Some(demangled.trim_end_matches(" const").to_owned())
+}
+
+fn cpp_with(name: &str, options: DemangleOptions) -> Option<String> {
     if !name.starts_with("_Z") {
         return None;
     }
-    let options = DemangleOptions::new().no_params().no_return_type();
-    let demangled = Symbol::new(name).ok()?.demangle_with_options(&options).ok()?;
-    // Without its parameters a method's `const` says nothing.
-    Some(demangled.trim_end_matches(" const").to_owned())
+    Symbol::new(name).ok()?.demangle_with_options(&options).ok()
 }
 
 /// gfortran: `__module_MOD_procedure`.

@@ -22,8 +22,13 @@ mod debug_file;
 mod demangle;
 mod elf;
 mod maps;
+mod program;
 mod resolver;
 
 pub use demangle::demangle;
 pub use maps::{CodeAddress, MapsProblem, ModuleMap};
+pub use program::{
+    Function, Inlined, LookupError, NotProbeable, Parameter, Passing, Program, ProgramError,
+    Returned, SourceLine, Variable,
+};
 pub use resolver::{Detail, Place, Resolver};
