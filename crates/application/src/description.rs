@@ -119,6 +119,8 @@ pub struct TuningPoint {
     pub sync_function: String,
     /// Entry or exit of it.
     pub sync_place: Place,
+    /// Changed there although copies of the function were inlined, which do not stop there.
+    pub is_forced: bool,
     /// A change that makes iterations slower by more than this share is undone (0.05 is 5 %).
     pub limit: f64,
     /// Line of the description.
