@@ -301,4 +301,9 @@ pub trait Tunlet: Send {
     fn look(&mut self, _decisions: &mut Vec<Decision>) -> Result<(), String> {
         Ok(())
     }
+
+    /// What it said to people since the last call, line by line.
+    fn lines(&mut self) -> Vec<String> {
+        Vec::new()
+    }
 }
