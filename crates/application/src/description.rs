@@ -48,6 +48,15 @@ impl Ranks {
             .iter()
             .any(|(first, last)| *first <= rank && last.is_none_or(|last| rank <= last))
     }
+
+    /// Whether some rank is in both.
+    pub fn overlaps(&self, other: &Self) -> bool {
+        // Where two spans meet, the first rank of one of them is in both.
+        let first_of =
+            |ranks: &Self| ranks.spans.iter().map(|(first, _)| *first).collect::<Vec<_>>();
+        first_of(self).into_iter().any(|rank| other.contains(rank))
+            || first_of(other).into_iter().any(|rank| self.contains(rank))
+    }
 }
 
 /// One round of an iterative program.
@@ -143,6 +152,15 @@ pub enum Change {
         /// Another of the same signature; `LIBRARY.so:NAME` where a library brings it.
         by: String,
     },
+}
+
+impl Change {
+    /// Library and name of a function `LIBRARY.so:NAME`; none for one of the program, which may be called
+    /// `module::name`.
+    pub fn library_of(by: &str) -> Option<(&str, &str)> {
+        let (library, name) = by.split_once(':')?;
+        (!name.starts_with(':')).then_some((library, name))
+    }
 }
 
 /// Values allowed.

@@ -1,0 +1,180 @@
+//! Whether a value may be given to a tuning point.
+
+use crate::description::{Range, TuningPoint};
+use events::{Value, ValueType};
+use thiserror::Error;
+
+/// How far from a step a value may be, in steps: what rounding does.
+const STEP_SLACK: f64 = 1e-6;
+
+/// Why a value is not given to a tuning point.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[non_exhaustive]
+pub enum AdmitError {
+    /// It is outside the range, or no number at all.
+    #[error("`{value}` is outside the range of `{point}`; choose from {low} to {high}")]
+    OutsideRange {
+        /// The tuning point.
+        point: String,
+        /// The value.
+        value: Value,
+        /// Smallest value allowed.
+        low: f64,
+        /// Largest value allowed.
+        high: f64,
+    },
+    /// It is between two steps.
+    #[error("`{value}` is no step of `{point}`; choose {low} plus a multiple of {step}")]
+    OffStep {
+        /// The tuning point.
+        point: String,
+        /// The value.
+        value: Value,
+        /// Smallest value allowed.
+        low: f64,
+        /// Distance of values allowed.
+        step: f64,
+    },
+    /// Its type cannot hold it.
+    #[error("`{value}` is no {}, the type of `{point}`; round it or choose another", kind.name())]
+    WrongType {
+        /// The tuning point.
+        point: String,
+        /// The value.
+        value: Value,
+        /// The type.
+        kind: ValueType,
+    },
+    /// It is switched, and this is neither on nor off.
+    #[error("`{point}` is switched on by 1 and off by 0, not by `{value}`")]
+    NoSwitch {
+        /// The tuning point.
+        point: String,
+        /// The value.
+        value: Value,
+    },
+}
+
+impl TuningPoint {
+    /// The value as it is to be set: on its step exactly, and whole for an integer type.
+    ///
+    /// # Errors
+    /// When the description does not allow it.
+    pub fn admit(&self, value: Value) -> Result<Value, AdmitError> {
+        let point = || self.name.clone();
+        let Some(range) = self.range else {
+            let is_switch = matches!(value.as_integer(), Some(0 | 1));
+            let number = value.as_integer().unwrap_or_default();
+            let switch = Value::Int(i64::from(number == 1));
+            return is_switch
+                .then_some(switch)
+                .ok_or_else(|| AdmitError::NoSwitch { point: point(), value });
+        };
+        let Range { low, high, .. } = range;
+        if !(low..=high).contains(&value.as_f64()) {
+            return Err(AdmitError::OutsideRange { point: point(), value, low, high });
+        }
+        let value = self.on_step(value, range)?;
+        match self.kind {
+            Some(kind) => {
+                let bits = kind.bits(value);
+                let bits =
+                    bits.ok_or_else(|| AdmitError::WrongType { point: point(), value, kind })?;
+                Ok(kind.value(bits))
+            }
+            None => Ok(value),
+        }
+    }
+
+    fn on_step(&self, value: Value, range: Range) -> Result<Value, AdmitError> {
+        let Some(step) = range.step else {
+            return Ok(value);
+        };
+        let n_steps = (value.as_f64() - range.low) / step;
+        if STEP_SLACK < (n_steps - n_steps.round()).abs() {
+            let point = self.name.clone();
+            return Err(AdmitError::OffStep { point, value, low: range.low, step });
+        }
+        Ok(Value::Float((range.low + n_steps.round() * step).min(range.high)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Change;
+    use events::Place;
+
+    fn point(kind: Option<ValueType>, range: Option<(f64, f64, Option<f64>)>) -> TuningPoint {
+        TuningPoint {
+            name: "p".to_owned(),
+            actor: 0,
+            change: Change::Variable("p".to_owned()),
+            kind,
+            range: range.map(|(low, high, step)| Range { low, high, step }),
+            sync_function: "f".to_owned(),
+            sync_place: Place::Entry,
+            is_forced: false,
+            limit: 0.05,
+            line: 1,
+        }
+    }
+
+    #[track_caller]
+    fn check(point: &TuningPoint, value: Value, expected: Result<Value, &str>) {
+        let admitted = point.admit(value).map_err(|error| error.to_string());
+        assert_eq!(admitted, expected.map_err(str::to_owned));
+    }
+
+    #[test]
+    fn a_value_is_in_range_on_a_step_and_of_the_type() {
+        let float = point(Some(ValueType::F64), Some((0.05, 1.0, None)));
+        check(&float, Value::Float(0.38), Ok(Value::Float(0.38)));
+        check(&float, Value::Int(1), Ok(Value::Float(1.0)));
+        check(
+            &float,
+            Value::Float(1.01),
+            Err("`1.01` is outside the range of `p`; choose from 0.05 to 1"),
+        );
+        check(
+            &float,
+            Value::Float(f64::NAN),
+            Err("`NaN` is outside the range of `p`; choose from 0.05 to 1"),
+        );
+        let whole = point(Some(ValueType::I32), Some((1.0, 1024.0, None)));
+        check(&whole, Value::Float(3.0), Ok(Value::Int(3)));
+        check(
+            &whole,
+            Value::Float(3.5),
+            Err("`3.5` is no int32, the type of `p`; round it or choose another"),
+        );
+        let stepped = point(Some(ValueType::F64), Some((0.1, 1.0, Some(0.1))));
+        check(&stepped, Value::Float(0.1 + 0.2), Ok(Value::Float(0.1 + 2.0 * 0.1)));
+        check(&stepped, Value::Float(1.0), Ok(Value::Float(1.0)));
+        check(
+            &stepped,
+            Value::Float(0.25),
+            Err("`0.25` is no step of `p`; choose 0.1 plus a multiple of 0.1"),
+        );
+        let powers = point(Some(ValueType::U8), Some((4.0, 64.0, Some(4.0))));
+        check(&powers, Value::Int(12), Ok(Value::Int(12)));
+        check(
+            &powers,
+            Value::Int(13),
+            Err("`13` is no step of `p`; choose 4 plus a multiple of 4"),
+        );
+    }
+
+    #[test]
+    fn a_switch_is_on_or_off() {
+        let switch = point(None, None);
+        check(&switch, Value::Float(1.0), Ok(Value::Int(1)));
+        check(&switch, Value::Int(0), Ok(Value::Int(0)));
+        check(&switch, Value::Int(2), Err("`p` is switched on by 1 and off by 0, not by `2`"));
+        check(
+            &switch,
+            Value::Float(0.5),
+            Err("`p` is switched on by 1 and off by 0, not by `0.5`"),
+        );
+    }
+}

@@ -1,0 +1,228 @@
+//! A description against the program that it describes.
+
+mod kinds;
+
+pub use kinds::complete;
+
+use crate::description::{Application, AttributeSource, Change, EventPoint, TuningPoint};
+use crate::problem::{Level, Problem};
+use crate::program::{FunctionFacts, ProgramNames};
+use crate::read::misfit;
+use events::ValueType;
+use kinds::Kinds;
+use std::ops::Range;
+
+/// Everything that the description says of functions and variables and that is not so.
+///
+/// `text` is what the description was read from: problems show where it says so.
+pub fn check(text: &str, application: &Application, program: &dyn ProgramNames) -> Vec<Problem> {
+    let mut check = Check { text, program, problems: Vec::new() };
+    for event in &application.events {
+        check.event(event);
+    }
+    for point in &application.tuning_points {
+        check.sync(point);
+        check.change(point);
+    }
+    check.problems.sort_by_key(|problem| (problem.line, problem.columns.start));
+    check.problems
+}
+
+struct Check<'a> {
+    text: &'a str,
+    program: &'a dyn ProgramNames,
+    problems: Vec<Problem>,
+}
+
+/// Part of a description, as problems name it.
+struct Part {
+    line: usize,
+    what: String,
+}
+
+impl Check<'_> {
+    fn event(&mut self, event: &EventPoint) {
+        let part = Part { line: event.line, what: format!("event `{}`", event.name) };
+        let function = self.function(&part, &event.function);
+        if let Some(facts) = &function
+            && !facts.inlined_in.is_empty()
+        {
+            let sentence = format!(
+                "`{}` was inlined in {}, and is not seen there; compile it with `__attribute__((noinline))`",
+                event.function,
+                names(&facts.inlined_in)
+            );
+            self.report(Level::Warning, &part, &event.function, &sentence);
+        }
+        for attribute in &event.attributes {
+            let what = format!("attribute `{}` of event `{}`", attribute.name, event.name);
+            let part = Part { line: attribute.line, what };
+            let kinds = Kinds { program: self.program, declared: attribute.kind };
+            let (word, kind) = match &attribute.source {
+                AttributeSource::Variable(name) => (name, kinds.of_variable(name)),
+                AttributeSource::Argument(place) => {
+                    let Some(facts) = &function else { continue };
+                    (&attribute.name, kinds.of_argument(&event.function, facts, *place))
+                }
+                AttributeSource::Returned => {
+                    let Some(facts) = &function else { continue };
+                    (&attribute.name, kinds.of_returned(&event.function, facts))
+                }
+            };
+            if let Err(sentence) = kind {
+                self.report(Level::Error, &part, word, &sentence);
+            }
+        }
+    }
+
+    /// Every call has to pass a sync point: else some ranks change and others do not.
+    fn sync(&mut self, point: &TuningPoint) {
+        let part = part_of(point);
+        let Some(facts) = self.function(&part, &point.sync_function) else {
+            return;
+        };
+        if facts.inlined_in.is_empty() {
+            return;
+        }
+        let (level, remedy) = if point.is_forced {
+            (Level::Warning, "it is changed only where the function itself is called")
+        } else {
+            (
+                Level::Error,
+                "take another function, compile it with `__attribute__((noinline))`, or add `force = true`",
+            )
+        };
+        let sentence = format!(
+            "its sync point `{}` was inlined in {}; {remedy}",
+            point.sync_function,
+            names(&facts.inlined_in)
+        );
+        self.report(level, &part, &point.sync_function, &sentence);
+    }
+
+    fn change(&mut self, point: &TuningPoint) {
+        let part = part_of(point);
+        let kinds = Kinds { program: self.program, declared: point.kind };
+        match &point.change {
+            Change::Variable(name) => {
+                let kind = kinds.of_variable(name);
+                self.range(point, &part, name, kind);
+                if let Some(sentence) = self.program.unseen(name, &point.sync_function) {
+                    self.report(Level::Warning, &part, name, &sentence);
+                }
+            }
+            Change::Call(name) => {
+                if let Some(facts) = self.function(&part, name) {
+                    let kind = kinds.of_only_argument(name, &facts);
+                    self.range(point, &part, name, kind);
+                }
+            }
+            Change::Load(_) => {}
+            Change::Replace { function, by } => self.replace(&part, function, by),
+        }
+    }
+
+    /// The type is as declared, and the range fits it.
+    fn range(
+        &mut self,
+        point: &TuningPoint,
+        part: &Part,
+        name: &str,
+        kind: Result<ValueType, String>,
+    ) {
+        let kind = match kind {
+            Ok(kind) => kind,
+            Err(sentence) => return self.report(Level::Error, part, name, &sentence),
+        };
+        // A range that does not fit the declared type was found when the description was read.
+        let range = point.range.filter(|_| point.kind.is_none());
+        if let Some(bound) = range.and_then(|range| misfit(kind, &[range.low, range.high])) {
+            let sentence = format!(
+                "its range has {bound}, which is no {}, the type of `{name}`; bring it into the type",
+                kind.name()
+            );
+            self.report(Level::Error, part, name, &sentence);
+        }
+    }
+
+    fn replace(&mut self, part: &Part, function: &str, by: &str) {
+        let facts = self.function(part, function);
+        if let Some(facts) = facts.as_ref().filter(|facts| !facts.inlined_in.is_empty()) {
+            let copies = names(&facts.inlined_in);
+            let sentence =
+                format!("`{function}` was inlined in {copies}, and is not replaced there");
+            self.report(Level::Warning, part, function, &sentence);
+        }
+        if Change::library_of(by).is_some() {
+            return;
+        }
+        let by_facts = self.function(part, by);
+        let (Some(facts), Some(by_facts)) = (facts, by_facts) else {
+            return;
+        };
+        if let Some(difference) = difference(&facts, &by_facts) {
+            let sentence = format!(
+                "`{by}` cannot take the place of `{function}`: {difference}; give it the same signature"
+            );
+            self.report(Level::Error, part, by, &sentence);
+        }
+    }
+
+    fn function(&mut self, part: &Part, name: &str) -> Option<FunctionFacts> {
+        let facts = self.program.function(name);
+        if let Err(sentence) = &facts {
+            self.report(Level::Error, part, name, sentence);
+        }
+        facts.ok()
+    }
+
+    fn report(&mut self, level: Level, part: &Part, word: &str, sentence: &str) {
+        let sentence = format!("{}: {sentence}", part.what);
+        let at = place_of(self.text, part.line, word);
+        self.problems.push(Problem::at(self.text, &at, level, sentence));
+    }
+}
+
+fn part_of(point: &TuningPoint) -> Part {
+    Part { line: point.line, what: format!("tuning point `{}`", point.name) }
+}
+
+/// `a`, `b` and `c`.
+fn names(names: &[String]) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    match quoted.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        _ => quoted.concat(),
+    }
+}
+
+/// What is different between two signatures, as far as it is known.
+fn difference(one: &FunctionFacts, other: &FunctionFacts) -> Option<String> {
+    let (ours, theirs) = (one.arguments.as_ref()?, other.arguments.as_ref()?);
+    if ours.len() != theirs.len() {
+        return Some(format!("it takes {} arguments, not {}", theirs.len(), ours.len()));
+    }
+    let arguments = ours.iter().zip(theirs).enumerate();
+    let places = arguments.map(|(idx, (our, their))| (format!("argument {}", idx + 1), our, their));
+    let returned = one.returns.as_ref().zip(other.returns.as_ref());
+    let returned = returned.map(|(our, their)| ("what it returns".to_owned(), our, their));
+    places.chain(returned).find(|(_, our, their)| our != their).map(|(place, our, their)| {
+        format!("{place} is `{}`, not `{}`", their.type_name, our.type_name)
+    })
+}
+
+/// Where the text says `word` in quotes, in the item that begins in `line`; else the start of the item.
+fn place_of(text: &str, line: usize, word: &str) -> Range<usize> {
+    let start: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
+    let item = &text[start..];
+    let end = item.find("\n[").unwrap_or(item.len());
+    let quoted =
+        ['"', '\''].iter().filter_map(|quote| item[..end].find(&format!("{quote}{word}{quote}")));
+    match quoted.min() {
+        Some(at) => start + at..start + at + word.len() + 2,
+        None => start..start,
+    }
+}
+
+#[cfg(test)]
+mod tests;

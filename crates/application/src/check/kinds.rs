@@ -1,0 +1,137 @@
+//! Types that a description leaves to debug information, and those that it gives itself.
+
+use crate::description::{Application, AttributeSource, Change};
+use crate::program::{FunctionFacts, Passed, ProgramNames};
+use events::ValueType;
+
+/// Finds the type of something that may have a declared one.
+pub(super) struct Kinds<'a> {
+    pub(super) program: &'a dyn ProgramNames,
+    pub(super) declared: Option<ValueType>,
+}
+
+/// The description with all types that debug information tells; what it does not tell stays open.
+pub fn complete(application: &Application, program: &dyn ProgramNames) -> Application {
+    let mut application = application.clone();
+    for event in &mut application.events {
+        let facts = program.function(&event.function).unwrap_or_default();
+        for attribute in &mut event.attributes {
+            let kinds = Kinds { program, declared: attribute.kind };
+            let kind = match &attribute.source {
+                AttributeSource::Variable(name) => kinds.of_variable(name),
+                AttributeSource::Argument(place) => {
+                    kinds.of_argument(&event.function, &facts, *place)
+                }
+                AttributeSource::Returned => kinds.of_returned(&event.function, &facts),
+            };
+            attribute.kind = kind.ok().or(attribute.kind);
+        }
+    }
+    for point in &mut application.tuning_points {
+        let kinds = Kinds { program, declared: point.kind };
+        let kind = match &point.change {
+            Change::Variable(name) => kinds.of_variable(name).ok(),
+            Change::Call(name) => {
+                let facts = program.function(name).unwrap_or_default();
+                kinds.of_only_argument(name, &facts).ok()
+            }
+            Change::Load(_) | Change::Replace { .. } => Some(ValueType::Bool),
+        };
+        point.kind = kind.or(point.kind);
+    }
+    application
+}
+
+impl Kinds<'_> {
+    pub(super) fn of_variable(&self, name: &str) -> Result<ValueType, String> {
+        let variable = self.program.variable(name)?;
+        if variable.kind.is_some() {
+            let is = format!("`{name}` has the type `{}`", variable.type_name);
+            return self.agreed(variable.kind, &is);
+        }
+        let kind = self.agreed(None, &format!("`{name}`"))?;
+        if u64::try_from(kind.n_bytes()).is_ok_and(|n_bytes| n_bytes <= variable.n_bytes) {
+            return Ok(kind);
+        }
+        let (n_bytes, kind) = (variable.n_bytes, kind.name());
+        Err(format!("`{name}` has {n_bytes} bytes, too few for a {kind}; correct its `type`"))
+    }
+
+    pub(super) fn of_argument(
+        &self,
+        function: &str,
+        facts: &FunctionFacts,
+        place: usize,
+    ) -> Result<ValueType, String> {
+        let Some(arguments) = &facts.arguments else {
+            return Err(format!(
+                "the arguments of `{function}` are unknown without debug information; compile it with `-g`"
+            ));
+        };
+        let argument = place.checked_sub(1).and_then(|idx| arguments.get(idx));
+        let Some(argument) = argument else {
+            let n = arguments.len();
+            return Err(format!("`{function}` has no argument {place}; they go from 1 to {n}"));
+        };
+        self.passed(&format!("argument {place} of `{function}`"), argument)
+    }
+
+    /// Of the argument of a function that is called with the value and nothing else.
+    pub(super) fn of_only_argument(
+        &self,
+        function: &str,
+        facts: &FunctionFacts,
+    ) -> Result<ValueType, String> {
+        match facts.arguments.as_ref().map(Vec::len) {
+            None => self.agreed(None, &format!("the argument of `{function}`")),
+            Some(1) => self.of_argument(function, facts, 1),
+            Some(n) => Err(format!(
+                "`{function}` has {n} arguments; it is called with the value alone, so name one that takes one"
+            )),
+        }
+    }
+
+    pub(super) fn of_returned(
+        &self,
+        function: &str,
+        facts: &FunctionFacts,
+    ) -> Result<ValueType, String> {
+        let what = format!("what `{function}` returns");
+        match &facts.returns {
+            None => self.agreed(None, &what),
+            Some(returned) if returned.type_name == "void" => {
+                Err(format!("`{function}` returns nothing; measure a variable"))
+            }
+            Some(returned) => self.passed(&what, returned),
+        }
+    }
+
+    fn passed(&self, what: &str, passed: &Passed) -> Result<ValueType, String> {
+        if passed.kind.is_none() {
+            let type_name = &passed.type_name;
+            return Err(format!("{what} is `{type_name}`, not one number; measure something else"));
+        }
+        self.agreed(passed.kind, &format!("{what} has the type `{}`", passed.type_name))
+    }
+
+    /// The declared type, unless the program says otherwise. Integers of one size may differ in sign.
+    fn agreed(&self, told: Option<ValueType>, what: &str) -> Result<ValueType, String> {
+        match (self.declared, told) {
+            (None, None) => Err(format!(
+                "{what}: its type is unknown without debug information; add `type`, or compile with `-g`"
+            )),
+            (None, Some(kind)) | (Some(kind), None) => Ok(kind),
+            (Some(declared), Some(told)) => {
+                let is_alike =
+                    declared.n_bytes() == told.n_bytes() && declared.is_float() == told.is_float();
+                let refusal = || {
+                    format!(
+                        "{what}, which is no {}; correct its `type` or leave it out",
+                        declared.name()
+                    )
+                };
+                is_alike.then_some(declared).ok_or_else(refusal)
+            }
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! What is wrong in a description, and where.
+
+use std::ops::Range;
+
+/// How bad a problem is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Level {
+    /// The program can run, but perhaps not as meant.
+    Warning,
+    /// The program is not started.
+    Error,
+}
+
+/// Something wrong in a description.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// How bad it is.
+    pub level: Level,
+    /// Line of the description, counted from 1.
+    pub line: usize,
+    /// The characters of the line that it is about, counted from 0; empty for the whole line.
+    pub columns: Range<usize>,
+    /// What is wrong and what to do, in a sentence.
+    pub sentence: String,
+}
+
+impl Problem {
+    /// A problem with the bytes `span` of `text`.
+    pub(crate) fn at(text: &str, span: &Range<usize>, level: Level, sentence: String) -> Self {
+        let start = span.start.min(text.len());
+        let line_start = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
+        let line_end = text[start..].find('\n').map_or(text.len(), |newline| start + newline);
+        let end = span.end.clamp(start, line_end);
+        let column = |byte: usize| text[line_start..byte].chars().count();
+        let line = text[..start].matches('\n').count() + 1;
+        Self { level, line, columns: column(start)..column(end), sentence }
+    }
+
+    /// The problem as people read it: file and line, the sentence, the line, and a mark under what it is about.
+    ///
+    /// ```text
+    /// xfire.toml:12: event `iteration_end` is on `mastre`, which is no actor; did you mean `master`?
+    ///    12 | actor = "mastre"
+    ///       |         ^^^^^^^^
+    /// ```
+    pub fn render(&self, file: &str, text: &str) -> String {
+        let level = if self.level == Level::Warning { "warning: " } else { "" };
+        let mut shown = format!("{file}:{}: {level}{}\n", self.line, self.sentence);
+        let Some(line) = self.line.checked_sub(1).and_then(|idx| text.lines().nth(idx)) else {
+            return shown;
+        };
+        let line = line.replace('\t', " ");
+        shown += &format!("{:>5} | {}\n", self.line, line.trim_end());
+        if !self.columns.is_empty() {
+            let (before, marks) = (self.columns.start, "^".repeat(self.columns.len()));
+            shown += &format!("      | {:before$}{marks}\n", "");
+        }
+        shown
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, span: Range<usize>, expected: &str) {
+        let problem = Problem::at(text, &span, Level::Error, "it is wrong; mend it".to_owned());
+        assert_eq!(problem.render("a.toml", text), expected);
+    }
+
+    #[test]
+    fn a_problem_shows_its_line_and_marks_what_it_is_about() {
+        check(
+            "x = 1\n\ty = 2\n",
+            11..12,
+            "a.toml:2: it is wrong; mend it\n    2 |  y = 2\n      |      ^\n",
+        );
+        check(
+            "n = 'ö' # ü\n",
+            4..8,
+            "a.toml:1: it is wrong; mend it\n    1 | n = 'ö' # ü\n      |     ^^^\n",
+        );
+        check("x = 1", 9..9, "a.toml:1: it is wrong; mend it\n    1 | x = 1\n");
+        check("", 0..0, "a.toml:1: it is wrong; mend it\n");
+        check(
+            "[[a]]\nb = 1\n",
+            0..11,
+            "a.toml:1: it is wrong; mend it\n    1 | [[a]]\n      | ^^^^^\n",
+        );
+    }
+}

@@ -1,0 +1,197 @@
+//! From the text of a description to what it says.
+//!
+//! Everything that is wrong is found in one go: what was not understood is left out, and what refers to
+//! it is not called wrong for that.
+
+mod actors;
+mod events;
+mod fields;
+mod points;
+
+use crate::description::Application;
+use crate::near::hint;
+use crate::problem::Problem;
+use fields::{Fields, Findings, Node, Word, given};
+pub(crate) use points::misfit;
+use std::collections::BTreeMap;
+use toml::de::{DeTable, DeValue};
+
+/// The version of the format that is read here.
+pub const FORMAT: u32 = 1;
+
+/// Reads a description.
+///
+/// The description is there even when there are problems, without what they are about, so that it can be
+/// [checked](crate::check) all the same; it is not there when the text is no TOML or of another format. With
+/// any problem of [`Level::Error`](crate::Level::Error), do not use it for more.
+pub fn read(text: &str) -> (Option<Application>, Vec<Problem>) {
+    let mut findings = Findings::new(text);
+    let (table, errors) = DeTable::parse_recoverable(text);
+    for error in &errors {
+        let at = error.span().unwrap_or(0..0);
+        findings.error(&at, format!("this is no TOML: {}", error.message()));
+    }
+    let application = if errors.is_empty() { read_table(&table, &mut findings) } else { None };
+    (application, findings.into_problems())
+}
+
+fn read_table<'a>(
+    table: &'a toml::Spanned<DeTable<'a>>,
+    findings: &mut Findings<'a>,
+) -> Option<Application> {
+    let mut fields = Fields::new("the description", 0..0, table.get_ref());
+    read_format(&mut fields, findings)?;
+    let mut application =
+        Application { program: read_program(&mut fields, findings), ..Default::default() };
+    let actors = actors::read(&mut fields, findings);
+    let events = events::read(&mut fields, &actors, findings);
+    application.tuning_points = points::read(&mut fields, &actors, &events, findings);
+    application.iteration = events::read_iteration(&mut fields, &actors, &events, findings);
+    application.tunlet_options = read_options(&mut fields, findings);
+    application.actors = actors.items;
+    application.events = events.items;
+    fields.finish(findings);
+    Some(application)
+}
+
+/// None when the rest has another meaning than the one known here.
+fn read_format<'a>(fields: &mut Fields<'a>, findings: &mut Findings<'a>) -> Option<()> {
+    let Some(node) = fields.need("format", "1", findings) else {
+        return Some(());
+    };
+    let is_ours = matches!(node.get_ref(), DeValue::Integer(n) if n.as_str() == FORMAT.to_string());
+    if !is_ours {
+        let given = given(node.get_ref());
+        let sentence = format!("`format` is {given}, and this version reads format {FORMAT}");
+        findings.error(&node.span(), sentence);
+    }
+    is_ours.then_some(())
+}
+
+fn read_program<'a>(fields: &mut Fields<'a>, findings: &mut Findings<'a>) -> String {
+    let Some(program) = fields.need_word("program", "\"xfire\"", findings) else {
+        return String::new();
+    };
+    if program.text.contains('/') {
+        let sentence =
+            format!("`program` is `{}`; write its file name without folder", program.text);
+        findings.error(&program.at, sentence);
+    }
+    program.text.to_owned()
+}
+
+/// `[tunlet.NAME]`: the tunlet knows what its options mean.
+fn read_options<'a>(
+    fields: &mut Fields<'a>,
+    findings: &mut Findings<'a>,
+) -> BTreeMap<String, BTreeMap<String, String>> {
+    let tunlets = fields.get("tunlet").and_then(|node| Fields::of("`tunlet`", node, findings));
+    let mut all = BTreeMap::new();
+    for (name, node) in tunlets.iter().flat_map(Fields::in_order) {
+        let what = format!("tunlet `{}`", name.text);
+        let Some(options) = Fields::of(what, node, findings) else {
+            continue;
+        };
+        let mut texts = BTreeMap::new();
+        for (key, value) in options.in_order() {
+            let text = match value.get_ref() {
+                DeValue::String(text) => text.to_string(),
+                DeValue::Boolean(truth) => truth.to_string(),
+                DeValue::Integer(number) if number.radix() == 10 => number.as_str().to_owned(),
+                DeValue::Float(number) => number.as_str().to_owned(),
+                other => {
+                    let (what, given) = (options.name_of(key.text), given(other));
+                    let remedy = "write text, a decimal number, `true` or `false`";
+                    findings.error(&value.span(), format!("{what} is {given}; {remedy}"));
+                    continue;
+                }
+            };
+            texts.insert(key.text.to_owned(), text);
+        }
+        all.insert(name.text.to_owned(), texts);
+    }
+    all
+}
+
+/// Things of one kind that others refer to by name.
+struct Named<T> {
+    /// "actor", "event".
+    kind: &'static str,
+    items: Vec<T>,
+    /// Positions by name; none for one that was not understood.
+    positions: BTreeMap<String, Option<usize>>,
+}
+
+impl<T> Named<T> {
+    fn new(kind: &'static str) -> Self {
+        Self { kind, items: Vec::new(), positions: BTreeMap::new() }
+    }
+
+    /// Adds a thing, or that it was not understood. A name that is taken is a problem.
+    fn add(&mut self, name: &Word<'_>, item: Option<T>, findings: &mut Findings<'_>) {
+        if self.positions.contains_key(name.text) {
+            let Self { kind, .. } = self;
+            let sentence =
+                format!("there is another {kind} `{}`; give each its own name", name.text);
+            findings.error(&name.at, sentence);
+            return;
+        }
+        let position = item.map(|item| {
+            self.items.push(item);
+            self.items.len() - 1
+        });
+        self.positions.insert(name.text.to_owned(), position);
+    }
+
+    /// The position of the thing with this name.
+    fn find(&self, what: &str, name: &Word<'_>, findings: &mut Findings<'_>) -> Option<usize> {
+        let Some(position) = self.positions.get(name.text) else {
+            let Self { kind, .. } = self;
+            let names = self.positions.keys().map(String::as_str);
+            let hint = hint(name.text, names, &format!("describe that {kind} or name another"));
+            findings
+                .error(&name.at, format!("{what} is `{}`, which is no {kind}{hint}", name.text));
+            return None;
+        };
+        *position
+    }
+}
+
+/// The tables of `[[key]]`, each with its name if it has one.
+fn tables<'a>(
+    fields: &mut Fields<'a>,
+    key: &'static str,
+    findings: &mut Findings<'a>,
+) -> Vec<(Option<Word<'a>>, Fields<'a>)> {
+    let mut found = Vec::new();
+    for node in list(fields, key, findings) {
+        let Some(mut item) = Fields::of(format!("this `[[{key}]]`"), node, findings) else {
+            continue;
+        };
+        let name = item.need_word("name", "\"a_name\"", findings);
+        if let Some(name) = &name {
+            item.what = format!("{} `{}`", key.replace('_', " "), name.text);
+        }
+        found.push((name, item));
+    }
+    found
+}
+
+fn list<'a>(
+    fields: &mut Fields<'a>,
+    key: &'static str,
+    findings: &mut Findings<'a>,
+) -> &'a [Node<'a>] {
+    match fields.get(key).map(|node| (node, node.get_ref())) {
+        None => &[],
+        Some((_, DeValue::Array(items))) => items,
+        Some((node, _)) => {
+            let sentence = format!("`{key}` is written with single brackets; write `[[{key}]]`");
+            findings.error(&node.span(), sentence);
+            &[]
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

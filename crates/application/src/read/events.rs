@@ -1,0 +1,310 @@
+//! `[[event]]` and `[iteration]`.
+
+use super::fields::{Fields, Findings, Node, Word};
+use super::{Named, list, tables};
+use crate::description::{Actor, AttributeSource, EventAttribute, EventPoint, Iteration};
+use crate::near::hint;
+use events::Place;
+use std::collections::BTreeSet;
+use toml::de::DeValue;
+
+pub(super) fn read<'a>(
+    fields: &mut Fields<'a>,
+    actors: &Named<Actor>,
+    findings: &mut Findings<'a>,
+) -> Named<EventPoint> {
+    let mut events = Named::new("event");
+    for (name, item) in tables(fields, "event", findings) {
+        let at = item.at.clone();
+        let event = read_event(name.as_ref(), item, actors, findings);
+        if let Some(event) = &event {
+            refuse_second(event, &events, actors, &at, findings);
+        }
+        if let Some(name) = name {
+            events.add(&name, event, findings);
+        }
+    }
+    events
+}
+
+fn read_event<'a>(
+    name: Option<&Word<'a>>,
+    mut item: Fields<'a>,
+    actors: &Named<Actor>,
+    findings: &mut Findings<'a>,
+) -> Option<EventPoint> {
+    let actor = read_actor(&mut item, actors, findings);
+    let function = item.need_word("function", "\"solve\"", findings);
+    let place = read_place(&mut item, findings);
+    let attributes = read_attributes(&mut item, place, findings);
+    let line = findings.line(&item.at);
+    item.finish(findings);
+    Some(EventPoint {
+        name: name?.text.to_owned(),
+        actor: actor?,
+        function: function?.text.to_owned(),
+        place: place?,
+        attributes,
+        line,
+    })
+}
+
+pub(super) fn read_actor<'a>(
+    item: &mut Fields<'a>,
+    actors: &Named<Actor>,
+    findings: &mut Findings<'a>,
+) -> Option<usize> {
+    let actor = item.need_word("actor", "\"all\"", findings)?;
+    actors.find(&item.name_of("actor"), &actor, findings)
+}
+
+pub(super) fn read_place<'a>(item: &mut Fields<'a>, findings: &mut Findings<'a>) -> Option<Place> {
+    let place = item.need_word("at", "\"entry\"", findings)?;
+    match place.text {
+        "entry" => Some(Place::Entry),
+        "exit" => Some(Place::Exit),
+        other => {
+            let hint = hint(other, ["entry", "exit"], "write `entry` or `exit`");
+            findings.error(&place.at, format!("{} is `{other}`{hint}", item.name_of("at")));
+            None
+        }
+    }
+}
+
+/// A function's place has one event in a process.
+fn refuse_second(
+    event: &EventPoint,
+    others: &Named<EventPoint>,
+    actors: &Named<Actor>,
+    at: &std::ops::Range<usize>,
+    findings: &mut Findings<'_>,
+) {
+    let ranks = |event: &EventPoint| &actors.items[event.actor].ranks;
+    let same = others.items.iter().find(|other| {
+        let is_same_place = (&other.function, other.place) == (&event.function, event.place);
+        is_same_place && ranks(other).overlaps(ranks(event))
+    });
+    if let Some(other) = same {
+        let sentence = format!(
+            "event `{}` is where event `{}` is on some ranks; put its attributes there",
+            event.name, other.name
+        );
+        findings.error(at, sentence);
+    }
+}
+
+fn read_attributes<'a>(
+    item: &mut Fields<'a>,
+    place: Option<Place>,
+    findings: &mut Findings<'a>,
+) -> Vec<EventAttribute> {
+    let event = item.what.clone();
+    let mut names = BTreeSet::new();
+    let mut attributes = Vec::new();
+    let nodes = match item.get("attributes") {
+        Some(node) if node.get_ref().is_array() => list(item, "attributes", findings),
+        Some(node) => {
+            let sentence = format!("`attributes` of {event} is no list; write `[\"name\"]`");
+            findings.error(&node.span(), sentence);
+            &[]
+        }
+        None => &[],
+    };
+    for node in nodes {
+        let Some((name, attribute)) = read_attribute(&event, node, place, findings) else {
+            continue;
+        };
+        if !names.insert(name.text) {
+            let sentence =
+                format!("{event} has another attribute `{}`; name one otherwise", name.text);
+            findings.error(&name.at, sentence);
+        }
+        attributes.extend(attribute);
+    }
+    attributes
+}
+
+/// The name of an attribute, and the attribute if it was understood.
+fn read_attribute<'a>(
+    event: &str,
+    node: &'a Node<'a>,
+    place: Option<Place>,
+    findings: &mut Findings<'a>,
+) -> Option<(Word<'a>, Option<EventAttribute>)> {
+    let line = findings.line(&node.span());
+    if !matches!(node.get_ref(), DeValue::Table(_)) {
+        let name = findings.word(&format!("this attribute of {event}"), node)?;
+        let source = Some(AttributeSource::Variable(name.text.to_owned()));
+        let attribute = attribute(&name, source, None, line);
+        return Some((name, attribute));
+    }
+    let mut item = Fields::of(format!("this attribute of {event}"), node, findings)?;
+    let name = item.need_word("name", "\"rows\"", findings)?;
+    item.what = format!("attribute `{}` of {event}", name.text);
+    let source = read_source(&mut item, &name, place, findings);
+    let kind = item.get("type").and_then(|node| findings.kind(&item.name_of("type"), node));
+    item.finish(findings);
+    let attribute = attribute(&name, source, kind, line);
+    Some((name, attribute))
+}
+
+fn attribute(
+    name: &Word<'_>,
+    source: Option<AttributeSource>,
+    kind: Option<events::ValueType>,
+    line: usize,
+) -> Option<EventAttribute> {
+    Some(EventAttribute { name: name.text.to_owned(), source: source?, kind, line })
+}
+
+fn read_source<'a>(
+    item: &mut Fields<'a>,
+    name: &Word<'a>,
+    place: Option<Place>,
+    findings: &mut Findings<'a>,
+) -> Option<AttributeSource> {
+    let (argument, returned) = (item.get("argument"), item.get("returned"));
+    let has_variable = item.get("variable").is_some();
+    let n_sources =
+        [argument.is_some(), returned.is_some(), has_variable].iter().filter(|has| **has).count();
+    if 1 < n_sources {
+        let sentence = "keep one of `variable`, `argument` and `returned`";
+        findings.error(&item.at, format!("{} has several sources; {sentence}", item.what));
+        return None;
+    }
+    if let Some(node) = argument {
+        return read_argument(item, node, place, findings);
+    }
+    if let Some(node) = returned {
+        return read_returned(item, node, place, findings);
+    }
+    let variable = item.word("variable", findings);
+    if has_variable && variable.is_none() {
+        return None;
+    }
+    let variable = variable.map_or(name.text, |variable| variable.text);
+    Some(AttributeSource::Variable(variable.to_owned()))
+}
+
+fn read_argument(
+    item: &Fields<'_>,
+    node: &Node<'_>,
+    place: Option<Place>,
+    findings: &mut Findings<'_>,
+) -> Option<AttributeSource> {
+    if place == Some(Place::Exit) {
+        let sentence = "arguments are gone at an exit; measure it at the entry";
+        findings.error(&node.span(), format!("{}: {sentence}", item.what));
+        return None;
+    }
+    let what = item.name_of("argument");
+    let number = findings.number(&what, node)?;
+    let argument = (1..=u8::MAX).find(|argument| f64::from(*argument).total_cmp(&number).is_eq());
+    if argument.is_none() {
+        findings.error(&node.span(), format!("{what} is `{number}`; count arguments from 1"));
+    }
+    argument.map(|argument| AttributeSource::Argument(argument.into()))
+}
+
+fn read_returned(
+    item: &Fields<'_>,
+    node: &Node<'_>,
+    place: Option<Place>,
+    findings: &mut Findings<'_>,
+) -> Option<AttributeSource> {
+    if place == Some(Place::Entry) {
+        let sentence = "nothing is returned yet at an entry; measure it at the exit";
+        findings.error(&node.span(), format!("{}: {sentence}", item.what));
+        return None;
+    }
+    let what = item.name_of("returned");
+    let is_returned = findings.truth(&what, node)?;
+    if !is_returned {
+        let sentence = format!("{what} is `false`; leave it out or say where the value comes from");
+        findings.error(&node.span(), sentence);
+    }
+    is_returned.then_some(AttributeSource::Returned)
+}
+
+pub(super) fn read_iteration<'a>(
+    fields: &mut Fields<'a>,
+    actors: &Named<Actor>,
+    events: &Named<EventPoint>,
+    findings: &mut Findings<'a>,
+) -> Option<Iteration> {
+    let node = fields.get("iteration")?;
+    let mut item = Fields::of("`iteration`", node, findings)?;
+    let start = item.need_word("start", "\"iteration_start\"", findings);
+    let end = item.need_word("end", "\"iteration_end\"", findings);
+    let work = item.word("work", findings);
+    let found = |what: &str, word: &Option<Word<'a>>, findings: &mut Findings<'a>| {
+        let word = word.as_ref()?;
+        let position = events.find(what, word, findings)?;
+        let actor = &actors.items[events.items[position].actor];
+        check_on_one_rank(what, word, actor, findings).then_some(position)
+    };
+    let start_idx = found(&item.name_of("start"), &start, findings);
+    let end_idx = found(&item.name_of("end"), &end, findings);
+    let work = work.map(|word| find_work(start_idx, &word, events, findings));
+    item.finish(findings);
+    let (start, end) = (start_idx?, end_idx?);
+    check_apart(&events.items[start], &events.items[end], &node.span(), findings);
+    Some(Iteration { start, end, work: work.flatten() })
+}
+
+/// Who measures iterations is one rank: several have no common iteration.
+fn check_on_one_rank(
+    what: &str,
+    word: &Word<'_>,
+    actor: &Actor,
+    findings: &mut Findings<'_>,
+) -> bool {
+    let is_one = matches!(actor.ranks.spans[..], [(first, Some(last))] if first == last);
+    if !is_one {
+        let sentence = format!(
+            "{what} is on actor `{}`, which may be several ranks; name an event on an actor of one rank",
+            actor.name
+        );
+        findings.error(&word.at, sentence);
+    }
+    is_one
+}
+
+fn check_apart(
+    start: &EventPoint,
+    end: &EventPoint,
+    at: &std::ops::Range<usize>,
+    findings: &mut Findings<'_>,
+) {
+    if start.name == end.name {
+        let sentence = format!(
+            "`iteration` starts and ends with event `{}`; end it with another, such as the exit of `{}`",
+            start.name, start.function
+        );
+        findings.error(at, sentence);
+    } else if start.actor != end.actor {
+        let sentence = format!(
+            "events `{}` and `{}` of `iteration` are on two actors; take one",
+            start.name, end.name
+        );
+        findings.error(at, sentence);
+    }
+}
+
+fn find_work(
+    start: Option<usize>,
+    work: &Word<'_>,
+    events: &Named<EventPoint>,
+    findings: &mut Findings<'_>,
+) -> Option<usize> {
+    let start = &events.items[start?];
+    let position = start.attributes.iter().position(|attribute| attribute.name == work.text);
+    if position.is_none() {
+        let names = start.attributes.iter().map(|attribute| attribute.name.as_str());
+        let hint = hint(work.text, names, "add it to its `attributes`");
+        let sentence =
+            format!("`work` is `{}`, which event `{}` does not have{hint}", work.text, start.name);
+        findings.error(&work.at, sentence);
+    }
+    position
+}

@@ -1,0 +1,228 @@
+//! Keys and values of a TOML table, taken one by one; what is left over is misspelt.
+
+use crate::near::{self, hint};
+use crate::problem::{Level, Problem};
+use events::ValueType;
+use std::ops::Range;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// A value and where it stands.
+pub(super) type Node<'a> = Spanned<DeValue<'a>>;
+
+/// A text and where it stands.
+#[derive(Clone, Debug)]
+pub(super) struct Word<'a> {
+    pub(super) text: &'a str,
+    pub(super) at: Range<usize>,
+}
+
+/// The problems found so far.
+pub(super) struct Findings<'a> {
+    text: &'a str,
+    problems: Vec<Problem>,
+}
+
+/// A table, as far as it was not yet read.
+pub(super) struct Fields<'a> {
+    /// What sentences call it: "event `iteration_start`".
+    pub(super) what: String,
+    /// Where it begins.
+    pub(super) at: Range<usize>,
+    entries: &'a DeTable<'a>,
+    known: Vec<&'static str>,
+}
+
+impl<'a> Findings<'a> {
+    pub(super) fn new(text: &'a str) -> Self {
+        Self { text, problems: Vec::new() }
+    }
+
+    pub(super) fn error(&mut self, at: &Range<usize>, sentence: impl Into<String>) {
+        self.problems.push(Problem::at(self.text, at, Level::Error, sentence.into()));
+    }
+
+    pub(super) fn line(&self, at: &Range<usize>) -> usize {
+        Problem::at(self.text, at, Level::Error, String::new()).line
+    }
+
+    pub(super) fn into_problems(mut self) -> Vec<Problem> {
+        self.problems.sort_by_key(|problem| (problem.line, problem.columns.start));
+        self.problems
+    }
+
+    /// A value that must be text and is not empty.
+    pub(super) fn word(&mut self, what: &str, node: &'a Node<'a>) -> Option<Word<'a>> {
+        match node.get_ref() {
+            DeValue::String(text) if !text.is_empty() => Some(Word { text, at: node.span() }),
+            DeValue::String(_) => {
+                self.error(&node.span(), format!("{what} is empty; write a name"));
+                None
+            }
+            other => {
+                let given = given(other);
+                self.error(&node.span(), format!("{what} is {given}; write text in quotes"));
+                None
+            }
+        }
+    }
+
+    /// A value that must be a finite number.
+    pub(super) fn number(&mut self, what: &str, node: &Node<'_>) -> Option<f64> {
+        let number = match node.get_ref() {
+            DeValue::Integer(whole) => {
+                i64::from_str_radix(whole.as_str(), whole.radix()).ok().map(|whole| whole as f64)
+            }
+            DeValue::Float(number) => number.as_str().parse().ok().filter(|n: &f64| n.is_finite()),
+            _ => None,
+        };
+        if number.is_none() {
+            let given = given(node.get_ref());
+            self.error(&node.span(), format!("{what} is {given}; write a finite number"));
+        }
+        number
+    }
+
+    /// A value that must be `true` or `false`.
+    pub(super) fn truth(&mut self, what: &str, node: &Node<'_>) -> Option<bool> {
+        let truth = node.get_ref().as_bool();
+        if truth.is_none() {
+            let given = given(node.get_ref());
+            self.error(&node.span(), format!("{what} is {given}; write `true` or `false`"));
+        }
+        truth
+    }
+
+    /// A value that must name a type.
+    pub(super) fn kind(&mut self, what: &str, node: &'a Node<'a>) -> Option<ValueType> {
+        let word = self.word(what, node)?;
+        let kind = ValueType::ALL
+            .into_iter()
+            .find(|kind| kind.name() == word.text || other_name(*kind) == Some(word.text));
+        if kind.is_none() {
+            let names = ValueType::ALL.map(ValueType::name);
+            let remedy =
+                format!("write one of {}", names.map(|name| format!("`{name}`")).join(", "));
+            let hint = hint(word.text, names, &remedy);
+            self.error(&word.at, format!("{what} is `{}`, which is no type{hint}", word.text));
+        }
+        kind
+    }
+}
+
+/// What C calls a type where we do not.
+fn other_name(kind: ValueType) -> Option<&'static str> {
+    match kind {
+        ValueType::I32 => Some("int"),
+        ValueType::I64 => Some("long"),
+        _ => None,
+    }
+}
+
+/// A value as a sentence names it.
+pub(super) fn given(value: &DeValue<'_>) -> String {
+    match value {
+        DeValue::String(text) => format!("the text `{text}`"),
+        DeValue::Integer(number) => format!("the number `{}`", number.as_str()),
+        DeValue::Float(number) => format!("the number `{}`", number.as_str()),
+        DeValue::Boolean(truth) => format!("`{truth}`"),
+        DeValue::Datetime(time) => format!("the time `{time}`"),
+        DeValue::Array(_) => "a list".to_owned(),
+        DeValue::Table(_) => "a table".to_owned(),
+    }
+}
+
+impl<'a> Fields<'a> {
+    pub(super) fn new(what: impl Into<String>, at: Range<usize>, entries: &'a DeTable<'a>) -> Self {
+        Self { what: what.into(), at, entries, known: Vec::new() }
+    }
+
+    /// The fields of a value, which must be a table.
+    pub(super) fn of(
+        what: impl Into<String>,
+        node: &'a Node<'a>,
+        findings: &mut Findings<'a>,
+    ) -> Option<Self> {
+        let what = what.into();
+        let DeValue::Table(entries) = node.get_ref() else {
+            let given = given(node.get_ref());
+            findings.error(&node.span(), format!("{what} is {given}; write a table of keys"));
+            return None;
+        };
+        Some(Self::new(what, node.span(), entries))
+    }
+
+    /// The value of a key; from now on the key is known.
+    pub(super) fn get(&mut self, key: &'static str) -> Option<&'a Node<'a>> {
+        self.known.push(key);
+        self.entries.get(key)
+    }
+
+    /// The value of a key that has to be there.
+    pub(super) fn need(
+        &mut self,
+        key: &'static str,
+        example: &str,
+        findings: &mut Findings<'a>,
+    ) -> Option<&'a Node<'a>> {
+        let value = self.get(key);
+        if value.is_none() {
+            let Self { what, at, .. } = self;
+            findings.error(
+                at,
+                format!("{what} has no `{key}`; add a line such as `{key} = {example}`"),
+            );
+        }
+        value
+    }
+
+    pub(super) fn word(
+        &mut self,
+        key: &'static str,
+        findings: &mut Findings<'a>,
+    ) -> Option<Word<'a>> {
+        let node = self.get(key)?;
+        findings.word(&self.name_of(key), node)
+    }
+
+    pub(super) fn need_word(
+        &mut self,
+        key: &'static str,
+        example: &str,
+        findings: &mut Findings<'a>,
+    ) -> Option<Word<'a>> {
+        let node = self.need(key, example, findings)?;
+        findings.word(&self.name_of(key), node)
+    }
+
+    /// What sentences call the value of a key.
+    pub(super) fn name_of(&self, key: &str) -> String {
+        format!("`{key}` of {}", self.what)
+    }
+
+    /// Keys and values in the order of the text.
+    pub(super) fn in_order(&self) -> Vec<(Word<'a>, &'a Node<'a>)> {
+        let word =
+            |key: &'a Spanned<toml::de::DeString<'a>>| Word { text: key.get_ref(), at: key.span() };
+        let mut entries: Vec<_> =
+            self.entries.iter().map(|(key, value)| (word(key), value)).collect();
+        entries.sort_by_key(|(key, _)| key.at.start);
+        entries
+    }
+
+    /// Keys that nobody asked for are misspelt; keys that were asked for are what may have been meant.
+    pub(super) fn finish(self, findings: &mut Findings<'a>) {
+        for (key, _) in self.in_order() {
+            if self.known.contains(&key.text) {
+                continue;
+            }
+            let free =
+                self.known.iter().copied().filter(|known| !self.entries.contains_key(*known));
+            let hint = match near::nearest(key.text, free) {
+                Some(near) => format!("; did you mean `{near}`?"),
+                None => format!("; its keys are {}", self.known.join(", ")),
+            };
+            findings.error(&key.at, format!("{} knows no key `{}`{hint}", self.what, key.text));
+        }
+    }
+}

@@ -1,0 +1,460 @@
+//! A line per problem.
+
+use super::read;
+use crate::{Application, AttributeSource, Change, Level, Range, Ranks};
+use events::{Place, ValueType};
+
+const HEAD: &str = "\
+format = 1
+program = 'fire'
+actors = { master = '0', worker = '1-', both = '0-1' }
+[[event]]
+name = 'start'
+actor = 'master'
+function = 'step'
+at = 'entry'
+attributes = ['n']
+[[event]]
+name = 'end'
+actor = 'master'
+function = 'step'
+at = 'exit'
+[[event]]
+name = 'compute'
+actor = 'worker'
+function = 'kernel'
+at = 'exit'
+";
+
+/// The first problem of a whole description, as `LINE: MARKED: SENTENCE`.
+#[track_caller]
+fn check_whole(text: &str, expected: &str) {
+    let (_, problems) = read(text);
+    let problem = problems.first().unwrap_or_else(|| panic!("`{expected}` was not found"));
+    assert_eq!(problem.level, Level::Error);
+    let marked: String = text
+        .lines()
+        .nth(problem.line - 1)
+        .into_iter()
+        .flat_map(str::chars)
+        .skip(problem.columns.start)
+        .take(problem.columns.len())
+        .collect();
+    assert_eq!(format!("{}: {marked}: {}", problem.line, problem.sentence), expected);
+    assert_eq!(problems.len(), 1, "{problems:#?}");
+}
+
+/// The only problem of a description that ends in `tail`, whose first line is line 20.
+#[track_caller]
+fn check(tail: &str, expected: &str) {
+    check_whole(&format!("{HEAD}{tail}"), expected);
+}
+
+#[track_caller]
+fn check_event(fields: &str, expected: &str) {
+    check(&format!("[[event]]\nname = 'e'\nactor = 'worker'\n{fields}"), expected);
+}
+
+#[track_caller]
+fn check_point(fields: &str, expected: &str) {
+    check(&format!("[[tuning_point]]\nname = 'p'\nactor = 'master'\n{fields}"), expected);
+}
+
+#[test]
+fn text_that_is_no_description_is_refused() {
+    let (application, problems) = read("format = 1\nprogram = \n[actors\n");
+    assert_eq!(application, None);
+    let lines: Vec<usize> = problems.iter().map(|problem| problem.line).collect();
+    assert_eq!(lines, [2, 3], "{problems:#?}");
+    let whole = |text: &str| format!("{text}\nprogram = 'fire'\nactors = {{ all = 'all' }}\n");
+    check_whole(
+        &whole("format = 2"),
+        "1: 2: `format` is the number `2`, and this version reads format 1",
+    );
+    check_whole(
+        &whole(""),
+        "1: : the description has no `format`; add a line such as `format = 1`",
+    );
+}
+
+#[test]
+fn the_top_says_what_it_is_about() {
+    let rest = "actors = { all = 'all' }\nformat = 1";
+    check_whole(
+        &format!("{rest}\nprogram = 'bin/fire'"),
+        "3: 'bin/fire': `program` is `bin/fire`; write its file name without folder",
+    );
+    check_whole(
+        &format!("{rest}\nprogram = ''"),
+        "3: '': `program` of the description is empty; write a name",
+    );
+    check_whole(
+        "program = 'fire'\nformat = 1",
+        "1: : the description has no `actors`; add a line such as `actors = { all = \"all\" }`",
+    );
+    check(
+        "[[events]]\nname = 'x'",
+        "20: events: the description knows no key `events`; its keys are format, program, actors, \
+         event, tuning_point, iteration, tunlet",
+    );
+}
+
+#[test]
+fn a_key_is_known_or_near_one_that_is() {
+    check_event(
+        "function = 'f'\nat = 'entry'\nattribute = []",
+        "25: attribute: event `e` knows no key `attribute`; did you mean `attributes`?",
+    );
+    check_event(
+        "function = 'f'\nat = 'entry'\ncolor = 1",
+        "25: color: event `e` knows no key `color`; its keys are name, actor, function, at, attributes",
+    );
+    check(
+        "[iteration]\nstart = 'start'\nend = 'end'\nwokr = 'n'",
+        "23: wokr: `iteration` knows no key `wokr`; did you mean `work`?",
+    );
+}
+
+#[test]
+fn an_actor_is_a_set_of_ranks() {
+    let whole = |ranks: &str| format!("format = 1\nprogram = 'fire'\nactors = {{ a = {ranks} }}");
+    check_whole(
+        &whole("'one'"),
+        "3: 'one': actor `a` is `one`; write ranks such as `0`, `1-`, `0-3,8` or `all`",
+    );
+    check_whole(
+        &whole("'3-1'"),
+        "3: '3-1': actor `a` is `3-1`; `3-1` is no rank at all; write the smaller number first",
+    );
+    check_whole(&whole("''"), "3: '': actor `a` is empty; write a name");
+    check_whole(&whole("0"), "3: 0: actor `a` is the number `0`; write text in quotes");
+}
+
+#[test]
+fn an_event_is_at_a_place_of_a_function_on_an_actor() {
+    check_event(
+        "at = 'entry'",
+        "20: [[event]]: event `e` has no `function`; add a line such as `function = \"solve\"`",
+    );
+    check_event(
+        "function = 'f'\nat = 'enrty'",
+        "24: 'enrty': `at` of event `e` is `enrty`; did you mean `entry`?",
+    );
+    check_event(
+        "function = 'f'\nat = 'end'",
+        "24: 'end': `at` of event `e` is `end`; write `entry` or `exit`",
+    );
+    check_event(
+        "function = 7\nat = 'exit'",
+        "23: 7: `function` of event `e` is the number `7`; write text in quotes",
+    );
+    check(
+        "[[event]]\nname = 'e'\nactor = 'wroker'\nfunction = 'f'\nat = 'exit'",
+        "22: 'wroker': `actor` of event `e` is `wroker`, which is no actor; did you mean `worker`?",
+    );
+    check(
+        "[[event]]\nname = 'end'\nactor = 'worker'\nfunction = 'f'\nat = 'exit'",
+        "21: 'end': there is another event `end`; give each its own name",
+    );
+    check(
+        "[[event]]\nname = 'again'\nactor = 'both'\nfunction = 'kernel'\nat = 'exit'",
+        "20: [[event]]: event `again` is where event `compute` is on some ranks; put its attributes there",
+    );
+    check(
+        "[[event]]\nactor = 'worker'\nfunction = 'f'\nat = 'exit'",
+        "20: [[event]]: this `[[event]]` has no `name`; add a line such as `name = \"a_name\"`",
+    );
+}
+
+#[test]
+fn an_attribute_has_one_source_that_its_place_offers() {
+    let check = |place: &str, attribute: &str, expected: &str| {
+        let fields = format!("function = 'f'\nat = '{place}'\nattributes = [{attribute}]");
+        check_event(&fields, expected);
+    };
+    check(
+        "entry",
+        "3",
+        "25: 3: this attribute of event `e` is the number `3`; write text in quotes",
+    );
+    check("entry", "'a', 'a'", "25: 'a': event `e` has another attribute `a`; name one otherwise");
+    check(
+        "entry",
+        "{ name = 'a', returned = true }",
+        "25: true: attribute `a` of event `e`: nothing is returned yet at an entry; measure it at the exit",
+    );
+    check(
+        "exit",
+        "{ name = 'a', argument = 1 }",
+        "25: 1: attribute `a` of event `e`: arguments are gone at an exit; measure it at the entry",
+    );
+    check(
+        "entry",
+        "{ name = 'a', argument = 0 }",
+        "25: 0: `argument` of attribute `a` of event `e` is `0`; count arguments from 1",
+    );
+    check(
+        "exit",
+        "{ name = 'a', returned = false }",
+        "25: false: `returned` of attribute `a` of event `e` is `false`; leave it out or say where the value comes from",
+    );
+    check(
+        "entry",
+        "{ name = 'a', argument = 1, variable = 'v' }",
+        "25: { name = 'a', argument = 1, variable = 'v' }: attribute `a` of event `e` has several sources; \
+         keep one of `variable`, `argument` and `returned`",
+    );
+    check(
+        "entry",
+        "{ name = 'a', type = 'doubel' }",
+        "25: 'doubel': `type` of attribute `a` of event `e` is `doubel`, which is no type; did you mean `double`?",
+    );
+    check(
+        "entry",
+        "{ variable = 'a' }",
+        "25: { variable = 'a' }: this attribute of event `e` has no `name`; add a line such as `name = \"rows\"`",
+    );
+    check_event(
+        "function = 'f'\nat = 'exit'\nattributes = 'a'",
+        "25: 'a': `attributes` of event `e` is no list; write `[\"name\"]`",
+    );
+}
+
+#[test]
+fn an_iteration_is_measured_on_one_rank() {
+    let check = |fields: &str, expected: &str| check(&format!("[iteration]\n{fields}"), expected);
+    check(
+        "end = 'end'",
+        "20: [iteration]: `iteration` has no `start`; add a line such as `start = \"iteration_start\"`",
+    );
+    check(
+        "start = 'strat'\nend = 'end'",
+        "21: 'strat': `start` of `iteration` is `strat`, which is no event; did you mean `start`?",
+    );
+    check(
+        "start = 'start'\nend = 'compute'",
+        "22: 'compute': `end` of `iteration` is on actor `worker`, which may be several ranks; \
+         name an event on an actor of one rank",
+    );
+    check(
+        "start = 'start'\nend = 'start'",
+        "20: [iteration]: `iteration` starts and ends with event `start`; end it with another, such as the exit of `step`",
+    );
+    check(
+        "start = 'start'\nend = 'end'\nwork = 'rows'",
+        "23: 'rows': `work` is `rows`, which event `start` does not have; add it to its `attributes`",
+    );
+}
+
+#[test]
+fn a_tuning_point_is_one_change_in_a_range() {
+    check_point(
+        "at = 'start'",
+        "20: [[tuning_point]]: tuning point `p` has no `range`; add a line such as `range = [1, 64]`",
+    );
+    check_point(
+        "range = [2, 1]\nat = 'start'",
+        "23: [2, 1]: `range` of tuning point `p` has no value: 2 is above 1; write the lowest first",
+    );
+    check_point(
+        "range = [1]\nat = 'start'",
+        "23: [1]: `range` of tuning point `p` has 1 values; write `[lowest, highest]`",
+    );
+    check_point(
+        "range = 5\nat = 'start'",
+        "23: 5: `range` of tuning point `p` is the number `5`; write `[lowest, highest]`",
+    );
+    check_point(
+        "range = [0, inf]\nat = 'start'",
+        "23: inf: `range` of tuning point `p` is the number `inf`; write a finite number",
+    );
+    check_point(
+        "type = 'uint8'\nrange = [0, 256]\nat = 'start'",
+        "24: [0, 256]: `range` of tuning point `p` has 256, which is no uint8; bring it into the type",
+    );
+    check_point(
+        "type = 'int'\nrange = [0, 1.5]\nat = 'start'",
+        "24: [0, 1.5]: `range` of tuning point `p` has 1.5, which is no int32; bring it into the type",
+    );
+    check_point(
+        "range = [1, 9]\nstep = 0\nat = 'start'",
+        "24: 0: `step` of tuning point `p` is 0; make it more than 0",
+    );
+    check_point(
+        "range = [1, 9]\nstep = 10\nat = 'start'",
+        "24: 10: `step` of tuning point `p` is 10; make it smaller than the range",
+    );
+    check_point(
+        "type = 'int'\nrange = [1, 9]\nstep = 0.5\nat = 'start'",
+        "25: 0.5: `step` of tuning point `p` is 0.5; make it whole, as the type is",
+    );
+    check_point(
+        "range = [1, 9]\nat = 'start'\nvariable = 'v'\ncall = 'f'",
+        "20: [[tuning_point]]: tuning point `p` has `variable` and `call`; keep one of them",
+    );
+    check_point(
+        "load = 'a.so'\nrange = [0, 1]\nat = 'start'",
+        "24: [0, 1]: tuning point `p` is switched by 1 and 0; leave `range` and `step` out",
+    );
+    check_point(
+        "replace = { function = 'f' }\nat = 'start'",
+        "23: { function = 'f' }: `replace` of tuning point `p` has no `by`; add a line such as `by = \"solve_blocked\"`",
+    );
+    check_point(
+        "replace = { function = 'f', by = 'lib.so:' }\nat = 'start'",
+        "23: 'lib.so:': `by` of `replace` of tuning point `p` is `lib.so:`; write `NAME` or `LIBRARY.so:NAME`",
+    );
+}
+
+#[test]
+fn a_tuning_point_has_a_sync_point_and_a_limit() {
+    check_point(
+        "range = [1, 9]",
+        "20: [[tuning_point]]: tuning point `p` has no `at`; add a line such as `at = \"iteration_start\"`",
+    );
+    check_point(
+        "range = [1, 9]\nat = 'stat'",
+        "24: 'stat': `at` of tuning point `p` is `stat`, which is no event; did you mean `start`?",
+    );
+    check_point(
+        "range = [1, 9]\nat = { function = 'f' }",
+        "24: { function = 'f' }: `at` of tuning point `p` has no `at`; add a line such as `at = \"entry\"`",
+    );
+    check_point(
+        "range = [1, 9]\nat = 'start'\nlimit_percent = 101",
+        "25: 101: `limit_percent` of tuning point `p` is 101; write 0 to 100",
+    );
+    check_point(
+        "range = [1, 9]\nat = 'start'\nlimit_percent = '5'",
+        "25: '5': `limit_percent` of tuning point `p` is the text `5`; write a finite number",
+    );
+    check_point(
+        "range = [1, 9]\nat = 'start'\nforce = 1",
+        "25: 1: `force` of tuning point `p` is the number `1`; write `true` or `false`",
+    );
+}
+
+#[test]
+fn options_of_tunlets_are_text_numbers_or_truths() {
+    check(
+        "[tunlet.search]\nx = [1]",
+        "21: [1]: `x` of tunlet `search` is a list; write text, a decimal number, `true` or `false`",
+    );
+    check(
+        "[tunlet]\nwindow = 5",
+        "21: 5: tunlet `window` is the number `5`; write a table of keys",
+    );
+}
+
+#[test]
+fn all_problems_are_found_at_once_and_none_follows_from_another() {
+    let text = format!(
+        "{HEAD}[[event]]\nname = 'broken'\nactor = 'nobody'\nfunction = 'f'\nat = 'here'\n\
+         [[tuning_point]]\nname = 'p'\nactor = 'master'\nrange = [1, 2]\nat = 'broken'\n\
+         [iteration]\nstart = 'broken'\nend = 'end'\nhue = 1\n"
+    );
+    let (application, problems) = read(&text);
+    let lines: Vec<usize> = problems.iter().map(|problem| problem.line).collect();
+    assert_eq!(lines, [22, 24, 33], "{problems:#?}");
+    assert_eq!(application.unwrap().events.len(), 3);
+}
+
+#[track_caller]
+fn understood(tail: &str) -> Application {
+    let (application, problems) = read(&format!("{HEAD}{tail}"));
+    assert_eq!(problems, []);
+    application.unwrap()
+}
+
+#[test]
+fn a_description_is_understood() {
+    let application = understood(
+        "[[event]]\nname = 'e'\nactor = 'worker'\nfunction = 'f'\nat = 'exit'\n\
+         attributes = ['a', { name = 'b', variable = 'grid.rows', type = 'long' }, { name = 'rc', returned = true }]\n\
+         [iteration]\nstart = 'start'\nend = 'end'\nwork = 'n'\n\
+         [[tuning_point]]\nname = 'p'\nactor = 'both'\ntype = 'int'\nrange = [1, 0x40]\nstep = 1_0\nat = 'start'\nlimit_percent = 2.5\n\
+         [tunlet.search]\nwindow = 5\nshrink = 0.5\neager = true\nname = 'x'\n",
+    );
+    let actors: Vec<_> = application.actors.iter().map(|actor| &*actor.name).collect();
+    assert_eq!(actors, ["master", "worker", "both"]);
+    assert_eq!(application.actors[2].ranks, Ranks { spans: vec![(0, Some(1))] });
+    let event = &application.events[3];
+    assert_eq!((event.actor, &*event.function, event.place, event.line), (1, "f", Place::Exit, 20));
+    let sources: Vec<_> = event.attributes.iter().map(|a| (a.source.clone(), a.kind)).collect();
+    assert_eq!(
+        sources,
+        [
+            (AttributeSource::Variable("a".to_owned()), None),
+            (AttributeSource::Variable("grid.rows".to_owned()), Some(ValueType::I64)),
+            (AttributeSource::Returned, None),
+        ]
+    );
+    let iteration = application.iteration.unwrap();
+    assert_eq!((iteration.start, iteration.end, iteration.work), (0, 1, Some(0)));
+    let point = &application.tuning_points[0];
+    assert_eq!(point.change, Change::Variable("p".to_owned()));
+    assert_eq!(point.range, Some(Range { low: 1.0, high: 64.0, step: Some(10.0) }));
+    assert_eq!((&*point.sync_function, point.sync_place), ("step", Place::Entry));
+    assert_eq!((point.limit, point.kind, point.is_forced), (0.025, Some(ValueType::I32), false));
+    let options = &application.tunlet_options["search"];
+    let options: Vec<_> = options.iter().map(|(key, value)| (&**key, &**value)).collect();
+    assert_eq!(options, [("eager", "true"), ("name", "x"), ("shrink", "0.5"), ("window", "5")]);
+}
+
+#[test]
+fn other_changes_are_understood() {
+    let point = |fields: &str| {
+        let tail = format!("[[tuning_point]]\nname = 'p'\nactor = 'master'\n{fields}");
+        understood(&tail).tuning_points.remove(0)
+    };
+    let replace = |by: &str| Change::Replace { function: "f".to_owned(), by: by.to_owned() };
+    let at = "at = { function = 'g', at = 'exit' }";
+    assert_eq!(
+        point(&format!("call = 'c'\nrange = [0, 1]\n{at}")).change,
+        Change::Call("c".to_owned())
+    );
+    assert_eq!(point(&format!("load = 'a.so'\n{at}")).change, Change::Load("a.so".to_owned()));
+    for by in ["g", "lib.so:g", "fast::g"] {
+        let fields = format!("replace = {{ function = 'f', by = '{by}' }}\n{at}\nforce = true");
+        let point = point(&fields);
+        assert_eq!((point.change, point.is_forced, point.range), (replace(by), true, None));
+        assert_eq!((&*point.sync_function, point.sync_place), ("g", Place::Exit));
+    }
+}
+
+#[test]
+fn an_event_may_be_at_the_same_place_on_other_ranks() {
+    let application =
+        understood("[[event]]\nname = 'm'\nactor = 'master'\nfunction = 'kernel'\nat = 'exit'\n");
+    assert_eq!(application.events.len(), 4);
+}
+
+/// The events of the table of the source, as its tools call them; the time comes with every event.
+#[test]
+fn the_example_program_is_described() {
+    let (application, problems) = read(include_str!("../../../../apps/xfire/xfire.toml"));
+    assert_eq!(problems, []);
+    let application = application.unwrap();
+    let events = application.events.iter().map(|event| {
+        let attributes: Vec<_> = event.attributes.iter().map(|a| a.name.as_str()).collect();
+        let actor = &application.actors[event.actor].name;
+        let attributes = attributes.join(" ");
+        format!("{},{attributes},{actor},{},{:?}", event.name, event.function, event.place)
+    });
+    let events: Vec<String> = events.collect();
+    assert_eq!(
+        events,
+        [
+            "iteration_start,iterId NW TheTotalWork TheWorkSizeUnitBytes,master,global_sendreceive,Entry",
+            "iteration_end,iterId,master,global_sendreceive,Exit",
+            "send_to_worker,workerId batchId NTareas,master,global_sendwork,Entry",
+            "receive_from_worker,workerId batchId NTareas,master,global_receivework,Exit",
+            "compute_start,iterId batchId NTareas,worker,arcStepKernel,Entry",
+            "compute_end,iterId batchId NTareas,worker,arcStepKernel,Exit",
+            "new_batch,batchId numChunks,master,Factoring_SetNumTuples,Exit",
+        ]
+    );
+    let points: Vec<_> =
+        application.tuning_points.iter().map(|point| point.name.as_str()).collect();
+    assert_eq!(points, ["F0", "F1", "F2", "NW"]);
+}
