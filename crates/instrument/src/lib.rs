@@ -8,6 +8,8 @@
 //! # Not here
 //! Names and debug information (`symbols`), who asks for probes (`probe::control`), rings (`ring`).
 
+pub mod guard;
+pub mod live;
 mod patch;
 pub mod site;
 

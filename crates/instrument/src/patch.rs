@@ -10,18 +10,18 @@ use std::os::unix::fs::FileExt;
 /// Bytes of code to be exchanged. A single `0xcc` is an int3 that stays: its address is known to
 /// `live::trap_at` before.
 #[derive(Clone, Debug)]
-pub(crate) struct Patch {
+pub struct Patch {
     /// The first byte that changes.
-    pub(crate) address: usize,
+    pub address: usize,
     /// What is there.
-    pub(crate) original: Vec<u8>,
+    pub original: Vec<u8>,
     /// What is put there; as long.
-    pub(crate) replacement: Vec<u8>,
+    pub replacement: Vec<u8>,
     /// Where whoever arrives at `address` goes on.
-    pub(crate) stub: usize,
+    pub stub: usize,
     /// Each displaced instruction's address, and that of its copy in the stub. Empty where no thread can
     /// be (padding).
-    pub(crate) moved: Vec<(usize, usize)>,
+    pub moved: Vec<(usize, usize)>,
 }
 
 /// Writes code bytes, whatever the protection of their page.

@@ -180,16 +180,39 @@ pub enum Refusal {
         /// Error number of the system.
         errno: i32,
     },
-    /// A thread that cannot be asked to leave the bytes.
+    /// A thread that the trap would kill which stands in the code while it changes.
     #[error(
-        "thread {tid} does not take signal {signal}: no probe can be put in while it runs; name the function at the start instead"
+        "thread {tid} (`{name}`) blocks or ignores signal {signal}: no probe can be put in or out while it runs; name the function at the start instead"
     )]
     SignalBlocked {
         /// The thread.
-        tid: i32,
+        tid: u32,
+        /// The name the system knows.
+        name: String,
         /// The signal's number.
         signal: i32,
     },
+    /// A thread that may be in the middle of the bytes.
+    #[error(
+        "thread {tid} (`{name}`) does not take signal {signal} in time, the code stays as it was: try again, or name the function at the start"
+    )]
+    Deaf {
+        /// The thread.
+        tid: u32,
+        /// The name the system knows.
+        name: String,
+        /// The signal's number.
+        signal: i32,
+    },
+    /// No list of threads.
+    #[error("the threads of this process cannot be listed (error {errno}): mount `/proc`")]
+    NoThreads {
+        /// Error number of the system.
+        errno: i32,
+    },
+    /// Signals are not ours yet.
+    #[error("code cannot be changed before `live::start` has succeeded")]
+    NotStarted,
     /// No `membarrier`.
     #[error(
         "`membarrier` failed with error {errno}: probes can only be put in at the start, name the function there"
@@ -215,6 +238,9 @@ pub enum StartError {
     /// The processor cannot save its registers as a whole.
     #[error("this processor has no `xsave`: no probes can be put into this process")]
     NoXsave,
+    /// The program uses every real-time signal itself.
+    #[error("the program uses every real-time signal: no probes can be put into this process")]
+    NoSignal,
     /// Probes were started already.
     #[error("probes were started in this process already: only one tool can do that")]
     Twice,

@@ -3,21 +3,32 @@
 
 use std::arch::x86_64::__cpuid;
 use std::ffi::c_int;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::io;
+use std::sync::atomic::{AtomicI32, Ordering};
 
 const REGISTER: c_int = libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE;
 const SYNC: c_int = libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE;
 
-static IS_THERE: AtomicBool = AtomicBool::new(false);
+/// What registering came to; 0 when the barrier is there.
+static ERRNO: AtomicI32 = AtomicI32::new(libc::ENOSYS);
 
 /// Registers the process, where the system has such a barrier.
 pub(super) fn register() {
-    IS_THERE.store(membarrier(REGISTER), Ordering::Relaxed);
+    let errno = match membarrier(REGISTER) {
+        true => 0,
+        false => io::Error::last_os_error().raw_os_error().unwrap_or(libc::ENOSYS),
+    };
+    ERRNO.store(errno, Ordering::Relaxed);
 }
 
 /// Whether [`sync`] reaches other threads.
 pub(super) fn is_there() -> bool {
-    IS_THERE.load(Ordering::Relaxed)
+    errno() == 0
+}
+
+/// Why there is none.
+pub(super) fn errno() -> i32 {
+    ERRNO.load(Ordering::Relaxed)
 }
 
 /// Returns when every thread has stopped using what it fetched or decoded of old code.

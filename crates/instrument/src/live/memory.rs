@@ -38,10 +38,20 @@ impl Code {
 /// # Safety
 /// The range is mapped and readable.
 pub(super) unsafe fn holds(address: usize, bytes: &[u8]) -> bool {
-    bytes.iter().enumerate().all(|(idx, byte)| {
-        // SAFETY: within the range the caller vouches for; volatile, because it changes under the compiler.
-        unsafe { std::ptr::with_exposed_provenance::<u8>(address + idx).read_volatile() == *byte }
+    bytes.iter().enumerate().all(|(idx, expected)| {
+        // SAFETY: within the range the caller vouches for.
+        unsafe { byte(address + idx) == *expected }
     })
+}
+
+/// The byte at an address.
+///
+/// # Safety
+/// The address is mapped and readable.
+pub(super) unsafe fn byte(address: usize) -> u8 {
+    let place = std::ptr::with_exposed_provenance::<u8>(address);
+    // SAFETY: the caller's promise; volatile, because code changes behind the compiler's back.
+    unsafe { place.read_volatile() }
 }
 
 fn write_unprotected(address: usize, bytes: &[u8]) -> io::Result<()> {

@@ -1,0 +1,288 @@
+//! Changes code of the running process, also while other threads run it.
+//!
+//! A pass changes any number of places: a trap on the first byte of each, a wait until nobody is in the middle of
+//! one, the bytes behind, the first byte. A thread that meets the trap goes on in the place's stub; nobody waits.
+//!
+//! # Invariants
+//! - At any moment a thread may be anywhere: it computes what it would have computed.
+//! - Either a place has changed as a whole, or it is as it was and the refusal says why.
+//! - Threads that sleep in system calls are not woken; those that run are asked at most once per pass.
+//!
+//! # Not here
+//! What the new code is (`plan`, `stub`); how the program is kept from closing our signals ([`crate::guard`]).
+#![allow(unsafe_code, reason = "changes code")]
+
+mod action;
+mod barrier;
+mod handlers;
+mod memory;
+mod quiesce;
+mod redirects;
+mod signals;
+mod start;
+mod threads;
+
+pub use crate::patch::Patch;
+pub use handlers::Encounters;
+pub use start::{chain_trap_handler, is_ours, open_signals, reserve, start, warning};
+
+use crate::site::Refusal;
+use handlers::{MOVES, TRAPS};
+use memory::Code;
+use std::io;
+use std::sync::{Mutex, PoisonError};
+
+const INT3: u8 = 0xcc;
+
+/// One pass at a time.
+static PASS: Mutex<()> = Mutex::new(());
+
+/// Makes the changes; one result per patch.
+///
+/// # Safety
+/// Each address is code of this process; at its stub, and at each copy of a displaced instruction, lies code that
+/// does what the original does from there on, for as long as the process lives.
+pub unsafe fn apply(patches: &[Patch]) -> Vec<Result<(), Refusal>> {
+    let changes: Vec<Change<'_>> = patches.iter().map(Change::there).collect();
+    make(&changes)
+}
+
+/// Takes the changes back; one result per patch.
+///
+/// # Safety
+/// As for [`apply`], which made them.
+pub unsafe fn revert(patches: &[Patch]) -> Vec<Result<(), Refusal>> {
+    let changes: Vec<Change<'_>> = patches.iter().map(Change::back).collect();
+    make(&changes)
+}
+
+/// Puts a trap that stays: whoever comes to the address goes on in the stub. The result takes it back.
+///
+/// # Errors
+/// As for [`apply`].
+///
+/// # Safety
+/// As for [`apply`].
+pub unsafe fn trap_at(address: usize, stub: usize) -> Result<Patch, Refusal> {
+    // SAFETY: the caller says that code lies there.
+    let original = unsafe { memory::byte(address) };
+    let patch = Patch {
+        address,
+        original: vec![original],
+        replacement: vec![INT3],
+        stub,
+        moved: Vec::new(),
+    };
+    make(&[Change::there(&patch)]).into_iter().collect::<Result<(), Refusal>>()?;
+    Ok(patch)
+}
+
+/// How often threads met code half changed, since the process began.
+pub fn encounters() -> Encounters {
+    handlers::encounters()
+}
+
+/// A range of addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Span {
+    start: usize,
+    end: usize,
+}
+
+/// One way of a patch.
+#[derive(Debug)]
+struct Change<'a> {
+    address: usize,
+    from: &'a [u8],
+    to: &'a [u8],
+    stub: usize,
+    moved: &'a [(usize, usize)],
+    /// A thread may be behind the first byte.
+    has_inside: bool,
+}
+
+impl<'a> Change<'a> {
+    fn there(patch: &'a Patch) -> Self {
+        let behind = |(displaced, _): &(usize, usize)| *displaced != patch.address;
+        Self {
+            address: patch.address,
+            from: &patch.original,
+            to: &patch.replacement,
+            stub: patch.stub,
+            moved: &patch.moved,
+            // A single instruction has no inside, nor has padding.
+            has_inside: patch.moved.iter().any(behind),
+        }
+    }
+
+    /// What was put there is one instruction.
+    fn back(patch: &'a Patch) -> Self {
+        Self {
+            from: &patch.replacement,
+            to: &patch.original,
+            moved: &[],
+            has_inside: false,
+            ..Self::there(patch)
+        }
+    }
+
+    fn span(&self) -> Span {
+        Span { start: self.address, end: self.address + self.from.len() }
+    }
+
+    /// Whether a thread may meet a trap.
+    fn traps(&self) -> bool {
+        1 < self.to.len() || self.to.first() == Some(&INT3)
+    }
+
+    /// Displaced instructions that the trap does not stand on, with their copies.
+    fn inner(&self) -> impl Iterator<Item = (usize, usize)> {
+        self.moved.iter().copied().filter(|(displaced, _)| *displaced != self.address)
+    }
+}
+
+fn make(changes: &[Change<'_>]) -> Vec<Result<(), Refusal>> {
+    let _one_pass = PASS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut pass = Pass::new(changes);
+    if let Err(refusal) = pass.run() {
+        pass.refuse_all(&refusal);
+    }
+    pass.outcomes
+}
+
+/// A pass under way.
+struct Pass<'a> {
+    changes: &'a [Change<'a>],
+    outcomes: Vec<Result<(), Refusal>>,
+    code: Code,
+}
+
+impl<'a> Pass<'a> {
+    fn new(changes: &'a [Change<'a>]) -> Self {
+        let mut pass =
+            Self { changes, outcomes: changes.iter().map(check).collect(), code: Code::open() };
+        pass.refuse_overlaps();
+        pass
+    }
+
+    /// Of changes that overlap, only the one that starts first is made.
+    fn refuse_overlaps(&mut self) {
+        let mut order: Vec<usize> = (0..self.changes.len()).collect();
+        order.sort_by_key(|idx| self.changes[*idx].address);
+        let mut end = 0;
+        for idx in order.into_iter().filter(|idx| !self.changes[*idx].from.is_empty()) {
+            let span = self.changes[idx].span();
+            if span.start < end {
+                self.outcomes[idx] = Err(Refusal::Changed { address: span.start });
+            }
+            end = end.max(span.end);
+        }
+    }
+
+    /// On an error nothing has changed.
+    fn run(&mut self) -> Result<(), Refusal> {
+        if !start::is_started() {
+            return Err(Refusal::NotStarted);
+        }
+        let others = threads::others().map_err(|error| no_threads(&error))?;
+        for change in self.accepted() {
+            TRAPS.insert(change.address, change.stub);
+        }
+        if others.is_empty() {
+            self.write(|change| (change.address, change.to));
+            barrier::sync();
+            return Ok(());
+        }
+        if !barrier::is_there() {
+            return Err(Refusal::NoBarrier { errno: barrier::errno() });
+        }
+        if self.accepted().any(Change::traps) {
+            start::hold_signals();
+            quiesce::check_open(&others)?;
+        }
+        self.run_among_threads()
+    }
+
+    fn run_among_threads(&mut self) -> Result<(), Refusal> {
+        self.write(|change| (change.address, &[INT3]));
+        barrier::sync();
+        if let Err(refusal) = self.clear() {
+            self.write(|change| (change.address, &change.from[..1]));
+            barrier::sync();
+            return Err(refusal);
+        }
+        self.write(|change| (change.address + 1, &change.to[1..]));
+        barrier::sync();
+        self.write(|change| (change.address, &change.to[..1]));
+        barrier::sync();
+        Ok(())
+    }
+
+    /// Sees to it that nobody is behind a first byte.
+    fn clear(&self) -> Result<(), Refusal> {
+        let with_inside = || self.accepted().filter(|change| change.has_inside);
+        let mut spans: Vec<Span> = with_inside().map(Change::span).collect();
+        if spans.is_empty() {
+            return Ok(());
+        }
+        spans.sort_by_key(|span| span.start);
+        for (displaced, copy) in with_inside().flat_map(Change::inner) {
+            MOVES.insert(displaced, copy);
+        }
+        let outcome = quiesce::wait_until_outside(&spans);
+        for (displaced, _) in with_inside().flat_map(Change::inner) {
+            MOVES.insert(displaced, 0);
+        }
+        outcome
+    }
+
+    /// Writes to every place that was not refused; what fails is set back.
+    fn write(&mut self, what: impl Fn(&Change<'a>) -> (usize, &'a [u8])) {
+        for (change, outcome) in self.changes.iter().zip(&mut self.outcomes) {
+            if outcome.is_err() {
+                continue;
+            }
+            let (address, bytes) = what(change);
+            if let Err(error) = self.code.write(address, bytes) {
+                *outcome = Err(no_write(address, &error));
+                undo(&self.code, change);
+            }
+        }
+    }
+
+    fn accepted(&self) -> impl Iterator<Item = &'a Change<'a>> + use<'a, '_> {
+        let both = self.changes.iter().zip(&self.outcomes);
+        both.filter(|(_, outcome)| outcome.is_ok()).map(|(change, _)| change)
+    }
+
+    fn refuse_all(&mut self, refusal: &Refusal) {
+        for outcome in self.outcomes.iter_mut().filter(|outcome| outcome.is_ok()) {
+            *outcome = Err(refusal.clone());
+        }
+    }
+}
+
+fn check(change: &Change<'_>) -> Result<(), Refusal> {
+    // SAFETY: the callers of this module say that code lies there.
+    let is_there = unsafe { memory::holds(change.address, change.from) };
+    let is_whole = !change.from.is_empty() && change.from.len() == change.to.len();
+    if is_there && is_whole { Ok(()) } else { Err(Refusal::Changed { address: change.address }) }
+}
+
+/// Sets back as much as can be written; a trap that stays leads to the stub.
+fn undo(code: &Code, change: &Change<'_>) {
+    barrier::sync();
+    let behind = code.write(change.address + 1, &change.from[1..]);
+    barrier::sync();
+    if behind.is_ok() && code.write(change.address, &change.from[..1]).is_ok() {
+        barrier::sync();
+    }
+}
+
+fn no_threads(error: &io::Error) -> Refusal {
+    Refusal::NoThreads { errno: error.raw_os_error().unwrap_or_default() }
+}
+
+fn no_write(address: usize, error: &io::Error) -> Refusal {
+    Refusal::Write { address, errno: error.raw_os_error().unwrap_or_default() }
+}

@@ -1,0 +1,91 @@
+//! Signal actions and masks, asked of the kernel itself.
+//!
+//! The functions of the C library are replaced by ours for the program ([`crate::guard`]); what this crate does must
+//! not pass through them.
+#![allow(unsafe_code, reason = "system calls and a signal frame")]
+
+use std::arch::global_asm;
+use std::io;
+
+/// Bytes of a set of signals, as the kernel counts them.
+const SET_BYTES: usize = 8;
+const SA_RESTORER: usize = 0x0400_0000;
+
+// Unwinders know the end of a signal frame by exactly these instructions.
+global_asm!(
+    ".pushsection .text.sintonia_live_restore, \"ax\", @progbits",
+    ".hidden sintonia_live_restore",
+    ".globl sintonia_live_restore",
+    ".type sintonia_live_restore, @function",
+    "nop",
+    "sintonia_live_restore:",
+    ".byte 0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00",
+    "syscall",
+    ".size sintonia_live_restore, . - sintonia_live_restore",
+    ".popsection",
+);
+
+unsafe extern "C" {
+    fn sintonia_live_restore();
+}
+
+/// What a handler of ours looks like.
+pub(super) type Handler = extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void);
+
+/// What happens at a signal, as the kernel lays it out.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Action {
+    /// `SIG_DFL`, `SIG_IGN` or a function.
+    pub(crate) handler: usize,
+    /// `SA_*`.
+    pub(crate) flags: usize,
+    /// Where the handler returns to.
+    pub(crate) restorer: usize,
+    /// Signals that wait while it runs.
+    pub(crate) mask: u64,
+}
+
+impl Action {
+    /// An action of ours: system calls go on, and nothing waits but the signal itself.
+    pub(super) fn ours(handler: Handler) -> Self {
+        Self {
+            handler: handler as usize,
+            flags: (libc::SA_SIGINFO | libc::SA_RESTART) as usize | SA_RESTORER,
+            restorer: sintonia_live_restore as *const () as usize,
+            mask: 0,
+        }
+    }
+
+    /// What the system does now.
+    pub(super) fn of(signal: i32) -> io::Result<Self> {
+        let mut action = Self::default();
+        // SAFETY: `action` has the kernel's layout, and a null pointer asks for no change.
+        let answer = unsafe {
+            libc::syscall(libc::SYS_rt_sigaction, signal, 0_usize, &raw mut action, SET_BYTES)
+        };
+        if answer == 0 { Ok(action) } else { Err(io::Error::last_os_error()) }
+    }
+
+    /// Makes it so.
+    pub(super) fn set(&self, signal: i32) -> io::Result<()> {
+        // SAFETY: `self` has the kernel's layout; handlers are ours or those the program had set.
+        let answer = unsafe {
+            libc::syscall(libc::SYS_rt_sigaction, signal, &raw const *self, 0_usize, SET_BYTES)
+        };
+        if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    }
+}
+
+/// The bit of a signal in a set.
+pub(crate) const fn bit(signal: i32) -> u64 {
+    1 << (signal - 1)
+}
+
+/// Opens or closes signals for the calling thread; async-signal-safe.
+pub(super) fn change_mask(how: i32, signals: u64) {
+    // SAFETY: the set has the kernel's size; the old one is not asked for.
+    unsafe {
+        libc::syscall(libc::SYS_rt_sigprocmask, how, &raw const signals, 0_usize, SET_BYTES);
+    }
+}

@@ -1,0 +1,188 @@
+//! What happens in a thread that meets code half changed, or is asked where it is.
+//!
+//! # Invariants
+//! - No lock and no allocation, and for signals of ours no function of the C library: a handler may interrupt
+//!   anything, and any function may have a probe.
+//! - A signal that is not ours goes to the program's own action.
+//!
+//! # Not here
+//! A thread inside a handler of the program that interrupted displaced instructions: where it returns to lies on its
+//! stack, out of sight. Code that is patched while a profiler interrupts it all the time had better be patched early.
+#![allow(unsafe_code, reason = "signal handlers")]
+
+use super::action::{Action, change_mask};
+use super::redirects::Redirects;
+use super::signals;
+use libc::{c_void, siginfo_t, ucontext_t};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+/// Threads that are asked at the same time.
+pub(super) const N_ASKED: usize = 1024;
+/// Marks a question of ours; the kernel and the C library have no such code.
+pub(super) const QUESTION: i32 = -0x51;
+
+const SI_KERNEL: i32 = 0x80;
+const TRAP_BRKPT: i32 = 1;
+/// What a system call returns that a signal has ended.
+const INTERRUPTED: usize = (libc::EINTR.unsigned_abs() as usize).wrapping_neg();
+const RIP: usize = libc::REG_RIP as usize;
+const RAX: usize = libc::REG_RAX as usize;
+
+/// From trapped addresses to stubs.
+pub(super) static TRAPS: Redirects = Redirects::new();
+/// From displaced instructions to their copies, while a pass is under way; 0 else.
+pub(super) static MOVES: Redirects = Redirects::new();
+/// The last question each place has answered.
+pub(super) static ANSWERS: [AtomicUsize; N_ASKED] = [const { AtomicUsize::new(0) }; N_ASKED];
+
+static N_TRAPPED: AtomicU64 = AtomicU64::new(0);
+static N_MOVED: AtomicU64 = AtomicU64::new(0);
+static N_RESTARTED: AtomicU64 = AtomicU64::new(0);
+
+/// How often threads met code half changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Encounters {
+    /// Sent from a trap to a stub.
+    pub n_trapped: u64,
+    /// Sent from a displaced instruction to its copy.
+    pub n_moved: u64,
+    /// Sent back into a system call that a question had ended.
+    pub n_restarted: u64,
+}
+
+pub(super) fn encounters() -> Encounters {
+    Encounters {
+        n_trapped: N_TRAPPED.load(Ordering::Relaxed),
+        n_moved: N_MOVED.load(Ordering::Relaxed),
+        n_restarted: N_RESTARTED.load(Ordering::Relaxed),
+    }
+}
+
+/// A question as the kernel carries it.
+#[repr(C)]
+#[derive(Debug)]
+pub(super) struct Question {
+    pub(super) signal: i32,
+    pub(super) errno: i32,
+    pub(super) code: i32,
+    pub(super) filling: i32,
+    pub(super) sender: [u32; 2],
+    /// Number of the pass times [`N_ASKED`] plus the place of the thread.
+    pub(super) number: usize,
+    pub(super) rest: [u64; 12],
+}
+
+/// The trap: on to the stub.
+pub(super) extern "C" fn on_trap(signal: i32, info: *mut siginfo_t, context: *mut c_void) {
+    // SAFETY: the kernel passes what it has filled in.
+    let code = unsafe { (*info).si_code };
+    if code == SI_KERNEL || code == TRAP_BRKPT {
+        let next = register(context, RIP);
+        if let Some(stub) = TRAPS.target(next.wrapping_sub(1)) {
+            set_register(context, RIP, stub);
+            N_TRAPPED.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
+    }
+    pass_on(signal, info, context);
+}
+
+/// The question: out of displaced instructions, and an answer.
+pub(super) extern "C" fn on_nudge(signal: i32, info: *mut siginfo_t, context: *mut c_void) {
+    // SAFETY: the kernel passes what it has filled in.
+    if unsafe { (*info).si_code } != QUESTION {
+        return pass_on(signal, info, context);
+    }
+    let next = register(context, RIP);
+    if let Some(copy) = MOVES.target(next).filter(|copy| *copy != 0) {
+        set_register(context, RIP, copy);
+        N_MOVED.fetch_add(1, Ordering::Relaxed);
+    } else if register(context, RAX) == INTERRUPTED && is_after_call(next) {
+        set_register(context, RIP, next - CALL_BYTES);
+        N_RESTARTED.fetch_add(1, Ordering::Relaxed);
+    }
+    // SAFETY: the code says that the rest of it is a question of ours.
+    let number = unsafe { (*info.cast::<Question>()).number };
+    ANSWERS[number % N_ASKED].fetch_max(number / N_ASKED, Ordering::Release);
+}
+
+/// Bytes of `mov eax, number; syscall`.
+const CALL_BYTES: usize = 7;
+
+/// Whether the instructions before are a system call that can be made once more as it was.
+///
+/// Some calls (`nanosleep`, `poll`) end at any signal, whatever the action says; the program would be told of a
+/// signal that it never sent. The kernel keeps all their registers but the number, which stands in the code.
+fn is_after_call(next: usize) -> bool {
+    // Only within a page: the one before may not be there.
+    if next % 4096 < CALL_BYTES {
+        return false;
+    }
+    let byte = |back: usize| {
+        let place = std::ptr::with_exposed_provenance::<u8>(next - back);
+        // SAFETY: on the page of the next instruction, which is mapped; code can be read.
+        unsafe { place.read_volatile() }
+    };
+    byte(7) == 0xb8 && byte(2) == 0x0f && byte(1) == 0x05
+}
+
+/// What the program wanted at this signal.
+fn pass_on(signal: i32, info: *mut siginfo_t, context: *mut c_void) {
+    let action = signals::wanted(signal).get();
+    // SAFETY: the kernel passes what it has filled in.
+    let code = unsafe { (*info).si_code };
+    match action.handler {
+        // A trap of the processor cannot be ignored.
+        libc::SIG_IGN if code <= 0 => {}
+        libc::SIG_DFL | libc::SIG_IGN => end(signal),
+        _ => call(action, signal, info, context),
+    }
+}
+
+/// Ends the process as the signal would have.
+fn end(signal: i32) {
+    // With the default action the signal is deadly, and comes when this handler returns. Should the system refuse
+    // to set it, the program goes on.
+    if Action::default().set(signal).is_ok() {
+        // SAFETY: asks for a number.
+        let thread = unsafe { libc::gettid() };
+        // SAFETY: sends a signal to the calling thread.
+        unsafe { libc::syscall(libc::SYS_tgkill, std::process::id(), thread, signal) };
+    }
+}
+
+fn call(action: Action, signal: i32, info: *mut siginfo_t, context: *mut c_void) {
+    let has = |flag: i32| action.flags & flag.cast_unsigned() as usize != 0;
+    if has(libc::SA_RESETHAND) {
+        signals::wanted(signal).set(Action::default());
+    }
+    // The program's handler may pass a probe. The kernel sets back the whole mask when ours returns.
+    change_mask(libc::SIG_UNBLOCK, signals::ours());
+    change_mask(libc::SIG_BLOCK, action.mask & !signals::ours());
+    if has(libc::SA_SIGINFO) {
+        // SAFETY: the program gave this function for this signal, with these arguments.
+        let handler = unsafe {
+            std::mem::transmute::<usize, extern "C" fn(i32, *mut siginfo_t, *mut c_void)>(
+                action.handler,
+            )
+        };
+        handler(signal, info, context);
+    } else {
+        // SAFETY: the program gave this function for this signal, with this argument.
+        let handler = unsafe { std::mem::transmute::<usize, extern "C" fn(i32)>(action.handler) };
+        handler(signal);
+    }
+}
+
+fn register(context: *mut c_void, idx: usize) -> usize {
+    // SAFETY: the kernel passes the context of the thread, which is the handler's alone.
+    let value = unsafe { (*context.cast::<ucontext_t>()).uc_mcontext.gregs[idx] };
+    usize::from_ne_bytes(value.to_ne_bytes())
+}
+
+fn set_register(context: *mut c_void, idx: usize, value: usize) {
+    // SAFETY: as in `register`.
+    unsafe {
+        (*context.cast::<ucontext_t>()).uc_mcontext.gregs[idx] = (value as u64).cast_signed()
+    };
+}

@@ -1,0 +1,164 @@
+//! Waits until no thread is in the middle of code that is about to change.
+//!
+//! A thread that sleeps in the kernel says where it goes on, and is left alone: its system call does not end. One
+//! that runs is asked by a signal, whose handler moves it out.
+//!
+//! # Invariants
+//! - Entries are trapped before: a thread seen outside once stays outside.
+//! - Between two looks the caller sleeps; the threads that are waited for need its core.
+#![allow(unsafe_code, reason = "system calls")]
+
+use super::handlers::{ANSWERS, N_ASKED, QUESTION, Question};
+use super::threads::{self, Whereabouts};
+use super::{Span, signals};
+use crate::site::Refusal;
+use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+const LOOK_EVERY: Duration = Duration::from_micros(50);
+const PATIENCE: Duration = Duration::from_secs(2);
+/// Threads close their signals for moments of their own (when they start and end).
+const MOMENT: Duration = Duration::from_millis(100);
+
+static N_PASSES: AtomicUsize = AtomicUsize::new(0);
+
+/// Refuses when a thread would not live through a trap, or could not be asked.
+pub(super) fn check_open(others: &[u32]) -> Result<(), Refusal> {
+    let wanted = [signals::TRAP, signals::nudge()];
+    let deadline = Instant::now() + MOMENT;
+    for thread in others {
+        while let Some(signal) = threads::closed(*thread, &wanted) {
+            if deadline < Instant::now() {
+                let name = threads::name(*thread);
+                return Err(Refusal::SignalBlocked { tid: *thread, name, signal });
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+    }
+    Ok(())
+}
+
+/// Returns when every other thread has been seen outside the spans (sorted by start).
+pub(super) fn wait_until_outside(spans: &[Span]) -> Result<(), Refusal> {
+    let others = threads::others().map_err(|error| super::no_threads(&error))?;
+    let deadline = Instant::now() + PATIENCE;
+    others.chunks(N_ASKED).try_for_each(|threads| Round::new(threads, spans).run(deadline))
+}
+
+/// Threads that are asked together.
+struct Round<'a> {
+    pass: usize,
+    spans: &'a [Span],
+    awaited: Vec<Awaited>,
+}
+
+struct Awaited {
+    thread: u32,
+    place: usize,
+    is_asked: bool,
+}
+
+impl<'a> Round<'a> {
+    fn new(threads: &[u32], spans: &'a [Span]) -> Self {
+        let awaited =
+            |(place, thread): (usize, &u32)| Awaited { thread: *thread, place, is_asked: false };
+        Self {
+            pass: N_PASSES.fetch_add(1, Ordering::Relaxed) + 1,
+            spans,
+            awaited: threads.iter().enumerate().map(awaited).collect(),
+        }
+    }
+
+    fn run(mut self, deadline: Instant) -> Result<(), Refusal> {
+        loop {
+            let (pass, spans) = (self.pass, self.spans);
+            self.awaited.retain_mut(|awaited| !awaited.is_outside(pass, spans));
+            let Some(awaited) = self.awaited.first() else { return Ok(()) };
+            if deadline < Instant::now() {
+                let name = threads::name(awaited.thread);
+                return Err(Refusal::Deaf { tid: awaited.thread, name, signal: signals::nudge() });
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+    }
+}
+
+impl Awaited {
+    fn is_outside(&mut self, pass: usize, spans: &[Span]) -> bool {
+        if self.is_asked && ANSWERS[self.place].load(Ordering::Acquire) == pass {
+            return true;
+        }
+        match threads::whereabouts(self.thread) {
+            Whereabouts::Gone => return true,
+            Whereabouts::Blocked(next) if !is_inside(next, spans) => return true,
+            Whereabouts::Blocked(_) | Whereabouts::Unknown => {}
+        }
+        if !self.is_asked {
+            match ask(self.thread, pass * N_ASKED + self.place) {
+                Ok(()) => self.is_asked = true,
+                // Too many signals are under way in the system: the next look tries again.
+                Err(error) => return error.raw_os_error() == Some(libc::ESRCH),
+            }
+        }
+        false
+    }
+}
+
+/// Behind the first byte of a span, which is trapped.
+fn is_inside(next: usize, spans: &[Span]) -> bool {
+    let after = spans.partition_point(|span| span.start < next);
+    after.checked_sub(1).is_some_and(|idx| next < spans[idx].end)
+}
+
+fn ask(thread: u32, number: usize) -> io::Result<()> {
+    let question = Question {
+        signal: signals::nudge(),
+        errno: 0,
+        code: QUESTION,
+        filling: 0,
+        sender: [std::process::id(), 0],
+        number,
+        rest: [0; 12],
+    };
+    // SAFETY: `question` has the layout and size of the kernel's `siginfo_t`; our handler takes the signal.
+    let answer = unsafe {
+        libc::syscall(
+            libc::SYS_rt_tgsigqueueinfo,
+            std::process::id(),
+            thread,
+            question.signal,
+            &raw const question,
+        )
+    };
+    if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(next: usize, expected: bool) {
+        let spans = [Span { start: 100, end: 105 }, Span { start: 105, end: 111 }];
+        assert_eq!(is_inside(next, &spans), expected);
+    }
+
+    #[test]
+    fn only_what_lies_behind_a_first_byte_is_inside() {
+        check(0, false);
+        check(99, false);
+        check(100, false);
+        check(101, true);
+        check(104, true);
+        check(105, false);
+        check(110, true);
+        check(111, false);
+    }
+
+    #[test]
+    fn a_question_is_as_large_as_the_kernel_reads() {
+        assert_eq!(size_of::<Question>(), size_of::<libc::siginfo_t>());
+        assert_eq!(std::mem::offset_of!(Question, number), 24);
+    }
+}

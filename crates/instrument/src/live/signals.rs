@@ -1,0 +1,166 @@
+//! The two signals that changing code needs, and what the program itself wants of them.
+//!
+//! # Invariants
+//! - The program's own action of one of our signals is kept beside and gets what is not ours.
+//! - Handlers read without a lock, and may interrupt whoever writes.
+
+use super::action::{Action, bit};
+use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+
+/// Actions a program may give one signal in its life; equal ones count once.
+const N_ACTIONS: usize = 64;
+
+const FREE: u32 = 0;
+const BEING_WRITTEN: u32 = 1;
+const WRITTEN: u32 = 2;
+
+static NUDGE: AtomicI32 = AtomicI32::new(0);
+static OF_TRAP: Wanted = Wanted::new();
+static OF_NUDGE: Wanted = Wanted::new();
+
+/// The signal of a trap in the code.
+pub(super) const TRAP: i32 = libc::SIGTRAP;
+
+/// The signal that asks a thread where it is; 0 before one is chosen.
+pub(super) fn nudge() -> i32 {
+    NUDGE.load(Ordering::Relaxed)
+}
+
+/// Chooses a signal nobody uses; the first choice stays.
+pub(super) fn choose_nudge() -> Option<i32> {
+    if nudge() == 0 {
+        // The uppermost is used by analysis tools, the lowest by programs.
+        let free =
+            |signal: &i32| Action::of(*signal).is_ok_and(|action| action.handler == libc::SIG_DFL);
+        let signal = (libc::SIGRTMIN() + 1..libc::SIGRTMAX() - 1).rev().find(free)?;
+        NUDGE.store(signal, Ordering::Relaxed);
+    }
+    Some(nudge())
+}
+
+/// Our signals as a set.
+pub(super) fn ours() -> u64 {
+    match nudge() {
+        0 => 0,
+        signal => bit(TRAP) | bit(signal),
+    }
+}
+
+/// What the program wants at one of our signals.
+pub(super) fn wanted(signal: i32) -> &'static Wanted {
+    if signal == TRAP { &OF_TRAP } else { &OF_NUDGE }
+}
+
+/// An action of the program, kept for handlers.
+#[derive(Debug)]
+pub(super) struct Wanted {
+    actions: [Kept; N_ACTIONS],
+    /// 0 for the default action, else index + 1.
+    current: AtomicUsize,
+}
+
+#[derive(Debug)]
+struct Kept {
+    state: AtomicU32,
+    handler: AtomicUsize,
+    flags: AtomicUsize,
+    restorer: AtomicUsize,
+    mask: AtomicU64,
+}
+
+impl Wanted {
+    const fn new() -> Self {
+        Self { actions: [const { Kept::new() }; N_ACTIONS], current: AtomicUsize::new(0) }
+    }
+
+    /// The program's action.
+    pub(super) fn get(&self) -> Action {
+        let idx = self.current.load(Ordering::Acquire);
+        let kept = idx.checked_sub(1).and_then(|idx| self.actions.get(idx));
+        kept.map(Kept::get).unwrap_or_default()
+    }
+
+    /// Keeps an action; false when there is no room for one more.
+    pub(super) fn set(&self, action: Action) -> bool {
+        let place = if action == Action::default() { Some(0) } else { self.place(action) };
+        if let Some(place) = place {
+            self.current.store(place, Ordering::Release);
+        }
+        place.is_some()
+    }
+
+    fn place(&self, action: Action) -> Option<usize> {
+        self.actions.iter().position(|kept| kept.is(action) || kept.take(action)).map(|idx| idx + 1)
+    }
+}
+
+impl Kept {
+    const fn new() -> Self {
+        Self {
+            state: AtomicU32::new(FREE),
+            handler: AtomicUsize::new(0),
+            flags: AtomicUsize::new(0),
+            restorer: AtomicUsize::new(0),
+            mask: AtomicU64::new(0),
+        }
+    }
+
+    fn get(&self) -> Action {
+        Action {
+            handler: self.handler.load(Ordering::Relaxed),
+            flags: self.flags.load(Ordering::Relaxed),
+            restorer: self.restorer.load(Ordering::Relaxed),
+            mask: self.mask.load(Ordering::Relaxed),
+        }
+    }
+
+    fn is(&self, action: Action) -> bool {
+        self.state.load(Ordering::Acquire) == WRITTEN && self.get() == action
+    }
+
+    /// Writes it if nobody else has or does.
+    fn take(&self, action: Action) -> bool {
+        let free =
+            self.state.compare_exchange(FREE, BEING_WRITTEN, Ordering::Acquire, Ordering::Relaxed);
+        if free.is_err() {
+            return false;
+        }
+        self.handler.store(action.handler, Ordering::Relaxed);
+        self.flags.store(action.flags, Ordering::Relaxed);
+        self.restorer.store(action.restorer, Ordering::Relaxed);
+        self.mask.store(action.mask, Ordering::Relaxed);
+        self.state.store(WRITTEN, Ordering::Release);
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn action(handler: usize) -> Action {
+        Action { handler, ..Action::default() }
+    }
+
+    #[test]
+    fn an_action_is_kept_and_takes_room_once() {
+        let wanted = Wanted::new();
+        assert_eq!(wanted.get(), Action::default());
+        for round in 0..3 * N_ACTIONS {
+            assert!(wanted.set(action(round % N_ACTIONS)));
+            assert_eq!(wanted.get(), action(round % N_ACTIONS));
+        }
+    }
+
+    #[test]
+    fn without_room_the_last_action_stays() {
+        let wanted = Wanted::new();
+        for handler in 1..=N_ACTIONS {
+            assert!(wanted.set(action(handler)));
+        }
+        assert!(!wanted.set(action(N_ACTIONS + 1)));
+        assert_eq!(wanted.get(), action(N_ACTIONS));
+        assert!(wanted.set(Action::default()));
+        assert_eq!(wanted.get(), Action::default());
+    }
+}

@@ -1,0 +1,151 @@
+//! Our two signals: taken at the start, and kept open for as long as the process lives.
+#![allow(unsafe_code, reason = "reads and writes what the program passes")]
+
+use super::action::{Action, bit, change_mask};
+use super::handlers::{on_nudge, on_trap};
+use super::{barrier, signals};
+use crate::site::StartError;
+use std::ffi::c_int;
+use std::io;
+use std::sync::OnceLock;
+
+static STARTED: OnceLock<Result<(), StartError>> = OnceLock::new();
+
+/// Prepares this process for changes. Once; later calls say what the first did.
+///
+/// # Errors
+/// When a signal cannot be had.
+pub fn start() -> Result<(), StartError> {
+    STARTED.get_or_init(prepare).clone()
+}
+
+/// Chooses our signals, so that the program cannot close them from now on; before it starts threads.
+///
+/// # Errors
+/// When the program uses all of them.
+pub fn reserve() -> Result<(), StartError> {
+    signals::choose_nudge().map(|_| ()).ok_or(StartError::NoSignal)
+}
+
+/// What somebody should know about this process.
+pub fn warning() -> Option<String> {
+    let has_own = |signal| signals::wanted(signal).get() != Action::default();
+    has_own(signals::TRAP).then(|| {
+        "the program handles `SIGTRAP` itself: traps that are not of probes are passed on to it"
+            .to_owned()
+    })
+}
+
+/// Whether a signal is one that changing code needs. Async-signal-safe.
+pub fn is_ours(signal: c_int) -> bool {
+    (1..=64).contains(&signal) && signals::ours() & bit(signal) != 0
+}
+
+/// Takes our signals out of a set that is about to be blocked. Async-signal-safe.
+///
+/// # Safety
+/// The set can be written.
+pub unsafe fn open_signals(set: *mut libc::sigset_t) {
+    // SAFETY: signals are the first bits of a set.
+    let first = unsafe { &mut *set.cast::<u64>() };
+    *first &= !signals::ours();
+}
+
+/// Keeps the program's action of one of our signals, beside ours, and says which it was before. The result is that
+/// of `sigaction`. Async-signal-safe.
+///
+/// # Safety
+/// As for `sigaction`: null, or an action to be read, and null, or room for one.
+pub unsafe fn chain_trap_handler(
+    signal: c_int,
+    new: *const libc::sigaction,
+    old: *mut libc::sigaction,
+) -> c_int {
+    let wanted = signals::wanted(signal);
+    // SAFETY: null or readable, as the caller says.
+    let new = unsafe { new.as_ref() }.map(of_library);
+    // SAFETY: null or writable, as the caller says.
+    if let Some(old) = unsafe { old.as_mut() } {
+        to_library(wanted.get(), old);
+    }
+    if new.is_none_or(|action| wanted.set(action)) { 0 } else { no_room() }
+}
+
+/// Whether [`start`] succeeded.
+pub(super) fn is_started() -> bool {
+    STARTED.get() == Some(&Ok(()))
+}
+
+/// Takes our signals back, should somebody have gone around the guards, and opens them for the calling thread.
+pub(super) fn hold_signals() {
+    for (signal, ours) in ours() {
+        if take(signal, ours).is_err() {
+            return;
+        }
+    }
+    change_mask(libc::SIG_UNBLOCK, signals::ours());
+}
+
+fn prepare() -> Result<(), StartError> {
+    reserve()?;
+    for (signal, ours) in ours() {
+        take(signal, ours).map_err(|error| StartError::System {
+            call: "rt_sigaction",
+            errno: error.raw_os_error().unwrap_or_default(),
+        })?;
+    }
+    (1..=64).filter(|signal| !is_ours(*signal)).for_each(open_while_handled);
+    change_mask(libc::SIG_UNBLOCK, signals::ours());
+    barrier::register();
+    Ok(())
+}
+
+fn ours() -> [(c_int, Action); 2] {
+    [(signals::TRAP, Action::ours(on_trap)), (signals::nudge(), Action::ours(on_nudge))]
+}
+
+/// Makes an action of ours the one that counts, and keeps what the program had.
+fn take(signal: c_int, ours: Action) -> io::Result<()> {
+    let present = Action::of(signal)?;
+    if present.handler == ours.handler {
+        return Ok(());
+    }
+    signals::wanted(signal).set(present);
+    ours.set(signal)
+}
+
+/// A handler that was set before the guards stood may pass a probe too.
+fn open_while_handled(signal: c_int) {
+    if let Ok(action) = Action::of(signal)
+        && action.mask & signals::ours() != 0
+    {
+        let open = Action { mask: action.mask & !signals::ours(), ..action };
+        // Where it cannot be set, a thread in the handler is found closed, and the change is refused.
+        drop(open.set(signal));
+    }
+}
+
+fn of_library(action: &libc::sigaction) -> Action {
+    // SAFETY: signals are the first bits of a set.
+    let mask = unsafe { *(&raw const action.sa_mask).cast::<u64>() };
+    let flags = action.sa_flags.cast_unsigned() as usize;
+    Action { handler: action.sa_sigaction, flags, restorer: 0, mask }
+}
+
+fn to_library(action: Action, library: &mut libc::sigaction) {
+    library.sa_sigaction = action.handler;
+    library.sa_flags = i32::try_from(action.flags & !0x0400_0000 & 0x7fff_ffff).unwrap_or_default();
+    library.sa_restorer = None;
+    // SAFETY: a set is a number of plain words.
+    library.sa_mask = unsafe { std::mem::zeroed() };
+    // SAFETY: signals are the first bits of a set.
+    unsafe { *(&raw mut library.sa_mask).cast::<u64>() = action.mask };
+}
+
+fn no_room() -> c_int {
+    // SAFETY: asks for an address.
+    let errno = unsafe { libc::__errno_location() };
+    // SAFETY: the calling thread's own word.
+    unsafe { errno.write(libc::ENOMEM) };
+    -1
+}
