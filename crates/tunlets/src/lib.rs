@@ -11,8 +11,13 @@
 //! # Not here
 //! Foreign tunlets in shared libraries (`tunlet-abi`), and the way of news and actions (`analyzer`).
 
+pub mod built_in;
+pub mod factoring;
+mod lookup;
+mod rest;
 pub mod tunlet;
 
+pub use built_in::{built_in, built_in_specs};
 pub use tunlet::{
     Applied, Decision, Detail, EventNews, IterationNews, Moments, News, Performance, Requests,
     SummaryNews, Tunlet, TunletError, TunletSpec, World,

@@ -1,0 +1,386 @@
+//! `factoring`: workers that wait for the one with the dearest tasks.
+//!
+//! The tasks of an iteration are dealt in batches by the shares `F0`, `F1`, `F2` of what is left
+//! (`models::master_worker::partition`). The tunlet hears the start and the end of every chunk, keeps the
+//! chunks of a *window* of iterations, and knows two ways of dealing:
+//!
+//! - *as at the start*: the shares the program began with, one chunk per worker in most programs;
+//! - *by factoring*: DAF, `F0 = 1/x0`, `F1 = F2 = 1/xj`. `x0` is at least 2: with a standard deviation
+//!   of 0 the formula gives 1, which is a static split, and no later batch could then make good what
+//!   turns out to be uneven. Every batch that is complete adds to the spread, and `F2` follows.
+//!
+//! Factoring costs a round trip for each further chunk, and gains nothing where sections cost the same.
+//! So both are played through on the measured cost of the tasks by their place, and the measured cost of a
+//! round trip, and the way is changed when that gains `gain` percent. If iterations are then not faster than
+//! before, the start values come back, and the tunlet rests for 8, 16, 32 ... iterations. Inside
+//! factoring, a share moves only by `step` or more.
+//!
+//! # Invariants
+//! - History is bounded by `window` iterations.
+//!
+//! # Not here
+//! The formulas (`models`), and how changes are judged and taken back (`conductor`).
+
+mod chunks;
+mod forecast;
+mod plan;
+
+use crate::lookup::{Lookup, Point, median, time};
+use crate::rest::Rest;
+use crate::tunlet::{
+    Applied, Decision, Detail, EventNews, IterationNews, News, Requests, Tunlet, TunletError,
+    TunletSpec, World,
+};
+use application::Application;
+use chunks::{Chunk, Chunks, Iteration};
+use forecast::{Dealing, Profile};
+use models::master_worker::partition::Spread;
+use models::master_worker::transfer::Transfer;
+use plan::Plan;
+use std::collections::{BTreeMap, VecDeque};
+
+const NAME: &str = "factoring";
+/// A round trip before one was seen.
+const USUAL_PAUSE_S: f64 = 100e-6;
+const N_PAUSES_MAX: usize = 64;
+/// Iterations seen before anything is changed: the first one warms up caches and buffers.
+const N_ITERATIONS_MIN: usize = 2;
+/// Iterations in which factoring has to show that it is faster.
+const N_PROOF: usize = 3;
+
+/// See the module.
+#[derive(Debug, Default)]
+pub struct Factoring {
+    places: Places,
+    options: Options,
+    points: Vec<Point>,
+    start: [f64; 3],
+    chunks: Chunks,
+    pending: VecDeque<IterationNews>,
+    window: VecDeque<Iteration>,
+    pauses: Option<Transfer>,
+    batches: BTreeMap<i128, (u64, u64)>,
+    way: Way,
+    rest: Rest,
+}
+
+/// Positions of events and attributes.
+#[derive(Debug, Default)]
+struct Places {
+    start: usize,
+    end: usize,
+    tasks: usize,
+    batch: usize,
+    new_batch: Option<(usize, usize, usize)>,
+    is_work_known: bool,
+}
+
+#[derive(Debug, Default)]
+struct Options {
+    window: usize,
+    step: f64,
+    gain: f64,
+    n_tasks_min: u64,
+}
+
+/// How chunks are dealt now.
+#[derive(Debug, Default)]
+enum Way {
+    #[default]
+    AsAtStart,
+    /// With the time per unit of work before it, and those since, the first one left out.
+    Factoring { before_s: f64, since_s: Vec<f64>, is_first: bool },
+}
+
+impl Tunlet for Factoring {
+    fn spec(&self) -> TunletSpec {
+        let option = |name: &str, meaning: &str| (name.to_owned(), meaning.to_owned());
+        TunletSpec {
+            name: NAME.to_owned(),
+            problem: "workers wait for the one with the dearest tasks".to_owned(),
+            needs_events: ["compute_start", "compute_end"].map(str::to_owned).to_vec(),
+            needs_points: ["F0", "F1", "F2"].map(str::to_owned).to_vec(),
+            options: vec![
+                option("window", "iterations remembered, 1 to 100 [5]"),
+                option("step", "smallest change of a share, 0 to 1 [0.05]"),
+                option("gain", "percent of the iteration that a change has to gain, 0 to 50 [1]"),
+                option("min_chunk", "tasks in the smallest chunk that the program deals [32]"),
+                option("points", "shares of batch 0, batch 1 and later batches [F0,F1,F2]"),
+            ],
+        }
+    }
+
+    fn begin(&mut self, application: &Application, world: &World) -> Result<Requests, TunletError> {
+        let look = Lookup { tunlet: NAME, application, world };
+        *self = Self::default();
+        self.places = Places::new(&look)?;
+        self.options = Options {
+            window: look.count("window", 5, 1..=100)?,
+            step: look.number("step", 0.05, 0.0..=1.0)?,
+            gain: look.number("gain", 1.0, 0.0..=50.0)? / 100.0,
+            n_tasks_min: look.count("min_chunk", 32, 1..=1_000_000_000)? as u64,
+        };
+        self.points = look.points("F0,F1,F2")?;
+        self.points.truncate(3);
+        self.start = self.shares_now();
+        self.pauses = Some(Transfer::new(USUAL_PAUSE_S, N_PAUSES_MAX));
+        let mut events = vec![Detail::None; application.events.len()];
+        let new_batch = self.places.new_batch.map(|(event, ..)| event);
+        for event in [self.places.start, self.places.end].into_iter().chain(new_batch) {
+            events[event] = Detail::Every;
+        }
+        let points = self.points.iter().map(|point| point.position).collect();
+        Ok(Requests { events, performance: false, points })
+    }
+
+    fn hear(&mut self, news: &News, decisions: &mut Vec<Decision>) {
+        match news {
+            News::Event(event) => self.hear_event(event, decisions),
+            News::Iteration(iteration) => {
+                self.pending.push_back(*iteration);
+                self.end_iterations(decisions);
+            }
+            News::Applied(applied) => self.hear_applied(applied),
+            News::Declined { point, .. } => self.hear_declined(*point),
+            News::Summary(_) | News::Performance(_) => {}
+        }
+    }
+}
+
+impl Places {
+    fn new(look: &Lookup<'_>) -> Result<Self, TunletError> {
+        let end = look.event("compute_end")?;
+        let new_batch = look.maybe_event("new_batch").and_then(|event| {
+            let count = ["numChunk", "numChunks"];
+            let count = count.iter().find_map(|name| look.maybe_attribute(event, name))?;
+            Some((event, look.maybe_attribute(event, "batchId")?, count))
+        });
+        Ok(Self {
+            start: look.event("compute_start")?,
+            end,
+            tasks: look.attribute(end, "NTareas")?,
+            batch: look.attribute(end, "batchId")?,
+            new_batch,
+            is_work_known: look.application.iteration.as_ref().is_some_and(|i| i.work.is_some()),
+        })
+    }
+}
+
+impl Factoring {
+    fn hear_event(&mut self, event: &EventNews, decisions: &mut Vec<Decision>) {
+        let whole = |at: usize| event.values.get(at).and_then(|value| value.as_integer());
+        if event.event == self.places.start {
+            self.chunks.start(event.rank, event.thread, event.time_s);
+        } else if event.event == self.places.end {
+            let Some(batch) = whole(self.places.batch) else { return };
+            let n_tasks = event.values.get(self.places.tasks).map_or(0.0, |value| value.as_f64());
+            let (rank, end_s) = (event.rank, event.time_s);
+            let chunk = Chunk { rank, batch, n_tasks, start_s: end_s, end_s };
+            if self.chunks.end(event.thread, chunk).is_some() {
+                self.end_iterations(decisions);
+                self.end_batch(batch, decisions);
+            }
+        } else if let Some((_, batch, count)) =
+            self.places.new_batch.filter(|(new_batch, ..)| *new_batch == event.event)
+            && let (Some(batch), Some(count)) = (whole(batch), whole(count))
+        {
+            let _ = self.batches.insert(batch, (u64::try_from(count).unwrap_or(0), 0));
+        }
+    }
+
+    fn hear_applied(&mut self, applied: &Applied) {
+        let point = self.points.iter_mut().find(|point| point.position == applied.point);
+        let Some(point) = point else { return };
+        point.applied(applied.new);
+        if !applied.is_own {
+            self.see_way();
+        }
+    }
+
+    fn hear_declined(&mut self, position: usize) {
+        let point = self.points.iter_mut().find(|point| point.position == position);
+        let Some(point) = point else { return };
+        point.declined();
+        // The shares are asked for together, and declined one after the other.
+        if !self.rest.is_resting() {
+            self.rest.begin();
+        }
+        self.see_way();
+    }
+
+    fn see_way(&mut self) {
+        if is_same(self.shares_now(), self.start) {
+            self.way = Way::AsAtStart;
+        }
+    }
+
+    fn shares_now(&self) -> [f64; 3] {
+        std::array::from_fn(|batch| {
+            let point = self.points.get(batch).or(self.points.last());
+            point.and_then(|point| point.value).unwrap_or(1.0)
+        })
+    }
+
+    /// Takes the iterations whose chunks are all here: those with all their work, and those that another
+    /// one has followed.
+    fn end_iterations(&mut self, decisions: &mut Vec<Decision>) {
+        while let Some(news) = self.pending.front().copied() {
+            let is_complete =
+                self.places.is_work_known && news.work <= self.chunks.n_tasks_in(&news) + 0.5;
+            if !is_complete && self.pending.len() < 2 {
+                return;
+            }
+            self.pending.pop_front();
+            if let Some(iteration) = self.chunks.take(&news) {
+                self.learn(iteration);
+                self.decide(decisions);
+            }
+        }
+    }
+
+    fn learn(&mut self, iteration: Iteration) {
+        if let Some(pauses) = &mut self.pauses {
+            iteration.learn_pauses(pauses);
+        }
+        if let Way::Factoring { since_s, is_first, .. } = &mut self.way
+            && !std::mem::take(is_first)
+            && since_s.len() < N_PROOF
+        {
+            since_s.push(iteration.work_s);
+        }
+        self.rest.pass();
+        self.window.push_back(iteration);
+        if self.options.window < self.window.len() {
+            self.window.pop_front();
+        }
+    }
+
+    /// What factoring would set, from the chunks of the window and those of complete batches since.
+    fn plan(&self) -> Option<Plan> {
+        let last = self.window.back()?;
+        let in_window = self.window.iter().flat_map(|iteration| iteration.chunks.iter());
+        let chunks = in_window.chain(self.chunks.waiting());
+        let spread = Spread::of_chunks(chunks.map(|chunk| (chunk.n_tasks, chunk.time_s())));
+        let n_workers = last.ranks.len();
+        let mut plan = Plan::new(spread, n_workers);
+        plan.shares = self.allowed(plan.shares);
+        Some(plan)
+    }
+
+    fn allowed(&self, shares: [f64; 3]) -> [f64; 3] {
+        std::array::from_fn(|batch| {
+            let point = self.points.get(batch).or(self.points.last());
+            point.map_or(1.0, |point| point.nearest(shares[batch]))
+        })
+    }
+
+    fn decide(&mut self, decisions: &mut Vec<Decision>) {
+        let Some(plan) = self.plan() else { return };
+        if self.window.len() < N_ITERATIONS_MIN.min(self.options.window) || self.rest.is_resting() {
+            return;
+        }
+        match &self.way {
+            Way::AsAtStart => self.begin_factoring(&plan, decisions),
+            Way::Factoring { before_s, since_s, .. } if since_s.len() == N_PROOF => {
+                let (before_s, since_s) = (*before_s, median(since_s.clone()));
+                if before_s < since_s {
+                    let (since, before) = (time(since_s), time(before_s));
+                    let reason = format!(
+                        "factoring did not pay: {since} per unit of work after it, {before} before"
+                    );
+                    self.end_factoring(&reason, decisions);
+                    self.rest.begin();
+                } else {
+                    self.go_on_factoring(&plan, decisions);
+                }
+            }
+            Way::Factoring { .. } => self.go_on_factoring(&plan, decisions),
+        }
+    }
+
+    /// Forecasts of the iteration: as at the start, and by factoring, in seconds.
+    fn forecasts_s(&self, plan: &Plan) -> Option<[f64; 2]> {
+        let last = self.window.back()?;
+        let profile = Profile::new(&self.window);
+        let pause = self.pauses.as_ref()?.cost();
+        Some([self.start, plan.shares].map(|shares| {
+            profile.iteration_s(&Dealing {
+                shares,
+                #[expect(clippy::cast_possible_truncation, reason = "a count of tasks")]
+                #[expect(clippy::cast_sign_loss, reason = "a count of tasks")]
+                n_tasks: last.n_tasks as u64,
+                n_tasks_min: self.options.n_tasks_min,
+                ranks: last.ranks.clone(),
+                pause,
+            })
+        }))
+    }
+
+    fn begin_factoring(&mut self, plan: &Plan, decisions: &mut Vec<Decision>) {
+        let Some([start_s, factoring_s]) = self.forecasts_s(plan) else { return };
+        let Some(last) = self.window.back() else { return };
+        let gained_s = start_s - factoring_s;
+        if is_same(plan.shares, self.start) || gained_s <= self.options.gain * last.duration_s {
+            return;
+        }
+        // Not of the whole window: what is to be gained may have begun with the last iteration.
+        let recent = self.window.iter().rev().take(N_PROOF).map(|iteration| iteration.work_s);
+        let before_s = median(recent.collect()).max(last.work_s);
+        self.way = Way::Factoring { before_s, since_s: Vec::new(), is_first: true };
+        let (dealt, split) = (time(factoring_s), time(start_s));
+        let reason = format!("{}; forecast {dealt} per iteration against {split}", plan.reason());
+        self.ask(plan.shares, 0.0, &reason, decisions);
+    }
+
+    fn go_on_factoring(&mut self, plan: &Plan, decisions: &mut Vec<Decision>) {
+        let Some([start_s, factoring_s]) = self.forecasts_s(plan) else { return };
+        let Some(last) = self.window.back() else { return };
+        if factoring_s - start_s <= self.options.gain * last.duration_s {
+            self.ask(plan.shares, self.options.step, &plan.reason(), decisions);
+            return;
+        }
+        let (dealt, split) = (time(factoring_s), time(start_s));
+        let reason = format!(
+            "sections cost alike (sigma/mu per task {:.2}): forecast {split} per iteration as at the start against {dealt}",
+            plan.spread.relative()
+        );
+        self.end_factoring(&reason, decisions);
+    }
+
+    fn end_factoring(&mut self, reason: &str, decisions: &mut Vec<Decision>) {
+        self.way = Way::AsAtStart;
+        self.ask(self.start, 0.0, reason, decisions);
+    }
+
+    /// A batch has one more of its chunks; when it is complete, later batches follow the new spread.
+    fn end_batch(&mut self, batch: i128, decisions: &mut Vec<Decision>) {
+        let Some((n_chunks, n_done)) = self.batches.get_mut(&batch) else { return };
+        *n_done += 1;
+        if *n_done < *n_chunks {
+            return;
+        }
+        self.batches.remove(&batch);
+        let is_factoring = matches!(self.way, Way::Factoring { .. });
+        if let Some(plan) = self.plan().filter(|_| is_factoring && !self.rest.is_resting()) {
+            let now = self.shares_now();
+            let shares = [now[0], now[1], plan.shares[2]];
+            let reason = format!("batch {batch} is complete: {}", plan.reason());
+            self.ask(shares, self.options.step, &reason, decisions);
+        }
+    }
+
+    /// Asks for the shares that differ by `step` or more from those now.
+    fn ask(&mut self, shares: [f64; 3], step: f64, reason: &str, decisions: &mut Vec<Decision>) {
+        for (batch, point) in self.points.iter_mut().enumerate() {
+            let (wished, now) = (point.nearest(shares[batch]), point.value.unwrap_or(1.0));
+            if (wished - now).abs() <= 1e-9 || (wished - now).abs() < step {
+                continue;
+            }
+            decisions.push(point.ask(wished, reason));
+        }
+    }
+}
+
+fn is_same(some: [f64; 3], others: [f64; 3]) -> bool {
+    some.iter().zip(others).all(|(some, other)| (some - other).abs() < 1e-9)
+}

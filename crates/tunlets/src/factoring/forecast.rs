@@ -1,0 +1,151 @@
+//! How long an iteration would take if its tasks were dealt in other chunks.
+//!
+//! Chunks are dealt from the first task to the last, so the order of dealing says where on the line of
+//! tasks each one was. That gives the cost of a task by its place, and what is left over, how much
+//! slower each worker is than the others. Dealing is then played through: a master that serves one worker
+//! at a time, and workers that get the next chunk when they have returned one.
+//!
+//! # Invariants
+//! - Pure, and bounded by the places and the chunks of an iteration.
+
+use super::chunks::Iteration;
+use events::Rank;
+use models::master_worker::partition::{Policy, chunks};
+use models::master_worker::transfer::Cost;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+
+/// Places into which the line of tasks is divided.
+const N_PLACES: usize = 256;
+
+/// What tasks cost, by place, and how slow workers are.
+#[derive(Debug)]
+pub(super) struct Profile {
+    /// Cost of the tasks before each place, as if the line had one task in all, in seconds.
+    before_s: Vec<f64>,
+    slowness: BTreeMap<Rank, f64>,
+}
+
+/// How an iteration is dealt.
+#[derive(Clone, Debug)]
+pub(super) struct Dealing {
+    pub(super) shares: [f64; 3],
+    pub(super) n_tasks: u64,
+    pub(super) n_tasks_min: u64,
+    pub(super) ranks: Vec<Rank>,
+    /// Of the round trip of a chunk, by its tasks.
+    pub(super) pause: Cost,
+}
+
+impl Profile {
+    /// From the chunks of some iterations.
+    pub(super) fn new(window: &VecDeque<Iteration>) -> Self {
+        let mut profile = Self { before_s: Vec::new(), slowness: BTreeMap::new() };
+        profile.learn_places(window);
+        profile.learn_slowness(window);
+        profile.learn_places(window);
+        profile
+    }
+
+    /// Narrow chunks say more about a place than wide ones, and count more.
+    fn learn_places(&mut self, window: &VecDeque<Iteration>) {
+        let mut seen = vec![(0.0, 0.0); N_PLACES];
+        let (mut all_s, mut n_all) = (0.0, 0.0);
+        for_each_chunk(window, |rank, n_tasks, time_s, [from, to]| {
+            let task_s = time_s / n_tasks / self.slowness_of(rank);
+            all_s += task_s * n_tasks;
+            n_all += n_tasks;
+            let (first, last) = (place_of(from), place_of(to));
+            for (place, sum) in (first..).zip(&mut seen[first..=last]) {
+                let weight = overlap(place, from, to) / (to - from).max(1e-9);
+                sum.0 += weight * task_s;
+                sum.1 += weight;
+            }
+        });
+        let usual_s = all_s / f64::max(n_all, 1.0);
+        self.before_s = vec![0.0];
+        for (sum_s, weight) in seen {
+            let task_s = if 0.0 < weight { sum_s / weight } else { usual_s };
+            self.before_s.push(self.before_s[self.before_s.len() - 1] + task_s / N_PLACES as f64);
+        }
+    }
+
+    fn learn_slowness(&mut self, window: &VecDeque<Iteration>) {
+        let mut seen: BTreeMap<Rank, (f64, f64)> = BTreeMap::new();
+        for iteration in window {
+            for_each_chunk_of(iteration, &mut |rank, _, time_s, [from, to]| {
+                let worker = seen.entry(rank).or_default();
+                worker.0 += time_s;
+                worker.1 += self.between_s(from, to) * iteration.n_tasks;
+            });
+        }
+        let slowness = |(took_s, expected_s): (f64, f64)| {
+            if 0.0 < expected_s && 0.0 < took_s { took_s / expected_s } else { 1.0 }
+        };
+        self.slowness = seen.into_iter().map(|(rank, times)| (rank, slowness(times))).collect();
+    }
+
+    fn slowness_of(&self, rank: Rank) -> f64 {
+        self.slowness.get(&rank).copied().unwrap_or(1.0)
+    }
+
+    fn before_s(&self, at: f64) -> f64 {
+        let place = place_of(at);
+        let inside = (at * N_PLACES as f64 - place as f64).clamp(0.0, 1.0);
+        self.before_s[place] + inside * (self.before_s[place + 1] - self.before_s[place])
+    }
+
+    fn between_s(&self, from: f64, to: f64) -> f64 {
+        self.before_s(to) - self.before_s(from)
+    }
+
+    /// How long an iteration dealt like this would take, in seconds.
+    pub(super) fn iteration_s(&self, dealing: &Dealing) -> f64 {
+        let n_workers = dealing.ranks.len() as u64;
+        let policy = Policy::Shares(dealing.shares);
+        let n_tasks = dealing.n_tasks as f64;
+        // Times are not negative, so their bits are in their order.
+        let mut workers: BinaryHeap<Reverse<(u64, usize)>> =
+            (0..dealing.ranks.len()).map(|worker| Reverse((0, worker))).collect();
+        let (mut master_s, mut end_s) = (0.0_f64, 0.0_f64);
+        for chunk in chunks(policy, dealing.n_tasks, n_workers, dealing.n_tasks_min) {
+            let Some(Reverse((free, worker))) = workers.pop() else { break };
+            let half_s = dealing.pause.of(chunk.n_tasks as f64) / 2.0;
+            master_s = master_s.max(f64::from_bits(free)) + half_s;
+            let [from, to] =
+                [chunk.first, chunk.first + chunk.n_tasks].map(|task| task as f64 / n_tasks);
+            let cost_s = self.between_s(from, to) * n_tasks;
+            let back_s = master_s + cost_s * self.slowness_of(dealing.ranks[worker]) + half_s;
+            end_s = end_s.max(back_s);
+            workers.push(Reverse((back_s.to_bits(), worker)));
+        }
+        end_s
+    }
+}
+
+fn for_each_chunk(window: &VecDeque<Iteration>, mut each: impl FnMut(Rank, f64, f64, [f64; 2])) {
+    for iteration in window {
+        for_each_chunk_of(iteration, &mut each);
+    }
+}
+
+/// Calls with rank, tasks, time, and where on the line the chunk begins and ends, from 0 to 1.
+fn for_each_chunk_of(iteration: &Iteration, each: &mut impl FnMut(Rank, f64, f64, [f64; 2])) {
+    let mut n_before = 0.0;
+    for chunk in &iteration.chunks {
+        let place = [n_before, n_before + chunk.n_tasks].map(|n| n / iteration.n_tasks);
+        each(chunk.rank, chunk.n_tasks, chunk.time_s(), place);
+        n_before += chunk.n_tasks;
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "at most the number of places")]
+#[expect(clippy::cast_sign_loss, reason = "places on the line are not negative")]
+fn place_of(at: f64) -> usize {
+    ((at * N_PLACES as f64) as usize).min(N_PLACES - 1)
+}
+
+fn overlap(place: usize, from: f64, to: f64) -> f64 {
+    let [low, high] = [place, place + 1].map(|edge| edge as f64 / N_PLACES as f64);
+    (to.min(high) - from.max(low)).max(0.0)
+}

@@ -1,0 +1,251 @@
+//! Finds what a tunlet needs in the description by name, once, and reads its options.
+
+use crate::tunlet::{Decision, TunletError, World};
+use application::{Application, TuningPoint};
+use events::Value;
+use std::ops::RangeInclusive;
+
+/// The description as one tunlet looks at it.
+#[derive(Clone, Copy)]
+pub(crate) struct Lookup<'a> {
+    pub(crate) tunlet: &'static str,
+    pub(crate) application: &'a Application,
+    pub(crate) world: &'a World,
+}
+
+impl Lookup<'_> {
+    /// Position of an event, where the description has it.
+    pub(crate) fn maybe_event(&self, name: &str) -> Option<usize> {
+        self.application.events.iter().position(|event| event.name == name)
+    }
+
+    /// Position of an event.
+    pub(crate) fn event(&self, name: &str) -> Result<usize, TunletError> {
+        self.maybe_event(name).ok_or_else(|| TunletError::NoEvent {
+            tunlet: self.tunlet.to_owned(),
+            event: name.to_owned(),
+        })
+    }
+
+    /// Position of an attribute in an event, where it has it.
+    pub(crate) fn maybe_attribute(&self, event: usize, name: &str) -> Option<usize> {
+        let attributes = &self.application.events[event].attributes;
+        attributes.iter().position(|attribute| attribute.name == name)
+    }
+
+    /// Position of an attribute in an event.
+    pub(crate) fn attribute(&self, event: usize, name: &str) -> Result<usize, TunletError> {
+        self.maybe_attribute(event, name).ok_or_else(|| TunletError::NoAttribute {
+            tunlet: self.tunlet.to_owned(),
+            event: self.application.events[event].name.clone(),
+            attribute: name.to_owned(),
+        })
+    }
+
+    /// A tuning point.
+    pub(crate) fn point(&self, name: &str) -> Result<Point, TunletError> {
+        let position = self.application.tuning_points.iter().position(|point| point.name == name);
+        let position = position.ok_or_else(|| TunletError::NoPoint {
+            tunlet: self.tunlet.to_owned(),
+            point: name.to_owned(),
+        })?;
+        Ok(Point::new(position, &self.application.tuning_points[position], self.world))
+    }
+
+    /// The tuning points that the option `points` names; else those with these names.
+    pub(crate) fn points(&self, names: &str) -> Result<Vec<Point>, TunletError> {
+        let names = self.text("points").unwrap_or(names).split(',').map(str::trim);
+        names.filter(|name| !name.is_empty()).map(|name| self.point(name)).collect()
+    }
+
+    /// An option as it was written.
+    pub(crate) fn text(&self, option: &str) -> Option<&str> {
+        self.application.tunlet_options.get(self.tunlet)?.get(option).map(String::as_str)
+    }
+
+    /// An option that is a number.
+    pub(crate) fn number(
+        &self,
+        option: &str,
+        default: f64,
+        allowed: RangeInclusive<f64>,
+    ) -> Result<f64, TunletError> {
+        let Some(text) = self.text(option) else { return Ok(default) };
+        let number = text.trim().parse().ok().filter(|number| allowed.contains(number));
+        number.ok_or_else(|| {
+            let (low, high) = (allowed.start(), allowed.end());
+            self.wrong(option, text, &format!("a number from {low} to {high}"))
+        })
+    }
+
+    /// An option that is a whole number.
+    #[expect(clippy::cast_possible_truncation, reason = "inside the range given")]
+    #[expect(clippy::cast_sign_loss, reason = "inside the range given")]
+    pub(crate) fn count(
+        &self,
+        option: &str,
+        default: u32,
+        allowed: RangeInclusive<u32>,
+    ) -> Result<usize, TunletError> {
+        let (low, high) = (f64::from(*allowed.start()), f64::from(*allowed.end()));
+        Ok(self.number(option, f64::from(default), low..=high)?.round() as usize)
+    }
+
+    /// An option that is one of these words; its position. The first is the default.
+    pub(crate) fn word(&self, option: &str, words: &[&str]) -> Result<usize, TunletError> {
+        let Some(text) = self.text(option) else { return Ok(0) };
+        let position = words.iter().position(|word| *word == text.trim());
+        position.ok_or_else(|| self.wrong(option, text, &format!("one of {}", words.join(", "))))
+    }
+
+    fn wrong(&self, option: &str, value: &str, expected: &str) -> TunletError {
+        TunletError::Option {
+            tunlet: self.tunlet.to_owned(),
+            option: option.to_owned(),
+            value: value.to_owned(),
+            expected: expected.to_owned(),
+        }
+    }
+}
+
+/// A tuning point as a tunlet turns it.
+#[derive(Clone, Debug)]
+pub(crate) struct Point {
+    /// Its position in the description.
+    pub(crate) position: usize,
+    pub(crate) name: String,
+    pub(crate) low: f64,
+    pub(crate) high: f64,
+    step: Option<f64>,
+    is_whole: bool,
+    /// Its value as far as it is known, or what was asked for last.
+    pub(crate) value: Option<f64>,
+    /// Its value before that was asked for.
+    before: Option<f64>,
+}
+
+impl Point {
+    fn new(position: usize, point: &TuningPoint, world: &World) -> Self {
+        let value = world.values.get(position).copied().flatten();
+        let is_whole = match point.kind {
+            Some(kind) => !kind.is_float(),
+            None => matches!(value, Some(Value::Int(_) | Value::Uint(_))),
+        };
+        let range = point.range;
+        Self {
+            position,
+            name: point.name.clone(),
+            low: range.map_or(0.0, |range| range.low),
+            high: range.map_or(1.0, |range| range.high),
+            step: range.and_then(|range| range.step).or(is_whole.then_some(1.0)),
+            is_whole,
+            value: value.map(Value::as_f64),
+            before: None,
+        }
+    }
+
+    /// The allowed value nearest to this one.
+    pub(crate) fn nearest(&self, wished: f64) -> f64 {
+        let wished = wished.clamp(self.low, self.high);
+        let Some(step) = self.step.filter(|step| 0.0 < *step) else { return wished };
+        let n_steps = ((wished - self.low) / step).round();
+        let n_steps_max = ((self.high - self.low) / step + 1e-9).floor();
+        self.low + n_steps.min(n_steps_max) * step
+    }
+
+    /// The smallest change that is one, as a share of the range.
+    pub(crate) fn grain(&self) -> f64 {
+        let width = self.high - self.low;
+        if 0.0 < width { self.step.map_or(0.0, |step| step / width).min(1.0) } else { 1.0 }
+    }
+
+    /// An allowed value in the type of the program.
+    #[expect(clippy::cast_possible_truncation, reason = "whole, and inside the point's range")]
+    fn typed(&self, allowed: f64) -> Value {
+        if self.is_whole { Value::Int(allowed.round() as i64) } else { Value::Float(allowed) }
+    }
+
+    /// The decision that gives it this value, one that is allowed; `reason` follows "because".
+    pub(crate) fn ask(&mut self, allowed: f64, reason: &str) -> Decision {
+        let change = format!("{} {} -> {}", self.name, self.shown(), short(allowed));
+        self.before = self.value;
+        self.value = Some(allowed);
+        let value = self.typed(allowed);
+        Decision { point: self.position, value, reason: format!("{change} because {reason}") }
+    }
+
+    /// It has this value now.
+    pub(crate) fn applied(&mut self, value: Value) {
+        self.value = Some(value.as_f64());
+        self.before = None;
+    }
+
+    /// What was asked for last was not done.
+    pub(crate) fn declined(&mut self) {
+        self.value = self.before.take().or(self.value);
+    }
+
+    /// How to write its value.
+    fn shown(&self) -> String {
+        self.value.map_or_else(|| "unknown".to_owned(), short)
+    }
+}
+
+/// A number as people write it: at most three digits after the point.
+pub(crate) fn short(number: f64) -> String {
+    let text = format!("{number:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// A time in the unit in which it is easily read.
+pub(crate) fn time(seconds: f64) -> String {
+    match seconds {
+        _ if seconds < 1e-3 => format!("{:.1} us", seconds * 1e6),
+        _ if seconds < 1.0 => format!("{:.2} ms", seconds * 1e3),
+        _ => format!("{seconds:.3} s"),
+    }
+}
+
+/// The number in the middle; zero of none.
+pub(crate) fn median(mut numbers: Vec<f64>) -> f64 {
+    numbers.sort_by(f64::total_cmp);
+    let n = numbers.len();
+    match n {
+        0 => 0.0,
+        _ if n % 2 == 1 => numbers[n / 2],
+        _ => f64::midpoint(numbers[n / 2 - 1], numbers[n / 2]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn point(low: f64, high: f64, step: Option<f64>) -> Point {
+        let name = "x".to_owned();
+        Point { position: 0, name, low, high, step, is_whole: false, value: None, before: None }
+    }
+
+    #[track_caller]
+    fn check(point: &Point, wished: f64, expected: f64) {
+        assert!((point.nearest(wished) - expected).abs() < 1e-12, "{}", point.nearest(wished));
+    }
+
+    #[test]
+    fn a_wish_becomes_the_nearest_value_allowed() {
+        check(&point(0.05, 1.0, None), 2.0, 1.0);
+        check(&point(0.05, 1.0, None), -2.0, 0.05);
+        check(&point(0.05, 1.0, Some(0.05)), 0.52, 0.5);
+        check(&point(1.0, 8.0, Some(3.0)), 8.0, 7.0);
+        check(&point(1.0, 1.0, Some(1.0)), 8.0, 1.0);
+    }
+
+    #[test]
+    fn the_median_is_in_the_middle() {
+        for (numbers, expected) in
+            [(vec![], 0.0), (vec![3.0, 1.0, 9.0], 3.0), (vec![1.0, 2.0], 1.5)]
+        {
+            assert!((median(numbers) - expected).abs() < 1e-12);
+        }
+    }
+}

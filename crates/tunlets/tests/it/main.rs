@@ -1,0 +1,10 @@
+//! The built-in tunlets from outside, on a master and workers in simulated time.
+
+#![allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "numbers of tests are small"
+)]
+
+mod factoring;
+mod simulated;
