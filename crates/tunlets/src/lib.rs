@@ -15,6 +15,7 @@ pub mod built_in;
 pub mod factoring;
 mod lookup;
 mod rest;
+pub mod conductor;
 pub mod tunlet;
 
 pub use built_in::{built_in, built_in_specs};

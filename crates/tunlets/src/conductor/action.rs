@@ -1,0 +1,366 @@
+//! One action on several ranks: prepared, carried out by all of them or by none, and answered for.
+//!
+//! ```text
+//! Preparing --all ready--> Committed --all done--> done
+//!    | a rank cannot          | a rank failed, or time is up
+//!    v                        v
+//! declined               Withdrawing --> done after all, declined, or set back where it was done
+//! ```
+//!
+//! An action that sets values back does not ask for all: each rank that it reaches is better than before.
+
+use super::Output;
+use events::{Rank, Value};
+use std::collections::BTreeMap;
+
+/// What became of an action on a rank.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Fate {
+    /// It can be carried out.
+    Ready { n_hits: u32, old: Value },
+    /// It was carried out.
+    Done { time_s: f64, hit: u32, old: Value, new: Value },
+    /// It cannot, or could not, be carried out.
+    Failed { reason: String },
+    /// It is no longer kept.
+    Withdrawn { n_done: u32 },
+    /// The rank is gone.
+    Gone,
+}
+
+/// Whether a rank may be left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Aim {
+    /// All ranks or none.
+    AllOrNone,
+    /// As many as possible: values are set back.
+    Each,
+}
+
+/// How an action ended.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Ending {
+    /// On all ranks that are left.
+    Done(Vec<Done>),
+    /// On none.
+    Declined { reason: String },
+    /// On some: these have to be set back to what they were.
+    Partial { set_back: Vec<(Rank, Value)>, reason: String },
+    /// Nobody knows on which.
+    Lost { reason: String },
+}
+
+/// A rank that has carried an action out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Done {
+    pub(super) rank: Rank,
+    pub(super) time_s: f64,
+    pub(super) hit: u32,
+    pub(super) old: Value,
+    pub(super) new: Value,
+}
+
+#[derive(Debug)]
+pub(super) struct Action {
+    id: u64,
+    point: usize,
+    aim: Aim,
+    phase: Phase,
+    deadline_s: f64,
+    patience_s: f64,
+    /// Passage of the sync point at which it is carried out, when it is committed.
+    at_hit: u32,
+    seats: BTreeMap<Rank, Seat>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Phase {
+    Preparing,
+    Committed,
+    Withdrawing { reason: String },
+}
+
+/// A rank's part.
+#[derive(Debug)]
+struct Seat {
+    value: Value,
+    state: State,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum State {
+    Asked,
+    Ready {
+        n_hits: u32,
+        old: Value,
+    },
+    Done(Done),
+    /// Withdrawn before it was carried out.
+    Clean,
+    Failed(String),
+    Gone,
+}
+
+impl Action {
+    pub(super) fn new(
+        (id, point, aim): (u64, usize, Aim),
+        values: &[(Rank, Value)],
+        (now_s, patience_s): (f64, f64),
+    ) -> Self {
+        let seats = values.iter().map(|(rank, value)| {
+            let seat = Seat { value: *value, state: State::Asked };
+            (*rank, seat)
+        });
+        let (phase, deadline_s) = (Phase::Preparing, now_s + patience_s);
+        let at_hit = 0;
+        Self { id, point, aim, phase, deadline_s, patience_s, at_hit, seats: seats.collect() }
+    }
+
+    /// Carries it out after `other`, also where `other` is carried out against our will.
+    pub(super) fn follow(&mut self, other: &Self) {
+        self.at_hit = if other.at_hit == 0 { 0 } else { other.at_hit.saturating_add(1) };
+    }
+
+    /// What starts it.
+    pub(super) fn prepare(&self) -> Output {
+        let values = self.seats.iter().map(|(rank, seat)| (*rank, seat.value)).collect();
+        Output::Prepare { action: self.id, point: self.point, values }
+    }
+
+    /// Takes what a rank says; of another action it says nothing here.
+    pub(super) fn hear(&mut self, rank: Rank, action: Option<u64>, fate: &Fate) {
+        if action.is_some_and(|action| action != self.id) {
+            return;
+        }
+        let Some(seat) = self.seats.get_mut(&rank) else { return };
+        seat.hear(rank, fate);
+    }
+
+    /// Goes on as far as it can; how it ended, when it did.
+    pub(super) fn step(&mut self, now_s: f64, outputs: &mut Vec<Output>) -> Option<Ending> {
+        let is_late = self.deadline_s <= now_s;
+        match (self.phase.clone(), self.aim) {
+            (Phase::Preparing, Aim::AllOrNone) => self.prepare_all(is_late, now_s, outputs),
+            (Phase::Preparing, Aim::Each) => self.prepare_each(is_late, now_s, outputs),
+            (Phase::Committed, Aim::AllOrNone) => self.complete_all(is_late, now_s, outputs),
+            (Phase::Committed, Aim::Each) => self.complete_each(is_late),
+            (Phase::Withdrawing { reason }, _) => self.clear_up(is_late, reason),
+        }
+    }
+
+    /// What can be said of it when the run ends now.
+    pub(super) fn ending_now(&self) -> Ending {
+        let (done, open) = (self.done(), self.ranks_that(State::may_still_happen));
+        let reason = "the run ended before it was carried out".to_owned();
+        match () {
+            () if done.is_empty() => Ending::Declined { reason },
+            () if open.is_empty() => Ending::Done(done),
+            () => Ending::Lost { reason: "the run ended while it was carried out".to_owned() },
+        }
+    }
+
+    fn prepare_all(
+        &mut self,
+        is_late: bool,
+        now_s: f64,
+        outputs: &mut Vec<Output>,
+    ) -> Option<Ending> {
+        let silent = self.ranks_that(|state| *state == State::Asked);
+        let reason = match self.failure() {
+            Some(reason) => reason,
+            None if silent.is_empty() => {
+                self.commit(now_s, outputs);
+                return None;
+            }
+            None if is_late => format!("rank {} did not answer in time", silent[0].0),
+            None => return None,
+        };
+        let ranks = self.ranks_that(|state| matches!(state, State::Asked | State::Ready { .. }));
+        self.withdraw(ranks, outputs);
+        Some(Ending::Declined { reason })
+    }
+
+    fn prepare_each(
+        &mut self,
+        is_late: bool,
+        now_s: f64,
+        outputs: &mut Vec<Output>,
+    ) -> Option<Ending> {
+        if is_late {
+            self.fail_those_that(|state| *state == State::Asked, "it did not answer in time");
+        }
+        if self.ranks_that(|state| *state == State::Asked).is_empty() {
+            self.commit(now_s, outputs);
+        }
+        None
+    }
+
+    fn complete_all(
+        &mut self,
+        is_late: bool,
+        now_s: f64,
+        outputs: &mut Vec<Output>,
+    ) -> Option<Ending> {
+        let waiting = self.ranks_that(State::may_still_happen);
+        let failed = self.seats.iter().find_map(|(rank, seat)| seat.failure(*rank));
+        let reason = match failed {
+            Some(reason) => reason,
+            None if waiting.is_empty() => {
+                let done = self.done();
+                let reason = "all its ranks ended".to_owned();
+                let is_done = !done.is_empty();
+                return Some(if is_done {
+                    Ending::Done(done)
+                } else {
+                    Ending::Declined { reason }
+                });
+            }
+            None if is_late => {
+                let n_late = waiting.len();
+                format!("{n_late} ranks, rank {} first, did not carry it out in time", waiting[0].0)
+            }
+            None => return None,
+        };
+        self.withdraw(waiting, outputs);
+        self.phase = Phase::Withdrawing { reason };
+        self.deadline_s = now_s + self.patience_s;
+        self.step(now_s, outputs)
+    }
+
+    fn complete_each(&mut self, is_late: bool) -> Option<Ending> {
+        if is_late {
+            self.fail_those_that(State::may_still_happen, "it did not set it back in time");
+        }
+        if !self.ranks_that(State::may_still_happen).is_empty() {
+            return None;
+        }
+        let failed = self.seats.iter().find_map(|(rank, seat)| seat.failure(*rank));
+        Some(match failed {
+            Some(reason) => Ending::Lost { reason },
+            None => Ending::Done(self.done()),
+        })
+    }
+
+    /// After a withdrawal: until every rank said whether it had carried it out.
+    fn clear_up(&mut self, is_late: bool, reason: String) -> Option<Ending> {
+        let open = self.ranks_that(State::may_still_happen);
+        if !open.is_empty() && !is_late {
+            return None;
+        }
+        let done = self.done();
+        let n_others = self.seats.values().filter(|seat| seat.state.is_elsewhere()).count();
+        if !done.is_empty() && open.is_empty() && n_others == 0 {
+            return Some(Ending::Done(done));
+        }
+        // Who did not answer may have done it: setting it back does no harm where it was not.
+        let set_back: Vec<_> =
+            self.seats.iter().filter_map(|(rank, seat)| Some((*rank, seat.old()?))).collect();
+        Some(if set_back.is_empty() {
+            Ending::Declined { reason }
+        } else {
+            Ending::Partial { set_back, reason }
+        })
+    }
+
+    fn commit(&mut self, now_s: f64, outputs: &mut Vec<Output>) {
+        let n_hits = |seat: &Seat| match seat.state {
+            State::Ready { n_hits, .. } => Some(n_hits),
+            _ => None,
+        };
+        let ranks = self.ranks_that(|state| matches!(state, State::Ready { .. }));
+        let latest = self.seats.values().filter_map(n_hits).max().unwrap_or_default();
+        // The next passage may be on its way in some ranks and over in others.
+        let earliest = if ranks.len() == 1 { 0 } else { latest.saturating_add(2) };
+        self.at_hit = self.at_hit.max(earliest);
+        let at_hit = self.at_hit;
+        self.phase = Phase::Committed;
+        self.deadline_s = now_s + self.patience_s;
+        if !ranks.is_empty() {
+            outputs.push(Output::Commit { action: self.id, ranks, at_hit });
+        }
+    }
+
+    fn withdraw(&self, ranks: Vec<Rank>, outputs: &mut Vec<Output>) {
+        if !ranks.is_empty() {
+            outputs.push(Output::Withdraw { action: self.id, ranks });
+        }
+    }
+
+    /// Why it cannot be carried out by all, if a rank cannot.
+    fn failure(&self) -> Option<String> {
+        self.seats.iter().find_map(|(rank, seat)| match seat.state {
+            State::Gone => Some(format!("rank {} ended", rank.0)),
+            _ => seat.failure(*rank),
+        })
+    }
+
+    fn fail_those_that(&mut self, is_so: impl Fn(&State) -> bool, reason: &str) {
+        for seat in self.seats.values_mut().filter(|seat| is_so(&seat.state)) {
+            seat.state = State::Failed(reason.to_owned());
+        }
+    }
+
+    fn ranks_that(&self, is_so: impl Fn(&State) -> bool) -> Vec<Rank> {
+        let so = self.seats.iter().filter(|(_, seat)| is_so(&seat.state));
+        so.map(|(rank, _)| *rank).collect()
+    }
+
+    fn done(&self) -> Vec<Done> {
+        let done = |seat: &Seat| match seat.state {
+            State::Done(done) => Some(done),
+            _ => None,
+        };
+        self.seats.values().filter_map(done).collect()
+    }
+}
+
+impl State {
+    /// Committed, and nothing heard since.
+    fn may_still_happen(&self) -> bool {
+        matches!(self, Self::Asked | Self::Ready { .. })
+    }
+
+    /// Known not to have the value.
+    fn is_elsewhere(&self) -> bool {
+        matches!(self, Self::Clean | Self::Failed(_))
+    }
+}
+
+impl Seat {
+    /// A state only goes forward: messages may come twice, or late.
+    fn hear(&mut self, rank: Rank, fate: &Fate) {
+        let state = match (&self.state, fate) {
+            (_, Fate::Gone) => State::Gone,
+            (State::Asked, Fate::Ready { n_hits, old }) => {
+                State::Ready { n_hits: *n_hits, old: *old }
+            }
+            (State::Asked | State::Ready { .. }, Fate::Failed { reason }) => {
+                State::Failed(reason.clone())
+            }
+            (State::Ready { .. }, Fate::Done { time_s, hit, old, new }) => {
+                let (time_s, hit, old, new) = (*time_s, *hit, *old, *new);
+                State::Done(Done { rank, time_s, hit, old, new })
+            }
+            (State::Ready { .. }, Fate::Withdrawn { n_done: 0 }) => State::Clean,
+            // Its record in the ring says the rest, and is on its way.
+            _ => return,
+        };
+        self.state = state;
+    }
+
+    fn failure(&self, rank: Rank) -> Option<String> {
+        match &self.state {
+            State::Failed(reason) => Some(format!("rank {}: {reason}", rank.0)),
+            _ => None,
+        }
+    }
+
+    /// The value to set back, where it may have changed.
+    fn old(&self) -> Option<Value> {
+        match &self.state {
+            State::Ready { old, .. } => Some(*old),
+            State::Done(done) => Some(done.old),
+            _ => None,
+        }
+    }
+}

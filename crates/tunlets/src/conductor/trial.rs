@@ -1,0 +1,107 @@
+//! A trial: the iterations after a change against those before.
+
+use super::Options;
+use super::iterations::Iterations;
+
+/// What is compared.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Trial {
+    /// Median seconds per unit of work before the first change; none when nothing had been measured.
+    before_s: Option<f64>,
+    /// When the last change held.
+    changed_s: f64,
+    /// Slower by more than this share is undone.
+    limit: f64,
+}
+
+/// What a trial found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Verdict {
+    pub(super) before_s: f64,
+    pub(super) after_s: f64,
+    /// Relative change of the time, negative when it helped.
+    pub(super) change: f64,
+    pub(super) is_good: bool,
+}
+
+/// How far a trial is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Progress {
+    /// Iterations are missing.
+    Open,
+    /// Nothing can be compared, and why.
+    Unmeasurable(&'static str),
+    /// It is over.
+    Judged(Verdict),
+}
+
+impl Trial {
+    /// A trial of changes that held between `first_s` and `last_s`.
+    pub(super) fn new(
+        iterations: &Iterations,
+        options: &Options,
+        (first_s, last_s): (f64, f64),
+        limit: f64,
+    ) -> Self {
+        let before_s = median(iterations.before(first_s, options.n_window));
+        Self { before_s, changed_s: last_s, limit }
+    }
+
+    /// How far it is with these iterations.
+    pub(super) fn look(&self, iterations: &Iterations, options: &Options) -> Progress {
+        if !iterations.are_defined() {
+            return Progress::Unmeasurable("the description has no `[iteration]`");
+        }
+        let Some(before_s) = self.before_s.filter(|before_s| 0.0 < *before_s) else {
+            return Progress::Unmeasurable("no iteration had ended before it");
+        };
+        let n_window = options.n_window.max(1);
+        let after = iterations.after(self.changed_s, options.n_settle, n_window);
+        match median(after.clone()) {
+            Some(after_s) if n_window <= after.len() => {
+                let change = after_s / before_s - 1.0;
+                Progress::Judged(Verdict {
+                    before_s,
+                    after_s,
+                    change,
+                    is_good: change <= self.limit,
+                })
+            }
+            _ => Progress::Open,
+        }
+    }
+}
+
+/// The middle one, or the mean of the two in the middle.
+pub(super) fn median(mut numbers: Vec<f64>) -> Option<f64> {
+    numbers.sort_by(f64::total_cmp);
+    let middle = numbers.len() / 2;
+    let upper = *numbers.get(middle)?;
+    let is_odd = numbers.len() % 2 == 1;
+    Some(if is_odd { upper } else { f64::midpoint(numbers[middle - 1], upper) })
+}
+
+/// A change in words: `12.3 % faster`.
+pub(super) fn in_words(change: f64) -> String {
+    let percent = (100.0 * change).abs();
+    let direction = if change < 0.0 { "faster" } else { "slower" };
+    format!("iterations became {percent:.1} % {direction}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(numbers: &[f64], expected: Option<f64>) {
+        assert_eq!(median(numbers.to_vec()), expected);
+    }
+
+    #[test]
+    fn a_median_stands_in_the_middle() {
+        check(&[], None);
+        check(&[3.0], Some(3.0));
+        check(&[9.0, 1.0, 2.0], Some(2.0));
+        check(&[4.0, 1.0, 9.0, 2.0], Some(3.0));
+    }
+}

@@ -1,0 +1,357 @@
+//! A tunlet's turn: its decisions are carried out, tried, and kept or undone.
+
+use super::action::{Action, Aim, Done, Ending, Fate};
+use super::trial::{Progress, Trial, in_words};
+use super::{Conductor, Noted, check};
+use crate::{Applied, Decision};
+use events::{Rank, Value};
+
+/// The one turn that is open.
+#[derive(Debug)]
+pub(super) struct Turn {
+    player: usize,
+    changes: Vec<Change>,
+    trial: Option<Trial>,
+}
+
+/// A decision that is carried out.
+#[derive(Debug)]
+struct Change {
+    decision: u64,
+    point: usize,
+    course: Course,
+}
+
+/// How far it is.
+#[derive(Debug)]
+enum Course {
+    /// It is carried out.
+    Doing(Action),
+    /// It holds on all ranks: what they had before, and when the last one changed.
+    Applied {
+        old: Vec<(Rank, Value)>,
+        at_s: (f64, f64),
+    },
+    /// It held on some, which are set back.
+    SettingBack {
+        action: Action,
+        reason: String,
+    },
+    /// It is taken back.
+    Undoing {
+        action: Action,
+        reason: String,
+    },
+    Over,
+}
+
+impl Turn {
+    /// Takes what a rank says of an action, or of all.
+    pub(super) fn hear(&mut self, rank: Rank, action: Option<u64>, fate: &Fate) {
+        for change in &mut self.changes {
+            if let Some(own) = change.course.action() {
+                own.hear(rank, action, fate);
+            }
+        }
+    }
+
+    /// The run is over.
+    pub(super) fn finish(self) -> Vec<Noted> {
+        self.changes.into_iter().filter_map(Change::finish).collect()
+    }
+
+    fn is_acting(&self) -> bool {
+        self.changes.iter().any(|change| change.course.is_acting())
+    }
+}
+
+impl Course {
+    fn action(&mut self) -> Option<&mut Action> {
+        match self {
+            Self::Doing(action)
+            | Self::SettingBack { action, .. }
+            | Self::Undoing { action, .. } => Some(action),
+            Self::Applied { .. } | Self::Over => None,
+        }
+    }
+
+    fn is_acting(&self) -> bool {
+        !matches!(self, Self::Applied { .. } | Self::Over)
+    }
+}
+
+impl Change {
+    fn finish(self) -> Option<Noted> {
+        let decision = self.decision;
+        let unmeasured = || "the run ended before its effect was measured".to_owned();
+        match self.course {
+            Course::Doing(action) => Some(match action.ending_now() {
+                // The line that it was applied is missing, so it is not known to hold.
+                Ending::Done(_) | Ending::Partial { .. } => {
+                    Noted::Lost { decision, reason: unmeasured() }
+                }
+                Ending::Declined { reason } => Noted::Declined { decision, reason },
+                Ending::Lost { reason } => Noted::Lost { decision, reason },
+            }),
+            Course::Applied { .. } => Some(Noted::Kept { decision, reason: unmeasured() }),
+            Course::SettingBack { reason, .. } | Course::Undoing { reason, .. } => {
+                let reason = format!("{reason}; the run ended while it was taken back");
+                Some(Noted::Lost { decision, reason })
+            }
+            Course::Over => None,
+        }
+    }
+}
+
+impl Conductor {
+    /// Opens the turn of the next tunlet that has something to do; false when none has.
+    pub(super) fn open_turn(&mut self, now_s: f64) -> bool {
+        // A tunlet that repeats what is declined is asked once.
+        for _try in 0..self.cast.n_players() {
+            let next = self.cast.next_turn(self.iterations.number());
+            let Some((player, decisions)) = next else { return false };
+            let changes: Vec<Change> = decisions
+                .iter()
+                .filter_map(|decision| self.start(now_s, player, decision))
+                .collect();
+            if !changes.is_empty() {
+                self.turn = Some(Turn { player, changes, trial: None });
+                return true;
+            }
+        }
+        false
+    }
+
+    fn start(&mut self, now_s: f64, player: usize, wanted: &Decision) -> Option<Change> {
+        let (point, value) = (wanted.point, wanted.value);
+        if self.values[point] == Some(value) {
+            // What was asked for is so already.
+            let (old, new) = (value, value);
+            let same = Applied { point, old, new, time_s: now_s, hit: 0, is_own: true };
+            self.cast.tell_owner(player, same);
+            return None;
+        }
+        let described = &self.application.tuning_points[point];
+        let actor = described.actor;
+        let checked = check::value(described, value)
+            .and_then(|()| self.closed.get(&point).map_or(Ok(()), |why| Err(why.clone())))
+            .and_then(|()| self.ranks_of(actor));
+        match checked {
+            Err(reason) => {
+                if self.cast.is_new_refusal(player, point, &reason) {
+                    let decision = self.note_decision(now_s, player, wanted);
+                    let reason = reason.clone();
+                    self.record(now_s, Noted::Declined { decision, reason });
+                }
+                self.cast.decline(player, point, reason);
+                None
+            }
+            Ok(ranks) => {
+                let decision = self.note_decision(now_s, player, wanted);
+                let values: Vec<_> = ranks.into_iter().map(|rank| (rank, value)).collect();
+                let action = self.act(now_s, (point, Aim::AllOrNone), &values);
+                Some(Change { decision, point, course: Course::Doing(action) })
+            }
+        }
+    }
+
+    fn act(&mut self, now_s: f64, (point, aim): (usize, Aim), values: &[(Rank, Value)]) -> Action {
+        self.n_actions += 1;
+        let patience_s = self.patience_s();
+        let action = Action::new((self.n_actions, point, aim), values, (now_s, patience_s));
+        self.outputs.push(action.prepare());
+        action
+    }
+
+    /// Goes on with the open turn; true when it is over.
+    pub(super) fn go_on(&mut self, now_s: f64, turn: &mut Turn) -> bool {
+        let player = turn.player;
+        for change in &mut turn.changes {
+            while self.go_on_with(now_s, player, change) {}
+        }
+        if turn.is_acting() {
+            return false;
+        }
+        self.try_out(now_s, turn);
+        // An undo has just begun.
+        !turn.is_acting() && turn.changes.iter().all(|c| matches!(c.course, Course::Over))
+    }
+
+    /// Whether the course changed.
+    fn go_on_with(&mut self, now_s: f64, player: usize, change: &mut Change) -> bool {
+        let Some(action) = change.course.action() else { return false };
+        let Some(ending) = action.step(now_s, &mut self.outputs) else { return false };
+        let (decision, point) = (change.decision, change.point);
+        change.course = match (std::mem::replace(&mut change.course, Course::Over), ending) {
+            (Course::Doing(_), Ending::Done(done)) => self.hold(player, change, &done),
+            (Course::Doing(_), Ending::Declined { reason }) => {
+                self.record(now_s, Noted::Declined { decision, reason: reason.clone() });
+                self.cast.decline(player, point, reason);
+                Course::Over
+            }
+            (Course::Doing(first), Ending::Partial { set_back, reason }) => {
+                let mut action = self.act(now_s, (point, Aim::Each), &set_back);
+                action.follow(&first);
+                Course::SettingBack { action, reason }
+            }
+            (Course::SettingBack { reason, .. }, Ending::Done(_)) => {
+                let reason = format!("{reason}; it is set back where it had been done");
+                self.record(now_s, Noted::Declined { decision, reason: reason.clone() });
+                self.cast.decline(player, point, reason);
+                Course::Over
+            }
+            (Course::Undoing { reason, .. }, Ending::Done(done)) => {
+                self.take_back(now_s, player, (change, &done), reason);
+                Course::Over
+            }
+            (
+                Course::SettingBack { reason, .. } | Course::Undoing { reason, .. },
+                Ending::Lost { reason: why },
+            ) => {
+                self.lose(now_s, player, change, format!("{reason}; {why}"));
+                Course::Over
+            }
+            (_, Ending::Lost { reason } | Ending::Declined { reason }) => {
+                self.lose(now_s, player, change, reason);
+                Course::Over
+            }
+            (_, Ending::Done(_) | Ending::Partial { .. }) => Course::Over,
+        };
+        true
+    }
+
+    /// It was carried out on all ranks.
+    fn hold(&mut self, player: usize, change: &Change, done: &[Done]) -> Course {
+        let Some(first) = done.first().copied() else { return Course::Over };
+        let times = done.iter().map(|done| done.time_s);
+        let first_s = times.clone().fold(f64::INFINITY, f64::min);
+        let last_s = times.fold(f64::NEG_INFINITY, f64::max);
+        let n_ranks = u32::try_from(done.len()).unwrap_or(u32::MAX);
+        self.record(
+            last_s,
+            Noted::Applied {
+                decision: change.decision,
+                old: first.old,
+                new: first.new,
+                rank: first.rank,
+                n_ranks,
+                hit: first.hit,
+                iteration: self.iterations.number_at(last_s),
+            },
+        );
+        self.tell_change(player, change.point, &first, true);
+        let old = done.iter().map(|done| (done.rank, done.old)).collect();
+        Course::Applied { old, at_s: (first_s, last_s) }
+    }
+
+    fn take_back(
+        &mut self,
+        now_s: f64,
+        player: usize,
+        (change, done): (&Change, &[Done]),
+        reason: String,
+    ) {
+        let decision = change.decision;
+        self.record(now_s, Noted::Undone { decision, reason: reason.clone() });
+        self.cast.decline(player, change.point, format!("taken back: {reason}"));
+        if let Some(first) = done.first() {
+            self.tell_change(player, change.point, first, false);
+        }
+    }
+
+    fn lose(&mut self, now_s: f64, player: usize, change: &Change, reason: String) {
+        let decision = change.decision;
+        self.values[change.point] = None;
+        let closed = format!("it is not known on which ranks it holds: {reason}");
+        self.closed.insert(change.point, closed);
+        self.record(now_s, Noted::Lost { decision, reason: reason.clone() });
+        self.cast.decline(player, change.point, format!("lost: {reason}"));
+    }
+
+    fn tell_change(&mut self, player: usize, point: usize, done: &Done, is_own: bool) {
+        let (old, new, time_s, hit) = (done.old, done.new, done.time_s, done.hit);
+        self.applied(player, &Applied { point, old, new, time_s, hit, is_own });
+    }
+
+    /// Nothing is being done: what holds is tried.
+    fn try_out(&mut self, now_s: f64, turn: &mut Turn) {
+        let held: Vec<(f64, f64, f64)> = turn
+            .changes
+            .iter()
+            .filter_map(|change| match change.course {
+                Course::Applied { at_s: (first_s, last_s), .. } => {
+                    let limit = self.application.tuning_points[change.point].limit;
+                    Some((first_s, last_s, limit))
+                }
+                _ => None,
+            })
+            .collect();
+        if held.is_empty() {
+            return;
+        }
+        let trial = turn.trial.take().unwrap_or_else(|| {
+            let first_s = held.iter().map(|held| held.0).fold(f64::INFINITY, f64::min);
+            let last_s = held.iter().map(|held| held.1).fold(f64::NEG_INFINITY, f64::max);
+            let limit = held.iter().map(|held| held.2).fold(f64::INFINITY, f64::min);
+            Trial::new(&self.iterations, &self.options, (first_s, last_s), limit)
+        });
+        match trial.look(&self.iterations, &self.options) {
+            Progress::Open => turn.trial = Some(trial),
+            Progress::Unmeasurable(why) => {
+                let reason = format!("its effect is not known: {why}");
+                self.keep(now_s, turn, &reason);
+            }
+            Progress::Judged(verdict) => {
+                for change in turn.changes.iter().filter(|change| change.holds()) {
+                    self.record(
+                        now_s,
+                        Noted::Effect {
+                            decision: change.decision,
+                            before_s: verdict.before_s,
+                            after_s: verdict.after_s,
+                            change: verdict.change,
+                        },
+                    );
+                }
+                let reason = in_words(verdict.change);
+                if verdict.is_good {
+                    self.cast.trust(turn.player);
+                    self.keep(now_s, turn, &reason);
+                } else {
+                    self.cast.rest(turn.player, self.iterations.number());
+                    self.undo(now_s, turn, &reason);
+                }
+            }
+        }
+    }
+
+    fn keep(&mut self, now_s: f64, turn: &mut Turn, reason: &str) {
+        for change in turn.changes.iter_mut().filter(|change| change.holds()) {
+            change.course = Course::Over;
+            let (decision, reason) = (change.decision, reason.to_owned());
+            self.record(now_s, Noted::Kept { decision, reason });
+        }
+    }
+
+    fn undo(&mut self, now_s: f64, turn: &mut Turn, reason: &str) {
+        for change in &mut turn.changes {
+            let Course::Applied { old, .. } = &change.course else { continue };
+            let old: Vec<_> =
+                old.iter().filter(|(rank, _)| self.present.contains(rank)).copied().collect();
+            if old.is_empty() {
+                change.course = Course::Over;
+                let reason = format!("{reason}; its ranks ended before it could be taken back");
+                self.lose(now_s, turn.player, change, reason);
+                continue;
+            }
+            let action = self.act(now_s, (change.point, Aim::Each), &old);
+            change.course = Course::Undoing { action, reason: reason.to_owned() };
+        }
+    }
+}
+
+impl Change {
+    fn holds(&self) -> bool {
+        matches!(self.course, Course::Applied { .. })
+    }
+}
