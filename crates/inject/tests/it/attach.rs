@@ -1,0 +1,172 @@
+//! A small program, computing, sleeping or allocating, gets a library while it runs.
+
+use inject::{Call, InjectError, inject};
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+const LIBRARY: &str = r#"
+#include <stdio.h>
+#include <stdlib.h>
+int loaded(const char *text) { printf("got %s\n", text); fflush(stdout); free(malloc(100000)); return 42; }
+"#;
+
+/// Does something until a line comes on its standard input, then says what it computed.
+const PROGRAM: &str = r#"
+#include <pthread.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static volatile int over;
+static void *wait_for_end(void *unused) { char c; (void)unused; while (read(0, &c, 1) == 1 && c != '\n'); over = 1; return NULL; }
+int main(int argc, char **argv)
+{
+    pthread_t waiter;
+    double sum = 0.0, product = 1.0;
+    unsigned long long n_rounds = 0;
+    pthread_create(&waiter, NULL, wait_for_end, NULL);
+    printf("ready\n");
+    fflush(stdout);
+    while (!over) {
+        if (strcmp(argv[1], "sleep") == 0) {
+            if (poll(NULL, 0, 20) != 0) { printf("interrupted\n"); return 1; }
+        } else if (strcmp(argv[1], "allocate") == 0) {
+            void *room = malloc(1 + n_rounds % 3000);
+            memset(room, 1, 1 + n_rounds % 3000);
+            free(room);
+        } else {
+            for (int i = 1; i <= 1000; i++) { sum += 1.0 / i; product = product * 1.0000001; }
+            if (sum / (n_rounds + 1) > 7.4855 || sum / (n_rounds + 1) < 7.4854) { printf("wrong %g\n", sum); return 1; }
+        }
+        n_rounds++;
+    }
+    pthread_join(waiter, NULL);
+    printf("right %d\n", argc + (product < 1.0));
+    return 7;
+}
+"#;
+
+fn compile(folder: &Path, name: &str, source: &str, options: &[&str]) -> PathBuf {
+    let (input, output) = (folder.join(format!("{name}.c")), folder.join(name));
+    std::fs::write(&input, source).expect("a test's own file or process");
+    let status = Command::new("cc")
+        .args(["-O2", "-pthread", "-o"])
+        .arg(&output)
+        .arg(&input)
+        .args(options)
+        .status()
+        .expect("a test's own file or process");
+    assert!(status.success());
+    output
+}
+
+struct Running {
+    child: Child,
+    output: BufReader<ChildStdout>,
+}
+
+impl Running {
+    fn start(program: &Path, how: &str) -> Self {
+        let mut child = Command::new(program)
+            .arg(how)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("a test's own file or process");
+        let output = BufReader::new(child.stdout.take().expect("a test's own file or process"));
+        let mut running = Self { child, output };
+        assert_eq!(running.line(), "ready");
+        running
+    }
+
+    fn pid(&self) -> i32 {
+        self.child.id().cast_signed()
+    }
+
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.output.read_line(&mut line).expect("a test's own file or process");
+        line.trim_end().to_owned()
+    }
+
+    #[track_caller]
+    fn end(mut self) {
+        self.child
+            .stdin
+            .take()
+            .expect("a test's own file or process")
+            .write_all(b"\n")
+            .expect("a test's own file or process");
+        assert_eq!(self.line(), "right 2");
+        assert_eq!(self.child.wait().expect("a test's own file or process").code(), Some(7));
+    }
+}
+
+#[track_caller]
+fn check(how: &str) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let library = compile(folder.path(), "library.so", LIBRARY, &["-shared", "-fPIC"]);
+    let program = compile(folder.path(), "program", PROGRAM, &[]);
+    let mut running = Running::start(&program, how);
+    for round in 0..20 {
+        let argument = format!("round {round}");
+        let call = Call { library: &library, function: "loaded", argument: &argument };
+        assert_eq!(inject(running.pid(), call).expect("loads"), 42);
+        assert_eq!(running.line(), format!("got {argument}"));
+    }
+    running.end();
+}
+
+#[test]
+fn a_computing_program_goes_on_with_its_numbers() {
+    check("compute");
+}
+
+#[test]
+fn a_sleeping_program_is_not_woken() {
+    check("sleep");
+}
+
+#[test]
+fn a_program_is_not_stopped_inside_its_allocator() {
+    check("allocate");
+}
+
+#[test]
+fn a_library_that_cannot_be_loaded_leaves_the_program_as_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = compile(folder.path(), "program", PROGRAM, &[]);
+    let running = Running::start(&program, "compute");
+    let library = folder.path().join("program.c");
+    let call = Call { library: &library, function: "loaded", argument: "" };
+    let error = inject(running.pid(), call).unwrap_err();
+    assert!(
+        matches!(&error, InjectError::NotLoaded { reason, .. } if reason.contains("ELF")),
+        "{error}"
+    );
+    let call = Call { library: Path::new("/nowhere.so"), ..call };
+    assert!(matches!(inject(running.pid(), call), Err(InjectError::Unseen { .. })));
+    running.end();
+}
+
+#[test]
+fn a_static_program_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let library = compile(folder.path(), "library.so", LIBRARY, &["-shared", "-fPIC"]);
+    let program = compile(folder.path(), "program", PROGRAM, &["-static"]);
+    let running = Running::start(&program, "compute");
+    let call = Call { library: &library, function: "loaded", argument: "" };
+    assert!(matches!(inject(running.pid(), call), Err(InjectError::Static { .. })));
+    running.end();
+}
+
+#[test]
+fn a_process_that_is_gone_is_named() {
+    let mut child = Command::new("true").spawn().unwrap();
+    child.wait().unwrap();
+    let pid = child.id().cast_signed();
+    let call = Call { library: Path::new("/nowhere.so"), function: "loaded", argument: "" };
+    assert!(matches!(inject(pid, call), Err(InjectError::NoProcess { .. })));
+}

@@ -1,0 +1,3 @@
+//! Loading a library into processes that run.
+
+mod attach;
