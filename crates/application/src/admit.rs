@@ -1,6 +1,6 @@
 //! Whether a value may be given to a tuning point.
 
-use crate::description::{Range, TuningPoint};
+use crate::description::{Change, Range, TuningPoint};
 use events::{Value, ValueType};
 use thiserror::Error;
 
@@ -45,13 +45,15 @@ pub enum AdmitError {
         /// The type.
         kind: ValueType,
     },
-    /// It is switched, and this is neither on nor off.
-    #[error("`{point}` is switched on by 1 and off by 0, not by `{value}`")]
+    /// It is switched, and this is neither on nor off; a library that is loaded stays.
+    #[error("`{point}` is switched by {}, not by `{value}`", if *is_final { "1 and never back" } else { "1 and 0" })]
     NoSwitch {
         /// The tuning point.
         point: String,
         /// The value.
         value: Value,
+        /// Whether it cannot be switched off.
+        is_final: bool,
     },
 }
 
@@ -63,12 +65,7 @@ impl TuningPoint {
     pub fn admit(&self, value: Value) -> Result<Value, AdmitError> {
         let point = || self.name.clone();
         let Some(range) = self.range else {
-            let is_switch = matches!(value.as_integer(), Some(0 | 1));
-            let number = value.as_integer().unwrap_or_default();
-            let switch = Value::Int(i64::from(number == 1));
-            return is_switch
-                .then_some(switch)
-                .ok_or_else(|| AdmitError::NoSwitch { point: point(), value });
+            return self.admit_switch(value);
         };
         let Range { low, high, .. } = range;
         if !(low..=high).contains(&value.as_f64()) {
@@ -83,6 +80,15 @@ impl TuningPoint {
                 Ok(kind.value(bits))
             }
             None => Ok(value),
+        }
+    }
+
+    fn admit_switch(&self, value: Value) -> Result<Value, AdmitError> {
+        let is_final = matches!(self.change, Change::Load(_));
+        match value.as_integer() {
+            Some(1) => Ok(Value::Int(1)),
+            Some(0) if !is_final => Ok(Value::Int(0)),
+            _ => Err(AdmitError::NoSwitch { point: self.name.clone(), value, is_final }),
         }
     }
 
@@ -102,7 +108,6 @@ impl TuningPoint {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Change;
     use events::Place;
 
     fn point(kind: Option<ValueType>, range: Option<(f64, f64, Option<f64>)>) -> TuningPoint {
@@ -167,14 +172,13 @@ mod tests {
 
     #[test]
     fn a_switch_is_on_or_off() {
-        let switch = point(None, None);
+        let mut switch = point(None, None);
         check(&switch, Value::Float(1.0), Ok(Value::Int(1)));
         check(&switch, Value::Int(0), Ok(Value::Int(0)));
-        check(&switch, Value::Int(2), Err("`p` is switched on by 1 and off by 0, not by `2`"));
-        check(
-            &switch,
-            Value::Float(0.5),
-            Err("`p` is switched on by 1 and off by 0, not by `0.5`"),
-        );
+        check(&switch, Value::Int(2), Err("`p` is switched by 1 and 0, not by `2`"));
+        check(&switch, Value::Float(0.5), Err("`p` is switched by 1 and 0, not by `0.5`"));
+        switch.change = Change::Load("x.so".to_owned());
+        check(&switch, Value::Int(1), Ok(Value::Int(1)));
+        check(&switch, Value::Int(0), Err("`p` is switched by 1 and never back, not by `0`"));
     }
 }

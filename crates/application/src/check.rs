@@ -43,7 +43,7 @@ struct Part {
 impl Check<'_> {
     fn event(&mut self, event: &EventPoint) {
         let part = Part { line: event.line, what: format!("event `{}`", event.name) };
-        let function = self.function(&part, &event.function);
+        let function = self.probeable(&part, &event.function);
         if let Some(facts) = &function
             && !facts.inlined_in.is_empty()
         {
@@ -78,7 +78,7 @@ impl Check<'_> {
     /// Every call has to pass a sync point: else some ranks change and others do not.
     fn sync(&mut self, point: &TuningPoint) {
         let part = part_of(point);
-        let Some(facts) = self.function(&part, &point.sync_function) else {
+        let Some(facts) = self.probeable(&part, &point.sync_function) else {
             return;
         };
         if facts.inlined_in.is_empty() {
@@ -146,7 +146,7 @@ impl Check<'_> {
     }
 
     fn replace(&mut self, part: &Part, function: &str, by: &str) {
-        let facts = self.function(part, function);
+        let facts = self.probeable(part, function);
         if let Some(facts) = facts.as_ref().filter(|facts| !facts.inlined_in.is_empty()) {
             let copies = names(&facts.inlined_in);
             let sentence =
@@ -166,6 +166,15 @@ impl Check<'_> {
             );
             self.report(Level::Error, part, by, &sentence);
         }
+    }
+
+    fn probeable(&mut self, part: &Part, name: &str) -> Option<FunctionFacts> {
+        let facts = self.function(part, name)?;
+        if let Some(reason) = &facts.not_probeable {
+            let sentence = format!("`{name}` cannot have probes: {reason}; take one that calls it");
+            self.report(Level::Error, part, name, &sentence);
+        }
+        Some(facts)
     }
 
     fn function(&mut self, part: &Part, name: &str) -> Option<FunctionFacts> {

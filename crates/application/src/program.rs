@@ -4,7 +4,7 @@ use events::ValueType;
 
 /// A program, by the names that its source gives things.
 pub trait ProgramNames {
-    /// A function that can have probes.
+    /// A function.
     ///
     /// # Errors
     /// A sentence that says why there is none of this name, and what to do.
@@ -24,6 +24,8 @@ pub trait ProgramNames {
 /// A function.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FunctionFacts {
+    /// Why it cannot have probes, as half a sentence: "it has no code"; none when it can.
+    pub not_probeable: Option<String>,
     /// Functions that hold copies of its body; calls there do not pass it.
     pub inlined_in: Vec<String>,
     /// Its arguments; none when debug information does not tell.

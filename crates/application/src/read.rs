@@ -4,6 +4,7 @@
 //! it is not called wrong for that.
 
 mod actors;
+mod attributes;
 mod events;
 mod fields;
 mod points;

@@ -13,6 +13,7 @@ fn passed(type_name: &str, kind: Option<ValueType>) -> Passed {
 
 fn facts(inlined_in: &[&str], arguments: &[Passed], returns: Passed) -> FunctionFacts {
     FunctionFacts {
+        not_probeable: None,
         inlined_in: inlined_in.iter().map(|&name| name.to_owned()).collect(),
         arguments: Some(arguments.to_vec()),
         returns: Some(returns),
@@ -27,6 +28,10 @@ impl ProgramNames for Fire {
             "step" => Ok(facts(&[], &[int(), passed("grid", None)], int())),
             "small" => Ok(facts(&["main", "run"], &[double()], passed("void", None))),
             "retune" | "retune2" => Ok(facts(&[], &[double()], int())),
+            "tiny" => Ok(FunctionFacts {
+                not_probeable: Some("its 1 bytes are too few".to_owned()),
+                ..FunctionFacts::default()
+            }),
             "kernel" => Ok(FunctionFacts::default()),
             _ => Err(format!("the program has no function `{name}`; did you mean `step`?")),
         }
@@ -123,6 +128,20 @@ a.toml:7: warning: event `e`: `small` was inlined in `main` and `run`, and is no
       |            ^^^^^^^
 ",
     );
+}
+
+#[test]
+fn events_sync_points_and_what_is_replaced_need_probes() {
+    let sentence = "`tiny` cannot have probes: its 1 bytes are too few; take one that calls it";
+    let shown = |line: usize, what: &str, text: &str, column: usize| {
+        let mark = format!("{:column$}^^^^^^", "");
+        format!("a.toml:{line}: {what}: {sentence}\n    {line} | {text}\n      | {mark}\n")
+    };
+    check_event("tiny", "entry", "", &shown(7, "event `e`", "function = 'tiny'", 11));
+    let at = "at = { function = 'tiny', at = 'entry' }";
+    check_point("load = 'x.so'", "tiny", &shown(8, "tuning point `p`", at, 18));
+    let replace = "replace = { function = 'tiny', by = 'x.so:f' }";
+    check_point(replace, "step", &shown(7, "tuning point `p`", replace, 23));
 }
 
 #[test]
