@@ -8,12 +8,16 @@
 //! be. There everything but `MPI_Init` is hidden at first, and when `MPI_Init` is called, all places
 //! that were bound to the library are bound to the wrappers, and the wrappers of functions that the
 //! library has are shown again, for what is loaded later still.
+//!
+//! A program that runs already has bound everything; all places are bound to the wrappers, and bound back
+//! when we leave.
 
 use crate::object::{self, Object};
 use crate::wrappers::EXPORTS;
 use crate::{next, process};
 use std::collections::HashMap;
 use std::ffi::CStr;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 static IS_LOADED_LATER: AtomicBool = AtomicBool::new(false);
@@ -30,30 +34,65 @@ pub(crate) fn hide_wrappers() {
     }
 }
 
+/// The wrappers of functions that the library has.
+fn wrappers() -> HashMap<&'static CStr, usize> {
+    let wrappers = EXPORTS.iter().filter(|(name, _)| !next::find(name).is_null());
+    wrappers.map(|(name, wrapper)| (*name, *wrapper as usize)).collect()
+}
+
 /// In `MPI_Init`: binds the calls of a program that loaded its MPI library later.
 pub(crate) fn bind_late() {
     if !IS_LOADED_LATER.swap(false, Ordering::Relaxed) {
         return;
     }
-    let wrappers: HashMap<&CStr, usize> =
-        EXPORTS.iter().map(|(name, wrapper)| (*name, *wrapper as usize)).collect();
-    let has = |name: &CStr| !next::find(name).is_null();
+    let wrappers = wrappers();
     for object in object::all() {
         if object.is_mpi_library() {
             continue;
         }
         if is_own(&object) {
-            object.show(|name| wrappers.get(name).copied().filter(|_| has(name)));
+            object.show(|name| wrappers.get(name).copied());
             continue;
         }
         for binding in object.mpi_bindings() {
-            if let Some(wrapper) = wrappers.get(binding.name)
-                && has(binding.name)
-            {
+            if let Some(wrapper) = wrappers.get(binding.name) {
                 object.bind(binding.place, *wrapper);
             }
         }
     }
+}
+
+/// What places held that [`bind_attached`] has bound: address of the place, and the value before.
+static BEFORE: Mutex<Vec<(usize, usize)>> = Mutex::new(Vec::new());
+
+/// In a program that runs already: binds its calls, so that they can be bound back.
+pub(crate) fn bind_attached() {
+    let Ok(mut places) = BEFORE.lock() else { return };
+    let wrappers = wrappers();
+    for object in object::all() {
+        if object.is_mpi_library() || is_own(&object) {
+            continue;
+        }
+        for binding in object.mpi_bindings() {
+            if let Some(wrapper) = wrappers.get(binding.name) {
+                places.push((binding.place.addr(), object.bind(binding.place, *wrapper)));
+            }
+        }
+    }
+}
+
+/// Puts back what [`bind_attached`] has changed, where it is still there.
+pub(crate) fn restore() {
+    let Ok(mut places) = BEFORE.lock() else { return };
+    for object in object::all() {
+        for binding in object.mpi_bindings() {
+            let place = binding.place;
+            if let Some((_, before)) = places.iter().find(|(known, _)| *known == place.addr()) {
+                object.bind(place, *before);
+            }
+        }
+    }
+    places.clear();
 }
 
 fn is_own(object: &Object) -> bool {

@@ -45,7 +45,8 @@ pub(crate) fn part(folder: &Path, program: Option<&Path>, final_taken: &AtomicU3
 const LONGEST_WAIT: Duration = Duration::from_secs(2);
 const STEP: Duration = Duration::from_millis(20);
 
-fn ring_doorbell(folder: &Path) {
+/// Wakes the collector: there is something to take.
+pub(crate) fn ring_doorbell(folder: &Path) {
     if let Ok(socket) = UnixDatagram::unbound() {
         let _ready = socket.set_nonblocking(true);
         let _rung = socket.send_to(b"!", folder.join("doorbell"));

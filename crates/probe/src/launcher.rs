@@ -4,7 +4,8 @@
 //! environment that the launcher hands to its ranks; nothing else happens in a launcher.
 #![allow(unsafe_code, reason = "runs before main, sets the environment of a launcher")]
 
-use crate::{binding, forwarding};
+use crate::options::is_tuned;
+use crate::{binding, forwarding, probes, thread};
 use ring::clock;
 use std::ffi::{CStr, c_char};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -27,6 +28,10 @@ extern "C" fn before_main() {
     }
     let _nothing = std::panic::catch_unwind(|| {
         mark_launcher();
+        thread::watch_ends();
+        if is_tuned() {
+            probes::reserve_signals();
+        }
         binding::hide_wrappers();
     });
 }

@@ -4,7 +4,7 @@
 use crate::wrappers::{C_NAMES, FORTRAN_NAMES};
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 /// Any function; cast to its own type before it is called.
 pub(crate) type Function = unsafe extern "C" fn();
@@ -43,8 +43,21 @@ fn resolve(slot: &AtomicPtr<c_void>, names: &[&CStr]) -> Option<Function> {
     known(slot)
 }
 
+/// Says that this library came into the process last: there is no next definition after it.
+pub(crate) fn came_last() {
+    IS_LAST.store(true, Ordering::Relaxed);
+}
+
+static IS_LAST: AtomicBool = AtomicBool::new(false);
+
 /// The next definition of a symbol after ours, wherever the MPI library was loaded from.
 pub(crate) fn find(name: &CStr) -> *mut c_void {
+    if IS_LAST.load(Ordering::Relaxed) {
+        let address = find_in_mpi_libraries(name);
+        // SAFETY: forgets our failed look-up, so that the program does not find its error.
+        let _forgotten = unsafe { libc::dlerror() };
+        return address;
+    }
     // SAFETY: a look-up by name.
     let mut address = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };
     if address.is_null() {

@@ -2,6 +2,7 @@
 #![allow(unsafe_code, reason = "reads what the dynamic linker has mapped")]
 
 use std::ffi::{CStr, c_char, c_int, c_void};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A loaded object, as far as binding symbols goes.
 pub(crate) struct Object {
@@ -205,19 +206,20 @@ impl Object {
         })
     }
 
-    /// Binds a place to another function.
-    pub(crate) fn bind(&self, place: *mut usize, function: usize) {
+    /// Binds a place to another function; what it held before (where it cannot be written, what it holds).
+    pub(crate) fn bind(&self, place: *mut usize, function: usize) -> usize {
         let start = place.addr();
+        // SAFETY: a place of the object's own that the linker writes in the same way.
+        let shared = unsafe { AtomicUsize::from_ptr(place) };
         let is_read_only = self.relro.contains(&start);
         if is_read_only && !protect(start, start + 8, libc::PROT_READ | libc::PROT_WRITE) {
-            return;
+            return shared.load(Ordering::Acquire);
         }
-        // SAFETY: a place of the object's own that the linker writes in the same way.
-        unsafe { std::sync::atomic::AtomicUsize::from_ptr(place) }
-            .store(function, std::sync::atomic::Ordering::Release);
+        let before = shared.swap(function, Ordering::AcqRel);
         if is_read_only {
             protect(start, start + 8, libc::PROT_READ);
         }
+        before
     }
 }
 

@@ -1,6 +1,8 @@
-//! What the launcher tells the probe, through the environment.
+//! What the launcher tells the probe: through the environment, or in a text when the probe comes into a
+//! process that runs already.
 
-use std::env;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
 /// The launcher's wishes for this process.
@@ -16,32 +18,59 @@ pub(crate) struct Options {
     pub(crate) n_threads: u32,
     /// Regions per thread.
     pub(crate) n_regions: u32,
-    /// Records in a thread's ring; 0 without tracing.
+    /// Records in a thread's ring; 0 where there is nothing to record.
     pub(crate) n_records: u32,
+    /// MPI calls are recorded.
+    pub(crate) is_traced: bool,
+    /// Orders are listened to.
+    pub(crate) is_tuned: bool,
 }
 
 impl Options {
     /// The launcher's wishes; `None` in a process that nobody watches.
     pub(crate) fn from_environment() -> Option<Self> {
-        let run = env::var("SINTONIA_RUN").ok()?;
+        Self::read(|name| std::env::var_os(name))
+    }
+
+    /// The same from lines `NAME=value`.
+    pub(crate) fn from_text(text: &[u8]) -> Option<Self> {
+        Self::read(|name| {
+            let lines = text.split(|byte| *byte == b'\n');
+            let mut values = lines.filter_map(|line| {
+                line.strip_prefix(name.as_bytes()).and_then(|rest| rest.strip_prefix(b"="))
+            });
+            values.next().map(|value| OsString::from_vec(value.to_vec()))
+        })
+    }
+
+    fn read(variable: impl Fn(&str) -> Option<OsString>) -> Option<Self> {
+        let text = |name: &str| variable(name)?.into_string().ok();
+        let number = |name: &str, default: u32| {
+            text(name).and_then(|text| text.parse().ok()).unwrap_or(default)
+        };
+        let run = text("SINTONIA_RUN")?;
         let is_name = !run.is_empty() && run.bytes().all(|byte| byte.is_ascii_alphanumeric());
         if !is_name {
             return None;
         }
-        let traced = env::var("SINTONIA_TRACE").is_ok_and(|value| value == "1");
+        let is_set = |name: &str| text(name).is_some_and(|value| value == "1");
+        let (is_traced, is_tuned) = (is_set("SINTONIA_TRACE"), is_set("SINTONIA_TUNE"));
         let n_records = number("SINTONIA_RECORDS", 65_536).clamp(64, 1 << 26).next_power_of_two();
         Some(Self {
             run,
-            shm_dir: env::var_os("SINTONIA_SHM_DIR").unwrap_or_else(|| "/dev/shm".into()).into(),
-            collector: env::var_os("SINTONIA_COLLECTOR").map(PathBuf::from),
+            shm_dir: variable("SINTONIA_SHM_DIR").unwrap_or_else(|| "/dev/shm".into()).into(),
+            collector: variable("SINTONIA_COLLECTOR").map(PathBuf::from),
             n_threads: number("SINTONIA_THREADS", 128).clamp(1, 4096),
             n_regions: number("SINTONIA_REGIONS", 1024).clamp(16, 1 << 20)
                 + ring::layout::N_RESERVED_REGIONS,
-            n_records: if traced { n_records } else { 0 },
+            n_records: if is_traced || is_tuned { n_records } else { 0 },
+            is_traced,
+            is_tuned,
         })
     }
 }
 
-fn number(name: &str, default: u32) -> u32 {
-    env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+/// Whether this process is of a run that is tuned.
+pub(crate) fn is_tuned() -> bool {
+    std::env::var_os("SINTONIA_TUNE").is_some_and(|value| value == "1")
 }

@@ -2,9 +2,11 @@
 #![allow(unsafe_code, reason = "fork handlers and system calls")]
 
 use crate::call::Call;
+use crate::control::{self, Control};
+use crate::identity::Identity;
 use crate::library::Facts;
 use crate::options::Options;
-use crate::{binding, collector, cost, launcher, pmpi, thread, tls};
+use crate::{binding, collector, cost, pmpi, probes, thread, tls};
 use ring::clock;
 use ring::{Capacity, LifeState, SegmentWriter, ThreadWriter};
 use std::os::unix::fs::DirBuilderExt;
@@ -21,6 +23,8 @@ static PROCESS: OnceLock<Process> = OnceLock::new();
 static WORLD_SIZE: AtomicU32 = AtomicU32::new(0);
 /// The watch began with a session, and no `MPI_Init` came after it.
 static IS_OF_SESSIONS: AtomicBool = AtomicBool::new(false);
+/// The watch began in the midst of the program.
+static IS_ATTACHED: AtomicBool = AtomicBool::new(false);
 static N_SESSIONS: AtomicU32 = AtomicU32::new(0);
 
 struct Process {
@@ -35,15 +39,21 @@ pub(crate) fn is_running() -> bool {
     PHASE.load(Ordering::Acquire) == RUNNING
 }
 
+/// Whether this process is or was watched.
+pub(crate) fn is_known() -> bool {
+    PHASE.load(Ordering::Acquire) != BEFORE || PROCESS.get().is_some()
+}
+
 /// Ranks in this process' world.
 pub(crate) fn world_size() -> u32 {
     WORLD_SIZE.load(Ordering::Relaxed)
 }
 
-/// A block for the calling thread; `None` when there is no room (which is counted).
-pub(crate) fn attach_thread(tid: u32) -> Option<(ThreadWriter, Facts)> {
+/// A block for the calling thread, and whether it records MPI calls; `None` when there is no room (which is
+/// counted).
+pub(crate) fn attach_thread(tid: u32) -> Option<(ThreadWriter, Facts, bool)> {
     let process = PROCESS.get()?;
-    Some((process.segment.attach_thread(tid)?, process.facts))
+    Some((process.segment.attach_thread(tid)?, process.facts, process.options.is_traced))
 }
 
 /// Whether there is an `MPI_COMM_WORLD`; in a program of sessions, MPI must not be asked about it.
@@ -101,7 +111,7 @@ pub(crate) fn session_started(operation: u16, begin: Begin) {
     N_SESSIONS.fetch_add(1, Ordering::Relaxed);
     let _nothing = std::panic::catch_unwind(|| {
         if PHASE.load(Ordering::Acquire) == BEFORE
-            && let Some(identity) = Identity::from_environment()
+            && let Some(identity) = Identity::of_session()
         {
             IS_OF_SESSIONS.store(true, Ordering::Relaxed);
             if start(&identity) {
@@ -111,39 +121,42 @@ pub(crate) fn session_started(operation: u16, begin: Begin) {
     });
 }
 
-/// Who this process is in its world.
-struct Identity {
-    rank: u32,
-    size: u32,
-}
-
-impl Identity {
-    fn from_mpi() -> Option<Self> {
-        let facts = Facts::detect()?;
-        let rank = u32::try_from(pmpi::comm_rank(facts.world)?).ok()?;
-        Some(Self { rank, size: u32::try_from(pmpi::comm_size(facts.world)?).ok()? })
-    }
-
-    fn from_environment() -> Option<Self> {
-        let number = |names: [&str; 3]| {
-            names.iter().find_map(|name| std::env::var(name).ok()?.parse::<u32>().ok())
-        };
-        Some(Self {
-            rank: number(["OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"])?,
-            size: number(["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"])?,
-        })
-    }
-}
-
 /// Starts the watch; false when it runs already, or cannot.
 fn start(identity: &Identity) -> bool {
-    let init_end_ticks = clock::ticks();
-    if PHASE.load(Ordering::Acquire) != BEFORE || PROCESS.get().is_some() {
+    let Some(process) = Options::from_environment().and_then(|options| make(identity, options))
+    else {
         return false;
+    };
+    attach_main(process);
+    let control = process.options.is_tuned.then(|| process.listen()).flatten();
+    process.show();
+    if let Some(mut control) = control {
+        control.listen_at_start();
+        control.go_on_in_thread(&process.segment);
+        note_end_of_init(process);
     }
-    let Some(options) = Options::from_environment() else { return false };
-    let Some(facts) = Facts::detect() else { return false };
-    let Some((folder, node)) = node_folder(&options) else { return false };
+    true
+}
+
+/// Starts the watch of a program that runs already, from a thread of ours that is to listen.
+pub(crate) fn join(options: Options) -> Option<Control> {
+    let process = make(&Identity::from_environment()?, options)?;
+    IS_ATTACHED.store(true, Ordering::Relaxed);
+    process.segment.header().init_end_ticks.store(clock::ticks(), Ordering::Relaxed);
+    let control = process.listen();
+    binding::bind_attached();
+    process.show();
+    control
+}
+
+/// Makes the segment; from then on calls are counted.
+fn make(identity: &Identity, options: Options) -> Option<&'static Process> {
+    let started_ticks = clock::ticks();
+    if is_known() {
+        return None;
+    }
+    let facts = Facts::detect()?;
+    let (folder, node) = node_folder(&options)?;
     WORLD_SIZE.store(identity.size, Ordering::Relaxed);
     let capacity = Capacity {
         n_threads: options.n_threads,
@@ -151,22 +164,29 @@ fn start(identity: &Identity) -> bool {
         n_peers: identity.size.min(N_PEERS_MAX),
         n_records: options.n_records,
     };
-    let name = format!("{}-{init_end_ticks:x}.segment", std::process::id());
-    let Ok(segment) = SegmentWriter::create(&folder.join(name), capacity, init_end_ticks) else {
-        return false;
-    };
-    describe(&segment, identity, &facts, &node);
+    let name = format!("{}-{started_ticks:x}.segment", std::process::id());
+    let segment = SegmentWriter::create(&folder.join(name), capacity, started_ticks).ok()?;
+    describe(&segment, identity, &node);
     let process = PROCESS.get_or_init(|| Process { segment, facts, folder, options });
     thread::watch_ends();
     // SAFETY: registers a handler that only stores.
     unsafe { libc::pthread_atfork(None, None, Some(in_forked_child)) };
     PHASE.store(RUNNING, Ordering::Release);
-    let cost_ps = cost::ps_per_call(&process.folder, &process.facts, 0 < process.options.n_records);
+    let cost_ps = cost::ps_per_call(&process.folder, &process.facts, process.options.is_traced);
     process.segment.header().cost_ps_per_call.store(cost_ps, Ordering::Relaxed);
-    attach_main(process);
-    process.segment.publish();
-    collector::greet(&process.folder, process.options.collector.as_deref());
-    true
+    Some(process)
+}
+
+impl Process {
+    fn listen(&self) -> Option<Control> {
+        Control::open(&self.segment, self.folder.clone())
+    }
+
+    /// Lets collectors see the segment, and sees to it that there is one.
+    fn show(&self) {
+        self.segment.publish();
+        collector::greet(&self.folder, self.options.collector.as_deref());
+    }
 }
 
 /// Peers beyond are not told apart.
@@ -176,26 +196,36 @@ fn attach_main(process: &Process) {
     let main = thread::attach();
     if thread::is_watched(main) {
         // SAFETY: the calling thread's own state.
-        let main = unsafe { &mut *main };
-        process.segment.header().main_thread.store(main.writer.idx(), Ordering::Relaxed);
-        main.last_exit = clock::ticks();
+        let idx = unsafe { &*main }.writer.idx();
+        process.segment.header().main_thread.store(idx, Ordering::Relaxed);
     }
-    process.segment.header().init_end_ticks.store(clock::ticks(), Ordering::Relaxed);
+    note_end_of_init(process);
 }
 
-fn describe(segment: &SegmentWriter, identity: &Identity, facts: &Facts, node: &str) {
+/// The program goes on from here: what we did before is not its computation.
+fn note_end_of_init(process: &Process) {
+    let now = clock::ticks();
+    let main = thread::attached();
+    if thread::is_watched(main) {
+        // SAFETY: the calling thread's own state.
+        unsafe { (*main).last_exit = now };
+    }
+    process.segment.header().init_end_ticks.store(now, Ordering::Relaxed);
+}
+
+fn describe(segment: &SegmentWriter, identity: &Identity, node: &str) {
     let header = segment.header();
     let (first_ticks, first_ns) = clock::point();
     for (field, value) in [
         (&header.first_ticks, first_ticks),
         (&header.first_ns, first_ns),
-        (&header.world, launcher::world(identity.size, facts.is_spawned())),
+        (&header.world, identity.world()),
     ] {
         field.store(value, Ordering::Relaxed);
     }
     header.rank.store(identity.rank, Ordering::Relaxed);
     header.size.store(identity.size, Ordering::Relaxed);
-    header.spawned.store(u32::from(facts.is_spawned()), Ordering::Relaxed);
+    header.spawned.store(u32::from(identity.is_spawned), Ordering::Relaxed);
     segment.write_text(&header.library, pmpi::library_version().as_bytes());
     segment.write_text(&header.node, node.as_bytes());
     let program = std::fs::read_link("/proc/self/exe").unwrap_or_default();
@@ -272,7 +302,16 @@ pub(crate) fn session_finishing(operation: u16) {
     }
 }
 
+/// The control thread has taken everything out. A watch that began by attaching ends with that.
+pub(crate) fn detached() {
+    if IS_ATTACHED.load(Ordering::Relaxed) {
+        binding::restore();
+        finish(clock::ticks());
+    }
+}
+
 fn finish(end_ticks: u64) {
+    control::end();
     let is_first =
         PHASE.compare_exchange(RUNNING, OVER, Ordering::AcqRel, Ordering::Acquire).is_ok();
     let Some(process) = PROCESS.get().filter(|_| is_first) else { return };
@@ -294,6 +333,7 @@ fn finish(end_ticks: u64) {
 unsafe extern "C" fn in_forked_child() {
     PHASE.store(OVER, Ordering::Release);
     thread::leave();
+    probes::forget_thread();
 }
 
 /// Folder in which a scratch segment may be made.

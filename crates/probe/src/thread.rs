@@ -4,11 +4,12 @@
 use crate::communicators::Recent;
 use crate::datatypes::Sizes;
 use crate::library::Facts;
-use crate::{process, tls};
-use ring::ThreadWriter;
+use crate::{probes, process, tls};
+use events::CallRecord;
 use ring::clock;
+use ring::{RingCursor, ThreadWriter};
 use std::ffi::c_void;
-use std::ptr::null_mut;
+use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 /// A watched thread. Only that thread touches it.
@@ -38,11 +39,25 @@ pub(crate) struct Thread {
 
 /// In place of a thread that found no room.
 const REFUSED: *mut Thread = std::ptr::without_provenance_mut(1);
+/// In place of a thread that is just taking its block: what it calls for that may have probes.
+const ATTACHING: *mut Thread = std::ptr::without_provenance_mut(2);
+/// In place of our own thread.
+const OURS: *mut Thread = std::ptr::without_provenance_mut(3);
 
-/// Whether this is a thread, and not null or `REFUSED`.
+/// Whether this is a thread, and not null or one of the values in place of one.
 #[inline(always)]
 pub(crate) fn is_watched(thread: *mut Thread) -> bool {
-    REFUSED.addr() < thread.addr()
+    OURS.addr() < thread.addr()
+}
+
+/// Says that the calling thread is ours: what it passes is not the program's doing.
+pub(crate) fn set_own() {
+    set(OURS);
+}
+
+/// Whether the calling thread is ours.
+pub(crate) fn is_own() -> bool {
+    attached() == OURS
 }
 
 /// Requests noted before a call that completes them; those beyond the room are left out.
@@ -58,7 +73,12 @@ static THREAD_END: AtomicU32 = AtomicU32::new(0);
 static HAS_THREAD_END: AtomicBool = AtomicBool::new(false);
 
 /// Asks to be told when a watched thread ends.
+///
+/// Early: the first 32 keys of a process have their room in each thread, later ones are allocated.
 pub(crate) fn watch_ends() {
+    if HAS_THREAD_END.load(Ordering::Acquire) {
+        return;
+    }
     let mut key = 0;
     // SAFETY: makes a key; `end_of_thread` matches the type of a destructor.
     let made = unsafe { libc::pthread_key_create(&raw mut key, Some(end_of_thread)) };
@@ -69,35 +89,92 @@ pub(crate) fn watch_ends() {
 }
 
 unsafe extern "C" fn end_of_thread(thread: *mut c_void) {
+    // What is still passed on this thread's last way takes a block anew.
     leave();
-    if process::is_running() && !thread.is_null() {
-        // SAFETY: the pointer that `attach` stored: a boxed `Thread` that nobody else has.
-        let thread = unsafe { Box::from_raw(thread.cast::<Thread>()) };
-        thread.writer.detach();
+    probes::forget_thread();
+    if let (Some(thread), true) = (NonNull::new(thread.cast::<Thread>()), process::is_running()) {
+        // SAFETY: the pointer that `attach` stored; nobody else has it any more.
+        unsafe { give_back(thread) };
     }
 }
 
 /// Starts watching the calling thread; null when it is not to be watched (or not yet).
+///
+/// Without the program's allocator: a probe may be anywhere, also inside it.
 #[cold]
 #[inline(never)]
 pub(crate) fn attach() -> *mut Thread {
-    if attached() == REFUSED || !process::is_running() {
+    if !attached().is_null() || !process::is_running() {
         return null_mut();
     }
-    // SAFETY: a system call without arguments.
-    let tid = unsafe { libc::gettid() }.cast_unsigned();
-    let Some((writer, facts)) = process::attach_thread(tid) else {
-        // Refused and counted; the attempt is not repeated at every call.
-        set(REFUSED);
-        return null_mut();
-    };
-    let thread = Box::into_raw(Box::new(new(writer, facts)));
+    set(ATTACHING);
+    // Refused is counted; the attempt is not repeated at every call.
+    let thread = make().map_or(REFUSED, NonNull::as_ptr);
     set(thread);
+    if !is_watched(thread) {
+        return null_mut();
+    }
     if HAS_THREAD_END.load(Ordering::Acquire) {
         // SAFETY: our own key.
         unsafe { libc::pthread_setspecific(THREAD_END.load(Ordering::Relaxed), thread.cast()) };
     }
     thread
+}
+
+/// Where the calling thread's records go, for probes in functions: null when it is not watched.
+pub(crate) extern "C" fn cursor() -> *mut RingCursor {
+    let mut thread = attached();
+    if thread.is_null() {
+        thread = attach();
+    }
+    if !is_watched(thread) {
+        return null_mut();
+    }
+    // SAFETY: the calling thread's own state; it stays in place as long as the thread lives.
+    unsafe { (*thread).writer.cursor() }
+}
+
+/// Appends a record to the calling thread's ring; false when it has none, or no room in it.
+pub(crate) fn append(record: &CallRecord) -> bool {
+    let cursor = cursor();
+    // SAFETY: a thread that has a cursor is watched; its own state.
+    !cursor.is_null() && unsafe { &mut *attached() }.writer.append(record)
+}
+
+/// Counts a record of the calling thread that was given up.
+pub(crate) fn drop_record() {
+    let thread = attached();
+    if is_watched(thread) {
+        // SAFETY: the calling thread's own state.
+        unsafe { &*thread }.writer.drop_record();
+    }
+}
+
+fn make() -> Option<NonNull<Thread>> {
+    // SAFETY: a system call without arguments.
+    let tid = unsafe { libc::gettid() }.cast_unsigned();
+    let place = ring::private::bytes(size_of::<Thread>())?.cast::<Thread>();
+    let Some((writer, facts, is_traced)) = process::attach_thread(tid) else {
+        // SAFETY: made above, and nothing is in it.
+        unsafe { ring::private::free(place.cast(), size_of::<Thread>()) };
+        return None;
+    };
+    let thread = Thread { traced: is_traced && writer.has_ring(), ..new(writer, facts) };
+    // SAFETY: fresh pages, large enough, aligned to a page.
+    unsafe { place.write(thread) };
+    Some(place)
+}
+
+/// Gives a thread's block and memory back.
+///
+/// # Safety
+/// It comes from [`make`], and nobody else has it.
+unsafe fn give_back(thread: NonNull<Thread>) {
+    // SAFETY: moved out of its place, which is not looked at again.
+    let state = unsafe { thread.read() };
+    state.writer.detach();
+    // SAFETY: made by `make` with this length.
+    unsafe { ring::private::free(thread.cast(), size_of::<Thread>()) };
 }
 
 /// A thread that starts now.

@@ -191,6 +191,8 @@ pub struct Header {
     pub reserved_bytes: AtomicU64,
     /// 1 when the control area is reserved and the process listens to orders.
     pub has_control: AtomicU32,
+    /// Error number of the system that keeps it from listening though it was asked to; 0 for none.
+    pub control_refused: AtomicU32,
     /// Version text of the MPI library.
     pub library: Text<508>,
     /// Path of the program.

@@ -183,6 +183,12 @@ impl SegmentReader {
         self.has_control().then(|| AnswerReader::new(&self.mapping))
     }
 
+    /// Why it does not listen though it was asked to: an error number of the system.
+    pub fn control_refused(&self) -> Option<i32> {
+        let errno = self.header().control_refused.load(Ordering::Relaxed);
+        i32::try_from(errno).ok().filter(|errno| *errno != 0)
+    }
+
     fn has_control(&self) -> bool {
         self.header().has_control.load(Ordering::Acquire) == 1
     }

@@ -131,6 +131,12 @@ impl SegmentWriter {
         Ok((OrderReader::new(self.mapping), AnswerWriter::new(self.mapping)))
     }
 
+    /// Says that the process does not listen to orders, and why: an error number of the system.
+    pub fn refuse_control(&self, errno: i32) {
+        self.header().control_refused.store(errno.unsigned_abs(), Ordering::Relaxed);
+        self.header().has_control.store(0, Ordering::Release);
+    }
+
     /// A block for the calling thread: one left by an ended thread, or a new one.
     ///
     /// Counts the thread as refused when all blocks are taken or memory is full. Does not allocate with
@@ -399,11 +405,19 @@ impl ThreadWriter {
     /// Appends a record, or counts it as dropped when the reader is behind.
     #[inline(always)]
     pub fn push(&mut self, record: &CallRecord) {
+        if !self.append(record) {
+            self.drop_one();
+        }
+    }
+
+    /// Appends a record; false when the reader is behind, or when this interrupts another one.
+    #[inline(always)]
+    pub fn append(&mut self, record: &CallRecord) -> bool {
         let cursor = &mut self.cursor;
         if cursor.busy != 0
             || cursor.mask < cursor.written.wrapping_sub(cursor.acknowledged) && !self.has_room()
         {
-            return self.drop_one();
+            return false;
         }
         let cursor = &mut self.cursor;
         cursor.busy = 1;
@@ -420,6 +434,12 @@ impl ThreadWriter {
         self.header.written.store(cursor.written, Ordering::Release);
         compiler_fence(Ordering::SeqCst);
         cursor.busy = 0;
+        true
+    }
+
+    /// Counts a record that its owner gave up.
+    pub fn drop_record(&self) {
+        self.drop_one();
     }
 
     #[cold]

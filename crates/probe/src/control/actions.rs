@@ -1,0 +1,259 @@
+//! Changes that are prepared, wait for their sync point, and are carried out there, once or every time.
+//!
+//! # Invariants
+//! - A thread of the program that carries out an action takes no lock and allocates nothing of ours, keeps
+//!   `errno`, and lets no panic go on.
+//! - Whoever moves an action's state on from [`WAITING`] decides: it is carried out or withdrawn, never
+//!   both.
+//! - What was done is told: in the thread's own ring or, where that is full, in the ring of the control
+//!   thread; what finds no room at all is counted as dropped.
+#![allow(unsafe_code, reason = "keeps errno, and the state of the calling thread")]
+
+use super::change::{Change, Outcome};
+use super::modules::Modules;
+use super::problem::OrderError;
+use super::sites::Sites;
+use super::wake;
+use crate::{probes, process, thread};
+use events::{ActionRecord, FunctionKind, Place};
+use ring::clock;
+use std::cell::UnsafeCell;
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
+use std::time::Duration;
+use wire::control;
+use wire::{Answer, Order};
+
+/// Prepared, or armed and not being carried out.
+const WAITING: u8 = 0;
+/// A thread is carrying it out.
+const RUNNING: u8 = 1;
+/// It was carried out, once for all.
+const DONE: u8 = 2;
+/// It is not to be carried out (any more).
+const WITHDRAWN: u8 = 3;
+
+/// Actions that may be prepared at the same time.
+const N_ACTIONS_MAX: usize = 1024;
+/// How long a withdrawal waits for the end of a passage that carries the action out.
+const LONGEST_PASSAGE: Duration = Duration::from_secs(5);
+
+/// A change with its sync point.
+#[derive(Debug)]
+struct Action {
+    number: u64,
+    sync: (u32, Place),
+    change: Change,
+    repeats: bool,
+    state: AtomicU8,
+    n_done: AtomicU32,
+    untold: Untold,
+}
+
+/// A record that found its thread's ring full.
+#[derive(Debug)]
+struct Untold {
+    is_full: AtomicBool,
+    record: UnsafeCell<ActionRecord>,
+}
+
+// SAFETY: the record is written only while the flag is down and by the one thread that has moved the action
+// to `RUNNING`, and read only while the flag is up.
+unsafe impl Sync for Untold {}
+
+/// All actions of this process.
+#[derive(Debug, Default)]
+pub(crate) struct Actions {
+    actions: HashMap<u64, Arc<Action>>,
+}
+
+impl Actions {
+    /// Checks whether an action can be carried out, and keeps it.
+    pub(crate) fn prepare(&mut self, order: &Order, sites: &Sites) -> Option<Answer> {
+        let Order::Prepare { action, modules, sync, change, repeats } = order else { return None };
+        self.forget_old();
+        let checked = self.is_free(*action).and_then(|()| {
+            sites.check_sync(sync.0)?;
+            if let control::Change::Replace { site, .. } = change {
+                sites.check_known(*site)?;
+            }
+            Change::check(change, &Modules::find(modules))
+        });
+        let change = match checked {
+            Ok(change) => change,
+            Err(error) => return Some(refused(*action, &error)),
+        };
+        let old = change.old();
+        let kept = Action {
+            number: *action,
+            sync: *sync,
+            change,
+            repeats: *repeats,
+            state: AtomicU8::new(WAITING),
+            n_done: AtomicU32::new(0),
+            untold: Untold {
+                is_full: AtomicBool::new(false),
+                record: UnsafeCell::new(ActionRecord::default()),
+            },
+        };
+        self.actions.insert(*action, Arc::new(kept));
+        let n_hits = probes::instrument().map_or(0, |probes| probes.n_hits(sync.0, sync.1));
+        Some(Answer::Ready { action: *action, n_hits, old })
+    }
+
+    fn is_free(&self, action: u64) -> Result<(), OrderError> {
+        if self.actions.contains_key(&action) {
+            return Err(OrderError::Action { action, what: "prepared already" });
+        }
+        if N_ACTIONS_MAX <= self.actions.len() {
+            return Err(OrderError::Action { action, what: "one too many; withdraw others first" });
+        }
+        Ok(())
+    }
+
+    /// Arms a prepared action. Answers only when that cannot be.
+    pub(crate) fn commit(&mut self, number: u64, at_hit: u32) -> Option<Answer> {
+        let unknown = || OrderError::Action { action: number, what: "not prepared" };
+        let Some(action) = self.actions.get(&number) else {
+            return Some(refused(number, &unknown()));
+        };
+        let (site, place) = action.sync;
+        let armed = Arc::clone(action);
+        let act = Box::new(move |hit| pass(&armed, hit));
+        let is_armed =
+            probes::instrument().is_some_and(|probes| probes.arm(site, place, number, at_hit, act));
+        (!is_armed).then(|| refused(number, &OrderError::NoSyncPoint { site }))
+    }
+
+    /// Takes an action back; it may have been carried out before.
+    pub(crate) fn withdraw(&mut self, number: u64) -> Answer {
+        let Some(action) = self.actions.get(&number) else {
+            return Answer::Withdrawn { action: number, n_done: 0 };
+        };
+        action.withdraw();
+        if let Some(probes) = probes::instrument() {
+            probes.disarm(number);
+        }
+        Answer::Withdrawn { action: number, n_done: action.n_done.load(Ordering::Acquire) }
+    }
+
+    /// Takes all actions back.
+    pub(crate) fn withdraw_all(&mut self) {
+        let numbers: Vec<u64> = self.actions.keys().copied().collect();
+        for number in numbers {
+            self.withdraw(number);
+        }
+    }
+
+    /// Tells by `append` what found no room in the rings of the program's threads. False when something
+    /// is left.
+    pub(crate) fn tell_rest(&self, mut append: impl FnMut(ActionRecord) -> bool) -> bool {
+        let is_left = |action: &&Arc<Action>| !action.untold.tell(&mut append);
+        self.actions.values().filter(is_left).count() == 0
+    }
+
+    /// Drops what is over, told, and held by nobody else: a thread of the program never frees it.
+    fn forget_old(&mut self) {
+        self.actions.retain(|_, action| {
+            let is_over = WAITING != action.state.load(Ordering::Acquire)
+                && RUNNING != action.state.load(Ordering::Acquire);
+            let is_told = !action.untold.is_full.load(Ordering::Acquire);
+            !(is_over && is_told && Arc::strong_count(action) == 1)
+        });
+    }
+}
+
+fn refused(action: u64, error: &OrderError) -> Answer {
+    Answer::Refused { action, reason: error.to_string() }
+}
+
+/// A thread of the program passes the sync point for the `hit`th time; whether the action stays armed.
+fn pass(action: &Action, hit: u32) -> bool {
+    if !process::is_running() {
+        // Also a forked child, which is not the rank.
+        return false;
+    }
+    if thread::is_own() {
+        return true;
+    }
+    match action.move_on(WAITING, RUNNING) {
+        Ok(_) => {}
+        // Another thread is at it, or this one further out: `repeats` is decided there.
+        Err(RUNNING) => return true,
+        Err(_) => return false,
+    }
+    // SAFETY: the calling thread's own word.
+    let errno = unsafe { libc::__errno_location() };
+    // SAFETY: as above.
+    let before = unsafe { *errno };
+    let result = catch_unwind(AssertUnwindSafe(|| action.carry_out(hit)));
+    action
+        .state
+        .store(if action.repeats && result.is_ok() { WAITING } else { DONE }, Ordering::Release);
+    // SAFETY: the calling thread's own word.
+    unsafe { *errno = before };
+    action.repeats && result.is_ok()
+}
+
+impl Action {
+    fn move_on(&self, from: u8, to: u8) -> Result<u8, u8> {
+        self.state.compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire)
+    }
+
+    fn carry_out(&self, hit: u32) {
+        let Outcome { old, new, failure } = self.change.carry_out();
+        self.n_done.fetch_add(1, Ordering::AcqRel);
+        let record = ActionRecord {
+            ticks: clock::ticks(),
+            action: self.number,
+            old,
+            new,
+            failure: failure.cast_unsigned(),
+            hit,
+            kind: FunctionKind::Action as u16,
+            ..ActionRecord::default()
+        };
+        if !thread::append(&record.into()) {
+            self.untold.keep(record);
+            wake();
+        }
+    }
+
+    /// Sees to it that the action is not carried out from now on, and waits for the end of a passage.
+    fn withdraw(&self) {
+        const STEP: Duration = Duration::from_millis(1);
+        let mut waited = Duration::ZERO;
+        while self.move_on(WAITING, WITHDRAWN) == Err(RUNNING) && waited < LONGEST_PASSAGE {
+            std::thread::sleep(STEP);
+            waited += STEP;
+        }
+    }
+}
+
+impl Untold {
+    /// Keeps a record for the control thread; one that is not yet told is in the way of the next.
+    fn keep(&self, record: ActionRecord) {
+        if self.is_full.load(Ordering::Acquire) {
+            return thread::drop_record();
+        }
+        // SAFETY: the flag is down, and only the thread that carries the action out comes here.
+        unsafe { *self.record.get() = record };
+        self.is_full.store(true, Ordering::Release);
+    }
+
+    /// Tells the record if there is one; false when it found no room again.
+    fn tell(&self, append: &mut impl FnMut(ActionRecord) -> bool) -> bool {
+        if !self.is_full.load(Ordering::Acquire) {
+            return true;
+        }
+        // SAFETY: the flag is up: nobody writes.
+        let record = unsafe { *self.record.get() };
+        let is_told = append(record);
+        if is_told {
+            self.is_full.store(false, Ordering::Release);
+        }
+        is_told
+    }
+}

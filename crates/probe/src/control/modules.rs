@@ -1,0 +1,171 @@
+//! Files mapped into this process, and where in it an address of a file is.
+#![allow(unsafe_code, reason = "reads what the dynamic linker has mapped")]
+
+use super::problem::OrderError;
+use std::ffi::{CStr, CString, c_int, c_void};
+use std::ops::Range;
+use wire::control::{Location, Module};
+
+/// The modules of an order as they are in this process.
+pub(crate) struct Modules(Vec<Result<Loaded, OrderError>>);
+
+impl Modules {
+    /// Finds them; those that are missing or other builds fail where they are spoken of.
+    pub(crate) fn find(modules: &[Module]) -> Self {
+        let loaded = all();
+        Self(modules.iter().map(|module| find(module, &loaded)).collect())
+    }
+
+    /// Address of code here.
+    pub(crate) fn code(&self, at: Location) -> Result<usize, OrderError> {
+        self.address(at, 1, "code")
+    }
+
+    /// Address of `n_bytes` of data here.
+    pub(crate) fn data(&self, at: Location, n_bytes: usize) -> Result<usize, OrderError> {
+        self.address(at, n_bytes, "data")
+    }
+
+    fn address(
+        &self,
+        at: Location,
+        n_bytes: usize,
+        part: &'static str,
+    ) -> Result<usize, OrderError> {
+        let position = usize::try_from(at.module).unwrap_or(usize::MAX);
+        let module = self.0.get(position).ok_or(OrderError::NoModule { module: at.module })?;
+        let module = module.as_ref().map_err(Clone::clone)?;
+        let outside = OrderError::Outside { address: at.address, part };
+        let offset = usize::try_from(at.address).unwrap_or(usize::MAX);
+        let first = module.base.wrapping_add(offset);
+        let last = first.wrapping_add(n_bytes - 1);
+        let holds = |part: &Part| part.addresses.contains(&first) && part.addresses.contains(&last);
+        let mut parts = module.parts.iter().filter(|known| part == "data" || known.is_code);
+        if parts.any(holds) { Ok(first) } else { Err(outside) }
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Loaded {
+    path: CString,
+    base: usize,
+    build_id: Vec<u8>,
+    parts: Vec<Part>,
+}
+
+#[derive(Clone, Debug)]
+struct Part {
+    addresses: Range<usize>,
+    is_code: bool,
+}
+
+impl Loaded {
+    fn is_called(&self, name: &str) -> bool {
+        self.path.to_bytes().rsplit(|byte| *byte == b'/').next() == Some(name.as_bytes())
+    }
+
+    /// Keeps the file mapped for the rest of the process: there are probes in it, or changes to come.
+    fn keep(&self) {
+        if !self.path.is_empty() {
+            let flags = libc::RTLD_NOLOAD | libc::RTLD_NODELETE | libc::RTLD_LAZY;
+            // SAFETY: only marks an object that is loaded already.
+            unsafe { libc::dlopen(self.path.as_ptr(), flags) };
+        }
+    }
+}
+
+fn find(module: &Module, loaded: &[Loaded]) -> Result<Loaded, OrderError> {
+    let has_id = !module.build_id.is_empty();
+    // The program comes first in the linker's list and has no path there.
+    let named = if module.name.is_empty() {
+        loaded.first()
+    } else {
+        loaded.iter().find(|loaded| loaded.is_called(&module.name))
+    };
+    let identical = loaded.iter().find(|loaded| has_id && loaded.build_id == module.build_id);
+    let found = match (identical, named) {
+        (Some(found), _) => found,
+        (None, Some(found)) if !has_id => found,
+        (None, Some(_)) => return Err(OrderError::OtherBuild { module: title(&module.name) }),
+        (None, None) => return Err(OrderError::NotLoaded { module: module.name.clone() }),
+    };
+    found.keep();
+    Ok(found.clone())
+}
+
+fn title(name: &str) -> String {
+    if name.is_empty() { "the program".to_owned() } else { format!("`{name}`") }
+}
+
+fn all() -> Vec<Loaded> {
+    let mut loaded: Vec<Loaded> = Vec::new();
+    // SAFETY: `note` gets the pointer to `loaded` that it expects.
+    unsafe { libc::dl_iterate_phdr(Some(note), (&raw mut loaded).cast()) };
+    loaded
+}
+
+unsafe extern "C" fn note(
+    info: *mut libc::dl_phdr_info,
+    _size: usize,
+    loaded: *mut c_void,
+) -> c_int {
+    // SAFETY: the linker hands out a valid description.
+    let info = unsafe { &*info };
+    // SAFETY: `all` passes a pointer to its vector.
+    let loaded = unsafe { &mut *loaded.cast::<Vec<Loaded>>() };
+    // SAFETY: the linker describes this many program headers.
+    let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
+    let path = if info.dlpi_name.is_null() {
+        CString::default()
+    } else {
+        // SAFETY: the linker's own string.
+        unsafe { CStr::from_ptr(info.dlpi_name) }.to_owned()
+    };
+    loaded.push(describe(path, info.dlpi_addr, headers));
+    0
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "addresses have 64 bits")]
+fn describe(path: CString, base: u64, headers: &[libc::Elf64_Phdr]) -> Loaded {
+    let base = base as usize;
+    let addresses = |header: &libc::Elf64_Phdr| {
+        let start = base.wrapping_add(header.p_vaddr as usize);
+        start..start.wrapping_add(header.p_memsz as usize)
+    };
+    let of = |kind| headers.iter().filter(move |header| header.p_type == kind);
+    let parts: Vec<Part> = of(libc::PT_LOAD)
+        .map(|header| Part {
+            addresses: addresses(header),
+            is_code: header.p_flags & libc::PF_X != 0,
+        })
+        .collect();
+    let is_mapped = |range: &Range<usize>| {
+        let holds =
+            |part: &Part| part.addresses.contains(&range.start) && range.end <= part.addresses.end;
+        !range.is_empty() && parts.iter().any(holds)
+    };
+    let notes = of(libc::PT_NOTE).map(addresses).filter(is_mapped);
+    // SAFETY: notes that lie in a mapped part of the object, which is kept while the linker's list is
+    // walked.
+    let texts = notes
+        .map(|notes| unsafe { std::slice::from_raw_parts(notes.start as *const u8, notes.len()) });
+    let build_id = texts.filter_map(build_id).next().unwrap_or_default();
+    Loaded { path, base, build_id, parts }
+}
+
+/// The build-id among notes: each has three words (length of the name, of the value, kind), then both,
+/// filled up to whole words.
+fn build_id(mut notes: &[u8]) -> Option<Vec<u8>> {
+    const BUILD_ID: usize = 3;
+    loop {
+        let (header, rest) = notes.split_at_checked(12)?;
+        let word = |at: usize| header.get(at..at + 4)?.try_into().ok().map(u32::from_le_bytes);
+        let (n_name, n_value, kind) = (word(0)? as usize, word(4)? as usize, word(8)? as usize);
+        let (name, rest) = rest.split_at_checked(n_name.next_multiple_of(4))?;
+        let value = rest.get(..n_value)?;
+        if kind == BUILD_ID && name.starts_with(b"GNU\0") {
+            return Some(value.to_vec());
+        }
+        notes = rest.get(n_value.next_multiple_of(4)..)?;
+    }
+}

@@ -1,0 +1,168 @@
+//! Functions with probes: from orders to addresses of this process.
+
+use super::modules::Modules;
+use super::problem::OrderError;
+use crate::probes;
+use events::Place;
+use instrument::{Attribute, Point, Site, Source};
+use std::collections::HashMap;
+use std::time::Instant;
+use wire::Answer;
+use wire::control::{self, Module};
+
+/// The sites that have probes.
+#[derive(Debug, Default)]
+pub(crate) struct Sites {
+    /// Which of its places have events, and whether actions can be armed.
+    known: HashMap<u32, Known>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    has_entry: bool,
+    has_exit: bool,
+    is_sync: bool,
+}
+
+impl Sites {
+    /// Puts probes in.
+    pub(crate) fn install(&mut self, modules: &[Module], wanted: &[control::Site]) -> Answer {
+        let begin = Instant::now();
+        let modules = Modules::find(modules);
+        let (mut refused, mut warnings, mut sites) = (Vec::new(), Vec::new(), Vec::new());
+        for site in wanted {
+            match here(site, &modules) {
+                Ok(site) => sites.push(site),
+                Err(error) => refused.push((site.id, error.to_string())),
+            }
+        }
+        let results = match probes::start() {
+            Ok(probes) => probes.install(&sites).into_iter().map(reason).collect(),
+            Err(error) => vec![Err(error.to_string()); sites.len()],
+        };
+        for (site, result) in sites.iter().zip(results) {
+            match result {
+                Ok(warning) => {
+                    warnings.extend(warning.map(|warning| (site.id, warning)));
+                    self.known.insert(site.id, Known::of(site));
+                }
+                Err(reason) => refused.push((site.id, reason)),
+            }
+        }
+        installed(refused, warnings, begin)
+    }
+
+    /// Takes probes out.
+    pub(crate) fn remove(&mut self, sites: &[u32]) -> Answer {
+        let begin = Instant::now();
+        let refused = self.take_out(sites);
+        installed(refused, Vec::new(), begin)
+    }
+
+    /// Takes all probes out; those that could not be, and why.
+    pub(crate) fn remove_all(&mut self) -> Vec<(u32, String)> {
+        let sites: Vec<u32> = self.known.keys().copied().collect();
+        self.take_out(&sites)
+    }
+
+    fn take_out(&mut self, sites: &[u32]) -> Vec<(u32, String)> {
+        let Some(probes) = probes::instrument() else { return Vec::new() };
+        let mut refused = Vec::new();
+        for (site, result) in sites.iter().zip(probes.remove(sites)) {
+            match result {
+                Ok(()) => {
+                    self.known.remove(site);
+                }
+                Err(error) => refused.push((*site, error.to_string())),
+            }
+        }
+        refused
+    }
+
+    /// Switches events on or off.
+    pub(crate) fn switch(&self, points: &[(u32, Place)], on: bool) -> Answer {
+        let begin = Instant::now();
+        let is_done = |(site, place): &(u32, Place)| {
+            probes::instrument().is_some_and(|probes| probes.switch(*site, *place, on))
+        };
+        let missing = points.iter().filter(|point| !is_done(point));
+        let refused =
+            missing.map(|(site, _)| (*site, OrderError::NoSite { site: *site }.to_string()));
+        installed(refused.collect(), Vec::new(), begin)
+    }
+
+    /// Switches all events off.
+    pub(crate) fn switch_off(&self) {
+        let Some(probes) = probes::instrument() else { return };
+        for (site, known) in &self.known {
+            for (place, has_event) in
+                [(Place::Entry, known.has_entry), (Place::Exit, known.has_exit)]
+            {
+                if has_event {
+                    probes.switch(*site, place, false);
+                }
+            }
+        }
+    }
+
+    /// Whether actions can be armed at a site.
+    pub(crate) fn check_sync(&self, site: u32) -> Result<(), OrderError> {
+        let is_sync = self.known.get(&site).is_some_and(|known| known.is_sync);
+        if is_sync { Ok(()) } else { Err(OrderError::NoSyncPoint { site }) }
+    }
+
+    /// Whether a site has probes.
+    pub(crate) fn check_known(&self, site: u32) -> Result<(), OrderError> {
+        if self.known.contains_key(&site) { Ok(()) } else { Err(OrderError::NoSite { site }) }
+    }
+}
+
+impl Known {
+    fn of(site: &Site) -> Self {
+        Self {
+            has_entry: site.entry.is_some(),
+            has_exit: site.exit.is_some(),
+            is_sync: site.is_sync,
+        }
+    }
+}
+
+fn reason<E: ToString>(result: Result<Option<String>, E>) -> Result<Option<String>, String> {
+    result.map_err(|error| error.to_string())
+}
+
+fn installed(refused: Vec<(u32, String)>, warnings: Vec<(u32, String)>, begin: Instant) -> Answer {
+    let took_ns = u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX);
+    Answer::Installed { refused, warnings, took_ns }
+}
+
+/// A site with addresses of this process.
+fn here(site: &control::Site, modules: &Modules) -> Result<Site, OrderError> {
+    let point = |point: &Option<control::Point>| {
+        point.as_ref().map(|point| point_here(point, modules)).transpose()
+    };
+    Ok(Site {
+        id: site.id,
+        function: modules.code(site.function)?,
+        n_bytes: site.n_bytes as usize,
+        n_bytes_to_next: site.n_bytes_to_next as usize,
+        entry: point(&site.entry)?,
+        exit: point(&site.exit)?,
+        is_sync: site.is_sync,
+    })
+}
+
+fn point_here(point: &control::Point, modules: &Modules) -> Result<Point, OrderError> {
+    let attributes = point.attributes.iter().map(|attribute| {
+        let kind = attribute.kind;
+        let source = match attribute.source {
+            control::Source::Global { at } => Source::Global(modules.data(at, kind.n_bytes())?),
+            control::Source::Integer { n } => Source::Integer(n),
+            control::Source::Float { n } => Source::Float(n),
+            control::Source::Returned => Source::Returned,
+        };
+        Ok(Attribute { source, kind })
+    });
+    let attributes = attributes.collect::<Result<_, _>>()?;
+    Ok(Point { event: point.event, attributes, is_on: point.is_on })
+}
