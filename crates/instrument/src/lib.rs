@@ -8,9 +8,21 @@
 //! # Not here
 //! Names and debug information (`symbols`), who asks for probes (`probe::control`), rings (`ring`).
 
+mod asm;
+mod context;
+mod gather;
 pub mod guard;
 pub mod live;
+mod near;
+mod passage;
 mod patch;
+mod plan;
+mod probes;
+mod shadow;
 pub mod site;
+mod stub;
+mod thread;
 
-pub use site::{Attribute, Instrument, Point, Refusal, Site, Source, StartError, ThreadHooks};
+pub use probes::Instrument;
+pub use site::{Action, Attribute, Point, Refusal, Site, Source, StartError, ThreadHooks};
+pub use thread::forget_thread;

@@ -1,11 +1,7 @@
-//! A change of code bytes that puts a probe in, and the memory it is written through.
+//! A change of code bytes that puts a probe in.
 //!
 //! # Not here
 //! When it is safe to write while threads run (`live`), what the bytes are (`plan`, `stub`).
-
-use crate::site::Refusal;
-use std::fs::File;
-use std::os::unix::fs::FileExt;
 
 /// Bytes of code to be exchanged. A single `0xcc` is an int3 that stays: its address is known to
 /// `live::trap_at` before.
@@ -22,16 +18,4 @@ pub struct Patch {
     /// Each displaced instruction's address, and that of its copy in the stub. Empty where no thread can
     /// be (padding).
     pub moved: Vec<(usize, usize)>,
-}
-
-/// Writes code bytes, whatever the protection of their page.
-///
-/// # Errors
-/// When the system does not allow it.
-pub(crate) fn write_code(address: usize, bytes: &[u8]) -> Result<(), Refusal> {
-    File::options()
-        .write(true)
-        .open("/proc/self/mem")
-        .and_then(|memory| memory.write_all_at(bytes, address as u64))
-        .map_err(|error| Refusal::Write { address, errno: error.raw_os_error().unwrap_or(0) })
 }

@@ -1,6 +1,6 @@
 //! What is asked for, and the interface to it.
 
-use events::{Place, ValueType};
+use events::ValueType;
 use ring::RingCursor;
 use thiserror::Error;
 
@@ -249,56 +249,3 @@ pub enum StartError {
 /// An action, carried out by the thread that passes a site, with all registers saved: it may call functions
 /// of the program. Gets the number of the passage; true when it is to be called again.
 pub type Action = Box<dyn FnMut(u32) -> bool + Send>;
-
-/// The probes of this process.
-#[derive(Debug)]
-pub struct Instrument {
-    _private: (),
-}
-
-impl Instrument {
-    /// Prepares this process (memory near the code, signal handlers). Once per process.
-    ///
-    /// # Errors
-    /// When the system forbids it; names the call.
-    pub fn start(_hooks: ThreadHooks) -> Result<Self, StartError> {
-        Ok(Self { _private: () })
-    }
-
-    /// Puts probes in, also while other threads run; one result per site, with a warning where there is
-    /// something to know (a slow probe).
-    pub fn install(&self, sites: &[Site]) -> Vec<Result<Option<String>, Refusal>> {
-        sites.iter().map(|site| Err(Refusal::NotCode { address: site.function })).collect()
-    }
-
-    /// Takes probes out; the code is byte for byte what it was.
-    pub fn remove(&self, sites: &[u32]) -> Vec<Result<(), Refusal>> {
-        sites.iter().map(|_| Ok(())).collect()
-    }
-
-    /// Switches an event on or off by one store. False for a site that is not there.
-    pub fn switch(&self, _site: u32, _place: Place, _on: bool) -> bool {
-        false
-    }
-
-    /// Arms an action at a site, to run at the first passage numbered `at_hit` or later.
-    /// False for a site that is not there or not a sync point.
-    pub fn arm(&self, _site: u32, _place: Place, _action: u64, _at_hit: u32, _act: Action) -> bool {
-        false
-    }
-
-    /// Disarms an action; false when it is not armed (any more).
-    pub fn disarm(&self, _action: u64) -> bool {
-        false
-    }
-
-    /// Passages of a sync site so far.
-    pub fn n_hits(&self, _site: u32, _place: Place) -> u32 {
-        0
-    }
-
-    /// Calls of the site's function go to `by` from now on (`None`: to the function itself). Its probes go on.
-    pub fn replace(&self, _site: u32, _by: Option<usize>) -> bool {
-        false
-    }
-}

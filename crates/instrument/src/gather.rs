@@ -1,0 +1,191 @@
+//! Machine code that reads the attributes of a point into its records.
+//!
+//! It is called with rbx at the record, rbp the record's number, r11 the ring and r10 the context; rax and rdx are
+//! free. All other registers hold what the program has in them.
+
+use crate::asm::{GATHER_RAX, GATHER_RDX, GATHER_STACK_ARGUMENTS};
+use crate::site::{Attribute, Source};
+use events::function::N_VALUES;
+use events::{EventRecord, FunctionKind};
+use iced_x86::{Code, IcedError, Instruction, MemoryOperand, Register};
+use ring::RingCursor;
+use std::mem::offset_of;
+
+/// Whether there is a returned value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Moment {
+    /// At an entry.
+    Entered,
+    /// After a return.
+    Returned,
+    /// When another function is jumped to.
+    Jumped,
+}
+
+/// The code; none without attributes.
+pub(crate) fn gather(
+    attributes: &[Attribute],
+    event: u32,
+    moment: Moment,
+) -> Result<Vec<Instruction>, IcedError> {
+    let mut code = Vec::new();
+    for (idx, values) in attributes.chunks(N_VALUES).enumerate() {
+        if idx != 0 {
+            next_record(&mut code, event)?;
+        }
+        for (position, attribute) in values.iter().enumerate() {
+            value(&mut code, *attribute, value_offset(position), moment)?;
+        }
+        for position in values.len()..N_VALUES {
+            code.push(Instruction::with2(Code::Mov_rm64_imm32, record(value_offset(position)), 0)?);
+        }
+    }
+    if !code.is_empty() {
+        code.push(Instruction::with(Code::Retnq));
+    }
+    Ok(code)
+}
+
+/// Where the n-th value of a record lies.
+fn value_offset(position: usize) -> usize {
+    if position + 1 < N_VALUES {
+        offset_of!(EventRecord, values) + size_of::<u64>() * position
+    } else {
+        offset_of!(EventRecord, last_value)
+    }
+}
+
+/// Goes on with the record after this one, of the same time.
+fn next_record(code: &mut Vec<Instruction>, event: u32) -> Result<(), IcedError> {
+    let shift = size_of::<EventRecord>().trailing_zeros();
+    let kind = i32::from(FunctionKind::MoreValues as i16) << 16;
+    code.extend([
+        Instruction::with2(
+            Code::Mov_r64_rm64,
+            Register::RAX,
+            record(offset_of!(EventRecord, ticks)),
+        )?,
+        Instruction::with2(
+            Code::Mov_r32_rm32,
+            Register::EDX,
+            record(offset_of!(EventRecord, hit)),
+        )?,
+        Instruction::with1(Code::Inc_rm64, Register::RBP)?,
+        Instruction::with2(Code::Mov_r64_rm64, Register::RBX, Register::RBP)?,
+        Instruction::with2(
+            Code::And_r64_rm64,
+            Register::RBX,
+            cursor(offset_of!(RingCursor, mask)),
+        )?,
+        Instruction::with2(Code::Shl_rm64_imm8, Register::RBX, shift)?,
+        Instruction::with2(
+            Code::Add_r64_rm64,
+            Register::RBX,
+            cursor(offset_of!(RingCursor, records)),
+        )?,
+        Instruction::with2(
+            Code::Mov_rm64_r64,
+            record(offset_of!(EventRecord, ticks)),
+            Register::RAX,
+        )?,
+        Instruction::with2(
+            Code::Mov_rm32_r32,
+            record(offset_of!(EventRecord, hit)),
+            Register::EDX,
+        )?,
+        Instruction::with2(Code::Mov_rm32_imm32, record(offset_of!(EventRecord, event)), event)?,
+        Instruction::with2(Code::Mov_rm32_imm32, record(offset_of!(EventRecord, left)), 0)?,
+        Instruction::with2(Code::Mov_rm32_imm32, record(offset_of!(EventRecord, spare)), kind)?,
+    ]);
+    Ok(())
+}
+
+fn value(
+    code: &mut Vec<Instruction>,
+    attribute: Attribute,
+    offset: usize,
+    moment: Moment,
+) -> Result<(), IcedError> {
+    const ARGUMENTS: [Register; 6] =
+        [Register::RDI, Register::RSI, Register::RDX, Register::RCX, Register::R8, Register::R9];
+    let n_bytes = attribute.kind.n_bytes();
+    let at_sp = |offset| MemoryOperand::with_base_displ(Register::RSP, offset);
+    match attribute.source {
+        Source::Global(address) => {
+            code.push(Instruction::with2(Code::Mov_r64_imm64, Register::RAX, address as u64)?);
+            let from = MemoryOperand::with_base(Register::RAX);
+            let (load, to) = match n_bytes {
+                1 => (Code::Movzx_r32_rm8, Register::EAX),
+                2 => (Code::Movzx_r32_rm16, Register::EAX),
+                4 => (Code::Mov_r32_rm32, Register::EAX),
+                _ => (Code::Mov_r64_rm64, Register::RAX),
+            };
+            code.push(Instruction::with2(load, to, from)?);
+        }
+        Source::Float(number) => return float(code, number, n_bytes, offset),
+        Source::Returned if moment != Moment::Returned => {
+            code.push(Instruction::with2(Code::Mov_rm64_imm32, record(offset), 0)?);
+            return Ok(());
+        }
+        Source::Returned if attribute.kind.is_float() => return float(code, 0, n_bytes, offset),
+        Source::Returned => {
+            code.push(Instruction::with2(Code::Mov_r64_rm64, Register::RAX, at_sp(GATHER_RAX))?);
+            code.extend(narrow(n_bytes)?);
+        }
+        Source::Integer(number) => {
+            let from_stack = match number {
+                2 => Some(GATHER_RDX),
+                0..6 => None,
+                _ => Some(GATHER_STACK_ARGUMENTS + 8 * (i64::from(number) - 6)),
+            };
+            code.push(match from_stack {
+                Some(offset) => {
+                    Instruction::with2(Code::Mov_r64_rm64, Register::RAX, at_sp(offset))?
+                }
+                None => Instruction::with2(
+                    Code::Mov_r64_rm64,
+                    Register::RAX,
+                    ARGUMENTS[usize::from(number)],
+                )?,
+            });
+            code.extend(narrow(n_bytes)?);
+        }
+    }
+    code.push(Instruction::with2(Code::Mov_rm64_r64, record(offset), Register::RAX)?);
+    Ok(())
+}
+
+/// Clears what a narrow value in a register has above it.
+fn narrow(n_bytes: usize) -> Result<Option<Instruction>, IcedError> {
+    let (code, from) = match n_bytes {
+        1 => (Code::Movzx_r32_rm8, Register::AL),
+        2 => (Code::Movzx_r32_rm16, Register::AX),
+        4 => (Code::Mov_r32_rm32, Register::EAX),
+        _ => return Ok(None),
+    };
+    Instruction::with2(code, Register::EAX, from).map(Some)
+}
+
+fn float(
+    code: &mut Vec<Instruction>,
+    number: u8,
+    n_bytes: usize,
+    offset: usize,
+) -> Result<(), IcedError> {
+    let register = Register::XMM0 + u32::from(number & 7);
+    if n_bytes == 4 {
+        code.push(Instruction::with2(Code::Mov_rm64_imm32, record(offset), 0)?);
+        code.push(Instruction::with2(Code::Movd_rm32_xmm, record(offset), register)?);
+    } else {
+        code.push(Instruction::with2(Code::Movq_rm64_xmm, record(offset), register)?);
+    }
+    Ok(())
+}
+
+fn record(offset: usize) -> MemoryOperand {
+    MemoryOperand::with_base_displ(Register::RBX, offset.cast_signed() as i64)
+}
+
+fn cursor(offset: usize) -> MemoryOperand {
+    MemoryOperand::with_base_displ(Register::R11, offset.cast_signed() as i64)
+}

@@ -1,0 +1,266 @@
+//! The seldom parts of a passage: a thread's first record, actions, and exits by exception.
+#![allow(unsafe_code, reason = "called by machine code, and by unwinders")]
+
+use crate::context::Context;
+use crate::shadow;
+use crate::site::{Action, Attribute, Source, StartError, ThreadHooks};
+use crate::thread;
+use events::function::{LEFT_BY_EXCEPTION, N_VALUES};
+use events::{EventRecord, FunctionKind, Place};
+use ring::RingCursor;
+use std::arch::x86_64::__cpuid_count;
+use std::ffi::{c_int, c_void};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering, compiler_fence};
+use std::sync::{Mutex, OnceLock};
+
+/// Bytes that `xsave` writes.
+pub(crate) static XSAVE_BYTES: AtomicUsize = AtomicUsize::new(0);
+/// Which registers it saves: x87, SSE, AVX, AVX-512.
+pub(crate) static XSAVE_MASK: AtomicU32 = AtomicU32::new(0xe7);
+
+static HOOKS: OnceLock<ThreadHooks> = OnceLock::new();
+
+/// Takes note of the hooks, and of how large the registers are.
+pub(crate) fn start(hooks: ThreadHooks) -> Result<(), StartError> {
+    if !std::arch::is_x86_feature_detected!("xsave") {
+        return Err(StartError::NoXsave);
+    }
+    let n_bytes = __cpuid_count(0xd, 0).ebx as usize;
+    XSAVE_BYTES.store(n_bytes.next_multiple_of(64), Ordering::Relaxed);
+    HOOKS.set(hooks).map_err(|_| StartError::Twice)
+}
+
+/// The program's `errno`, kept while we call the system in its place.
+pub(crate) struct Errno(c_int);
+
+impl Errno {
+    pub(crate) fn keep() -> Self {
+        // SAFETY: the calling thread's own word.
+        let place = unsafe { libc::__errno_location() };
+        // SAFETY: as above; always there.
+        Self(unsafe { place.read() })
+    }
+
+    /// Sets it back, and returns `value`.
+    pub(crate) fn give_back<T>(self, value: T) -> T {
+        // SAFETY: the calling thread's own word.
+        let place = unsafe { libc::__errno_location() };
+        // SAFETY: as above; always there.
+        unsafe { place.write(self.0) };
+        value
+    }
+}
+
+/// Gives the calling thread its ring; null when there is none (now).
+pub(crate) extern "C" fn attach() -> *mut RingCursor {
+    let words = thread::words();
+    // Passages on the way to the ring are not recorded.
+    if words.is_attaching() {
+        return std::ptr::null_mut();
+    }
+    let Some(hooks) = HOOKS.get() else { return std::ptr::null_mut() };
+    let errno = Errno::keep();
+    words.set_attaching(true);
+    let cursor = (hooks.attach)();
+    words.set_cursor(cursor);
+    words.set_attaching(false);
+    errno.give_back(cursor)
+}
+
+/// An action that waits.
+struct Armed {
+    action: u64,
+    at_hit: u32,
+    is_done: bool,
+    act: Action,
+}
+
+/// The actions that wait at a site, and what its exit reads.
+#[derive(Default)]
+pub(crate) struct Actions {
+    entry: Mutex<Vec<Armed>>,
+    exit: Mutex<Vec<Armed>>,
+    exit_attributes: Vec<Attribute>,
+}
+
+impl std::fmt::Debug for Actions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Actions").finish_non_exhaustive()
+    }
+}
+
+impl Actions {
+    /// No actions, at a site whose exit reads these.
+    pub(crate) fn of(exit_attributes: &[Attribute]) -> Self {
+        Self { exit_attributes: exit_attributes.to_vec(), ..Self::default() }
+    }
+
+    fn at(&self, place: Place) -> &Mutex<Vec<Armed>> {
+        match place {
+            Place::Entry => &self.entry,
+            Place::Exit => &self.exit,
+        }
+    }
+
+    /// Adds an action.
+    pub(crate) fn arm(&self, place: Place, action: u64, at_hit: u32, act: Action) {
+        let Ok(mut armed) = self.at(place).lock() else { return };
+        armed.retain(|armed| !armed.is_done);
+        armed.push(Armed { action, at_hit, is_done: false, act });
+    }
+
+    /// Takes an action away; whether it was waiting.
+    pub(crate) fn disarm(&self, place: Place, action: u64) -> bool {
+        let Ok(mut armed) = self.at(place).lock() else { return false };
+        armed.retain(|armed| !armed.is_done);
+        let n_before = armed.len();
+        armed.retain(|armed| armed.action != action);
+        armed.len() < n_before
+    }
+
+    /// Whether any action waits.
+    pub(crate) fn is_armed(&self, place: Place) -> bool {
+        self.at(place).lock().is_ok_and(|armed| armed.iter().any(|armed| !armed.is_done))
+    }
+
+    /// Carries out what is due. A passage on another thread, or of an action itself, does not wait: the next one
+    /// comes. What is done is freed by whoever arms: nothing is freed in the place of the program.
+    fn act(&self, place: Place, hit: u32) {
+        let Ok(mut armed) = self.at(place).try_lock() else { return };
+        for armed in armed.iter_mut().filter(|armed| !armed.is_done && armed.at_hit <= hit) {
+            armed.is_done = !(armed.act)(hit);
+        }
+    }
+}
+
+/// Carries out the actions at an entry.
+pub(crate) extern "C" fn act_at_entry(context: &Context, hit: u64) {
+    act(context, Place::Entry, hit);
+}
+
+/// Carries out the actions at an exit.
+pub(crate) extern "C" fn act_at_exit(context: &Context, hit: u64) {
+    act(context, Place::Exit, hit);
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "numbers of passages wrap around")]
+fn act(context: &Context, place: Place, hit: u64) {
+    let errno = Errno::keep();
+    if let Some(actions) = context.actions() {
+        actions.act(place, hit as u32);
+    }
+    errno.give_back(());
+}
+
+const SEARCH_GOES_ON: c_int = 8;
+const CLEANUP_PHASE: c_int = 2;
+
+unsafe extern "C" {
+    fn _Unwind_GetCFA(context: *mut c_void) -> usize;
+    fn _Unwind_GetIP(context: *mut c_void) -> usize;
+}
+
+/// The personality of the thunk: unwinders call it for every hijacked function that is left by an exception or by
+/// the end of its thread.
+pub(crate) extern "C" fn leave_unwound(
+    _version: c_int,
+    actions: c_int,
+    _class: u64,
+    _exception: *mut c_void,
+    context: *mut c_void,
+) -> c_int {
+    if actions & CLEANUP_PHASE != 0 {
+        // SAFETY: the unwinder's own context.
+        let at = unsafe { _Unwind_GetIP(context) };
+        // SAFETY: as above.
+        let frame = unsafe { _Unwind_GetCFA(context) };
+        // Elsewhere in the thunk the exit was recorded already.
+        if at == crate::asm::thunk()
+            && let Some(context) = shadow::context_at(frame - size_of::<usize>())
+        {
+            record_unwound(context);
+        }
+    }
+    SEARCH_GOES_ON
+}
+
+fn record_unwound(context: &Context) {
+    let flags = context.flags.load(Ordering::Acquire);
+    let mut hit = 0;
+    if flags & crate::context::COUNT_EXIT != 0 {
+        hit = context.exit.hits.fetch_add(1, Ordering::AcqRel) + 1;
+    }
+    if flags & crate::context::EXIT == 0 {
+        return;
+    }
+    let words = thread::words();
+    let mut cursor = words.cursor();
+    if cursor.is_null() {
+        cursor = attach();
+    }
+    // SAFETY: the calling thread's ring, as its hook gave it.
+    let Some(cursor) = (unsafe { cursor.as_mut() }) else { return };
+    let attributes = context.actions().map_or(&[][..], |actions| &actions.exit_attributes);
+    append(cursor, context.exit.event.load(Ordering::Relaxed), hit, attributes);
+}
+
+/// Appends the records of an exit by exception; nothing was returned, so only variables are read.
+#[expect(clippy::cast_possible_truncation, reason = "numbers of passages wrap around")]
+fn append(cursor: &mut RingCursor, event: u32, hit: u64, attributes: &[Attribute]) {
+    let n_records = attributes.len().div_ceil(N_VALUES).max(1) as u64;
+    if cursor.busy != 0 {
+        return add(cursor.dropped, n_records);
+    }
+    cursor.busy = 1;
+    compiler_fence(Ordering::SeqCst);
+    // SAFETY: a word of the segment, which is never unmapped.
+    cursor.acknowledged = unsafe { &*cursor.reader }.load(Ordering::Acquire);
+    let last = cursor.written + n_records - 1;
+    if cursor.mask == 0 || cursor.mask < last.wrapping_sub(cursor.acknowledged) {
+        add(cursor.dropped, n_records);
+    } else {
+        let mut record = EventRecord {
+            // SAFETY: every processor that has `xsave` has it.
+            ticks: unsafe { std::arch::x86_64::_rdtsc() },
+            event,
+            hit: hit as u32,
+            left: LEFT_BY_EXCEPTION,
+            kind: FunctionKind::Event as u16,
+            ..EventRecord::default()
+        };
+        for idx in 0..n_records as usize {
+            let rest = attributes.iter().skip(N_VALUES * idx);
+            let mut values = [0; N_VALUES];
+            values.iter_mut().zip(rest).for_each(|(value, attribute)| *value = read(*attribute));
+            record.values.copy_from_slice(&values[..4]);
+            record.last_value = values[4];
+            let position = (cursor.written & cursor.mask) as usize;
+            // SAFETY: below the ring's capacity.
+            let slot = unsafe { cursor.records.add(position) };
+            // SAFETY: as above; the reader does not look at it before it is published.
+            unsafe { slot.write(record.into()) };
+            cursor.written += 1;
+            record.kind = FunctionKind::MoreValues as u16;
+        }
+        // SAFETY: a word of the segment, which is never unmapped.
+        unsafe { &*cursor.published }.store(cursor.written, Ordering::Release);
+    }
+    compiler_fence(Ordering::SeqCst);
+    cursor.busy = 0;
+}
+
+fn add(counter: *const AtomicU64, by: u64) {
+    // SAFETY: a word of the segment, which is never unmapped; the calling thread alone writes it.
+    let counter = unsafe { &*counter };
+    counter.store(counter.load(Ordering::Relaxed) + by, Ordering::Relaxed);
+}
+
+fn read(attribute: Attribute) -> u64 {
+    let Source::Global(address) = attribute.source else { return 0 };
+    let mut bytes = [0; 8];
+    let n_bytes = attribute.kind.n_bytes();
+    let from = std::ptr::with_exposed_provenance::<u8>(address);
+    // SAFETY: who asked for the attribute vouches for the address; no type is larger than the room.
+    unsafe { std::ptr::copy_nonoverlapping(from, bytes.as_mut_ptr(), n_bytes) };
+    u64::from_le_bytes(bytes)
+}

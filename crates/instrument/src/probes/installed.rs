@@ -1,0 +1,229 @@
+//! A site with its probes.
+#![allow(unsafe_code, reason = "reads and changes code")]
+
+use crate::context::{self, Context, PointContext};
+use crate::near::{Mappings, Near};
+use crate::passage::Actions;
+use crate::patch::Patch;
+use crate::plan::{Body, Departure, Plan, plan};
+use crate::site::{Attribute, Point, Refusal, Site, Source};
+use crate::{live, stub};
+use events::Place;
+use events::function::N_VALUES;
+use std::sync::atomic::Ordering;
+
+const JUMP: u8 = 0xe9;
+const HOP: u8 = 0xeb;
+const INT3: u8 = 0xcc;
+
+/// A site with its probes.
+#[derive(Debug)]
+pub(super) struct Installed {
+    pub(super) context: &'static Context,
+    pub(super) actions: &'static Actions,
+    pub(super) patches: Patches,
+    pub(super) warning: Option<String>,
+    pub(super) is_sync: bool,
+    has_entry: bool,
+    has_exit: bool,
+}
+
+/// The bytes that change for a site.
+#[derive(Clone, Debug)]
+pub(super) struct Patches {
+    /// In the padding, before the entry.
+    padding: Option<Patch>,
+    entry: Patch,
+}
+
+impl Installed {
+    /// Writes the code of a site and says what is to be changed; nothing has changed yet.
+    pub(super) fn prepare(
+        site: &Site,
+        is_guarded: bool,
+        near: &mut Near,
+        mappings: &Mappings,
+    ) -> Result<Self, Refusal> {
+        check(site, is_guarded)?;
+        let bytes = code(site, mappings)?;
+        let body = Body { address: site.function, bytes, n_bytes: site.n_bytes };
+        let plan = plan(body)?;
+        let arena = near.arena(site.function, stub::n_code_bytes_max(site), mappings)?;
+        let gathers = stub::write_gathers(site, arena)?;
+        let context = arena.next_context();
+        fill(&context.entry, site.entry.as_ref(), gathers.at_entry);
+        fill(&context.exit, site.exit.as_ref(), gathers.at_exit);
+        context.tail_gather.store(gathers.at_jump, Ordering::Relaxed);
+        let actions = Actions::of(site.exit.as_ref().map_or(&[], |exit| &exit.attributes));
+        let actions: &'static Actions = Box::leak(Box::new(actions));
+        let place = std::ptr::from_ref(actions).expose_provenance();
+        context.actions.store(place, Ordering::Release);
+        context.set(flags(site));
+        let at = std::ptr::from_ref(context).addr();
+        let stub = stub::write_stub(&plan, at, arena)?;
+        let patches = Patches::new(&plan, stub, site.function, bytes);
+        Ok(Self {
+            context,
+            actions,
+            patches,
+            warning: plan.warning,
+            is_sync: site.is_sync,
+            has_entry: site.entry.is_some(),
+            has_exit: site.exit.is_some(),
+        })
+    }
+
+    /// Whether there is an event at that end of the function.
+    pub(super) fn has(&self, place: Place) -> bool {
+        match place {
+            Place::Entry => self.has_entry,
+            Place::Exit => self.has_exit,
+        }
+    }
+}
+
+fn check(site: &Site, is_guarded: bool) -> Result<(), Refusal> {
+    let address = site.function;
+    if is_guarded && site.exit.is_some() {
+        return Err(Refusal::GuardedReturn { address });
+    }
+    let refuse = |what, place| Err(Refusal::NotThere { address, what, place });
+    let sources = |point: &Option<Point>| -> Vec<Source> {
+        let attributes = point.as_ref().map_or(&[][..], |point| &point.attributes);
+        attributes.iter().map(|Attribute { source, .. }| *source).collect()
+    };
+    let at_entry = sources(&site.entry);
+    let at_exit = sources(&site.exit);
+    if at_entry.iter().any(|source| matches!(source, Source::Returned)) {
+        return refuse("returned value", "entry");
+    }
+    if at_exit.iter().any(|source| matches!(source, Source::Integer(_) | Source::Float(_))) {
+        return refuse("argument", "exit");
+    }
+    let is_in_memory = |source: &Source| matches!(source, Source::Float(8..));
+    if at_entry.iter().any(is_in_memory) {
+        return refuse("floating-point argument past the eighth", "entry");
+    }
+    Ok(())
+}
+
+/// The bytes of the function and those to the next.
+fn code(site: &Site, mappings: &Mappings) -> Result<&'static [u8], Refusal> {
+    let wanted = site.n_bytes.max(site.n_bytes_to_next);
+    let n_bytes = mappings.code(site.function, wanted);
+    if n_bytes < site.n_bytes {
+        return Err(Refusal::NotCode { address: site.function });
+    }
+    let place = std::ptr::with_exposed_provenance(site.function);
+    // SAFETY: mapped, readable code; it changes only by us, under the lock that is held here.
+    Ok(unsafe { std::slice::from_raw_parts(place, n_bytes) })
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "a point has few attributes")]
+fn fill(context: &PointContext, point: Option<&Point>, gather: usize) {
+    let Some(point) = point else { return };
+    let n_records = point.attributes.len().div_ceil(N_VALUES).max(1);
+    context.event.store(point.event, Ordering::Relaxed);
+    context.n_records.store(n_records as u32, Ordering::Relaxed);
+    context.gather.store(gather, Ordering::Relaxed);
+}
+
+fn flags(site: &Site) -> u8 {
+    let flag = |point: &Option<Point>, record, count| {
+        let Some(point) = point else { return 0 };
+        (if point.is_on { record } else { 0 }) | (if site.is_sync { count } else { 0 })
+    };
+    flag(&site.entry, context::ENTRY, context::COUNT_ENTRY)
+        | flag(&site.exit, context::EXIT, context::COUNT_EXIT)
+}
+
+impl Patches {
+    fn new(plan: &Plan, stub: stub::Stub, function: usize, bytes: &[u8]) -> Self {
+        let patch = |address: usize, replacement: Vec<u8>, moved| Patch {
+            address,
+            original: bytes[address - function..][..replacement.len()].to_vec(),
+            replacement,
+            stub: stub.address,
+            moved,
+        };
+        let moved = stub.moved.clone();
+        match plan.departure {
+            Departure::Jump => Self {
+                padding: None,
+                entry: patch(plan.address, jump(plan.address, stub.address), moved),
+            },
+            Departure::Hop(padding) => Self {
+                padding: Some(patch(padding, jump(padding, stub.address), Vec::new())),
+                entry: patch(plan.address, hop(plan.address, padding), moved),
+            },
+            Departure::Trap => {
+                Self { padding: None, entry: patch(plan.address, vec![INT3], moved) }
+            }
+        }
+    }
+
+    fn is_trap(&self) -> bool {
+        self.entry.replacement == [INT3]
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "near memory is within 2 GiB")]
+fn jump(from: usize, to: usize) -> Vec<u8> {
+    let distance = to.wrapping_sub(from + 5) as u32;
+    [&[JUMP][..], &distance.to_le_bytes()].concat()
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the plan saw that it is within 127 bytes")]
+fn hop(from: usize, to: usize) -> Vec<u8> {
+    vec![HOP, to.wrapping_sub(from + 2) as u8]
+}
+
+/// Changes the code for all sites that are prepared; says which of them could not be.
+pub(super) fn put_in<'a>(
+    sites: impl Iterator<Item = Option<&'a Installed>>,
+) -> Vec<(usize, Refusal)> {
+    let ready: Vec<(usize, &Patches)> =
+        sites.enumerate().filter_map(|(idx, site)| Some((idx, &site?.patches))).collect();
+    let mut refused = Vec::new();
+    let padded = ready.iter().filter_map(|(idx, patches)| Some((*idx, patches.padding.clone()?)));
+    refused.extend(apply(padded.collect()));
+    let is_good = |refused: &[(usize, Refusal)], idx| refused.iter().all(|(bad, _)| *bad != idx);
+    let entries =
+        ready.iter().filter(|(idx, patches)| !patches.is_trap() && is_good(&refused, *idx));
+    let outcome = apply(entries.map(|(idx, patches)| (*idx, patches.entry.clone())).collect());
+    refused.extend(outcome);
+    for (idx, patches) in ready.iter().filter(|(_, patches)| patches.is_trap()) {
+        // SAFETY: as in `apply`.
+        let outcome = unsafe { live::trap_at(patches.entry.address, patches.entry.stub) };
+        refused.extend(outcome.err().map(|refusal| (*idx, refusal)));
+    }
+    refused
+}
+
+fn apply(patches: Vec<(usize, Patch)>) -> Vec<(usize, Refusal)> {
+    if patches.is_empty() {
+        return Vec::new();
+    }
+    let (idxs, patches): (Vec<_>, Vec<_>) = patches.into_iter().unzip();
+    // SAFETY: the addresses were decoded as code; the stubs do what the displaced instructions do, for good.
+    let outcomes = unsafe { live::apply(&patches) };
+    idxs.into_iter()
+        .zip(outcomes)
+        .filter_map(|(idx, outcome)| Some((idx, outcome.err()?)))
+        .collect()
+}
+
+/// Changes the code back; one result per site. What was put into padding is reached from nowhere and goes last.
+pub(super) fn take_out(sites: &[Patches]) -> Vec<Result<(), Refusal>> {
+    let entries: Vec<_> = sites.iter().map(|site| site.entry.clone()).collect();
+    // SAFETY: as in `apply`, which made the changes.
+    let mut outcomes = unsafe { live::revert(&entries) };
+    for (site, outcome) in sites.iter().zip(&mut outcomes) {
+        if let (Some(padding), Ok(())) = (&site.padding, &*outcome) {
+            // SAFETY: as above.
+            let done = unsafe { live::revert(std::slice::from_ref(padding)) };
+            *outcome = done.into_iter().collect();
+        }
+    }
+    outcomes
+}

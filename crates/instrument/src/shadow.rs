@@ -1,0 +1,79 @@
+//! Where hijacked return addresses are kept: a shadow of all stacks, addressed by the stack slot.
+//!
+//! A directory at a fixed address has a word for every 16 MiB of address space; it leads to 32 MiB of virtual memory
+//! of which only touched pages exist: `[return address, context]` for every 8 bytes of stack. Nothing is per thread,
+//! so `longjmp`, exceptions, coroutines and ending threads leave nothing to repair.
+#![allow(unsafe_code, reason = "maps memory at a fixed address")]
+
+use crate::context::Context;
+use crate::site::StartError;
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Where the directory lies: far from everything the system places, and written in the unwind information.
+pub(crate) const DIRECTORY: u64 = 0x6d00_0000_0000;
+const DIRECTORY_BYTES: usize = 64 << 20;
+const CHUNK_BYTES: usize = 32 << 20;
+const CHUNK_SHIFT: u32 = 24;
+const LAZY: i32 = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+
+/// Makes the directory.
+pub(crate) fn start() -> Result<(), StartError> {
+    let wanted = DIRECTORY as usize;
+    let place = map(wanted, DIRECTORY_BYTES, LAZY | libc::MAP_FIXED_NOREPLACE)
+        .map_err(|errno| StartError::System { call: "mmap of the shadow directory", errno })?;
+    if place == wanted {
+        return Ok(());
+    }
+    unmap(place, DIRECTORY_BYTES);
+    Err(StartError::System { call: "mmap of the shadow directory", errno: libc::EEXIST })
+}
+
+/// Makes the shadow for the part of a stack that holds `slot`; 0 when the system has no memory.
+pub(crate) extern "C" fn add_chunk(_context: *const Context, slot: usize) -> usize {
+    let errno = crate::passage::Errno::keep();
+    let Ok(place) = map(0, CHUNK_BYTES, LAZY) else { return errno.give_back(0) };
+    let known = directory(slot).compare_exchange(0, place, Ordering::AcqRel, Ordering::Acquire);
+    if known.is_err() {
+        unmap(place, CHUNK_BYTES);
+    }
+    errno.give_back(1)
+}
+
+/// The context whose function returns through `slot`.
+pub(crate) fn context_at(slot: usize) -> Option<&'static Context> {
+    let chunk = directory(slot).load(Ordering::Acquire);
+    if chunk == 0 {
+        return None;
+    }
+    let place = chunk + 2 * (slot & ((1 << CHUNK_SHIFT) - 1)) + size_of::<usize>();
+    let place = std::ptr::with_exposed_provenance::<*const Context>(place);
+    // SAFETY: inside the chunk, which is never unmapped.
+    let context = unsafe { place.read() };
+    // SAFETY: null, or a context, which are never freed.
+    unsafe { context.as_ref() }
+}
+
+fn directory(slot: usize) -> &'static AtomicUsize {
+    let place = DIRECTORY as usize + size_of::<usize>() * (slot >> CHUNK_SHIFT);
+    let place = std::ptr::with_exposed_provenance_mut(place);
+    // SAFETY: inside the directory for every address of 47 bits; mapped before the first probe, for good.
+    unsafe { AtomicUsize::from_ptr(place) }
+}
+
+fn map(wanted: usize, n_bytes: usize, flags: i32) -> Result<usize, i32> {
+    let protection = libc::PROT_READ | libc::PROT_WRITE;
+    let wanted = std::ptr::with_exposed_provenance_mut::<c_void>(wanted);
+    // SAFETY: new memory, at a place that is free or where the system likes.
+    let place = unsafe { libc::mmap(wanted, n_bytes, protection, flags, -1, 0) };
+    if place == libc::MAP_FAILED {
+        return Err(std::io::Error::last_os_error().raw_os_error().unwrap_or(0));
+    }
+    Ok(place.expose_provenance())
+}
+
+fn unmap(place: usize, n_bytes: usize) {
+    let place = std::ptr::with_exposed_provenance_mut::<c_void>(place);
+    // SAFETY: mapped just before, and nobody knows it.
+    let _result = unsafe { libc::munmap(place, n_bytes) };
+}

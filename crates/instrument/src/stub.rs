@@ -1,0 +1,135 @@
+//! The code a site has of its own, in near memory: the stub that calls the routine, does the displaced instructions
+//! and goes back; and what reads the attributes.
+
+use crate::gather::{Moment, gather};
+use crate::near::Arena;
+use crate::plan::{Plan, is_call};
+use crate::site::{Refusal, Site};
+use iced_x86::{
+    BlockEncoder, BlockEncoderOptions, Code, IcedError, Instruction, InstructionBlock,
+    MemoryOperand, Register,
+};
+
+/// More than any stub and the code for this many attributes, three times, has.
+pub(crate) fn n_code_bytes_max(site: &Site) -> usize {
+    let n_attributes = [&site.entry, &site.exit]
+        .into_iter()
+        .flatten()
+        .map(|point| point.attributes.len())
+        .sum::<usize>();
+    512 + 64 * (n_attributes + 16)
+}
+
+/// Where the code lies that reads the attributes of a site; 0 where there are none.
+#[derive(Debug)]
+pub(crate) struct Gathers {
+    pub(crate) at_entry: usize,
+    pub(crate) at_exit: usize,
+    /// When the function jumps to another, and has not returned anything.
+    pub(crate) at_jump: usize,
+}
+
+/// A stub.
+#[derive(Debug)]
+pub(crate) struct Stub {
+    /// Its first byte.
+    pub(crate) address: usize,
+    /// Each displaced instruction's address, and its copy's.
+    pub(crate) moved: Vec<(usize, usize)>,
+}
+
+/// Writes the code that reads the attributes of a site.
+pub(crate) fn write_gathers(site: &Site, arena: &mut Arena) -> Result<Gathers, Refusal> {
+    let mut write = |point: &Option<crate::site::Point>, moment| {
+        let Some(point) = point else { return Ok(0) };
+        let code = gather(&point.attributes, point.event, moment)
+            .map_err(|error| immovable(site.function, &error))?;
+        if code.is_empty() {
+            return Ok(0);
+        }
+        let address = arena.next_code();
+        let bytes = encode(&code, address).map_err(|error| immovable(site.function, &error))?;
+        arena.add_code(&bytes);
+        Ok(address)
+    };
+    Ok(Gathers {
+        at_entry: write(&site.entry, Moment::Entered)?,
+        at_exit: write(&site.exit, Moment::Returned)?,
+        at_jump: write(&site.exit, Moment::Jumped)?,
+    })
+}
+
+/// Writes the stub.
+pub(crate) fn write_stub(plan: &Plan, context: usize, arena: &mut Arena) -> Result<Stub, Refusal> {
+    let address = arena.next_code();
+    let (bytes, moved) =
+        stub(plan, context, address).map_err(|error| immovable(plan.address, &error))?;
+    arena.add_code(&bytes);
+    Ok(Stub { address, moved })
+}
+
+fn immovable(address: usize, error: &IcedError) -> Refusal {
+    Refusal::Immovable { address, reason: error.to_string() }
+}
+
+type Bytes = Vec<u8>;
+
+fn stub(
+    plan: &Plan,
+    context: usize,
+    address: usize,
+) -> Result<(Bytes, Vec<(usize, usize)>), IcedError> {
+    let context = MemoryOperand::with_base_displ(Register::RIP, context.cast_signed() as i64);
+    let call = [
+        Instruction::with1(Code::Push_r64, Register::RAX)?,
+        Instruction::with2(Code::Lea_r64_m, Register::RAX, context)?,
+        Instruction::with1(Code::Call_rm64, MemoryOperand::with_base(Register::RAX))?,
+        Instruction::with1(Code::Pop_r64, Register::RAX)?,
+    ];
+    let mut bytes = encode(&call, address)?;
+    let mut moved = Vec::new();
+    for instruction in &plan.displaced {
+        let copy = address + bytes.len();
+        #[expect(clippy::cast_possible_truncation, reason = "an address of this process")]
+        moved.push((instruction.ip() as usize, copy));
+        let code = if is_call(instruction) { as_jump(instruction)? } else { vec![*instruction] };
+        bytes.extend(encode(&code, copy)?);
+    }
+    if let Some(back) = plan.back {
+        let jump = Instruction::with_branch(Code::Jmp_rel32_64, back as u64)?;
+        bytes.extend(encode(&[jump], address + bytes.len())?);
+    }
+    Ok((bytes, moved))
+}
+
+/// A call that returns to the original code, so that no unwinder ever sees the stub. Flags stay.
+fn as_jump(call: &Instruction) -> Result<Vec<Instruction>, IcedError> {
+    let back = call.next_ip();
+    let word = |displacement| MemoryOperand::with_base_displ(Register::RSP, displacement);
+    let down = MemoryOperand::with_base_displ(Register::RSP, -8);
+    #[expect(clippy::cast_possible_truncation, reason = "the two halves of an address")]
+    let (low, high) = (back as u32, (back >> 32) as u32);
+    let mut code = vec![
+        Instruction::with2(Code::Lea_r64_m, Register::RSP, down)?,
+        Instruction::with2(Code::Mov_rm32_imm32, word(0), low)?,
+        Instruction::with2(Code::Mov_rm32_imm32, word(4), high)?,
+    ];
+    if call.is_call_near() {
+        code.push(Instruction::with_branch(Code::Jmp_rel32_64, call.near_branch_target())?);
+    } else {
+        let mut jump = *call;
+        jump.set_code(Code::Jmp_rm64);
+        if jump.memory_base() == Register::RSP {
+            jump.set_memory_displacement64(jump.memory_displacement64().wrapping_add(8));
+            // The encoder finds the shortest form.
+            jump.set_memory_displ_size(8);
+        }
+        code.push(jump);
+    }
+    Ok(code)
+}
+
+fn encode(code: &[Instruction], address: usize) -> Result<Vec<u8>, IcedError> {
+    let block = InstructionBlock::new(code, address as u64);
+    Ok(BlockEncoder::encode(64, block, BlockEncoderOptions::NONE)?.code_buffer)
+}

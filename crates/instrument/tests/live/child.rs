@@ -1,0 +1,58 @@
+//! A test in a process of its own.
+
+use instrument::live;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, Output};
+
+const MARK: &str = "SINTONIA_LIVE_TEST_CHILD";
+/// Far more than any test takes on a loaded machine.
+const DEADLINE_S: u32 = 120;
+
+/// Runs the body in a child, where it is alone in its process; `test` is the test's full name.
+#[track_caller]
+pub(crate) fn run(test: &str, body: fn()) {
+    if let Some(output) = outcome(test, body) {
+        let text = String::from_utf8_lossy(&output.stdout);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{}\n{text}\n{errors}", output.status);
+        assert!(text.contains("1 passed"), "no test `{test}`:\n{text}");
+    }
+}
+
+/// As [`run`], for a body that a signal ends.
+#[track_caller]
+pub(crate) fn run_to_signal(test: &str, signal: i32, body: fn()) {
+    if let Some(output) = outcome(test, body) {
+        assert_eq!(output.status.signal(), Some(signal), "{output:?}");
+    }
+}
+
+fn outcome(test: &str, body: fn()) -> Option<Output> {
+    if std::env::var_os(MARK).is_some() {
+        // SAFETY: ends this process, not before its time.
+        unsafe { libc::alarm(DEADLINE_S) };
+        body();
+        return None;
+    }
+    let program = std::env::current_exe().expect("this program has a path");
+    let arguments = ["--exact", test, "--nocapture", "--test-threads=1"];
+    Some(Command::new(program).args(arguments).env(MARK, "1").output().expect("it runs"))
+}
+
+/// Prepares the process for changes.
+pub(crate) fn start() {
+    live::start().expect("signals are free");
+}
+
+/// The calling thread's number.
+pub(crate) fn own_tid() -> u32 {
+    // SAFETY: asks for a number.
+    unsafe { libc::gettid() }.unsigned_abs()
+}
+
+/// Waits until the condition holds; the alarm is the deadline.
+pub(crate) fn wait_until(mut condition: impl FnMut() -> bool) {
+    while !condition() {
+        std::thread::yield_now();
+    }
+}

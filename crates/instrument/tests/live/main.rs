@@ -1,0 +1,13 @@
+//! Code that changes while threads run it, on functions assembled by hand.
+//!
+//! A mistake here ends the process: each test runs in a child, which an alarm ends should it hang.
+#![allow(unsafe_code, reason = "calls functions assembled by hand, sets signals")]
+
+mod alone;
+mod arena;
+mod child;
+//Xmod closed;
+//Xmod forbidden;
+//Xmod foreign;
+//Xmod sleepers;
+mod stress;

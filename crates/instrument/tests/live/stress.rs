@@ -1,0 +1,147 @@
+//! Threads that call functions while these change.
+
+use crate::arena::{Arena, long, quick};
+use crate::child;
+use instrument::live;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+
+const N_FUNCTIONS: usize = 64;
+
+#[test]
+fn one_thread_computes_what_it_did() {
+    child::run("stress::one_thread_computes_what_it_did", || hammer(1));
+}
+
+#[test]
+fn two_threads_compute_what_they_did() {
+    child::run("stress::two_threads_compute_what_they_did", || hammer(2));
+}
+
+#[test]
+fn four_threads_compute_what_they_did() {
+    child::run("stress::four_threads_compute_what_they_did", || hammer(4));
+}
+
+/// Changes functions some thousand times, and until threads have met changes half made.
+pub(crate) fn hammer(n_threads: usize) {
+    child::start();
+    let arena = Arena::new(&(0..N_FUNCTIONS).map(quick).collect::<Vec<_>>());
+    let is_over = AtomicBool::new(false);
+    let n_calls = AtomicU64::new(0);
+    thread::scope(|scope| {
+        for _ in 0..n_threads {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    call_all(&arena);
+                    n_calls.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+        child::wait_until(|| 0 < n_calls.load(Ordering::Relaxed));
+        change_often(&arena);
+        is_over.store(true, Ordering::Relaxed);
+    });
+    assert!((0..N_FUNCTIONS).all(|idx| arena.is_original(idx)));
+    assert!((0..N_FUNCTIONS).map(|idx| arena.n_counted(idx)).sum::<u64>() > 0);
+}
+
+fn call_all(arena: &Arena) {
+    for idx in 0..N_FUNCTIONS {
+        assert_eq!(arena.call(idx, [idx * 3, 0, 0]), idx * 7);
+    }
+}
+
+fn change_often(arena: &Arena) {
+    let mut n_changes = 0;
+    let mut round = 0;
+    while n_changes < 6_000 || live::encounters().n_trapped == 0 {
+        // Batches of all sizes, neighbors and single ones.
+        let start = round * 7 % N_FUNCTIONS;
+        let end = N_FUNCTIONS.min(start + 1 + round % 32);
+        let patches = &arena.patches[start..end];
+        // SAFETY: the arena's stubs do what its functions do.
+        assert!(unsafe { live::apply(patches) }.iter().all(Result::is_ok));
+        // SAFETY: as above.
+        assert!(unsafe { live::revert(patches) }.iter().all(Result::is_ok));
+        n_changes += 2 * patches.len();
+        round += 1;
+    }
+}
+
+#[test]
+fn a_thread_between_displaced_instructions_is_moved() {
+    child::run("stress::a_thread_between_displaced_instructions_is_moved", || {
+        child::start();
+        let arena = Arena::new(&[long()]);
+        let bytes = vec![7_u8; 16 << 20];
+        let is_over = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let start = bytes.as_ptr().expose_provenance();
+                while !is_over.load(Ordering::Relaxed) {
+                    let end = arena.call(0, [0, start, bytes.len()]);
+                    assert_eq!(end, start + bytes.len());
+                }
+            });
+            while live::encounters().n_moved < 20 {
+                // SAFETY: the arena's stub does what its function does.
+                assert_eq!(unsafe { live::apply(&arena.patches) }, [Ok(())]);
+                // SAFETY: as above.
+                assert_eq!(unsafe { live::revert(&arena.patches) }, [Ok(())]);
+            }
+            is_over.store(true, Ordering::Relaxed);
+        });
+        assert!(arena.is_original(0));
+    });
+}
+
+#[test]
+fn threads_come_and_go_meanwhile() {
+    child::run("stress::threads_come_and_go_meanwhile", || {
+        child::start();
+        let arena = Arena::new(&(0..N_FUNCTIONS).map(quick).collect::<Vec<_>>());
+        let is_over = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    thread::scope(|inner| {
+                        inner.spawn(|| call_all(&arena));
+                        inner.spawn(|| call_all(&arena));
+                    });
+                }
+            });
+            change_often(&arena);
+            is_over.store(true, Ordering::Relaxed);
+        });
+        assert!((0..N_FUNCTIONS).all(|idx| arena.is_original(idx)));
+    });
+}
+
+#[test]
+fn a_trap_that_stays_holds_under_load() {
+    child::run("stress::a_trap_that_stays_holds_under_load", || {
+        child::start();
+        let arena = Arena::new(&[quick(3)]);
+        let patch = &arena.patches[0];
+        let is_over = AtomicBool::new(false);
+        thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    while !is_over.load(Ordering::Relaxed) {
+                        assert_eq!(arena.call(0, [1, 0, 0]), 5);
+                    }
+                });
+            }
+            for n_counted in 1..=200 {
+                // SAFETY: the stub does what the function does.
+                let trap = unsafe { live::trap_at(patch.address, patch.stub) }.expect("signals are open");
+                child::wait_until(|| n_counted <= arena.n_counted(0));
+                // SAFETY: as above.
+                assert_eq!(unsafe { live::revert(&[trap]) }, [Ok(())]);
+            }
+            is_over.store(true, Ordering::Relaxed);
+        });
+        assert!(arena.is_original(0));
+    });
+}
