@@ -71,7 +71,8 @@ fn a_trap_that_stays_leads_to_the_stub() {
         let arena = Arena::new(&[quick(7)]);
         let patch = &arena.patches[0];
         // SAFETY: the stub does what the function does.
-        let trap = unsafe { live::trap_at(patch.address, patch.stub) }.expect("nobody is in the way");
+        let trap =
+            unsafe { live::trap_at(patch.address, patch.stub) }.expect("nobody is in the way");
         for n_before in 0..100 {
             assert_eq!(live::encounters().n_trapped, n_before);
             assert_eq!(arena.call(0, [1, 0, 0]), 9);

@@ -6,8 +6,4 @@
 mod alone;
 mod arena;
 mod child;
-//Xmod closed;
-//Xmod forbidden;
-//Xmod foreign;
-//Xmod sleepers;
 mod stress;

@@ -135,7 +135,8 @@ fn a_trap_that_stays_holds_under_load() {
             }
             for n_counted in 1..=200 {
                 // SAFETY: the stub does what the function does.
-                let trap = unsafe { live::trap_at(patch.address, patch.stub) }.expect("signals are open");
+                let trap =
+                    unsafe { live::trap_at(patch.address, patch.stub) }.expect("signals are open");
                 child::wait_until(|| n_counted <= arena.n_counted(0));
                 // SAFETY: as above.
                 assert_eq!(unsafe { live::revert(&[trap]) }, [Ok(())]);
