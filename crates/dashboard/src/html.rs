@@ -20,6 +20,7 @@ mod ranks;
 mod sizes;
 mod svg;
 mod tool;
+mod tuning;
 
 use crate::timeline::Timeline;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -71,6 +72,7 @@ fn sections(summary: &Summary, timeline: Option<&Timeline>) -> Markup {
         @if !summary.ranks.is_empty() {
             (efficiencies::draw(summary))
             (efficiencies::draw_findings(summary))
+            (tuning::draw(summary))
             @if let Some(timeline) = timeline { (lanes::draw(summary, timeline)) }
             (ranks::draw(summary))
             (calls::draw_call_sites(summary))

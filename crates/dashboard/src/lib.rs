@@ -22,5 +22,6 @@ mod place;
 mod ranking;
 #[doc(hidden)]
 pub mod sample;
+mod story;
 mod text;
 mod units;

@@ -2,9 +2,11 @@
 
 mod snapshot;
 mod timeline;
+mod tuning;
 
 pub use snapshot::snapshot;
 pub use timeline::timeline;
+pub use tuning::tuning;
 
 use run_record::summary::{
     CallSite, Efficiencies, FORMAT_VERSION, Finding, OperationTotals, Outcome, Place, RankTotals,

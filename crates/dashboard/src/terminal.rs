@@ -18,6 +18,7 @@ mod performance;
 mod ranks;
 mod table;
 mod tool;
+mod tuning;
 
 pub(crate) use header::{NO_MPI, command, outcome_words};
 pub(crate) use operations::{by_time as operations_by_time, sizes_of_all, tick as size_tick};
@@ -52,6 +53,7 @@ pub fn report(summary: &Summary, written: &Written, style: Style) -> String {
     if !summary.ranks.is_empty() {
         performance::write_efficiencies(&mut page, summary);
         performance::write_findings(&mut page, summary);
+        tuning::write(&mut page, summary);
         ranks::write(&mut page, summary);
         calls::write_call_sites(&mut page, summary);
         calls::write_regions(&mut page, summary);

@@ -28,6 +28,8 @@ fn a_page_says_what_the_summary_says() {
     check(&samples::no_mpi(), &["No MPI process was seen"]);
     check(&samples::killed(), &["2 ranks did not finish", "12.3 k records found the ring full"]);
     check(&samples::spawned(), &["/opt/bin/child", "2 of 3", "World"]);
+    let tuned = ["id=\"tuning\"", "F1 1 → 0.38", "undone: iterations 21.8 % slower", "#decision-2"];
+    check(&samples::tuned(), &tuned);
     check(&samples::huge_names(), &["&lt;script&gt;alert(1)"]);
 }
 
@@ -94,4 +96,12 @@ fn a_browser_needs_no_timeline() {
     let document = document_of(&html::page(&sample::summary_of(300), None), "");
     assert_eq!(root_attribute(&document, "errors"), Some(""));
     assert!(document.contains("can-sort"), "no table can be sorted");
+}
+
+#[test]
+fn a_browser_shows_what_tuning_did() {
+    let document = document_of(&html::page(&samples::tuned(), None), "");
+    assert_eq!(root_attribute(&document, "errors"), Some(""));
+    assert_eq!(document.matches("<circle").count(), 40);
+    assert_eq!(document.matches("class=\"steps\"").count(), 3);
 }

@@ -77,3 +77,8 @@ pub(crate) fn huge_names() -> Summary {
     summary.findings[0].text = "w".repeat(300);
     summary
 }
+
+/// Tunlets changed it while it ran.
+pub(crate) fn tuned() -> Summary {
+    Summary { tuning: Some(sample::tuning()), ..sample::summary() }
+}

@@ -60,3 +60,15 @@ fn spawned_worlds_are_listed() {
 fn huge_names_are_cut_and_harmless() {
     check("huge_names", &samples::huge_names(), NARROW);
 }
+
+#[test]
+fn what_tuning_did_is_a_story() {
+    check("tuned", &samples::tuned(), NARROW);
+    let mut observed = samples::tuned();
+    observed.tuning = Some(run_record::tuning::TuningSummary {
+        mode: run_record::tuning::TuningMode::Observe,
+        decisions: Vec::new(),
+        ..sample::tuning()
+    });
+    check("tuning_observed", &observed, NARROW);
+}

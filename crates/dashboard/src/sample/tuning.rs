@@ -1,0 +1,105 @@
+//! A made-up tuned run.
+
+use run_record::tuning::summary::IterationTime;
+use run_record::tuning::{
+    DecisionStory, Effect, Number, Outcome, TuningMode, TuningSummary, TunletStory,
+};
+
+const ITERATION_S: f64 = 0.52;
+
+/// Forty iterations under two tunlets: what helped was kept, what hurt was undone.
+#[must_use]
+pub fn tuning() -> TuningSummary {
+    let mut end_s = 0.4;
+    let iterations = (0..40).map(|number| {
+        let duration_s = ITERATION_S * share(number) * (1.0 + 0.01 * (number * 7 % 5) as f64);
+        end_s += duration_s;
+        IterationTime { number, end_s, duration_s, work: 60_000.0 + 40.0 * number as f64 }
+    });
+    TuningSummary {
+        mode: TuningMode::Tune,
+        tunlets: ["factoring", "worker-count", "damping"].map(tunlet).into(),
+        points: ["F0", "F1", "F2", "NW"].map(str::to_owned).into(),
+        iterations: iterations.collect(),
+        decisions: decisions(),
+        n_left_out: 0,
+        n_events_unheard: 0,
+        warnings: Vec::new(),
+    }
+}
+
+fn share(number: u64) -> f64 {
+    match number {
+        0..4 => 1.0,
+        4..9 => 0.78,
+        9..12 => 0.95,
+        12..20 => 0.78,
+        _ => 0.66,
+    }
+}
+
+fn tunlet(name: &str) -> TunletStory {
+    let ended = (name == "damping").then(|| "killed by SIGSEGV".to_owned());
+    TunletStory { name: name.to_owned(), ended }
+}
+
+fn decisions() -> Vec<DecisionStory> {
+    let factoring = "sigma/mu rose to 0.91 over the last 5 iterations";
+    let effect = |after| Effect { before_s: 1.0, after_s: after, change: after - 1.0 };
+    let first = DecisionStory {
+        decision: 0,
+        t_s: 2.3,
+        applied_s: Some(2.48),
+        iteration: Some(4),
+        tunlet: "factoring".to_owned(),
+        point: "F1".to_owned(),
+        old: Some(Number::Float(1.0)),
+        new: Number::Float(0.38),
+        reason: factoring.to_owned(),
+        n_ranks: 1,
+        outcome: Outcome::Kept,
+        outcome_reason: "its effect is within the limit".to_owned(),
+        outcome_s: Some(3.7),
+        effect: Some(effect(0.78)),
+    };
+    let second = DecisionStory {
+        decision: 1,
+        t_s: 4.6,
+        applied_s: Some(4.7),
+        iteration: Some(9),
+        tunlet: "worker-count".to_owned(),
+        point: "NW".to_owned(),
+        old: Some(Number::Int(7)),
+        new: Number::Int(5),
+        reason: "the performance index is least with 5 workers".to_owned(),
+        outcome: Outcome::Undone,
+        outcome_reason: "iterations took longer than the limit of 5 % allows".to_owned(),
+        outcome_s: Some(6.2),
+        effect: Some(effect(1.218)),
+        ..first.clone()
+    };
+    let third = DecisionStory {
+        decision: 2,
+        t_s: 9.9,
+        applied_s: Some(10.1),
+        iteration: Some(20),
+        point: "F0".to_owned(),
+        old: Some(Number::Float(0.8)),
+        new: Number::Float(0.5),
+        effect: Some(effect(0.846)),
+        ..first.clone()
+    };
+    let fourth = DecisionStory {
+        decision: 3,
+        t_s: 16.0,
+        applied_s: None,
+        iteration: None,
+        new: Number::Float(7.0),
+        old: None,
+        outcome: Outcome::Declined,
+        outcome_reason: "7 is above 1, the largest value of `F1`".to_owned(),
+        effect: None,
+        ..first.clone()
+    };
+    vec![first, second, third, fourth]
+}

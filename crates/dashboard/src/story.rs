@@ -1,0 +1,180 @@
+//! What tuning did, in numbers and sentences that terminal and page share.
+
+use crate::text::harmless;
+use crate::units::{percent, seconds};
+use run_record::tuning::summary::IterationTime;
+use run_record::tuning::{DecisionStory, Number, Outcome, TuningMode, TuningSummary};
+
+/// Iterations at either end of the run that stand for "at first" and "at last".
+const N_ENDS: usize = 5;
+
+/// Median time of iterations at first and at last, and their ratio per unit of work less 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Course {
+    pub(crate) first_s: f64,
+    pub(crate) last_s: f64,
+    pub(crate) change: f64,
+}
+
+/// How iteration times went; none for fewer than two iterations.
+pub(crate) fn course(tuning: &TuningSummary) -> Option<Course> {
+    let iterations = &tuning.iterations;
+    let n_ends = N_ENDS.min(iterations.len() / 2);
+    if n_ends == 0 {
+        return None;
+    }
+    let (first, last) = (&iterations[..n_ends], &iterations[iterations.len() - n_ends..]);
+    let time = |some: &[IterationTime]| median(some.iter().map(|iteration| iteration.duration_s));
+    let per_work = |some: &[IterationTime]| {
+        median(some.iter().map(|iteration| iteration.duration_s / iteration.work))
+    };
+    let change = per_work(last) / per_work(first) - 1.0;
+    Some(Course { first_s: time(first), last_s: time(last), change })
+}
+
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    if values.len().is_multiple_of(2) {
+        f64::midpoint(values[middle - 1], values[middle])
+    } else {
+        values[middle]
+    }
+}
+
+/// `0.312 s at first, 0.201 s at last: 35.6 % less per unit of work`.
+pub(crate) fn course_words(course: &Course) -> String {
+    let times = format!("{} at first, {} at last", seconds(course.first_s), seconds(course.last_s));
+    match course.change {
+        change if !change.is_finite() => times,
+        change if change < 0.0 => format!("{times}: {} less per unit of work", percent(-change)),
+        change => format!("{times}: {} more per unit of work", percent(change)),
+    }
+}
+
+/// `factoring, search (ended: killed by SIGSEGV)`.
+pub(crate) fn tunlets(tuning: &TuningSummary) -> String {
+    let names = tuning.tunlets.iter().map(|tunlet| match &tunlet.ended {
+        None => harmless(&tunlet.name),
+        Some(reason) => harmless(&format!("{} (ended: {reason})", tunlet.name)),
+    });
+    names.collect::<Vec<_>>().join(", ")
+}
+
+/// `12 decisions: 9 kept, 2 undone, 1 declined`.
+pub(crate) fn tally(tuning: &TuningSummary) -> String {
+    let n_decisions = tuning.decisions.len();
+    let count = |outcome| tuning.decisions.iter().filter(|one| one.outcome == outcome).count();
+    let counts = OUTCOMES.into_iter().map(|(outcome, word)| (count(outcome), word));
+    let counts = counts.filter(|(n, _)| *n != 0).map(|(n, word)| format!("{n} {word}"));
+    let counts = counts.collect::<Vec<_>>().join(", ");
+    match n_decisions {
+        0 => "no decision".to_owned(),
+        1 => format!("1 decision: {counts}"),
+        n => format!("{n} decisions: {counts}"),
+    }
+}
+
+const OUTCOMES: [(Outcome, &str); 6] = [
+    (Outcome::Kept, "kept"),
+    (Outcome::Undone, "undone"),
+    (Outcome::Declined, "declined"),
+    (Outcome::Lost, "lost"),
+    (Outcome::Would, "not carried out (dry run)"),
+    (Outcome::Open, "open at the end"),
+];
+
+/// What a mode means to the program.
+pub(crate) fn mode_words(mode: TuningMode) -> &'static str {
+    match mode {
+        TuningMode::Tune => "the program was changed while it ran",
+        TuningMode::DryRun => "dry run: nothing was changed",
+        TuningMode::Observe => "only observed: nothing was changed",
+    }
+}
+
+/// `F1 0.5 → 0.38`.
+pub(crate) fn change(decision: &DecisionStory) -> String {
+    let new = value(decision.new);
+    match decision.old {
+        Some(old) => harmless(&format!("{} {} → {new}", decision.point, value(old))),
+        None => harmless(&format!("{} → {new}", decision.point)),
+    }
+}
+
+/// A value with at most four digits that matter.
+pub(crate) fn value(number: Number) -> String {
+    match number {
+        Number::Float(float) if float.fract() != 0.0 && float.is_finite() => {
+            let rounded = format!("{float:.4}");
+            let short = rounded.trim_end_matches('0').trim_end_matches('.');
+            if short == "0" || short == "-0" { format!("{float:.2e}") } else { short.to_owned() }
+        }
+        number => number.to_string(),
+    }
+}
+
+/// `kept`, `undone: iterations took 12.0 % longer`.
+pub(crate) fn outcome_words(decision: &DecisionStory) -> String {
+    let word = OUTCOMES.iter().find(|(outcome, _)| *outcome == decision.outcome);
+    let word = word.map_or("", |(_, word)| word);
+    let why = match (decision.outcome, &decision.effect) {
+        (Outcome::Kept | Outcome::Undone, Some(effect)) if effect.change < 0.0 => {
+            format!("iterations {} faster", percent(-effect.change))
+        }
+        (Outcome::Kept | Outcome::Undone, Some(effect)) => {
+            format!("iterations {} slower", percent(effect.change))
+        }
+        _ => harmless(&decision.outcome_reason),
+    };
+    if why.is_empty() { word.to_owned() } else { format!("{word}: {why}") }
+}
+
+/// `iteration 4, after 1.20 s`.
+pub(crate) fn moment_words(decision: &DecisionStory) -> String {
+    let after = seconds(decision.applied_s.unwrap_or(decision.t_s));
+    match decision.iteration {
+        Some(iteration) => format!("iteration {iteration}, after {after}"),
+        None => format!("after {after}"),
+    }
+}
+
+/// A number for a value where it is one.
+pub(crate) fn as_f64(number: Number) -> Option<f64> {
+    match number {
+        Number::Int(whole) => Some(whole as f64),
+        Number::Uint(whole) => Some(whole as f64),
+        Number::Float(float) => Some(float),
+        Number::Unknown(()) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(number: Number, expected: &str) {
+        assert_eq!(value(number), expected);
+    }
+
+    #[test]
+    fn values_are_short() {
+        check(Number::Int(7), "7");
+        check(Number::Float(0.5), "0.5");
+        check(Number::Float(0.380_012_3), "0.38");
+        check(Number::Float(1.0 / 3.0), "0.3333");
+        check(Number::Float(2.0), "2");
+        check(Number::Float(1e-7), "1.00e-7");
+        check(Number::Unknown(()), "?");
+    }
+
+    #[test]
+    fn too_few_iterations_have_no_course() {
+        assert_eq!(course(&TuningSummary::default()), None);
+        let tuning = crate::sample::tuning();
+        let course = course(&tuning).unwrap();
+        assert!(course.change < -0.2, "{course:?}");
+    }
+}
