@@ -7,27 +7,30 @@ use instrument::live;
 
 #[test]
 fn a_change_counts_and_leaves_no_trace() {
-    child::run("alone::a_change_counts_and_leaves_no_trace", || {
-        child::start();
-        let functions: Vec<_> = (0..5_000).map(quick).collect();
-        let arena = Arena::new(&functions);
-        // SAFETY: the arena's stubs do what its functions do.
-        let outcomes = unsafe { live::apply(&arena.patches) };
-        assert!(outcomes.iter().all(Result::is_ok));
-        for idx in 0..5_000 {
-            assert!(!arena.is_original(idx));
-            assert_eq!(arena.call(idx, [20, 0, 0]), 40 + idx);
-            assert_eq!(arena.n_counted(idx), 1);
-        }
-        // SAFETY: as above.
-        let outcomes = unsafe { live::revert(&arena.patches) };
-        assert!(outcomes.iter().all(Result::is_ok));
-        for idx in 0..5_000 {
-            assert!(arena.is_original(idx));
-            assert_eq!(arena.call(idx, [20, 0, 0]), 40 + idx);
-            assert_eq!(arena.n_counted(idx), 1);
-        }
-    });
+    child::run("alone::a_change_counts_and_leaves_no_trace", || child::alone(change_many));
+}
+
+fn change_many() {
+    assert_eq!(child::n_threads(), 1);
+    child::start();
+    let functions: Vec<_> = (0..5_000).map(quick).collect();
+    let arena = Arena::new(&functions);
+    // SAFETY: the arena's stubs do what its functions do.
+    let outcomes = unsafe { live::apply(&arena.patches) };
+    assert!(outcomes.iter().all(Result::is_ok));
+    for idx in 0..5_000 {
+        assert!(!arena.is_original(idx));
+        assert_eq!(arena.call(idx, [20, 0, 0]), 40 + idx);
+        assert_eq!(arena.n_counted(idx), 1);
+    }
+    // SAFETY: as above.
+    let outcomes = unsafe { live::revert(&arena.patches) };
+    assert!(outcomes.iter().all(Result::is_ok));
+    for idx in 0..5_000 {
+        assert!(arena.is_original(idx));
+        assert_eq!(arena.call(idx, [20, 0, 0]), 40 + idx);
+        assert_eq!(arena.n_counted(idx), 1);
+    }
 }
 
 #[test]

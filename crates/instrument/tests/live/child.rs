@@ -27,6 +27,27 @@ pub(crate) fn run_to_signal(test: &str, signal: i32, body: fn()) {
     }
 }
 
+/// Runs a body of [`run`] as the only thread of a process; the test harness has one of its own.
+pub(crate) fn alone(body: fn()) {
+    // SAFETY: the harness waits meanwhile, and holds no lock that the body needs.
+    let child = unsafe { libc::fork() };
+    assert!(0 <= child);
+    if child == 0 {
+        let is_lost = std::panic::catch_unwind(body).is_err();
+        // SAFETY: ends the process, with nothing left to be written.
+        unsafe { libc::_exit(i32::from(is_lost)) };
+    }
+    let mut status = -1;
+    // SAFETY: room for a status.
+    unsafe { libc::waitpid(child, &raw mut status, 0) };
+    assert_eq!(status, 0);
+}
+
+/// Threads of this process.
+pub(crate) fn n_threads() -> usize {
+    std::fs::read_dir("/proc/self/task").map_or(0, Iterator::count)
+}
+
 fn outcome(test: &str, body: fn()) -> Option<Output> {
     if std::env::var_os(MARK).is_some() {
         // SAFETY: ends this process, not before its time.

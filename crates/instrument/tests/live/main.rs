@@ -6,4 +6,8 @@
 mod alone;
 mod arena;
 mod child;
+mod closed;
+mod forbidden;
+mod foreign;
+mod sleepers;
 mod stress;

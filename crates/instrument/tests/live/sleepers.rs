@@ -1,0 +1,137 @@
+//! Threads in system calls: nobody wakes them, and no call ends early.
+
+use crate::arena::{Arena, nap, quick};
+use crate::child;
+use instrument::live;
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
+
+/// A call that sleeps until the other end of a pipe is closed; its result, and what the result is then.
+type Sleep = (fn(i32) -> isize, isize);
+
+const SLEEPS: [Sleep; 3] = [(read, 0), (poll, 1), (sleep_long, 0)];
+
+fn read(end: i32) -> isize {
+    let mut byte = 0_u8;
+    // SAFETY: room for one byte.
+    unsafe { libc::read(end, (&raw mut byte).cast(), 1) }
+}
+
+fn poll(end: i32) -> isize {
+    let mut awaited = libc::pollfd { fd: end, events: libc::POLLIN, revents: 0 };
+    // SAFETY: one element.
+    unsafe { libc::poll(&raw mut awaited, 1, -1) as isize }
+}
+
+fn sleep_long(_: i32) -> isize {
+    let time = libc::timespec { tv_sec: 1, tv_nsec: 0 };
+    // SAFETY: a time to read, and no rest wanted.
+    unsafe { libc::nanosleep(&raw const time, std::ptr::null_mut()) as isize }
+}
+
+#[test]
+fn a_sleeping_thread_sleeps_on() {
+    child::run("sleepers::a_sleeping_thread_sleeps_on", || {
+        child::start();
+        let arena = Arena::new(&[quick(0), quick(1)]);
+        let (out, into) = io::pipe().expect("there are free descriptors");
+        let end = std::os::fd::AsRawFd::as_raw_fd(&out);
+        thread::scope(|scope| {
+            let sleepers = SLEEPS.map(|(call, expected)| {
+                let tid = std::sync::Arc::new(AtomicU32::new(0));
+                let own = tid.clone();
+                let thread = scope.spawn(move || {
+                    own.store(child::own_tid(), Ordering::Relaxed);
+                    assert_eq!(call(end), expected, "{}", io::Error::last_os_error());
+                });
+                (tid, thread)
+            });
+            for (tid, _) in &sleepers {
+                child::wait_until(|| is_asleep(tid.load(Ordering::Relaxed)));
+            }
+            for _ in 0..100 {
+                // SAFETY: the arena's stubs do what its functions do.
+                assert_eq!(unsafe { live::apply(&arena.patches) }, [Ok(()), Ok(())]);
+                // SAFETY: as above.
+                assert_eq!(unsafe { live::revert(&arena.patches) }, [Ok(()), Ok(())]);
+            }
+            drop(into);
+        });
+    });
+}
+
+fn is_asleep(tid: u32) -> bool {
+    let line = std::fs::read_to_string(format!("/proc/self/task/{tid}/syscall"));
+    line.is_ok_and(|line| line.starts_with(|first: char| first.is_ascii_digit()))
+}
+
+/// Threads that fall asleep just when they are asked.
+#[test]
+fn a_call_that_the_question_ended_goes_on() {
+    child::run("sleepers::a_call_that_the_question_ended_goes_on", || {
+        child::start();
+        let arena = Arena::new(&[quick(0), nap()]);
+        let is_over = AtomicBool::new(false);
+        let n_naps = AtomicU64::new(0);
+        let time = libc::timespec { tv_sec: 0, tv_nsec: 20_000 };
+        let time = (&raw const time).expose_provenance();
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    while !is_over.load(Ordering::Relaxed) {
+                        assert_eq!(arena.call(1, [time, 0, 0]), 0);
+                        n_naps.fetch_add(1, Ordering::Relaxed);
+                    }
+                });
+            }
+            let mut n_rounds = 0;
+            while n_rounds < 500 || n_naps.load(Ordering::Relaxed) < 500 {
+                // SAFETY: the arena's stubs do what its functions do.
+                assert_eq!(unsafe { live::apply(&arena.patches) }, [Ok(()), Ok(())]);
+                // SAFETY: as above.
+                assert_eq!(unsafe { live::revert(&arena.patches) }, [Ok(()), Ok(())]);
+                n_rounds += 1;
+            }
+            is_over.store(true, Ordering::Relaxed);
+        });
+        println!("{:?}", live::encounters());
+    });
+}
+
+/// The question comes from outside the code under test, at a moment chosen by the test.
+#[test]
+fn a_long_call_is_not_cut_short() {
+    child::run("sleepers::a_long_call_is_not_cut_short", || {
+        child::start();
+        let arena = Arena::new(&[nap(), quick(0)]);
+        let tid = AtomicU32::new(0);
+        let time = libc::timespec { tv_sec: 0, tv_nsec: 200_000_000 };
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                tid.store(child::own_tid(), Ordering::Relaxed);
+                let before = std::time::Instant::now();
+                assert_eq!(arena.call(0, [(&raw const time).expose_provenance(), 0, 0]), 0);
+                assert!(Duration::from_millis(200) <= before.elapsed());
+            });
+            child::wait_until(|| is_asleep(tid.load(Ordering::Relaxed)));
+            ask(tid.load(Ordering::Relaxed));
+            child::wait_until(|| live::encounters().n_restarted == 1);
+        });
+    });
+}
+
+/// Sends what a pass sends to a thread that it found running.
+fn ask(tid: u32) {
+    let signal = (1..=64).find(|signal| *signal != libc::SIGTRAP && live::is_ours(*signal));
+    let signal = signal.expect("there is one");
+    let mut question = [0_i32; 32];
+    (question[0], question[2]) = (signal, -0x51);
+    let process = std::process::id();
+    // SAFETY: as large as the kernel reads.
+    let answer = unsafe {
+        libc::syscall(libc::SYS_rt_tgsigqueueinfo, process, tid, signal, question.as_ptr())
+    };
+    assert_eq!(answer, 0);
+}
