@@ -1,0 +1,103 @@
+//! The process in which a run keeps a foreign tunlet: reads orders, calls the library, answers.
+//!
+//! # Invariants
+//! - The library cannot reach the protocol by mistake: descriptors 0 and 1 are an empty file and standard
+//!   error, which the run shows line by line; nothing else is inherited.
+//! - It dies with the run.
+
+use crate::frame::{self, ANSWER_BYTES_MAX, Answer, FrameError, ORDER_BYTES_MAX, Order};
+use crate::loaded::LoadedTunlet;
+use rustix::process::{Signal, set_parent_process_death_signal};
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+use tunlets::Tunlet;
+
+/// Decisions on one batch of news that are passed on; a tunlet that makes more is out of its mind.
+const N_DECISIONS_MAX: usize = 1024;
+
+/// Why the process of a tunlet ends before it is told to.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ChildError {
+    /// Its descriptors cannot be put in place.
+    #[error("the process of a tunlet cannot be prepared")]
+    Unprepared(#[from] io::Error),
+    /// The run does not speak with it.
+    #[error("`sintonia tunlet-host` is started by `sintonia run --tunlet LIB.so` only: {0}")]
+    Unspoken(String),
+}
+
+impl From<FrameError> for ChildError {
+    fn from(error: FrameError) -> Self {
+        Self::Unspoken(error.to_string())
+    }
+}
+
+/// Serves the tunlet of a library to the process at the other ends of standard input and output.
+///
+/// # Errors
+/// When nothing sensible is at the other end.
+pub fn serve(library: &Path) -> Result<(), ChildError> {
+    let (mut orders, mut answers) = take_protocol()?;
+    let mut say = |answer: &Answer| frame::write(&mut answers, answer, ANSWER_BYTES_MAX);
+    let mut tunlet = match LoadedTunlet::open(library) {
+        Ok(tunlet) => tunlet,
+        Err(error) => return Ok(say(&Answer::Opened(Err(error.to_string())))?),
+    };
+    say(&Answer::Opened(Ok(tunlet.spec())))?;
+    while let Some(order) = frame::read(&mut orders, ORDER_BYTES_MAX)? {
+        let answer = answer(&mut tunlet, order);
+        for line in tunlet.lines() {
+            // Nobody is there to be told.
+            writeln!(io::stderr(), "{line}").ok();
+        }
+        say(&answer)?;
+    }
+    Ok(())
+}
+
+fn answer(tunlet: &mut LoadedTunlet, order: Order) -> Answer {
+    match order {
+        Order::Begin { application, world } => {
+            let begun = tunlet.begin(&application, &world);
+            Answer::Begun(begun.map_err(|error| match error {
+                tunlets::TunletError::Unable { reason, .. } => reason,
+                other => other.to_string(),
+            }))
+        }
+        Order::Hear(all) => {
+            let mut decisions = Vec::new();
+            for news in &all {
+                tunlet.hear(news, &mut decisions);
+            }
+            decisions.truncate(N_DECISIONS_MAX);
+            Answer::Heard(decisions)
+        }
+    }
+}
+
+/// Takes the pipes away from where a library would use them, and closes all else.
+fn take_protocol() -> io::Result<(File, File)> {
+    set_parent_process_death_signal(Some(Signal::KILL))?;
+    close_inherited()?;
+    let orders = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3)?;
+    let answers = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), 3)?;
+    rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
+    rustix::stdio::dup2_stdout(rustix::stdio::stderr())?;
+    Ok((File::from(orders), File::from(answers)))
+}
+
+fn close_inherited() -> io::Result<()> {
+    let mut open = Vec::new();
+    for entry in std::fs::read_dir("/proc/self/fd")? {
+        let name = entry?.file_name();
+        open.extend(name.to_str().and_then(|name| name.parse::<i32>().ok()));
+    }
+    for descriptor in open.into_iter().filter(|descriptor| 2 < *descriptor) {
+        // SAFETY: nothing of this process owns it: it has opened nothing yet. The one that listed the
+        // others is closed already.
+        unsafe { libc::close(descriptor) };
+    }
+    Ok(())
+}

@@ -1,0 +1,166 @@
+//! The thread that keeps the process of a tunlet: starts it, reads its answers, ends it, buries it.
+//!
+//! # Invariants
+//! - It lives as long as the process, which is killed when its parent thread ends.
+
+use super::ending;
+use super::shared::Shared;
+use super::writer;
+use crate::frame::{ANSWER_BYTES_MAX, Answer, FrameBuffer, Order};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use std::io::{self, BufRead, BufReader, Read};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// How often a silent process is looked at.
+const LOOK_NS: i64 = 50_000_000;
+/// Bytes of a line for people that are kept.
+const LINE_BYTES_MAX: u64 = 1000;
+/// How long a process may take from its last answer to its end.
+const FAREWELL: Duration = Duration::from_secs(1);
+/// How long the last lines of a process that ended are waited for.
+const LAST_WORDS: Duration = Duration::from_millis(200);
+
+/// Starts the process with the threads around it.
+pub(super) fn start(
+    library: &Path,
+    host_program: &Path,
+    shared: &Arc<Shared>,
+    orders: Receiver<Order>,
+) -> io::Result<JoinHandle<()>> {
+    let mut command = Command::new(host_program);
+    command.arg("tunlet-host").arg(library).process_group(0);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let shared = Arc::clone(shared);
+    let (started, is_started) = channel();
+    let keeper = thread::Builder::new().name("tunlet".into()).spawn(move || {
+        let outcome = command.spawn();
+        match outcome {
+            Ok(child) => {
+                shared.set_process_id(Some(child.id()));
+                started.send(Ok(())).ok();
+                keep(child, &shared, orders);
+            }
+            Err(error) => {
+                started.send(Err(error)).ok();
+            }
+        }
+    })?;
+    is_started.recv().unwrap_or_else(|_| Err(io::ErrorKind::Other.into()))?;
+    Ok(keeper)
+}
+
+fn keep(mut child: Child, shared: &Arc<Shared>, orders: Receiver<Order>) {
+    let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let (Some(input), Some(answers), Some(lines)) = pipes else { return };
+    let writer = {
+        let shared = Arc::clone(shared);
+        thread::spawn(move || writer::write(&shared, &orders, input))
+    };
+    let (told, all_told) = channel::<()>();
+    let teller = Arc::clone(shared);
+    thread::spawn(move || {
+        tell(&teller, lines);
+        drop(told);
+    });
+    read_answers(&child, shared, answers);
+    let status = bury(&mut child, shared);
+    shared.set_process_id(None);
+    // Someone that it started may hold the other end.
+    all_told.recv_timeout(LAST_WORDS).ok();
+    shared.end(|| status.map_or_else(|| "it is gone".to_owned(), ending::words));
+    // Its input is closed now, so that it does not wait any more.
+    writer.join().ok();
+}
+
+/// Reads until the process has to end, or has ended.
+fn read_answers(child: &Child, shared: &Shared, mut answers: ChildStdout) {
+    let mut frames = FrameBuffer::new(ANSWER_BYTES_MAX);
+    let mut bytes = vec![0; 64 << 10];
+    loop {
+        if let Some(how) = shared.overdue() {
+            return shared.end(|| how);
+        }
+        if !is_readable(&answers) {
+            if has_exited(child) {
+                return;
+            }
+            continue;
+        }
+        match answers.read(&mut bytes) {
+            Ok(0) => return,
+            Ok(n) => frames.push(&bytes[..n]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => return,
+        }
+        if let Err(how) = take_answers(shared, &mut frames) {
+            return shared.end(|| how);
+        }
+    }
+}
+
+fn is_readable(answers: &ChildStdout) -> bool {
+    let mut polled = [PollFd::new(answers, PollFlags::IN)];
+    let timeout = Timespec { tv_sec: 0, tv_nsec: LOOK_NS };
+    poll(&mut polled, Some(&timeout)).is_ok_and(|n| 0 < n)
+}
+
+fn take_answers(shared: &Shared, frames: &mut FrameBuffer) -> Result<(), String> {
+    while let Some(answer) = next_answer(frames)? {
+        if !shared.owes() {
+            return Err("it answers what it was not asked".to_owned());
+        }
+        let mut is_allowed = true;
+        shared.answer(|said| match answer {
+            Answer::Opened(opened) => said.opened = Some(opened),
+            Answer::Begun(begun) => said.begun = Some(begun),
+            Answer::Heard(decisions) => is_allowed = said.decide(decisions),
+        });
+        if !is_allowed {
+            return Err("it wants to change a tuning point that it did not name".to_owned());
+        }
+    }
+    Ok(())
+}
+
+fn next_answer(frames: &mut FrameBuffer) -> Result<Option<Answer>, String> {
+    frames.next_message().map_err(|error| format!("its answer is garbage ({error})"))
+}
+
+/// Whether it has ended; its number is kept until it is buried.
+fn has_exited(child: &Child) -> bool {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    !matches!(waitid(WaitId::Pid(Pid::from_child(child)), options), Ok(None))
+}
+
+/// Makes sure that it, and what it started, has ended.
+fn bury(child: &mut Child, shared: &Shared) -> Option<ExitStatus> {
+    // Its answers ended, so it is on its way: how it ends by itself is what people want to know.
+    let since = Instant::now();
+    while shared.ended().is_none() && !has_exited(child) && since.elapsed() < FAREWELL {
+        thread::sleep(Duration::from_millis(1));
+    }
+    // It may be gone, with its group.
+    kill_process_group(Pid::from_child(child), Signal::KILL).ok();
+    child.kill().ok();
+    child.wait().ok()
+}
+
+/// Passes on what it writes for people, line by line.
+fn tell(shared: &Shared, lines: ChildStderr) {
+    let mut lines = BufReader::new(lines);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        match lines.by_ref().take(LINE_BYTES_MAX).read_until(b'\n', &mut line) {
+            Ok(0) | Err(_) => return,
+            Ok(_) => shared.add_line(String::from_utf8_lossy(&line).trim_end().to_owned()),
+        }
+    }
+}

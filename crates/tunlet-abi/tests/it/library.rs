@@ -1,0 +1,64 @@
+//! Libraries and programs that the tests use.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use tempfile::TempDir;
+
+/// A file of this repository.
+pub(crate) fn repository(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
+}
+
+/// An example of this crate, which is built with its tests.
+fn example(name: &str) -> PathBuf {
+    let test = std::env::current_exe().expect("this test");
+    let profile = test.parent().and_then(Path::parent).expect("target/PROFILE/deps/TEST");
+    let path = profile.join("examples").join(name);
+    assert!(path.exists(), "`{}` is built with the tests of this crate", path.display());
+    path
+}
+
+/// The tunlet that says what it hears.
+pub(crate) fn echo() -> PathBuf {
+    example("libecho.so")
+}
+
+/// The program that keeps foreign tunlets.
+pub(crate) fn host_program() -> PathBuf {
+    example("tunlet-host")
+}
+
+/// A library compiled for one test.
+#[derive(Debug)]
+pub(crate) struct Library {
+    dir: TempDir,
+}
+
+impl Library {
+    /// Compiles `source`, a path in this repository, with `defines`.
+    #[track_caller]
+    pub(crate) fn compile(source: &str, defines: &[&str]) -> Self {
+        let dir = tempfile::tempdir().expect("a folder");
+        let mut command = Command::new("cc");
+        command.args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-O1", "-fPIC", "-shared"]);
+        command.args(defines.iter().map(|define| format!("-D{define}")));
+        command.arg("-I").arg(repository("crates/tunlet-abi/include"));
+        command.arg(repository(source)).arg("-o").arg(dir.path().join("tunlet.so"));
+        run(&mut command);
+        Self { dir }
+    }
+
+    pub(crate) fn path(&self) -> PathBuf {
+        self.dir.path().join("tunlet.so")
+    }
+}
+
+/// Runs a command that has to succeed.
+#[track_caller]
+pub(crate) fn run(command: &mut Command) -> String {
+    let output = command.output().expect("it can be started");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {}\n{said}{errors}", output.status);
+    said
+}
