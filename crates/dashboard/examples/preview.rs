@@ -8,6 +8,8 @@ use std::path::Path;
 fn main() -> std::io::Result<()> {
     let folder = std::env::args().nth(1).unwrap_or_else(|| ".".to_owned());
     let write = |name: &str, page: String| std::fs::write(Path::new(&folder).join(name), page);
+    let tuned = Summary { tuning: Some(sample::tuning()), ..sample::summary() };
+    write("tuned.html", html::page(&tuned, None))?;
     write("small.html", html::page(&sample::summary(), Some(&sample::timeline(8, 6_000))))?;
     write(
         "large.html",

@@ -74,7 +74,7 @@ fn mark(axis: Axis, decision: &DecisionStory) -> Markup {
     let x = short(axis.x(decision.applied_s.unwrap_or(decision.t_s)));
     html! {
         a href={ "#decision-" (decision.decision) } {
-            line.change class=(class(decision.outcome)) x1=(x) x2=(x) y1="4" y2=(HEIGHT) {
+            line class={ "change " (class(decision.outcome)) } x1=(x) x2=(x) y1="4" y2=(HEIGHT) {
                 title { (story::change(decision)) " (" (harmless(&decision.tunlet)) "): " (story::outcome_words(decision)) }
             }
         }
