@@ -14,11 +14,10 @@ pub fn demangle(name: &str) -> String {
     rust(name).or_else(|| cpp(name)).or_else(|| fortran(name)).unwrap_or_else(|| name.to_owned())
 }
 
-/// The name as the source has it, with the types of parameters in C++.
-pub(crate) fn signature(name: &str) -> String {
+/// The name as the source has it, with the types of parameters: C++ only.
+pub(crate) fn signature(name: &str) -> Option<String> {
     let name = name.split_once('@').map_or(name, |(name, _)| name);
     cpp_with(without_copy(name), DemangleOptions::new().no_return_type())
-        .unwrap_or_else(|| demangle(name))
 }
 
 /// Whether a compiler made it of another function.

@@ -19,88 +19,225 @@
 //! Places of addresses ([`crate::Resolver`]), and what can be done to the machine code of a function:
 //! whoever changes it decides.
 
+mod debug;
 mod errors;
 mod function;
+mod globals;
 mod image;
+mod index;
+mod libraries;
+mod module;
+mod names;
+mod parameters;
+mod passing;
+mod path;
+mod survey;
+mod types;
 mod variable;
 
 pub use errors::{LookupError, ProgramError};
 pub use function::{Function, Inlined, NotProbeable, Parameter, Passing, Returned, SourceLine};
 pub use variable::Variable;
 
-use image::Image;
+use index::Absent;
+use module::Module;
+use names::{fit, loose_fit, near};
 use std::cell::OnceCell;
 use std::path::Path;
 
 /// A program and the libraries it is linked with.
 #[derive(Debug)]
 pub struct Program {
-    image: Image,
-    functions: OnceCell<Vec<Function>>,
+    own: Module,
+    libraries: OnceCell<Vec<Module>>,
 }
 
 impl Program {
-    /// Reads the file's headers and symbols; debug information is left for later.
+    /// Reads the file's headers; symbols and debug information are left for later.
     ///
     /// # Errors
     /// When the file cannot be read or is no program.
     pub fn open(path: &Path) -> Result<Self, ProgramError> {
-        Ok(Self { image: Image::open(path)?, functions: OnceCell::new() })
+        Ok(Self { own: Module::open(path)?, libraries: OnceCell::new() })
     }
 
     /// Its file.
     pub fn path(&self) -> &Path {
-        &self.image.path
+        &self.own.image.path
     }
 
     /// What its linker named this build; empty when it did not.
     pub fn build_id(&self) -> &[u8] {
-        &self.image.build_id
+        &self.own.image.build_id
     }
 
     /// Whether nothing can be loaded into it: it is linked statically.
     pub fn is_static(&self) -> bool {
-        self.image.is_static
+        self.own.image.is_static
     }
 
     /// Whether its symbol table was removed.
     pub fn is_stripped(&self) -> bool {
-        self.image.is_stripped
+        self.own.image.is_stripped
     }
 
     /// Whether its debug information was found, in it or in a file of its own.
     pub fn has_debug_info(&self) -> bool {
-        self.image.debug_file.is_some()
+        self.own.image.debug_file.is_some()
     }
 
     /// All its functions by address; not those of its libraries.
     pub fn functions(&self) -> &[Function] {
-        self.functions.get_or_init(|| self.image.functions())
+        &self.own.index().functions
     }
 
     /// The function with this name: its symbol, or as its source calls it with or without parameters;
-    /// in Fortran `module::procedure` or `procedure`.
+    /// in Fortran `module::procedure` or `procedure`; `solve.c:step` where several files have a `step`.
     ///
     /// # Errors
     /// When there is no such function at one place, with the reason.
     pub fn function(&self, name: &str) -> Result<&Function, LookupError> {
-        let found = self.functions().iter().find(|f| f.symbol == name || f.name == name);
-        found.ok_or_else(|| LookupError::Unknown {
-            name: name.to_owned(),
-            program: self.path().to_owned(),
-            near: Vec::new(),
-        })
+        for module in self.modules() {
+            if let Some(found) = module.function(name)? {
+                return Ok(found);
+            }
+        }
+        Err(self.no_function(name))
     }
 
-    /// The variable with this name, such as `grid.rows`, `fire::Front::limit`, `params::chunk`, `a[3]`.
+    /// The variable with this name, such as `grid.rows`, `fire::Front::limit`, `params::chunk`, `a[3]`,
+    /// `solve.c:chunk`: one that can be set.
     ///
     /// # Errors
     /// When there is no such number at one place in memory, with the reason.
     pub fn variable(&self, name: &str) -> Result<Variable, LookupError> {
-        Err(LookupError::Unknown {
-            name: name.to_owned(),
-            program: self.path().to_owned(),
-            near: Vec::new(),
+        let found = self.readable_variable(name)?;
+        if found.is_writable {
+            Ok(found)
+        } else {
+            Err(LookupError::Constant { name: name.to_owned(), section: found.section })
+        }
+    }
+
+    /// As [`Self::variable`], and constants too.
+    ///
+    /// # Errors
+    /// When there is no such number at one place in memory, with the reason.
+    pub fn readable_variable(&self, name: &str) -> Result<Variable, LookupError> {
+        if let Some(found) = self.own.typed_variable(name)? {
+            return Ok(found);
+        }
+        for library in self.libraries() {
+            if let Some(found) = library.typed_variable(name)? {
+                return Ok(self.own_copy(library, &found).unwrap_or(found));
+            }
+        }
+        for module in self.modules() {
+            if let Some(found) = module.untyped_variable(name)? {
+                return Ok(found);
+            }
+        }
+        Err(self.no_variable(name))
+    }
+
+    /// The program itself, then its libraries.
+    fn modules(&self) -> impl Iterator<Item = &Module> {
+        let mut libraries = None;
+        std::iter::once(&self.own).chain(std::iter::from_fn(move || {
+            libraries.get_or_insert_with(|| self.libraries().iter()).next()
+        }))
+    }
+
+    fn libraries(&self) -> &[Module] {
+        self.libraries.get_or_init(|| {
+            let files = libraries::of(&self.own.image);
+            files.iter().filter_map(|file| Module::open(file).ok()).collect()
         })
     }
+
+    /// A variable of a library that the linker gave a place in the program: all use that one.
+    fn own_copy(&self, library: &Module, found: &Variable) -> Option<Variable> {
+        let holds = |object: &&image::DataSymbol| {
+            (object.address..object.address + object.n_bytes).contains(&found.address)
+        };
+        let theirs = library.image.objects().iter().filter(|object| object.is_global);
+        let theirs = theirs.clone().find(holds)?;
+        let own = self.own.image.objects();
+        let own = own.iter().find(|object| bare_symbol(&object.symbol) == theirs.symbol)?;
+        let at = self.own.at(&found.name, own.address + (found.address - theirs.address));
+        Some(Variable {
+            kind: found.kind,
+            n_bytes: found.n_bytes,
+            type_name: found.type_name.clone(),
+            is_volatile: found.is_volatile,
+            ..at
+        })
+    }
+
+    fn no_function(&self, name: &str) -> LookupError {
+        if let Some(error) = self.stripped(name) {
+            return error;
+        }
+        if self.own.typed_variable(name).is_ok_and(|found| found.is_some()) {
+            return LookupError::OtherKind {
+                name: name.to_owned(),
+                is: "variable",
+                wanted: "function",
+            };
+        }
+        let absent = self.own.absent();
+        let is_it = |absent: &&Absent| {
+            let fit = fit(name, &absent.linkage_name, &absent.name);
+            fit.or_else(|| loose_fit(name, &absent.name)).is_some()
+        };
+        let mut found: Vec<&Absent> = absent.iter().filter(is_it).collect();
+        found.sort_by_key(|absent| std::cmp::Reverse(absent.inlined.len()));
+        match found.first() {
+            Some(absent) if !absent.inlined.is_empty() => LookupError::Inlined {
+                name: name.to_owned(),
+                n_places: absent.inlined.iter().map(|inlined| inlined.n_copies).sum(),
+                functions: absent.inlined.iter().map(|inlined| inlined.function.clone()).collect(),
+            },
+            Some(_) => LookupError::NoCode { name: name.to_owned(), program: self.path().into() },
+            None => self.unknown(name, self.functions().iter().map(|f| f.name.as_str())),
+        }
+    }
+
+    fn no_variable(&self, name: &str) -> LookupError {
+        if let Some(error) = self.stripped(name) {
+            return error;
+        }
+        if self.own.function(name).is_ok_and(|found| found.is_some()) {
+            return LookupError::OtherKind {
+                name: name.to_owned(),
+                is: "function",
+                wanted: "variable",
+            };
+        }
+        let base = path::VariablePath::parse(name).filter(|path| !path.steps.is_empty());
+        if base.is_some_and(|path| self.own.untyped_variable(path.base).is_ok_and(|v| v.is_some()))
+        {
+            let program = self.path().into();
+            return LookupError::NeedsDebugInfo { name: name.to_owned(), program };
+        }
+        let declared = self.own.index().variables.iter().map(|global| global.name.as_str());
+        let objects = self.own.image.objects().iter().map(|object| object.name.as_str());
+        self.unknown(name, declared.chain(objects))
+    }
+
+    fn stripped(&self, name: &str) -> Option<LookupError> {
+        let is_stripped = self.is_stripped() && !self.has_debug_info();
+        is_stripped
+            .then(|| LookupError::Stripped { name: name.to_owned(), program: self.path().into() })
+    }
+
+    fn unknown<'n>(&self, name: &str, names: impl Iterator<Item = &'n str>) -> LookupError {
+        let near = near(name, names);
+        LookupError::Unknown { name: name.to_owned(), program: self.path().into(), near }
+    }
+}
+
+/// Without the version that the linker appends.
+fn bare_symbol(symbol: &str) -> &str {
+    symbol.split('@').next().unwrap_or(symbol)
 }

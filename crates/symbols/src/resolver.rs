@@ -161,7 +161,7 @@ fn place_of_frame<R: gimli::Reader>(frame: &Frame<'_, R>) -> Place {
     }
 }
 
-fn is_fortran(language: gimli::DwLang) -> bool {
+pub(crate) fn is_fortran(language: gimli::DwLang) -> bool {
     use gimli::constants as dw;
     [
         dw::DW_LANG_Fortran77,

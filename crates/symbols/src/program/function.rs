@@ -19,8 +19,6 @@ pub struct Function {
     pub symbol: String,
     /// As the source calls it, without parameters.
     pub name: String,
-    /// As the source calls it, with the types of parameters in C++.
-    pub signature: String,
     /// Virtual address in the file.
     pub address: u64,
     /// Size of its code.
@@ -129,6 +127,11 @@ pub enum NotProbeable {
 }
 
 impl Function {
+    /// As the source calls it, with the types of parameters in C++.
+    pub fn signature(&self) -> String {
+        crate::demangle::signature(&self.symbol).unwrap_or_else(|| self.name.clone())
+    }
+
     /// How many copies of its body are elsewhere.
     pub fn n_inlined(&self) -> usize {
         self.inlined.iter().map(|inlined| inlined.n_copies).sum()

@@ -3,11 +3,12 @@
 use super::errors::ProgramError;
 use super::function::Function;
 use crate::debug_file;
-use crate::demangle::{demangle, signature};
+use crate::demangle::demangle;
 use crate::elf::Elf;
-use object::elf::{STT_FUNC, STT_GNU_IFUNC};
-use object::read::elf::{ElfFile64, ElfSymbol64};
+use object::elf::{STT_FUNC, STT_GNU_IFUNC, STT_OBJECT, STT_TLS};
+use object::read::elf::{ElfFile64, ElfSection64, ElfSymbol64};
 use object::{Architecture, Endianness, Object, ObjectSection, ObjectSymbol, SectionKind};
+use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -22,7 +23,21 @@ pub(crate) struct Image {
     pub(crate) is_stripped: bool,
     /// The file with its debug information, and the one with what that shares with others.
     pub(crate) debug_file: Option<(PathBuf, Option<PathBuf>)>,
-    bytes: Vec<u8>,
+    pub(crate) bytes: Vec<u8>,
+    /// The debug file, where that has the symbol table and this one does not.
+    symbols: Option<Vec<u8>>,
+    objects: OnceCell<Vec<DataSymbol>>,
+}
+
+/// A variable of the symbol table.
+#[derive(Debug)]
+pub(crate) struct DataSymbol {
+    pub(crate) symbol: String,
+    pub(crate) name: String,
+    pub(crate) address: u64,
+    pub(crate) n_bytes: u64,
+    pub(crate) is_thread_local: bool,
+    pub(crate) is_global: bool,
 }
 
 impl Image {
@@ -35,33 +50,73 @@ impl Image {
             return Err(ProgramError::OtherProcessor { path: path.into() });
         }
         let elf = Elf::open(path).unwrap_or_default();
+        let debug_file = debug_file::find_installed(path, &elf);
+        let is_stripped = file.section_by_name(".symtab").is_none();
+        let separate = debug_file.as_ref().filter(|_| is_stripped);
         Ok(Self {
             path: path.into(),
             build_id: file.build_id().ok().flatten().unwrap_or_default().into(),
             is_static: file.section_by_name(".interp").is_none()
                 && file.section_by_name(".dynamic").is_none(),
-            is_stripped: file.section_by_name(".symtab").is_none(),
-            debug_file: debug_file::find_installed(path, &elf),
+            is_stripped,
+            symbols: separate.and_then(|(file, _)| std::fs::read(file).ok()),
+            debug_file,
             bytes,
+            objects: OnceCell::new(),
         })
     }
 
     /// The file; it could be parsed when it was opened.
-    fn file(&self) -> Option<File<'_>> {
+    pub(crate) fn file(&self) -> Option<File<'_>> {
         File::parse(self.bytes.as_slice()).ok()
     }
 
     /// Its functions by address, as symbols tell.
     pub(crate) fn functions(&self) -> Vec<Function> {
         let Some(file) = self.file() else { return Vec::new() };
-        let mut functions: Vec<_> = if self.is_stripped {
-            file.dynamic_symbols().filter_map(|symbol| self.function(&symbol)).collect()
-        } else {
-            file.symbols().filter_map(|symbol| self.function(&symbol)).collect()
-        };
+        let mut functions = self.symbols(|symbol| self.function(symbol));
         functions.sort_by(|a, b| (a.address, &a.symbol).cmp(&(b.address, &b.symbol)));
         set_sizes(&mut functions, &ends_of_code(&file));
         functions
+    }
+
+    /// Its variables by address, as symbols tell.
+    pub(crate) fn objects(&self) -> &[DataSymbol] {
+        self.objects.get_or_init(|| {
+            let mut objects = self.symbols(data_symbol);
+            objects.sort_by(|a, b| (a.address, &a.symbol).cmp(&(b.address, &b.symbol)));
+            objects
+        })
+    }
+
+    /// Name of the section that holds an address, and whether it can be written.
+    pub(crate) fn section_at(&self, address: u64) -> (String, bool) {
+        let Some(file) = self.file() else { return (String::new(), false) };
+        let holds = |section: &ElfSection64<'_, '_, Endianness>| {
+            let is_loaded = ![SectionKind::Tls, SectionKind::UninitializedTls]
+                .contains(&section.kind())
+                && section.address() != 0;
+            is_loaded && (section.address()..section.address() + section.size()).contains(&address)
+        };
+        let Some(section) = file.sections().find(holds) else { return (String::new(), false) };
+        let name = section.name().unwrap_or_default().to_owned();
+        let is_data = [SectionKind::Data, SectionKind::UninitializedData].contains(&section.kind());
+        // Made read-only once the loader has filled it in.
+        let is_writable = is_data && !name.starts_with(".data.rel.ro");
+        (name, is_writable)
+    }
+
+    /// What `read` makes of the symbols; of the dynamic ones in a stripped file.
+    fn symbols<T>(&self, read: impl Fn(&ElfSymbol64<'_, '_, Endianness>) -> Option<T>) -> Vec<T> {
+        let separate = self.symbols.as_ref().and_then(|bytes| File::parse(bytes.as_slice()).ok());
+        let Some(file) = separate.or_else(|| self.file()) else { return Vec::new() };
+        let found: Vec<T> = file.symbols().filter_map(|symbol| read(&symbol)).collect();
+        if !found.is_empty() {
+            return found;
+        }
+        let dynamic = self.file();
+        let dynamic = dynamic.iter().flat_map(|file| file.dynamic_symbols());
+        dynamic.filter_map(|symbol| read(&symbol)).collect()
     }
 
     fn function(&self, symbol: &ElfSymbol64<'_, '_, Endianness>) -> Option<Function> {
@@ -75,7 +130,6 @@ impl Image {
             build_id: Arc::clone(&self.build_id),
             symbol: name.to_owned(),
             name: demangle(name),
-            signature: signature(name),
             address: symbol.address(),
             n_bytes: symbol.size(),
             n_bytes_to_next: 0,
@@ -87,6 +141,20 @@ impl Image {
             source: None,
         })
     }
+}
+
+fn data_symbol(symbol: &ElfSymbol64<'_, '_, Endianness>) -> Option<DataSymbol> {
+    let kind = symbol.elf_symbol().st_type();
+    let name = symbol.name().ok().filter(|name| !name.is_empty())?;
+    let is_data = [STT_OBJECT, STT_TLS].contains(&kind) && !symbol.is_undefined();
+    is_data.then(|| DataSymbol {
+        symbol: name.to_owned(),
+        name: demangle(name),
+        address: symbol.address(),
+        n_bytes: symbol.size(),
+        is_thread_local: kind == STT_TLS,
+        is_global: symbol.is_global(),
+    })
 }
 
 /// Ends of sections with code, in order.

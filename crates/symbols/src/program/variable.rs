@@ -26,6 +26,8 @@ pub struct Variable {
     pub is_static: bool,
     /// Whether it is declared `volatile`: every reader sees every change.
     pub is_volatile: bool,
-    /// Section that holds it, such as `.data`; always a writable one.
+    /// Whether it can be set.
+    pub is_writable: bool,
+    /// Section that holds it, such as `.data`.
     pub section: String,
 }

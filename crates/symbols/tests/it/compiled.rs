@@ -19,12 +19,12 @@ pub(crate) fn have(tool: &str) -> bool {
     Command::new(tool).arg("--version").output().is_ok_and(|output| output.status.success())
 }
 
-fn source(name: &str) -> PathBuf {
+pub(crate) fn source(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/programs").join(name)
 }
 
 #[track_caller]
-fn run(command: &mut Command) -> String {
+pub(crate) fn run(command: &mut Command) -> String {
     let output = command.output().expect("the tool is installed");
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{command:?}: {errors}");

@@ -1,6 +1,8 @@
 //! Places of calls in real programs, compiled here in the ways in which people compile theirs.
 
+mod built;
 mod compiled;
+mod lookup;
 
 use compiled::{Compiled, have};
 use symbols::Detail;

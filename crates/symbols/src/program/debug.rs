@@ -1,0 +1,210 @@
+//! The debug information of one file, entry by entry.
+
+use gimli::{
+    AttributeValue, DebuggingInformationEntry, Dwarf, DwarfSections, EndianSlice, LittleEndian,
+    Operation, Unit, UnitHeader, UnitType,
+};
+use object::read::elf::ElfFile64;
+use object::{Endianness, Object, ObjectSection};
+use std::cell::OnceCell;
+use std::collections::HashMap;
+use std::path::Path;
+
+pub(crate) type Slice<'a> = EndianSlice<'a, LittleEndian>;
+pub(crate) type Entry<'a> = DebuggingInformationEntry<Slice<'a>>;
+pub(crate) type Value<'a> = AttributeValue<Slice<'a>>;
+
+/// The sections with debug information, unpacked.
+#[derive(Debug)]
+pub(crate) struct Sections {
+    own: DwarfSections<Vec<u8>>,
+    /// Of the file that holds what several share (`dwz`).
+    shared: Option<DwarfSections<Vec<u8>>>,
+}
+
+/// Debug information, ready to be asked.
+pub(crate) struct Debug<'a> {
+    pub(crate) dwarf: Dwarf<Slice<'a>>,
+    headers: Vec<UnitHeader<Slice<'a>>>,
+    units: Vec<OnceCell<Option<Unit<Slice<'a>>>>>,
+    type_units: HashMap<u64, usize>,
+}
+
+/// An entry and the unit that it is in.
+pub(crate) struct Die<'d, 'a> {
+    pub(crate) debug: &'d Debug<'a>,
+    pub(crate) unit: &'d Unit<Slice<'a>>,
+    pub(crate) unit_idx: usize,
+    pub(crate) entry: Entry<'a>,
+}
+
+/// Where debug information says a variable is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Location {
+    /// At this virtual address.
+    Address(u64),
+    /// In every thread.
+    ThreadLocal,
+    /// In registers, on the stack, or nowhere.
+    Elsewhere,
+}
+
+impl Sections {
+    /// Of a file in memory, and of the one that holds what it shares with others; none when it cannot be
+    /// understood.
+    pub(crate) fn of(bytes: &[u8], shared: Option<&Path>) -> Option<Self> {
+        let shared = shared.and_then(|path| sections(&std::fs::read(path).ok()?));
+        Some(Self { own: sections(bytes)?, shared })
+    }
+}
+
+fn sections(bytes: &[u8]) -> Option<DwarfSections<Vec<u8>>> {
+    let file: ElfFile64<'_, Endianness> = ElfFile64::parse(bytes).ok()?;
+    DwarfSections::load(|id| {
+        let data = file.section_by_name(id.name()).and_then(|at| at.uncompressed_data().ok());
+        Ok::<_, gimli::Error>(data.unwrap_or_default().into_owned())
+    })
+    .ok()
+}
+
+impl<'a> Debug<'a> {
+    pub(crate) fn new(sections: &'a Sections) -> Self {
+        let slice = |bytes: &'a Vec<u8>| EndianSlice::new(bytes, LittleEndian);
+        let mut dwarf = sections.own.borrow(slice);
+        if let Some(shared) = &sections.shared {
+            dwarf.set_sup(shared.borrow(slice));
+        }
+        let mut headers = Vec::new();
+        let mut all = dwarf.units();
+        while let Ok(Some(header)) = all.next() {
+            headers.push(header);
+        }
+        let type_units = headers.iter().filter_map(|header| match header.type_() {
+            UnitType::Type { type_signature, type_offset } => {
+                Some((type_signature.0, type_offset.to_debug_info_offset(header)?.0))
+            }
+            _ => None,
+        });
+        let type_units = type_units.collect();
+        let units = headers.iter().map(|_| OnceCell::new()).collect();
+        Self { dwarf, headers, units, type_units }
+    }
+
+    pub(crate) fn n_units(&self) -> usize {
+        self.headers.len()
+    }
+
+    pub(crate) fn unit(&self, idx: usize) -> Option<&Unit<Slice<'a>>> {
+        let unit = self.units[idx].get_or_init(|| self.dwarf.unit(self.headers[idx]).ok());
+        unit.as_ref()
+    }
+
+    /// Where a unit begins in the section.
+    pub(crate) fn start(&self, unit_idx: usize) -> usize {
+        self.headers[unit_idx].debug_info_offset().map_or(usize::MAX, |offset| offset.0)
+    }
+
+    /// The entry at an offset of the section.
+    pub(crate) fn die(&self, offset: usize) -> Option<Die<'_, 'a>> {
+        let find = |header: &UnitHeader<_>| {
+            header.debug_info_offset().is_some_and(|start| start.0 <= offset)
+        };
+        let unit_idx = self.headers.partition_point(find).checked_sub(1)?;
+        let unit = self.unit(unit_idx)?;
+        let entry = unit.entry(gimli::UnitOffset(offset - self.start(unit_idx))).ok()?;
+        Some(Die { debug: self, unit, unit_idx, entry })
+    }
+
+    /// The offset in the section that an attribute of an entry in a unit refers to.
+    pub(crate) fn reference(&self, unit_idx: usize, value: &Value<'a>) -> Option<usize> {
+        match value {
+            AttributeValue::UnitRef(offset) => Some(self.start(unit_idx) + offset.0),
+            AttributeValue::DebugInfoRef(offset) => Some(offset.0),
+            AttributeValue::DebugTypesRef(signature) => self.type_units.get(&signature.0).copied(),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn text(&self, unit: &Unit<Slice<'a>>, value: Value<'a>) -> Option<&'a str> {
+        std::str::from_utf8(self.dwarf.attr_string(unit, value).ok()?.slice()).ok()
+    }
+
+    /// Where a variable's location says it is.
+    pub(crate) fn location(&self, unit: &Unit<Slice<'a>>, value: &Value<'a>) -> Location {
+        let AttributeValue::Exprloc(expression) = value else { return Location::Elsewhere };
+        let mut address = None;
+        let mut operations = expression.operations(unit.encoding());
+        while let Ok(Some(operation)) = operations.next() {
+            address = match (operation, address) {
+                (Operation::Address { address }, None) => Some(address),
+                (Operation::AddressIndex { index }, None) => self.dwarf.address(unit, index).ok(),
+                (Operation::PlusConstant { value }, Some(at)) => u64::checked_add(at, value),
+                (Operation::TLS, _) => return Location::ThreadLocal,
+                // The offset of a thread-local variable; anything else is left by the next operation.
+                (Operation::UnsignedConstant { .. }, None) => None,
+                _ => return Location::Elsewhere,
+            };
+        }
+        address.map_or(Location::Elsewhere, Location::Address)
+    }
+
+    /// A source file of a unit, as the compiler recorded it.
+    pub(crate) fn file(&self, unit: &Unit<Slice<'a>>, number: u64) -> Option<String> {
+        let header = unit.line_program.as_ref()?.header();
+        let file = header.file(number)?;
+        let name = self.text(unit, file.path_name())?;
+        let folder = file.directory(header).and_then(|folder| self.text(unit, folder));
+        let is_whole = name.starts_with('/') || file.directory_index() == 0;
+        Some(match folder.filter(|folder| !folder.is_empty() && !is_whole) {
+            Some(folder) => format!("{}/{name}", folder.trim_end_matches('/')),
+            None => name.to_owned(),
+        })
+    }
+}
+
+impl<'d, 'a> Die<'d, 'a> {
+    pub(crate) fn tag(&self) -> gimli::DwTag {
+        self.entry.tag()
+    }
+
+    pub(crate) fn offset(&self) -> usize {
+        self.debug.start(self.unit_idx) + self.entry.offset().0
+    }
+
+    pub(crate) fn value(&self, name: gimli::DwAt) -> Option<Value<'a>> {
+        self.entry.attr_value(name)
+    }
+
+    pub(crate) fn number(&self, name: gimli::DwAt) -> Option<u64> {
+        self.value(name)?.udata_value()
+    }
+
+    pub(crate) fn name(&self) -> Option<&'a str> {
+        self.debug.text(self.unit, self.value(gimli::DW_AT_name)?)
+    }
+
+    /// The offset that an attribute refers to.
+    pub(crate) fn reference(&self, name: gimli::DwAt) -> Option<usize> {
+        self.debug.reference(self.unit_idx, &self.value(name)?)
+    }
+
+    /// The entry that an attribute refers to.
+    pub(crate) fn follow(&self, name: gimli::DwAt) -> Option<Self> {
+        self.debug.die(self.reference(name)?)
+    }
+
+    /// Calls `visit` with its children until that says to stop.
+    pub(crate) fn children(&self, mut visit: impl FnMut(Self) -> bool) {
+        let Ok(mut cursor) = self.unit.entries_at_offset(self.entry.offset()) else { return };
+        let steps = (cursor.next_entry(), cursor.next_entry());
+        if !self.entry.has_children() || steps != (Ok(true), Ok(true)) {
+            return;
+        }
+        while let Some(entry) = cursor.current() {
+            let child = Self { entry: entry.clone(), ..*self };
+            if !visit(child) || !matches!(cursor.next_sibling(), Ok(Some(_))) {
+                return;
+            }
+        }
+    }
+}

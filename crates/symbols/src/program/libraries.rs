@@ -1,0 +1,122 @@
+//! The libraries that a program is linked with, where the loader would find them.
+//!
+//! # Not here
+//! Libraries that the program opens by itself, and what `LD_LIBRARY_PATH` of some other process says.
+
+use super::image::Image;
+use object::elf::{DT_NEEDED, DT_RPATH, DT_RUNPATH};
+use object::read::elf::{Dyn, FileHeader, ProgramHeader};
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+
+/// Where the loader looks when nothing else is said.
+const FOLDERS: [&str; 8] = [
+    "/lib/x86_64-linux-gnu",
+    "/usr/lib/x86_64-linux-gnu",
+    "/lib64",
+    "/usr/lib64",
+    "/lib",
+    "/usr/lib",
+    "/usr/local/lib",
+    "/usr/local/lib/x86_64-linux-gnu",
+];
+
+/// More libraries than any program has.
+const N_LIBRARIES_MAX: usize = 1000;
+
+/// What a file asks the loader for.
+#[derive(Debug, Default)]
+struct Wanted {
+    names: Vec<String>,
+    folders: Vec<PathBuf>,
+}
+
+/// Files of all libraries that `program` is linked with, nearest first.
+pub(crate) fn of(program: &Image) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = Vec::new();
+    let configured = configured_folders(Path::new("/etc/ld.so.conf"), 0);
+    let mut waiting = VecDeque::from([wanted(program)]);
+    while let Some(wanted) = waiting.pop_front() {
+        for name in &wanted.names {
+            let Some(path) = locate(name, &wanted.folders, &configured) else { continue };
+            if !found.contains(&path) && found.len() < N_LIBRARIES_MAX {
+                waiting.extend(Image::open(&path).ok().as_ref().map(self::wanted));
+                found.push(path);
+            }
+        }
+    }
+    found
+}
+
+fn locate(name: &str, folders: &[PathBuf], configured: &[PathBuf]) -> Option<PathBuf> {
+    if name.contains('/') {
+        return Path::new(name).canonicalize().ok();
+    }
+    let usual = FOLDERS.iter().map(PathBuf::from);
+    let said = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+    let said: Vec<PathBuf> =
+        std::env::split_paths(&said).filter(|folder| !folder.as_os_str().is_empty()).collect();
+    let all = folders.iter().cloned().chain(said).chain(configured.iter().cloned()).chain(usual);
+    all.map(|folder| folder.join(name)).find(|path| path.exists())?.canonicalize().ok()
+}
+
+fn wanted(image: &Image) -> Wanted {
+    let mut wanted = Wanted::default();
+    let Some(file) = image.file() else { return wanted };
+    let endian = file.endian();
+    let headers = file.elf_header().program_headers(endian, file.data()).unwrap_or_default();
+    let dynamic = headers.iter().find_map(|header| header.dynamic(endian, file.data()).ok()?);
+    let strings = file.elf_dynamic_symbol_table().strings();
+    let origin = image.path.canonicalize().ok();
+    let origin = origin.as_deref().and_then(Path::parent).unwrap_or(Path::new("."));
+    for entry in dynamic.unwrap_or_default() {
+        let text = || {
+            let offset = u32::try_from(entry.d_val(endian)).ok()?;
+            std::str::from_utf8(strings.get(offset).ok()?).ok()
+        };
+        match entry.d_tag(endian) {
+            DT_NEEDED => wanted.names.extend(text().map(str::to_owned)),
+            DT_RUNPATH | DT_RPATH => {
+                let folders = text().unwrap_or_default().split(':');
+                let folders = folders.filter(|folder| !folder.is_empty());
+                wanted.folders.extend(folders.map(|folder| at_origin(folder, origin)));
+            }
+            _ => {}
+        }
+    }
+    wanted
+}
+
+fn at_origin(folder: &str, origin: &Path) -> PathBuf {
+    let origin = origin.to_string_lossy();
+    folder.replace("${ORIGIN}", &origin).replace("$ORIGIN", &origin).into()
+}
+
+/// The folders that the loader's configuration lists.
+fn configured_folders(file: &Path, depth: usize) -> Vec<PathBuf> {
+    const DEPTH_MAX: usize = 4;
+    let text = std::fs::read_to_string(file).unwrap_or_default();
+    let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
+    let mut folders = Vec::new();
+    for line in lines.filter(|line| !line.is_empty()) {
+        match line.strip_prefix("include ") {
+            Some(pattern) if depth < DEPTH_MAX => {
+                let files = included(pattern.trim());
+                folders.extend(files.iter().flat_map(|file| configured_folders(file, depth + 1)));
+            }
+            Some(_) => {}
+            None => folders.push(PathBuf::from(line)),
+        }
+    }
+    folders
+}
+
+/// `include FOLDER/*.conf` is the only pattern in use.
+fn included(pattern: &str) -> Vec<PathBuf> {
+    let Some(folder) = pattern.strip_suffix("/*.conf") else { return vec![pattern.into()] };
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "conf"));
+    files.sort();
+    files
+}

@@ -1,0 +1,148 @@
+//! One file, a program or library, and what is found in it by name.
+
+use super::debug::{Debug, Sections};
+use super::errors::{LookupError, ProgramError};
+use super::function::Function;
+use super::image::Image;
+use super::index::{Absent, Index};
+use super::names::{Fit, fit, loose_fit};
+use std::cell::OnceCell;
+use std::path::Path;
+
+#[derive(Debug)]
+pub(crate) struct Module {
+    pub(crate) image: Image,
+    sections: OnceCell<Option<Sections>>,
+    index: OnceCell<Index>,
+}
+
+impl Module {
+    pub(crate) fn open(path: &Path) -> Result<Self, ProgramError> {
+        let image = Image::open(path)?;
+        Ok(Self { image, sections: OnceCell::new(), index: OnceCell::new() })
+    }
+
+    /// Its debug information; making it ready costs little after the first time.
+    pub(crate) fn debug(&self) -> Option<Debug<'_>> {
+        let sections = self.sections.get_or_init(|| {
+            let (file, shared) = self.image.debug_file.as_ref()?;
+            let shared = shared.as_deref();
+            if *file == *self.image.path {
+                return Sections::of(&self.image.bytes, shared);
+            }
+            Sections::of(&std::fs::read(file).ok()?, shared)
+        });
+        sections.as_ref().map(Debug::new)
+    }
+
+    pub(crate) fn index(&self) -> &Index {
+        self.index.get_or_init(|| {
+            let functions = self.image.functions();
+            match self.debug() {
+                Some(debug) => Index::join(functions, &debug),
+                None => Index { functions, variables: Vec::new() },
+            }
+        })
+    }
+
+    /// Functions that are only in debug information.
+    pub(crate) fn absent(&self) -> Vec<Absent> {
+        let functions = &self.index().functions;
+        self.debug().map(|debug| Index::absent(functions, &debug)).unwrap_or_default()
+    }
+
+    /// The function with this name, if there is one.
+    pub(crate) fn function(&self, name: &str) -> Result<Option<&Function>, LookupError> {
+        let functions = &self.index().functions;
+        let found = best(functions, |function| function_fit(name, function));
+        let (copies, originals): (Vec<&Function>, Vec<&Function>) =
+            found.into_iter().partition(|function| function.is_copy && function.symbol != name);
+        let mut candidates = originals;
+        // Constructors have several symbols for one code.
+        candidates.dedup_by_key(|function| function.address);
+        match candidates.as_slice() {
+            [] if copies.is_empty() => Ok(None),
+            [] => Err(LookupError::OnlyCopies {
+                name: name.to_owned(),
+                copies: copies.iter().map(|copy| copy.symbol.clone()).collect(),
+            }),
+            [one] => Ok(Some(*one)),
+            several => Err(LookupError::Ambiguous {
+                name: name.to_owned(),
+                candidates: told_apart(several),
+            }),
+        }
+    }
+}
+
+/// The things that fit best, in order.
+pub(crate) fn best<T>(things: &[T], fit: impl Fn(&T) -> Option<Fit>) -> Vec<&T> {
+    let mut least = None;
+    let mut found = Vec::new();
+    for thing in things {
+        let Some(fit) = fit(thing) else { continue };
+        if least.is_none_or(|least| fit < least) {
+            least = Some(fit);
+            found.clear();
+        }
+        if least == Some(fit) {
+            found.push(thing);
+        }
+    }
+    found
+}
+
+fn function_fit(wanted: &str, function: &Function) -> Option<Fit> {
+    if wanted == function.symbol {
+        return Some(Fit::Symbol);
+    }
+    if let Some((file, name)) = in_file(wanted) {
+        let source = function.source.as_ref()?;
+        return is_file(file, &source.file)
+            .then(|| fit(name, &function.symbol, &function.name))
+            .flatten();
+    }
+    // With parameters it must be the whole signature, however it is spaced.
+    let is_signature = wanted.ends_with(')') || wanted.ends_with(") const");
+    if is_signature && !wanted.ends_with("operator()") {
+        let spaced = |name: &str| name.replace(' ', "");
+        let (signature, wanted) = (spaced(&function.signature()), spaced(wanted));
+        let is_end = signature.strip_suffix(&wanted).is_some_and(|front| front.ends_with("::"));
+        return (signature == wanted || is_end).then_some(Fit::Whole);
+    }
+    fit(wanted, &function.symbol, &function.name).or_else(|| loose_fit(wanted, &function.name))
+}
+
+/// `solve.c:name`: the file and the name.
+fn in_file(wanted: &str) -> Option<(&str, &str)> {
+    let (file, name) = wanted.split_once(':')?;
+    (!name.starts_with(':')).then_some((file, name))
+}
+
+/// Whether `given` is the end of the path of a source file.
+pub(crate) fn is_file(given: &str, file: &str) -> bool {
+    file.strip_suffix(given).is_some_and(|front| front.is_empty() || front.ends_with('/'))
+}
+
+/// Names under which each of them is found: signatures, files, or symbols.
+fn told_apart(functions: &[&Function]) -> Vec<String> {
+    let signatures = || functions.iter().map(|function| function.signature()).collect();
+    let files = || functions.iter().map(|function| with_file(function)).collect();
+    let symbols = functions.iter().map(|function| function.symbol.clone()).collect();
+    [signatures(), files()]
+        .into_iter()
+        .find(|names: &Vec<String>| is_all_different(names))
+        .unwrap_or(symbols)
+}
+
+fn with_file(function: &Function) -> String {
+    let file = function.source.as_ref().map(|source| source.file.as_str()).unwrap_or_default();
+    format!("{}:{}", file.rsplit('/').next().unwrap_or(file), function.name)
+}
+
+fn is_all_different(names: &[String]) -> bool {
+    let mut sorted: Vec<&String> = names.iter().collect();
+    sorted.sort_unstable();
+    sorted.dedup();
+    sorted.len() == names.len()
+}

@@ -1,0 +1,140 @@
+//! Which things a name may mean, and which names are nearly the same.
+
+/// How well a name fits what was asked for, best first; nothing is a match that is not listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Fit {
+    /// It is the symbol.
+    Symbol,
+    /// It is the whole name.
+    Whole,
+    /// It is the end of the name: `advance` for `fire::Front::advance`.
+    End,
+    /// As the above when template arguments, underscores and capitals are left out.
+    Loose,
+}
+
+/// How a thing with this symbol and name fits what was asked for.
+pub(crate) fn fit(wanted: &str, symbol: &str, name: &str) -> Option<Fit> {
+    if wanted == symbol {
+        Some(Fit::Symbol)
+    } else if wanted == name {
+        Some(Fit::Whole)
+    } else if is_end(wanted, name) {
+        Some(Fit::End)
+    } else {
+        None
+    }
+}
+
+/// As [`fit`], with less care.
+pub(crate) fn loose_fit(wanted: &str, name: &str) -> Option<Fit> {
+    let (wanted, name) = (plain(wanted), plain(name));
+    (wanted == name || is_end(&wanted, &name)).then_some(Fit::Loose)
+}
+
+fn is_end(wanted: &str, name: &str) -> bool {
+    name.strip_suffix(wanted).is_some_and(|before| before.ends_with("::")) && !wanted.is_empty()
+}
+
+/// Without template arguments, anonymous namespaces, spaces, and what Fortran does not care for.
+fn plain(name: &str) -> String {
+    let name = name.replace("(anonymous namespace)::", "");
+    let mut depth = 0_usize;
+    let mut plain = String::with_capacity(name.len());
+    // `operator<` opens nothing.
+    let is_operator = name.contains("operator");
+    for character in name.chars() {
+        match character {
+            '<' if !is_operator => depth += 1,
+            '>' if !is_operator => depth = depth.saturating_sub(1),
+            ' ' => {}
+            _ if depth == 0 => plain.extend(character.to_lowercase()),
+            _ => {}
+        }
+    }
+    plain.trim_end_matches('_').to_owned()
+}
+
+/// The names that are nearly `wanted`, best first.
+pub(crate) fn near<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Vec<String> {
+    const SHOWN: usize = 4;
+    let last = last_part(wanted).to_lowercase();
+    let most = last.chars().count().div_ceil(3).min(4);
+    let mut found: Vec<(usize, &str)> = names
+        .filter_map(|name| {
+            let part = last_part(name).to_lowercase();
+            // A longer name can only be nearer through what both contain.
+            let is_close = part.len().abs_diff(last.len()) <= most;
+            let n_edits = if is_close { distance(&last, &part) } else { usize::MAX };
+            (n_edits <= most).then_some((n_edits, name))
+        })
+        .collect();
+    found.sort_unstable();
+    found.dedup();
+    found.into_iter().take(SHOWN).map(|(_, name)| name.to_owned()).collect()
+}
+
+fn last_part(name: &str) -> &str {
+    name.rsplit("::").next().unwrap_or(name).trim_end_matches('_')
+}
+
+/// Letters to put in, leave out, change or swap with the next one.
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut before: Vec<usize> = Vec::new();
+    let mut above: Vec<usize> = (0..=b.len()).collect();
+    for (row, letter) in a.iter().enumerate() {
+        let mut here = vec![row + 1];
+        for (column, other) in b.iter().enumerate() {
+            let changed = above[column] + usize::from(letter != other);
+            let mut least = changed.min(above[column + 1] + 1).min(here[column] + 1);
+            let is_swapped =
+                0 < row && 0 < column && a[row - 1] == *other && b[column - 1] == *letter;
+            if is_swapped {
+                least = least.min(before[column - 1] + 1);
+            }
+            here.push(least);
+        }
+        before = std::mem::replace(&mut above, here);
+    }
+    above[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(wanted: &str, symbol: &str, name: &str, expected: Option<Fit>) {
+        assert_eq!(fit(wanted, symbol, name).or_else(|| loose_fit(wanted, name)), expected);
+    }
+
+    #[test]
+    fn a_name_fits_in_several_ways() {
+        check("_ZN4fire1fEv", "_ZN4fire1fEv", "fire::f", Some(Fit::Symbol));
+        check("fire::f", "_ZN4fire1fEv", "fire::f", Some(Fit::Whole));
+        check("f", "_ZN4fire1fEv", "fire::f", Some(Fit::End));
+        check("e::f", "_ZN4fire1fEv", "fire::f", None);
+        check("fire::max", "_Z", "fire::max<double>", Some(Fit::Loose));
+        check("max<double>", "_Z", "fire::max<double>", Some(Fit::End));
+        check("solve", "solve_", "solve_", Some(Fit::Loose));
+        check("Params::Chunk", "__params_MOD_chunk", "params::chunk", Some(Fit::Loose));
+        check("f", "_Z", "(anonymous namespace)::f", Some(Fit::End));
+        check("fire::f", "_Z", "fire::(anonymous namespace)::f", Some(Fit::Loose));
+        check("", "f", "f", None);
+    }
+
+    #[track_caller]
+    fn check_near(wanted: &str, expected: &[&str]) {
+        let names = ["chunk", "chunk_size", "fire::chnuk", "MAIN__", "rows", "x"];
+        assert_eq!(near(wanted, names.into_iter()), expected);
+    }
+
+    #[test]
+    fn near_names_differ_in_few_letters() {
+        check_near("chunck", &["chunk", "fire::chnuk"]);
+        check_near("chunk_sise", &["chunk_size"]);
+        check_near("row", &["rows"]);
+        check_near("columns", &[]);
+    }
+}

@@ -1,0 +1,80 @@
+//! The parameters of a function, and what it returns.
+
+use super::debug::{Debug, Die};
+use super::function::{Parameter, Passing, Returned};
+use super::passing::Places;
+use super::types::{bare, is_fortran, is_pointer, name, number};
+use events::ValueType;
+use gimli::constants as dw;
+
+/// What a function returns, and its parameters; it is at `offset`.
+pub(crate) fn signature(debug: &Debug<'_>, offset: usize, returned: Option<usize>) -> Signature {
+    let returns = Returned { type_name: name(debug, returned), kind: kind(debug, returned) };
+    let mut places = Places::after_return(debug, returned);
+    let mut parameters = Vec::new();
+    if let Some(function) = debug.die(offset) {
+        function.children(|child| {
+            if child.tag() == dw::DW_TAG_formal_parameter {
+                parameters.push(parameter(debug, &child, &mut places));
+            } else if child.tag() == dw::DW_TAG_GNU_formal_parameter_pack {
+                child.children(|member| {
+                    parameters.push(parameter(debug, &member, &mut places));
+                    true
+                });
+            }
+            !ENDS.contains(&child.tag())
+        });
+    }
+    Signature { returns, parameters }
+}
+
+/// What comes after the parameters.
+const ENDS: [gimli::DwTag; 4] = [
+    dw::DW_TAG_lexical_block,
+    dw::DW_TAG_inlined_subroutine,
+    dw::DW_TAG_call_site,
+    dw::DW_TAG_GNU_call_site,
+];
+
+pub(crate) struct Signature {
+    pub(crate) returns: Returned,
+    pub(crate) parameters: Vec<Parameter>,
+}
+
+fn parameter(debug: &Debug<'_>, die: &Die<'_, '_>, places: &mut Places) -> Parameter {
+    let origin = die.follow(dw::DW_AT_abstract_origin);
+    let origin = origin.as_ref();
+    let label = die.name().or_else(|| origin?.name()).unwrap_or_default().to_owned();
+    let type_offset = die.reference(dw::DW_AT_type).or_else(|| origin?.reference(dw::DW_AT_type));
+    let is_artificial = die.value(dw::DW_AT_artificial).is_some();
+    let is_by_reference = is_fortran(die) && is_by_reference(debug, die).unwrap_or(!is_artificial);
+    let passing = match type_offset {
+        Some(at) if !is_by_reference => places.argument(debug, at),
+        _ => places.address(),
+    };
+    let kind = kind(debug, type_offset).filter(|_| passing != Passing::Parts);
+    Parameter { name: label, type_name: name(debug, type_offset), kind, passing, is_by_reference }
+}
+
+/// How a value of a type lies in a register.
+fn kind(debug: &Debug<'_>, type_offset: Option<usize>) -> Option<ValueType> {
+    let bare = bare(debug, type_offset?)?;
+    if is_pointer(&bare.die) { Some(ValueType::U64) } else { number(&bare.die) }
+}
+
+/// Whether the location of a Fortran parameter is what its register leads to; none when it has none.
+fn is_by_reference(debug: &Debug<'_>, die: &Die<'_, '_>) -> Option<bool> {
+    let location = die.value(dw::DW_AT_location)?;
+    let expression = match location {
+        gimli::AttributeValue::Exprloc(expression) => expression,
+        list => debug.dwarf.attr_locations(die.unit, list).ok()??.next().ok()??.data,
+    };
+    let bytes = expression.0.slice();
+    let first = gimli::DwOp(*bytes.first()?);
+    let is_in_register = (dw::DW_OP_reg0.0..=dw::DW_OP_reg31.0).contains(&first.0);
+    // Frame and stack pointer hold the argument itself.
+    let is_at_register = (dw::DW_OP_breg0.0..=dw::DW_OP_breg31.0).contains(&first.0)
+        && ![dw::DW_OP_breg6, dw::DW_OP_breg7].contains(&first);
+    let last = gimli::DwOp(*bytes.last()?);
+    Some(!is_in_register && (is_at_register || last == dw::DW_OP_deref))
+}

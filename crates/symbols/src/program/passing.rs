@@ -1,0 +1,258 @@
+//! Where arguments are when a function is entered (System V ABI for x86-64, 3.2.3).
+
+use super::debug::{Debug, Die};
+use super::function::Passing;
+use super::types::{bare, is_pointer, n_bytes};
+use gimli::constants as dw;
+
+const N_INTEGER: usize = 6;
+const N_FLOAT: usize = 8;
+const N_PARTS_MAX: u64 = 16;
+/// Structures in structures: more is damage.
+const DEPTH_MAX: usize = 16;
+
+/// The kind of register for eight bytes of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Class {
+    Integer,
+    Float,
+}
+
+/// How a value travels.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Way {
+    /// In these registers, when enough are left.
+    Registers(Vec<Class>),
+    /// On the stack.
+    Memory,
+    /// It has no bytes.
+    Nothing,
+}
+
+/// Registers and stack as arguments fill them.
+#[derive(Debug, Default)]
+pub(crate) struct Places {
+    n_integer: usize,
+    n_float: usize,
+    n_stack: usize,
+}
+
+impl Places {
+    /// The places that are left when the function returns a value of the type.
+    pub(crate) fn after_return(debug: &Debug<'_>, returned: Option<usize>) -> Self {
+        let way = returned.and_then(|offset| bare(debug, offset)).map(|bare| {
+            // A number of x87 goes back in a register of its own.
+            let is_structure = !is_scalar(&bare.die);
+            is_structure && (way_of(&bare.die) == Way::Memory || is_by_address(&bare.die))
+        });
+        // The caller passes the address for a value that is too large for registers.
+        Self { n_integer: usize::from(way == Some(true)), ..Self::default() }
+    }
+
+    /// The place of an address or integer.
+    pub(crate) fn address(&mut self) -> Passing {
+        self.place(&Way::Registers(vec![Class::Integer]), 1)
+    }
+
+    /// The place of the next argument, which has this type.
+    pub(crate) fn argument(&mut self, debug: &Debug<'_>, type_offset: usize) -> Passing {
+        let Some(bare) = bare(debug, type_offset) else { return Passing::Parts };
+        if is_by_address(&bare.die) {
+            self.address();
+            return Passing::Parts;
+        }
+        let n_stack = n_bytes(&bare.die).unwrap_or(8).div_ceil(8);
+        let is_aligned = is_scalar(&bare.die) && n_stack == 2;
+        if is_aligned && way_of(&bare.die) == Way::Memory {
+            self.n_stack = self.n_stack.next_multiple_of(2);
+        }
+        let place = self.place(&way_of(&bare.die), usize::try_from(n_stack).unwrap_or(usize::MAX));
+        if is_scalar(&bare.die) { place } else { Passing::Parts }
+    }
+
+    fn place(&mut self, way: &Way, n_stack: usize) -> Passing {
+        let Way::Registers(classes) = way else {
+            if *way == Way::Memory {
+                self.n_stack = self.n_stack.saturating_add(n_stack);
+            }
+            return Passing::Parts;
+        };
+        let n = |class| classes.iter().filter(|found| **found == class).count();
+        let (n_integer, n_float) = (n(Class::Integer), n(Class::Float));
+        if N_INTEGER < self.n_integer + n_integer && 0 < n_integer
+            || N_FLOAT < self.n_float + n_float && 0 < n_float
+        {
+            let at = self.n_stack;
+            self.n_stack += n_stack;
+            return if n_stack == 1 { numbered(Passing::Stack, at) } else { Passing::Parts };
+        }
+        let (integer, float) = (self.n_integer, self.n_float);
+        self.n_integer += n_integer;
+        self.n_float += n_float;
+        match classes.as_slice() {
+            [Class::Integer] => numbered(Passing::Integer, integer),
+            [Class::Float] => numbered(Passing::Float, float),
+            _ => Passing::Parts,
+        }
+    }
+}
+
+fn numbered(place: impl FnOnce(u8) -> Passing, n: usize) -> Passing {
+    u8::try_from(n).map_or(Passing::Parts, place)
+}
+
+fn is_scalar(bare: &Die<'_, '_>) -> bool {
+    is_pointer(bare)
+        || [dw::DW_TAG_base_type, dw::DW_TAG_enumeration_type, dw::DW_TAG_ptr_to_member_type]
+            .contains(&bare.tag())
+}
+
+/// C++: an object with a copy constructor or destructor of its own travels as its address.
+fn is_by_address(bare: &Die<'_, '_>) -> bool {
+    match bare.value(dw::DW_AT_calling_convention) {
+        Some(gimli::AttributeValue::CallingConvention(convention)) => {
+            convention == dw::DW_CC_pass_by_reference
+        }
+        _ => has_own_copying(bare, 0),
+    }
+}
+
+/// Not all compilers say the convention; then members tell.
+fn has_own_copying(class: &Die<'_, '_>, depth: usize) -> bool {
+    let is_class = [dw::DW_TAG_class_type, dw::DW_TAG_structure_type].contains(&class.tag());
+    let mut is_own = false;
+    if !is_class || DEPTH_MAX < depth {
+        return false;
+    }
+    class.children(|child| {
+        is_own = match child.tag() {
+            dw::DW_TAG_subprogram => is_own_copying(class, &child),
+            // A virtual function makes the copy constructor more than a copy of bytes.
+            dw::DW_TAG_member if child.name().is_some_and(|name| name.starts_with("_vptr")) => true,
+            dw::DW_TAG_member | dw::DW_TAG_inheritance => {
+                let inner = child.reference(dw::DW_AT_type).and_then(|at| bare(class.debug, at));
+                child.value(dw::DW_AT_external).is_none()
+                    && inner.is_some_and(|inner| has_own_copying(&inner.die, depth + 1))
+            }
+            _ => false,
+        };
+        !is_own
+    });
+    is_own
+}
+
+/// Whether a member function is a destructor, or a constructor from another object of the class, that
+/// the program brings.
+fn is_own_copying(class: &Die<'_, '_>, function: &Die<'_, '_>) -> bool {
+    let is_the_compilers = [dw::DW_AT_artificial, dw::DW_AT_defaulted, dw::DW_AT_deleted]
+        .into_iter()
+        .any(|attribute| function.value(attribute).is_some());
+    let Some(name) = function.name().filter(|_| !is_the_compilers) else { return false };
+    if name.starts_with('~') {
+        return true;
+    }
+    let mut copied = None;
+    function.children(|child| {
+        let is_given = child.tag() == dw::DW_TAG_formal_parameter
+            && child.value(dw::DW_AT_artificial).is_none();
+        if is_given {
+            copied = child.reference(dw::DW_AT_type);
+        }
+        !is_given
+    });
+    let reference = copied.and_then(|at| bare(class.debug, at));
+    let reference = reference.filter(|reference| {
+        [dw::DW_TAG_reference_type, dw::DW_TAG_rvalue_reference_type].contains(&reference.die.tag())
+    });
+    let object = reference.and_then(|reference| reference.die.reference(dw::DW_AT_type));
+    let object = object.and_then(|at| bare(class.debug, at));
+    // A template's constructor is called without the arguments of the class.
+    let own = class.name().and_then(|own| own.split('<').next());
+    own == name.split('<').next()
+        && object.is_some_and(|object| object.die.offset() == class.offset())
+}
+
+fn way_of(bare: &Die<'_, '_>) -> Way {
+    // A vector is in one register as a whole.
+    if bare.value(dw::DW_AT_GNU_vector).is_some() {
+        return Way::Registers(vec![Class::Float]);
+    }
+    let mut parts = [None; 2];
+    let n_bytes = n_bytes(bare).unwrap_or(u64::MAX);
+    if n_bytes <= N_PARTS_MAX && fill(bare, 0, &mut parts, 0).is_some() {
+        let classes: Vec<Class> = parts.into_iter().flatten().collect();
+        if classes.is_empty() { Way::Nothing } else { Way::Registers(classes) }
+    } else {
+        Way::Memory
+    }
+}
+
+/// Enters a type at `offset` of the value; none when it makes the value go to memory.
+fn fill(
+    bare: &Die<'_, '_>,
+    offset: u64,
+    parts: &mut [Option<Class>; 2],
+    depth: usize,
+) -> Option<()> {
+    if DEPTH_MAX < depth {
+        return None;
+    }
+    match bare.tag() {
+        dw::DW_TAG_structure_type | dw::DW_TAG_class_type | dw::DW_TAG_union_type => {
+            let mut filled = Some(());
+            bare.children(|child| {
+                if [dw::DW_TAG_member, dw::DW_TAG_inheritance].contains(&child.tag()) {
+                    filled = member(&child, offset, parts, depth);
+                }
+                filled.is_some()
+            });
+            filled
+        }
+        dw::DW_TAG_array_type => {
+            let element = self::bare(bare.debug, bare.reference(dw::DW_AT_type)?)?;
+            let n_bytes_each = n_bytes(&element.die)?.max(1);
+            let n_elements = n_bytes(bare)? / n_bytes_each;
+            (0..n_elements.min(N_PARTS_MAX))
+                .try_for_each(|n| fill(&element.die, offset + n * n_bytes_each, parts, depth + 1))
+        }
+        _ => scalar(bare, offset, parts),
+    }
+}
+
+fn member(
+    member: &Die<'_, '_>,
+    offset: u64,
+    parts: &mut [Option<Class>; 2],
+    depth: usize,
+) -> Option<()> {
+    // Static members are elsewhere.
+    if member.value(dw::DW_AT_external).is_some() {
+        return Some(());
+    }
+    let bits = member.number(dw::DW_AT_data_bit_offset).map(|bits| bits / 8);
+    let at = member.number(dw::DW_AT_data_member_location).or(bits).unwrap_or_default();
+    let bare = bare(member.debug, member.reference(dw::DW_AT_type)?)?;
+    fill(&bare.die, offset + at, parts, depth + 1)
+}
+
+fn scalar(bare: &Die<'_, '_>, offset: u64, parts: &mut [Option<Class>; 2]) -> Option<()> {
+    let encoding = match bare.value(dw::DW_AT_encoding) {
+        Some(gimli::AttributeValue::Encoding(encoding)) => Some(encoding),
+        _ => None,
+    };
+    let n_bytes = n_bytes(bare)?;
+    let is_float = [Some(dw::DW_ATE_float), Some(dw::DW_ATE_complex_float)].contains(&encoding);
+    // x87; `__float128` is in one register, but is no number of ours either.
+    if encoding == Some(dw::DW_ATE_float) && 8 < n_bytes {
+        let is_x87 = bare.name().is_some_and(|name| name.contains("long") || name.contains("=10"));
+        parts[0] = Some(Class::Float);
+        return (!is_x87).then_some(());
+    }
+    let class = if is_float { Class::Float } else { Class::Integer };
+    for part in offset / 8..(offset + n_bytes).div_ceil(8) {
+        let part = parts.get_mut(usize::try_from(part).ok()?)?;
+        // One integer makes its eight bytes integer.
+        *part = Some(if *part == Some(Class::Integer) { Class::Integer } else { class });
+    }
+    Some(())
+}

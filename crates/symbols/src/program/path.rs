@@ -1,0 +1,134 @@
+//! The parts of a variable's name: `grid.rows`, `params::a[3]`, `field%dx(2, 1)`, `solve.c:chunk`.
+
+/// A variable and how to go on from there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct VariablePath<'n> {
+    /// Source file, where one was given.
+    pub(crate) file: Option<&'n str>,
+    /// The variable itself.
+    pub(crate) base: &'n str,
+    /// From the variable inwards.
+    pub(crate) steps: Vec<PathStep<'n>>,
+}
+
+/// A step and where it is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PathStep<'n> {
+    /// The name before it.
+    pub(crate) of: &'n str,
+    pub(crate) step: Step<'n>,
+}
+
+/// One step into a structure or array.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Step<'n> {
+    /// A member.
+    Member(&'n str),
+    /// An element, by its indices as the source writes them.
+    Element(Vec<i64>),
+}
+
+impl<'n> VariablePath<'n> {
+    /// None when the name is not written as names are.
+    pub(crate) fn parse(name: &'n str) -> Option<Self> {
+        let (file, start) = match single_colon(name) {
+            Some(at) => (Some(&name[..at]), at + 1),
+            None => (None, 0),
+        };
+        let end = start + end_of_base(&name[start..]);
+        let base = name[start..end].trim();
+        let mut steps: Vec<PathStep<'n>> = Vec::new();
+        let mut at = end;
+        while at < name.len() {
+            let (step, n_bytes) = step(&name[at..])?;
+            match (steps.last_mut().map(|last| &mut last.step), step) {
+                // `a[1][2]` is one element of an array with two dimensions.
+                (Some(Step::Element(indices)), Step::Element(more)) => indices.extend(more),
+                (_, step) => steps.push(PathStep { of: &name[..at], step }),
+            }
+            at += n_bytes;
+        }
+        (!base.is_empty()).then_some(Self { file, base, steps })
+    }
+}
+
+/// Where a colon is that is no `::`.
+fn single_colon(name: &str) -> Option<usize> {
+    let bytes = name.as_bytes();
+    let is_single = |at: usize| {
+        bytes[at] == b':'
+            && bytes.get(at + 1) != Some(&b':')
+            && (at == 0 || bytes[at - 1] != b':')
+            && !name[..at].contains(['[', '('])
+    };
+    (0..bytes.len()).find(|at| is_single(*at))
+}
+
+/// Template arguments and anonymous namespaces belong to the name.
+fn end_of_base(name: &str) -> usize {
+    const ANONYMOUS: &str = "(anonymous namespace)";
+    let mut depth = 0_usize;
+    let mut after = 0;
+    for (at, character) in name.char_indices() {
+        if name[at..].starts_with(ANONYMOUS) {
+            after = at + ANONYMOUS.len();
+        }
+        match character {
+            _ if at < after => {}
+            '<' => depth += 1,
+            '>' => depth = depth.saturating_sub(1),
+            '.' | '%' | '[' | '(' if depth == 0 => return at,
+            _ => {}
+        }
+    }
+    name.len()
+}
+
+/// The first step and its bytes.
+fn step(rest: &str) -> Option<(Step<'_>, usize)> {
+    let close = match rest.as_bytes().first()? {
+        b'[' => ']',
+        b'(' => ')',
+        b'.' | b'%' => {
+            let end = rest[1..].find(['.', '%', '[', '(']).map_or(rest.len(), |end| end + 1);
+            let member = rest[1..end].trim();
+            return (!member.is_empty()).then_some((Step::Member(member), end));
+        }
+        _ => return None,
+    };
+    let end = rest.find(close)?;
+    let indices = rest[1..end].split(',').map(|index| index.trim().parse().ok());
+    Some((Step::Element(indices.collect::<Option<_>>()?), end + 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(name: &str, expected: &str) {
+        let said = VariablePath::parse(name).map_or("none".to_owned(), |path| {
+            let steps: Vec<_> = path.steps.iter().map(|at| format!("{:?}", at.step)).collect();
+            format!("{}|{}|{}", path.file.unwrap_or_default(), path.base, steps.join(" "))
+        });
+        assert_eq!(said, expected);
+    }
+
+    #[test]
+    fn a_name_has_a_base_and_steps() {
+        check("chunk", "|chunk|");
+        check("grid.rows", "|grid|Member(\"rows\")");
+        check("grid%dx(2, 1)", "|grid|Member(\"dx\") Element([2, 1])");
+        check("a[3][-1].x", "|a|Element([3, -1]) Member(\"x\")");
+        check("fire::Box<a.b>::n", "|fire::Box<a.b>::n|");
+        check("(anonymous namespace)::n.x", "|(anonymous namespace)::n|Member(\"x\")");
+        check("src/solve.c:chunk", "src/solve.c|chunk|");
+        check("solve.cc:fire::n", "solve.cc|fire::n|");
+        check("", "none");
+        check(".x", "none");
+        check("a.", "none");
+        check("a[", "none");
+        check("a[i]", "none");
+        check("a[3]x", "none");
+    }
+}

@@ -1,0 +1,303 @@
+//! One pass over all debug information: what functions and variables there are, and which functions were
+//! copied into which.
+//!
+//! # Invariants
+//! - Entries are in the order of the section, so that one is found by its offset with a binary search.
+//!
+//! # Not here
+//! Types and parameters: they are read for the few that are asked for (`types`, `parameters`).
+
+use super::debug::{Debug, Location, Slice, Value};
+use gimli::constants as dw;
+use gimli::{Abbreviation, AttributeValue, EntriesRaw, Unit};
+
+/// What the pass found.
+#[derive(Default)]
+pub(crate) struct Survey<'a> {
+    pub(crate) functions: Vec<FunctionEntry<'a>>,
+    pub(crate) variables: Vec<VariableEntry<'a>>,
+    /// Abstract function (offset), and position in `functions` of the one that holds a copy of it.
+    pub(crate) copies: Vec<(usize, usize)>,
+    /// What names are in: parent and name.
+    scopes: Vec<(usize, &'a str)>,
+}
+
+/// What both have.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Declared<'a> {
+    pub(crate) offset: usize,
+    pub(crate) unit_idx: usize,
+    /// Number of the scope; 0 is the file.
+    pub(crate) scope: usize,
+    pub(crate) name: Option<&'a str>,
+    pub(crate) linkage_name: Option<&'a str>,
+    /// Offset of the entry that says the rest.
+    pub(crate) origin: Option<usize>,
+    pub(crate) type_offset: Option<usize>,
+    pub(crate) file: Option<u64>,
+    pub(crate) line: u32,
+    pub(crate) is_external: bool,
+    pub(crate) is_declaration: bool,
+}
+
+pub(crate) struct FunctionEntry<'a> {
+    pub(crate) declared: Declared<'a>,
+    pub(crate) address: Option<u64>,
+}
+
+pub(crate) struct VariableEntry<'a> {
+    pub(crate) declared: Declared<'a>,
+    pub(crate) location: Location,
+    /// Whether only its value is known.
+    pub(crate) is_constant: bool,
+}
+
+/// An open entry with children.
+struct Open {
+    depth: isize,
+    scope: usize,
+    function: Option<usize>,
+}
+
+/// Where the pass is.
+struct Walk<'d, 'a> {
+    debug: &'d Debug<'a>,
+    unit: &'d Unit<Slice<'a>>,
+    unit_idx: usize,
+    open: Vec<Open>,
+    attributes: Vec<gimli::Attribute<Slice<'a>>>,
+}
+
+impl<'a> Survey<'a> {
+    pub(crate) fn of(debug: &Debug<'a>) -> Self {
+        let mut survey = Self { scopes: vec![(0, "")], ..Self::default() };
+        for unit_idx in 0..debug.n_units() {
+            if let Some(unit) = debug.unit(unit_idx) {
+                let walk = Walk { debug, unit, unit_idx, open: Vec::new(), attributes: Vec::new() };
+                // What follows damage in one unit is left out; others are whole.
+                survey.unit(walk).ok();
+            }
+        }
+        survey
+    }
+
+    /// The function at an offset of the section.
+    pub(crate) fn function_at(&self, offset: usize) -> Option<usize> {
+        self.functions.binary_search_by_key(&offset, |entry| entry.declared.offset).ok()
+    }
+
+    /// What is known of a function when the entries it refers to are asked, too.
+    pub(crate) fn whole_function(&self, mut declared: Declared<'a>) -> Declared<'a> {
+        // As long as damaged information could make a circle of them.
+        for _ in 0..4 {
+            let Some(at) = declared.origin.and_then(|offset| self.function_at(offset)) else {
+                break;
+            };
+            declared = declared.with(&self.functions[at].declared);
+        }
+        declared
+    }
+
+    /// As [`Self::whole_function`], of a variable.
+    pub(crate) fn whole_variable(&self, mut declared: Declared<'a>) -> Declared<'a> {
+        for _ in 0..4 {
+            let found = declared.origin.and_then(|offset| {
+                self.variables.binary_search_by_key(&offset, |entry| entry.declared.offset).ok()
+            });
+            let Some(at) = found else { break };
+            declared = declared.with(&self.variables[at].declared);
+        }
+        declared
+    }
+
+    /// `a::b::name`.
+    pub(crate) fn full_name(&self, mut scope: usize, name: &str) -> String {
+        let mut parts = vec![name];
+        while scope != 0 {
+            let (parent, part) = self.scopes[scope];
+            if !part.is_empty() {
+                parts.push(part);
+            }
+            scope = parent;
+        }
+        parts.reverse();
+        parts.join("::")
+    }
+
+    fn unit(&mut self, mut walk: Walk<'_, 'a>) -> gimli::Result<()> {
+        let unit = walk.unit;
+        let mut entries = unit.entries_raw(None)?;
+        while !entries.is_empty() {
+            let offset = walk.debug.start(walk.unit_idx) + entries.next_offset().0;
+            let depth = entries.next_depth();
+            while walk.open.last().is_some_and(|open| depth <= open.depth) {
+                walk.open.pop();
+            }
+            if let Some(abbreviation) = entries.read_abbreviation()? {
+                self.entry(&mut walk, &mut entries, abbreviation, (offset, depth))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn entry(
+        &mut self,
+        walk: &mut Walk<'_, 'a>,
+        entries: &mut EntriesRaw<'_, Slice<'a>>,
+        abbreviation: &Abbreviation,
+        (offset, depth): (usize, isize),
+    ) -> gimli::Result<()> {
+        let tag = abbreviation.tag();
+        if !is_wanted(tag, abbreviation) {
+            return entries.skip_attributes(abbreviation.attributes());
+        }
+        entries.read_attributes(abbreviation.attributes(), &mut walk.attributes)?;
+        let (scope, function) = match tag {
+            dw::DW_TAG_inlined_subroutine => {
+                self.copy(walk);
+                return Ok(());
+            }
+            dw::DW_TAG_variable | dw::DW_TAG_member => {
+                self.variable(walk, offset);
+                return Ok(());
+            }
+            dw::DW_TAG_subprogram => {
+                let declared = walk.declared(offset);
+                let address = walk.address();
+                self.functions.push(FunctionEntry { declared, address });
+                (declared.name.unwrap_or_default(), Some(self.functions.len() - 1))
+            }
+            _ => (walk.name().unwrap_or_default(), walk.function()),
+        };
+        if abbreviation.has_children() {
+            // A common block is the same in all procedures.
+            let parent = if tag == dw::DW_TAG_common_block { 0 } else { walk.scope() };
+            self.scopes.push((parent, scope));
+            walk.open.push(Open { depth, scope: self.scopes.len() - 1, function });
+        }
+        Ok(())
+    }
+
+    fn copy(&mut self, walk: &Walk<'_, 'a>) {
+        let origin = walk.value(dw::DW_AT_abstract_origin);
+        let origin = origin.and_then(|value| walk.debug.reference(walk.unit_idx, &value));
+        if let (Some(origin), Some(function)) = (origin, walk.function()) {
+            self.copies.push((origin, function));
+        }
+    }
+
+    fn variable(&mut self, walk: &Walk<'_, 'a>, offset: usize) {
+        let location = walk.value(dw::DW_AT_location);
+        let location =
+            location.map_or(Location::Elsewhere, |value| walk.debug.location(walk.unit, &value));
+        if walk.function().is_some() && location == Location::Elsewhere {
+            return;
+        }
+        let is_constant = walk.value(dw::DW_AT_const_value).is_some();
+        let declared = walk.declared(offset);
+        self.variables.push(VariableEntry { declared, location, is_constant });
+    }
+}
+
+/// Members are wanted when they are static.
+fn is_wanted(tag: gimli::DwTag, abbreviation: &Abbreviation) -> bool {
+    let has = |name| abbreviation.attributes().iter().any(|attribute| attribute.name() == name);
+    match tag {
+        dw::DW_TAG_subprogram
+        | dw::DW_TAG_inlined_subroutine
+        | dw::DW_TAG_namespace
+        | dw::DW_TAG_module
+        | dw::DW_TAG_common_block => true,
+        dw::DW_TAG_structure_type | dw::DW_TAG_class_type | dw::DW_TAG_union_type => {
+            abbreviation.has_children()
+        }
+        dw::DW_TAG_variable => {
+            has(dw::DW_AT_location) || has(dw::DW_AT_name) || has(dw::DW_AT_specification)
+        }
+        dw::DW_TAG_member => has(dw::DW_AT_external),
+        _ => false,
+    }
+}
+
+impl<'a> Declared<'a> {
+    /// With what `origin` says where this says nothing.
+    fn with(self, origin: &Self) -> Self {
+        Self {
+            scope: origin.scope,
+            name: self.name.or(origin.name),
+            linkage_name: self.linkage_name.or(origin.linkage_name),
+            origin: origin.origin,
+            type_offset: self.type_offset.or(origin.type_offset),
+            // The file of a line is a number of its unit.
+            unit_idx: if self.file.is_some() { self.unit_idx } else { origin.unit_idx },
+            file: self.file.or(origin.file),
+            line: if self.line == 0 { origin.line } else { self.line },
+            is_external: self.is_external || origin.is_external,
+            ..self
+        }
+    }
+}
+
+impl<'a> Walk<'_, 'a> {
+    fn value(&self, name: gimli::DwAt) -> Option<Value<'a>> {
+        self.attributes.iter().find(|found| found.name() == name).map(gimli::Attribute::value)
+    }
+
+    fn name(&self) -> Option<&'a str> {
+        self.debug.text(self.unit, self.value(dw::DW_AT_name)?)
+    }
+
+    fn scope(&self) -> usize {
+        self.open.last().map_or(0, |open| open.scope)
+    }
+
+    fn function(&self) -> Option<usize> {
+        self.open.last().and_then(|open| open.function)
+    }
+
+    fn reference(&self, name: gimli::DwAt) -> Option<usize> {
+        self.debug.reference(self.unit_idx, &self.value(name)?)
+    }
+
+    fn flag(&self, name: gimli::DwAt) -> bool {
+        self.value(name) == Some(AttributeValue::Flag(true))
+    }
+
+    fn declared(&self, offset: usize) -> Declared<'a> {
+        let linkage =
+            self.value(dw::DW_AT_linkage_name).or_else(|| self.value(dw::DW_AT_MIPS_linkage_name));
+        let line = self.value(dw::DW_AT_decl_line).and_then(|line| line.udata_value());
+        Declared {
+            offset,
+            unit_idx: self.unit_idx,
+            scope: self.scope(),
+            name: self.name(),
+            linkage_name: linkage.and_then(|value| self.debug.text(self.unit, value)),
+            origin: self
+                .reference(dw::DW_AT_abstract_origin)
+                .or_else(|| self.reference(dw::DW_AT_specification)),
+            type_offset: self.reference(dw::DW_AT_type),
+            file: self.value(dw::DW_AT_decl_file).and_then(file_number),
+            line: line.and_then(|line| u32::try_from(line).ok()).unwrap_or_default(),
+            is_external: self.flag(dw::DW_AT_external),
+            is_declaration: self.flag(dw::DW_AT_declaration),
+        }
+    }
+
+    /// The first byte; of the part with the entry, when the code is in several.
+    fn address(&self) -> Option<u64> {
+        let dwarf = &self.debug.dwarf;
+        if let Some(low) = self.value(dw::DW_AT_low_pc) {
+            return dwarf.attr_address(self.unit, low).ok()?;
+        }
+        let ranges = self.value(dw::DW_AT_ranges)?;
+        Some(dwarf.attr_ranges(self.unit, ranges).ok()??.next().ok()??.begin)
+    }
+}
+
+fn file_number(value: Value<'_>) -> Option<u64> {
+    match value {
+        AttributeValue::FileIndex(number) => Some(number),
+        value => value.udata_value(),
+    }
+}
