@@ -189,11 +189,12 @@ impl Padding {
 fn targets(instructions: &[Instruction], start: usize) -> Vec<usize> {
     let near = start..start + 16;
     let branch = |each: &Instruction| {
-        let is_near = matches!(
-            each.op0_kind(),
-            OpKind::NearBranch64 | OpKind::NearBranch32 | OpKind::NearBranch16
-        );
-        is_near.then(|| at(each.near_branch_target()))
+        let kind = each.op0_kind();
+        let is_near =
+            matches!(kind, OpKind::NearBranch64 | OpKind::NearBranch32 | OpKind::NearBranch16);
+        let target = is_near.then(|| at(each.near_branch_target()))?;
+        // A call of itself is no loop.
+        (!is_call(each) || target != start).then_some(target)
     };
     let returns = instructions.iter().filter(|each| is_call(each)).map(|each| at(each.next_ip()));
     let mut all: Vec<_> = instructions.iter().filter_map(branch).chain(returns).collect();

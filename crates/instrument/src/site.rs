@@ -5,6 +5,9 @@ use ring::RingCursor;
 use thiserror::Error;
 
 /// A function to put probes in; addresses are those of this process.
+///
+/// It has to be a function that is called: the `.cold` parts that compilers split off are jumped to, and have no
+/// return address where a function has it.
 #[derive(Clone, Debug)]
 pub struct Site {
     /// Number by which it is known from now on.
@@ -85,6 +88,12 @@ pub enum Refusal {
     /// It begins with `ud2`.
     #[error("the function at `{address:#x}` begins with `ud2`: it is never called, leave it out")]
     NeverRuns {
+        /// Address in this process.
+        address: usize,
+    },
+    /// Nobody called it, so it does not return.
+    #[error("the function at `{address:#x}` is where the program starts: probe `main` instead")]
+    Start {
         /// Address in this process.
         address: usize,
     },

@@ -4,22 +4,27 @@
 //! system that forbids it) pages are made writable for the moment and get back what they had.
 #![allow(unsafe_code, reason = "writes code")]
 
+use std::cell::OnceCell;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 const PAGE_BYTES: usize = 4096;
+const WANTED: i32 = libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC;
 
 /// A way to write code, open for one pass.
 #[derive(Debug)]
 pub(super) struct Code {
     memory: Option<File>,
+    /// The mappings, read when they are needed first: a pass does not change what they say.
+    maps: OnceCell<String>,
 }
 
 impl Code {
     pub(super) fn open() -> Self {
-        Self { memory: OpenOptions::new().write(true).open("/proc/self/mem").ok() }
+        let memory = OpenOptions::new().write(true).open("/proc/self/mem").ok();
+        Self { memory, maps: OnceCell::new() }
     }
 
     /// Writes the bytes; a single byte changes at once for everybody.
@@ -29,7 +34,11 @@ impl Code {
         {
             return Ok(());
         }
-        write_unprotected(address, bytes)
+        write_unprotected(self.maps(), address, bytes)
+    }
+
+    fn maps(&self) -> &str {
+        self.maps.get_or_init(|| std::fs::read_to_string("/proc/self/maps").unwrap_or_default())
     }
 }
 
@@ -54,34 +63,37 @@ pub(super) unsafe fn byte(address: usize) -> u8 {
     unsafe { place.read_volatile() }
 }
 
-fn write_unprotected(address: usize, bytes: &[u8]) -> io::Result<()> {
-    let maps = std::fs::read_to_string("/proc/self/maps")?;
-    let first_page = address / PAGE_BYTES;
-    let last_page = (address + bytes.len().max(1) - 1) / PAGE_BYTES;
-    let mut protections = Vec::new();
-    for page in first_page..=last_page {
-        let protection = protection_at(&maps, page * PAGE_BYTES)
-            .ok_or_else(|| io::Error::from_raw_os_error(libc::EFAULT))?;
-        protections.push((page * PAGE_BYTES, protection));
-    }
-    let wanted = libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC;
+fn write_unprotected(maps: &str, address: usize, bytes: &[u8]) -> io::Result<()> {
+    let pages = pages_of(maps, address, bytes.len())?;
+    let n_open = pages.iter().take_while(|(page, _)| protect(*page, WANTED).is_ok()).count();
     let mut outcome = Ok(());
-    let mut n_open = 0;
-    for (page, _) in &protections {
-        outcome = outcome.and_then(|()| protect(*page, wanted));
-        n_open += usize::from(outcome.is_ok());
+    if n_open == pages.len() {
+        store(address, bytes);
+    } else {
+        outcome = Err(io::Error::last_os_error());
     }
-    if outcome.is_ok() {
-        for (idx, byte) in bytes.iter().enumerate() {
-            let place = std::ptr::with_exposed_provenance_mut(address + idx);
-            // SAFETY: the page is mapped and writable until it is protected again below.
-            unsafe { AtomicU8::from_ptr(place) }.store(*byte, Ordering::SeqCst);
-        }
-    }
-    for (page, protection) in protections.iter().take(n_open) {
+    for (page, protection) in &pages[..n_open] {
         outcome = outcome.and(protect(*page, *protection));
     }
     outcome
+}
+
+/// The pages of a range, each with its protection.
+fn pages_of(maps: &str, address: usize, n_bytes: usize) -> io::Result<Vec<(usize, i32)>> {
+    let pages = (address / PAGE_BYTES..=(address + n_bytes.max(1) - 1) / PAGE_BYTES)
+        .map(|number| number * PAGE_BYTES);
+    let with_protection = |page| Some((page, protection_at(maps, page)?));
+    let pages = pages.map(with_protection).collect::<Option<Vec<_>>>();
+    pages.ok_or_else(|| io::Error::from_raw_os_error(libc::EFAULT))
+}
+
+fn store(address: usize, bytes: &[u8]) {
+    for (idx, byte) in bytes.iter().enumerate() {
+        let place = std::ptr::with_exposed_provenance_mut(address + idx);
+        // SAFETY: the caller has made the pages writable.
+        let place = unsafe { AtomicU8::from_ptr(place) };
+        place.store(*byte, Ordering::SeqCst);
+    }
 }
 
 fn protect(page: usize, protection: i32) -> io::Result<()> {

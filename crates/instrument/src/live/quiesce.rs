@@ -17,6 +17,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 const LOOK_EVERY: Duration = Duration::from_micros(50);
+/// A thread on another core answers at once, or must first get a core back.
+const ANSWER_AT_ONCE: Duration = Duration::from_micros(10);
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Threads close their signals for moments of their own (when they start and end).
 const MOMENT: Duration = Duration::from_millis(100);
@@ -74,7 +76,10 @@ impl<'a> Round<'a> {
         loop {
             let (pass, spans) = (self.pass, self.spans);
             self.awaited.retain_mut(|awaited| !awaited.is_outside(pass, spans));
-            let Some(awaited) = self.awaited.first() else { return Ok(()) };
+            if self.hear() {
+                return Ok(());
+            }
+            let awaited = &self.awaited[0];
             if deadline < Instant::now() {
                 let name = threads::name(awaited.thread);
                 return Err(Refusal::Deaf { tid: awaited.thread, name, signal: signals::nudge() });
@@ -82,11 +87,27 @@ impl<'a> Round<'a> {
             std::thread::sleep(LOOK_EVERY);
         }
     }
+
+    /// Listens for a moment; whether all have answered.
+    fn hear(&mut self) -> bool {
+        let end = Instant::now() + ANSWER_AT_ONCE;
+        loop {
+            self.awaited.retain(|awaited| !awaited.has_answered(self.pass));
+            if self.awaited.is_empty() || end < Instant::now() {
+                return self.awaited.is_empty();
+            }
+            std::hint::spin_loop();
+        }
+    }
 }
 
 impl Awaited {
+    fn has_answered(&self, pass: usize) -> bool {
+        self.is_asked && ANSWERS[self.place].load(Ordering::Acquire) == pass
+    }
+
     fn is_outside(&mut self, pass: usize, spans: &[Span]) -> bool {
-        if self.is_asked && ANSWERS[self.place].load(Ordering::Acquire) == pass {
+        if self.has_answered(pass) {
             return true;
         }
         match threads::whereabouts(self.thread) {

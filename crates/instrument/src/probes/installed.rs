@@ -87,6 +87,11 @@ fn check(site: &Site, is_guarded: bool) -> Result<(), Refusal> {
     if is_guarded && site.exit.is_some() {
         return Err(Refusal::GuardedReturn { address });
     }
+    // SAFETY: asks for a word that the kernel gave the process.
+    let first = unsafe { libc::getauxval(libc::AT_ENTRY) };
+    if first == address as u64 {
+        return Err(Refusal::Start { address });
+    }
     let refuse = |what, place| Err(Refusal::NotThere { address, what, place });
     let sources = |point: &Option<Point>| -> Vec<Source> {
         let attributes = point.as_ref().map_or(&[][..], |point| &point.attributes);

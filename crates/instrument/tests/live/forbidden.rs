@@ -31,7 +31,7 @@ fn without_root_all_is_the_same() {
     child::run("forbidden::without_root_all_is_the_same", || {
         become_nobody(true);
         assert!(OpenOptions::new().write(true).open("/proc/self/mem").is_ok());
-        stress::hammer(2);
+        stress::hammer(2, 2_000);
     });
 }
 
@@ -41,7 +41,7 @@ fn a_process_that_may_not_be_dumped_opens_its_pages() {
         become_nobody(false);
         assert!(OpenOptions::new().write(true).open("/proc/self/mem").is_err());
         let before = writable_code();
-        stress::hammer(2);
+        stress::hammer(2, 1_000);
         assert_eq!(writable_code(), before);
     });
 }

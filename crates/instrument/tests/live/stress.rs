@@ -7,24 +7,25 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
 const N_FUNCTIONS: usize = 64;
+const N_CHANGES: usize = 6_000;
 
 #[test]
 fn one_thread_computes_what_it_did() {
-    child::run("stress::one_thread_computes_what_it_did", || hammer(1));
+    child::run("stress::one_thread_computes_what_it_did", || hammer(1, N_CHANGES));
 }
 
 #[test]
 fn two_threads_compute_what_they_did() {
-    child::run("stress::two_threads_compute_what_they_did", || hammer(2));
+    child::run("stress::two_threads_compute_what_they_did", || hammer(2, N_CHANGES));
 }
 
 #[test]
 fn four_threads_compute_what_they_did() {
-    child::run("stress::four_threads_compute_what_they_did", || hammer(4));
+    child::run("stress::four_threads_compute_what_they_did", || hammer(4, N_CHANGES));
 }
 
 /// Changes functions some thousand times, and until threads have met changes half made.
-pub(crate) fn hammer(n_threads: usize) {
+pub(crate) fn hammer(n_threads: usize, n_changes: usize) {
     child::start();
     let arena = Arena::new(&(0..N_FUNCTIONS).map(quick).collect::<Vec<_>>());
     let is_over = AtomicBool::new(false);
@@ -39,7 +40,7 @@ pub(crate) fn hammer(n_threads: usize) {
             });
         }
         child::wait_until(|| 0 < n_calls.load(Ordering::Relaxed));
-        change_often(&arena);
+        change_often(&arena, n_changes);
         is_over.store(true, Ordering::Relaxed);
     });
     assert!((0..N_FUNCTIONS).all(|idx| arena.is_original(idx)));
@@ -52,10 +53,10 @@ fn call_all(arena: &Arena) {
     }
 }
 
-fn change_often(arena: &Arena) {
+fn change_often(arena: &Arena, n_wanted: usize) {
     let mut n_changes = 0;
     let mut round = 0;
-    while n_changes < 6_000 || live::encounters().n_trapped == 0 {
+    while n_changes < n_wanted || live::encounters().n_trapped == 0 {
         // Batches of all sizes, neighbors and single ones.
         let start = round * 7 % N_FUNCTIONS;
         let end = N_FUNCTIONS.min(start + 1 + round % 32);
@@ -74,7 +75,7 @@ fn a_thread_between_displaced_instructions_is_moved() {
     child::run("stress::a_thread_between_displaced_instructions_is_moved", || {
         child::start();
         let arena = Arena::new(&[long()]);
-        let bytes = vec![7_u8; 16 << 20];
+        let bytes = vec![7_u8; 2 << 20];
         let is_over = AtomicBool::new(false);
         thread::scope(|scope| {
             scope.spawn(|| {
@@ -84,7 +85,7 @@ fn a_thread_between_displaced_instructions_is_moved() {
                     assert_eq!(end, start + bytes.len());
                 }
             });
-            while live::encounters().n_moved < 20 {
+            while live::encounters().n_moved < 5 {
                 // SAFETY: the arena's stub does what its function does.
                 assert_eq!(unsafe { live::apply(&arena.patches) }, [Ok(())]);
                 // SAFETY: as above.
@@ -111,7 +112,7 @@ fn threads_come_and_go_meanwhile() {
                     });
                 }
             });
-            change_often(&arena);
+            change_often(&arena, N_CHANGES);
             is_over.store(true, Ordering::Relaxed);
         });
         assert!((0..N_FUNCTIONS).all(|idx| arena.is_original(idx)));

@@ -1,0 +1,171 @@
+//! What the environment asks for.
+
+use crate::report;
+use crate::table::Table;
+use events::{Place, ValueType};
+use instrument::{Attribute, Instrument, Point, Site, Source};
+
+/// An order, as words separated by blanks.
+pub(crate) enum Order {
+    /// `all`: entry and exit of all functions but `.cold` parts, which are jumped to.
+    All,
+    /// `probe FUNCTION [ATTRIBUTE]... [exit ATTRIBUTE...] [sync] [off]`, with attributes like `i0:int32`, `f0:double`,
+    /// `var=NAME:int32`, `ret:int32`.
+    Probe { function: String, words: Vec<String> },
+    /// `set FUNCTION VARIABLE VALUE HIT [exit]`: a variable of 32 bits.
+    Set { function: String, variable: String, value: i32, at_hit: u32, place: Place },
+    /// `call FUNCTION CALLEE HIT [exit]`: calls a function without arguments that returns a `double`.
+    Call { function: String, callee: String, at_hit: u32, place: Place },
+    /// `replace FUNCTION BY`.
+    Replace { function: String, by: String },
+    /// `remove FUNCTION`.
+    Remove { function: String },
+}
+
+pub(crate) fn read(text: &str) -> Vec<Order> {
+    let lines =
+        text.split(';').map(|line| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
+    lines.filter(|words| !words.is_empty()).map(|words| one(&words)).collect()
+}
+
+fn one(words: &[String]) -> Order {
+    let function = words.get(1).cloned().unwrap_or_default();
+    let place =
+        if words.last().is_some_and(|last| last == "exit") { Place::Exit } else { Place::Entry };
+    match words[0].as_str() {
+        "all" => Order::All,
+        "probe" => Order::Probe { function, words: words[2..].to_vec() },
+        "set" => Order::Set {
+            function,
+            variable: words[2].clone(),
+            value: words[3].parse().unwrap(),
+            at_hit: words[4].parse().unwrap(),
+            place,
+        },
+        "call" => Order::Call {
+            function,
+            callee: words[2].clone(),
+            at_hit: words[3].parse().unwrap(),
+            place,
+        },
+        "replace" => Order::Replace { function, by: words[2].clone() },
+        "remove" => Order::Remove { function },
+        other => panic!("no order `{other}`"),
+    }
+}
+
+pub(crate) fn carry_out(orders: &[Order], probes: &Instrument, table: &Table) {
+    for (action, order) in orders.iter().enumerate() {
+        let action = action as u64;
+        match order {
+            Order::All => {
+                let all =
+                    table.functions.iter().enumerate().filter(|(_, each)| is_probed(&each.name));
+                let sites: Vec<_> = all.map(|(idx, _)| site(table, idx, &[])).collect();
+                install(probes, table, &sites);
+            }
+            Order::Probe { function, words } => {
+                install(probes, table, &[site(table, table.function(function), words)]);
+            }
+            Order::Set { function, variable, value, at_hit, place } => {
+                let (address, value) = (table.variable(variable), *value);
+                let act = Box::new(move |hit| {
+                    // SAFETY: a variable of the program of this size.
+                    unsafe { std::ptr::with_exposed_provenance_mut::<i32>(address).write(value) };
+                    report::note(&format!("set {value} at {hit}"));
+                    false
+                });
+                let id = table.function(function) as u32;
+                assert!(probes.arm(id, *place, action, *at_hit, act), "{function} is a sync point");
+            }
+            Order::Call { function, callee, at_hit, place } => {
+                let address = table.functions[table.function(callee)].address;
+                let act = Box::new(move |hit| {
+                    // SAFETY: a function of the program of this type.
+                    let callee: extern "C" fn() -> f64 = unsafe { std::mem::transmute(address) };
+                    report::note(&format!("called {} at {hit}", callee()));
+                    false
+                });
+                let id = table.function(function) as u32;
+                assert!(probes.arm(id, *place, action, *at_hit, act), "{function} is a sync point");
+            }
+            Order::Replace { function, by } => {
+                let by = table.functions[table.function(by)].address;
+                assert!(
+                    probes.replace(table.function(function) as u32, Some(by)),
+                    "{function} is probed"
+                );
+            }
+            Order::Remove { function } => {
+                let function = table.function(function);
+                let site = &table.functions[function];
+                probes.remove(&[function as u32]).into_iter().for_each(|outcome| outcome.unwrap());
+                report::note(&format!("removed {}", site.name));
+            }
+        }
+    }
+}
+
+/// Parts that are jumped to are no functions; and what starts an unwinder wants its own return address.
+fn is_probed(name: &str) -> bool {
+    !name.contains(".cold") && !name.starts_with("uw_init_context")
+}
+
+fn install(probes: &Instrument, table: &Table, sites: &[Site]) {
+    let before: Vec<_> = sites.iter().map(bytes).collect();
+    let outcomes = probes.install(sites);
+    for ((site, outcome), before) in sites.iter().zip(outcomes).zip(before) {
+        let name = &table.functions[site.id as usize].name;
+        match outcome {
+            Ok(None) => {}
+            Ok(Some(warning)) => report::note(&format!("warning {name} {warning}")),
+            Err(refusal) => {
+                assert_eq!(before, bytes(site), "a refused function stays as it was");
+                report::note(&format!("refused {name} {refusal}"));
+            }
+        }
+    }
+}
+
+fn bytes(site: &Site) -> Vec<u8> {
+    // SAFETY: the function's own bytes.
+    unsafe { std::slice::from_raw_parts(site.function as *const u8, site.n_bytes) }.to_vec()
+}
+
+fn site(table: &Table, idx: usize, words: &[String]) -> Site {
+    let function = &table.functions[idx];
+    let (mut entry, mut exit) = (Vec::new(), Vec::new());
+    let mut is_exit = false;
+    let (mut is_sync, mut is_on) = (false, true);
+    for word in words {
+        match word.as_str() {
+            "exit" => is_exit = true,
+            "sync" => is_sync = true,
+            "off" => is_on = false,
+            word if is_exit => exit.push(attribute(table, word)),
+            word => entry.push(attribute(table, word)),
+        }
+    }
+    let id = idx as u32;
+    Site {
+        id,
+        function: function.address,
+        n_bytes: function.n_bytes,
+        n_bytes_to_next: function.n_bytes_to_next,
+        entry: Some(Point { event: 2 * id, attributes: entry, is_on }),
+        exit: Some(Point { event: 2 * id + 1, attributes: exit, is_on }),
+        is_sync,
+    }
+}
+
+fn attribute(table: &Table, word: &str) -> Attribute {
+    let (source, kind) = word.split_once(':').unwrap();
+    let kind = ValueType::ALL.into_iter().find(|known| known.name() == kind).unwrap();
+    let source = match source.split_once('=') {
+        Some((_, name)) => Source::Global(table.variable(name)),
+        None if source == "ret" => Source::Returned,
+        None if source.starts_with('i') => Source::Integer(source[1..].parse().unwrap()),
+        None => Source::Float(source[1..].parse().unwrap()),
+    };
+    Attribute { source, kind }
+}

@@ -1,0 +1,89 @@
+//! All functions probed: the same output, and as many exits as entries.
+
+use crate::run::Program;
+
+const OPTIONS: [&str; 8] = [
+    "-O0",
+    "-O2",
+    "-O3",
+    "-Os",
+    "-O2 -no-pie",
+    "-O2 -fcf-protection",
+    "-O2 -fno-plt",
+    "-O2 -fno-omit-frame-pointer -static-libgcc",
+];
+
+/// Functions that are left in ways that no exit is seen of: jumped over, ended with their thread, or an unwinder's.
+const LEFT_UNSEEN: [&str; 6] = ["deep", "worker", "other", "_Unwind_", "uw_", "execute_cfa"];
+
+#[track_caller]
+fn check(sources: &[&str]) {
+    for options in OPTIONS {
+        let program = Program::build(sources, options);
+        let report = program.probed("all");
+        assert_eq!(report.output, program.plain(), "{options}");
+        assert!(report.counts.contains_key("main"), "{options}: {}", report.text);
+        for (function, [entries, exits, tails, unwound]) in &report.counts {
+            if !LEFT_UNSEEN.iter().any(|name| function.starts_with(name)) {
+                assert_eq!(*entries, exits + tails + unwound, "{options}: {function}");
+            }
+        }
+    }
+}
+
+#[test]
+fn calls_of_c_come_out_the_same() {
+    check(&["calls.c"]);
+}
+
+#[test]
+fn exceptions_and_ends_of_threads_come_out_the_same() {
+    check(&["unwinding.cc"]);
+}
+
+#[test]
+fn a_fortran_module_comes_out_the_same() {
+    check(&["module.f90"]);
+}
+
+#[test]
+fn openmp_threads_come_out_the_same() {
+    check(&["threads.cc"]);
+}
+
+#[test]
+fn first_instructions_of_any_kind_come_out_the_same() {
+    check(&["corners.c", "corners_code.s"]);
+}
+
+#[test]
+fn passages_are_counted_exactly() {
+    let report = Program::build(&["unwinding.cc"], "-O2").probed("all");
+    let count = |name| report.counts[name];
+    assert_eq!(count("_Z7throweri"), [10, 5, 0, 5]);
+    assert_eq!(count("_Z6middlei"), [4, 2, 0, 2]);
+    assert_eq!(count("_Z6directi"), [6, 6, 0, 0]);
+    assert_eq!(count("_Z5leavev"), [1, 0, 0, 1]);
+    let report = Program::build(&["threads.cc"], "-O2").probed("all");
+    assert_eq!(report.counts["_Z4worki"], [20_000, 19_793, 0, 207]);
+    let report = Program::build(&["calls.c"], "-O2").probed("all");
+    assert_eq!(report.counts["empty"], [10, 10, 0, 0]);
+    assert_eq!(report.counts["tail"], [1, 0, 1, 0]);
+}
+
+#[test]
+fn what_cannot_be_probed_is_refused_and_stays_as_it_was() {
+    let program = Program::build(&["corners.c", "corners_code.s"], "-O2");
+    let report = program.probed("all");
+    let says = |what, function, words: &str| {
+        let lines = report.lines(what, function);
+        assert!(lines.iter().any(|line| line.contains(words)), "{function}: {lines:?}");
+    };
+    says("refused", "never_runs", "begins with `ud2`");
+    says("refused", "no_instruction", "no known instruction");
+    says("refused", "_start", "where the program starts");
+    says("warning", "loop_no_room", "slow probe");
+    says("warning", "loop_first", "begins with a loop");
+    assert_eq!(report.lines("warning", "loop_inside"), [""; 0], "there is room for a short jump");
+    assert_eq!(report.counts["loop_no_room"], [3, 3, 0, 0]);
+}
