@@ -107,7 +107,10 @@ impl Check<'_> {
             Change::Variable(name) => {
                 let kind = kinds.of_variable(name);
                 self.range(point, &part, name, kind);
-                if let Some(sentence) = self.program.unseen(name, &point.sync_function) {
+                let facts = self.program.variable(name).ok();
+                if let Some(sentence) = facts.and_then(|facts| facts.not_settable) {
+                    self.report(Level::Error, &part, name, &sentence);
+                } else if let Some(sentence) = self.program.unseen(name, &point.sync_function) {
                     self.report(Level::Warning, &part, name, &sentence);
                 }
             }

@@ -48,15 +48,6 @@ impl Ranks {
             .iter()
             .any(|(first, last)| *first <= rank && last.is_none_or(|last| rank <= last))
     }
-
-    /// Whether some rank is in both.
-    pub fn overlaps(&self, other: &Self) -> bool {
-        // Where two spans meet, the first rank of one of them is in both.
-        let first_of =
-            |ranks: &Self| ranks.spans.iter().map(|(first, _)| *first).collect::<Vec<_>>();
-        first_of(self).into_iter().any(|rank| other.contains(rank))
-            || first_of(other).into_iter().any(|rank| self.contains(rank))
-    }
 }
 
 /// One round of an iterative program.

@@ -10,7 +10,7 @@ pub trait ProgramNames {
     /// A sentence that says why there is none of this name, and what to do.
     fn function(&self, name: &str) -> Result<FunctionFacts, String>;
 
-    /// A number in memory that can be read and written.
+    /// A number in memory.
     ///
     /// # Errors
     /// A sentence that says why there is none of this name, and what to do.
@@ -52,4 +52,6 @@ pub struct VariableFacts {
     pub kind: Option<ValueType>,
     /// Its size in memory.
     pub n_bytes: u64,
+    /// Why it cannot be set, as a sentence; none when it can.
+    pub not_settable: Option<String>,
 }

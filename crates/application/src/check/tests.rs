@@ -42,11 +42,16 @@ impl ProgramNames for Fire {
             type_name: type_name.to_owned(),
             kind,
             n_bytes,
+            not_settable: None,
         };
         match name {
             "n" => Ok(variable("int", Some(ValueType::I32), 4)),
             "small_n" => Ok(variable("unsigned char", Some(ValueType::U8), 1)),
             "F0" | "hoisted" => Ok(variable("double", Some(ValueType::F64), 8)),
+            "fixed" => Ok(VariableFacts {
+                not_settable: Some("`fixed` is constant; take another".to_owned()),
+                ..variable("int", Some(ValueType::I32), 4)
+            }),
             "raw" => Ok(variable("", None, 4)),
             _ => Err(format!("the program has no variable `{name}`")),
         }
@@ -258,6 +263,16 @@ a.toml:7: warning: tuning point `p`: `main` reads `hoisted` before its loop; mak
 
 #[test]
 fn changes_fit_the_types_of_the_program() {
+    check_event("step", "entry", "'fixed'", "");
+    check_point(
+        "variable = 'fixed'\nrange = [0, 1]",
+        "step",
+        "\
+a.toml:7: tuning point `p`: `fixed` is constant; take another
+    7 | variable = 'fixed'
+      |            ^^^^^^^
+",
+    );
     check_point(
         "variable = 'F0'\ntype = 'int'\nrange = [0, 1]",
         "step",

@@ -18,7 +18,7 @@ pub(super) fn read<'a>(
         let at = item.at.clone();
         let event = read_event(name.as_ref(), item, actors, findings);
         if let Some(event) = &event {
-            refuse_second(event, &events, actors, &at, findings);
+            refuse_second(event, &events, &at, findings);
         }
         if let Some(name) = name {
             events.add(&name, event, findings);
@@ -71,22 +71,17 @@ pub(super) fn read_place<'a>(item: &mut Fields<'a>, findings: &mut Findings<'a>)
     }
 }
 
-/// A function's place has one event in a process.
+/// A function's place has one event.
 fn refuse_second(
     event: &EventPoint,
     others: &Named<EventPoint>,
-    actors: &Named<Actor>,
     at: &Range<usize>,
     findings: &mut Findings<'_>,
 ) {
-    let ranks = |event: &EventPoint| &actors.items[event.actor].ranks;
-    let same = others.items.iter().find(|other| {
-        let is_same_place = (&other.function, other.place) == (&event.function, event.place);
-        is_same_place && ranks(other).overlaps(ranks(event))
-    });
-    if let Some(other) = same {
+    let place = (&event.function, event.place);
+    if let Some(other) = others.items.iter().find(|other| (&other.function, other.place) == place) {
         let sentence = format!(
-            "event `{}` is where event `{}` is on some ranks; put its attributes there",
+            "event `{}` is where event `{}` is; describe one of them, on an actor of all their ranks",
             event.name, other.name
         );
         findings.error(at, sentence);

@@ -158,8 +158,8 @@ fn an_event_is_at_a_place_of_a_function_on_an_actor() {
         "21: 'end': there is another event `end`; give each its own name",
     );
     check(
-        "[[event]]\nname = 'again'\nactor = 'both'\nfunction = 'kernel'\nat = 'exit'",
-        "20: [[event]]: event `again` is where event `compute` is on some ranks; put its attributes there",
+        "[[event]]\nname = 'again'\nactor = 'master'\nfunction = 'kernel'\nat = 'exit'",
+        "20: [[event]]: event `again` is where event `compute` is; describe one of them, on an actor of all their ranks",
     );
     check(
         "[[event]]\nactor = 'worker'\nfunction = 'f'\nat = 'exit'",

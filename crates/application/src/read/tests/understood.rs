@@ -67,13 +67,6 @@ fn other_changes_are_understood() {
     }
 }
 
-#[test]
-fn an_event_may_be_at_the_same_place_on_other_ranks() {
-    let application =
-        understood("[[event]]\nname = 'm'\nactor = 'master'\nfunction = 'kernel'\nat = 'exit'\n");
-    assert_eq!(application.events.len(), 4);
-}
-
 /// The events of the table of the source, as its tools call them; the time comes with every event.
 #[test]
 fn the_example_program_is_described() {
