@@ -28,7 +28,7 @@ mod resolver;
 pub use demangle::demangle;
 pub use maps::{CodeAddress, MapsProblem, ModuleMap};
 pub use program::{
-    Function, Inlined, LookupError, NotProbeable, Parameter, Passing, Program, ProgramError,
-    Returned, SourceLine, Variable,
+    Access, AccessKind, Cached, Function, Inlined, LookupError, NotProbeable, Parameter, Passing,
+    Program, ProgramError, Readers, Returned, SourceLine, Variable,
 };
 pub use resolver::{Detail, Place, Resolver};

@@ -31,12 +31,14 @@ mod names;
 mod parameters;
 mod passing;
 mod path;
+mod readers;
 mod survey;
 mod types;
 mod variable;
 
 pub use errors::{LookupError, ProgramError};
 pub use function::{Function, Inlined, NotProbeable, Parameter, Passing, Returned, SourceLine};
+pub use readers::{Access, AccessKind, Cached, Readers};
 pub use variable::Variable;
 
 use index::Absent;
@@ -138,6 +140,26 @@ impl Program {
             }
         }
         Err(self.no_variable(name))
+    }
+
+    /// The instructions that name a variable, in the file that holds it.
+    pub fn readers(&self, variable: &Variable) -> Readers {
+        let module = self.holder(&variable.module);
+        readers::readers(&module.image, &module.index().functions, variable)
+    }
+
+    /// The loops that call `sync` and do not read the variable again: a value set there may not be seen.
+    pub fn cached_across(&self, variable: &Variable, sync: &Function) -> Vec<Cached> {
+        // A call into another file is no direct one.
+        if variable.module != sync.module {
+            return Vec::new();
+        }
+        let module = self.holder(&variable.module);
+        readers::cached_across(&module.image, &module.index().functions, variable, sync)
+    }
+
+    fn holder(&self, path: &Path) -> &Module {
+        self.modules().find(|module| *module.image.path == *path).unwrap_or(&self.own)
     }
 
     /// The program itself, then its libraries.

@@ -3,6 +3,7 @@
 mod built;
 mod compiled;
 mod lookup;
+mod readers;
 
 use compiled::{Compiled, have};
 use symbols::Detail;

@@ -1,0 +1,287 @@
+//! Which instructions read or write a variable, and whether a loop goes on with a value read before it.
+//!
+//! # Invariants
+//! - Only direct accesses are listed: what goes through a pointer is seen as the place where the address is
+//!   taken, once.
+//!
+//! # Not here
+//! Readers in other files than the variable's own.
+
+use super::function::Function;
+use super::image::Image;
+use super::variable::Variable;
+use iced_x86::{
+    Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess,
+    OpKind, Register,
+};
+use object::{
+    Object, ObjectSection, ObjectSymbol, ObjectSymbolTable, RelocationTarget, SectionKind,
+};
+use std::ops::Range;
+
+/// An instruction that names a variable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// Function that holds it.
+    pub function: String,
+    /// Virtual address of the instruction.
+    pub address: u64,
+    /// What it does.
+    pub kind: AccessKind,
+}
+
+/// What an instruction does with a variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AccessKind {
+    /// Reads it.
+    Read,
+    /// Writes it.
+    Write,
+    /// Reads and writes it.
+    Update,
+    /// Takes its address, or that of what it is part of: who uses that is not known.
+    Address,
+}
+
+/// The instructions that name a variable.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Readers {
+    /// By address.
+    pub accesses: Vec<Access>,
+}
+
+/// A loop that does not read a variable again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cached {
+    /// The variable.
+    pub variable: String,
+    /// Function with the loop.
+    pub function: String,
+    /// Function that the loop calls, at which the variable is to be set.
+    pub sync_function: String,
+}
+
+impl std::fmt::Display for Cached {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { variable, function, sync_function } = self;
+        write!(
+            to,
+            "`{function}` reads `{variable}` before its loop that calls `{sync_function}` and not in it: a value \
+             set there may not be seen; make `{variable}` non-static or `volatile`, or set it at a function \
+             that is called outside the loop"
+        )
+    }
+}
+
+impl Readers {
+    /// Whether an instruction reads it, or may.
+    pub fn is_read(&self) -> bool {
+        self.accesses.iter().any(|access| access.kind != AccessKind::Write)
+    }
+}
+
+impl AccessKind {
+    fn is_read(self) -> bool {
+        matches!(self, Self::Read | Self::Update)
+    }
+}
+
+/// What is looked for.
+struct Target {
+    /// Bytes of the variable.
+    own: Range<u64>,
+    /// Bytes of what it is part of.
+    whole: Range<u64>,
+    /// Where the loader writes its address.
+    slots: Vec<u64>,
+}
+
+/// The code of a file.
+struct Code<'a> {
+    sections: Vec<(u64, &'a [u8])>,
+}
+
+/// All instructions in `functions` that name the variable.
+pub(crate) fn readers(image: &Image, functions: &[Function], variable: &Variable) -> Readers {
+    let Some(code) = Code::of(image) else { return Readers::default() };
+    let target = Target::of(image, variable);
+    let mut accesses = Vec::new();
+    let mut info = InstructionInfoFactory::new();
+    for function in at_different_places(functions) {
+        code.instructions(function, |instruction| {
+            if let Some(kind) = target.access(instruction, &mut info) {
+                let (function, address) = (function.name.clone(), instruction.ip());
+                accesses.push(Access { function, address, kind });
+            }
+        });
+    }
+    Readers { accesses }
+}
+
+/// The loops that call `sync` and go on with a value of the variable from before.
+pub(crate) fn cached_across(
+    image: &Image,
+    functions: &[Function],
+    variable: &Variable,
+    sync: &Function,
+) -> Vec<Cached> {
+    let readers = readers(image, functions, variable);
+    let Some(code) = Code::of(image).filter(|_| !variable.is_volatile) else { return Vec::new() };
+    let reads: Vec<u64> =
+        readers.accesses.iter().filter(|at| at.kind.is_read()).map(|at| at.address).collect();
+    let reads_in = |range: &Range<u64>| reads.iter().any(|address| range.contains(address));
+    let is_cached = |function: &&Function| {
+        let first = function.address;
+        // Only who reads the variable can have kept it.
+        if !reads_in(&(first..first + function.n_bytes)) {
+            return false;
+        }
+        let (calls, loops) = calls_and_loops(&code, function);
+        let sites = calls.iter().filter(|(_, to)| *to == sync.address).map(|(from, _)| *from);
+        sites.into_iter().any(|site| {
+            let around = loops.iter().filter(|span| span.contains(&site));
+            let Some(outermost) = around.max_by_key(|span| span.end - span.start) else {
+                return false;
+            };
+            let is_read_below = calls.iter().any(|(from, to)| {
+                let called = functions.iter().find(|function| function.address == *to);
+                let body = called.map(|called| called.address..called.address + called.n_bytes);
+                outermost.contains(from)
+                    && *to != sync.address
+                    && body.as_ref().is_some_and(reads_in)
+            });
+            reads_in(&(first..outermost.start)) && !reads_in(outermost) && !is_read_below
+        })
+    };
+    let cached = at_different_places(functions).filter(is_cached);
+    let say = |function: &Function| Cached {
+        variable: variable.name.clone(),
+        function: function.name.clone(),
+        sync_function: sync.name.clone(),
+    };
+    cached.map(say).collect()
+}
+
+/// Functions without further names for the same code.
+fn at_different_places(functions: &[Function]) -> impl Iterator<Item = &Function> {
+    let mut last = None;
+    functions
+        .iter()
+        .filter(move |function| last.replace(function.address) != Some(function.address))
+}
+
+/// Calls (from, to) and the spans of jumps backwards.
+fn calls_and_loops(code: &Code<'_>, function: &Function) -> (Vec<(u64, u64)>, Vec<Range<u64>>) {
+    let (mut calls, mut loops) = (Vec::new(), Vec::new());
+    code.instructions(function, |instruction| {
+        let (from, to) = (instruction.ip(), instruction.near_branch_target());
+        match instruction.flow_control() {
+            FlowControl::Call => calls.push((from, to)),
+            FlowControl::ConditionalBranch | FlowControl::UnconditionalBranch
+                if (function.address..=from).contains(&to) =>
+            {
+                loops.push(to..instruction.next_ip());
+            }
+            _ => {}
+        }
+    });
+    (calls, loops)
+}
+
+impl<'a> Code<'a> {
+    fn of(image: &'a Image) -> Option<Self> {
+        let file = image.file()?;
+        let code = file.sections().filter(|section| section.kind() == SectionKind::Text);
+        // In a debug file they have no bytes.
+        let sections = code.filter_map(|section| Some((section.address(), section.data().ok()?)));
+        Some(Self { sections: sections.collect() })
+    }
+
+    fn instructions(&self, function: &Function, mut visit: impl FnMut(&Instruction)) {
+        let Some(bytes) = self.bytes(function) else { return };
+        let mut decoder = Decoder::with_ip(64, bytes, function.address, DecoderOptions::NONE);
+        let mut instruction = Instruction::default();
+        while decoder.can_decode() {
+            decoder.decode_out(&mut instruction);
+            visit(&instruction);
+        }
+    }
+
+    fn bytes(&self, function: &Function) -> Option<&'a [u8]> {
+        let holds = |section: &&(u64, &'a [u8])| {
+            function.address.checked_sub(section.0).is_some_and(|at| at < section.1.len() as u64)
+        };
+        let (start, bytes) = self.sections.iter().find(holds)?;
+        let from = usize::try_from(function.address - start).ok()?;
+        let n_bytes = usize::try_from(function.n_bytes).ok()?;
+        Some(&bytes[from..from.saturating_add(n_bytes).min(bytes.len())])
+    }
+}
+
+impl Target {
+    fn of(image: &Image, variable: &Variable) -> Self {
+        let own = variable.address..variable.address + variable.n_bytes.max(1);
+        let holds = |range: &Range<u64>| range.contains(&variable.address);
+        let objects = image.objects().iter();
+        let whole = objects.map(|object| object.address..object.address + object.n_bytes);
+        let whole = whole.filter(|range| holds(range)).max_by_key(|range| range.end - range.start);
+        let whole = whole.unwrap_or_else(|| own.clone());
+        Self { slots: slots(image, &whole).unwrap_or_default(), own, whole }
+    }
+
+    fn access(
+        &self,
+        instruction: &Instruction,
+        info: &mut InstructionInfoFactory,
+    ) -> Option<AccessKind> {
+        let is_absolute = instruction.memory_base() == Register::None
+            && instruction.memory_displ_size() != 0
+            && [Register::None, Register::RIP].contains(&instruction.memory_index());
+        let at = if instruction.is_ip_rel_memory_operand() {
+            instruction.ip_rel_memory_address()
+        } else if is_absolute {
+            instruction.memory_displacement64()
+        } else {
+            // Without position-independence an address may be a number.
+            return self.is_number(instruction).then_some(AccessKind::Address);
+        };
+        if self.slots.contains(&at) {
+            return Some(AccessKind::Address);
+        }
+        if instruction.mnemonic() == Mnemonic::Lea {
+            return self.whole.contains(&at).then_some(AccessKind::Address);
+        }
+        let n_bytes = (instruction.memory_size().size() as u64).max(1);
+        if !(at < self.own.end && self.own.start < at + n_bytes) {
+            return None;
+        }
+        let used = info.info(instruction).used_memory().first()?.access();
+        Some(match used {
+            OpAccess::Write | OpAccess::CondWrite => AccessKind::Write,
+            OpAccess::ReadWrite | OpAccess::ReadCondWrite => AccessKind::Update,
+            _ => AccessKind::Read,
+        })
+    }
+
+    fn is_number(&self, instruction: &Instruction) -> bool {
+        let is_wide = |kind: OpKind| {
+            [OpKind::Immediate32, OpKind::Immediate64, OpKind::Immediate32to64].contains(&kind)
+        };
+        let is_move = instruction.mnemonic() == Mnemonic::Mov && instruction.op_count() == 2;
+        is_move && is_wide(instruction.op1_kind()) && self.whole.contains(&instruction.immediate(1))
+    }
+}
+
+/// Places that the loader fills with the address of what lies at `whole`.
+fn slots(image: &Image, whole: &Range<u64>) -> Option<Vec<u64>> {
+    let file = image.file()?;
+    let symbols = file.dynamic_symbol_table()?;
+    let is_it = |target: RelocationTarget| match target {
+        RelocationTarget::Symbol(index) => symbols
+            .symbol_by_index(index)
+            .is_ok_and(|symbol| !symbol.is_undefined() && whole.contains(&symbol.address())),
+        _ => false,
+    };
+    let relocations = file.dynamic_relocations()?;
+    Some(relocations.filter(|(_, to)| is_it(to.target())).map(|(at, _)| at).collect())
+}
