@@ -6,6 +6,7 @@
 
 use crate::event_file::{EventReader, EventWriter};
 use crate::file_error::FileError;
+use crate::function_file::{FunctionReader, FunctionWriter};
 use crate::region_file::{self, RegionRow};
 use crate::summary::{FORMAT_VERSION, Summary};
 use crate::table::TableError;
@@ -20,6 +21,7 @@ const HEADER: &str = "run.json";
 const SUMMARY: &str = "summary.json";
 const REGIONS: &str = "regions.parquet";
 const EVENTS: &str = "events.parquet";
+const FUNCTIONS: &str = "function-events.parquet";
 const TUNING: &str = "tuning.jsonl";
 const SPOOL: &str = "spool";
 /// Room kept from the start, so that a disk that fills during the run still takes the summary.
@@ -194,6 +196,23 @@ impl RunRecord {
     pub fn events(&self) -> Result<Option<EventReader>, TableError> {
         let path = self.dir.join(EVENTS);
         if path.exists() { EventReader::open(&path).map(Some) } else { Ok(None) }
+    }
+
+    /// Starts the file of function events; it appears when [`FunctionWriter::finish`] is called.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn function_writer(&self) -> Result<FunctionWriter, TableError> {
+        FunctionWriter::create(&self.dir.join(FUNCTIONS))
+    }
+
+    /// The file of function events; none when there were none.
+    ///
+    /// # Errors
+    /// When the file is damaged or cannot be read.
+    pub fn function_events(&self) -> Result<Option<FunctionReader>, TableError> {
+        let path = self.dir.join(FUNCTIONS);
+        if path.exists() { FunctionReader::open(&path).map(Some) } else { Ok(None) }
     }
 
     /// Where the lines of tunlets are, for [`TuningWriter`](crate::TuningWriter).

@@ -6,6 +6,7 @@
 //! | `summary.json` | [`Summary`]: the run on one page | at the end, and as often as one likes before |
 //! | `regions.parquet` | [`RegionRow`]: counters by rank, thread and pair of call sites | at the end |
 //! | `events.parquet` | [`Event`]: every MPI call | traced runs, at the end |
+//! | `function-events.parquet` | [`FunctionEvent`]: every passage of a measurement point | runs with `--app` or `--probe`, at the end |
 //! | `tuning.jsonl` | [`tuning`]: what tunlets saw, decided and did | runs with `--app`, as it happens |
 //! | `spool/` | [`spool`]: messages as they came, until the record is assembled | while the run is on |
 //!
@@ -20,6 +21,7 @@
 pub mod event_file;
 pub mod file_error;
 pub mod folder;
+pub mod function_file;
 pub mod region_file;
 pub mod spool;
 pub mod summary;
@@ -29,6 +31,7 @@ pub mod tuning;
 pub use event_file::{Event, EventReader, EventWriter};
 pub use file_error::FileError;
 pub use folder::{RecordError, RunHeader, RunRecord, RunStart, RunState};
+pub use function_file::{FunctionEvent, FunctionReader, FunctionWriter};
 pub use region_file::RegionRow;
 pub use spool::{SpoolProblem, SpoolReader, SpoolWriter};
 pub use summary::Summary;

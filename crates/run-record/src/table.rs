@@ -174,15 +174,48 @@ impl GroupWriter<'_> {
         self.column::<parquet::data_type::ByteArrayType>(&values, None)
     }
 
+    pub(crate) fn texts<'a>(
+        &mut self,
+        values: impl Iterator<Item = &'a str>,
+    ) -> Result<(), ParquetError> {
+        let values: Vec<ByteArray> = values.map(ByteArray::from).collect();
+        self.column::<parquet::data_type::ByteArrayType>(&values, None)
+    }
+
+    /// Lists of numbers: a required list of required elements.
+    pub(crate) fn lists<'a>(
+        &mut self,
+        rows: impl Iterator<Item = &'a [f64]>,
+    ) -> Result<(), ParquetError> {
+        let (mut values, mut levels, mut repeats) = (Vec::new(), Vec::new(), Vec::new());
+        for row in rows {
+            values.extend_from_slice(row);
+            // An empty list takes one place, at the level of the list.
+            levels.extend(std::iter::repeat_n(i16::from(!row.is_empty()), row.len().max(1)));
+            repeats.push(0);
+            repeats.extend(std::iter::repeat_n(1, row.len().saturating_sub(1)));
+        }
+        self.nested::<DoubleType>(&values, Some(&levels), Some(&repeats))
+    }
+
     fn column<T: DataType>(
         &mut self,
         values: &[T::T],
         levels: Option<&[i16]>,
     ) -> Result<(), ParquetError> {
+        self.nested::<T>(values, levels, None)
+    }
+
+    fn nested<T: DataType>(
+        &mut self,
+        values: &[T::T],
+        levels: Option<&[i16]>,
+        repeats: Option<&[i16]>,
+    ) -> Result<(), ParquetError> {
         let mut column = self.group.next_column()?.ok_or_else(|| {
             ParquetError::General("more columns are written than the schema has".to_owned())
         })?;
-        column.typed::<T>().write_batch(values, levels, None)?;
+        column.typed::<T>().write_batch(values, levels, repeats)?;
         column.close()
     }
 }
@@ -253,18 +286,46 @@ impl GroupReader<'_> {
         Ok(self.column::<parquet::data_type::ByteArrayType>(column)?.0)
     }
 
-    fn column<T: DataType>(&self, name: &str) -> Result<(Vec<T::T>, Vec<i16>), TableError> {
+    /// Lists of numbers, as [`GroupWriter::lists`] writes them.
+    pub(crate) fn lists(&self, column: &str) -> Result<Vec<Vec<f64>>, TableError> {
+        let (position, n_rows) = self.position::<DoubleType>(column)?;
+        let read = || {
+            let reader = self.reader.get_column_reader(position)?;
+            let mut reader = get_typed_column_reader::<DoubleType>(reader);
+            let (mut values, mut levels, mut repeats) = (Vec::new(), Vec::new(), Vec::new());
+            loop {
+                let wanted = (Some(&mut levels), Some(&mut repeats));
+                let n_max = n_rows.max(1);
+                let (n_read, ..) = reader.read_records(n_max, wanted.0, wanted.1, &mut values)?;
+                if n_read == 0 {
+                    return Ok(rows_of(values, &levels, &repeats));
+                }
+            }
+        };
+        let rows = read().map_err(|e| TableError::new(self.path, e))?;
+        if rows.len() != n_rows {
+            let source = ParquetError::EOF(format!("column `{column}` ends at row {}", rows.len()));
+            return Err(TableError::Damaged { path: self.path.to_owned(), source });
+        }
+        Ok(rows)
+    }
+
+    /// Where a column is, and how many rows the group has.
+    fn position<T: DataType>(&self, name: &str) -> Result<(usize, usize), TableError> {
         let metadata = self.reader.metadata();
         let position = metadata.columns().iter().position(|c| c.column_path().string() == name);
+        let is_of_type =
+            |position: &usize| metadata.column(*position).column_type() == T::get_physical_type();
         let missing =
             || TableError::NoColumn { path: self.path.to_owned(), column: name.to_owned() };
-        let position = position.ok_or_else(missing)?;
-        let column = metadata.column(position);
-        if column.column_type() != T::get_physical_type() {
-            return Err(missing());
-        }
+        let position = position.filter(is_of_type).ok_or_else(missing)?;
+        Ok((position, usize::try_from(metadata.num_rows()).unwrap_or(0)))
+    }
+
+    fn column<T: DataType>(&self, name: &str) -> Result<(Vec<T::T>, Vec<i16>), TableError> {
+        let (position, n_rows) = self.position::<T>(name)?;
+        let column = self.reader.metadata().column(position);
         let optional = 0 < column.column_descr().max_def_level();
-        let n_rows = usize::try_from(metadata.num_rows()).unwrap_or(0);
         let read = || {
             let reader = self.reader.get_column_reader(position)?;
             let mut reader = get_typed_column_reader::<T>(reader);
@@ -286,6 +347,21 @@ impl GroupReader<'_> {
         }
         Ok((values, levels))
     }
+}
+
+/// Lists from what Parquet stores of them.
+fn rows_of(values: Vec<f64>, levels: &[i16], repeats: &[i16]) -> Vec<Vec<f64>> {
+    let mut rows: Vec<Vec<f64>> = Vec::new();
+    let mut values = values.into_iter();
+    for (level, repeat) in levels.iter().zip(repeats) {
+        if *repeat == 0 {
+            rows.push(Vec::new());
+        }
+        if let (true, Some(row)) = (*level == 1, rows.last_mut()) {
+            row.extend(values.next());
+        }
+    }
+    rows
 }
 
 impl std::fmt::Debug for TableWriter {

@@ -167,6 +167,13 @@ pub enum TuningEvent {
         /// Why.
         reason: String,
     },
+    /// A tunlet said something to people.
+    Said {
+        /// Its name.
+        tunlet: String,
+        /// A line.
+        text: String,
+    },
     /// Something that a person should know.
     Warning {
         /// The sentence.

@@ -5,4 +5,6 @@ mod event_file;
 #[cfg(test)]
 mod folder;
 #[cfg(test)]
+mod function_file;
+#[cfg(test)]
 mod spool;
