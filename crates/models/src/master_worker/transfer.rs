@@ -1,12 +1,15 @@
 //! Latency and cost per byte from messages that were seen: `time = latency + cost * bytes`.
 //!
-//! Least squares over a window of the newest messages. Messages of one size cannot tell the two apart;
-//! so an *anchor*, a message without bytes and of a usual latency, always counts as one more.
+//! Least squares over a window of the newest messages. Messages of one size cannot tell the two apart:
+//! then an *anchor*, a message without bytes and of a usual latency, counts as one more.
 //!
 //! # Invariants
 //! - Neither is ever negative: where the line would have it so, the other explains everything.
 
 use std::collections::VecDeque;
+
+/// Sizes that differ by less than this share are one size.
+const SIZES_DIFFER: f64 = 0.05;
 
 /// A line through the newest messages.
 #[derive(Clone, Debug)]
@@ -54,10 +57,18 @@ impl Transfer {
         self.messages.len()
     }
 
+    /// Whether sizes differ enough to tell latency and cost per byte apart.
+    pub fn is_told_apart(&self) -> bool {
+        let sizes = self.messages.iter().map(|(bytes, _)| *bytes);
+        let smallest = sizes.clone().fold(f64::INFINITY, f64::min);
+        (1.0 + SIZES_DIFFER) * smallest < sizes.fold(0.0, f64::max)
+    }
+
     /// The line; the anchor alone when nothing was seen.
     pub fn cost(&self) -> Cost {
-        let anchored = || self.messages.iter().copied().chain([(0.0, self.anchor_s)]);
-        let n = (self.messages.len() + 1) as f64;
+        let anchor = (!self.is_told_apart()).then_some((0.0, self.anchor_s));
+        let anchored = || self.messages.iter().copied().chain(anchor);
+        let n = anchored().count() as f64;
         let mean_bytes = anchored().map(|(bytes, _)| bytes).sum::<f64>() / n;
         let mean_s = anchored().map(|(_, time_s)| time_s).sum::<f64>() / n;
         let spread: f64 = anchored().map(|(bytes, _)| (bytes - mean_bytes).powi(2)).sum();
@@ -95,7 +106,9 @@ mod tests {
         check(&[(1000.0, 2e-4), (1000.0, 2e-4)], 1e-4, 1e-7);
         check(&[(1000.0, -1.0), (1000.0, f64::NAN)], 1e-4, 0.0);
         check(&[(9.0, 9.0), (1e3, 2e-4), (2e3, 3e-4), (3e3, 4e-4)], 1e-4, 1e-7);
-        check(&[(1000.0, 1e-5), (2000.0, 1e-5)], 4e-5, 0.0);
+        check(&[(1000.0, 1e-5), (2000.0, 1e-5)], 1e-5, 0.0);
+        check(&[(1000.0, 1e-5), (2000.0, 5e-5)], 0.0, 3e-5 / 1500.0);
+        check(&[(1000.0, 2e-5), (1010.0, 2e-5)], 1.4e-4 / 3.0, 0.0);
     }
 
     proptest! {
