@@ -1,11 +1,19 @@
 //! The tunlets that come with the tool, by name.
 
 use crate::factoring::Factoring;
+use crate::imbalance::Imbalance;
+use crate::search::Search;
 use crate::tunlet::{Tunlet, TunletSpec};
+use crate::worker_count::WorkerCount;
 
 /// All of them, in the order in which they are listed.
 fn all() -> Vec<Box<dyn Tunlet>> {
-    vec![Box::<Factoring>::default()]
+    vec![
+        Box::<Factoring>::default(),
+        Box::<WorkerCount>::default(),
+        Box::<Imbalance>::default(),
+        Box::<Search>::default(),
+    ]
 }
 
 /// The built-in tunlet of this name.

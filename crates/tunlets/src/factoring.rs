@@ -9,11 +9,13 @@
 //!   of 0 the formula gives 1, which is a static split, and no later batch could then make good what
 //!   turns out to be uneven. Every batch that is complete adds to the spread, and `F2` follows.
 //!
-//! Factoring costs a round trip for each further chunk, and gains nothing where sections cost the same.
-//! So both are played through on the measured cost of the tasks by their place, and the measured cost of a
-//! round trip, and the way is changed when that gains `gain` percent. If iterations are then not faster than
-//! before, the start values come back, and the tunlet rests for 8, 16, 32 ... iterations. Inside
-//! factoring, a share moves only by `step` or more.
+//! Factoring costs a round trip for each further chunk, during part of which the master serves no other
+//! worker, and gains nothing where sections cost the same. So both are played through on the measured cost
+//! of the tasks by their place, and the measured cost of dealing, and the way is changed when that gains
+//! `gain` percent. Where messages are dear, factoring that ends early (`F2 = 1`, or `F1 = F2 = 1`: the rest
+//! is dealt at once) may be the fastest; it is chosen if it gains `gain` percent more. If iterations are then
+//! not faster than before, the start values come back, and the tunlet rests for 8, 16, 32 ...
+//! iterations. Inside factoring, a share moves only by `step` or more.
 //!
 //! # Invariants
 //! - History is bounded by `window` iterations.
@@ -21,10 +23,11 @@
 //! # Not here
 //! The formulas (`models`), and how changes are judged and taken back (`conductor`).
 
-mod chunks;
 mod forecast;
+mod places;
 mod plan;
 
+use crate::chunks::{Chunk, Chunks, DealingCosts, Iteration};
 use crate::lookup::{Lookup, Point, median, time};
 use crate::rest::Rest;
 use crate::tunlet::{
@@ -32,17 +35,13 @@ use crate::tunlet::{
     TunletSpec, World,
 };
 use application::Application;
-use chunks::{Chunk, Chunks, Iteration};
 use forecast::{Dealing, Profile};
 use models::master_worker::partition::Spread;
-use models::master_worker::transfer::Transfer;
-use plan::Plan;
+use places::{Options, Places};
+use plan::{Kind, Plan};
 use std::collections::{BTreeMap, VecDeque};
 
 const NAME: &str = "factoring";
-/// A round trip before one was seen.
-const USUAL_PAUSE_S: f64 = 100e-6;
-const N_PAUSES_MAX: usize = 64;
 /// Iterations seen before anything is changed: the first one warms up caches and buffers.
 const N_ITERATIONS_MIN: usize = 2;
 /// Iterations in which factoring has to show that it is faster.
@@ -54,33 +53,16 @@ pub struct Factoring {
     places: Places,
     options: Options,
     points: Vec<Point>,
+    /// Shares at the start; 1 where they are not known.
     start: [f64; 3],
+    is_start_unknown: [bool; 3],
     chunks: Chunks,
     pending: VecDeque<IterationNews>,
     window: VecDeque<Iteration>,
-    pauses: Option<Transfer>,
+    costs: DealingCosts,
     batches: BTreeMap<i128, (u64, u64)>,
     way: Way,
     rest: Rest,
-}
-
-/// Positions of events and attributes.
-#[derive(Debug, Default)]
-struct Places {
-    start: usize,
-    end: usize,
-    tasks: usize,
-    batch: usize,
-    new_batch: Option<(usize, usize, usize)>,
-    is_work_known: bool,
-}
-
-#[derive(Debug, Default)]
-struct Options {
-    window: usize,
-    step: f64,
-    gain: f64,
-    n_tasks_min: u64,
 }
 
 /// How chunks are dealt now.
@@ -89,7 +71,7 @@ enum Way {
     #[default]
     AsAtStart,
     /// With the time per unit of work before it, and those since, the first one left out.
-    Factoring { before_s: f64, since_s: Vec<f64>, is_first: bool },
+    Factoring { before_s: f64, since_s: Vec<f64>, is_first: bool, kind: Kind },
 }
 
 impl Tunlet for Factoring {
@@ -114,16 +96,12 @@ impl Tunlet for Factoring {
         let look = Lookup { tunlet: NAME, application, world };
         *self = Self::default();
         self.places = Places::new(&look)?;
-        self.options = Options {
-            window: look.count("window", 5, 1..=100)?,
-            step: look.number("step", 0.05, 0.0..=1.0)?,
-            gain: look.number("gain", 1.0, 0.0..=50.0)? / 100.0,
-            n_tasks_min: look.count("min_chunk", 32, 1..=1_000_000_000)? as u64,
-        };
+        self.options = Options::new(&look)?;
         self.points = look.points("F0,F1,F2")?;
         self.points.truncate(3);
         self.start = self.shares_now();
-        self.pauses = Some(Transfer::new(USUAL_PAUSE_S, N_PAUSES_MAX));
+        self.is_start_unknown =
+            std::array::from_fn(|batch| self.points.get(batch).is_some_and(|p| p.value.is_none()));
         let mut events = vec![Detail::None; application.events.len()];
         let new_batch = self.places.new_batch.map(|(event, ..)| event);
         for event in [self.places.start, self.places.end].into_iter().chain(new_batch) {
@@ -144,25 +122,6 @@ impl Tunlet for Factoring {
             News::Declined { point, .. } => self.hear_declined(*point),
             News::Summary(_) | News::Performance(_) => {}
         }
-    }
-}
-
-impl Places {
-    fn new(look: &Lookup<'_>) -> Result<Self, TunletError> {
-        let end = look.event("compute_end")?;
-        let new_batch = look.maybe_event("new_batch").and_then(|event| {
-            let count = ["numChunk", "numChunks"];
-            let count = count.iter().find_map(|name| look.maybe_attribute(event, name))?;
-            Some((event, look.maybe_attribute(event, "batchId")?, count))
-        });
-        Ok(Self {
-            start: look.event("compute_start")?,
-            end,
-            tasks: look.attribute(end, "NTareas")?,
-            batch: look.attribute(end, "batchId")?,
-            new_batch,
-            is_work_known: look.application.iteration.as_ref().is_some_and(|i| i.work.is_some()),
-        })
     }
 }
 
@@ -189,12 +148,19 @@ impl Factoring {
     }
 
     fn hear_applied(&mut self, applied: &Applied) {
-        let point = self.points.iter_mut().find(|point| point.position == applied.point);
-        let Some(point) = point else { return };
-        point.applied(applied.new);
-        if !applied.is_own {
-            self.see_way();
+        let found = self.points.iter().position(|point| point.position == applied.point);
+        let Some(batch) = found else { return };
+        self.points[batch].applied(applied.new);
+        if self.is_start_unknown[batch] {
+            // The first change says what was there before it.
+            self.is_start_unknown[batch] = false;
+            let batches = if batch + 1 == self.points.len() { batch..3 } else { batch..batch + 1 };
+            self.start[batches].fill(applied.old.as_f64());
         }
+        if let Way::Factoring { is_first, .. } = &mut self.way {
+            *is_first = true;
+        }
+        self.see_way();
     }
 
     fn hear_declined(&mut self, position: usize) {
@@ -209,9 +175,14 @@ impl Factoring {
     }
 
     fn see_way(&mut self) {
-        if is_same(self.shares_now(), self.start) {
+        if !self.is_waiting() && is_same(self.shares_now(), self.start) {
             self.way = Way::AsAtStart;
         }
+    }
+
+    /// Whether something that was asked for is neither done nor declined yet.
+    fn is_waiting(&self) -> bool {
+        self.points.iter().any(|point| point.is_waiting)
     }
 
     fn shares_now(&self) -> [f64; 3] {
@@ -239,10 +210,10 @@ impl Factoring {
     }
 
     fn learn(&mut self, iteration: Iteration) {
-        if let Some(pauses) = &mut self.pauses {
-            iteration.learn_pauses(pauses);
-        }
+        self.costs.learn(&iteration);
+        let is_settled = !self.is_waiting();
         if let Way::Factoring { since_s, is_first, .. } = &mut self.way
+            && is_settled
             && !std::mem::take(is_first)
             && since_s.len() < N_PROOF
         {
@@ -262,9 +233,7 @@ impl Factoring {
         let chunks = in_window.chain(self.chunks.waiting());
         let spread = Spread::of_chunks(chunks.map(|chunk| (chunk.n_tasks, chunk.time_s())));
         let n_workers = last.ranks.len();
-        let mut plan = Plan::new(spread, n_workers);
-        plan.shares = self.allowed(plan.shares);
-        Some(plan)
+        Some(Plan::new(spread, n_workers))
     }
 
     fn allowed(&self, shares: [f64; 3]) -> [f64; 3] {
@@ -276,79 +245,111 @@ impl Factoring {
 
     fn decide(&mut self, decisions: &mut Vec<Decision>) {
         let Some(plan) = self.plan() else { return };
-        if self.window.len() < N_ITERATIONS_MIN.min(self.options.window) || self.rest.is_resting() {
+        let is_new = self.window.len() < N_ITERATIONS_MIN.min(self.options.window);
+        if is_new || self.is_waiting() || self.rest.is_resting() {
             return;
         }
         match &self.way {
             Way::AsAtStart => self.begin_factoring(&plan, decisions),
-            Way::Factoring { before_s, since_s, .. } if since_s.len() == N_PROOF => {
-                let (before_s, since_s) = (*before_s, median(since_s.clone()));
-                if before_s < since_s {
-                    let (since, before) = (time(since_s), time(before_s));
-                    let reason = format!(
-                        "factoring did not pay: {since} per unit of work after it, {before} before"
-                    );
-                    self.end_factoring(&reason, decisions);
-                    self.rest.begin();
-                } else {
-                    self.go_on_factoring(&plan, decisions);
-                }
+            Way::Factoring { before_s, since_s, .. }
+                if since_s.len() == N_PROOF && *before_s < median(since_s.clone()) =>
+            {
+                let (since, before) = (time(median(since_s.clone())), time(*before_s));
+                let reason = format!(
+                    "factoring did not pay: {since} per unit of work after it, {before} before"
+                );
+                self.end_factoring(&reason, decisions);
             }
-            Way::Factoring { .. } => self.go_on_factoring(&plan, decisions),
+            Way::Factoring { since_s, kind, .. } => {
+                let (is_proven, kind) = (since_s.len() == N_PROOF, *kind);
+                if is_proven {
+                    self.rest.forget();
+                }
+                self.go_on_factoring(&plan, kind, decisions);
+            }
         }
     }
 
-    /// Forecasts of the iteration: as at the start, and by factoring, in seconds.
-    fn forecasts_s(&self, plan: &Plan) -> Option<[f64; 2]> {
+    /// Forecast of the iteration dealt by these shares, in seconds.
+    fn forecaster(&self) -> Option<impl Fn([f64; 3]) -> f64 + use<>> {
         let last = self.window.back()?;
         let profile = Profile::new(&self.window);
-        let pause = self.pauses.as_ref()?.cost();
-        Some([self.start, plan.shares].map(|shares| {
-            profile.iteration_s(&Dealing {
-                shares,
-                #[expect(clippy::cast_possible_truncation, reason = "a count of tasks")]
-                #[expect(clippy::cast_sign_loss, reason = "a count of tasks")]
-                n_tasks: last.n_tasks as u64,
-                n_tasks_min: self.options.n_tasks_min,
-                ranks: last.ranks.clone(),
-                pause,
-            })
-        }))
+        let dealing = Dealing {
+            #[expect(clippy::cast_possible_truncation, reason = "a count of tasks")]
+            #[expect(clippy::cast_sign_loss, reason = "a count of tasks")]
+            n_tasks: last.n_tasks as u64,
+            n_tasks_min: self.options.n_tasks_min,
+            ranks: last.ranks.clone(),
+            service: self.costs.service.cost(),
+            pause: self.costs.pause.cost(),
+        };
+        Some(move |shares| profile.iteration_s(shares, &dealing))
+    }
+
+    /// The fastest kind of factoring, and its forecast; `first` unless another gains enough.
+    fn best_kind(
+        &self,
+        plan: &Plan,
+        first: Kind,
+        forecast_s: impl Fn([f64; 3]) -> f64,
+    ) -> (Kind, f64) {
+        let forecast_s = |kind| forecast_s(self.allowed(plan.shares_of(kind)));
+        let mut best = (first, forecast_s(first));
+        for kind in Kind::ALL {
+            let kind_s = forecast_s(kind);
+            if kind_s < (1.0 - self.options.gain) * best.1 {
+                best = (kind, kind_s);
+            }
+        }
+        best
     }
 
     fn begin_factoring(&mut self, plan: &Plan, decisions: &mut Vec<Decision>) {
-        let Some([start_s, factoring_s]) = self.forecasts_s(plan) else { return };
+        let Some(forecast_s) = self.forecaster() else { return };
         let Some(last) = self.window.back() else { return };
-        let gained_s = start_s - factoring_s;
-        if is_same(plan.shares, self.start) || gained_s <= self.options.gain * last.duration_s {
+        let (kind, factoring_s) = self.best_kind(plan, Kind::Whole, &forecast_s);
+        let shares = self.allowed(plan.shares_of(kind));
+        let start_s = forecast_s(self.start);
+        if is_same(shares, self.start)
+            || start_s - factoring_s <= self.options.gain * last.duration_s
+        {
             return;
         }
         // Not of the whole window: what is to be gained may have begun with the last iteration.
         let recent = self.window.iter().rev().take(N_PROOF).map(|iteration| iteration.work_s);
         let before_s = median(recent.collect()).max(last.work_s);
-        self.way = Way::Factoring { before_s, since_s: Vec::new(), is_first: true };
+        self.way = Way::Factoring { before_s, since_s: Vec::new(), is_first: true, kind };
         let (dealt, split) = (time(factoring_s), time(start_s));
-        let reason = format!("{}; forecast {dealt} per iteration against {split}", plan.reason());
-        self.ask(plan.shares, 0.0, &reason, decisions);
+        let reason =
+            format!("{}; forecast {dealt} per iteration against {split}", plan.reason(kind));
+        self.ask(shares, 0.0, &reason, decisions);
     }
 
-    fn go_on_factoring(&mut self, plan: &Plan, decisions: &mut Vec<Decision>) {
-        let Some([start_s, factoring_s]) = self.forecasts_s(plan) else { return };
+    fn go_on_factoring(&mut self, plan: &Plan, kind: Kind, decisions: &mut Vec<Decision>) {
+        let Some(forecast_s) = self.forecaster() else { return };
         let Some(last) = self.window.back() else { return };
-        if factoring_s - start_s <= self.options.gain * last.duration_s {
-            self.ask(plan.shares, self.options.step, &plan.reason(), decisions);
+        let (best, factoring_s) = self.best_kind(plan, kind, &forecast_s);
+        let start_s = forecast_s(self.start);
+        if self.options.gain * last.duration_s < factoring_s - start_s {
+            let reason = format!(
+                "sigma/mu per task is {:.2}: forecast {} per iteration as at the start against {}",
+                plan.spread.relative(),
+                time(start_s),
+                time(factoring_s)
+            );
+            self.end_factoring(&reason, decisions);
             return;
         }
-        let (dealt, split) = (time(factoring_s), time(start_s));
-        let reason = format!(
-            "sections cost alike (sigma/mu per task {:.2}): forecast {split} per iteration as at the start against {dealt}",
-            plan.spread.relative()
-        );
-        self.end_factoring(&reason, decisions);
+        if let Way::Factoring { kind, .. } = &mut self.way {
+            *kind = best;
+        }
+        let shares = self.allowed(plan.shares_of(best));
+        self.ask(shares, self.options.step, &plan.reason(best), decisions);
     }
 
     fn end_factoring(&mut self, reason: &str, decisions: &mut Vec<Decision>) {
         self.way = Way::AsAtStart;
+        self.rest.begin();
         self.ask(self.start, 0.0, reason, decisions);
     }
 
@@ -360,11 +361,14 @@ impl Factoring {
             return;
         }
         self.batches.remove(&batch);
-        let is_factoring = matches!(self.way, Way::Factoring { .. });
-        if let Some(plan) = self.plan().filter(|_| is_factoring && !self.rest.is_resting()) {
+        let Way::Factoring { kind, .. } = self.way else { return };
+        if self.is_waiting() || self.rest.is_resting() {
+            return;
+        }
+        if let Some(plan) = self.plan() {
             let now = self.shares_now();
-            let shares = [now[0], now[1], plan.shares[2]];
-            let reason = format!("batch {batch} is complete: {}", plan.reason());
+            let shares = [now[0], now[1], self.allowed(plan.shares_of(kind))[2]];
+            let reason = format!("batch {batch} is complete: {}", plan.reason(kind));
             self.ask(shares, self.options.step, &reason, decisions);
         }
     }

@@ -12,11 +12,16 @@
 //! Foreign tunlets in shared libraries (`tunlet-abi`), and the way of news and actions (`analyzer`).
 
 pub mod built_in;
+mod chunks;
+pub mod conductor;
+mod costs;
 pub mod factoring;
+pub mod imbalance;
 mod lookup;
 mod rest;
-pub mod conductor;
+pub mod search;
 pub mod tunlet;
+pub mod worker_count;
 
 pub use built_in::{built_in, built_in_specs};
 pub use tunlet::{

@@ -122,6 +122,8 @@ pub(crate) struct Point {
     pub(crate) value: Option<f64>,
     /// Its value before that was asked for.
     before: Option<f64>,
+    /// Whether something was asked for and neither done nor declined yet.
+    pub(crate) is_waiting: bool,
 }
 
 impl Point {
@@ -141,6 +143,7 @@ impl Point {
             is_whole,
             value: value.map(Value::as_f64),
             before: None,
+            is_waiting: false,
         }
     }
 
@@ -170,6 +173,7 @@ impl Point {
         let change = format!("{} {} -> {}", self.name, self.shown(), short(allowed));
         self.before = self.value;
         self.value = Some(allowed);
+        self.is_waiting = true;
         let value = self.typed(allowed);
         Decision { point: self.position, value, reason: format!("{change} because {reason}") }
     }
@@ -178,11 +182,14 @@ impl Point {
     pub(crate) fn applied(&mut self, value: Value) {
         self.value = Some(value.as_f64());
         self.before = None;
+        self.is_waiting = false;
     }
 
     /// What was asked for last was not done.
     pub(crate) fn declined(&mut self) {
-        self.value = self.before.take().or(self.value);
+        if std::mem::take(&mut self.is_waiting) {
+            self.value = self.before.take();
+        }
     }
 
     /// How to write its value.
@@ -223,7 +230,17 @@ mod tests {
 
     fn point(low: f64, high: f64, step: Option<f64>) -> Point {
         let name = "x".to_owned();
-        Point { position: 0, name, low, high, step, is_whole: false, value: None, before: None }
+        Point {
+            position: 0,
+            name,
+            low,
+            high,
+            step,
+            is_whole: false,
+            value: None,
+            before: None,
+            is_waiting: false,
+        }
     }
 
     #[track_caller]

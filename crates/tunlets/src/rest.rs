@@ -17,6 +17,11 @@ impl Rest {
         self.n_left = self.n_last;
     }
 
+    /// Something helped: the next rest is a short one again.
+    pub(crate) fn forget(&mut self) {
+        self.n_last = 0;
+    }
+
     /// One more has passed.
     pub(crate) fn pass(&mut self) {
         self.n_left = self.n_left.saturating_sub(1);

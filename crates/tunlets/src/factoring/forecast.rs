@@ -8,7 +8,7 @@
 //! # Invariants
 //! - Pure, and bounded by the places and the chunks of an iteration.
 
-use super::chunks::Iteration;
+use crate::chunks::Iteration;
 use events::Rank;
 use models::master_worker::partition::{Policy, chunks};
 use models::master_worker::transfer::Cost;
@@ -26,14 +26,15 @@ pub(super) struct Profile {
     slowness: BTreeMap<Rank, f64>,
 }
 
-/// How an iteration is dealt.
+/// What is dealt, to whom, and what dealing costs.
 #[derive(Clone, Debug)]
 pub(super) struct Dealing {
-    pub(super) shares: [f64; 3],
     pub(super) n_tasks: u64,
     pub(super) n_tasks_min: u64,
     pub(super) ranks: Vec<Rank>,
-    /// Of the round trip of a chunk, by its tasks.
+    /// How long the master is busy with a chunk, by its tasks.
+    pub(super) service: Cost,
+    /// How long its worker waits for it at least.
     pub(super) pause: Cost,
 }
 
@@ -99,10 +100,10 @@ impl Profile {
         self.before_s(to) - self.before_s(from)
     }
 
-    /// How long an iteration dealt like this would take, in seconds.
-    pub(super) fn iteration_s(&self, dealing: &Dealing) -> f64 {
+    /// How long an iteration dealt by these shares would take, in seconds.
+    pub(super) fn iteration_s(&self, shares: [f64; 3], dealing: &Dealing) -> f64 {
         let n_workers = dealing.ranks.len() as u64;
-        let policy = Policy::Shares(dealing.shares);
+        let policy = Policy::Shares(shares);
         let n_tasks = dealing.n_tasks as f64;
         // Times are not negative, so their bits are in their order.
         let mut workers: BinaryHeap<Reverse<(u64, usize)>> =
@@ -110,12 +111,13 @@ impl Profile {
         let (mut master_s, mut end_s) = (0.0_f64, 0.0_f64);
         for chunk in chunks(policy, dealing.n_tasks, n_workers, dealing.n_tasks_min) {
             let Some(Reverse((free, worker))) = workers.pop() else { break };
-            let half_s = dealing.pause.of(chunk.n_tasks as f64) / 2.0;
-            master_s = master_s.max(f64::from_bits(free)) + half_s;
+            let service_s = dealing.service.of(chunk.n_tasks as f64);
+            let return_s = (dealing.pause.of(chunk.n_tasks as f64) - service_s).max(0.0);
+            master_s = master_s.max(f64::from_bits(free)) + service_s;
             let [from, to] =
                 [chunk.first, chunk.first + chunk.n_tasks].map(|task| task as f64 / n_tasks);
             let cost_s = self.between_s(from, to) * n_tasks;
-            let back_s = master_s + cost_s * self.slowness_of(dealing.ranks[worker]) + half_s;
+            let back_s = master_s + cost_s * self.slowness_of(dealing.ranks[worker]) + return_s;
             end_s = end_s.max(back_s);
             workers.push(Reverse((back_s.to_bits(), worker)));
         }

@@ -5,9 +5,24 @@ use models::master_worker::partition::{Spread, first_divisor, later_divisor};
 /// `x0` never below this: see [`super`].
 const FIRST_DIVISOR_MIN: f64 = 2.0;
 
-/// The shares for what was measured.
+/// How far factoring goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Batch after batch, down to the smallest chunk.
+    #[default]
+    Whole,
+    /// What is left after two batches is dealt at once.
+    TwoBatches,
+    /// What is left after one batch is dealt at once.
+    OneBatch,
+}
+
+impl Kind {
+    pub(super) const ALL: [Self; 3] = [Self::Whole, Self::TwoBatches, Self::OneBatch];
+}
+
+/// What was measured, and the divisors for it.
 pub(super) struct Plan {
-    pub(super) shares: [f64; 3],
     pub(super) spread: Spread,
     divisors: [f64; 2],
     n_workers: usize,
@@ -18,13 +33,27 @@ impl Plan {
     pub(super) fn new(spread: Spread, n_workers: usize) -> Self {
         let n = n_workers as f64;
         let divisors = [first_divisor(spread, n).max(FIRST_DIVISOR_MIN), later_divisor(spread, n)];
-        let shares = [divisors[0], divisors[1], divisors[1]].map(|divisor| 1.0 / divisor);
-        Self { shares, spread, divisors, n_workers }
+        Self { spread, divisors, n_workers }
     }
 
-    pub(super) fn reason(&self) -> String {
+    /// `F0`, `F1` and `F2`.
+    pub(super) fn shares_of(&self, kind: Kind) -> [f64; 3] {
+        let [first, later] = self.divisors.map(|divisor| 1.0 / divisor);
+        match kind {
+            Kind::Whole => [first, later, later],
+            Kind::TwoBatches => [first, later, 1.0],
+            Kind::OneBatch => [first, 1.0, 1.0],
+        }
+    }
+
+    pub(super) fn reason(&self, kind: Kind) -> String {
+        let rest = match kind {
+            Kind::Whole => "",
+            Kind::TwoBatches => ", the rest at once after two batches",
+            Kind::OneBatch => ", the rest at once after one batch",
+        };
         format!(
-            "sigma/mu per task is {:.2} with {} workers: x0 = {:.2}, x1 = {:.2}",
+            "sigma/mu per task is {:.2} with {} workers: x0 = {:.2}, x1 = {:.2}{rest}",
             self.spread.relative(),
             self.n_workers,
             self.divisors[0],

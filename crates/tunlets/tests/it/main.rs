@@ -7,4 +7,8 @@
 )]
 
 mod factoring;
+mod imbalance;
+mod search;
 mod simulated;
+mod together;
+mod worker_count;

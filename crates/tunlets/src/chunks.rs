@@ -3,57 +3,60 @@
 //! # Invariants
 //! - Bounded: chunks that no iteration takes are forgotten, the oldest first.
 
+use crate::costs::Costs;
 use crate::lookup::median;
 use crate::tunlet::IterationNews;
 use events::Rank;
-use models::master_worker::transfer::Transfer;
 use std::collections::{HashMap, VecDeque};
 
 /// Chunks kept that belong to no finished iteration.
 const N_WAITING_MAX: usize = 100_000;
 
+/// What dealing a chunk costs the master before it was seen.
+const USUAL_S: f64 = 50e-6;
+
 /// A chunk that a worker has computed.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Chunk {
-    pub(super) rank: Rank,
-    pub(super) batch: i128,
-    pub(super) n_tasks: f64,
-    pub(super) start_s: f64,
-    pub(super) end_s: f64,
+pub(crate) struct Chunk {
+    pub(crate) rank: Rank,
+    pub(crate) batch: i128,
+    pub(crate) n_tasks: f64,
+    pub(crate) start_s: f64,
+    pub(crate) end_s: f64,
 }
 
 impl Chunk {
-    pub(super) fn time_s(&self) -> f64 {
+    pub(crate) fn time_s(&self) -> f64 {
         self.end_s - self.start_s
     }
 }
 
 /// The chunks of an iteration in the order in which they were dealt.
 #[derive(Clone, Debug)]
-pub(super) struct Iteration {
-    pub(super) chunks: Vec<Chunk>,
-    pub(super) n_tasks: f64,
+pub(crate) struct Iteration {
+    pub(crate) chunks: Vec<Chunk>,
+    pub(crate) n_tasks: f64,
     /// The workers, in the order of their ranks.
-    pub(super) ranks: Vec<Rank>,
+    pub(crate) ranks: Vec<Rank>,
     /// Time per unit of work.
-    pub(super) work_s: f64,
-    pub(super) duration_s: f64,
+    pub(crate) work_s: f64,
+    pub(crate) duration_s: f64,
 }
 
 /// Chunks on the way.
 #[derive(Debug, Default)]
-pub(super) struct Chunks {
+pub(crate) struct Chunks {
     started: HashMap<(Rank, u32), f64>,
     done: VecDeque<Chunk>,
 }
 
 impl Chunks {
-    pub(super) fn start(&mut self, rank: Rank, thread: u32, time_s: f64) {
+    pub(crate) fn start(&mut self, rank: Rank, thread: u32, time_s: f64) {
         self.started.insert((rank, thread), time_s);
     }
 
     /// The chunk that ends; none whose start was not seen.
-    pub(super) fn end(&mut self, thread: u32, mut chunk: Chunk) -> Option<Chunk> {
+    pub(crate) fn end(&mut self, thread: u32, mut chunk: Chunk) -> Option<Chunk> {
         chunk.start_s = self.started.remove(&(chunk.rank, thread))?;
         if chunk.n_tasks <= 0.0 || chunk.end_s < chunk.start_s {
             return None;
@@ -66,17 +69,17 @@ impl Chunks {
     }
 
     /// Chunks of no finished iteration.
-    pub(super) fn waiting(&self) -> impl Iterator<Item = &Chunk> + Clone {
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = &Chunk> + Clone {
         self.done.iter()
     }
 
     /// Tasks of the chunks that an iteration has so far.
-    pub(super) fn n_tasks_in(&self, news: &IterationNews) -> f64 {
+    pub(crate) fn n_tasks_in(&self, news: &IterationNews) -> f64 {
         self.done.iter().filter(|chunk| is_in(chunk, news)).map(|chunk| chunk.n_tasks).sum()
     }
 
     /// Takes the chunks of an iteration out, and forgets older ones.
-    pub(super) fn take(&mut self, news: &IterationNews) -> Option<Iteration> {
+    pub(crate) fn take(&mut self, news: &IterationNews) -> Option<Iteration> {
         let (mut mine, later): (Vec<_>, Vec<_>) = std::mem::take(&mut self.done)
             .into_iter()
             .filter(|chunk| news.end_s - news.duration_s <= middle_s(chunk))
@@ -106,15 +109,29 @@ fn is_in(chunk: &Chunk, news: &IterationNews) -> bool {
     news.end_s - news.duration_s <= middle_s && middle_s <= news.end_s
 }
 
-impl Iteration {
-    /// What dealing a chunk of so many tasks costs: a round trip between worker and master.
-    ///
-    /// Seen as the pause of a worker between two chunks; and, of the first chunks, which the master sends
-    /// one after the other, as twice the time from one start to the next.
-    pub(super) fn learn_pauses(&self, pauses: &mut Transfer) {
+/// What dealing costs, by the tasks of a chunk.
+#[derive(Debug)]
+pub(crate) struct DealingCosts {
+    /// How long the master is busy.
+    pub(crate) service: Costs,
+    /// How long the worker has to wait between two chunks when the master is free.
+    pub(crate) pause: Costs,
+}
+
+impl Default for DealingCosts {
+    fn default() -> Self {
+        // Of the pauses most are longer because the master is busy with another worker.
+        Self { service: Costs::new(USUAL_S, 0.5), pause: Costs::new(2.0 * USUAL_S, 0.25) }
+    }
+}
+
+impl DealingCosts {
+    /// The master is busy from the start of one worker's first chunk to the next one's, since it sends these
+    /// one after the other. Pauses are seen between two chunks of a worker.
+    pub(crate) fn learn(&mut self, iteration: &Iteration) {
         let mut last: HashMap<Rank, &Chunk> = HashMap::new();
         let (mut between, mut first) = (Vec::new(), Vec::new());
-        for chunk in &self.chunks {
+        for chunk in &iteration.chunks {
             match last.insert(chunk.rank, chunk) {
                 Some(before) => {
                     let n_tasks = f64::midpoint(before.n_tasks, chunk.n_tasks);
@@ -124,19 +141,14 @@ impl Iteration {
             }
         }
         first.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let first = first.windows(2).map(|two| (two[1].1, 2.0 * (two[1].0 - two[0].0))).collect();
-        add_medians(between, pauses);
-        add_medians(first, pauses);
-    }
-}
-
-/// Adds the medians of a few groups of like size, since single pauses may be long for other reasons.
-fn add_medians(mut seen: Vec<(f64, f64)>, pauses: &mut Transfer) {
-    const N_GROUPS: usize = 4;
-    seen.retain(|(_, pause_s)| 0.0 <= *pause_s);
-    seen.sort_by(|a, b| a.0.total_cmp(&b.0));
-    for group in seen.chunks(seen.len().div_ceil(N_GROUPS).max(1)) {
-        let tasks = median(group.iter().map(|(n, _)| *n).collect());
-        pauses.add(tasks, median(group.iter().map(|(_, pause_s)| *pause_s).collect()));
+        let services = first.windows(2).map(|two| (two[1].1, two[1].0 - two[0].0));
+        let services: Vec<_> = services.collect();
+        let service_s = median(services.iter().map(|(_, time_s)| *time_s).collect());
+        if let Some((n_tasks, _)) = services.first() {
+            self.service.add(*n_tasks, service_s);
+        }
+        for (n_tasks, pause_s) in between {
+            self.pause.add(n_tasks, pause_s);
+        }
     }
 }

@@ -1,0 +1,53 @@
+//! Where the events of `factoring` are in the description, and what its options are.
+
+use crate::lookup::Lookup;
+use crate::tunlet::TunletError;
+
+/// Positions of events and attributes.
+#[derive(Debug, Default)]
+pub(super) struct Places {
+    pub(super) start: usize,
+    pub(super) end: usize,
+    pub(super) tasks: usize,
+    pub(super) batch: usize,
+    pub(super) new_batch: Option<(usize, usize, usize)>,
+    pub(super) is_work_known: bool,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Options {
+    pub(super) window: usize,
+    pub(super) step: f64,
+    pub(super) gain: f64,
+    pub(super) n_tasks_min: u64,
+}
+
+impl Places {
+    pub(super) fn new(look: &Lookup<'_>) -> Result<Self, TunletError> {
+        let end = look.event("compute_end")?;
+        let new_batch = look.maybe_event("new_batch").and_then(|event| {
+            let count = ["numChunk", "numChunks"];
+            let count = count.iter().find_map(|name| look.maybe_attribute(event, name))?;
+            Some((event, look.maybe_attribute(event, "batchId")?, count))
+        });
+        Ok(Self {
+            start: look.event("compute_start")?,
+            end,
+            tasks: look.attribute(end, "NTareas")?,
+            batch: look.attribute(end, "batchId")?,
+            new_batch,
+            is_work_known: look.application.iteration.as_ref().is_some_and(|i| i.work.is_some()),
+        })
+    }
+}
+
+impl Options {
+    pub(super) fn new(look: &Lookup<'_>) -> Result<Self, TunletError> {
+        Ok(Self {
+            window: look.count("window", 5, 1..=100)?,
+            step: look.number("step", 0.05, 0.0..=1.0)?,
+            gain: look.number("gain", 1.0, 0.0..=50.0)? / 100.0,
+            n_tasks_min: look.count("min_chunk", 32, 1..=1_000_000_000)? as u64,
+        })
+    }
+}

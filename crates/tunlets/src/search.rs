@@ -1,0 +1,319 @@
+//! `search`: no model, only better and worse.
+//!
+//! Tries values of the tuning points that `points` names and keeps those with the shortest iterations per
+//! unit of work. Several points are searched by the method of Nelder and Mead ([`simplex`]), a single one
+//! by steps along it ([`line`]). Both see a cube from 0 to 1; values are brought to what is allowed, and what
+//! was tried before is not measured again. A value is judged by the median of `repeats` iterations, the
+//! first one after a change left out. At the end, or after `budget` values, the best ones are set and held;
+//! when they become `drift` percent slower, the search begins again around them.
+//!
+//! A trial of bad values is part of the search: tuning points with a small `limit_percent` are taken back
+//! before much is learned. What was declined counts as slow.
+//!
+//! # Invariants
+//! - At most `budget` values are tried in one search.
+//!
+//! # Not here
+//! Which values are allowed (the description).
+
+mod line;
+mod simplex;
+
+use crate::lookup::{Lookup, Point, median, short, time};
+use crate::tunlet::{
+    Decision, Detail, IterationNews, News, Requests, Tunlet, TunletError, TunletSpec, World,
+};
+use application::Application;
+use line::Line;
+use simplex::Simplex;
+use std::collections::BTreeMap;
+
+const NAME: &str = "search";
+/// Iterations left out after a change.
+const N_SETTLE: usize = 1;
+/// How much slower than the slowest one values count that were declined.
+const DECLINED_TIMES: f64 = 1.5;
+
+/// See the module.
+#[derive(Debug, Default)]
+pub struct Search {
+    points: Vec<Point>,
+    options: Options,
+    method: Option<Method>,
+    /// Values tried and their times; values in thousandths of a millionth of the range.
+    tried: BTreeMap<Vec<i64>, f64>,
+    n_tried: usize,
+    best: Option<(Vec<f64>, f64)>,
+    /// What is measured now, in the cube.
+    at: Vec<f64>,
+    times_s: Vec<f64>,
+    n_left_out: usize,
+    is_declined: bool,
+    is_holding: bool,
+    start: Start,
+}
+
+/// What is known of the values at the start; a change says what was there before it.
+#[derive(Debug, Default)]
+struct Start {
+    values: Vec<Option<f64>>,
+    /// Time per unit of work with values that were not known then.
+    time_s: Option<f64>,
+}
+
+#[derive(Debug, Default)]
+struct Options {
+    repeats: usize,
+    budget: usize,
+    drift: f64,
+}
+
+/// A search in the cube from 0 to 1: asks for a place, and is told how good it is.
+#[derive(Debug)]
+enum Method {
+    Line(Line),
+    Simplex(Simplex),
+}
+
+impl Method {
+    fn new(start: &[f64], grain: &[f64]) -> Self {
+        match (start, grain) {
+            ([start], [grain]) => Self::Line(Line::new(*start, *grain)),
+            _ => Self::Simplex(Simplex::new(start, grain)),
+        }
+    }
+
+    /// The next place to try; none when it has come to its end.
+    fn ask(&self) -> Option<Vec<f64>> {
+        match self {
+            Self::Line(line) => line.ask().map(|at| vec![at]),
+            Self::Simplex(simplex) => simplex.ask(),
+        }
+    }
+
+    /// What the place asked for came to; smaller is better.
+    fn tell(&mut self, cost: f64) {
+        match self {
+            Self::Line(line) => line.tell(cost),
+            Self::Simplex(simplex) => simplex.tell(cost),
+        }
+    }
+}
+
+impl Tunlet for Search {
+    fn spec(&self) -> TunletSpec {
+        let option = |name: &str, meaning: &str| (name.to_owned(), meaning.to_owned());
+        TunletSpec {
+            name: NAME.to_owned(),
+            problem: "nobody knows which values are best".to_owned(),
+            needs_events: Vec::new(),
+            needs_points: Vec::new(),
+            options: vec![
+                option("points", "tuning points to search over, NAME,NAME,... [all with a range]"),
+                option("repeats", "iterations by which values are judged, 1 to 99 [3]"),
+                option("budget", "values tried in one search, 2 to 10000 [40]"),
+                option("drift", "percent slower at which the search begins again [20]"),
+            ],
+        }
+    }
+
+    fn begin(&mut self, application: &Application, world: &World) -> Result<Requests, TunletError> {
+        let look = Lookup { tunlet: NAME, application, world };
+        let ranged = application.tuning_points.iter().filter(|point| point.range.is_some());
+        let all = ranged.map(|point| point.name.as_str()).collect::<Vec<_>>().join(",");
+        *self = Self {
+            points: look.points(&all)?,
+            options: Options {
+                repeats: look.count("repeats", 3, 1..=99)?,
+                budget: look.count("budget", 40, 2..=10_000)?,
+                drift: look.number("drift", 20.0, 1.0..=1000.0)? / 100.0,
+            },
+            ..Self::default()
+        };
+        if self.points.is_empty() {
+            return Err(TunletError::Unable {
+                tunlet: NAME.to_owned(),
+                reason: "no tuning point has a range to search".to_owned(),
+            });
+        }
+        self.start.values = self.points.iter().map(|point| point.value).collect();
+        self.start_from(self.here());
+        let points = self.points.iter().map(|point| point.position).collect();
+        let events = vec![Detail::None; application.events.len()];
+        Ok(Requests { events, performance: false, points })
+    }
+
+    fn hear(&mut self, news: &News, decisions: &mut Vec<Decision>) {
+        match news {
+            News::Iteration(iteration) => self.hear_iteration(iteration, decisions),
+            News::Applied(applied) => {
+                let mut points = self.points.iter();
+                if let Some(idx) = points.position(|point| point.position == applied.point) {
+                    self.points[idx].applied(applied.new);
+                    self.start.values[idx].get_or_insert(applied.old.as_f64());
+                    self.times_s.clear();
+                    self.n_left_out = N_SETTLE;
+                }
+            }
+            News::Declined { point: position, .. } => {
+                let mut points = self.points.iter_mut();
+                if let Some(point) = points.find(|point| point.position == *position) {
+                    point.declined();
+                    self.is_declined = true;
+                }
+            }
+            News::Event(_) | News::Summary(_) | News::Performance(_) => {}
+        }
+    }
+}
+
+impl Search {
+    /// Where the points are now, in the cube; in the middle where that is not known.
+    fn here(&self) -> Vec<f64> {
+        self.points.iter().map(|point| place_of(point, point.value)).collect()
+    }
+
+    fn start_from(&mut self, start: Vec<f64>) {
+        let grain: Vec<f64> = self.points.iter().map(Point::grain).collect();
+        self.method = Some(Method::new(&start, &grain));
+        self.tried.clear();
+        self.n_tried = 0;
+        self.best = None;
+        self.is_holding = false;
+        self.times_s.clear();
+        self.at = start;
+    }
+
+    fn hear_iteration(&mut self, iteration: &IterationNews, decisions: &mut Vec<Decision>) {
+        if self.points.iter().any(|point| point.is_waiting) {
+            return;
+        }
+        if std::mem::take(&mut self.is_declined) {
+            self.times_s.clear();
+            self.n_left_out = N_SETTLE;
+            if self.is_holding {
+                return;
+            }
+            let slowest_s = self.tried.values().copied().fold(iteration_s(iteration), f64::max);
+            self.judge(DECLINED_TIMES * slowest_s, decisions);
+            return;
+        }
+        if 0 < self.n_left_out {
+            self.n_left_out -= 1;
+            return;
+        }
+        self.times_s.push(iteration_s(iteration));
+        if self.times_s.len() < self.options.repeats {
+            return;
+        }
+        let time_s = median(std::mem::take(&mut self.times_s));
+        if self.is_holding {
+            self.hold(time_s, decisions);
+        } else if self.points.iter().any(|point| point.value.is_none()) {
+            self.start.time_s = Some(time_s);
+            let middle = self.at.clone();
+            self.set(&middle, "its value is not known: the search begins in the middle", decisions);
+        } else {
+            self.judge(time_s, decisions);
+        }
+    }
+
+    /// What is measured now takes so long; goes on to what is to be measured next.
+    fn judge(&mut self, time_s: f64, decisions: &mut Vec<Decision>) {
+        if let Some(start_s) = self.start.time_s.take() {
+            let known = self.points.iter().zip(&self.start.values);
+            let place: Vec<f64> = known.map(|(point, value)| place_of(point, *value)).collect();
+            self.tried.insert(self.key(&place), start_s);
+            self.best = Some((place, start_s));
+        }
+        self.n_tried += 1;
+        self.tried.insert(self.key(&self.at), time_s);
+        if self.best.as_ref().is_none_or(|(_, best_s)| time_s < *best_s) {
+            self.best = Some((self.here(), time_s));
+        }
+        let mut last_s = time_s;
+        // What was tried before is answered at once; a method that only asks for such is at its end.
+        for _ in 0..self.options.budget {
+            let Some(method) = &mut self.method else { break };
+            method.tell(last_s);
+            let Some(next) = method.ask().filter(|_| self.n_tried < self.options.budget) else {
+                break;
+            };
+            match self.tried.get(&self.key(&next)) {
+                Some(known_s) => last_s = *known_s,
+                None => return self.go_to(next, last_s, decisions),
+            }
+        }
+        self.is_holding = true;
+        if let Some((best, best_s)) = self.best.clone() {
+            let n_tried = self.n_tried;
+            let reason = format!(
+                "it is the best of {n_tried} values tried, {} per unit of work",
+                time(best_s)
+            );
+            self.set(&best, &reason, decisions);
+        }
+    }
+
+    fn go_to(&mut self, next: Vec<f64>, last_s: f64, decisions: &mut Vec<Decision>) {
+        let best_s = self.best.as_ref().map_or(last_s, |(_, best_s)| *best_s);
+        let reason = format!(
+            "value {} of {} is tried; the best one so far takes {} per unit of work",
+            self.n_tried + 1,
+            self.options.budget,
+            time(best_s)
+        );
+        self.set(&next, &reason, decisions);
+        self.at = next;
+    }
+
+    fn set(&mut self, place: &[f64], reason: &str, decisions: &mut Vec<Decision>) {
+        for (point, at) in self.points.iter_mut().zip(place) {
+            let allowed = point.nearest(point.low + at * (point.high - point.low));
+            if point.value.is_none_or(|now| 1e-9 < (now - allowed).abs()) {
+                decisions.push(point.ask(allowed, reason));
+            }
+        }
+    }
+
+    /// Begins again when the best values are no longer as good as they were.
+    fn hold(&mut self, time_s: f64, decisions: &mut Vec<Decision>) {
+        let Some((place, best_s)) = self.best.clone() else { return };
+        if time_s <= (1.0 + self.options.drift) * best_s {
+            return;
+        }
+        let percent = short((time_s / best_s - 1.0) * 100.0);
+        self.start_from(place);
+        let first = decisions.len();
+        self.judge(time_s, decisions);
+        for decision in &mut decisions[first..] {
+            decision.reason.push_str(&format!("; iterations became {percent} % slower"));
+        }
+    }
+
+    /// Names allowed values, the same for all places that lead to them.
+    #[expect(clippy::cast_possible_truncation, reason = "a share of the range")]
+    fn key(&self, place: &[f64]) -> Vec<i64> {
+        let parts = self.points.iter().zip(place).map(|(point, at)| {
+            let width = (point.high - point.low).max(f64::MIN_POSITIVE);
+            let allowed = point.nearest(point.low + at * width);
+            ((allowed - point.low) / width * 1e9).round() as i64
+        });
+        parts.collect()
+    }
+}
+
+/// Where a value lies in the range, from 0 to 1; in the middle when it is not known.
+fn place_of(point: &Point, value: Option<f64>) -> f64 {
+    match value {
+        Some(value) if point.low < point.high => {
+            ((value - point.low) / (point.high - point.low)).clamp(0.0, 1.0)
+        }
+        _ => 0.5,
+    }
+}
+
+/// Time of an iteration per unit of its work.
+fn iteration_s(iteration: &IterationNews) -> f64 {
+    if 0.0 < iteration.work { iteration.duration_s / iteration.work } else { iteration.duration_s }
+}

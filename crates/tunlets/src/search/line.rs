@@ -1,0 +1,90 @@
+//! Search along one line from 0 to 1: steps as long as they help, then back and half as long.
+//!
+//! # Invariants
+//! - Ends: a step is never shorter than the grain, or a hundredth.
+
+const STEP_FIRST: f64 = 0.25;
+const STEP_MIN: f64 = 0.01;
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Line {
+    best: f64,
+    best_cost: Option<f64>,
+    step: f64,
+    step_min: f64,
+    way: f64,
+    n_failed: u32,
+}
+
+impl Line {
+    /// From this place; `grain` is the smallest change that is one.
+    pub(super) fn new(start: f64, grain: f64) -> Self {
+        let step_min = grain.max(STEP_MIN);
+        let step = STEP_FIRST.max(step_min);
+        Self { best: start, best_cost: None, step, step_min, way: 1.0, n_failed: 0 }
+    }
+
+    /// The next place; none at the end.
+    pub(super) fn ask(&self) -> Option<f64> {
+        match self.best_cost {
+            None => Some(self.best),
+            Some(_) if self.step < self.step_min => None,
+            Some(_) => Some((self.best + self.way * self.step).clamp(0.0, 1.0)),
+        }
+    }
+
+    /// What the place came to.
+    pub(super) fn tell(&mut self, cost: f64) {
+        let Some(at) = self.ask() else { return };
+        if self.best_cost.is_none_or(|best| cost < best) {
+            let is_start = self.best_cost.is_none();
+            (self.best, self.best_cost) = (at, Some(cost));
+            self.n_failed = 0;
+            // At an end of the line there is nothing further on.
+            if !is_start && (at <= 0.0 || 1.0 <= at) {
+                self.turn_around();
+            }
+        } else {
+            self.turn_around();
+        }
+    }
+
+    fn turn_around(&mut self) {
+        self.way = -self.way;
+        self.n_failed += 1;
+        if 2 <= self.n_failed {
+            self.n_failed = 0;
+            let next = self.step / 2.0;
+            // The last steps are as short as they may be.
+            let is_last = next < self.step_min && self.step_min < self.step;
+            self.step = if is_last { self.step_min } else { next };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(start: f64, grain: f64, lowest: f64, within: f64) {
+        let mut line = Line::new(start, grain);
+        let mut n_asked = 0;
+        while let Some(at) = line.ask() {
+            line.tell((at - lowest).powi(2));
+            n_asked += 1;
+            assert!(n_asked < 100, "it does not end");
+        }
+        assert!((line.best - lowest).abs() <= within, "{} after {n_asked}", line.best);
+    }
+
+    #[test]
+    fn it_ends_at_the_lowest_place() {
+        check(0.5, 0.0, 0.3, 0.01);
+        check(0.0, 0.0, 1.0, 0.01);
+        check(1.0, 0.0, 0.0, 0.01);
+        check(0.9, 0.1, 0.2, 0.1);
+        check(0.5, 1.0, 1.0, 0.0);
+    }
+}

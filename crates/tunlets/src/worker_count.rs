@@ -1,0 +1,313 @@
+//! `worker-count`: too few or too many workers for the iteration.
+//!
+//! The time of an iteration is `models::master_worker::Iteration`. Its numbers are measured live: the
+//! latency and the cost of a byte from the time between the master's send and the start of the computing
+//! it causes, over the newest messages; the computing of all workers as the median of a window of
+//! iterations; bytes from the work of the iteration and the size of its unit. `NW` is then set, at the
+//! start of an iteration, to the number of workers that the model likes best, if that gains `gain` percent.
+//! Messages of one size do not tell latency from cost per byte; where it matters, one step is made to see
+//! others.
+//!
+//! # Invariants
+//! - Never above the workers that are there, never below 1.
+//! - After a change, as many iterations pass as the window has before the next one.
+//!
+//! # Not here
+//! The equations (`models`); starting and ending processes.
+
+mod messages;
+
+use crate::chunks::{Chunk, Chunks};
+use crate::lookup::{Lookup, Point, median, short, time};
+use crate::rest::Rest;
+use crate::tunlet::{
+    Decision, Detail, EventNews, IterationNews, News, Requests, Tunlet, TunletError, TunletSpec,
+    World,
+};
+use application::Application;
+use events::Rank;
+use messages::Messages;
+use models::master_worker::{Data, Iteration, Objective, Sends};
+use std::collections::VecDeque;
+
+const NAME: &str = "worker-count";
+
+/// See the module.
+#[derive(Debug, Default)]
+pub struct WorkerCount {
+    places: Places,
+    options: Options,
+    point: Option<Point>,
+    n_workers_max: u32,
+    chunks: Chunks,
+    messages: Messages,
+    pending: VecDeque<IterationNews>,
+    compute_s: VecDeque<f64>,
+    /// Work of the iteration and bytes of its unit, as its start said.
+    work: Option<(f64, f64)>,
+    n_held: usize,
+    rest: Rest,
+}
+
+/// Positions of events and attributes.
+#[derive(Debug, Default)]
+struct Places {
+    iteration: usize,
+    n_workers: usize,
+    work: usize,
+    unit_bytes: usize,
+    send: usize,
+    worker: usize,
+    tasks: usize,
+    start: usize,
+    end: usize,
+    end_tasks: Option<usize>,
+}
+
+#[derive(Debug, Default)]
+struct Options {
+    objective: Objective,
+    sends: Sends,
+    is_same: bool,
+    returned: f64,
+    gain: f64,
+    window: usize,
+}
+
+impl Tunlet for WorkerCount {
+    fn spec(&self) -> TunletSpec {
+        let option = |name: &str, meaning: &str| (name.to_owned(), meaning.to_owned());
+        let events = ["iteration_start", "send_to_worker", "compute_start", "compute_end"];
+        TunletSpec {
+            name: NAME.to_owned(),
+            problem: "too few or too many workers for the iteration".to_owned(),
+            needs_events: events.map(str::to_owned).to_vec(),
+            needs_points: vec!["NW".to_owned()],
+            options: vec![
+                option("objective", "time, or index to weigh it against efficiency [time]"),
+                option("sends", "synchronous or asynchronous: does the master wait [synchronous]"),
+                option("data", "split, or same when each worker gets all of it [split]"),
+                option("returned", "bytes that come back per byte of the work [1]"),
+                option("gain", "percent of the objective that a change has to gain [2]"),
+                option("window", "iterations remembered, and between two changes [3]"),
+                option("points", "number of workers in use [NW]"),
+            ],
+        }
+    }
+
+    fn begin(&mut self, application: &Application, world: &World) -> Result<Requests, TunletError> {
+        let look = Lookup { tunlet: NAME, application, world };
+        *self = Self::default();
+        self.places = Places::new(&look)?;
+        self.options = Options::new(&look)?;
+        let point = look.points("NW")?.into_iter().next();
+        let actor = application.events[self.places.start].actor;
+        let n_workers = world.actors.get(actor).map_or(0, Vec::len);
+        self.n_workers_max = u32::try_from(n_workers).unwrap_or(u32::MAX);
+        let mut events = vec![Detail::None; application.events.len()];
+        let places = &self.places;
+        for event in [places.iteration, places.send, places.start, places.end] {
+            events[event] = Detail::Every;
+        }
+        let points = point.iter().map(|point| point.position).collect();
+        self.point = point;
+        Ok(Requests { events, performance: false, points })
+    }
+
+    fn hear(&mut self, news: &News, decisions: &mut Vec<Decision>) {
+        match news {
+            News::Event(event) => {
+                self.hear_event(event);
+                self.end_iterations(decisions);
+            }
+            News::Iteration(iteration) => {
+                self.pending.push_back(*iteration);
+                self.end_iterations(decisions);
+            }
+            News::Applied(applied) => {
+                let mine = self.point.as_mut().filter(|point| point.position == applied.point);
+                if let Some(point) = mine {
+                    point.applied(applied.new);
+                    self.n_held = 0;
+                }
+            }
+            News::Declined { point: position, .. } => {
+                let mine = self.point.as_mut().filter(|point| point.position == *position);
+                if let Some(point) = mine {
+                    point.declined();
+                    self.rest.begin();
+                }
+            }
+            News::Summary(_) | News::Performance(_) => {}
+        }
+    }
+}
+
+impl Places {
+    fn new(look: &Lookup<'_>) -> Result<Self, TunletError> {
+        let iteration = look.event("iteration_start")?;
+        let (send, end) = (look.event("send_to_worker")?, look.event("compute_end")?);
+        Ok(Self {
+            iteration,
+            n_workers: look.attribute(iteration, "NW")?,
+            work: look.attribute(iteration, "TheTotalWork")?,
+            unit_bytes: look.attribute(iteration, "TheWorkSizeUnitBytes")?,
+            send,
+            worker: look.attribute(send, "workerId")?,
+            tasks: look.attribute(send, "NTareas")?,
+            start: look.event("compute_start")?,
+            end,
+            end_tasks: look.maybe_attribute(end, "NTareas"),
+        })
+    }
+}
+
+impl Options {
+    fn new(look: &Lookup<'_>) -> Result<Self, TunletError> {
+        let objectives = [Objective::Time, Objective::Index];
+        let sends = [Sends::Synchronous, Sends::Asynchronous];
+        Ok(Self {
+            objective: objectives[look.word("objective", &["time", "index"])?],
+            sends: sends[look.word("sends", &["synchronous", "asynchronous"])?],
+            is_same: look.word("data", &["split", "same"])? == 1,
+            returned: look.number("returned", 1.0, 0.0..=1e6)?,
+            gain: look.number("gain", 2.0, 0.0..=50.0)? / 100.0,
+            window: look.count("window", 3, 1..=100)?,
+        })
+    }
+}
+
+impl WorkerCount {
+    fn hear_event(&mut self, event: &EventNews) {
+        let number = |at: usize| event.values.get(at).map_or(0.0, |value| value.as_f64());
+        let places = &self.places;
+        if event.event == places.iteration {
+            self.work = Some((number(places.work), number(places.unit_bytes)));
+            let n_workers = event.values.get(places.n_workers).copied();
+            // What a change has set is known better than what an older event says.
+            let point = self.point.as_mut().filter(|point| !point.is_waiting);
+            if let (Some(point), Some(n_workers)) = (point, n_workers) {
+                point.value = Some(n_workers.as_f64());
+            }
+        } else if event.event == places.send {
+            let unit_bytes = self.work.map_or(0.0, |(_, unit_bytes)| unit_bytes);
+            let rank = event.values.get(places.worker).and_then(|value| value.as_integer());
+            if let Some(rank) = rank.and_then(|rank| u32::try_from(rank).ok()) {
+                let bytes = number(places.tasks) * unit_bytes;
+                self.messages.sent(Rank(rank), event.time_s, bytes);
+            }
+        } else if event.event == places.start {
+            self.messages.arrived(event.rank, event.time_s);
+            self.chunks.start(event.rank, event.thread, event.time_s);
+        } else if event.event == places.end {
+            let n_tasks = places.end_tasks.map_or(1.0, number);
+            let (rank, end_s) = (event.rank, event.time_s);
+            let chunk = Chunk { rank, batch: 0, n_tasks, start_s: end_s, end_s };
+            let _ = self.chunks.end(event.thread, chunk);
+        }
+    }
+
+    /// Takes the iterations whose chunks are all here: those with all their work, and those that another
+    /// one has followed.
+    fn end_iterations(&mut self, decisions: &mut Vec<Decision>) {
+        while let Some(news) = self.pending.front().copied() {
+            let is_work_known = self.places.end_tasks.is_some() && 1.0 < news.work;
+            let is_complete = is_work_known && news.work <= self.chunks.n_tasks_in(&news) + 0.5;
+            if !is_complete && self.pending.len() < 2 {
+                return;
+            }
+            self.pending.pop_front();
+            let Some(iteration) = self.chunks.take(&news) else { continue };
+            self.compute_s.push_back(iteration.chunks.iter().map(Chunk::time_s).sum());
+            if self.options.window < self.compute_s.len() {
+                self.compute_s.pop_front();
+            }
+            self.n_held += 1;
+            self.rest.pass();
+            self.decide(decisions);
+        }
+    }
+
+    /// The iteration as the model sees it.
+    fn model(&self) -> Option<Iteration> {
+        let (work, unit_bytes) = self.work?;
+        let cost = self.messages.line()?.cost();
+        let bytes = work * unit_bytes;
+        let returned_bytes = bytes * self.options.returned;
+        let data = if self.options.is_same {
+            Data::Same { each_bytes: bytes, returned_bytes }
+        } else {
+            let total_bytes = bytes + returned_bytes;
+            let share_sent = if 0.0 < total_bytes { bytes / total_bytes } else { 0.5 };
+            Data::Split { total_bytes, share_sent }
+        };
+        Some(Iteration {
+            latency_s: cost.latency_s,
+            byte_s: cost.byte_s,
+            compute_s: median(self.compute_s.iter().copied().collect()),
+            data,
+            sends: self.options.sends,
+        })
+    }
+
+    fn decide(&mut self, decisions: &mut Vec<Decision>) {
+        let Some(model) = self.model() else { return };
+        let is_told_apart = self.messages.line().is_some_and(|line| line.is_told_apart());
+        let Some(point) = &mut self.point else { return };
+        let Some(now) = point.value else { return };
+        let is_early = self.n_held < self.options.window;
+        if is_early || point.is_waiting || self.rest.is_resting() || model.compute_s <= 0.0 {
+            return;
+        }
+        let objective = self.options.objective;
+        let best = |model: &Iteration| model.best(objective, self.n_workers_max.max(1)).into();
+        let allowed = point.nearest(best(&model));
+        let [now_s, then_s] = [now, allowed].map(|n| model.cost_s(objective, n));
+        if 0.5 < (allowed - now).abs() && self.options.gain * now_s < now_s - then_s {
+            let reason = in_words(&model, objective, [now_s, then_s]);
+            decisions.push(point.ask(allowed, &reason));
+        } else if !is_told_apart {
+            let seen = all_latency(&model, now);
+            let half = point.nearest(f64::midpoint(now, best(&seen)));
+            if 0.5 < (half - now).abs() {
+                decisions.push(point.ask(half, &to_measure(&seen)));
+            }
+        }
+    }
+}
+
+/// The model if messages to `n_workers` took so long because of their latency alone.
+fn all_latency(model: &Iteration, n_workers: f64) -> Iteration {
+    let bytes = match model.data {
+        Data::Split { total_bytes, share_sent } => total_bytes * share_sent / n_workers,
+        Data::Same { each_bytes, .. } => each_bytes,
+    };
+    Iteration { latency_s: model.latency_s + model.byte_s * bytes, byte_s: 0.0, ..*model }
+}
+
+fn to_measure(seen: &Iteration) -> String {
+    format!(
+        "messages of one size, {}, do not tell latency from cost per byte: if it is latency, Nopt is {} \
+         ({}); half the way there shows other sizes",
+        time(seen.latency_s),
+        short(seen.optimum()),
+        seen.equation()
+    )
+}
+
+fn in_words(model: &Iteration, objective: Objective, [now_s, then_s]: [f64; 2]) -> String {
+    let what = match objective {
+        Objective::Time => {
+            format!("Nopt is {} ({})", short(model.optimum()), model.equation())
+        }
+        Objective::Index => "the performance index is lowest there".to_owned(),
+    };
+    format!(
+        "{what} for latency {}, {:.2} ns per byte, {} of computing: {} against {} now",
+        time(model.latency_s),
+        model.byte_s * 1e9,
+        time(model.compute_s),
+        time(then_s),
+        time(now_s)
+    )
+}

@@ -1,0 +1,86 @@
+//! What a message from the master to a worker costs.
+//!
+//! # Invariants
+//! - Bounded: one message on the way per worker, and the costs of those that arrived.
+
+use crate::costs::Costs;
+use events::Rank;
+use models::master_worker::transfer::Transfer;
+use std::collections::HashMap;
+
+/// A latency before one was seen.
+const USUAL_LATENCY_S: f64 = 50e-6;
+const MEDIAN: f64 = 0.5;
+
+/// Messages on the way, and those that arrived.
+#[derive(Debug)]
+pub(super) struct Messages {
+    sent: HashMap<Rank, (f64, f64)>,
+    arrived: HashMap<Rank, f64>,
+    costs: Costs,
+}
+
+impl Default for Messages {
+    fn default() -> Self {
+        let costs = Costs::new(USUAL_LATENCY_S, MEDIAN);
+        Self { sent: HashMap::new(), arrived: HashMap::new(), costs }
+    }
+}
+
+impl Messages {
+    /// The master begins to send a worker so many bytes.
+    pub(super) fn sent(&mut self, worker: Rank, time_s: f64, bytes: f64) {
+        self.sent.insert(worker, (time_s, bytes));
+        self.meet(worker);
+    }
+
+    /// The worker has them. This may be heard before what the master says.
+    pub(super) fn arrived(&mut self, worker: Rank, time_s: f64) {
+        self.arrived.insert(worker, time_s);
+        self.meet(worker);
+    }
+
+    fn meet(&mut self, worker: Rank) {
+        let (Some((sent_s, bytes)), Some(arrived_s)) =
+            (self.sent.get(&worker).copied(), self.arrived.get(&worker).copied())
+        else {
+            return;
+        };
+        self.arrived.remove(&worker);
+        if sent_s <= arrived_s {
+            self.sent.remove(&worker);
+            self.costs.add(bytes, arrived_s - sent_s);
+        }
+    }
+
+    /// Time by bytes; none before a message was seen.
+    pub(super) fn line(&self) -> Option<Transfer> {
+        (!self.costs.is_empty()).then(|| self.costs.line())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(sent_s: f64, arrived_s: f64, is_arrival_first: bool, is_empty: bool) {
+        let mut messages = Messages::default();
+        if is_arrival_first {
+            messages.arrived(Rank(1), arrived_s);
+        }
+        messages.sent(Rank(1), sent_s, 100.0);
+        if !is_arrival_first {
+            messages.arrived(Rank(1), arrived_s);
+        }
+        assert_eq!(messages.costs.is_empty(), is_empty);
+    }
+
+    #[test]
+    fn a_send_meets_the_arrival_after_it_in_whatever_order_they_are_heard() {
+        check(1.0, 1.5, false, false);
+        check(1.0, 1.5, true, false);
+        check(1.0, 0.5, true, true);
+        check(1.0, 0.5, false, true);
+    }
+}

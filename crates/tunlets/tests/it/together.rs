@@ -1,0 +1,64 @@
+//! Both strategies of a master with workers at once.
+
+use crate::simulated::{Run, Simulated, application};
+use tunlets::built_in;
+
+#[test]
+fn factoring_and_worker_count_do_not_fight() {
+    let task_s = |_, at, _| if at < 0.5 { 5e-6 } else { 10e-6 };
+    let mut simulated = Simulated::new(20, task_s);
+    (simulated.latency_s, simulated.n_tasks) = (3e-4, 60_000);
+    let plain_s = simulated.iterate(0, 0.0).1;
+    let mut tunlets =
+        ["factoring", "worker-count"].map(|name| built_in(name).expect("it is built in"));
+    let run = Run::new(&mut simulated, &application(&[]), &mut tunlets, 60);
+    assert!(
+        run.settled_s(10) < 0.9 * plain_s,
+        "{} {plain_s} {:#?}",
+        run.settled_s(10),
+        run.decisions
+    );
+    let late = run.decisions.iter().filter(|(number, _)| 30 <= *number).count();
+    assert!(late <= 2, "{:#?}", run.decisions);
+}
+
+#[test]
+fn specs_name_what_begin_asks_for() {
+    let application = application(&[("imbalance", &[("points", "F0")])]);
+    for spec in tunlets::built_in_specs() {
+        let mut tunlet = built_in(&spec.name).expect("it is listed");
+        assert_eq!(tunlet.spec(), spec);
+        let world = tunlets::World::default();
+        assert!(tunlet.begin(&application, &world).is_ok(), "{}", spec.name);
+        for event in &spec.needs_events {
+            let mut without = application.clone();
+            without.events.retain(|other| other.name != *event);
+            let error = tunlet.begin(&without, &world).expect_err("it needs the event");
+            assert!(error.to_string().contains(event.as_str()), "{error}");
+        }
+        for point in &spec.needs_points {
+            let mut without = application.clone();
+            without.tuning_points.retain(|other| other.name != *point);
+            let error = tunlet.begin(&without, &world).expect_err("it needs the point");
+            assert!(error.to_string().contains(point.as_str()), "{error}");
+        }
+    }
+    assert!(built_in("no-such-tunlet").is_none());
+}
+
+#[test]
+fn a_wrong_option_is_named() {
+    let cases = [
+        ("factoring", "window", "0", "a number from 1 to 100"),
+        ("worker-count", "objective", "speed", "one of time, index"),
+        ("imbalance", "enough", "many", "a number from 0 to 1"),
+        ("search", "budget", "1", "a number from 2 to 10000"),
+    ];
+    for (name, option, value, expected) in cases {
+        let application = application(&[(name, &[(option, value)])]);
+        let mut tunlet = built_in(name).expect("it is built in");
+        let error = tunlet.begin(&application, &tunlets::World::default());
+        let error = error.expect_err("the option is wrong").to_string();
+        assert!(error.contains(option) && error.contains(expected), "{error}");
+    }
+}

@@ -1,0 +1,65 @@
+//! `worker-count` finds the number of workers that is best in simulated time.
+
+use crate::simulated::{Run, Simulated, application};
+use tunlets::built_in;
+
+const N_WORKERS: u32 = 24;
+
+/// The number of workers with the smallest `cost` of its iteration time.
+fn best(simulated: &mut Simulated, cost: impl Fn(f64, f64) -> f64) -> u32 {
+    let cost_of = |n: u32| {
+        simulated.nw = n;
+        cost(f64::from(n), simulated.iterate(0, 0.0).1)
+    };
+    let costs: Vec<f64> = (1..=N_WORKERS).map(cost_of).collect();
+    let lowest = costs.iter().copied().fold(f64::INFINITY, f64::min);
+    let at = costs.iter().position(|cost| *cost <= lowest).expect("there is a lowest");
+    u32::try_from(at + 1).expect("few workers")
+}
+
+#[track_caller]
+fn check(latency_s: f64, byte_s: f64, first: u32, objective: &str) {
+    let mut simulated = Simulated::new(N_WORKERS, |_, _, _| 5e-6);
+    (simulated.latency_s, simulated.byte_s) = (latency_s, byte_s);
+    let expected = match objective {
+        "index" => best(&mut simulated, |n, time_s| n * time_s * time_s),
+        _ => best(&mut simulated, |_, time_s| time_s),
+    };
+    simulated.nw = first;
+    let options = [("worker-count", &[("objective", objective), ("gain", "0.1")] as &[_])];
+    let mut tunlets = [built_in("worker-count").expect("it is built in")];
+    let run = Run::new(&mut simulated, &application(&options), &mut tunlets, 40);
+    assert!(
+        simulated.nw.abs_diff(expected) <= 1,
+        "{} {expected} {:#?}",
+        simulated.nw,
+        run.decisions
+    );
+    assert!(run.decisions.len() <= 4, "{:#?}", run.decisions);
+}
+
+#[test]
+fn it_ends_at_the_best_number_of_workers() {
+    for (latency_s, byte_s) in [(1e-3, 1e-9), (4e-3, 1e-8), (3e-4, 1e-7), (1e-2, 1e-9)] {
+        for first in [1, 24] {
+            check(latency_s, byte_s, first, "time");
+            check(latency_s, byte_s, first, "index");
+        }
+    }
+    check(1e-6, 1e-10, 1, "time");
+}
+
+#[test]
+fn its_reason_names_the_numbers_it_follows_from() {
+    let mut simulated = Simulated::new(24, |_, _, _| 5e-6);
+    simulated.latency_s = 1e-3;
+    let mut tunlets = [built_in("worker-count").expect("it is built in")];
+    let run = Run::new(&mut simulated, &application(&[]), &mut tunlets, 10);
+    let [first, .., last] = &run.decisions[..] else { panic!("24 are too many") };
+    let reason = &first.1.reason;
+    assert!(reason.contains("NW 24 -> 17 because messages of one size, 1.01 ms"), "{reason}");
+    let reason = &last.1.reason;
+    for part in ["NW 17 -> 10", "Nopt is ", "(eq. 3)", "latency ", "ns per byte", "of computing"] {
+        assert!(reason.contains(part), "{reason}");
+    }
+}
