@@ -1,8 +1,9 @@
 //! The machine code of a passage: what the stub of a site calls, and where hijacked functions return to.
 //!
-//! A stub leaves `[back to the stub][rax][return address of the function]` on the stack and the site's `Context` in
-//! rax. The return address lies in the *slot*; its shadow (`shadow`) holds `[return address, context]` while the
-//! function returns to `sintonia_thunk`.
+//! A stub leaves `[rax][return address of the function]` on the stack and the site's `Context` in rax. The return
+//! address lies in the *slot*; its shadow (`shadow`) holds `[return address, context]` while the function returns to
+//! `sintonia_thunk`. That address is put into the slot by a call just before the thunk, and the thunk returns by `ret`,
+//! so that the processor predicts both returns.
 //!
 //! # Invariants
 //! - Every register and flag is what it was, also those a callee may change by the ABI: gcc's `-fipa-ra` relies on
@@ -34,14 +35,8 @@ pub(crate) const GATHER_RAX: i64 = 72;
 pub(crate) const GATHER_STACK_ARGUMENTS: i64 = 88;
 
 unsafe extern "C" {
-    fn sintonia_off();
     fn sintonia_passage();
     fn sintonia_thunk();
-}
-
-/// The routine of a site that is off.
-pub(crate) fn off_routine() -> usize {
-    sintonia_off as *const () as usize
 }
 
 /// The routine of a site that has something to do.
@@ -219,12 +214,6 @@ global_asm!(
 // What a stub calls.
 global_asm!(
     ".pushsection .text.sintonia_passage, \"ax\", @progbits",
-    ".hidden sintonia_off",
-    ".globl sintonia_off",
-    ".type sintonia_off, @function",
-    ".p2align 6",
-    "sintonia_off:",
-    "ret",
     ".hidden sintonia_passage",
     ".globl sintonia_passage",
     ".type sintonia_passage, @function",
@@ -232,7 +221,10 @@ global_asm!(
     "sintonia_passage:",
     ".cfi_startproc",
     ".cfi_undefined rip",
+    // Room for where to go on; until then, whether by a call.
+    "lea rsp, [rsp - 8]",
     "sintonia_save",
+    "mov qword ptr [rsp + 56], 0",
     "test byte ptr [r10 + {flags}], {HIJACK}",
     "jz .Lsintonia_entered",
     ".Lsintonia_hijack:",
@@ -244,7 +236,7 @@ global_asm!(
     "je .Lsintonia_tail",
     "mov qword ptr [rdx], rbx",
     "mov qword ptr [rdx + 8], r10",
-    "mov qword ptr [rsp + 72], rax",
+    "mov qword ptr [rsp + 56], 1",
     ".Lsintonia_entered:",
     "sintonia_count {COUNT_ENTRY}, {entry_hits}",
     "test byte ptr [r10 + {flags}], {ENTRY}",
@@ -253,25 +245,26 @@ global_asm!(
     ".Lsintonia_recorded:",
     "test byte ptr [r10 + {flags}], {ARMED_ENTRY} | {REPLACED}",
     "jnz .Lsintonia_seldom",
+    "mov rdx, qword ptr [r10 + {inside}]",
+    ".Lsintonia_leave:",
+    "cmp qword ptr [rsp + 56], 0",
+    "mov qword ptr [rsp + 56], rdx",
+    "jne .Lsintonia_leave_by_call",
     "sintonia_restore",
-    "ret",
+    "mov rax, qword ptr [rsp + 8]",
+    "lea rsp, [rsp + 16]",
+    "jmp qword ptr [rsp - 16]",
     ".Lsintonia_seldom:",
     "test byte ptr [r10 + {flags}], {ARMED_ENTRY}",
     "jz .Lsintonia_replace",
     "sintonia_outside {act_at_entry}",
     ".Lsintonia_replace:",
+    "mov rdx, qword ptr [r10 + {inside}]",
     "test byte ptr [r10 + {flags}], {REPLACED}",
-    "jnz .Lsintonia_replaced",
-    "sintonia_restore",
-    "ret",
+    "jz .Lsintonia_leave",
     // The other function finds the stack as this one did.
-    ".Lsintonia_replaced:",
-    "mov rax, qword ptr [r10 + {replacement}]",
-    "mov qword ptr [rsp + 56], rax",
-    "sintonia_restore",
-    "mov rax, qword ptr [rsp + 8]",
-    "lea rsp, [rsp + 16]",
-    "jmp qword ptr [rsp - 16]",
+    "mov rdx, qword ptr [r10 + {replacement}]",
+    "jmp .Lsintonia_leave",
     // The first passage in this part of a stack.
     ".Lsintonia_chunk:",
     "mov r12, rbx",
@@ -294,6 +287,11 @@ global_asm!(
     ".Lsintonia_tail_done:",
     "pop r10",
     "jmp .Lsintonia_entered",
+    ".Lsintonia_leave_by_call:",
+    "sintonia_restore",
+    "mov rax, qword ptr [rsp + 8]",
+    "lea rsp, [rsp + 24]",
+    "jmp sintonia_enter",
     ".cfi_endproc",
     ".size sintonia_passage, . - sintonia_passage",
     ".popsection",
@@ -316,6 +314,7 @@ global_asm!(
     tail_gather = const offset_of!(Context, tail_gather),
     tail = const LEFT_BY_TAIL_CALL,
     replacement = const offset_of!(Context, replacement),
+    inside = const offset_of!(Context, inside),
     act_at_entry = sym act_at_entry,
     act_at_exit = sym act_at_exit,
     add_chunk = sym add_chunk,
@@ -336,8 +335,9 @@ global_asm!(
     ".cfi_escape 0x16, 16, 31, 0x38, 0x1c, 0x12, 0x48, 0x25, 0x33, 0x24",
     ".cfi_escape 0x0e, {d0}, {d1}, {d2}, {d3}, {d4}, {d5}, {d6}, {d7}",
     ".cfi_escape 0x22, 0x06, 0x16, 0x0c, 0xff, 0xff, 0xff, 0x00, 0x1a, 0x12, 0x22, 0x22, 0x06, 0x31, 0x1c",
-    // Unwinders look up the byte before a return address.
-    "nop",
+    // Unwinders look up the byte before a return address: the call belongs to the thunk.
+    "sintonia_enter:",
+    "call qword ptr [rsp - 24]",
     ".hidden sintonia_thunk",
     ".globl sintonia_thunk",
     ".type sintonia_thunk, @function",
@@ -368,8 +368,8 @@ global_asm!(
     ".Lsintonia_return:",
     "sintonia_restore",
     "mov rax, qword ptr [rsp + 8]",
-    "lea rsp, [rsp + 24]",
-    "jmp qword ptr [rsp - 8]",
+    "lea rsp, [rsp + 16]",
+    "ret",
     // A slot whose shadow is gone: nobody knows where to return to.
     ".Lsintonia_lost:",
     "ud2",

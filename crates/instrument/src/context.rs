@@ -25,6 +25,9 @@ pub(crate) const ARMED_EXIT: u8 = 64;
 /// Calls go to another function.
 pub(crate) const REPLACED: u8 = 128;
 
+/// Bytes of the `pop rax` before the displaced instructions in a stub.
+const RESUME_BYTES: usize = 1;
+
 /// A point of a site, as the machine code reads it.
 #[derive(Debug, Default)]
 #[repr(C)]
@@ -43,7 +46,7 @@ pub(crate) struct PointContext {
 #[derive(Debug, Default)]
 #[repr(C, align(128))]
 pub(crate) struct Context {
-    /// Called by the stub.
+    /// Where the stub goes.
     pub(crate) routine: AtomicUsize,
     /// What there is to do.
     pub(crate) flags: AtomicU8,
@@ -53,6 +56,8 @@ pub(crate) struct Context {
     pub(crate) exit: PointContext,
     /// Like `exit.gather`, but nothing was returned yet.
     pub(crate) tail_gather: AtomicUsize,
+    /// The displaced instructions, in the stub.
+    pub(crate) inside: AtomicUsize,
     /// Where calls go instead; stays once set.
     pub(crate) replacement: AtomicUsize,
     /// The site's `Actions`.
@@ -65,7 +70,9 @@ impl Context {
         let hijack = if flags & (EXIT | COUNT_EXIT) == 0 { 0 } else { HIJACK };
         let flags = flags & !HIJACK | hijack;
         self.flags.store(flags, Ordering::Release);
-        let routine = if flags == 0 { crate::asm::off_routine() } else { crate::asm::routine() };
+        // What is before the displaced instructions undoes what the stub did.
+        let off = self.inside.load(Ordering::Relaxed) - RESUME_BYTES;
+        let routine = if flags == 0 { off } else { crate::asm::routine() };
         self.routine.store(routine, Ordering::Release);
     }
 

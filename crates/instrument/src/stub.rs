@@ -1,4 +1,4 @@
-//! The code a site has of its own, in near memory: the stub that calls the routine, does the displaced instructions
+//! The code a site has of its own, in near memory: the stub that jumps to the routine, does the displaced instructions
 //! and goes back; and what reads the attributes.
 
 use crate::gather::{Moment, gather};
@@ -34,6 +34,8 @@ pub(crate) struct Gathers {
 pub(crate) struct Stub {
     /// Its first byte.
     pub(crate) address: usize,
+    /// The displaced instructions.
+    pub(crate) inside: usize,
     /// Each displaced instruction's address, and its copy's.
     pub(crate) moved: Vec<(usize, usize)>,
 }
@@ -65,7 +67,8 @@ pub(crate) fn write_stub(plan: &Plan, context: usize, arena: &mut Arena) -> Resu
     let (bytes, moved) =
         stub(plan, context, address).map_err(|error| immovable(plan.address, &error))?;
     arena.add_code(&bytes);
-    Ok(Stub { address, moved })
+    let inside = moved.first().map_or(address, |(_, copy)| *copy);
+    Ok(Stub { address, inside, moved })
 }
 
 fn immovable(address: usize, error: &IcedError) -> Refusal {
@@ -83,7 +86,7 @@ fn stub(
     let call = [
         Instruction::with1(Code::Push_r64, Register::RAX)?,
         Instruction::with2(Code::Lea_r64_m, Register::RAX, context)?,
-        Instruction::with1(Code::Call_rm64, MemoryOperand::with_base(Register::RAX))?,
+        Instruction::with1(Code::Jmp_rm64, MemoryOperand::with_base(Register::RAX))?,
         Instruction::with1(Code::Pop_r64, Register::RAX)?,
     ];
     let mut bytes = encode(&call, address)?;

@@ -17,28 +17,29 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 const LOOK_EVERY: Duration = Duration::from_micros(50);
-/// A thread on another core answers at once, or must first get a core back.
-const ANSWER_AT_ONCE: Duration = Duration::from_micros(10);
+/// A thread that has a core answers within this time; another must get one first.
+const AT_ONCE: Duration = Duration::from_micros(30);
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Threads close their signals for moments of their own (when they start and end).
+/// Threads close their signals for moments of their own (when they start and end), in which they hardly sleep.
 const MOMENT: Duration = Duration::from_millis(100);
 
 static N_PASSES: AtomicUsize = AtomicUsize::new(0);
 
 /// Refuses when a thread would not live through a trap, or could not be asked.
 pub(super) fn check_open(others: &[u32]) -> Result<(), Refusal> {
-    let wanted = [signals::TRAP, signals::nudge()];
-    let deadline = Instant::now() + MOMENT;
-    for thread in others {
-        while let Some(signal) = threads::closed(*thread, &wanted) {
-            if deadline < Instant::now() {
+    others.iter().try_for_each(|thread| {
+        let begin = Instant::now();
+        while let Some(signal) = threads::closed(*thread, &[signals::TRAP, signals::nudge()]) {
+            // One that has no core cannot open them.
+            let is_asleep = matches!(threads::whereabouts(*thread), Whereabouts::Blocked(_));
+            if (if is_asleep { MOMENT } else { PATIENCE }) < begin.elapsed() {
                 let name = threads::name(*thread);
                 return Err(Refusal::SignalBlocked { tid: *thread, name, signal });
             }
             std::thread::sleep(LOOK_EVERY);
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 /// Returns when every other thread has been seen outside the spans (sorted by start).
@@ -73,29 +74,30 @@ impl<'a> Round<'a> {
     }
 
     fn run(mut self, deadline: Instant) -> Result<(), Refusal> {
+        let _exact = ExactSleep::begin();
+        self.look();
+        self.listen();
         loop {
-            let (pass, spans) = (self.pass, self.spans);
-            self.awaited.retain_mut(|awaited| !awaited.is_outside(pass, spans));
-            if self.hear() {
-                return Ok(());
-            }
-            let awaited = &self.awaited[0];
+            let Some(awaited) = self.awaited.first() else { return Ok(()) };
             if deadline < Instant::now() {
                 let name = threads::name(awaited.thread);
                 return Err(Refusal::Deaf { tid: awaited.thread, name, signal: signals::nudge() });
             }
             std::thread::sleep(LOOK_EVERY);
+            self.look();
         }
     }
 
-    /// Listens for a moment; whether all have answered.
-    fn hear(&mut self) -> bool {
-        let end = Instant::now() + ANSWER_AT_ONCE;
-        loop {
+    /// Keeps those that are not known to be outside, and asks those not asked.
+    fn look(&mut self) {
+        let (pass, spans) = (self.pass, self.spans);
+        self.awaited.retain_mut(|awaited| !awaited.is_outside(pass, spans));
+    }
+
+    fn listen(&mut self) {
+        let end = Instant::now() + AT_ONCE;
+        while !self.awaited.is_empty() && Instant::now() < end {
             self.awaited.retain(|awaited| !awaited.has_answered(self.pass));
-            if self.awaited.is_empty() || end < Instant::now() {
-                return self.awaited.is_empty();
-            }
             std::hint::spin_loop();
         }
     }
@@ -153,6 +155,34 @@ fn ask(thread: u32, number: usize) -> io::Result<()> {
         )
     };
     if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Lets the calling thread sleep as short as it asks for; the system likes to wake threads together.
+struct ExactSleep {
+    slack_ns: i32,
+}
+
+impl ExactSleep {
+    fn begin() -> Self {
+        // SAFETY: asks for a number.
+        let slack_ns = unsafe { libc::prctl(libc::PR_GET_TIMERSLACK) };
+        set_slack(1);
+        Self { slack_ns }
+    }
+}
+
+impl Drop for ExactSleep {
+    fn drop(&mut self) {
+        set_slack(self.slack_ns);
+    }
+}
+
+/// 0, and what cannot be asked for, is the usual slack.
+fn set_slack(slack_ns: i32) {
+    // SAFETY: numbers only; should it fail, sleep takes longer.
+    unsafe {
+        libc::prctl(libc::PR_SET_TIMERSLACK, libc::c_ulong::from(slack_ns.max(0).unsigned_abs()))
+    };
 }
 
 #[cfg(test)]

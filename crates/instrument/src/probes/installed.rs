@@ -58,9 +58,10 @@ impl Installed {
         let actions: &'static Actions = Box::leak(Box::new(actions));
         let place = std::ptr::from_ref(actions).expose_provenance();
         context.actions.store(place, Ordering::Release);
-        context.set(flags(site));
         let at = std::ptr::from_ref(context).addr();
         let stub = stub::write_stub(&plan, at, arena)?;
+        context.inside.store(stub.inside, Ordering::Release);
+        context.set(flags(site));
         let patches = Patches::new(&plan, stub, site.function, bytes);
         Ok(Self {
             context,
