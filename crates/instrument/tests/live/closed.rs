@@ -62,11 +62,30 @@ fn a_thread_that_blocks_signals_is_named_and_lives() {
             assert!(refusal.to_string().starts_with(&format!("thread {tid} (`deaf`)")));
             assert_eq!(outcomes, [Err(refusal.clone()), Err(refusal.clone())]);
             assert!(arena.is_original(0) && arena.is_original(1));
-            let Patch { address, stub, .. } = arena.patches[1];
-            // SAFETY: as above.
+        });
+    });
+}
+
+#[test]
+fn no_trap_is_put_beside_a_sleeper_that_blocks_signals() {
+    child::run("closed::no_trap_is_put_beside_a_sleeper_that_blocks_signals", || {
+        child::start();
+        let arena = Arena::new(&[quick(0)]);
+        let (release, held) = std::sync::mpsc::channel::<()>();
+        let (tell, told) = std::sync::mpsc::channel();
+        thread::scope(|scope| {
+            scope.spawn(move || {
+                block_all(false);
+                tell.send(child::own_tid()).expect("the test listens");
+                held.recv()
+            });
+            let sleeper = told.recv().expect("the thread tells");
+            let Patch { address, stub, .. } = arena.patches[0];
+            // SAFETY: the stub does what the function does.
             let trap = unsafe { live::trap_at(address, stub) };
-            assert_eq!(trap.map(|patch| patch.address), Err(refusal));
-            assert!(arena.is_original(1));
+            assert!(matches!(trap, Err(Refusal::SignalBlocked { tid, .. }) if tid == sleeper));
+            assert!(arena.is_original(0));
+            drop(release);
         });
     });
 }
