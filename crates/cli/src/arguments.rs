@@ -33,6 +33,10 @@ pub(crate) enum Subcommand {
     Report(ReportOptions),
     Export(ExportOptions),
     Doctor(DoctorOptions),
+    Functions(crate::functions::FunctionsOptions),
+    NewTunlet(crate::new_tunlet::NewTunletOptions),
+    #[command(hide = true)]
+    TunletHost(crate::tunlet_host::TunletHostOptions),
     #[command(hide = true)]
     Collector(CollectorOptions),
 }

@@ -19,9 +19,12 @@ mod collector;
 mod doctor;
 mod exit;
 mod export;
+mod functions;
+mod new_tunlet;
 mod report;
 mod run;
 mod terminal;
+mod tunlet_host;
 
 use arguments::{Arguments, Subcommand};
 use clap::Parser;
@@ -35,6 +38,9 @@ fn main() -> ExitCode {
         Subcommand::Report(options) => report::report(&options, terminal),
         Subcommand::Export(options) => export::export(&options),
         Subcommand::Doctor(options) => doctor::doctor(&options, terminal),
+        Subcommand::Functions(options) => functions::functions(&options),
+        Subcommand::NewTunlet(options) => new_tunlet::make(&options),
+        Subcommand::TunletHost(options) => tunlet_host::serve(&options),
         Subcommand::Collector(options) => Ok(collector::collect(&options)),
     };
     outcome.unwrap_or_else(|error| {

@@ -16,6 +16,8 @@ fn every_subcommand_explains_itself() {
     check("report", &["report", "--help"]);
     check("export", &["export", "--help"]);
     check("doctor", &["doctor", "--help"]);
+    check("functions", &["functions", "--help"]);
+    check("new-tunlet", &["new-tunlet", "--help"]);
 }
 
 #[test]

@@ -1,0 +1,82 @@
+//! `sintonia functions` on a program compiled here.
+
+use crate::sintonia::{Place, Said};
+use std::process::Command;
+
+const SOURCE: &str = "\
+static inline __attribute__((always_inline)) int tiny(int n) { return n * 3; }
+__attribute__((noinline)) int exchange(int rows, double share) { return tiny(rows) + (int)share; }
+int easy(int n) { return n + 1; }
+int main(int argc, char **argv) { (void)argv; return exchange(argc, 0.5) + easy(argc) == 0; }
+";
+
+/// What is said of the program, compiled with these flags.
+#[track_caller]
+fn said(flags: &[&str], words: &[&str]) -> Said {
+    let place = Place::new();
+    std::fs::write(place.path("fire.c"), SOURCE).expect("written");
+    let program = place.path("fire");
+    let mut gcc = Command::new("gcc");
+    gcc.current_dir(program.parent().expect("a folder")).args(flags).args(["fire.c", "-o", "fire"]);
+    assert!(gcc.status().expect("gcc").success());
+    let program = program.to_str().expect("text");
+    place.sintonia(&[&["functions", program][..], words].concat())
+}
+
+/// The line of the table for a function.
+#[track_caller]
+fn check(said: &Said, name: &str, source: &str, probe: &str) {
+    let lines = said.output.lines();
+    let line = lines.into_iter().find(|line| line.split_whitespace().next() == Some(name));
+    let line = line.unwrap_or_else(|| unreachable!("`{name}` is not in {}", said.output));
+    assert!(line.contains(source) && line.ends_with(probe), "{line}");
+}
+
+#[test]
+fn functions_are_listed_with_what_can_be_done() {
+    let said = said(&["-g", "-O2"], &[]);
+    assert_eq!((said.code, said.errors.as_str()), (Some(0), ""));
+    check(&said, "exchange", " fire.c:2 ", "  yes");
+    check(&said, "easy", " fire.c:3 ", "  yes, but inlined at 1 place: main");
+    check(&said, "_start", " - ", "no: it runs before the process is ready, or after it has ended");
+}
+
+#[test]
+fn a_filter_leaves_the_others_out() {
+    let said = said(&["-g", "-O2"], &["--filter", "change"]);
+    assert_eq!(said.output.lines().count(), 2, "{}", said.output);
+    check(&said, "exchange", "fire.c:2", "yes");
+}
+
+#[test]
+fn parameters_are_in_the_json() {
+    let said = said(&["-g", "-O2"], &["--json", "--filter", "exchange"]);
+    let json: serde_json::Value = serde_json::from_str(&said.output).expect("JSON");
+    let parameters = &json[0]["parameters"];
+    assert_eq!((&parameters[0]["name"], &parameters[0]["place"]), (&"rows".into(), &"rdi".into()));
+    assert_eq!(
+        (&parameters[1]["kind"], &parameters[1]["place"]),
+        (&"double".into(), &"xmm0".into())
+    );
+}
+
+#[test]
+fn what_is_not_known_is_said() {
+    assert!(said(&["-O2"], &[]).errors.contains("no debug information"));
+    assert!(said(&["-s"], &[]).errors.contains("is stripped"));
+    assert!(said(&["-static"], &[]).errors.contains("linked statically"));
+    assert!(said(&["-g"], &["--filter", "nothing"]).errors.contains("no such function"));
+}
+
+#[test]
+fn what_is_no_program_is_refused() {
+    let place = Place::new();
+    let said = place.sintonia(&["functions", "/absent"]);
+    assert_eq!(said.code, Some(100));
+    assert!(said.errors.contains("`/absent` cannot be read"), "{}", said.errors);
+    let script = place.path("job.sh");
+    std::fs::write(&script, "#!/bin/sh\n").expect("written");
+    let said = place.sintonia(&["functions", script.to_str().expect("text")]);
+    assert_eq!(said.code, Some(100));
+    assert!(said.errors.contains("is not a 64-bit ELF file"), "{}", said.errors);
+}

@@ -1,0 +1,1 @@
+../../../crates/tunlet-abi/include/sintonia_tunlet.h

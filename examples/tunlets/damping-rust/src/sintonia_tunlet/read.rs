@@ -1,0 +1,1 @@
+../../../../../crates/tunlet-abi/src/standalone/read.rs
