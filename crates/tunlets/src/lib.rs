@@ -28,3 +28,8 @@ pub use tunlet::{
     Applied, Decision, Detail, EventNews, IterationNews, Moments, News, Performance, Requests,
     SummaryNews, Tunlet, TunletError, TunletSpec, World,
 };
+
+/// The walk-through for people who write a tunlet, whose code is compiled and run as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/tunlets.md")]
+pub struct WalkThrough;
