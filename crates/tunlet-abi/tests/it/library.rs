@@ -43,7 +43,7 @@ impl Library {
         command.args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-O1", "-fPIC", "-shared"]);
         command.args(defines.iter().map(|define| format!("-D{define}")));
         command.arg("-I").arg(repository("crates/tunlet-abi/include"));
-        command.arg(repository(source)).arg("-o").arg(dir.path().join("tunlet.so"));
+        command.arg(repository(source)).arg("-lm").arg("-o").arg(dir.path().join("tunlet.so"));
         run(&mut command);
         Self { dir }
     }

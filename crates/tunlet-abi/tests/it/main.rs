@@ -1,5 +1,6 @@
 //! Tunlets in shared libraries, from outside.
 
+mod examples;
 mod foreign;
 mod header;
 mod library;
