@@ -2,7 +2,8 @@
 //!
 //! Reports of processes become ranks of worlds (`roster`), addresses become call sites that are the same
 //! in all ranks (`sites`), and sums over them the page that people read (`summarize`, `findings`,
-//! `warnings`). The records of a traced run become its event file (`trace`).
+//! `warnings`). The records of a traced run become its event file, those of functions a table of their own
+//! (`trace`).
 //!
 //! # Invariants
 //! - Everything but reading spools, writing the record and opening programs for their names is pure.
@@ -27,7 +28,7 @@ mod warnings;
 
 use crate::{Measured, RunFacts};
 use roster::Roster;
-use run_record::{RunRecord, Summary, TableError};
+use run_record::{RunRecord, Summary, TableError, TuningSummary};
 use sites::Sites;
 use symbols::Resolver;
 use thiserror::Error;
@@ -63,12 +64,12 @@ pub fn assemble(measured: &Measured, facts: &RunFacts, record: &RunRecord) -> As
     let resolver = &mut Resolver::new();
     let mut summary = summarize::summarize(measured, facts, (&roster, &sites), resolver);
     let mut unwritten = Vec::new();
+    summary.tuning = tuning(record, &mut summary.tool.warnings);
     if let Err(error) = record.write_regions(&regions::rows(&roster, &sites)) {
         unwritten.push(AssembleError::Regions(error));
     }
     if !measured.spools.is_empty() {
-        let writer = record.event_writer();
-        match writer.and_then(|writer| trace::write(measured, &roster, &sites, writer)) {
+        match trace::write(measured, &roster, &sites, (record, facts)) {
             Ok(traced) => add_trace(&mut summary, &roster, measured, traced),
             Err(error) => unwritten.push(AssembleError::Events(error)),
         }
@@ -89,6 +90,17 @@ pub fn summarize(measured: &Measured, facts: &RunFacts, resolver: &mut Resolver)
     let mut summary = summarize::summarize(measured, facts, (&roster, &sites), resolver);
     summary.findings = findings::findings(&summary);
     summary
+}
+
+/// The story of the tunlets, from the lines in the record.
+fn tuning(record: &RunRecord, warnings: &mut Vec<String>) -> Option<TuningSummary> {
+    match record.read_tuning() {
+        Ok(lines) => lines.as_ref().map(TuningSummary::of),
+        Err(error) => {
+            warnings.push(format!("What was tuned is not in the summary: {error}."));
+            None
+        }
+    }
 }
 
 fn add_trace(summary: &mut Summary, roster: &Roster<'_>, measured: &Measured, traced: Traced) {

@@ -14,6 +14,7 @@
 //! # Not here
 //! The decisions (`plan`), the analyzer's side (`server`), what the numbers mean (`assemble`).
 
+mod control;
 mod delivery;
 mod fit;
 mod link;
@@ -165,6 +166,7 @@ impl Collector {
         self.processes.iter_mut().for_each(Observed::watch);
         let news = self.link.look(now);
         self.hear(news);
+        self.processes.iter_mut().for_each(Observed::pass_orders);
         match self.listener() {
             Listener::Gone => self.spill_all(now),
             Listener::There | Listener::Finishing => self.hand_over(now),
@@ -216,7 +218,11 @@ impl Collector {
                 }
                 ToCollector::Finish => self.finishing = true,
                 ToCollector::Leave => self.leaving = true,
-                ToCollector::Order { .. } => {}
+                ToCollector::Order { process, order } => {
+                    if let Some(process) = self.processes.iter_mut().find(|p| p.key == process) {
+                        process.control.take_order(&order);
+                    }
+                }
                 // Only before the connection is trusted.
                 ToCollector::Challenge { .. }
                 | ToCollector::Welcome { .. }
@@ -286,6 +292,9 @@ impl Collector {
         let mut rest = until(self.next_scan).min(self.link.rest(now));
         if self.processes.iter().any(Observed::is_traced) {
             rest = rest.min(until(self.next_drain));
+        }
+        if self.processes.iter().any(Observed::has_orders) {
+            rest = rest.min(plan::TUNED_INTERVAL);
         }
         if self.link.is_given_up() && !self.processes.is_empty() {
             rest = rest.min(until(self.next_spilled_reports));

@@ -22,9 +22,11 @@ pub mod server;
 pub mod snapshot;
 #[cfg(test)]
 mod testing;
+pub mod tuning;
 
 pub use assemble::{AssembleError, Assembled, assemble, summarize};
 pub use collector::{Collector, CollectorError, CollectorOptions};
-pub use measured::{Measured, NodeClock, RunFacts, Spool};
+pub use measured::{EventFacts, Measured, NodeClock, RunFacts, Spool};
 pub use place::{Place, PlaceError};
 pub use server::{Outstanding, Server, ServerOptions};
+pub use tuning::TuningOptions;

@@ -1,5 +1,6 @@
 //! What a run left behind, before it is added up.
 
+use events::{Place, ValueType};
 use run_record::summary::Outcome;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -63,4 +64,19 @@ pub struct RunFacts {
     pub traced: bool,
     /// Folder of shared memory on the launching node, for what is still there after a crash.
     pub shm_dir: PathBuf,
+    /// What the events of functions are, by their numbers in records.
+    pub functions: Vec<EventFacts>,
+}
+
+/// An event of a function.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EventFacts {
+    /// Its name.
+    pub name: String,
+    /// The function, as its source calls it.
+    pub function: String,
+    /// Entry or exit of it.
+    pub place: Place,
+    /// Names and types of its attributes, in order.
+    pub attributes: Vec<(String, ValueType)>,
 }

@@ -19,6 +19,7 @@ use crate::handshake::RunSecret;
 use crate::measured::{Measured, RunFacts, Spool};
 use crate::place::node_name;
 use crate::snapshot::{self, Entry};
+use crate::tuning::{Collectors, Heard, Inbox, Runtime, TuningOptions};
 use connection::Voice;
 use events::ProcessKey;
 use intake::Intake;
@@ -39,7 +40,7 @@ use wire::{ProcessReport, Secret, ToCollector};
 const N_CONNECTIONS_MAX: usize = 4096;
 
 /// What a server has to know.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct ServerOptions {
     /// Number of the run.
     pub run: u64,
@@ -55,6 +56,8 @@ pub struct ServerOptions {
     pub spool_dir: PathBuf,
     /// What the launcher knows when the command starts.
     pub facts: RunFacts,
+    /// What the program is tuned with, if it is.
+    pub tuning: Option<TuningOptions>,
 }
 
 /// The analyzer's side of a run.
@@ -66,6 +69,7 @@ pub struct Server {
     bell: Option<PipeWriter>,
     accepting: Option<JoinHandle<()>>,
     keeping: Option<JoinHandle<()>>,
+    tuning: Option<JoinHandle<Vec<String>>>,
 }
 
 /// Which nodes still have something to tell.
@@ -85,6 +89,8 @@ struct Shared {
     own_node: String,
     spool_dir: PathBuf,
     facts: RunFacts,
+    /// Where the conductor's thread hears.
+    tuning: Option<Arc<Inbox>>,
     snapshot_every: Duration,
     intake: Mutex<Intake>,
     spools: Mutex<BTreeMap<String, Arc<Mutex<NodeSpool>>>>,
@@ -121,6 +127,7 @@ impl Server {
             own_node: node_name(),
             spool_dir: options.spool_dir,
             facts: options.facts,
+            tuning: options.tuning.is_some().then(Arc::default),
             snapshot_every: options.snapshot_every,
             intake: Mutex::default(),
             spools: Mutex::default(),
@@ -132,7 +139,9 @@ impl Server {
             closed: AtomicBool::new(false),
         });
         let (to_accept, to_keep) = (Arc::clone(&shared), Arc::clone(&shared));
+        let tuning = options.tuning.map(|tuning| tune(tuning, &shared));
         Ok(Self {
+            tuning,
             shared,
             address,
             bell: Some(bell),
@@ -214,6 +223,13 @@ impl Server {
             // A panic in it was printed by its hook; what was taken is still good.
             thread.join().ok();
         }
+        if let Some(inbox) = &self.shared.tuning {
+            inbox.close();
+        }
+        let problems = self.tuning.take().and_then(|thread| thread.join().ok());
+        for problem in problems.into_iter().flatten() {
+            self.shared.with_intake(|intake| intake.warn(problem));
+        }
     }
 }
 
@@ -254,7 +270,11 @@ impl Shared {
             voice.say(&ToCollector::Finish);
         }
         voices.retain(|(other, _)| *other != node);
-        voices.push((node, voice));
+        voices.push((node.clone(), voice));
+        drop(voices);
+        if let Some(inbox) = &self.tuning {
+            inbox.push(Heard::Collector { node });
+        }
     }
 
     fn say_to_all(&self, message: &ToCollector) {
@@ -296,6 +316,23 @@ impl Shared {
             .unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut promises)
     }
+}
+
+/// The conductor's way to collectors.
+impl Collectors for Arc<Shared> {
+    fn say(&self, node: &str, message: &ToCollector) -> bool {
+        let voices = self.voices.lock().unwrap_or_else(PoisonError::into_inner);
+        let voice = voices.iter().find(|(other, _)| other == node).map(|(_, voice)| voice.clone());
+        drop(voices);
+        voice.is_some_and(|voice| voice.say(message))
+    }
+}
+
+fn tune(options: TuningOptions, shared: &Arc<Shared>) -> JoinHandle<Vec<String>> {
+    let inbox = shared.tuning.clone().unwrap_or_default();
+    let started_s = shared.facts.started_s;
+    let runtime = Runtime::new(options, Arc::clone(shared), inbox, started_s);
+    std::thread::spawn(move || runtime.run())
 }
 
 fn accept(listener: &TcpListener, closing: &PipeReader, shared: &Arc<Shared>) {

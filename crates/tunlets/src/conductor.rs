@@ -232,6 +232,9 @@ impl Conductor {
         for (tunlet, reason) in self.cast.look() {
             self.record(now_s, Noted::TunletEnded { tunlet, reason });
         }
+        for (tunlet, text) in self.cast.lines() {
+            self.record(now_s, Noted::Said { tunlet, text });
+        }
         for (player, point) in self.cast.take_foreign() {
             let reason = "it was not asked for, or belongs to another tunlet".to_owned();
             self.cast.decline(player, point, reason);

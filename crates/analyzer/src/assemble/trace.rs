@@ -3,19 +3,22 @@
 //! # Invariants
 //! - One pass over the spools; memory is bounded by a frame per file, the event writer's group, and
 //!   [`N_ROWS_MAX`] rows for the model.
+//! - Events of functions go to their own table, and the event file of a run without `--trace` is not made.
 //! - The events of a thread are written in the order of its calls, each once.
 
 mod conversion;
+mod functions;
 mod ideal;
 mod spools;
 
 use super::roster::Roster;
 use super::sites::Sites;
-use crate::{Measured, Spool};
+use crate::{Measured, RunFacts, Spool};
 use conversion::Conversion;
+use functions::Functions;
 use ideal::Lanes;
 use models::ideal_network::Split;
-use run_record::{EventWriter, TableError};
+use run_record::{Event, EventWriter, RunRecord, TableError};
 use spools::{Merge, ThreadKey};
 use std::collections::{BTreeMap, HashMap};
 
@@ -26,6 +29,8 @@ const N_ROWS_MAX: u64 = 10_000_000;
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Traced {
     pub(super) n_events: u64,
+    /// Rows in the table of function events.
+    pub(super) n_function_events: u64,
     /// Records that rings had taken and that are in no spool.
     pub(super) n_missing: u64,
     /// What splits each world's communication efficiency.
@@ -39,9 +44,11 @@ pub(super) fn write(
     measured: &Measured,
     roster: &Roster<'_>,
     sites: &Sites,
-    mut writer: EventWriter,
+    (record, facts): (&RunRecord, &RunFacts),
 ) -> Result<Traced, TableError> {
     let mut traced = Traced::default();
+    let mut writer = if facts.traced { Some(record.event_writer()?) } else { None };
+    let mut functions = Functions::new(roster, record, &facts.functions);
     let mut lanes = Lanes::new(roster, N_ROWS_MAX);
     let mut conversion = Conversion::new(roster, sites);
     let mut ends: HashMap<ThreadKey, u64> = HashMap::new();
@@ -50,7 +57,8 @@ pub(super) fn write(
         while let Some(records) = merge.next() {
             let Some((rank, events)) = conversion.events(node, &records) else { continue };
             lanes.push(rank, events);
-            writer.append(events)?;
+            append(&mut writer, record, events)?;
+            functions.write(rank, &records)?;
         }
         let merged = merge.finish();
         traced.warnings.extend(merged.warnings);
@@ -61,13 +69,32 @@ pub(super) fn write(
         );
         traced.n_missing += merged.n_missing;
     }
-    traced.n_events = writer.finish()?;
+    traced.n_events = writer.map_or(Ok(0), EventWriter::finish)?;
+    let (n_function_events, lacks) = functions.finish()?;
+    traced.n_function_events = n_function_events;
+    traced.warnings.extend(lacks);
     traced.n_missing += never_arrived(roster, &ends);
     traced.warnings.extend(conversion.finish());
     let (splits, warnings) = lanes.splits(roster);
     traced.splits = splits;
     traced.warnings.extend(warnings);
     Ok(traced)
+}
+
+/// Appends events, to a new file when there is none.
+fn append(
+    writer: &mut Option<EventWriter>,
+    record: &RunRecord,
+    events: &[Event],
+) -> Result<(), TableError> {
+    if events.is_empty() {
+        return Ok(());
+    }
+    let open = match writer.take() {
+        Some(open) => open,
+        None => record.event_writer()?,
+    };
+    writer.insert(open).append(events)
 }
 
 /// Records of one process are all in the spools of its node.

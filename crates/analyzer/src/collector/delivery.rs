@@ -31,16 +31,23 @@ impl Collector {
                 send_report(connection, process.report(&self.node, now));
             }
         }
+        for process in &mut self.processes {
+            process.control.send_answers(&process.segment, process.key, connection);
+        }
         if self.next_drain <= now || self.finishing {
             self.pace.after(fill);
             let is_all_sent = self.send_records();
             // What found the connection full goes on as soon as there is room.
-            self.next_drain = if is_all_sent { now + self.pace.interval() } else { now };
+            self.next_drain = if is_all_sent { now + self.drain_interval() } else { now };
         }
         if let Some(connection) = self.link.connection() {
             // A failure shows at the next look.
             connection.flush().ok();
         }
+    }
+
+    fn drain_interval(&self) -> Duration {
+        self.pace.interval_when(self.processes.iter().any(Observed::is_tuned))
     }
 
     /// A batch per process in turn, until nothing is left; false when the connection is full before.

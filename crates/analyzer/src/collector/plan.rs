@@ -6,6 +6,8 @@ use std::time::Duration;
 pub(crate) const BATCH_RECORDS_MAX: u64 = 4096;
 /// Records may wait this long for others to travel with.
 const SHORTEST: Duration = Duration::from_millis(1);
+/// The same when somebody waits for what they say.
+pub(crate) const TUNED_INTERVAL: Duration = Duration::from_millis(5);
 const LONGEST: Duration = Duration::from_millis(20);
 const DOZING: Duration = Duration::from_millis(100);
 
@@ -26,6 +28,11 @@ impl DrainPace {
     /// Time until rings are looked at again.
     pub(crate) fn interval(&self) -> Duration {
         self.interval
+    }
+
+    /// The same where processes are tuned.
+    pub(crate) fn interval_when(&self, is_tuned: bool) -> Duration {
+        if is_tuned { self.interval.min(TUNED_INTERVAL) } else { self.interval }
     }
 
     /// Goes on after a look that found the fullest ring filled to `fill` (0 to 1).
@@ -172,6 +179,20 @@ mod tests {
         check_pace(&[0.5, 0.01, 0.0, 0.0], 20);
         check_pace(&[0.0; 60], 100);
         check_pace(&[[0.0; 60].as_slice(), &[0.04]].concat(), 20);
+    }
+
+    #[track_caller]
+    fn check_tuned(fills: &[f64], expected_ms: u128) {
+        let mut pace = DrainPace::default();
+        fills.iter().for_each(|fill| pace.after(*fill));
+        assert_eq!(pace.interval_when(true).as_millis(), expected_ms, "after {fills:?}");
+    }
+
+    #[test]
+    fn a_tunlet_is_not_kept_waiting() {
+        check_tuned(&[], 5);
+        check_tuned(&[0.0; 60], 5);
+        check_tuned(&[0.5, 0.5, 0.5], 1);
     }
 
     #[track_caller]

@@ -1,5 +1,6 @@
 //! One observed process: its segment, whether it lives, and what of it was handed on.
 
+use super::control::Control;
 use super::modules::ModuleMap;
 use super::plan::{Milestone, Progress, Stage};
 use events::{CommunicatorId, ProcessKey, Rank, Ticks, WorldId};
@@ -23,7 +24,8 @@ pub(crate) struct Observed {
     pub(crate) stage: Stage,
     pub(crate) first_seen: Instant,
     pub(crate) last_report: Option<Instant>,
-    segment: SegmentReader,
+    pub(crate) segment: SegmentReader,
+    pub(crate) control: Control,
     path: PathBuf,
     pidfd: Option<OwnedFd>,
     /// Ticks and nanoseconds since 1970 when its end was noticed.
@@ -49,6 +51,7 @@ impl Observed {
             last_report: None,
             pidfd: living(view.key.pid, view.clock.first_ns),
             segment,
+            control: Control::default(),
             path: path.into(),
             ended_at: None,
             progress: Vec::new(),
@@ -93,6 +96,25 @@ impl Observed {
     /// Whether its calls are recorded.
     pub(crate) fn is_traced(&self) -> bool {
         self.segment.capacity().n_records != 0
+    }
+
+    /// Whether it takes orders.
+    pub(crate) fn is_tuned(&self) -> bool {
+        self.stage.reached == Milestone::Running && self.segment.orders().is_some()
+    }
+
+    /// Whether orders wait for room in its mailbox.
+    pub(crate) fn has_orders(&self) -> bool {
+        self.control.has_orders()
+    }
+
+    /// Hands on what it is to do, as far as its mailbox takes it.
+    pub(crate) fn pass_orders(&mut self) {
+        if self.stage.reached == Milestone::Gone {
+            self.control.forget();
+        } else {
+            self.control.pass_orders(&self.segment);
+        }
     }
 
     /// The share of its fullest ring that waits to be handed over, 0 to 1.

@@ -3,12 +3,13 @@
 use super::Shared;
 use super::node_spool::NodeSpool;
 use crate::handshake::{HandshakeError, Trusted, as_analyzer};
+use crate::tuning::Heard;
 use events::ProcessKey;
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use wire::{FrameBuffer, Records, ToAnalyzer, ToCollector};
+use wire::{FrameBuffer, ProcessReport, Records, ToAnalyzer, ToCollector};
 
 /// A silent collector is looked after this often: time to ask for its clock, or to end.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
@@ -116,6 +117,7 @@ impl<'a> Serving<'a> {
         match message {
             ToAnalyzer::Process(report) => {
                 let (key, finalizing, gone) = (report.key, report.finalizing, report.gone);
+                self.tell_of(&report);
                 self.shared.with_intake(|intake| {
                     intake.n_taken += u64::from(gone);
                     intake.take_report(&self.node, *report);
@@ -125,7 +127,11 @@ impl<'a> Serving<'a> {
                 }
             }
             ToAnalyzer::Records(records) => self.store(records),
-            ToAnalyzer::Answer { .. } => {}
+            ToAnalyzer::Answer { process, answer } => {
+                if let Some(inbox) = &self.shared.tuning {
+                    inbox.push(Heard::Answer { node: self.node.clone(), process, answer });
+                }
+            }
             ToAnalyzer::ClockReply { probe, node_ns } => {
                 let (_, now_ns) = ring::clock::point();
                 let wants_more = self.shared.with_intake(|intake| {
@@ -147,6 +153,17 @@ impl<'a> Serving<'a> {
         }
     }
 
+    /// Tells the conductor's thread who is there, without what only the summary needs.
+    fn tell_of(&self, report: &ProcessReport) {
+        let Some(inbox) = &self.shared.tuning else { return };
+        let offset = self.shared.with_intake(|intake| intake.node(&self.node).clock.best());
+        let mut report = Box::new(ProcessReport { node: self.node.clone(), ..report.clone() });
+        report.communicators.clear();
+        report.threads.retain(|thread| thread.idx == report.main_thread);
+        let offset_ns = offset.map_or(0, |best| best.offset_ns);
+        inbox.push(Heard::Report { report, offset_ns });
+    }
+
     /// The last numbers of a process are put on disk before its segment may go.
     fn keep(&self, process: ProcessKey, gone: bool) {
         let voice = self.voice.clone();
@@ -164,6 +181,9 @@ impl<'a> Serving<'a> {
                 intake.warn(loss.to_string());
             }
         });
+        if let Some(inbox) = &self.shared.tuning {
+            inbox.push_records(&self.node, &records);
+        }
         drop(spool);
         // Also after a loss: a full disk here must not fill the rings there.
         self.voice.say(&ToCollector::Acknowledge { process, thread, up_to });

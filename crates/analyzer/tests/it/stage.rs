@@ -89,6 +89,7 @@ impl Stage {
             snapshot_every: Duration::from_millis(200),
             spool_dir: self.record.spool_path(""),
             facts: self.facts(),
+            tuning: None,
         })
         .expect("an address to listen at")
     }

@@ -143,5 +143,6 @@ fn serve(
         snapshot_every: SNAPSHOT_EVERY,
         spool_dir: record.spool_path(""),
         facts: facts.clone(),
+        tuning: None,
     })
 }

@@ -9,6 +9,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// First rest after an undone trial, in iterations.
 const REST_FIRST: u64 = 2;
+/// Lines of one tunlet to people, at most.
+const N_LINES_MAX: usize = 10_000;
 /// Longest rest.
 const REST_MAX: u64 = 1 << 20;
 
@@ -33,6 +35,8 @@ struct Player {
     rests_until: u64,
     /// The last value that a dry run said of each point.
     said: BTreeMap<usize, Value>,
+    /// Lines that it said so far.
+    n_lines: usize,
     /// The last refusal told of each point.
     refusals: BTreeMap<usize, String>,
 }
@@ -53,6 +57,7 @@ impl Player {
             rest: REST_FIRST,
             rests_until: 0,
             said: BTreeMap::new(),
+            n_lines: 0,
             refusals: BTreeMap::new(),
         }
     }
@@ -180,6 +185,21 @@ impl Cast {
             }
         }
         std::mem::take(&mut self.endings)
+    }
+
+    /// What tunlets said to people since the last time: name and line.
+    pub(super) fn lines(&mut self) -> Vec<(String, String)> {
+        let mut lines = Vec::new();
+        for idx in 0..self.players.len() {
+            let said = self.call(idx, |tunlet, _| tunlet.lines()).unwrap_or_default();
+            let n_said = said.len();
+            let player = &mut self.players[idx];
+            let n_left = N_LINES_MAX - player.n_lines;
+            let name = || player.name.clone();
+            lines.extend(said.into_iter().take(n_left).map(|line| (name(), line)));
+            player.n_lines += n_said.min(n_left);
+        }
+        lines
     }
 
     /// Lets a tunlet do something; none when it is not there (any more).

@@ -112,4 +112,11 @@ pub enum Noted {
         /// Why.
         reason: String,
     },
+    /// A tunlet said something to people.
+    Said {
+        /// Its name.
+        tunlet: String,
+        /// A line.
+        text: String,
+    },
 }

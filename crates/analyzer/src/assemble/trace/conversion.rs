@@ -2,6 +2,7 @@
 
 use super::super::roster::{RankProcess, Roster};
 use super::super::sites::{AddressBook, Sites};
+use super::functions::is_function;
 use events::{CallRecord, OperationId, ProcessKey, RecordKind, Ticks};
 use run_record::Event;
 use std::collections::HashMap;
@@ -36,7 +37,7 @@ impl<'a> Conversion<'a> {
         };
         let (rank, book) = (&self.roster.ranks[idx], &self.sites.books[idx]);
         let thread = rank.thread_number(records.thread);
-        for record in &records.records {
+        for record in records.records.iter().filter(|record| !is_function(record)) {
             match event(rank, book, thread, record) {
                 Some(event) => self.events.push(event),
                 None => self.n_unknown_kind += 1,

@@ -1,12 +1,15 @@
 //! Spools of hand-made processes become events.
 
 use super::*;
+use crate::EventFacts;
 use crate::RunFacts;
 use crate::assemble::samples::{
     FIRST_TICKS, SECOND, STARTED_S, operation_number, process, region, text_of, thread,
 };
-use events::{CallRecord, OperationId, RecordKind};
-use run_record::{Event, EventReader, SpoolWriter};
+use events::{
+    ActionRecord, CallRecord, EventRecord, FunctionKind, OperationId, Place, RecordKind, ValueType,
+};
+use run_record::{Event, FunctionEvent, RunRecord, RunStart, SpoolWriter};
 use std::path::Path;
 use wire::{ProcessReport, Records};
 
@@ -57,18 +60,76 @@ fn send_and_receive() -> Vec<Vec<CallRecord>> {
     ]
 }
 
-/// Writes the trace of these processes; what became of it, and the events.
-fn traced(reports: Vec<ProcessReport>, records: &[Vec<CallRecord>]) -> (Traced, Vec<Event>) {
+/// What the trace of processes became.
+struct Outcome {
+    traced: Traced,
+    events: Vec<Event>,
+    functions: Vec<FunctionEvent>,
+}
+
+fn written(reports: Vec<ProcessReport>, records: &[Vec<CallRecord>], facts: RunFacts) -> Outcome {
     let dir = tempfile::tempdir().unwrap();
     let spool = write_spool(&dir.path().join("spool"), &processes(), records);
     let measured = Measured { processes: reports, spools: vec![spool], ..Measured::default() };
-    let facts = RunFacts { started_s: STARTED_S, traced: true, ..RunFacts::default() };
     let roster = Roster::new(&measured, &facts);
     let sites = Sites::new(&roster);
-    let path = dir.path().join("events.parquet");
-    let traced = write(&measured, &roster, &sites, EventWriter::create(&path).unwrap()).unwrap();
-    let events = EventReader::open(&path).unwrap().batches().flat_map(Result::unwrap).collect();
+    let record = RunRecord::create(&dir.path().join("record"), RunStart::default()).unwrap();
+    let traced = write(&measured, &roster, &sites, (&record, &facts)).unwrap();
+    let events = record.events().unwrap();
+    let functions = record.function_events().unwrap();
+    Outcome {
+        traced,
+        events: events.iter().flat_map(|file| file.batches()).flat_map(Result::unwrap).collect(),
+        functions: functions.iter().flat_map(|f| f.batches()).flat_map(Result::unwrap).collect(),
+    }
+}
+
+/// Writes the trace of these processes; what became of it, and the events.
+fn traced(reports: Vec<ProcessReport>, records: &[Vec<CallRecord>]) -> (Traced, Vec<Event>) {
+    let facts = RunFacts { started_s: STARTED_S, traced: true, ..RunFacts::default() };
+    let Outcome { traced, events, .. } = written(reports, records, facts);
     (traced, events)
+}
+
+#[test]
+fn records_of_functions_have_their_own_table() {
+    let attributes = vec![("NW".to_owned(), ValueType::I32)];
+    let (name, function) = ("start".to_owned(), "iterate".to_owned());
+    let facts = EventFacts { name, function, place: Place::Exit, attributes };
+    let passed = EventRecord {
+        ticks: FIRST_TICKS + SECOND,
+        kind: FunctionKind::Event as u16,
+        values: [7, 0, 0, 0],
+        hit: 3,
+        ..EventRecord::default()
+    };
+    let unknown = EventRecord { event: 5, ..passed };
+    let done =
+        ActionRecord { kind: FunctionKind::Action as u16, action: 9, ..ActionRecord::default() };
+    let mut records = send_and_receive();
+    records[0].extend([CallRecord::from(passed), unknown.into(), done.into()]);
+    let started_s = STARTED_S;
+    let facts = RunFacts { started_s, traced: true, functions: vec![facts], ..RunFacts::default() };
+    let Outcome { traced, events, functions } = written(processes(), &records, facts.clone());
+    assert_eq!((traced.n_events, traced.n_function_events, events.len()), (2, 2, 2));
+    assert!(traced.warnings[0].starts_with("1 records of functions"), "{:?}", traced.warnings);
+    let expected = FunctionEvent {
+        world: 0,
+        rank: 0,
+        thread: 0,
+        time_ns: 2_000_000_000,
+        event: "start".into(),
+        place: Place::Exit,
+        function: "iterate".into(),
+        hit: 3,
+        values: vec![7.0],
+    };
+    assert_eq!(functions[0], expected);
+    assert_eq!((&*functions[1].event, &functions[1].values[..]), ("(action)", &[9.0, 0.0][..]));
+    // A run that is tuned without `--trace` has no event file.
+    let only = vec![vec![passed.into()], vec![]];
+    let Outcome { traced, .. } = written(processes(), &only, RunFacts { traced: false, ..facts });
+    assert_eq!((traced.n_events, traced.n_function_events), (0, 1));
 }
 
 #[test]

@@ -283,7 +283,7 @@ impl Simulation {
                 Noted::Undone { decision, .. } => Some(format!("{decision} undone")),
                 Noted::Lost { decision, .. } => Some(format!("{decision} lost")),
                 Noted::TunletEnded { tunlet, .. } => Some(format!("{tunlet} ended")),
-                Noted::Begin { .. } | Noted::Iteration(_) | Noted::Decision { .. } => None,
+                _ => None,
             })
             .collect()
     }

@@ -1,0 +1,100 @@
+//! Records of functions and actions as rows of their table.
+
+use super::super::roster::{RankProcess, Roster};
+use crate::EventFacts;
+use crate::tuning::decoding::{Decoder, Said};
+use events::{CallRecord, FunctionKind, Ticks};
+use run_record::{FunctionEvent, FunctionWriter, RunRecord, TableError};
+use std::sync::Arc;
+use wire::Records;
+
+/// Whether a record is of no MPI call.
+pub(super) fn is_function(record: &CallRecord) -> bool {
+    FunctionKind::Event as u16 <= record.kind && record.kind <= FunctionKind::Action as u16
+}
+
+/// The table, made when it has its first row.
+#[derive(Debug)]
+pub(super) struct Functions<'a> {
+    roster: &'a Roster<'a>,
+    record: &'a RunRecord,
+    facts: &'a [EventFacts],
+    /// Name and function of each event.
+    names: Vec<(Arc<str>, Arc<str>)>,
+    decoder: Decoder<(usize, u32)>,
+    writer: Option<FunctionWriter>,
+}
+
+impl<'a> Functions<'a> {
+    pub(super) fn new(
+        roster: &'a Roster<'a>,
+        record: &'a RunRecord,
+        facts: &'a [EventFacts],
+    ) -> Self {
+        let names =
+            |event: &EventFacts| (event.name.as_str().into(), event.function.as_str().into());
+        let names = facts.iter().map(names).collect();
+        Self { roster, record, facts, names, decoder: Decoder::new(facts), writer: None }
+    }
+
+    /// Writes what of `records` is of functions; they are of the rank at this position.
+    pub(super) fn write(&mut self, rank: usize, records: &Records) -> Result<(), TableError> {
+        let process = self.roster.ranks[rank];
+        let thread = process.thread_number(records.thread);
+        for record in records.records.iter().filter(|record| is_function(record)) {
+            let Some(said) = self.decoder.read(&(rank, thread), record) else { continue };
+            let row = self.row(&process, thread, said);
+            let writer = match self.writer.take() {
+                Some(writer) => writer,
+                None => self.record.function_writer()?,
+            };
+            self.writer.insert(writer).append(row)?;
+        }
+        Ok(())
+    }
+
+    fn row(&self, process: &RankProcess<'_>, thread: u32, said: Said) -> FunctionEvent {
+        let time_ns = |ticks: u64| process.clock.ns_at(Ticks(ticks)).max(0).cast_unsigned();
+        let (world, rank) =
+            (u32::try_from(process.world).unwrap_or(u32::MAX), process.report.rank.0);
+        match said {
+            Said::Passed(passage) => {
+                let (event, function) = self.names[passage.event].clone();
+                FunctionEvent {
+                    world,
+                    rank,
+                    thread,
+                    time_ns: time_ns(passage.ticks),
+                    event,
+                    place: self.facts[passage.event].place,
+                    function,
+                    hit: passage.hit,
+                    values: passage.values.iter().map(|value| value.as_f64()).collect(),
+                }
+            }
+            Said::Did(action) => FunctionEvent {
+                world,
+                rank,
+                thread,
+                time_ns: time_ns(action.ticks),
+                event: FunctionEvent::ACTION.into(),
+                place: events::Place::Entry,
+                function: "".into(),
+                hit: action.hit,
+                values: vec![action.action as f64, action.failure.into()],
+            },
+        }
+    }
+
+    /// Ends the table, if there is one; how many rows it has, and a sentence about what it lacks.
+    pub(super) fn finish(self) -> Result<(u64, Option<String>), TableError> {
+        let n_rows = self.writer.map_or(Ok(0), FunctionWriter::finish)?;
+        let n_unknown = self.decoder.n_unknown;
+        let lacks = (n_unknown != 0).then(|| {
+            format!(
+                "{n_unknown} records of functions are of no event that is known; they are left out."
+            )
+        });
+        Ok((n_rows, lacks))
+    }
+}

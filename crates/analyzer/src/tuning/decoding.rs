@@ -1,0 +1,139 @@
+//! Records of a ring as events with all their attributes.
+
+use crate::EventFacts;
+use events::{ActionRecord, CallRecord, EventRecord, FunctionKind, Value, ValueType};
+use std::collections::HashMap;
+use std::hash::Hash;
+
+/// Events of threads that wait for the rest of their attributes, at most.
+const N_OPEN_MAX: usize = 100_000;
+
+/// An event with its attributes.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Passage {
+    /// Its number in the plan.
+    pub(crate) event: usize,
+    pub(crate) ticks: u64,
+    pub(crate) hit: u32,
+    pub(crate) values: Vec<Value>,
+}
+
+/// What a record says.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Said {
+    Passed(Passage),
+    Did(ActionRecord),
+}
+
+/// Puts events together that take several records; `T` names a thread.
+#[derive(Debug)]
+pub(crate) struct Decoder<T> {
+    /// Types of each event's attributes.
+    kinds: Vec<Vec<ValueType>>,
+    open: HashMap<T, (EventRecord, Vec<u64>)>,
+    /// Records that belong to no event that is known.
+    pub(crate) n_unknown: u64,
+}
+
+impl<T: Hash + Eq + Clone> Decoder<T> {
+    pub(crate) fn new(events: &[EventFacts]) -> Self {
+        let kinds = |event: &EventFacts| event.attributes.iter().map(|(_, kind)| *kind).collect();
+        Self { kinds: events.iter().map(kinds).collect(), open: HashMap::new(), n_unknown: 0 }
+    }
+
+    /// Takes the next record of a thread; what is whole now.
+    pub(crate) fn read(&mut self, thread: &T, record: &CallRecord) -> Option<Said> {
+        if let Some(action) = ActionRecord::of(record) {
+            return Some(Said::Did(action));
+        }
+        let event = EventRecord::of(record)?;
+        if event.kind == FunctionKind::Event as u16 {
+            let values = event.values().to_vec();
+            return self.go_on(thread, event, values);
+        }
+        let Some((first, mut values)) = self.open.remove(thread) else {
+            self.n_unknown += 1;
+            return None;
+        };
+        values.extend(event.values());
+        self.go_on(thread, first, values)
+    }
+
+    fn go_on(&mut self, thread: &T, first: EventRecord, values: Vec<u64>) -> Option<Said> {
+        let Some(kinds) = self.kinds.get(first.event as usize) else {
+            self.n_unknown += 1;
+            return None;
+        };
+        if values.len() < kinds.len() {
+            if self.open.len() < N_OPEN_MAX {
+                self.open.insert(thread.clone(), (first, values));
+            }
+            return None;
+        }
+        self.open.remove(thread);
+        let values = kinds.iter().zip(values).map(|(kind, bits)| kind.value(bits)).collect();
+        let (event, ticks, hit) = (first.event as usize, first.ticks, first.hit);
+        Some(Said::Passed(Passage { event, ticks, hit, values }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use events::Place;
+
+    fn facts(n_attributes: usize) -> EventFacts {
+        EventFacts {
+            name: "e".into(),
+            function: "f".into(),
+            place: Place::Entry,
+            attributes: vec![("a".into(), ValueType::I32); n_attributes],
+        }
+    }
+
+    fn record(kind: FunctionKind, first: u64) -> CallRecord {
+        let values = [first, first + 1, first + 2, first + 3];
+        let last_value = first + 4;
+        EventRecord { kind: kind as u16, values, last_value, ticks: 9, ..EventRecord::default() }
+            .into()
+    }
+
+    /// Records of threads; the values of each event that they give.
+    #[track_caller]
+    fn check(n_attributes: usize, records: &[(u32, CallRecord)], expected: &[&[i64]]) {
+        let events = [facts(n_attributes)];
+        let mut decoder = Decoder::new(&events);
+        let said = records.iter().filter_map(|(thread, record)| decoder.read(thread, record));
+        let found: Vec<Vec<i64>> = said
+            .map(|said| match said {
+                Said::Passed(passage) => passage.values,
+                Said::Did(_) => Vec::new(),
+            })
+            .map(|values| values.iter().map(|value| value.as_f64() as i64).collect())
+            .collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn attributes_may_take_several_records() {
+        use FunctionKind::{Action, Event, MoreValues};
+        check(0, &[(0, record(Event, 1))], &[&[]]);
+        check(2, &[(0, record(Event, 1))], &[&[1, 2]]);
+        check(
+            5,
+            &[(0, record(Event, 1)), (0, record(Event, 7))],
+            &[&[1, 2, 3, 4, 5], &[7, 8, 9, 10, 11]],
+        );
+        let seven = [(0, record(Event, 1)), (1, record(Event, 21)), (0, record(MoreValues, 6))];
+        check(7, &seven, &[&[1, 2, 3, 4, 5, 6, 7]]);
+        check(7, &[(0, record(MoreValues, 6)), (0, record(Event, 1))], &[]);
+        check(2, &[(0, record(Action, 1))], &[&[]]);
+    }
+
+    #[test]
+    fn events_that_nobody_asked_for_are_counted() {
+        let mut decoder = Decoder::new(&[]);
+        assert_eq!(decoder.read(&0, &record(FunctionKind::Event, 1)), None);
+        assert_eq!(decoder.n_unknown, 1);
+    }
+}

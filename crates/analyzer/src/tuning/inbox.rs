@@ -1,0 +1,142 @@
+//! What waits for the conductor's thread.
+
+use events::{CallRecord, FunctionKind, ProcessKey};
+use std::collections::VecDeque;
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::Duration;
+use wire::{Answer, ProcessReport, Records};
+
+/// Event records that wait at most; 64 bytes each.
+const N_EVENTS_MAX: usize = 1 << 18;
+
+/// Something that a collector brought.
+#[derive(Debug)]
+pub(crate) enum Heard {
+    /// It is there (again) and takes orders.
+    Collector { node: String },
+    /// A process was seen.
+    Report { report: Box<ProcessReport>, offset_ns: i64 },
+    /// A process answers.
+    Answer { node: String, process: ProcessKey, answer: Answer },
+    /// Records of functions and actions.
+    Records { node: String, records: Records },
+}
+
+/// A queue in front of one thread.
+#[derive(Debug, Default)]
+pub(crate) struct Inbox {
+    state: Mutex<State>,
+    bell: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    waiting: VecDeque<Heard>,
+    n_events: usize,
+    n_unheard: u64,
+    is_closed: bool,
+}
+
+/// What was taken out.
+#[derive(Debug)]
+pub(crate) struct Batch {
+    pub(crate) heard: VecDeque<Heard>,
+    /// Events that found no room since the start.
+    pub(crate) n_unheard: u64,
+    /// Nothing will come any more.
+    pub(crate) is_last: bool,
+}
+
+impl Inbox {
+    /// Adds what is no record.
+    pub(crate) fn push(&self, heard: Heard) {
+        self.with(|state| state.waiting.push_back(heard));
+        self.bell.notify_one();
+    }
+
+    /// Adds records of functions and actions among `records`; events only as long as there is room.
+    pub(crate) fn push_records(&self, node: &str, records: &Records) {
+        let is_ours = |record: &&CallRecord| FunctionKind::Event as u16 <= record.kind;
+        let mut own: Vec<CallRecord> = records.records.iter().filter(is_ours).copied().collect();
+        if own.is_empty() {
+            return;
+        }
+        self.with(|state| {
+            if N_EVENTS_MAX < state.n_events + own.len() {
+                let n_before = own.len();
+                own.retain(|record| record.kind == FunctionKind::Action as u16);
+                state.n_unheard += (n_before - own.len()) as u64;
+            }
+            if own.is_empty() {
+                return;
+            }
+            state.n_events += own.len();
+            let (process, thread, first) = (records.process, records.thread, records.first);
+            let records = Records { process, thread, first, records: own };
+            state.waiting.push_back(Heard::Records { node: node.to_owned(), records });
+        });
+        self.bell.notify_one();
+    }
+
+    /// Nothing will come any more.
+    pub(crate) fn close(&self) {
+        self.with(|state| state.is_closed = true);
+        self.bell.notify_one();
+    }
+
+    /// Everything that waits; waits itself for something at most `patience`.
+    pub(crate) fn take(&self, patience: Duration) -> Batch {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_idle = |state: &mut State| state.waiting.is_empty() && !state.is_closed;
+        let (mut state, _) = self
+            .bell
+            .wait_timeout_while(state, patience, is_idle)
+            .unwrap_or_else(PoisonError::into_inner);
+        state.n_events = 0;
+        Batch {
+            heard: std::mem::take(&mut state.waiting),
+            n_unheard: state.n_unheard,
+            is_last: state.is_closed,
+        }
+    }
+
+    fn with(&self, act: impl FnOnce(&mut State)) {
+        act(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn records(kind: FunctionKind, n_records: usize) -> Records {
+        let record = CallRecord { kind: kind as u16, ..CallRecord::default() };
+        let process = ProcessKey { pid: 1, started: 2 };
+        Records { process, thread: 0, first: 0, records: vec![record; n_records] }
+    }
+
+    #[test]
+    fn events_have_a_bound_and_actions_none() {
+        let inbox = Inbox::default();
+        inbox.push_records("n", &records(FunctionKind::Event, N_EVENTS_MAX));
+        inbox.push_records("n", &records(FunctionKind::Event, 3));
+        inbox.push_records("n", &records(FunctionKind::Action, 2));
+        inbox.close();
+        let batch = inbox.take(Duration::ZERO);
+        let n_records = batch.heard.iter().map(|heard| match heard {
+            Heard::Records { records, .. } => records.records.len(),
+            _ => 0,
+        });
+        assert_eq!(n_records.collect::<Vec<_>>(), [N_EVENTS_MAX, 2]);
+        assert_eq!((batch.n_unheard, batch.is_last), (3, true));
+    }
+
+    #[test]
+    fn calls_are_not_for_tunlets() {
+        let inbox = Inbox::default();
+        let call = CallRecord::default();
+        let calls = Records { records: vec![call], ..records(FunctionKind::Event, 0) };
+        inbox.push_records("n", &calls);
+        assert!(inbox.take(Duration::ZERO).heard.is_empty());
+    }
+}

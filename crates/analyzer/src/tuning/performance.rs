@@ -1,0 +1,199 @@
+//! Efficiencies of the last seconds, from the differences of reports.
+
+use events::Rank;
+use models::pop::{self, RankTime};
+use std::collections::{BTreeMap, HashMap};
+use symbols::{ModuleMap, Resolver};
+use tunlets::Performance;
+use wire::{ProcessReport, ThreadReport};
+
+/// Regions compared at most per rank.
+const N_REGIONS_MAX: usize = 4096;
+
+/// A place in the program, the same in all ranks: module and offset in its file.
+type Spot = (String, u64);
+
+/// What a report says of a rank's time so far.
+#[derive(Clone, Debug, Default)]
+struct Sample {
+    /// By the clock of the analyzer.
+    time_s: f64,
+    mpi_s: f64,
+    /// Computation before each call site.
+    compute_s: HashMap<Spot, f64>,
+}
+
+/// The reports of all ranks.
+#[derive(Debug)]
+pub(super) struct Efficiency {
+    newest: BTreeMap<Rank, Sample>,
+    last: BTreeMap<Rank, Sample>,
+    nodes: BTreeMap<Rank, usize>,
+    node_numbers: HashMap<String, usize>,
+    modules: HashMap<Rank, ModuleMap>,
+    resolver: Resolver,
+}
+
+impl Efficiency {
+    pub(super) fn new() -> Self {
+        Self {
+            newest: BTreeMap::new(),
+            last: BTreeMap::new(),
+            nodes: BTreeMap::new(),
+            node_numbers: HashMap::new(),
+            modules: HashMap::new(),
+            resolver: Resolver::new(),
+        }
+    }
+
+    /// Takes a report that was made at `time_s`.
+    pub(super) fn see(&mut self, rank: Rank, report: &ProcessReport, time_s: f64) {
+        if !report.modules.is_empty() {
+            self.modules.insert(rank, ModuleMap::parse(&report.modules).0);
+        }
+        let n_nodes = self.node_numbers.len();
+        let node = *self.node_numbers.entry(report.node.clone()).or_insert(n_nodes);
+        self.nodes.insert(rank, node);
+        let main = report.threads.iter().find(|thread| thread.idx == report.main_thread);
+        let Some(main) = main.filter(|_| 0.0 < report.clock.ns_per_tick()) else { return };
+        let sample = self.sample(rank, report, main, time_s);
+        self.newest.insert(rank, sample);
+    }
+
+    /// A rank that ended is not waited for.
+    pub(super) fn forget(&mut self, rank: Rank) {
+        self.newest.remove(&rank);
+        self.last.remove(&rank);
+        self.modules.remove(&rank);
+    }
+
+    fn sample(
+        &self,
+        rank: Rank,
+        report: &ProcessReport,
+        main: &ThreadReport,
+        time_s: f64,
+    ) -> Sample {
+        let mpi_ticks: u64 = main.regions.iter().map(|region| region.mpi_ticks).sum();
+        let since = main.since.0.max(report.init_end.0);
+        let open_ticks = main.in_call.map_or(0, |_| report.now.0.saturating_sub(since));
+        let mut compute_s = HashMap::new();
+        let modules = self.modules.get(&rank);
+        for region in main.regions.iter().take(N_REGIONS_MAX) {
+            if let Some(spot) = modules.and_then(|modules| spot(modules, region.address)) {
+                *compute_s.entry(spot).or_insert(0.0) += report.clock.seconds(region.compute_ticks);
+            }
+        }
+        let mpi_s = report.clock.seconds(mpi_ticks.saturating_add(open_ticks));
+        Sample { time_s, mpi_s, compute_s }
+    }
+
+    /// Efficiencies since the last call, when every rank was seen again.
+    pub(super) fn take(&mut self, n_ranks: usize) -> Option<Performance> {
+        let is_newer = |(rank, sample): (&Rank, &Sample)| {
+            self.last.get(rank).is_none_or(|last| last.time_s < sample.time_s)
+        };
+        if self.newest.len() < n_ranks || n_ranks == 0 || !self.newest.iter().all(is_newer) {
+            return None;
+        }
+        let last = std::mem::replace(&mut self.last, self.newest.clone());
+        if last.len() < n_ranks {
+            return None;
+        }
+        self.between(&last)
+    }
+
+    fn between(&mut self, last: &BTreeMap<Rank, Sample>) -> Option<Performance> {
+        let spans =
+            self.newest.iter().filter_map(|(rank, now)| Some((*rank, last.get(rank)?, now)));
+        let spans: Vec<(Rank, &Sample, &Sample)> = spans.collect();
+        let time = |(rank, before, now): &(Rank, &Sample, &Sample)| RankTime {
+            node: self.nodes.get(rank).copied().unwrap_or_default(),
+            elapsed_s: now.time_s - before.time_s,
+            mpi_s: (now.mpi_s - before.mpi_s).max(0.0),
+        };
+        let times: Vec<RankTime> = spans.iter().map(time).collect();
+        let efficiencies = pop::efficiencies(&times)?;
+        let useful_s = |time: &RankTime| (time.elapsed_s - time.mpi_s).max(0.0);
+        let from_s = spans.iter().map(|span| span.1.time_s).fold(f64::INFINITY, f64::min);
+        let to_s = spans.iter().map(|span| span.2.time_s).fold(f64::NEG_INFINITY, f64::max);
+        let culprit = culprit(&spans);
+        let mut useful_by_rank_s = vec![0.0; spans.last()?.0.0 as usize + 1];
+        for ((rank, ..), time) in spans.iter().zip(&times) {
+            useful_by_rank_s[rank.0 as usize] = useful_s(time);
+        }
+        let named = culprit.map(|(rank, (module, offset), above_s)| {
+            let address = symbols::CodeAddress { module: &module, file_offset: offset };
+            let place = self.resolver.place_of_return(&address);
+            let name = if place.line == 0 {
+                place.function
+            } else {
+                format!("{} ({}:{})", place.function, place.file, place.line)
+            };
+            (rank, name, above_s)
+        });
+        Some(Performance {
+            span_s: (from_s, to_s),
+            load_balance: efficiencies.load_balance,
+            communication_efficiency: efficiencies.communication,
+            parallel_efficiency: efficiencies.parallel,
+            useful_s: useful_by_rank_s,
+            culprit: named,
+        })
+    }
+}
+
+fn spot(modules: &ModuleMap, address: u64) -> Option<Spot> {
+    let found = modules.locate(address)?;
+    Some((found.module.to_owned(), found.file_offset))
+}
+
+/// The rank that computed longest, where it was longest above the mean of the others, and by how much.
+fn culprit(spans: &[(Rank, &Sample, &Sample)]) -> Option<(Rank, Spot, f64)> {
+    let grown_s = |(_, before, now): &(Rank, &Sample, &Sample), spot: &Spot| {
+        let of = |sample: &Sample| sample.compute_s.get(spot).copied().unwrap_or_default();
+        (of(now) - of(before)).max(0.0)
+    };
+    let all_s = |span: &(Rank, &Sample, &Sample)| -> f64 {
+        span.2.compute_s.keys().map(|spot| grown_s(span, spot)).sum()
+    };
+    let longest = spans.iter().max_by(|a, b| all_s(a).total_cmp(&all_s(b)))?;
+    let n_others = spans.len().checked_sub(1).filter(|n_others| *n_others != 0)? as f64;
+    let above_s = |spot: &Spot| {
+        let others = spans.iter().filter(|span| span.0 != longest.0);
+        grown_s(longest, spot) - others.map(|span| grown_s(span, spot)).sum::<f64>() / n_others
+    };
+    let worst = longest.2.compute_s.keys().map(|spot| (above_s(spot), spot));
+    let (above_s, spot) = worst.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    (0.0 < above_s).then(|| (longest.0, spot.clone(), above_s))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(time_s: f64, mpi_s: f64, compute_s: f64) -> Sample {
+        let spot = ("/bin/program".to_owned(), 64);
+        Sample { time_s, mpi_s, compute_s: HashMap::from([(spot, compute_s)]) }
+    }
+
+    #[test]
+    fn efficiencies_are_those_between_two_reports_of_every_rank() {
+        let mut efficiency = Efficiency::new();
+        let see = |efficiency: &mut Efficiency, rank: u32, time_s: f64, mpi_s: f64| {
+            efficiency.newest.insert(Rank(rank), sample(time_s, mpi_s, time_s - mpi_s));
+        };
+        see(&mut efficiency, 0, 10.0, 5.0);
+        assert_eq!(efficiency.take(2), None);
+        see(&mut efficiency, 1, 10.0, 0.0);
+        assert_eq!(efficiency.take(2), None, "nothing to compare with");
+        see(&mut efficiency, 0, 11.0, 5.5);
+        assert_eq!(efficiency.take(2), None, "a rank was not seen again");
+        see(&mut efficiency, 1, 11.0, 0.0);
+        let found = efficiency.take(2).unwrap();
+        assert!((found.load_balance - 0.75).abs() < 1e-9, "{found:?}");
+        assert_eq!((found.span_s, found.useful_s), ((10.0, 11.0), vec![0.5, 1.0]));
+        let (rank, _, above_s) = found.culprit.unwrap();
+        assert_eq!((rank, above_s), (Rank(1), 0.5));
+    }
+}

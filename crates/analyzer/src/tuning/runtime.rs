@@ -1,0 +1,354 @@
+//! The conductor's thread: news in, orders and lines out.
+
+use super::TuningOptions;
+use super::decoding::{Decoder, Passage, Said};
+use super::directory::{Arrival, Directory, Key};
+use super::inbox::{Heard, Inbox};
+use super::lines::Lines;
+use super::performance::Efficiency;
+use super::plan::{Plan, PlannedChange};
+use super::post::{Collectors, Post};
+use events::{ActionRecord, Rank, Ticks, Value};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tunlets::conductor::{Acknowledged, Conductor, Input, Mode, Output};
+use tunlets::{Detail, EventNews};
+use wire::{Answer, Order, ProcessReport, Records};
+
+/// Time passes at least that often.
+const TICK: Duration = Duration::from_millis(20);
+/// Time between efficiencies.
+const PERFORMANCE_EVERY: Duration = Duration::from_secs(1);
+/// Actions remembered at most.
+const N_ACTIONS_MAX: usize = 4096;
+
+/// See the module.
+pub(crate) struct Runtime<C> {
+    collectors: C,
+    inbox: Arc<Inbox>,
+    mode: Mode,
+    plan: Plan,
+    n_described: usize,
+    conductor: Conductor,
+    directory: Directory,
+    decoder: Decoder<(Key, u32)>,
+    post: Post,
+    lines: Lines,
+    efficiency: Efficiency,
+    next_performance: Instant,
+    present: BTreeSet<Rank>,
+    /// Tuning point and wanted values of actions.
+    actions: BTreeMap<u64, Wanted>,
+    /// What points that are no variables were last given, by point and rank.
+    given: HashMap<(usize, Rank), Value>,
+    started_ns: i64,
+}
+
+#[derive(Debug)]
+struct Wanted {
+    point: usize,
+    values: HashMap<Rank, Value>,
+}
+
+impl<C: Collectors> Runtime<C> {
+    /// Of a run that started at `started_s` since 1970.
+    pub(crate) fn new(
+        options: TuningOptions,
+        collectors: C,
+        inbox: Arc<Inbox>,
+        started_s: f64,
+    ) -> Self {
+        let TuningOptions { application, plan, tunlets, mode, options, lines } = options;
+        #[expect(clippy::cast_possible_truncation, reason = "a time since 1970 fits")]
+        let started_ns = (started_s * 1e9) as i64;
+        Self {
+            collectors,
+            inbox,
+            mode,
+            n_described: application.events.len(),
+            directory: Directory::new(&application.program),
+            conductor: Conductor::new(application, tunlets, mode, options),
+            decoder: Decoder::new(&plan.events),
+            plan,
+            post: Post::default(),
+            lines: Lines::open(&lines),
+            efficiency: Efficiency::new(),
+            next_performance: Instant::now() + PERFORMANCE_EVERY,
+            present: BTreeSet::new(),
+            actions: BTreeMap::new(),
+            given: HashMap::new(),
+            started_ns,
+        }
+    }
+
+    /// Hears and acts until the inbox is closed; sentences about what went wrong on our side.
+    pub(crate) fn run(mut self) -> Vec<String> {
+        loop {
+            let batch = self.inbox.take(TICK);
+            for heard in batch.heard {
+                self.hear(heard);
+            }
+            self.pass_time(Instant::now());
+            if batch.is_last {
+                return self.finish(batch.n_unheard);
+            }
+        }
+    }
+
+    fn finish(mut self, n_unheard: u64) -> Vec<String> {
+        let now_s = self.now_s();
+        for output in self.conductor.finish(now_s) {
+            if let Output::Record(line) = output {
+                self.lines.append(line);
+            }
+        }
+        self.warn_if(self.decoder.n_unknown, "records belong to no event that was asked for");
+        self.warn_if(self.post.n_lost(), "orders found no room while a collector was away");
+        self.lines.end(now_s, n_unheard);
+        self.lines.take_problem().into_iter().collect()
+    }
+
+    fn warn_if(&mut self, n_times: u64, what: &str) {
+        if n_times != 0 {
+            let now_s = self.now_s();
+            self.lines.warn(now_s, format!("{n_times} {what}"));
+        }
+    }
+
+    fn now_s(&self) -> f64 {
+        let (_, now_ns) = ring::clock::point();
+        self.seconds(now_ns.cast_signed())
+    }
+
+    /// Seconds since the start of the run.
+    fn seconds(&self, ns: i64) -> f64 {
+        ns.wrapping_sub(self.started_ns) as f64 * 1e-9
+    }
+
+    fn hear(&mut self, heard: Heard) {
+        match heard {
+            Heard::Collector { node } => self.post.come_back(&self.collectors, &node),
+            Heard::Report { report, offset_ns } => self.see(&report, offset_ns),
+            Heard::Answer { node, process, answer } => self.take_answer(&(node, process), answer),
+            Heard::Records { node, records } => self.read(node, &records),
+        }
+    }
+
+    fn see(&mut self, report: &ProcessReport, offset_ns: i64) {
+        let key = (report.node.clone(), report.key);
+        match self.directory.see(report, offset_ns, Instant::now()) {
+            Arrival::Rank(rank, n_ranks) => {
+                self.present.insert(rank);
+                self.feed(Input::RankAppeared { rank, n_ranks });
+                self.start(rank, &key);
+            }
+            Arrival::Stranger => self.post.start(&self.collectors, &key, vec![Order::Go]),
+            Arrival::Known => {}
+        }
+        if let Some(rank) = self.directory.rank(&key).filter(|rank| self.present.contains(rank))
+            && self.conductor.wants_performance()
+        {
+            let time_s = self.directory.ns_at(&key, report.now).map(|ns| self.seconds(ns));
+            self.efficiency.see(rank, report, time_s.unwrap_or_else(|| self.now_s()));
+        }
+    }
+
+    /// Puts into a process what its rank needs, and lets it go.
+    fn start(&mut self, rank: Rank, key: &Key) {
+        let points = self.conductor.points();
+        let wants = |event: u32| {
+            let event = event as usize;
+            // Those of `--probe` are wanted of all.
+            self.n_described <= event || self.conductor.wants(event, rank) != Detail::None
+        };
+        let changes = |point: usize| self.mode == Mode::Tune && points.contains(&point);
+        let mut orders = self.plan.install(rank.0, wants, changes);
+        orders.push(Order::Go);
+        self.post.start(&self.collectors, key, orders);
+    }
+
+    fn take_answer(&mut self, key: &Key, answer: Answer) {
+        match answer {
+            Answer::Installed { refused, warnings, .. } => {
+                self.post.installed(key);
+                for (site, reason) in refused.into_iter().chain(warnings) {
+                    self.warn_of_site(site, &reason);
+                }
+            }
+            Answer::Detached { refused } => {
+                refused.iter().for_each(|(site, reason)| self.warn_of_site(*site, reason));
+            }
+            answer => self.take_action_answer(key, answer),
+        }
+    }
+
+    fn take_action_answer(&mut self, key: &Key, answer: Answer) {
+        let Some(rank) = self.directory.rank(key) else { return };
+        match answer {
+            Answer::Ready { action, n_hits, old } => {
+                if let Some(old) = self.value(action, rank, old) {
+                    self.feed(Input::Ready { action, rank, n_hits, old });
+                }
+            }
+            Answer::Refused { action, reason } => {
+                self.feed(Input::Refused { action, rank, reason });
+            }
+            Answer::Withdrawn { action, n_done } => {
+                self.feed(Input::Withdrawn { action, rank, n_done });
+            }
+            Answer::Installed { .. } | Answer::Detached { .. } => {}
+        }
+    }
+
+    fn warn_of_site(&mut self, site: u32, reason: &str) {
+        let found = self.plan.sites.iter().find(|known| known.id == site);
+        let point = found.and_then(|site| site.entry.as_ref().or(site.exit.as_ref()));
+        let facts = point.and_then(|point| self.plan.events.get(point.event as usize));
+        let name = facts.map_or_else(|| format!("site {site}"), |facts| facts.function.clone());
+        let now_s = self.now_s();
+        self.lines.warn(now_s, format!("`{name}`: {reason}"));
+    }
+
+    fn read(&mut self, node: String, records: &Records) {
+        let key = (node, records.process);
+        let Some(rank) = self.directory.rank(&key) else { return };
+        let thread = (key, records.thread);
+        for record in &records.records {
+            match self.decoder.read(&thread, record) {
+                Some(Said::Passed(passage)) => self.pass(rank, &thread, passage),
+                Some(Said::Did(action)) => self.acknowledge(rank, &thread.0, &action),
+                None => {}
+            }
+        }
+    }
+
+    fn pass(&mut self, rank: Rank, (key, thread): &(Key, u32), passage: Passage) {
+        let Passage { event, ticks, values, .. } = passage;
+        if self.n_described <= event {
+            return;
+        }
+        let time_s = self.time_s(key, ticks);
+        let thread = self.directory.thread_number(key, *thread);
+        self.feed(Input::Event(EventNews { event, rank, thread, time_s, values }));
+    }
+
+    fn time_s(&self, key: &Key, ticks: u64) -> f64 {
+        let ns = self.directory.ns_at(key, Ticks(ticks));
+        ns.map_or_else(|| self.now_s(), |ns| self.seconds(ns))
+    }
+
+    fn acknowledge(&mut self, rank: Rank, key: &Key, done: &ActionRecord) {
+        let action = done.action;
+        let Some(old) = self.value(action, rank, done.old) else { return };
+        let Some(wanted) = self.actions.get(&action) else { return };
+        let (point, asked) = (wanted.point, wanted.values.get(&rank).copied());
+        let is_variable = self.is_variable(point);
+        let new = if is_variable { self.value(action, rank, done.new) } else { asked };
+        let failure = i32::try_from(done.failure).ok().filter(|errno| *errno != 0);
+        let failure = failure.map(|errno| std::io::Error::from_raw_os_error(errno).to_string());
+        if let (None, Some(new)) = (&failure, new) {
+            self.given.insert((point, rank), new);
+        }
+        let (time_s, hit, new) = (self.time_s(key, done.ticks), done.hit, new.unwrap_or(old));
+        let done = Acknowledged { action, rank, time_s, hit, old, new, failure };
+        self.feed(Input::Acknowledged(done));
+    }
+
+    fn is_variable(&self, point: usize) -> bool {
+        let planned = self.plan.points.get(point);
+        planned.is_some_and(|point| matches!(point.change, PlannedChange::Set { .. }))
+    }
+
+    /// The value that `bits` are for the tuning point of `action`. What is no variable has the value that it
+    /// was given last.
+    fn value(&self, action: u64, rank: Rank, bits: u64) -> Option<Value> {
+        let point = self.actions.get(&action)?.point;
+        let planned = self.plan.points.get(point)?;
+        let given = || self.given.get(&(point, rank)).copied();
+        Some(match planned.change {
+            PlannedChange::Set { .. } => planned.kind.value(bits),
+            PlannedChange::Replace { .. } | PlannedChange::Load { .. } => {
+                given().unwrap_or(Value::Int(0))
+            }
+            PlannedChange::Call { .. } => given().unwrap_or(Value::Float(f64::NAN)),
+        })
+    }
+
+    fn pass_time(&mut self, now: Instant) {
+        for rank in self.directory.gone(now) {
+            self.present.remove(&rank);
+            self.efficiency.forget(rank);
+            self.feed(Input::RankGone { rank });
+        }
+        if self.next_performance <= now {
+            self.next_performance = now + PERFORMANCE_EVERY;
+            if let Some(numbers) = self.efficiency.take(self.present.len()) {
+                self.feed(Input::Performance(numbers));
+            }
+        }
+        self.feed(Input::Tick);
+    }
+
+    /// Lets the conductor hear something, and does what it wants.
+    fn feed(&mut self, input: Input) {
+        let mut inputs = VecDeque::from([input]);
+        while let Some(input) = inputs.pop_front() {
+            let now_s = self.now_s();
+            for output in self.conductor.hear(now_s, input) {
+                self.carry(output, &mut inputs);
+            }
+        }
+    }
+
+    fn carry(&mut self, output: Output, inputs: &mut VecDeque<Input>) {
+        match output {
+            Output::Begun => {}
+            Output::Record(line) => self.lines.append(line),
+            Output::Prepare { action, point, values } => {
+                self.prepare(action, point, &values, inputs);
+            }
+            Output::Commit { action, ranks, at_hit } => {
+                self.order(&ranks, &Order::Commit { action, at_hit });
+            }
+            Output::Withdraw { action, ranks } => self.order(&ranks, &Order::Withdraw { action }),
+        }
+    }
+
+    fn prepare(
+        &mut self,
+        action: u64,
+        point: usize,
+        values: &[(Rank, Value)],
+        inputs: &mut VecDeque<Input>,
+    ) {
+        if N_ACTIONS_MAX <= self.actions.len() {
+            self.actions.pop_first();
+        }
+        let wanted = Wanted { point, values: values.iter().copied().collect() };
+        self.actions.insert(action, wanted);
+        for (rank, value) in values {
+            let planned = self.plan.points.get(point);
+            let change = planned.and_then(|planned| Some((planned.sync, planned.change(*value)?)));
+            match change {
+                Some((sync, change)) => {
+                    let modules = self.plan.modules.clone();
+                    let order = Order::Prepare { action, modules, sync, change, repeats: false };
+                    self.order(&[*rank], &order);
+                }
+                None => {
+                    let (rank, reason) = (*rank, "nothing gives it this value".to_owned());
+                    inputs.push_back(Input::Refused { action, rank, reason });
+                }
+            }
+        }
+    }
+
+    fn order(&mut self, ranks: &[Rank], order: &Order) {
+        for rank in ranks {
+            if let Some(key) = self.directory.process(*rank) {
+                self.post.send(&self.collectors, key, order.clone());
+            }
+        }
+    }
+}
