@@ -1,0 +1,112 @@
+//! From the names of a description to the addresses that a [`Plan`] speaks of.
+//!
+//! Every name is looked up once, by the launcher. A function with several events and sync points is one site;
+//! sites are numbered in the order in which they are named, so that they have the same numbers everywhere.
+//!
+//! # Not here
+//! Whether the names are right (`application::check`, with [`Names`] for the program), and what a rank gets of a
+//! plan ([`Plan::install`]).
+
+mod change;
+mod names;
+mod patterns;
+mod sites;
+
+pub use names::Names;
+
+use super::plan::Plan;
+use crate::measured::EventFacts;
+use application::Application;
+use sites::{Modules, Sites};
+use std::path::PathBuf;
+use symbols::{LookupError, Program};
+use thiserror::Error;
+
+/// Why a description leads to no plan.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ResolveError {
+    /// A name leads nowhere.
+    #[error("{part}: {source}")]
+    Name {
+        /// What names it.
+        part: String,
+        /// Why it leads nowhere.
+        source: LookupError,
+    },
+    /// An attribute cannot be read.
+    #[error("attribute `{attribute}` of event `{event}` cannot be read: {reason}")]
+    Unreadable {
+        /// The attribute.
+        attribute: String,
+        /// The event.
+        event: String,
+        /// Why not, and what to do.
+        reason: &'static str,
+    },
+    /// Two events are in one place.
+    #[error("event `{event}` is where another event is: `{function}` is the same function; describe one of them")]
+    Taken {
+        /// The second one.
+        event: String,
+        /// The function as it names it.
+        function: String,
+    },
+    /// The type of a value is nowhere said.
+    #[error("the type of tuning point `{point}` is unknown; add `type` to it, or compile with `-g`")]
+    UnknownType {
+        /// The tuning point.
+        point: String,
+    },
+    /// Nothing matches a pattern.
+    #[error(
+        "no function of `{program}` that can have probes matches `{pattern}`; `sintonia functions {program}` lists them"
+    )]
+    NoMatch {
+        /// The pattern.
+        pattern: String,
+        /// The program.
+        program: PathBuf,
+    },
+}
+
+/// Looks up what a checked description names, and further functions to be counted and timed by patterns such as
+/// `solve`, `grid_*` or `*`: each gets an event at its entry and one at its exit, except where the description has
+/// one there.
+///
+/// Gives the description with types from debug information, and the plan.
+///
+/// # Errors
+/// When a name leads nowhere or a pattern matches no function.
+pub fn resolve(
+    application: &Application,
+    patterns: &[String],
+    program: &Program,
+) -> Result<(Application, Plan), ResolveError> {
+    let application = application::complete(application, &Names::of(program));
+    let mut modules = Modules::of(program);
+    let mut sites = Sites::default();
+    let mut events = Vec::new();
+    for event in &application.events {
+        let attributes = sites.add_event(events.len(), event, program, &mut modules)?;
+        let names = event.attributes.iter().map(|attribute| attribute.name.clone());
+        let kinds = attributes.iter().map(|attribute| attribute.kind);
+        events.push(EventFacts {
+            name: event.name.clone(),
+            function: event.function.clone(),
+            place: event.place,
+            attributes: names.zip(kinds).collect(),
+        });
+    }
+    let mut points = Vec::new();
+    for point in &application.tuning_points {
+        let ranks = application.actors[point.actor].ranks.clone();
+        points.push(change::planned(point, ranks, program, &mut sites, &mut modules)?);
+    }
+    patterns::add(&mut events, patterns, program, &mut sites, &mut modules)?;
+    let plan = Plan { modules: modules.list, sites: sites.list, events, points };
+    Ok((application, plan))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,113 @@
+//! Functions that a pattern matches: each gets an event at its entry and one at its exit.
+
+use super::ResolveError;
+use super::sites::{Modules, Sites};
+use crate::measured::EventFacts;
+use events::Place;
+use std::collections::BTreeSet;
+use symbols::{Function, Program};
+
+/// Adds them behind the events of the description, where that has none.
+pub(super) fn add(
+    events: &mut Vec<EventFacts>,
+    patterns: &[String],
+    program: &Program,
+    sites: &mut Sites,
+    modules: &mut Modules,
+) -> Result<(), ResolveError> {
+    for function in matching(patterns, program)? {
+        let id = sites.add(function, modules);
+        for (place, at) in [(Place::Entry, "entry"), (Place::Exit, "exit")] {
+            if sites.add_point(id, events.len(), place, Vec::new()) {
+                events.push(EventFacts {
+                    name: format!("{} {at}", function.name),
+                    function: function.signature(),
+                    place,
+                    attributes: Vec::new(),
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The functions that can have probes, in the order of their addresses and each once.
+fn matching<'a>(
+    patterns: &[String],
+    program: &'a Program,
+) -> Result<Vec<&'a Function>, ResolveError> {
+    let candidates: Vec<_> =
+        program.functions().iter().filter(|function| function.probeable().is_ok()).collect();
+    let mut addresses = BTreeSet::new();
+    for pattern in patterns {
+        let matches = |function: &&&Function| {
+            [&*function.name, &*function.symbol, &*function.signature()]
+                .iter()
+                .any(|name| is_match(pattern, name))
+        };
+        let found: Vec<u64> =
+            candidates.iter().filter(matches).map(|function| function.address).collect();
+        if found.is_empty() {
+            let (pattern, program) = (pattern.clone(), program.path().to_owned());
+            return Err(ResolveError::NoMatch { pattern, program });
+        }
+        addresses.extend(found);
+    }
+    let mut functions = candidates;
+    functions.retain(|function| addresses.remove(&function.address));
+    Ok(functions)
+}
+
+/// Whether `*` (any text) and `?` (any letter) of a pattern can stand for what `name` has in their places.
+fn is_match(pattern: &str, name: &str) -> bool {
+    let (pattern, name): (Vec<char>, Vec<char>) =
+        (pattern.chars().collect(), name.chars().collect());
+    let (mut at, mut in_name) = (0, 0);
+    // Where the last star is in the pattern, and where what it stands for so far ends in the name.
+    let mut star = None;
+    while in_name < name.len() {
+        match pattern.get(at) {
+            Some('*') => {
+                star = Some((at, in_name));
+                at += 1;
+            }
+            Some(letter) if *letter == '?' || *letter == name[in_name] => {
+                at += 1;
+                in_name += 1;
+            }
+            _ => {
+                let Some((star_at, end)) = star else { return false };
+                star = Some((star_at, end + 1));
+                at = star_at + 1;
+                in_name = end + 1;
+            }
+        }
+    }
+    pattern[at..].iter().all(|letter| *letter == '*')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(pattern: &str, name: &str, expected: bool) {
+        assert_eq!(is_match(pattern, name), expected, "{pattern} {name}");
+    }
+
+    #[test]
+    fn stars_stand_for_any_text() {
+        check("solve", "solve", true);
+        check("solve", "solver", false);
+        check("solve*", "solver", true);
+        check("*", "", true);
+        check("*", "fire::advance(double)", true);
+        check("*::advance(*)", "fire::advance(double)", true);
+        check("s?lve", "solve", true);
+        check("s?lve", "slve", false);
+        check("*a*b", "xaxbxb", true);
+        check("*a*b", "xaxbx", false);
+        check("", "x", false);
+        check("?", "", false);
+    }
+}
