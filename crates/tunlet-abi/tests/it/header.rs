@@ -14,7 +14,10 @@ const ABOUT: &str = "/* The interface between Sintonia and a tunlet in a shared 
  * Made from crates/tunlet-abi/src/abi.rs; a test says how. */";
 
 fn generated() -> String {
+    let style = cbindgen::DocumentationStyle::C99;
+    let config = cbindgen::Config { documentation_style: style, ..cbindgen::Config::default() };
     let bindings = cbindgen::Builder::new()
+        .with_config(config)
         .with_src(repository("crates/tunlet-abi/src/abi.rs"))
         .with_language(cbindgen::Language::C)
         .with_cpp_compat(true)
