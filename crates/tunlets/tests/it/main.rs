@@ -6,6 +6,7 @@
     reason = "numbers of tests are small"
 )]
 
+mod conducted;
 mod factoring;
 mod imbalance;
 mod search;

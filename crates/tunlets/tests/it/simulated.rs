@@ -78,7 +78,12 @@ impl Simulated {
         mean_s * all.n_tasks as f64
     }
 
-    fn set(&mut self, point: usize, value: Value) -> Value {
+    pub(crate) fn value(&self, point: usize) -> Value {
+        self.shares.get(point).map_or(Value::Int(self.nw.into()), |share| Value::Float(*share))
+    }
+
+    /// Sets a tuning point; its value before.
+    pub(crate) fn set(&mut self, point: usize, value: Value) -> Value {
         if point == 3 {
             let old = std::mem::replace(&mut self.nw, value.as_f64() as u32);
             return Value::Int(old.into());
