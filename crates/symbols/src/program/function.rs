@@ -8,6 +8,19 @@ use thiserror::Error;
 /// Fewest bytes of a function that hold a jump elsewhere, its padding included.
 const N_BYTES_MIN: u64 = 2;
 
+/// What the C library and the compiler add to start a program and to end it.
+const AT_START: [&str; 9] = [
+    "_start",
+    "_init",
+    "_fini",
+    "_dl_relocate_static_pie",
+    "__libc_csu_init",
+    "register_tm_clones",
+    "deregister_tm_clones",
+    "frame_dummy",
+    "__do_global_dtors_aux",
+];
+
 /// A function of a program or library.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Function {
@@ -112,9 +125,6 @@ pub enum NotProbeable {
     /// It runs once, before `main`.
     #[error("it runs once, to choose the function that is called")]
     Chooser,
-    /// It is a jump of the linker.
-    #[error("it is only a jump into a library: name the library's function")]
-    Jump,
     /// The compiler moved it out of another function, which jumps into it.
     #[error("it is a part of `{of}` that is jumped to, not called")]
     Part {
@@ -144,6 +154,8 @@ impl Function {
     pub fn probeable(&self) -> Result<(), NotProbeable> {
         if self.is_chooser {
             Err(NotProbeable::Chooser)
+        } else if AT_START.contains(&self.symbol.as_str()) {
+            Err(NotProbeable::StartUp)
         } else if self.symbol.contains(".cold") {
             Err(NotProbeable::Part { of: self.name.clone() })
         } else if self.n_bytes == 0 {

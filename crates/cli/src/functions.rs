@@ -1,0 +1,182 @@
+//! `sintonia functions`: what can be measured in a program, and where its names lead.
+//!
+//! # Not here
+//! Variables: a name that leads nowhere is explained by `sintonia run --app`.
+
+use crate::exit::NotWritten;
+use anyhow::Context;
+use clap::Args;
+use serde_json::{Value, json};
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use symbols::{Function, Parameter, Passing, Program};
+
+/// Columns of the table are not made wider than this for a few long names.
+const N_COLUMNS_MAX: usize = 48;
+
+const EXAMPLES: &str = "\
+Examples:
+  sintonia functions ./program
+  sintonia functions ./program --filter exchange
+  sintonia functions ./program --json | jq -r '.[] | select(.inlined == []) | .name'
+
+A function that is also inlined can have probes; calls at the places where it is inlined do not pass them.
+Compile with `-g` for source lines, inlined copies and parameters.";
+
+/// List the functions of a program that can be measured
+///
+/// Says for each function where it is, how large, where it is written, and whether probes can be put into it.
+/// Nothing is started.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct FunctionsOptions {
+    /// The program
+    program: PathBuf,
+    /// Only functions with this text in their name or source file
+    #[arg(long, value_name = "TEXT")]
+    filter: Option<String>,
+    /// Print them as JSON, with parameters
+    #[arg(long)]
+    json: bool,
+}
+
+/// Lists the functions of a program.
+pub(crate) fn functions(options: &FunctionsOptions) -> anyhow::Result<ExitCode> {
+    let program = Program::open(&options.program)?;
+    warnings(&program).iter().for_each(|warning| eprintln!("sintonia: {warning}"));
+    let is_wanted = |function: &&Function| {
+        options.filter.as_deref().is_none_or(|text| contains(function, text))
+    };
+    let found: Vec<&Function> = program.functions().iter().filter(is_wanted).collect();
+    let text = if options.json {
+        let found: Vec<Value> = found.iter().map(|function| as_json(function)).collect();
+        format!("{:#}\n", Value::from(found))
+    } else {
+        table(&found)
+    };
+    if found.is_empty() {
+        eprintln!("sintonia: `{}` has no such function", options.program.display());
+    }
+    std::io::stdout().write_all(text.as_bytes()).context(NotWritten)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn warnings(program: &Program) -> Vec<String> {
+    let name = program.path().display();
+    let mut warnings = Vec::new();
+    if program.is_static() {
+        warnings.push(format!(
+            "`{name}` is linked statically: nothing can be loaded into it, and it cannot be measured"
+        ));
+    }
+    if program.is_stripped() && !program.has_debug_info() {
+        warnings.push(format!(
+            "`{name}` is stripped: only functions that it exports are known; compile it with `-g` and do not \
+             strip it, or put its debug file beside it"
+        ));
+    } else if !program.has_debug_info() {
+        warnings.push(format!(
+            "`{name}` has no debug information: compile it with `-g` to see source lines and what is inlined"
+        ));
+    }
+    warnings
+}
+
+fn contains(function: &Function, text: &str) -> bool {
+    let file = function.source.as_ref().is_some_and(|source| source.file.contains(text));
+    file || function.symbol.contains(text) || function.signature().contains(text)
+}
+
+/// Whether probes can be put into it, in a few words.
+fn verdict(function: &Function) -> String {
+    let holders = || {
+        let names = function.inlined.iter().take(3).map(|inlined| inlined.function.as_str());
+        let more = if 3 < function.inlined.len() { ", ..." } else { "" };
+        names.collect::<Vec<_>>().join(", ") + more
+    };
+    match (function.probeable(), function.n_inlined()) {
+        (Err(why), _) => format!("no: {why}"),
+        (Ok(()), 1) => format!("yes, but inlined at 1 place: {}", holders()),
+        (Ok(()), n) if 0 < n => format!("yes, but inlined at {n} places: {}", holders()),
+        (Ok(()), _) if function.is_copy => {
+            "yes, as a variant with other arguments that the compiler made".to_owned()
+        }
+        (Ok(()), _) => "yes".to_owned(),
+    }
+}
+
+fn table(functions: &[&Function]) -> String {
+    let mut rows = vec![["NAME", "ADDRESS", "BYTES", "SOURCE", "PROBE"].map(str::to_owned)];
+    rows.extend(functions.iter().map(|function| row(function)));
+    let width = |column: usize| {
+        let widths = rows.iter().map(|row| row[column].chars().count());
+        widths.filter(|width| *width <= N_COLUMNS_MAX).max().unwrap_or(N_COLUMNS_MAX)
+    };
+    let widths: Vec<usize> = (0..4).map(width).collect();
+    let line = |[name, address, n_bytes, source, probe]: &[String; 5]| {
+        format!(
+            "{name:<0$}  {address:>1$}  {n_bytes:>2$}  {source:<3$}  {probe}\n",
+            widths[0], widths[1], widths[2], widths[3]
+        )
+    };
+    rows.iter().map(line).collect()
+}
+
+fn row(function: &Function) -> [String; 5] {
+    let is_variant = function.is_copy || function.name.is_empty();
+    let name = if is_variant { function.symbol.clone() } else { function.signature() };
+    let source = function.source.as_ref().map(|source| {
+        let file = source.file.rsplit('/').next().unwrap_or(&source.file);
+        format!("{file}:{}", source.line)
+    });
+    [
+        name,
+        format!("{:#x}", function.address),
+        function.n_bytes.to_string(),
+        source.unwrap_or_else(|| "-".to_owned()),
+        verdict(function),
+    ]
+}
+
+fn as_json(function: &Function) -> Value {
+    let inlined = function.inlined.iter();
+    let inlined = inlined.map(|at| json!({ "function": at.function, "n_copies": at.n_copies }));
+    let source = function.source.as_ref();
+    let source = source.map(|source| json!({ "file": source.file, "line": source.line }));
+    let parameters = function.parameters.as_ref();
+    let parameters = parameters.map(|all| all.iter().map(parameter).collect::<Vec<_>>());
+    let returns = function.returns.as_ref();
+    json!({
+        "name": function.name,
+        "signature": function.signature(),
+        "symbol": function.symbol,
+        "address": function.address,
+        "n_bytes": function.n_bytes,
+        "n_bytes_to_next": function.n_bytes_to_next,
+        "source": source,
+        "inlined": inlined.collect::<Vec<_>>(),
+        "parameters": parameters,
+        "returns": returns.map(|returned| returned.type_name.clone()),
+        "is_copy": function.is_copy,
+        "probe": function.probeable().is_ok(),
+        "why_not": function.probeable().err().map(|why| why.to_string()),
+    })
+}
+
+fn parameter(parameter: &Parameter) -> Value {
+    const INTEGER: [&str; 6] = ["rdi", "rsi", "rdx", "rcx", "r8", "r9"];
+    let place = match parameter.passing {
+        Passing::Integer(n) => INTEGER.get(usize::from(n)).map(|&name| name.to_owned()),
+        Passing::Float(n) => Some(format!("xmm{n}")),
+        Passing::Stack(n) => Some(format!("stack {n}")),
+        Passing::Parts => None,
+    };
+    json!({
+        "name": parameter.name,
+        "type": parameter.type_name,
+        "kind": parameter.kind.map(events::ValueType::name),
+        "place": place,
+        "is_by_reference": parameter.is_by_reference,
+    })
+}
