@@ -68,11 +68,13 @@ static BEFORE: Mutex<Vec<(usize, usize)>> = Mutex::new(Vec::new());
 /// In a program that runs already: binds its calls, so that they can be bound back.
 pub(crate) fn bind_attached() {
     let Ok(mut places) = BEFORE.lock() else { return };
-    let wrappers = wrappers();
-    for object in object::all() {
-        if object.is_mpi_library() || is_own(&object) {
-            continue;
-        }
+    let objects = object::all();
+    let Some(own) = objects.iter().find(|object| is_own(object)) else { return };
+    // By our own table: the linker, asked for one of these names, finds the library's function first.
+    let is_bound = |name: &CStr| is_wrapper(name) && !next::find(name).is_null();
+    let wrappers: HashMap<&CStr, usize> =
+        own.exports().filter(|(name, _)| is_bound(name)).collect();
+    for object in objects.iter().filter(|object| !object.is_mpi_library() && !is_own(object)) {
         for binding in object.mpi_bindings() {
             if let Some(wrapper) = wrappers.get(binding.name) {
                 places.push((binding.place.addr(), object.bind(binding.place, *wrapper)));

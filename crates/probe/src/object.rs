@@ -150,6 +150,15 @@ impl Object {
         last + 1
     }
 
+    /// The functions that the object defines for others, by name, and where they are.
+    pub(crate) fn exports(&self) -> impl Iterator<Item = (&CStr, usize)> {
+        (1..self.n_symbols()).filter_map(|position| {
+            // SAFETY: inside the table.
+            let offset = unsafe { (*self.symbol(position)).st_value } as usize;
+            (offset != 0).then(|| (self.name_of(position), self.base + offset))
+        })
+    }
+
     /// Takes symbols out of the object's table, so that look-ups from now on pass it by.
     pub(crate) fn hide(&self, is_hidden: impl Fn(&CStr) -> bool) {
         self.define(|name| is_hidden(name).then_some(0));

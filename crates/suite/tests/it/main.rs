@@ -9,6 +9,7 @@ mod cluster;
 mod efficiencies;
 mod endings;
 mod guide;
+mod instrument;
 mod losses;
 mod oddities;
 mod operations;

@@ -1,0 +1,199 @@
+//! A job whose ranks listen to the test instead of a collector: orders go in, answers and records come out.
+
+use events::{ActionRecord, CallRecord, EventRecord};
+use ring::SegmentReader;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use suite::tool::sintonia;
+use suite::{Ended, Job, Running};
+use tempfile::TempDir;
+use wire::control::{Location, Module};
+use wire::{Answer, Order};
+
+/// A started job.
+pub(super) struct Ranks {
+    shared_memory: TempDir,
+    running: Running,
+    segments: Vec<SegmentReader>,
+}
+
+/// What the rings of a process hold.
+pub(super) struct Recorded {
+    pub(super) events: Vec<EventRecord>,
+    pub(super) actions: Vec<ActionRecord>,
+    /// Rings with events in them.
+    pub(super) n_rings: usize,
+}
+
+/// The library that is preloaded.
+pub(super) fn library() -> PathBuf {
+    sintonia().with_file_name("libsintonia.so")
+}
+
+impl Ranks {
+    /// Starts `job` with the probe preloaded and told to listen, and waits for its `n_ranks` segments.
+    #[track_caller]
+    pub(super) fn start(job: &Job, n_ranks: usize) -> Self {
+        let shared_memory = shared_memory();
+        let job = variables(shared_memory.path())
+            .into_iter()
+            .fold(job.clone(), |job, (name, value)| job.variable(name, value));
+        let running = job.variable("LD_PRELOAD", library()).start();
+        Self::find(shared_memory, running, n_ranks)
+    }
+
+    /// Waits for the segments of ranks that are running.
+    #[track_caller]
+    pub(super) fn find(shared_memory: TempDir, running: Running, n_ranks: usize) -> Self {
+        let mut segments = Vec::new();
+        running.wait_until("all ranks listen", |_| {
+            segments = segments_in(shared_memory.path());
+            segments.len() == n_ranks && segments.iter().all(|segment| segment.orders().is_some())
+        });
+        segments.sort_by_key(|segment| segment.process().rank);
+        Self { shared_memory, running, segments }
+    }
+
+    /// Tells all ranks.
+    #[track_caller]
+    pub(super) fn tell(&self, order: &Order) {
+        let bytes = wire::to_bytes(order).expect("an order has bytes");
+        for segment in &self.segments {
+            let mut orders = segment.orders().expect("the rank listens");
+            assert!(orders.push(&bytes), "there is room for an order");
+        }
+    }
+
+    /// Tells all ranks, and waits for an answer of each.
+    #[track_caller]
+    pub(super) fn ask(&self, order: &Order) -> Vec<Answer> {
+        self.tell(order);
+        let waited = format!("all ranks answer to {order:?}");
+        let answer = |segment: &SegmentReader| {
+            let mut answer = None;
+            self.running.wait_until(&waited, |_| {
+                answer = segment.answers().expect("the rank listens").pop();
+                answer.is_some()
+            });
+            wire::decode(&answer.expect("just found")).expect("an answer")
+        };
+        self.segments.iter().map(answer).collect()
+    }
+
+    /// What has been recorded so far by a rank.
+    pub(super) fn recorded(&self, rank: usize) -> Recorded {
+        recorded_in(&self.segments[rank])
+    }
+
+    pub(super) fn running(&mut self) -> &mut Running {
+        &mut self.running
+    }
+
+    /// Process id of a rank.
+    pub(super) fn pid(&self, rank: usize) -> u32 {
+        self.segments[rank].process().key.pid
+    }
+
+    pub(super) fn segment(&self, rank: usize) -> &SegmentReader {
+        &self.segments[rank]
+    }
+
+    /// Waits until it holds.
+    #[track_caller]
+    pub(super) fn wait_until(&self, what: &str, mut holds: impl FnMut(&Self) -> bool) {
+        self.running.wait_until(what, |_| holds(self));
+    }
+
+    /// Waits for the end; what was recorded can still be read.
+    #[track_caller]
+    pub(super) fn finish(self) -> (Ended, Vec<Recorded>) {
+        let Self { shared_memory, running, segments } = self;
+        let ended = running.finish();
+        let recorded = segments.iter().map(recorded_in).collect();
+        drop(shared_memory);
+        (ended, recorded)
+    }
+}
+
+fn recorded_in(segment: &SegmentReader) -> Recorded {
+    let rings: Vec<Vec<CallRecord>> = segment
+        .threads()
+        .map(|thread| thread.records(thread.n_acknowledged(), usize::MAX))
+        .collect();
+    Recorded {
+        n_rings: rings.iter().filter(|ring| ring.iter().any(is_event)).count(),
+        events: rings.iter().flatten().filter_map(EventRecord::of).collect(),
+        actions: rings.iter().flatten().filter_map(ActionRecord::of).collect(),
+    }
+}
+
+fn is_event(record: &CallRecord) -> bool {
+    EventRecord::of(record).is_some()
+}
+
+pub(super) fn shared_memory() -> TempDir {
+    let folder = tempfile::Builder::new().prefix("sintonia-suite-").tempdir_in("/dev/shm");
+    folder.expect("`/dev/shm` is writable")
+}
+
+/// What the launcher would tell the probe.
+pub(super) fn variables(shared_memory: &Path) -> [(&'static str, String); 3] {
+    [
+        ("SINTONIA_RUN", "suite".to_owned()),
+        ("SINTONIA_TUNE", "1".to_owned()),
+        ("SINTONIA_SHM_DIR", shared_memory.display().to_string()),
+    ]
+}
+
+/// The same as the text that a running process is given; the file is there as a whole or not at all.
+pub(super) fn write_options(file: &Path, shared_memory: &Path) {
+    let lines = variables(shared_memory);
+    let lines: String = lines.iter().map(|(name, value)| format!("{name}={value}\n")).collect();
+    let making = file.with_extension("making");
+    std::fs::write(&making, lines).expect("the folder is ours");
+    std::fs::rename(making, file).expect("the folder is ours");
+}
+
+fn segments_in(folder: &Path) -> Vec<SegmentReader> {
+    let entries = |folder: &Path| {
+        std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path())
+    };
+    let nodes = entries(folder).flat_map(|run| entries(&run).collect::<Vec<_>>());
+    let files = nodes.flat_map(|node| entries(&node).collect::<Vec<_>>());
+    let is_segment = |path: &PathBuf| path.extension().is_some_and(|end| end == "segment");
+    files.filter(is_segment).filter_map(|path| SegmentReader::open(&path).ok()).collect()
+}
+
+/// Symbols of a program: address in the file, and size.
+pub(super) struct Symbols(HashMap<String, (u64, u32)>);
+
+impl Symbols {
+    #[track_caller]
+    pub(super) fn of(program: &Path) -> Self {
+        let printed = Command::new("nm").arg("-S").arg(program).output().expect("`nm` starts");
+        let printed = String::from_utf8_lossy(&printed.stdout).into_owned();
+        let symbol = |line: &str| {
+            let mut words = line.split(' ');
+            let address = u64::from_str_radix(words.next()?, 16).ok()?;
+            let size = u32::from_str_radix(words.next()?, 16).ok()?;
+            Some((words.nth(1)?.to_owned(), (address, size)))
+        };
+        Self(printed.lines().filter_map(symbol).collect())
+    }
+
+    #[track_caller]
+    pub(super) fn at(&self, name: &str) -> Location {
+        Location { module: 0, address: self.0[name].0 }
+    }
+
+    #[track_caller]
+    pub(super) fn n_bytes(&self, name: &str) -> u32 {
+        self.0[name].1
+    }
+}
+
+/// The program itself, whichever build.
+pub(super) fn program() -> Vec<Module> {
+    vec![Module { name: String::new(), build_id: Vec::new() }]
+}
