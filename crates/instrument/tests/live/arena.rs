@@ -9,6 +9,9 @@ const FUNCTION_BYTES: usize = 61;
 const STUB_BYTES: usize = 64;
 const PAGE_BYTES: usize = 4096;
 const JMP_BYTES: usize = 5;
+/// From a jump to its stub: read as code, the second and third byte are no instruction, so that a thread that meets
+/// them does not go on by chance.
+const FIRST_DISTANCE: usize = 0x6_0600;
 
 /// Instructions, the first of which are displaced.
 pub(crate) struct Code {
@@ -48,9 +51,11 @@ pub(crate) struct Arena {
 impl Arena {
     pub(crate) fn new(functions: &[Code]) -> Self {
         let n_pages = |bytes: usize| bytes.div_ceil(PAGE_BYTES) * PAGE_BYTES;
-        let code_bytes = n_pages(functions.len() * FUNCTION_BYTES + PAGE_BYTES);
+        let code_bytes = PAGE_BYTES - 2 + JMP_BYTES + FIRST_DISTANCE;
+        assert!(functions.len() * FUNCTION_BYTES + PAGE_BYTES <= code_bytes);
         let stub_bytes = n_pages(functions.len() * STUB_BYTES);
         let counter_bytes = n_pages(functions.len() * 8);
+        let stub_bytes = n_pages(code_bytes + stub_bytes) - code_bytes;
         let start = map(code_bytes + stub_bytes + counter_bytes);
         let counters = start + code_bytes + stub_bytes;
         let mut arena = Self { patches: Vec::new(), originals: Vec::new(), counters };
