@@ -19,6 +19,7 @@ mod lines;
 mod performance;
 pub mod plan;
 mod post;
+pub mod resolve;
 mod runtime;
 
 pub use plan::{Plan, PlannedChange, PlannedPoint};

@@ -45,7 +45,9 @@ pub enum ResolveError {
         reason: &'static str,
     },
     /// Two events are in one place.
-    #[error("event `{event}` is where another event is: `{function}` is the same function; describe one of them")]
+    #[error(
+        "event `{event}` is where another event is: `{function}` is the same function; describe one of them"
+    )]
     Taken {
         /// The second one.
         event: String,
@@ -53,7 +55,9 @@ pub enum ResolveError {
         function: String,
     },
     /// The type of a value is nowhere said.
-    #[error("the type of tuning point `{point}` is unknown; add `type` to it, or compile with `-g`")]
+    #[error(
+        "the type of tuning point `{point}` is unknown; add `type` to it, or compile with `-g`"
+    )]
     UnknownType {
         /// The tuning point.
         point: String,

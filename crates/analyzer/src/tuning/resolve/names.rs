@@ -49,8 +49,9 @@ impl ProgramNames for Names<'_> {
         let is_own = *variable.module == *self.program.path();
         let is_read = !is_own || self.program.readers(&variable).is_read();
         let remedy = "name the variable that its loops read";
-        (!is_read)
-            .then(|| format!("no instruction reads `{name}`, so changing it has no effect; {remedy}"))
+        (!is_read).then(|| {
+            format!("no instruction reads `{name}`, so changing it has no effect; {remedy}")
+        })
     }
 }
 

@@ -163,7 +163,8 @@ fn attributes_are_read_where_they_are() {
     );
     let returned = Attribute { source: Source::Returned, kind: ValueType::I32 };
     assert_eq!(exit.unwrap().attributes, [returned]);
-    let attributes = [("grid.rows", ValueType::I64), ("share", ValueType::F64), ("n", ValueType::I32)];
+    let attributes =
+        [("grid.rows", ValueType::I64), ("share", ValueType::F64), ("n", ValueType::I32)];
     assert_eq!(plan.events[0].attributes, attributes.map(|(name, kind)| (name.to_owned(), kind)));
 }
 
@@ -208,9 +209,8 @@ fn patterns_add_events_where_the_description_has_none() {
 #[test]
 fn a_pattern_that_matches_nothing_is_named() {
     let compiled = Compiled::new();
-    let find = |pattern: &str| {
-        resolve(&Application::default(), &[pattern.to_owned()], &compiled.program)
-    };
+    let find =
+        |pattern: &str| resolve(&Application::default(), &[pattern.to_owned()], &compiled.program);
     let sentence = find("gird_*").unwrap_err().to_string();
     assert!(sentence.contains("that can have probes matches `gird_*`"), "{sentence}");
     let (_, all) = find("*").unwrap();
