@@ -42,7 +42,7 @@ impl Conducted {
                     let is_mine = |order: &mut (u64, usize, Value)| order.0 == action;
                     self.committed.extend(self.prepared.extract_if(.., is_mine));
                 }
-                Output::Withdraw { action, .. } => panic!("action {action} is withdrawn"),
+                Output::Withdraw { action, .. } => unreachable!("action {action} is withdrawn"),
                 Output::Begun | Output::Record(_) => {}
             }
         }
