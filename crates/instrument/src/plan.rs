@@ -10,6 +10,8 @@
 //! # Not here
 //! Where the moved instructions go (`stub`), when the bytes are written (`live`).
 
+mod own_return;
+
 use crate::site::Refusal;
 use iced_x86::{Code, Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpKind};
 
@@ -98,7 +100,8 @@ pub(crate) fn plan(body: Body) -> Result<Plan, Refusal> {
         return Err(Refusal::Undecodable { address, at: at(wrong.ip()) });
     }
     let back = displaced.last().filter(|last| goes_on(last)).map(|last| at(last.next_ip()));
-    let warning = warning(address, departure, targets.contains(&start));
+    let warning = warning(address, departure, targets.contains(&start))
+        .or_else(|| own_return::warning(address, own.instructions));
     Ok(Plan { address: start, departure, displaced, back, warning })
 }
 
@@ -224,4 +227,91 @@ fn goes_on(instruction: &Instruction) -> bool {
 #[expect(clippy::cast_possible_truncation, reason = "addresses of this process")]
 fn at(ip: u64) -> usize {
     ip as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ADDRESS: usize = 0x40_1000;
+
+    /// The departure, the bytes displaced, and where the function goes on.
+    #[track_caller]
+    fn check(own: &[u8], behind: &[u8], expected: (Departure, usize, Option<usize>)) {
+        let bytes = [own, behind].concat();
+        let plan = plan(Body { address: ADDRESS, bytes: &bytes, n_bytes: own.len() }).unwrap();
+        let displaced = plan.displaced.iter().map(Instruction::len).sum();
+        assert_eq!((plan.departure, displaced, plan.back.map(|back| back - ADDRESS)), expected);
+    }
+
+    #[track_caller]
+    fn check_refused(own: &[u8], expected: &Refusal) {
+        let refusal = plan(Body { address: ADDRESS, bytes: own, n_bytes: own.len() }).unwrap_err();
+        assert_eq!(refusal, *expected);
+    }
+
+    const NOPS: [u8; 8] = [0x90; 8];
+    /// `xor eax, eax; 1: add eax, edi; dec edi; jne 1b; ret`
+    const LOOP: [u8; 9] = [0x31, 0xc0, 0x01, 0xf8, 0xff, 0xcf, 0x75, 0xfa, 0xc3];
+
+    #[test]
+    fn a_jump_of_five_bytes_is_taken_where_it_fits() {
+        use Departure::Jump;
+        // push rbp; mov rbp, rsp; sub rsp, 8
+        check(&[0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0xec, 8], &[], (Jump, 8, Some(8)));
+        // mov eax, 1; ret
+        check(&[0xb8, 1, 0, 0, 0, 0xc3], &[], (Jump, 5, Some(5)));
+        // endbr64; mov eax, 1; ret
+        check(&[0xf3, 0x0f, 0x1e, 0xfa, 0xb8, 1, 0, 0, 0, 0xc3], &[], (Jump, 5, Some(9)));
+        // call +0; ret: comes back behind the jump
+        check(&[0xe8, 0, 0, 0, 0, 0xc3], &[], (Jump, 5, None));
+    }
+
+    #[test]
+    fn a_short_function_reaches_into_padding_that_is_none() {
+        use Departure::{Jump, Trap};
+        check(&[0xc3], &NOPS, (Jump, 1, None));
+        check(&[0xc3], &[0xcc; 4], (Jump, 1, None));
+        check(&[0xc3], &[0; 4], (Jump, 1, None));
+        check(&[0xc3], &NOPS[..3], (Trap, 1, None));
+        check(&[0xc3], &[0x55; 8], (Trap, 1, None));
+    }
+
+    #[test]
+    fn what_arrives_inside_of_a_jump_forbids_it() {
+        use Departure::{Hop, Trap};
+        check(&LOOP, &NOPS, (Hop(ADDRESS + LOOP.len()), 2, Some(2)));
+        check(&LOOP, &[], (Trap, 2, Some(2)));
+        // push rdi; call rdi; pop rdi; jmp rdi: the call returns to byte 3
+        let returns = [0x57, 0xff, 0xd7, 0x5f, 0xff, 0xe7];
+        check(&returns, &NOPS, (Hop(ADDRESS + returns.len()), 3, None));
+    }
+
+    #[test]
+    fn what_is_no_function_is_refused() {
+        check_refused(&[], &Refusal::Empty { address: ADDRESS });
+        check_refused(&[0xf3, 0x0f, 0x1e, 0xfa], &Refusal::Empty { address: ADDRESS });
+        check_refused(&[0x0f, 0x0b], &Refusal::NeverRuns { address: ADDRESS });
+        check_refused(&[0x06, 0x07], &Refusal::Undecodable { address: ADDRESS, at: ADDRESS });
+    }
+
+    #[test]
+    fn what_slows_or_miscounts_is_said() {
+        let warning = |own: &[u8]| {
+            plan(Body { address: ADDRESS, bytes: own, n_bytes: own.len() }).unwrap().warning
+        };
+        assert!(warning(&LOOP).unwrap().starts_with("slow probe"));
+        // dec edi; jne 0; mov eax, 1; ret
+        let starts_with_loop = [0xff, 0xcf, 0x75, 0xfc, 0xb8, 1, 0, 0, 0, 0xc3];
+        assert!(warning(&starts_with_loop).unwrap().contains("begins with a loop"));
+        // sub rsp, 8; mov rax, [rsp + 8]; add rsp, 8; ret
+        let reads = [0x48, 0x83, 0xec, 8, 0x48, 0x8b, 0x44, 0x24, 8, 0x48, 0x83, 0xc4, 8, 0xc3];
+        assert!(warning(&reads).unwrap().contains("its own return address"));
+        // push rbp; mov rbp, rsp; mov rax, [rbp + 8]; pop rbp; ret
+        let reads = [0x55, 0x48, 0x89, 0xe5, 0x48, 0x8b, 0x45, 8, 0x5d, 0xc3];
+        assert!(warning(&reads).unwrap().contains("its own return address"));
+        // sub rsp, 8; mov rax, [rsp]; add rsp, 8; ret
+        let does_not = [0x48, 0x83, 0xec, 8, 0x48, 0x8b, 0x04, 0x24, 0x48, 0x83, 0xc4, 8, 0xc3];
+        assert_eq!(warning(&does_not), None);
+    }
 }

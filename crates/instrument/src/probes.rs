@@ -101,6 +101,7 @@ impl Instrument {
 
     /// Arms an action at a site, to run at the first passage numbered `at_hit` or later.
     /// False for a site that is not there or not a sync point, or has no event at that place.
+    #[expect(clippy::too_many_arguments, reason = "each is a plain number, named at every caller")]
     pub fn arm(&self, site: u32, place: Place, action: u64, at_hit: u32, act: Action) -> bool {
         self.with(site, |installed| {
             let is_there = installed.is_sync && installed.has(place);

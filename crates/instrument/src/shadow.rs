@@ -11,7 +11,7 @@ use std::ffi::c_void;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Where the directory lies: far from everything the system places, and written in the unwind information.
-pub(crate) const DIRECTORY: u64 = 0x6d00_0000_0000;
+pub(crate) const DIRECTORY: usize = 0x6d00_0000_0000;
 const DIRECTORY_BYTES: usize = 64 << 20;
 const CHUNK_BYTES: usize = 32 << 20;
 const CHUNK_SHIFT: u32 = 24;
@@ -19,10 +19,9 @@ const LAZY: i32 = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
 
 /// Makes the directory.
 pub(crate) fn start() -> Result<(), StartError> {
-    let wanted = DIRECTORY as usize;
-    let place = map(wanted, DIRECTORY_BYTES, LAZY | libc::MAP_FIXED_NOREPLACE)
+    let place = map(DIRECTORY, DIRECTORY_BYTES, LAZY | libc::MAP_FIXED_NOREPLACE)
         .map_err(|errno| StartError::System { call: "mmap of the shadow directory", errno })?;
-    if place == wanted {
+    if place == DIRECTORY {
         return Ok(());
     }
     unmap(place, DIRECTORY_BYTES);
@@ -55,7 +54,7 @@ pub(crate) fn context_at(slot: usize) -> Option<&'static Context> {
 }
 
 fn directory(slot: usize) -> &'static AtomicUsize {
-    let place = DIRECTORY as usize + size_of::<usize>() * (slot >> CHUNK_SHIFT);
+    let place = DIRECTORY + size_of::<usize>() * (slot >> CHUNK_SHIFT);
     let place = std::ptr::with_exposed_provenance_mut(place);
     // SAFETY: inside the directory for every address of 47 bits; mapped before the first probe, for good.
     unsafe { AtomicUsize::from_ptr(place) }

@@ -4,6 +4,7 @@
 //! separated by `;`: see [`order::Order`].
 #![allow(unsafe_code, reason = "a constructor, and memory for rings")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "an example that tests are made with")]
+#![allow(clippy::cast_possible_truncation, reason = "addresses, and numbers of functions")]
 
 mod order;
 mod report;
@@ -23,7 +24,7 @@ static START: extern "C" fn() = start;
 extern "C" fn start() {
     let program = std::env::var("AGENT_PROGRAM").unwrap_or_default();
     let own = std::fs::read_link("/proc/self/exe").unwrap_or_default();
-    if !own.file_name().is_some_and(|name| name == program.as_str()) {
+    if own.file_name().is_none_or(|name| name != program.as_str()) {
         return;
     }
     let table = table::Table::of_program();

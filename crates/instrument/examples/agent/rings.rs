@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
 const N_RECORDS: usize = 1 << 21;
 const N_THREADS: usize = 256;
+const RECORDS_OFFSET: usize = 4096;
 
 #[repr(C)]
 struct Ring {
@@ -23,7 +24,7 @@ static N_RINGS: AtomicUsize = AtomicUsize::new(0);
 pub(crate) extern "C" fn attach() -> *mut RingCursor {
     let idx = N_RINGS.fetch_add(1, Ordering::Relaxed);
     let Some(place) = RINGS.get(idx) else { return null_mut() };
-    let n_bytes = 4096 + N_RECORDS * size_of::<CallRecord>();
+    let n_bytes = RECORDS_OFFSET + N_RECORDS * size_of::<CallRecord>();
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
     // SAFETY: new memory.
     let memory = unsafe {
@@ -34,21 +35,20 @@ pub(crate) extern "C" fn attach() -> *mut RingCursor {
     }
     let ring = memory.cast::<Ring>();
     // SAFETY: inside the new memory, which is never unmapped; all zero is valid.
-    unsafe {
-        (*ring).cursor = RingCursor {
-            records: memory.cast::<u8>().add(4096).cast(),
-            mask: N_RECORDS as u64 - 1,
-            written: 0,
-            acknowledged: 0,
-            published: &raw const (*ring).written,
-            reader: &raw const (*ring).acknowledged,
-            dropped: &raw const (*ring).dropped,
-            busy: 0,
-        };
-    }
+    let ring = unsafe { &mut *ring };
+    ring.cursor = RingCursor {
+        // SAFETY: as above.
+        records: unsafe { memory.add(RECORDS_OFFSET) }.cast(),
+        mask: N_RECORDS as u64 - 1,
+        written: 0,
+        acknowledged: 0,
+        published: &raw const ring.written,
+        reader: &raw const ring.acknowledged,
+        dropped: &raw const ring.dropped,
+        busy: 0,
+    };
     place.store(ring, Ordering::Release);
-    // SAFETY: as above.
-    unsafe { &raw mut (*ring).cursor }
+    &raw mut ring.cursor
 }
 
 /// Everything recorded, thread by thread, and how many records found no room.

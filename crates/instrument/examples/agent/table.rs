@@ -75,8 +75,10 @@ fn bias() -> usize {
         _n_bytes: usize,
         bias: *mut libc::c_void,
     ) -> i32 {
-        // SAFETY: the loader's own description, and our own variable.
-        unsafe { *bias.cast::<usize>() = (*info).dlpi_addr as usize };
+        // SAFETY: the loader's own description.
+        let address = unsafe { (*info).dlpi_addr };
+        // SAFETY: our own variable.
+        unsafe { *bias.cast::<usize>() = address as usize };
         1
     }
     let mut bias = 0_usize;

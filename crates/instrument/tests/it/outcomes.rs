@@ -87,3 +87,12 @@ fn what_cannot_be_probed_is_refused_and_stays_as_it_was() {
     assert_eq!(report.lines("warning", "loop_inside"), [""; 0], "there is room for a short jump");
     assert_eq!(report.counts["loop_no_room"], [3, 3, 0, 0]);
 }
+
+#[test]
+fn probed_signal_handlers_disturb_no_record_of_what_they_interrupt() {
+    let program = Program::build(&["signals.c"], "-O1");
+    let report = program.interrupted("all");
+    assert_eq!(report.output, program.plain());
+    assert_eq!(report.counts["outside"], [80_000, 80_000, 0, 0]);
+    assert_eq!(report.counts["nested"], [80_400, 80_400, 0, 0]);
+}
