@@ -22,6 +22,8 @@ pub const SECRET: &str = "SINTONIA_SECRET";
 pub const OUT: &str = "SINTONIA_OUT";
 /// `1` when every call is recorded.
 pub const TRACE: &str = "SINTONIA_TRACE";
+/// `1` when processes listen to orders.
+pub const TUNE: &str = "SINTONIA_TUNE";
 /// Records in a thread's ring.
 pub const RECORDS: &str = "SINTONIA_RECORDS";
 /// Regions told apart in a thread.

@@ -44,6 +44,7 @@ pub(crate) enum Subcommand {
 const RUN_EXAMPLES: &str = "\
 Examples:
   sintonia run -- mpirun -np 4 ./program input.txt
+  sintonia run --app xfire.toml --tunlet factoring -- mpirun -np 5 ./xfire
   sintonia run --trace --out runs/today -- srun -n 64 ./program
   sintonia run --json -- ./job.sh > job.json";
 
@@ -65,6 +66,9 @@ pub(crate) struct RunOptions {
     /// Show the numbers while the command runs
     #[arg(long)]
     pub(crate) live: bool,
+    /// What is measured in functions and changed, and by whom
+    #[command(flatten)]
+    pub(crate) tuned: Tuned,
     /// What is shown at the end
     #[command(flatten)]
     pub(crate) shown: Shown,
@@ -83,6 +87,26 @@ pub(crate) struct RunOptions {
     /// The command, after `--`
     #[arg(required = true, last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
+}
+
+/// What a program is tuned with.
+#[derive(Args, Debug, Default)]
+pub(crate) struct Tuned {
+    /// Description of the program: actors, events, tuning points
+    #[arg(long, value_name = "APP.toml")]
+    pub(crate) app: Option<PathBuf>,
+    /// A tunlet, built in or from a library; the first one named owns what several would change
+    #[arg(long, value_name = "NAME|LIB.so", requires = "app")]
+    pub(crate) tunlet: Vec<String>,
+    /// Change nothing: tunlets only look
+    #[arg(long, requires = "app", conflicts_with = "dry_run")]
+    pub(crate) observe: bool,
+    /// Change nothing, but say what would be changed
+    #[arg(long, requires = "app")]
+    pub(crate) dry_run: bool,
+    /// Count and time functions of this name; `*` stands for anything
+    #[arg(long, value_name = "FUNCTION")]
+    pub(crate) probe: Vec<String>,
 }
 
 /// What is shown at the end of a run.

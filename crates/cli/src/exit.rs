@@ -9,6 +9,8 @@ const FAILED: u8 = 100;
 const NO_RECORD: u8 = 101;
 /// A result could not be written.
 const NOT_WRITTEN: u8 = 102;
+/// The description of the application is wrong, or a tunlet.
+pub(crate) const BAD_DESCRIPTION: u8 = 103;
 /// The command is there but cannot be started, as shells say it.
 pub(crate) const NOT_EXECUTABLE: u8 = 126;
 /// There is no such command, as shells say it.
@@ -18,7 +20,8 @@ pub(crate) const NOT_FOUND: u8 = 127;
 pub(crate) const HELP: &str = "\
 Exit codes:
   of `run`   the command's own; 128 + N when signal N ended it;
-             126 when it cannot be started, 127 when there is none
+             126 when it cannot be started, 127 when there is none,
+             103 when it is not started because `--app`, `--tunlet` or `--probe` is wrong
   0          done
   2          an option is wrong
   100        failed; the message says what

@@ -2,7 +2,7 @@
 //!
 //! # Invariants
 //! - The command is started and ends as it would without us; when a part of ours fails it runs unwatched,
-//!   with a sentence about it.
+//!   with a sentence about it. Only with a description or a tunlet that is wrong it is not started.
 //! - What ends the command (Ctrl-C, a signal) does not end us: the report of what was seen follows.
 
 mod command;
@@ -13,9 +13,10 @@ mod local_collector;
 mod observation;
 mod program;
 mod record;
+mod tuning;
 
 use crate::arguments::RunOptions;
-use crate::exit::{NOT_EXECUTABLE, NOT_FOUND};
+use crate::exit::{BAD_DESCRIPTION, NOT_EXECUTABLE, NOT_FOUND};
 use crate::terminal::Terminal;
 use analyzer::RunFacts;
 use command::{Ending, Output, Running};
@@ -23,11 +24,19 @@ use observation::Observation;
 use std::io::ErrorKind;
 use std::process::ExitCode;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use tuning::Tuning;
 
 /// Runs the command, reports, and ends as it ended.
 pub(crate) fn run(options: &RunOptions, terminal: Terminal) -> ExitCode {
     let mut facts = facts(options);
-    let observation = match Observation::start(options, &mut facts) {
+    let tuning = match Tuning::prepare(options) {
+        Ok(tuning) => tuning,
+        Err(error) => {
+            warn(&format!("the command is not started: {error:#}"));
+            return ExitCode::from(BAD_DESCRIPTION);
+        }
+    };
+    let observation = match Observation::start(options, tuning, &mut facts) {
         Ok(observation) => Some(observation),
         Err(error) => {
             warn(&format!("the command runs unwatched: {error:#}"));

@@ -27,6 +27,8 @@ pub(crate) struct Environment {
     pub(crate) secret: String,
     pub(crate) out: PathBuf,
     pub(crate) trace: bool,
+    /// Ranks listen to orders.
+    pub(crate) tune: bool,
     pub(crate) capacity: Capacity,
 }
 
@@ -57,6 +59,7 @@ impl Environment {
             (place::THREADS, self.capacity.threads.to_string().into()),
             (LAUNCH, "0".into()),
             (place::TRACE, if self.trace { "1".into() } else { "0".into() }),
+            (place::TUNE, if self.tune { "1".into() } else { "0".into() }),
         ];
         let preload = joined(self.library.as_os_str(), before(place::PRELOAD));
         variables.push((place::PRELOAD, preload));
@@ -123,6 +126,7 @@ mod tests {
             secret: "s".to_owned(),
             out: "/out".into(),
             trace: true,
+            tune: false,
             capacity: Capacity { ring_records: 64, regions: 32, threads: 2 },
         }
     }
@@ -142,6 +146,7 @@ mod tests {
         check(&[], "SINTONIA_RUN", "00000000000000ff");
         check(&[], "SINTONIA_ANALYZER", "127.0.0.1:5,10.0.0.1:5");
         check(&[], "SINTONIA_TRACE", "1");
+        check(&[], "SINTONIA_TUNE", "0");
         check(&[], "SINTONIA_RECORDS", "64");
     }
 
@@ -153,7 +158,7 @@ mod tests {
         check(&[], "ASAN_OPTIONS", "verify_asan_link_order=0");
         check(&[("ASAN_OPTIONS", "a=1")], "ASAN_OPTIONS", "verify_asan_link_order=0:a=1");
         let names = "SINTONIA_RUN;SINTONIA_SHM_DIR;SINTONIA_COLLECTOR;SINTONIA_ANALYZER;SINTONIA_SECRET;\
-                     SINTONIA_OUT;SINTONIA_RECORDS;SINTONIA_REGIONS;SINTONIA_THREADS;SINTONIA_LAUNCH;SINTONIA_TRACE;LD_PRELOAD;\
+                     SINTONIA_OUT;SINTONIA_RECORDS;SINTONIA_REGIONS;SINTONIA_THREADS;SINTONIA_LAUNCH;SINTONIA_TRACE;SINTONIA_TUNE;LD_PRELOAD;\
                      ASAN_OPTIONS;SINTONIA_FORWARD";
         check(&[], "SINTONIA_FORWARD", names);
     }

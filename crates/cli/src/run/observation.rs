@@ -3,10 +3,11 @@
 use super::environment::{Capacity, Environment, find_library, interface_addresses, reachable};
 use super::local_collector::LocalCollector;
 use super::record;
+use super::tuning::Tuning;
 use crate::arguments::RunOptions;
 use analyzer::leftovers::remove_abandoned;
 use analyzer::server::wait_until;
-use analyzer::{RunFacts, Server, ServerOptions, place};
+use analyzer::{RunFacts, Server, ServerOptions, TuningOptions, place};
 use anyhow::Context;
 use run_record::RunRecord;
 use std::ffi::OsString;
@@ -20,6 +21,9 @@ use wire::Secret;
 const COLLECTOR_PATIENCE: Duration = Duration::from_secs(2);
 /// Time between snapshots on disk.
 const SNAPSHOT_EVERY: Duration = Duration::from_secs(5);
+
+/// Time between reports when tunlets hear of efficiencies every second.
+const REPORTS_FOR_TUNLETS: Duration = Duration::from_millis(900);
 
 /// Environment variables.
 pub(crate) type Variables = Vec<(String, OsString)>;
@@ -35,7 +39,11 @@ pub(crate) struct Observation {
 
 impl Observation {
     /// Makes the record, listens, and starts this node's collector; completes `facts`.
-    pub(crate) fn start(options: &RunOptions, facts: &mut RunFacts) -> anyhow::Result<Self> {
+    pub(crate) fn start(
+        options: &RunOptions,
+        tuning: Option<Tuning>,
+        facts: &mut RunFacts,
+    ) -> anyhow::Result<Self> {
         let program = std::env::current_exe().context("this program's own file is not known")?;
         let library = find_library(&program, std::env::var_os("SINTONIA_LIB"))
             .context("`libsintonia.so` is not beside this program; set SINTONIA_LIB to its path")?;
@@ -43,11 +51,14 @@ impl Observation {
         let shm_dir = std::env::var_os(place::SHM_DIR).map_or("/dev/shm".into(), PathBuf::from);
         facts.run = format!("{run:016x}");
         facts.shm_dir.clone_from(&shm_dir);
+        if let Some(tuning) = &tuning {
+            facts.functions.clone_from(&tuning.plan.events);
+        }
         remove_abandoned(&shm_dir, SystemTime::now());
         DirBuilder::new().mode(0o700).create(place::run_dir(&shm_dir, run)).with_context(|| {
             format!("`{}` has no room for shared memory; set SINTONIA_SHM_DIR", shm_dir.display())
         })?;
-        let started = Self::with_record((library, program, run), options, facts);
+        let started = Self::with_record((library, program, run), (options, tuning), facts);
         if started.is_err() {
             std::fs::remove_dir(place::run_dir(&shm_dir, run)).ok();
         }
@@ -56,11 +67,11 @@ impl Observation {
 
     fn with_record(
         parts: (PathBuf, PathBuf, u64),
-        options: &RunOptions,
+        (options, tuning): (&RunOptions, Option<Tuning>),
         facts: &RunFacts,
     ) -> anyhow::Result<Self> {
         let record = record::create(options.out.as_deref(), &options.command, facts)?;
-        match Self::beside(&record, parts, options, facts) {
+        match Self::beside(&record, parts, (options, tuning), facts) {
             Ok((server, collector, variables)) => Ok(Self { server, record, collector, variables }),
             Err(error) => {
                 // It would hold nothing.
@@ -74,11 +85,13 @@ impl Observation {
     fn beside(
         record: &RunRecord,
         (library, program, run): (PathBuf, PathBuf, u64),
-        options: &RunOptions,
+        (options, tuning): (&RunOptions, Option<Tuning>),
         facts: &RunFacts,
     ) -> anyhow::Result<(Server, LocalCollector, Variables)> {
         let secret = Secret::from_bytes(place::random()?);
-        let server = serve(options, run, secret.clone(), record, facts)
+        let tune = tuning.is_some();
+        let tuning = tuning.map(|tuning| tuning.for_record(record));
+        let server = serve((options, tuning), (run, secret.clone()), record, facts)
             .context("cannot listen for collectors; choose another address with `--listen`")?;
         let environment = Environment {
             library,
@@ -89,6 +102,7 @@ impl Observation {
             secret: secret.to_hex(),
             out: record.dir().to_owned(),
             trace: options.trace,
+            tune,
             capacity: Capacity {
                 ring_records: options.ring_records.next_power_of_two(),
                 regions: options.regions,
@@ -127,14 +141,16 @@ fn remove(record: &RunRecord) {
 }
 
 fn serve(
-    options: &RunOptions,
-    run: u64,
-    secret: Secret,
+    (options, tuning): (&RunOptions, Option<TuningOptions>),
+    (run, secret): (u64, Secret),
     record: &RunRecord,
     facts: &RunFacts,
 ) -> std::io::Result<Server> {
-    let report_every =
-        if options.live { Duration::from_millis(500) } else { Duration::from_secs(2) };
+    let report_every = match () {
+        () if options.live => Duration::from_millis(500),
+        () if tuning.is_some() => REPORTS_FOR_TUNLETS,
+        () => Duration::from_secs(2),
+    };
     Server::start(ServerOptions {
         run,
         secret,
@@ -143,6 +159,6 @@ fn serve(
         snapshot_every: SNAPSHOT_EVERY,
         spool_dir: record.spool_path(""),
         facts: facts.clone(),
-        tuning: None,
+        tuning,
     })
 }

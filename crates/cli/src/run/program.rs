@@ -38,6 +38,14 @@ pub(crate) fn name(command: &[OsString]) -> String {
     name.to_string_lossy().chars().filter(is_plain).collect()
 }
 
+/// The program of this file name among the words of the command; the one that the words lead to when it
+/// has no name.
+pub(crate) fn described(command: &[OsString], name: &str) -> Option<PathBuf> {
+    let is_named = |path: &PathBuf| path.file_name().is_some_and(|file| file == name);
+    let words = command.iter().filter_map(|word| executable(word));
+    if name.is_empty() { observed_program(command) } else { words.into_iter().find(is_named) }
+}
+
 /// The program that the launcher's words lead to; the command itself when they lead to none.
 fn observed_program(command: &[OsString]) -> Option<PathBuf> {
     let (first, rest) = command.split_first()?;
@@ -116,6 +124,15 @@ mod tests {
         check_name(&["env", "-i", "4", "/bin/cat", "x"], "cat");
         check_name(&["not there at all"], "notthereatall");
         check_name(&[], "run");
+    }
+
+    #[test]
+    fn a_described_program_is_found_in_the_command() {
+        let command = words(&["env", "-i", "/bin/sh", "-c", "/bin/cat"]);
+        let found = |name: &str| described(&command, name);
+        assert_eq!(found("cat"), Some("/bin/cat".into()));
+        assert_eq!(found("ls"), None);
+        assert_eq!(found(""), Some("/bin/sh".into()));
     }
 
     #[test]

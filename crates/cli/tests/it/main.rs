@@ -7,3 +7,4 @@ mod new_tunlet;
 mod report;
 mod run;
 mod sintonia;
+mod tuned;

@@ -1,0 +1,46 @@
+//! `sintonia run --app`: what is wrong is said before the command starts.
+
+use crate::sintonia::Place;
+
+const BAD_DESCRIPTION: i32 = 103;
+const GOOD: &str = "format = 1\nprogram = \"sh\"\n[actors]\nmaster = \"0\"\n";
+
+/// Runs a command that leaves a file, with this description and these options; expects that it is not
+/// started, and words of what is said.
+#[track_caller]
+fn check(description: &str, options: &[&str], expected: &str) {
+    let place = Place::new();
+    std::fs::write(place.path("app.toml"), description).unwrap();
+    let command = ["--", "sh", "-c", "touch started"];
+    let words = [&["run", "--quiet", "--app", "app.toml"], options, &command].concat();
+    let said = place.sintonia(&words);
+    assert_eq!(said.code, Some(BAD_DESCRIPTION), "{}", said.errors);
+    assert!(said.errors.contains(expected), "{}", said.errors);
+    assert!(!place.path("started").exists());
+    place.check_clean();
+}
+
+#[test]
+fn a_wrong_description_starts_nothing() {
+    check("format = 1\nprogram = ", &[], "app.toml:2");
+    check(&GOOD.replace("sh", "other"), &[], "`other`");
+    let event =
+        "[[event]]\nname = \"e\"\nactor = \"master\"\nfunction = \"no_such\"\nat = \"entry\"\n";
+    check(&format!("{GOOD}{event}"), &[], "no_such");
+}
+
+#[test]
+fn a_tunlet_that_is_not_there_starts_nothing() {
+    check(GOOD, &["--tunlet", "factorign"], "factoring");
+    check(GOOD, &["--tunlet", "./none.so"], "none.so");
+}
+
+#[test]
+fn a_good_description_changes_nothing_about_the_command() {
+    let place = Place::new();
+    std::fs::write(place.path("app.toml"), GOOD).unwrap();
+    let command = ["--", "sh", "-c", "echo $SINTONIA_TUNE; exit 7"];
+    let words = [&["run", "--quiet", "--app", "app.toml"][..], &command].concat();
+    let said = place.sintonia(&words);
+    assert_eq!((said.code, said.output.as_str()), (Some(7), "1\n"), "{}", said.errors);
+}
