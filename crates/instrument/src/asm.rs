@@ -14,11 +14,13 @@
 //!   size would else be taken for its caller.
 #![allow(unsafe_code, reason = "machine code")]
 
+mod outside;
+
 use crate::context::{
     ARMED_ENTRY, ARMED_EXIT, COUNT_ENTRY, COUNT_EXIT, Context, ENTRY, EXIT, HIJACK, PointContext,
     REPLACED,
 };
-use crate::passage::{XSAVE_BYTES, XSAVE_MASK, act_at_entry, act_at_exit, attach, leave_unwound};
+use crate::passage::{act_at_entry, act_at_exit, attach, leave_unwound};
 use crate::shadow::{DIRECTORY, add_chunk};
 use events::function::LEFT_BY_TAIL_CALL;
 use events::{EventRecord, FunctionKind};
@@ -59,7 +61,7 @@ pub(crate) fn is_return_guarded() -> bool {
     answer == 0 && features & 1 != 0
 }
 
-// Saves what the routines use. From then on: r10 the context, r12 the number of the passage; rax, rbx, rdx, rbp and
+// Macros are only known in their own module. Saves what the routines use. From then on: r10 the context, r12 the number of the passage; rax, rbx, rdx, rbp and
 // r11 are free. The flags are kept in ah and al: `pushf` and `popf` cost ten times as much.
 global_asm!(
     ".macro sintonia_save",
@@ -394,69 +396,4 @@ global_asm!(
     exit_records = const offset_of!(Context, exit) + offset_of!(PointContext, n_records),
     exit_gather = const offset_of!(Context, exit) + offset_of!(PointContext, gather),
     act_at_exit = sym act_at_exit,
-);
-
-// Calls the function in rax with r10 and r12; rax: what it returns. Everything but rax and rdx stays.
-global_asm!(
-    ".pushsection .text.sintonia_outside, \"ax\", @progbits",
-    ".type sintonia_outside_body, @function",
-    ".p2align 4",
-    "sintonia_outside_body:",
-    ".cfi_startproc",
-    "push rbp",
-    ".cfi_def_cfa_offset 16",
-    ".cfi_offset rbp, -16",
-    "mov rbp, rsp",
-    ".cfi_def_cfa_register rbp",
-    "push rcx",
-    "push rsi",
-    "push rdi",
-    "push r8",
-    "push r9",
-    "push r10",
-    "push r11",
-    "push rbx",
-    "mov rbx, rsp",
-    "mov rdi, r10",
-    "mov rsi, r12",
-    "mov r11, rax",
-    "sub rsp, qword ptr [rip + {bytes}]",
-    "and rsp, -64",
-    // `xsave` leaves parts of its header as they are, and `xrstor` wants them to be zero.
-    "xor eax, eax",
-    "mov qword ptr [rsp + 512], rax",
-    "mov qword ptr [rsp + 520], rax",
-    "mov qword ptr [rsp + 528], rax",
-    "mov qword ptr [rsp + 536], rax",
-    "mov qword ptr [rsp + 544], rax",
-    "mov qword ptr [rsp + 552], rax",
-    "mov qword ptr [rsp + 560], rax",
-    "mov qword ptr [rsp + 568], rax",
-    "xor edx, edx",
-    "mov eax, dword ptr [rip + {mask}]",
-    "xsave64 [rsp]",
-    "cld",
-    "call r11",
-    "mov r11, rax",
-    "xor edx, edx",
-    "mov eax, dword ptr [rip + {mask}]",
-    "xrstor64 [rsp]",
-    "mov rax, r11",
-    "mov rsp, rbx",
-    "pop rbx",
-    "pop r11",
-    "pop r10",
-    "pop r9",
-    "pop r8",
-    "pop rdi",
-    "pop rsi",
-    "pop rcx",
-    "pop rbp",
-    ".cfi_def_cfa rsp, 8",
-    "ret",
-    ".cfi_endproc",
-    ".size sintonia_outside_body, . - sintonia_outside_body",
-    ".popsection",
-    bytes = sym XSAVE_BYTES,
-    mask = sym XSAVE_MASK,
 );
