@@ -5,3 +5,5 @@ mod losing;
 mod network;
 mod roles;
 mod stage;
+mod tuned;
+mod tuned_role;

@@ -56,8 +56,15 @@ fn rank() {
     let segment = SegmentWriter::create(&path, capacity, started).expect("room for a segment");
     describe(&segment);
     let mut thread = segment.attach_thread(1).expect("a block for the only thread");
+    let control =
+        (variable(ENDING) == "tuned").then(|| segment.open_control().expect("room for it"));
     segment.publish();
     ring_doorbell(&folder);
+    if variable(ENDING) == "tuned" {
+        let control = control.expect("opened above");
+        crate::tuned_role::iterate(control, &mut thread, &folder);
+        return finalize(&segment, &folder);
+    }
     work(&path, &mut thread, n_records);
     match variable(ENDING).as_str() {
         "finalize" => finalize(&segment, &folder),
@@ -108,7 +115,7 @@ fn finalize(segment: &SegmentWriter, folder: &Path) {
     ring_doorbell(folder);
 }
 
-fn ring_doorbell(folder: &Path) {
+pub(crate) fn ring_doorbell(folder: &Path) {
     let socket = UnixDatagram::unbound().expect("a socket");
     // Without a collector nobody hears it.
     socket.send_to(b"!", PathBuf::from(folder).join(place::DOORBELL)).ok();

@@ -2,7 +2,7 @@
 
 use crate::roles::{ENDING, N_RECORDS, RANK};
 use analyzer::server::wait_until;
-use analyzer::{Measured, RunFacts, Server, ServerOptions, Spool, place, recover};
+use analyzer::{Measured, RunFacts, Server, ServerOptions, Spool, TuningOptions, place, recover};
 use run_record::{RunRecord, RunStart, SpoolReader};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -21,7 +21,7 @@ const RUN: u64 = 0xab;
 pub(crate) struct Rank {
     pub(crate) rank: u32,
     pub(crate) n_records: u64,
-    /// `finalize`, `wait` (for its end), or `vanish`.
+    /// `finalize`, `wait` (for its end), `vanish`, or `tuned` (iterates and takes orders until its input ends).
     pub(crate) ending: &'static str,
 }
 
@@ -33,6 +33,11 @@ impl Actor {
     pub(crate) fn kill(&mut self) {
         self.0.kill().expect("it may be killed");
         self.0.wait().expect("our child");
+    }
+
+    /// Lets a role go on that waits for the end of its input.
+    pub(crate) fn close_input(&mut self) {
+        self.0.stdin = None;
     }
 
     /// Whether it ends in time.
@@ -81,6 +86,15 @@ impl Stage {
 
     /// A server that expects `secret`, at the address of the one before if there was one.
     pub(crate) fn serve(&self, secret: Secret) -> Server {
+        self.serve_with(secret, None)
+    }
+
+    /// A server that tunes.
+    pub(crate) fn serve_tuned(&self, tuning: TuningOptions) -> Server {
+        self.serve_with(Secret::from_bytes([7; 32]), Some(tuning))
+    }
+
+    fn serve_with(&self, secret: Secret, tuning: Option<TuningOptions>) -> Server {
         Server::start(ServerOptions {
             run: RUN,
             secret,
@@ -89,7 +103,7 @@ impl Stage {
             snapshot_every: Duration::from_millis(200),
             spool_dir: self.record.spool_path(""),
             facts: self.facts(),
-            tuning: None,
+            tuning,
         })
         .expect("an address to listen at")
     }
