@@ -54,7 +54,7 @@ pub(crate) fn bind_late() {
             object.show(|name| wrappers.get(name).copied());
             continue;
         }
-        for binding in object.mpi_bindings() {
+        for binding in object.bindings(is_wrapper) {
             if let Some(wrapper) = wrappers.get(binding.name) {
                 object.bind(binding.place, *wrapper);
             }
@@ -71,14 +71,13 @@ pub(crate) fn bind_attached() {
     let objects = object::all();
     let Some(own) = objects.iter().find(|object| is_own(object)) else { return };
     // By our own table: the linker, asked for one of these names, finds the library's function first.
-    let is_bound = |name: &CStr| is_wrapper(name) && !next::find(name).is_null();
+    let is_bound = |name: &CStr| is_guard(name) || is_wrapper(name) && !next::find(name).is_null();
     let wrappers: HashMap<&CStr, usize> =
         own.exports().filter(|(name, _)| is_bound(name)).collect();
     for object in objects.iter().filter(|object| !object.is_mpi_library() && !is_own(object)) {
-        for binding in object.mpi_bindings() {
-            if let Some(wrapper) = wrappers.get(binding.name) {
-                places.push((binding.place.addr(), object.bind(binding.place, *wrapper)));
-            }
+        for binding in object.bindings(|name| wrappers.contains_key(name)) {
+            let wrapper = wrappers[binding.name];
+            places.push((binding.place.addr(), object.bind(binding.place, wrapper)));
         }
     }
 }
@@ -86,15 +85,14 @@ pub(crate) fn bind_attached() {
 /// Puts back what [`bind_attached`] has changed, where it is still there.
 pub(crate) fn restore() {
     let Ok(mut places) = BEFORE.lock() else { return };
+    let places: HashMap<usize, usize> = std::mem::take(&mut *places).into_iter().collect();
     for object in object::all() {
-        for binding in object.mpi_bindings() {
-            let place = binding.place;
-            if let Some((_, before)) = places.iter().find(|(known, _)| *known == place.addr()) {
-                object.bind(place, *before);
+        for binding in object.bindings(|name| is_wrapper(name) || is_guard(name)) {
+            if let Some(before) = places.get(&binding.place.addr()) {
+                object.bind(binding.place, *before);
             }
         }
     }
-    places.clear();
 }
 
 fn is_own(object: &Object) -> bool {
@@ -103,6 +101,11 @@ fn is_own(object: &Object) -> bool {
 
 fn is_wrapper(name: &CStr) -> bool {
     name.to_bytes().starts_with(b"MPI_") || name.to_bytes().starts_with(b"mpi_")
+}
+
+/// The functions of `signals.rs`.
+fn is_guard(name: &CStr) -> bool {
+    [c"pthread_sigmask", c"sigprocmask", c"sigaction", c"signal"].contains(&name)
 }
 
 /// The functions by which a watch starts; every library has them.

@@ -185,8 +185,11 @@ impl Object {
         protect(start, end, libc::PROT_READ);
     }
 
-    /// The places bound to functions whose names start with `MPI_` or `mpi_`.
-    pub(crate) fn mpi_bindings(&self) -> impl Iterator<Item = Binding<'_>> {
+    /// The places bound to functions whose names are wanted.
+    pub(crate) fn bindings(
+        &self,
+        is_wanted: impl Fn(&CStr) -> bool,
+    ) -> impl Iterator<Item = Binding<'_>> {
         const ABSOLUTE: u64 = 1;
         const GLOBAL_DATA: u64 = 6;
         const JUMP_SLOT: u64 = 7;
@@ -194,7 +197,7 @@ impl Object {
             let n_entries = len / size_of::<libc::Elf64_Rela>();
             (0..n_entries).map(move |entry| (start as *const libc::Elf64_Rela).wrapping_add(entry))
         });
-        entries.filter_map(|entry| {
+        entries.filter_map(move |entry| {
             // SAFETY: inside the object's table of relocations.
             let entry = unsafe { &*entry };
             let (kind, symbol) = (entry.r_info & 0xffff_ffff, (entry.r_info >> 32) as usize);
@@ -204,11 +207,7 @@ impl Object {
                 return None;
             }
             let name = self.name_of(symbol);
-            let is_mpi = matches!(
-                name.to_bytes(),
-                [b'M', b'P', b'I', b'_', ..] | [b'm', b'p', b'i', b'_', ..]
-            );
-            is_mpi.then(|| Binding {
+            is_wanted(name).then(|| Binding {
                 name,
                 place: (self.base + entry.r_offset as usize) as *mut usize,
             })

@@ -1,11 +1,11 @@
 //! Probes in functions of real ranks, and changes made at them, without launcher and analyzer.
 
+mod memory;
 mod ranks;
 
 use events::{Place, Value, ValueType};
+use memory::{fixed_memory, memory};
 use ranks::{Ranks, Recorded, Symbols, program};
-use std::ops::Range;
-use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use suite::library::Library;
 use suite::tool::Scene;
@@ -269,37 +269,6 @@ fn what_cannot_be_is_refused_and_the_program_goes_on() {
     });
     assert_eq!(ended.stdout, tuned.job(&["count", "5"]).run().stdout);
     assert!(recorded.iter().all(|rank| rank.actions.is_empty()));
-}
-
-/// Bytes at an address of the program's file, in a running rank.
-fn memory(pid: u32, address: u64, n_bytes: usize) -> Vec<u8> {
-    let parts = parts(pid);
-    let base = parts.first().expect("the program is mapped").start;
-    read(pid, base + address, n_bytes)
-}
-
-fn read(pid: u32, address: u64, n_bytes: usize) -> Vec<u8> {
-    let memory = std::fs::File::open(format!("/proc/{pid}/mem")).expect("the rank is ours");
-    let mut bytes = vec![0; n_bytes];
-    memory.read_exact_at(&mut bytes, address).expect("it is mapped");
-    bytes
-}
-
-/// Where a running rank has the program, part by part; none can be written but the last.
-fn parts(pid: u32) -> Vec<Range<u64>> {
-    let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).expect("the rank lives");
-    let lines = maps.lines().filter(|line| line.ends_with("/tuned"));
-    let bounds = lines.filter_map(|line| line.split(' ').next()?.split_once('-'));
-    let hex = |text| u64::from_str_radix(text, 16).expect("an address");
-    bounds.map(|(start, end)| hex(start)..hex(end)).collect()
-}
-
-/// What is mapped of the program's file and not its own to write: code, and where calls are bound.
-fn fixed_memory(pid: u32) -> Vec<Vec<u8>> {
-    let mut parts = parts(pid);
-    parts.pop();
-    let len = |part: &Range<u64>| usize::try_from(part.end - part.start).expect("it fits");
-    parts.iter().map(|part| read(pid, part.start, len(part))).collect()
 }
 
 #[track_caller]

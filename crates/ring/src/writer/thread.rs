@@ -1,0 +1,310 @@
+//! A thread's block: its counters, and its ring of records.
+//!
+//! # Invariants
+//! - The owner writes plain stores; an interruption of it (a signal handler) sees `busy` and drops its own.
+
+use crate::counters::bump;
+use crate::layout::{Capacity, N_RESERVED_REGIONS, PeerSlot, RegionSlot, ThreadHeader};
+use crate::mapping::Mapping;
+use crate::private;
+use events::CallRecord;
+use std::sync::atomic::{AtomicU64, Ordering, compiler_fence};
+
+/// Where a thread's next record goes.
+///
+/// Whoever appends records on this thread shares it, machine code included: hence its fixed layout.
+#[derive(Debug)]
+#[repr(C)]
+pub struct RingCursor {
+    /// The ring's first record.
+    pub records: *mut CallRecord,
+    /// 0 without a ring, else its capacity minus one.
+    pub mask: u64,
+    /// Records written so far; the next one goes to `written & mask`.
+    pub written: u64,
+    /// Records that were free again when the reader was last asked. There is room while
+    /// `written - acknowledged <= mask`.
+    pub acknowledged: u64,
+    /// Where the reader sees `written`; stored after the record.
+    pub published: *const AtomicU64,
+    /// What the reader says.
+    pub reader: *const AtomicU64,
+    /// Records that found no room.
+    pub dropped: *const AtomicU64,
+    /// 1 while a record is being appended: who interrupts that (a signal handler) drops its own.
+    pub busy: u64,
+}
+
+const _: () = assert!(size_of::<RingCursor>() == 64);
+
+/// A thread's block, written by that thread alone.
+#[derive(Debug)]
+pub struct ThreadWriter {
+    header: &'static ThreadHeader,
+    regions: &'static [RegionSlot],
+    peers: &'static [PeerSlot],
+    cursor: RingCursor,
+    /// Open-addressed table of positions in `regions` + 1, in memory of our own ([`private`]).
+    lookup: &'static mut [u32],
+    lookup_shift: u32,
+    n_regions: u32,
+    idx: u32,
+}
+
+// SAFETY: the pointer leads into the segment, which is never unmapped; only the owner writes there.
+unsafe impl Send for ThreadWriter {}
+
+impl ThreadWriter {
+    pub(super) fn new(
+        mapping: &'static Mapping,
+        capacity: &Capacity,
+        idx: u32,
+        lookup: &'static mut [u32],
+    ) -> Self {
+        let header = thread_header(mapping, capacity, idx);
+        let regions_at = capacity.block_offset(idx) + size_of::<ThreadHeader>();
+        let peers_at = regions_at + capacity.n_regions as usize * size_of::<RegionSlot>();
+        let records_at = capacity.block_offset(idx) + capacity.statistics_bytes();
+        let (n_regions, n_peers) = (capacity.n_regions as usize, capacity.n_peers as usize);
+        // SAFETY: inside the block by `Capacity::statistics_bytes`, reserved, zeroed, made of atomics.
+        let regions = unsafe { std::slice::from_raw_parts(mapping.at(regions_at), n_regions) };
+        // SAFETY: as above.
+        let peers = unsafe { std::slice::from_raw_parts(mapping.at(peers_at), n_peers) };
+        let has_ring = header.has_ring.load(Ordering::Relaxed) == 1;
+        let lookup_shift = u64::BITS - lookup.len().trailing_zeros();
+        let mut writer = Self {
+            header,
+            regions,
+            peers,
+            cursor: RingCursor {
+                records: mapping.at(records_at.min(mapping.len() - size_of::<CallRecord>())),
+                mask: if has_ring { u64::from(capacity.n_records) - 1 } else { 0 },
+                written: header.written.load(Ordering::Relaxed),
+                // Without a ring, `push` always finds it full.
+                acknowledged: header
+                    .acknowledged
+                    .load(Ordering::Acquire)
+                    .wrapping_sub(u64::from(!has_ring)),
+                published: &raw const header.written,
+                reader: &raw const header.acknowledged,
+                dropped: &raw const header.dropped,
+                busy: 0,
+            },
+            lookup,
+            lookup_shift,
+            n_regions: header.n_regions.load(Ordering::Relaxed),
+            idx,
+        };
+        writer.index_known_regions();
+        writer
+    }
+
+    /// A block taken over from an ended thread keeps its regions.
+    fn index_known_regions(&mut self) {
+        for position in 0..self.n_regions {
+            let region = &self.regions[position as usize];
+            let address = region.address.load(Ordering::Relaxed);
+            let previous = region.previous.load(Ordering::Relaxed);
+            let mut at = self.lookup_start(address, previous);
+            while self.lookup[at] != 0 {
+                at = (at + 1) & (self.lookup.len() - 1);
+            }
+            self.lookup[at] = position + 1;
+        }
+    }
+
+    /// Position of the block in the segment.
+    pub fn idx(&self) -> u32 {
+        self.idx
+    }
+
+    /// Whether records go anywhere.
+    #[inline(always)]
+    pub fn has_ring(&self) -> bool {
+        self.cursor.mask != 0
+    }
+
+    /// Says that the thread enters `operation`.
+    #[inline(always)]
+    pub fn enter(&self, operation: u16, address: u64, ticks: u64) {
+        self.header.in_address.store(address, Ordering::Relaxed);
+        self.header.since_ticks.store(ticks, Ordering::Relaxed);
+        self.header.in_operation.store(u32::from(operation) + 1, Ordering::Relaxed);
+    }
+
+    /// Says that the thread is outside MPI again.
+    #[inline(always)]
+    pub fn leave(&self, ticks: u64) {
+        self.header.in_operation.store(0, Ordering::Relaxed);
+        self.header.since_ticks.store(ticks, Ordering::Relaxed);
+    }
+
+    /// The counters of a region.
+    #[inline(always)]
+    pub fn region(&mut self, address: u64, previous: u64, operation: u16) -> &'static RegionSlot {
+        let at = self.lookup_start(address, previous);
+        // SAFETY: `lookup_start` shifts down to less than the table's length.
+        let position = *unsafe { self.lookup.get_unchecked(at) };
+        if position != 0 {
+            // SAFETY: the table holds positions in `regions` + 1.
+            let region = unsafe { self.regions.get_unchecked(position as usize - 1) };
+            if is_region(region, address, previous, operation) {
+                return region;
+            }
+        }
+        self.find_region(address, previous, operation)
+    }
+
+    #[inline(always)]
+    fn lookup_start(&self, address: u64, previous: u64) -> usize {
+        let mixed = (address ^ previous.rotate_left(23)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        #[expect(clippy::cast_possible_truncation, reason = "shifted down to the table's length")]
+        let start = (mixed >> self.lookup_shift) as usize;
+        start
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn find_region(&mut self, address: u64, previous: u64, operation: u16) -> &'static RegionSlot {
+        let mut at = self.lookup_start(address, previous);
+        loop {
+            match self.lookup[at] {
+                0 => break,
+                position => {
+                    let region = &self.regions[position as usize - 1];
+                    if is_region(region, address, previous, operation) {
+                        return region;
+                    }
+                }
+            }
+            at = (at + 1) & (self.lookup.len() - 1);
+        }
+        self.add_region(at, address, previous, operation)
+    }
+
+    fn add_region(
+        &mut self,
+        at: usize,
+        address: u64,
+        previous: u64,
+        operation: u16,
+    ) -> &'static RegionSlot {
+        let n_regions_max = self.regions.len();
+        let is_total = address == 0 && previous == 0;
+        let room =
+            n_regions_max.saturating_sub(if is_total { 0 } else { N_RESERVED_REGIONS as usize });
+        if room <= self.n_regions as usize {
+            if is_total {
+                // More operations than reserved entries cannot be: the table of operations is shorter.
+                return &self.regions[n_regions_max - 1];
+            }
+            bump(&self.header.calls_without_region, 1);
+            return self.find_region(0, 0, operation);
+        }
+        let region = &self.regions[self.n_regions as usize];
+        region.address.store(address, Ordering::Relaxed);
+        region.previous.store(previous, Ordering::Relaxed);
+        region.operation.store(u64::from(operation), Ordering::Relaxed);
+        self.n_regions += 1;
+        self.lookup[at] = self.n_regions;
+        self.header.n_regions.store(self.n_regions, Ordering::Release);
+        region
+    }
+
+    /// Traffic with a world rank, if it is told apart.
+    #[inline(always)]
+    pub fn peer(&self, rank: u32) -> Option<&'static PeerSlot> {
+        self.peers.get(rank as usize)
+    }
+
+    /// What others who append records on this thread need; valid as long as this writer stays in place.
+    pub fn cursor(&mut self) -> *mut RingCursor {
+        &raw mut self.cursor
+    }
+
+    /// Appends a record, or counts it as dropped when the reader is behind.
+    #[inline(always)]
+    pub fn push(&mut self, record: &CallRecord) {
+        if !self.append(record) {
+            self.drop_one();
+        }
+    }
+
+    /// Appends a record; false when the reader is behind, or when this interrupts another one.
+    #[inline(always)]
+    pub fn append(&mut self, record: &CallRecord) -> bool {
+        let cursor = &mut self.cursor;
+        if cursor.busy != 0
+            || cursor.mask < cursor.written.wrapping_sub(cursor.acknowledged) && !self.has_room()
+        {
+            return false;
+        }
+        let cursor = &mut self.cursor;
+        cursor.busy = 1;
+        // A signal handler of this thread that appends records sees the word before the record changes.
+        compiler_fence(Ordering::SeqCst);
+        #[expect(clippy::cast_possible_truncation, reason = "masked to the ring's capacity")]
+        let position = (cursor.written & cursor.mask) as usize;
+        // SAFETY: `position` is below the ring's capacity, whose memory is reserved; without a ring
+        // `has_room` said no.
+        let slot = unsafe { cursor.records.add(position) };
+        // SAFETY: as above; the reader does not look at this record before `written` says so.
+        unsafe { slot.write(*record) };
+        cursor.written += 1;
+        self.header.written.store(cursor.written, Ordering::Release);
+        compiler_fence(Ordering::SeqCst);
+        cursor.busy = 0;
+        true
+    }
+
+    /// Counts a record that its owner gave up.
+    pub fn drop_record(&self) {
+        self.drop_one();
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn has_room(&mut self) -> bool {
+        if !self.has_ring() {
+            return false;
+        }
+        let cursor = &mut self.cursor;
+        cursor.acknowledged = self.header.acknowledged.load(Ordering::Acquire);
+        cursor.written.wrapping_sub(cursor.acknowledged) <= cursor.mask
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn drop_one(&self) {
+        bump(&self.header.dropped, 1);
+    }
+
+    /// Gives the block back for another thread to go on with.
+    pub fn detach(self) {
+        self.header.in_operation.store(0, Ordering::Relaxed);
+        self.header.owned.store(0, Ordering::Release);
+    }
+}
+
+impl Drop for ThreadWriter {
+    fn drop(&mut self) {
+        private::give_back(std::mem::take(&mut self.lookup));
+    }
+}
+
+#[inline(always)]
+fn is_region(region: &RegionSlot, address: u64, previous: u64, operation: u16) -> bool {
+    region.address.load(Ordering::Relaxed) == address
+        && region.previous.load(Ordering::Relaxed) == previous
+        && region.operation.load(Ordering::Relaxed) == u64::from(operation)
+}
+
+/// The header of block `idx`.
+pub(super) fn thread_header(
+    mapping: &'static Mapping,
+    capacity: &Capacity,
+    idx: u32,
+) -> &'static ThreadHeader {
+    // SAFETY: the block lies inside the segment, is aligned to a page, and is made of atomics.
+    unsafe { &*mapping.at::<ThreadHeader>(capacity.block_offset(idx)) }
+}
