@@ -21,6 +21,24 @@ const AT_START: [&str; 9] = [
     "__do_global_dtors_aux",
 ];
 
+/// They return more than once, or into another frame: their return address must stay where they know it.
+const RETURNS_OTHERWISE: [&str; 14] = [
+    "setjmp",
+    "_setjmp",
+    "__sigsetjmp",
+    "sigsetjmp",
+    "getcontext",
+    "swapcontext",
+    "makecontext",
+    "vfork",
+    "__vfork",
+    "clone",
+    "uw_init_context_1",
+    "uw_init_context",
+    "uw_install_context_1",
+    "__longjmp",
+];
+
 /// A function of a program or library.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Function {
@@ -131,6 +149,9 @@ pub enum NotProbeable {
         /// The function.
         of: String,
     },
+    /// Its return address has to stay where it is.
+    #[error("it returns more than once, or into another function")]
+    ReturnsOtherwise,
     /// It runs before the process is ready.
     #[error("it runs before the process is ready, or after it has ended")]
     StartUp,
@@ -140,6 +161,11 @@ impl Function {
     /// As the source calls it, with the types of parameters in C++.
     pub fn signature(&self) -> String {
         crate::demangle::signature(&self.symbol).unwrap_or_else(|| self.name.clone())
+    }
+
+    /// Its symbol without what the compiler adds to copies.
+    fn family(&self) -> &str {
+        self.symbol.split('.').next().unwrap_or_default()
     }
 
     /// How many copies of its body are elsewhere.
@@ -156,6 +182,8 @@ impl Function {
             Err(NotProbeable::Chooser)
         } else if AT_START.contains(&self.symbol.as_str()) {
             Err(NotProbeable::StartUp)
+        } else if RETURNS_OTHERWISE.contains(&self.family()) {
+            Err(NotProbeable::ReturnsOtherwise)
         } else if self.symbol.contains(".cold") {
             Err(NotProbeable::Part { of: self.name.clone() })
         } else if self.n_bytes == 0 {
@@ -165,5 +193,40 @@ impl Function {
         } else {
             Ok(())
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(symbol: &str, expected: Result<(), NotProbeable>) {
+        let function = Function {
+            module: Arc::from(Path::new("/bin/fire")),
+            build_id: Arc::from([]),
+            symbol: symbol.to_owned(),
+            name: "spread".to_owned(),
+            address: 0x1000,
+            n_bytes: 64,
+            n_bytes_to_next: 64,
+            inlined: Vec::new(),
+            parameters: None,
+            returns: None,
+            is_copy: false,
+            is_chooser: false,
+            source: None,
+        };
+        assert_eq!(function.probeable(), expected);
+    }
+
+    #[test]
+    fn what_is_not_called_and_returned_from_is_left_alone() {
+        check("spread", Ok(()));
+        check("spread.cold", Err(NotProbeable::Part { of: "spread".to_owned() }));
+        check("uw_init_context_1.cold", Err(NotProbeable::ReturnsOtherwise));
+        check("uw_init_context_1", Err(NotProbeable::ReturnsOtherwise));
+        check("__sigsetjmp", Err(NotProbeable::ReturnsOtherwise));
+        check("_start", Err(NotProbeable::StartUp));
     }
 }
