@@ -100,16 +100,16 @@ mod tests {
 
     /// Records of threads; the values of each event that they give.
     #[track_caller]
-    fn check(n_attributes: usize, records: &[(u32, CallRecord)], expected: &[&[i64]]) {
+    fn check(n_attributes: usize, records: &[(u32, CallRecord)], expected: &[&[i128]]) {
         let events = [facts(n_attributes)];
         let mut decoder = Decoder::new(&events);
         let said = records.iter().filter_map(|(thread, record)| decoder.read(thread, record));
-        let found: Vec<Vec<i64>> = said
+        let found: Vec<Vec<i128>> = said
             .map(|said| match said {
                 Said::Passed(passage) => passage.values,
                 Said::Did(_) => Vec::new(),
             })
-            .map(|values| values.iter().map(|value| value.as_f64() as i64).collect())
+            .map(|values| values.iter().filter_map(|value| value.as_integer()).collect())
             .collect();
         assert_eq!(found, expected);
     }

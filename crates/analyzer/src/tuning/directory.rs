@@ -143,8 +143,8 @@ mod tests {
         let first = ProcessReport { program: "/bin/xfire".into(), size: 4, ..report(1) };
         let rank = Arrival::Rank(first.rank, 4);
         check("xfire", &[first.clone(), first.clone()], &[rank, Arrival::Known]);
-        check("other", &[first.clone()], &[Arrival::Stranger]);
-        check("", &[first.clone()], &[rank]);
+        check("other", std::slice::from_ref(&first), &[Arrival::Stranger]);
+        check("", std::slice::from_ref(&first), &[rank]);
         let mut later = ProcessReport { world: WorldId(99), ..first.clone() };
         later.key.pid += 1;
         check("", &[first.clone(), later], &[rank, Arrival::Stranger]);

@@ -10,7 +10,7 @@ const GOOD: &str = "format = 1\nprogram = \"sh\"\n[actors]\nmaster = \"0\"\n";
 #[track_caller]
 fn check(description: &str, options: &[&str], expected: &str) {
     let place = Place::new();
-    std::fs::write(place.path("app.toml"), description).unwrap();
+    std::fs::write(place.path("app.toml"), description).expect("a folder of ours");
     let command = ["--", "sh", "-c", "touch started"];
     let words = [&["run", "--quiet", "--app", "app.toml"], options, &command].concat();
     let said = place.sintonia(&words);
