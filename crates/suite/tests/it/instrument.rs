@@ -1,5 +1,6 @@
 //! Probes in functions of real ranks, and changes made at them, without launcher and analyzer.
 
+mod loading;
 mod memory;
 mod ranks;
 
