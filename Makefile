@@ -11,7 +11,6 @@ export CARGO_TARGET_DIR := $(CURDIR)/target
 PREFIX ?= /usr/local
 CARGO ?= cargo
 
-demo_record := target/demo-run
 probe_and_cli := --package probe --package cli
 xfire := apps/xfire
 make_xfire = $(MAKE) --silent -C $(xfire) MPICC=mpicc.$(1) MPIRUN="mpirun.$(1)" \
@@ -30,13 +29,11 @@ demo test: export OMPI_MCA_mpi_yield_when_idle := 1
 help: ## list these commands
 	@awk -F':.*## ' '/^[a-z]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' Makefile
 
-demo: ## watch the example program on 4 ranks and show the report
+demo: ## run the example program plain, observed and tuned, and show what tuning did
 	@scripts/setup.sh demo
 	@$(CARGO) build --quiet --release $(probe_and_cli)
 	@$(call make_xfire,openmpi)
-	@rm -rf $(demo_record)
-	@target/release/sintonia run --trace --out $(demo_record) -- mpirun.openmpi -np 4 \
-	  target/xfire-openmpi/xfire --out target/demo-fire $(xfire)/data/demo.conf
+	@scripts/demo.sh
 
 test: ## run all tests, on real ranks
 	@scripts/setup.sh test
