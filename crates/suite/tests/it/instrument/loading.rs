@@ -38,7 +38,8 @@ fn a_function_of_a_loaded_library_takes_the_place_of_another() {
         carry_out(&ranks, 1, Change::Load { path: loaded.display().to_string() });
         let by = Replacement::Exported("better_step".to_owned());
         carry_out(&ranks, 2, Change::Replace { site: STEP, by });
-        let is_better = |values: &[u64; 5]| f64::from_bits(values[0]) % 1000.0 == 0.5;
+        let is_better =
+            |values: &[u64; 5]| (f64::from_bits(values[0]) % 1000.0).to_bits() == 0.5_f64.to_bits();
         ranks.wait_until("the other function runs", |ranks| {
             (0..N_RANKS).all(|rank| values(&ranks.recorded(rank), EXIT).iter().any(is_better))
         });
