@@ -4,7 +4,7 @@ use crate::measured::EventFacts;
 use application::Ranks;
 use events::{Place, Value, ValueType};
 use wire::Order;
-use wire::control::{Change, Location, Module, N_SITES_MAX, Replacement, Site};
+use wire::control::{Change, Location, Module, N_SITES_MAX, Point, Replacement, Site};
 
 /// Sites in one order, at most: several orders fit the mailbox of a process.
 const N_SITES_PER_ORDER: usize = N_SITES_MAX / 4;
@@ -125,12 +125,25 @@ impl Plan {
     }
 }
 
+/// A point that emits nothing.
+fn silent() -> Point {
+    Point { event: u32::MAX, attributes: Vec::new(), is_on: false }
+}
+
 /// What of a site a rank needs, if anything.
 fn site_of(site: &Site, points: &[&PlannedPoint], wants: &impl Fn(u32) -> bool) -> Option<Site> {
     let mut own = site.clone();
+    own.is_sync = false;
     own.entry = own.entry.filter(|point| wants(point.event));
     own.exit = own.exit.filter(|point| wants(point.event));
-    own.is_sync = points.iter().any(|point| point.sync.0 == site.id);
+    for (_, place) in points.iter().map(|point| point.sync).filter(|(id, _)| *id == site.id) {
+        own.is_sync = true;
+        // Only where there is a point passages are counted.
+        match place {
+            Place::Entry => own.entry.get_or_insert_with(silent),
+            Place::Exit => own.exit.get_or_insert_with(silent),
+        };
+    }
     let is_changed = points.iter().any(|point| point.needs(site.id));
     (own.entry.is_some() || own.exit.is_some() || is_changed).then_some(own)
 }
@@ -138,7 +151,6 @@ fn site_of(site: &Site, points: &[&PlannedPoint], wants: &impl Fn(u32) -> bool) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wire::control::Point;
 
     const AT: Location = Location { module: 0, address: 64 };
 
@@ -183,6 +195,16 @@ mod tests {
         check(0, &[10], &[(0, false), (1, true), (2, false)]);
         check(1, &[10], &[(0, false)]);
         check(1, &[], &[]);
+    }
+
+    #[test]
+    fn a_sync_point_has_probes_where_no_event_is_wanted() {
+        let set = point(PlannedChange::Set { at: AT });
+        let plan = Plan { sites: vec![site(1, 11)], points: vec![set], ..Plan::default() };
+        let orders = plan.install(0, |_| false, |_| true);
+        let [Order::Install { sites, .. }] = &orders[..] else { panic!("{orders:?}") };
+        assert_eq!(sites[0].entry, Some(silent()));
+        assert_eq!((&sites[0].exit, sites[0].is_sync), (&None, true));
     }
 
     #[test]
