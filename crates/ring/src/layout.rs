@@ -123,6 +123,8 @@ pub enum LifeState {
     Running = 1,
     /// In `MPI_Finalize`: the last numbers are written and may be taken.
     Finalizing = 2,
+    /// The watch ended before the program: the last numbers are written, nothing follows.
+    Left = 3,
 }
 
 /// A text of fixed room, written once before the state becomes [`LifeState::Running`].

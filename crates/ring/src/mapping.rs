@@ -223,6 +223,20 @@ impl Mapping {
         Box::leak(Box::new(self))
     }
 
+    /// Puts memory of no meaning in the place of the file: who still writes harms nobody.
+    pub(crate) fn empty(&self) -> std::io::Result<()> {
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED;
+        let start = self.start.as_ptr().cast();
+        // SAFETY: replaces exactly our own mapping, in one step; what points there stays valid.
+        let replaced = unsafe { libc::mmap(start, self.len, protection, flags, -1, 0) };
+        if replaced == libc::MAP_FAILED {
+            return Err(std::io::Error::last_os_error());
+        }
+        self.keep_from_children();
+        Ok(())
+    }
+
     /// The mapping is not carried into children of `fork`.
     pub(crate) fn keep_from_children(&self) {
         self.advise(0, self.len, libc::MADV_DONTFORK);

@@ -33,6 +33,8 @@ pub struct ProcessView {
     pub spawned: bool,
     /// It reached `MPI_Finalize`.
     pub finalizing: bool,
+    /// The watch ended before the program.
+    pub is_left: bool,
     /// Ticks to time; its two points are the same until `MPI_Finalize`.
     pub clock: Clock,
     /// Ticks at the end of `MPI_Init`.
@@ -104,7 +106,8 @@ impl SegmentReader {
     pub fn process(&self) -> ProcessView {
         let header = self.header();
         let relaxed = Ordering::Relaxed;
-        let finalizing = header.state.load(Ordering::Acquire) == LifeState::Finalizing as u32;
+        let state = header.state.load(Ordering::Acquire);
+        let finalizing = LifeState::Finalizing as u32 <= state;
         ProcessView {
             key: ProcessKey {
                 pid: header.pid.load(relaxed),
@@ -115,6 +118,7 @@ impl SegmentReader {
             size: header.size.load(relaxed),
             spawned: header.spawned.load(relaxed) == 1,
             finalizing,
+            is_left: state == LifeState::Left as u32,
             clock: Clock {
                 first_ticks: header.first_ticks.load(relaxed),
                 first_ns: header.first_ns.load(relaxed),

@@ -79,6 +79,14 @@ impl SegmentWriter {
         self.header().magic.store(MAGIC, Ordering::Release);
     }
 
+    /// The watch ended before the program: says so, and takes the segment's memory out of the process. What
+    /// threads on their way still write goes nowhere, so nothing of it is unmapped.
+    pub fn leave(&self) {
+        self.header().state.store(LifeState::Left as u32, Ordering::Release);
+        // Where the system refuses, the memory stays until the process ends.
+        let _stays = self.mapping.empty();
+    }
+
     /// Writes a text that a header field holds; what does not fit is cut.
     pub fn write_text<const N: usize>(&self, text: &'static Text<N>, value: &[u8]) {
         let len = value.len().min(N);

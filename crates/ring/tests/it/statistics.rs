@@ -115,6 +115,27 @@ fn a_segment_keeps_no_file_open() {
 }
 
 #[test]
+fn a_segment_that_is_left_keeps_its_numbers_and_takes_no_more() {
+    let pair = pair(2, 8, 64);
+    let mut thread = pair.writer.attach_thread(1).expect("room for a thread");
+    thread.region(0x10, 0, 3).count(1, 1, 1);
+    pair.writer.leave();
+    // A thread that was on its way.
+    thread.region(0x10, 0, 3).count(1, 1, 1);
+    thread.region(0x20, 0, 3).count(1, 1, 1);
+    thread.push(&events::CallRecord::default());
+    thread.detach();
+    let process = pair.reader.process();
+    assert!(process.is_left && process.finalizing);
+    let view = pair.reader.threads().next().expect("its block");
+    assert_eq!((view.regions().len(), view.regions()[0].n_calls, view.n_written()), (1, 1, 0));
+    let maps = std::fs::read_to_string("/proc/self/maps").expect("the system lists mappings");
+    let path = pair.writer.path().to_str().expect("a plain path");
+    // The reader's own mapping is the only one.
+    assert_eq!(maps.lines().filter(|line| line.ends_with(path)).count(), 1);
+}
+
+#[test]
 fn a_segment_gets_smaller_where_there_is_little_room() {
     let wanted = Capacity { n_threads: 8, n_regions: 800, n_peers: 4, n_records: 1024 };
     let check = |room: usize, expected: Option<(u32, u32)>| {
