@@ -24,7 +24,7 @@ mod plan;
 pub(crate) mod process;
 pub(crate) mod spill;
 
-use crate::place::{Place, STARTED_BY_LAUNCHER, node_name};
+use crate::place::{Place, STARTED_BY_ATTACHER, STARTED_BY_LAUNCHER, node_name};
 use link::{Link, News};
 use node::NodeFolder;
 use plan::{DrainPace, Listener, Milestone};
@@ -89,6 +89,8 @@ pub struct Collector {
     leaving: bool,
     /// Started by the launcher, who lives on this node.
     is_launchers: bool,
+    /// The processes were there before us, and are to be left as they were.
+    is_attached: bool,
     next_scan: Instant,
     next_drain: Instant,
     next_spilled_reports: Instant,
@@ -118,7 +120,9 @@ impl Collector {
             report_every: Duration::from_secs(2),
             finishing: false,
             leaving: false,
-            is_launchers: place.started_by == STARTED_BY_LAUNCHER,
+            is_launchers: [STARTED_BY_LAUNCHER, STARTED_BY_ATTACHER]
+                .contains(&place.started_by.as_str()),
+            is_attached: place.started_by == STARTED_BY_ATTACHER,
             next_scan: now,
             next_drain: now,
             next_spilled_reports: now,
@@ -166,6 +170,9 @@ impl Collector {
         self.processes.iter_mut().for_each(Observed::watch);
         let news = self.link.look(now);
         self.hear(news);
+        if self.is_attached && self.link.is_given_up() {
+            self.processes.iter_mut().for_each(Observed::let_go);
+        }
         self.processes.iter_mut().for_each(Observed::pass_orders);
         match self.listener() {
             Listener::Gone => self.spill_all(now),

@@ -30,10 +30,14 @@ pub const RECORDS: &str = "SINTONIA_RECORDS";
 pub const REGIONS: &str = "SINTONIA_REGIONS";
 /// Threads of a rank that may call MPI at the same time.
 pub const THREADS: &str = "SINTONIA_THREADS";
-/// Who started a collector: [`STARTED_BY_LAUNCHER`] or, when absent, a rank.
+/// Who started a collector: [`STARTED_BY_LAUNCHER`], [`STARTED_BY_ATTACHER`] or, when absent, a rank.
 pub const STARTED_BY: &str = "SINTONIA_STARTED_BY";
 /// Value of [`STARTED_BY`] for the collector of the launching node.
 pub const STARTED_BY_LAUNCHER: &str = "run";
+/// The same where the program was there first: processes are let go when the analyzer is lost.
+pub const STARTED_BY_ATTACHER: &str = "attach";
+/// Number that tells one launcher of a run from the next.
+pub const LAUNCH: &str = "SINTONIA_LAUNCH";
 
 /// Ending of a segment's file name.
 pub const SEGMENT_SUFFIX: &str = "segment";
@@ -57,7 +61,7 @@ pub struct Place {
     pub secret: Secret,
     /// The run record, if this node sees it.
     pub out: Option<PathBuf>,
-    /// Content of the lock file: `run` or `rank`.
+    /// Content of the lock file: `run`, `attach` or `rank`.
     pub started_by: String,
 }
 

@@ -34,7 +34,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-use wire::{ProcessReport, Secret, ToCollector};
+use wire::{Order, ProcessReport, Secret, ToCollector};
 
 /// Connections served at the same time, proved or not.
 const N_CONNECTIONS_MAX: usize = 4096;
@@ -100,6 +100,8 @@ struct Shared {
     promised: Condvar,
     n_connections: AtomicUsize,
     finishing: AtomicBool,
+    /// Processes are to be left as they were.
+    detaching: AtomicBool,
     closed: AtomicBool,
 }
 
@@ -136,6 +138,7 @@ impl Server {
             promised: Condvar::new(),
             n_connections: AtomicUsize::new(0),
             finishing: AtomicBool::new(false),
+            detaching: AtomicBool::new(false),
             closed: AtomicBool::new(false),
         });
         let (to_accept, to_keep) = (Arc::clone(&shared), Arc::clone(&shared));
@@ -168,6 +171,15 @@ impl Server {
     /// Whether the collector of `node` is connected.
     pub fn is_connected(&self, node: &str) -> bool {
         self.shared.with_intake(|intake| intake.node(node).n_connections != 0)
+    }
+
+    /// Tells all processes, present and future, to be as they were before somebody attached to them.
+    pub fn detach(&self) {
+        self.shared.detaching.store(true, Ordering::SeqCst);
+        for report in self.processes().iter().filter(|report| !report.finalizing && !report.gone) {
+            // Where nobody hears it, the collector's next report is answered with it.
+            self.shared.say(&report.node, &order_to_detach(report.key));
+        }
     }
 
     /// Tells all collectors, present and future, that the command ended.
@@ -326,6 +338,10 @@ impl Collectors for Arc<Shared> {
         drop(voices);
         voice.is_some_and(|voice| voice.say(message))
     }
+}
+
+fn order_to_detach(process: ProcessKey) -> ToCollector {
+    ToCollector::Order { process, order: Box::new(Order::Detach) }
 }
 
 fn tune(options: TuningOptions, shared: &Arc<Shared>) -> JoinHandle<Vec<String>> {

@@ -10,7 +10,7 @@ use rustix::fd::OwnedFd;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use wire::{CommunicatorReport, InCall, ProcessReport, Records, ThreadReport};
+use wire::{CommunicatorReport, InCall, Order, ProcessReport, Records, ThreadReport};
 
 /// Mappings of a process are read again at most this often.
 const MAPS_EVERY: Duration = Duration::from_secs(2);
@@ -36,6 +36,7 @@ pub(crate) struct Observed {
     /// Length of the modules text that the analyzer has.
     modules_sent: usize,
     final_taken: bool,
+    is_let_go: bool,
 }
 
 impl Observed {
@@ -59,6 +60,7 @@ impl Observed {
             maps_read: None,
             modules_sent: 0,
             final_taken: false,
+            is_let_go: false,
         };
         process.watch();
         Ok(process)
@@ -76,10 +78,13 @@ impl Observed {
 
     /// Looks how far the process is.
     pub(crate) fn watch(&mut self) {
-        if self.stage.reached == Milestone::Running && self.segment.process().finalizing {
+        let view = self.segment.process();
+        if self.stage.reached == Milestone::Running && view.finalizing {
             self.stage.reached = Milestone::Finalizing;
         }
-        if self.stage.reached < Milestone::Gone && self.pidfd.as_ref().is_none_or(has_ended) {
+        // One that was left may live on: it is nothing to us any more.
+        let is_gone = view.is_left || self.pidfd.as_ref().is_none_or(has_ended);
+        if self.stage.reached < Milestone::Gone && is_gone {
             self.stage.reached = Milestone::Gone;
             self.ended_at = Some(ring::clock::point());
             self.pidfd = None;
@@ -114,6 +119,13 @@ impl Observed {
             self.control.forget();
         } else {
             self.control.pass_orders(&self.segment);
+        }
+    }
+
+    /// Tells it to be as it was before somebody attached to it.
+    pub(crate) fn let_go(&mut self) {
+        if !std::mem::replace(&mut self.is_let_go, true) {
+            self.control.take_order(&Order::Detach);
         }
     }
 

@@ -7,6 +7,7 @@ use crate::tuning::Heard;
 use events::ProcessKey;
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use wire::{FrameBuffer, ProcessReport, Records, ToAnalyzer, ToCollector};
@@ -124,6 +125,8 @@ impl<'a> Serving<'a> {
                 });
                 if finalizing || gone {
                     self.keep(key, gone);
+                } else if self.shared.detaching.load(Ordering::SeqCst) {
+                    self.voice.say(&super::order_to_detach(key));
                 }
             }
             ToAnalyzer::Records(records) => self.store(records),
