@@ -1,0 +1,59 @@
+//! Many functions of four instructions, and sites on them.
+
+use instrument::{Attribute, Point, Site};
+
+/// How many there are.
+pub(crate) const N_FUNCTIONS: usize = 5_032;
+/// From one to the next: as functions of programs lie.
+const SPACING_BYTES: usize = 64;
+const N_BYTES: usize = 10;
+
+std::arch::global_asm!(
+    ".p2align 6",
+    ".hidden price_functions",
+    ".globl price_functions",
+    "price_functions:",
+    ".rept {n}",
+    "lea eax, [rdi + 2 * rdi]",
+    "add eax, 1",
+    "xor eax, 5",
+    "ret",
+    ".p2align 6",
+    ".endr",
+    n = const N_FUNCTIONS,
+);
+
+unsafe extern "C" {
+    fn price_functions();
+}
+
+/// Calls one of them.
+#[inline(always)]
+pub(crate) fn call(idx: usize, number: i32) -> i32 {
+    let place = std::ptr::with_exposed_provenance::<u8>(address(idx));
+    // SAFETY: a function of two numbers lies there, which looks at the first only.
+    let function =
+        unsafe { std::mem::transmute::<*const u8, extern "C" fn(i32, i64) -> i32>(place) };
+    function(number, 7)
+}
+
+/// A site of the same number on one of them; events at the points that have attributes, even if none.
+pub(crate) fn site(idx: usize, entry: Option<&[Attribute]>, exit: Option<&[Attribute]>) -> Site {
+    let id = u32::try_from(idx).unwrap_or(u32::MAX);
+    let point = |attributes: Option<&[Attribute]>, event| {
+        attributes.map(|attributes| Point { event, attributes: attributes.to_vec(), is_on: true })
+    };
+    Site {
+        id,
+        function: address(idx),
+        n_bytes: N_BYTES,
+        n_bytes_to_next: SPACING_BYTES,
+        entry: point(entry, 2 * id),
+        exit: point(exit, 2 * id + 1),
+        is_sync: false,
+    }
+}
+
+fn address(idx: usize) -> usize {
+    (price_functions as *const ()).expose_provenance() + SPACING_BYTES * idx
+}
