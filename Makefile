@@ -46,6 +46,7 @@ test: ## run all tests, on real ranks
 bench: ## measure what watching costs
 	@scripts/setup.sh bench
 	@$(CARGO) build --quiet --release $(probe_and_cli) --package bench
+	@$(CARGO) build --quiet --release --package instrument --example price
 	@$(call make_xfire,openmpi)
 	@target/release/bench
 

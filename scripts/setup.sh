@@ -38,6 +38,7 @@ slurm-wlm        | slurmctld                               | test            | m
 munge            | munged                                  | test            | may  | authentication of Slurm
 libsimgrid-dev   | smpirun                                 | test            | may  | replays an exported trace in SimGrid
 chromium         | chromium                                | test            | may  | opens the HTML report without a screen
+gdb              | gdb                                     | bench           | may  | a breakpoint beside a probe
 lammps           | lmp                                     | test bench      | may  | a large unmodified program: molecular dynamics
 quantum-espresso | pw.x                                    | test bench      | may  | a large unmodified program: electronic structure, Fortran
 TABLE

@@ -61,11 +61,11 @@ impl Figures {
         for tool in &self.tools {
             match run(tool.command(place, launcher, program)) {
                 Ok(figures) => {
-                    for (case, ns) in figures {
+                    for Figure { case, ns: [fastest_ns, _] } in figures {
                         if !self.cases.contains(&case) {
                             self.cases.push(case.clone());
                         }
-                        self.ns.entry((tool.name, case)).or_default().push(ns);
+                        self.ns.entry((tool.name, case)).or_default().push(fastest_ns);
                     }
                 }
                 // A peer that cannot watch this library is left out, not a reason to stop.
@@ -117,7 +117,7 @@ impl Figures {
     }
 }
 
-fn run(command: Command) -> Result<Vec<(String, f64)>, BenchError> {
+fn run(command: Command) -> Result<Vec<Figure>, BenchError> {
     let name = sample::name_of(&command);
     let output = sample::output_of(command)?;
     let figures = figures_in(&output);
@@ -128,28 +128,33 @@ fn run(command: Command) -> Result<Vec<(String, f64)>, BenchError> {
     Ok(figures)
 }
 
-/// The lines `case fastest median` of an output; tools may have printed between them.
-fn figures_in(output: &str) -> Vec<(String, f64)> {
+/// A line of a program: a case and two times, often of the fastest and of the median batch.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Figure {
+    pub(crate) case: String,
+    pub(crate) ns: [f64; 2],
+}
+
+/// The lines `case ns ns` of an output; tools may have printed between them.
+pub(crate) fn figures_in(output: &str) -> Vec<Figure> {
     let line = |line: &str| {
         let mut words = line.split_whitespace();
-        let (case, fastest, median) = (words.next()?, words.next()?, words.next()?);
-        let fastest = fastest.parse().ok()?;
-        let is_figure = median.parse::<f64>().is_ok() && words.next().is_none();
+        let (case, first, second) = (words.next()?, words.next()?, words.next()?);
+        let ns = [first.parse().ok()?, second.parse().ok()?];
         let is_case = case.starts_with(|first: char| first.is_ascii_lowercase());
-        (is_figure && is_case).then(|| (case.to_owned(), fastest))
+        (is_case && words.next().is_none()).then(|| Figure { case: case.to_owned(), ns })
     };
     output.lines().filter_map(line).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::figures_in;
+    use super::{Figure, figures_in};
 
     #[track_caller]
-    fn check(output: &str, expected: &[(&str, f64)]) {
-        let expected: Vec<_> =
-            expected.iter().map(|(case, ns)| ((*case).to_owned(), *ns)).collect();
-        assert_eq!(figures_in(output), expected);
+    fn check(output: &str, expected: &[(&str, [f64; 2])]) {
+        let figure = |(case, ns): &(&str, [f64; 2])| Figure { case: (*case).to_owned(), ns: *ns };
+        assert_eq!(figures_in(output), expected.iter().map(figure).collect::<Vec<_>>());
     }
 
     #[test]
@@ -157,8 +162,9 @@ mod tests {
         check("", &[]);
         check(
             "iprobe 7.5 8.0\nmpiP: V3.5 0 1\nbarrier 4 5\n",
-            &[("iprobe", 7.5), ("barrier", 4.0)],
+            &[("iprobe", [7.5, 8.0]), ("barrier", [4.0, 5.0])],
         );
         check("DLB[host:1]: Elapsed Time 3 s\nsum 1 2 3\n", &[]);
+        check("# uprobe: 1 2\nplain 1 x\n", &[]);
     }
 }

@@ -1,4 +1,4 @@
-//! What watching costs, measured: `make bench`, or `bench [price] [latency] [overhead] [--turns N]`.
+//! What watching costs, measured: `make bench`, or `bench [price] [functions] [latency] [overhead] [--turns N]`.
 //!
 //! Every figure is a median over turns; in a turn each tool runs once, one after another, so that a
 //! busier machine is busier for all. Tables go to the terminal, numbers to `target/bench/*.json`.
@@ -11,6 +11,7 @@
 
 mod error;
 mod figures;
+mod functions;
 mod latency;
 mod library;
 mod machine;
@@ -26,19 +27,24 @@ use error::BenchError;
 use place::Place;
 use std::process::ExitCode;
 
+const USAGE: &str = "usage: bench [price] [functions] [latency] [overhead] [--turns N]";
+
 /// What is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     Price,
+    Functions,
     Latency,
     Overhead,
 }
+
+const ALL: [Part; 4] = [Part::Price, Part::Functions, Part::Latency, Part::Overhead];
 
 fn main() -> ExitCode {
     let (parts, n_turns) = match command_line(std::env::args().skip(1)) {
         Ok(wish) => wish,
         Err(message) => {
-            eprintln!("bench: {message}\nusage: bench [price] [latency] [overhead] [--turns N]");
+            eprintln!("bench: {message}\n{USAGE}");
             return ExitCode::from(2);
         }
     };
@@ -61,6 +67,7 @@ fn run(parts: &[Part], n_turns: usize) -> Result<bool, BenchError> {
     for part in parts {
         let (title, report) = match part {
             Part::Price => ("price", price::measure(&place, &libraries, n_turns)?),
+            Part::Functions => ("functions", functions::measure(&place, n_turns)?),
             Part::Latency => ("latency", latency::measure(&place, &libraries, n_turns)?),
             Part::Overhead => ("overhead", overhead::measure(&place, n_turns)?),
         };
@@ -84,6 +91,7 @@ fn command_line(mut arguments: impl Iterator<Item = String>) -> Result<(Vec<Part
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "price" => parts.push(Part::Price),
+            "functions" => parts.push(Part::Functions),
             "latency" => parts.push(Part::Latency),
             "overhead" => parts.push(Part::Overhead),
             "--turns" => {
@@ -94,14 +102,14 @@ fn command_line(mut arguments: impl Iterator<Item = String>) -> Result<(Vec<Part
         }
     }
     if parts.is_empty() {
-        parts = vec![Part::Price, Part::Latency, Part::Overhead];
+        parts = ALL.to_vec();
     }
     Ok((parts, n_turns))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Part, command_line};
+    use super::{ALL, Part, command_line};
 
     #[track_caller]
     fn check(line: &str, expected: Option<(&[Part], usize)>) {
@@ -111,7 +119,8 @@ mod tests {
 
     #[test]
     fn the_command_line_names_parts_and_turns() {
-        check("", Some((&[Part::Price, Part::Latency, Part::Overhead], 5)));
+        check("", Some((&ALL, 5)));
+        check("functions", Some((&[Part::Functions], 5)));
         check("latency --turns 3", Some((&[Part::Latency], 3)));
         check("overhead price", Some((&[Part::Overhead, Part::Price], 5)));
         check("--turns 0", None);

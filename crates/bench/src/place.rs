@@ -33,6 +33,12 @@ impl Place {
         Ok(Self { root, results, probe, sintonia })
     }
 
+    /// The program that times probes at functions.
+    pub(crate) fn price(&self) -> Result<PathBuf, BenchError> {
+        let price = self.probe.with_file_name("examples/price");
+        if price.exists() { Ok(price) } else { Err(BenchError::NotBuilt(price)) }
+    }
+
     /// One of our C programs.
     pub(crate) fn source(&self, name: &str) -> PathBuf {
         self.root.join("crates/bench/programs").join(name)

@@ -1,0 +1,146 @@
+//! What a probe at a function costs, beside what others ask for the same.
+//!
+//! # Not here
+//! The loops that are timed: the example `price` of `instrument`, and `programs/`.
+
+mod children;
+
+use crate::error::BenchError;
+use crate::place::Place;
+use crate::{Report, table};
+use children::Turns;
+use serde_json::{Value, json};
+
+/// Most that a change of one site may take while threads run.
+const INSERTION_NS_MAX: f64 = 1e6;
+/// What a ratio is to.
+const PAIR: &str = "pair";
+/// Sites of `insert-many`.
+const N_MANY: f64 = 5_000.0;
+
+/// A row of the first table.
+struct Row {
+    who: &'static str,
+    what: &'static str,
+    case: &'static str,
+    /// Most that it may add.
+    ns_max: Option<f64>,
+}
+
+const fn row(who: &'static str, what: &'static str, case: &'static str) -> Row {
+    Row { who, what, case, ns_max: None }
+}
+
+const fn barred(what: &'static str, case: &'static str, ns_max: f64) -> Row {
+    Row { who: "sintonia", what, case, ns_max: Some(ns_max) }
+}
+
+const ROWS: [Row; 16] = [
+    row("none", "plain call", "plain"),
+    row("floor", "two readings of the clock", "floor"),
+    barred("switched off", "off", 4.0),
+    row("sintonia", "entry", "entry"),
+    barred("entry and exit", PAIR, 25.0),
+    barred("the same, a variable", "variable", 45.0),
+    barred("the same, 2 arguments and a variable", "three", 45.0),
+    barred("the same, the returned value", "returned", 45.0),
+    row("sintonia", "the same, counted for actions", "counted"),
+    row("sintonia", "entry, an action waits", "armed"),
+    row("gcc", "-finstrument-functions", "instrumented"),
+    row("Linux", "uprobe", "uprobe"),
+    row("Linux", "uprobe and uretprobe", "uprobe-pair"),
+    row("Linux", "uprobe, stepped", "uprobe-stepped"),
+    row("Linux", "uprobe and uretprobe, stepped", "uprobe-stepped-pair"),
+    row("gdb", "breakpoint, time on the clock", "gdb"),
+];
+
+/// Runs all programs in turns.
+pub(crate) fn measure(place: &Place, n_turns: usize) -> Result<Report, BenchError> {
+    let turns = Turns::take(place, n_turns)?;
+    let mut report = Report { text: String::new(), json: json!([]), bars_met: true };
+    report.text += "Function probes: nanoseconds per call of a function of 4 instructions\n";
+    report.bars_met &= add_passages(&mut report.text, &turns);
+    report.text += "\nFunction probes: microseconds to change the code of a running process\n";
+    report.bars_met &= add_changes(&mut report.text, &turns);
+    for reason in turns.reasons() {
+        report.text += &format!("not measured: {reason}\n");
+    }
+    report.json = json(&turns);
+    Ok(report)
+}
+
+/// Whether all bars are met.
+fn add_passages(text: &mut String, turns: &Turns) -> bool {
+    let (mut rows, mut all_met) = (Vec::new(), true);
+    for row in &ROWS {
+        let (Some(ns), Some(added_ns)) = (turns.ns(row.case), turns.added_ns(row.case)) else {
+            continue;
+        };
+        let ratio = turns.ratio(row.case, PAIR).filter(|_| row.case != "plain");
+        let is_met = row.ns_max.map(|ns_max| added_ns <= ns_max);
+        all_met &= is_met != Some(false);
+        rows.push(vec![
+            row.who.to_owned(),
+            row.what.to_owned(),
+            format!("{ns:.1}"),
+            format!("{added_ns:+.1}"),
+            ratio.map_or_else(String::new, |ratio| format!("{ratio:.2}")),
+            row.ns_max.map_or_else(String::new, |ns_max| format!("{ns_max:.0}")),
+            verdict(is_met).to_owned(),
+        ]);
+    }
+    let header = ["who", "what", "ns", "added", "to entry and exit", "bar", ""].map(str::to_owned);
+    *text += &table::render(&header, &rows);
+    all_met
+}
+
+/// Whether the bar is met.
+fn add_changes(text: &mut String, turns: &Turns) -> bool {
+    let (mut rows, mut all_met) = (Vec::new(), true);
+    let beside = [("insert-0", "remove-0"), ("insert-1", "remove-1"), ("insert-2", "remove-2")];
+    for (n_threads, (insert, remove)) in beside.into_iter().enumerate() {
+        let Some(insert_ns) = turns.ns(insert) else { continue };
+        let is_met = insert_ns <= INSERTION_NS_MAX;
+        all_met &= is_met;
+        let us = |ns: Option<f64>| ns.map_or_else(String::new, |ns| format!("{:.0}", ns / 1e3));
+        rows.push(vec![
+            "1 site".to_owned(),
+            n_threads.to_string(),
+            us(Some(insert_ns)),
+            us(turns.second_ns(insert)),
+            us(turns.ns(remove)),
+            us(turns.second_ns(remove)),
+            us(Some(INSERTION_NS_MAX)),
+            verdict(Some(is_met)).to_owned(),
+        ]);
+    }
+    let header = ["what", "busy threads", "in", "99 of 100", "out", "99 of 100", "bar (in)", ""];
+    *text += &table::render(&header.map(str::to_owned), &rows);
+    if let (Some(in_ns), Some(out_ns)) = (turns.ns("insert-many"), turns.ns("remove-many")) {
+        *text += &format!(
+            "{N_MANY} sites at once: in {:.1} ms ({:.1} us per site), out {:.1} ms\n",
+            in_ns / 1e6,
+            in_ns / 1e3 / N_MANY,
+            out_ns / 1e6,
+        );
+    }
+    all_met
+}
+
+fn verdict(is_met: Option<bool>) -> &'static str {
+    match is_met {
+        None => "",
+        Some(true) => "met",
+        Some(false) => "missed",
+    }
+}
+
+fn json(turns: &Turns) -> Value {
+    let case = |case: &str| {
+        json!({
+            "case": case, "ns": turns.ns(case), "second_ns": turns.second_ns(case),
+            "added_ns": turns.added_ns(case), "ns_by_turn": turns.all_ns(case),
+        })
+    };
+    Value::Array(turns.cases().map(case).collect())
+}
