@@ -13,6 +13,7 @@
 pub mod call;
 pub mod function;
 pub mod identity;
+pub mod moments;
 pub mod size_histogram;
 pub mod statistics;
 pub mod value;
@@ -20,6 +21,7 @@ pub mod value;
 pub use call::{CallRecord, RecordKind};
 pub use function::{ActionRecord, EventRecord, FunctionKind, Place};
 pub use identity::{Clock, CommunicatorId, ProcessKey, Rank, Ticks, WorldId};
+pub use moments::Moments;
 pub use mpi_abi::{Operation, OperationId};
 pub use size_histogram::SizeHistogram;
 pub use statistics::{Peer, RegionCounters};

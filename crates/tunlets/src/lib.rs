@@ -24,9 +24,10 @@ pub mod tunlet;
 pub mod worker_count;
 
 pub use built_in::{built_in, built_in_specs};
+pub use events::Moments;
 pub use tunlet::{
-    Applied, Decision, Detail, EventNews, IterationNews, Moments, News, Performance, Requests,
-    SummaryNews, Tunlet, TunletError, TunletSpec, World,
+    Applied, Decision, Detail, EventNews, IterationNews, News, Performance, Requests, SummaryNews,
+    Tunlet, TunletError, TunletSpec, World,
 };
 
 /// The walk-through for people who write a tunlet, whose code is compiled and run as a test.

@@ -4,7 +4,7 @@
 //! name once, in [`Tunlet::begin`].
 
 use application::Application;
-use events::{Rank, Value};
+use events::{Moments, Rank, Value};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -108,58 +108,6 @@ pub struct SummaryNews {
     /// Time from the entry to the exit of the same function on the same thread, in seconds, when the event
     /// is an exit.
     pub duration_s: Moments,
-}
-
-/// Numbers added up: enough for mean, variance and extremes, and for adding further ones.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Moments {
-    /// How many.
-    pub n: u64,
-    /// Their mean.
-    pub mean: f64,
-    /// Sum of the squares of their distances from the mean.
-    pub squares: f64,
-    /// Smallest.
-    pub min: f64,
-    /// Largest.
-    pub max: f64,
-}
-
-impl Moments {
-    /// Adds a number (Welford's method).
-    pub fn add(&mut self, number: f64) {
-        let one = Self { n: 1, mean: number, squares: 0.0, min: number, max: number };
-        self.merge(&one);
-    }
-
-    /// Adds the numbers of `other` (Chan's method).
-    pub fn merge(&mut self, other: &Self) {
-        if other.n == 0 {
-            return;
-        }
-        if self.n == 0 {
-            *self = *other;
-            return;
-        }
-        let (mine, theirs) = (self.n as f64, other.n as f64);
-        let all = mine + theirs;
-        let apart = other.mean - self.mean;
-        self.mean += apart * theirs / all;
-        self.squares += other.squares + apart * apart * mine * theirs / all;
-        self.n += other.n;
-        self.min = self.min.min(other.min);
-        self.max = self.max.max(other.max);
-    }
-
-    /// Their sum.
-    pub fn sum(&self) -> f64 {
-        self.mean * self.n as f64
-    }
-
-    /// Their variance as a population.
-    pub fn variance(&self) -> f64 {
-        if self.n == 0 { 0.0 } else { self.squares / self.n as f64 }
-    }
 }
 
 /// An iteration of the program.

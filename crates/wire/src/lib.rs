@@ -18,9 +18,11 @@ pub mod control;
 pub mod frame;
 pub mod message;
 pub mod report;
+pub mod summary;
 
 pub use authentication::{Mac, Nonce, Role, Secret, SecretError, Session};
 pub use control::{Answer, Order};
 pub use frame::{FrameBuffer, WireError, decode, encode, to_bytes};
 pub use message::{Hello, MAGIC, PROTOCOL, Records, ToAnalyzer, ToCollector};
 pub use report::{CommunicatorReport, InCall, ProcessReport, ThreadReport};
+pub use summary::{EventShape, EventSummary, SummaryBatch, ThreadRange};

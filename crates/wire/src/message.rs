@@ -6,20 +6,21 @@
 //!               <-               Challenge     proves the analyzer
 //! Proof         ->                             proves the collector
 //!               <-               Welcome
-//! Process, Records, Answer ...  ->
-//!               <-               Acknowledge, Kept, ClockProbe, Order ...
+//!               <-               Events, Summarize ..., Resume
+//! Process, Records, Summaries, Answer ...  ->
+//!               <-               Acknowledge, Summed, Kept, ClockProbe, Order ...
 //!               <-               Finish        the command ended
 //! Finished      ->                             everything is sent
 //! ```
 
-use crate::{Answer, Mac, Nonce, Order, ProcessReport};
+use crate::{Answer, EventShape, Mac, Nonce, Order, ProcessReport, SummaryBatch, ThreadRange};
 use events::{CallRecord, ProcessKey};
 use serde::{Deserialize, Serialize};
 
 /// First bytes of a connection's first message.
 pub const MAGIC: [u8; 8] = *b"SINTONIA";
 /// Version of these messages; other versions are refused by name.
-pub const PROTOCOL: u16 = 2;
+pub const PROTOCOL: u16 = 3;
 
 /// The first message of a connection. Its encoding never changes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,6 +79,8 @@ pub enum ToAnalyzer {
     Process(Box<ProcessReport>),
     /// More call records.
     Records(Records),
+    /// Function events added up.
+    Summaries(SummaryBatch),
     /// What a process says to an order.
     Answer {
         /// The process on the sender's node.
@@ -122,6 +125,31 @@ pub enum ToCollector {
         thread: u32,
         /// Number of the first record that is not.
         up_to: u64,
+    },
+    /// What events are, by their numbers, and how often sums of them are wanted.
+    Events {
+        /// Replaces what was said before.
+        shapes: Vec<EventShape>,
+        /// Time from one batch to the next.
+        flush_every_ms: u32,
+    },
+    /// Events that are added up on the node instead of being sent one by one.
+    Summarize {
+        /// The process; none for all that nothing was said about.
+        process: Option<ProcessKey>,
+        /// Their numbers; replaces what was said before.
+        events: Vec<u32>,
+    },
+    /// How far the sums that the analyzer has go: the collector may read on from there. Said once, after what
+    /// it has to know for that.
+    Resume {
+        /// By thread; their `first` does not matter.
+        ranges: Vec<ThreadRange>,
+    },
+    /// The batch of this number is on disk.
+    Summed {
+        /// See [`SummaryBatch::number`].
+        number: u64,
     },
     /// The report of a process that ends (`finalizing` or `gone`) is on disk.
     Kept {

@@ -22,7 +22,9 @@ pub struct ProcessReport {
     pub spawned: bool,
     /// It reached `MPI_Finalize`.
     pub finalizing: bool,
-    /// The process no longer exists.
+    /// It was left before its end by who had attached to it.
+    pub left: bool,
+    /// The process no longer exists, or was left.
     pub gone: bool,
     /// Ticks to time on its node. The second point is the collector's own until `MPI_Finalize`.
     pub clock: Clock,

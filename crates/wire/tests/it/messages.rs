@@ -1,14 +1,15 @@
 //! Messages made at random.
 
 use events::{
-    CallRecord, Clock, CommunicatorId, Peer, ProcessKey, Rank, RegionCounters, SizeHistogram,
-    Ticks, WorldId,
+    CallRecord, Clock, CommunicatorId, Moments, Peer, Place, ProcessKey, Rank, RegionCounters,
+    SizeHistogram, Ticks, ValueType, WorldId,
 };
 use proptest::collection::vec;
 use proptest::prelude::{Just, Strategy, any, prop_oneof};
+use proptest::sample::select;
 use wire::{
-    CommunicatorReport, Hello, InCall, MAGIC, PROTOCOL, ProcessReport, Records, ThreadReport,
-    ToAnalyzer, ToCollector,
+    CommunicatorReport, EventShape, EventSummary, Hello, InCall, MAGIC, PROTOCOL, ProcessReport,
+    Records, SummaryBatch, ThreadRange, ThreadReport, ToAnalyzer, ToCollector,
 };
 
 pub(crate) fn to_analyzer() -> impl Strategy<Value = ToAnalyzer> {
@@ -19,6 +20,7 @@ pub(crate) fn to_analyzer() -> impl Strategy<Value = ToAnalyzer> {
             .prop_map(|(probe, node_ns)| ToAnalyzer::ClockReply { probe, node_ns }),
         report().prop_map(|report| ToAnalyzer::Process(Box::new(report))),
         records().prop_map(ToAnalyzer::Records),
+        batch().prop_map(ToAnalyzer::Summaries),
         (any::<u64>(), vec(any::<String>(), 0..3))
             .prop_map(|(n_lost, warnings)| ToAnalyzer::Finished { n_lost, warnings }),
     ]
@@ -34,6 +36,12 @@ pub(crate) fn to_collector() -> impl Strategy<Value = ToCollector> {
             ToCollector::Acknowledge { process, thread, up_to }
         }),
         (key(), any::<bool>()).prop_map(|(process, gone)| ToCollector::Kept { process, gone }),
+        (vec(shape(), 0..4), any::<u32>())
+            .prop_map(|(shapes, flush_every_ms)| ToCollector::Events { shapes, flush_every_ms }),
+        (proptest::option::of(key()), vec(any::<u32>(), 0..5))
+            .prop_map(|(process, events)| ToCollector::Summarize { process, events }),
+        vec(range(), 0..4).prop_map(|ranges| ToCollector::Resume { ranges }),
+        any::<u64>().prop_map(|number| ToCollector::Summed { number }),
         Just(ToCollector::Finish),
         Just(ToCollector::Leave),
         any::<String>().prop_map(|reason| ToCollector::Refused { reason }),
@@ -43,6 +51,45 @@ pub(crate) fn to_collector() -> impl Strategy<Value = ToCollector> {
 pub(crate) fn records() -> impl Strategy<Value = Records> {
     (key(), any::<u32>(), any::<u64>(), vec(call(), 0..20))
         .prop_map(|(process, thread, first, records)| Records { process, thread, first, records })
+}
+
+fn batch() -> impl Strategy<Value = SummaryBatch> {
+    let parts = (vec(event(), 0..3), vec(range(), 0..4));
+    (any::<[u64; 2]>(), parts).prop_map(|([number, n_unmatched], (events, ranges))| SummaryBatch {
+        number,
+        events,
+        ranges,
+        n_unmatched,
+    })
+}
+
+fn event() -> impl Strategy<Value = EventSummary> {
+    let numbers = (any::<[u32; 2]>(), any::<[u64; 3]>());
+    (numbers, vec(moments(), 0..3), moments()).prop_map(
+        |(([event, n_ranks], [n, first_ticks, last_ticks]), attributes, duration_ticks)| {
+            EventSummary { event, n, n_ranks, first_ticks, last_ticks, attributes, duration_ticks }
+        },
+    )
+}
+
+fn moments() -> impl Strategy<Value = Moments> {
+    (any::<u64>(), proptest::array::uniform4(-1e9..1e9_f64))
+        .prop_map(|(n, [mean, squares, min, max])| Moments { n, mean, squares, min, max })
+}
+
+fn range() -> impl Strategy<Value = ThreadRange> {
+    (key(), any::<u32>(), any::<[u64; 2]>(), vec(any::<(u32, u64)>(), 0..3)).prop_map(
+        |(process, thread, [first, end], open)| ThreadRange { process, thread, first, end, open },
+    )
+}
+
+fn shape() -> impl Strategy<Value = EventShape> {
+    let kinds = vec(select(&ValueType::ALL[..]), 0..4);
+    (any::<bool>(), any::<u32>(), kinds).prop_map(|(is_exit, function, kinds)| EventShape {
+        place: if is_exit { Place::Exit } else { Place::Entry },
+        function,
+        kinds,
+    })
 }
 
 fn hello() -> impl Strategy<Value = Hello> {
