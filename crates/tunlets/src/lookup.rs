@@ -113,7 +113,6 @@ impl Lookup<'_> {
 pub(crate) struct Point {
     /// Its position in the description.
     pub(crate) position: usize,
-    pub(crate) name: String,
     pub(crate) low: f64,
     pub(crate) high: f64,
     step: Option<f64>,
@@ -136,7 +135,6 @@ impl Point {
         let range = point.range;
         Self {
             position,
-            name: point.name.clone(),
             low: range.map_or(0.0, |range| range.low),
             high: range.map_or(1.0, |range| range.high),
             step: range.and_then(|range| range.step).or(is_whole.then_some(1.0)),
@@ -170,12 +168,11 @@ impl Point {
 
     /// The decision that gives it this value, one that is allowed; `reason` follows "because".
     pub(crate) fn ask(&mut self, allowed: f64, reason: &str) -> Decision {
-        let change = format!("{} {} -> {}", self.name, self.shown(), short(allowed));
         self.before = self.value;
         self.value = Some(allowed);
         self.is_waiting = true;
         let value = self.typed(allowed);
-        Decision { point: self.position, value, reason: format!("{change} because {reason}") }
+        Decision { point: self.position, value, reason: reason.to_owned() }
     }
 
     /// It has this value now.
@@ -190,11 +187,6 @@ impl Point {
         if std::mem::take(&mut self.is_waiting) {
             self.value = self.before.take();
         }
-    }
-
-    /// How to write its value.
-    fn shown(&self) -> String {
-        self.value.map_or_else(|| "unknown".to_owned(), short)
     }
 }
 
@@ -229,10 +221,8 @@ mod tests {
     use super::*;
 
     fn point(low: f64, high: f64, step: Option<f64>) -> Point {
-        let name = "x".to_owned();
         Point {
             position: 0,
-            name,
             low,
             high,
             step,

@@ -86,7 +86,7 @@ fn its_reason_names_the_culprit() {
     let mut program = Program::new([0.5; 3], |_| 0.6);
     program.run("F0", 3);
     let reason = &program.decisions.first().expect("the balance is low").reason;
-    let expected = "F0 0.5 -> 0.401 because the load balance is 0.60, below 0.95: rank 3 computes \
+    let expected = "the load balance is 0.60, below 0.95: rank 3 computes \
                     250.00 ms longer than the others in `solve`";
     assert_eq!(reason, expected);
 }
