@@ -43,6 +43,28 @@ impl Program {
         program
     }
 
+    /// `programs/NAME.f90`, for one of the libraries that have Fortran.
+    pub fn f90(name: &str, library: Library) -> Self {
+        let modules = folder_of(Some(library)).join(format!("{name}-modules"));
+        fs::create_dir_all(&modules).expect("the folder of programs is writable");
+        let named = format!("{name}-f90");
+        Self::new(&named, Language::Fortran, &[&format!("{name}.f90")])
+            .flags(&[&format!("-J{}", modules.display())])
+    }
+
+    /// A C program that a test wrote.
+    pub fn generated(name: &str, text: &str) -> Self {
+        let folder = target().join("suite/generated");
+        fs::create_dir_all(&folder).expect("the target folder is writable");
+        let source = folder.join(format!("{name}.c"));
+        if !fs::read_to_string(&source).is_ok_and(|before| before == text) {
+            fs::write(&source, text).expect("the folder was just made");
+        }
+        let mut program = Self::new(name, Language::C, &[]).flags(&["-std=gnu11"]);
+        program.sources.push(source);
+        program
+    }
+
     /// All of `programs/operations`; `large` calls the large-count form where there is one.
     pub fn operations(large: bool) -> Self {
         let name = if large { "operations-large" } else { "operations" };

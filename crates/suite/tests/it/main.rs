@@ -13,6 +13,7 @@ mod instrument;
 mod losses;
 mod oddities;
 mod operations;
+mod probed;
 mod programs;
 mod slurm;
 mod traffic;

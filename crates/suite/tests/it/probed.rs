@@ -1,0 +1,180 @@
+//! Programs come out the same, bit for bit, with probes in one of their functions and in all of them, and
+//! every call of these is recorded.
+
+mod many;
+
+use run_record::FunctionReader;
+use std::collections::BTreeMap;
+use suite::library::Library::{self, Mpich4, OpenMpi4};
+use suite::program::Binding;
+use suite::{Job, Program, Watched, watch_with};
+
+/// Entries and exits by function.
+type Passages = BTreeMap<String, [u64; 2]>;
+
+/// Runs `job` plain and with probes: the same output, the same end.
+#[track_caller]
+fn same(job: &Job, pattern: &str) -> (Watched, Passages) {
+    let bare = job.run();
+    assert!(!bare.stdout.is_empty(), "the program prints something to compare: {}", bare.stderr);
+    let watched = watch_with(job, &["--quiet", "--probe", pattern]);
+    assert_eq!(
+        (watched.ended.code, &watched.ended.stdout),
+        (bare.code, &bare.stdout),
+        "`{pattern}`: {}",
+        watched.ended.stderr
+    );
+    let passages = passages(&watched);
+    (watched, passages)
+}
+
+#[track_caller]
+fn passages(watched: &Watched) -> Passages {
+    let path = watched.record().join("function-events.parquet");
+    if !path.exists() {
+        // Without any event there is no table.
+        return Passages::new();
+    }
+    let reader = FunctionReader::open(&path);
+    let reader = reader
+        .unwrap_or_else(|error| panic!("{}: {error}: {}", path.display(), watched.ended.stderr));
+    let mut passages = Passages::new();
+    for event in reader.batches().flat_map(|batch| batch.expect("rows")) {
+        let side = usize::from(event.place == events::Place::Exit);
+        passages.entry(event.function.to_string()).or_default()[side] += 1;
+    }
+    passages
+}
+
+/// What a program says of its own calls: lines `called N FUNCTION`.
+fn called(watched: &Watched) -> impl Iterator<Item = (u64, &str)> {
+    let lines = watched.ended.stdout.lines().filter_map(|line| line.strip_prefix("called "));
+    lines.map(|line| {
+        let (n, function) = line.split_once(' ').expect("a number and a name");
+        (n.parse().expect("a number"), function)
+    })
+}
+
+/// All functions probed: as many entries as the program says, and as many exits but of the functions of which
+/// some end unseen, because they are jumped over or are where a canceled thread began.
+#[track_caller]
+fn check_all(job: &Job, unseen: &[&str]) {
+    let (watched, passages) = same(job, "*");
+    assert_eq!(watched.summary.tool.records_dropped, 0);
+    let mut n_functions = 0;
+    for (n, function) in called(&watched) {
+        let [entries, exits] = passages.get(function).copied().unwrap_or_default();
+        assert_eq!(entries, n, "entries of `{function}` among {passages:?}");
+        if unseen.contains(&function) {
+            assert!(exits < n, "`{function}` ends unseen");
+        } else {
+            assert_eq!(exits, n, "exits of `{function}`");
+        }
+        n_functions += 1;
+    }
+    assert_ne!(n_functions, 0, "the program says what it called: {}", watched.ended.stdout);
+}
+
+/// One function probed: its calls and nothing else.
+#[track_caller]
+fn check_one(job: &Job, function: &str) {
+    let (watched, passages) = same(job, function);
+    let n = called(&watched).find(|(_, name)| *name == function).map_or(0, |(n, _)| n);
+    assert_ne!(n, 0, "the program calls `{function}`");
+    assert_eq!(passages, Passages::from([(function.to_owned(), [n, n])]));
+}
+
+#[test]
+fn c_with_recursion_jumps_signals_and_a_canceled_thread() {
+    for library in Library::SYSTEM {
+        let program = Program::c("calls").flags(&["-O2", "-pthread"]).built(library);
+        let job = library.launch(2, &program);
+        check_one(&job, "fibonacci");
+        check_all(&job, &["deep", "work"]);
+    }
+}
+
+#[test]
+fn cpp_with_exceptions_and_virtual_functions() {
+    for library in Library::SYSTEM {
+        let program = Program::cpp("calls").flags(&["-O2"]).named("calls-cpp").built(library);
+        let job = library.launch(2, &program);
+        check_one(&job, "thrower(int)");
+        check_all(&job, &[]);
+    }
+}
+
+#[test]
+fn fortran_with_a_module() {
+    for library in Library::SYSTEM {
+        // Else copies of `factorial` are put into it and into the program.
+        for flags in [&["-O0"][..], &["-O2", "-fno-inline"]] {
+            let program = Program::f90("calls", library).flags(flags).built(library);
+            let job = library.launch(2, &program);
+            check_one(&job, "heat::factorial");
+            check_all(&job, &[]);
+        }
+    }
+}
+
+#[test]
+fn openmp_threads_that_call_mpi_at_the_same_time() {
+    for library in Library::SYSTEM {
+        let program = Program::c("calls_threads").flags(&["-O2", "-fopenmp"]).built(library);
+        let job = library.launch(2, &program);
+        check_one(&job, "weight");
+        check_all(&job, &[]);
+    }
+}
+
+/// What these call they do not say: they are here for what they do between their calls.
+#[track_caller]
+fn check_same_everywhere(program: &Program, arguments: &[&str]) {
+    for library in Library::SYSTEM {
+        let (_, passages) = same(&library.launch(3, &program.built(library)).args(arguments), "*");
+        assert_eq!(passages.get("main"), None, "it was entered before its probes were there");
+    }
+}
+
+#[test]
+fn programs_that_leave_mpi_by_exceptions_and_jumps() {
+    check_same_everywhere(&Program::cpp("leaves_calls"), &[]);
+}
+
+#[test]
+fn programs_with_threads_that_share_mpi() {
+    check_same_everywhere(&Program::c("openmp").flags(&["-fopenmp"]), &[]);
+    check_same_everywhere(&Program::cpp("particles"), &[]);
+}
+
+#[test]
+fn programs_with_many_messages() {
+    check_same_everywhere(&Program::c("gradients"), &[]);
+    check_same_everywhere(&Program::c("communicators"), &[]);
+}
+
+#[test]
+fn a_program_that_forks_and_executes() {
+    check_same_everywhere(&Program::c("forks"), &[]);
+}
+
+/// The plug-in comes and goes while the program's own functions have probes.
+#[test]
+fn a_program_that_loads_and_unloads_a_plug_in() {
+    for library in [OpenMpi4, Mpich4] {
+        let plugin = Program::shared("plugin").built(library);
+        let job = library.launch(2, &Program::c("plugin_host").built(library));
+        same(&job.arg(plugin).arg("unload"), "*");
+    }
+}
+
+#[test]
+fn fortran_in_three_bindings() {
+    for library in Library::SYSTEM {
+        for binding in Binding::ALL {
+            let folder = tempfile::tempdir().expect("a folder for its file");
+            let program = Program::fortran(binding, library).built(library);
+            same(&library.launch(2, &program).arg(folder.path()), "*");
+        }
+    }
+}
