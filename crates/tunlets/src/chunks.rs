@@ -43,6 +43,18 @@ pub(crate) struct Iteration {
     pub(crate) duration_s: f64,
 }
 
+impl Iteration {
+    /// How much longer the busiest worker computed than the mean of them: what a perfect split would gain.
+    pub(crate) fn uneven_s(&self) -> f64 {
+        let mut busy_s: HashMap<Rank, f64> = HashMap::new();
+        for chunk in &self.chunks {
+            *busy_s.entry(chunk.rank).or_default() += chunk.time_s();
+        }
+        let longest_s = busy_s.values().copied().fold(0.0, f64::max);
+        longest_s - busy_s.values().sum::<f64>() / busy_s.len().max(1) as f64
+    }
+}
+
 /// Chunks on the way.
 #[derive(Debug, Default)]
 pub(crate) struct Chunks {

@@ -12,7 +12,7 @@
 //! Factoring costs a round trip for each further chunk, during part of which the master serves no other
 //! worker, and gains nothing where sections cost the same. So both are played through on the measured cost
 //! of the tasks by their place, and the measured cost of dealing, and the way is changed when that gains
-//! `gain` percent. Where messages are dear, factoring that ends early (`F2 = 1`, or `F1 = F2 = 1`: the rest
+//! `gain` percent, and the last iterations were so uneven that a perfect split would. Where messages are dear, factoring that ends early (`F2 = 1`, or `F1 = F2 = 1`: the rest
 //! is dealt at once) may be the fastest; it is chosen if it gains `gain` percent more. If iterations are then
 //! not faster than before, the start values come back, and the tunlet rests for 8, 16, 32 ...
 //! iterations. Inside factoring, a share moves only by `step` or more.
@@ -85,7 +85,7 @@ impl Tunlet for Factoring {
             options: vec![
                 option("window", "iterations remembered, 1 to 100 [5]"),
                 option("step", "smallest change of a share, 0 to 1 [0.05]"),
-                option("gain", "percent of the iteration that a change has to gain, 0 to 50 [1]"),
+                option("gain", "percent of the iteration that a change has to gain, 0 to 50 [3]"),
                 option("min_chunk", "tasks in the smallest chunk that the program deals [32]"),
                 option("points", "shares of batch 0, batch 1 and later batches [F0,F1,F2]"),
             ],
@@ -310,9 +310,8 @@ impl Factoring {
         let (kind, factoring_s) = self.best_kind(plan, Kind::Whole, &forecast_s);
         let shares = self.allowed(plan.shares_of(kind));
         let start_s = forecast_s(self.start);
-        if is_same(shares, self.start)
-            || start_s - factoring_s <= self.options.gain * last.duration_s
-        {
+        let gain_s = (start_s - factoring_s).min(self.uneven_s());
+        if is_same(shares, self.start) || gain_s <= self.options.gain * last.duration_s {
             return;
         }
         // Not of the whole window: what is to be gained may have begun with the last iteration.
@@ -325,12 +324,20 @@ impl Factoring {
         self.ask(shares, 0.0, &reason, decisions);
     }
 
+    /// What a perfect split would have gained in each of the last iterations. A forecast of more is not believed:
+    /// it would rest on what dealing costs, which is not known well before it is done.
+    fn uneven_s(&self) -> f64 {
+        let last = self.window.iter().rev().take(N_ITERATIONS_MIN);
+        last.map(Iteration::uneven_s).fold(f64::INFINITY, f64::min)
+    }
+
     fn go_on_factoring(&mut self, plan: &Plan, kind: Kind, decisions: &mut Vec<Decision>) {
         let Some(forecast_s) = self.forecaster() else { return };
         let Some(last) = self.window.back() else { return };
         let (best, factoring_s) = self.best_kind(plan, kind, &forecast_s);
         let start_s = forecast_s(self.start);
-        if self.options.gain * last.duration_s < factoring_s - start_s {
+        // Back costs no more than it brings: less is enough than for the way there.
+        if self.options.gain / 3.0 * last.duration_s < factoring_s - start_s {
             let reason = format!(
                 "sigma/mu per task is {:.2}: forecast {} per iteration as at the start against {}",
                 plan.spread.relative(),

@@ -46,7 +46,7 @@ impl Options {
         Ok(Self {
             window: look.count("window", 5, 1..=100)?,
             step: look.number("step", 0.05, 0.0..=1.0)?,
-            gain: look.number("gain", 1.0, 0.0..=50.0)? / 100.0,
+            gain: look.number("gain", 3.0, 0.0..=50.0)? / 100.0,
             n_tasks_min: look.count("min_chunk", 32, 1..=1_000_000_000)? as u64,
         })
     }
