@@ -13,13 +13,23 @@ use std::process::Command;
 /// Most that watching may lengthen a program.
 const RATIO_MAX: f64 = 1.01;
 
-/// A real program with its input.
+/// A real program with its input, and how it is watched.
 #[derive(Debug)]
 struct Workload {
     name: &'static str,
     n_ranks: usize,
     /// Program and arguments.
     words: Vec<OsString>,
+    watched: Tool,
+    has_bar: bool,
+}
+
+/// What the pairs of runs of a workload say.
+#[derive(Debug)]
+struct Outcome {
+    pairs: Vec<[Sample; 2]>,
+    /// What the record says of it.
+    share: Option<f64>,
 }
 
 /// Runs every program that is there, `n_turns` times bare and watched, first the one and then the
@@ -27,53 +37,84 @@ struct Workload {
 pub(crate) fn measure(place: &Place, n_turns: usize) -> Result<Report, BenchError> {
     let text = "Overhead: whole programs, median of the ratios of paired runs (watched / bare)\n";
     let mut report = Report { text: text.to_owned(), json: json!([]), bars_met: true };
-    let Some(watched) = Tool::sintonia(place, Role::Statistics) else {
-        report.text += "not measured: the launcher is not built\n";
-        return Ok(report);
-    };
     let (mut rows, mut all) = (Vec::new(), Vec::new());
     for workload in workloads(place)? {
-        let (pairs, calculated) = pairs(place, &workload, &watched, n_turns)?;
-        let ratio = |of: fn(&Sample) -> f64| {
-            median(pairs.iter().map(|[bare, watched]| of(watched) / of(bare)))
+        let outcome = pairs(place, &workload, n_turns)?;
+        report.bars_met &= !workload.has_bar || outcome.ratio(elapsed_s) <= RATIO_MAX;
+        rows.push(workload.row(&outcome));
+        all.push(workload.json(&outcome));
+    }
+    if rows.is_empty() {
+        report.text += "not measured: the launcher is not built\n";
+        return Ok(report);
+    }
+    let header = [
+        "program",
+        "watched by",
+        "ranks",
+        "bare s",
+        "elapsed ratio",
+        "cpu ratio",
+        "by calls",
+        "bar 1.01",
+    ];
+    report.text += &table::render(&header.map(str::to_owned), &rows);
+    report.json = json!(all);
+    Ok(report)
+}
+
+impl Outcome {
+    fn ratio(&self, of: fn(&Sample) -> f64) -> f64 {
+        median(self.pairs.iter().map(|[bare, watched]| of(watched) / of(bare)))
+    }
+}
+
+impl Workload {
+    fn row(&self, outcome: &Outcome) -> Vec<String> {
+        let elapsed = outcome.ratio(elapsed_s);
+        let verdict = match self.has_bar {
+            false => "",
+            true if elapsed <= RATIO_MAX => "met",
+            true => "missed",
         };
-        let (elapsed, cpu) = (ratio(|run| run.elapsed_s), ratio(|run| run.cpu_s));
-        let bare_s = median(pairs.iter().map(|[bare, _]| bare.elapsed_s));
-        report.bars_met &= elapsed <= RATIO_MAX;
-        rows.push(vec![
-            workload.name.to_owned(),
-            workload.n_ranks.to_string(),
-            format!("{bare_s:.2}"),
+        vec![
+            self.name.to_owned(),
+            self.watched.name.to_owned(),
+            self.n_ranks.to_string(),
+            format!("{:.2}", median(outcome.pairs.iter().map(|[bare, _]| bare.elapsed_s))),
             format!("{elapsed:.4}"),
-            format!("{cpu:.4}"),
-            calculated.map_or_else(|| "-".to_owned(), |share| format!("{:.5}", 1.0 + share)),
-            if elapsed <= RATIO_MAX { "met" } else { "missed" }.to_owned(),
-        ]);
+            format!("{:.4}", outcome.ratio(cpu_s)),
+            outcome.share.map_or_else(|| "-".to_owned(), |share| format!("{:.5}", 1.0 + share)),
+            verdict.to_owned(),
+        ]
+    }
+
+    fn json(&self, outcome: &Outcome) -> serde_json::Value {
         let seconds = |[bare, watched]: &[Sample; 2]| {
             json!({
                 "bare": { "elapsed_s": bare.elapsed_s, "cpu_s": bare.cpu_s },
                 "watched": { "elapsed_s": watched.elapsed_s, "cpu_s": watched.cpu_s },
             })
         };
-        all.push(json!({
-            "program": workload.name, "n_ranks": workload.n_ranks,
-            "elapsed_ratio": elapsed, "cpu_ratio": cpu, "share_of_calls": calculated,
-            "pairs": pairs.iter().map(seconds).collect::<Vec<_>>(),
-        }));
+        json!({
+            "program": self.name, "watched_by": self.watched.name, "n_ranks": self.n_ranks,
+            "elapsed_ratio": outcome.ratio(elapsed_s), "cpu_ratio": outcome.ratio(cpu_s),
+            "share_of_calls": outcome.share,
+            "pairs": outcome.pairs.iter().map(seconds).collect::<Vec<_>>(),
+        })
     }
-    let header =
-        ["program", "ranks", "bare s", "elapsed ratio", "cpu ratio", "by calls", "bar 1.01"];
-    report.text += &table::render(&header.map(str::to_owned), &rows);
-    report.json = json!(all);
-    Ok(report)
 }
 
-fn pairs(
-    place: &Place,
-    workload: &Workload,
-    watched: &Tool,
-    n_turns: usize,
-) -> Result<(Vec<[Sample; 2]>, Option<f64>), BenchError> {
+fn elapsed_s(sample: &Sample) -> f64 {
+    sample.elapsed_s
+}
+
+fn cpu_s(sample: &Sample) -> f64 {
+    sample.cpu_s
+}
+
+fn pairs(place: &Place, workload: &Workload, n_turns: usize) -> Result<Outcome, BenchError> {
+    let watched = &workload.watched;
     let n_ranks = workload.n_ranks.to_string();
     let launcher = ["mpirun.openmpi", "-np", &n_ranks].map(OsString::from);
     let run = |tool: &Tool| {
@@ -97,9 +138,9 @@ fn pairs(
     let pairs = (0..n_turns).map(pair).collect::<Result<_, _>>()?;
     // A last one for its record, which the bare run of a pair may have removed.
     run(watched)?;
-    let calculated = share_of_time(place);
+    let share = share_of_time(place);
     tool::clean_up(place);
-    Ok((pairs, calculated))
+    Ok(Outcome { pairs, share })
 }
 
 /// What the record of the last watched run says: calls times price of a call, over the ranks' time.
@@ -110,26 +151,58 @@ fn share_of_time(place: &Place) -> Option<f64> {
 }
 
 fn workloads(place: &Place) -> Result<Vec<Workload>, BenchError> {
-    let mut workloads = Vec::new();
-    let xfire = place.root.join("target/xfire-openmpi/xfire");
-    if xfire.exists() {
-        let input = place.root.join("apps/xfire/data/demo.conf");
-        let words = vec![xfire.into(), "--out".into(), "fire".into(), input.into_os_string()];
-        workloads.push(Workload { name: "xfire", n_ranks: 2, words });
-    }
+    let Some(plain) = Tool::sintonia(place, Role::Statistics) else { return Ok(Vec::new()) };
+    let mut workloads = xfire(place, &plain);
+    let mut add = |name, words: Vec<OsString>| {
+        let watched = plain.clone();
+        workloads.push(Workload { name, n_ranks: 2, words, watched, has_bar: true });
+    };
     if let Some(lmp) = in_path("lmp") {
         let mut words: Vec<OsString> = vec![lmp.into(), "-in".into()];
         words.push(place.input("in.melt").into_os_string());
         words.extend(["-log", "none", "-var", "steps", "2000"].map(OsString::from));
-        workloads.push(Workload { name: "lammps", n_ranks: 2, words });
+        add("lammps", words);
     }
     if let (Some(pw), Some(ld1)) = (in_path("pw.x"), in_path("ld1.x")) {
         make_pseudopotential(place, ld1.into_os_string())?;
         let input = place.input("si.pw.in").into_os_string();
-        let words = vec![pw.into_os_string(), "-in".into(), input];
-        workloads.push(Workload { name: "quantum-espresso", n_ranks: 2, words });
+        add("quantum-espresso", vec![pw.into_os_string(), "-in".into(), input]);
     }
     Ok(workloads)
+}
+
+/// The one program here whose functions have names: Debian's packages are stripped.
+fn xfire(place: &Place, plain: &Tool) -> Vec<Workload> {
+    let xfire = place.root.join("target/xfire-openmpi/xfire");
+    if !xfire.exists() {
+        return Vec::new();
+    }
+    let input = place.root.join("apps/xfire/data/demo.conf");
+    let words = |options: &[&str]| {
+        let mut words: Vec<OsString> = vec![xfire.clone().into(), "--out".into(), "fire".into()];
+        words.extend(options.iter().map(OsString::from));
+        words.push(input.clone().into_os_string());
+        words
+    };
+    let description = place.root.join("apps/xfire/xfire.toml");
+    let observe = ["--app", &description.to_string_lossy(), "--observe"];
+    let with = |name, options: &[&str]| Tool::sintonia_with(place, name, options);
+    let all: [(Option<Tool>, &[&str], bool); 3] = [
+        (Some(plain.clone()), &[], true),
+        (with("sintonia --app --observe", &observe), &[], true),
+        // Most passages are of functions of a few instructions: the dearest that can be asked for.
+        (with("sintonia --probe '*'", &["--probe", "*"]), &["--end_min", "100"], false),
+    ];
+    let workload = |(watched, options, has_bar): (Option<Tool>, &[&str], bool)| {
+        Some(Workload {
+            name: "xfire",
+            n_ranks: 2,
+            words: words(options),
+            watched: watched?,
+            has_bar,
+        })
+    };
+    all.into_iter().filter_map(workload).collect()
 }
 
 /// Debian ships no pseudopotential: the package's own program makes one of silicon.

@@ -57,15 +57,22 @@ impl Tool {
 
     /// All of Sintonia; `None` when it is not built.
     pub(crate) fn sintonia(place: &Place, role: Role) -> Option<Self> {
-        let is_traced = role == Role::Trace;
+        let options: &[&str] = if role == Role::Trace { &["--trace"] } else { &[] };
+        let name = if role == Role::Trace { "sintonia --trace" } else { "sintonia" };
+        Some(Self { role, ..Self::sintonia_with(place, name, options)? })
+    }
+
+    /// All of Sintonia with these options, under a name of its own.
+    pub(crate) fn sintonia_with(
+        place: &Place,
+        name: &'static str,
+        options: &[&str],
+    ) -> Option<Self> {
         let record = place.scratch().join("record");
         let mut before = vec![place.sintonia.clone()?.into_os_string(), "run".into()];
-        if is_traced {
-            before.push("--trace".into());
-        }
+        before.extend(options.iter().map(OsString::from));
         before.extend(["--out".into(), record.into_os_string(), "--".into()]);
-        let name = if is_traced { "sintonia --trace" } else { "sintonia" };
-        Some(Self { name, role, environment: Vec::new(), before })
+        Some(Self { name, role: Role::Statistics, environment: Vec::new(), before })
     }
 
     /// A program started by `launcher` under this tool, in the scratch folder.
