@@ -61,7 +61,8 @@ pub(crate) fn is_return_guarded() -> bool {
     answer == 0 && features & 1 != 0
 }
 
-// Macros are only known in their own module. Saves what the routines use. From then on: r10 the context, r12 the number of the passage; rax, rbx, rdx, rbp and
+// One piece: the compiler may put several into any order, and macros are known only behind their definition.
+// Saves what the routines use. From then on: r10 the context, r12 the number of the passage; rax, rbx, rdx, rbp and
 // r11 are free. The flags are kept in ah and al: `pushf` and `popf` cost ten times as much.
 global_asm!(
     ".macro sintonia_save",
@@ -115,12 +116,7 @@ global_asm!(
     "and ebx, 0xffffff",
     "lea rdx, [rdx + 2 * rbx]",
     ".endm",
-    flags = const offset_of!(Context, flags),
-    directory = const DIRECTORY,
-);
-
-// Appends the records of a point; nothing where there is no ring, and no room counts as dropped.
-global_asm!(
+    // Appends the records of a point; nothing where there is no ring, and no room counts as dropped.
     ".macro sintonia_append event, records, gather, left",
     "mov r11, qword ptr [rip + sintonia_instrument_tls@GOTTPOFF]",
     "mov r11, qword ptr fs:[r11]",
@@ -194,27 +190,7 @@ global_asm!(
     "jmp .Lsintonia_done\\@",
     ".popsection",
     ".endm",
-    busy = const offset_of!(RingCursor, busy),
-    written = const offset_of!(RingCursor, written),
-    acknowledged = const offset_of!(RingCursor, acknowledged),
-    mask = const offset_of!(RingCursor, mask),
-    ring = const offset_of!(RingCursor, records),
-    published = const offset_of!(RingCursor, published),
-    reader = const offset_of!(RingCursor, reader),
-    dropped = const offset_of!(RingCursor, dropped),
-    ticks = const offset_of!(EventRecord, ticks),
-    number = const offset_of!(EventRecord, event),
-    hit = const offset_of!(EventRecord, hit),
-    left = const offset_of!(EventRecord, left),
-    spare = const offset_of!(EventRecord, spare),
-    values = const offset_of!(EventRecord, values),
-    last_value = const offset_of!(EventRecord, last_value),
-    kind = const FunctionKind::Event as u16,
-    attach = sym attach,
-);
-
-// What a stub calls.
-global_asm!(
+    // What a stub calls.
     ".pushsection .text.sintonia_passage, \"ax\", @progbits",
     ".hidden sintonia_passage",
     ".globl sintonia_passage",
@@ -297,33 +273,7 @@ global_asm!(
     ".cfi_endproc",
     ".size sintonia_passage, . - sintonia_passage",
     ".popsection",
-    flags = const offset_of!(Context, flags),
-    HIJACK = const HIJACK,
-    COUNT_ENTRY = const COUNT_ENTRY,
-    COUNT_EXIT = const COUNT_EXIT,
-    ENTRY = const ENTRY,
-    EXIT = const EXIT,
-    ARMED_ENTRY = const ARMED_ENTRY,
-    ARMED_EXIT = const ARMED_EXIT,
-    REPLACED = const REPLACED,
-    entry_hits = const offset_of!(Context, entry) + offset_of!(PointContext, hits),
-    entry_event = const offset_of!(Context, entry) + offset_of!(PointContext, event),
-    entry_records = const offset_of!(Context, entry) + offset_of!(PointContext, n_records),
-    entry_gather = const offset_of!(Context, entry) + offset_of!(PointContext, gather),
-    exit_hits = const offset_of!(Context, exit) + offset_of!(PointContext, hits),
-    exit_event = const offset_of!(Context, exit) + offset_of!(PointContext, event),
-    exit_records = const offset_of!(Context, exit) + offset_of!(PointContext, n_records),
-    tail_gather = const offset_of!(Context, tail_gather),
-    tail = const LEFT_BY_TAIL_CALL,
-    replacement = const offset_of!(Context, replacement),
-    inside = const offset_of!(Context, inside),
-    act_at_entry = sym act_at_entry,
-    act_at_exit = sym act_at_exit,
-    add_chunk = sym add_chunk,
-);
-
-// Where hijacked functions return to. The frame is laid out as at an entry.
-global_asm!(
+    // Where hijacked functions return to. The frame is laid out as at an entry.
     ".pushsection .text.sintonia_thunk, \"ax\", @progbits",
     ".Lsintonia_personality:",
     "jmp {personality}",
@@ -378,6 +328,47 @@ global_asm!(
     ".cfi_endproc",
     ".size sintonia_thunk, . - sintonia_thunk",
     ".popsection",
+    flags = const offset_of!(Context, flags),
+    directory = const DIRECTORY,
+    busy = const offset_of!(RingCursor, busy),
+    written = const offset_of!(RingCursor, written),
+    acknowledged = const offset_of!(RingCursor, acknowledged),
+    mask = const offset_of!(RingCursor, mask),
+    ring = const offset_of!(RingCursor, records),
+    published = const offset_of!(RingCursor, published),
+    reader = const offset_of!(RingCursor, reader),
+    dropped = const offset_of!(RingCursor, dropped),
+    ticks = const offset_of!(EventRecord, ticks),
+    number = const offset_of!(EventRecord, event),
+    hit = const offset_of!(EventRecord, hit),
+    left = const offset_of!(EventRecord, left),
+    spare = const offset_of!(EventRecord, spare),
+    values = const offset_of!(EventRecord, values),
+    last_value = const offset_of!(EventRecord, last_value),
+    kind = const FunctionKind::Event as u16,
+    attach = sym attach,
+    HIJACK = const HIJACK,
+    COUNT_ENTRY = const COUNT_ENTRY,
+    COUNT_EXIT = const COUNT_EXIT,
+    ENTRY = const ENTRY,
+    EXIT = const EXIT,
+    ARMED_ENTRY = const ARMED_ENTRY,
+    ARMED_EXIT = const ARMED_EXIT,
+    REPLACED = const REPLACED,
+    entry_hits = const offset_of!(Context, entry) + offset_of!(PointContext, hits),
+    entry_event = const offset_of!(Context, entry) + offset_of!(PointContext, event),
+    entry_records = const offset_of!(Context, entry) + offset_of!(PointContext, n_records),
+    entry_gather = const offset_of!(Context, entry) + offset_of!(PointContext, gather),
+    exit_hits = const offset_of!(Context, exit) + offset_of!(PointContext, hits),
+    exit_event = const offset_of!(Context, exit) + offset_of!(PointContext, event),
+    exit_records = const offset_of!(Context, exit) + offset_of!(PointContext, n_records),
+    tail_gather = const offset_of!(Context, tail_gather),
+    tail = const LEFT_BY_TAIL_CALL,
+    replacement = const offset_of!(Context, replacement),
+    inside = const offset_of!(Context, inside),
+    act_at_entry = sym act_at_entry,
+    act_at_exit = sym act_at_exit,
+    add_chunk = sym add_chunk,
     personality = sym leave_unwound,
     d0 = const DIRECTORY & 0xff,
     d1 = const DIRECTORY >> 8 & 0xff,
@@ -387,13 +378,5 @@ global_asm!(
     d5 = const DIRECTORY >> 40 & 0xff,
     d6 = const DIRECTORY >> 48 & 0xff,
     d7 = const DIRECTORY >> 56 & 0xff,
-    flags = const offset_of!(Context, flags),
-    COUNT_EXIT = const COUNT_EXIT,
-    EXIT = const EXIT,
-    ARMED_EXIT = const ARMED_EXIT,
-    exit_hits = const offset_of!(Context, exit) + offset_of!(PointContext, hits),
-    exit_event = const offset_of!(Context, exit) + offset_of!(PointContext, event),
-    exit_records = const offset_of!(Context, exit) + offset_of!(PointContext, n_records),
     exit_gather = const offset_of!(Context, exit) + offset_of!(PointContext, gather),
-    act_at_exit = sym act_at_exit,
 );
