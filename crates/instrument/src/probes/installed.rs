@@ -233,3 +233,42 @@ pub(super) fn take_out(sites: &[Patches]) -> Vec<Result<(), Refusal>> {
     }
     outcomes
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use events::ValueType;
+
+    fn point(source: Option<Source>) -> Option<Point> {
+        let attributes = source.map(|source| Attribute { source, kind: ValueType::I64 });
+        Some(Point { event: 0, attributes: attributes.into_iter().collect(), is_on: true })
+    }
+
+    #[track_caller]
+    fn check_site((entry, exit): (Option<Point>, Option<Point>), is_guarded: bool, expected: &str) {
+        let (n_bytes, n_bytes_to_next) = (8, 8);
+        let site =
+            Site { id: 1, function: 0x1000, n_bytes, n_bytes_to_next, entry, exit, is_sync: true };
+        let said = check(&site, is_guarded).err().map(|refusal| refusal.to_string());
+        let is_as_expected = match &said {
+            Some(said) => !expected.is_empty() && said.contains(expected),
+            None => expected.is_empty(),
+        };
+        assert!(is_as_expected, "{said:?}, not `{expected}`");
+    }
+
+    #[test]
+    fn guarded_return_addresses_leave_entries() {
+        check_site((point(None), None), true, "");
+        check_site((point(None), point(None)), true, "while the processor guards return addresses");
+        check_site((point(None), point(None)), false, "");
+    }
+
+    #[test]
+    fn values_are_read_where_they_exist() {
+        check_site((point(Some(Source::Integer(9))), None), false, "");
+        check_site((point(Some(Source::Returned)), None), false, "does not exist at its entry");
+        check_site((None, point(Some(Source::Float(0)))), false, "does not exist at its exit");
+        check_site((point(Some(Source::Float(8))), None), false, "does not exist at its entry");
+    }
+}

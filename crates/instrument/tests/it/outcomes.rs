@@ -57,6 +57,32 @@ fn first_instructions_of_any_kind_come_out_the_same() {
 }
 
 #[test]
+fn user_level_threads_that_move_come_out_the_same() {
+    let program = Program::build(&["migrating.c"], "-O2");
+    let report = program.probed("all");
+    assert_eq!(report.output, program.plain());
+    // The second one is given up: what it entered it never leaves.
+    assert_eq!(report.counts["leave"], [2, 1, 0, 0]);
+    assert_eq!(report.counts["begins_here"], [10, 4, 2, 0]);
+}
+
+#[test]
+fn wide_vectors_come_out_the_same() {
+    check(&["vectors.c"]);
+    let program = Program::build(&["vectors.c"], "-O2");
+    let report = program.probed(
+        "probe scaled i0:int64 f0:double exit ret:double sync; set scaled chunk 4 2; set scaled chunk 4 3 exit",
+    );
+    assert_eq!(report.output, program.plain());
+}
+
+#[test]
+fn programs_with_profiles_come_out_the_same() {
+    let program = Program::build(&["calls.c"], "-O2 -pg");
+    assert_eq!(program.probed("all").output, program.plain());
+}
+
+#[test]
 fn passages_are_counted_exactly() {
     let report = Program::build(&["unwinding.cc"], "-O2").probed("all");
     let count = |name| report.counts[name];

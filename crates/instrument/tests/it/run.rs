@@ -50,7 +50,7 @@ impl Program {
     /// What it prints without probes.
     #[track_caller]
     pub(crate) fn plain(&self) -> String {
-        printed(&Command::new(self.path()).output().unwrap())
+        printed(&Command::new(self.path()).current_dir(self.folder.path()).output().unwrap())
     }
 
     /// Runs it with the agent and these orders; nothing is dropped.
@@ -70,6 +70,7 @@ impl Program {
             .env("AGENT_PROGRAM", "program")
             .env("AGENT_REPORT", &path)
             .env("AGENT", orders)
+            .current_dir(self.folder.path())
             .output()
             .unwrap();
         let output = printed(&output);

@@ -9,7 +9,7 @@ use std::thread;
 const NOBODY: u32 = 65_534;
 
 /// Gives up root and the way back; whether the process may still be dumped decides on `/proc/self/mem`.
-fn become_nobody(is_dumpable: bool) {
+pub(crate) fn become_nobody(is_dumpable: bool) {
     let option = |number, value: usize| {
         // SAFETY: options of the process, without memory.
         let answer = unsafe { libc::prctl(number, value, 0, 0, 0) };
@@ -82,7 +82,12 @@ fn change_without_barrier() {
 /// Lets the system call fail as on a system that has none.
 fn forbid_membarrier() {
     become_nobody(true);
-    let number = u32::try_from(libc::SYS_membarrier).expect("numbers are small");
+    forbid(libc::SYS_membarrier, libc::ENOSYS);
+}
+
+/// Lets a system call fail from now on, in a process that can gain no privileges.
+pub(crate) fn forbid(call: libc::c_long, errno: i32) {
+    let number = u32::try_from(call).expect("numbers are small");
     let statement = |code: u32, k: u32, jt: u8, jf: u8| libc::sock_filter {
         code: u16::try_from(code).expect("codes are small"),
         jt,
@@ -94,7 +99,7 @@ fn forbid_membarrier() {
         statement(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, number, 0, 1),
         statement(
             libc::BPF_RET | libc::BPF_K,
-            libc::SECCOMP_RET_ERRNO | libc::ENOSYS.unsigned_abs(),
+            libc::SECCOMP_RET_ERRNO | errno.unsigned_abs(),
             0,
             0,
         ),

@@ -3,11 +3,13 @@
 //! A mistake here ends the process: each test runs in a child, which an alarm ends should it hang.
 #![allow(unsafe_code, reason = "calls functions assembled by hand, sets signals")]
 
+mod active;
 mod alone;
 mod arena;
 mod child;
 mod closed;
 mod forbidden;
 mod foreign;
+mod full;
 mod sleepers;
 mod stress;
