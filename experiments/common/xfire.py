@@ -14,7 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 SINTONIA, XFIRE = ROOT / "target/release/sintonia", ROOT / "target/xfire-openmpi/xfire"
 WORKERS = range(2, 8)
 # Workers wait for most of their time, so that seven of them need less than the cores of a small machine.
-WORK = ["--points", "60000", "--end_min", "2.5", "--substeps", "2", "--wait_us", "10", "--no_output"]
+WORK = ["--points", "40000", "--end_min", "2.5", "--substeps", "2", "--wait_us", "10", "--no_output"]
 SCENARIOS = {
     "plain": None,
     "observed": ["--observe"],
@@ -90,6 +90,15 @@ def write(path, rows):
 def read(path):
     with open(path, newline="") as file:
         return list(csv.DictReader(file))
+
+
+def fill_page(path, header, rows):
+    """Replaces the table between the two marks of a page."""
+    start, end = "<!-- results -->\n", "<!-- end of results -->"
+    before, rest = pathlib.Path(path).read_text().split(start)
+    lines = ["| " + " | ".join(header) + " |", "|" + "--:|" * len(header)]
+    lines += ["| " + " | ".join(row) + " |" for row in rows]
+    pathlib.Path(path).write_text(before + start + "\n".join(lines) + "\n" + end + rest.split(end)[1])
 
 
 def bars(path, title, series, unit="%"):

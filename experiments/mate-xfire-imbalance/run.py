@@ -46,6 +46,13 @@ def main():
         ("Sintonia", "#2f6f9f", ours("gain_percent")),
         ("a perfect split", "#bdbdbd", ours("perfect_gain_percent")),
     ])
+    header = ["workers", "source, gain", "ours, plain", "spread", "tuned", "spread", "gain", "a perfect split", "of it"]
+    xfire.fill_page(HERE / "README.md", header, [[
+        str(row["workers"]), f"{source[int(row['workers'])]:.1f} %", f"{row['plain_s']} s", f"{row['plain_spread_s']} s",
+        f"{row['tuned_s']} s", f"{row['tuned_spread_s']} s", f"{float(row['gain_percent']):.1f} %",
+        f"{float(row['perfect_gain_percent']):.1f} %",
+        f"{100 * float(row['gain_percent']) / float(row['perfect_gain_percent']):.0f} %",
+    ] for row in rows])
     for row in rows:
         print(", ".join(f"{key} {value}" for key, value in row.items()))
 

@@ -36,6 +36,15 @@ def main():
         ("ours, observed", "#9cc3dc", ours("observed_percent")),
         ("ours, tuned", "#2f6f9f", ours("tuned_percent")),
     ])
+    source = {row["workers"]: row for row in xfire.read(HERE / "source.csv")}
+    percent = lambda row, column: f"{100 * (float(row[column]) / float(row['plain_s']) - 1):+.1f} %"
+    header = ["workers", "source, plain", "observed", "tuned", "ours, plain", "spread", "observed", "tuned"]
+    xfire.fill_page(HERE / "README.md", header, [[
+        str(row["workers"]), f"{source[str(row['workers'])]['plain_s']} s",
+        percent(source[str(row["workers"])], "monitored_untuned_s"), percent(source[str(row["workers"])], "monitored_tuned_s"),
+        f"{row['plain_s']} s", f"{row['plain_spread_s']} s",
+        f"{float(row['observed_percent']):+.1f} %", f"{float(row['tuned_percent']):+.1f} %",
+    ] for row in rows])
     for row in rows:
         print(", ".join(f"{key} {value}" for key, value in row.items()))
 
