@@ -25,4 +25,4 @@ mod thread;
 
 pub use probes::Instrument;
 pub use site::{Action, Attribute, Point, Refusal, Site, Source, StartError, ThreadHooks};
-pub use thread::forget_thread;
+pub use thread::{ThreadWords, forget_thread};

@@ -24,7 +24,7 @@ mod threads;
 
 pub use crate::patch::Patch;
 pub use handlers::Encounters;
-pub use start::{chain_trap_handler, is_ours, open_signals, reserve, start, warning};
+pub use start::{chain_trap_handler, is_ours, open_signals, release, reserve, start, warning};
 
 use crate::site::Refusal;
 use handlers::{MOVES, TRAPS};

@@ -3,6 +3,7 @@
 
 use ring::RingCursor;
 use std::arch::{asm, global_asm};
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 global_asm!(
     ".pushsection .tbss.sintonia_instrument, \"awT\", @nobits",
@@ -16,6 +17,7 @@ global_asm!(
     ".popsection",
 );
 
+#[derive(Debug)]
 #[repr(C)]
 struct Raw {
     cursor: *mut RingCursor,
@@ -69,4 +71,29 @@ impl Words {
 /// ends, and in the child of a fork.
 pub fn forget_thread() {
     words().set_cursor(std::ptr::null_mut());
+}
+
+/// The words of a thread, for another one that takes its ring away.
+#[derive(Clone, Copy, Debug)]
+pub struct ThreadWords(*mut Raw);
+
+// SAFETY: only an address; whoever uses it answers for the thread.
+unsafe impl Send for ThreadWords {}
+
+impl ThreadWords {
+    /// Those of the calling thread.
+    pub fn own() -> Self {
+        Self(words().0)
+    }
+
+    /// As [`forget_thread`] in that thread, which passes no probe now.
+    ///
+    /// # Safety
+    /// The thread has not ended.
+    pub unsafe fn forget(self) {
+        // SAFETY: the caller says that the thread's words are there.
+        let cursor = unsafe { &raw mut (*self.0).cursor };
+        // SAFETY: a word of that size; its thread writes it only in a passage.
+        unsafe { AtomicPtr::from_ptr(cursor) }.store(std::ptr::null_mut(), Ordering::Release);
+    }
 }

@@ -57,6 +57,16 @@ impl Action {
         }
     }
 
+    /// The same with a place to return to, where the program's library would have put one.
+    pub(super) fn with_restorer(self) -> Self {
+        let is_function = ![libc::SIG_DFL, libc::SIG_IGN].contains(&self.handler);
+        if !is_function || self.restorer != 0 {
+            return self;
+        }
+        let restorer = sintonia_live_restore as *const () as usize;
+        Self { restorer, flags: self.flags | SA_RESTORER, ..self }
+    }
+
     /// What the system does now.
     pub(super) fn of(signal: i32) -> io::Result<Self> {
         let mut action = Self::default();

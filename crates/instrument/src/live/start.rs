@@ -1,4 +1,4 @@
-//! Our two signals: taken at the start, and kept open for as long as the process lives.
+//! Our two signals: taken at the start, and kept open until the program has them back.
 #![allow(unsafe_code, reason = "reads and writes what the program passes")]
 
 use super::action::{Action, bit, change_mask};
@@ -7,9 +7,14 @@ use super::{barrier, signals};
 use crate::site::StartError;
 use std::ffi::c_int;
 use std::io;
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 static STARTED: OnceLock<Result<(), StartError>> = OnceLock::new();
+/// The program has its signals back.
+static IS_RELEASED: AtomicBool = AtomicBool::new(false);
+/// Actions whose masks were opened: the signal, what it had, and what it has.
+static OPENED: Mutex<Vec<(c_int, Action, Action)>> = Mutex::new(Vec::new());
 
 /// Prepares this process for changes. Once; later calls say what the first did.
 ///
@@ -71,6 +76,23 @@ pub unsafe fn chain_trap_handler(
     if new.is_none_or(|action| wanted.set(action)) { 0 } else { no_room() }
 }
 
+/// Gives our signals back to the program, while no probe is in its code. The next change takes them again.
+pub fn release() {
+    IS_RELEASED.store(true, Ordering::Release);
+    for (signal, ours) in ours() {
+        if Action::of(signal).is_ok_and(|present| present.handler == ours.handler) {
+            // Should the system refuse, ours goes on to pass on what is not ours.
+            drop(signals::wanted(signal).get().with_restorer().set(signal));
+        }
+    }
+    let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+    for (signal, before, open) in opened.drain(..) {
+        if Action::of(signal).is_ok_and(|present| present == open) {
+            drop(before.set(signal));
+        }
+    }
+}
+
 /// Whether [`start`] succeeded.
 pub(super) fn is_started() -> bool {
     STARTED.get() == Some(&Ok(()))
@@ -78,6 +100,9 @@ pub(super) fn is_started() -> bool {
 
 /// Takes our signals back, should somebody have gone around the guards, and opens them for the calling thread.
 pub(super) fn hold_signals() {
+    if IS_RELEASED.swap(false, Ordering::AcqRel) {
+        open_handlers();
+    }
     for (signal, ours) in ours() {
         if take(signal, ours).is_err() {
             return;
@@ -94,7 +119,7 @@ fn prepare() -> Result<(), StartError> {
             errno: error.raw_os_error().unwrap_or_default(),
         })?;
     }
-    (1..=64).filter(|signal| !is_ours(*signal)).for_each(open_while_handled);
+    open_handlers();
     change_mask(libc::SIG_UNBLOCK, signals::ours());
     barrier::register();
     Ok(())
@@ -114,6 +139,10 @@ fn take(signal: c_int, ours: Action) -> io::Result<()> {
     ours.set(signal)
 }
 
+fn open_handlers() {
+    (1..=64).filter(|signal| !is_ours(*signal)).for_each(open_while_handled);
+}
+
 /// A handler that was set before the guards stood may pass a probe too.
 fn open_while_handled(signal: c_int) {
     if let Ok(action) = Action::of(signal)
@@ -121,7 +150,10 @@ fn open_while_handled(signal: c_int) {
     {
         let open = Action { mask: action.mask & !signals::ours(), ..action };
         // Where it cannot be set, a thread in the handler is found closed, and the change is refused.
-        drop(open.set(signal));
+        if open.set(signal).is_ok() {
+            let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+            opened.push((signal, action, open));
+        }
     }
 }
 
