@@ -29,8 +29,8 @@ static TEXT: Text = Text { bytes: UnsafeCell::new([0; TEXT_BYTES_MAX]), len: Ato
 static IS_TAKEN: AtomicBool = AtomicBool::new(false);
 
 /// Starts to watch and tune this process. `options` has lines `NAME=value` in place of the variables of the
-/// environment. 0, or an error number: `EALREADY` when the process is or was watched, `EINVAL` when there
-/// are no options or too many, or why no thread could be made.
+/// environment. 0, or an error number: `EALREADY` when the process is watched, or its watch ended in
+/// `MPI_Finalize`; `EINVAL` when there are no options or too many, or why no thread could be made.
 ///
 /// # Safety
 /// `options` is a C string.
@@ -63,12 +63,13 @@ extern "C" fn live(_nothing: *mut c_void) -> *mut c_void {
     control::name_and_mark();
     let _nothing = std::panic::catch_unwind(|| {
         let len = TEXT.len.load(Ordering::Acquire);
-        // SAFETY: written before this thread was started, and never again.
+        // SAFETY: written before this thread was started, and not again while it is.
         let text = unsafe { std::slice::from_raw_parts(TEXT.bytes.get().cast::<u8>(), len) };
         next::came_last();
         if let Some(control) = Options::from_text(text).and_then(process::join) {
             control.listen_here();
         }
     });
+    IS_TAKEN.store(false, Ordering::Release);
     null_mut()
 }

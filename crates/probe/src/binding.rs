@@ -71,10 +71,13 @@ pub(crate) fn bind_attached() {
     let objects = object::all();
     let Some(own) = objects.iter().find(|object| is_own(object)) else { return };
     // By our own table: the linker, asked for one of these names, finds the library's function first.
-    let is_bound = |name: &CStr| is_guard(name) || is_wrapper(name) && !next::find(name).is_null();
+    let is_wanted = |name: &CStr| is_guard(name) || is_wrapper(name) && !next::find(name).is_null();
     let wrappers: HashMap<&CStr, usize> =
-        own.exports().filter(|(name, _)| is_bound(name)).collect();
-    for object in objects.iter().filter(|object| !object.is_mpi_library() && !is_own(object)) {
+        own.exports().filter(|(name, _)| is_wanted(name)).collect();
+    // Where entry points for Fortran go on to call the C function, that call is the one that counts.
+    let is_bound =
+        |object: &&Object| !object.is_mpi_library() || object.is_mpi_library_for_fortran();
+    for object in objects.iter().filter(is_bound).filter(|object| !is_own(object)) {
         for binding in object.bindings(|name| wrappers.contains_key(name)) {
             let wrapper = wrappers[binding.name];
             places.push((binding.place.addr(), object.bind(binding.place, wrapper)));

@@ -54,7 +54,7 @@ pub(crate) fn ring_doorbell(folder: &Path) {
 }
 
 /// Whether somebody holds the collector's lock.
-fn is_collected(folder: &Path) -> bool {
+pub(crate) fn is_collected(folder: &Path) -> bool {
     let Ok(lock) = File::open(folder.join("collector.lock")) else { return false };
     // SAFETY: a system call on a file that is open.
     let is_free = unsafe { libc::flock(lock.as_raw_fd(), libc::LOCK_SH | libc::LOCK_NB) } == 0;
@@ -66,7 +66,7 @@ fn is_started_by_run(folder: &Path) -> bool {
     let mut text = String::new();
     let lock = File::open(folder.join("collector.lock"));
     let _length = lock.and_then(|mut lock| lock.read_to_string(&mut text));
-    text.trim() == "run"
+    ["run", "attach"].contains(&text.trim())
 }
 
 /// Starts a collector that is no child of this process: the program's own `wait` must not meet it.

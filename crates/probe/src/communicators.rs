@@ -142,6 +142,14 @@ pub(crate) fn forget(scope: Scope, handle: Handle) {
     GENERATION.fetch_add(1, Ordering::Release);
 }
 
+/// Forgets all: from here on nobody tells when one is freed.
+pub(crate) fn forget_all() {
+    if let Ok(mut known) = KNOWN.write() {
+        *known = None;
+    }
+    GENERATION.fetch_add(1, Ordering::Release);
+}
+
 fn c_handle(scope: Scope, handle: Handle, facts: &Facts) -> Option<usize> {
     facts.c_handle(
         handle,

@@ -9,6 +9,7 @@
 //!
 //! # Not here
 //! The mailboxes (`ring::control`), what orders say (`wire::control`), the probes (`instrument`).
+#![allow(unsafe_code, reason = "a bell that is never freed")]
 
 mod actions;
 mod change;
@@ -24,8 +25,8 @@ use ring::control::{AnswerWriter, Bell, OrderReader};
 use ring::{SegmentWriter, ThreadWriter};
 use sites::Sites;
 use std::path::PathBuf;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 use wire::{Answer, Order};
 
@@ -37,6 +38,10 @@ const LONGEST_START: Duration = Duration::from_secs(3);
 const LONGEST_END: Duration = Duration::from_secs(2);
 /// The thread looks around that often even when nobody rings.
 const LONGEST_SLEEP: Duration = Duration::from_secs(60);
+/// The same in a program that was attached to: somebody has to be there.
+const LONGEST_TRUST: Duration = Duration::from_secs(5);
+/// Looks that find nobody before it leaves by itself.
+const N_ALONE_MAX: u32 = 3;
 /// It comes back so soon for records that found no room.
 const SOON: Duration = Duration::from_millis(50);
 
@@ -50,11 +55,13 @@ const ENDING: u32 = 2;
 const ENDED: u32 = 3;
 
 static STATE: AtomicU32 = AtomicU32::new(SILENT);
-static BELL: OnceLock<Bell> = OnceLock::new();
+/// Rung by threads of the program; one that nobody hears any more stays as it is.
+static BELL: AtomicPtr<Bell> = AtomicPtr::new(null_mut());
 
 /// Wakes the thread: there is something to do that is no order.
 fn wake() {
-    if let Some(bell) = BELL.get() {
+    // SAFETY: null, or what `Control::open` has leaked.
+    if let Some(bell) = unsafe { BELL.load(Ordering::Acquire).as_ref() } {
         bell.ring();
     }
 }
@@ -82,7 +89,7 @@ impl Control {
             segment.refuse_control(libc::ENOSPC);
             return None;
         };
-        BELL.get_or_init(|| orders.bell());
+        BELL.store(Box::into_raw(Box::new(orders.bell())), Ordering::Release);
         let (sites, actions) = (Sites::default(), Actions::default());
         Some(Self {
             orders,
@@ -130,13 +137,20 @@ impl Control {
 
     /// The thread's life.
     fn listen(mut self) {
+        let mut n_alone = 0;
+        let sleep = if process::is_attached() { LONGEST_TRUST } else { LONGEST_SLEEP };
         while STATE.load(Ordering::Acquire) == LISTENING && !self.is_over {
             let n_rings = self.orders.bell().n_rings();
             self.carry_out_all();
             let is_all_told = self.tell_rest();
             if STATE.load(Ordering::Acquire) == LISTENING && !self.is_over {
-                let at_most = if is_all_told { LONGEST_SLEEP } else { SOON };
+                let at_most = if is_all_told { sleep } else { SOON };
                 self.orders.bell().wait(n_rings, at_most);
+            }
+            n_alone = if process::is_alone(&self.folder) { n_alone + 1 } else { 0 };
+            if N_ALONE_MAX <= n_alone && !self.is_over {
+                self.detach();
+                process::detached();
             }
         }
         if !self.is_over {

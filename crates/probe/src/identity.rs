@@ -42,8 +42,8 @@ impl Identity {
         })
     }
 
-    /// Number of its world.
-    pub(crate) fn world(&self) -> u64 {
-        launcher::world(self.size, self.is_spawned)
+    /// Number of its world, `launch` telling one launcher from the next.
+    pub(crate) fn world(&self, launch: &str) -> u64 {
+        launcher::world(self.size, self.is_spawned, launch)
     }
 }

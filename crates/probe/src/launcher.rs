@@ -60,10 +60,10 @@ fn mark_launcher() {
 }
 
 /// The number of this process' world: what its launcher gave, and what tells spawned worlds apart.
-pub(crate) fn world(size: u32, is_spawned: bool) -> u64 {
+pub(crate) fn world(size: u32, is_spawned: bool, launch: &str) -> u64 {
     let variable = |name: &str| std::env::var(name).unwrap_or_default();
     let mut hasher = DefaultHasher::new();
-    (variable("SINTONIA_LAUNCH"), size, is_spawned).hash(&mut hasher);
+    (launch, size, is_spawned).hash(&mut hasher);
     let namespace = variable("PMIX_NAMESPACE");
     if namespace.is_empty() {
         (variable("SLURM_JOB_ID"), variable("SLURM_STEP_ID")).hash(&mut hasher);

@@ -117,6 +117,11 @@ impl Object {
         file.starts_with("libmpi") || file.starts_with("libpmpi")
     }
 
+    /// Whether it is the part of MPICH, or of a library that comes of it, that Fortran calls.
+    pub(crate) fn is_mpi_library_for_fortran(&self) -> bool {
+        self.is_mpi_library() && self.path.rsplit('/').next().is_some_and(|f| f.contains("fort"))
+    }
+
     fn symbol(&self, position: usize) -> *mut libc::Elf64_Sym {
         (self.symbols as *mut libc::Elf64_Sym).wrapping_add(position)
     }

@@ -24,6 +24,7 @@ pub(crate) struct Options {
     pub(crate) is_traced: bool,
     /// Orders are listened to.
     pub(crate) is_tuned: bool,
+    launch: String,
 }
 
 impl Options {
@@ -66,7 +67,13 @@ impl Options {
             n_records: if is_traced || is_tuned { n_records } else { 0 },
             is_traced,
             is_tuned,
+            launch: text("SINTONIA_LAUNCH").unwrap_or_default(),
         })
+    }
+
+    /// What the ranks of one launcher have in common.
+    pub(crate) fn launch(&self) -> String {
+        self.launch.clone()
     }
 }
 

@@ -24,6 +24,13 @@ pub(crate) fn reserve_signals() {
     let _taken = instrument::live::reserve();
 }
 
+/// Gives the program its signals back, while there are no probes.
+pub(crate) fn release() {
+    if instrument().is_some() {
+        instrument::live::release();
+    }
+}
+
 /// The calling thread's ring is about to go, or is not its own (in a forked child).
 pub(crate) fn forget_thread() {
     instrument::forget_thread();

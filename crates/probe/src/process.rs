@@ -1,4 +1,5 @@
-//! The life of a watched process: from the end of `MPI_Init` to the start of `MPI_Finalize`.
+//! The life of a watched process: from the end of `MPI_Init` to the start of `MPI_Finalize`, or from one who
+//! attaches to where that one leaves; others may come after.
 #![allow(unsafe_code, reason = "fork handlers and system calls")]
 
 use crate::call::Call;
@@ -6,25 +7,28 @@ use crate::control::{self, Control};
 use crate::identity::Identity;
 use crate::library::Facts;
 use crate::options::Options;
-use crate::{binding, collector, cost, pmpi, probes, thread, tls};
+use crate::{binding, collector, communicators, cost, pmpi, probes, thread, tls};
 use ring::clock;
 use ring::{Capacity, LifeState, SegmentWriter, ThreadWriter};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
+use std::ptr::null_mut;
+use std::sync::Once;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, Ordering};
 
 const BEFORE: u8 = 0;
 const RUNNING: u8 = 1;
 const OVER: u8 = 2;
 
 static PHASE: AtomicU8 = AtomicU8::new(BEFORE);
-static PROCESS: OnceLock<Process> = OnceLock::new();
+/// The watch; null before and after. One that is over is never freed: a thread may still look at it.
+static PROCESS: AtomicPtr<Process> = AtomicPtr::new(null_mut());
 static WORLD_SIZE: AtomicU32 = AtomicU32::new(0);
 /// The watch began with a session, and no `MPI_Init` came after it.
 static IS_OF_SESSIONS: AtomicBool = AtomicBool::new(false);
 /// The watch began in the midst of the program.
 static IS_ATTACHED: AtomicBool = AtomicBool::new(false);
+static HAS_FORK_HANDLER: Once = Once::new();
 static N_SESSIONS: AtomicU32 = AtomicU32::new(0);
 
 struct Process {
@@ -41,7 +45,17 @@ pub(crate) fn is_running() -> bool {
 
 /// Whether this process is or was watched.
 pub(crate) fn is_known() -> bool {
-    PHASE.load(Ordering::Acquire) != BEFORE || PROCESS.get().is_some()
+    PHASE.load(Ordering::Acquire) != BEFORE || process().is_some()
+}
+
+/// Whether the watch began by attaching.
+pub(crate) fn is_attached() -> bool {
+    IS_ATTACHED.load(Ordering::Relaxed)
+}
+
+fn process() -> Option<&'static Process> {
+    // SAFETY: null, or what `make` has leaked.
+    unsafe { PROCESS.load(Ordering::Acquire).as_ref() }
 }
 
 /// Ranks in this process' world.
@@ -52,8 +66,12 @@ pub(crate) fn world_size() -> u32 {
 /// A block for the calling thread, and whether it records MPI calls; `None` when there is no room (which is
 /// counted).
 pub(crate) fn attach_thread(tid: u32) -> Option<(ThreadWriter, Facts, bool)> {
-    let process = PROCESS.get()?;
-    Some((process.segment.attach_thread(tid)?, process.facts, process.options.is_traced))
+    let process = process()?;
+    let writer = process.segment.attach_thread(tid)?;
+    if is_attached() && tid == std::process::id() {
+        process.segment.header().main_thread.store(writer.idx(), Ordering::Relaxed);
+    }
+    Some((writer, process.facts, process.options.is_traced))
 }
 
 /// Whether there is an `MPI_COMM_WORLD`; in a program of sessions, MPI must not be asked about it.
@@ -63,12 +81,12 @@ pub(crate) fn has_world() -> bool {
 
 /// The library's facts while calls are counted.
 pub(crate) fn facts() -> Option<&'static Facts> {
-    PROCESS.get().filter(|_| is_running()).map(|process| &process.facts)
+    process().filter(|_| is_running()).map(|process| &process.facts)
 }
 
 /// Makes a communicator known to readers; what is outside the world is `u32::MAX`.
 pub(crate) fn define_communicator(id: u32, world_ranks: &[u32]) {
-    if let (Some(process), true) = (PROCESS.get(), id != 0) {
+    if let (Some(process), true) = (process(), id != 0) {
         process.segment.define_communicator(id, world_ranks);
     }
 }
@@ -140,12 +158,19 @@ fn start(identity: &Identity) -> bool {
 
 /// Starts the watch of a program that runs already, from a thread of ours that is to listen.
 pub(crate) fn join(options: Options) -> Option<Control> {
-    let process = make(&Identity::from_environment()?, options)?;
+    thread::watch_ends().then_some(())?;
     IS_ATTACHED.store(true, Ordering::Relaxed);
+    let process = make(&Identity::from_environment()?, options)?;
     process.segment.header().init_end_ticks.store(clock::ticks(), Ordering::Relaxed);
     let control = process.listen();
-    binding::bind_attached();
-    process.show();
+    if control.is_some() {
+        binding::bind_attached();
+        process.show();
+    } else {
+        // Nobody could tell it to end.
+        leave(process);
+        let _gone = std::fs::remove_file(process.segment.path());
+    }
     control
 }
 
@@ -166,11 +191,15 @@ fn make(identity: &Identity, options: Options) -> Option<&'static Process> {
     };
     let name = format!("{}-{started_ticks:x}.segment", std::process::id());
     let segment = SegmentWriter::create(&folder.join(name), capacity, started_ticks).ok()?;
-    describe(&segment, identity, &node);
-    let process = PROCESS.get_or_init(|| Process { segment, facts, folder, options });
+    describe(&segment, identity, &node, &options.launch());
+    let process: &'static Process =
+        Box::leak(Box::new(Process { segment, facts, folder, options }));
+    PROCESS.store(std::ptr::from_ref(process).cast_mut(), Ordering::Release);
     thread::watch_ends();
-    // SAFETY: registers a handler that only stores.
-    unsafe { libc::pthread_atfork(None, None, Some(in_forked_child)) };
+    HAS_FORK_HANDLER.call_once(|| {
+        // SAFETY: registers a handler that only stores.
+        unsafe { libc::pthread_atfork(None, None, Some(in_forked_child)) };
+    });
     PHASE.store(RUNNING, Ordering::Release);
     let cost_ps = cost::ps_per_call(&process.folder, &process.facts, process.options.is_traced);
     process.segment.header().cost_ps_per_call.store(cost_ps, Ordering::Relaxed);
@@ -186,6 +215,16 @@ impl Process {
     fn show(&self) {
         self.segment.publish();
         collector::greet(&self.folder, self.options.collector.as_deref());
+    }
+
+    /// What is known only at the end.
+    fn write_last(&self, end_ticks: u64) {
+        self.segment.write_modules(modules().as_bytes());
+        let header = self.segment.header();
+        let (last_ticks, last_ns) = clock::point();
+        header.last_ticks.store(last_ticks, Ordering::Relaxed);
+        header.last_ns.store(last_ns, Ordering::Relaxed);
+        header.finalize_begin_ticks.store(end_ticks, Ordering::Relaxed);
     }
 }
 
@@ -213,13 +252,13 @@ fn note_end_of_init(process: &Process) {
     process.segment.header().init_end_ticks.store(now, Ordering::Relaxed);
 }
 
-fn describe(segment: &SegmentWriter, identity: &Identity, node: &str) {
+fn describe(segment: &SegmentWriter, identity: &Identity, node: &str, launch: &str) {
     let header = segment.header();
     let (first_ticks, first_ns) = clock::point();
     for (field, value) in [
         (&header.first_ticks, first_ticks),
         (&header.first_ns, first_ns),
-        (&header.world, identity.world()),
+        (&header.world, identity.world(launch)),
     ] {
         field.store(value, Ordering::Relaxed);
     }
@@ -256,7 +295,7 @@ fn node_folder(options: &Options) -> Option<(PathBuf, String)> {
 
 /// Counts the call that started the watch, in which no watched thread could yet be.
 fn count_init(operation: u16, begin: Begin) {
-    let Some(process) = PROCESS.get() else { return };
+    let Some(process) = process() else { return };
     if !is_running() {
         return;
     }
@@ -302,27 +341,46 @@ pub(crate) fn session_finishing(operation: u16) {
     }
 }
 
-/// The control thread has taken everything out. A watch that began by attaching ends with that.
+/// The control thread has taken everything out. A watch that began by attaching ends with that, and another
+/// one may come.
 pub(crate) fn detached() {
-    if IS_ATTACHED.load(Ordering::Relaxed) {
-        binding::restore();
-        finish(clock::ticks());
+    let Some(process) = process().filter(|_| is_attached()) else { return };
+    binding::restore();
+    probes::release();
+    leave(process);
+    collector::ring_doorbell(&process.folder);
+}
+
+/// Whether nobody listens to a process that was attached to.
+pub(crate) fn is_alone(folder: &Path) -> bool {
+    is_attached() && !collector::is_collected(folder)
+}
+
+/// Nothing is written any more, and nothing of the segment stays in the program.
+fn leave(process: &Process) {
+    let is_first =
+        PHASE.compare_exchange(RUNNING, OVER, Ordering::SeqCst, Ordering::Acquire).is_ok();
+    if !is_first {
+        // The program is in `MPI_Finalize`.
+        return;
     }
+    thread::forget_all();
+    process.write_last(clock::ticks());
+    process.segment.leave();
+    PROCESS.store(null_mut(), Ordering::Release);
+    communicators::forget_all();
+    PHASE.store(BEFORE, Ordering::Release);
 }
 
 fn finish(end_ticks: u64) {
     control::end();
     let is_first =
         PHASE.compare_exchange(RUNNING, OVER, Ordering::AcqRel, Ordering::Acquire).is_ok();
-    let Some(process) = PROCESS.get().filter(|_| is_first) else { return };
+    let Some(process) = process().filter(|_| is_first) else { return };
     thread::leave();
     let _nothing = std::panic::catch_unwind(|| {
-        process.segment.write_modules(modules().as_bytes());
+        process.write_last(end_ticks);
         let header = process.segment.header();
-        let (last_ticks, last_ns) = clock::point();
-        header.last_ticks.store(last_ticks, Ordering::Relaxed);
-        header.last_ns.store(last_ns, Ordering::Relaxed);
-        header.finalize_begin_ticks.store(end_ticks, Ordering::Relaxed);
         header.state.store(LifeState::Finalizing as u32, Ordering::Release);
         let program = process.options.collector.as_deref();
         collector::part(&process.folder, program, &header.final_taken);
@@ -333,6 +391,7 @@ fn finish(end_ticks: u64) {
 unsafe extern "C" fn in_forked_child() {
     PHASE.store(OVER, Ordering::Release);
     thread::leave();
+    thread::forget_others();
     probes::forget_thread();
 }
 

@@ -10,7 +10,7 @@ use ring::clock;
 use ring::{RingCursor, ThreadWriter};
 use std::ffi::c_void;
 use std::ptr::{NonNull, null_mut};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering, fence};
 
 /// A watched thread. Only that thread touches it.
 #[derive(Debug)]
@@ -35,6 +35,17 @@ pub(crate) struct Thread {
     pub(crate) communicators: Recent,
     /// Requests that the call in progress may complete (traced runs).
     pub(crate) pending: Pending,
+    /// Where its thread and the probes in functions find it.
+    places: Option<Places>,
+    /// The next one known to who leaves the program.
+    next: *mut Thread,
+}
+
+/// Words of a thread that lead to its state.
+#[derive(Clone, Copy, Debug)]
+struct Places {
+    own: *mut tls::Words,
+    of_probes: instrument::ThreadWords,
 }
 
 /// In place of a thread that found no room.
@@ -69,15 +80,18 @@ pub(crate) struct Pending {
     pub(crate) requests: [u64; 256],
 }
 
+/// The watched threads of a program that was attached to.
+static KNOWN: Known = Known { is_taken: AtomicBool::new(false), first: AtomicPtr::new(null_mut()) };
+
 static THREAD_END: AtomicU32 = AtomicU32::new(0);
 static HAS_THREAD_END: AtomicBool = AtomicBool::new(false);
 
-/// Asks to be told when a watched thread ends.
+/// Asks to be told when a watched thread ends; whether that can be.
 ///
 /// Early: the first 32 keys of a process have their room in each thread, later ones are allocated.
-pub(crate) fn watch_ends() {
+pub(crate) fn watch_ends() -> bool {
     if HAS_THREAD_END.load(Ordering::Acquire) {
-        return;
+        return true;
     }
     let mut key = 0;
     // SAFETY: makes a key; `end_of_thread` matches the type of a destructor.
@@ -86,12 +100,16 @@ pub(crate) fn watch_ends() {
         THREAD_END.store(key, Ordering::Relaxed);
         HAS_THREAD_END.store(true, Ordering::Release);
     }
+    made == 0
 }
 
 unsafe extern "C" fn end_of_thread(thread: *mut c_void) {
+    // Whoever interrupts us takes no block meanwhile.
+    set(ATTACHING);
+    probes::forget_thread();
+    KNOWN.remove(thread.cast());
     // What is still passed on this thread's last way takes a block anew.
     leave();
-    probes::forget_thread();
     if let (Some(thread), true) = (NonNull::new(thread.cast::<Thread>()), process::is_running()) {
         // SAFETY: the pointer that `attach` stored; nobody else has it any more.
         unsafe { give_back(thread) };
@@ -110,15 +128,27 @@ pub(crate) fn attach() -> *mut Thread {
     set(ATTACHING);
     // Refused is counted; the attempt is not repeated at every call.
     let thread = make().map_or(REFUSED, NonNull::as_ptr);
-    set(thread);
     if !is_watched(thread) {
+        set(thread);
         return null_mut();
     }
+    if process::is_attached() {
+        KNOWN.add(thread);
+    }
+    set(thread);
     if HAS_THREAD_END.load(Ordering::Acquire) {
         // SAFETY: our own key.
         unsafe { libc::pthread_setspecific(THREAD_END.load(Ordering::Relaxed), thread.cast()) };
     }
-    thread
+    fence(Ordering::SeqCst);
+    if process::is_running() {
+        return thread;
+    }
+    // Somebody left meanwhile, before or after this thread became known.
+    KNOWN.remove(thread);
+    set(null_mut());
+    probes::forget_thread();
+    null_mut()
 }
 
 /// Where the calling thread's records go, for probes in functions: null when it is not watched.
@@ -159,7 +189,9 @@ fn make() -> Option<NonNull<Thread>> {
         unsafe { ring::private::free(place.cast(), size_of::<Thread>()) };
         return None;
     };
-    let thread = Thread { traced: is_traced && writer.has_ring(), ..new(writer, facts) };
+    let places = Some(Places { own: tls::words(), of_probes: instrument::ThreadWords::own() });
+    let traced = is_traced && writer.has_ring();
+    let thread = Thread { traced, places, ..new(writer, facts) };
     // SAFETY: fresh pages, large enough, aligned to a page.
     unsafe { place.write(thread) };
     Some(place)
@@ -189,6 +221,8 @@ pub(crate) fn new(writer: ThreadWriter, facts: Facts) -> Thread {
         sizes: Sizes::default(),
         communicators: Recent::default(),
         pending: Pending { n_requests: 0, requests: [0; 256] },
+        places: None,
+        next: null_mut(),
     }
 }
 
@@ -206,4 +240,94 @@ pub(crate) fn leave() {
 pub(crate) fn attached() -> *mut Thread {
     // SAFETY: the calling thread's own words.
     unsafe { (*tls::words()).thread }
+}
+
+/// Takes their state from all threads, so that none of them writes from its next call on. One that is in a
+/// call keeps it until then; it is never freed here.
+pub(crate) fn forget_all() {
+    KNOWN.clear();
+}
+
+/// In a child of a fork, which has the calling thread only.
+pub(crate) fn forget_others() {
+    KNOWN.first.store(null_mut(), Ordering::Release);
+    KNOWN.is_taken.store(false, Ordering::Release);
+}
+
+/// A list of threads. Its lock is held for a few instructions, by threads that no handler of the program lets
+/// come here twice: their state is `ATTACHING` then.
+struct Known {
+    is_taken: AtomicBool,
+    first: AtomicPtr<Thread>,
+}
+
+impl Known {
+    fn locked<T>(&self, act: impl FnOnce(&AtomicPtr<Thread>) -> T) -> T {
+        while self.is_taken.swap(true, Ordering::Acquire) {
+            // SAFETY: a system call without arguments.
+            unsafe { libc::sched_yield() };
+        }
+        let result = act(&self.first);
+        self.is_taken.store(false, Ordering::Release);
+        result
+    }
+
+    fn add(&self, thread: *mut Thread) {
+        self.locked(|first| {
+            // SAFETY: the calling thread's own state, not yet known to anybody.
+            unsafe { (*thread).next = first.load(Ordering::Relaxed) };
+            first.store(thread, Ordering::Relaxed);
+        });
+    }
+
+    fn remove(&self, thread: *mut Thread) {
+        self.locked(|first| {
+            let mut place = first.as_ptr();
+            loop {
+                // SAFETY: the first place, or that of a thread that is still known: none is freed before it
+                // was removed.
+                let next = unsafe { *place };
+                if next.is_null() {
+                    return;
+                }
+                // SAFETY: as above.
+                let after = unsafe { &raw mut (*next).next };
+                if next == thread {
+                    // SAFETY: as above.
+                    let after = unsafe { *after };
+                    // SAFETY: as above; the lock is held.
+                    unsafe { *place = after };
+                    return;
+                }
+                place = after;
+            }
+        });
+    }
+
+    fn clear(&self) {
+        self.locked(|first| {
+            let mut thread = first.swap(null_mut(), Ordering::Relaxed);
+            while !thread.is_null() {
+                // SAFETY: a thread that did not end: it would have removed itself.
+                let known = unsafe { &*thread };
+                if let Some(places) = known.places {
+                    places.forget(thread);
+                }
+                thread = known.next;
+            }
+        });
+    }
+}
+
+impl Places {
+    /// Takes `thread` from where it is found. Its thread may be in a call, and is in no probe.
+    fn forget(self, thread: *mut Thread) {
+        // SAFETY: the words of a thread that did not end.
+        let word = unsafe { &raw mut (*self.own).thread };
+        // SAFETY: as above; the thread itself writes it only where it takes and gives back its state.
+        let word = unsafe { AtomicPtr::from_ptr(word) };
+        let _other = word.compare_exchange(thread, null_mut(), Ordering::SeqCst, Ordering::Relaxed);
+        // SAFETY: a thread that did not end.
+        unsafe { self.of_probes.forget() };
+    }
 }
