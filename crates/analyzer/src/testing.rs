@@ -14,6 +14,7 @@ pub(crate) fn report(rank: u32) -> ProcessReport {
         size: 4,
         spawned: false,
         finalizing: false,
+        left: false,
         gone: false,
         clock: Clock { first_ticks: 0, first_ns: 0, last_ticks: 1000, last_ns: 1000 },
         now: Ticks(1000),

@@ -38,7 +38,7 @@ pub(crate) fn useful_share(rank: &RankTotals) -> f64 {
 /// The ranks that did not come to their end in order; those of a run that goes on still may.
 pub(crate) fn cut_short(summary: &Summary) -> Vec<&RankTotals> {
     let goes_on = |rank: &RankTotals| rank.end == "running" && !summary.outcome.complete;
-    let in_order = |rank: &RankTotals| rank.end.is_empty() || rank.end == "finalized";
+    let in_order = |rank: &RankTotals| ["", "finalized", "detached"].contains(&rank.end.as_str());
     summary.ranks.iter().filter(|rank| !in_order(rank) && !goes_on(rank)).collect()
 }
 
@@ -92,6 +92,7 @@ mod tests {
     #[test]
     fn a_rank_is_cut_short_unless_it_may_still_finalize() {
         check_cut_short("finalized", true, 0);
+        check_cut_short("detached", true, 0);
         check_cut_short("running", false, 0);
         check_cut_short("running", true, 1);
         check_cut_short("ended without MPI_Finalize", false, 1);

@@ -34,7 +34,7 @@ pub fn summary_of(n_ranks: u32) -> Summary {
         sintonia_version: "0.1.0".to_owned(),
         command: command(n_ranks),
         started_s: 1_795_248_000.0,
-        outcome: Outcome { exit_code: Some(0), signal: None, complete: true },
+        outcome: Outcome { exit_code: Some(0), complete: true, ..Outcome::default() },
         elapsed_s: ELAPSED_S,
         wall_s: ELAPSED_S + 0.9,
         n_ranks: ranks.len(),

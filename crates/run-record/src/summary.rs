@@ -67,6 +67,8 @@ pub struct Outcome {
     pub signal: Option<i32>,
     /// False while the run goes on, or when Sintonia itself was ended before it.
     pub complete: bool,
+    /// The program went on when the watch ended (`sintonia attach`).
+    pub goes_on: bool,
 }
 
 /// Efficiencies of the POP methodology with the definitions of TALP; each lies in 0..=1.
@@ -191,7 +193,7 @@ pub struct RankTotals {
     pub calls: u64,
     /// Bytes over all its threads.
     pub bytes: u64,
-    /// `finalized`, `running`, or `ended without MPI_Finalize`.
+    /// `finalized`, `running`, `detached` (it went on), or `ended without MPI_Finalize`.
     pub end: String,
     /// The MPI call in which it was when it was last seen, if it did not finalize.
     pub last_seen_in: Option<String>,

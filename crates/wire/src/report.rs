@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// One observed process as its collector saw it last; every report replaces the one before it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact that a segment tells by itself")]
 pub struct ProcessReport {
     /// Which process on its node.
     pub key: ProcessKey,

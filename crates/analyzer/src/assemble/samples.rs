@@ -26,6 +26,7 @@ pub(super) fn process(world: u64, rank: u32) -> ProcessReport {
         size: 2,
         spawned: false,
         finalizing: true,
+        left: false,
         gone: true,
         clock: Clock {
             first_ticks: FIRST_TICKS,

@@ -160,10 +160,11 @@ fn rank_totals<'s>(
     let regions = || report.threads.iter().flat_map(|thread| &thread.regions);
     let (elapsed_s, mpi_s) = (rank.elapsed_s(), rank.mpi_s());
     let open = rank.main_thread().and_then(|thread| rank.open_call(thread));
-    let end = match (report.finalizing, report.gone) {
-        (true, _) => "finalized",
-        (false, true) => "ended without MPI_Finalize",
-        (false, false) => "running",
+    let end = match () {
+        () if report.left => "detached",
+        () if report.finalizing => "finalized",
+        () if report.gone => "ended without MPI_Finalize",
+        () => "running",
     };
     RankTotals {
         world: rank.world,

@@ -228,6 +228,7 @@ impl Observed {
             size: view.size,
             spawned: view.spawned,
             finalizing: view.finalizing,
+            left: view.is_left,
             gone: self.stage.reached == Milestone::Gone,
             clock,
             now: Ticks(now_ticks),

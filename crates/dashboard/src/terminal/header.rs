@@ -53,6 +53,7 @@ pub(crate) fn command(summary: &Summary) -> String {
 pub(crate) fn outcome_words(outcome: &Outcome) -> String {
     match (outcome.complete, outcome.signal, outcome.exit_code) {
         (false, _, _) => "not finished: what was seen so far".to_owned(),
+        _ if outcome.goes_on => "detached, the program goes on".to_owned(),
         (true, Some(signal), _) => format!("ended by signal {signal}"),
         (true, None, None | Some(0)) => "finished".to_owned(),
         (true, None, Some(code)) => format!("finished with exit code {code}"),
