@@ -30,6 +30,7 @@ pub(crate) enum Color {
 #[derive(Debug, ClapSubcommand)]
 pub(crate) enum Subcommand {
     Run(RunOptions),
+    Attach(crate::attach::AttachOptions),
     Report(ReportOptions),
     Export(ExportOptions),
     Doctor(DoctorOptions),
@@ -57,13 +58,23 @@ Examples:
 #[derive(Args, Debug)]
 #[command(after_help = RUN_EXAMPLES)]
 pub(crate) struct RunOptions {
+    #[command(flatten)]
+    pub(crate) watch: WatchOptions,
+    /// The command, after `--`
+    #[arg(required = true, last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// How a program is watched, whether we start it or attach to it.
+#[derive(Args, Debug)]
+pub(crate) struct WatchOptions {
     /// Folder for the record; by default `sintonia-runs/PROGRAM-DATE-TIME`
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Record every MPI call, for the timeline, exports, and what waits for what
     #[arg(long)]
     pub(crate) trace: bool,
-    /// Show the numbers while the command runs
+    /// Show the numbers while the program runs
     #[arg(long)]
     pub(crate) live: bool,
     /// What is measured in functions and changed, and by whom
@@ -84,9 +95,6 @@ pub(crate) struct RunOptions {
     /// Threads of a rank that may call MPI at the same time; further ones are not observed
     #[arg(long, value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub(crate) threads: u32,
-    /// The command, after `--`
-    #[arg(required = true, last = true, value_name = "COMMAND")]
-    pub(crate) command: Vec<OsString>,
 }
 
 /// What a program is tuned with.
@@ -104,9 +112,20 @@ pub(crate) struct Tuned {
     /// Change nothing, but say what would be changed
     #[arg(long, requires = "app")]
     pub(crate) dry_run: bool,
+    /// Iterations before and after a change that are compared, one more being left out
+    #[arg(long, value_name = "N", default_value_t = 3, requires = "app", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub(crate) trial_iterations: u16,
+    /// Time for all ranks to carry a change out, before it is taken back; at least four iterations
+    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, requires = "app", value_parser = seconds)]
+    pub(crate) action_timeout: f64,
     /// Count and time functions of this name; `*` stands for anything
     #[arg(long, value_name = "FUNCTION")]
     pub(crate) probe: Vec<String>,
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    let seconds = text.parse().ok().filter(|seconds| (0.001..=86_400.0).contains(seconds));
+    seconds.ok_or_else(|| "write a number of seconds from 0.001 to 86400".to_owned())
 }
 
 /// What is shown at the end of a run.

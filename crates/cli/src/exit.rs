@@ -11,6 +11,8 @@ const NO_RECORD: u8 = 101;
 const NOT_WRITTEN: u8 = 102;
 /// The description of the application is wrong, or a tunlet.
 pub(crate) const BAD_DESCRIPTION: u8 = 103;
+/// The program that runs already cannot be attached to.
+const NOT_ATTACHED: u8 = 104;
 /// The command is there but cannot be started, as shells say it.
 pub(crate) const NOT_EXECUTABLE: u8 = 126;
 /// There is no such command, as shells say it.
@@ -21,12 +23,13 @@ pub(crate) const HELP: &str = "\
 Exit codes:
   of `run`   the command's own; 128 + N when signal N ended it;
              126 when it cannot be started, 127 when there is none,
-             103 when it is not started because `--app`, `--tunlet` or `--probe` is wrong
-  0          done
+  0          done; of `attach`: the program ended, or was left as it was
   2          an option is wrong
   100        failed; the message says what
   101        the run record is not there or cannot be read
-  102        the result could not be written";
+  102        the result could not be written
+  103        `run` or `attach` did not begin: `--app`, `--tunlet` or `--probe` is wrong
+  104        `attach` changed nothing: a rank cannot be attached to; the message names the setting that forbids it";
 
 /// A result could not be written to its place.
 #[derive(Debug)]
@@ -38,10 +41,34 @@ impl std::fmt::Display for NotWritten {
     }
 }
 
+/// A program cannot be attached to.
+#[derive(Debug)]
+pub(crate) struct NotAttached;
+
+impl std::fmt::Display for NotAttached {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        to.write_str("nothing is attached")
+    }
+}
+
+/// A program cannot be tuned as it was asked.
+#[derive(Debug)]
+pub(crate) struct BadDescription;
+
+impl std::fmt::Display for BadDescription {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        to.write_str("nothing is attached")
+    }
+}
+
 /// The exit code for a failure of ours.
 pub(crate) fn code_of(error: &anyhow::Error) -> ExitCode {
     ExitCode::from(if error.is::<NotWritten>() {
         NOT_WRITTEN
+    } else if error.is::<BadDescription>() {
+        BAD_DESCRIPTION
+    } else if error.is::<NotAttached>() {
+        NOT_ATTACHED
     } else if error.chain().any(|cause| cause.is::<RecordError>()) {
         NO_RECORD
     } else {

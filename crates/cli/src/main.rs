@@ -15,6 +15,7 @@
 )]
 
 mod arguments;
+mod attach;
 mod collector;
 mod doctor;
 mod exit;
@@ -25,6 +26,7 @@ mod report;
 mod run;
 mod terminal;
 mod tunlet_host;
+mod watch;
 
 use arguments::{Arguments, Subcommand};
 use clap::Parser;
@@ -35,6 +37,7 @@ fn main() -> ExitCode {
     let terminal = terminal::Terminal::new(arguments.color);
     let outcome = match arguments.subcommand {
         Subcommand::Run(options) => Ok(run::run(&options, terminal)),
+        Subcommand::Attach(options) => attach::attach(&options, terminal),
         Subcommand::Report(options) => report::report(&options, terminal),
         Subcommand::Export(options) => export::export(&options),
         Subcommand::Doctor(options) => doctor::doctor(&options, terminal),

@@ -6,37 +6,34 @@
 //! - What ends the command (Ctrl-C, a signal) does not end us: the report of what was seen follows.
 
 mod command;
-pub(crate) mod environment;
-mod finish;
-mod live;
-mod local_collector;
-mod observation;
 mod program;
-mod record;
-mod tuning;
 
 use crate::arguments::RunOptions;
 use crate::exit::{BAD_DESCRIPTION, NOT_EXECUTABLE, NOT_FOUND};
 use crate::terminal::Terminal;
+use crate::watch::{Observation, Subject, Tuning, Way, facts, finish, live, warn};
 use analyzer::RunFacts;
 use command::{Ending, Output, Running};
-use observation::Observation;
-use std::io::ErrorKind;
+use live::Capture;
+use std::io::{self, ErrorKind, IsTerminal};
 use std::process::ExitCode;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
-use tuning::Tuning;
+use std::time::Instant;
 
 /// Runs the command, reports, and ends as it ended.
 pub(crate) fn run(options: &RunOptions, terminal: Terminal) -> ExitCode {
-    let mut facts = facts(options);
-    let tuning = match Tuning::prepare(options) {
+    let words = options.command.iter().map(|word| word.to_string_lossy().into_owned());
+    let mut facts = facts(words.collect(), options.watch.trace);
+    let find = |name: &str| program::described(&options.command, name);
+    let tuning = match Tuning::prepare(&options.watch.tuned, find) {
         Ok(tuning) => tuning,
         Err(error) => {
             warn(&format!("the command is not started: {error:#}"));
             return ExitCode::from(BAD_DESCRIPTION);
         }
     };
-    let observation = match Observation::start(options, tuning, &mut facts) {
+    let name = program::name(&options.command);
+    let subject = Subject { name: &name, way: Way::Started };
+    let observation = match Observation::start(&options.watch, subject, tuning, &mut facts) {
         Ok(observation) => Some(observation),
         Err(error) => {
             warn(&format!("the command runs unwatched: {error:#}"));
@@ -46,9 +43,9 @@ pub(crate) fn run(options: &RunOptions, terminal: Terminal) -> ExitCode {
     program::warnings(&options.command).iter().for_each(|text| warn(text));
     let variables = observation.as_ref().map(Observation::variables).unwrap_or_default();
     let started = Instant::now();
-    let watching = observation.as_ref().filter(|_| options.live);
+    let watching = observation.as_ref().filter(|_| options.watch.live);
     let ending = match watching {
-        Some(observation) => live::watch(observation, &facts, options, terminal),
+        Some(observation) => show(observation, &facts, options, terminal),
         None => Running::start(&options.command, &variables, Output::Ours).and_then(Running::wait),
     };
     facts.wall_s = started.elapsed().as_secs_f64();
@@ -63,25 +60,35 @@ pub(crate) fn run(options: &RunOptions, terminal: Terminal) -> ExitCode {
     };
     facts.outcome = ending.outcome();
     if let Some(observation) = observation {
-        finish::finish(observation, &facts, options, terminal);
+        finish(observation, &facts, &options.watch.shown, terminal);
     }
     exit_code(&ending)
 }
 
-fn facts(options: &RunOptions) -> RunFacts {
-    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    RunFacts {
-        sintonia_version: env!("CARGO_PKG_VERSION").to_owned(),
-        command: options.command.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
-        started_s: since_1970.as_secs_f64(),
-        traced: options.trace,
-        ..RunFacts::default()
+/// Runs the command, showing numbers until it ends.
+fn show(
+    observation: &Observation,
+    facts: &RunFacts,
+    options: &RunOptions,
+    terminal: Terminal,
+) -> io::Result<Ending> {
+    let variables = observation.variables();
+    let mut show = live::Show::new(observation, facts);
+    if !io::stdout().is_terminal() {
+        let mut running = Running::start(&options.command, &variables, Output::Ours)?;
+        show.print_lines(&mut running);
+        return running.wait();
     }
-}
-
-/// Says what went wrong, to the person.
-fn warn(text: &str) {
-    eprintln!("sintonia: {text}");
+    let path = observation.record.spool_path("output");
+    let mut running = Running::start(&options.command, &variables, Output::Piped)?;
+    let pipes = running.take_pipes().ok_or(io::ErrorKind::BrokenPipe)?;
+    let mut capture = Capture::start(pipes, &path);
+    show.view(&mut running, Some(&capture), terminal);
+    capture.pass_on();
+    show.print_lines(&mut running);
+    let ending = running.wait();
+    capture.finish();
+    ending
 }
 
 fn not_started(command: &[std::ffi::OsString], error: &std::io::Error) -> ExitCode {

@@ -26,6 +26,11 @@ pub struct Found {
 }
 
 impl Found {
+    /// The ranks of each job.
+    pub fn jobs(&self) -> impl Iterator<Item = &[RunningRank]> {
+        self.ranks.chunk_by(|a, b| a.job == b.job)
+    }
+
     /// Ranks of the jobs found that are not on this node.
     pub fn n_elsewhere(&self) -> u32 {
         let mut jobs: BTreeMap<&str, (u32, u32)> = BTreeMap::new();

@@ -21,4 +21,5 @@ mod remote;
 mod tracee;
 
 pub use error::InjectError;
+pub use permission::forbidden;
 pub use remote::{Call, inject};

@@ -1,6 +1,8 @@
 //! Which setting forbids `ptrace`, in words that lead to a remedy.
 
+use crate::InjectError;
 use std::fs;
+use std::io::ErrorKind;
 
 /// The sentence why process `pid` may not be traced, after the system said so.
 pub(crate) fn explain(pid: i32) -> String {
@@ -14,6 +16,13 @@ pub(crate) fn explain(pid: i32) -> String {
         scope,
         is_own_namespace: link("self") == link(&pid.to_string()),
     })
+}
+
+/// Why process `pid` cannot be attached to, when not even its environment may be read.
+pub fn forbidden(pid: i32) -> Option<InjectError> {
+    let error = fs::read(format!("/proc/{pid}/environ")).err()?;
+    let is_forbidden = error.kind() == ErrorKind::PermissionDenied;
+    is_forbidden.then(|| InjectError::Forbidden { pid, reason: explain(pid) })
 }
 
 struct Facts {

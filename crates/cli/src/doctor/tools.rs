@@ -1,7 +1,7 @@
 //! Our own library, and programs of others that we work with.
 
 use super::{Check, commands};
-use crate::run::environment::find_library;
+use crate::watch::environment::find_library;
 
 /// The preloaded library.
 pub(crate) fn probe() -> Check {

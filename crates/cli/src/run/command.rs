@@ -1,5 +1,6 @@
 //! The command: started with our own input and output, told what we are told, waited for.
 
+use crate::watch::live::Watched;
 use run_record::summary::Outcome;
 use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -27,7 +28,12 @@ impl Ending {
 
     /// The same for the record.
     pub(crate) fn outcome(&self) -> Outcome {
-        Outcome { exit_code: self.status.code(), signal: self.status.signal(), complete: true }
+        Outcome {
+            exit_code: self.status.code(),
+            signal: self.status.signal(),
+            complete: true,
+            ..Outcome::default()
+        }
     }
 }
 
@@ -87,24 +93,24 @@ impl Running {
         Some((self.child.stdout.take()?, self.child.stderr.take()?))
     }
 
-    /// Interrupts it, as Ctrl-C does.
-    pub(crate) fn interrupt(&self) {
-        // It may just have ended.
-        kill_process(Pid::from_child(&self.child), Signal::INT).ok();
-    }
-
-    /// Whether it ended.
-    pub(crate) fn has_ended(&mut self) -> bool {
-        // A failure shows in `wait`.
-        !matches!(self.child.try_wait(), Ok(None))
-    }
-
     /// Waits for its end.
     pub(crate) fn wait(mut self) -> io::Result<Ending> {
         let status = self.child.wait();
         self.signals.close();
         self.passing_on.join().ok();
         Ok(Ending { status: status? })
+    }
+}
+
+impl Watched for Running {
+    fn interrupt(&self) {
+        // It may just have ended.
+        kill_process(Pid::from_child(&self.child), Signal::INT).ok();
+    }
+
+    fn has_ended(&mut self) -> bool {
+        // A failure shows in `wait`.
+        !matches!(self.child.try_wait(), Ok(None))
     }
 }
 

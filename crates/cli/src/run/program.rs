@@ -33,9 +33,7 @@ pub(crate) fn warnings(command: &[OsString]) -> Vec<String> {
 /// A short name for the run: the program's, not the launcher's.
 pub(crate) fn name(command: &[OsString]) -> String {
     let program = observed_program(command).or_else(|| command.first().map(PathBuf::from));
-    let name = program.as_deref().and_then(Path::file_name).unwrap_or(OsStr::new("run"));
-    let is_plain = |c: &char| c.is_ascii_alphanumeric() || "-_.".contains(*c);
-    name.to_string_lossy().chars().filter(is_plain).collect()
+    crate::watch::plain_name(program.as_deref())
 }
 
 /// The program of this file name among the words of the command; the one that the words lead to when it

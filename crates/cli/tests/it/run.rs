@@ -46,6 +46,19 @@ fn a_command_without_mpi_is_told_why_nothing_was_seen() {
 }
 
 #[test]
+fn a_program_with_privileges_of_its_file_is_named() {
+    let place = Place::new();
+    let copy = place.path("privileged");
+    std::fs::copy("/bin/true", &copy).expect("there is a `true`");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o4755);
+    std::fs::set_permissions(&copy, mode).expect("the file is ours");
+    let copy = copy.to_str().expect("text");
+    let said = place.sintonia(&["run", "--out", "record", "--", copy]);
+    assert_eq!(said.code, Some(0));
+    assert!(said.errors.contains("is setuid or setgid"), "{}", said.errors);
+}
+
+#[test]
 fn the_summary_follows_the_output_as_json() {
     let place = Place::new();
     let said = run(&place, &["--out", "record", "--json", "--no-html"], "echo first; exit 3");

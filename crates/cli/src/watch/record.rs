@@ -1,10 +1,9 @@
 //! Where the record of a run goes: where it was asked for, or as near as possible.
 
-use super::{program, warn};
+use super::warn;
 use analyzer::RunFacts;
 use anyhow::Context;
 use run_record::{RecordError, RunRecord, RunStart};
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// Tries for a name that is free.
@@ -13,10 +12,10 @@ const N_TRIES: u32 = 100;
 /// Makes the record in `out`, else beside it, else where temporary files go, with a sentence about it.
 pub(crate) fn create(
     out: Option<&Path>,
-    command: &[OsString],
+    name: &str,
     facts: &RunFacts,
 ) -> anyhow::Result<RunRecord> {
-    let name = default_name(command);
+    let name = default_name(name);
     let wanted = out.map_or_else(|| Path::new("sintonia-runs").join(&name), PathBuf::from);
     match create_free(&wanted, facts) {
         Ok(record) => {
@@ -63,7 +62,7 @@ fn start(facts: &RunFacts) -> RunStart {
     }
 }
 
-fn default_name(command: &[OsString]) -> String {
+fn default_name(name: &str) -> String {
     let now = chrono::Local::now().format("%Y%m%d-%H%M%S");
-    format!("{}-{now}", program::name(command))
+    format!("{name}-{now}")
 }

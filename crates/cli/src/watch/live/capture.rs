@@ -52,7 +52,7 @@ struct Shared {
 
 /// The command's output.
 #[derive(Debug)]
-pub(super) struct Capture {
+pub(crate) struct Capture {
     shared: Arc<Shared>,
     path: PathBuf,
     readers: Vec<JoinHandle<()>>,
@@ -60,7 +60,7 @@ pub(super) struct Capture {
 
 impl Capture {
     /// Keeps what comes out of the pipes in the file `path`.
-    pub(super) fn start((output, errors): (ChildStdout, ChildStderr), path: &Path) -> Self {
+    pub(crate) fn start((output, errors): (ChildStdout, ChildStderr), path: &Path) -> Self {
         let way = SpoolWriter::create(path).map_or(Way::Full, Way::Kept);
         let lines = Mutex::default();
         let shared = Arc::new(Shared { way: Mutex::new(way), changed: Condvar::new(), lines });
@@ -73,17 +73,17 @@ impl Capture {
     }
 
     /// Whether the file takes no more.
-    pub(super) fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         matches!(*self.shared.way(), Way::Full)
     }
 
     /// Lines since the last call, the oldest first.
-    pub(super) fn take_lines(&self) -> Vec<String> {
+    pub(crate) fn take_lines(&self) -> Vec<String> {
         self.shared.lines().drain(..).collect()
     }
 
     /// The terminal is free: what was kept goes there, and what comes after it.
-    pub(super) fn pass_on(&mut self) {
+    pub(crate) fn pass_on(&mut self) {
         let mut way = self.shared.way();
         if !matches!(*way, Way::PassedOn) {
             replay(&self.path);
@@ -93,7 +93,7 @@ impl Capture {
     }
 
     /// The command ended: waits for what is still in the pipes.
-    pub(super) fn finish(mut self) {
+    pub(crate) fn finish(mut self) {
         self.pass_on();
         let deadline = Instant::now() + LAST_BYTES;
         let is_read = || self.readers.iter().all(JoinHandle::is_finished);

@@ -5,8 +5,6 @@ use std::ffi::{OsStr, OsString};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
-/// Number that the probe in a launcher replaces by one of its own.
-const LAUNCH: &str = "SINTONIA_LAUNCH";
 /// Names of all these variables, for the probe in Open MPI's launcher: it carries to other nodes only what
 /// is named to it.
 const FORWARD: &str = "SINTONIA_FORWARD";
@@ -57,7 +55,7 @@ impl Environment {
             (place::RECORDS, self.capacity.ring_records.to_string().into()),
             (place::REGIONS, self.capacity.regions.to_string().into()),
             (place::THREADS, self.capacity.threads.to_string().into()),
-            (LAUNCH, "0".into()),
+            (place::LAUNCH, "0".into()),
             (place::TRACE, if self.trace { "1".into() } else { "0".into() }),
             (place::TUNE, if self.tune { "1".into() } else { "0".into() }),
         ];
@@ -68,6 +66,22 @@ impl Environment {
         variables.push((FORWARD, names.join(";").into()));
         variables.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
     }
+}
+
+/// Those of the variables that a process is told that runs already, as lines. Secret and collector are not
+/// among them: such a process starts nothing of ours.
+pub(crate) fn told(variables: &[(String, OsString)]) -> String {
+    const TOLD: [&str; 7] = [
+        place::RUN,
+        place::SHM_DIR,
+        place::RECORDS,
+        place::REGIONS,
+        place::THREADS,
+        place::TRACE,
+        place::TUNE,
+    ];
+    let told = variables.iter().filter(|(name, _)| TOLD.contains(&name.as_str()));
+    told.map(|(name, value)| format!("{name}={}\n", value.to_string_lossy())).collect()
 }
 
 /// Ours before what the user has: other preloaded tools are called by us, as the chain goes on, and of
@@ -161,6 +175,14 @@ mod tests {
                      SINTONIA_OUT;SINTONIA_RECORDS;SINTONIA_REGIONS;SINTONIA_THREADS;SINTONIA_LAUNCH;SINTONIA_TRACE;SINTONIA_TUNE;LD_PRELOAD;\
                      ASAN_OPTIONS;SINTONIA_FORWARD";
         check(&[], "SINTONIA_FORWARD", names);
+    }
+
+    #[test]
+    fn a_process_that_runs_already_is_told_no_secret() {
+        let told = told(&environment().variables(|_| None));
+        let expected = "SINTONIA_RUN=00000000000000ff\nSINTONIA_SHM_DIR=/dev/shm\nSINTONIA_RECORDS=64\n\
+                        SINTONIA_REGIONS=32\nSINTONIA_THREADS=2\nSINTONIA_TRACE=1\nSINTONIA_TUNE=0\n";
+        assert_eq!(told, expected);
     }
 
     #[track_caller]

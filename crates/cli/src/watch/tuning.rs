@@ -1,7 +1,8 @@
 //! What a run is tuned with: description, program and tunlets, all checked before the command starts.
 
-use super::program;
-use crate::arguments::{RunOptions, Tuned};
+mod libraries;
+
+use crate::arguments::Tuned;
 use analyzer::TuningOptions;
 use analyzer::tuning::Plan;
 use analyzer::tuning::resolve::{Names, resolve};
@@ -20,19 +21,23 @@ pub(crate) struct Tuning {
     pub(crate) plan: Plan,
     tunlets: Vec<Box<dyn Tunlet>>,
     mode: Mode,
+    options: Options,
 }
 
 impl Tuning {
-    /// Reads and checks everything; none when nothing of it was asked for.
-    pub(crate) fn prepare(options: &RunOptions) -> anyhow::Result<Option<Self>> {
-        let tuned = &options.tuned;
+    /// Reads and checks everything; none when nothing of it was asked for. `find` gives the program that has a
+    /// file name, or the one program there is when that is empty.
+    pub(crate) fn prepare(
+        tuned: &Tuned,
+        find: impl Fn(&str) -> Option<PathBuf>,
+    ) -> anyhow::Result<Option<Self>> {
         if tuned.app.is_none() && tuned.probe.is_empty() {
             return Ok(None);
         }
         let described = tuned.app.as_deref().map(Description::read).transpose()?;
         let name = described.as_ref().map_or("", |it| it.application.program.as_str());
         let beside = tuned.app.as_deref().and_then(Path::parent).map(|dir| dir.join(name));
-        let path = program::described(&options.command, name)
+        let path = find(name)
             .or_else(|| beside.filter(|path| path.is_file() && !name.is_empty()))
             .with_context(|| not_found(name))?;
         let program = Program::open(&path)?;
@@ -40,17 +45,21 @@ impl Tuning {
         let problems =
             application::check(&described.text, &described.application, &Names::of(&program));
         described.judge(&problems)?;
-        let (application, plan) = resolve(&described.application, &tuned.probe, &program)?;
+        let dir = tuned.app.as_deref().and_then(Path::parent).unwrap_or_else(|| Path::new(""));
+        let mut described = described.application;
+        libraries::locate(&mut described, dir)?;
+        let (application, plan) = resolve(&described, &tuned.probe, &program)?;
         let tunlets: anyhow::Result<Vec<_>> =
             tuned.tunlet.iter().map(|name| open_tunlet(name)).collect();
-        Ok(Some(Self { application, plan, tunlets: tunlets?, mode: mode(tuned) }))
+        let (tunlets, mode, options) = (tunlets?, mode(tuned), options(tuned));
+        Ok(Some(Self { application, plan, tunlets, mode, options }))
     }
 
     /// The same for the server that keeps this record.
     pub(crate) fn for_record(self, record: &RunRecord) -> TuningOptions {
-        let Self { application, plan, tunlets, mode } = self;
+        let Self { application, plan, tunlets, mode, options } = self;
         let lines = record.tuning_path();
-        TuningOptions { application, plan, tunlets, mode, options: Options::default(), lines }
+        TuningOptions { application, plan, tunlets, mode, options, lines }
     }
 }
 
@@ -69,6 +78,14 @@ fn mode(tuned: &Tuned) -> Mode {
         () if tuned.observe || tuned.tunlet.is_empty() => Mode::Observe,
         () if tuned.dry_run => Mode::DryRun,
         () => Mode::Tune,
+    }
+}
+
+fn options(tuned: &Tuned) -> Options {
+    Options {
+        n_window: usize::from(tuned.trial_iterations),
+        action_timeout_s: tuned.action_timeout,
+        ..Options::default()
     }
 }
 

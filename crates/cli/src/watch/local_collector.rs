@@ -27,9 +27,12 @@ pub(crate) struct LocalCollector {
 
 impl LocalCollector {
     /// Starts the collector of this node.
-    pub(crate) fn start(variables: &[(String, OsString)]) -> io::Result<Self> {
+    pub(crate) fn start(
+        variables: &[(String, OsString)],
+        starter: &'static str,
+    ) -> io::Result<Self> {
         let variables = variables.to_vec();
-        let mut child = spawn(&variables)?;
+        let mut child = spawn(&variables, starter)?;
         let run_is_over = Arc::new(AtomicBool::new(false));
         let is_over = Arc::clone(&run_is_over);
         let looking_after = std::thread::spawn(move || {
@@ -37,7 +40,7 @@ impl LocalCollector {
                 if !ends_too_early(&mut child, &is_over) {
                     return;
                 }
-                match spawn(&variables) {
+                match spawn(&variables, starter) {
                     Ok(next) => child = next,
                     Err(_) => return,
                 }
@@ -54,12 +57,12 @@ impl LocalCollector {
     }
 }
 
-fn spawn(variables: &[(String, OsString)]) -> io::Result<Child> {
+fn spawn(variables: &[(String, OsString)], starter: &str) -> io::Result<Child> {
     let environment = variables.iter().filter(|(name, _)| name != place::PRELOAD);
     Command::new(std::env::current_exe()?)
         .arg("collector")
         .envs(environment.map(|(name, value)| (name, value)))
-        .env(place::STARTED_BY, place::STARTED_BY_LAUNCHER)
+        .env(place::STARTED_BY, starter)
         .current_dir("/")
         .stdin(Stdio::null())
         .stdout(Stdio::null())

@@ -1,10 +1,11 @@
-//! Everything of ours that runs beside the command.
+//! Everything of ours that runs beside the program.
 
+use super::Subject;
 use super::environment::{Capacity, Environment, find_library, interface_addresses, reachable};
 use super::local_collector::LocalCollector;
 use super::record;
 use super::tuning::Tuning;
-use crate::arguments::RunOptions;
+use crate::arguments::WatchOptions;
 use analyzer::leftovers::remove_abandoned;
 use analyzer::server::wait_until;
 use analyzer::{RunFacts, Server, ServerOptions, TuningOptions, place};
@@ -17,7 +18,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime};
 use wire::Secret;
 
-/// Time for this node's collector to be ready before the command starts.
+/// Time for this node's collector to be ready before the program is watched.
 const COLLECTOR_PATIENCE: Duration = Duration::from_secs(2);
 /// Time between snapshots on disk.
 const SNAPSHOT_EVERY: Duration = Duration::from_secs(5);
@@ -25,8 +26,30 @@ const SNAPSHOT_EVERY: Duration = Duration::from_secs(5);
 /// Time between reports when tunlets hear of efficiencies every second.
 const REPORTS_FOR_TUNLETS: Duration = Duration::from_millis(900);
 
+/// Records in a ring where nothing is recorded but what became of actions.
+const N_RECORDS_MIN: u32 = 64;
+
 /// Environment variables.
 pub(crate) type Variables = Vec<(String, OsString)>;
+
+/// How a program comes to be watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// We start it.
+    Started,
+    /// It is there already.
+    Attached,
+}
+
+impl Way {
+    /// What the collector says of who started it.
+    fn starter(self) -> &'static str {
+        match self {
+            Self::Started => place::STARTED_BY_LAUNCHER,
+            Self::Attached => place::STARTED_BY_ATTACHER,
+        }
+    }
+}
 
 /// A run under observation.
 #[derive(Debug)]
@@ -34,13 +57,15 @@ pub(crate) struct Observation {
     pub(crate) server: Server,
     pub(crate) record: RunRecord,
     pub(crate) collector: LocalCollector,
+    pub(crate) library: PathBuf,
     variables: Variables,
 }
 
 impl Observation {
     /// Makes the record, listens, and starts this node's collector; completes `facts`.
     pub(crate) fn start(
-        options: &RunOptions,
+        options: &WatchOptions,
+        subject: Subject<'_>,
         tuning: Option<Tuning>,
         facts: &mut RunFacts,
     ) -> anyhow::Result<Self> {
@@ -58,7 +83,7 @@ impl Observation {
         DirBuilder::new().mode(0o700).create(place::run_dir(&shm_dir, run)).with_context(|| {
             format!("`{}` has no room for shared memory; set SINTONIA_SHM_DIR", shm_dir.display())
         })?;
-        let started = Self::with_record((library, program, run), (options, tuning), facts);
+        let started = Self::with_record((library, program, run), (options, subject, tuning), facts);
         if started.is_err() {
             std::fs::remove_dir(place::run_dir(&shm_dir, run)).ok();
         }
@@ -67,12 +92,15 @@ impl Observation {
 
     fn with_record(
         parts: (PathBuf, PathBuf, u64),
-        (options, tuning): (&RunOptions, Option<Tuning>),
+        (options, subject, tuning): (&WatchOptions, Subject<'_>, Option<Tuning>),
         facts: &RunFacts,
     ) -> anyhow::Result<Self> {
-        let record = record::create(options.out.as_deref(), &options.command, facts)?;
-        match Self::beside(&record, parts, (options, tuning), facts) {
-            Ok((server, collector, variables)) => Ok(Self { server, record, collector, variables }),
+        let record = record::create(options.out.as_deref(), subject.name, facts)?;
+        let library = parts.0.clone();
+        match Self::beside(&record, parts, (options, subject, tuning), facts) {
+            Ok((server, collector, variables)) => {
+                Ok(Self { server, record, collector, library, variables })
+            }
             Err(error) => {
                 // It would hold nothing.
                 remove(&record);
@@ -81,15 +109,18 @@ impl Observation {
         }
     }
 
-    /// Starts what runs beside the command.
+    /// Starts what runs beside the program.
     fn beside(
         record: &RunRecord,
         (library, program, run): (PathBuf, PathBuf, u64),
-        (options, tuning): (&RunOptions, Option<Tuning>),
+        (options, subject, tuning): (&WatchOptions, Subject<'_>, Option<Tuning>),
         facts: &RunFacts,
     ) -> anyhow::Result<(Server, LocalCollector, Variables)> {
         let secret = Secret::from_bytes(place::random()?);
-        let tune = tuning.is_some();
+        let has_records = options.trace || tuning.is_some();
+        let n_records = if has_records { options.ring_records } else { N_RECORDS_MIN };
+        // Without listening nobody could be told to be as before.
+        let tune = tuning.is_some() || subject.way == Way::Attached;
         let tuning = tuning.map(|tuning| tuning.for_record(record));
         let server = serve((options, tuning), (run, secret.clone()), record, facts)
             .context("cannot listen for collectors; choose another address with `--listen`")?;
@@ -104,13 +135,14 @@ impl Observation {
             trace: options.trace,
             tune,
             capacity: Capacity {
-                ring_records: options.ring_records.next_power_of_two(),
+                ring_records: n_records.next_power_of_two(),
                 regions: options.regions,
                 threads: options.threads,
             },
         };
         let variables = environment.variables(|name| std::env::var_os(name));
-        let collector = LocalCollector::start(&variables).context("cannot start the collector")?;
+        let collector = LocalCollector::start(&variables, subject.way.starter())
+            .context("cannot start the collector")?;
         let node = place::node_name();
         let deadline = Instant::now() + COLLECTOR_PATIENCE;
         // One that comes later finds everything in shared memory.
@@ -123,7 +155,7 @@ impl Observation {
         self.variables.clone()
     }
 
-    /// The command never started: leaves nothing behind.
+    /// The program was never watched: leaves nothing behind.
     pub(crate) fn abandon(self) {
         drop(self.server.close());
         self.collector.part();
@@ -141,7 +173,7 @@ fn remove(record: &RunRecord) {
 }
 
 fn serve(
-    (options, tuning): (&RunOptions, Option<TuningOptions>),
+    (options, tuning): (&WatchOptions, Option<TuningOptions>),
     (run, secret): (u64, Secret),
     record: &RunRecord,
     facts: &RunFacts,

@@ -1,8 +1,8 @@
-//! After the command: everything is fetched, added up, written and shown.
+//! After the program: everything is fetched, added up, written and shown.
 
 use super::observation::Observation;
 use super::warn;
-use crate::arguments::RunOptions;
+use crate::arguments::Shown;
 use crate::report::{Report, print_json};
 use crate::terminal::Terminal;
 use analyzer::{Measured, Outstanding, RunFacts, Server};
@@ -24,14 +24,14 @@ const SILENCE: Duration = Duration::from_millis(700);
 pub(crate) fn finish(
     observation: Observation,
     facts: &RunFacts,
-    options: &RunOptions,
+    shown: &Shown,
     terminal: Terminal,
 ) {
     let Observation { server, mut record, collector, .. } = observation;
     let measured = fetch(server);
     collector.part();
     let measured = analyzer::recover::complete(measured, &record, facts);
-    show(&measured, &mut record, facts, (options, terminal));
+    show(&measured, &mut record, facts, (shown, terminal));
 }
 
 fn fetch(server: Server) -> Measured {
@@ -96,17 +96,17 @@ fn show(
     measured: &Measured,
     record: &mut RunRecord,
     facts: &RunFacts,
-    (options, terminal): (&RunOptions, Terminal),
+    (shown, terminal): (&Shown, Terminal),
 ) {
     let mut report = Report::assemble(measured, facts, record);
-    if !options.shown.no_html {
+    if !shown.no_html {
         report.write_html(record);
     }
-    if options.shown.json {
+    if shown.json {
         if let Err(error) = print_json(&report.summary) {
             warn(&format!("the summary could not be printed: {error}"));
         }
-    } else if !options.shown.quiet {
+    } else if !shown.quiet {
         eprint!("{}", report.text(record, terminal.style()));
     }
     report.close(record, facts);

@@ -1,0 +1,110 @@
+//! `sintonia attach`: watches and tunes a job that runs already, and leaves it as it was.
+//!
+//! # Invariants
+//! - All ranks on this node are attached to, or none.
+//! - Whatever ends this program, the job goes on; when it ends in order, so has the watch.
+//!
+//! # Not here
+//! How a library comes into a process (`inject`), what it does there (`probe`).
+
+mod job;
+mod ranks;
+
+use crate::arguments::WatchOptions;
+use crate::exit::{BadDescription, NotAttached};
+use crate::terminal::Terminal;
+use crate::watch::{Observation, Subject, Tuning, Way, facts, finish, live, warn};
+use analyzer::recover;
+use anyhow::Context;
+use clap::Args;
+use job::Attached;
+use live::Watched;
+use ranks::Ranks;
+use run_record::summary::Outcome;
+use std::io::{self, IsTerminal};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+
+const EXAMPLES: &str = "\
+Examples:
+  sintonia attach 4711                             until the program ends, or Ctrl-C
+  sintonia attach --for 30 $(pgrep -n mpirun)      half a minute of it
+  sintonia attach --app xfire.toml --tunlet factoring 4711";
+
+/// Watch and tune a job that runs already
+///
+/// The processes are ranks, or launchers that stand for theirs; all ranks on this node of their jobs are
+/// attached to, or none. The watch lasts until the job ends, Ctrl-C, or `--for`; then the program is as it was
+/// before and goes on, and a report follows as after `sintonia run`. Needs the right to trace the processes:
+/// `sintonia doctor` says whether there is one.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct AttachOptions {
+    #[command(flatten)]
+    watch: WatchOptions,
+    /// Leave the program after so many seconds
+    #[arg(long = "for", value_name = "SECONDS", value_parser = duration)]
+    at_most: Option<Duration>,
+    /// Process of the job: a rank, or the launcher
+    #[arg(required = true, value_name = "PID", value_parser = clap::value_parser!(i32).range(1..))]
+    pids: Vec<i32>,
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text.parse().map_err(|_| "not a number of seconds".to_owned())?;
+    Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
+}
+
+/// Attaches, watches, leaves, reports.
+pub(crate) fn attach(options: &AttachOptions, terminal: Terminal) -> anyhow::Result<ExitCode> {
+    let ranks = Ranks::find(&options.pids).context(NotAttached)?;
+    let tuning = Tuning::prepare(&options.watch.tuned, |name| ranks.program(name));
+    let tuning = tuning.context(BadDescription)?;
+    let mut facts = facts(ranks.command(), options.watch.trace);
+    let subject = Subject { name: &ranks.name(), way: Way::Attached };
+    let observation = Observation::start(&options.watch, subject, tuning, &mut facts)?;
+    let is_quiet = options.watch.shown.quiet;
+    if !is_quiet {
+        ranks.sentences().iter().for_each(|text| warn(text));
+    }
+    let begun = Instant::now();
+    let mut attached = match Attached::to(ranks, &observation) {
+        Ok(attached) => attached,
+        Err(error) => {
+            observation.abandon();
+            recover::remove_left(&facts);
+            return Err(error.context(NotAttached));
+        }
+    };
+    if !is_quiet {
+        warn(&format!("attached in {} ms", begun.elapsed().as_millis()));
+    }
+    attached.end_after(options.at_most);
+    watch(&mut attached, live::Show::new(&observation, &facts), options, terminal);
+    let problems = attached.leave(&observation);
+    facts.wall_s = begun.elapsed().as_secs_f64();
+    facts.outcome = Outcome { complete: true, goes_on: attached.is_alive(), ..Outcome::default() };
+    finish(observation, &facts, &options.watch.shown, terminal);
+    problems.iter().for_each(|problem| warn(problem));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Until the job ends, or somebody or the clock ends the watch.
+fn watch(
+    attached: &mut Attached,
+    mut show: live::Show<'_>,
+    options: &AttachOptions,
+    terminal: Terminal,
+) {
+    if options.watch.live && io::stdout().is_terminal() {
+        show.view(attached, None, terminal);
+    }
+    if options.watch.live {
+        show.print_lines(attached);
+    }
+    while !attached.has_ended() {
+        std::thread::sleep(LOOK_EVERY);
+    }
+}

@@ -1,0 +1,49 @@
+//! What runs beside a program that is watched, whether we start it (`run`) or attach to it (`attach`).
+
+pub(crate) mod environment;
+mod finish;
+pub(crate) mod live;
+mod local_collector;
+mod observation;
+mod record;
+mod tuning;
+
+pub(crate) use finish::finish;
+pub(crate) use observation::{Observation, Way};
+pub(crate) use tuning::Tuning;
+
+use analyzer::RunFacts;
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// What a program is, and whether it is there already.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Subject<'a> {
+    /// A short name for files.
+    pub(crate) name: &'a str,
+    pub(crate) way: Way,
+}
+
+/// What is known when the watch begins.
+pub(crate) fn facts(command: Vec<String>, traced: bool) -> RunFacts {
+    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    RunFacts {
+        sintonia_version: env!("CARGO_PKG_VERSION").to_owned(),
+        command,
+        started_s: since_1970.as_secs_f64(),
+        traced,
+        ..RunFacts::default()
+    }
+}
+
+/// The name of a program as files may have it.
+pub(crate) fn plain_name(program: Option<&Path>) -> String {
+    let name = program.and_then(Path::file_name).unwrap_or_else(|| "run".as_ref());
+    let is_plain = |c: &char| c.is_ascii_alphanumeric() || "-_.".contains(*c);
+    name.to_string_lossy().chars().filter(is_plain).collect()
+}
+
+/// Says what went wrong, to the person.
+pub(crate) fn warn(text: &str) {
+    eprintln!("sintonia: {text}");
+}
