@@ -119,6 +119,7 @@ mod tests {
             range: range.map(|(low, high, step)| Range { low, high, step }),
             sync_function: "f".to_owned(),
             sync_place: Place::Entry,
+            is_repeated: false,
             is_forced: false,
             limit: 0.05,
             line: 1,

@@ -119,6 +119,8 @@ pub struct TuningPoint {
     pub sync_function: String,
     /// Entry or exit of it.
     pub sync_place: Place,
+    /// Done at every passage from then on, not once: for what the program itself sets again and again.
+    pub is_repeated: bool,
     /// Changed there although copies of the function were inlined, which do not stop there.
     pub is_forced: bool,
     /// A change that makes iterations slower by more than this share is undone (0.05 is 5 %).

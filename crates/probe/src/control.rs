@@ -220,6 +220,7 @@ impl Control {
                 None
             }
             Order::Detach => Some(self.detach()),
+            Order::Read { modules, variables } => Some(change::read(modules, variables)),
         }
     }
 

@@ -8,6 +8,8 @@
 //! analyzer                 process
 //! Install        ->
 //!               <-         Installed         what could not be, and why
+//! Read           ->
+//!               <-         Values            of variables that may be set
 //! Go             ->                          MPI_Init may return
 //! Prepare        ->                          one per rank of the actor
 //!               <-         Ready or Refused
@@ -143,7 +145,8 @@ pub enum Change {
 pub enum Replacement {
     /// Of the program or a library it has loaded.
     Function(Location),
-    /// An exported function found by name, such as one of a library loaded by [`Change::Load`].
+    /// An exported function found by name, such as one of a library loaded by [`Change::Load`]; `LIBRARY:NAME`
+    /// for one of a library that is loaded for it.
     Exported(String),
     /// None: the original is called again.
     Original,
@@ -200,6 +203,13 @@ pub enum Order {
     Go,
     /// Take everything out and listen to nobody any more.
     Detach,
+    /// Say what variables hold.
+    Read {
+        /// Files that locations refer to.
+        modules: Vec<Module>,
+        /// Each with a number that the answer has.
+        variables: Vec<(u32, Location, ValueType)>,
+    },
 }
 
 /// What a process answers.
@@ -241,5 +251,10 @@ pub enum Answer {
     Detached {
         /// Sites that could not be taken out, and why.
         refused: Vec<(u32, String)>,
+    },
+    /// To [`Order::Read`].
+    Values {
+        /// Numbers of the variables that can be read, and the bits of their types.
+        values: Vec<(u32, u64)>,
     },
 }

@@ -39,6 +39,7 @@ fn read_point<'a>(
     let range = read_range(&mut item, change.as_ref(), kind, findings);
     let sync = read_sync(&mut item, events, findings);
     let is_forced = item.get("force").map(|node| findings.truth(&item.name_of("force"), node));
+    let is_repeated = read_repeat(&mut item, change.as_ref(), findings);
     let limit_percent = read_limit(&mut item, findings);
     let line = findings.line(&item.at);
     item.finish(findings);
@@ -51,6 +52,7 @@ fn read_point<'a>(
         range,
         sync_function,
         sync_place,
+        is_repeated,
         is_forced: is_forced.flatten().unwrap_or_default(),
         limit: limit_percent / 100.0,
         line,
@@ -203,6 +205,22 @@ fn read_step(
     };
     findings.error(&node.span(), format!("{what} is {step}; {must}"));
     None
+}
+
+fn read_repeat<'a>(
+    item: &mut Fields<'a>,
+    change: Option<&Change>,
+    findings: &mut Findings<'a>,
+) -> bool {
+    let what = item.name_of("repeat");
+    let Some(node) = item.get("repeat") else { return false };
+    let is_repeated = findings.truth(&what, node).unwrap_or_default();
+    if let (true, Some(Change::Load(_) | Change::Replace { .. })) = (is_repeated, change) {
+        let sentence = "but what it does lasts; leave `repeat` out";
+        findings.error(&node.span(), format!("{what} is `true`, {sentence}"));
+        return false;
+    }
+    is_repeated
 }
 
 fn read_limit<'a>(item: &mut Fields<'a>, findings: &mut Findings<'a>) -> f64 {

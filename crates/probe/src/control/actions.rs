@@ -124,7 +124,7 @@ impl Actions {
         let act = Box::new(move |hit| pass(&armed, hit));
         let is_armed =
             probes::instrument().is_some_and(|probes| probes.arm(site, place, number, at_hit, act));
-        (!is_armed).then(|| refused(number, &OrderError::NoSyncPoint { site }))
+        (!is_armed).then(|| refused(number, &OrderError::NoSyncPoint))
     }
 
     /// Takes an action back; it may have been carried out before.

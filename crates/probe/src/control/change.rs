@@ -11,7 +11,8 @@ use crate::probes;
 use events::{Value, ValueType};
 use std::ffi::{CString, c_void};
 use std::path::Path;
-use wire::control::{self, Replacement};
+use wire::Answer;
+use wire::control::{self, Location, Module, Replacement};
 
 /// A change that can be carried out.
 #[derive(Debug)]
@@ -79,6 +80,16 @@ impl Change {
     }
 }
 
+/// What variables hold; those that cannot be set are left out.
+pub(crate) fn read(modules: &[Module], variables: &[(u32, Location, ValueType)]) -> Answer {
+    let modules = Modules::find(modules);
+    let values = variables.iter().filter_map(|(number, at, kind)| {
+        let address = modules.data(*at, kind.n_bytes()).ok()?;
+        Some((*number, Variable::new(address, *kind).ok()?.load()))
+    });
+    Answer::Values { values: values.collect() }
+}
+
 fn bits(kind: ValueType, value: Value) -> Result<u64, OrderError> {
     kind.bits(value).ok_or(OrderError::DoesNotFit { value, kind })
 }
@@ -92,30 +103,49 @@ fn library(path: &str) -> Result<CString, OrderError> {
 }
 
 fn load(path: &CString) -> Outcome {
-    // SAFETY: the user asks for this library; its constructors run here, as in the program's own call.
-    let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_GLOBAL) };
-    let failure = if handle.is_null() { libc::ELIBBAD } else { 0 };
-    // SAFETY: forgets a failure, so that the program does not find it.
-    let _forgotten = unsafe { libc::dlerror() };
+    let failure = if open(path, libc::RTLD_GLOBAL).is_some() { 0 } else { libc::ELIBBAD };
     Outcome { failure, ..Outcome::default() }
+}
+
+/// Loads a library for good.
+fn open(path: &CString, scope: i32) -> Option<*mut c_void> {
+    // SAFETY: the user asks for this library; its constructors run here, as in the program's own call.
+    let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | scope) };
+    forget_failure();
+    (!handle.is_null()).then_some(handle)
+}
+
+fn forget_failure() {
+    // SAFETY: takes the linker's last sentence, so that the program does not find it.
+    let _forgotten = unsafe { libc::dlerror() };
 }
 
 fn replacement(by: &Replacement, modules: &Modules) -> Result<Option<usize>, OrderError> {
     match by {
         Replacement::Original => Ok(None),
         Replacement::Function(at) => modules.code(*at).map(Some),
-        Replacement::Exported(name) => {
-            exported(name).map(Some).ok_or_else(|| OrderError::NotExported { name: name.clone() })
-        }
+        Replacement::Exported(name) => exported(name).map(Some),
     }
 }
 
-fn exported(name: &str) -> Option<usize> {
+/// The address of `NAME`, or of `LIBRARY:NAME`, whose library is loaded for it.
+fn exported(text: &str) -> Result<usize, OrderError> {
+    let Some((path, name)) = text.split_once(':') else {
+        let missing = || OrderError::NotExported { name: text.to_owned() };
+        return symbol(libc::RTLD_DEFAULT, text).ok_or_else(missing);
+    };
+    let library = library(path)?;
+    let handle = open(&library, libc::RTLD_LOCAL)
+        .ok_or_else(|| OrderError::NoLibrary { path: path.to_owned() })?;
+    symbol(handle, name)
+        .ok_or_else(|| OrderError::NotInLibrary { path: path.to_owned(), name: name.to_owned() })
+}
+
+fn symbol(library: *mut c_void, name: &str) -> Option<usize> {
     let name = CString::new(name).ok()?;
     // SAFETY: a look-up by name.
-    let address: *mut c_void = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
-    // SAFETY: forgets a failure, so that the program does not find it.
-    let _forgotten = unsafe { libc::dlerror() };
+    let address: *mut c_void = unsafe { libc::dlsym(library, name.as_ptr()) };
+    forget_failure();
     (!address.is_null()).then(|| address.addr())
 }
 

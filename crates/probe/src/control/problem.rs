@@ -62,19 +62,11 @@ pub(crate) enum OrderError {
         kind: ValueType,
     },
     /// There is no such site, or nothing counts there.
-    #[error(
-        "function {site} is no place to change anything at: it has no probes, or none that count"
-    )]
-    NoSyncPoint {
-        /// The site.
-        site: u32,
-    },
-    /// The function to be replaced has no probes.
-    #[error("function {site} has no probes; its calls cannot go elsewhere")]
-    NoSite {
-        /// The site.
-        site: u32,
-    },
+    #[error("its sync point has no probes here, or none that count; see the warnings about it")]
+    NoSyncPoint,
+    /// The function has no probes.
+    #[error("the function has no probes here; see the warnings about it")]
+    NoSite,
     /// More arguments than registers.
     #[error(
         "a function called for tuning takes at most six integers and eight floating-point numbers"
@@ -84,6 +76,20 @@ pub(crate) enum OrderError {
     #[error("no loaded library exports `{name}`; load the library that does first")]
     NotExported {
         /// The symbol.
+        name: String,
+    },
+    /// The library cannot be loaded.
+    #[error("`{path}` cannot be loaded here; is it a library for this machine, with all it needs?")]
+    NoLibrary {
+        /// Its path.
+        path: String,
+    },
+    /// The library does not have the function.
+    #[error("`{path}` exports no `{name}`; `nm -D` lists what it does")]
+    NotInLibrary {
+        /// Its path.
+        path: String,
+        /// The function.
         name: String,
     },
     /// The library is not on this node.

@@ -4,7 +4,7 @@ use super::modules::Modules;
 use super::problem::OrderError;
 use crate::probes;
 use events::Place;
-use instrument::{Attribute, Point, Site, Source};
+use instrument::{Attribute, Point, Site, Source, live};
 use std::collections::HashMap;
 use std::time::Instant;
 use wire::Answer;
@@ -43,7 +43,8 @@ impl Sites {
         for (site, result) in sites.iter().zip(results) {
             match result {
                 Ok(warning) => {
-                    warnings.extend(warning.map(|warning| (site.id, warning)));
+                    let of_process = live::warning().filter(|_| self.known.is_empty());
+                    warnings.extend(warning.into_iter().chain(of_process).map(|it| (site.id, it)));
                     self.known.insert(site.id, Known::of(site));
                 }
                 Err(reason) => refused.push((site.id, reason)),
@@ -86,8 +87,7 @@ impl Sites {
             probes::instrument().is_some_and(|probes| probes.switch(*site, *place, on))
         };
         let missing = points.iter().filter(|point| !is_done(point));
-        let refused =
-            missing.map(|(site, _)| (*site, OrderError::NoSite { site: *site }.to_string()));
+        let refused = missing.map(|(site, _)| (*site, OrderError::NoSite.to_string()));
         installed(refused.collect(), Vec::new(), begin)
     }
 
@@ -108,12 +108,12 @@ impl Sites {
     /// Whether actions can be armed at a site.
     pub(crate) fn check_sync(&self, site: u32) -> Result<(), OrderError> {
         let is_sync = self.known.get(&site).is_some_and(|known| known.is_sync);
-        if is_sync { Ok(()) } else { Err(OrderError::NoSyncPoint { site }) }
+        if is_sync { Ok(()) } else { Err(OrderError::NoSyncPoint) }
     }
 
     /// Whether a site has probes.
     pub(crate) fn check_known(&self, site: u32) -> Result<(), OrderError> {
-        if self.known.contains_key(&site) { Ok(()) } else { Err(OrderError::NoSite { site }) }
+        if self.known.contains_key(&site) { Ok(()) } else { Err(OrderError::NoSite) }
     }
 }
 
