@@ -110,6 +110,7 @@ fn tuning_point(from: &standalone::Point) -> TuningPoint {
         change: Change::Variable(String::new()),
         kind: None,
         range: from.range.map(|(low, high)| Range { low, high, step: from.step }),
+        is_repeated: false,
         is_forced: false,
         sync_function: String::new(),
         sync_place: Place::Entry,

@@ -17,7 +17,6 @@
 
 mod action;
 mod cast;
-mod check;
 mod iterations;
 mod line;
 mod message;
@@ -29,7 +28,7 @@ pub use message::{Acknowledged, Input, Output};
 
 use crate::{Applied, Decision, Detail, EventNews, News, Tunlet, World};
 use action::Fate;
-use application::Application;
+use application::{Application, Change};
 use cast::Cast;
 use events::{Rank, Value};
 use iterations::Iterations;
@@ -76,6 +75,8 @@ pub struct Conductor {
     present: BTreeSet<Rank>,
     n_ranks: Option<u32>,
     values: Vec<Option<Value>>,
+    /// Those that are set at every passage.
+    held: Vec<Option<Value>>,
     /// Tuning points that are not touched again, and why.
     closed: BTreeMap<usize, String>,
     turn: Option<Turn>,
@@ -95,6 +96,7 @@ impl Conductor {
         Self {
             iterations: Iterations::new(application.iteration.clone(), options.n_window),
             values: vec![None; application.tuning_points.len()],
+            held: vec![None; application.tuning_points.len()],
             application,
             mode,
             options,
@@ -117,6 +119,7 @@ impl Conductor {
                 self.present.remove(&rank);
                 self.tell_turn(rank, None, &Fate::Gone);
             }
+            Input::Values(values) => self.learn(now_s, values),
             Input::Event(event) => self.pass(event),
             Input::Summary(summary) => self.cast.tell(&News::Summary(summary)),
             Input::Performance(numbers) => self.cast.tell(&News::Performance(numbers)),
@@ -158,6 +161,11 @@ impl Conductor {
         let is_for_iterations =
             self.iterations.needs(event) && self.measuring_rank(point.actor) == Some(rank);
         if is_for_iterations { Detail::Every } else { self.cast.wants(event) }
+    }
+
+    /// Whether a tunlet wants an event as [`Detail::Summary`], whatever others want.
+    pub fn wants_sums(&self, event: usize) -> bool {
+        self.cast.wants_sums(event)
     }
 
     /// Whether a tunlet wants to hear of efficiencies.
@@ -209,6 +217,22 @@ impl Conductor {
         }
     }
 
+    /// Takes values that the program has; tunlets hear of those that the program has changed itself.
+    fn learn(&mut self, now_s: f64, values: Vec<(usize, Value)>) {
+        for (point, new) in values {
+            let Some(value) = self.values.get_mut(point) else { continue };
+            // In a turn who changes it says so.
+            if self.turn.is_some() || self.held[point].is_some() || *value == Some(new) {
+                continue;
+            }
+            let old = value.replace(new).unwrap_or(new);
+            if self.n_ranks.is_some() {
+                let (time_s, hit, is_own) = (now_s, 0, false);
+                self.cast.tell_found(&Applied { point, old, new, time_s, hit, is_own });
+            }
+        }
+    }
+
     fn acknowledge(&mut self, done: Acknowledged) {
         let Acknowledged { action, rank, time_s, hit, old, new, failure } = done;
         let fate = match failure {
@@ -251,13 +275,13 @@ impl Conductor {
             let (point, value) = (decision.point, decision.value);
             if self.cast.said(player, point) != Some(value) {
                 self.cast.say(player, point, value);
-                let checked = check::value(&self.application.tuning_points[point], value);
+                let checked = self.application.tuning_points[point].admit(value);
                 let decision = self.note_decision(now_s, player, &decision);
                 self.record(
                     now_s,
                     match checked {
-                        Ok(()) => Noted::Would { decision },
-                        Err(reason) => Noted::Declined { decision, reason },
+                        Ok(_) => Noted::Would { decision },
+                        Err(error) => Noted::Declined { decision, reason: error.to_string() },
                     },
                 );
             }
@@ -283,6 +307,10 @@ impl Conductor {
     fn note_decision(&mut self, now_s: f64, player: usize, wanted: &Decision) -> u64 {
         self.n_decisions += 1;
         let decision = self.n_decisions;
+        let mut reason = wanted.reason.clone();
+        if let Some(why) = self.one_way(wanted.point, self.values[wanted.point].is_some()) {
+            reason = format!("{reason} (for good: {why})");
+        }
         self.record(
             now_s,
             Noted::Decision {
@@ -291,10 +319,21 @@ impl Conductor {
                 point: self.application.tuning_points[wanted.point].name.clone(),
                 old: self.values[wanted.point],
                 new: wanted.value,
-                reason: wanted.reason.clone(),
+                reason,
             },
         );
         decision
+    }
+
+    /// Why a change of a tuning point could not be taken back, if so.
+    fn one_way(&self, point: usize, is_value_known: bool) -> Option<&'static str> {
+        match self.application.tuning_points[point].change {
+            Change::Load(_) => Some("a library that was loaded stays"),
+            Change::Call(_) if !is_value_known => {
+                Some("what the program called it with before is not known")
+            }
+            _ => None,
+        }
     }
 
     /// The ranks of an actor, when all are there.

@@ -151,6 +151,11 @@ impl Factoring {
         let found = self.points.iter().position(|point| point.position == applied.point);
         let Some(batch) = found else { return };
         self.points[batch].applied(applied.new);
+        // The program reads its input after we begin.
+        let is_found = !applied.is_own && applied.hit == 0;
+        if is_found && matches!(self.way, Way::AsAtStart) {
+            self.start = self.shares_now();
+        }
         if self.is_start_unknown[batch] {
             // The first change says what was there before it.
             self.is_start_unknown[batch] = false;

@@ -31,6 +31,7 @@ pub(crate) fn point(name: &str, range: Option<Range>) -> TuningPoint {
         change: Change::Variable(name.into()),
         kind: None,
         range,
+        is_repeated: false,
         is_forced: false,
         sync_function: "solve_step".into(),
         sync_place: Place::Entry,

@@ -122,9 +122,9 @@ impl Action {
     }
 
     /// What starts it.
-    pub(super) fn prepare(&self) -> Output {
+    pub(super) fn prepare(&self, repeats: bool) -> Output {
         let values = self.seats.iter().map(|(rank, seat)| (*rank, seat.value)).collect();
-        Output::Prepare { action: self.id, point: self.point, values }
+        Output::Prepare { action: self.id, point: self.point, values, repeats }
     }
 
     /// Takes what a rank says; of another action it says nothing here.

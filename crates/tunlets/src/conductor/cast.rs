@@ -140,6 +140,10 @@ impl Cast {
         })
     }
 
+    pub(super) fn wants_sums(&self, event: usize) -> bool {
+        self.players.iter().any(|player| player.wants(event) == Detail::Summary)
+    }
+
     pub(super) fn wants_performance(&self) -> bool {
         self.players.iter().any(|player| player.tunlet.is_some() && player.requests.performance)
     }
@@ -162,6 +166,15 @@ impl Cast {
         for idx in 0..self.players.len() {
             let is_own = idx == owner && applied.is_own;
             self.tell_one(idx, &News::Applied(Applied { is_own, ..applied.clone() }));
+        }
+    }
+
+    /// Tells of a value that the program changed itself, except who waits for a decision about it.
+    pub(super) fn tell_found(&mut self, found: &Applied) {
+        for idx in 0..self.players.len() {
+            if !self.players[idx].waiting.contains_key(&found.point) {
+                self.tell_one(idx, &News::Applied(found.clone()));
+            }
         }
     }
 

@@ -19,6 +19,8 @@ pub enum Input {
         /// Which one.
         rank: Rank,
     },
+    /// Values that tuning points have in the program.
+    Values(Vec<(usize, Value)>),
     /// A rank passed a measurement point.
     Event(EventNews),
     /// Many passages of a measurement point.
@@ -92,6 +94,8 @@ pub enum Output {
         point: usize,
         /// Which ranks, and the value on each.
         values: Vec<(Rank, Value)>,
+        /// At every passage of the sync point, not once: until another action of this point is committed.
+        repeats: bool,
     },
     /// Let them.
     Commit {

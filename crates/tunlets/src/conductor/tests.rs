@@ -30,6 +30,7 @@ pub(super) fn point(name: &str, actor: usize) -> TuningPoint {
         sync_function: "iterate".to_owned(),
         sync_place: Place::Entry,
         limit: 0.05,
+        is_repeated: false,
         is_forced: false,
         line: 1,
     }

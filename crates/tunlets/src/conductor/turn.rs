@@ -2,7 +2,7 @@
 
 use super::action::{Action, Aim, Done, Ending, Fate};
 use super::trial::{Progress, Trial, in_words};
-use super::{Conductor, Noted, check};
+use super::{Conductor, Noted};
 use crate::{Applied, Decision};
 use events::{Rank, Value};
 
@@ -19,6 +19,8 @@ pub(super) struct Turn {
 struct Change {
     decision: u64,
     point: usize,
+    /// The value that was set at every passage until then.
+    held: Option<Value>,
     course: Course,
 }
 
@@ -123,18 +125,21 @@ impl Conductor {
     }
 
     fn start(&mut self, now_s: f64, player: usize, wanted: &Decision) -> Option<Change> {
-        let (point, value) = (wanted.point, wanted.value);
-        if self.values[point] == Some(value) {
+        let point = wanted.point;
+        let described = &self.application.tuning_points[point];
+        let (actor, repeats) = (described.actor, described.is_repeated);
+        let admitted = described.admit(wanted.value).map_err(|error| error.to_string());
+        let value = admitted.as_ref().map_or(wanted.value, |value| *value);
+        let wanted = &Decision { value, ..wanted.clone() };
+        if self.values[point] == Some(value) && (!repeats || self.held[point] == Some(value)) {
             // What was asked for is so already.
             let (old, new) = (value, value);
             let same = Applied { point, old, new, time_s: now_s, hit: 0, is_own: true };
             self.cast.tell_owner(player, same);
             return None;
         }
-        let described = &self.application.tuning_points[point];
-        let actor = described.actor;
-        let checked = check::value(described, value)
-            .and_then(|()| self.closed.get(&point).map_or(Ok(()), |why| Err(why.clone())))
+        let checked = admitted
+            .and_then(|_| self.closed.get(&point).map_or(Ok(()), |why| Err(why.clone())))
             .and_then(|()| self.ranks_of(actor));
         match checked {
             Err(reason) => {
@@ -149,17 +154,24 @@ impl Conductor {
             Ok(ranks) => {
                 let decision = self.note_decision(now_s, player, wanted);
                 let values: Vec<_> = ranks.into_iter().map(|rank| (rank, value)).collect();
-                let action = self.act(now_s, (point, Aim::AllOrNone), &values);
-                Some(Change { decision, point, course: Course::Doing(action) })
+                let action = self.act(now_s, (point, Aim::AllOrNone), &values, repeats);
+                let (held, course) = (self.held[point], Course::Doing(action));
+                Some(Change { decision, point, held, course })
             }
         }
     }
 
-    fn act(&mut self, now_s: f64, (point, aim): (usize, Aim), values: &[(Rank, Value)]) -> Action {
+    fn act(
+        &mut self,
+        now_s: f64,
+        (point, aim): (usize, Aim),
+        values: &[(Rank, Value)],
+        repeats: bool,
+    ) -> Action {
         self.n_actions += 1;
         let patience_s = self.patience_s();
         let action = Action::new((self.n_actions, point, aim), values, (now_s, patience_s));
-        self.outputs.push(action.prepare());
+        self.outputs.push(action.prepare(repeats));
         action
     }
 
@@ -190,9 +202,16 @@ impl Conductor {
                 Course::Over
             }
             (Course::Doing(first), Ending::Partial { set_back, reason }) => {
-                let mut action = self.act(now_s, (point, Aim::Each), &set_back);
-                action.follow(&first);
-                Course::SettingBack { action, reason }
+                match self.bring_back(now_s, change, &set_back) {
+                    Ok(mut action) => {
+                        action.follow(&first);
+                        Course::SettingBack { action, reason }
+                    }
+                    Err(why) => {
+                        self.lose(now_s, player, change, format!("{reason}; {why}"));
+                        Course::Over
+                    }
+                }
             }
             (Course::SettingBack { reason, .. }, Ending::Done(_)) => {
                 let reason = format!("{reason}; it is set back where it had been done");
@@ -239,6 +258,8 @@ impl Conductor {
                 iteration: self.iterations.number_at(last_s),
             },
         );
+        let is_repeated = self.application.tuning_points[change.point].is_repeated;
+        self.held[change.point] = is_repeated.then_some(first.new);
         self.tell_change(player, change.point, &first, true);
         let old = done.iter().map(|done| (done.rank, done.old)).collect();
         Course::Applied { old, at_s: (first_s, last_s) }
@@ -252,6 +273,7 @@ impl Conductor {
         reason: String,
     ) {
         let decision = change.decision;
+        self.held[change.point] = change.held;
         self.record(now_s, Noted::Undone { decision, reason: reason.clone() });
         self.cast.decline(player, change.point, format!("taken back: {reason}"));
         if let Some(first) = done.first() {
@@ -261,7 +283,7 @@ impl Conductor {
 
     fn lose(&mut self, now_s: f64, player: usize, change: &Change, reason: String) {
         let decision = change.decision;
-        self.values[change.point] = None;
+        (self.values[change.point], self.held[change.point]) = (None, None);
         let closed = format!("it is not known on which ranks it holds: {reason}");
         self.closed.insert(change.point, closed);
         self.record(now_s, Noted::Lost { decision, reason: reason.clone() });
@@ -344,8 +366,33 @@ impl Conductor {
                 self.lose(now_s, turn.player, change, reason);
                 continue;
             }
-            let action = self.act(now_s, (change.point, Aim::Each), &old);
-            change.course = Course::Undoing { action, reason: reason.to_owned() };
+            change.course = match self.bring_back(now_s, change, &old) {
+                Ok(action) => Course::Undoing { action, reason: reason.to_owned() },
+                Err(why) => {
+                    let (decision, reason) = (change.decision, format!("{reason}, but {why}"));
+                    self.record(now_s, Noted::Kept { decision, reason });
+                    Course::Over
+                }
+            };
+        }
+    }
+
+    /// Gives ranks the values that they had; why that is impossible, if it is.
+    fn bring_back(
+        &mut self,
+        now_s: f64,
+        change: &Change,
+        old: &[(Rank, Value)],
+    ) -> Result<Action, &'static str> {
+        let is_known = old.iter().all(|(_, value)| !value.as_f64().is_nan());
+        match self.one_way(change.point, is_known) {
+            Some(why) => Err(why),
+            None => {
+                // What was set at every passage is set so again.
+                let before = |(rank, old): &(Rank, Value)| (*rank, change.held.unwrap_or(*old));
+                let values: Vec<_> = old.iter().map(before).collect();
+                Ok(self.act(now_s, (change.point, Aim::Each), &values, change.held.is_some()))
+            }
         }
     }
 }

@@ -32,7 +32,7 @@ impl Conducted {
     fn hear(&mut self, now_s: f64, input: Input) {
         for output in self.conductor.hear(now_s, input) {
             match output {
-                Output::Prepare { action, point, values } => {
+                Output::Prepare { action, point, values, .. } => {
                     self.prepared.extend(values.iter().map(|(_, value)| (action, point, *value)));
                     let old = self.simulated.value(point);
                     let rank = Rank(0);

@@ -192,6 +192,7 @@ pub(crate) fn application(options: &[(&str, &[(&str, &str)])]) -> Application {
         sync_function: "iteration_start".to_owned(),
         sync_place: Place::Entry,
         limit: 0.05,
+        is_repeated: false,
         is_forced: false,
         line: 1,
     };

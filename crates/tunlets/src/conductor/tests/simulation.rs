@@ -189,7 +189,7 @@ impl Simulation {
             match output {
                 Output::Begun => {}
                 Output::Record(line) => self.lines.push(line),
-                Output::Prepare { action, point, values } => {
+                Output::Prepare { action, point, values, .. } => {
                     for (rank, value) in values {
                         self.order(rank, Order::Prepare { action, point, value });
                     }
