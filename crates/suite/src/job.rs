@@ -174,6 +174,16 @@ impl Running {
         signal(pid, Signal::TERM);
     }
 
+    /// Sends SIGINT to one of its processes.
+    pub fn interrupt(&self, pid: u32) {
+        signal(pid, Signal::INT);
+    }
+
+    /// Sends SIGSTOP to one of its processes.
+    pub fn stop(&self, pid: u32) {
+        signal(pid, Signal::STOP);
+    }
+
     /// Sends SIGKILL to one of its processes.
     pub fn kill(&self, pid: u32) {
         signal(pid, Signal::KILL);

@@ -10,6 +10,7 @@ mod efficiencies;
 mod endings;
 mod guide;
 mod instrument;
+mod killed;
 mod losses;
 mod oddities;
 mod operations;

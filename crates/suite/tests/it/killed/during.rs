@@ -1,0 +1,135 @@
+//! Parts of a tuned run that are killed, stopped or told to end at a certain moment: the run goes on.
+
+use super::case::{N_RANKS, tunlet};
+use run_record::TuningSummary;
+use std::path::Path;
+use suite::library::Library::{self, Mpich4, OpenMpi4};
+use suite::program::source_folder;
+use suite::tool::{Scene, sintonia};
+use suite::{Ended, Job, Program, Running, Watched};
+
+/// Lines of `tuning.jsonl` so far that are of this kind.
+fn n_lines(scene: &Scene, kind: &str) -> usize {
+    let text = std::fs::read_to_string(scene.record().join("tuning.jsonl")).unwrap_or_default();
+    let wanted = format!("\"kind\":\"{kind}\"");
+    text.lines().filter(|line| line.contains(&wanted)).count()
+}
+
+fn start(scene: &Scene, library: Library, tunlet: &Path) -> Running {
+    let program = Program::c("killed").built(library);
+    let job = library.launch(N_RANKS as usize, &program).arg(scene.folder());
+    let description = source_folder().join("killed.toml").display().to_string();
+    let tunlet = tunlet.display().to_string();
+    scene.start(&job, &["--quiet", "--no-html", "--app", &description, "--tunlet", &tunlet])
+}
+
+fn wait_for_lines(running: &Running, scene: &Scene, kind: &str, n_wanted: usize) {
+    running.wait_until(&format!("{n_wanted} lines `{kind}`"), |_| n_wanted <= n_lines(scene, kind));
+}
+
+fn let_end(scene: &Scene) {
+    std::fs::write(scene.folder().join("go"), "").expect("the folder is ours");
+}
+
+#[track_caller]
+fn well(scene: Scene, ended: Ended) -> TuningSummary {
+    assert_eq!((ended.code, ended.stdout.as_str()), (0, "right\n"), "{}", ended.stderr);
+    let Watched { summary, .. } = scene.finish(ended);
+    summary.tuning.expect("the record has the story of the tuning")
+}
+
+fn collectors(running: &Running) -> Vec<u32> {
+    running.processes(|words| words.iter().any(|word| word == "collector"))
+}
+
+/// Orders and answers go through the next collector; an action of which one was lost comes to its end.
+#[track_caller]
+fn check_killed_collector(library: Library) {
+    let scene = Scene::new();
+    let running = start(&scene, library, &tunlet(&[]));
+    for time in 1..=2 {
+        wait_for_lines(&running, &scene, "applied", n_lines(&scene, "applied") + 2);
+        let before = collectors(&running);
+        assert!(!before.is_empty(), "time {time}: there is a collector");
+        before.iter().for_each(|pid| running.kill(*pid));
+    }
+    wait_for_lines(&running, &scene, "applied", n_lines(&scene, "applied") + 3);
+    let_end(&scene);
+    let tuning = well(scene, running.finish());
+    assert_eq!(tuning.tunlets[0].ended, None);
+}
+
+#[test]
+fn tuning_goes_on_with_the_next_collector() {
+    check_killed_collector(OpenMpi4);
+    check_killed_collector(Mpich4);
+}
+
+/// Ranks wait in `MPI_Init` for an analyzer that stands still, and then is killed: they go on without.
+#[track_caller]
+fn check_killed_while_ranks_wait(library: Library) {
+    let scene = Scene::new();
+    let mut running = start(&scene, library, &tunlet(&[]));
+    running.wait_until("its collector is there", |running| !collectors(running).is_empty());
+    let is_rank = |words: &[String]| words.first().is_some_and(|word| word.ends_with("/killed"));
+    running.wait_until("ranks are there", |running| !running.processes(is_rank).is_empty());
+    running.stop(running.pid());
+    running.kill(running.pid());
+    let_end(&scene);
+    running.wait_for_line("right");
+    running.wait_until("all has ended", |running| running.processes(|_| true).is_empty());
+    assert_eq!(running.finish().code, 128 + 9);
+    let report = Job::new(sintonia()).arg("report").arg(scene.record()).run();
+    assert_eq!(report.code, 0, "{}", report.stderr);
+    let watched = scene.finish(report);
+    assert_eq!(watched.summary.n_ranks, N_RANKS as usize);
+}
+
+#[test]
+fn an_analyzer_that_is_killed_while_ranks_wait_for_it() {
+    check_killed_while_ranks_wait(OpenMpi4);
+    check_killed_while_ranks_wait(Mpich4);
+}
+
+/// A tunlet that never answers is ended; the program is watched to its own end.
+#[track_caller]
+fn check_hanging_tunlet(library: Library) {
+    let scene = Scene::new();
+    let running = start(&scene, library, &tunlet(&["-DDEAF"]));
+    wait_for_lines(&running, &scene, "tunlet-ended", 1);
+    let n_before = n_lines(&scene, "iteration");
+    wait_for_lines(&running, &scene, "iteration", n_before + 3);
+    let_end(&scene);
+    let tuning = well(scene, running.finish());
+    let why = tuning.tunlets[0].ended.clone().unwrap_or_default();
+    assert!(why.contains("the run goes on without it"), "{why}");
+}
+
+#[test]
+fn a_tunlet_that_hangs() {
+    check_hanging_tunlet(OpenMpi4);
+    check_hanging_tunlet(Mpich4);
+}
+
+/// The command is interrupted, and the record is whole.
+#[track_caller]
+fn check_interrupted(library: Library) {
+    let scene = Scene::new();
+    let running = start(&scene, library, &tunlet(&[]));
+    wait_for_lines(&running, &scene, "applied", 2);
+    running.interrupt(running.pid());
+    let ended = running.finish();
+    assert_ne!(ended.code, 0);
+    let watched = scene.finish(ended);
+    assert!(watched.summary.outcome.complete);
+    let tuning = watched.summary.tuning.as_ref().expect("the story of the tuning");
+    assert!(!tuning.iterations.is_empty());
+    let end = std::fs::read_to_string(watched.record().join("tuning.jsonl")).expect("its lines");
+    assert!(end.lines().last().is_some_and(|line| line.contains("\"kind\":\"end\"")), "{end}");
+}
+
+#[test]
+fn an_interrupt_while_tuning() {
+    check_interrupted(OpenMpi4);
+    check_interrupted(Mpich4);
+}
