@@ -258,3 +258,29 @@ pub enum StartError {
 /// An action, carried out by the thread that passes a site, with all registers saved: it may call functions
 /// of the program. Gets the number of the passage; true when it is to be called again.
 pub type Action = Box<dyn FnMut(u32) -> bool + Send>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(refusal: &Refusal, expected: &str) {
+        let sentence = refusal.to_string();
+        assert!(sentence.contains(expected), "{sentence}");
+    }
+
+    #[test]
+    fn every_refusal_can_be_acted_on() {
+        let name = || "solver".to_owned();
+        check(&Refusal::Deaf { tid: 7, name: name(), signal: 40 }, "thread 7 (`solver`) does not");
+        check(&Refusal::Deaf { tid: 7, name: name(), signal: 40 }, "in time, the code stays as it");
+        check(
+            &Refusal::SignalBlocked { tid: 7, name: name(), signal: 5 },
+            "name the function at the",
+        );
+        check(&Refusal::NoThreads { errno: 2 }, "mount `/proc`");
+        check(&Refusal::Write { address: 1, errno: 13 }, "does a security policy forbid");
+        check(&Refusal::NotCode { address: 1 }, "was the program built anew");
+        check(&Refusal::SameFunction { address: 1, site: 2 }, "put both events into one site");
+    }
+}

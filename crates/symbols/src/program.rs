@@ -44,6 +44,7 @@ pub use variable::Variable;
 use index::Absent;
 use module::Module;
 use names::{fit, loose_fit, near};
+use object::{Object, ObjectSymbol};
 use std::cell::OnceCell;
 use std::path::Path;
 
@@ -81,6 +82,14 @@ impl Program {
     /// Whether its symbol table was removed.
     pub fn is_stripped(&self) -> bool {
         self.own.image.is_stripped
+    }
+
+    /// Whether it is compiled with `-pg`: its functions tell a profiler who called them.
+    pub fn is_profiled(&self) -> bool {
+        const PROFILERS: [&str; 3] = ["mcount", "_mcount", "__fentry__"];
+        let Some(file) = self.own.image.file() else { return false };
+        let mut names = file.dynamic_symbols().filter_map(|symbol| symbol.name().ok());
+        names.any(|name| PROFILERS.contains(&bare_symbol(name)))
     }
 
     /// Whether its debug information was found, in it or in a file of its own.

@@ -21,6 +21,8 @@ pub struct Plan {
     pub events: Vec<EventFacts>,
     /// Tuning points in the order of the description.
     pub points: Vec<PlannedPoint>,
+    /// Sentences about what will not be seen.
+    pub warnings: Vec<String>,
 }
 
 /// A tuning point in the program.

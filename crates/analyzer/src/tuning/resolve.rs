@@ -108,7 +108,8 @@ pub fn resolve(
         points.push(change::planned(point, ranks, program, &mut sites, &mut modules)?);
     }
     patterns::add(&mut events, patterns, program, &mut sites, &mut modules)?;
-    let plan = Plan { modules: modules.list, sites: sites.list, events, points };
+    let warnings = patterns::warnings(patterns, program)?;
+    let plan = Plan { modules: modules.list, sites: sites.list, events, points, warnings };
     Ok((application, plan))
 }
 

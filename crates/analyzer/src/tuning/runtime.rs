@@ -84,6 +84,10 @@ impl<C: Collectors> Runtime<C> {
 
     /// Hears and acts until the inbox is closed; sentences about what went wrong on our side.
     pub(crate) fn run(mut self) -> Vec<String> {
+        let now_s = self.now_s();
+        for text in std::mem::take(&mut self.plan.warnings) {
+            self.lines.warn(now_s, text);
+        }
         loop {
             let batch = self.inbox.take(TICK);
             for heard in batch.heard {

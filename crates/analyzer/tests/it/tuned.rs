@@ -116,6 +116,7 @@ fn plan() -> Plan {
         sites: vec![site],
         events: vec![facts("start", Place::Entry), facts("end", Place::Exit)],
         points: vec![PlannedPoint { sync, kind: ValueType::I32, change, ranks: ranks() }],
+        warnings: Vec::new(),
     }
 }
 

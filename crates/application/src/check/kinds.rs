@@ -65,7 +65,7 @@ impl Kinds<'_> {
     ) -> Result<ValueType, String> {
         let Some(arguments) = &facts.arguments else {
             return Err(format!(
-                "the arguments of `{function}` are unknown without debug information; compile it with `-g`"
+                "the arguments of `{function}` are unknown: it has no debug information (compile it with `-g`), or is a variant that the compiler made"
             ));
         };
         let argument = place.checked_sub(1).and_then(|idx| arguments.get(idx));

@@ -186,7 +186,7 @@ a.toml:9: attribute `x` of event `e`: `step` has no argument 3; they go from 1 t
         "entry",
         "{ name = 'x', argument = 1, type = 'int' }",
         "\
-a.toml:9: attribute `x` of event `e`: the arguments of `kernel` are unknown without debug information; compile it with `-g`
+a.toml:9: attribute `x` of event `e`: the arguments of `kernel` are unknown: it has no debug information (compile it with `-g`), or is a variant that the compiler made
     9 | attributes = [{ name = 'x', argument = 1, type = 'int' }]
       |                        ^^^
 ",

@@ -8,6 +8,7 @@ mod children;
 mod cluster;
 mod efficiencies;
 mod endings;
+mod failure_table;
 mod guide;
 mod instrument;
 mod killed;

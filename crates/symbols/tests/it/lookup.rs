@@ -150,6 +150,17 @@ fn functions_of_c_are_found() {
 }
 
 #[test]
+fn what_is_not_called_has_no_probes() {
+    let program = Built::new("g++", &["-g", "-O2"], &["split.cc"]).program();
+    let part = program.functions().iter().find(|function| function.symbol.ends_with(".cold"));
+    let why = part.and_then(|part| part.probeable().err()).map(|why| why.to_string());
+    assert_eq!(why.as_deref(), Some("it is a part of `checked` that is jumped to, not called"));
+    let start = program.function("_start").expect("a function").probeable();
+    assert!(start.is_err_and(|why| why.to_string().contains("before the process is ready")));
+    assert!(program.function("checked").is_ok_and(|function| function.probeable().is_ok()));
+}
+
+#[test]
 fn names_of_cpp_are_found() {
     let built = Built::new("g++", &["-g", "-O2"], &["lookup.cc"]);
     let program = built.program();
@@ -264,6 +275,8 @@ fn what_a_program_is_like_is_said() {
     let program = Built::new("gcc", &["-O0", "-Wl,--build-id=sha1"], &C).program();
     assert!(!program.is_static() && !program.has_debug_info());
     assert_eq!(program.build_id().len(), 20);
+    assert!(!program.is_profiled());
+    assert!(Built::new("gcc", &["-O0", "-pg"], &C).program().is_profiled());
     let dir = tempfile::tempdir().expect("a temporary folder");
     let script = dir.path().join("script");
     std::fs::write(&script, "#!/bin/sh\n").expect("written");

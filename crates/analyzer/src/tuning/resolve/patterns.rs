@@ -31,6 +31,39 @@ pub(super) fn add(
     Ok(())
 }
 
+/// What will not be seen of the functions that match.
+pub(super) fn warnings(
+    patterns: &[String],
+    program: &Program,
+) -> Result<Vec<String>, ResolveError> {
+    let found = matching(patterns, program)?;
+    let mut warnings = Vec::new();
+    let inlined: Vec<&Function> =
+        found.iter().copied().filter(|function| function.n_inlined() != 0).collect();
+    match inlined[..] {
+        [] => {}
+        [one] => warnings.push(format!(
+            "`{}` was also inlined at {} places, and is not seen there: compile it with `__attribute__((noinline))`",
+            one.name,
+            one.n_inlined()
+        )),
+        _ => warnings.push(format!(
+            "{} of {} functions were also inlined in others, and are not seen there: `sintonia functions {}` lists \
+             them",
+            inlined.len(),
+            found.len(),
+            program.path().display()
+        )),
+    }
+    if program.is_profiled() && !found.is_empty() {
+        warnings.push(format!(
+            "`{}` is compiled with `-pg`: its own profile does not know the callers of functions with probes",
+            program.path().display()
+        ));
+    }
+    Ok(warnings)
+}
+
 /// The functions that can have probes, in the order of their addresses and each once.
 fn matching<'a>(
     patterns: &[String],

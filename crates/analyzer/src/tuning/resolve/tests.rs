@@ -80,12 +80,16 @@ struct Compiled {
 
 impl Compiled {
     fn new() -> Self {
+        Self::of(SOURCE, &["-O2"])
+    }
+
+    fn of(text: &str, flags: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let source = folder.path().join("grid.c");
-        std::fs::write(&source, SOURCE).unwrap();
+        std::fs::write(&source, text).unwrap();
         let path = folder.path().join("grid");
         let mut compiler = Command::new("cc");
-        compiler.args(["-O2", "-g", "-Wl,--build-id", "-o"]).args([&path, &source]);
+        compiler.args(["-g", "-Wl,--build-id"]).args(flags).arg("-o").args([&path, &source]);
         assert!(compiler.status().unwrap().success());
         Self { program: Program::open(&path).unwrap(), _folder: folder }
     }
@@ -94,6 +98,13 @@ impl Compiled {
     fn plan(&self, patterns: &[&str]) -> Plan {
         let patterns: Vec<String> = patterns.iter().map(|&pattern| pattern.to_owned()).collect();
         resolve(&described(DESCRIPTION, &self.program), &patterns, &self.program).unwrap().1
+    }
+
+    /// What will not be seen, as a run with these patterns says.
+    #[track_caller]
+    fn warnings(&self, patterns: &[&str]) -> Vec<String> {
+        let patterns: Vec<String> = patterns.iter().map(|&pattern| pattern.to_owned()).collect();
+        resolve(&Application::default(), &patterns, &self.program).unwrap().1.warnings
     }
 
     fn address(&self, function: &str) -> u64 {
@@ -215,6 +226,36 @@ fn a_pattern_that_matches_nothing_is_named() {
     assert!(sentence.contains("that can have probes matches `gird_*`"), "{sentence}");
     let (_, all) = find("*").unwrap();
     assert!(6 <= all.sites.len() && all.events.len() == 2 * all.sites.len());
+}
+
+#[test]
+fn arguments_of_variants_are_not_read() {
+    let source = "
+static __attribute__((noinline)) int narrow(int n, int factor) { return n * factor + n % 7; }
+int main(int n, char **v) { return narrow(n, 3) + narrow(n + 1, 3) + (v == 0); }
+";
+    let compiled = Compiled::of(source, &["-O2"]);
+    let names = Names::of(&compiled.program);
+    let whole = application::ProgramNames::function(&names, "narrow").unwrap_err();
+    assert!(whole.contains("only in variants that the compiler made"), "{whole}");
+    let variant = application::ProgramNames::function(&names, "narrow.constprop.0").unwrap();
+    assert_eq!(variant.not_probeable, None);
+    assert!(variant.arguments.is_none(), "{:?}", variant.arguments);
+}
+
+#[test]
+fn functions_that_are_also_inlined_are_warned_of() {
+    let source = "int easy(int n) { return n + 1; }\nint main(int n, char **v) { return easy(n) + (v == 0); }\n";
+    let compiled = Compiled::of(source, &["-O2"]);
+    let warnings = compiled.warnings(&["easy"]);
+    assert_eq!(warnings.len(), 1);
+    assert!(warnings[0].starts_with("`easy` was also inlined at 1 places"), "{warnings:?}");
+    assert_eq!(Compiled::of(source, &["-O0"]).warnings(&["*"]), [""; 0]);
+    let more = source.replace("int main", "int other(int n) { return easy(n) * n; }\nint main");
+    let warnings =
+        Compiled::of(&more.replace("easy(n) +", "other(n) +"), &["-O2", "-pg"]).warnings(&["*"]);
+    assert!(warnings[0].starts_with("2 of "), "{warnings:?}");
+    assert!(warnings[1].contains("is compiled with `-pg`"), "{warnings:?}");
 }
 
 fn root() -> PathBuf {
