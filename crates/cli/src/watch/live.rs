@@ -6,6 +6,7 @@
 //! - Without a terminal on standard output the command's output is not touched.
 
 mod capture;
+mod decisions;
 mod moment;
 
 pub(crate) use capture::Capture;
@@ -15,6 +16,7 @@ use super::warn;
 use crate::terminal::Terminal;
 use analyzer::{Measured, RunFacts, Server};
 use dashboard::live::{KeyEffect, LiveScreen, LiveState, plain_line};
+use decisions::Decisions;
 use moment::Moments;
 use std::io::{self, Stdout};
 use std::time::{Duration, Instant};
@@ -37,6 +39,7 @@ pub(crate) trait Watched {
 /// Shows numbers.
 pub(crate) struct Show<'a> {
     moments: Moments,
+    decisions: Decisions,
     server: &'a Server,
     command: String,
 }
@@ -45,7 +48,8 @@ impl<'a> Show<'a> {
     /// Of what is observed.
     pub(crate) fn new(observation: &'a Observation, facts: &RunFacts) -> Self {
         let command = facts.command.join(" ");
-        Self { moments: Moments::new(facts), server: &observation.server, command }
+        let decisions = Decisions::of(observation.record.tuning_path());
+        Self { moments: Moments::new(facts), decisions, server: &observation.server, command }
     }
 
     /// Shows the view on the terminal until it is over, somebody leaves the view, or the captured output has
@@ -79,6 +83,8 @@ impl<'a> Show<'a> {
             if next_moment <= Instant::now() {
                 next_moment = Instant::now() + DRAW_EVERY;
                 let mut snapshot = self.moments.next(self.measured());
+                self.decisions.news();
+                snapshot.state.push_str(&self.decisions.in_short());
                 snapshot.output = capture.map(Capture::take_lines).unwrap_or_default();
                 state.update(snapshot);
             }
@@ -99,7 +105,11 @@ impl<'a> Show<'a> {
         while !watched.has_ended() {
             if next_line <= Instant::now() {
                 next_line += LINE_EVERY;
-                eprintln!("{}", plain_line(&self.moments.next(self.measured())));
+                for line in self.decisions.news() {
+                    eprintln!("sintonia: {line}");
+                }
+                let line = plain_line(&self.moments.next(self.measured()));
+                eprintln!("{line}{}", self.decisions.iteration());
             }
             std::thread::sleep(LOOK_EVERY);
         }

@@ -19,3 +19,4 @@ mod probed;
 mod programs;
 mod slurm;
 mod traffic;
+mod tuned;

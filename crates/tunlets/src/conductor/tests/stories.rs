@@ -252,3 +252,17 @@ fn the_end_of_the_run_ends_every_story() {
     early.finish();
     check(&early, &["1 declined"]);
 }
+
+#[test]
+fn a_value_that_the_program_sets_itself_is_heard_of() {
+    let mut simulation = tuned(2);
+    simulation.hear(Input::Values(vec![(F0, Value::Int(9))]));
+    let heard = simulation.scripts[0].lock().unwrap().heard.clone();
+    let found = heard.iter().find_map(|news| match news {
+        News::Applied(found) => Some((found.point, found.new, found.is_own)),
+        _ => None,
+    });
+    assert_eq!(found, Some((F0, Value::Int(9), false)), "{heard:?}");
+    simulation.decide(0, F0, 9);
+    check(&simulation, &[]);
+}
