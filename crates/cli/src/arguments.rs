@@ -39,6 +39,8 @@ pub(crate) enum Subcommand {
     #[command(hide = true)]
     TunletHost(crate::tunlet_host::TunletHostOptions),
     #[command(hide = true)]
+    Enter(crate::attach::entrance::EnterOptions),
+    #[command(hide = true)]
     Collector(CollectorOptions),
 }
 

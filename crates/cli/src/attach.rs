@@ -7,6 +7,7 @@
 //! # Not here
 //! How a library comes into a process (`inject`), what it does there (`probe`).
 
+pub(crate) mod entrance;
 mod job;
 mod ranks;
 

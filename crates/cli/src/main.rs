@@ -44,6 +44,7 @@ fn main() -> ExitCode {
         Subcommand::Functions(options) => functions::functions(&options),
         Subcommand::NewTunlet(options) => new_tunlet::make(&options),
         Subcommand::TunletHost(options) => tunlet_host::serve(&options),
+        Subcommand::Enter(options) => attach::entrance::serve(&options),
         Subcommand::Collector(options) => Ok(collector::collect(&options)),
     };
     outcome.unwrap_or_else(|error| {

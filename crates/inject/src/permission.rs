@@ -14,7 +14,8 @@ pub(crate) fn explain(pid: i32) -> String {
         has_capability: field(&own, "CapEff").is_some_and(|hex| has_sys_ptrace(&hex)),
         is_same_user: field(&own, "Uid") == field(&status, "Uid"),
         scope,
-        is_own_namespace: link("self") == link(&pid.to_string()),
+        // That of another user's process cannot be seen.
+        is_own_namespace: link(&pid.to_string()).is_none_or(|its| link("self") == Some(its)),
     })
 }
 

@@ -1,5 +1,6 @@
 //! Ranks while they are watched: entered together, left together.
 
+use super::entrance::enter;
 use super::ranks::Ranks;
 use crate::watch::Observation;
 use crate::watch::environment::told;
@@ -7,7 +8,6 @@ use crate::watch::live::Watched;
 use analyzer::place;
 use analyzer::server::wait_until;
 use anyhow::{Context, bail};
-use inject::{Call, inject};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
@@ -20,8 +20,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use wire::ProcessReport;
 
-/// The probe's entrance.
-const ENTRANCE: &str = "sintonia_attach";
 /// Time for all ranks to show up.
 const ARRIVAL: Duration = Duration::from_secs(10);
 /// Time for probes to be taken out of all ranks.
@@ -156,8 +154,8 @@ impl Watched for Attached {
 
 impl Rank {
     fn enter(&mut self, observation: &Observation, options: &str) -> anyhow::Result<()> {
-        let call = Call { library: &observation.library, function: ENTRANCE, argument: options };
-        let returned = inject(self.pid, call).with_context(|| self.name.clone())?;
+        let returned =
+            enter(self.pid, &observation.library, options).with_context(|| self.name.clone())?;
         if returned == 0 {
             self.is_entered = true;
             return Ok(());
