@@ -74,28 +74,32 @@ pub(crate) fn bind_attached() {
     let is_wanted = |name: &CStr| is_guard(name) || is_wrapper(name) && !next::find(name).is_null();
     let wrappers: HashMap<&CStr, usize> =
         own.exports().filter(|(name, _)| is_wanted(name)).collect();
-    // Where entry points for Fortran go on to call the C function, that call is the one that counts.
-    let is_bound =
-        |object: &&Object| !object.is_mpi_library() || object.is_mpi_library_for_fortran();
-    for object in objects.iter().filter(is_bound).filter(|object| !is_own(object)) {
+    object::for_each(|object| {
+        // Where entry points for Fortran go on to call the C function, that call is the one that counts.
+        if object.is_mpi_library() && !object.is_mpi_library_for_fortran() || is_own(object) {
+            return;
+        }
         for binding in object.bindings(|name| wrappers.contains_key(name)) {
             let wrapper = wrappers[binding.name];
             places.push((binding.place.addr(), object.bind(binding.place, wrapper)));
         }
-    }
+    });
 }
 
 /// Puts back what [`bind_attached`] has changed, where it is still there.
 pub(crate) fn restore() {
     let Ok(mut places) = BEFORE.lock() else { return };
     let places: HashMap<usize, usize> = std::mem::take(&mut *places).into_iter().collect();
-    for object in object::all() {
+    let objects = object::all();
+    let Some(own) = objects.iter().find(|object| is_own(object)) else { return };
+    object::for_each(|object| {
         for binding in object.bindings(|name| is_wrapper(name) || is_guard(name)) {
-            if let Some(before) = places.get(&binding.place.addr()) {
+            let is_ours = own.holds(object::bound(&binding));
+            if let Some(before) = places.get(&binding.place.addr()).filter(|_| is_ours) {
                 object.bind(binding.place, *before);
             }
         }
-    }
+    });
 }
 
 fn is_own(object: &Object) -> bool {

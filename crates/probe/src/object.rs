@@ -35,6 +35,27 @@ pub(crate) fn all() -> Vec<Object> {
     objects
 }
 
+/// Shows each object loaded now to `look`. None of them is unloaded meanwhile: the linker is kept from it, and must
+/// not be asked for anything by `look`.
+pub(crate) fn for_each(mut look: impl FnMut(&Object)) {
+    let mut look: &mut dyn FnMut(&Object) = &mut look;
+    // SAFETY: `show` gets the pointer to a closure that it expects.
+    unsafe { libc::dl_iterate_phdr(Some(show), (&raw mut look).cast()) };
+}
+
+unsafe extern "C" fn show(info: *mut libc::dl_phdr_info, _size: usize, look: *mut c_void) -> c_int {
+    // SAFETY: the linker hands out a valid description.
+    let info = unsafe { &*info };
+    // SAFETY: `for_each` passes a pointer to its closure.
+    let look = unsafe { &mut *look.cast::<&mut dyn FnMut(&Object)>() };
+    // SAFETY: the linker describes this many program headers.
+    let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
+    if let Some(object) = Object::new(info, headers) {
+        look(&object);
+    }
+    0
+}
+
 unsafe extern "C" fn note(
     info: *mut libc::dl_phdr_info,
     _size: usize,
@@ -234,6 +255,12 @@ impl Object {
         }
         before
     }
+}
+
+/// The function that a place is bound to now.
+pub(crate) fn bound(binding: &Binding<'_>) -> usize {
+    // SAFETY: a place of an object that is loaded; whoever binds it writes it in the same way.
+    unsafe { AtomicUsize::from_ptr(binding.place) }.load(Ordering::Acquire)
 }
 
 /// Changes the protection of the pages of a range.
