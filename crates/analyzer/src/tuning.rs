@@ -14,6 +14,7 @@
 
 pub(crate) mod decoding;
 mod directory;
+mod holdings;
 pub(crate) mod inbox;
 mod lines;
 mod performance;

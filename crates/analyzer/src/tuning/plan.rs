@@ -21,6 +21,8 @@ pub struct Plan {
     pub events: Vec<EventFacts>,
     /// Tuning points in the order of the description.
     pub points: Vec<PlannedPoint>,
+    /// Functions without events that tuning points need, by their sites.
+    pub names: Vec<(u32, String)>,
     /// Sentences about what will not be seen.
     pub warnings: Vec<String>,
 }
@@ -95,17 +97,27 @@ impl PlannedPoint {
         }
     }
 
-    /// Whether it needs a site.
-    fn needs(&self, site: u32) -> bool {
+    /// Sites that it needs.
+    pub(super) fn sites(&self) -> impl Iterator<Item = u32> {
         let replaced = match self.change {
             PlannedChange::Replace { site, .. } => Some(site),
             _ => None,
         };
-        self.sync.0 == site || replaced == Some(site)
+        std::iter::once(self.sync.0).chain(replaced)
     }
 }
 
 impl Plan {
+    /// The function of a site, as the description names it.
+    pub(super) fn function_of(&self, site: u32) -> String {
+        let found = self.sites.iter().find(|known| known.id == site);
+        let point = found.and_then(|site| site.entry.as_ref().or(site.exit.as_ref()));
+        let facts = point.and_then(|point| self.events.get(point.event as usize));
+        let named = self.names.iter().find(|(known, _)| *known == site).map(|(_, name)| name);
+        let name = facts.map(|facts| &facts.function).or(named);
+        name.cloned().unwrap_or_else(|| format!("site {site}"))
+    }
+
     /// Orders that put into a rank what `wants` says of its events, and what the tuning points that
     /// `changes` names need there.
     pub fn install(
@@ -146,7 +158,7 @@ fn site_of(site: &Site, points: &[&PlannedPoint], wants: &impl Fn(u32) -> bool) 
             Place::Exit => own.exit.get_or_insert_with(silent),
         };
     }
-    let is_changed = points.iter().any(|point| point.needs(site.id));
+    let is_changed = points.iter().any(|point| point.sites().any(|needed| needed == site.id));
     (own.entry.is_some() || own.exit.is_some() || is_changed).then_some(own)
 }
 

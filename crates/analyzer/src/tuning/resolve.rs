@@ -14,9 +14,9 @@ mod sites;
 
 pub use names::Names;
 
-use super::plan::Plan;
+use super::plan::{Plan, PlannedPoint};
 use crate::measured::EventFacts;
-use application::Application;
+use application::{Application, Change};
 use sites::{Modules, Sites};
 use std::path::PathBuf;
 use symbols::{LookupError, Program};
@@ -109,8 +109,23 @@ pub fn resolve(
     }
     patterns::add(&mut events, patterns, program, &mut sites, &mut modules)?;
     let warnings = patterns::warnings(patterns, program)?;
-    let plan = Plan { modules: modules.list, sites: sites.list, events, points, warnings };
+    let names = names_of(&application, &points);
+    let plan = Plan { modules: modules.list, sites: sites.list, events, points, names, warnings };
     Ok((application, plan))
+}
+
+/// The functions that tuning points need, by their sites.
+fn names_of(application: &Application, points: &[PlannedPoint]) -> Vec<(u32, String)> {
+    let described = application.tuning_points.iter().zip(points);
+    let names = described.flat_map(|(described, planned)| {
+        let replaced = match &described.change {
+            Change::Replace { function, .. } => Some(function),
+            _ => None,
+        };
+        let functions = std::iter::once(&described.sync_function).chain(replaced);
+        planned.sites().zip(functions.cloned())
+    });
+    names.collect()
 }
 
 #[cfg(test)]

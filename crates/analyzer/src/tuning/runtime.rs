@@ -1,18 +1,22 @@
 //! The conductor's thread: news in, orders and lines out.
 
+mod changes;
+
 use super::TuningOptions;
 use super::decoding::{Decoder, Passage, Said};
 use super::directory::{Arrival, Directory, Key};
+use super::holdings::Holdings;
 use super::inbox::{Heard, Inbox};
 use super::lines::Lines;
 use super::performance::Efficiency;
-use super::plan::{Plan, PlannedChange};
+use super::plan::Plan;
 use super::post::{Collectors, Post};
-use events::{ActionRecord, Rank, Ticks, Value};
+use changes::Wanted;
+use events::{Rank, Ticks, Value};
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tunlets::conductor::{Acknowledged, Conductor, Input, Mode, Output};
+use tunlets::conductor::{Conductor, Input, Mode, Output};
 use tunlets::{Detail, EventNews};
 use wire::{Answer, Order, ProcessReport, Records};
 
@@ -33,6 +37,7 @@ pub(crate) struct Runtime<C> {
     conductor: Conductor,
     directory: Directory,
     decoder: Decoder<(Key, u32)>,
+    holdings: Holdings,
     post: Post,
     lines: Lines,
     efficiency: Efficiency,
@@ -42,13 +47,11 @@ pub(crate) struct Runtime<C> {
     actions: BTreeMap<u64, Wanted>,
     /// What points that are no variables were last given, by point and rank.
     given: HashMap<(usize, Rank), Value>,
+    /// Actions that are carried out at every passage, by point and rank.
+    repeating: HashMap<(usize, Rank), u64>,
+    /// Sites that a rank could not put in, and why.
+    failed: HashMap<(u32, Rank), String>,
     started_ns: i64,
-}
-
-#[derive(Debug)]
-struct Wanted {
-    point: usize,
-    values: HashMap<Rank, Value>,
 }
 
 impl<C: Collectors> Runtime<C> {
@@ -70,6 +73,9 @@ impl<C: Collectors> Runtime<C> {
             directory: Directory::new(&application.program),
             conductor: Conductor::new(application, tunlets, mode, options),
             decoder: Decoder::new(&plan.events),
+            holdings: Holdings::new(&plan),
+            repeating: HashMap::new(),
+            failed: HashMap::new(),
             plan,
             post: Post::default(),
             lines: Lines::open(&lines),
@@ -88,6 +94,7 @@ impl<C: Collectors> Runtime<C> {
         for text in std::mem::take(&mut self.plan.warnings) {
             self.lines.warn(now_s, text);
         }
+        self.feed(Input::Values(Holdings::known(&self.plan)));
         loop {
             let batch = self.inbox.take(TICK);
             for heard in batch.heard {
@@ -144,8 +151,11 @@ impl<C: Collectors> Runtime<C> {
         match self.directory.see(report, offset_ns, Instant::now()) {
             Arrival::Rank(rank, n_ranks) => {
                 self.present.insert(rank);
-                self.feed(Input::RankAppeared { rank, n_ranks });
-                self.start(rank, &key);
+                let arrived = (rank, n_ranks, key.clone());
+                if let Some(order) = self.holdings.appear(arrived, &self.plan, Instant::now()) {
+                    self.post.send(&self.collectors, &key, order);
+                }
+                self.open();
             }
             Arrival::Stranger => self.post.start(&self.collectors, &key, vec![Order::Go]),
             Arrival::Known => {}
@@ -155,6 +165,14 @@ impl<C: Collectors> Runtime<C> {
         {
             let time_s = self.directory.ns_at(&key, report.now).map(|ns| self.seconds(ns));
             self.efficiency.see(rank, report, time_s.unwrap_or_else(|| self.now_s()));
+        }
+    }
+
+    /// Lets ranks begin that need not wait any more.
+    fn open(&mut self) {
+        for (rank, n_ranks, key) in self.holdings.take_ready(Instant::now()) {
+            self.feed(Input::RankAppeared { rank, n_ranks });
+            self.start(rank, &key);
         }
     }
 
@@ -176,9 +194,18 @@ impl<C: Collectors> Runtime<C> {
         match answer {
             Answer::Installed { refused, warnings, .. } => {
                 self.post.installed(key);
-                for (site, reason) in refused.into_iter().chain(warnings) {
-                    self.warn_of_site(site, &reason);
+                for (site, reason) in refused.iter().chain(&warnings) {
+                    self.warn_of_site(*site, reason);
                 }
+                if let Some(rank) = self.directory.rank(key) {
+                    let refused = refused.into_iter().map(|(site, why)| ((site, rank), why));
+                    self.failed.extend(refused);
+                }
+            }
+            Answer::Values { values } => {
+                let values = self.holdings.hear(&values, &self.plan);
+                self.feed(Input::Values(values));
+                self.open();
             }
             Answer::Detached { refused } => {
                 refused.iter().for_each(|(site, reason)| self.warn_of_site(*site, reason));
@@ -201,15 +228,12 @@ impl<C: Collectors> Runtime<C> {
             Answer::Withdrawn { action, n_done } => {
                 self.feed(Input::Withdrawn { action, rank, n_done });
             }
-            Answer::Installed { .. } | Answer::Detached { .. } => {}
+            Answer::Installed { .. } | Answer::Detached { .. } | Answer::Values { .. } => {}
         }
     }
 
     fn warn_of_site(&mut self, site: u32, reason: &str) {
-        let found = self.plan.sites.iter().find(|known| known.id == site);
-        let point = found.and_then(|site| site.entry.as_ref().or(site.exit.as_ref()));
-        let facts = point.and_then(|point| self.plan.events.get(point.event as usize));
-        let name = facts.map_or_else(|| format!("site {site}"), |facts| facts.function.clone());
+        let name = self.plan.function_of(site);
         let now_s = self.now_s();
         self.lines.warn(now_s, format!("`{name}`: {reason}"));
     }
@@ -232,6 +256,7 @@ impl<C: Collectors> Runtime<C> {
         if self.n_described <= event {
             return;
         }
+        self.holdings.wake(Instant::now());
         let time_s = self.time_s(key, ticks);
         let thread = self.directory.thread_number(key, *thread);
         self.feed(Input::Event(EventNews { event, rank, thread, time_s, values }));
@@ -242,44 +267,13 @@ impl<C: Collectors> Runtime<C> {
         ns.map_or_else(|| self.now_s(), |ns| self.seconds(ns))
     }
 
-    fn acknowledge(&mut self, rank: Rank, key: &Key, done: &ActionRecord) {
-        let action = done.action;
-        let Some(old) = self.value(action, rank, done.old) else { return };
-        let Some(wanted) = self.actions.get(&action) else { return };
-        let (point, asked) = (wanted.point, wanted.values.get(&rank).copied());
-        let is_variable = self.is_variable(point);
-        let new = if is_variable { self.value(action, rank, done.new) } else { asked };
-        let failure = i32::try_from(done.failure).ok().filter(|errno| *errno != 0);
-        let failure = failure.map(|errno| std::io::Error::from_raw_os_error(errno).to_string());
-        if let (None, Some(new)) = (&failure, new) {
-            self.given.insert((point, rank), new);
-        }
-        let (time_s, hit, new) = (self.time_s(key, done.ticks), done.hit, new.unwrap_or(old));
-        let done = Acknowledged { action, rank, time_s, hit, old, new, failure };
-        self.feed(Input::Acknowledged(done));
-    }
-
-    fn is_variable(&self, point: usize) -> bool {
-        let planned = self.plan.points.get(point);
-        planned.is_some_and(|point| matches!(point.change, PlannedChange::Set { .. }))
-    }
-
-    /// The value that `bits` are for the tuning point of `action`. What is no variable has the value that it
-    /// was given last.
-    fn value(&self, action: u64, rank: Rank, bits: u64) -> Option<Value> {
-        let point = self.actions.get(&action)?.point;
-        let planned = self.plan.points.get(point)?;
-        let given = || self.given.get(&(point, rank)).copied();
-        Some(match planned.change {
-            PlannedChange::Set { .. } => planned.kind.value(bits),
-            PlannedChange::Replace { .. } | PlannedChange::Load { .. } => {
-                given().unwrap_or(Value::Int(0))
-            }
-            PlannedChange::Call { .. } => given().unwrap_or(Value::Float(f64::NAN)),
-        })
-    }
-
     fn pass_time(&mut self, now: Instant) {
+        self.open();
+        for (rank, order) in self.holdings.questions(now, &self.plan) {
+            if self.present.contains(&rank) {
+                self.order(&[rank], &order);
+            }
+        }
         for rank in self.directory.gone(now) {
             self.present.remove(&rank);
             self.efficiency.forget(rank);
@@ -309,42 +303,14 @@ impl<C: Collectors> Runtime<C> {
         match output {
             Output::Begun => {}
             Output::Record(line) => self.lines.append(line),
-            Output::Prepare { action, point, values } => {
-                self.prepare(action, point, &values, inputs);
+            Output::Prepare { action, point, values, repeats } => {
+                self.prepare((action, point, repeats), &values, inputs);
             }
             Output::Commit { action, ranks, at_hit } => {
+                self.take_turns(action, &ranks);
                 self.order(&ranks, &Order::Commit { action, at_hit });
             }
             Output::Withdraw { action, ranks } => self.order(&ranks, &Order::Withdraw { action }),
-        }
-    }
-
-    fn prepare(
-        &mut self,
-        action: u64,
-        point: usize,
-        values: &[(Rank, Value)],
-        inputs: &mut VecDeque<Input>,
-    ) {
-        if N_ACTIONS_MAX <= self.actions.len() {
-            self.actions.pop_first();
-        }
-        let wanted = Wanted { point, values: values.iter().copied().collect() };
-        self.actions.insert(action, wanted);
-        for (rank, value) in values {
-            let planned = self.plan.points.get(point);
-            let change = planned.and_then(|planned| Some((planned.sync, planned.change(*value)?)));
-            match change {
-                Some((sync, change)) => {
-                    let modules = self.plan.modules.clone();
-                    let order = Order::Prepare { action, modules, sync, change, repeats: false };
-                    self.order(&[*rank], &order);
-                }
-                None => {
-                    let (rank, reason) = (*rank, "nothing gives it this value".to_owned());
-                    inputs.push_back(Input::Refused { action, rank, reason });
-                }
-            }
         }
     }
 

@@ -75,6 +75,7 @@ fn application() -> Application {
         range: None,
         sync_function: "iterate".to_owned(),
         sync_place: Place::Entry,
+        is_repeated: false,
         is_forced: false,
         // Iterations of a test take what they take.
         limit: 1e9,
@@ -116,6 +117,7 @@ fn plan() -> Plan {
         sites: vec![site],
         events: vec![facts("start", Place::Entry), facts("end", Place::Exit)],
         points: vec![PlannedPoint { sync, kind: ValueType::I32, change, ranks: ranks() }],
+        names: Vec::new(),
         warnings: Vec::new(),
     }
 }

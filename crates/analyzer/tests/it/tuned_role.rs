@@ -87,6 +87,10 @@ impl State {
                 let n_done = u32::from(self.kept.remove(&action).is_none());
                 Answer::Withdrawn { action, n_done }
             }
+            Order::Read { variables, .. } => {
+                let bits = KIND.bits(self.value).expect("its own");
+                Answer::Values { values: variables.iter().map(|(id, ..)| (*id, bits)).collect() }
+            }
             _ => return,
         };
         answers.push(&wire::to_bytes(&answer).expect("short"));
