@@ -1,8 +1,10 @@
 //! Programs with very many functions, all of them probed.
 
-use super::check_all;
+use super::{check_all, passages};
 use std::fmt::Write;
-use suite::{Library, Program};
+use std::path::Path;
+use suite::library::Library::{self, Mpich4, OpenMpi4};
+use suite::{Program, watch_with};
 
 const N_FUNCTIONS: usize = 5000;
 
@@ -57,5 +59,34 @@ fn five_thousand_functions_at_once() {
     let program = Program::generated("many", &many());
     for library in Library::SYSTEM {
         check_all(&library.launch(2, &program.built(library)), &[]);
+    }
+}
+
+/// The example program as `make` builds it: what it computes lies in files.
+#[test]
+fn the_example_program() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    for (library, built) in [(OpenMpi4, "xfire-openmpi"), (Mpich4, "xfire-mpich")] {
+        let program = root.join("target").join(built).join("xfire");
+        assert!(program.exists(), "there is no `{}`; run `make test`", program.display());
+        let files = |options: Option<&[&str]>| {
+            let folder = tempfile::tempdir().expect("a folder for its files");
+            let job = library.launch(3, &program).arg(root.join("apps/xfire/data/test.conf"));
+            let job = job.args(["--quiet", "--end_min", "30", "--out"]).arg(folder.path());
+            let ended = match options {
+                Some(options) => {
+                    let watched = watch_with(&job, options);
+                    assert!(20 < passages(&watched).len(), "{}", watched.ended.stderr);
+                    watched.ended
+                }
+                None => job.run(),
+            };
+            assert_eq!(ended.code, 0, "{}", ended.stderr);
+            ["perimeters.geojson", "arrival.asc"].map(|name| {
+                std::fs::read(folder.path().join(name))
+                    .unwrap_or_else(|error| panic!("{name}: {error}"))
+            })
+        };
+        assert!(files(None) == files(Some(&["--quiet", "--probe", "*"])), "{library:?}");
     }
 }
