@@ -30,7 +30,8 @@ pub struct World {
     pub n_ranks: u32,
     /// Ranks of each actor, in the order of [`Application::actors`].
     pub actors: Vec<Vec<Rank>>,
-    /// The value of each tuning point when the tunlet begins, where it has one and it is known.
+    /// The value of each tuning point when the tunlet begins, where it has one and it is known. That is in
+    /// `MPI_Init`: what the program sets later comes as [`News::Applied`] that is not the tunlet's own.
     pub values: Vec<Option<Value>>,
 }
 
@@ -152,7 +153,7 @@ pub struct Applied {
     pub new: Value,
     /// When, in seconds since the start of the run.
     pub time_s: f64,
-    /// Passages of its sync point so far.
+    /// Passages of its sync point so far; 0 when the program has set it itself.
     pub hit: u32,
     /// Whether this tunlet asked for it.
     pub is_own: bool,
