@@ -102,6 +102,15 @@ impl Program {
         &self.own.index().functions
     }
 
+    /// All functions of a library that it is linked with, by address; of the first whose file name begins so.
+    pub fn functions_of_library(&self, start: &str) -> &[Function] {
+        let is_it = |library: &&Module| {
+            let name = library.image.path.file_name().map(|name| name.to_string_lossy());
+            name.is_some_and(|name| name.starts_with(start))
+        };
+        self.libraries().iter().find(is_it).map_or(&[], |library| &library.index().functions)
+    }
+
     /// The function with this name: its symbol, or as its source calls it with or without parameters;
     /// in Fortran `module::procedure` or `procedure`; `solve.c:step` where several files have a `step`.
     ///

@@ -4,7 +4,7 @@ use super::ResolveError;
 use super::sites::{Modules, Sites};
 use crate::measured::EventFacts;
 use events::Place;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use symbols::{Function, Program};
 
 /// Adds them behind the events of the description, where that has none.
@@ -69,26 +69,35 @@ fn matching<'a>(
     patterns: &[String],
     program: &'a Program,
 ) -> Result<Vec<&'a Function>, ResolveError> {
-    let candidates: Vec<_> =
-        program.functions().iter().filter(|function| function.probeable().is_ok()).collect();
-    let mut addresses = BTreeSet::new();
+    let mut functions = BTreeMap::new();
     for pattern in patterns {
-        let matches = |function: &&&Function| {
+        let (candidates, wanted) = place_of(pattern, program);
+        let matches = |function: &&Function| {
             [&*function.name, &*function.symbol, &*function.signature()]
                 .iter()
-                .any(|name| is_match(pattern, name))
+                .any(|name| is_match(wanted, name))
         };
-        let found: Vec<u64> =
-            candidates.iter().filter(matches).map(|function| function.address).collect();
-        if found.is_empty() {
+        let probeable = candidates.iter().filter(|function| function.probeable().is_ok());
+        let mut found = probeable.filter(matches).peekable();
+        if found.peek().is_none() {
             let (pattern, program) = (pattern.clone(), program.path().to_owned());
             return Err(ResolveError::NoMatch { pattern, program });
         }
-        addresses.extend(found);
+        for function in found {
+            functions.entry((&*function.module, function.address)).or_insert(function);
+        }
     }
-    let mut functions = candidates;
-    functions.retain(|function| addresses.remove(&function.address));
-    Ok(functions)
+    Ok(functions.into_values().collect())
+}
+
+/// Where a pattern looks, and for what: `libsolver.so:step*` is about a library that the program is linked with.
+fn place_of<'a, 'p>(pattern: &'p str, program: &'a Program) -> (&'a [Function], &'p str) {
+    match pattern.split_once(':') {
+        Some((library, wanted)) if library.contains(".so") => {
+            (program.functions_of_library(library), wanted)
+        }
+        _ => (program.functions(), pattern),
+    }
 }
 
 /// Whether `*` (any text) and `?` (any letter) of a pattern can stand for what `name` has in their places.
