@@ -88,6 +88,18 @@ impl Scene {
         self.job(job, options).start()
     }
 
+    /// `sintonia attach` to the job of a process.
+    pub fn attach(&self, pid: u32, options: &[&str]) -> Job {
+        let job = Job::new(sintonia()).arg("attach").arg("--out").arg(self.record());
+        let job = job.args(options).arg(pid.to_string());
+        job.variable("SINTONIA_SHM_DIR", self.shared_memory.path())
+    }
+
+    /// Whether shared memory is in use.
+    pub fn has_shared_memory(&self) -> bool {
+        !names_in(self.shared_memory.path()).is_empty()
+    }
+
     /// Checks that no shared memory is left, and reads the record.
     #[track_caller]
     pub fn finish(self, ended: Ended) -> Watched {

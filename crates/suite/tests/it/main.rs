@@ -2,6 +2,7 @@
 
 #![expect(clippy::panic, reason = "helpers of tests fail by panicking")]
 
+mod attach;
 mod bit_equality;
 mod call_sites;
 mod children;

@@ -1,0 +1,272 @@
+//! `sintonia attach`: ranks that run already are entered, watched, changed, and left as they were.
+
+mod rank;
+
+use rank::State;
+use run_record::Summary;
+use rustix::process::{Pid, Resource, Rlimit, geteuid, prlimit};
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use suite::library::Library;
+use suite::library::Library::{Mpich4, OpenMpi4};
+use suite::tool::{Scene, sintonia};
+use suite::{Ended, Job, Program, Running};
+
+const N_RANKS: usize = 2;
+/// Exit code of an attach that changed nothing.
+const NOT_ATTACHED: i32 = 104;
+
+/// Ranks of `joined` that run until they are told to end.
+struct Joined {
+    running: Running,
+    scene: Scene,
+    pids: Vec<u32>,
+}
+
+impl Joined {
+    fn start(library: Library, program: &Program) -> Self {
+        let scene = Scene::new();
+        let job = launch(library, program).arg(scene.folder().join("end"));
+        let mut running = job.start();
+        running.wait_for_line("ready");
+        let is_rank = |words: &[String]| words.first().is_some_and(|word| word.contains("/joined"));
+        let pids = running.processes(is_rank);
+        assert_eq!(pids.len(), N_RANKS);
+        Self { running, scene, pids }
+    }
+
+    fn states(&self) -> Vec<State> {
+        self.pids.iter().map(|pid| State::of(*pid)).collect()
+    }
+
+    /// Whether any rank is watched.
+    fn is_watched(&self) -> bool {
+        self.pids.iter().any(|pid| rank::is_watched(*pid))
+    }
+
+    /// Attaches to it, by its launcher; expects a report of all ranks, and that they are as before.
+    #[track_caller]
+    fn attach(&self, options: &[&str]) -> (Summary, Scene) {
+        let (before, scene) = (self.states(), Scene::new());
+        let ended = scene.attach(self.running.pid(), options).run();
+        assert_eq!(ended.code, 0, "{}", ended.stderr);
+        assert!(self.states() == before, "the ranks are not as they were");
+        let said = "attaching to ranks 0-1 of `joined";
+        assert!(ended.stderr.contains(said), "{}", ended.stderr);
+        assert!(!scene.has_shared_memory());
+        let text = std::fs::read_to_string(scene.record().join("summary.json"));
+        let summary: Summary = serde_json::from_str(&text.expect("a record")).expect("a summary");
+        assert!(summary.outcome.complete && summary.outcome.goes_on);
+        assert!(summary.command[0].contains("/joined"), "{:?}", summary.command);
+        assert!(summary.ranks.iter().all(|rank| rank.end == "detached"), "{:?}", summary.ranks);
+        assert_eq!(summary.n_ranks, N_RANKS);
+        (summary, scene)
+    }
+
+    /// Lets it end, and gives what it printed.
+    #[track_caller]
+    fn end(self) -> String {
+        std::fs::write(self.scene.folder().join("end"), "").expect("the folder is ours");
+        let ended = self.running.finish();
+        assert_eq!(ended.code, 0, "{}", ended.stderr);
+        ended.stdout
+    }
+}
+
+fn launch(library: Library, program: &Program) -> Job {
+    let job = library.launch(N_RANKS, &program.built(library));
+    // Waiting threads leave their cores to others.
+    job.variable("OMP_WAIT_POLICY", "passive")
+}
+
+fn c() -> Program {
+    Program::c("joined").flags(&["-Wl,-z,now"])
+}
+
+/// What the program prints without us.
+#[track_caller]
+fn plain(library: Library, program: &Program) -> String {
+    let file: PathBuf = "/dev/null".into();
+    let Ended { code, stdout, stderr } = launch(library, program).arg(file).run();
+    assert_eq!(code, 0, "{stderr}");
+    stdout
+}
+
+/// Every round calls both once on each rank; a rank may be between them at either end.
+#[track_caller]
+fn check_rounds(summary: &Summary) {
+    let calls = |name| summary.operations.get(name).map_or(0, |totals| totals.calls);
+    let (sums, casts) = (calls("MPI_Allreduce"), calls("MPI_Bcast"));
+    let slack = 2 * N_RANKS as u64;
+    assert!(slack < sums && sums.abs_diff(casts) <= slack, "{sums} sums, {casts} broadcasts");
+}
+
+/// Attached to, left, attached to again, left: the program prints what it prints without.
+#[track_caller]
+fn check(library: Library, program: &Program, probe: &[&str]) {
+    let joined = Joined::start(library, program);
+    let (summary, _) = joined.attach(&["--for", "0.6"]);
+    check_rounds(&summary);
+    let (summary, _) = joined.attach(&[&["--for", "0.6", "--trace"], probe].concat());
+    check_rounds(&summary);
+    assert_eq!(joined.end(), plain(library, program));
+}
+
+#[test]
+fn a_c_program_is_left_as_it_was() {
+    Library::SYSTEM.into_iter().for_each(|library| check(library, &c(), &["--probe", "step"]));
+}
+
+#[test]
+fn a_program_of_threads_is_left_as_it_was() {
+    let program = c().flags(&["-fopenmp"]).named("joined-threads");
+    for library in Library::SYSTEM {
+        check(library, &program, &["--probe", "step*"]);
+    }
+}
+
+#[test]
+fn a_fortran_program_is_left_as_it_was() {
+    for library in Library::SYSTEM {
+        check(library, &Program::f90("joined", library).flags(&["-Wl,-z,now"]), &[]);
+    }
+}
+
+const APP: &str = r#"
+format = 1
+program = "joined"
+[actors]
+master = "0"
+[iteration]
+start = "begin"
+end = "done"
+[[event]]
+name = "begin"
+actor = "master"
+function = "step"
+at = "entry"
+[[event]]
+name = "done"
+actor = "master"
+function = "step"
+at = "exit"
+[[tuning_point]]
+name = "factor"
+actor = "master"
+range = [2.0, 8.0]
+step = 1.0
+at = "begin"
+"#;
+
+/// What the tunlet sets last, the program has in the end.
+#[test]
+fn a_variable_is_changed_and_stays() {
+    for library in Library::SYSTEM {
+        let joined = Joined::start(library, &c());
+        let app = joined.scene.folder().join("app.toml");
+        std::fs::write(&app, APP).expect("the folder is ours");
+        let app = app.to_str().expect("a plain path");
+        let (_, scene) = joined.attach(&["--for", "1.5", "--app", app, "--tunlet", "search"]);
+        let lines = std::fs::read_to_string(scene.record().join("tuning.jsonl"));
+        let lines = lines.expect("the record tells of changes");
+        let lines = lines.lines().filter_map(|it| serde_json::from_str(it).ok());
+        let applied = lines.filter(|line: &serde_json::Value| line["kind"] == "applied");
+        let last = applied.filter_map(|line| line["new"].as_f64()).last().expect("a change");
+        assert!(2.0 <= last);
+        let printed = joined.end();
+        assert!(printed.contains(&format!("0 wrong, 39998, factor {last}\n")), "{last}: {printed}");
+    }
+}
+
+/// Attaching to its end: nothing goes on, and ranks end in order.
+#[test]
+fn a_program_may_end_meanwhile() {
+    for library in Library::SYSTEM {
+        let joined = Joined::start(library, &c());
+        let attach = joined.scene.attach(joined.pids[0], &["--quiet"]).start();
+        attach.wait_until("the ranks are watched", |_| joined.is_watched());
+        std::fs::write(joined.scene.folder().join("end"), "").expect("the folder is ours");
+        let ended = joined.running.finish();
+        assert_eq!((ended.code, ended.stdout), (0, plain(library, &c())), "{}", ended.stderr);
+        let watched = joined.scene.finish(attach.finish());
+        assert_eq!(watched.ended.code, 0, "{}", watched.ended.stderr);
+        assert!(!watched.summary.outcome.goes_on);
+        assert!(watched.summary.ranks.iter().all(|rank| rank.end == "finalized"));
+    }
+}
+
+/// Told to end, `sintonia attach` leaves the ranks in order; killed, they are left soon after.
+#[track_caller]
+fn check_ended(library: Library, end: impl FnOnce(&Running)) {
+    let joined = Joined::start(library, &c());
+    let (before, scene) = (joined.states(), Scene::new());
+    let attach = scene.attach(joined.running.pid(), &["--quiet", "--probe", "step"]).start();
+    attach.wait_until("the ranks are watched", |_| joined.is_watched());
+    end(&attach);
+    attach.wait_until("the ranks are left", |_| joined.states() == before);
+    attach.finish();
+    joined.attach(&["--for", "0.3"]);
+    assert_eq!(joined.end(), plain(library, &c()));
+}
+
+#[test]
+fn a_terminated_attach_leaves_the_program() {
+    Library::SYSTEM
+        .into_iter()
+        .for_each(|it| check_ended(it, |attach| attach.terminate(attach.pid())));
+}
+
+#[test]
+fn a_killed_attach_leaves_the_program() {
+    Library::SYSTEM.into_iter().for_each(|it| check_ended(it, |attach| attach.kill(attach.pid())));
+}
+
+/// A rank that has no room for a segment: the other one is left again.
+#[test]
+fn all_ranks_are_attached_to_or_none() {
+    let joined = Joined::start(OpenMpi4, &c());
+    let pid = i32::try_from(joined.pids[1]).ok().and_then(Pid::from_raw);
+    let limit = Rlimit { current: Some(1000), maximum: None };
+    prlimit(pid, Resource::Fsize, limit).expect("the rank is ours");
+    let (before, scene) = (joined.states(), Scene::new());
+    let ended = scene.attach(joined.running.pid(), &[]).run();
+    assert_eq!(ended.code, NOT_ATTACHED, "{}", ended.stderr);
+    assert!(ended.stderr.contains(&format!("process {}", joined.pids[1])), "{}", ended.stderr);
+    assert!(joined.states() == before && !scene.has_shared_memory() && !scene.record().exists());
+    assert_eq!(joined.end(), plain(OpenMpi4, &c()));
+}
+
+#[test]
+fn a_program_is_watched_by_one_at_a_time() {
+    let joined = Joined::start(Mpich4, &c());
+    let first = joined.scene.attach(joined.running.pid(), &["--quiet"]).start();
+    first.wait_until("the ranks are watched", |_| joined.is_watched());
+    let second = Scene::new().attach(joined.running.pid(), &[]).run();
+    assert_eq!(second.code, NOT_ATTACHED, "{}", second.stderr);
+    assert!(second.stderr.contains("watched already"), "{}", second.stderr);
+    first.terminate(first.pid());
+    assert_eq!(first.finish().code, 0);
+    assert_eq!(joined.end(), plain(Mpich4, &c()));
+}
+
+#[test]
+fn who_may_not_trace_is_told_why() {
+    if !geteuid().is_root() {
+        // Only root can become somebody else.
+        return;
+    }
+    let joined = Joined::start(OpenMpi4, &c());
+    let folder = tempfile::tempdir().expect("a folder");
+    let everybody = std::fs::Permissions::from_mode(0o777);
+    std::fs::set_permissions(folder.path(), everybody).expect("the folder is ours");
+    for name in ["sintonia", "libsintonia.so"] {
+        let from = sintonia().with_file_name(name);
+        std::fs::copy(from, folder.path().join(name)).expect("the folder is ours");
+    }
+    let user = ["--reuid", "65534", "--regid", "65534", "--clear-groups"];
+    let job = Job::new("setpriv").args(user).arg(folder.path().join("sintonia")).arg("attach");
+    let ended = job.arg(joined.running.pid().to_string()).folder(folder.path()).run();
+    assert_eq!(ended.code, NOT_ATTACHED, "{}", ended.stderr);
+    assert!(ended.stderr.contains("another user"), "{}", ended.stderr);
+    assert_eq!(joined.end(), plain(OpenMpi4, &c()));
+}
