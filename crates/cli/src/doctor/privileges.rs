@@ -15,7 +15,7 @@ pub(crate) fn checks() -> Vec<Check> {
 fn attach(scope: Option<&str>, is_root: bool) -> Check {
     let level: u8 = scope.and_then(|text| text.trim().parse().ok()).unwrap_or(0);
     let found = format!("ptrace scope {level}");
-    let watched = "programs that already run cannot be entered; those started by `sintonia run` can be watched";
+    let watched = "`sintonia attach` cannot enter programs that run already; those started by `sintonia run` can be watched";
     match level {
         0 => Check::ok("attach", found),
         1 | 2 if is_root => Check::ok("attach", format!("{found}, as root")),
