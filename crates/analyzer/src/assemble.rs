@@ -21,6 +21,7 @@ mod roster;
 mod samples;
 mod sites;
 mod summarize;
+mod sums;
 mod time;
 mod trace;
 mod traffic;
@@ -30,6 +31,7 @@ use crate::{Measured, RunFacts};
 use roster::Roster;
 use run_record::{RunRecord, Summary, TableError, TuningSummary};
 use sites::Sites;
+use sums::Sums;
 use symbols::Resolver;
 use thiserror::Error;
 use trace::Traced;
@@ -68,8 +70,11 @@ pub fn assemble(measured: &Measured, facts: &RunFacts, record: &RunRecord) -> As
     if let Err(error) = record.write_regions(&regions::rows(&roster, &sites)) {
         unwritten.push(AssembleError::Regions(error));
     }
+    let mut sums = Sums::read(record);
+    summary.function_sums = sums.rows(&roster, &facts.functions);
+    summary.tool.warnings.append(&mut sums.warnings);
     if !measured.spools.is_empty() {
-        match trace::write(measured, &roster, &sites, (record, facts)) {
+        match trace::write(measured, (&roster, &sites, &sums), (record, facts)) {
             Ok(traced) => add_trace(&mut summary, &roster, measured, traced),
             Err(error) => unwritten.push(AssembleError::Events(error)),
         }

@@ -16,26 +16,37 @@
 
 mod control;
 mod delivery;
+mod ends;
 mod fit;
+mod hearing;
 mod link;
 pub(crate) mod modules;
 pub(crate) mod node;
 mod plan;
 pub(crate) mod process;
 pub(crate) mod spill;
+pub(crate) mod summaries;
+mod sums;
 
 use crate::place::{Place, STARTED_BY_ATTACHER, STARTED_BY_LAUNCHER, node_name};
-use link::{Link, News};
+use ends::Ends;
+use events::ProcessKey;
+use link::Link;
 use node::NodeFolder;
 use plan::{DrainPace, Listener, Milestone};
 use process::Observed;
 use ring::SegmentError;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Resource, getrlimit, setrlimit};
 use spill::Spill;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use wire::{ToAnalyzer, ToCollector};
+use sums::Sums;
+use wire::ToAnalyzer;
+
+/// Time between looks at the folder while it rings.
+const RING_PAUSE: Duration = Duration::from_millis(2);
 
 /// What may be chosen about a collector.
 #[derive(Clone, Copy, Debug)]
@@ -81,9 +92,16 @@ pub struct Collector {
     link: Link,
     spill: Spill,
     processes: Vec<Observed>,
+    /// Where in `processes` each is.
+    index: HashMap<ProcessKey, usize>,
+    paths: HashSet<PathBuf>,
+    ends: Ends,
+    sums: Sums,
     /// Segments that cannot be read, and why.
     refused: HashMap<PathBuf, String>,
     pace: DrainPace,
+    /// For processes whose events are only added up.
+    sum_pace: DrainPace,
     report_every: Duration,
     finishing: bool,
     leaving: bool,
@@ -91,9 +109,16 @@ pub struct Collector {
     is_launchers: bool,
     /// The processes were there before us, and are to be left as they were.
     is_attached: bool,
+    last_scan: Instant,
     next_scan: Instant,
     next_drain: Instant,
+    next_sum_drain: Instant,
+    next_reports: Instant,
     next_spilled_reports: Instant,
+    /// Somebody waits for what a process records.
+    is_prompt: bool,
+    orders_wait: bool,
+    answers_wait: bool,
     /// Whose turn it is to send records.
     turn: usize,
 }
@@ -104,28 +129,54 @@ impl Collector {
     /// # Errors
     /// When the folder in shared memory cannot be made.
     pub fn take(place: &Place, options: CollectorOptions) -> Result<Option<Self>, CollectorError> {
-        let node = node_name();
+        Self::take_node(place, &node_name(), options)
+    }
+
+    /// Takes a node of this name: several of them are simulated on one machine.
+    ///
+    /// # Errors
+    /// As [`Collector::take`].
+    pub fn take_node(
+        place: &Place,
+        node: &str,
+        options: CollectorOptions,
+    ) -> Result<Option<Self>, CollectorError> {
         let now = Instant::now();
+        // A handle per process: what is usual is too few for a large node.
+        let mut limit = getrlimit(Resource::Nofile);
+        limit.current = limit.maximum;
+        setrlimit(Resource::Nofile, limit).ok();
         let fail = |source| CollectorError::Folder { path: place.run_dir(), source };
-        let Some(folder) = NodeFolder::take(place, &node).map_err(fail)? else { return Ok(None) };
+        let Some(folder) = NodeFolder::take(place, node).map_err(fail)? else { return Ok(None) };
         Ok(Some(Self {
             options,
-            link: Link::new(place, &node, options.patience, now),
-            spill: Spill::new(place.out.as_deref(), place.run, &node),
-            node,
+            link: Link::new(place, node, options.patience, now),
+            spill: Spill::new(place.out.as_deref(), place.run, node),
+            node: node.to_owned(),
             folder,
             processes: Vec::new(),
+            index: HashMap::new(),
+            paths: HashSet::new(),
+            ends: Ends::new(),
+            sums: Sums::new(now),
             refused: HashMap::new(),
             pace: DrainPace::default(),
+            sum_pace: DrainPace::of_sums(),
             report_every: Duration::from_secs(2),
             finishing: false,
             leaving: false,
             is_launchers: [STARTED_BY_LAUNCHER, STARTED_BY_ATTACHER]
                 .contains(&place.started_by.as_str()),
             is_attached: place.started_by == STARTED_BY_ATTACHER,
+            last_scan: now,
             next_scan: now,
             next_drain: now,
+            next_sum_drain: now,
+            next_reports: now,
             next_spilled_reports: now,
+            is_prompt: true,
+            orders_wait: false,
+            answers_wait: true,
             turn: 0,
         }))
     }
@@ -164,35 +215,44 @@ impl Collector {
 
     /// Does everything that can be done at `now` without waiting.
     fn step(&mut self, now: Instant) {
-        if self.folder.has_rung() || self.next_scan <= now {
+        if self.folder.has_rung() {
+            self.next_scan = self.next_scan.min(self.last_scan + RING_PAUSE);
+        }
+        if self.next_scan <= now {
             self.scan(now);
         }
-        self.processes.iter_mut().for_each(Observed::watch);
+        self.see_ends(now);
         let news = self.link.look(now);
-        self.hear(news);
+        self.hear(news, now);
         if self.is_attached && self.link.is_given_up() {
             self.processes.iter_mut().for_each(Observed::let_go);
+            self.orders_wait = true;
         }
-        self.processes.iter_mut().for_each(Observed::pass_orders);
+        if self.orders_wait {
+            self.processes.iter_mut().for_each(Observed::pass_orders);
+            self.orders_wait = self.processes.iter().any(Observed::has_orders);
+        }
         match self.listener() {
             Listener::Gone => self.spill_all(now),
             Listener::There | Listener::Finishing => self.hand_over(now),
         }
-        self.processes.iter_mut().for_each(Observed::release);
         self.forget_done();
     }
 
+    /// Looks who is new, who has something to say, and who ends.
     fn scan(&mut self, now: Instant) {
+        self.last_scan = now;
         self.next_scan = now + self.options.scan_every;
         if self.folder.doorbell().is_none() {
             self.next_scan = now + self.options.scan_every / 10;
         }
+        self.answers_wait = true;
         for path in self.folder.segments() {
-            if self.processes.iter().any(|process| process.path() == path) {
+            if self.paths.contains(&path) {
                 continue;
             }
             match Observed::open(&path, now) {
-                Ok(process) => self.processes.push(process),
+                Ok(process) => self.follow(process, now),
                 // In the making: the rank rings when it is ready.
                 Err(SegmentError::NotASegment { .. }) => {}
                 Err(error) => {
@@ -200,45 +260,41 @@ impl Collector {
                 }
             }
         }
-    }
-
-    fn hear(&mut self, news: News) {
-        if let Some(report_every_ms) = news.welcomed {
-            self.report_every = Duration::from_millis(report_every_ms.into());
-        }
-        for message in news.messages {
-            match message {
-                ToCollector::Acknowledge { process, thread, up_to } => {
-                    if let Some(process) = self.processes.iter_mut().find(|p| p.key == process) {
-                        process.acknowledge(thread, up_to);
-                    }
-                }
-                ToCollector::Kept { process, gone } => {
-                    let kept = if gone { Milestone::Gone } else { Milestone::Finalizing };
-                    if let Some(process) = self.processes.iter_mut().find(|p| p.key == process) {
-                        process.stage.kept = process.stage.kept.max(kept);
-                    }
-                }
-                ToCollector::ClockProbe { probe } => {
-                    let (_, node_ns) = ring::clock::point();
-                    self.say(&ToAnalyzer::ClockReply { probe, node_ns });
-                }
-                ToCollector::Finish => self.finishing = true,
-                ToCollector::Leave => self.leaving = true,
-                ToCollector::Order { process, order } => {
-                    if let Some(process) = self.processes.iter_mut().find(|p| p.key == process) {
-                        process.control.take_order(&order);
-                    }
-                }
-                // Only before the connection is trusted.
-                ToCollector::Challenge { .. }
-                | ToCollector::Welcome { .. }
-                | ToCollector::Refused { .. } => {}
+        for process in &mut self.processes {
+            process.watch_state();
+            if process.stage.is_news() {
+                self.next_reports = now;
             }
         }
-        if news.lost {
-            self.processes.iter_mut().for_each(Observed::rewind);
+    }
+
+    fn follow(&mut self, mut process: Observed, now: Instant) {
+        if let Some(pidfd) = process.pidfd() {
+            self.ends.add(pidfd, process.key.pid);
         }
+        process.set_wish(self.sums.wish(process.key));
+        self.paths.insert(process.path().to_owned());
+        self.index.insert(process.key, self.processes.len());
+        self.processes.push(process);
+        self.next_reports = now;
+        (self.is_prompt, self.orders_wait) = (true, true);
+    }
+
+    fn see_ends(&mut self, now: Instant) {
+        let ended = self.ends.told();
+        if ended.is_empty() {
+            return;
+        }
+        for process in &mut self.processes {
+            if ended.contains(&process.key.pid.into()) {
+                process.watch();
+            }
+        }
+        self.next_reports = now;
+    }
+
+    fn process(&mut self, key: ProcessKey) -> Option<&mut Observed> {
+        self.processes.get_mut(*self.index.get(&key)?)
     }
 
     fn say(&mut self, message: &ToAnalyzer) {
@@ -248,15 +304,28 @@ impl Collector {
         }
     }
 
+    /// Lets processes go of which everything is safe.
     fn forget_done(&mut self) {
+        let is_ending = |process: &Observed| process.stage.kept != Milestone::Running;
+        if !self.processes.iter().any(is_ending) {
+            return;
+        }
+        let n_before = self.processes.len();
         self.processes.retain_mut(|process| {
-            let drained = process.is_drained();
-            let is_done = process.stage.is_done(drained);
+            process.release();
+            let is_drained = process.stage.kept == Milestone::Gone && process.is_drained();
+            let is_done = process.stage.is_done(is_drained);
             if is_done {
                 std::fs::remove_file(process.path()).ok();
+                self.paths.remove(process.path());
+                self.sums.forget(process.key);
             }
             !is_done
         });
+        if self.processes.len() != n_before {
+            let keys = self.processes.iter().map(|process| process.key);
+            self.index = keys.zip(0..).collect();
+        }
     }
 
     /// Tells the analyzer that nothing is left, and waits until it heard.
@@ -277,7 +346,7 @@ impl Collector {
     /// Sleeps until something is to be done.
     fn sleep(&mut self, now: Instant) {
         let timeout = self.rest(now);
-        let mut fds = Vec::with_capacity(self.processes.len() + 2);
+        let mut fds = Vec::with_capacity(3);
         if let Some(doorbell) = self.folder.doorbell() {
             fds.push(PollFd::new(doorbell, PollFlags::IN));
         }
@@ -286,8 +355,7 @@ impl Collector {
                 if connection.n_waiting() == 0 { PollFlags::empty() } else { PollFlags::OUT };
             fds.push(PollFd::new(connection.stream(), PollFlags::IN | writing));
         }
-        let pidfds = self.processes.iter().filter_map(Observed::pidfd);
-        fds.extend(pidfds.map(|pidfd| PollFd::new(pidfd, PollFlags::IN)));
+        fds.extend(self.ends.handle().map(|ends| PollFd::new(ends, PollFlags::IN)));
         let timeout = Timespec::try_from(timeout).ok();
         // An interrupted sleep is a short one.
         poll(&mut fds, timeout.as_ref()).ok();
@@ -298,17 +366,19 @@ impl Collector {
         let until = |at: Instant| at.saturating_duration_since(now);
         let mut rest = until(self.next_scan).min(self.link.rest(now));
         if self.processes.iter().any(Observed::is_traced) {
-            rest = rest.min(until(self.next_drain));
+            let next = self.next_sum_drain;
+            rest = rest.min(until(if self.is_prompt { self.next_drain.min(next) } else { next }));
         }
-        if self.processes.iter().any(Observed::has_orders) {
+        if let Some(next_flush) = self.sums.next_flush() {
+            rest = rest.min(until(next_flush));
+        }
+        if self.orders_wait {
             rest = rest.min(plan::TUNED_INTERVAL);
         }
         if self.link.is_given_up() && !self.processes.is_empty() {
             rest = rest.min(until(self.next_spilled_reports));
         } else if self.link.connection().is_some() {
-            let unkept = self.processes.iter().filter(|it| it.stage.kept < Milestone::Gone);
-            let reports = unkept.map(|process| until(self.next_report(process, now)));
-            rest = reports.fold(rest, Duration::min);
+            rest = rest.min(until(self.next_reports));
         }
         // Whatever cannot be done yet is not tried without a pause.
         rest.max(Duration::from_millis(1))

@@ -14,6 +14,8 @@ pub mod clock_offset;
 mod connection;
 mod intake;
 mod node_spool;
+pub(crate) mod node_sums;
+mod standing;
 
 use crate::handshake::RunSecret;
 use crate::measured::{Measured, RunFacts, Spool};
@@ -24,7 +26,9 @@ use connection::Voice;
 use events::ProcessKey;
 use intake::Intake;
 use node_spool::NodeSpool;
+use node_sums::NodeSums;
 use rustix::event::{PollFd, PollFlags, poll};
+use standing::Standing;
 use std::collections::BTreeMap;
 use std::io::{self, PipeReader, PipeWriter};
 use std::net::{SocketAddr, TcpListener};
@@ -34,7 +38,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-use wire::{Order, ProcessReport, Secret, ToCollector};
+use wire::{Order, ProcessReport, Secret, ThreadRange, ToCollector};
 
 /// Connections served at the same time, proved or not.
 const N_CONNECTIONS_MAX: usize = 4096;
@@ -94,7 +98,10 @@ struct Shared {
     snapshot_every: Duration,
     intake: Mutex<Intake>,
     spools: Mutex<BTreeMap<String, Arc<Mutex<NodeSpool>>>>,
+    sums: Mutex<BTreeMap<String, Arc<Mutex<NodeSums>>>>,
     voices: Mutex<Vec<(String, Voice)>>,
+    /// What collectors that come back have to know.
+    standing: Mutex<Standing>,
     /// Last reports to be put on disk.
     promises: Mutex<Vec<Promise>>,
     promised: Condvar,
@@ -133,7 +140,9 @@ impl Server {
             snapshot_every: options.snapshot_every,
             intake: Mutex::default(),
             spools: Mutex::default(),
+            sums: Mutex::default(),
             voices: Mutex::default(),
+            standing: Mutex::default(),
             promises: Mutex::default(),
             promised: Condvar::new(),
             n_connections: AtomicUsize::new(0),
@@ -275,8 +284,20 @@ impl Shared {
         Arc::clone(spool.or_insert_with(new))
     }
 
-    fn add_voice(&self, node: String, voice: Voice) {
+    fn sums_of(&self, node: &str) -> Arc<Mutex<NodeSums>> {
+        let mut sums = self.sums.lock().unwrap_or_else(PoisonError::into_inner);
+        let path = self.spool_dir.join(format!("{node}.{}", node_sums::SUFFIX));
+        let new = || Arc::new(Mutex::new(NodeSums::new(path)));
+        Arc::clone(sums.entry(node.to_owned()).or_insert_with(new))
+    }
+
+    fn add_voice(&self, node: String, voice: Voice, ranges: Vec<ThreadRange>) {
         let mut voices = self.voices.lock().unwrap_or_else(PoisonError::into_inner);
+        let standing = self.standing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut first = standing.of(&node);
+        drop(standing);
+        first.push(ToCollector::Resume { ranges });
+        voice.say_all(&first);
         // Under the lock, so that `finish` either finds the voice or is seen here.
         if self.finishing.load(Ordering::SeqCst) {
             voice.say(&ToCollector::Finish);
@@ -334,6 +355,8 @@ impl Shared {
 impl Collectors for Arc<Shared> {
     fn say(&self, node: &str, message: &ToCollector) -> bool {
         let voices = self.voices.lock().unwrap_or_else(PoisonError::into_inner);
+        // Under the lock: a collector that comes back hears it either way.
+        self.standing.lock().unwrap_or_else(PoisonError::into_inner).take(node, message);
         let voice = voices.iter().find(|(other, _)| other == node).map(|(_, voice)| voice.clone());
         drop(voices);
         voice.is_some_and(|voice| voice.say(message))

@@ -22,6 +22,7 @@ pub mod plan;
 mod post;
 pub mod resolve;
 mod runtime;
+mod sums;
 
 pub use plan::{Plan, PlannedChange, PlannedPoint};
 

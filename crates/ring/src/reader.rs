@@ -138,6 +138,16 @@ impl SegmentReader {
         }
     }
 
+    /// Whether the process reached `MPI_Finalize`, or the watch of it ended.
+    pub fn is_finalizing(&self) -> bool {
+        LifeState::Finalizing as u32 <= self.header().state.load(Ordering::Acquire)
+    }
+
+    /// Whether the watch ended before the process.
+    pub fn is_left(&self) -> bool {
+        self.header().state.load(Ordering::Acquire) == LifeState::Left as u32
+    }
+
     fn n_threads(&self) -> u32 {
         self.header().n_threads.load(Ordering::Acquire).min(self.capacity.n_threads)
     }

@@ -3,6 +3,7 @@
 //! Times are seconds, sizes bytes. Fields are added over time and never change their meaning; a change of
 //! meaning raises [`FORMAT_VERSION`].
 
+use crate::function_sums::FunctionSums;
 use crate::tuning::TuningSummary;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -52,6 +53,9 @@ pub struct Summary {
     pub findings: Vec<Finding>,
     /// What observing cost and what it lost.
     pub tool: ToolCost,
+    /// Measurement points whose passages were added up on the nodes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub function_sums: Vec<FunctionSums>,
     /// What tunlets saw, decided and did, when there were any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tuning: Option<TuningSummary>,

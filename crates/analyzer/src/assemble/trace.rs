@@ -13,6 +13,7 @@ mod spools;
 
 use super::roster::Roster;
 use super::sites::Sites;
+use super::sums::Sums;
 use crate::{Measured, RunFacts, Spool};
 use conversion::Conversion;
 use functions::Functions;
@@ -42,8 +43,7 @@ pub(super) struct Traced {
 /// Writes all records of the spools as events.
 pub(super) fn write(
     measured: &Measured,
-    roster: &Roster<'_>,
-    sites: &Sites,
+    (roster, sites, sums): (&Roster<'_>, &Sites, &Sums),
     (record, facts): (&RunRecord, &RunFacts),
 ) -> Result<Traced, TableError> {
     let mut traced = Traced::default();
@@ -53,7 +53,7 @@ pub(super) fn write(
     let mut conversion = Conversion::new(roster, sites);
     let mut ends: HashMap<ThreadKey, u64> = HashMap::new();
     for (node, spools) in by_node(&measured.spools) {
-        let mut merge = Merge::open(&spools);
+        let mut merge = Merge::open(&spools, sums.covered(node));
         while let Some(records) = merge.next() {
             let Some((rank, events)) = conversion.events(node, &records) else { continue };
             lanes.push(rank, events);
@@ -73,7 +73,7 @@ pub(super) fn write(
     let (n_function_events, lacks) = functions.finish()?;
     traced.n_function_events = n_function_events;
     traced.warnings.extend(lacks);
-    traced.n_missing += never_arrived(roster, &ends);
+    traced.n_missing += never_arrived(roster, &ends, sums);
     traced.warnings.extend(conversion.finish());
     let (splits, warnings) = lanes.splits(roster);
     traced.splits = splits;
@@ -107,13 +107,20 @@ fn by_node(spools: &[Spool]) -> BTreeMap<&str, Vec<&Spool>> {
 }
 
 /// Records behind the last that arrived of each thread.
-fn never_arrived(roster: &Roster<'_>, ends: &HashMap<ThreadKey, u64>) -> u64 {
+fn never_arrived(roster: &Roster<'_>, ends: &HashMap<ThreadKey, u64>, sums: &Sums) -> u64 {
     let threads = roster.ranks.iter().flat_map(|rank| {
-        let key = |thread: u32| ThreadKey::new(&rank.report.node, rank.report.key, thread);
-        rank.report.threads.iter().map(move |thread| (key(thread.idx), thread.n_written))
+        let threads = rank.report.threads.iter();
+        threads.map(move |thread| (rank.report, thread.idx, thread.n_written))
     });
     threads
-        .map(|(key, n_written)| n_written.saturating_sub(ends.get(&key).copied().unwrap_or(0)))
+        .map(|(report, thread, n_written)| {
+            let end = ends.get(&ThreadKey::new(&report.node, report.key, thread)).copied();
+            let end = end.unwrap_or(0);
+            let covered = sums.covered(&report.node);
+            let n_in_sums =
+                covered.map_or(0, |it| it.n_within(report.key, thread, (end, n_written)));
+            n_written.saturating_sub(end).saturating_sub(n_in_sums)
+        })
         .sum()
 }
 

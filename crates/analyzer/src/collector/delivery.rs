@@ -16,29 +16,21 @@ const SPILL_REPORTS_EVERY: Duration = Duration::from_secs(5);
 impl Collector {
     /// Reports and records for the analyzer, as many as the connection takes.
     pub(super) fn hand_over(&mut self, now: Instant) {
-        let fill = self.processes.iter_mut().map(Observed::fill).fold(0.0, f64::max);
-        let Some(connection) = self.link.connection() else {
-            if FILL_TO_SPILL < fill {
+        if self.link.connection().is_none() {
+            if FILL_TO_SPILL < self.fill(|_| true) {
                 self.spill_records();
             }
             return;
-        };
-        for process in &mut self.processes {
-            let interval = plan::report_interval(self.report_every, now - process.first_seen);
-            let is_due = process.last_report.is_none_or(|last| interval <= now - last);
-            let wants = process.stage.is_news() || is_due && process.stage.kept < Milestone::Gone;
-            if wants && connection.has_room() {
-                send_report(connection, process.report(&self.node, now));
-            }
         }
-        for process in &mut self.processes {
-            process.control.send_answers(&process.segment, process.key, connection);
+        if self.next_reports <= now {
+            self.send_reports(now);
         }
-        if self.next_drain <= now || self.finishing {
-            self.pace.after(fill);
-            let is_all_sent = self.send_records();
-            // What found the connection full goes on as soon as there is room.
-            self.next_drain = if is_all_sent { now + self.drain_interval() } else { now };
+        if self.answers_wait {
+            self.send_answers();
+        }
+        if self.sums.is_resumed {
+            self.drain(now);
+            self.flush_sums(now);
         }
         if let Some(connection) = self.link.connection() {
             // A failure shows at the next look.
@@ -46,12 +38,67 @@ impl Collector {
         }
     }
 
+    fn fill(&mut self, is_asked: impl Fn(&Observed) -> bool) -> f64 {
+        let asked = self.processes.iter_mut().filter(|process| is_asked(process));
+        asked.map(Observed::fill).fold(0.0, f64::max)
+    }
+
+    fn send_reports(&mut self, now: Instant) {
+        let Some(connection) = self.link.connection() else { return };
+        let mut next = now + self.options.scan_every;
+        for process in &mut self.processes {
+            let due = next_report(process, self.report_every, now);
+            let is_due = due <= now && process.stage.kept < Milestone::Gone;
+            if !process.stage.is_news() && !is_due {
+                if process.stage.kept < Milestone::Gone {
+                    next = next.min(due);
+                }
+            } else if connection.has_room() {
+                send_report(connection, process.report(&self.node, now));
+            } else {
+                next = now;
+            }
+        }
+        self.next_reports = next;
+    }
+
+    fn send_answers(&mut self) {
+        let Some(connection) = self.link.connection() else { return };
+        for process in &mut self.processes {
+            process.control.send_answers(&process.segment, process.key, connection);
+        }
+        self.answers_wait = !connection.has_room();
+    }
+
+    /// Reads rings that are due: those somebody waits for, or all.
+    fn drain(&mut self, now: Instant) {
+        let is_all = self.next_sum_drain <= now || self.finishing;
+        if !is_all && (now < self.next_drain || !self.is_prompt) {
+            return;
+        }
+        let fill = self.fill(Observed::is_prompt);
+        self.pace.after(fill);
+        if is_all {
+            let fill = self.fill(|process| !process.is_prompt());
+            self.sum_pace.after(fill);
+            self.processes.iter_mut().for_each(Observed::calm_down);
+        }
+        let is_all_sent = self.send_records(is_all);
+        self.is_prompt = self.processes.iter().any(Observed::is_prompt);
+        // What found the connection full goes on as soon as there is room.
+        self.next_drain = if is_all_sent { now + self.drain_interval() } else { now };
+        if is_all && is_all_sent {
+            self.next_sum_drain = now + self.sum_pace.interval();
+        }
+    }
+
     fn drain_interval(&self) -> Duration {
-        self.pace.interval_when(self.processes.iter().any(Observed::is_tuned))
+        let is_waited_for = |process: &Observed| process.is_prompt() && process.is_tuned();
+        self.pace.interval_when(self.processes.iter().any(is_waited_for))
     }
 
     /// A batch per process in turn, until nothing is left; false when the connection is full before.
-    fn send_records(&mut self) -> bool {
+    fn send_records(&mut self, is_all: bool) -> bool {
         let n_processes = self.processes.len();
         let mut n_idle = 0;
         while n_idle < n_processes {
@@ -59,13 +106,17 @@ impl Collector {
                 return false;
             };
             self.turn = (self.turn + 1) % n_processes;
-            match self.processes[self.turn].next_records() {
-                Some(records) => {
-                    n_idle = 0;
+            let process = &mut self.processes[self.turn];
+            let is_asked = is_all || process.is_prompt();
+            let mut n_sent = 0;
+            let is_read = is_asked
+                && process.read_on(&mut self.sums.summaries, |records| {
+                    n_sent += 1;
                     connection.send(&ToAnalyzer::Records(records)).ok();
-                    connection.flush().ok();
-                }
-                None => n_idle += 1,
+                });
+            n_idle = if is_read { 0 } else { n_idle + 1 };
+            if n_sent != 0 {
+                connection.flush().ok();
             }
         }
         true
@@ -85,7 +136,7 @@ impl Collector {
     pub(super) fn spill_all(&mut self, now: Instant) {
         self.processes.iter_mut().for_each(|process| process.stage.rewind());
         if self.next_drain <= now {
-            let fill = self.processes.iter_mut().map(Observed::fill).fold(0.0, f64::max);
+            let fill = self.fill(|_| true);
             self.pace.after(fill);
             self.next_drain = now + self.pace.interval();
             self.spill_records();
@@ -103,11 +154,11 @@ impl Collector {
             }
         }
     }
+}
 
-    pub(super) fn next_report(&self, process: &Observed, now: Instant) -> Instant {
-        let interval = plan::report_interval(self.report_every, now - process.first_seen);
-        process.last_report.map_or(now, |last| last + interval)
-    }
+fn next_report(process: &Observed, report_every: Duration, now: Instant) -> Instant {
+    let interval = plan::report_interval(report_every, now - process.first_seen);
+    process.last_report.map_or(now, |last| last + interval)
 }
 
 /// Sends a report, shortened when it is longer than a message may be.

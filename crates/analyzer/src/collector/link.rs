@@ -82,6 +82,11 @@ impl Link {
                 Ok(Ok(trusted)) => {
                     news.welcomed = Some(trusted.report_every_ms);
                     self.rise(trusted, now);
+                    // More may have come with the welcome.
+                    if let State::Up(connection) = &mut self.state {
+                        // A failure shows at the next look.
+                        connection.exchange(&mut news.messages).ok();
+                    }
                 }
                 // Whoever answered is not (yet) our analyzer.
                 Ok(Err(_)) | Err(TryRecvError::Disconnected) => self.wait(now),

@@ -10,21 +10,33 @@ const SHORTEST: Duration = Duration::from_millis(1);
 pub(crate) const TUNED_INTERVAL: Duration = Duration::from_millis(5);
 const LONGEST: Duration = Duration::from_millis(20);
 const DOZING: Duration = Duration::from_millis(100);
+/// What is only added up waits longer.
+const LONGEST_SUMMED: Duration = Duration::from_millis(50);
 
 /// How often rings are looked at: so often that none fills, and no oftener.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DrainPace {
+    longest: Duration,
     interval: Duration,
     n_empty: u32,
 }
 
 impl Default for DrainPace {
     fn default() -> Self {
-        Self { interval: LONGEST, n_empty: 0 }
+        Self::within(LONGEST)
     }
 }
 
 impl DrainPace {
+    /// For processes whose events are only added up.
+    pub(crate) fn of_sums() -> Self {
+        Self::within(LONGEST_SUMMED)
+    }
+
+    fn within(longest: Duration) -> Self {
+        Self { longest, interval: longest, n_empty: 0 }
+    }
+
     /// Time until rings are looked at again.
     pub(crate) fn interval(&self) -> Duration {
         self.interval
@@ -43,44 +55,104 @@ impl DrainPace {
         } else if 50 < self.n_empty {
             DOZING
         } else if fill < 0.03 {
-            (self.interval * 2).min(LONGEST)
+            (self.interval * 2).min(self.longest)
         } else {
-            self.interval.min(LONGEST)
+            self.interval.min(self.longest)
         };
     }
 }
 
 /// How far the records of one thread are.
+///
+/// They go two ways: one by one, and added up. Those of one way may be safe before earlier ones of the
+/// other, and a ring is freed in order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Progress {
     /// Records safe elsewhere: their room in the ring is free.
     pub acknowledged: u64,
     /// Records handed to the connection.
     pub sent: u64,
+    single: Way,
+    summed: Way,
+}
+
+/// Ends of what was handed over one way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Way {
+    handed: u64,
+    safe: u64,
+}
+
+impl Way {
+    /// What comes before this is safe, when records up to `sent` were handed over one way or the other.
+    fn safe_up_to(&self, sent: u64) -> u64 {
+        if self.handed <= self.safe { sent } else { self.safe }
+    }
+
+    fn acknowledge(&mut self, up_to: u64) -> bool {
+        let news = self.safe < up_to && up_to <= self.handed;
+        if news {
+            self.safe = up_to;
+        }
+        news
+    }
 }
 
 impl Progress {
+    /// Records before `position` are safe.
+    pub(crate) fn at(position: u64) -> Self {
+        let way = Way { handed: position, safe: position };
+        Self { acknowledged: position, sent: position, single: way, summed: way }
+    }
+
     /// The next records to hand over, when `written` are there: first, and how many.
     pub(crate) fn next_batch(&self, written: u64) -> Option<(u64, u64)> {
         let n_records = written.saturating_sub(self.sent).min(BATCH_RECORDS_MAX);
         (n_records != 0).then_some((self.sent, n_records))
     }
 
-    /// The analyzer says that all records before `up_to` are safe; true when that is news.
+    /// Records before `end` were handed over one by one.
+    pub(crate) fn hand_over(&mut self, end: u64) {
+        self.sent = self.sent.max(end);
+        self.single.handed = end;
+    }
+
+    /// Records before `end` were added up.
+    pub(crate) fn add_up(&mut self, end: u64) {
+        self.sent = self.sent.max(end);
+        self.summed.handed = end;
+    }
+
+    /// Records before `end` are of no more interest.
+    pub(crate) fn skip(&mut self, end: u64) {
+        self.sent = self.sent.max(end);
+    }
+
+    /// The analyzer says that all records before `up_to` that go one by one are safe; true when that is
+    /// news.
     ///
     /// Never past what was sent: an acknowledgment from a connection before this one may be late, and
     /// nobody else's word is enough to give up records.
     pub(crate) fn acknowledge(&mut self, up_to: u64) -> bool {
-        let news = self.acknowledged < up_to && up_to <= self.sent;
-        if news {
-            self.acknowledged = up_to;
-        }
-        news
+        self.single.acknowledge(up_to)
+    }
+
+    /// The same of those that were added up.
+    pub(crate) fn acknowledge_sums(&mut self, up_to: u64) -> bool {
+        self.summed.acknowledge(up_to)
+    }
+
+    /// Where the ring may be freed up to, when that is news.
+    pub(crate) fn settle(&mut self) -> Option<u64> {
+        let safe = self.single.safe_up_to(self.sent).min(self.summed.safe_up_to(self.sent));
+        let is_news = self.acknowledged < safe;
+        self.acknowledged = self.acknowledged.max(safe);
+        is_news.then_some(safe)
     }
 
     /// The connection is lost: what it had not acknowledged is sent again.
     pub(crate) fn rewind(&mut self) {
-        self.sent = self.acknowledged;
+        *self = Self::at(self.acknowledged);
     }
 }
 
@@ -197,7 +269,7 @@ mod tests {
 
     #[track_caller]
     fn check_batch(sent: u64, written: u64, expected: Option<(u64, u64)>) {
-        assert_eq!(Progress { acknowledged: 0, sent }.next_batch(written), expected);
+        assert_eq!(Progress { sent, ..Progress::at(0) }.next_batch(written), expected);
     }
 
     #[test]
@@ -211,8 +283,10 @@ mod tests {
 
     #[track_caller]
     fn check_acknowledge(up_to: u64, expected: u64) {
-        let mut progress = Progress { acknowledged: 5, sent: 10 };
+        let mut progress = Progress::at(5);
+        progress.hand_over(10);
         assert_eq!(progress.acknowledge(up_to), expected != 5);
+        assert_eq!(progress.settle(), (expected != 5).then_some(expected));
         assert_eq!(progress.acknowledged, expected);
     }
 
@@ -225,9 +299,35 @@ mod tests {
         check_acknowledge(11, 5);
     }
 
+    /// Records up to 4 and up to 9 go one by one, those up to 6 and up to 10 are added up; expects how far
+    /// the ring is free.
+    #[track_caller]
+    fn check_ways(single: u64, summed: u64, expected: u64) {
+        let mut progress = Progress::at(2);
+        progress.hand_over(4);
+        progress.add_up(6);
+        progress.hand_over(9);
+        progress.add_up(10);
+        progress.acknowledge(single);
+        progress.acknowledge_sums(summed);
+        progress.settle();
+        assert_eq!(progress.acknowledged, expected);
+    }
+
+    #[test]
+    fn a_ring_is_freed_as_far_as_both_ways_are_safe() {
+        check_ways(0, 0, 2);
+        check_ways(4, 0, 2);
+        check_ways(4, 6, 4);
+        check_ways(9, 6, 6);
+        check_ways(9, 10, 10);
+        check_ways(4, 10, 4);
+    }
+
     #[test]
     fn a_lost_connection_sends_again() {
-        let mut progress = Progress { acknowledged: 5, sent: 10 };
+        let mut progress = Progress::at(5);
+        progress.hand_over(10);
         progress.rewind();
         assert_eq!(progress.next_batch(10), Some((5, 5)));
         let mut stage = Stage {

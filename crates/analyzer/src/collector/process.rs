@@ -1,16 +1,20 @@
 //! One observed process: its segment, whether it lives, and what of it was handed on.
 
+mod reading;
+
 use super::control::Control;
 use super::modules::ModuleMap;
-use super::plan::{Milestone, Progress, Stage};
+use super::plan::{Milestone, Stage};
+use super::summaries::Wish;
 use events::{CommunicatorId, ProcessKey, Rank, Ticks, WorldId};
+use reading::Following;
 use ring::{SegmentError, SegmentReader, ThreadView};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use wire::{CommunicatorReport, InCall, Order, ProcessReport, Records, ThreadReport};
+use wire::{CommunicatorReport, InCall, Order, ProcessReport, ThreadReport};
 
 /// Mappings of a process are read again at most this often.
 const MAPS_EVERY: Duration = Duration::from_secs(2);
@@ -30,7 +34,13 @@ pub(crate) struct Observed {
     pidfd: Option<OwnedFd>,
     /// Ticks and nanoseconds since 1970 when its end was noticed.
     ended_at: Option<(u64, u64)>,
-    progress: Vec<Progress>,
+    threads: Vec<Following>,
+    /// Events that are added up here.
+    wish: Wish,
+    /// See [`super::summaries::Source::passed`].
+    passed: Vec<u64>,
+    /// Somebody may wait for its events: it had some lately that are not only added up.
+    is_prompt: bool,
     modules: ModuleMap,
     maps_read: Option<Instant>,
     /// Length of the modules text that the analyzer has.
@@ -55,7 +65,10 @@ impl Observed {
             control: Control::default(),
             path: path.into(),
             ended_at: None,
-            progress: Vec::new(),
+            threads: Vec::new(),
+            wish: Wish::default(),
+            passed: Vec::new(),
+            is_prompt: true,
             modules,
             maps_read: None,
             modules_sent: 0,
@@ -78,13 +91,26 @@ impl Observed {
 
     /// Looks how far the process is.
     pub(crate) fn watch(&mut self) {
-        let view = self.segment.process();
-        if self.stage.reached == Milestone::Running && view.finalizing {
+        self.watch_state();
+        if self.stage.reached < Milestone::Gone && self.pidfd.as_ref().is_none_or(has_ended) {
+            self.end();
+        }
+    }
+
+    /// Looks whether the process reached `MPI_Finalize`, or let us go.
+    pub(crate) fn watch_state(&mut self) {
+        if self.stage.reached == Milestone::Running && self.segment.is_finalizing() {
             self.stage.reached = Milestone::Finalizing;
         }
         // One that was left may live on: it is nothing to us any more.
-        let is_gone = view.is_left || self.pidfd.as_ref().is_none_or(has_ended);
-        if self.stage.reached < Milestone::Gone && is_gone {
+        if self.segment.is_left() {
+            self.end();
+        }
+    }
+
+    /// The process has ended.
+    pub(crate) fn end(&mut self) {
+        if self.stage.reached < Milestone::Gone {
             self.stage.reached = Milestone::Gone;
             self.ended_at = Some(ring::clock::point());
             self.pidfd = None;
@@ -95,7 +121,13 @@ impl Observed {
     pub(crate) fn rewind(&mut self) {
         self.stage.rewind();
         self.modules_sent = 0;
-        self.progress.iter_mut().for_each(Progress::rewind);
+        self.reread();
+    }
+
+    /// Says which events are added up from here on.
+    pub(crate) fn set_wish(&mut self, wish: Wish) {
+        self.wish = wish;
+        self.passed.clear();
     }
 
     /// Whether its calls are recorded.
@@ -126,58 +158,6 @@ impl Observed {
     pub(crate) fn let_go(&mut self) {
         if !std::mem::replace(&mut self.is_let_go, true) {
             self.control.take_order(&Order::Detach);
-        }
-    }
-
-    /// The share of its fullest ring that waits to be handed over, 0 to 1.
-    pub(crate) fn fill(&mut self) -> f64 {
-        let n_records = f64::from(self.segment.capacity().n_records);
-        if n_records == 0.0 {
-            return 0.0;
-        }
-        let segment = &self.segment;
-        let progress = &mut self.progress;
-        segment
-            .threads()
-            .map(|thread| {
-                let sent = progress_of(progress, thread).sent;
-                thread.n_written().saturating_sub(sent) as f64 / n_records
-            })
-            .fold(0.0, f64::max)
-    }
-
-    /// Whether all records are safe elsewhere.
-    pub(crate) fn is_drained(&mut self) -> bool {
-        let progress = &mut self.progress;
-        self.segment
-            .threads()
-            .all(|thread| thread.n_written() <= progress_of(progress, thread).acknowledged)
-    }
-
-    /// The next records to hand over; they count as sent.
-    pub(crate) fn next_records(&mut self) -> Option<Records> {
-        let progress = &mut self.progress;
-        for thread in self.segment.threads() {
-            let position = progress_of(progress, thread);
-            if let Some((first, n_records)) = position.next_batch(thread.n_written()) {
-                let n_max = usize::try_from(n_records).unwrap_or(usize::MAX);
-                let records = thread.records(first, n_max);
-                if records.is_empty() {
-                    continue;
-                }
-                position.sent = first + records.len() as u64;
-                return Some(Records { process: self.key, thread: thread.idx(), first, records });
-            }
-        }
-        None
-    }
-
-    /// Records of a thread before `up_to` are safe: gives their room back.
-    pub(crate) fn acknowledge(&mut self, thread: u32, up_to: u64) {
-        let progress = &mut self.progress;
-        let Some(thread) = self.segment.threads().find(|view| view.idx() == thread) else { return };
-        if progress_of(progress, thread).acknowledge(up_to) {
-            thread.acknowledge(up_to);
         }
     }
 
@@ -264,20 +244,6 @@ impl Observed {
             self.modules.add(&String::from_utf8_lossy(&maps));
         }
     }
-}
-
-fn progress_of<'a>(progress: &'a mut Vec<Progress>, thread: ThreadView<'_>) -> &'a mut Progress {
-    let idx = thread.idx() as usize;
-    while progress.len() <= idx {
-        progress.push(Progress::default());
-    }
-    let position = &mut progress[idx];
-    if position.sent == 0 {
-        // A collector before this one may have brought records to safety.
-        let acknowledged = thread.n_acknowledged();
-        *position = Progress { acknowledged, sent: acknowledged };
-    }
-    position
 }
 
 fn thread_report(thread: ThreadView<'_>) -> ThreadReport {

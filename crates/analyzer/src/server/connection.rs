@@ -2,6 +2,7 @@
 
 use super::Shared;
 use super::node_spool::NodeSpool;
+use super::node_sums::{NodeSums, Taken};
 use crate::handshake::{HandshakeError, Trusted, as_analyzer};
 use crate::tuning::Heard;
 use events::ProcessKey;
@@ -10,7 +11,9 @@ use std::net::TcpStream;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use wire::{FrameBuffer, ProcessReport, Records, ToAnalyzer, ToCollector};
+use wire::{
+    FrameBuffer, ProcessReport, Records, SummaryBatch, ThreadRange, ToAnalyzer, ToCollector,
+};
 
 /// A silent collector is looked after this often: time to ask for its clock, or to end.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
@@ -27,16 +30,22 @@ pub(super) struct Voice(Arc<Mutex<TcpStream>>);
 impl Voice {
     /// Says `message`; false when the collector no longer listens.
     pub(super) fn say(&self, message: &ToCollector) -> bool {
+        self.say_all(std::slice::from_ref(message))
+    }
+
+    /// Says `messages` in one go; false when the collector no longer listens.
+    pub(super) fn say_all(&self, messages: &[ToCollector]) -> bool {
         let mut bytes = Vec::new();
+        let is_short = messages.iter().all(|message| wire::encode(message, &mut bytes).is_ok());
         let mut stream = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        wire::encode(message, &mut bytes).is_ok() && stream.write_all(&bytes).is_ok()
+        is_short && stream.write_all(&bytes).is_ok()
     }
 }
 
 /// Serves the collector at the other end of `stream` until it or the server ends.
 pub(super) fn serve(stream: TcpStream, shared: &Shared) -> Result<(), HandshakeError> {
     let trusted = as_analyzer(stream, &shared.run)?;
-    let serving = Serving::new(&trusted, shared)?;
+    let mut serving = Serving::new(&trusted, shared)?;
     let Trusted { stream, frames, .. } = trusted;
     serving.arrive();
     let outcome = serving.listen(stream, frames);
@@ -49,6 +58,11 @@ struct Serving<'a> {
     node: String,
     voice: Voice,
     spool: Arc<Mutex<NodeSpool>>,
+    sums: Arc<Mutex<NodeSums>>,
+    /// Number of this connection among those of its node.
+    number: u64,
+    /// From where the collector goes on.
+    ranges: Vec<ThreadRange>,
 }
 
 impl<'a> Serving<'a> {
@@ -58,16 +72,19 @@ impl<'a> Serving<'a> {
         let voice = Voice(Arc::new(Mutex::new(trusted.stream.try_clone()?)));
         let node = trusted.node.clone();
         let spool = shared.spool_of(&node);
-        Ok(Self { shared, node, voice, spool })
+        let sums = shared.sums_of(&node);
+        let (number, ranges) = sums.lock().unwrap_or_else(PoisonError::into_inner).connect();
+        Ok(Self { shared, node, voice, spool, sums, number, ranges })
     }
 
-    fn arrive(&self) {
+    fn arrive(&mut self) {
         self.shared.with_intake(|intake| {
             let node = intake.node(&self.node);
             node.n_connections += 1;
             node.finished = false;
         });
-        self.shared.add_voice(self.node.clone(), self.voice.clone());
+        let ranges = std::mem::take(&mut self.ranges);
+        self.shared.add_voice(self.node.clone(), self.voice.clone(), ranges);
     }
 
     fn depart(&self) {
@@ -130,6 +147,7 @@ impl<'a> Serving<'a> {
                 }
             }
             ToAnalyzer::Records(records) => self.store(records),
+            ToAnalyzer::Summaries(batch) => self.add_up(batch),
             ToAnalyzer::Answer { process, answer } => {
                 if let Some(inbox) = &self.shared.tuning {
                     inbox.push(Heard::Answer { node: self.node.clone(), process, answer });
@@ -154,6 +172,27 @@ impl<'a> Serving<'a> {
             // Its turn is over.
             ToAnalyzer::Hello(_) | ToAnalyzer::Proof { .. } => {}
         }
+    }
+
+    fn add_up(&self, batch: SummaryBatch) {
+        let mut sums = self.sums.lock().unwrap_or_else(PoisonError::into_inner);
+        let taken = sums.take(self.number, &batch);
+        drop(sums);
+        let number = batch.number;
+        match taken {
+            // Not acknowledged: who sent it is gone, or adds up anew.
+            Taken::Late => return,
+            Taken::Kept => self.shared.with_intake(|intake| intake.n_taken += 1),
+            Taken::Lost(error) => self.shared.with_intake(|intake| {
+                let n_passages = batch.events.iter().map(|event| event.n).sum();
+                intake.lose_records(n_passages);
+                intake.warn(format!("sums of function events could not be written ({error}); free room on the disk or choose another folder with `--out`"));
+            }),
+        }
+        if let Some(inbox) = &self.shared.tuning {
+            inbox.push_sums(&self.node, batch);
+        }
+        self.voice.say(&ToCollector::Summed { number });
     }
 
     /// Tells the conductor's thread who is there, without what only the summary needs.

@@ -31,6 +31,8 @@ pub(super) struct Directory {
     processes: HashMap<Key, Known>,
     ranks: BTreeMap<Rank, Key>,
     leaving: Vec<(Instant, Rank)>,
+    /// A clock of each node, and its distance from ours: ticks are the same in all its processes.
+    nodes: HashMap<String, (Clock, i64)>,
 }
 
 #[derive(Debug)]
@@ -51,6 +53,7 @@ impl Directory {
             processes: HashMap::new(),
             ranks: BTreeMap::new(),
             leaving: Vec::new(),
+            nodes: HashMap::new(),
         }
     }
 
@@ -62,6 +65,9 @@ impl Directory {
         } else {
             self.add(report, key.clone())
         };
+        if 0.0 < report.clock.ns_per_tick() {
+            self.nodes.insert(report.node.clone(), (report.clock, offset_ns));
+        }
         let Some(known) = self.processes.get_mut(&key) else { return arrival };
         (known.clock, known.offset_ns) = (report.clock, offset_ns);
         known.main_thread = report.main_thread;
@@ -115,6 +121,17 @@ impl Directory {
     pub(super) fn thread_number(&self, key: &Key, idx: u32) -> u32 {
         let main = self.processes.get(key).map_or(0, |known| known.main_thread);
         if idx == main { 0 } else { idx + u32::from(idx < main) }
+    }
+
+    /// Nanoseconds since 1970 by the analyzer's clock when a node's ticks were there.
+    pub(super) fn ns_on(&self, node: &str, ticks: Ticks) -> Option<i64> {
+        let (clock, offset_ns) = self.nodes.get(node)?;
+        Some(clock.ns_at(ticks).wrapping_add(*offset_ns))
+    }
+
+    /// How long a node's tick is; 0 while it is not known.
+    pub(super) fn seconds_per_tick(&self, node: &str) -> f64 {
+        self.nodes.get(node).map_or(0.0, |(clock, _)| clock.seconds(1))
     }
 
     /// Nanoseconds since 1970 by the analyzer's clock; none while the length of a tick is not known.

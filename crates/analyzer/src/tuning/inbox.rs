@@ -4,10 +4,12 @@ use events::{CallRecord, FunctionKind, ProcessKey};
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
-use wire::{Answer, ProcessReport, Records};
+use wire::{Answer, ProcessReport, Records, SummaryBatch};
 
 /// Event records that wait at most; 64 bytes each.
 const N_EVENTS_MAX: usize = 1 << 18;
+/// Batches of sums that wait at most.
+const N_BATCHES_MAX: usize = 1 << 12;
 
 /// Something that a collector brought.
 #[derive(Debug)]
@@ -20,6 +22,8 @@ pub(crate) enum Heard {
     Answer { node: String, process: ProcessKey, answer: Answer },
     /// Records of functions and actions.
     Records { node: String, records: Records },
+    /// Function events added up.
+    Sums { node: String, batch: SummaryBatch },
 }
 
 /// A queue in front of one thread.
@@ -33,6 +37,7 @@ pub(crate) struct Inbox {
 struct State {
     waiting: VecDeque<Heard>,
     n_events: usize,
+    n_batches: usize,
     n_unheard: u64,
     is_closed: bool,
 }
@@ -78,6 +83,21 @@ impl Inbox {
         self.bell.notify_one();
     }
 
+    /// Adds sums, as long as there is room.
+    pub(crate) fn push_sums(&self, node: &str, mut batch: SummaryBatch) {
+        // Only the disk needs to know which records they are of.
+        batch.ranges.clear();
+        self.with(|state| {
+            if state.n_batches < N_BATCHES_MAX {
+                state.n_batches += 1;
+                state.waiting.push_back(Heard::Sums { node: node.to_owned(), batch });
+            } else {
+                state.n_unheard += batch.events.iter().map(|event| event.n).sum::<u64>();
+            }
+        });
+        self.bell.notify_one();
+    }
+
     /// Nothing will come any more.
     pub(crate) fn close(&self) {
         self.with(|state| state.is_closed = true);
@@ -92,7 +112,7 @@ impl Inbox {
             .bell
             .wait_timeout_while(state, patience, is_idle)
             .unwrap_or_else(PoisonError::into_inner);
-        state.n_events = 0;
+        (state.n_events, state.n_batches) = (0, 0);
         Batch {
             heard: std::mem::take(&mut state.waiting),
             n_unheard: state.n_unheard,

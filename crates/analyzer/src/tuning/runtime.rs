@@ -11,14 +11,15 @@ use super::lines::Lines;
 use super::performance::Efficiency;
 use super::plan::Plan;
 use super::post::{Collectors, Post};
+use super::sums::Sums;
 use changes::Wanted;
 use events::{Rank, Ticks, Value};
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tunlets::conductor::{Conductor, Input, Mode, Output};
-use tunlets::{Detail, EventNews};
-use wire::{Answer, Order, ProcessReport, Records};
+use tunlets::{Detail, EventNews, SummaryNews};
+use wire::{Answer, Order, ProcessReport, Records, SummaryBatch, ToCollector};
 
 /// Time passes at least that often.
 const TICK: Duration = Duration::from_millis(20);
@@ -36,6 +37,7 @@ pub(crate) struct Runtime<C> {
     n_described: usize,
     conductor: Conductor,
     directory: Directory,
+    sums: Sums,
     decoder: Decoder<(Key, u32)>,
     holdings: Holdings,
     post: Post,
@@ -71,6 +73,7 @@ impl<C: Collectors> Runtime<C> {
             mode,
             n_described: application.events.len(),
             directory: Directory::new(&application.program),
+            sums: Sums::new(&plan.events),
             conductor: Conductor::new(application, tunlets, mode, options),
             decoder: Decoder::new(&plan.events),
             holdings: Holdings::new(&plan),
@@ -139,7 +142,11 @@ impl<C: Collectors> Runtime<C> {
 
     fn hear(&mut self, heard: Heard) {
         match heard {
-            Heard::Collector { node } => self.post.come_back(&self.collectors, &node),
+            Heard::Collector { node } => {
+                self.collectors.say(&node, &self.sums.shapes());
+                self.post.come_back(&self.collectors, &node);
+            }
+            Heard::Sums { node, batch } => self.hear_sums(&node, &batch),
             Heard::Report { report, offset_ns } => self.see(&report, offset_ns),
             Heard::Answer { node, process, answer } => self.take_answer(&(node, process), answer),
             Heard::Records { node, records } => self.read(node, &records),
@@ -187,6 +194,7 @@ impl<C: Collectors> Runtime<C> {
         let changes = |point: usize| self.mode == Mode::Tune && points.contains(&point);
         let mut orders = self.plan.install(rank.0, wants, changes);
         orders.push(Order::Go);
+        self.ask_for_sums(rank, key);
         self.post.start(&self.collectors, key, orders);
     }
 
@@ -241,6 +249,7 @@ impl<C: Collectors> Runtime<C> {
     fn read(&mut self, node: String, records: &Records) {
         let key = (node, records.process);
         let Some(rank) = self.directory.rank(&key) else { return };
+        self.sums.read(&key, records);
         let thread = (key, records.thread);
         for record in &records.records {
             match self.decoder.read(&thread, record) {
@@ -285,7 +294,46 @@ impl<C: Collectors> Runtime<C> {
                 self.feed(Input::Performance(numbers));
             }
         }
+        for (node, batch) in self.sums.flush(now) {
+            self.hear_sums(&node, &batch);
+        }
         self.feed(Input::Tick);
+    }
+
+    /// Tells the collector which events of a rank it adds up, and ourselves which of those that come one by
+    /// one are wanted as a sum too.
+    fn ask_for_sums(&mut self, rank: Rank, key: &Key) {
+        let (mut there, mut here) = (Vec::new(), Vec::new());
+        for (event, number) in (0..self.n_described).zip(0..) {
+            match self.conductor.wants(event, rank) {
+                Detail::Summary => there.push(number),
+                Detail::Every if self.conductor.wants_sums(event) => here.push(number),
+                Detail::Every | Detail::None => {}
+            }
+        }
+        self.sums.ask(key, &here);
+        let message = ToCollector::Summarize { process: Some(key.1), events: there };
+        // Kept by the other side of the server for a collector that is away.
+        self.collectors.say(&key.0, &message);
+    }
+
+    fn hear_sums(&mut self, node: &str, batch: &SummaryBatch) {
+        for sum in &batch.events {
+            let event = sum.event as usize;
+            if self.n_described <= event || sum.n == 0 {
+                continue;
+            }
+            let seconds = |ticks: u64| {
+                let ns = self.directory.ns_on(node, Ticks(ticks));
+                ns.map_or_else(|| self.now_s(), |ns| self.seconds(ns))
+            };
+            let span_s = (seconds(sum.first_ticks), seconds(sum.last_ticks));
+            let second = self.directory.seconds_per_tick(node);
+            let (attributes, n_ranks) = (sum.attributes.clone(), sum.n_ranks);
+            let duration_s = sum.duration_ticks.scaled(second);
+            let news = SummaryNews { event, span_s, n_ranks, attributes, duration_s };
+            self.feed(Input::Summary(news));
+        }
     }
 
     /// Lets the conductor hear something, and does what it wants.

@@ -5,5 +5,7 @@ mod losing;
 mod network;
 mod roles;
 mod stage;
+mod summed;
+mod summed_role;
 mod tuned;
 mod tuned_role;

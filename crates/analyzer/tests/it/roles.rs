@@ -16,6 +16,8 @@ pub(crate) const RANK: &str = "TEST_RANK";
 pub(crate) const N_RECORDS: &str = "TEST_RECORDS";
 /// Records in a ring: fewer than a rank writes.
 pub(crate) const RING_RECORDS: u32 = 256;
+/// The same of a rank that passes functions.
+pub(crate) const SUMMED_RING_RECORDS: u32 = 4096;
 /// A return address in no module.
 pub(crate) const ADDRESS: u64 = 0x1234;
 
@@ -51,18 +53,28 @@ fn rank() {
         n_threads: 2,
         n_regions: 1024,
         n_peers: 4,
-        n_records: if n_records == 0 { 0 } else { RING_RECORDS },
+        n_records: match variable(ENDING).as_str() {
+            "summed" => SUMMED_RING_RECORDS,
+            _ if n_records == 0 => 0,
+            _ => RING_RECORDS,
+        },
     };
     let segment = SegmentWriter::create(&path, capacity, started).expect("room for a segment");
     describe(&segment);
     let mut thread = segment.attach_thread(1).expect("a block for the only thread");
-    let control =
-        (variable(ENDING) == "tuned").then(|| segment.open_control().expect("room for it"));
+    let control = ["tuned", "summed"]
+        .contains(&&*variable(ENDING))
+        .then(|| segment.open_control().expect("room for it"));
     segment.publish();
     ring_doorbell(&folder);
     if variable(ENDING) == "tuned" {
         let control = control.expect("opened above");
         crate::tuned_role::iterate(control, &mut thread, &folder);
+        return finalize(&segment, &folder);
+    }
+    if variable(ENDING) == "summed" {
+        let control = control.expect("opened above");
+        crate::summed_role::pass(control, (&path, &folder), &mut thread, n_records);
         return finalize(&segment, &folder);
     }
     work(&path, &mut thread, n_records);

@@ -21,7 +21,8 @@ const RUN: u64 = 0xab;
 pub(crate) struct Rank {
     pub(crate) rank: u32,
     pub(crate) n_records: u64,
-    /// `finalize`, `wait` (for its end), `vanish`, or `tuned` (iterates and takes orders until its input ends).
+    /// `finalize`, `wait` (for its end), `vanish`, `tuned` (iterates and takes orders until its input ends), or
+    /// `summed` (passes a function so often, then finalizes).
     pub(crate) ending: &'static str,
 }
 

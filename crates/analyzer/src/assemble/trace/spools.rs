@@ -4,9 +4,10 @@
 //! files are read side by side, and the one goes on whose next frame continues its thread.
 
 use crate::Spool;
+use crate::assemble::sums::Covered;
 use events::ProcessKey;
 use run_record::SpoolReader;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use wire::Records;
 
 /// A thread of the run.
@@ -25,8 +26,9 @@ impl ThreadKey {
 
 /// Spools being read side by side.
 #[derive(Debug, Default)]
-pub(super) struct Merge {
+pub(super) struct Merge<'a> {
     files: Vec<OpenSpool>,
+    covered: Option<&'a Covered>,
     merged: Merged,
 }
 
@@ -44,25 +46,28 @@ pub(super) struct Merged {
 struct OpenSpool {
     reader: SpoolReader,
     name: String,
-    /// The frame that comes next.
-    head: Option<Records>,
+    /// It was not written by the analyzer: what it had in sums may be here once more.
+    is_left: bool,
+    /// What comes next.
+    heads: VecDeque<Records>,
 }
 
-impl Merge {
-    /// Opens the spools of one node; one that cannot be read is a warning.
-    pub(super) fn open(spools: &[&Spool]) -> Self {
-        let mut merge = Self::default();
+impl<'a> Merge<'a> {
+    /// Opens the spools of one node, of which `covered` is in sums; one that cannot be read is a warning.
+    pub(super) fn open(spools: &[&Spool], covered: Option<&'a Covered>) -> Self {
+        let mut merge = Self { covered, ..Self::default() };
         for spool in spools {
             match SpoolReader::open(&spool.path) {
                 Ok(reader) => {
                     let name = spool.path.display().to_string();
-                    merge.files.push(OpenSpool { reader, name, head: None });
+                    let is_left = spool.path.file_stem().is_none_or(|stem| *stem != *spool.node);
+                    merge.files.push(OpenSpool { reader, name, is_left, heads: VecDeque::new() });
                 }
                 Err(error) => merge.merged.warnings.push(format!("Records are missing: {error}.")),
             }
         }
         for file in &mut merge.files {
-            file.advance(&mut merge.merged.warnings);
+            file.advance(covered, &mut merge.merged.warnings);
         }
         merge
     }
@@ -71,11 +76,13 @@ impl Merge {
     pub(super) fn next(&mut self) -> Option<Records> {
         loop {
             let heads = self.files.iter().enumerate();
-            let gaps = heads.filter_map(|(idx, file)| Some((self.gap(file.head.as_ref()?), idx)));
-            let (gap, idx) = gaps.min()?;
+            // What the analyzer wrote goes first: what it has in sums is no gap, but holds single records.
+            let gaps = heads
+                .filter_map(|(idx, file)| Some((self.gap(file.heads.front()?), file.is_left, idx)));
+            let (gap, _, idx) = gaps.min()?;
             let file = &mut self.files[idx];
-            let mut records = file.head.take()?;
-            file.advance(&mut self.merged.warnings);
+            let mut records = file.heads.pop_front()?;
+            file.advance(self.covered, &mut self.merged.warnings);
             let end = self.merged.ends.entry((records.process, records.thread)).or_default();
             let repeated = usize::try_from(end.saturating_sub(records.first)).unwrap_or(usize::MAX);
             let repeated = repeated.min(records.records.len());
@@ -92,8 +99,10 @@ impl Merge {
 
     /// Records between the last one of a thread and these.
     fn gap(&self, records: &Records) -> u64 {
-        let end = self.merged.ends.get(&(records.process, records.thread)).copied();
-        records.first.saturating_sub(end.unwrap_or_default())
+        let (process, thread, first) = (records.process, records.thread, records.first);
+        let end = self.merged.ends.get(&(process, thread)).copied().unwrap_or_default();
+        let n_in_sums = self.covered.map_or(0, |it| it.n_within(process, thread, (end, first)));
+        first.saturating_sub(end).saturating_sub(n_in_sums)
     }
 
     pub(super) fn finish(self) -> Merged {
@@ -103,12 +112,15 @@ impl Merge {
 
 impl OpenSpool {
     /// Reads the next frame that makes sense.
-    fn advance(&mut self, warnings: &mut Vec<String>) {
+    fn advance(&mut self, covered: Option<&Covered>, warnings: &mut Vec<String>) {
         let mut payload = Vec::new();
-        loop {
+        while self.heads.is_empty() {
             match self.reader.next_frame(&mut payload) {
                 Ok(true) => match wire::decode::<Records>(&payload) {
-                    Ok(records) => return self.head = Some(records),
+                    Ok(records) => match covered.filter(|_| self.is_left) {
+                        Some(covered) => self.heads.extend(covered.cut(records)),
+                        None => self.heads.push_back(records),
+                    },
                     Err(error) => warnings.push(format!(
                         "A message in `{}` is not understood and left out: {error}.",
                         self.name
@@ -158,7 +170,7 @@ mod tests {
         let name = |idx: usize| dir.path().join(idx.to_string());
         let spools: Vec<Spool> =
             files.iter().enumerate().map(|(idx, frames)| spool(&name(idx), frames)).collect();
-        let mut merge = Merge::open(&spools.iter().collect::<Vec<_>>());
+        let mut merge = Merge::open(&spools.iter().collect::<Vec<_>>(), None);
         let mut found: HashMap<u32, Vec<u64>> = HashMap::new();
         while let Some(records) = merge.next() {
             let numbers = records.records.iter().map(|record| record.bytes);
@@ -194,7 +206,7 @@ mod tests {
     fn a_file_that_cannot_be_read_is_a_warning() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("gone");
-        let merge = Merge::open(&[&Spool { node: "n".into(), path }]);
+        let merge = Merge::open(&[&Spool { node: "n".into(), path }], None);
         assert_eq!(merge.finish().warnings.len(), 1);
     }
 
@@ -205,7 +217,7 @@ mod tests {
         let spool = spool(&path, &[(0, 0, 2), (0, 2, 4)]);
         let whole = std::fs::read(&path).unwrap();
         std::fs::write(&path, &whole[..whole.len() - 1]).unwrap();
-        let mut merge = Merge::open(&[&spool]);
+        let mut merge = Merge::open(&[&spool], None);
         assert_eq!(merge.next().unwrap().records.len(), 2);
         assert_eq!(merge.next(), None);
         assert!(merge.finish().warnings[0].contains("damaged"));

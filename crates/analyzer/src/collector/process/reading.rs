@@ -1,0 +1,163 @@
+//! The records of a process: read in order, sent one by one or added up, acknowledged.
+
+use super::Observed;
+use crate::collector::plan::{Milestone, Progress};
+use crate::collector::summaries::{Calls, Source, Summaries};
+use events::CallRecord;
+use ring::ThreadView;
+use wire::Records;
+
+/// A thread and how far its records are.
+#[derive(Debug)]
+pub(super) struct Following {
+    pub(super) progress: Progress,
+    pub(super) calls: Calls,
+}
+
+impl Observed {
+    /// What the analyzer has of a thread in sums: records before `end`, and the calls that are open then.
+    pub(crate) fn resume(&mut self, thread: u32, end: u64, open: Vec<(u32, u64)>) {
+        let Some(view) = self.segment.threads().find(|view| view.idx() == thread) else { return };
+        let following = following(&mut self.threads, view);
+        following.calls.resume(following.progress.sent, end, open);
+    }
+
+    /// What is not acknowledged is read again.
+    pub(crate) fn reread(&mut self) {
+        for thread in &mut self.threads {
+            thread.progress.rewind();
+            thread.calls = Calls::default();
+        }
+    }
+
+    /// Whether somebody may wait for its next records, or room in its ring is short.
+    pub(crate) fn is_prompt(&self) -> bool {
+        self.is_prompt || self.wish.is_empty() || self.stage.reached != Milestone::Running
+    }
+
+    /// The share of its fullest ring that waits to be handed over, 0 to 1.
+    pub(crate) fn fill(&mut self) -> f64 {
+        let n_records = f64::from(self.segment.capacity().n_records);
+        if n_records == 0.0 {
+            return 0.0;
+        }
+        let threads = &mut self.threads;
+        self.segment
+            .threads()
+            .map(|thread| {
+                let sent = following(threads, thread).progress.sent;
+                thread.n_written().saturating_sub(sent) as f64 / n_records
+            })
+            .fold(0.0, f64::max)
+    }
+
+    /// Whether all records are safe elsewhere.
+    pub(crate) fn is_drained(&mut self) -> bool {
+        let threads = &mut self.threads;
+        self.segment
+            .threads()
+            .all(|thread| thread.n_written() <= following(threads, thread).progress.acknowledged)
+    }
+
+    /// The next records to hand over one by one, whatever they are; they count as sent.
+    pub(crate) fn next_records(&mut self) -> Option<Records> {
+        for view in self.segment.threads() {
+            let progress = &mut following(&mut self.threads, view).progress;
+            let Some((first, records)) = unread(view, progress) else { continue };
+            progress.hand_over(first + records.len() as u64);
+            return Some(Records { process: self.key, thread: view.idx(), first, records });
+        }
+        None
+    }
+
+    /// Reads on in some thread: adds up what is wanted as a sum, and gives the rest to `hand_over`. False
+    /// when nothing is there.
+    pub(crate) fn read_on(
+        &mut self,
+        summaries: &mut Summaries,
+        mut hand_over: impl FnMut(Records),
+    ) -> bool {
+        if self.wish.is_empty() {
+            return self.next_records().map(hand_over).is_some();
+        }
+        for view in self.segment.threads() {
+            let Following { progress, calls } = following(&mut self.threads, view);
+            let Some((first, mut records)) = unread(view, progress) else { continue };
+            let (process, thread) = (self.key, view.idx());
+            let (wish, passed) = (&self.wish, &mut self.passed);
+            let is_ended = self.stage.reached == Milestone::Gone;
+            let source = Source { process, thread, wish, calls, passed, is_ended };
+            let sorted = summaries.read(source, first, &records);
+            if sorted.n_read == 0 {
+                continue;
+            }
+            progress.skip(first + sorted.n_read as u64);
+            if sorted.is_in_batch {
+                progress.add_up(progress.sent);
+            }
+            self.is_prompt |= !sorted.kept.is_empty();
+            let n_read = sorted.n_read;
+            for run in sorted.kept {
+                progress.hand_over(first + run.end as u64);
+                let first = first + run.start as u64;
+                let is_all = run == (0..n_read);
+                let records =
+                    if is_all { std::mem::take(&mut records) } else { records[run].to_vec() };
+                hand_over(Records { process, thread, first, records });
+            }
+            free(view, progress);
+            return true;
+        }
+        false
+    }
+
+    /// Nothing of it is waited for, until it has something again.
+    pub(crate) fn calm_down(&mut self) {
+        self.is_prompt = false;
+    }
+
+    /// Records of a thread before `up_to` are safe, as far as they go one by one: gives room back.
+    pub(crate) fn acknowledge(&mut self, thread: u32, up_to: u64) {
+        let Some(view) = self.segment.threads().find(|view| view.idx() == thread) else { return };
+        let progress = &mut following(&mut self.threads, view).progress;
+        if progress.acknowledge(up_to) {
+            free(view, progress);
+        }
+    }
+
+    /// Records of a thread before `up_to` are safe, as far as they were added up: gives room back.
+    pub(crate) fn acknowledge_sums(&mut self, thread: u32, up_to: u64) {
+        let Some(view) = self.segment.threads().find(|view| view.idx() == thread) else { return };
+        let progress = &mut following(&mut self.threads, view).progress;
+        if progress.acknowledge_sums(up_to) {
+            free(view, progress);
+        }
+    }
+}
+
+/// The next records of a thread, with the number of the first.
+fn unread(view: ThreadView<'_>, progress: &Progress) -> Option<(u64, Vec<CallRecord>)> {
+    let (first, n_records) = progress.next_batch(view.n_written())?;
+    let n_max = usize::try_from(n_records).unwrap_or(usize::MAX);
+    let records = view.records(first, n_max);
+    (!records.is_empty()).then_some((first, records))
+}
+
+fn free(view: ThreadView<'_>, progress: &mut Progress) {
+    if let Some(up_to) = progress.settle() {
+        view.acknowledge(up_to);
+    }
+}
+
+fn following<'a>(threads: &'a mut Vec<Following>, view: ThreadView<'_>) -> &'a mut Following {
+    let idx = view.idx() as usize;
+    while threads.len() <= idx {
+        threads.push(Following { progress: Progress::default(), calls: Calls::default() });
+    }
+    let following = &mut threads[idx];
+    if following.progress.sent == 0 {
+        // A collector before this one may have brought records to safety.
+        following.progress = Progress::at(view.n_acknowledged());
+    }
+    following
+}

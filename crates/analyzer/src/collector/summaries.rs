@@ -1,0 +1,315 @@
+//! Function events of a node, added up.
+//!
+//! Records of a thread come in their order; those of events that are wanted as a summary go into the open
+//! batch, all others are handed back. An exit is matched with the innermost open entry of its function.
+//!
+//! # Invariants
+//! - A batch holds an event's sums once, however often it was passed, and one range per thread.
+//! - What is remembered of a thread is at most [`N_OPEN_MAX`] calls.
+//! - An event is added up with all its attributes or left for the next look.
+//!
+//! # Not here
+//! Rings and acknowledgments (`process`, `plan`), the analyzer's side (`server::node_spool`).
+
+use events::{CallRecord, EventRecord, FunctionKind, Moments, Place, ProcessKey};
+use std::ops::Range;
+use wire::summary::N_OPEN_MAX;
+use wire::{EventShape, EventSummary, SummaryBatch, ThreadRange};
+
+/// What is wanted of a process.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Wish {
+    /// By event: it is added up.
+    summed: Vec<bool>,
+    /// By function: its exits are, so its entries are remembered.
+    timed: Vec<bool>,
+}
+
+impl Wish {
+    /// To add up `events`, whose shapes are known.
+    pub(crate) fn new(shapes: &[EventShape], events: &[u32]) -> Self {
+        let mut wish = Self { summed: vec![false; shapes.len()], timed: Vec::new() };
+        for event in events {
+            let Some(shape) = shapes.get(*event as usize) else { continue };
+            wish.summed[*event as usize] = true;
+            if shape.place == Place::Exit {
+                let function = shape.function as usize;
+                // Functions are numbered by their events: no number is above their count.
+                if function < shapes.len() {
+                    wish.timed.resize(wish.timed.len().max(function + 1), false);
+                    wish.timed[function] = true;
+                }
+            }
+        }
+        wish
+    }
+
+    /// Whether nothing is added up.
+    pub(crate) fn is_empty(&self) -> bool {
+        !self.summed.contains(&true)
+    }
+
+    fn sums(&self, event: u32) -> bool {
+        self.summed.get(event as usize).copied().unwrap_or(false)
+    }
+
+    fn times(&self, function: u32) -> bool {
+        self.timed.get(function as usize).copied().unwrap_or(false)
+    }
+}
+
+/// What is remembered of a thread.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Calls {
+    /// Calls that it is in: function and ticks of the entry.
+    open: Vec<(u32, u64)>,
+    /// Records before this one are in batches that the analyzer has.
+    resumes_at: u64,
+    /// Batch in which it has a range, and which one.
+    range: (u64, usize),
+    /// Where its last range ended.
+    range_end: Option<u64>,
+}
+
+impl Calls {
+    /// Goes on with records from `end` on, where the thread was in the calls `open`.
+    pub(crate) fn resume(&mut self, position: u64, end: u64, open: Vec<(u32, u64)>) {
+        *self = Self::default();
+        if position <= end {
+            self.resumes_at = end;
+            self.range_end = Some(end);
+            self.open = open;
+            self.open.truncate(N_OPEN_MAX);
+        }
+    }
+}
+
+/// Whose records are read.
+#[derive(Debug)]
+pub(crate) struct Source<'a> {
+    pub(crate) process: ProcessKey,
+    pub(crate) thread: u32,
+    pub(crate) wish: &'a Wish,
+    pub(crate) calls: &'a mut Calls,
+    /// By event: the last batch in which this process passed it.
+    pub(crate) passed: &'a mut Vec<u64>,
+    /// It writes no more: what is incomplete stays so.
+    pub(crate) is_ended: bool,
+}
+
+/// What became of records.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Sorted {
+    /// So many were dealt with.
+    pub(crate) n_read: usize,
+    /// The thread has a range in the open batch that ends after the last of them.
+    pub(crate) is_in_batch: bool,
+    /// Positions of those that are sent one by one.
+    pub(crate) kept: Vec<Range<usize>>,
+}
+
+/// The open batch.
+#[derive(Debug)]
+pub(crate) struct Summaries {
+    shapes: Vec<EventShape>,
+    /// By event.
+    sums: Vec<EventSummary>,
+    /// Events with passages.
+    passed: Vec<u32>,
+    ranges: Vec<ThreadRange>,
+    n_unmatched: u64,
+    number: u64,
+}
+
+impl Default for Summaries {
+    fn default() -> Self {
+        Self {
+            shapes: Vec::new(),
+            sums: Vec::new(),
+            passed: Vec::new(),
+            ranges: Vec::new(),
+            n_unmatched: 0,
+            // Threads that have no range yet say 0.
+            number: 1,
+        }
+    }
+}
+
+impl Summaries {
+    /// What events are; the open batch is to be empty.
+    pub(crate) fn set_shapes(&mut self, shapes: Vec<EventShape>) {
+        self.sums = vec![EventSummary::default(); shapes.len()];
+        self.shapes = shapes;
+    }
+
+    /// See [`Summaries::set_shapes`].
+    pub(crate) fn shapes(&self) -> &[EventShape] {
+        &self.shapes
+    }
+
+    /// Whether nothing is in the open batch.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.ranges.is_empty()
+    }
+
+    /// Forgets the open batch: its records are read again.
+    pub(crate) fn reset(&mut self) {
+        self.take();
+    }
+
+    /// The open batch, if something is in it.
+    pub(crate) fn take(&mut self) -> Option<SummaryBatch> {
+        if self.is_empty() {
+            return None;
+        }
+        let take = |event: u32| std::mem::take(&mut self.sums[event as usize]);
+        let events = self.passed.drain(..).map(take).collect();
+        let ranges = std::mem::take(&mut self.ranges);
+        let number = self.number;
+        self.number += 1;
+        let n_unmatched = std::mem::take(&mut self.n_unmatched);
+        Some(SummaryBatch { number, events, ranges, n_unmatched })
+    }
+
+    /// Reads the records of a thread from number `first` on.
+    pub(crate) fn read(
+        &mut self,
+        mut source: Source<'_>,
+        first: u64,
+        records: &[CallRecord],
+    ) -> Sorted {
+        let mut sorted = Sorted::default();
+        let n_known = source.calls.resumes_at.saturating_sub(first);
+        let n_known = usize::try_from(n_known).unwrap_or(usize::MAX).min(records.len());
+        let mut is_touched = false;
+        let mut at = 0;
+        while let Some(record) = records.get(at) {
+            let event =
+                EventRecord::of(record).filter(|_| record.kind == FunctionKind::Event as u16);
+            let is_summed = event.is_some_and(|event| source.wish.sums(event.event));
+            let n_taken = match event {
+                Some(event) if is_summed => {
+                    let n_wanted = self.n_records(event.event);
+                    let more = records[at + 1..].iter().take(n_wanted - 1);
+                    let n_found = 1 + more.take_while(|next| is_more(next)).count();
+                    if n_found < n_wanted && records.len() == at + n_found && !source.is_ended {
+                        break;
+                    }
+                    if n_known <= at {
+                        self.add(&mut source, &event, &records[at + 1..at + n_found]);
+                        is_touched = true;
+                    }
+                    n_found
+                }
+                _ => {
+                    if let Some(event) = event.filter(|_| n_known <= at) {
+                        is_touched |= self.enter(&mut source, &event);
+                    }
+                    keep(&mut sorted.kept, at);
+                    1
+                }
+            };
+            at += n_taken;
+        }
+        sorted.n_read = at;
+        if is_touched {
+            self.extend_range(&mut source, first, first + at as u64);
+            sorted.is_in_batch = true;
+        }
+        sorted
+    }
+
+    fn n_records(&self, event: u32) -> usize {
+        let n_values = self.shapes.get(event as usize).map_or(0, |shape| shape.kinds.len());
+        n_values.div_ceil(events::function::N_VALUES).max(1)
+    }
+
+    /// Remembers an entry; whether it is one whose exit is timed.
+    fn enter(&mut self, source: &mut Source<'_>, event: &EventRecord) -> bool {
+        let Some(shape) = self.shapes.get(event.event as usize) else { return false };
+        if shape.place == Place::Exit || !source.wish.times(shape.function) {
+            return false;
+        }
+        if source.calls.open.len() < N_OPEN_MAX {
+            source.calls.open.push((shape.function, event.ticks));
+        } else {
+            self.n_unmatched += 1;
+        }
+        true
+    }
+
+    /// Adds a passage with the rest of its attributes.
+    fn add(&mut self, source: &mut Source<'_>, event: &EventRecord, more: &[CallRecord]) {
+        self.enter(source, event);
+        let number = event.event as usize;
+        let (shape, sum) = (&self.shapes[number], &mut self.sums[number]);
+        if sum.n == 0 {
+            self.passed.push(event.event);
+            *sum = EventSummary { event: event.event, ..EventSummary::default() };
+            sum.first_ticks = event.ticks;
+            sum.attributes.resize(shape.kinds.len(), Moments::default());
+        }
+        sum.n += 1;
+        sum.first_ticks = sum.first_ticks.min(event.ticks);
+        sum.last_ticks = sum.last_ticks.max(event.ticks);
+        if source.passed.len() <= number {
+            source.passed.resize(number + 1, 0);
+        }
+        sum.n_ranks += u32::from(source.passed[number] != self.number);
+        source.passed[number] = self.number;
+        let more = more.iter().filter_map(EventRecord::of);
+        let values = event.values().into_iter().chain(more.flat_map(|more| more.values()));
+        for ((kind, moments), bits) in shape.kinds.iter().zip(&mut sum.attributes).zip(values) {
+            let number = kind.value(bits).as_f64();
+            // One that is no number would leave none of the others.
+            if number.is_finite() {
+                moments.add(number);
+            }
+        }
+        if shape.place == Place::Exit {
+            match leave(&mut source.calls.open, shape.function) {
+                Some(entry) => {
+                    sum.duration_ticks.add(event.ticks.saturating_sub(entry) as f64);
+                }
+                None => self.n_unmatched += 1,
+            }
+        }
+    }
+
+    fn extend_range(&mut self, source: &mut Source<'_>, first: u64, end: u64) {
+        let calls = &mut *source.calls;
+        if calls.range.0 != self.number {
+            calls.range = (self.number, self.ranges.len());
+            let (process, thread) = (source.process, source.thread);
+            // What lies between was sent one by one: ranges of a thread have no gaps.
+            let first = calls.range_end.unwrap_or(first);
+            self.ranges.push(ThreadRange { process, thread, first, end, open: Vec::new() });
+        }
+        let range = &mut self.ranges[calls.range.1];
+        range.end = end;
+        calls.range_end = Some(end);
+        range.open.clone_from(&calls.open);
+    }
+}
+
+fn is_more(record: &CallRecord) -> bool {
+    record.kind == FunctionKind::MoreValues as u16
+}
+
+/// Ticks of the innermost entry of `function`; calls inside it that did not end are forgotten with it.
+fn leave(open: &mut Vec<(u32, u64)>, function: u32) -> Option<u64> {
+    let at = open.iter().rposition(|(entered, _)| *entered == function)?;
+    let (_, ticks) = open[at];
+    open.truncate(at);
+    Some(ticks)
+}
+
+fn keep(kept: &mut Vec<Range<usize>>, at: usize) {
+    match kept.last_mut() {
+        Some(run) if run.end == at => run.end += 1,
+        _ => kept.push(at..at + 1),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,145 @@
+//! Sums of function events on their way to the analyzer.
+//!
+//! # Invariants
+//! - At most [`N_UNACKNOWLEDGED_MAX`] batches are on their way; what comes meanwhile goes into the open one.
+//! - Nothing is read before the analyzer said from where, and nothing is kept over a lost connection: what
+//!   was not acknowledged is still in the rings.
+
+use super::Collector;
+use super::plan::Milestone;
+use super::process::Observed;
+use super::summaries::{Summaries, Wish};
+use events::ProcessKey;
+use std::collections::{HashMap, VecDeque};
+use std::time::{Duration, Instant};
+use wire::{EventShape, ThreadRange, ToAnalyzer};
+
+const N_UNACKNOWLEDGED_MAX: usize = 8;
+/// Time from one batch to the next, unless the analyzer says otherwise.
+const FLUSH_EVERY: Duration = Duration::from_millis(100);
+
+/// The sums of a node.
+#[derive(Debug)]
+pub(crate) struct Sums {
+    pub(super) summaries: Summaries,
+    /// Events to add up, by process; those of none are for all others.
+    wishes: HashMap<Option<ProcessKey>, Vec<u32>>,
+    unacknowledged: VecDeque<(u64, Vec<(ProcessKey, u32, u64)>)>,
+    flush_every: Duration,
+    next_flush: Instant,
+    /// The analyzer said from where to read on.
+    pub(super) is_resumed: bool,
+}
+
+impl Sums {
+    pub(super) fn new(now: Instant) -> Self {
+        Self {
+            summaries: Summaries::default(),
+            wishes: HashMap::new(),
+            unacknowledged: VecDeque::new(),
+            flush_every: FLUSH_EVERY,
+            next_flush: now,
+            is_resumed: false,
+        }
+    }
+
+    /// The connection is lost.
+    pub(super) fn rewind(&mut self) {
+        self.summaries.reset();
+        self.unacknowledged.clear();
+        self.is_resumed = false;
+    }
+
+    /// What is wanted of a process.
+    pub(super) fn wish(&self, process: ProcessKey) -> Wish {
+        let own = self.wishes.get(&Some(process)).or_else(|| self.wishes.get(&None));
+        own.map(|events| Wish::new(self.summaries.shapes(), events)).unwrap_or_default()
+    }
+
+    pub(super) fn forget(&mut self, process: ProcessKey) {
+        self.wishes.remove(&Some(process));
+    }
+
+    /// When the next batch is due, if one is.
+    pub(super) fn next_flush(&self) -> Option<Instant> {
+        (!self.summaries.is_empty()).then_some(self.next_flush)
+    }
+}
+
+impl Collector {
+    pub(super) fn take_shapes(&mut self, shapes: Vec<EventShape>, flush_every_ms: u32) {
+        self.sums.flush_every = Duration::from_millis(flush_every_ms.into());
+        if shapes != self.sums.summaries.shapes() {
+            // What was read by other shapes is read again.
+            self.sums.summaries.reset();
+            self.sums.unacknowledged.clear();
+            self.processes.iter_mut().for_each(Observed::reread);
+            self.sums.summaries.set_shapes(shapes);
+        }
+        for process in &mut self.processes {
+            process.set_wish(self.sums.wish(process.key));
+        }
+    }
+
+    pub(super) fn take_wish(&mut self, process: Option<ProcessKey>, events: Vec<u32>) {
+        self.sums.wishes.insert(process, events);
+        match process {
+            Some(key) => {
+                let wish = self.sums.wish(key);
+                if let Some(process) = self.process(key) {
+                    process.set_wish(wish);
+                }
+            }
+            None => {
+                for process in &mut self.processes {
+                    process.set_wish(self.sums.wish(process.key));
+                }
+            }
+        }
+    }
+
+    pub(super) fn resume(&mut self, ranges: Vec<ThreadRange>) {
+        for range in ranges {
+            if let Some(process) = self.process(range.process) {
+                process.resume(range.thread, range.end, range.open);
+            }
+        }
+        self.sums.is_resumed = true;
+    }
+
+    /// A batch and all before it are safe.
+    pub(super) fn acknowledge_sums(&mut self, number: u64) {
+        while let Some((_, ranges)) =
+            self.sums.unacknowledged.pop_front_if(|(other, _)| *other <= number)
+        {
+            for (key, thread, end) in ranges {
+                if let Some(process) = self.process(key) {
+                    process.acknowledge_sums(thread, end);
+                }
+            }
+        }
+    }
+
+    /// Sends the open batch when its time has come.
+    pub(super) fn flush_sums(&mut self, now: Instant) {
+        let sums = &mut self.sums;
+        if sums.summaries.is_empty() || N_UNACKNOWLEDGED_MAX <= sums.unacknowledged.len() {
+            return;
+        }
+        // Who ends waits for its last records to be safe.
+        let is_ending = |process: &Observed| process.stage.reached != Milestone::Running;
+        let is_due =
+            sums.next_flush <= now || self.finishing || self.processes.iter().any(is_ending);
+        let Some(connection) = self.link.connection().filter(|link| is_due && link.has_room())
+        else {
+            return;
+        };
+        sums.next_flush = now + sums.flush_every;
+        let Some(batch) = sums.summaries.take() else { return };
+        let ranges = batch.ranges.iter();
+        let ranges = ranges.map(|range| (range.process, range.thread, range.end)).collect();
+        sums.unacknowledged.push_back((batch.number, ranges));
+        // Far shorter than a message may be: an event's sums are bounded by its attributes.
+        connection.send(&ToAnalyzer::Summaries(batch)).ok();
+    }
+}

@@ -1,0 +1,232 @@
+//! The file of one node's sums, and how far they go.
+//!
+//! # Invariants
+//! - The file is a list of batches that deal with different records; together they hold every passage once.
+//! - It is rewritten as one batch when it is long: its length is bounded by the node's threads and events.
+//!
+//! # Not here
+//! What collectors do with it (`collector::sums`), what becomes of the file (`assemble::sums`).
+
+use events::ProcessKey;
+use run_record::SpoolWriter;
+use run_record::spool::SpoolError;
+use std::collections::{BTreeMap, HashMap};
+use std::fs;
+use std::path::PathBuf;
+use wire::{EventSummary, SummaryBatch, ThreadRange};
+
+/// Ending of the file's name.
+pub(crate) const SUFFIX: &str = "sums";
+/// Length above which the file is written anew.
+const FILE_BYTES_MAX: u64 = 64 << 20;
+
+/// What a node added up.
+#[derive(Debug)]
+pub(crate) struct NodeSums {
+    path: PathBuf,
+    writer: Option<SpoolWriter>,
+    /// The file may become so long before it is written anew.
+    n_bytes_max: u64,
+    threads: HashMap<(ProcessKey, u32), Reached>,
+    events: BTreeMap<u32, EventSummary>,
+    n_unmatched: u64,
+    /// The connection that counts: the last one.
+    connection: u64,
+}
+
+/// How far the sums of a thread go.
+#[derive(Debug, Default)]
+struct Reached {
+    /// Records dealt with, in order, from first to before end.
+    spans: Vec<(u64, u64)>,
+    open: Vec<(u32, u64)>,
+}
+
+impl Reached {
+    fn end(&self) -> u64 {
+        self.spans.last().map_or(0, |(_, end)| *end)
+    }
+}
+
+/// What became of a batch.
+#[derive(Debug)]
+pub(crate) enum Taken {
+    /// It is on disk.
+    Kept,
+    /// It is of a connection that was replaced: what it deals with comes again.
+    Late,
+    /// It could not be written, and counts only as long as this process lives.
+    Lost(SpoolError),
+}
+
+impl NodeSums {
+    /// The file `path`, made when the first batch comes.
+    pub(crate) fn new(path: PathBuf) -> Self {
+        Self {
+            path,
+            writer: None,
+            n_bytes_max: FILE_BYTES_MAX,
+            threads: HashMap::new(),
+            events: BTreeMap::new(),
+            n_unmatched: 0,
+            connection: 0,
+        }
+    }
+
+    /// A new connection of the node takes the place of the one before: its number, and from where it goes on.
+    pub(crate) fn connect(&mut self) -> (u64, Vec<ThreadRange>) {
+        self.connection += 1;
+        let range = |((process, thread), reached): (&(ProcessKey, u32), &Reached)| ThreadRange {
+            process: *process,
+            thread: *thread,
+            first: 0,
+            end: reached.end(),
+            open: reached.open.clone(),
+        };
+        (self.connection, self.threads.iter().map(range).collect())
+    }
+
+    /// Takes a batch that came over `connection`.
+    pub(crate) fn take(&mut self, connection: u64, batch: &SummaryBatch) -> Taken {
+        let end_of = |range: &ThreadRange| {
+            self.threads.get(&(range.process, range.thread)).map_or(0, Reached::end)
+        };
+        let is_known = batch.ranges.iter().any(|range| range.first < end_of(range));
+        if connection != self.connection || is_known {
+            return Taken::Late;
+        }
+        let kept = self.append(batch);
+        self.add(batch);
+        if let Err(error) = kept {
+            return Taken::Lost(error);
+        }
+        if self.writer.as_ref().is_some_and(|writer| self.n_bytes_max < writer.n_bytes()) {
+            // It is all there, only longer than it has to be.
+            self.rewrite().ok();
+        }
+        Taken::Kept
+    }
+
+    fn append(&mut self, batch: &SummaryBatch) -> Result<(), SpoolError> {
+        let bytes = wire::to_bytes(batch).expect("shorter than the message in which it came");
+        let writer = match self.writer.take() {
+            Some(writer) => writer,
+            None => SpoolWriter::create(&self.path)?,
+        };
+        self.writer.insert(writer).append(&[&bytes])
+    }
+
+    fn add(&mut self, batch: &SummaryBatch) {
+        for event in &batch.events {
+            let sum = self.events.entry(event.event);
+            sum.or_insert_with(|| EventSummary { event: event.event, ..EventSummary::default() })
+                .merge(event);
+        }
+        self.n_unmatched += batch.n_unmatched;
+        for range in &batch.ranges {
+            let reached = self.threads.entry((range.process, range.thread)).or_default();
+            match reached.spans.last_mut() {
+                Some((_, end)) if *end == range.first => *end = range.end,
+                _ => reached.spans.push((range.first, range.end)),
+            }
+            reached.open.clone_from(&range.open);
+        }
+    }
+
+    /// Writes everything as one batch and puts it in the place of the file.
+    fn rewrite(&mut self) -> Result<(), SpoolError> {
+        let whole = self.whole();
+        let Ok(bytes) = wire::to_bytes(&whole) else { return Ok(()) };
+        let fresh = self.path.with_extension("fresh");
+        fs::remove_file(&fresh).ok();
+        let mut writer = SpoolWriter::create(&fresh)?;
+        writer.append(&[&bytes])?;
+        self.n_bytes_max = FILE_BYTES_MAX.max(4 * writer.n_bytes());
+        if fs::rename(&fresh, &self.path).is_ok() {
+            self.writer = Some(writer);
+        }
+        Ok(())
+    }
+
+    fn whole(&self) -> SummaryBatch {
+        let ranges = self.threads.iter().flat_map(|((process, thread), reached)| {
+            reached.spans.iter().map(|(first, end)| ThreadRange {
+                process: *process,
+                thread: *thread,
+                first: *first,
+                end: *end,
+                open: Vec::new(),
+            })
+        });
+        SummaryBatch {
+            number: 0,
+            events: self.events.values().cloned().collect(),
+            ranges: ranges.collect(),
+            n_unmatched: self.n_unmatched,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use run_record::SpoolReader;
+
+    const PROCESS: ProcessKey = ProcessKey { pid: 1, started: 2 };
+
+    /// As many passages as records.
+    fn batch(thread: u32, first: u64, end: u64) -> SummaryBatch {
+        let range = ThreadRange { process: PROCESS, thread, first, end, open: vec![(0, end)] };
+        let n = end - first;
+        let event = EventSummary { event: 3, n, n_ranks: 1, ..EventSummary::default() };
+        SummaryBatch { number: 1, events: vec![event], ranges: vec![range], n_unmatched: 0 }
+    }
+
+    fn n_passages(sums: &NodeSums) -> u64 {
+        let mut reader = SpoolReader::open(&sums.path).unwrap();
+        let (mut n_passages, mut frame) = (0, Vec::new());
+        while reader.next_frame(&mut frame).unwrap() {
+            let batch: SummaryBatch = wire::decode(&frame).unwrap();
+            n_passages += batch.events.iter().map(|event| event.n).sum::<u64>();
+        }
+        n_passages
+    }
+
+    /// Connection, thread, first and end of batches; expects how many passages count.
+    #[track_caller]
+    fn check(batches: &[(u64, u32, u64, u64)], n_connections: u64, expected: u64) {
+        let dir = tempfile::tempdir().unwrap();
+        let mut sums = NodeSums::new(dir.path().join("n.sums"));
+        for _ in 0..n_connections {
+            sums.connect();
+        }
+        for (connection, thread, first, end) in batches {
+            sums.take(*connection, &batch(*thread, *first, *end));
+        }
+        assert_eq!(n_passages(&sums), expected);
+        assert_eq!(sums.whole().events[0].n, expected);
+        sums.rewrite().unwrap();
+        sums.take(n_connections, &batch(9, 0, 5));
+        assert_eq!(n_passages(&sums), expected + 5);
+    }
+
+    #[test]
+    fn every_record_is_in_one_batch_that_counts() {
+        check(&[(1, 0, 0, 10), (1, 0, 10, 15), (1, 1, 0, 5)], 1, 20);
+        check(&[(1, 0, 0, 10), (1, 0, 0, 10), (1, 0, 5, 15)], 1, 10);
+        check(&[(2, 0, 0, 10), (1, 0, 10, 15), (2, 0, 20, 25)], 2, 15);
+    }
+
+    #[test]
+    fn a_collector_hears_how_far_its_node_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut sums = NodeSums::new(dir.path().join("n.sums"));
+        assert_eq!(sums.connect(), (1, vec![]));
+        sums.take(1, &batch(0, 0, 10));
+        sums.take(1, &batch(0, 20, 30));
+        let (number, ranges) = sums.connect();
+        let open = vec![(0, 30)];
+        let expected = ThreadRange { process: PROCESS, thread: 0, first: 0, end: 30, open };
+        assert_eq!((number, ranges), (2, vec![expected]));
+    }
+}

@@ -1,0 +1,63 @@
+//! What was said to collectors once and for all, for those that come back.
+
+use events::ProcessKey;
+use std::collections::HashMap;
+use wire::ToCollector;
+
+/// Shapes and wishes by node.
+#[derive(Debug, Default)]
+pub(crate) struct Standing {
+    nodes: HashMap<String, Node>,
+}
+
+#[derive(Debug, Default)]
+struct Node {
+    events: Option<ToCollector>,
+    wishes: HashMap<Option<ProcessKey>, ToCollector>,
+}
+
+impl Standing {
+    /// Remembers what stays true.
+    pub(crate) fn take(&mut self, node: &str, message: &ToCollector) {
+        match message {
+            ToCollector::Events { .. } => {
+                self.node(node).events = Some(message.clone());
+            }
+            ToCollector::Summarize { process, .. } => {
+                self.node(node).wishes.insert(*process, message.clone());
+            }
+            _ => {}
+        }
+    }
+
+    /// What a collector of the node hears first.
+    pub(crate) fn of(&self, node: &str) -> Vec<ToCollector> {
+        let Some(node) = self.nodes.get(node) else { return Vec::new() };
+        node.events.iter().chain(node.wishes.values()).cloned().collect()
+    }
+
+    fn node(&mut self, node: &str) -> &mut Node {
+        if !self.nodes.contains_key(node) {
+            self.nodes.insert(node.to_owned(), Node::default());
+        }
+        self.nodes.get_mut(node).expect("inserted when it was missing")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_word_about_a_process_stands() {
+        let mut standing = Standing::default();
+        let process = Some(ProcessKey { pid: 1, started: 2 });
+        let wish = |events: &[u32]| ToCollector::Summarize { process, events: events.to_vec() };
+        let shapes = ToCollector::Events { shapes: Vec::new(), flush_every_ms: 7 };
+        for message in [wish(&[1]), ToCollector::Finish, wish(&[2]), shapes.clone()] {
+            standing.take("n", &message);
+        }
+        assert_eq!(standing.of("n"), [shapes, wish(&[2])]);
+        assert_eq!(standing.of("other"), []);
+    }
+}

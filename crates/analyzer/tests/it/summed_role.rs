@@ -1,0 +1,60 @@
+//! A rank that passes a function many times.
+
+use crate::roles::{SUMMED_RING_RECORDS, ring_doorbell};
+use events::{CallRecord, EventRecord, FunctionKind};
+use ring::control::{AnswerWriter, OrderReader};
+use ring::{SegmentReader, ThreadWriter, clock};
+use std::path::Path;
+use std::time::Duration;
+use wire::{Answer, Order};
+
+/// Passes the function `n_calls` times once it may start: its entry and its exit, each with the number of the
+/// call, and now and then an MPI call between them.
+pub(crate) fn pass(
+    (mut orders, mut answers): (OrderReader, AnswerWriter),
+    (path, folder): (&Path, &Path),
+    thread: &mut ThreadWriter,
+    n_calls: u64,
+) {
+    loop {
+        let n_rings = orders.bell().n_rings();
+        match orders.pop().map(|order| wire::decode(&order).expect("an order")) {
+            Some(Order::Go) => break,
+            Some(Order::Install { .. }) => {
+                let (refused, warnings) = (Vec::new(), Vec::new());
+                let answer = Answer::Installed { refused, warnings, took_ns: 1 };
+                answers.push(&wire::to_bytes(&answer).expect("short"));
+                ring_doorbell(folder);
+            }
+            Some(_) => {}
+            None => orders.bell().wait(n_rings, Duration::from_millis(100)),
+        }
+    }
+    let reader = SegmentReader::open(path).expect("just made");
+    let mut n_written = 0;
+    let mut push = |record: CallRecord| {
+        let acknowledged = || reader.threads().next().map_or(0, |thread| thread.n_acknowledged());
+        while u64::from(SUMMED_RING_RECORDS) <= n_written - acknowledged() {
+            std::thread::yield_now();
+        }
+        thread.push(&record);
+        n_written += 1;
+    };
+    for number in 0..n_calls {
+        push(passage(0, number));
+        if number % 10 == 3 {
+            push(CallRecord { bytes: number, operation: 7, ..CallRecord::default() });
+        }
+        push(passage(1, number));
+        if number % 10 == 9 {
+            // The length of ten calls: a ring lasts longer than a connection takes to be made again.
+            orders.bell().wait(orders.bell().n_rings(), Duration::from_millis(2));
+        }
+    }
+}
+
+fn passage(event: u32, number: u64) -> CallRecord {
+    let (ticks, kind) = (clock::ticks(), FunctionKind::Event as u16);
+    let values = [number, 0, 0, 0];
+    EventRecord { ticks, event, values, kind, ..EventRecord::default() }.into()
+}
