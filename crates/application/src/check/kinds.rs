@@ -71,7 +71,11 @@ impl Kinds<'_> {
         let argument = place.checked_sub(1).and_then(|idx| arguments.get(idx));
         let Some(argument) = argument else {
             let n = arguments.len();
-            return Err(format!("`{function}` has no argument {place}; they go from 1 to {n}"));
+            let has = match n {
+                0 => "it has none".to_owned(),
+                n => format!("they go from 1 to {n}"),
+            };
+            return Err(format!("`{function}` has no argument {place}; {has}"));
         };
         self.passed(&format!("argument {place} of `{function}`"), argument)
     }

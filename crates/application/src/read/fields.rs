@@ -154,7 +154,9 @@ impl<'a> Fields<'a> {
 
     /// The value of a key; from now on the key is known.
     pub(super) fn get(&mut self, key: &'static str) -> Option<&'a Node<'a>> {
-        self.known.push(key);
+        if !self.known.contains(&key) {
+            self.known.push(key);
+        }
         self.entries.get(key)
     }
 

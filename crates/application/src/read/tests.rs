@@ -111,6 +111,11 @@ fn a_key_is_known_or_near_one_that_is() {
         "25: color: event `e` knows no key `color`; its keys are name, actor, function, at, attributes",
     );
     check(
+        "[[tuning_point]]\nname = 'p'\nactor = 'master'\nrange = [1, 2]\nat = 'start'\ncolor = 1",
+        "25: color: tuning point `p` knows no key `color`; its keys are name, actor, variable, call, load, \
+         replace, type, range, step, at, force, repeat, limit_percent",
+    );
+    check(
         "[iteration]\nstart = 'start'\nend = 'end'\nwokr = 'n'",
         "23: wokr: `iteration` knows no key `wokr`; did you mean `work`?",
     );
