@@ -120,7 +120,8 @@ pub enum LookupError {
     },
     /// It lies wherever a pointer says.
     #[error(
-        "`{part}` of `{name}` is {what}: where its values lie changes while the program runs; copy what matters to a variable of its own"
+        "{} is {what}: where its values lie changes while the program runs; copy what matters to a variable of its own",
+        part_of(part, name)
     )]
     Indirect {
         /// What was asked for.
@@ -201,6 +202,11 @@ pub enum LookupError {
         /// The program.
         program: PathBuf,
     },
+}
+
+/// What is meant, and of what it is a part.
+fn part_of(part: &str, name: &str) -> String {
+    if part == name { format!("`{part}`") } else { format!("`{part}` of `{name}`") }
 }
 
 fn near_names(near: &[String]) -> String {

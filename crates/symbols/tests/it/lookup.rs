@@ -50,7 +50,7 @@ fn check_c_variables(flags: &[&str]) {
     check_error(&program, "chunck", "is it `chunk`");
     check_error(&program, "limit", "is in `.rodata`");
     check_error(&program, "mine", "thread-local");
-    check_error(&program, "where", "`where` of `where` is a pointer");
+    check_error(&program, "where", "`where` is a pointer");
     check_error(&program, "grid.data[1]", "`grid.data` of `grid.data[1]` is a pointer");
     check_error(&program, "precise", "`precise` is a `long double`");
     check_error(&program, "grid", "such as `grid.rows`");
