@@ -163,7 +163,7 @@ impl Tunlet for ForeignTunlet {
     }
 
     fn begin(&mut self, application: &Application, world: &World) -> Result<Requests, TunletError> {
-        crate::loaded::check(&self.spec, application)?;
+        tunlets::rehearsal::check_needs(&self.spec, application)?;
         let (n_events, n_points) = (application.events.len(), application.tuning_points.len());
         let application = Box::new(application.clone());
         self.send(Order::Begin { application, world: world.clone() });

@@ -15,10 +15,10 @@ use crate::abi;
 use application::Application;
 use arena::Arena;
 use callbacks::Host;
-pub(crate) use spec::check;
 use std::ffi::{CStr, CString, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use tunlets::rehearsal::check_needs;
 use tunlets::{Decision, News, Requests, Tunlet, TunletError, TunletSpec, World};
 
 /// Name of the function that a library has to export.
@@ -130,7 +130,7 @@ impl Tunlet for LoadedTunlet {
     }
 
     fn begin(&mut self, application: &Application, world: &World) -> Result<Requests, TunletError> {
-        spec::check(&self.spec, application)?;
+        check_needs(&self.spec, application)?;
         let host = Host::new(&self.spec.name, application, world);
         // SAFETY: `create` made the state, and the host is valid.
         let refusal = unsafe { (self.functions.begin)(self.state, host.as_ptr()) };

@@ -18,6 +18,7 @@ mod costs;
 pub mod factoring;
 pub mod imbalance;
 mod lookup;
+pub mod rehearsal;
 mod rest;
 pub mod search;
 pub mod tunlet;

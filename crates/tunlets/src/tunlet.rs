@@ -218,6 +218,16 @@ pub enum TunletError {
         /// What is expected.
         expected: String,
     },
+    /// It has no option of this name.
+    #[error("tunlet `{tunlet}` has no option `{option}`; {remedy}")]
+    NoOption {
+        /// The tunlet.
+        tunlet: String,
+        /// The option.
+        option: String,
+        /// What to write instead.
+        remedy: String,
+    },
     /// Something else that it says itself.
     #[error("tunlet `{tunlet}` cannot begin: {reason}")]
     Unable {

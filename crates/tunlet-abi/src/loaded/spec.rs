@@ -2,9 +2,8 @@
 
 use super::LoadError;
 use crate::abi;
-use application::Application;
 use std::ffi::{CStr, c_char, c_void};
-use tunlets::{TunletError, TunletSpec};
+use tunlets::TunletSpec;
 
 /// Entries of a list that are read: a list without its null at the end is cut.
 const N_LISTED_MAX: usize = 256;
@@ -91,20 +90,4 @@ unsafe fn options(first: *const abi::sintonia_setting) -> Vec<(String, String)> 
         Some((name?, meaning.unwrap_or_default()))
     };
     (0..N_LISTED_MAX).map_while(at).collect()
-}
-
-/// Whether the description has what a tunlet says that it needs.
-pub(crate) fn check(spec: &TunletSpec, application: &Application) -> Result<(), TunletError> {
-    let tunlet = || spec.name.clone();
-    for event in &spec.needs_events {
-        if !application.events.iter().any(|one| one.name == *event) {
-            return Err(TunletError::NoEvent { tunlet: tunlet(), event: event.clone() });
-        }
-    }
-    for point in &spec.needs_points {
-        if !application.tuning_points.iter().any(|one| one.name == *point) {
-            return Err(TunletError::NoPoint { tunlet: tunlet(), point: point.clone() });
-        }
-    }
-    Ok(())
 }
