@@ -310,6 +310,12 @@ impl Shared {
         }
     }
 
+    /// What is said to a collector that is gone would be lost; unsaid, it is kept for the next one.
+    fn forget_voice(&self, gone: &Voice) {
+        let mut voices = self.voices.lock().unwrap_or_else(PoisonError::into_inner);
+        voices.retain(|(_, voice)| !voice.is(gone));
+    }
+
     fn say_to_all(&self, message: &ToCollector) {
         let voices = self.voices.lock().unwrap_or_else(PoisonError::into_inner);
         for (_, voice) in voices.iter() {

@@ -40,6 +40,11 @@ impl Voice {
         let mut stream = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         is_short && stream.write_all(&bytes).is_ok()
     }
+
+    /// Whether it goes to the same connection.
+    pub(super) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
 }
 
 /// Serves the collector at the other end of `stream` until it or the server ends.
@@ -88,6 +93,7 @@ impl<'a> Serving<'a> {
     }
 
     fn depart(&self) {
+        self.shared.forget_voice(&self.voice);
         self.shared.with_intake(|intake| {
             let node = intake.node(&self.node);
             node.n_connections -= 1;
