@@ -192,12 +192,18 @@ impl Running {
     /// Waits until it has printed `line`.
     #[track_caller]
     pub fn wait_for_line(&mut self, line: &str) {
+        self.wait_for_line_that(line, |found| found == line);
+    }
+
+    /// Waits until it has printed a line that is as wanted.
+    #[track_caller]
+    pub fn wait_for_line_that(&mut self, line: &str, is_wanted: impl Fn(&str) -> bool) {
         loop {
             let left = self.deadline.saturating_duration_since(Instant::now());
             match self.lines.recv_timeout(left) {
                 Ok(found) => {
                     self.seen.push_str(&found);
-                    if found.trim_end() == line {
+                    if is_wanted(found.trim_end()) {
                         return;
                     }
                 }

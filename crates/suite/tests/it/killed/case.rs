@@ -30,17 +30,26 @@ pub(crate) enum Victim {
     Tunlet,
     /// One of the ranks.
     Rank,
+    /// `sintonia run`, and then the collector, which nobody replaces.
+    AnalyzerAndCollector,
 }
 
 impl Victim {
-    pub(crate) const ALL: [Self; 4] = [Self::Analyzer, Self::Collector, Self::Tunlet, Self::Rank];
+    pub(crate) const ALL: [Self; 5] =
+        [Self::Analyzer, Self::Collector, Self::Tunlet, Self::Rank, Self::AnalyzerAndCollector];
+
+    fn is_analyzer(self) -> bool {
+        matches!(self, Self::Analyzer | Self::AnalyzerAndCollector)
+    }
 
     fn living(self, running: &Running) -> Vec<u32> {
         let has = |words: &[String], wanted: &str| words.iter().any(|word| word == wanted);
         let is_rank =
             |words: &[String]| words.first().is_some_and(|word| word.ends_with("/killed"));
         match self {
-            Self::Analyzer => running.processes(|words| has(words, "run") && has(words, "--app")),
+            Self::Analyzer | Self::AnalyzerAndCollector => {
+                running.processes(|words| has(words, "run") && has(words, "--app"))
+            }
             Self::Collector => running.processes(|words| has(words, "collector")),
             Self::Tunlet => running.processes(|words| has(words, "tunlet-host")),
             Self::Rank => running.processes(is_rank),
@@ -116,6 +125,9 @@ impl Case {
         let victims = self.victim.living(running);
         let victim = victims.get(self.choice % victims.len().max(1));
         victim.iter().for_each(|pid| running.kill(**pid));
+        if victim.is_some() && self.victim == Victim::AnalyzerAndCollector {
+            Victim::Collector.living(running).iter().for_each(|pid| running.kill(*pid));
+        }
         sleep_until(since + self.end_after);
         end();
         victim.map(|_| was_ready)
@@ -132,7 +144,7 @@ impl Case {
         let (last, printed) = split_last_line(&ended.stdout);
         let never_began = ended.stdout.is_empty();
         let may_not_begin = match self.victim {
-            Victim::Analyzer => ended.code == 128 + 9,
+            Victim::Analyzer | Victim::AnalyzerAndCollector => ended.code == 128 + 9,
             Victim::Tunlet => ended.code == NOT_STARTED,
             Victim::Collector | Victim::Rank => false,
         };
@@ -146,7 +158,7 @@ impl Case {
         }
         assert!(self.victim == Victim::Rank || is_well, "the program did not end well: {ended:?}");
         let is_passed_on = last == format!("code {}", ended.code);
-        assert!(self.victim == Victim::Analyzer || is_passed_on, "{last:?}: {ended:?}");
+        assert!(self.victim.is_analyzer() || is_passed_on, "{last:?}: {ended:?}");
         let report = Job::new(sintonia()).arg("report").arg(scene.record()).run();
         assert_eq!(report.code, 0, "{}", report.stderr);
         let stderr = format!("{}{}", ended.stderr, report.stderr);
