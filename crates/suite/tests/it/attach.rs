@@ -183,8 +183,10 @@ fn a_variable_is_changed_and_stays() {
 fn a_program_may_end_meanwhile() {
     for library in Library::SYSTEM {
         let joined = Joined::start(library, &c());
-        let attach = joined.scene.attach(joined.pids[0], &["--quiet"]).start();
-        attach.wait_until("the ranks are watched", |_| joined.is_watched());
+        let errors_only = ["sh", "-c", "exec \"$@\" 2>&1 >/dev/null", "sh"].map(Into::into);
+        let attach = joined.scene.attach(joined.pids[0], &[]).after(errors_only.to_vec());
+        let mut attach = attach.start();
+        attach.wait_for_line_that("attached", |line| line.starts_with("sintonia: attached in "));
         std::fs::write(joined.scene.folder().join("end"), "").expect("the folder is ours");
         let ended = joined.running.finish();
         assert_eq!((ended.code, ended.stdout), (0, plain(library, &c())), "{}", ended.stderr);
