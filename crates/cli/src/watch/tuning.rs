@@ -5,15 +5,17 @@ mod libraries;
 use crate::arguments::Tuned;
 use analyzer::TuningOptions;
 use analyzer::tuning::Plan;
-use analyzer::tuning::resolve::{Names, resolve};
-use anyhow::{Context, bail};
+use analyzer::tuning::resolve::{Names, ResolveError, resolve};
+use anyhow::{Context, anyhow, bail};
 use application::{Application, Level, Problem};
 use run_record::RunRecord;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use symbols::Program;
 use tunlet_abi::ForeignTunlet;
 use tunlets::Tunlet;
 use tunlets::conductor::{Mode, Options};
+use tunlets::rehearsal::{check_needs, rehearse};
 
 /// What a run is tuned with.
 pub(crate) struct Tuning {
@@ -48,10 +50,13 @@ impl Tuning {
         let dir = tuned.app.as_deref().and_then(Path::parent).unwrap_or_else(|| Path::new(""));
         let mut described = described.application;
         libraries::locate(&mut described, dir)?;
-        let (application, plan) = resolve(&described, &tuned.probe, &program)?;
+        let resolved = resolve(&described, &tuned.probe, &program);
+        let (application, plan) = resolved.map_err(|error| explained(error, &program))?;
         let tunlets: anyhow::Result<Vec<_>> =
-            tuned.tunlet.iter().map(|name| open_tunlet(name)).collect();
-        let (tunlets, mode, options) = (tunlets?, mode(tuned), options(tuned));
+            tuned.tunlet.iter().map(|name| open_tunlet(name, &application)).collect();
+        let tunlets = tunlets?;
+        check_once(&tunlets)?;
+        let (mode, options) = (mode(tuned), options(tuned));
         Ok(Some(Self { application, plan, tunlets, mode, options }))
     }
 
@@ -115,15 +120,44 @@ impl Description {
         }
         let n_errors = problems.iter().filter(|problem| problem.level == Level::Error).count();
         if n_errors != 0 {
-            bail!("`{}` has {n_errors} errors", self.file);
+            let s = if n_errors == 1 { "" } else { "s" };
+            bail!("`{}` has {n_errors} error{s}", self.file);
         }
         Ok(())
     }
 }
 
-/// The built-in tunlet of this name, or the one in the library at this path.
-fn open_tunlet(name: &str) -> anyhow::Result<Box<dyn Tunlet>> {
+/// Why nothing matches: a program without names, or one that is only the launcher of the one that was meant.
+fn explained(error: ResolveError, program: &Program) -> anyhow::Error {
+    let path = program.path().display();
+    match error {
+        ResolveError::NoMatch { pattern, .. }
+            if program.is_stripped() && !program.has_debug_info() =>
+        {
+            anyhow!(
+                "no function that `{path}` exports matches `{pattern}`, and it is stripped of all other names; if it \
+                 is the program that is meant, compile it with `-g` and do not strip it, or put its debug file \
+                 beside it; if it only starts that program, check the path of that in the command"
+            )
+        }
+        error => error.into(),
+    }
+}
+
+/// What a tunlet changes belongs to it: another one of its name would have nothing to do.
+fn check_once(tunlets: &[Box<dyn Tunlet>]) -> anyhow::Result<()> {
+    let mut names = BTreeSet::new();
+    match tunlets.iter().map(|tunlet| tunlet.spec().name).find(|name| !names.insert(name.clone())) {
+        Some(name) => bail!("tunlet `{name}` is named twice; name it once"),
+        None => Ok(()),
+    }
+}
+
+/// The built-in tunlet of this name, or the one in the library at this path, for which the description has
+/// all that it needs.
+fn open_tunlet(name: &str, application: &Application) -> anyhow::Result<Box<dyn Tunlet>> {
     if let Some(tunlet) = tunlets::built_in(name) {
+        rehearse(name, application)?;
         return Ok(tunlet);
     }
     let path = PathBuf::from(name);
@@ -134,5 +168,6 @@ fn open_tunlet(name: &str) -> anyhow::Result<Box<dyn Tunlet>> {
     let path = std::path::absolute(&path)?;
     let own = std::env::current_exe().context("this program's own file is not known")?;
     let tunlet = ForeignTunlet::open(&path, &own)?;
+    check_needs(&tunlet.spec(), application)?;
     Ok(Box::new(tunlet))
 }

@@ -36,6 +36,19 @@ fn a_tunlet_that_is_not_there_starts_nothing() {
 }
 
 #[test]
+fn a_tunlet_without_what_it_needs_starts_nothing() {
+    check(GOOD, &["--tunlet", "factoring"], "needs the event `compute_");
+    let options = format!("{GOOD}[tunlet.imbalance]\npatient = 2\n");
+    check(&options, &["--tunlet", "imbalance"], "did you mean `patience`?");
+    check(GOOD, &["--tunlet", "imbalance", "--tunlet", "imbalance"], "named twice");
+}
+
+#[test]
+fn a_pattern_that_nothing_matches_in_a_stripped_program_starts_nothing() {
+    check(GOOD, &["--probe", "no_such_function"], "it is stripped of all other names");
+}
+
+#[test]
 fn a_good_description_changes_nothing_about_the_command() {
     let place = Place::new();
     std::fs::write(place.path("app.toml"), GOOD).unwrap();
