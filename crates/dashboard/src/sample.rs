@@ -56,6 +56,7 @@ pub fn summary_of(n_ranks: u32) -> Summary {
         findings: findings(),
         tool: tool_cost(&ranks),
         tuning: None,
+        function_sums: Vec::new(),
         ranks,
     }
 }

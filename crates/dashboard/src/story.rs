@@ -16,14 +16,19 @@ pub(crate) struct Course {
     pub(crate) change: f64,
 }
 
-/// How iteration times went; none for fewer than two iterations.
+/// How iteration times went; none for fewer than two iterations. "At first" is before anything was changed.
 pub(crate) fn course(tuning: &TuningSummary) -> Option<Course> {
     let iterations = &tuning.iterations;
     let n_ends = N_ENDS.min(iterations.len() / 2);
     if n_ends == 0 {
         return None;
     }
-    let (first, last) = (&iterations[..n_ends], &iterations[iterations.len() - n_ends..]);
+    let changed = tuning.decisions.iter().filter_map(|decision| decision.iteration).min();
+    let n_before = changed.map_or(n_ends, |changed| {
+        iterations.partition_point(|iteration| iteration.number < changed)
+    });
+    let first = &iterations[..n_ends.min(n_before.max(1))];
+    let last = &iterations[iterations.len() - n_ends..];
     let time = |some: &[IterationTime]| median(some.iter().map(|iteration| iteration.duration_s));
     let per_work = |some: &[IterationTime]| {
         median(some.iter().map(|iteration| iteration.duration_s / iteration.work))

@@ -11,7 +11,7 @@ pub(crate) fn no_mpi() -> Summary {
         sintonia_version: full.sintonia_version,
         command: vec!["./a.out".to_owned()],
         started_s: full.started_s,
-        outcome: Outcome { exit_code: Some(3), signal: None, complete: true },
+        outcome: Outcome { exit_code: Some(3), signal: None, complete: true, ..Outcome::default() },
         wall_s: 0.002,
         ..Summary::default()
     }
@@ -20,7 +20,8 @@ pub(crate) fn no_mpi() -> Summary {
 /// Two ranks were killed, and the run was not over.
 pub(crate) fn killed() -> Summary {
     let mut summary = sample::summary_of(4);
-    summary.outcome = Outcome { exit_code: None, signal: Some(9), complete: true };
+    summary.outcome =
+        Outcome { exit_code: None, signal: Some(9), complete: true, ..Outcome::default() };
     for idx in [1, 3] {
         summary.ranks[idx].end = "ended without MPI_Finalize".to_owned();
         summary.ranks[idx].last_seen_in = Some("MPI_Recv".to_owned());
