@@ -85,6 +85,10 @@ pub enum CollectorError {
 
 /// The collector of this node.
 #[derive(Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each says something of its own about what is due"
+)]
 pub struct Collector {
     options: CollectorOptions,
     node: String,

@@ -15,6 +15,7 @@ mod connection;
 mod intake;
 mod node_spool;
 pub(crate) mod node_sums;
+mod reception;
 mod standing;
 
 use crate::handshake::RunSecret;
@@ -27,21 +28,16 @@ use events::ProcessKey;
 use intake::Intake;
 use node_spool::NodeSpool;
 use node_sums::NodeSums;
-use rustix::event::{PollFd, PollFlags, poll};
 use standing::Standing;
 use std::collections::BTreeMap;
-use std::io::{self, PipeReader, PipeWriter};
+use std::io::{self, PipeWriter};
 use std::net::{SocketAddr, TcpListener};
-use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use wire::{Order, ProcessReport, Secret, ThreadRange, ToCollector};
-
-/// Connections served at the same time, proved or not.
-const N_CONNECTIONS_MAX: usize = 4096;
 
 /// What a server has to know.
 #[derive(Debug)]
@@ -157,7 +153,9 @@ impl Server {
             shared,
             address,
             bell: Some(bell),
-            accepting: Some(std::thread::spawn(move || accept(&listener, &closing, &to_accept))),
+            accepting: Some(std::thread::spawn(move || {
+                reception::accept(&listener, &closing, &to_accept)
+            })),
             keeping: Some(std::thread::spawn(move || to_keep.keep_snapshots())),
         })
     }
@@ -378,30 +376,6 @@ fn tune(options: TuningOptions, shared: &Arc<Shared>) -> JoinHandle<Vec<String>>
     let started_s = shared.facts.started_s;
     let runtime = Runtime::new(options, Arc::clone(shared), inbox, started_s);
     std::thread::spawn(move || runtime.run())
-}
-
-fn accept(listener: &TcpListener, closing: &PipeReader, shared: &Arc<Shared>) {
-    while !shared.is_closed() {
-        let waiting = [listener.as_fd(), closing.as_fd()];
-        // Interrupted or not: it is looked at.
-        poll(&mut waiting.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)), None).ok();
-        let Ok((stream, _)) = listener.accept() else { continue };
-        if N_CONNECTIONS_MAX <= shared.n_connections.load(Ordering::SeqCst)
-            || stream.set_nonblocking(false).is_err()
-        {
-            continue;
-        }
-        shared.n_connections.fetch_add(1, Ordering::SeqCst);
-        let shared = Arc::clone(shared);
-        std::thread::spawn(move || {
-            if let Err(error) = connection::serve(stream, &shared)
-                && error.is_news()
-            {
-                shared.with_intake(|intake| intake.warn(error.to_string()));
-            }
-            shared.n_connections.fetch_sub(1, Ordering::SeqCst);
-        });
-    }
 }
 
 /// Waits until `is_done` or the deadline, looking every few milliseconds; false at the deadline.

@@ -394,8 +394,3 @@ unsafe extern "C" fn in_forked_child() {
     thread::forget_others();
     probes::forget_thread();
 }
-
-/// Folder in which a scratch segment may be made.
-pub(crate) fn scratch_path(folder: &Path) -> PathBuf {
-    folder.join(format!("{}.cost", std::process::id()))
-}

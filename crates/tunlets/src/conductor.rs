@@ -22,6 +22,7 @@ mod line;
 mod message;
 mod trial;
 mod turn;
+mod undo;
 
 pub use line::{Line, Noted};
 pub use message::{Acknowledged, Input, Output};

@@ -38,7 +38,7 @@ use application::Application;
 use forecast::{Dealing, Profile};
 use models::master_worker::partition::Spread;
 use places::{Options, Places};
-use plan::{Kind, Plan};
+use plan::{Kind, Plan, is_same};
 use std::collections::{BTreeMap, VecDeque};
 
 const NAME: &str = "factoring";
@@ -395,8 +395,4 @@ impl Factoring {
             decisions.push(point.ask(wished, reason));
         }
     }
-}
-
-fn is_same(some: [f64; 3], others: [f64; 3]) -> bool {
-    some.iter().zip(others).all(|(some, other)| (some - other).abs() < 1e-9)
 }

@@ -18,13 +18,16 @@ const N_UNACKNOWLEDGED_MAX: usize = 8;
 /// Time from one batch to the next, unless the analyzer says otherwise.
 const FLUSH_EVERY: Duration = Duration::from_millis(100);
 
+/// Process, thread, and its first record that is not in a batch.
+type ThreadEnd = (ProcessKey, u32, u64);
+
 /// The sums of a node.
 #[derive(Debug)]
 pub(crate) struct Sums {
     pub(super) summaries: Summaries,
     /// Events to add up, by process; those of none are for all others.
     wishes: HashMap<Option<ProcessKey>, Vec<u32>>,
-    unacknowledged: VecDeque<(u64, Vec<(ProcessKey, u32, u64)>)>,
+    unacknowledged: VecDeque<(u64, Vec<ThreadEnd>)>,
     flush_every: Duration,
     next_flush: Instant,
     /// The analyzer said from where to read on.
@@ -109,9 +112,10 @@ impl Collector {
 
     /// A batch and all before it are safe.
     pub(super) fn acknowledge_sums(&mut self, number: u64) {
-        while let Some((_, ranges)) =
-            self.sums.unacknowledged.pop_front_if(|(other, _)| *other <= number)
-        {
+        let batches = &mut self.sums.unacknowledged;
+        let n_safe = batches.partition_point(|(other, _)| *other <= number);
+        let safe: Vec<_> = batches.drain(..n_safe).collect();
+        for (_, ranges) in safe {
             for (key, thread, end) in ranges {
                 if let Some(process) = self.process(key) {
                     process.acknowledge_sums(thread, end);

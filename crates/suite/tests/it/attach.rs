@@ -171,7 +171,7 @@ fn a_variable_is_changed_and_stays() {
         let lines = lines.expect("the record tells of changes");
         let lines = lines.lines().filter_map(|it| serde_json::from_str(it).ok());
         let applied = lines.filter(|line: &serde_json::Value| line["kind"] == "applied");
-        let last = applied.filter_map(|line| line["new"].as_f64()).last().expect("a change");
+        let last = applied.filter_map(|line| line["new"].as_f64()).next_back().expect("a change");
         assert!(2.0 <= last);
         let printed = joined.end();
         assert!(printed.contains(&format!("0 wrong, 39998, factor {last}\n")), "{last}: {printed}");

@@ -3,7 +3,6 @@
 use run_record::tuning::{Number, Outcome, TuningEvent};
 use std::path::{Path, PathBuf};
 use suite::library::Library;
-use suite::program::source_folder;
 use suite::tool::{Scene, Watched};
 use suite::{Job, Program};
 

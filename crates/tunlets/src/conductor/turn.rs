@@ -9,24 +9,24 @@ use events::{Rank, Value};
 /// The one turn that is open.
 #[derive(Debug)]
 pub(super) struct Turn {
-    player: usize,
-    changes: Vec<Change>,
+    pub(super) player: usize,
+    pub(super) changes: Vec<Change>,
     trial: Option<Trial>,
 }
 
 /// A decision that is carried out.
 #[derive(Debug)]
-struct Change {
-    decision: u64,
-    point: usize,
+pub(super) struct Change {
+    pub(super) decision: u64,
+    pub(super) point: usize,
     /// The value that was set at every passage until then.
-    held: Option<Value>,
-    course: Course,
+    pub(super) held: Option<Value>,
+    pub(super) course: Course,
 }
 
 /// How far it is.
 #[derive(Debug)]
-enum Course {
+pub(super) enum Course {
     /// It is carried out.
     Doing(Action),
     /// It holds on all ranks: what they had before, and when the last one changed.
@@ -161,7 +161,7 @@ impl Conductor {
         }
     }
 
-    fn act(
+    pub(super) fn act(
         &mut self,
         now_s: f64,
         (point, aim): (usize, Aim),
@@ -281,7 +281,7 @@ impl Conductor {
         }
     }
 
-    fn lose(&mut self, now_s: f64, player: usize, change: &Change, reason: String) {
+    pub(super) fn lose(&mut self, now_s: f64, player: usize, change: &Change, reason: String) {
         let decision = change.decision;
         (self.values[change.point], self.held[change.point]) = (None, None);
         let closed = format!("it is not known on which ranks it holds: {reason}");
@@ -352,47 +352,6 @@ impl Conductor {
             change.course = Course::Over;
             let (decision, reason) = (change.decision, reason.to_owned());
             self.record(now_s, Noted::Kept { decision, reason });
-        }
-    }
-
-    fn undo(&mut self, now_s: f64, turn: &mut Turn, reason: &str) {
-        for change in &mut turn.changes {
-            let Course::Applied { old, .. } = &change.course else { continue };
-            let old: Vec<_> =
-                old.iter().filter(|(rank, _)| self.present.contains(rank)).copied().collect();
-            if old.is_empty() {
-                change.course = Course::Over;
-                let reason = format!("{reason}; its ranks ended before it could be taken back");
-                self.lose(now_s, turn.player, change, reason);
-                continue;
-            }
-            change.course = match self.bring_back(now_s, change, &old) {
-                Ok(action) => Course::Undoing { action, reason: reason.to_owned() },
-                Err(why) => {
-                    let (decision, reason) = (change.decision, format!("{reason}, but {why}"));
-                    self.record(now_s, Noted::Kept { decision, reason });
-                    Course::Over
-                }
-            };
-        }
-    }
-
-    /// Gives ranks the values that they had; why that is impossible, if it is.
-    fn bring_back(
-        &mut self,
-        now_s: f64,
-        change: &Change,
-        old: &[(Rank, Value)],
-    ) -> Result<Action, &'static str> {
-        let is_known = old.iter().all(|(_, value)| !value.as_f64().is_nan());
-        match self.one_way(change.point, is_known) {
-            Some(why) => Err(why),
-            None => {
-                // What was set at every passage is set so again.
-                let before = |(rank, old): &(Rank, Value)| (*rank, change.held.unwrap_or(*old));
-                let values: Vec<_> = old.iter().map(before).collect();
-                Ok(self.act(now_s, (change.point, Aim::Each), &values, change.held.is_some()))
-            }
         }
     }
 }

@@ -61,3 +61,8 @@ impl Plan {
         )
     }
 }
+
+/// Whether shares are the same but for rounding.
+pub(super) fn is_same(some: [f64; 3], others: [f64; 3]) -> bool {
+    some.iter().zip(others).all(|(some, other)| (some - other).abs() < 1e-9)
+}

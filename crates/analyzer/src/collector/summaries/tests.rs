@@ -1,3 +1,5 @@
+//! Sums of passages, record by record.
+
 use super::*;
 use events::ValueType;
 

@@ -1,0 +1,50 @@
+//! Values are given back that ranks had before.
+
+use super::action::{Action, Aim};
+use super::turn::{Change, Course, Turn};
+use super::{Conductor, Noted};
+use events::{Rank, Value};
+
+impl Conductor {
+    /// Takes back what a turn has changed.
+    pub(super) fn undo(&mut self, now_s: f64, turn: &mut Turn, reason: &str) {
+        for change in &mut turn.changes {
+            let Course::Applied { old, .. } = &change.course else { continue };
+            let old: Vec<_> =
+                old.iter().filter(|(rank, _)| self.present.contains(rank)).copied().collect();
+            if old.is_empty() {
+                change.course = Course::Over;
+                let reason = format!("{reason}; its ranks ended before it could be taken back");
+                self.lose(now_s, turn.player, change, reason);
+                continue;
+            }
+            change.course = match self.bring_back(now_s, change, &old) {
+                Ok(action) => Course::Undoing { action, reason: reason.to_owned() },
+                Err(why) => {
+                    let (decision, reason) = (change.decision, format!("{reason}, but {why}"));
+                    self.record(now_s, Noted::Kept { decision, reason });
+                    Course::Over
+                }
+            };
+        }
+    }
+
+    /// Gives ranks the values that they had; why that is impossible, if it is.
+    pub(super) fn bring_back(
+        &mut self,
+        now_s: f64,
+        change: &Change,
+        old: &[(Rank, Value)],
+    ) -> Result<Action, &'static str> {
+        let is_known = old.iter().all(|(_, value)| !value.as_f64().is_nan());
+        match self.one_way(change.point, is_known) {
+            Some(why) => Err(why),
+            None => {
+                // What was set at every passage is set so again.
+                let before = |(rank, old): &(Rank, Value)| (*rank, change.held.unwrap_or(*old));
+                let values: Vec<_> = old.iter().map(before).collect();
+                Ok(self.act(now_s, (change.point, Aim::Each), &values, change.held.is_some()))
+            }
+        }
+    }
+}
