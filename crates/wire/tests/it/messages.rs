@@ -139,6 +139,7 @@ fn report() -> impl Strategy<Value = ProcessReport> {
                 spawned,
                 finalizing,
                 gone,
+                left: gone && !finalizing,
                 clock: Clock { first_ticks, first_ns, last_ticks, last_ns },
                 now: Ticks(now),
                 init_end: Ticks(init_end),

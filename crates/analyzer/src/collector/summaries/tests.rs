@@ -1,4 +1,8 @@
 //! Sums of passages, record by record.
+#![expect(
+    clippy::single_range_in_vec_init,
+    reason = "records that are kept are ranges, often of one"
+)]
 
 use super::*;
 use events::ValueType;
