@@ -5,8 +5,8 @@ use crate::stage::{Rank, Stage, eventually};
 use analyzer::tuning::{Plan, PlannedChange, PlannedPoint};
 use analyzer::{EventFacts, RunFacts, Server, TuningOptions, assemble};
 use application::{
-    Actor, Application, AttributeSource, Change, EventAttribute, EventPoint, Iteration, Ranks,
-    TuningPoint,
+    Actor, Application, AttributeSource, Change, EventAttribute, EventPoint, Iteration, Range,
+    Ranks, TuningPoint,
 };
 use events::{Place, Value, ValueType};
 use run_record::tuning::{Number, Outcome, TuningMode, TuningSummary};
@@ -72,7 +72,7 @@ fn application() -> Application {
         actor: 0,
         change: Change::Variable("NW".to_owned()),
         kind: Some(ValueType::I32),
-        range: None,
+        range: Some(Range { low: 1.0, high: 8.0, step: None }),
         sync_function: "iterate".to_owned(),
         sync_place: Place::Entry,
         is_repeated: false,

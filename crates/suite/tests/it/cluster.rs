@@ -35,7 +35,7 @@ fn check(library: Library) {
 
 #[track_caller]
 fn check_near(what: &str, seen: f64, expected: f64) {
-    assert!((seen - expected).abs() < 0.02, "load balance {what}: {seen}, expected {expected}");
+    assert!((seen - expected).abs() < 0.05, "load balance {what}: {seen}, expected {expected}");
 }
 
 #[test]

@@ -257,7 +257,7 @@ fn what_cannot_be_is_refused_and_the_program_goes_on() {
             (set(Location { module: 0, address: 1 << 40 }, ValueType::I8, Value::Int(1)), "not in"),
             (set(Location { module: 3, address: 0 }, ValueType::I8, Value::Int(1)), "file 3"),
             (Change::Load { path: "/none/lib.so".to_owned() }, "no file"),
-            (Change::Replace { site: 99, by: Replacement::Original }, "function 99"),
+            (Change::Replace { site: 99, by: Replacement::Original }, "has no probes here"),
             (
                 Change::Replace { site: STEP, by: Replacement::Exported("none".to_owned()) },
                 "`none`",
