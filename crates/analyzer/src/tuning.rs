@@ -14,6 +14,7 @@
 
 pub(crate) mod decoding;
 mod directory;
+mod floods;
 mod holdings;
 pub(crate) mod inbox;
 mod lines;

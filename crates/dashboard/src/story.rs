@@ -90,10 +90,12 @@ const OUTCOMES: [(Outcome, &str); 6] = [
     (Outcome::Open, "open at the end"),
 ];
 
-/// What a mode means to the program.
-pub(crate) fn mode_words(mode: TuningMode) -> &'static str {
-    match mode {
-        TuningMode::Tune => "the program was changed while it ran",
+/// What happened to the program.
+pub(crate) fn mode_words(tuning: &TuningSummary) -> &'static str {
+    let is_changed = tuning.decisions.iter().any(|decision| decision.applied_s.is_some());
+    match tuning.mode {
+        TuningMode::Tune if is_changed => "the program was changed while it ran",
+        TuningMode::Tune => "nothing was changed",
         TuningMode::DryRun => "dry run: nothing was changed",
         TuningMode::Observe => "only observed: nothing was changed",
     }

@@ -57,6 +57,11 @@ impl Directory {
         }
     }
 
+    /// Whether no rank of the program was seen.
+    pub(super) fn is_empty(&self) -> bool {
+        self.ranks.is_empty()
+    }
+
     /// Takes a report.
     pub(super) fn see(&mut self, report: &ProcessReport, offset_ns: i64, now: Instant) -> Arrival {
         let key = (report.node.clone(), report.key);

@@ -5,6 +5,7 @@ mod changes;
 use super::TuningOptions;
 use super::decoding::{Decoder, Passage, Said};
 use super::directory::{Arrival, Directory, Key};
+use super::floods::Floods;
 use super::holdings::Holdings;
 use super::inbox::{Heard, Inbox};
 use super::lines::Lines;
@@ -35,11 +36,14 @@ pub(crate) struct Runtime<C> {
     mode: Mode,
     plan: Plan,
     n_described: usize,
+    /// Nobody chooses among the events: all of them are recorded.
+    has_no_tunlets: bool,
     conductor: Conductor,
     directory: Directory,
     sums: Sums,
     decoder: Decoder<(Key, u32)>,
     holdings: Holdings,
+    floods: Floods,
     post: Post,
     lines: Lines,
     efficiency: Efficiency,
@@ -72,11 +76,13 @@ impl<C: Collectors> Runtime<C> {
             inbox,
             mode,
             n_described: application.events.len(),
+            has_no_tunlets: tunlets.is_empty(),
             directory: Directory::new(&application.program),
             sums: Sums::new(&plan.events),
             conductor: Conductor::new(application, tunlets, mode, options),
             decoder: Decoder::new(&plan.events),
             holdings: Holdings::new(&plan),
+            floods: Floods::default(),
             repeating: HashMap::new(),
             failed: HashMap::new(),
             plan,
@@ -116,6 +122,10 @@ impl<C: Collectors> Runtime<C> {
             if let Output::Record(line) = output {
                 self.lines.append(line);
             }
+        }
+        if self.directory.is_empty() {
+            let text = "no rank ran the program that was described or probed: nothing was measured";
+            self.lines.warn(now_s, text.to_owned());
         }
         self.warn_if(self.decoder.n_unknown, "records belong to no event that was asked for");
         self.warn_if(self.post.n_lost(), "orders found no room while a collector was away");
@@ -173,6 +183,20 @@ impl<C: Collectors> Runtime<C> {
             let time_s = self.directory.ns_at(&key, report.now).map(|ns| self.seconds(ns));
             self.efficiency.see(rank, report, time_s.unwrap_or_else(|| self.now_s()));
         }
+        self.stem(&key, report);
+    }
+
+    /// Switches functions off that fill the rings of a process.
+    fn stem(&mut self, key: &Key, report: &ProcessReport) {
+        for (site, points) in self.floods.see(key, report, &self.plan) {
+            let rank = self.directory.rank(key).map_or(0, |rank| rank.0);
+            let reason = format!(
+                "it passes more often than can be recorded; rank {rank} no longer measures it. \
+                 Probe functions that call it"
+            );
+            self.warn_of_site(site, &reason);
+            self.post.send(&self.collectors, key, Order::Switch { points, on: false });
+        }
     }
 
     /// Lets ranks begin that need not wait any more.
@@ -189,7 +213,9 @@ impl<C: Collectors> Runtime<C> {
         let wants = |event: u32| {
             let event = event as usize;
             // Those of `--probe` are wanted of all.
-            self.n_described <= event || self.conductor.wants(event, rank) != Detail::None
+            self.n_described <= event
+                || self.has_no_tunlets
+                || self.conductor.wants(event, rank) != Detail::None
         };
         let changes = |point: usize| self.mode == Mode::Tune && points.contains(&point);
         let mut orders = self.plan.install(rank.0, wants, changes);
@@ -263,6 +289,7 @@ impl<C: Collectors> Runtime<C> {
     fn pass(&mut self, rank: Rank, (key, thread): &(Key, u32), passage: Passage) {
         let Passage { event, ticks, values, .. } = passage;
         if self.n_described <= event {
+            self.floods.pass(key, event);
             return;
         }
         self.holdings.wake(Instant::now());

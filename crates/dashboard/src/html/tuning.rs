@@ -23,7 +23,7 @@ pub(super) fn draw(summary: &Summary) -> Markup {
         (table(tuning))
         (warnings(tuning))
     };
-    section("tuning", "Tuning", story::mode_words(tuning.mode), &content)
+    section("tuning", "Tuning", story::mode_words(tuning), &content)
 }
 
 fn table(tuning: &TuningSummary) -> Markup {

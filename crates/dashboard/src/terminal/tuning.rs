@@ -14,7 +14,7 @@ const NAME: &str = "iteration time ";
 
 pub(super) fn write(page: &mut Page, summary: &Summary) {
     let Some(tuning) = &summary.tuning else { return };
-    page.heading("Tuning", story::mode_words(tuning.mode));
+    page.heading("Tuning", story::mode_words(tuning));
     write_facts(page, tuning);
     write_course(page, tuning);
     write_decisions(page, tuning);

@@ -1,0 +1,126 @@
+//! Functions that pass more often than their passages can be recorded.
+//!
+//! Only functions that a pattern chose: what a description names is wanted, however often it comes.
+
+use super::directory::Key;
+use super::plan::Plan;
+use events::Place;
+use std::collections::HashMap;
+use wire::ProcessReport;
+
+/// Records dropped between two looks that make a flood.
+const N_DROPPED: u64 = 1_000_000;
+/// An event takes part in a flood with at least one record in so many.
+const ONE_IN: u64 = 4;
+
+/// What came and what was dropped since the last look, by process.
+#[derive(Debug, Default)]
+pub(super) struct Floods {
+    looks: HashMap<Key, Look>,
+}
+
+#[derive(Debug, Default)]
+struct Look {
+    n_dropped: u64,
+    heard: HashMap<usize, u64>,
+    n_heard: u64,
+}
+
+impl Floods {
+    /// A passage was recorded.
+    pub(super) fn pass(&mut self, key: &Key, event: usize) {
+        if !self.looks.contains_key(key) {
+            self.looks.insert(key.clone(), Look::default());
+        }
+        let Some(look) = self.looks.get_mut(key) else { return };
+        *look.heard.entry(event).or_default() += 1;
+        look.n_heard += 1;
+    }
+
+    /// Sites that flood by the newest report of a process, with the places of their events.
+    pub(super) fn see(
+        &mut self,
+        key: &Key,
+        report: &ProcessReport,
+        plan: &Plan,
+    ) -> Vec<(u32, Vec<(u32, Place)>)> {
+        let Some(look) = self.looks.get_mut(key) else { return Vec::new() };
+        let n_dropped = report.threads.iter().map(|thread| thread.n_dropped).sum::<u64>();
+        let n_new = n_dropped.saturating_sub(look.n_dropped);
+        let Look { heard, n_heard, .. } = std::mem::take(look);
+        look.n_dropped = n_dropped;
+        if n_new < N_DROPPED {
+            return Vec::new();
+        }
+        let floods = |event: u32| {
+            let n = heard.get(&(event as usize)).copied().unwrap_or(0);
+            n != 0 && n_heard <= n.saturating_mul(ONE_IN)
+        };
+        let sites = plan.sites.iter().filter_map(|site| {
+            let ends = [(Place::Entry, &site.entry), (Place::Exit, &site.exit)];
+            let events: Vec<_> = ends
+                .into_iter()
+                .filter_map(|(place, point)| Some((place, point.as_ref()?.event)))
+                .collect();
+            let is_flood = events.iter().any(|(_, event)| floods(*event));
+            is_flood.then(|| (site.id, events.iter().map(|(place, _)| (site.id, *place)).collect()))
+        });
+        sites.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::report;
+    use events::ProcessKey;
+    use wire::ThreadReport;
+    use wire::control::{Location, Point, Site};
+
+    fn plan() -> Plan {
+        let point = |event| Some(Point { event, attributes: Vec::new(), is_on: true });
+        let site = |id, entry, exit| Site {
+            id,
+            function: Location { module: 0, address: 0 },
+            n_bytes: 9,
+            n_bytes_to_next: 9,
+            entry: point(entry),
+            exit: point(exit),
+            is_sync: false,
+        };
+        Plan { sites: vec![site(7, 10, 11), site(8, 12, 13)], ..Plan::default() }
+    }
+
+    #[track_caller]
+    fn check(passages: &[(usize, u64)], n_dropped: u64, expected: &[u32]) {
+        let key = ("node".to_owned(), ProcessKey { pid: 1, started: 1 });
+        let mut floods = Floods::default();
+        for (event, n) in passages {
+            (0..*n).for_each(|_| floods.pass(&key, *event));
+        }
+        let mut report = report(0);
+        report.threads = vec![ThreadReport {
+            idx: 0,
+            tid: 1,
+            regions: Vec::new(),
+            peers: Vec::new(),
+            in_call: None,
+            since: events::Ticks(0),
+            calls_without_region: 0,
+            n_written: 0,
+            n_dropped,
+        }];
+        let sites: Vec<u32> =
+            floods.see(&key, &report, &plan()).into_iter().map(|(site, _)| site).collect();
+        assert_eq!(sites, expected);
+        assert!(floods.see(&key, &report, &plan()).is_empty(), "nothing is new");
+    }
+
+    #[test]
+    fn only_what_fills_the_rings_is_a_flood() {
+        check(&[(10, 50), (11, 50), (12, 5), (13, 5)], 2_000_000, &[7]);
+        check(&[(10, 50), (11, 50), (12, 50), (13, 50)], 2_000_000, &[7, 8]);
+        check(&[(10, 50), (11, 50)], 1000, &[]);
+        check(&[], 2_000_000, &[]);
+    }
+}
