@@ -4,6 +4,8 @@ use run_record::summary::{Efficiencies, Summary};
 use suite::library::Library;
 use suite::{Program, watch};
 
+/// Between our clock and the program's own.
+const TOLERANCE_OF_CLOCKS: f64 = 0.1;
 const TOLERANCE: f64 = 0.02;
 
 /// What TALP's definitions say of the times in which ranks were useful and of the elapsed time.
@@ -35,9 +37,9 @@ fn figures(pop: &Efficiencies) -> [(&'static str, f64); 6] {
 }
 
 #[track_caller]
-fn check_near(seen: &Efficiencies, expected: &Efficiencies) {
+fn check_near(seen: &Efficiencies, expected: &Efficiencies, tolerance: f64) {
     for ((name, seen), (_, expected)) in figures(seen).into_iter().zip(figures(expected)) {
-        assert!((seen - expected).abs() <= TOLERANCE, "{name}: {seen}, expected {expected}");
+        assert!((seen - expected).abs() <= tolerance, "{name}: {seen}, expected {expected}");
     }
 }
 
@@ -58,11 +60,12 @@ fn run(library: Library, ms: &[&str]) -> (Summary, Vec<(f64, f64)>) {
 fn check(library: Library, ms: &[&str]) {
     let (summary, measured) = run(library, ms);
     let useful_s: Vec<f64> = summary.ranks.iter().map(|rank| rank.useful_s).collect();
-    check_near(&summary.pop, &by_definition(&useful_s, summary.elapsed_s));
+    check_near(&summary.pop, &by_definition(&useful_s, summary.elapsed_s), TOLERANCE);
     // And from what the program says of itself, by its own clock.
     let own: Vec<f64> = measured.iter().map(|(useful, _)| *useful).collect();
     let elapsed_s = measured.iter().map(|(_, elapsed)| *elapsed).fold(0.0, f64::max);
-    check_near(&summary.pop, &by_definition(&own, elapsed_s));
+    // Its clock is read at other moments, between which other tests may have had the core.
+    check_near(&summary.pop, &by_definition(&own, elapsed_s), TOLERANCE_OF_CLOCKS);
 }
 
 #[test]
