@@ -173,6 +173,13 @@ impl Check<'_> {
 
     fn probeable(&mut self, part: &Part, name: &str) -> Option<FunctionFacts> {
         let facts = self.function(part, name)?;
+        if ["main", "MAIN__"].contains(&name) {
+            let sentence = format!(
+                "`{name}` is entered before there are probes and left after the last of them; take a function \
+                 that it calls"
+            );
+            self.report(Level::Error, part, name, &sentence);
+        }
         if let Some(reason) = &facts.not_probeable {
             let sentence = format!("`{name}` cannot have probes: {reason}; take one that calls it");
             self.report(Level::Error, part, name, &sentence);

@@ -27,6 +27,7 @@ impl ProgramNames for Fire {
         match name {
             "step" => Ok(facts(&[], &[int(), passed("grid", None)], int())),
             "small" => Ok(facts(&["main", "run"], &[double()], passed("void", None))),
+            "main" => Ok(FunctionFacts::default()),
             "retune" | "retune2" => Ok(facts(&[], &[double()], int())),
             "tiny" => Ok(FunctionFacts {
                 not_probeable: Some("its 1 bytes are too few".to_owned()),
@@ -133,6 +134,16 @@ a.toml:7: warning: event `e`: `small` was inlined in `main` and `run`, and is no
       |            ^^^^^^^
 ",
     );
+}
+
+#[test]
+fn the_main_function_is_entered_too_early() {
+    let sentence = "`main` is entered before there are probes and left after the last of them; take a \
+                    function that it calls";
+    let mark = format!("{:11}^^^^^^", "");
+    let shown =
+        format!("a.toml:7: event `e`: {sentence}\n    7 | function = 'main'\n      | {mark}\n");
+    check_event("main", "entry", "", &shown);
 }
 
 #[test]

@@ -152,9 +152,6 @@ pub enum NotProbeable {
     /// Its return address has to stay where it is.
     #[error("it returns more than once, or into another function")]
     ReturnsOtherwise,
-    /// Everything happens inside it.
-    #[error("it is entered before there can be probes, and left after the last of them")]
-    Main,
     /// It runs before the process is ready.
     #[error("it runs before the process is ready, or after it has ended")]
     StartUp,
@@ -185,8 +182,6 @@ impl Function {
             Err(NotProbeable::Chooser)
         } else if AT_START.contains(&self.symbol.as_str()) {
             Err(NotProbeable::StartUp)
-        } else if ["main", "MAIN__"].contains(&self.symbol.as_str()) {
-            Err(NotProbeable::Main)
         } else if RETURNS_OTHERWISE.contains(&self.family()) {
             Err(NotProbeable::ReturnsOtherwise)
         } else if self.symbol.contains(".cold") {
@@ -233,6 +228,5 @@ mod tests {
         check("uw_init_context_1", Err(NotProbeable::ReturnsOtherwise));
         check("__sigsetjmp", Err(NotProbeable::ReturnsOtherwise));
         check("_start", Err(NotProbeable::StartUp));
-        check("main", Err(NotProbeable::Main));
     }
 }

@@ -225,7 +225,7 @@ fn a_pattern_that_matches_nothing_is_named() {
     let sentence = find("gird_*").unwrap_err().to_string();
     assert!(sentence.contains("that can have probes matches `gird_*`"), "{sentence}");
     let (_, all) = find("*").unwrap();
-    assert!(5 <= all.sites.len() && all.events.len() == 2 * all.sites.len());
+    assert!(6 <= all.sites.len() && all.events.len() == 2 * all.sites.len());
 }
 
 #[test]
