@@ -25,14 +25,17 @@ pub(crate) fn check_reductions(summary: &Summary) {
     );
 }
 
-/// One rank: the exit code that the launcher makes of it is the same. With several, launchers mix it with
-/// those of the ranks that they kill.
+/// One rank: the exit code is one that the launcher also gives without us. MPICH 4 answers 1 now and then, where
+/// its proxy sees the closed connection before the code, so the plain run is repeated until it gives the same. With
+/// several ranks, launchers mix it with those of the ranks that they kill.
 #[track_caller]
 fn check_code(library: Library, how: &str) {
     let job = library.launch(1, &Program::c("ends").built(library)).args([how, "7"]);
-    let (bare, watched) = (job.run(), watch(&job));
-    assert_eq!(watched.ended.code, bare.code, "{library:?} {how}: {}", watched.ended.stderr);
-    assert_ne!(bare.code, 0, "{library:?} {how}");
+    let watched = watch(&job);
+    let code = watched.ended.code;
+    assert_ne!(code, 0, "{library:?} {how}");
+    let same_without_us = (0..60).any(|_| job.run().code == code);
+    assert!(same_without_us, "{library:?} {how} {code}: {}", watched.ended.stderr);
 }
 
 /// One of three ranks ends: all calls before it are in the record.
