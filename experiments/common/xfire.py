@@ -14,7 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 SINTONIA, XFIRE = ROOT / "target/release/sintonia", ROOT / "target/xfire-openmpi/xfire"
 WORKERS = range(2, 8)
 # Workers wait for most of their time, so that seven of them need less than the cores of a small machine.
-WORK = ["--points", "40000", "--end_min", "2.5", "--substeps", "2", "--wait_us", "10", "--no_output"]
+WORK = ["--points", "10000", "--end_min", "5", "--substeps", "2", "--wait_us", "40", "--no_output"]
 SCENARIOS = {
     "plain": None,
     "observed": ["--observe"],

@@ -125,6 +125,19 @@ pub struct Collector {
     answers_wait: bool,
     /// Whose turn it is to send records.
     turn: usize,
+    called: Called,
+}
+
+/// Who ended the last sleep: only they are asked what they have.
+#[derive(Clone, Copy, Debug)]
+struct Called {
+    by_doorbell: bool,
+    by_link: bool,
+    by_end: bool,
+}
+
+impl Called {
+    const BY_ALL: Self = Self { by_doorbell: true, by_link: true, by_end: true };
 }
 
 impl Collector {
@@ -182,6 +195,7 @@ impl Collector {
             orders_wait: false,
             answers_wait: true,
             turn: 0,
+            called: Called::BY_ALL,
         }))
     }
 
@@ -219,15 +233,19 @@ impl Collector {
 
     /// Does everything that can be done at `now` without waiting.
     fn step(&mut self, now: Instant) {
-        if self.folder.has_rung() {
+        if self.called.by_doorbell && self.folder.has_rung() {
             self.next_scan = self.next_scan.min(self.last_scan + RING_PAUSE);
         }
         if self.next_scan <= now {
             self.scan(now);
         }
-        self.see_ends(now);
-        let news = self.link.look(now);
-        self.hear(news, now);
+        if self.called.by_end {
+            self.see_ends(now);
+        }
+        if self.called.by_link || self.link.connection().is_none() {
+            let news = self.link.look(now);
+            self.hear(news, now);
+        }
         if self.is_attached && self.link.is_given_up() {
             self.processes.iter_mut().for_each(Observed::let_go);
             self.orders_wait = true;
@@ -347,22 +365,24 @@ impl Collector {
         }
     }
 
-    /// Sleeps until something is to be done.
+    /// Sleeps until something is to be done, or somebody calls.
     fn sleep(&mut self, now: Instant) {
-        let timeout = self.rest(now);
-        let mut fds = Vec::with_capacity(3);
-        if let Some(doorbell) = self.folder.doorbell() {
-            fds.push(PollFd::new(doorbell, PollFlags::IN));
-        }
-        if let Some(connection) = self.link.connection() {
+        let timeout = Timespec::try_from(self.rest(now)).ok();
+        let doorbell = self.folder.doorbell().map(|bell| PollFd::new(bell, PollFlags::IN));
+        let link = self.link.connection().map(|connection| {
             let writing =
                 if connection.n_waiting() == 0 { PollFlags::empty() } else { PollFlags::OUT };
-            fds.push(PollFd::new(connection.stream(), PollFlags::IN | writing));
-        }
-        fds.extend(self.ends.handle().map(|ends| PollFd::new(ends, PollFlags::IN)));
-        let timeout = Timespec::try_from(timeout).ok();
+            PollFd::new(connection.stream(), PollFlags::IN | writing)
+        });
+        let ends = self.ends.handle().map(|ends| PollFd::new(ends, PollFlags::IN));
+        let there = [doorbell.is_some(), link.is_some(), ends.is_some()];
+        let mut fds: Vec<PollFd<'_>> = [doorbell, link, ends].into_iter().flatten().collect();
         // An interrupted sleep is a short one.
-        poll(&mut fds, timeout.as_ref()).ok();
+        let is_told = poll(&mut fds, timeout.as_ref()).is_ok();
+        let mut told = fds.iter().map(|fd| !is_told || !fd.revents().is_empty());
+        let mut called = |is_there| is_there && told.next().unwrap_or(true);
+        let [by_doorbell, by_link, by_end] = there.map(&mut called);
+        self.called = Called { by_doorbell, by_link, by_end };
     }
 
     /// How long nothing is to be done unless somebody calls.
@@ -377,7 +397,7 @@ impl Collector {
             rest = rest.min(until(next_flush));
         }
         if self.orders_wait {
-            rest = rest.min(plan::TUNED_INTERVAL);
+            rest = rest.min(plan::ORDERS_EVERY);
         }
         if self.link.is_given_up() && !self.processes.is_empty() {
             rest = rest.min(until(self.next_spilled_reports));

@@ -126,12 +126,14 @@ pub enum ToCollector {
         /// Number of the first record that is not.
         up_to: u64,
     },
-    /// What events are, by their numbers, and how often sums of them are wanted.
+    /// What events are, by their numbers, and how soon somebody wants to hear of them.
     Events {
         /// Replaces what was said before.
         shapes: Vec<EventShape>,
-        /// Time from one batch to the next.
+        /// Time from one batch of sums to the next.
         flush_every_ms: u32,
+        /// Time that what goes one by one may wait on its node.
+        read_every_ms: u32,
     },
     /// Events that are added up on the node instead of being sent one by one.
     Summarize {

@@ -94,7 +94,11 @@ impl Collector {
 
     fn drain_interval(&self) -> Duration {
         let is_waited_for = |process: &Observed| process.is_prompt() && process.is_tuned();
-        self.pace.interval_when(self.processes.iter().any(is_waited_for))
+        if self.processes.iter().any(is_waited_for) {
+            self.pace.interval_when_awaited()
+        } else {
+            self.pace.interval()
+        }
     }
 
     /// A batch per process in turn, until nothing is left; false when the connection is full before.

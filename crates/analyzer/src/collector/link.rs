@@ -142,6 +142,8 @@ impl Link {
 pub(crate) struct Connection {
     stream: TcpStream,
     frames: FrameBuffer,
+    /// Room for what is read.
+    bytes: Vec<u8>,
     waiting: Vec<u8>,
     n_written: usize,
 }
@@ -150,7 +152,7 @@ impl Connection {
     fn new(trusted: Trusted) -> io::Result<Self> {
         trusted.stream.set_nonblocking(true)?;
         let (stream, frames) = (trusted.stream, trusted.frames);
-        Ok(Self { stream, frames, waiting: Vec::new(), n_written: 0 })
+        Ok(Self { stream, frames, bytes: vec![0; READ_BYTES], waiting: Vec::new(), n_written: 0 })
     }
 
     pub(crate) fn stream(&self) -> &TcpStream {
@@ -191,12 +193,11 @@ impl Connection {
     /// Writes and reads; false when the other side closed.
     fn exchange(&mut self, messages: &mut Vec<ToCollector>) -> Result<bool, HandshakeError> {
         self.flush()?;
-        let mut bytes = vec![0; READ_BYTES];
         let mut is_open = true;
         while is_open {
-            match self.stream.read(&mut bytes) {
+            match self.stream.read(&mut self.bytes) {
                 Ok(0) => is_open = false,
-                Ok(n_bytes) => self.frames.push(&bytes[..n_bytes]),
+                Ok(n_bytes) => self.frames.push(&self.bytes[..n_bytes]),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(error.into()),

@@ -6,8 +6,8 @@ use std::time::Duration;
 pub(crate) const BATCH_RECORDS_MAX: u64 = 4096;
 /// Records may wait this long for others to travel with.
 const SHORTEST: Duration = Duration::from_millis(1);
-/// The same when somebody waits for what they say.
-pub(crate) const TUNED_INTERVAL: Duration = Duration::from_millis(5);
+/// Orders that found no room in a mailbox are tried again after this time.
+pub(crate) const ORDERS_EVERY: Duration = Duration::from_millis(5);
 const LONGEST: Duration = Duration::from_millis(20);
 const DOZING: Duration = Duration::from_millis(100);
 /// What is only added up waits longer.
@@ -18,6 +18,8 @@ const LONGEST_SUMMED: Duration = Duration::from_millis(50);
 pub(crate) struct DrainPace {
     longest: Duration,
     interval: Duration,
+    /// The same when somebody waits for records of function calls.
+    awaited: Duration,
     n_empty: u32,
 }
 
@@ -34,7 +36,7 @@ impl DrainPace {
     }
 
     fn within(longest: Duration) -> Self {
-        Self { longest, interval: longest, n_empty: 0 }
+        Self { longest, interval: longest, awaited: longest, n_empty: 0 }
     }
 
     /// Time until rings are looked at again.
@@ -42,9 +44,17 @@ impl DrainPace {
         self.interval
     }
 
-    /// The same where processes are tuned.
-    pub(crate) fn interval_when(&self, is_tuned: bool) -> Duration {
-        if is_tuned { self.interval.min(TUNED_INTERVAL) } else { self.interval }
+    /// Somebody wants to hear within this time what processes say that take orders.
+    pub(crate) fn somebody_waits(&mut self, time: Duration) {
+        self.awaited = time.max(SHORTEST);
+    }
+
+    /// The same where a process takes orders: as asked while it has something to say, and doubled at each look
+    /// that finds nothing.
+    pub(crate) fn interval_when_awaited(&self) -> Duration {
+        let awaited =
+            (self.awaited * 2_u32.pow(self.n_empty.min(2))).min(self.awaited.max(LONGEST));
+        if self.interval < self.longest { self.interval.min(awaited) } else { awaited }
     }
 
     /// Goes on after a look that found the fullest ring filled to `fill` (0 to 1).
@@ -254,17 +264,23 @@ mod tests {
     }
 
     #[track_caller]
-    fn check_tuned(fills: &[f64], expected_ms: u128) {
+    fn check_awaited(ms: u64, fills: &[f64], expected_ms: u128) {
         let mut pace = DrainPace::default();
+        pace.somebody_waits(Duration::from_millis(ms));
         fills.iter().for_each(|fill| pace.after(*fill));
-        assert_eq!(pace.interval_when(true).as_millis(), expected_ms, "after {fills:?}");
+        assert_eq!(pace.interval_when_awaited().as_millis(), expected_ms, "after {fills:?}");
     }
 
     #[test]
     fn a_tunlet_is_not_kept_waiting() {
-        check_tuned(&[], 5);
-        check_tuned(&[0.0; 60], 5);
-        check_tuned(&[0.5, 0.5, 0.5], 1);
+        check_awaited(5, &[], 5);
+        check_awaited(5, &[0.01], 5);
+        check_awaited(5, &[0.0], 10);
+        check_awaited(5, &[0.0; 60], 20);
+        check_awaited(5, &[0.0, 0.0, 0.01], 5);
+        check_awaited(50, &[0.01], 50);
+        check_awaited(50, &[0.5], 5);
+        check_awaited(5, &[0.5, 0.5, 0.5], 1);
     }
 
     #[track_caller]

@@ -53,7 +53,8 @@ mod tests {
         let mut standing = Standing::default();
         let process = Some(ProcessKey { pid: 1, started: 2 });
         let wish = |events: &[u32]| ToCollector::Summarize { process, events: events.to_vec() };
-        let shapes = ToCollector::Events { shapes: Vec::new(), flush_every_ms: 7 };
+        let shapes =
+            ToCollector::Events { shapes: Vec::new(), flush_every_ms: 7, read_every_ms: 5 };
         for message in [wish(&[1]), ToCollector::Finish, wish(&[2]), shapes.clone()] {
             standing.take("n", &message);
         }

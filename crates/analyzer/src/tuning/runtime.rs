@@ -153,7 +153,7 @@ impl<C: Collectors> Runtime<C> {
     fn hear(&mut self, heard: Heard) {
         match heard {
             Heard::Collector { node } => {
-                self.collectors.say(&node, &self.sums.shapes());
+                self.collectors.say(&node, &self.sums.shapes(self.mode));
                 self.post.come_back(&self.collectors, &node);
             }
             Heard::Sums { node, batch } => self.hear_sums(&node, &batch),

@@ -5,10 +5,15 @@ use crate::EventFacts;
 use crate::collector::summaries::{Calls, Source, Summaries, Wish};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
+use tunlets::conductor::Mode;
 use wire::{EventShape, Records, SummaryBatch, ToCollector};
 
 /// Time from one sum of an event to the next, here and in collectors.
 const FLUSH_EVERY: Duration = Duration::from_millis(100);
+/// Time that an event may wait on its node when a tunlet decides by it.
+const READ_EVERY: Duration = Duration::from_millis(10);
+/// The same when nobody decides.
+const READ_EVERY_OBSERVED: Duration = Duration::from_millis(100);
 
 /// See the module.
 #[derive(Debug)]
@@ -45,9 +50,14 @@ impl Sums {
     }
 
     /// What collectors have to know about events.
-    pub(super) fn shapes(&self) -> ToCollector {
-        let flush_every_ms = u32::try_from(FLUSH_EVERY.as_millis()).unwrap_or(u32::MAX);
-        ToCollector::Events { shapes: self.shapes.clone(), flush_every_ms }
+    pub(super) fn shapes(&self, mode: Mode) -> ToCollector {
+        let milliseconds = |time: Duration| u32::try_from(time.as_millis()).unwrap_or(u32::MAX);
+        let read_every = if mode == Mode::Observe { READ_EVERY_OBSERVED } else { READ_EVERY };
+        ToCollector::Events {
+            shapes: self.shapes.clone(),
+            flush_every_ms: milliseconds(FLUSH_EVERY),
+            read_every_ms: milliseconds(read_every),
+        }
     }
 
     /// `events` of a process are added up here.

@@ -36,8 +36,13 @@ pub(crate) fn to_collector() -> impl Strategy<Value = ToCollector> {
             ToCollector::Acknowledge { process, thread, up_to }
         }),
         (key(), any::<bool>()).prop_map(|(process, gone)| ToCollector::Kept { process, gone }),
-        (vec(shape(), 0..4), any::<u32>())
-            .prop_map(|(shapes, flush_every_ms)| ToCollector::Events { shapes, flush_every_ms }),
+        (vec(shape(), 0..4), any::<u32>(), any::<u32>()).prop_map(
+            |(shapes, flush_every_ms, read_every_ms)| ToCollector::Events {
+                shapes,
+                flush_every_ms,
+                read_every_ms,
+            }
+        ),
         (proptest::option::of(key()), vec(any::<u32>(), 0..5))
             .prop_map(|(process, events)| ToCollector::Summarize { process, events }),
         vec(range(), 0..4).prop_map(|ranges| ToCollector::Resume { ranges }),
