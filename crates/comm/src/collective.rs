@@ -1,0 +1,205 @@
+//! Broadcast and barrier, made of messages that users never see.
+//!
+//! Ranks that were launched together and can only end together form a tree, so that a broadcast needs
+//! as many steps as their number has binary digits. Every other rank gets its copy from the root itself:
+//! one that is gone then keeps nobody waiting but itself.
+//!
+//! Every collective call has a number, and messages of earlier ones, which failed halfway, are dropped.
+//!
+//! # Not here
+//! The calls of MPI for this: they have no deadline, and know nothing of ranks that were added.
+
+use crate::CommError;
+use crate::deadline::Deadline;
+
+/// What collective operations need of a backend.
+pub(crate) trait Backstage {
+    /// Who takes part, as this rank sees it.
+    fn members(&self) -> Members<'_>;
+
+    /// The number of the next collective call.
+    fn next_round(&mut self) -> u32;
+
+    /// Sends a message that only [`receive_backstage`](Self::receive_backstage) finds.
+    fn send_backstage(&mut self, to: u32, parts: &[&[u8]]) -> Result<(), CommError>;
+
+    /// The next such message of `from`; `false` when it does not come in time.
+    fn receive_backstage(
+        &mut self,
+        from: u32,
+        deadline: Deadline,
+        into: &mut Vec<u8>,
+    ) -> Result<bool, CommError>;
+}
+
+/// Who takes part in a collective operation.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Members<'a> {
+    /// The rank that asks.
+    pub(crate) own: u32,
+    /// The ranks below this number form a tree.
+    pub(crate) n_in_tree: u32,
+    /// The others that are connected with this one.
+    pub(crate) outside: &'a [u32],
+}
+
+/// See [`Transport::broadcast`](crate::Transport::broadcast).
+pub(crate) fn broadcast(
+    end: &mut impl Backstage,
+    root: u32,
+    bytes: &mut Vec<u8>,
+    deadline: Deadline,
+) -> Result<(), CommError> {
+    let round = end.next_round();
+    give_down(end, (root, round), bytes, deadline)
+}
+
+/// See [`Transport::barrier`](crate::Transport::barrier).
+pub(crate) fn barrier(end: &mut impl Backstage, deadline: Deadline) -> Result<(), CommError> {
+    let round = end.next_round();
+    let mut nothing = Vec::new();
+    let members = end.members();
+    let (parent, children) = (members.parent(0), members.children(0));
+    for child in children {
+        unless_gone(take(end, child, round, &mut nothing, deadline))?;
+    }
+    if let Some(parent) = parent {
+        end.send_backstage(parent, &[&round.to_le_bytes()])?;
+    }
+    give_down(end, (0, round), &mut nothing, deadline)
+}
+
+/// Passes `bytes` on, from the root to everybody.
+fn give_down(
+    end: &mut impl Backstage,
+    (root, round): (u32, u32),
+    bytes: &mut Vec<u8>,
+    deadline: Deadline,
+) -> Result<(), CommError> {
+    let members = end.members();
+    let (parent, children) = (members.parent(root), members.children(root));
+    if let Some(parent) = parent {
+        take(end, parent, round, bytes, deadline)?;
+    }
+    for child in children {
+        unless_gone(end.send_backstage(child, &[bytes, &round.to_le_bytes()]))?;
+    }
+    Ok(())
+}
+
+/// The bytes that `from` sends in this round. The number of the round stands behind them.
+fn take(
+    end: &mut impl Backstage,
+    from: u32,
+    round: u32,
+    into: &mut Vec<u8>,
+    deadline: Deadline,
+) -> Result<(), CommError> {
+    while end.receive_backstage(from, deadline, into)? {
+        let Some((content, found)) = into.split_last_chunk::<4>() else { continue };
+        let is_this = u32::from_le_bytes(*found) == round;
+        let n_bytes = content.len();
+        if is_this {
+            into.truncate(n_bytes);
+            return Ok(());
+        }
+    }
+    Err(deadline.late("a part in a collective operation", from))
+}
+
+/// A rank that is gone is told by the next receive; the others can do without it.
+fn unless_gone(result: Result<(), CommError>) -> Result<(), CommError> {
+    match result {
+        Err(CommError::Gone { .. } | CommError::NotPresent { .. }) => Ok(()),
+        other => other,
+    }
+}
+
+impl Members<'_> {
+    /// From whom this rank gets what the root gives.
+    fn parent(self, root: u32) -> Option<u32> {
+        if self.own == root {
+            return None;
+        }
+        if self.n_in_tree <= self.own || self.n_in_tree <= root {
+            return Some(root);
+        }
+        let place = self.place(root);
+        let highest_bit = 1 << place.ilog2();
+        Some((place - highest_bit + root) % self.n_in_tree)
+    }
+
+    /// To whom this rank gives it, the farthest first.
+    fn children(self, root: u32) -> Vec<u32> {
+        let mut children = Vec::new();
+        if self.own < self.n_in_tree && root < self.n_in_tree {
+            let place = self.place(root);
+            let mut bit = if place == 0 { 1 } else { 2 << place.ilog2() };
+            while place + bit < self.n_in_tree {
+                children.push((place + bit + root) % self.n_in_tree);
+                bit <<= 1;
+            }
+        }
+        if self.own == root {
+            children.extend_from_slice(self.outside);
+        }
+        children
+    }
+
+    /// The number of this rank when the root is 0.
+    fn place(self, root: u32) -> u32 {
+        (self.own + self.n_in_tree - root) % self.n_in_tree
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn members(own: u32, n_in_tree: u32) -> Members<'static> {
+        Members { own, n_in_tree, outside: if own == 0 { &[90, 91] } else { &[] } }
+    }
+
+    /// Who gets what the root gives, in how many steps.
+    #[track_caller]
+    fn check(root: u32, n_in_tree: u32, n_steps: u32) {
+        let mut steps = vec![None; n_in_tree as usize];
+        steps[root as usize] = Some(0);
+        let mut waiting = vec![root];
+        while let Some(rank) = waiting.pop() {
+            for child in members(rank, n_in_tree).children(root) {
+                let Some(step) = steps.get_mut(child as usize) else { continue };
+                assert_eq!(*step, None, "rank {child} gets it twice");
+                assert_eq!(members(child, n_in_tree).parent(root), Some(rank));
+                *step = Some(1);
+                waiting.push(child);
+            }
+        }
+        assert!(steps.iter().all(Option::is_some), "{steps:?}");
+        let first = members(root, n_in_tree).children(root);
+        let in_tree = first.iter().filter(|&&child| child < n_in_tree).count();
+        assert_eq!(u32::try_from(in_tree).ok(), Some(n_steps));
+    }
+
+    #[test]
+    fn everybody_in_the_tree_gets_it_once() {
+        check(0, 1, 0);
+        check(0, 2, 1);
+        check(1, 2, 1);
+        check(0, 3, 2);
+        check(2, 3, 2);
+        check(4, 5, 3);
+        check(0, 16, 4);
+        check(7, 19, 5);
+    }
+
+    #[test]
+    fn ranks_outside_the_tree_get_it_from_the_root() {
+        assert!(members(0, 3).children(0).ends_with(&[90, 91]));
+        assert_eq!(members(90, 3).parent(0), Some(0));
+        assert_eq!(members(90, 3).children(0), []);
+        let free = Members { own: 2, n_in_tree: 0, outside: &[0, 1, 3] };
+        assert_eq!(free.children(2), [0, 1, 3]);
+        assert_eq!((free.parent(2), free.parent(1), free.children(1)), (None, Some(1), vec![]));
+    }
+}

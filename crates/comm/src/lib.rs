@@ -1,0 +1,35 @@
+//! Messages between the ranks of a program: over MPI without linking to it, or between threads.
+//!
+//! One [`Transport`] is one rank's end of a group. The group starts with the ranks that were launched
+//! together; rank 0 may add further ones later and let them go again. Those talk to rank 0 only.
+//!
+//! ```
+//! use comm::{Tag, Transport};
+//! use std::time::Duration;
+//!
+//! let mut ends = comm::threads(2);
+//! let (mut worker, mut master) = (ends.pop().expect("two ends"), ends.pop().expect("two ends"));
+//! worker.send(0, Tag(7), &[b"half ", b"done"])?;
+//! let mut bytes = Vec::new();
+//! let envelope = master.receive(None, Duration::from_secs(1), &mut bytes)?.expect("it was sent");
+//! assert_eq!((envelope.from, envelope.tag, &bytes[..]), (1, Tag(7), &b"half done"[..]));
+//! # Ok::<(), comm::CommError>(())
+//! ```
+//!
+//! # Invariants
+//! - Every wait has a deadline: what does not happen in time is an error that says what was awaited.
+//! - Messages of one sender with one tag arrive in the order in which they were sent.
+//! - No allocation for a message once buffers have grown to the sizes in use.
+//!
+//! # Not here
+//! What messages mean: crate `master-worker`.
+
+mod collective;
+mod deadline;
+mod error;
+mod threads;
+mod transport;
+
+pub use error::CommError;
+pub use threads::{ThreadTransport, threads};
+pub use transport::{Envelope, Tag, Transport};
