@@ -1,0 +1,107 @@
+//! The counts around a policy: what is left, and who has how much of the rest.
+
+use crate::policy::{Completed, Policy, Request, Work};
+use std::collections::BTreeMap;
+
+/// Deals the tasks of iteration after iteration by one policy.
+///
+/// # Invariants
+/// - Every task is left, held by one worker, or completed.
+/// - A chunk has at least one task and at most those that are left, whatever the policy says.
+///
+/// # Not here
+/// Which tasks these are: whoever deals keeps their order, and what comes back.
+#[derive(Debug)]
+pub struct Dealer {
+    policy: Box<dyn Policy>,
+    n_left: u64,
+    held: BTreeMap<u32, u64>,
+    n_workers: u32,
+}
+
+impl Dealer {
+    /// A dealer without tasks.
+    pub fn new(policy: Box<dyn Policy>) -> Self {
+        Self { policy, n_left: 0, held: BTreeMap::new(), n_workers: 1 }
+    }
+
+    /// An iteration begins, with these tasks; what was held is forgotten.
+    pub fn begin(&mut self, n_tasks: u64, n_workers: u32) {
+        self.n_left = n_tasks;
+        self.n_workers = n_workers.max(1);
+        self.held.clear();
+        self.policy.begin(&self.work());
+    }
+
+    /// Tasks in the next chunk for a worker, which holds them now; 0 when none is left.
+    pub fn deal(&mut self, worker: u32) -> u64 {
+        if self.n_left == 0 {
+            return 0;
+        }
+        let n_held = self.held(worker);
+        let request = Request { worker, n_left: self.n_left, n_workers: self.n_workers, n_held };
+        let n_tasks = self.policy.next(&request).clamp(1, self.n_left);
+        self.n_left -= n_tasks;
+        *self.held.entry(worker).or_default() += n_tasks;
+        n_tasks
+    }
+
+    /// A worker has returned a chunk.
+    pub fn completed(&mut self, done: &Completed) {
+        self.take_back(done.worker, done.n_tasks);
+        self.policy.completed(done);
+    }
+
+    /// Tasks that a worker held are to be dealt again: it had not begun them, or failed at them.
+    pub fn returned(&mut self, worker: u32, n_tasks: u64) {
+        let n_tasks = self.take_back(worker, n_tasks);
+        self.n_left += n_tasks;
+        self.restart();
+    }
+
+    /// A worker takes part from now on.
+    pub fn joined(&mut self) {
+        self.n_workers += 1;
+        self.restart();
+    }
+
+    /// A worker is gone; what it held is to be dealt again, and that is how much. One at least stays.
+    pub fn left(&mut self, worker: u32) -> u64 {
+        let n_tasks = self.held.remove(&worker).unwrap_or(0);
+        self.n_left += n_tasks;
+        self.n_workers = self.n_workers.saturating_sub(1).max(1);
+        self.policy.left(worker);
+        self.restart();
+        n_tasks
+    }
+
+    /// Tasks not dealt yet.
+    pub fn n_left(&self) -> u64 {
+        self.n_left
+    }
+
+    /// Tasks that a worker has and has not returned.
+    pub fn held(&self, worker: u32) -> u64 {
+        self.held.get(&worker).copied().unwrap_or(0)
+    }
+
+    /// Tasks that are dealt and not returned.
+    pub fn n_in_flight(&self) -> u64 {
+        self.held.values().sum()
+    }
+
+    fn take_back(&mut self, worker: u32, n_tasks: u64) -> u64 {
+        let Some(held) = self.held.get_mut(&worker) else { return 0 };
+        let n_tasks = n_tasks.min(*held);
+        *held -= n_tasks;
+        n_tasks
+    }
+
+    fn work(&self) -> Work {
+        Work { n_tasks: self.n_left, n_workers: self.n_workers }
+    }
+
+    fn restart(&mut self) {
+        self.policy.restart(&self.work());
+    }
+}

@@ -1,0 +1,30 @@
+//! `gss`: guided self-scheduling, an equal part of what is left at every request.
+
+use crate::policy::{Policy, Request, Settings, Work};
+use crate::registry::PolicySpec;
+
+pub(crate) const SPEC: PolicySpec = PolicySpec {
+    name: "gss",
+    sentence: "guided self-scheduling: an equal part of what is left",
+    source: "Polychronopoulos and Kuck, IEEE Transactions on Computers C-36, 1987",
+    make: |settings| Box::new(Guided::new(settings)),
+};
+
+#[derive(Debug)]
+struct Guided {
+    n_tasks_min: u64,
+}
+
+impl Guided {
+    fn new(settings: &Settings) -> Self {
+        Self { n_tasks_min: settings.n_tasks_min }
+    }
+}
+
+impl Policy for Guided {
+    fn restart(&mut self, _: &Work) {}
+
+    fn next(&mut self, request: &Request) -> u64 {
+        request.n_left.div_ceil(request.n_workers.into()).max(self.n_tasks_min)
+    }
+}

@@ -1,0 +1,57 @@
+//! How many tasks a worker gets next.
+//!
+//! `M` tasks are dealt to `N` workers in *chunks*; a worker that returns one gets the next. With `R` tasks
+//! left, mean `mu` and deviation `sigma` of the computing time per task, and `h` the time that a chunk
+//! costs beside computing:
+//!
+//! | name | chunk | source |
+//! |---|---|---|
+//! | `static` | `M/N` | |
+//! | `ss` | 1 | |
+//! | `fsc` | `(sqrt(2)*M*h / (sigma*N*sqrt(ln N)))^(2/3)` | Kruskal and Weiss 1985 |
+//! | `gss` | `R/N` | Polychronopoulos and Kuck 1987 |
+//! | `tss` | from `M/(2N)` to 1 in equal steps | Tzeng and Ni 1993 |
+//! | `fac` | `R/(x*N)` in batches of `N`, `x` from `sigma/mu` and `R` | Hummel, Schonberg and Flynn 1992 |
+//! | `fac2` | `M/(2N)`, then half in every batch of `N` | Hummel, Schonberg and Flynn 1992 |
+//! | `dpf` | a fixed share of what is left, in batches of `N` | `spec 20` |
+//! | `daf` | `R/(x_j*N)` in batches of `N`, `x_0 = 1 + sigma*sqrt(N/2)/mu`, `x_j = 2 + sigma*sqrt(N/2)/mu` | `spec 20` |
+//! | `awf-b` | half of what is left in every batch, by the workers' speeds | Cariño and Banicescu 2008 |
+//! | `awf-c` | `R/(2N)` by the workers' speeds | Cariño and Banicescu 2008 |
+//! | `best` | see [`best`] | |
+//!
+//! Sizes are rounded up, except where a source says otherwise.
+//!
+//! # Invariants
+//! - Pure (I1) and deterministic: the same questions and news in the same order give the same sizes.
+//! - [`Dealer`] deals every task once, and again only what came back.
+//!
+//! # Not here
+//! Messages and threads (`master-worker`), simulated time (`simulator`), when a running program should be
+//! dealt otherwise (`tunlets`).
+
+mod dealer;
+mod policy;
+mod registry;
+mod spread;
+
+mod static_split;
+mod self_scheduling;
+mod fixed_size;
+mod guided;
+mod trapezoid;
+mod factoring;
+mod halving;
+pub mod predictive;
+pub mod adjusting;
+mod weighted_batches;
+mod weighted_chunks;
+pub mod best;
+
+mod batch;
+mod performance;
+mod rounding;
+
+pub use dealer::Dealer;
+pub use policy::{Completed, Policy, Request, Settings, Work};
+pub use registry::{PolicySpec, UnknownPolicy, all, by_name};
+pub use spread::{Moments, Spread};

@@ -1,0 +1,91 @@
+//! All policies, by name.
+
+use crate::policy::{Policy, Settings};
+use crate::{
+    adjusting, best, factoring, fixed_size, guided, halving, predictive, self_scheduling,
+    static_split, trapezoid, weighted_batches, weighted_chunks,
+};
+
+/// What there is to know of a policy.
+#[derive(Clone, Copy, Debug)]
+pub struct PolicySpec {
+    /// Its name, in lower case.
+    pub name: &'static str,
+    /// What it does, in a sentence.
+    pub sentence: &'static str,
+    /// Where it was published; empty when it belongs to nobody.
+    pub source: &'static str,
+    pub(crate) make: fn(&Settings) -> Box<dyn Policy>,
+}
+
+impl PolicySpec {
+    /// A policy that has measured nothing yet.
+    pub fn policy(&self, settings: &Settings) -> Box<dyn Policy> {
+        (self.make)(settings)
+    }
+}
+
+/// There is no such policy.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no policy `{name}`; write one of {}", names())]
+#[non_exhaustive]
+pub struct UnknownPolicy {
+    /// The name that was asked for.
+    pub name: String,
+}
+
+const ALL: [PolicySpec; 12] = [
+    best::SPEC,
+    static_split::SPEC,
+    self_scheduling::SPEC,
+    fixed_size::SPEC,
+    guided::SPEC,
+    trapezoid::SPEC,
+    factoring::SPEC,
+    halving::SPEC,
+    predictive::SPEC,
+    adjusting::SPEC,
+    weighted_batches::SPEC,
+    weighted_chunks::SPEC,
+];
+
+/// Every policy, the default one first.
+pub fn all() -> &'static [PolicySpec] {
+    &ALL
+}
+
+/// The policy of this name.
+///
+/// # Errors
+/// When there is none.
+pub fn by_name(name: &str) -> Result<&'static PolicySpec, UnknownPolicy> {
+    let found = ALL.iter().find(|spec| spec.name == name);
+    found.ok_or_else(|| UnknownPolicy { name: name.to_owned() })
+}
+
+fn names() -> String {
+    let names: Vec<String> = ALL.iter().map(|spec| format!("`{}`", spec.name)).collect();
+    names.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_name_is_one_policy() {
+        let names: BTreeSet<&str> = all().iter().map(|spec| spec.name).collect();
+        assert_eq!(names.len(), all().len());
+        for spec in all() {
+            assert_eq!(by_name(spec.name).unwrap().sentence, spec.sentence);
+        }
+        assert_eq!(all()[0].name, "best");
+    }
+
+    #[test]
+    fn a_wrong_name_is_answered_with_the_right_ones() {
+        let said = by_name("GSS").unwrap_err().to_string();
+        assert!(said.starts_with("there is no policy `GSS`; write one of `best`, `static`"), "{said}");
+    }
+}

@@ -1,0 +1,30 @@
+//! `ss`: self-scheduling, one task after the other.
+
+use crate::policy::{Policy, Request, Settings, Work};
+use crate::registry::PolicySpec;
+
+pub(crate) const SPEC: PolicySpec = PolicySpec {
+    name: "ss",
+    sentence: "self-scheduling: one task at a time",
+    source: "",
+    make: |settings| Box::new(SelfScheduling::new(settings)),
+};
+
+#[derive(Debug)]
+struct SelfScheduling {
+    n_tasks_min: u64,
+}
+
+impl SelfScheduling {
+    fn new(settings: &Settings) -> Self {
+        Self { n_tasks_min: settings.n_tasks_min }
+    }
+}
+
+impl Policy for SelfScheduling {
+    fn restart(&mut self, _: &Work) {}
+
+    fn next(&mut self, _: &Request) -> u64 {
+        self.n_tasks_min
+    }
+}
