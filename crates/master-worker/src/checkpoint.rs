@@ -1,0 +1,176 @@
+//! The file from which a run goes on: what the program saved after an iteration.
+//!
+//! A header of 64 bytes (magic, version, iteration, length, SHA-256 of the two numbers and the content), then
+//! the content. It is written beside the old one and renamed over it, so that there is a whole one at
+//! any moment.
+
+use sha2::{Digest, Sha256};
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+const MAGIC: [u8; 8] = *b"MWCHKPT\n";
+const VERSION: u32 = 1;
+const HEADER_BYTES: usize = 64;
+const DIGEST_AT: usize = 32;
+
+/// Why a checkpoint could not be written or read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CheckpointError {
+    /// The file could not be written.
+    #[error("`{}` cannot be written; give `--checkpoint` a file in a folder that has room", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The file could not be read.
+    #[error("`{}` cannot be read", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// It is another file.
+    #[error("`{}` is no checkpoint; name the file that an earlier run wrote, or remove it to begin anew", path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+    },
+    /// It is one of another version.
+    #[error("`{}` is a checkpoint of version `{version}`, not `{VERSION}`; go on with the program that wrote it", path.display())]
+    Version {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        version: u32,
+    },
+    /// Its content is not what was written.
+    #[error("`{}` is damaged; take a copy of it, or remove it to begin anew", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+/// What was saved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Checkpoint {
+    /// Iterations done.
+    pub(crate) n_iterations: u64,
+    pub(crate) content: Vec<u8>,
+}
+
+impl Checkpoint {
+    /// Writes it; a run that is killed meanwhile leaves the old one.
+    pub(crate) fn write(&self, path: &Path) -> Result<(), CheckpointError> {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let beside = path.with_file_name(format!(".{name}.new"));
+        let written = self.write_to(&beside).and_then(|()| fs::rename(&beside, path));
+        // The new name is to outlive a crash of the machine; some file systems cannot promise it.
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let _synced = File::open(folder.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all());
+        written.map_err(|source| CheckpointError::Write { path: path.to_owned(), source })
+    }
+
+    fn write_to(&self, path: &Path) -> io::Result<()> {
+        let mut file = File::create(path)?;
+        file.write_all(&self.header())?;
+        file.write_all(&self.content)?;
+        file.sync_all()
+    }
+
+    fn header(&self) -> [u8; HEADER_BYTES] {
+        let mut header = [0; HEADER_BYTES];
+        header[..8].copy_from_slice(&MAGIC);
+        header[8..12].copy_from_slice(&VERSION.to_le_bytes());
+        header[16..24].copy_from_slice(&self.n_iterations.to_le_bytes());
+        header[24..32].copy_from_slice(&(self.content.len() as u64).to_le_bytes());
+        let mut digest = Sha256::new();
+        digest.update(&header[..DIGEST_AT]);
+        digest.update(&self.content);
+        header[DIGEST_AT..].copy_from_slice(&digest.finalize());
+        header
+    }
+
+    /// The one in this file; `None` when there is no such file.
+    pub(crate) fn read(path: &Path) -> Result<Option<Self>, CheckpointError> {
+        let mut bytes = match fs::read(path) {
+            Ok(bytes) => bytes,
+            Err(source) if source.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(source) => return Err(CheckpointError::Read { path: path.to_owned(), source }),
+        };
+        let path = path.to_owned();
+        if !bytes.starts_with(&MAGIC) {
+            return Err(CheckpointError::Foreign { path });
+        }
+        let Some(header) = bytes.first_chunk::<HEADER_BYTES>().copied() else {
+            return Err(CheckpointError::Damaged { path });
+        };
+        let version = u32::from_le_bytes([header[8], header[9], header[10], header[11]]);
+        if version != VERSION {
+            return Err(CheckpointError::Version { path, version });
+        }
+        let number = header[16..24].first_chunk().copied().map_or(0, u64::from_le_bytes);
+        let content = bytes.split_off(HEADER_BYTES);
+        let found = Self { n_iterations: number, content };
+        if found.header() == header { Ok(Some(found)) } else { Err(CheckpointError::Damaged { path }) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written() -> (tempfile::TempDir, PathBuf, Checkpoint) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("state");
+        let checkpoint = Checkpoint { n_iterations: 7, content: b"content".to_vec() };
+        checkpoint.write(&path).unwrap();
+        (folder, path, checkpoint)
+    }
+
+    #[test]
+    fn what_was_written_is_read() {
+        let (folder, path, mut checkpoint) = written();
+        assert_eq!(Checkpoint::read(&path).unwrap(), Some(checkpoint.clone()));
+        checkpoint.content.clear();
+        checkpoint.write(&path).unwrap();
+        assert_eq!(Checkpoint::read(&path).unwrap(), Some(checkpoint));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        assert_eq!(Checkpoint::read(&folder.path().join("none")).unwrap(), None);
+    }
+
+    /// The file with one byte changed, or cut off there.
+    #[track_caller]
+    fn check(at: usize, is_cut: bool, expected: fn(&CheckpointError) -> bool) {
+        let (_folder, path, _) = written();
+        let mut bytes = fs::read(&path).unwrap();
+        if is_cut { bytes.truncate(at) } else { bytes[at] ^= 1 }
+        fs::write(&path, bytes).unwrap();
+        let error = Checkpoint::read(&path).unwrap_err();
+        assert!(expected(&error), "{error}");
+    }
+
+    #[test]
+    fn other_files_are_refused() {
+        use CheckpointError::{Damaged, Foreign, Version};
+        check(0, false, |error| matches!(error, Foreign { .. }));
+        check(5, true, |error| matches!(error, Foreign { .. }));
+        check(8, false, |error| matches!(error, Version { version: 0, .. }));
+        for at in [16, 24, 40, 64, 70] {
+            check(at, false, |error| matches!(error, Damaged { .. }));
+            check(at, true, |error| matches!(error, Damaged { .. }));
+        }
+    }
+
+    #[test]
+    fn a_folder_that_is_not_there_is_told() {
+        let checkpoint = Checkpoint { n_iterations: 0, content: Vec::new() };
+        let error = checkpoint.write(Path::new("/nowhere/at/all")).unwrap_err();
+        assert!(matches!(error, CheckpointError::Write { .. }));
+    }
+}

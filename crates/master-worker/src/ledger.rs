@@ -1,0 +1,428 @@
+//! Who holds which tasks, and what the master does next.
+//!
+//! Every task of an iteration lies in the pool, is held by one worker, or is done. A worker without work
+//! gets a chunk whose size the policy says. Its next one leaves *late*: so long before the expected end of the
+//! present one that it arrives in time, and until then anybody may have its tasks. When the pool is empty and
+//! a worker is idle, a chunk that another one will not begin soon is taken back: that one looks for such news
+//! before it begins a chunk. Should they come too late, its results are not counted.
+//!
+//! What is sent to a worker and not answered in the time expected plus a patience is dealt again; what it
+//! answers after all is not counted twice, since numbers of chunks are never used again.
+//!
+//! # Invariants
+//! - Pure: time is an argument.
+//! - Every task is done once, whatever is said by whom and in which order.
+//!
+//! # Not here
+//! Messages and the user's code (`master`), sizes of chunks (`chunking`).
+
+mod alarms;
+mod desk;
+mod pace;
+mod pool;
+mod retract;
+
+use crate::options::Prefetch;
+use alarms::{Alarm, Alarms};
+use chunking::{Completed, Policy, Request, Work};
+use desk::{Desk, Held, Presence};
+use pace::Pace;
+use pool::{Part, Pool};
+use std::collections::VecDeque;
+use std::ops::Range;
+
+/// What does not change in a run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rules {
+    pub(crate) prefetch: Prefetch,
+    /// How often a task is tried.
+    pub(crate) n_attempts: u32,
+    /// How much longer than expected a worker may be silent.
+    pub(crate) patience_s: f64,
+    /// Whether the master computes when it has nothing else to do.
+    pub(crate) is_master_working: bool,
+}
+
+/// Something for the master to do.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Step {
+    /// Send a chunk.
+    Deal(Chunk),
+    /// Say that a chunk, probably not begun, is somebody else's now.
+    Retract {
+        worker: u32,
+        chunk: u64,
+    },
+    /// A worker is silent for too long; its work is in the pool again.
+    Missed {
+        worker: u32,
+        n_tasks: u64,
+    },
+}
+
+/// Tasks for a worker.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Chunk {
+    pub(crate) worker: u32,
+    pub(crate) id: u64,
+    pub(crate) tasks: Range<u64>,
+    pub(crate) batch: u32,
+}
+
+/// A chunk as its results came back.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Done {
+    pub(crate) tasks: Range<u64>,
+    pub(crate) batch: u32,
+    pub(crate) sent_s: f64,
+    /// Time that it cost beside computing: that the worker waited for it.
+    pub(crate) overhead_s: f64,
+}
+
+/// What a worker measured.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Measured {
+    pub(crate) compute_s: f64,
+    pub(crate) waited_s: f64,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Ledger {
+    policy: Box<dyn Policy>,
+    rules: Rules,
+    pool: Pool,
+    /// By rank; the master's own first.
+    desks: Vec<Desk>,
+    idle: VecDeque<u32>,
+    alarms: Alarms,
+    /// The pace of all workers together.
+    all: Pace,
+    n_tasks_open: u64,
+    n_chunks_ever: u64,
+    n_dealt: u64,
+    n_workers: u32,
+    n_workers_at_begin: u32,
+}
+
+impl Ledger {
+    pub(crate) fn new(policy: Box<dyn Policy>, rules: Rules, n_ranks: u32) -> Self {
+        let desks = (0..n_ranks).map(|_| Desk::default()).collect();
+        Self {
+            policy,
+            rules,
+            pool: Pool::default(),
+            desks,
+            idle: VecDeque::new(),
+            alarms: Alarms::default(),
+            all: Pace::default(),
+            n_tasks_open: 0,
+            n_chunks_ever: 0,
+            n_dealt: 0,
+            n_workers: 1,
+            n_workers_at_begin: 1,
+        }
+    }
+
+    /// Ranks that were added get a desk.
+    pub(crate) fn make_room(&mut self, n_ranks: u32) {
+        let n_desks = self.desks.len().max(n_ranks as usize);
+        self.desks.resize_with(n_desks, Desk::default);
+    }
+
+    /// Workers that are not gone, those that are parked included.
+    pub(crate) fn present(&self) -> impl Iterator<Item = u32> + '_ {
+        let workers = (0..).zip(&self.desks).skip(1);
+        workers.filter(|(_, desk)| desk.presence != Presence::Gone).map(|(rank, _)| rank)
+    }
+
+    /// Workers that take part.
+    pub(crate) fn in_use(&self) -> impl Iterator<Item = u32> + '_ {
+        let workers = (0..).zip(&self.desks).skip(1);
+        workers.filter(|(_, desk)| desk.is_in_use()).map(|(rank, _)| rank)
+    }
+
+    pub(crate) fn is_in_use(&self, worker: u32) -> bool {
+        self.desk(worker).is_some_and(Desk::is_in_use)
+    }
+
+    /// Whether nobody but the master can do anything now.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.in_use().next().is_none()
+    }
+
+    /// An iteration begins with these tasks and the first `n_workers` of those present; the other ones are
+    /// parked.
+    pub(crate) fn begin(&mut self, n_tasks: u64, priorities: &[(Range<u64>, i32)], n_workers: u32) {
+        self.pool = Pool::new(n_tasks, priorities);
+        self.n_tasks_open = n_tasks;
+        self.n_dealt = 0;
+        let present: Vec<u32> = self.present().collect();
+        let n_used = present.len().min(n_workers as usize);
+        self.idle.clear();
+        for (place, worker) in present.into_iter().enumerate() {
+            let desk = &mut self.desks[worker as usize];
+            desk.presence = match desk.presence {
+                _ if n_used <= place => Presence::Parked,
+                Presence::Parked => Presence::InUse,
+                unchanged => unchanged,
+            };
+            if desk.is_idle() {
+                self.idle.push_back(worker);
+            }
+        }
+        self.count_workers();
+        self.n_workers_at_begin = self.n_workers;
+        self.policy.begin(&self.work());
+    }
+
+    /// Whether every task is done, or not wanted any more.
+    pub(crate) fn is_done(&self) -> bool {
+        self.n_tasks_open == 0
+    }
+
+    /// The other tasks are not wanted any more. Workers that compute take part again when they are heard;
+    /// these are the chunks that they need not begin.
+    pub(crate) fn settle(&mut self) -> Vec<(u32, u64)> {
+        self.pool.clear();
+        self.n_tasks_open = 0;
+        let mut waiting = Vec::new();
+        for (worker, desk) in (0..).zip(&mut self.desks) {
+            waiting.extend(desk.held.iter().skip(1).map(|held| (worker, held.id)));
+            if !desk.held.is_empty() && desk.is_in_use() {
+                desk.presence = Presence::Away;
+                desk.held.clear();
+            }
+        }
+        waiting
+    }
+
+    /// What to do now; asked until there is nothing.
+    pub(crate) fn next_step(&mut self, now_s: f64) -> Option<Step> {
+        let n_idle = if self.pool.n_tasks() == 0 { 0 } else { self.idle.len() };
+        for _ in 0..n_idle {
+            let worker = self.idle.pop_front()?;
+            if !self.desk(worker).is_some_and(Desk::is_idle) {
+                continue;
+            }
+            if let Some(chunk) = self.deal(worker, u64::MAX, now_s) {
+                return Some(Step::Deal(chunk));
+            }
+            self.idle.push_back(worker);
+        }
+        while let Some(alarm) = self.alarms.due(now_s) {
+            if let Some(step) = self.ring(alarm, now_s) {
+                return Some(step);
+            }
+        }
+        self.retract(now_s)
+    }
+
+    /// How long nothing is to be done, unless something is heard, in seconds.
+    pub(crate) fn pause_s(&self, now_s: f64) -> f64 {
+        self.alarms.next_s().map_or(f64::INFINITY, |next_s| next_s - now_s).max(0.0)
+    }
+
+    /// A chunk for the master itself: so small that it is free again when it is next needed.
+    pub(crate) fn deal_to_master(&mut self, now_s: f64) -> Option<Chunk> {
+        let ends = self.desks.iter().filter_map(|desk| desk.expected_end_s(&self.all));
+        let next_s = ends.map(|(end_s, _)| end_s).fold(f64::INFINITY, f64::min);
+        let pace = &self.desks.first()?.pace;
+        let n_tasks_max = match pace.tasks_per_s().or(self.all.tasks_per_s()) {
+            _ if self.is_alone() => u64::MAX,
+            Some(tasks_per_s) => whole((next_s - now_s) * tasks_per_s),
+            None => 1,
+        };
+        self.deal(0, n_tasks_max, now_s)
+    }
+
+    /// The results of a chunk came; `None` when it was dealt again since.
+    pub(crate) fn finished(
+        &mut self,
+        worker: u32,
+        chunk: u64,
+        measured: Measured,
+        now_s: f64,
+    ) -> Option<Done> {
+        let held = self.answer(worker, chunk, now_s)?;
+        let n_tasks = held.part.n_tasks();
+        let desk = &mut self.desks[worker as usize];
+        desk.pace.computed(n_tasks, measured.compute_s);
+        self.all.computed(n_tasks, measured.compute_s);
+        let round_trip_s = now_s - held.sent_s - measured.compute_s;
+        if held.is_first && worker != 0 {
+            desk.pace.traveled(round_trip_s);
+        }
+        let overhead_s = if held.is_first { round_trip_s } else { measured.waited_s };
+        let overhead_s = overhead_s.max(0.0);
+        let compute_s = measured.compute_s;
+        self.policy.completed(&Completed { worker, n_tasks, compute_s, overhead_s });
+        self.n_tasks_open -= n_tasks.min(self.n_tasks_open);
+        Some(Done { tasks: held.part.tasks, batch: held.batch, sent_s: held.sent_s, overhead_s })
+    }
+
+    /// A chunk failed; it is dealt again, unless it failed too often: then these are its tasks.
+    pub(crate) fn failed(&mut self, worker: u32, chunk: u64, now_s: f64) -> Option<Range<u64>> {
+        let held = self.answer(worker, chunk, now_s)?;
+        let n_failed = held.part.n_failed + 1;
+        if self.rules.n_attempts <= n_failed {
+            return Some(held.part.tasks);
+        }
+        self.pool.put(Part { n_failed, avoid: Some(worker), ..held.part });
+        self.restart();
+        None
+    }
+
+    /// A worker is gone; how many tasks it held.
+    pub(crate) fn gone(&mut self, worker: u32) -> u64 {
+        let n_tasks = self.dismiss(worker, Presence::Gone);
+        self.policy.left(worker);
+        n_tasks
+    }
+
+    /// Takes a worker's chunks from it.
+    fn dismiss(&mut self, worker: u32, presence: Presence) -> u64 {
+        let Some(desk) = self.desks.get_mut(worker as usize) else { return 0 };
+        desk.presence = presence;
+        let n_tasks = desk.n_held();
+        for held in std::mem::take(&mut desk.held) {
+            self.pool.put(held.part);
+        }
+        self.restart();
+        n_tasks
+    }
+
+    /// A worker answered for a chunk, which is no longer its own.
+    fn answer(&mut self, worker: u32, chunk: u64, now_s: f64) -> Option<Held> {
+        let desk = self.desks.get_mut(worker as usize)?;
+        let was_away = desk.presence == Presence::Away;
+        if was_away {
+            desk.presence = Presence::InUse;
+        }
+        let held = desk.take(chunk);
+        if held.is_some() || was_away {
+            desk.began_s = now_s;
+            if desk.is_idle() && worker != 0 {
+                self.idle.push_back(worker);
+            } else {
+                self.expect(worker, now_s);
+            }
+        }
+        if was_away {
+            self.restart();
+        }
+        held
+    }
+
+    fn deal(&mut self, worker: u32, n_tasks_max: u64, now_s: f64) -> Option<Chunk> {
+        let may_repeat = self.in_use().all(|other| other == worker);
+        if !self.pool.has_for(worker, may_repeat) {
+            return None;
+        }
+        let Work { n_tasks: n_left, n_workers } = self.work();
+        let n_held = self.desk(worker)?.n_held();
+        let wished = self.policy.next(&Request { worker, n_left, n_workers, n_held });
+        let part = self.pool.take(worker, wished.min(n_tasks_max), may_repeat)?;
+        let batch = self.n_dealt / u64::from(self.n_workers_at_begin);
+        let batch = u32::try_from(batch).unwrap_or(u32::MAX);
+        self.n_dealt += 1;
+        self.n_chunks_ever += 1;
+        let id = self.n_chunks_ever;
+        let chunk = Chunk { worker, id, tasks: part.tasks.clone(), batch };
+        let desk = self.desks.get_mut(worker as usize)?;
+        let is_first = desk.held.is_empty();
+        desk.held.push_back(Held { id, part, batch, sent_s: now_s, is_first });
+        if is_first {
+            desk.began_s = now_s + desk.pace.round_trip_s() / 2.0;
+            self.expect(worker, now_s);
+        }
+        Some(chunk)
+    }
+
+    /// Sees to it that the next chunk leaves in time, and that a worker that is lost is missed.
+    fn expect(&mut self, worker: u32, now_s: f64) {
+        let patience_s = self.rules.patience_s;
+        let Some(desk) = self.desks.get_mut(worker as usize) else { return };
+        let Some(held) = desk.held.front().filter(|_| worker != 0) else { return };
+        let expected = desk.expected_end_s(&self.all);
+        let leave_s = match (self.rules.prefetch, expected) {
+            (Prefetch::Late, Some((end_s, chunk_s))) => Some(end_s - desk.pace.lead_s(chunk_s)),
+            (Prefetch::Always, _) => Some(now_s),
+            (Prefetch::Late, None) | (Prefetch::Off, _) => None,
+        };
+        if let Some(leave_s) = leave_s.filter(|_| desk.held.len() == 1) {
+            self.alarms.set(leave_s, Alarm::Prefetch { worker, chunk: held.id });
+        }
+        if !std::mem::replace(&mut desk.is_watched, true) {
+            self.alarms.set(now_s + patience_s, Alarm::Watch { worker });
+        }
+    }
+
+    fn ring(&mut self, alarm: Alarm, now_s: f64) -> Option<Step> {
+        match alarm {
+            Alarm::Prefetch { worker, chunk } => {
+                let desk = self.desk(worker).filter(|desk| desk.is_in_use())?;
+                let is_still = desk.held.len() == 1 && desk.held.front()?.id == chunk;
+                if !is_still || self.is_wanted_by_idle() {
+                    return None;
+                }
+                self.deal(worker, u64::MAX, now_s).map(Step::Deal)
+            }
+            Alarm::Watch { worker } => self.watch(worker, now_s),
+        }
+    }
+
+    fn watch(&mut self, worker: u32, now_s: f64) -> Option<Step> {
+        let patience_s = self.rules.patience_s;
+        let desk = self.desks.get_mut(worker as usize)?;
+        desk.is_watched = false;
+        if desk.held.is_empty() || !desk.is_in_use() {
+            return None;
+        }
+        // A chunk may be dearer than others by far, without anything being wrong.
+        let chunk_s = desk.expected_end_s(&self.all).map_or(0.0, |(_, chunk_s)| chunk_s);
+        let late_s = desk.began_s + patience_s + 10.0 * chunk_s;
+        if now_s < late_s {
+            desk.is_watched = true;
+            self.alarms.set(late_s, Alarm::Watch { worker });
+            return None;
+        }
+        let n_tasks = self.dismiss(worker, Presence::Away);
+        Some(Step::Missed { worker, n_tasks })
+    }
+
+    /// Whether somebody who has nothing waits for what is in the pool.
+    fn is_wanted_by_idle(&self) -> bool {
+        let has_work = |worker: &u32| self.pool.has_for(*worker, false);
+        self.idle.iter().any(|worker| self.desk(*worker).is_some_and(Desk::is_idle) && has_work(worker))
+    }
+
+    /// What is left, or who is there, changed.
+    fn restart(&mut self) {
+        self.count_workers();
+        self.policy.restart(&self.work());
+    }
+
+    fn count_workers(&mut self) {
+        let n_workers = u32::try_from(self.in_use().count()).unwrap_or(u32::MAX);
+        self.n_workers = n_workers.saturating_add(self.rules.is_master_working.into()).max(1);
+    }
+
+    fn work(&self) -> Work {
+        Work { n_tasks: self.pool.n_tasks(), n_workers: self.n_workers }
+    }
+
+    fn desk(&self, worker: u32) -> Option<&Desk> {
+        self.desks.get(worker as usize)
+    }
+}
+
+/// As many whole tasks, one at least.
+#[expect(clippy::cast_possible_truncation, reason = "a conversion of floats saturates")]
+#[expect(clippy::cast_sign_loss, reason = "a conversion of floats saturates")]
+fn whole(n_tasks: f64) -> u64 {
+    n_tasks.max(1.0) as u64
+}
+
+#[cfg(test)]
+mod tests;

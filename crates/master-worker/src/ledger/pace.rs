@@ -1,0 +1,91 @@
+//! How fast a worker is, as far as it was measured.
+
+/// Weight of the newest chunk.
+const NEWEST: f64 = 0.25;
+
+/// Running means of one worker.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Pace {
+    /// Computing time per task, in seconds.
+    task_s: Option<f64>,
+    /// How far predictions of a chunk's time were off, as a share of it.
+    off: f64,
+    /// Time from the master to the worker and back beside computing, in seconds.
+    round_trip_s: Option<f64>,
+}
+
+impl Pace {
+    /// A chunk took so long.
+    pub(crate) fn computed(&mut self, n_tasks: u64, compute_s: f64) {
+        let task_s = compute_s.max(0.0) / n_tasks.max(1) as f64;
+        if !task_s.is_finite() {
+            return;
+        }
+        if let Some(known_s) = self.task_s
+            && 0.0 < task_s.max(known_s)
+        {
+            let off = (task_s - known_s).abs() / task_s.max(known_s);
+            self.off += NEWEST * (off - self.off);
+        }
+        self.task_s = Some(blend(self.task_s, task_s));
+    }
+
+    /// The way there and back took so long.
+    pub(crate) fn traveled(&mut self, round_trip_s: f64) {
+        if round_trip_s.is_finite() {
+            self.round_trip_s = Some(blend(self.round_trip_s, round_trip_s.max(0.0)));
+        }
+    }
+
+    /// Expected computing time of a chunk, in seconds; `None` before the first one.
+    pub(crate) fn chunk_s(&self, n_tasks: u64) -> Option<f64> {
+        Some(self.task_s? * n_tasks as f64)
+    }
+
+    /// Tasks computed in a second; `None` before the first chunk, or when they take no time.
+    pub(crate) fn tasks_per_s(&self) -> Option<f64> {
+        self.task_s.filter(|task_s| 0.0 < *task_s).map(|task_s| 1.0 / task_s)
+    }
+
+    /// How long before the expected end of a chunk that takes `chunk_s` the next one has to leave, so that
+    /// it is there in time, in seconds.
+    pub(crate) fn lead_s(&self, chunk_s: f64) -> f64 {
+        2.0 * (self.round_trip_s() + self.off * chunk_s)
+    }
+
+    pub(crate) fn round_trip_s(&self) -> f64 {
+        self.round_trip_s.unwrap_or(USUAL_ROUND_TRIP_S)
+    }
+}
+
+/// A way there and back before one was seen.
+const USUAL_ROUND_TRIP_S: f64 = 20e-6;
+
+fn blend(known: Option<f64>, newest: f64) -> f64 {
+    known.map_or(newest, |known| known + NEWEST * (newest - known))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// After chunks of 10 tasks that took so long: expected time of 20 tasks, and lead.
+    #[track_caller]
+    fn check(chunks_s: &[f64], chunk_s: Option<f64>, lead_s: f64) {
+        let mut pace = Pace::default();
+        pace.traveled(0.5);
+        chunks_s.iter().for_each(|chunk_s| pace.computed(10, *chunk_s));
+        assert_eq!(pace.chunk_s(20), chunk_s);
+        assert!((pace.lead_s(chunk_s.unwrap_or(0.0)) - lead_s).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_chunk_is_expected_to_take_what_others_took() {
+        check(&[], None, 1.0);
+        check(&[5.0], Some(10.0), 1.0);
+        check(&[5.0, 5.0], Some(10.0), 1.0);
+        check(&[5.0, 10.0], Some(12.5), 1.0 + 2.0 * 0.125 * 12.5);
+        check(&[f64::NAN], None, 1.0);
+        check(&[-1.0], Some(0.0), 1.0);
+    }
+}

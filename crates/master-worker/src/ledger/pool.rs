@@ -1,0 +1,191 @@
+//! The tasks that nobody holds.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// Tasks that are alike in how they are dealt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Part {
+    pub(crate) tasks: Range<u64>,
+    pub(crate) priority: i32,
+    /// How often they failed.
+    pub(crate) n_failed: u32,
+    /// Where they failed last.
+    pub(crate) avoid: Option<u32>,
+}
+
+impl Part {
+    /// Tasks that were never dealt.
+    pub(crate) fn new(tasks: Range<u64>, priority: i32) -> Self {
+        Self { tasks, priority, n_failed: 0, avoid: None }
+    }
+
+    pub(crate) fn n_tasks(&self) -> u64 {
+        self.tasks.end - self.tasks.start
+    }
+}
+
+/// What failed before comes first, then by priority, then by number.
+type Key = (Reverse<(u32, i32)>, u64);
+
+fn key(part: &Part) -> Key {
+    (Reverse((part.n_failed, part.priority)), part.tasks.start)
+}
+
+/// Tasks to deal, in the order of dealing.
+///
+/// # Invariants
+/// - Parts do not overlap, and none is empty.
+#[derive(Debug, Default)]
+pub(crate) struct Pool {
+    parts: BTreeMap<Key, Part>,
+    n_tasks: u64,
+}
+
+impl Pool {
+    /// Tasks `0..n_tasks` with these priorities; 0 for the others, the first one where two overlap.
+    pub(crate) fn new(n_tasks: u64, priorities: &[(Range<u64>, i32)]) -> Self {
+        let mut pool = Self::default();
+        let mut others = BTreeMap::from([(0, n_tasks)]);
+        for (tasks, priority) in priorities {
+            for covered in cut_out(&mut others, tasks) {
+                pool.put(Part::new(covered, *priority));
+            }
+        }
+        for (start, end) in others {
+            pool.put(Part::new(start..end, 0));
+        }
+        pool
+    }
+
+    pub(crate) fn n_tasks(&self) -> u64 {
+        self.n_tasks
+    }
+
+    /// Adds tasks.
+    pub(crate) fn put(&mut self, part: Part) {
+        if part.tasks.start < part.tasks.end {
+            self.n_tasks += part.n_tasks();
+            self.parts.insert(key(&part), part);
+        }
+    }
+
+    /// Whether there is something for a worker; what failed on it only when it `may_repeat`.
+    pub(crate) fn has_for(&self, worker: u32, may_repeat: bool) -> bool {
+        self.parts.values().any(|part| may_repeat || part.avoid != Some(worker))
+    }
+
+    /// The next tasks for a worker, at most `n_tasks_max` and at least one.
+    pub(crate) fn take(
+        &mut self,
+        worker: u32,
+        n_tasks_max: u64,
+        may_repeat: bool,
+    ) -> Option<Part> {
+        let mut parts = self.parts.iter();
+        let (key, _) = parts.find(|(_, part)| may_repeat || part.avoid != Some(worker))?;
+        let key = *key;
+        let mut part = self.parts.remove(&key)?;
+        self.n_tasks -= part.n_tasks();
+        let n_tasks = n_tasks_max.clamp(1, part.n_tasks());
+        let rest = Part { tasks: part.tasks.start + n_tasks..part.tasks.end, ..part.clone() };
+        part.tasks.end = rest.tasks.start;
+        self.put(rest);
+        Some(part)
+    }
+
+    /// Takes everything out.
+    pub(crate) fn clear(&mut self) {
+        self.parts.clear();
+        self.n_tasks = 0;
+    }
+}
+
+/// Takes `cut` out of sections given as start and end, and returns what of it was in them.
+fn cut_out(sections: &mut BTreeMap<u64, u64>, cut: &Range<u64>) -> Vec<Range<u64>> {
+    let from = sections.range(..=cut.start).next_back().map_or(cut.start, |(start, _)| *start);
+    if cut.end <= from {
+        return Vec::new();
+    }
+    let touched: Vec<_> = sections.range(from..cut.end).map(|(s, e)| *s..*e).collect();
+    let mut covered = Vec::new();
+    for section in touched {
+        let (start, end) = (section.start.max(cut.start), section.end.min(cut.end));
+        if end <= start {
+            continue;
+        }
+        sections.remove(&section.start);
+        if section.start < start {
+            sections.insert(section.start, start);
+        }
+        if end < section.end {
+            sections.insert(end, section.end);
+        }
+        covered.push(start..end);
+    }
+    covered
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// All that is dealt to worker 1, in chunks of 4.
+    #[track_caller]
+    fn check(n_tasks: u64, priorities: &[(Range<u64>, i32)], expected: &[Range<u64>]) {
+        let mut pool = Pool::new(n_tasks, priorities);
+        let dealt: Vec<_> = std::iter::from_fn(|| pool.take(1, 4, false)).collect();
+        let dealt: Vec<_> = dealt.into_iter().map(|part| part.tasks).collect();
+        assert_eq!((dealt.as_slice(), pool.n_tasks()), (expected, 0));
+    }
+
+    #[test]
+    fn tasks_are_dealt_by_priority_then_by_number() {
+        check(0, &[], &[]);
+        check(6, &[], &[0..4, 4..6]);
+        check(6, &[(4..6, 1)], &[4..6, 0..4]);
+        check(6, &[(0..2, -1)], &[2..6, 0..2]);
+        check(9, &[(2..4, 1), (3..5, 2), (7..99, 1)], &[4..5, 2..4, 7..9, 0..2, 5..7]);
+        check(3, &[(5..9, 1), (1..1, 4)], &[0..3]);
+    }
+
+    #[test]
+    fn what_failed_comes_first_but_elsewhere() {
+        let mut pool = Pool::new(4, &[]);
+        let failed = Part { n_failed: 1, avoid: Some(1), ..pool.take(1, 2, false).unwrap() };
+        pool.put(failed.clone());
+        assert_eq!(pool.take(1, 1, false), Some(Part::new(2..3, 0)));
+        assert!(pool.has_for(2, false) && pool.has_for(1, false));
+        assert_eq!(pool.take(2, 9, false), Some(failed.clone()));
+        pool.put(failed.clone());
+        assert_eq!(pool.take(1, 9, false), Some(Part::new(3..4, 0)));
+        assert!(!pool.has_for(1, false) && pool.has_for(1, true));
+        assert_eq!((pool.take(1, 9, false), pool.take(1, 9, true)), (None, Some(failed)));
+    }
+
+    proptest! {
+        #[test]
+        fn every_task_is_in_one_part(
+            n_tasks in 0u64..50,
+            priorities in prop::collection::vec(((0u64..60, 0u64..60), -2..3), 0..6),
+        ) {
+            let priorities: Vec<_> =
+                priorities.into_iter().map(|((a, b), priority)| (a.min(b)..b, priority)).collect();
+            let mut pool = Pool::new(n_tasks, &priorities);
+            prop_assert_eq!(pool.n_tasks(), n_tasks);
+            let mut seen: Vec<u64> = std::iter::from_fn(|| pool.take(1, 3, false))
+                .flat_map(|part| {
+                    let of_task = |task| priorities.iter().find(|(tasks, _)| tasks.contains(task));
+                    assert!(part.tasks.clone().all(|task| {
+                        of_task(&task).map_or(0, |(_, priority)| *priority) == part.priority
+                    }));
+                    part.tasks
+                })
+                .collect();
+            seen.sort_unstable();
+            prop_assert_eq!(seen, (0..n_tasks).collect::<Vec<_>>());
+        }
+    }
+}

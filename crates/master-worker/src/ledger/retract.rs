@@ -1,0 +1,41 @@
+//! Taking back chunks that were sent ahead, when somebody else can begin them at once.
+
+use super::{Desk, Ledger, Step};
+
+/// How much later than expected the end of a chunk is when nothing is known of it any more.
+const LATE_S: f64 = 100e-6;
+
+impl Ledger {
+    /// Takes back the chunk that would have to wait longest, when a worker is idle and the pool is empty.
+    pub(super) fn retract(&mut self, now_s: f64) -> Option<Step> {
+        if self.pool.n_tasks() != 0 || self.is_done() || !self.has_idle() {
+            return None;
+        }
+        let waiting = (0..).zip(&self.desks).filter(|(_, desk)| desk.is_in_use());
+        let waiting = waiting.filter(|(_, desk)| 2 <= desk.held.len());
+        let (worker, wait_s) = waiting
+            .map(|(worker, desk)| (worker, self.wait_s(desk, now_s)))
+            .max_by(|(_, one_s), (_, other_s)| one_s.total_cmp(other_s))?;
+        let desk = self.desks.get_mut(worker as usize)?;
+        if wait_s < 2.0 * desk.pace.round_trip_s() {
+            // It is begun in a moment, unless what is before it takes longer than expected.
+            self.alarms.look_at(now_s + wait_s.max(0.0) + 2.0 * LATE_S);
+            return None;
+        }
+        let held = desk.held.pop_back()?;
+        self.pool.put(held.part);
+        self.restart();
+        self.expect(worker, now_s);
+        Some(Step::Retract { worker, chunk: held.id })
+    }
+
+    /// How long the chunk behind the present one has to wait; for ever where the present one is overdue.
+    fn wait_s(&self, desk: &Desk, now_s: f64) -> f64 {
+        let end_s = desk.expected_end_s(&self.all).map(|(end_s, _)| end_s);
+        end_s.filter(|end_s| now_s <= end_s + LATE_S).map_or(f64::INFINITY, |end_s| end_s - now_s)
+    }
+
+    fn has_idle(&self) -> bool {
+        self.idle.iter().any(|worker| self.desk(*worker).is_some_and(Desk::is_idle))
+    }
+}

@@ -1,0 +1,245 @@
+//! The master: iteration after iteration, what the ledger says is done, and what is heard is told to it.
+
+mod iteration;
+mod tally;
+
+use crate::checkpoint::Checkpoint;
+use crate::ledger::{Ledger, Rules};
+use crate::message::Message;
+use crate::options::{Options, OptionsError, Talk};
+use crate::program::{Iteration, Program};
+use crate::protocol::{Header, Kind, TAG};
+use crate::report::{IterationReport, Report};
+use crate::staff::{Headcount, Parked, Staff};
+use crate::tool::Observed;
+use crate::Error;
+use chunking::{Policy, Settings, by_name};
+use comm::Transport;
+use std::io::Write;
+use std::sync::Arc;
+use tally::Tally;
+use tuning_points::Claim;
+
+/// Is the master until the program has no more iterations; the workers [`serve`](crate::serve) meanwhile.
+///
+/// # Errors
+/// When the user's code fails for good, messages or checkpoints fail, or the run is canceled. Workers are sent
+/// home in any case.
+pub fn lead<P: Program, T: Transport>(
+    program: &mut P,
+    transport: &mut T,
+    options: &Options,
+) -> Result<Report, Error> {
+    lead_staff(program, transport, options, &mut Parked)
+}
+
+/// As [`lead`], with workers that come and go.
+///
+/// # Errors
+/// As [`lead`].
+pub fn lead_staff<P: Program, T: Transport>(
+    program: &mut P,
+    transport: &mut T,
+    options: &Options,
+    staff: &mut dyn Staff<T>,
+) -> Result<Report, Error> {
+    let mut master = Master::new(program, transport, options, staff);
+    let led = master.lead();
+    master.send_home();
+    let report = led?;
+    program.finish(&report).map_err(Error::Program)?;
+    Ok(report)
+}
+
+/// What a worker knows.
+#[derive(Clone, Copy, Debug, Default)]
+struct Known {
+    /// The iteration that it was told of, counted from 1.
+    iteration: u64,
+    /// The shared data that it has, counted from 1.
+    shared: u64,
+}
+
+struct Master<'a, P: Program, T> {
+    program: &'a mut P,
+    transport: &'a mut T,
+    options: &'a Options,
+    staff: &'a mut dyn Staff<T>,
+    ledger: Ledger,
+    claim: Option<Arc<Claim>>,
+    headcount: Headcount,
+    /// By rank.
+    known: Vec<Known>,
+    shared: Option<P::Shared>,
+    /// How often they were new.
+    n_shared: u64,
+    tally: Tally,
+    report: Report,
+    buffer: Vec<u8>,
+    scratch: Vec<u8>,
+}
+
+impl<'a, P: Program, T: Transport> Master<'a, P, T> {
+    fn new(
+        program: &'a mut P,
+        transport: &'a mut T,
+        options: &'a Options,
+        staff: &'a mut dyn Staff<T>,
+    ) -> Self {
+        let claim = tuning_points::claim().map(Arc::new);
+        // A wrong name is told by `lead`.
+        let spec = by_name(&options.policy).unwrap_or(&chunking::all()[0]);
+        let mut policy: Box<dyn Policy> = spec.policy(&Settings::default());
+        if let Some(claim) = &claim {
+            policy = Box::new(Observed::new(policy, Arc::clone(claim)));
+        }
+        let rules = Rules {
+            prefetch: options.prefetch_now(),
+            n_attempts: options.n_attempts,
+            patience_s: options.patience.as_secs_f64(),
+            is_master_working: options.is_master_working,
+        };
+        let ledger = Ledger::new(policy, rules, transport.n_ranks());
+        let headcount = Headcount::new(options.workers, claim.is_some());
+        Self {
+            program,
+            transport,
+            options,
+            staff,
+            ledger,
+            claim,
+            headcount,
+            known: Vec::new(),
+            shared: None,
+            n_shared: 0,
+            tally: Tally::default(),
+            report: Report::default(),
+            buffer: Vec::new(),
+            scratch: Vec::new(),
+        }
+    }
+
+    fn lead(&mut self) -> Result<Report, Error> {
+        self.options.check()?;
+        let mut number = self.resume()?;
+        self.report.first_iteration = number;
+        while let Some(iteration) = self.program.next(number) {
+            self.staff()?;
+            let report = self.iterate(number, iteration)?;
+            self.program.end_iteration(&report);
+            self.talk(&report);
+            self.report.add(report, self.options.n_history);
+            number += 1;
+            self.save(number)?;
+        }
+        Ok(std::mem::take(&mut self.report))
+    }
+
+    /// The number of the first iteration.
+    fn resume(&mut self) -> Result<u64, Error> {
+        let Some(path) = &self.options.checkpoint else { return Ok(0) };
+        if self.program.save()?.is_none() {
+            return Err(OptionsError::NoCheckpoints { option: "--checkpoint" }.into());
+        }
+        if !self.options.is_resumed {
+            return Ok(0);
+        }
+        let Some(checkpoint) = Checkpoint::read(path)? else { return Ok(0) };
+        self.program.restore(&checkpoint.content).map_err(Error::Program)?;
+        Ok(checkpoint.n_iterations)
+    }
+
+    fn save(&mut self, n_iterations: u64) -> Result<(), Error> {
+        let Some(path) = &self.options.checkpoint else { return Ok(()) };
+        if !n_iterations.is_multiple_of(self.options.n_between_checkpoints) {
+            return Ok(());
+        }
+        let Some(content) = self.program.save()? else { return Ok(()) };
+        Ok(Checkpoint { n_iterations, content }.write(path)?)
+    }
+
+    /// Workers come and go.
+    fn staff(&mut self) -> Result<(), Error> {
+        let n_present = self.n_present();
+        self.headcount.show(n_present);
+        let change = self.staff.follow(self.transport, self.headcount.wished())?;
+        for rank in change.left {
+            self.ledger.gone(rank);
+        }
+        if !change.remark.is_empty() && self.options.talk != Talk::Nothing {
+            self.say(&change.remark);
+        }
+        self.ledger.make_room(self.transport.n_ranks());
+        self.known.resize(self.transport.n_ranks() as usize, Known::default());
+        let n_present = self.n_present();
+        self.headcount.show(n_present);
+        Ok(())
+    }
+
+    fn n_present(&self) -> u32 {
+        u32::try_from(self.ledger.present().count()).unwrap_or(u32::MAX)
+    }
+
+    fn iterate(
+        &mut self,
+        number: u64,
+        iteration: Iteration<P::Shared>,
+    ) -> Result<IterationReport, Error> {
+        if let Some(shared) = iteration.shared {
+            self.shared = Some(shared);
+            self.n_shared += 1;
+            self.tally.shared_is_new();
+        }
+        if self.shared.is_none() {
+            return Err(Error::NothingShared { iteration: number });
+        }
+        let (n_tasks, priorities) = (iteration.n_tasks, iteration.priorities);
+        let mut result = Ok(());
+        let (mut began_s, mut ended_s) = (0.0, 0.0);
+        tuning_points::iteration(number, n_tasks, &mut || {
+            began_s = self.transport.now_s();
+            self.headcount.iteration_began(number, n_tasks, began_s);
+            self.ledger.begin(n_tasks, &priorities, self.headcount.wished());
+            result = self.compute(number);
+            ended_s = self.transport.now_s();
+        });
+        result?;
+        let used = self.ledger.in_use();
+        let mut report = self.tally.report(number, n_tasks, ended_s - began_s, used);
+        self.headcount.iteration_ended(&report, ended_s, self.transport.n_ranks().saturating_sub(1));
+        self.headcount.reason().clone_into(&mut report.staffing);
+        if self.claim.is_some() {
+            let task_bytes = (report.input_bytes + report.shared_bytes) / n_tasks.max(1);
+            tuning_points::Variable::TaskBytes.set(task_bytes.max(1));
+        }
+        Ok(report)
+    }
+
+    /// The run is over; whoever cannot be told is gone or will see that the master is.
+    fn send_home(&mut self) {
+        let workers: Vec<u32> = self.ledger.present().collect();
+        let end = Header::of(Kind::End, 0).to_bytes();
+        for worker in workers {
+            let _sent = self.transport.send(worker, TAG, &[&end]);
+        }
+    }
+
+    fn talk(&self, report: &IterationReport) {
+        match self.options.talk {
+            Talk::Nothing => {}
+            Talk::Progress => self.say(&report.to_string()),
+            Talk::Explain => self.say(&format!("{report}; {}", report.explain())),
+        }
+    }
+
+    /// Whoever closed standard error does not want to hear it.
+    #[expect(clippy::unused_self, reason = "only the master talks")]
+    fn say(&self, text: &str) {
+        let _written = writeln!(std::io::stderr(), "{text}");
+    }
+}
+
+/// The bytes of a message, which may lie in `scratch`.
+fn bytes_of<'a, M: Message>(message: &'a M, scratch: &'a mut Vec<u8>) -> Result<&'a [u8], Error> {
+    Ok(message.bytes(scratch)?)
+}

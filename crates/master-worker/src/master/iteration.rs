@@ -1,0 +1,237 @@
+//! One iteration: chunks out, results in.
+
+use super::{Master, bytes_of};
+use crate::Error;
+use crate::ledger::{Chunk, Done, Measured, Step};
+use crate::message::Message;
+use crate::panics::caught;
+use crate::program::Program;
+use crate::protocol::{HEADER_BYTES, Header, Kind, TAG};
+use crate::staff::Timed;
+use comm::{CommError, Envelope, Transport};
+use std::time::Duration;
+
+/// The longest wait at a time: somebody may cancel the run.
+const WAIT_S: f64 = 0.1;
+
+impl<P: Program, T: Transport> Master<'_, P, T> {
+    /// Until every task is done, or the program says that it is enough.
+    pub(super) fn compute(&mut self, number: u64) -> Result<(), Error> {
+        while !self.ledger.is_done() {
+            if self.options.cancel.is_canceled() {
+                return Err(Error::Canceled { iteration: number });
+            }
+            while let Some(step) = self.ledger.next_step(self.transport.now_s()) {
+                self.carry_out(step, number)?;
+            }
+            self.listen(number)?;
+        }
+        Ok(())
+    }
+
+    fn carry_out(&mut self, step: Step, number: u64) -> Result<(), Error> {
+        match step {
+            Step::Deal(chunk) => self.deal(&chunk, number),
+            Step::Retract { worker, chunk } => {
+                self.tally.retracted();
+                self.retract(worker, chunk, number)
+            }
+            Step::Missed { .. } => {
+                self.tally.lost();
+                Ok(())
+            }
+        }
+    }
+
+    fn deal(&mut self, chunk: &Chunk, number: u64) -> Result<(), Error> {
+        let worker = chunk.worker;
+        self.begin(worker, number)?;
+        if !self.ledger.is_in_use(worker) {
+            return Ok(());
+        }
+        let flag = self.options.is_synchronous;
+        let (id, tasks) = (chunk.id, chunk.tasks.clone());
+        let header = Header { batch: chunk.batch, chunk: id, tasks, flag, ..Header::of(Kind::Chunk, number) };
+        let input = self.program.input(chunk.tasks.clone());
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let bytes = bytes_of(&input, &mut scratch)?;
+        self.tally.sent(bytes.len());
+        let mut sent = Ok(());
+        tuning_points::send(worker, chunk.batch, header.n_tasks(), &mut || {
+            sent = self.transport.send(worker, TAG, &[&header.to_bytes(), bytes]);
+        });
+        self.scratch = scratch;
+        self.unless_gone(worker, sent)?;
+        if flag { self.await_receipt(worker, id, number) } else { Ok(()) }
+    }
+
+    /// Tells a worker of the iteration before its first chunk, and sends shared data that it does not have.
+    fn begin(&mut self, worker: u32, number: u64) -> Result<(), Error> {
+        let Some(known) = self.known.get_mut(worker as usize) else { return Ok(()) };
+        if known.iteration == number + 1 {
+            return Ok(());
+        }
+        known.iteration = number + 1;
+        let is_new = std::mem::replace(&mut known.shared, self.n_shared) != self.n_shared;
+        let header = Header { flag: is_new, ..Header::of(Kind::Begin, number) }.to_bytes();
+        let shared = self.shared.as_ref().filter(|_| is_new);
+        let bytes = match shared {
+            Some(shared) => bytes_of(shared, &mut self.scratch)?,
+            None => &[],
+        };
+        if is_new {
+            self.tally.shared(bytes.len());
+        }
+        let sent = self.transport.send(worker, TAG, &[&header, bytes]);
+        self.unless_gone(worker, sent)
+    }
+
+    fn retract(&mut self, worker: u32, chunk: u64, number: u64) -> Result<(), Error> {
+        let header = Header { chunk, ..Header::of(Kind::Retract, number) };
+        let sent = self.transport.send(worker, TAG, &[&header.to_bytes()]);
+        self.unless_gone(worker, sent)
+    }
+
+    /// Waits until a worker has a chunk.
+    fn await_receipt(&mut self, worker: u32, chunk: u64, number: u64) -> Result<(), Error> {
+        let until_s = self.transport.now_s() + self.options.patience.as_secs_f64();
+        while self.ledger.is_in_use(worker) && self.transport.now_s() < until_s {
+            let wait = Duration::from_secs_f64(WAIT_S);
+            let received = self.transport.receive(Some(worker), wait, &mut self.buffer);
+            if self.options.cancel.is_canceled() {
+                return Ok(());
+            }
+            let Some(envelope) = self.unless_anybody_gone(received)? else { continue };
+            let header = self.hear(envelope, number)?;
+            if header.kind == Kind::Taken && header.chunk == chunk {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Hears what is there; else computes, if it may; else waits until something is to be done.
+    fn listen(&mut self, number: u64) -> Result<(), Error> {
+        if self.options.is_master_working || self.ledger.is_alone() {
+            let received = self.transport.try_receive(&mut self.buffer);
+            if let Some(envelope) = self.unless_anybody_gone(received)? {
+                self.hear(envelope, number)?;
+                return Ok(());
+            }
+            if let Some(chunk) = self.ledger.deal_to_master(self.transport.now_s()) {
+                return self.compute_here(&chunk, number);
+            }
+        }
+        let pause_s = self.ledger.pause_s(self.transport.now_s()).min(WAIT_S);
+        let received = self.transport.receive(None, Duration::from_secs_f64(pause_s), &mut self.buffer);
+        if let Some(envelope) = self.unless_anybody_gone(received)? {
+            self.hear(envelope, number)?;
+        }
+        Ok(())
+    }
+
+    fn hear(&mut self, envelope: Envelope, number: u64) -> Result<Header, Error> {
+        let worker = envelope.from;
+        let header = Header::read(&self.buffer).ok_or(Error::Unknown { from: worker })?;
+        let measured = Measured { compute_s: header.compute_s, waited_s: header.waited_s };
+        let now_s = self.transport.now_s();
+        match header.kind {
+            Kind::Taken => {}
+            Kind::Results => {
+                let n_bytes = self.buffer.len() - HEADER_BYTES;
+                if let Some(done) = self.ledger.finished(worker, header.chunk, measured, now_s) {
+                    let output = P::Output::from_bytes(&mut self.buffer, HEADER_BYTES)?;
+                    tuning_points::received(worker, done.batch, header.n_tasks());
+                    self.tally.done(worker, &done, measured, n_bytes);
+                    self.headcount.chunk_done(&timed(worker, &done, measured, now_s));
+                    self.recover(done, output)?;
+                }
+            }
+            Kind::Failed => {
+                let said = self.buffer.get(HEADER_BYTES..).unwrap_or_default();
+                let said = String::from_utf8_lossy(said).into_owned();
+                self.failed(worker, header.chunk, said, number)?;
+            }
+            _ => return Err(Error::Unknown { from: worker }),
+        }
+        Ok(header)
+    }
+
+    fn compute_here(&mut self, chunk: &Chunk, number: u64) -> Result<(), Error> {
+        self.tally.sent(0);
+        let input = self.program.input(chunk.tasks.clone());
+        let began_s = self.transport.now_s();
+        let (program, shared) = (&*self.program, self.shared.as_ref());
+        let shared = shared.ok_or(Error::NothingShared { iteration: number })?;
+        let output = caught(|| program.work(shared, chunk.tasks.clone(), input));
+        let now_s = self.transport.now_s();
+        let measured = Measured { compute_s: now_s - began_s, waited_s: 0.0 };
+        match output {
+            Ok(output) => {
+                let Some(done) = self.ledger.finished(0, chunk.id, measured, now_s) else {
+                    return Ok(());
+                };
+                self.tally.done(0, &done, measured, 0);
+                self.recover(done, output)
+            }
+            Err(said) => self.failed(0, chunk.id, said, number),
+        }
+    }
+
+    fn recover(&mut self, done: Done, output: P::Output) -> Result<(), Error> {
+        self.program.recover(done.tasks, output);
+        if !self.ledger.is_done() && self.program.is_settled() {
+            for (worker, chunk) in self.ledger.settle() {
+                self.retract(worker, chunk, 0)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn failed(&mut self, rank: u32, chunk: u64, said: String, number: u64) -> Result<(), Error> {
+        self.tally.retried();
+        let failed = self.ledger.failed(rank, chunk, self.transport.now_s());
+        let Some(tasks) = failed else { return Ok(()) };
+        let n_attempts = self.options.n_attempts;
+        Err(Error::Panicked { tasks, iteration: number, rank, n_attempts, message: said })
+    }
+
+    fn unless_gone(&mut self, worker: u32, sent: Result<(), CommError>) -> Result<(), Error> {
+        match sent {
+            Err(CommError::Gone { .. } | CommError::NotPresent { .. }) => {
+                self.gone(worker);
+                Ok(())
+            }
+            other => Ok(other?),
+        }
+    }
+
+    fn unless_anybody_gone<V>(
+        &mut self,
+        received: Result<Option<V>, CommError>,
+    ) -> Result<Option<V>, Error> {
+        match received {
+            Err(CommError::Gone { rank }) => {
+                self.gone(rank);
+                Ok(None)
+            }
+            other => Ok(other?),
+        }
+    }
+
+    fn gone(&mut self, worker: u32) {
+        if self.ledger.present().any(|rank| rank == worker) {
+            self.tally.lost();
+            self.ledger.gone(worker);
+        }
+    }
+}
+
+/// A chunk's times on the clock of the master: the ways there and back are taken to be as long.
+fn timed(worker: u32, done: &Done, measured: Measured, now_s: f64) -> Timed {
+    let n_tasks = done.tasks.end - done.tasks.start;
+    let (batch, sent_s, compute_s) = (done.batch, done.sent_s, measured.compute_s);
+    let way_s = ((now_s - sent_s - compute_s) / 2.0).clamp(0.0, done.overhead_s.max(0.0));
+    let ended_s = now_s - way_s;
+    Timed { worker, batch, n_tasks, sent_s, began_s: ended_s - compute_s, ended_s }
+}

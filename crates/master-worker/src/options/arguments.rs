@@ -1,0 +1,180 @@
+//! Options as arguments of the program.
+
+use super::{Options, OptionsError, Prefetch, Talk, Workers};
+use std::str::FromStr;
+use std::time::Duration;
+
+impl Options {
+    /// From the arguments of the process:
+    ///
+    /// | argument | |
+    /// |---|---|
+    /// | `--policy NAME` | [`policy`](Self::policy) |
+    /// | `--prefetch off\|late\|always` | [`prefetch`](Self::prefetch) |
+    /// | `--synchronous` | [`synchronous`](Self::synchronous) |
+    /// | `--master-works` | [`master_works`](Self::master_works) |
+    /// | `--workers N\|all\|auto` | [`workers`](Self::workers) |
+    /// | `--threads N` | [`threads`](Self::threads) |
+    /// | `--attempts N` | [`attempts`](Self::attempts) |
+    /// | `--patience SECONDS` | [`patience`](Self::patience) |
+    /// | `--checkpoint FILE` | [`checkpoint`](Self::checkpoint) |
+    /// | `--checkpoint-every N` | [`checkpoint_every`](Self::checkpoint_every) |
+    /// | `--resume` | [`resume`](Self::resume) |
+    /// | `--progress`, `--explain` | [`talk`](Self::talk) |
+    ///
+    /// `--option=value` does as well. Other arguments are the program's own. A wrong value is told when the
+    /// run begins.
+    #[must_use]
+    pub fn from_args() -> Self {
+        Self::parse(std::env::args().skip(1)).0
+    }
+
+    /// From these arguments; those that are none of ours are returned.
+    pub fn parse(arguments: impl IntoIterator<Item = String>) -> (Self, Vec<String>) {
+        let (mut options, mut others) = (Self::default(), Vec::new());
+        let mut arguments = arguments.into_iter();
+        while let Some(argument) = arguments.next() {
+            if argument == "--" {
+                others.extend(arguments);
+                break;
+            }
+            let taken = options.take(&argument, &mut arguments);
+            match taken {
+                Ok(true) => {}
+                Ok(false) => others.push(argument),
+                Err(problem) => options.problem = options.problem.or(Some(problem)),
+            }
+        }
+        (options, others)
+    }
+
+    /// Takes an argument with its value; `false` when it is none of ours.
+    fn take(
+        &mut self,
+        argument: &str,
+        rest: &mut impl Iterator<Item = String>,
+    ) -> Result<bool, OptionsError> {
+        let (option, attached) = match argument.split_once('=') {
+            Some((option, value)) => (option, Some(value.to_owned())),
+            None => (argument, None),
+        };
+        let mut value = |expected| -> Result<Value, OptionsError> {
+            let option = option.to_owned();
+            let found = attached.clone().or_else(|| rest.next());
+            let text = found.ok_or(OptionsError::NoValue { option: option.clone(), expected })?;
+            Ok(Value { option, text, expected })
+        };
+        match option {
+            "--policy" => self.policy = value("NAME")?.text,
+            "--prefetch" => self.prefetch = value("off|late|always")?.word(prefetch)?,
+            "--synchronous" => self.is_synchronous = true,
+            "--master-works" => self.is_master_working = true,
+            "--workers" => self.workers = value("N|all|auto")?.word(workers)?,
+            "--threads" => self.n_threads = Some(value("N")?.word(positive)?),
+            "--attempts" => self.n_attempts = value("N")?.word(positive)?,
+            "--patience" => self.patience = value("SECONDS")?.word(seconds)?,
+            "--checkpoint" => self.checkpoint = Some(value("FILE")?.text.into()),
+            "--checkpoint-every" => self.n_between_checkpoints = value("N")?.word(positive)?,
+            "--resume" => self.is_resumed = true,
+            "--progress" => self.talk = Talk::Progress,
+            "--explain" => self.talk = Talk::Explain,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+}
+
+/// What was written for an option.
+struct Value {
+    option: String,
+    text: String,
+    expected: &'static str,
+}
+
+impl Value {
+    fn word<T>(self, read: impl Fn(&str) -> Option<T>) -> Result<T, OptionsError> {
+        let found = read(&self.text);
+        let Self { option, text: value, expected } = self;
+        found.ok_or(OptionsError::Value { option, value, expected })
+    }
+}
+
+fn prefetch(text: &str) -> Option<Prefetch> {
+    match text {
+        "off" => Some(Prefetch::Off),
+        "late" => Some(Prefetch::Late),
+        "always" => Some(Prefetch::Always),
+        _ => None,
+    }
+}
+
+fn workers(text: &str) -> Option<Workers> {
+    match text {
+        "all" => Some(Workers::All),
+        "auto" => Some(Workers::Tuned),
+        number => positive(number).map(Workers::Fixed),
+    }
+}
+
+fn positive<N: FromStr + Default + PartialEq>(text: &str) -> Option<N> {
+    text.parse().ok().filter(|number| *number != N::default())
+}
+
+fn seconds(text: &str) -> Option<Duration> {
+    let seconds = text.parse().ok()?;
+    Duration::try_from_secs_f64(seconds).ok().filter(|time| !time.is_zero())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> (Options, Vec<String>) {
+        Options::parse(line.split_whitespace().map(str::to_owned))
+    }
+
+    #[track_caller]
+    fn check(line: &str, expected: Options) {
+        assert_eq!(parse(line), (expected, Vec::new()));
+    }
+
+    #[test]
+    fn every_option_has_an_argument() {
+        let new = Options::new;
+        check("", new());
+        check("--policy gss", new().policy("gss"));
+        check("--policy=gss", new().policy("gss"));
+        check("--prefetch always --synchronous", new().prefetch(Prefetch::Always).synchronous());
+        check("--master-works --workers all", new().master_works());
+        check("--workers 3", new().workers(Workers::Fixed(3)));
+        check("--workers auto", new().workers(Workers::Tuned));
+        check("--threads 5 --attempts 1", new().threads(5).attempts(1));
+        check("--patience 0.5", new().patience(Duration::from_millis(500)));
+        check("--checkpoint a.b --checkpoint-every 7", new().checkpoint("a.b").checkpoint_every(7));
+        check("--checkpoint x --resume", new().checkpoint("x").resume());
+        check("--progress", new().talk(Talk::Progress));
+        check("--explain", new().talk(Talk::Explain));
+    }
+
+    #[test]
+    fn other_arguments_are_the_programs_own() {
+        let (options, others) = parse("200 --threads 2 --bodies 7 -- --resume");
+        assert_eq!(options, Options::new().threads(2));
+        assert_eq!(others, ["200", "--bodies", "7", "--resume"]);
+    }
+
+    #[track_caller]
+    fn check_wrong(line: &str, expected: &str) {
+        assert_eq!(parse(line).0.check().unwrap_err().to_string(), expected);
+    }
+
+    #[test]
+    fn wrong_values_are_told() {
+        check_wrong("--threads", "`--threads` has no value; write `--threads N`");
+        check_wrong("--threads 0", "`--threads 0` is not understood; write `--threads N`");
+        check_wrong("--patience inf", "`--patience inf` is not understood; write `--patience SECONDS`");
+        check_wrong("--workers some", "`--workers some` is not understood; write `--workers N|all|auto`");
+        check_wrong("--policy fastest", "`--policy` is wrong");
+        check_wrong("--resume", "`--resume` needs `--checkpoint FILE`, the file to go on from");
+    }
+}

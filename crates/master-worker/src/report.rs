@@ -1,0 +1,193 @@
+//! What a run was like.
+
+use std::collections::VecDeque;
+use std::fmt;
+
+/// One iteration.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct IterationReport {
+    /// Its number, from 0.
+    pub iteration: u64,
+    /// Its tasks.
+    pub n_tasks: u64,
+    /// Chunks dealt, those that were dealt again included.
+    pub n_chunks: u64,
+    /// Chunks taken back before they were begun.
+    pub n_retracted: u64,
+    /// Chunks that panicked and were tried again.
+    pub n_retried: u64,
+    /// Workers lost or missed in it.
+    pub n_lost: u64,
+    /// From its start to its last result, in seconds.
+    pub duration_s: f64,
+    /// Bytes of the shared data, sent to each worker; 0 when they were unchanged.
+    pub shared_bytes: u64,
+    /// Bytes of inputs, of all chunks together.
+    pub input_bytes: u64,
+    /// Bytes of results, of all chunks together.
+    pub output_bytes: u64,
+    /// Those who took part, by rank; the master when it computed something.
+    pub workers: Vec<WorkerReport>,
+    /// Why there were so many, in words; empty when nobody decided anything.
+    pub staffing: String,
+}
+
+/// One worker in one iteration.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct WorkerReport {
+    /// Its rank.
+    pub rank: u32,
+    /// Tasks that it did.
+    pub n_tasks: u64,
+    /// In so many chunks.
+    pub n_chunks: u64,
+    /// Time in the user's code, in seconds.
+    pub compute_s: f64,
+    /// How long it waited for chunks after its first one, in seconds.
+    pub waited_s: f64,
+}
+
+impl WorkerReport {
+    /// Time in which it did not compute in an iteration of this duration, in seconds.
+    pub fn idle_s(&self, duration_s: f64) -> f64 {
+        (duration_s - self.compute_s).max(0.0)
+    }
+}
+
+impl IterationReport {
+    /// Time in the user's code of all workers together, in seconds.
+    pub fn compute_s(&self) -> f64 {
+        self.workers.iter().map(|worker| worker.compute_s).sum()
+    }
+
+    /// Share of the time of all workers in which they computed; 1 when there was nothing to do.
+    pub fn efficiency(&self) -> f64 {
+        let available_s = self.duration_s * self.workers.len() as f64;
+        if 0.0 < available_s { (self.compute_s() / available_s).min(1.0) } else { 1.0 }
+    }
+
+    /// Why workers were idle, in words.
+    pub fn explain(&self) -> String {
+        let Some(idlest) = self.workers.iter().min_by(|a, b| a.compute_s.total_cmp(&b.compute_s))
+        else {
+            return "nobody took part".to_owned();
+        };
+        let idle_s = idlest.idle_s(self.duration_s);
+        let share = 100.0 * idle_s / self.duration_s.max(f64::MIN_POSITIVE);
+        let mut text = format!(
+            "rank {} was idle for {:.2} ms ({share:.0} %), {:.2} ms of them between chunks and the rest at the start and the end",
+            idlest.rank,
+            1e3 * idle_s,
+            1e3 * idlest.waited_s.min(idle_s)
+        );
+        if !self.staffing.is_empty() {
+            text.push_str("; ");
+            text.push_str(&self.staffing);
+        }
+        text
+    }
+}
+
+impl fmt::Display for IterationReport {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            formatter,
+            "iteration {}: {} tasks in {} chunks on {} workers, {:.2} ms, efficiency {:.1} %",
+            self.iteration,
+            self.n_tasks,
+            self.n_chunks,
+            self.workers.len(),
+            1e3 * self.duration_s,
+            100.0 * self.efficiency()
+        )?;
+        for (count, what) in
+            [(self.n_retried, "tried again"), (self.n_lost, "workers lost")]
+        {
+            if count != 0 {
+                write!(formatter, ", {count} {what}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A run.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Report {
+    /// Iterations computed by this run.
+    pub n_iterations: u64,
+    /// The number of the first one: not 0 when the run went on from a checkpoint.
+    pub first_iteration: u64,
+    /// The last ones; as many as [`Options::history`](crate::Options::history) says.
+    pub history: VecDeque<IterationReport>,
+    /// Time of all iterations together, in seconds.
+    pub iterations_s: f64,
+    /// Chunks of all iterations.
+    pub n_chunks: u64,
+    /// Tasks of all iterations.
+    pub n_tasks: u64,
+}
+
+impl Report {
+    pub(crate) fn add(&mut self, iteration: IterationReport, n_history: usize) {
+        self.n_iterations += 1;
+        self.iterations_s += iteration.duration_s;
+        self.n_chunks += iteration.n_chunks;
+        self.n_tasks += iteration.n_tasks;
+        while n_history.max(1) <= self.history.len() {
+            self.history.pop_front();
+        }
+        self.history.push_back(iteration);
+    }
+
+    /// The last iteration.
+    pub fn last(&self) -> Option<&IterationReport> {
+        self.history.back()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn iteration(number: u64, computing_s: &[f64]) -> IterationReport {
+        let workers = (1..).zip(computing_s).map(|(rank, &compute_s)| WorkerReport {
+            rank,
+            compute_s,
+            n_chunks: 2,
+            ..WorkerReport::default()
+        });
+        let workers = workers.collect();
+        IterationReport { iteration: number, duration_s: 2.0, workers, ..IterationReport::default() }
+    }
+
+    #[test]
+    fn efficiency_is_the_share_of_time_computed() {
+        for (computing_s, expected) in
+            [(vec![], 1.0), (vec![2.0], 1.0), (vec![2.0, 1.0], 0.75), (vec![0.0], 0.0)]
+        {
+            assert!((iteration(0, &computing_s).efficiency() - expected).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn the_idlest_worker_is_explained() {
+        let mut report = iteration(0, &[2.0, 0.5]);
+        report.staffing = "2 workers because of a test".to_owned();
+        let text = report.explain();
+        assert!(text.starts_with("rank 2 was idle for 1500.00 ms (75 %)"), "{text}");
+        assert!(text.ends_with("; 2 workers because of a test"), "{text}");
+    }
+
+    #[test]
+    fn the_history_is_bounded_and_sums_are_not() {
+        let mut report = Report::default();
+        (0..5).for_each(|number| report.add(iteration(number, &[1.0]), 2));
+        let numbers: Vec<_> = report.history.iter().map(|one| one.iteration).collect();
+        assert_eq!((numbers, report.n_iterations), (vec![3, 4], 5));
+        assert!((report.iterations_s - 10.0).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,99 @@
+//! The wished number of workers.
+
+use super::tuned::Tuned;
+use crate::options::Workers;
+use crate::report::IterationReport;
+use tuning_points::Variable;
+
+/// Reads the wishes of all who may have one.
+#[derive(Debug)]
+pub(crate) struct Headcount {
+    workers: Workers,
+    tuned: Option<Tuned>,
+    /// Whether the variable that tools see is this run's.
+    is_exported: bool,
+    /// What was written there last.
+    shown: u32,
+    /// What a tool wrote there.
+    from_outside: Option<u32>,
+    reason: String,
+}
+
+/// A chunk as it was measured, on the master's clock.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Timed {
+    pub(crate) worker: u32,
+    pub(crate) batch: u32,
+    pub(crate) n_tasks: u64,
+    pub(crate) sent_s: f64,
+    pub(crate) began_s: f64,
+    pub(crate) ended_s: f64,
+}
+
+impl Headcount {
+    pub(crate) fn new(workers: Workers, is_exported: bool) -> Self {
+        let (tuned, reason) = (None, String::new());
+        Self { workers, tuned, is_exported, shown: 0, from_outside: None, reason }
+    }
+
+    /// The number to begin an iteration with, as tools shall see it, when `n_present` are there.
+    pub(crate) fn show(&mut self, n_present: u32) {
+        let wished = self.from_outside.unwrap_or_else(|| self.own(n_present));
+        self.shown = wished.clamp(1, n_present.max(1));
+        if self.is_exported {
+            Variable::Workers.set(u64::from(self.shown));
+        }
+    }
+
+    /// The number for the iteration that has begun: a tool may just have changed it.
+    pub(crate) fn wished(&mut self) -> u32 {
+        let seen = if self.is_exported { Variable::Workers.get() } else { self.shown };
+        if seen != self.shown && seen != 0 {
+            self.from_outside = Some(seen);
+            self.reason = format!("{seen} workers because a tool outside set so");
+            self.shown = seen;
+        }
+        self.shown
+    }
+
+    /// Why it is this number, in words.
+    pub(crate) fn reason(&self) -> &str {
+        &self.reason
+    }
+
+    fn own(&self, n_present: u32) -> u32 {
+        match self.workers {
+            Workers::All => n_present,
+            Workers::Fixed(n_workers) => n_workers,
+            Workers::Tuned => self.tuned.as_ref().map_or(n_present, Tuned::n_workers),
+        }
+    }
+
+    pub(crate) fn iteration_began(&mut self, number: u64, n_tasks: u64, began_s: f64) {
+        if let Some(tuned) = &mut self.tuned {
+            tuned.iteration_began(number, n_tasks, began_s);
+        }
+    }
+
+    pub(crate) fn chunk_done(&mut self, chunk: &Timed) {
+        if let Some(tuned) = &mut self.tuned {
+            tuned.chunk_done(chunk);
+        }
+    }
+
+    /// What an iteration was like: the next ones may get another number.
+    pub(crate) fn iteration_ended(&mut self, report: &IterationReport, ended_s: f64, n_max: u32) {
+        if self.workers != Workers::Tuned || self.from_outside.is_some() {
+            return;
+        }
+        match &mut self.tuned {
+            Some(tuned) => {
+                if let Some(reason) = tuned.iteration_ended(report, ended_s) {
+                    self.reason = reason;
+                }
+            }
+            // What is sent is known after the first iteration.
+            None => self.tuned = Tuned::new(report, self.shown, n_max),
+        }
+    }
+}

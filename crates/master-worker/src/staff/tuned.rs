@@ -1,0 +1,190 @@
+//! The tunlet `worker-count` inside the program: the same rule as from outside, fed with the same events.
+//!
+//! A change is judged as the conductor does it: when iterations are then slower by more than a limit, it is
+//! undone.
+
+use super::headcount::Timed;
+use crate::report::IterationReport;
+use application::Application;
+use events::{Rank, Value};
+use std::fmt;
+use tunlets::{Applied, Decision, EventNews, IterationNews, News, Tunlet, World, built_in};
+
+/// The description that tools outside get.
+const DESCRIPTION: &str = include_str!("../../master-worker.toml");
+const TUNLET: &str = "worker-count";
+/// Iterations that a change is judged by.
+const N_JUDGED: usize = 3;
+/// How much slower they may be, as a factor.
+const SLOWER: f64 = 1.05;
+
+/// See the module.
+pub(crate) struct Tuned {
+    tunlet: Box<dyn Tunlet>,
+    places: Places,
+    n_workers: u32,
+    task_bytes: u64,
+    /// Times per task of the last iterations with this number.
+    task_s: Vec<f64>,
+    trial: Option<Trial>,
+    decisions: Vec<Decision>,
+}
+
+/// A change that is not proven yet.
+struct Trial {
+    n_before: u32,
+    task_s_before: f64,
+}
+
+/// Positions in the description.
+struct Places {
+    iteration_start: usize,
+    send: usize,
+    compute_start: usize,
+    compute_end: usize,
+    n_workers: usize,
+}
+
+impl fmt::Debug for Tuned {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Tuned").field("n_workers", &self.n_workers).finish_non_exhaustive()
+    }
+}
+
+impl Tuned {
+    /// After the first iteration: it says what is sent. `n_max` is the highest rank of a worker.
+    pub(crate) fn new(first: &IterationReport, n_workers: u32, n_max: u32) -> Option<Self> {
+        let (application, _) = application::read(DESCRIPTION);
+        let mut application = application?;
+        let places = Places::new(&application)?;
+        let is_same = first.input_bytes < first.shared_bytes;
+        let sent_bytes = if is_same { first.shared_bytes } else { first.input_bytes };
+        let returned = first.output_bytes as f64 / sent_bytes.max(1) as f64;
+        let options = [
+            ("sends", "asynchronous".to_owned()),
+            ("data", if is_same { "same" } else { "split" }.to_owned()),
+            ("returned", returned.min(1e6).to_string()),
+        ];
+        let options = options.map(|(name, value)| (name.to_owned(), value)).into();
+        application.tunlet_options.insert(TUNLET.to_owned(), options);
+        let mut world = World { n_ranks: n_max + 1, ..World::default() };
+        world.actors = vec![vec![Rank(0)], (1..=n_max).map(Rank).collect()];
+        world.values = vec![None; application.tuning_points.len()];
+        world.values[places.n_workers] = Some(Value::Int(i64::from(n_workers)));
+        let mut tunlet = built_in(TUNLET)?;
+        tunlet.begin(&application, &world).ok()?;
+        let task_bytes = sent_bytes / first.n_tasks.max(1);
+        let (task_s, trial, decisions) = (Vec::new(), None, Vec::new());
+        Some(Self { tunlet, places, n_workers, task_bytes, task_s, trial, decisions })
+    }
+
+    pub(crate) fn n_workers(&self) -> u32 {
+        self.n_workers
+    }
+
+    pub(crate) fn iteration_began(&mut self, number: u64, n_tasks: u64, began_s: f64) {
+        let n_workers = u64::from(self.n_workers);
+        let values = [number, n_workers, n_tasks, self.task_bytes].map(whole).into();
+        self.hear_event(self.places.iteration_start, 0, began_s, values);
+    }
+
+    pub(crate) fn chunk_done(&mut self, chunk: &Timed) {
+        let (batch, n_tasks) = (u64::from(chunk.batch), chunk.n_tasks);
+        let sent = [u64::from(chunk.worker), batch, n_tasks].map(whole).into();
+        let computed: Vec<Value> = [0, batch, n_tasks].map(whole).into();
+        self.hear_event(self.places.send, 0, chunk.sent_s, sent);
+        let worker = chunk.worker;
+        self.hear_event(self.places.compute_start, worker, chunk.began_s, computed.clone());
+        self.hear_event(self.places.compute_end, worker, chunk.ended_s, computed);
+    }
+
+    /// Hears of an iteration; the reason where the number changes.
+    pub(crate) fn iteration_ended(
+        &mut self,
+        report: &IterationReport,
+        ended_s: f64,
+    ) -> Option<String> {
+        let (number, duration_s) = (report.iteration, report.duration_s);
+        let work = report.n_tasks as f64;
+        let news = IterationNews { number, end_s: ended_s, duration_s, work };
+        self.tunlet.hear(&News::Iteration(news), &mut self.decisions);
+        self.task_s.push(duration_s / work.max(1.0));
+        if let Some(reason) = self.judge(ended_s) {
+            return Some(reason);
+        }
+        let decision = self.decisions.drain(..).last()?;
+        self.change(&decision, ended_s)
+    }
+
+    fn change(&mut self, decision: &Decision, now_s: f64) -> Option<String> {
+        let n_workers = count(decision.value)?;
+        let task_s_before = self.best_task_s();
+        self.trial = Some(Trial { n_before: self.n_workers, task_s_before });
+        let old = self.n_workers;
+        self.set(n_workers, true, now_s);
+        Some(format!("{n_workers} workers instead of {old} because {}", decision.reason))
+    }
+
+    /// Takes a change back that did not pay.
+    fn judge(&mut self, now_s: f64) -> Option<String> {
+        if self.task_s.len() < N_JUDGED {
+            return None;
+        }
+        let since_s = self.best_task_s();
+        let excess = self.task_s.len().saturating_sub(N_JUDGED);
+        self.task_s.drain(..excess);
+        let trial = self.trial.take()?;
+        if since_s <= SLOWER * trial.task_s_before {
+            return None;
+        }
+        let (tried, n_before) = (self.n_workers, trial.n_before);
+        let reason = format!(
+            "{n_before} workers again because {tried} made iterations slower: {:.3} us per task against {:.3}",
+            1e6 * since_s,
+            1e6 * trial.task_s_before
+        );
+        self.set(n_before, false, now_s);
+        let point = self.places.n_workers;
+        self.tunlet.hear(&News::Declined { point, reason: reason.clone() }, &mut Vec::new());
+        Some(reason)
+    }
+
+    fn set(&mut self, n_workers: u32, is_own: bool, time_s: f64) {
+        let [old, new] = [self.n_workers, n_workers].map(|n| Value::Int(i64::from(n)));
+        let applied = Applied { point: self.places.n_workers, old, new, time_s, hit: 1, is_own };
+        self.tunlet.hear(&News::Applied(applied), &mut Vec::new());
+        self.n_workers = n_workers;
+        self.task_s.clear();
+    }
+
+    /// Disturbances only add time.
+    fn best_task_s(&self) -> f64 {
+        self.task_s.iter().copied().fold(f64::INFINITY, f64::min)
+    }
+
+    fn hear_event(&mut self, event: usize, rank: u32, time_s: f64, values: Vec<Value>) {
+        let news = EventNews { event, rank: Rank(rank), thread: 0, time_s, values };
+        self.tunlet.hear(&News::Event(news), &mut self.decisions);
+    }
+}
+
+impl Places {
+    fn new(application: &Application) -> Option<Self> {
+        let event = |name| application.events.iter().position(|event| event.name == name);
+        Some(Self {
+            iteration_start: event("iteration_start")?,
+            send: event("send_to_worker")?,
+            compute_start: event("compute_start")?,
+            compute_end: event("compute_end")?,
+            n_workers: application.tuning_points.iter().position(|point| point.name == "NW")?,
+        })
+    }
+}
+
+fn whole(number: u64) -> Value {
+    Value::Int(i64::try_from(number).unwrap_or(i64::MAX))
+}
+
+fn count(value: Value) -> Option<u32> {
+    u32::try_from(value.as_integer()?).ok().filter(|count| *count != 0)
+}

@@ -1,0 +1,157 @@
+//! A worker: takes chunks, computes them, returns the results.
+//!
+//! It looks for news before it begins a chunk: one may have been taken back.
+
+use crate::message::Message;
+use crate::options::Options;
+use crate::panics::caught;
+use crate::protocol::{HEADER_BYTES, Header, Kind, TAG};
+use crate::{Error, Program};
+use comm::{CommError, Transport};
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// Buffers kept for the next chunks.
+const N_SPARE_MAX: usize = 4;
+/// A worker's patience with the master, in those of the master with it.
+const PATIENCES: u32 = 100;
+/// The longest wait at a time.
+const WAIT: Duration = Duration::from_secs(1);
+
+/// Is a worker until the master says that it is over.
+///
+/// # Errors
+/// When the master is gone or silent, or sends what cannot be understood.
+pub fn serve<P: Program, T: Transport>(
+    program: &mut P,
+    transport: &mut T,
+    options: &Options,
+) -> Result<(), Error> {
+    program.enter(transport.rank());
+    let now_s = transport.now_s();
+    let mut worker = Worker {
+        program,
+        transport,
+        shared: None,
+        queue: VecDeque::new(),
+        buffers: Vec::new(),
+        buffer: Vec::new(),
+        scratch: Vec::new(),
+        free_since_s: now_s,
+        heard_s: now_s,
+        patience: options.patience.saturating_mul(PATIENCES),
+    };
+    let served = worker.serve();
+    program.leave();
+    served
+}
+
+struct Worker<'a, P: Program, T> {
+    program: &'a mut P,
+    transport: &'a mut T,
+    shared: Option<P::Shared>,
+    /// Chunks that are not begun.
+    queue: VecDeque<(Header, Vec<u8>)>,
+    buffers: Vec<Vec<u8>>,
+    buffer: Vec<u8>,
+    scratch: Vec<u8>,
+    free_since_s: f64,
+    heard_s: f64,
+    patience: Duration,
+}
+
+impl<P: Program, T: Transport> Worker<'_, P, T> {
+    fn serve(&mut self) -> Result<(), Error> {
+        loop {
+            let wait = if self.queue.is_empty() { WAIT } else { Duration::ZERO };
+            if let Some(kind) = self.hear(wait)? {
+                if kind == Kind::End {
+                    return Ok(());
+                }
+            } else if let Some((chunk, message)) = self.queue.pop_front() {
+                self.compute(&chunk, message)?;
+            }
+        }
+    }
+
+    /// Takes a message of the master, when one comes in time.
+    fn hear(&mut self, wait: Duration) -> Result<Option<Kind>, Error> {
+        let envelope = match self.transport.receive(None, wait, &mut self.buffer) {
+            Ok(envelope) => envelope,
+            Err(CommError::Gone { rank }) if rank != 0 => None,
+            Err(CommError::Gone { .. }) => return Err(self.no_master()),
+            Err(error) => return Err(error.into()),
+        };
+        let Some(envelope) = envelope else {
+            let is_late = self.patience.as_secs_f64() < self.transport.now_s() - self.heard_s;
+            return if is_late && self.queue.is_empty() { Err(self.no_master()) } else { Ok(None) };
+        };
+        self.heard_s = self.transport.now_s();
+        let known = Header::read(&self.buffer).filter(|_| envelope.from == 0);
+        let header = known.ok_or(Error::Unknown { from: envelope.from })?;
+        let kind = header.kind;
+        self.obey(header)?;
+        Ok(Some(kind))
+    }
+
+    fn obey(&mut self, header: Header) -> Result<(), Error> {
+        match header.kind {
+            Kind::Begin => {
+                self.queue.clear();
+                if header.flag {
+                    self.shared = Some(P::Shared::from_bytes(&mut self.buffer, HEADER_BYTES)?);
+                }
+            }
+            Kind::BeginBroadcast => {
+                self.queue.clear();
+                self.transport.broadcast(0, &mut self.buffer, self.patience)?;
+                self.shared = Some(P::Shared::from_bytes(&mut self.buffer, 0)?);
+            }
+            Kind::Chunk => {
+                if header.flag {
+                    let receipt = Header { kind: Kind::Taken, ..header.clone() };
+                    self.transport.send(0, TAG, &[&receipt.to_bytes()])?;
+                }
+                let other = self.buffers.pop().unwrap_or_default();
+                self.queue.push_back((header, std::mem::replace(&mut self.buffer, other)));
+            }
+            Kind::Retract => self.queue.retain(|(waiting, _)| waiting.chunk != header.chunk),
+            Kind::End => {}
+            Kind::Taken | Kind::Results | Kind::Failed => return Err(Error::Unknown { from: 0 }),
+        }
+        Ok(())
+    }
+
+    fn compute(&mut self, chunk: &Header, mut message: Vec<u8>) -> Result<(), Error> {
+        let shared = self.shared.as_ref().ok_or(Error::Unknown { from: 0 })?;
+        let input = P::Input::from_bytes(&mut message, HEADER_BYTES)?;
+        if self.buffers.len() < N_SPARE_MAX {
+            self.buffers.push(message);
+        }
+        let (program, tasks) = (&*self.program, chunk.tasks.clone());
+        let mut input = Some(input);
+        let mut output = Ok(None);
+        let began_s = self.transport.now_s();
+        tuning_points::work(chunk.iteration, chunk.batch, chunk.n_tasks(), &mut || {
+            let input = input.take();
+            output = caught(|| input.map(|input| program.work(shared, tasks.clone(), input)));
+        });
+        let ended_s = self.transport.now_s();
+        let (compute_s, waited_s) = (ended_s - began_s, began_s - self.free_since_s);
+        let kind = if output.is_ok() { Kind::Results } else { Kind::Failed };
+        let header = Header { kind, compute_s, waited_s, ..chunk.clone() }.to_bytes();
+        let bytes = match &output {
+            Ok(Some(output)) => output.bytes(&mut self.scratch)?,
+            Ok(None) => return Ok(()),
+            Err(said) => said.as_bytes(),
+        };
+        self.transport.send(0, TAG, &[&header, bytes])?;
+        self.free_since_s = ended_s;
+        Ok(())
+    }
+
+    fn no_master(&self) -> Error {
+        let waited_s = self.transport.now_s() - self.heard_s;
+        Error::NoMaster { rank: self.transport.rank(), waited_s }
+    }
+}

@@ -1,0 +1,19 @@
+//! The variables and functions by which tuning tools know a program of the master/worker library.
+//!
+//! A tool stops the program at the entry or exit of a function, reads variables, and writes the shares
+//! and the number of workers while the program runs. So they have names that no compiler changes, and
+//! the functions are never inlined. `crates/master-worker/master-worker.toml` describes them.
+//!
+//! # Invariants
+//! - Variables are read and written as atomics, of the types that C has: debug information says
+//!   `i32` and `f64`, nothing wrapped.
+//! - One engine of a process at a time holds them ([`claim`]); others run without.
+//!
+//! # Not here
+//! What the values mean for dealing (`master-worker`).
+
+mod functions;
+mod variables;
+
+pub use functions::{iteration, new_batch, received, send, work};
+pub use variables::{Claim, Variable, claim};

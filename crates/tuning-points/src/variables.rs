@@ -1,0 +1,175 @@
+//! The variables.
+
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
+
+/// Declares variables that tools find by name, and an enum of those that are whole numbers.
+macro_rules! exported {
+    ($($(#[$doc:meta])* $name:ident: $kind:ty = $start:expr;)*) => {
+        $(
+            $(#[$doc])*
+            #[expect(unsafe_code, reason = "tools find it by this name")]
+            // SAFETY: the prefix is ours, so no other symbol has the name.
+            #[unsafe(no_mangle)]
+            static mut $name: $kind = $start;
+        )*
+    };
+}
+
+exported! {
+    /// Share of the tasks left that goes into batch 0 (master).
+    mw_share_first: f64 = 0.5;
+    /// Into batch 1 (master).
+    mw_share_second: f64 = 0.5;
+    /// Into each later batch (master).
+    mw_share_later: f64 = 0.5;
+    /// Workers in use, and the wish for the next iteration; 0 before the first one (master).
+    mw_n_workers: i32 = 0;
+    /// Iteration, from 0 (all).
+    mw_iteration_number: i32 = 0;
+    /// Tasks of the iteration (master).
+    mw_n_tasks_total: i32 = 0;
+    /// Bytes of a task in a message to a worker, 1 at least (master).
+    mw_task_bytes: i32 = 1;
+    /// Batch of the current message or computation (all).
+    mw_batch: i32 = 0;
+    /// Rank of the worker of the current message (all).
+    mw_worker: i32 = 0;
+    /// Tasks in the current message or computation (all).
+    mw_n_tasks: i32 = 0;
+    /// Chunks of the newest batch (master).
+    mw_n_chunks: i32 = 0;
+}
+
+/// A whole number that tools see.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Variable {
+    /// `mw_n_workers`.
+    Workers,
+    /// `mw_iteration_number`.
+    Iteration,
+    /// `mw_n_tasks_total`.
+    TasksTotal,
+    /// `mw_task_bytes`.
+    TaskBytes,
+    /// `mw_batch`.
+    Batch,
+    /// `mw_worker`.
+    Worker,
+    /// `mw_n_tasks`.
+    Tasks,
+    /// `mw_n_chunks`.
+    Chunks,
+}
+
+impl Variable {
+    /// Sets it; numbers above the largest `int` become that one.
+    pub fn set(self, value: u64) {
+        let value = i32::try_from(value).unwrap_or(i32::MAX);
+        self.atomic().store(value, Ordering::Relaxed);
+    }
+
+    /// Its value now; 0 for a negative one.
+    pub fn get(self) -> u32 {
+        u32::try_from(self.atomic().load(Ordering::Relaxed)).unwrap_or(0)
+    }
+
+    #[expect(unsafe_code, reason = "the variable has the type of C, not that of an atomic")]
+    fn atomic(self) -> &'static AtomicI32 {
+        let variable = match self {
+            Self::Workers => &raw mut mw_n_workers,
+            Self::Iteration => &raw mut mw_iteration_number,
+            Self::TasksTotal => &raw mut mw_n_tasks_total,
+            Self::TaskBytes => &raw mut mw_task_bytes,
+            Self::Batch => &raw mut mw_batch,
+            Self::Worker => &raw mut mw_worker,
+            Self::Tasks => &raw mut mw_n_tasks,
+            Self::Chunks => &raw mut mw_n_chunks,
+        };
+        // SAFETY: a static lives for ever and is aligned; all of this program go through here, and tools
+        // write whole values while the thread that reads them is stopped.
+        unsafe { AtomicI32::from_ptr(variable) }
+    }
+}
+
+/// The shares of batch 0, batch 1 and later batches.
+fn shares() -> [f64; 3] {
+    atomic_shares().map(|share| f64::from_bits(share.load(Ordering::Relaxed)))
+}
+
+fn set_shares(shares: [f64; 3]) {
+    for (atomic, share) in atomic_shares().into_iter().zip(shares) {
+        atomic.store(share.to_bits(), Ordering::Relaxed);
+    }
+}
+
+fn atomic_shares() -> [&'static AtomicU64; 3] {
+    [&raw mut mw_share_first, &raw mut mw_share_second, &raw mut mw_share_later].map(as_bits)
+}
+
+#[expect(unsafe_code, reason = "the variable has the type of C, not that of an atomic")]
+fn as_bits(share: *mut f64) -> &'static AtomicU64 {
+    // SAFETY: it points to one of the statics above, which live for ever; a `f64` has the size and here
+    // the alignment of a `u64`, all bits of it are valid, and all of this program go through here.
+    unsafe { AtomicU64::from_ptr(share.cast()) }
+}
+
+const SHARES_AT_START: [f64; 3] = [0.5; 3];
+
+static IS_CLAIMED: AtomicBool = AtomicBool::new(false);
+
+/// The right to use the variables of the master; given back when dropped.
+#[derive(Debug)]
+pub struct Claim(());
+
+/// The variables of the master, where no other engine of this process has them.
+pub fn claim() -> Option<Claim> {
+    let is_free = !IS_CLAIMED.swap(true, Ordering::Acquire);
+    is_free.then_some(Claim(()))
+}
+
+impl Claim {
+    /// The shares of batch 0, batch 1 and later batches, once somebody set one; `None` before.
+    pub fn shares(&self) -> Option<[f64; 3]> {
+        let shares = shares();
+        let is_same = shares.map(f64::to_bits) == SHARES_AT_START.map(f64::to_bits);
+        (!is_same).then_some(shares)
+    }
+
+    /// Sets the shares, as a tool does.
+    pub fn set_shares(&self, shares: [f64; 3]) {
+        set_shares(shares);
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        set_shares(SHARES_AT_START);
+        Variable::Workers.set(0);
+        IS_CLAIMED.store(false, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_at_a_time_holds_what_it_sets() {
+        let held = claim().expect("nobody else");
+        assert!(claim().is_none());
+        assert_eq!(held.shares(), None);
+        held.set_shares([1.0, 0.5, 0.5]);
+        assert_eq!(held.shares(), Some([1.0, 0.5, 0.5]));
+        Variable::Workers.set(7);
+        assert_eq!(Variable::Workers.get(), 7);
+        drop(held);
+        let held = claim().expect("it was given back");
+        assert_eq!((held.shares(), Variable::Workers.get()), (None, 0));
+    }
+
+    #[test]
+    fn values_stay_in_the_range_of_their_type() {
+        Variable::TasksTotal.set(u64::MAX);
+        assert_eq!(Variable::TasksTotal.get(), i32::MAX.unsigned_abs());
+    }
+}
