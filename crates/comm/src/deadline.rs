@@ -21,8 +21,13 @@ impl Deadline {
         self.at_most.checked_sub(self.began.elapsed()).filter(|left| !left.is_zero())
     }
 
+    /// The time that has passed.
+    pub(crate) fn waited(self) -> Duration {
+        self.began.elapsed()
+    }
+
     /// The error that `what` did not happen in time.
     pub(crate) fn late(self, what: &'static str, rank: u32) -> CommError {
-        CommError::Late { what, rank, waited_ms: self.began.elapsed().as_millis() }
+        CommError::Late { what, rank, waited_ms: self.waited().as_millis() }
     }
 }

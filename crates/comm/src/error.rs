@@ -1,5 +1,7 @@
 //! Why ranks could not communicate.
 
+use std::path::PathBuf;
+
 /// A message, a collective operation or a change of the group failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -41,5 +43,67 @@ pub enum CommError {
         rank: u32,
         /// Bytes that are buffered for it.
         n_bytes: usize,
+    },
+    /// The program was not started as a rank.
+    #[error(
+        "this process was not started by an MPI launcher; start it with `mpirun -n 4 PROGRAM`, or use threads"
+    )]
+    NoLauncher,
+    /// The library of the launcher is not there.
+    #[error(
+        "cannot open the MPI library `{}`: {why}; set SINTONIA_MPI_LIBRARY to the path of the one that the launcher belongs to",
+        path.display()
+    )]
+    NoLibrary {
+        /// The likeliest one.
+        path: PathBuf,
+        /// In the words of the dynamic linker.
+        why: String,
+    },
+    /// A file was opened that is no known MPI library.
+    #[error(
+        "`{}` is no library of Open MPI or MPICH; set SINTONIA_MPI_LIBRARY to the path of one",
+        .0.display()
+    )]
+    OtherLibrary(PathBuf),
+    /// The library lacks a function.
+    #[error("the MPI library has no `{name}`; use Open MPI 4, MPICH 4, or newer ones")]
+    NoFunction {
+        /// Which one.
+        name: &'static str,
+    },
+    /// MPI was ended before.
+    #[error("MPI was finalized in this process already; make one transport and keep it to the end")]
+    Finalized,
+    /// The program initialized MPI for calls of one thread only.
+    #[error("the program initialized MPI below `MPI_THREAD_SERIALIZED`; ask for that level there")]
+    ThreadLevel,
+    /// A call failed.
+    #[error("`{call}` failed with code {code}: {why}")]
+    Mpi {
+        /// Which call.
+        call: &'static str,
+        /// What it returned.
+        code: i32,
+        /// In the words of the library.
+        why: String,
+    },
+    /// A message is longer than MPI counts.
+    #[error("a message of {n_bytes} bytes is too long for MPI; send it in parts below 2 GiB")]
+    TooLong {
+        /// Its length.
+        n_bytes: usize,
+    },
+    /// A call did not return in time, so that no other can be made.
+    #[error("`{call}` did not return; MPI is of no more use in this process: end it")]
+    Stuck {
+        /// Which call.
+        call: &'static str,
+    },
+    /// Ranks cannot be added here.
+    #[error("no rank can be added: {why}")]
+    CannotSpawn {
+        /// Why, and what would help.
+        why: String,
     },
 }

@@ -27,9 +27,12 @@
 mod collective;
 mod deadline;
 mod error;
+mod mpi;
+pub mod netbench;
 mod threads;
 mod transport;
 
 pub use error::CommError;
+pub use mpi::{MpiTransport, SpawnSupport, Start};
 pub use threads::{ThreadTransport, threads};
 pub use transport::{Envelope, Tag, Transport};

@@ -12,6 +12,7 @@ pub mod ideal_network;
 pub mod lane;
 pub mod master_worker;
 pub mod matching;
+pub mod network;
 pub mod pop;
 
 pub use action::{Action, Flow, Interpreter, Message, Row};

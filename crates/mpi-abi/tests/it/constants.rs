@@ -70,6 +70,7 @@ fn number_rows(constants: &Constants) -> Vec<Row> {
         row("MPI_PROC_NULL", constants.proc_null),
         row("MPI_ROOT", constants.root),
         row("MPI_UNDEFINED", constants.undefined),
+        row("MPI_THREAD_SERIALIZED", constants.thread_serialized),
         row("MPI_CART", constants.cart),
         row("MPI_GRAPH", constants.graph),
         row("MPI_DIST_GRAPH", constants.dist_graph),
@@ -86,6 +87,7 @@ fn handle_rows(constants: &Constants) -> Vec<Row> {
         ("MPI_DATATYPE_NULL", constants.datatype_null),
         ("MPI_BYTE", constants.byte),
         ("MPI_INFO_NULL", constants.info_null),
+        ("MPI_ERRORS_RETURN", constants.errors_return),
     ];
     let handle_row = |(name, handle)| match handle {
         Handle::Value(value) => row(format!("(uintptr_t){name}"), value),

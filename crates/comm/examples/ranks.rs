@@ -1,0 +1,149 @@
+//! A rank of the tests: `ranks SCENARIO`, started by an MPI launcher.
+#![allow(clippy::print_stdout, reason = "the tests read it")]
+#![allow(clippy::print_stderr, reason = "the tests read it")]
+
+#[path = "../tests/it/scenarios.rs"]
+mod scenarios;
+
+use comm::{MpiTransport, Start, Tag, Transport};
+use scenarios::{Outcome, SOON, ensure, next};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let scenario = std::env::args().nth(1).unwrap_or_default();
+    match run(&scenario) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(scenario: &str) -> Outcome {
+    let mut end = MpiTransport::init()?;
+    let first_says = |end: &MpiTransport, line: String| {
+        if end.rank() == 0 {
+            println!("{line}");
+        }
+    };
+    match scenario {
+        "all" => {
+            scenarios::take_part(&mut end)?;
+            first_says(&end, format!("{} ranks did everything", end.n_ranks()));
+        }
+        "leave" => {
+            end.leave(SOON)?;
+            first_says(&end, format!("{} ranks left", end.n_ranks()));
+        }
+        "panic" => fail(&mut end)?,
+        "elastic" | "added" => elastic(&mut end)?,
+        "stay" | "staying" => stay(&mut end)?,
+        other => return Err(format!("there is no scenario `{other}`").into()),
+    }
+    Ok(())
+}
+
+/// The last rank fails while the others wait for it.
+fn fail(end: &mut MpiTransport) -> Outcome {
+    #[expect(clippy::panic, reason = "that is the scenario")]
+    if end.rank() + 1 == end.n_ranks() {
+        panic!("as intended");
+    }
+    end.barrier(SOON * 2)?;
+    Ok(())
+}
+
+fn start(scenario: &str) -> Result<Start, Box<dyn std::error::Error>> {
+    let mut start = Start::this_program()?;
+    start.arguments = vec![scenario.into()];
+    Ok(start)
+}
+
+/// Rank 0 adds ranks, talks with them and lets them go; the others take part in collectives.
+fn elastic(end: &mut MpiTransport) -> Outcome {
+    if end.rank() != 0 {
+        return serve(end);
+    }
+    let n_launched = end.n_ranks();
+    let start = start("added")?;
+    let first = end.spawn(&start, SOON)?;
+    let second = end.spawn(&start, SOON)?;
+    ensure((first, second) == (n_launched, n_launched + 1), || format!("{first} {second}"))?;
+    talk(end)?;
+    let_go(end, first)?;
+    ensure(!end.is_present(first) && end.is_present(second), || "presence".to_owned())?;
+    talk(end)?;
+    let third = end.spawn(&start, SOON)?;
+    ensure(third == n_launched + 2, || format!("{third} is a number that was used"))?;
+    talk(end)?;
+    for rank in 1..end.n_ranks() {
+        if n_launched <= rank && end.is_present(rank) {
+            let_go(end, rank)?;
+        } else if rank < n_launched {
+            end.send(rank, Tag(0), &[])?;
+        }
+    }
+    end.leave(SOON)?;
+    println!("all came and went");
+    Ok(())
+}
+
+fn let_go(end: &mut MpiTransport, rank: u32) -> Outcome {
+    end.send(rank, Tag(0), &[])?;
+    end.release(rank, SOON)?;
+    Ok(())
+}
+
+/// Short and long messages with everybody, a broadcast and a barrier.
+fn talk(end: &mut MpiTransport) -> Outcome {
+    let present: Vec<u32> = (1..end.n_ranks()).filter(|rank| end.is_present(*rank)).collect();
+    for (tag, n_bytes) in [(1, 10), (2, 300_000)] {
+        for rank in &present {
+            end.send(*rank, Tag(tag), &[&rank.to_le_bytes(), &vec![7; n_bytes]])?;
+        }
+        let mut answered: Vec<u32> = Vec::new();
+        for _ in &present {
+            let (from, _, bytes) = next(end, None)?;
+            ensure(bytes.len() == n_bytes + 8, || format!("{} bytes", bytes.len()))?;
+            ensure(bytes.starts_with(&from.to_le_bytes()), || "another's message".to_owned())?;
+            ensure(bytes.ends_with(&from.to_le_bytes()), || "another's answer".to_owned())?;
+            answered.push(from);
+        }
+        answered.sort_unstable();
+        ensure(answered == present, || format!("{answered:?} answered"))?;
+    }
+    for rank in &present {
+        end.send(*rank, Tag(3), &[])?;
+    }
+    end.broadcast(0, &mut vec![9; 5000], SOON)?;
+    end.barrier(SOON)?;
+    Ok(())
+}
+
+/// The other side of `talk`, until it is told to leave.
+fn serve(end: &mut MpiTransport) -> Outcome {
+    loop {
+        let (from, tag, bytes) = next(end, None)?;
+        match tag {
+            Tag(0) => return Ok(end.leave(SOON)?),
+            Tag(3) => {
+                let mut shared = Vec::new();
+                end.broadcast(0, &mut shared, SOON)?;
+                ensure(shared == vec![9; 5000], || format!("{} shared bytes", shared.len()))?;
+                end.barrier(SOON)?;
+            }
+            tag => end.send(from, tag, &[&bytes, &end.rank().to_le_bytes()])?,
+        }
+    }
+}
+
+/// Added ranks and the one that added them end without a word.
+fn stay(end: &mut MpiTransport) -> Outcome {
+    if end.rank() == 0 {
+        end.spawn(&start("staying")?, SOON)?;
+        end.spawn(&start("staying")?, SOON)?;
+        println!("the end with 2 added ranks");
+    }
+    Ok(())
+}

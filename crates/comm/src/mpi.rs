@@ -1,0 +1,329 @@
+//! Ranks that are processes of an MPI library, which is found when the program runs.
+//!
+//! Messages travel in a communicator of our own, so that a program's own messages are not disturbed.
+//! Sends are started and looked after later; short messages are received when they are found, longer
+//! ones are received in the background, because their sender may be computing and not sending.
+//!
+//! # Not here
+//! Threads as ranks: [`threads`](crate::threads()).
+
+mod buffers;
+#[expect(unsafe_code, reason = "calls into the MPI library")]
+mod calls;
+#[expect(unsafe_code, reason = "an address becomes a function")]
+mod functions;
+mod inbox;
+#[expect(unsafe_code, reason = "the dynamic linker is asked for the library")]
+mod library;
+mod outbox;
+mod peers;
+mod spawn;
+mod support;
+mod wait;
+
+use crate::collective::{self, Backstage, Members};
+use crate::deadline::Deadline;
+use crate::{CommError, Envelope, Tag, Transport};
+use buffers::Buffers;
+use calls::{Address, Found, Mpi};
+use functions::Handle;
+use inbox::Inbox;
+use outbox::Outbox;
+use peers::Peers;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use wait::Wait;
+
+pub use spawn::Start;
+pub use support::SpawnSupport;
+
+/// Tags above those of users.
+const BACKSTAGE: u16 = 256;
+const DEPARTURE: u16 = 257;
+const WELCOME: u16 = 258;
+
+/// Messages up to this length have arrived as a whole when they are found, in every library.
+const SHORT_BYTES_MAX: usize = 2048;
+/// How long the end of a program waits for what it sent.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The end of a rank that is an MPI process.
+///
+/// Dropping it ends MPI, when [`init`](Self::init) began it; in a panic it does not, so that the launcher
+/// ends the other ranks instead of letting them wait.
+#[derive(Debug)]
+pub struct MpiTransport {
+    mpi: Arc<Mpi>,
+    peers: Peers,
+    buffers: Buffers,
+    inbox: Inbox,
+    outbox: Outbox,
+    /// With this rank only; made when the first rank is added.
+    own_self: Option<Handle>,
+    began: Instant,
+    round: u32,
+    /// Why no call can be made any more.
+    ended: Option<CommError>,
+}
+
+impl MpiTransport {
+    /// Initializes MPI, unless the program did, and joins the group of the ranks launched with this one,
+    /// or that of the rank which added this one.
+    ///
+    /// # Errors
+    /// When this process was not launched as a rank, or the library is missing or unknown.
+    pub fn init() -> Result<Self, CommError> {
+        let mpi = Arc::new(Mpi::init()?);
+        let peers = match mpi.parent()? {
+            Some(comm) => Peers::added(comm),
+            None => {
+                let world = mpi.own_world()?;
+                let (rank, n_launched) = mpi.place(world)?;
+                Peers::launched(world, rank, n_launched)
+            }
+        };
+        let (buffers, inbox, outbox) = (Buffers::default(), Inbox::default(), Outbox::default());
+        let (own_self, began, round, ended) = (None, Instant::now(), 0, None);
+        let mut end = Self { mpi, peers, buffers, inbox, outbox, own_self, began, round, ended };
+        if end.peers.is_added() {
+            end.be_welcomed()?;
+        }
+        Ok(end)
+    }
+
+    /// What the library says of itself.
+    #[must_use]
+    pub fn library_version(&self) -> String {
+        self.mpi.version()
+    }
+
+    /// Starts to send; the tag may be one of ours.
+    fn post(&mut self, to: u32, tag: u16, parts: &[&[u8]]) -> Result<(), CommError> {
+        let address = self.address(to)?;
+        let n_bytes = parts.iter().map(|part| part.len()).sum();
+        self.outbox.make_room(&self.mpi, &mut self.buffers, (to, n_bytes))?;
+        let mut bytes = self.buffers.take();
+        parts.iter().for_each(|part| bytes.extend_from_slice(part));
+        let sent = self.mpi.send(bytes, address, tag);
+        let mut transfer = self.peers.judge(address.comm, sent)?;
+        if self.mpi.is_complete(&mut transfer)? {
+            self.buffers.give(transfer.finished());
+        } else {
+            self.outbox.keep(to, n_bytes, transfer);
+        }
+        Ok(())
+    }
+
+    /// A message of `from`, or of anybody, whose tag is wanted, and that is here.
+    fn look(
+        &mut self,
+        from: Option<u32>,
+        wanted: impl Fn(u16) -> bool,
+        into: &mut Vec<u8>,
+    ) -> Result<Option<(u32, u16)>, CommError> {
+        if !self.inbox.is_empty() {
+            let taken = self.inbox.take((from, &wanted), &self.mpi, &mut self.buffers, into)?;
+            if taken.is_some() {
+                return Ok(taken);
+            }
+        }
+        while let Some(found) = self.find(from)? {
+            let sender = self.peers.number(found.from);
+            let is_next = wanted(found.tag) && !self.inbox.has_of(sender);
+            if is_next && found.n_bytes <= SHORT_BYTES_MAX {
+                self.mpi.receive_now(into, found)?;
+                return Ok(Some((sender, found.tag)));
+            }
+            let transfer = self.mpi.receive(self.buffers.take(), found)?;
+            self.inbox.keep(sender, found.tag, transfer);
+            if wanted(found.tag) {
+                return self.inbox.take((from, &wanted), &self.mpi, &mut self.buffers, into);
+            }
+        }
+        Ok(None)
+    }
+
+    /// A message that was not received yet.
+    fn find(&mut self, from: Option<u32>) -> Result<Option<Found>, CommError> {
+        if let Some(rank) = from {
+            let address = self.address(rank)?;
+            let found = self.mpi.probe(address.comm, Some(address.rank));
+            return self.peers.judge(address.comm, found);
+        }
+        for _ in 0..self.peers.n_channels() {
+            let Some(comm) = self.peers.next_channel() else { break };
+            let found = self.mpi.probe(comm, None);
+            let found = self.peers.judge(comm, found)?;
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Waits for a message with this tag of ours.
+    fn receive_own(
+        &mut self,
+        (from, tag): (u32, u16),
+        deadline: Deadline,
+        into: &mut Vec<u8>,
+    ) -> Result<bool, CommError> {
+        self.check_open()?;
+        let mut wait = Wait::until(deadline);
+        loop {
+            if self.look(Some(from), |found| found == tag, into)?.is_some() {
+                return Ok(true);
+            }
+            self.outbox.look_after(&self.mpi, &mut self.buffers)?;
+            if !wait.pause() {
+                return Ok(false);
+            }
+        }
+    }
+
+    fn address(&self, rank: u32) -> Result<Address, CommError> {
+        self.peers.address(rank)
+    }
+
+    fn check_open(&self) -> Result<(), CommError> {
+        self.ended.clone().map_or(Ok(()), Err)
+    }
+
+    /// Waits until everything that was sent has left, so that its receivers can get it without us.
+    fn flush(&mut self, deadline: Deadline) -> Result<(), CommError> {
+        let mut wait = Wait::until(deadline);
+        while let Some(to) = self.outbox.first(&self.mpi, &mut self.buffers)? {
+            if !wait.pause() {
+                return Err(deadline.late("the reception of what was sent", to));
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends MPI; nobody must be connected any more but the ranks launched together.
+    fn finish(&mut self) -> Result<(), CommError> {
+        self.ended = Some(CommError::Finalized);
+        let own = [self.peers.world(), self.own_self.take()];
+        for comm in own.into_iter().flatten() {
+            self.mpi.free(comm)?;
+        }
+        self.mpi.finalize()
+    }
+}
+
+impl Transport for MpiTransport {
+    fn rank(&self) -> u32 {
+        self.peers.own()
+    }
+
+    fn n_ranks(&self) -> u32 {
+        self.peers.n_numbers()
+    }
+
+    fn is_present(&self, rank: u32) -> bool {
+        self.ended.is_none() && (rank == self.peers.own() || self.peers.address(rank).is_ok())
+    }
+
+    fn send(&mut self, to: u32, tag: Tag, parts: &[&[u8]]) -> Result<(), CommError> {
+        self.check_open()?;
+        self.post(to, u16::from(tag.0), parts)
+    }
+
+    fn receive(
+        &mut self,
+        from: Option<u32>,
+        at_most: Duration,
+        into: &mut Vec<u8>,
+    ) -> Result<Option<Envelope>, CommError> {
+        self.check_open()?;
+        let mut wait = Wait::at_most(at_most);
+        loop {
+            let found = self.look(from, |tag| tag < BACKSTAGE, into)?;
+            if let Some((from, Ok(tag))) = found.map(|(from, tag)| (from, u8::try_from(tag))) {
+                return Ok(Some(Envelope { from, tag: Tag(tag), n_bytes: into.len() }));
+            }
+            self.outbox.look_after(&self.mpi, &mut self.buffers)?;
+            if !wait.pause() {
+                return Ok(None);
+            }
+        }
+    }
+
+    fn broadcast(
+        &mut self,
+        root: u32,
+        bytes: &mut Vec<u8>,
+        at_most: Duration,
+    ) -> Result<(), CommError> {
+        collective::broadcast(self, root, bytes, Deadline::after(at_most))
+    }
+
+    fn barrier(&mut self, at_most: Duration) -> Result<(), CommError> {
+        collective::barrier(self, Deadline::after(at_most))
+    }
+
+    fn leave(&mut self, at_most: Duration) -> Result<(), CommError> {
+        self.check_open()?;
+        let deadline = Deadline::after(at_most);
+        self.flush(deadline)?;
+        if self.peers.is_added() {
+            self.depart(deadline)?;
+        } else {
+            for rank in self.peers.present().to_vec() {
+                self.let_go(rank, deadline)?;
+            }
+            collective::barrier(self, deadline)?;
+        }
+        self.finish()
+    }
+
+    fn release(&mut self, rank: u32, at_most: Duration) -> Result<(), CommError> {
+        self.check_open()?;
+        self.let_go(rank, Deadline::after(at_most))
+    }
+
+    fn now_s(&self) -> f64 {
+        self.began.elapsed().as_secs_f64()
+    }
+}
+
+impl Backstage for MpiTransport {
+    fn members(&self) -> Members<'_> {
+        let (own, n_in_tree) = (self.peers.own(), self.peers.n_launched());
+        Members { own, n_in_tree, outside: self.peers.present() }
+    }
+
+    fn next_round(&mut self) -> u32 {
+        self.round = self.round.wrapping_add(1);
+        self.round
+    }
+
+    fn send_backstage(&mut self, to: u32, parts: &[&[u8]]) -> Result<(), CommError> {
+        self.check_open()?;
+        self.post(to, BACKSTAGE, parts)
+    }
+
+    fn receive_backstage(
+        &mut self,
+        from: u32,
+        deadline: Deadline,
+        into: &mut Vec<u8>,
+    ) -> Result<bool, CommError> {
+        self.receive_own((from, BACKSTAGE), deadline, into)
+    }
+}
+
+impl Drop for MpiTransport {
+    fn drop(&mut self) {
+        if std::thread::panicking() || self.ended.is_some() {
+            return;
+        }
+        // Whoever wants to know of a failure calls `leave`.
+        let deadline = Deadline::after(PATIENCE);
+        let flushed = self.flush(deadline);
+        let parted = self.part(deadline);
+        if flushed.and(parted).is_ok() && self.finish().is_err() {
+            self.ended = Some(CommError::Finalized);
+        }
+    }
+}

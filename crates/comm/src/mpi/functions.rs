@@ -1,0 +1,79 @@
+//! The MPI functions in use, as addresses that were looked up in the process.
+//!
+//! A handle travels as a whole register: it is a pointer in some libraries and an `int` in others,
+//! which then look at the lower half only. Where a library writes a handle, the variable holds zeros
+//! before, so that the half that is not written stays zero.
+
+use super::library;
+use crate::CommError;
+use std::ffi::{c_char, c_int, c_void};
+
+/// An MPI handle of any kind, in a register.
+pub(crate) type Handle = usize;
+
+macro_rules! functions {
+    ($(#[$doc:meta])* $table:ident { $($field:ident = $name:literal ($($argument:ty),*);)* }) => {
+        $(#[$doc])*
+        #[derive(Debug)]
+        pub(crate) struct $table {
+            $(pub(crate) $field: unsafe extern "C" fn($($argument),*) -> c_int,)*
+        }
+
+        impl $table {
+            /// Looks all of them up.
+            pub(crate) fn find() -> Result<Self, CommError> {
+                Ok(Self { $($field: {
+                    let missing = CommError::NoFunction { name: $name.to_str().unwrap_or_default() };
+                    let address = library::symbol($name).ok_or(missing)?;
+                    // SAFETY: the MPI standard gives the function of this name this signature, when
+                    // handles are registers.
+                    unsafe {
+                        std::mem::transmute::<
+                            std::ptr::NonNull<c_void>,
+                            unsafe extern "C" fn($($argument),*) -> c_int,
+                        >(address)
+                    }
+                },)* })
+            }
+        }
+    };
+}
+
+functions! {
+    /// Those that may be called before MPI is initialized.
+    Entrance {
+        initialized = c"MPI_Initialized" (*mut c_int);
+        finalized = c"MPI_Finalized" (*mut c_int);
+        init_thread = c"MPI_Init_thread" (*mut c_int, *mut c_void, c_int, *mut c_int);
+        query_thread = c"MPI_Query_thread" (*mut c_int);
+        get_library_version = c"MPI_Get_library_version" (*mut c_char, *mut c_int);
+    }
+}
+
+functions! {
+    /// The others. They are looked up after the initialization, when a preloaded monitor of a library
+    /// that was opened late has put itself before them.
+    Functions {
+        finalize = c"MPI_Finalize" ();
+        error_string = c"MPI_Error_string" (c_int, *mut c_char, *mut c_int);
+        comm_rank = c"MPI_Comm_rank" (Handle, *mut c_int);
+        comm_size = c"MPI_Comm_size" (Handle, *mut c_int);
+        comm_dup = c"MPI_Comm_dup" (Handle, *mut Handle);
+        comm_free = c"MPI_Comm_free" (*mut Handle);
+        comm_set_errhandler = c"MPI_Comm_set_errhandler" (Handle, Handle);
+        comm_get_parent = c"MPI_Comm_get_parent" (*mut Handle);
+        comm_spawn = c"MPI_Comm_spawn" (
+            *const c_char, *const *const c_char, c_int, Handle, c_int, Handle, *mut Handle, *mut c_int
+        );
+        comm_disconnect = c"MPI_Comm_disconnect" (*mut Handle);
+        info_create = c"MPI_Info_create" (*mut Handle);
+        info_set = c"MPI_Info_set" (Handle, *const c_char, *const c_char);
+        info_free = c"MPI_Info_free" (*mut Handle);
+        isend = c"MPI_Isend" (*const c_void, c_int, Handle, c_int, c_int, Handle, *mut Handle);
+        irecv = c"MPI_Irecv" (*mut c_void, c_int, Handle, c_int, c_int, Handle, *mut Handle);
+        recv = c"MPI_Recv" (*mut c_void, c_int, Handle, c_int, c_int, Handle, *mut c_void);
+        iprobe = c"MPI_Iprobe" (c_int, c_int, Handle, *mut c_int, *mut c_void);
+        test = c"MPI_Test" (*mut Handle, *mut c_int, *mut c_void);
+        get_count = c"MPI_Get_count" (*const c_void, Handle, *mut c_int);
+    }
+}

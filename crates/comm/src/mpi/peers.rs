@@ -1,0 +1,156 @@
+//! Who is connected with this rank, and by which communicator.
+
+use super::calls::Address;
+use super::functions::Handle;
+use crate::CommError;
+
+/// The ranks that this one can reach.
+#[derive(Debug)]
+pub(super) struct Peers {
+    own: u32,
+    /// Ranks that were launched together with this one; 0 for a rank that was added.
+    n_launched: u32,
+    /// Their communicator.
+    world: Option<Handle>,
+    links: Vec<Link>,
+    /// The numbers of the links that are connected.
+    present: Vec<u32>,
+    /// The channel that is looked at next.
+    turn: usize,
+}
+
+/// A connection with one rank of another world.
+#[derive(Debug)]
+struct Link {
+    number: u32,
+    comm: Handle,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Present,
+    Left,
+    Gone,
+}
+
+impl Peers {
+    /// Those of a rank that was launched with others.
+    pub(super) fn launched(world: Handle, own: u32, n_launched: u32) -> Self {
+        let (links, present) = (Vec::new(), Vec::new());
+        Self { own, n_launched, world: Some(world), links, present, turn: 0 }
+    }
+
+    /// Those of a rank that was added: rank 0 only. Its own number is not known yet.
+    pub(super) fn added(comm: Handle) -> Self {
+        let links = vec![Link { number: 0, comm, state: State::Present }];
+        Self { own: u32::MAX, n_launched: 0, world: None, links, present: vec![0], turn: 0 }
+    }
+
+    /// Says the number of a rank that was added.
+    pub(super) fn set_own(&mut self, own: u32) {
+        self.own = own;
+    }
+
+    /// Adds a rank; its number.
+    pub(super) fn add(&mut self, comm: Handle) -> u32 {
+        let number = self.n_numbers();
+        self.links.push(Link { number, comm, state: State::Present });
+        self.present.push(number);
+        number
+    }
+
+    /// Takes a rank out that left; its communicator.
+    pub(super) fn remove(&mut self, rank: u32) -> Option<Handle> {
+        let link = self.links.iter_mut().find(|link| link.number == rank)?;
+        link.state = State::Left;
+        self.present.retain(|present| *present != rank);
+        Some(link.comm)
+    }
+
+    /// The result, or that a rank is gone when the connection with it fails.
+    pub(super) fn judge<T>(
+        &mut self,
+        comm: Handle,
+        result: Result<T, CommError>,
+    ) -> Result<T, CommError> {
+        if !matches!(result, Err(CommError::Mpi { .. })) {
+            return result;
+        }
+        let Some(link) = self.links.iter_mut().find(|link| link.comm == comm) else {
+            return result;
+        };
+        link.state = State::Gone;
+        let rank = link.number;
+        self.present.retain(|present| *present != rank);
+        Err(CommError::Gone { rank })
+    }
+
+    pub(super) fn address(&self, rank: u32) -> Result<Address, CommError> {
+        if let Some(comm) = self.world
+            && rank < self.n_launched
+            && rank != self.own
+        {
+            return Ok(Address { comm, rank });
+        }
+        let link = self.links.iter().find(|link| link.number == rank);
+        match link.map(|link| (link.state, link.comm)) {
+            Some((State::Present, comm)) => Ok(Address { comm, rank: 0 }),
+            Some((State::Gone, _)) => Err(CommError::Gone { rank }),
+            Some((State::Left, _)) | None => Err(CommError::NotPresent { rank, own: self.own }),
+        }
+    }
+
+    /// The number of the rank at this address.
+    pub(super) fn number(&self, address: Address) -> u32 {
+        if self.world == Some(address.comm) {
+            return address.rank;
+        }
+        let link = self.links.iter().find(|link| link.comm == address.comm);
+        link.map_or(address.rank, |link| link.number)
+    }
+
+    /// How many communicators messages may come in.
+    pub(super) fn n_channels(&self) -> usize {
+        usize::from(1 < self.n_launched) + self.present.len()
+    }
+
+    /// One of them after the other.
+    pub(super) fn next_channel(&mut self) -> Option<Handle> {
+        let n_channels = self.n_channels();
+        self.turn = if self.turn + 1 < n_channels { self.turn + 1 } else { 0 };
+        let has_world = 1 < self.n_launched;
+        if has_world && self.turn == 0 {
+            return self.world;
+        }
+        let number = self.present.get(self.turn - usize::from(has_world))?;
+        self.links.iter().find(|link| link.number == *number).map(|link| link.comm)
+    }
+
+    pub(super) fn own(&self) -> u32 {
+        self.own
+    }
+
+    pub(super) fn n_launched(&self) -> u32 {
+        self.n_launched
+    }
+
+    pub(super) fn world(&self) -> Option<Handle> {
+        self.world
+    }
+
+    /// The numbers of the connected ranks of other worlds.
+    pub(super) fn present(&self) -> &[u32] {
+        &self.present
+    }
+
+    pub(super) fn is_added(&self) -> bool {
+        self.world.is_none()
+    }
+
+    /// Numbers that were given so far, as far as this rank knows.
+    pub(super) fn n_numbers(&self) -> u32 {
+        let last = self.links.last().map_or(0, |link| link.number + 1);
+        last.max(self.n_launched).max(self.own.saturating_add(1))
+    }
+}

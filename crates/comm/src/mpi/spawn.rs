@@ -1,0 +1,167 @@
+//! Ranks that are added while the program runs, each a world of its own, so that each can leave.
+//!
+//! The communicator between the two worlds is used as it is. It ends by `MPI_Comm_disconnect`, for which
+//! both sides meet: each says that it is ready before it calls what cannot be interrupted.
+//!
+//! Calls that start or part processes run in a thread of their own while this one waits, so that one that
+//! does not return costs a deadline and not the program.
+
+use super::calls::{Mpi, Program};
+use super::support::{self, SpawnSupport};
+use super::{DEPARTURE, MpiTransport, WELCOME};
+use crate::deadline::Deadline;
+use crate::{CommError, Transport};
+use std::ffi::{CString, OsString};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+/// How long a rank that was added waits for its number.
+const WELCOME_WITHIN: Duration = Duration::from_mins(1);
+
+/// What is started as a further rank.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Start {
+    /// The program. It calls [`MpiTransport::init`].
+    pub program: PathBuf,
+    /// Its arguments.
+    pub arguments: Vec<OsString>,
+    /// The host that it runs on; the launcher's choice when there is none.
+    pub host: Option<String>,
+}
+
+impl Start {
+    /// This program again, with the same arguments.
+    ///
+    /// # Errors
+    /// [`CommError::CannotSpawn`] when the path of the program is not known.
+    pub fn this_program() -> Result<Self, CommError> {
+        let program = std::env::current_exe().map_err(|error| CommError::CannotSpawn {
+            why: format!("the path of this program is unknown ({error}); say which one to start"),
+        })?;
+        Ok(Self { program, arguments: std::env::args_os().skip(1).collect(), host: None })
+    }
+
+    fn as_program(&self) -> Result<Program, CommError> {
+        let text = |bytes: &[u8]| {
+            CString::new(bytes).map_err(|_| CommError::CannotSpawn {
+                why: format!("`{}` contains a zero byte", String::from_utf8_lossy(bytes)),
+            })
+        };
+        let arguments = self.arguments.iter().map(|argument| text(argument.as_encoded_bytes()));
+        Ok(Program {
+            path: text(self.program.as_os_str().as_encoded_bytes())?,
+            arguments: arguments.collect::<Result<_, _>>()?,
+            host: self.host.as_ref().map(|host| text(host.as_bytes())).transpose()?,
+        })
+    }
+}
+
+impl MpiTransport {
+    /// Whether ranks can be added here, and why or why not.
+    #[must_use]
+    pub fn spawn_support(&self) -> SpawnSupport {
+        support::of_library(&self.mpi.version())
+    }
+
+    /// Adds a rank; its number. Only rank 0 can.
+    ///
+    /// # Errors
+    /// [`CommError::CannotSpawn`] where the library is not to be trusted with it,
+    /// [`CommError::Stuck`] when it does not happen within `at_most`, and what the library says.
+    pub fn spawn(&mut self, start: &Start, at_most: Duration) -> Result<u32, CommError> {
+        self.check_open()?;
+        let refuse = |why: String| Err(CommError::CannotSpawn { why });
+        if self.rank() != 0 {
+            return refuse(format!("only rank 0 adds ranks, and this is rank {}", self.rank()));
+        }
+        let support = self.spawn_support();
+        if !support.is_trusted {
+            return refuse(support.why);
+        }
+        let program = start.as_program()?;
+        let own_self = match self.own_self {
+            Some(own_self) => own_self,
+            None => *self.own_self.insert(self.mpi.own_self()?),
+        };
+        let deadline = Deadline::after(at_most);
+        let comm =
+            self.apart("MPI_Comm_spawn", deadline, move |mpi| mpi.spawn(&program, own_self))?;
+        let rank = self.peers.add(comm);
+        self.post(rank, WELCOME, &[&rank.to_le_bytes(), &self.round.to_le_bytes()])?;
+        Ok(rank)
+    }
+
+    /// Learns its own number from rank 0.
+    pub(super) fn be_welcomed(&mut self) -> Result<(), CommError> {
+        let deadline = Deadline::after(WELCOME_WITHIN);
+        let mut bytes = Vec::new();
+        if !self.receive_own((0, WELCOME), deadline, &mut bytes)? {
+            return Err(deadline.late("a number", 0));
+        }
+        let number = |at: usize| {
+            let bytes = bytes.get(at..).and_then(|rest| rest.first_chunk());
+            bytes.map_or(0, |bytes| u32::from_le_bytes(*bytes))
+        };
+        self.peers.set_own(number(0));
+        self.round = number(4);
+        Ok(())
+    }
+
+    /// The side of the rank that leaves.
+    pub(super) fn depart(&mut self, deadline: Deadline) -> Result<(), CommError> {
+        self.post(0, DEPARTURE, &[])?;
+        if !self.receive_own((0, DEPARTURE), deadline, &mut Vec::new())? {
+            return Err(deadline.late("permission to leave", 0));
+        }
+        self.disconnect(0, deadline)
+    }
+
+    /// The side of rank 0.
+    pub(super) fn let_go(&mut self, rank: u32, deadline: Deadline) -> Result<(), CommError> {
+        if !self.peers.present().contains(&rank) {
+            return Err(CommError::NotPresent { rank, own: self.rank() });
+        }
+        if !self.receive_own((rank, DEPARTURE), deadline, &mut Vec::new())? {
+            return Err(deadline.late("the departure", rank));
+        }
+        self.post(rank, DEPARTURE, &[])?;
+        self.flush(deadline)?;
+        self.disconnect(rank, deadline)
+    }
+
+    /// Parts from everybody who was added, or from whoever added this rank, at the end of the program.
+    pub(super) fn part(&mut self, deadline: Deadline) -> Result<(), CommError> {
+        for rank in self.peers.present().to_vec() {
+            self.disconnect(rank, deadline)?;
+        }
+        Ok(())
+    }
+
+    fn disconnect(&mut self, rank: u32, deadline: Deadline) -> Result<(), CommError> {
+        self.inbox.forget(rank);
+        let Some(comm) = self.peers.remove(rank) else { return Ok(()) };
+        self.apart("MPI_Comm_disconnect", deadline, move |mpi| mpi.disconnect(comm))
+    }
+
+    /// Makes a call in a thread of its own; when it does not return in time, it was the last one.
+    fn apart<T: Send + 'static>(
+        &mut self,
+        call: &'static str,
+        deadline: Deadline,
+        make: impl FnOnce(&Mpi) -> Result<T, CommError> + Send + 'static,
+    ) -> Result<T, CommError> {
+        let (tell, result) = channel();
+        let mpi = Arc::clone(&self.mpi);
+        std::thread::spawn(move || {
+            // Nobody listens any more when it took too long.
+            tell.send(make(&mpi)).unwrap_or_default();
+        });
+        let result = result.recv_timeout(deadline.left().unwrap_or_default());
+        result.unwrap_or_else(|_| {
+            self.ended = Some(CommError::Stuck { call });
+            Err(CommError::Stuck { call })
+        })
+    }
+}

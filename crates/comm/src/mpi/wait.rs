@@ -1,0 +1,50 @@
+//! Waiting for messages: at first busily, then giving way, then asleep.
+//!
+//! A message mostly comes within microseconds, and a sleeper would see it late. With more ranks than cores
+//! the sender may need this core to send it. And a rank that waits long must not slow the others down:
+//! it sleeps a hundredth of the time that it has waited, so that it is late by one percent at most.
+
+use crate::deadline::Deadline;
+use std::time::Duration;
+
+/// Looks before the first that gives way.
+const N_BUSY: u32 = 64;
+/// Time after which it sleeps between looks.
+const AWAKE: Duration = Duration::from_millis(10);
+/// Longest sleep.
+const SLEEP_MAX: Duration = Duration::from_millis(1);
+
+/// One wait, with the looks that it took so far.
+#[derive(Debug)]
+pub(super) struct Wait {
+    deadline: Option<Deadline>,
+    n_looks: u32,
+}
+
+impl Wait {
+    pub(super) fn until(deadline: Deadline) -> Self {
+        Self { deadline: Some(deadline), n_looks: 0 }
+    }
+
+    /// For this time from now; a wait of no time reads no clock.
+    pub(super) fn at_most(at_most: Duration) -> Self {
+        let deadline = (!at_most.is_zero()).then(|| Deadline::after(at_most));
+        Self { deadline, n_looks: 0 }
+    }
+
+    /// Lets some time pass; `false` when there is none left.
+    pub(super) fn pause(&mut self) -> bool {
+        let Some(deadline) = self.deadline else { return false };
+        self.n_looks = self.n_looks.saturating_add(1);
+        if self.n_looks < N_BUSY {
+            std::hint::spin_loop();
+            return true;
+        }
+        let Some(left) = deadline.left() else { return false };
+        match deadline.waited() {
+            waited if waited < AWAKE => std::thread::yield_now(),
+            waited => std::thread::sleep((waited / 100).min(SLEEP_MAX).min(left)),
+        }
+        true
+    }
+}

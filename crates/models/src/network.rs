@@ -1,0 +1,175 @@
+//! The time of a message by its length: a line for each of the ways in which a library sends messages.
+//!
+//! Short messages are copied (eager); for long ones the receiver is asked first (rendezvous). So the time
+//! over the length is not one line but a few, with a jump between them. [`NetModel::fit`] finds the
+//! lines and where one ends, from medians at many lengths.
+//!
+//! Lengths span seven orders of magnitude, so errors are relative: a length counts as much as any other.
+//! The number of lines is the one with the least `n ln(RSS / n) + 3 k ln(n)` (Schwarz's criterion for `k`
+//! lines of three numbers each through `n` points).
+//!
+//! # Invariants
+//! - Pieces are in the order of lengths, without holes, from 0 bytes to no end.
+//! - Latencies and costs per byte are not negative.
+//!
+//! # Not here
+//! Measuring: `comm::netbench`.
+
+mod line;
+mod refresh;
+mod sample;
+
+use line::{Line, through};
+use serde::{Deserialize, Serialize};
+
+pub use refresh::Refresh;
+pub use sample::{Sample, median_of};
+
+/// Most lines that are tried.
+const N_PIECES_MAX: usize = 4;
+/// Fewest lengths that a line is drawn through.
+const N_SAMPLES_MIN: usize = 3;
+
+/// The time of a message between two ranks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NetModel {
+    /// One for each way of sending, from short to long messages.
+    pub pieces: Vec<Piece>,
+    /// What they were drawn through.
+    pub samples: Vec<Sample>,
+}
+
+/// The time of a message of `from_bytes` and more: `latency_s + s_per_byte * n_bytes`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Piece {
+    /// The shortest message that it holds for.
+    pub from_bytes: u64,
+    /// Seconds of a message without bytes, when the line is followed that far.
+    pub latency_s: f64,
+    /// Half of the interval that holds the true one with 95 percent.
+    pub latency_margin_s: f64,
+    /// Seconds of each byte.
+    pub s_per_byte: f64,
+    /// Half of the interval that holds the true one with 95 percent.
+    pub s_per_byte_margin: f64,
+}
+
+impl NetModel {
+    /// Draws the lines. `None` when there are not three lengths with a time.
+    #[must_use]
+    pub fn fit(samples: &[Sample]) -> Option<Self> {
+        let mut samples: Vec<Sample> =
+            samples.iter().copied().filter(|sample| 0.0 < sample.median_s).collect();
+        samples.sort_by_key(|sample| sample.n_bytes);
+        samples.dedup_by_key(|sample| sample.n_bytes);
+        if samples.len() < N_SAMPLES_MIN {
+            return None;
+        }
+        let most = N_PIECES_MAX.min(samples.len() / N_SAMPLES_MIN);
+        let ways = (1..=most).map(|n_pieces| best_cut(&samples, n_pieces));
+        let best = ways.min_by(|a, b| judged(a, &samples).total_cmp(&judged(b, &samples)))?;
+        Some(Self { pieces: joined(&best), samples })
+    }
+
+    /// Seconds from the start of sending until a message of this length is received.
+    #[must_use]
+    pub fn one_way_s(&self, n_bytes: u64) -> f64 {
+        let piece = self.pieces.iter().rev().find(|piece| piece.from_bytes <= n_bytes);
+        piece.map_or(0.0, |piece| {
+            #[expect(clippy::cast_precision_loss, reason = "lengths are far below 2^53")]
+            let bytes = n_bytes as f64;
+            piece.latency_s + piece.s_per_byte * bytes
+        })
+    }
+}
+
+/// The pieces of lines that are drawn through parts of the lengths, each from where the one before ends.
+fn joined(lines: &[Line]) -> Vec<Piece> {
+    let starts = std::iter::once(0).chain(lines.iter().map(|line| line.last_bytes + 1));
+    lines.iter().zip(starts).map(|(line, from_bytes)| Piece { from_bytes, ..line.piece }).collect()
+}
+
+/// Schwarz's criterion; less is better.
+fn judged(lines: &[Line], samples: &[Sample]) -> f64 {
+    let n = f64::from(u32::try_from(samples.len()).unwrap_or(u32::MAX));
+    let k = f64::from(u32::try_from(lines.len()).unwrap_or(u32::MAX));
+    let residual: f64 = lines.iter().map(|line| line.residual).sum();
+    // What is better than a hundredth of a percent is chance.
+    let residual = residual.max(n * 1e-8);
+    n * (residual / n).ln() + 3.0 * k * n.ln()
+}
+
+/// The lines with the least error when the lengths are cut into `n_pieces` parts.
+fn best_cut(samples: &[Sample], n_pieces: usize) -> Vec<Line> {
+    if n_pieces <= 1 {
+        return vec![through(samples)];
+    }
+    let last_cut = samples.len() - N_SAMPLES_MIN;
+    let first_cut = N_SAMPLES_MIN * (n_pieces - 1);
+    let ways = (first_cut..=last_cut).map(|cut| {
+        let (before, after) = samples.split_at(cut);
+        let mut lines = best_cut(before, n_pieces - 1);
+        lines.push(through(after));
+        lines
+    });
+    let error = |lines: &[Line]| -> f64 { lines.iter().map(|line| line.residual).sum() };
+    ways.min_by(|a, b| error(a).total_cmp(&error(b))).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Times of `time_s` with an error of up to `error` that changes from length to length.
+    fn samples(error: f64, time_s: impl Fn(f64) -> f64) -> Vec<Sample> {
+        let lengths = (0..=22).flat_map(|power| [1_u64 << power, 3 << power >> 1]);
+        let lengths = std::iter::once(0).chain(lengths);
+        let numbered = (0_u32..).zip(lengths);
+        numbered
+            .map(|(number, n_bytes)| {
+                let noise = 1.0 + error * f64::from(number * 7 % 5).mul_add(0.5, -1.0);
+                let median_s = time_s(n_bytes as f64) * noise;
+                Sample { n_bytes, median_s, low_s: median_s, high_s: median_s, n_times: 9 }
+            })
+            .collect()
+    }
+
+    #[track_caller]
+    fn check_near(found: f64, expected: f64, within: f64) {
+        assert!((found - expected).abs() <= within * expected.abs(), "{found}, not {expected}");
+    }
+
+    #[test]
+    fn one_line_stays_one() {
+        let model = NetModel::fit(&samples(0.01, |n| 2e-6 + 1e-10 * n)).expect("enough samples");
+        assert_eq!(model.pieces.len(), 1, "{:?}", model.pieces);
+        check_near(model.pieces[0].latency_s, 2e-6, 0.01);
+        check_near(model.pieces[0].s_per_byte, 1e-10, 0.02);
+        assert!((model.pieces[0].latency_s - 2e-6).abs() <= model.pieces[0].latency_margin_s);
+        check_near(model.one_way_s(1 << 20), 2e-6 + 1e-10 * f64::from(1 << 20), 0.02);
+    }
+
+    #[test]
+    fn the_change_from_eager_to_rendezvous_is_found() {
+        let time_s = |n: f64| if n <= 4096.0 { 1e-6 + 5e-10 * n } else { 6e-6 + 1e-10 * n };
+        let model = NetModel::fit(&samples(0.01, time_s)).expect("enough samples");
+        assert_eq!(model.pieces.len(), 2, "{:?}", model.pieces);
+        assert_eq!((model.pieces[0].from_bytes, model.pieces[1].from_bytes), (0, 4097));
+        check_near(model.pieces[1].latency_s, 6e-6, 0.03);
+        check_near(model.pieces[1].s_per_byte, 1e-10, 0.03);
+    }
+
+    #[test]
+    fn a_latency_is_never_negative() {
+        let model = NetModel::fit(&samples(0.0, |n| 1e-9 * n * n.sqrt() + 1e-7)).expect("enough");
+        for piece in model.pieces {
+            assert!(0.0 <= piece.latency_s && 0.0 <= piece.s_per_byte, "{piece:?}");
+        }
+    }
+
+    #[test]
+    fn two_lengths_make_no_model() {
+        assert_eq!(NetModel::fit(&samples(0.0, |_| 1e-6)[..2]), None);
+        assert_eq!(NetModel::fit(&samples(0.0, |_| 0.0)), None);
+    }
+}
