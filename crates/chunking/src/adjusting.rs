@@ -22,6 +22,7 @@ pub(crate) const SPEC: PolicySpec = PolicySpec {
     name: "daf",
     sentence: "dynamic adjusting factoring: batches with a share from the spread of tasks",
     source: "spec 20",
+    assumes_known: false,
     make: |settings| Box::new(Adjusting::new(settings)),
 };
 

@@ -67,7 +67,8 @@ mod tests {
     #[track_caller]
     fn check(share: f64, (n_left, n_workers, n_tasks_min): (u64, u32, u64), expected: &[u64]) {
         let mut batch = Batch::of_share(share, Cut { n_left, n_workers, n_tasks_min });
-        let chunks: Vec<u64> = std::iter::from_fn(|| Some(batch.take()).filter(|n| *n != 0)).collect();
+        let chunks: Vec<u64> =
+            std::iter::from_fn(|| Some(batch.take()).filter(|n| *n != 0)).collect();
         assert_eq!(chunks, expected);
     }
 

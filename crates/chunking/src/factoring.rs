@@ -13,6 +13,7 @@ pub(crate) const SPEC: PolicySpec = PolicySpec {
     name: "fac",
     sentence: "factoring: batches of equal chunks, their share from the spread of tasks",
     source: "Hummel, Schonberg and Flynn, Communications of the ACM 35(8), 1992",
+    assumes_known: true,
     make: |settings| Box::new(Factoring::new(settings)),
 };
 

@@ -16,6 +16,7 @@ pub(crate) const SPEC: PolicySpec = PolicySpec {
     name: "fsc",
     sentence: "fixed-size chunking: equal chunks, from the cost of a chunk and the spread of tasks",
     source: "Kruskal and Weiss, IEEE Transactions on Software Engineering SE-11(10), 1985",
+    assumes_known: true,
     make: |settings| Box::new(FixedSize::new(settings)),
 };
 

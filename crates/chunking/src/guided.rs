@@ -7,6 +7,7 @@ pub(crate) const SPEC: PolicySpec = PolicySpec {
     name: "gss",
     sentence: "guided self-scheduling: an equal part of what is left",
     source: "Polychronopoulos and Kuck, IEEE Transactions on Computers C-36, 1987",
+    assumes_known: false,
     make: |settings| Box::new(Guided::new(settings)),
 };
 

@@ -7,6 +7,7 @@ pub(crate) const SPEC: PolicySpec = PolicySpec {
     name: "fac2",
     sentence: "factoring by two: batches of equal chunks, each half as large as before",
     source: "Hummel, Schonberg and Flynn, Communications of the ACM 35(8), 1992",
+    assumes_known: false,
     make: |settings| Box::new(Halving::new(settings)),
 };
 

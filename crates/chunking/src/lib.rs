@@ -34,18 +34,18 @@ mod policy;
 mod registry;
 mod spread;
 
-mod static_split;
-mod self_scheduling;
+pub mod adjusting;
+pub mod best;
+mod factoring;
 mod fixed_size;
 mod guided;
-mod trapezoid;
-mod factoring;
 mod halving;
 pub mod predictive;
-pub mod adjusting;
+mod self_scheduling;
+mod static_split;
+mod trapezoid;
 mod weighted_batches;
 mod weighted_chunks;
-pub mod best;
 
 mod batch;
 mod performance;

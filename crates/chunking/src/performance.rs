@@ -35,7 +35,8 @@ impl Performance {
 
     /// The speed of each worker over the mean speed of those known.
     pub(crate) fn weights(&self) -> BTreeMap<u32, f64> {
-        let speeds = self.workers.iter().map(|(&worker, past)| (worker, past.n_tasks / past.time_s));
+        let speeds =
+            self.workers.iter().map(|(&worker, past)| (worker, past.n_tasks / past.time_s));
         let mut weights: BTreeMap<u32, f64> = speeds.collect();
         let mean = weights.values().sum::<f64>() / weights.len() as f64;
         weights.values_mut().for_each(|weight| *weight /= mean);

@@ -14,6 +14,7 @@ pub(crate) const SPEC: PolicySpec = PolicySpec {
     name: "dpf",
     sentence: "dynamic predictive factoring: batches of a fixed share of what is left",
     source: "spec 20",
+    assumes_known: false,
     make: |settings| Box::new(Predictive::new(settings)),
 };
 

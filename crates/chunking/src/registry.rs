@@ -15,6 +15,9 @@ pub struct PolicySpec {
     pub sentence: &'static str,
     /// Where it was published; empty when it belongs to nobody.
     pub source: &'static str,
+    /// Whether it was published for times that are known beforehand. Without [`Settings::overhead_s`] and
+    /// [`Settings::spread`] it measures them.
+    pub assumes_known: bool,
     pub(crate) make: fn(&Settings) -> Box<dyn Policy>,
 }
 
@@ -86,6 +89,9 @@ mod tests {
     #[test]
     fn a_wrong_name_is_answered_with_the_right_ones() {
         let said = by_name("GSS").unwrap_err().to_string();
-        assert!(said.starts_with("there is no policy `GSS`; write one of `best`, `static`"), "{said}");
+        assert!(
+            said.starts_with("there is no policy `GSS`; write one of `best`, `static`"),
+            "{said}"
+        );
     }
 }

@@ -4,7 +4,7 @@
 #[expect(clippy::cast_possible_truncation, reason = "a conversion of floats saturates")]
 #[expect(clippy::cast_sign_loss, reason = "a conversion of floats saturates")]
 pub(crate) fn up(share: f64, n_max: u64) -> u64 {
-    if share.is_nan() { n_max } else { ((share - SLACK * share.abs()).ceil() as u64).min(n_max) }
+    if share.is_nan() { n_max } else { ((share * (1.0 - SLACK)).ceil() as u64).min(n_max) }
 }
 
 /// A share that is whole but for rounding stays what it is.

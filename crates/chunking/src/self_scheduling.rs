@@ -7,6 +7,7 @@ pub(crate) const SPEC: PolicySpec = PolicySpec {
     name: "ss",
     sentence: "self-scheduling: one task at a time",
     source: "",
+    assumes_known: false,
     make: |settings| Box::new(SelfScheduling::new(settings)),
 };
 

@@ -8,6 +8,7 @@ pub(crate) const SPEC: PolicySpec = PolicySpec {
     name: "static",
     sentence: "every worker gets its equal part at once",
     source: "",
+    assumes_known: false,
     make: |_| Box::new(StaticSplit::default()),
 };
 

@@ -13,6 +13,7 @@ pub(crate) const SPEC: PolicySpec = PolicySpec {
     name: "awf-b",
     sentence: "adaptive weighted factoring: batches of a half, by speeds known before each batch",
     source: "Cariño and Banicescu, Journal of Supercomputing 44(1), 2008",
+    assumes_known: false,
     make: |settings| Box::new(WeightedBatches::new(settings)),
 };
 

@@ -12,6 +12,7 @@ pub(crate) const SPEC: PolicySpec = PolicySpec {
     name: "awf-c",
     sentence: "adaptive weighted factoring: a part of half of what is left, by speeds known at each request",
     source: "Cariño and Banicescu, Journal of Supercomputing 44(1), 2008",
+    assumes_known: false,
     make: |settings| Box::new(WeightedChunks::new(settings)),
 };
 

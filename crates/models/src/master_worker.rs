@@ -22,9 +22,8 @@
 //! - The number that [`Iteration::optimum`] names is a zero of the derivative, or where (1) meets (2).
 //!
 //! # Not here
-//! What a latency and a cost per byte are measured from (`tunlets`).
+//! What a latency and a cost per byte are measured from (`tunlets`); how tasks are dealt (`chunking`).
 
-pub mod partition;
 pub mod transfer;
 
 /// Whether the master waits for each send to end before the next one.

@@ -1,7 +1,7 @@
 //! `factoring`: workers that wait for the one with the dearest tasks.
 //!
 //! The tasks of an iteration are dealt in batches by the shares `F0`, `F1`, `F2` of what is left
-//! (`models::master_worker::partition`). The tunlet hears the start and the end of every chunk, keeps the
+//! (`chunking::predictive`). The tunlet hears the start and the end of every chunk, keeps the
 //! chunks of a *window* of iterations, and knows two ways of dealing:
 //!
 //! - *as at the start*: the shares the program began with, one chunk per worker in most programs;
@@ -21,7 +21,7 @@
 //! - History is bounded by `window` iterations.
 //!
 //! # Not here
-//! The formulas (`models`), and how changes are judged and taken back (`conductor`).
+//! The formulas (`chunking`), and how changes are judged and taken back (`conductor`).
 
 mod forecast;
 mod places;
@@ -35,8 +35,8 @@ use crate::tunlet::{
     TunletSpec, World,
 };
 use application::Application;
+use chunking::Spread;
 use forecast::{Dealing, Profile};
-use models::master_worker::partition::Spread;
 use places::{Options, Places};
 use plan::{Kind, Plan, is_same};
 use std::collections::{BTreeMap, VecDeque};

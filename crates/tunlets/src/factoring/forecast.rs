@@ -9,8 +9,9 @@
 //! - Pure, and bounded by the places and the chunks of an iteration.
 
 use crate::chunks::Iteration;
+use chunking::Work;
+use chunking::predictive::chunks;
 use events::Rank;
-use models::master_worker::partition::{Policy, chunks};
 use models::master_worker::transfer::Cost;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -102,14 +103,14 @@ impl Profile {
 
     /// How long an iteration dealt by these shares would take, in seconds.
     pub(super) fn iteration_s(&self, shares: [f64; 3], dealing: &Dealing) -> f64 {
-        let n_workers = dealing.ranks.len() as u64;
-        let policy = Policy::Shares(shares);
+        let n_workers = u32::try_from(dealing.ranks.len()).unwrap_or(u32::MAX);
+        let all = Work { n_tasks: dealing.n_tasks, n_workers };
         let n_tasks = dealing.n_tasks as f64;
         // Times are not negative, so their bits are in their order.
         let mut workers: BinaryHeap<Reverse<(u64, usize)>> =
             (0..dealing.ranks.len()).map(|worker| Reverse((0, worker))).collect();
         let (mut master_s, mut end_s) = (0.0_f64, 0.0_f64);
-        for chunk in chunks(policy, dealing.n_tasks, n_workers, dealing.n_tasks_min) {
+        for chunk in chunks(shares, all, dealing.n_tasks_min) {
             let Some(Reverse((free, worker))) = workers.pop() else { break };
             let service_s = dealing.service.of(chunk.n_tasks as f64);
             let return_s = (dealing.pause.of(chunk.n_tasks as f64) - service_s).max(0.0);

@@ -1,6 +1,7 @@
 //! What factoring would set, and why.
 
-use models::master_worker::partition::{Spread, first_divisor, later_divisor};
+use chunking::Spread;
+use chunking::adjusting::{first_divisor, later_divisor};
 
 /// `x0` never below this: see [`super`].
 const FIRST_DIVISOR_MIN: f64 = 2.0;

@@ -1,7 +1,7 @@
 //! A master and its workers in simulated time, which deals and says what xfire does.
 //!
 //! The master sends one message at a time and serves workers in the order of their answers. A message
-//! costs a latency and a time per task. Chunks are those of `models`, which deals as xfire's
+//! costs a latency and a time per task. Chunks are those of `chunking`, which deals as xfire's
 //! `factoring.c` does (its tests hold the same numbers). Decisions are carried out when the next
 //! iteration starts.
 
@@ -9,8 +9,9 @@ use application::{
     Actor, Application, AttributeSource, Change, EventAttribute, EventPoint, Iteration, Range,
     Ranks, TuningPoint,
 };
+use chunking::Work;
+use chunking::predictive::{Chunk, chunks};
 use events::{Place, Rank, Value, ValueType};
-use models::master_worker::partition::{Chunk, Policy, chunks};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use tunlets::{Applied, Decision, EventNews, IterationNews, News, Tunlet, World};
@@ -97,8 +98,8 @@ impl Simulated {
         let n_workers = self.nw.clamp(1, self.n_workers);
         let header = [number as f64, f64::from(n_workers), self.n_tasks as f64, BYTES_PER_TASK];
         told.event(0, 0, start_s, &header);
-        let policy = Policy::Shares(self.shares);
-        let dealt = chunks(policy, self.n_tasks, n_workers.into(), self.n_tasks_min);
+        let all = Work { n_tasks: self.n_tasks, n_workers };
+        let dealt = chunks(self.shares, all, self.n_tasks_min);
         let mut per_batch: BTreeMap<u64, u32> = BTreeMap::new();
         for chunk in &dealt {
             *per_batch.entry(chunk.batch).or_default() += 1;

@@ -1,0 +1,179 @@
+//! What holds for every policy, whatever workers do.
+
+use chunking::{Completed, Dealer, Settings, Spread, all};
+use proptest::prelude::*;
+
+/// What a worker does next.
+#[derive(Clone, Copy, Debug)]
+enum Deed {
+    Asks(u32),
+    Returns { worker: u32, task_us: u32, overhead_us: u32 },
+    GivesBack { worker: u32, n_tasks: u64 },
+    Leaves(u32),
+    Joins,
+    NextIteration,
+}
+
+fn deed() -> impl Strategy<Value = Deed> {
+    let worker = 0..6_u32;
+    prop_oneof![
+        8 => worker.clone().prop_map(Deed::Asks),
+        6 => (worker.clone(), 0..5000_u32, 0..5000_u32)
+            .prop_map(|(worker, task_us, overhead_us)| Deed::Returns { worker, task_us, overhead_us }),
+        1 => (worker.clone(), 0..1000_u64)
+            .prop_map(|(worker, n_tasks)| Deed::GivesBack { worker, n_tasks }),
+        1 => worker.prop_map(Deed::Leaves),
+        1 => Just(Deed::Joins),
+        1 => Just(Deed::NextIteration),
+    ]
+}
+
+fn settings() -> impl Strategy<Value = Settings> {
+    let spread =
+        (0.0..1e-2, 0.0..1e-2).prop_map(|(mean_s, deviation_s)| Spread { mean_s, deviation_s });
+    (0..40_u64, 0.0..=1.0, 0..4_usize, prop::option::of(0.0..1e-2), prop::option::of(spread))
+        .prop_map(|(n_tasks_min, share, n_iterations, overhead_s, spread)| Settings {
+            n_tasks_min,
+            share,
+            n_iterations,
+            overhead_s,
+            spread,
+        })
+}
+
+/// Deals with a policy as told, and keeps its own account.
+struct Account {
+    dealer: Dealer,
+    n_tasks: u64,
+    n_workers: u32,
+    n_completed: u64,
+    chunks: Vec<(u32, u64)>,
+}
+
+impl Account {
+    fn begin(&mut self) {
+        self.dealer.begin(self.n_tasks, self.n_workers);
+        self.n_completed = 0;
+        self.chunks.clear();
+    }
+
+    fn ask(&mut self, worker: u32) {
+        let n_left = self.dealer.n_left();
+        let n_tasks = self.dealer.deal(worker);
+        assert_eq!(n_tasks == 0, n_left == 0);
+        assert!(n_tasks <= n_left);
+        if n_tasks != 0 {
+            self.chunks.push((worker, n_tasks));
+        }
+    }
+
+    fn take(&mut self, worker: u32) -> Option<u64> {
+        let at = self.chunks.iter().position(|(holder, _)| *holder == worker)?;
+        Some(self.chunks.remove(at).1)
+    }
+
+    fn complete(&mut self, worker: u32, task_s: f64, overhead_s: f64) {
+        let Some(n_tasks) = self.take(worker) else { return };
+        let compute_s = task_s * n_tasks as f64;
+        self.dealer.completed(&Completed { worker, n_tasks, compute_s, overhead_s });
+        self.n_completed += n_tasks;
+    }
+
+    fn carry_out(&mut self, deed: Deed) {
+        match deed {
+            Deed::Asks(worker) => self.ask(worker),
+            Deed::Returns { worker, task_us, overhead_us } => {
+                self.complete(worker, f64::from(task_us) / 1e6, f64::from(overhead_us) / 1e6);
+            }
+            Deed::GivesBack { worker, n_tasks } => {
+                if let Some(held) = self.take(worker) {
+                    let n_back = n_tasks.min(held);
+                    self.dealer.returned(worker, n_back);
+                    if n_back < held {
+                        self.chunks.push((worker, held - n_back));
+                    }
+                }
+            }
+            Deed::Leaves(worker) => {
+                let held: u64 = std::iter::from_fn(|| self.take(worker)).sum();
+                assert_eq!(self.dealer.left(worker), held);
+                self.n_workers = (self.n_workers - 1).max(1);
+            }
+            Deed::Joins => {
+                self.dealer.joined();
+                self.n_workers += 1;
+            }
+            Deed::NextIteration => self.begin(),
+        }
+    }
+
+    fn check(&self) {
+        let n_in_flight: u64 = self.chunks.iter().map(|(_, n_tasks)| n_tasks).sum();
+        assert_eq!(self.dealer.n_in_flight(), n_in_flight);
+        assert_eq!(self.dealer.n_left() + n_in_flight + self.n_completed, self.n_tasks);
+    }
+
+    /// Deals the rest, whoever is left.
+    fn end(&mut self) {
+        while 0 < self.dealer.n_left() + self.dealer.n_in_flight() {
+            (0..6).for_each(|worker| self.ask(worker));
+            (0..6).for_each(|worker| self.complete(worker, 1e-3, 1e-5));
+            self.check();
+        }
+        assert_eq!(self.n_completed, self.n_tasks);
+    }
+}
+
+proptest! {
+    #[test]
+    fn every_task_is_dealt_until_it_is_done(
+        settings in settings(),
+        n_tasks in 0..3000_u64,
+        n_workers in 1..8_u32,
+        deeds in prop::collection::vec(deed(), 0..60),
+    ) {
+        for spec in all() {
+            let dealer = Dealer::new(spec.policy(&settings));
+            let mut account =
+                Account { dealer, n_tasks, n_workers, n_completed: 0, chunks: Vec::new() };
+            account.begin();
+            for deed in &deeds {
+                account.carry_out(*deed);
+                account.check();
+            }
+            account.end();
+        }
+    }
+
+    #[test]
+    fn the_same_questions_have_the_same_answers(
+        settings in settings(),
+        n_tasks in 1..3000_u64,
+        deeds in prop::collection::vec(deed(), 0..40),
+    ) {
+        for spec in all() {
+            let [one, other] = [(), ()].map(|()| {
+                let dealer = Dealer::new(spec.policy(&settings));
+                let mut account =
+                    Account { dealer, n_tasks, n_workers: 4, n_completed: 0, chunks: Vec::new() };
+                account.begin();
+                deeds.iter().for_each(|deed| account.carry_out(*deed));
+                account.chunks
+            });
+            prop_assert_eq!(one, other, "{}", spec.name);
+        }
+    }
+
+    #[test]
+    fn a_smallest_chunk_is_kept_but_for_the_last_one(n_tasks in 1..5000_u64, smallest in 1..50_u64) {
+        let settings = Settings { n_tasks_min: smallest, ..Settings::default() };
+        for spec in all().iter().filter(|spec| !["static", "dpf", "daf"].contains(&spec.name)) {
+            let mut dealer = Dealer::new(spec.policy(&settings));
+            dealer.begin(n_tasks, 4);
+            let dealt = std::iter::from_fn(|| Some(dealer.deal(0)).filter(|n| *n != 0));
+            let sizes: Vec<u64> = dealt.collect();
+            let but_the_last = &sizes[..sizes.len() - 1];
+            prop_assert!(but_the_last.iter().all(|n| smallest <= *n), "{}: {sizes:?}", spec.name);
+        }
+    }
+}

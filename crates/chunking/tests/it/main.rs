@@ -1,0 +1,4 @@
+//! Policies from outside: what they deal, and that they deal it once.
+
+mod laws;
+mod published;

@@ -1,0 +1,126 @@
+//! Sizes as they were published, or follow by hand from what was.
+
+use chunking::{Completed, Dealer, Settings, Spread, by_name};
+
+/// The sizes of all chunks when workers ask in turn and no chunk has come back.
+fn sizes(name: &str, settings: &Settings, n_tasks: u64, n_workers: u32) -> Vec<u64> {
+    let mut dealer = Dealer::new(by_name(name).unwrap().policy(settings));
+    dealer.begin(n_tasks, n_workers);
+    rest(&mut dealer, n_workers)
+}
+
+fn rest(dealer: &mut Dealer, n_workers: u32) -> Vec<u64> {
+    let in_turn = (0..n_workers).cycle().map(|worker| dealer.deal(worker));
+    in_turn.take_while(|n_tasks| *n_tasks != 0).collect()
+}
+
+/// `[(size, how often), ...]` in full.
+fn spelled(runs: &[(u64, usize)]) -> Vec<u64> {
+    runs.iter().flat_map(|&(size, n)| std::iter::repeat_n(size, n)).collect()
+}
+
+#[track_caller]
+fn check(name: &str, expected: &[(u64, usize)]) {
+    assert_eq!(sizes(name, &Settings::default(), 1000, 4), spelled(expected));
+}
+
+#[test]
+fn a_thousand_tasks_on_four_workers() {
+    check("static", &[(250, 4)]);
+    check("ss", &[(1, 1000)]);
+    let tail = [(79, 1), (59, 1), (45, 1), (33, 1), (25, 1), (19, 1), (14, 1), (11, 1), (8, 1)];
+    let end = [(6, 1), (4, 1), (3, 2), (2, 1), (1, 4)];
+    check("gss", &[&[(250, 1), (188, 1), (141, 1), (106, 1)][..], &tail, &end].concat());
+    let steps: Vec<(u64, usize)> = (0..12).map(|step| (125 - 8 * step, 1)).collect();
+    check("tss", &[&steps[..], &[(28, 1)]].concat());
+    check("fac2", &[(125, 4), (63, 4), (32, 4), (16, 4), (8, 4), (4, 4), (2, 4)]);
+    let halves = [(125, 4), (63, 2), (62, 2), (32, 1), (31, 3), (16, 2), (15, 2), (8, 3), (7, 1)];
+    let end = [(4, 4), (2, 4), (1, 8)];
+    check("dpf", &[&halves[..], &end].concat());
+    check("daf", &[&halves[..], &end].concat());
+}
+
+#[test]
+fn fac2_ends_with_single_tasks() {
+    let fac2 = sizes("fac2", &Settings::default(), 100, 4);
+    assert_eq!(fac2, spelled(&[(13, 4), (7, 4), (4, 4), (2, 2)]));
+}
+
+#[test]
+fn adaptive_weighted_factoring_halves_while_workers_are_alike() {
+    let halves = [(125, 4), (63, 3), (61, 1), (32, 3), (29, 1), (16, 3), (15, 1), (8, 3), (7, 1)];
+    check("awf-b", &[&halves[..], &[(4, 4), (2, 4), (1, 7)]].concat());
+    let awf_c = sizes("awf-c", &Settings::default(), 1000, 4);
+    assert_eq!(awf_c[..8], [125, 110, 96, 84, 74, 64, 56, 49]);
+}
+
+#[test]
+fn known_spread_makes_the_chunks_of_factoring() {
+    let spread = |deviation_s| Some(Spread { mean_s: 1.0, deviation_s });
+    let known = Settings { spread: spread(1.0), ..Settings::default() };
+    // b = 0.0632, x = 1.0935; then b = 0.218, x = 2.487; b = 0.289, x = 2.667; 2.912; 3.281; 4.
+    let expected = spelled(&[(229, 4), (9, 4), (5, 4), (3, 4), (2, 4), (1, 8)]);
+    assert_eq!(sizes("fac", &known, 1000, 4), expected);
+    let alike = Settings { spread: spread(0.0), ..Settings::default() };
+    assert_eq!(sizes("fac", &alike, 1000, 4), [250; 4]);
+    assert_eq!(sizes("fac", &Settings::default(), 1000, 4)[..4], [125; 4]);
+}
+
+#[test]
+fn known_costs_make_the_chunks_of_fixed_size() {
+    let spread = Some(Spread { mean_s: 1.0, deviation_s: 1.0 });
+    let known = Settings { overhead_s: Some(0.1), spread, ..Settings::default() };
+    assert_eq!(sizes("fsc", &known, 1000, 4), [10; 100]);
+    assert_eq!(sizes("fsc", &Settings::default(), 1000, 4), spelled(&[(32, 31), (8, 1)]));
+}
+
+/// A chunk of ten tasks came back.
+fn completed(worker: u32, compute_s: f64) -> Completed {
+    Completed { worker, n_tasks: 10, compute_s, overhead_s: 0.0 }
+}
+
+#[test]
+fn adjusting_factoring_follows_the_spread_from_the_second_iteration_on() {
+    let mut dealer = Dealer::new(by_name("daf").unwrap().policy(&Settings::default()));
+    dealer.begin(1600, 8);
+    assert_eq!(dealer.deal(0), 100);
+    // mu = 2, sigma = 1, sqrt(8/2) = 2: x_0 = 2, x_j = 3.
+    dealer.completed(&completed(0, 10.0));
+    dealer.completed(&completed(1, 30.0));
+    dealer.begin(1600, 8);
+    let dealt = rest(&mut dealer, 8);
+    // Of 1600, 800 and 534.
+    assert_eq!(dealt[..24], spelled(&[(100, 8), (34, 2), (33, 6), (23, 2), (22, 6)]));
+}
+
+#[test]
+fn adjusting_factoring_knows_one_batch_ahead() {
+    let mut dealer = Dealer::new(by_name("daf").unwrap().policy(&Settings::default()));
+    dealer.begin(1000, 4);
+    dealer.completed(&completed(0, 10.0));
+    dealer.begin(1000, 4);
+    // Without spread, batch 0 is everything.
+    assert_eq!(dealer.deal(0), 250);
+    dealer.completed(&completed(1, 30.0));
+    assert_eq!(rest(&mut dealer, 4), [250; 3]);
+}
+
+/// The next chunks of the slow worker, of three that are alike and one of a third of their speed, when
+/// two of eight equal parts are dealt: 1.2 and 0.4 times the mean speed.
+fn slow_chunks(name: &str) -> Vec<u64> {
+    let mut dealer = Dealer::new(by_name(name).unwrap().policy(&Settings::default()));
+    dealer.begin(1000, 4);
+    assert_eq!(dealer.deal(0), 125);
+    for (worker, compute_s) in [(0, 10.0), (1, 10.0), (2, 10.0), (3, 30.0)] {
+        dealer.completed(&completed(worker, compute_s));
+    }
+    (0..4).map(|_| dealer.deal(3)).collect()
+}
+
+#[test]
+fn adaptive_weighted_factoring_follows_the_speeds() {
+    // The first batch goes on with the weights from before it; then 500 / 8 * 0.4.
+    assert_eq!(slow_chunks("awf-b"), [125, 125, 125, 25]);
+    // 875 / 8 * 0.4, and so on of what is left.
+    assert_eq!(slow_chunks("awf-c"), [44, 42, 40, 38]);
+}

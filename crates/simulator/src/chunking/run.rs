@@ -1,0 +1,191 @@
+//! One policy on one workload and machine: what happens when.
+
+use crate::chunking::machine::{Machine, Speeds};
+use crate::chunking::workload::Workload;
+use chunking::{Completed, Dealer, PolicySpec, Settings};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// What is simulated.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// The tasks of every iteration.
+    pub workload: Workload,
+    /// Who computes.
+    pub machine: Machine,
+    /// How often, with the same policy, which may learn.
+    pub n_iterations: u32,
+    /// Tasks in the smallest chunk.
+    pub n_tasks_min: u64,
+}
+
+/// What came of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Outcome {
+    /// Name of the policy.
+    pub policy: &'static str,
+    /// Until the last chunk of the last iteration ends, in seconds.
+    pub makespan_s: f64,
+    /// A perfect split; see [`super`].
+    pub ideal_s: f64,
+    /// Chunks dealt.
+    pub n_chunks: u64,
+}
+
+/// A chunk on its worker.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Span {
+    /// Who computes it.
+    pub worker: u32,
+    /// Which iteration, from 0.
+    pub iteration: u32,
+    /// Its first task.
+    pub first: u64,
+    /// Its tasks.
+    pub n_tasks: u64,
+    /// When its computing begins, in seconds.
+    pub start_s: f64,
+    /// When it ends.
+    pub end_s: f64,
+}
+
+impl Outcome {
+    /// 1 is perfect.
+    pub fn makespan_over_ideal(&self) -> f64 {
+        self.makespan_s / self.ideal_s
+    }
+}
+
+impl Scenario {
+    /// Time of a perfect split; see [`super`].
+    pub fn ideal_s(&self) -> f64 {
+        self.speeds().ideal_s(self.work_s())
+    }
+
+    fn work_s(&self) -> f64 {
+        self.workload.work_s() * f64::from(self.n_iterations)
+    }
+
+    fn speeds(&self) -> Speeds {
+        Speeds::new(&self.machine, self.work_s())
+    }
+
+    /// What a policy is told beforehand: policies that were published for known times know them.
+    fn settings(&self, spec: &PolicySpec) -> Settings {
+        let n_tasks_min = self.n_tasks_min;
+        if !spec.assumes_known {
+            return Settings { n_tasks_min, ..Settings::default() };
+        }
+        let overhead_s = Some(self.machine.overhead_s + self.machine.serve_s);
+        let spread = Some(self.workload.spread());
+        Settings { n_tasks_min, overhead_s, spread, ..Settings::default() }
+    }
+}
+
+/// Plays a scenario through with a policy. Calls `watch` with every chunk, in the order of dealing.
+///
+/// The machine has to pass [`Machine::check`].
+pub fn simulate(scenario: &Scenario, spec: &PolicySpec, watch: &mut dyn FnMut(Span)) -> Outcome {
+    let mut play = Play {
+        scenario,
+        speeds: scenario.speeds(),
+        dealer: Dealer::new(spec.policy(&scenario.settings(spec))),
+        events: BinaryHeap::new(),
+        free_s: vec![0.0; scenario.machine.n_workers as usize],
+        master_s: 0.0,
+        n_chunks: 0,
+        watch,
+    };
+    let mut now_s = 0.0;
+    for iteration in 0..scenario.n_iterations {
+        now_s = play.iterate(iteration, now_s);
+    }
+    Outcome {
+        policy: spec.name,
+        makespan_s: now_s,
+        ideal_s: scenario.ideal_s(),
+        n_chunks: play.n_chunks,
+    }
+}
+
+/// What happens to a worker; of what happens at the same time, chunks come back first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    Completed { worker: u32, n_tasks: u64, times: Times },
+    Asks { worker: u32 },
+}
+
+/// Seconds as bits, which for times are in the same order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Times {
+    compute: u64,
+    overhead: u64,
+}
+
+struct Play<'a> {
+    scenario: &'a Scenario,
+    speeds: Speeds,
+    dealer: Dealer,
+    events: BinaryHeap<Reverse<(u64, Event)>>,
+    /// When each worker has computed what it has.
+    free_s: Vec<f64>,
+    master_s: f64,
+    n_chunks: u64,
+    watch: &'a mut dyn FnMut(Span),
+}
+
+impl Play<'_> {
+    /// One iteration; when it ends.
+    fn iterate(&mut self, iteration: u32, start_s: f64) -> f64 {
+        let n_workers = self.scenario.machine.n_workers;
+        self.dealer.begin(self.scenario.workload.n_tasks(), n_workers);
+        self.free_s.fill(start_s);
+        self.master_s = start_s;
+        for worker in 0..n_workers {
+            self.at(start_s, Event::Asks { worker });
+        }
+        let mut now_s = start_s;
+        while let Some(Reverse((now, event))) = self.events.pop() {
+            now_s = f64::from_bits(now);
+            match event {
+                Event::Asks { worker } => self.deal(iteration, worker, now_s),
+                Event::Completed { worker, n_tasks, times } => {
+                    let [compute_s, overhead_s] =
+                        [times.compute, times.overhead].map(f64::from_bits);
+                    self.dealer.completed(&Completed { worker, n_tasks, compute_s, overhead_s });
+                }
+            }
+        }
+        self.free_s.iter().copied().fold(now_s, f64::max)
+    }
+
+    fn deal(&mut self, iteration: u32, worker: u32, now_s: f64) {
+        let first = self.scenario.workload.n_tasks() - self.dealer.n_left();
+        let n_tasks = self.dealer.deal(worker);
+        if n_tasks == 0 {
+            return;
+        }
+        let machine = &self.scenario.machine;
+        self.master_s = self.master_s.max(now_s) + machine.serve_s;
+        let free_s = self.free_s[worker as usize];
+        let start_s = (self.master_s + machine.overhead_s).max(free_s);
+        let work_s = self.scenario.workload.chunk_s(first, n_tasks);
+        let end_s = self.speeds.end_s(worker, start_s, work_s).max(start_s);
+        self.free_s[worker as usize] = end_s;
+        self.n_chunks += 1;
+        let asks_s = if machine.prefetch {
+            (end_s - machine.overhead_s - machine.serve_s).max(start_s)
+        } else {
+            end_s
+        };
+        let compute = (end_s - start_s).max(0.0).to_bits();
+        let times = Times { compute, overhead: (start_s - free_s).max(0.0).to_bits() };
+        self.at(end_s, Event::Completed { worker, n_tasks, times });
+        self.at(asks_s, Event::Asks { worker });
+        (self.watch)(Span { worker, iteration, first, n_tasks, start_s, end_s });
+    }
+
+    fn at(&mut self, time_s: f64, event: Event) {
+        self.events.push(Reverse((time_s.to_bits(), event)));
+    }
+}

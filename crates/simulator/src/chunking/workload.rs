@@ -1,0 +1,151 @@
+//! What is computed: tasks in their order.
+
+use crate::chunking::describe::{Block, Distribution};
+use crate::random::Random;
+use chunking::{Moments, Spread};
+
+/// Tasks, each with its time on a worker of the usual speed.
+#[derive(Clone, Debug)]
+pub struct Workload {
+    /// Time of all tasks before each one, and of all, in seconds.
+    before_s: Vec<f64>,
+    spread: Spread,
+}
+
+/// Tasks that cannot be simulated.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum WorkloadError {
+    /// A line of a trace is no time.
+    #[error(
+        "line {line} is `{text}`: write the time of one task in ms, a number that is not negative"
+    )]
+    NotATime {
+        /// Which line, from 1.
+        line: usize,
+        /// What it says.
+        text: String,
+    },
+    /// Nothing to do.
+    #[error("there is no task that takes any time")]
+    NoWork,
+}
+
+impl Workload {
+    /// Tasks drawn one after the other, those of the blocks made longer.
+    ///
+    /// # Errors
+    /// When all of them together take no time.
+    pub fn drawn(
+        n_tasks: u64,
+        distribution: Distribution,
+        blocks: &[Block],
+        seed: u64,
+    ) -> Result<Self, WorkloadError> {
+        let mut random = Random::new(seed);
+        let is_inside = |task: u64, block: &Block| {
+            let at = (task as f64 + 0.5) / n_tasks as f64;
+            block.start <= at && at < block.start + block.length
+        };
+        let task_s = |task| {
+            let inside = blocks.iter().filter(|block| is_inside(task, block));
+            let factor: f64 = inside.map(|block| block.factor).product();
+            factor * distribution.draw_ms(&mut random) / 1e3
+        };
+        Self::new((0..n_tasks).map(task_s))
+    }
+
+    /// A measured trace: a line for each task, with its time in milliseconds. Empty lines, and what
+    /// follows `#`, are skipped.
+    ///
+    /// # Errors
+    /// When a line is no time, or there is none.
+    pub fn from_trace(text: &str) -> Result<Self, WorkloadError> {
+        let mut tasks_s = Vec::new();
+        for (line, text) in (1..).zip(text.lines()) {
+            let text = text.split('#').next().unwrap_or_default().trim();
+            if text.is_empty() {
+                continue;
+            }
+            let time_ms = text.parse().ok().filter(|ms: &f64| ms.is_finite() && 0.0 <= *ms);
+            let wrong = || WorkloadError::NotATime { line, text: text.to_owned() };
+            tasks_s.push(time_ms.ok_or_else(wrong)? / 1e3);
+        }
+        Self::new(tasks_s.into_iter())
+    }
+
+    fn new(tasks_s: impl Iterator<Item = f64>) -> Result<Self, WorkloadError> {
+        let (mut before_s, mut sum_s, mut moments) = (vec![0.0], 0.0, Moments::default());
+        for task_s in tasks_s {
+            sum_s += task_s;
+            before_s.push(sum_s);
+            moments.add(1.0, task_s);
+        }
+        if !(0.0 < sum_s) {
+            return Err(WorkloadError::NoWork);
+        }
+        Ok(Self { before_s, spread: moments.spread() })
+    }
+
+    /// Tasks.
+    pub fn n_tasks(&self) -> u64 {
+        self.before_s.len() as u64 - 1
+    }
+
+    /// Time of all tasks, in seconds.
+    pub fn work_s(&self) -> f64 {
+        self.before_s.last().copied().unwrap_or(0.0)
+    }
+
+    /// Mean and deviation of the time of a task.
+    pub fn spread(&self) -> Spread {
+        self.spread
+    }
+
+    /// Time of `n_tasks` tasks from the `first` on, in seconds.
+    #[expect(clippy::cast_possible_truncation, reason = "tasks are in memory")]
+    pub(super) fn chunk_s(&self, first: u64, n_tasks: u64) -> f64 {
+        self.before_s[(first + n_tasks) as usize] - self.before_s[first as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_makes_its_tasks_longer() {
+        let block = |text: &str| text.parse().unwrap();
+        let blocks = [block("0.3:0.4:3"), block("0.6:0.4:2")];
+        let constant = Distribution::Constant { ms: 1000.0 };
+        let workload = Workload::drawn(10, constant, &blocks, 0).unwrap();
+        let tasks_s: Vec<f64> = (0..10).map(|task| workload.chunk_s(task, 1)).collect();
+        assert_eq!(tasks_s, [1.0, 1.0, 1.0, 3.0, 3.0, 3.0, 6.0, 2.0, 2.0, 2.0]);
+        assert!((workload.work_s() - 24.0).abs() < 1e-12);
+        assert!((workload.spread().mean_s - 2.4).abs() < 1e-12);
+        assert!((workload.spread().deviation_s - 1.8_f64.sqrt()).abs() < 0.2);
+    }
+
+    #[test]
+    fn a_trace_is_a_time_per_line() {
+        let workload = Workload::from_trace("1\n  2.5 # second\n\n# end\r\n1e3\r\n").unwrap();
+        assert_eq!(workload.n_tasks(), 3);
+        assert!((workload.work_s() - 1.0035).abs() < 1e-12);
+    }
+
+    #[track_caller]
+    fn refused(text: &str, expected: &str) {
+        assert_eq!(Workload::from_trace(text).unwrap_err().to_string(), expected);
+    }
+
+    #[test]
+    fn what_is_no_time_is_named_with_its_line() {
+        let sentence = "write the time of one task in ms, a number that is not negative";
+        refused("1\n\nfast\n", &format!("line 3 is `fast`: {sentence}"));
+        refused("-1\n", &format!("line 1 is `-1`: {sentence}"));
+        refused("1\n2,5\n", &format!("line 2 is `2,5`: {sentence}"));
+        refused("inf", &format!("line 1 is `inf`: {sentence}"));
+        refused("", "there is no task that takes any time");
+        refused("0\n0\n", "there is no task that takes any time");
+    }
+}

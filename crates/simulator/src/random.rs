@@ -1,0 +1,86 @@
+//! Random numbers from a seed, the same on every machine and in every version.
+
+use std::f64::consts::TAU;
+
+/// Steele, Lea and Flood's SplitMix64 (2014).
+#[derive(Clone, Debug)]
+pub struct Random {
+    state: u64,
+}
+
+impl Random {
+    /// The sequence of this seed.
+    pub fn new(seed: u64) -> Self {
+        Self { state: seed }
+    }
+
+    fn bits(&mut self) -> u64 {
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.state ^ (self.state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// Evenly between 0, which is possible, and 1, which is not.
+    pub fn share(&mut self) -> f64 {
+        (self.bits() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// Exponentially distributed with mean 1.
+    pub fn exponential(&mut self) -> f64 {
+        -(1.0 - self.share()).ln()
+    }
+
+    /// Normally distributed with mean 0 and deviation 1 (Box and Muller).
+    pub fn normal(&mut self) -> f64 {
+        (2.0 * self.exponential()).sqrt() * (TAU * self.share()).cos()
+    }
+
+    /// Gamma distributed with this shape and scale 1 (Marsaglia and Tsang 2000).
+    pub fn gamma(&mut self, shape: f64) -> f64 {
+        if shape < 1.0 {
+            return self.gamma(shape + 1.0) * (1.0 - self.share()).powf(1.0 / shape);
+        }
+        let d = shape - 1.0 / 3.0;
+        loop {
+            let x = self.normal();
+            let v = (1.0 + x / (9.0 * d).sqrt()).powi(3);
+            if 0.0 < v && -self.exponential() < 0.5 * x * x + d - d * v + d * v.ln() {
+                return d * v;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(mut draw: impl FnMut(&mut Random) -> f64, mean: f64, deviation: f64) {
+        let mut random = Random::new(1);
+        let drawn: Vec<f64> = (0..100_000).map(|_| draw(&mut random)).collect();
+        let n = drawn.len() as f64;
+        let found = drawn.iter().sum::<f64>() / n;
+        let squares: f64 = drawn.iter().map(|x| (x - found).powi(2)).sum();
+        assert!((found - mean).abs() < 0.02 * deviation, "mean {found}");
+        assert!(((squares / n).sqrt() / deviation - 1.0).abs() < 0.02, "{}", (squares / n).sqrt());
+    }
+
+    #[test]
+    fn distributions_have_their_mean_and_deviation() {
+        check(Random::share, 0.5, (1.0_f64 / 12.0).sqrt());
+        check(Random::exponential, 1.0, 1.0);
+        check(Random::normal, 0.0, 1.0);
+        check(|random| random.gamma(4.0), 4.0, 2.0);
+        check(|random| random.gamma(0.25), 0.25, 0.5);
+    }
+
+    #[test]
+    fn the_sequence_is_the_published_one() {
+        // First values of SplitMix64 for the seed 1234567.
+        let mut random = Random::new(1_234_567);
+        let expected = [6_457_827_717_110_365_317, 3_203_168_211_198_807_973];
+        assert_eq!([random.bits(), random.bits()], expected);
+    }
+}

@@ -1,0 +1,53 @@
+//! 100,000 tasks of 1 ms, 7 workers, 50 us per chunk: how near to the ideal each policy comes.
+
+use chunking::by_name;
+use simulator::chunking::{Distribution, Machine, Outcome, Scenario, Workload, simulate};
+
+fn scenario(blocks: &[&str], slow: &[&str]) -> Scenario {
+    let blocks: Vec<_> = blocks.iter().map(|text| text.parse().unwrap()).collect();
+    let constant = Distribution::Constant { ms: 1.0 };
+    Scenario {
+        workload: Workload::drawn(100_000, constant, &blocks, 1).unwrap(),
+        machine: Machine {
+            slowdowns: slow.iter().map(|text| text.parse().unwrap()).collect(),
+            ..Machine::new(7, 50e-6)
+        },
+        n_iterations: 1,
+        n_tasks_min: 1,
+    }
+}
+
+fn outcome(scenario: &Scenario, policy: &str) -> Outcome {
+    simulate(scenario, by_name(policy).unwrap(), &mut |_| {})
+}
+
+/// The ratios of policies in scenarios, each rounded to three digits after the point.
+#[track_caller]
+fn check(scenario: &Scenario, expected: &[(&str, f64)]) {
+    for &(policy, ratio) in expected {
+        let found = outcome(scenario, policy).makespan_over_ideal();
+        assert!((found - ratio).abs() <= 0.0005001, "{policy}: {found}, not {ratio}");
+    }
+}
+
+const BLOCKS: [&str; 3] = ["0:0.4:3", "0.3:0.4:3", "0.6:0.4:3"];
+
+#[test]
+fn the_default_is_near_the_ideal() {
+    let mut scenarios = vec![scenario(&[], &[])];
+    scenarios.extend(BLOCKS.map(|block| scenario(&[block], &[])));
+    scenarios.extend((0..7).map(|worker| scenario(&[], &[&format!("{worker}:2@0.5")])));
+    for scenario in scenarios {
+        let found = outcome(&scenario, "best");
+        assert!(found.makespan_over_ideal() <= 1.002, "{found:?} of {:?}", scenario.machine);
+    }
+}
+
+#[test]
+fn published_policies_lose_what_they_are_known_to_lose() {
+    check(&scenario(&[], &[]), &[("static", 1.0), ("ss", 1.05), ("gss", 1.0), ("fac2", 1.0)]);
+    check(&scenario(&["0:0.4:3"], &[]), &[("static", 1.667), ("gss", 1.667)]);
+    check(&scenario(&["0.3:0.4:3"], &[]), &[("static", 1.667)]);
+    check(&scenario(&["0.6:0.4:3"], &[]), &[("static", 1.667)]);
+    check(&scenario(&[], &["3:2@0.5"]), &[("static", 1.444)]);
+}

@@ -1,0 +1,4 @@
+//! The simulator from outside: figures that policies have to meet, and what no policy can change.
+
+mod figures;
+mod laws;
