@@ -1,7 +1,7 @@
 //! A run from start to end, on whatever ranks there are.
 
 use crate::{Error, Options, Program, Report, lead, serve};
-use comm::Transport;
+use comm::{CommError, MpiTransport, Transport};
 use std::thread;
 use std::time::Duration;
 
@@ -34,7 +34,29 @@ pub fn run<P: Program>(program: P, options: Options) -> Result<(), Error> {
 /// As [`run`].
 pub fn outcome<P: Program>(program: P, options: Options) -> Result<Option<Outcome<P>>, Error> {
     options.check()?;
-    on_threads(program, &options).map(Some)
+    match MpiTransport::init() {
+        Ok(end) => on_a_rank(program, end, &options),
+        Err(CommError::NoLauncher) => on_threads(program, &options).map(Some),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn on_a_rank<P: Program>(
+    mut program: P,
+    mut end: MpiTransport,
+    options: &Options,
+) -> Result<Option<Outcome<P>>, Error> {
+    if end.rank() != 0 {
+        serve(&mut program, &mut end, options)?;
+        end.leave(LEAVE)?;
+        return Ok(None);
+    }
+    let led = lead(&mut program, &mut end, options);
+    // Workers were sent home in any case; an error of the run is worth more than one of the farewell.
+    let left = end.leave(LEAVE);
+    let report = led?;
+    left?;
+    Ok(Some(Outcome { program, report }))
 }
 
 fn on_threads<P: Program>(mut program: P, options: &Options) -> Result<Outcome<P>, Error> {

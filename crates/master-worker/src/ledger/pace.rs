@@ -17,10 +17,10 @@ pub(crate) struct Pace {
 impl Pace {
     /// A chunk took so long.
     pub(crate) fn computed(&mut self, n_tasks: u64, compute_s: f64) {
-        let task_s = compute_s.max(0.0) / n_tasks.max(1) as f64;
-        if !task_s.is_finite() {
+        if !compute_s.is_finite() {
             return;
         }
+        let task_s = compute_s.max(0.0) / n_tasks.max(1) as f64;
         if let Some(known_s) = self.task_s
             && 0.0 < task_s.max(known_s)
         {

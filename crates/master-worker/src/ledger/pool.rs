@@ -177,10 +177,10 @@ mod tests {
             prop_assert_eq!(pool.n_tasks(), n_tasks);
             let mut seen: Vec<u64> = std::iter::from_fn(|| pool.take(1, 3, false))
                 .flat_map(|part| {
-                    let of_task = |task| priorities.iter().find(|(tasks, _)| tasks.contains(task));
-                    assert!(part.tasks.clone().all(|task| {
-                        of_task(&task).map_or(0, |(_, priority)| *priority) == part.priority
-                    }));
+                    for task in part.tasks.clone() {
+                        let of_task = priorities.iter().find(|(tasks, _)| tasks.contains(&task));
+                        assert_eq!(of_task.map_or(0, |(_, priority)| *priority), part.priority);
+                    }
                     part.tasks
                 })
                 .collect();

@@ -8,11 +8,11 @@ const LATE_S: f64 = 100e-6;
 impl Ledger {
     /// Takes back the chunk that would have to wait longest, when a worker is idle and the pool is empty.
     pub(super) fn retract(&mut self, now_s: f64) -> Option<Step> {
-        if self.pool.n_tasks() != 0 || self.is_done() || !self.has_idle() {
+        if self.pool.n_tasks() != 0 || self.is_done() || self.idle.is_empty() {
             return None;
         }
         let waiting = (0..).zip(&self.desks).filter(|(_, desk)| desk.is_in_use());
-        let waiting = waiting.filter(|(_, desk)| 2 <= desk.held.len());
+        let waiting = waiting.filter(|(_, desk)| 2 <= desk.held.len() && self.can_others(desk));
         let (worker, wait_s) = waiting
             .map(|(worker, desk)| (worker, self.wait_s(desk, now_s)))
             .max_by(|(_, one_s), (_, other_s)| one_s.total_cmp(other_s))?;
@@ -35,7 +35,10 @@ impl Ledger {
         end_s.filter(|end_s| now_s <= end_s + LATE_S).map_or(f64::INFINITY, |end_s| end_s - now_s)
     }
 
-    fn has_idle(&self) -> bool {
-        self.idle.iter().any(|worker| self.desk(*worker).is_some_and(Desk::is_idle))
+    /// Whether an idle worker may have the chunk that waits at this desk.
+    fn can_others(&self, desk: &Desk) -> bool {
+        let avoid = desk.held.back().and_then(|held| held.part.avoid);
+        let mut idle = self.idle.iter();
+        idle.any(|worker| self.desk(*worker).is_some_and(Desk::is_idle) && avoid != Some(*worker))
     }
 }

@@ -1,0 +1,108 @@
+//! The bodies on 1, 2, 3 and 5 threads, and what is there on threads only.
+
+use crate::bodies;
+use comm::Transport;
+use master_worker::{
+    Error, Iteration, Options, OptionsError, Program, map, outcome, run,
+};
+use std::ops::Range;
+use std::time::Duration;
+
+fn check(n_ranks: u32) {
+    std::thread::scope(|scope| {
+        for mut end in comm::threads(n_ranks) {
+            scope.spawn(move || {
+                for (_name, body) in bodies::all() {
+                    body(&mut end);
+                    end.barrier(Duration::from_secs(60)).unwrap();
+                }
+                end.leave(Duration::from_secs(60)).unwrap();
+            });
+        }
+    });
+}
+
+#[test]
+fn bodies_on_1_rank() {
+    check(1);
+}
+
+#[test]
+fn bodies_on_2_ranks() {
+    check(2);
+}
+
+#[test]
+fn bodies_on_3_ranks() {
+    check(3);
+}
+
+#[test]
+fn bodies_on_5_ranks() {
+    check(5);
+}
+
+#[test]
+fn a_function_of_many_items_is_mapped() {
+    for n_threads in [1, 2, 3, 5] {
+        let items: Vec<String> = (0..40).map(|number| format!("item {number}")).collect();
+        let expected: Vec<usize> = items.iter().map(String::len).collect();
+        let options = Options::new().threads(n_threads);
+        let lengths = map(items, options, |item: String| item.len()).unwrap();
+        assert_eq!(lengths, Some(expected));
+    }
+}
+
+/// Adds up numbers; says nothing of checkpoints.
+#[derive(Clone, Debug, Default)]
+struct Sum(u64);
+
+impl Program for Sum {
+    type Shared = ();
+    type Input = ();
+    type Output = u64;
+
+    fn next(&mut self, iteration: u64) -> Option<Iteration<()>> {
+        (iteration == 0).then(|| Iteration::new(1000, ()))
+    }
+
+    fn input(&self, _tasks: Range<u64>) {}
+
+    fn work(&self, (): &(), tasks: Range<u64>, (): ()) -> u64 {
+        tasks.sum()
+    }
+
+    fn recover(&mut self, _tasks: Range<u64>, sum: u64) {
+        self.0 += sum;
+    }
+
+    fn finish(&mut self, _report: &master_worker::Report) -> Result<(), master_worker::BoxError> {
+        if self.0 == 499_500 { Ok(()) } else { Err(format!("the sum is {}", self.0).into()) }
+    }
+}
+
+#[test]
+fn the_masters_program_comes_back() {
+    let outcome = outcome(Sum::default(), Options::new().threads(3)).unwrap().unwrap();
+    assert_eq!((outcome.program.0, outcome.report.n_tasks), (499_500, 1000));
+}
+
+#[test]
+fn an_error_at_the_end_is_the_runs() {
+    let error = run(Sum(1), Options::new().threads(2)).unwrap_err();
+    assert!(matches!(&error, Error::Program(source) if source.to_string() == "the sum is 499501"));
+}
+
+#[test]
+fn options_are_checked_before_anything_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("state");
+    let refused = |options: Options| match run(Sum::default(), options.threads(2)) {
+        Err(Error::Options(problem)) => problem,
+        other => panic!("{other:?}"),
+    };
+    assert!(matches!(refused(Options::new().policy("none")), OptionsError::Policy(_)));
+    assert!(matches!(refused(Options::new().resume()), OptionsError::NoFile));
+    let problem = refused(Options::new().checkpoint(&file));
+    assert!(matches!(problem, OptionsError::NoCheckpoints { .. }));
+}
