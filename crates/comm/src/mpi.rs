@@ -37,6 +37,20 @@ use wait::Wait;
 pub use spawn::Start;
 pub use support::SpawnSupport;
 
+/// Whom a message is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lane {
+    User,
+    Own,
+}
+
+impl Lane {
+    /// The lane of messages with this tag.
+    fn of(tag: u16) -> Self {
+        if tag < BACKSTAGE { Self::User } else { Self::Own }
+    }
+}
+
 /// Tags above those of users.
 const BACKSTAGE: u16 = 256;
 const DEPARTURE: u16 = 257;
@@ -56,7 +70,8 @@ pub struct MpiTransport {
     mpi: Arc<Mpi>,
     peers: Peers,
     buffers: Buffers,
-    inbox: Inbox,
+    /// One for each lane.
+    inboxes: [Inbox; 2],
     outbox: Outbox,
     /// With this rank only; made when the first rank is added.
     own_self: Option<Handle>,
@@ -82,9 +97,9 @@ impl MpiTransport {
                 Peers::launched(world, rank, n_launched)
             }
         };
-        let (buffers, inbox, outbox) = (Buffers::default(), Inbox::default(), Outbox::default());
+        let (buffers, inboxes, outbox) = Default::default();
         let (own_self, began, round, ended) = (None, Instant::now(), 0, None);
-        let mut end = Self { mpi, peers, buffers, inbox, outbox, own_self, began, round, ended };
+        let mut end = Self { mpi, peers, buffers, inboxes, outbox, own_self, began, round, ended };
         if end.peers.is_added() {
             end.be_welcomed()?;
         }
@@ -114,45 +129,54 @@ impl MpiTransport {
         Ok(())
     }
 
-    /// A message of `from`, or of anybody, whose tag is wanted, and that is here.
+    /// A message that is wanted, and that is here. Whatever else is found on the way is kept.
     fn look(
         &mut self,
-        from: Option<u32>,
-        wanted: impl Fn(u16) -> bool,
+        lane: Lane,
+        wanted: impl Fn(u32, u16) -> bool,
         into: &mut Vec<u8>,
     ) -> Result<Option<(u32, u16)>, CommError> {
-        if !self.inbox.is_empty() {
-            let taken = self.inbox.take((from, &wanted), &self.mpi, &mut self.buffers, into)?;
+        if !self.inboxes[lane as usize].is_empty() {
+            let taken = self.take(lane, &wanted, into)?;
             if taken.is_some() {
                 return Ok(taken);
             }
         }
-        while let Some(found) = self.find(from)? {
+        while let Some(found) = self.find()? {
             let sender = self.peers.number(found.from);
-            let is_next = wanted(found.tag) && !self.inbox.has_of(sender);
-            if is_next && found.n_bytes <= SHORT_BYTES_MAX {
+            let found_lane = Lane::of(found.tag);
+            let is_wanted = found_lane == lane && wanted(sender, found.tag);
+            let inbox = &mut self.inboxes[found_lane as usize];
+            if is_wanted && found.n_bytes <= SHORT_BYTES_MAX && !inbox.has_of(sender) {
                 self.mpi.receive_now(into, found)?;
                 return Ok(Some((sender, found.tag)));
             }
             let transfer = self.mpi.receive(self.buffers.take(), found)?;
-            self.inbox.keep(sender, found.tag, transfer);
-            if wanted(found.tag) {
-                return self.inbox.take((from, &wanted), &self.mpi, &mut self.buffers, into);
+            inbox.keep(sender, found.tag, transfer);
+            if is_wanted {
+                return self.take(lane, &wanted, into);
             }
         }
         Ok(None)
     }
 
-    /// A message that was not received yet.
-    fn find(&mut self, from: Option<u32>) -> Result<Option<Found>, CommError> {
-        if let Some(rank) = from {
-            let address = self.address(rank)?;
-            let found = self.mpi.probe(address.comm, Some(address.rank));
-            return self.peers.judge(address.comm, found);
+    fn take(
+        &mut self,
+        lane: Lane,
+        wanted: impl Fn(u32, u16) -> bool,
+        into: &mut Vec<u8>,
+    ) -> Result<Option<(u32, u16)>, CommError> {
+        self.inboxes[lane as usize].take(wanted, &self.mpi, &mut self.buffers, into)
+    }
+
+    /// A message that was not received yet; none as long as too many wait to be taken.
+    fn find(&mut self) -> Result<Option<Found>, CommError> {
+        if self.inboxes.iter().any(Inbox::is_full) {
+            return Ok(None);
         }
         for _ in 0..self.peers.n_channels() {
             let Some(comm) = self.peers.next_channel() else { break };
-            let found = self.mpi.probe(comm, None);
+            let found = self.mpi.probe(comm);
             let found = self.peers.judge(comm, found)?;
             if found.is_some() {
                 return Ok(found);
@@ -170,15 +194,22 @@ impl MpiTransport {
     ) -> Result<bool, CommError> {
         self.check_open()?;
         let mut wait = Wait::until(deadline);
+        let wanted = |sender, found| sender == from && found == tag;
         loop {
-            if self.look(Some(from), |found| found == tag, into)?.is_some() {
+            if self.look(Lane::Own, wanted, into)?.is_some() {
                 return Ok(true);
             }
+            self.address(from)?;
             self.outbox.look_after(&self.mpi, &mut self.buffers)?;
-            if !wait.pause() {
+            if !wait.pause(self.is_moving()) {
                 return Ok(false);
             }
         }
+    }
+
+    /// Whether messages are on their way.
+    fn is_moving(&self) -> bool {
+        !self.outbox.is_empty() || !self.inboxes.iter().all(Inbox::is_empty)
     }
 
     fn address(&self, rank: u32) -> Result<Address, CommError> {
@@ -193,7 +224,7 @@ impl MpiTransport {
     fn flush(&mut self, deadline: Deadline) -> Result<(), CommError> {
         let mut wait = Wait::until(deadline);
         while let Some(to) = self.outbox.first(&self.mpi, &mut self.buffers)? {
-            if !wait.pause() {
+            if !wait.pause(self.is_moving()) {
                 return Err(deadline.late("the reception of what was sent", to));
             }
         }
@@ -237,13 +268,15 @@ impl Transport for MpiTransport {
     ) -> Result<Option<Envelope>, CommError> {
         self.check_open()?;
         let mut wait = Wait::at_most(at_most);
+        let wanted = |sender, _| from.is_none_or(|from| from == sender);
         loop {
-            let found = self.look(from, |tag| tag < BACKSTAGE, into)?;
-            if let Some((from, Ok(tag))) = found.map(|(from, tag)| (from, u8::try_from(tag))) {
-                return Ok(Some(Envelope { from, tag: Tag(tag), n_bytes: into.len() }));
+            if let Some((from, tag)) = self.look(Lane::User, wanted, into)? {
+                let tag = Tag(u8::try_from(tag).unwrap_or(u8::MAX));
+                return Ok(Some(Envelope { from, tag, n_bytes: into.len() }));
             }
+            from.map_or(Ok(()), |from| self.address(from).map(drop))?;
             self.outbox.look_after(&self.mpi, &mut self.buffers)?;
-            if !wait.pause() {
+            if !wait.pause(self.is_moving()) {
                 return Ok(None);
             }
         }

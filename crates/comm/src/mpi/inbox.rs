@@ -5,10 +5,16 @@ use super::calls::{Mpi, Transfer};
 use crate::CommError;
 use std::collections::VecDeque;
 
-/// Arriving messages in the order in which they were found.
+/// Messages that are kept.
+const N_MAX: usize = 1 << 16;
+/// Their bytes; one message may always be.
+const BYTES_MAX: usize = 1 << 30;
+
+/// Arriving messages of one lane (of users, or our own), in the order in which they were found.
 #[derive(Debug, Default)]
 pub(super) struct Inbox {
     arrivals: VecDeque<Arrival>,
+    n_bytes: usize,
 }
 
 #[derive(Debug)]
@@ -23,43 +29,51 @@ impl Inbox {
         self.arrivals.is_empty()
     }
 
+    /// Whether no more can be kept until something is taken.
+    pub(super) fn is_full(&self) -> bool {
+        N_MAX <= self.arrivals.len() || BYTES_MAX <= self.n_bytes
+    }
+
     /// Whether there is a message of `rank`, behind which later ones have to wait.
     pub(super) fn has_of(&self, rank: u32) -> bool {
         self.arrivals.iter().any(|arrival| arrival.from == rank)
     }
 
     pub(super) fn keep(&mut self, from: u32, tag: u16, transfer: Transfer) {
+        self.n_bytes += transfer.n_bytes();
         self.arrivals.push_back(Arrival { from, tag, transfer });
     }
 
     /// Forgets the messages of a rank that left.
     pub(super) fn forget(&mut self, rank: u32) {
         self.arrivals.retain(|arrival| arrival.from != rank);
+        self.n_bytes = self.arrivals.iter().map(|arrival| arrival.transfer.n_bytes()).sum();
     }
 
     /// The first complete message that is wanted and not behind another of its sender.
     pub(super) fn take(
         &mut self,
-        (from, wanted): (Option<u32>, impl Fn(u16) -> bool),
+        wanted: impl Fn(u32, u16) -> bool,
         mpi: &Mpi,
         buffers: &mut Buffers,
         into: &mut Vec<u8>,
     ) -> Result<Option<(u32, u16)>, CommError> {
         for at in 0..self.arrivals.len() {
             let Some(arrival) = self.arrivals.get_mut(at) else { break };
-            let sender = arrival.from;
-            if !wanted(arrival.tag) || from.is_some_and(|from| from != sender) {
+            let (sender, tag) = (arrival.from, arrival.tag);
+            if !wanted(sender, tag) || !mpi.is_complete(&mut arrival.transfer)? {
                 continue;
             }
-            let is_complete = mpi.is_complete(&mut arrival.transfer)?;
-            let is_before = |earlier: &Arrival| earlier.from == sender && wanted(earlier.tag);
-            if !is_complete || self.arrivals.iter().take(at).any(is_before) {
+            let is_before =
+                |earlier: &Arrival| earlier.from == sender && wanted(sender, earlier.tag);
+            if self.arrivals.iter().take(at).any(is_before) {
                 continue;
             }
             let Some(arrival) = self.arrivals.remove(at) else { break };
+            self.n_bytes -= arrival.transfer.n_bytes();
             let bytes = arrival.transfer.finished().unwrap_or_default();
             buffers.give(Some(std::mem::replace(into, bytes)));
-            return Ok(Some((sender, arrival.tag)));
+            return Ok(Some((sender, tag)));
         }
         Ok(None)
     }

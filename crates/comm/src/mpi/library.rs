@@ -55,8 +55,10 @@ fn open(path: &Path) -> Result<(), String> {
     if !handle.is_null() {
         return Ok(());
     }
-    // SAFETY: `dlopen` has just failed, so that there is a text, which ends with zero.
-    let text = unsafe { CStr::from_ptr(libc::dlerror()) };
+    // SAFETY: asks for the last failure of this thread, which has just happened.
+    let text = unsafe { libc::dlerror() };
+    // SAFETY: after a failure it is a text, which ends with zero.
+    let text = unsafe { CStr::from_ptr(text) };
     Err(text.to_string_lossy().into_owned())
 }
 

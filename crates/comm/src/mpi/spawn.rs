@@ -140,7 +140,7 @@ impl MpiTransport {
     }
 
     fn disconnect(&mut self, rank: u32, deadline: Deadline) -> Result<(), CommError> {
-        self.inbox.forget(rank);
+        self.inboxes.iter_mut().for_each(|inbox| inbox.forget(rank));
         let Some(comm) = self.peers.remove(rank) else { return Ok(()) };
         self.apart("MPI_Comm_disconnect", deadline, move |mpi| mpi.disconnect(comm))
     }

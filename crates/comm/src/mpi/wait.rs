@@ -13,6 +13,8 @@ const N_BUSY: u32 = 64;
 const AWAKE: Duration = Duration::from_millis(10);
 /// Longest sleep.
 const SLEEP_MAX: Duration = Duration::from_millis(1);
+/// Longest sleep while messages are on their way, which need us to move on.
+const NAP_MAX: Duration = Duration::from_micros(50);
 
 /// One wait, with the looks that it took so far.
 #[derive(Debug)]
@@ -32,8 +34,8 @@ impl Wait {
         Self { deadline, n_looks: 0 }
     }
 
-    /// Lets some time pass; `false` when there is none left.
-    pub(super) fn pause(&mut self) -> bool {
+    /// Lets some time pass, less when messages are on their way; `false` when there is none left.
+    pub(super) fn pause(&mut self, is_moving: bool) -> bool {
         let Some(deadline) = self.deadline else { return false };
         self.n_looks = self.n_looks.saturating_add(1);
         if self.n_looks < N_BUSY {
@@ -43,7 +45,10 @@ impl Wait {
         let Some(left) = deadline.left() else { return false };
         match deadline.waited() {
             waited if waited < AWAKE => std::thread::yield_now(),
-            waited => std::thread::sleep((waited / 100).min(SLEEP_MAX).min(left)),
+            waited => {
+                let longest = if is_moving { NAP_MAX } else { SLEEP_MAX };
+                std::thread::sleep((waited / 100).min(longest).min(left));
+            }
         }
         true
     }

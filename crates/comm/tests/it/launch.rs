@@ -86,7 +86,7 @@ pub(crate) fn run(mut command: Command) -> Ended {
     static N_RUNS: AtomicU32 = AtomicU32::new(0);
     let mark = format!("{}-{}", std::process::id(), N_RUNS.fetch_add(1, Ordering::Relaxed));
     command.env(MARK, &mark).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let mut child = command.spawn().expect("the launcher is installed");
     let texts = [reader(child.stdout.take()), reader(child.stderr.take())];
     let deadline = Instant::now() + DEADLINE;
     let status = loop {
@@ -100,8 +100,8 @@ pub(crate) fn run(mut command: Command) -> Ended {
     child.wait().expect("a child of this process");
     let texts = texts.map(|text| text.join().expect("reading does not panic"));
     let text = texts.concat();
-    let status = status.unwrap_or_else(|| panic!("{command:?} does not end:\n{text}"));
-    Ended { is_success: status.success(), text }
+    assert!(status.is_some(), "{command:?} does not end:\n{text}");
+    Ended { is_success: status.is_some_and(|status| status.success()), text }
 }
 
 fn reader(pipe: Option<impl Read + Send + 'static>) -> std::thread::JoinHandle<String> {

@@ -50,8 +50,9 @@ impl Transfer {
         Some(bytes)
     }
 
-    pub(crate) fn is_done(&self) -> bool {
-        self.is_done
+    /// Its length.
+    pub(crate) fn n_bytes(&self) -> usize {
+        self.n_bytes
     }
 }
 
@@ -129,14 +130,9 @@ impl Mpi {
         Ok(transfer.is_done)
     }
 
-    /// A message of `from`, or of any rank of the communicator, that waits to be received.
-    pub(crate) fn probe(
-        &self,
-        comm: Handle,
-        from: Option<u32>,
-    ) -> Result<Option<Found>, CommError> {
-        let any = self.constants.any_source;
-        let source = from.map_or(any, |rank| c_int::try_from(rank).unwrap_or(any));
+    /// A message that waits to be received in this communicator.
+    pub(crate) fn probe(&self, comm: Handle) -> Result<Option<Found>, CommError> {
+        let source = self.constants.any_source;
         let (mut flag, mut status) = (0, Status([0; 32]));
         let (any_tag, to) = (self.constants.any_tag, (&raw mut status).cast());
         // SAFETY: a communicator of ours, and room for a flag and a status.
