@@ -72,7 +72,8 @@ impl Checkpoint {
         let written = self.write_to(&beside).and_then(|()| fs::rename(&beside, path));
         // The new name is to outlive a crash of the machine; some file systems cannot promise it.
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let _synced = File::open(folder.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all());
+        let _synced =
+            File::open(folder.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all());
         written.map_err(|source| CheckpointError::Write { path: path.to_owned(), source })
     }
 
@@ -117,7 +118,11 @@ impl Checkpoint {
         let number = header[16..24].first_chunk().copied().map_or(0, u64::from_le_bytes);
         let content = bytes.split_off(HEADER_BYTES);
         let found = Self { n_iterations: number, content };
-        if found.header() == header { Ok(Some(found)) } else { Err(CheckpointError::Damaged { path }) }
+        if found.header() == header {
+            Ok(Some(found))
+        } else {
+            Err(CheckpointError::Damaged { path })
+        }
     }
 }
 
@@ -149,7 +154,11 @@ mod tests {
     fn check(at: usize, is_cut: bool, expected: fn(&CheckpointError) -> bool) {
         let (_folder, path, _) = written();
         let mut bytes = fs::read(&path).unwrap();
-        if is_cut { bytes.truncate(at) } else { bytes[at] ^= 1 }
+        if is_cut {
+            bytes.truncate(at)
+        } else {
+            bytes[at] ^= 1
+        }
         fs::write(&path, bytes).unwrap();
         let error = Checkpoint::read(&path).unwrap_err();
         assert!(expected(&error), "{error}");

@@ -49,13 +49,17 @@ pub enum Error {
         iteration: u64,
     },
     /// Somebody canceled the run.
-    #[error("the run was canceled in iteration `{iteration}`; `--resume` goes on from its checkpoint, if it has one")]
+    #[error(
+        "the run was canceled in iteration `{iteration}`; `--resume` goes on from its checkpoint, if it has one"
+    )]
     Canceled {
         /// The iteration that was not finished, counted from 0.
         iteration: u64,
     },
     /// The rest of the run ended, or says nothing.
-    #[error("rank `{rank}` heard nothing of the master for {waited_s:.0} s, or it is gone; see the output of rank 0")]
+    #[error(
+        "rank `{rank}` heard nothing of the master for {waited_s:.0} s, or it is gone; see the output of rank 0"
+    )]
     NoMaster {
         /// This worker.
         rank: u32,

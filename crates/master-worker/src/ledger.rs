@@ -17,6 +17,7 @@
 //! Messages and the user's code (`master`), sizes of chunks (`chunking`).
 
 mod alarms;
+mod answers;
 mod desk;
 mod pace;
 mod pool;
@@ -24,10 +25,10 @@ mod retract;
 
 use crate::options::Prefetch;
 use alarms::{Alarm, Alarms};
-use chunking::{Completed, Policy, Request, Work};
+use chunking::{Policy, Request, Work};
 use desk::{Desk, Held, Presence};
 use pace::Pace;
-use pool::{Part, Pool};
+use pool::Pool;
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -49,15 +50,9 @@ pub(crate) enum Step {
     /// Send a chunk.
     Deal(Chunk),
     /// Say that a chunk, probably not begun, is somebody else's now.
-    Retract {
-        worker: u32,
-        chunk: u64,
-    },
+    Retract { worker: u32, chunk: u64 },
     /// A worker is silent for too long; its work is in the pool again.
-    Missed {
-        worker: u32,
-        n_tasks: u64,
-    },
+    Missed { worker: u32, n_tasks: u64 },
 }
 
 /// Tasks for a worker.
@@ -74,9 +69,8 @@ pub(crate) struct Chunk {
 pub(crate) struct Done {
     pub(crate) tasks: Range<u64>,
     pub(crate) batch: u32,
-    pub(crate) sent_s: f64,
-    /// Time that it cost beside computing: that the worker waited for it.
-    pub(crate) overhead_s: f64,
+    /// Half the way there and back, as the worker's messages take it, in seconds.
+    pub(crate) way_s: f64,
 }
 
 /// What a worker measured.
@@ -236,84 +230,6 @@ impl Ledger {
         self.deal(0, n_tasks_max, now_s)
     }
 
-    /// The results of a chunk came; `None` when it was dealt again since.
-    pub(crate) fn finished(
-        &mut self,
-        worker: u32,
-        chunk: u64,
-        measured: Measured,
-        now_s: f64,
-    ) -> Option<Done> {
-        let held = self.answer(worker, chunk, now_s)?;
-        let n_tasks = held.part.n_tasks();
-        let desk = &mut self.desks[worker as usize];
-        desk.pace.computed(n_tasks, measured.compute_s);
-        self.all.computed(n_tasks, measured.compute_s);
-        let round_trip_s = now_s - held.sent_s - measured.compute_s;
-        if held.is_first && worker != 0 {
-            desk.pace.traveled(round_trip_s);
-        }
-        let overhead_s = if held.is_first { round_trip_s } else { measured.waited_s };
-        let overhead_s = overhead_s.max(0.0);
-        let compute_s = measured.compute_s;
-        self.policy.completed(&Completed { worker, n_tasks, compute_s, overhead_s });
-        self.n_tasks_open -= n_tasks.min(self.n_tasks_open);
-        Some(Done { tasks: held.part.tasks, batch: held.batch, sent_s: held.sent_s, overhead_s })
-    }
-
-    /// A chunk failed; it is dealt again, unless it failed too often: then these are its tasks.
-    pub(crate) fn failed(&mut self, worker: u32, chunk: u64, now_s: f64) -> Option<Range<u64>> {
-        let held = self.answer(worker, chunk, now_s)?;
-        let n_failed = held.part.n_failed + 1;
-        if self.rules.n_attempts <= n_failed {
-            return Some(held.part.tasks);
-        }
-        self.pool.put(Part { n_failed, avoid: Some(worker), ..held.part });
-        self.restart();
-        None
-    }
-
-    /// A worker is gone; how many tasks it held.
-    pub(crate) fn gone(&mut self, worker: u32) -> u64 {
-        let n_tasks = self.dismiss(worker, Presence::Gone);
-        self.policy.left(worker);
-        n_tasks
-    }
-
-    /// Takes a worker's chunks from it.
-    fn dismiss(&mut self, worker: u32, presence: Presence) -> u64 {
-        let Some(desk) = self.desks.get_mut(worker as usize) else { return 0 };
-        desk.presence = presence;
-        let n_tasks = desk.n_held();
-        for held in std::mem::take(&mut desk.held) {
-            self.pool.put(held.part);
-        }
-        self.restart();
-        n_tasks
-    }
-
-    /// A worker answered for a chunk, which is no longer its own.
-    fn answer(&mut self, worker: u32, chunk: u64, now_s: f64) -> Option<Held> {
-        let desk = self.desks.get_mut(worker as usize)?;
-        let was_away = desk.presence == Presence::Away;
-        if was_away {
-            desk.presence = Presence::InUse;
-        }
-        let held = desk.take(chunk);
-        if held.is_some() || was_away {
-            desk.began_s = now_s;
-            if desk.is_idle() && worker != 0 {
-                self.idle.push_back(worker);
-            } else {
-                self.expect(worker, now_s);
-            }
-        }
-        if was_away {
-            self.restart();
-        }
-        held
-    }
-
     fn deal(&mut self, worker: u32, n_tasks_max: u64, now_s: f64) -> Option<Chunk> {
         let may_repeat = self.in_use().all(|other| other == worker);
         if !self.pool.has_for(worker, may_repeat) {
@@ -394,7 +310,9 @@ impl Ledger {
     /// Whether somebody who has nothing waits for what is in the pool.
     fn is_wanted_by_idle(&self) -> bool {
         let has_work = |worker: &u32| self.pool.has_for(*worker, false);
-        self.idle.iter().any(|worker| self.desk(*worker).is_some_and(Desk::is_idle) && has_work(worker))
+        self.idle
+            .iter()
+            .any(|worker| self.desk(*worker).is_some_and(Desk::is_idle) && has_work(worker))
     }
 
     /// What is left, or who is there, changed.

@@ -2,6 +2,7 @@
 mod checkpoint;
 mod error;
 mod ledger;
+mod map;
 mod master;
 mod message;
 mod options;
@@ -13,7 +14,6 @@ mod run;
 mod staff;
 mod tool;
 mod worker;
-mod map;
 
 pub use checkpoint::CheckpointError;
 pub use error::Error;

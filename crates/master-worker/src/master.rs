@@ -3,6 +3,7 @@
 mod iteration;
 mod tally;
 
+use crate::Error;
 use crate::checkpoint::Checkpoint;
 use crate::ledger::{Ledger, Rules};
 use crate::message::Message;
@@ -12,7 +13,6 @@ use crate::protocol::{Header, Kind, TAG};
 use crate::report::{IterationReport, Report};
 use crate::staff::{Headcount, Parked, Staff};
 use crate::tool::Observed;
-use crate::Error;
 use chunking::{Policy, Settings, by_name};
 use comm::Transport;
 use std::io::Write;
@@ -206,7 +206,11 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
         result?;
         let used = self.ledger.in_use();
         let mut report = self.tally.report(number, n_tasks, ended_s - began_s, used);
-        self.headcount.iteration_ended(&report, ended_s, self.transport.n_ranks().saturating_sub(1));
+        self.headcount.iteration_ended(
+            &report,
+            ended_s,
+            self.transport.n_ranks().saturating_sub(1),
+        );
         self.headcount.reason().clone_into(&mut report.staffing);
         if self.claim.is_some() {
             let task_bytes = (report.input_bytes + report.shared_bytes) / n_tasks.max(1);

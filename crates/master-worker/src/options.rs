@@ -121,7 +121,9 @@ pub enum OptionsError {
     #[error("`--policy` is wrong")]
     Policy(#[from] UnknownPolicy),
     /// A checkpoint is asked for that the program does not write.
-    #[error("the program has no checkpoints; implement `save` and `restore`, or leave out `{option}`")]
+    #[error(
+        "the program has no checkpoints; implement `save` and `restore`, or leave out `{option}`"
+    )]
     NoCheckpoints {
         /// The option.
         option: &'static str,

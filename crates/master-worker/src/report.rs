@@ -102,9 +102,7 @@ impl fmt::Display for IterationReport {
             1e3 * self.duration_s,
             100.0 * self.efficiency()
         )?;
-        for (count, what) in
-            [(self.n_retried, "tried again"), (self.n_lost, "workers lost")]
-        {
+        for (count, what) in [(self.n_retried, "tried again"), (self.n_lost, "workers lost")] {
             if count != 0 {
                 write!(formatter, ", {count} {what}")?;
             }
@@ -161,7 +159,12 @@ mod tests {
             ..WorkerReport::default()
         });
         let workers = workers.collect();
-        IterationReport { iteration: number, duration_s: 2.0, workers, ..IterationReport::default() }
+        IterationReport {
+            iteration: number,
+            duration_s: 2.0,
+            workers,
+            ..IterationReport::default()
+        }
     }
 
     #[test]

@@ -77,12 +77,7 @@ impl Pool {
     }
 
     /// The next tasks for a worker, at most `n_tasks_max` and at least one.
-    pub(crate) fn take(
-        &mut self,
-        worker: u32,
-        n_tasks_max: u64,
-        may_repeat: bool,
-    ) -> Option<Part> {
+    pub(crate) fn take(&mut self, worker: u32, n_tasks_max: u64, may_repeat: bool) -> Option<Part> {
         let mut parts = self.parts.iter();
         let (key, _) = parts.find(|(_, part)| may_repeat || part.avoid != Some(worker))?;
         let key = *key;
@@ -134,21 +129,21 @@ mod tests {
 
     /// All that is dealt to worker 1, in chunks of 4.
     #[track_caller]
-    fn check(n_tasks: u64, priorities: &[(Range<u64>, i32)], expected: &[Range<u64>]) {
+    fn check(n_tasks: u64, priorities: &[(Range<u64>, i32)], expected: &[(u64, u64)]) {
         let mut pool = Pool::new(n_tasks, priorities);
         let dealt: Vec<_> = std::iter::from_fn(|| pool.take(1, 4, false)).collect();
-        let dealt: Vec<_> = dealt.into_iter().map(|part| part.tasks).collect();
+        let dealt: Vec<_> = dealt.iter().map(|part| (part.tasks.start, part.tasks.end)).collect();
         assert_eq!((dealt.as_slice(), pool.n_tasks()), (expected, 0));
     }
 
     #[test]
     fn tasks_are_dealt_by_priority_then_by_number() {
         check(0, &[], &[]);
-        check(6, &[], &[0..4, 4..6]);
-        check(6, &[(4..6, 1)], &[4..6, 0..4]);
-        check(6, &[(0..2, -1)], &[2..6, 0..2]);
-        check(9, &[(2..4, 1), (3..5, 2), (7..99, 1)], &[4..5, 2..4, 7..9, 0..2, 5..7]);
-        check(3, &[(5..9, 1), (1..1, 4)], &[0..3]);
+        check(6, &[], &[(0, 4), (4, 6)]);
+        check(6, &[(4..6, 1)], &[(4, 6), (0, 4)]);
+        check(6, &[(0..2, -1)], &[(2, 6), (0, 2)]);
+        check(9, &[(2..4, 1), (3..5, 2), (7..99, 1)], &[(4, 5), (2, 4), (7, 9), (0, 2), (5, 7)]);
+        check(3, &[(5..9, 1), (1..1, 4)], &[(0, 3)]);
     }
 
     #[test]

@@ -30,13 +30,15 @@ fn steps(ledger: &mut Ledger, now_s: f64) -> Vec<(u32, Range<u64>)> {
     dealt
 }
 
-/// One worker with tasks of 1 s; a chunk of 1 task each was measured.
+/// One worker with tasks of 1 s; two chunks of one task were measured, with ways of half a second in all.
 fn measured_ledger(prefetch: Prefetch) -> Ledger {
     let mut ledger = ledger("ss", prefetch);
-    ledger.begin(1, &[], 1);
-    assert_eq!(steps(&mut ledger, 0.0), [(1, 0..1)]);
-    ledger.finished(1, 1, measured(1.0), 1.5).unwrap();
-    assert!(ledger.is_done());
+    for chunk in [1, 2] {
+        ledger.begin(1, &[], 1);
+        assert_eq!(steps(&mut ledger, 0.0), [(1, 0..1)]);
+        ledger.finished(1, chunk, measured(1.0), 1.5).unwrap();
+        assert!(ledger.is_done());
+    }
     ledger
 }
 
@@ -127,7 +129,7 @@ fn the_master_takes_what_ends_before_it_is_needed() {
     ledger.begin(100, &[], 1);
     assert_eq!(steps(&mut ledger, 10.0), [(1, 0..1)]);
     assert_eq!(ledger.deal_to_master(10.0).unwrap().tasks, 1..2);
-    ledger.finished(0, 3, measured(1.0), 11.0).unwrap();
+    ledger.finished(0, 4, measured(1.0), 11.0).unwrap();
     ledger.gone(1);
     assert_eq!(ledger.deal_to_master(11.0).unwrap().tasks, 0..1);
 }

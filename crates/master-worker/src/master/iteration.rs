@@ -51,7 +51,13 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
         }
         let flag = self.options.is_synchronous;
         let (id, tasks) = (chunk.id, chunk.tasks.clone());
-        let header = Header { batch: chunk.batch, chunk: id, tasks, flag, ..Header::of(Kind::Chunk, number) };
+        let header = Header {
+            batch: chunk.batch,
+            chunk: id,
+            tasks,
+            flag,
+            ..Header::of(Kind::Chunk, number)
+        };
         let input = self.program.input(chunk.tasks.clone());
         let mut scratch = std::mem::take(&mut self.scratch);
         let bytes = bytes_of(&input, &mut scratch)?;
@@ -123,7 +129,8 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
             }
         }
         let pause_s = self.ledger.pause_s(self.transport.now_s()).min(WAIT_S);
-        let received = self.transport.receive(None, Duration::from_secs_f64(pause_s), &mut self.buffer);
+        let received =
+            self.transport.receive(None, Duration::from_secs_f64(pause_s), &mut self.buffer);
         if let Some(envelope) = self.unless_anybody_gone(received)? {
             self.hear(envelope, number)?;
         }
@@ -227,11 +234,11 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
     }
 }
 
-/// A chunk's times on the clock of the master: the ways there and back are taken to be as long.
+/// A chunk's times on the clock of the master, as if it had been sent when the worker needed it.
 fn timed(worker: u32, done: &Done, measured: Measured, now_s: f64) -> Timed {
     let n_tasks = done.tasks.end - done.tasks.start;
-    let (batch, sent_s, compute_s) = (done.batch, done.sent_s, measured.compute_s);
-    let way_s = ((now_s - sent_s - compute_s) / 2.0).clamp(0.0, done.overhead_s.max(0.0));
-    let ended_s = now_s - way_s;
-    Timed { worker, batch, n_tasks, sent_s, began_s: ended_s - compute_s, ended_s }
+    let ended_s = now_s - done.way_s;
+    let began_s = ended_s - measured.compute_s;
+    let (batch, sent_s) = (done.batch, began_s - done.way_s);
+    Timed { worker, batch, n_tasks, sent_s, began_s, ended_s }
 }

@@ -172,8 +172,14 @@ mod tests {
     fn wrong_values_are_told() {
         check_wrong("--threads", "`--threads` has no value; write `--threads N`");
         check_wrong("--threads 0", "`--threads 0` is not understood; write `--threads N`");
-        check_wrong("--patience inf", "`--patience inf` is not understood; write `--patience SECONDS`");
-        check_wrong("--workers some", "`--workers some` is not understood; write `--workers N|all|auto`");
+        check_wrong(
+            "--patience inf",
+            "`--patience inf` is not understood; write `--patience SECONDS`",
+        );
+        check_wrong(
+            "--workers some",
+            "`--workers some` is not understood; write `--workers N|all|auto`",
+        );
         check_wrong("--policy fastest", "`--policy` is wrong");
         check_wrong("--resume", "`--resume` needs `--checkpoint FILE`, the file to go on from");
     }

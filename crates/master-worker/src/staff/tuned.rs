@@ -112,7 +112,7 @@ impl Tuned {
         if let Some(reason) = self.judge(ended_s) {
             return Some(reason);
         }
-        let decision = self.decisions.drain(..).last()?;
+        let decision = self.decisions.drain(..).next_back()?;
         self.change(&decision, ended_s)
     }
 

@@ -1,4 +1,5 @@
 //! What must hold on any ranks: each body is called on every rank, and asserts on rank 0.
+#![expect(clippy::unwrap_used, reason = "these are tests, wherever they run")]
 
 use comm::Transport;
 use master_worker::{
@@ -7,8 +8,11 @@ use master_worker::{
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+/// What every rank does with its end.
+type Body<T> = fn(&mut T);
+
 /// All of them, by name.
-pub(crate) fn all<T: Transport>() -> Vec<(&'static str, fn(&mut T))> {
+pub(crate) fn all<T: Transport>() -> Vec<(&'static str, Body<T>)> {
     vec![
         ("every_policy_does_every_task_once", every_policy_does_every_task_once),
         ("every_way_of_dealing_gives_the_same", every_way_of_dealing_gives_the_same),

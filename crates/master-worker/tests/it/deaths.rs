@@ -1,6 +1,7 @@
 //! Workers that die, and code that panics, in any number and order.
+#![expect(clippy::unwrap_used, reason = "these are tests")]
 
-use comm::{CommError, Envelope, Tag, Transport, ThreadTransport};
+use comm::{CommError, Envelope, Tag, ThreadTransport, Transport};
 use master_worker::{Iteration, Options, Plain, Prefetch, Program, lead, serve};
 use proptest::prelude::*;
 use std::collections::BTreeSet;

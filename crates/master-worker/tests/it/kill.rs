@@ -1,4 +1,5 @@
 //! A run that is killed and goes on from its checkpoint.
+#![expect(clippy::unwrap_used, reason = "these are tests")]
 
 use master_worker::{
     BoxError, Iteration, MessageError, Options, Plain, Program, Report, from_bytes, outcome, run,

@@ -1,10 +1,9 @@
 //! The bodies on 1, 2, 3 and 5 threads, and what is there on threads only.
+#![expect(clippy::unwrap_used, reason = "these are tests")]
 
 use crate::bodies;
 use comm::Transport;
-use master_worker::{
-    Error, Iteration, Options, OptionsError, Program, map, outcome, run,
-};
+use master_worker::{Error, Iteration, Options, OptionsError, Program, map, outcome, run};
 use std::ops::Range;
 use std::time::Duration;
 

@@ -1,0 +1,92 @@
+//! What is heard of workers: results, failures, deaths.
+
+use super::desk::{Held, Presence};
+use super::pool::Part;
+use super::{Done, Ledger, Measured};
+use chunking::Completed;
+use std::ops::Range;
+
+impl Ledger {
+    /// The results of a chunk came; `None` when it was dealt again since.
+    pub(crate) fn finished(
+        &mut self,
+        worker: u32,
+        chunk: u64,
+        measured: Measured,
+        now_s: f64,
+    ) -> Option<Done> {
+        let held = self.answer(worker, chunk, now_s)?;
+        let n_tasks = held.part.n_tasks();
+        let compute_s = measured.compute_s;
+        let desk = &mut self.desks[worker as usize];
+        let round_trip_s = (now_s - held.sent_s - compute_s).max(0.0);
+        let overhead_s = match held.is_first {
+            false => measured.waited_s.max(0.0),
+            // Before its first message a worker may just be starting.
+            true if desk.pace.chunk_s(1).is_none() => desk.pace.round_trip_s() / 2.0,
+            true => round_trip_s / 2.0,
+        };
+        if held.is_first && worker != 0 && desk.pace.chunk_s(1).is_some() {
+            desk.pace.traveled(round_trip_s);
+        }
+        desk.pace.computed(n_tasks, compute_s);
+        self.all.computed(n_tasks, compute_s);
+        let way_s = desk.pace.round_trip_s() / 2.0;
+        self.policy.completed(&Completed { worker, n_tasks, compute_s, overhead_s });
+        self.n_tasks_open -= n_tasks.min(self.n_tasks_open);
+        Some(Done { tasks: held.part.tasks, batch: held.batch, way_s })
+    }
+
+    /// A chunk failed; it is dealt again, unless it failed too often: then these are its tasks.
+    pub(crate) fn failed(&mut self, worker: u32, chunk: u64, now_s: f64) -> Option<Range<u64>> {
+        let held = self.answer(worker, chunk, now_s)?;
+        let n_failed = held.part.n_failed + 1;
+        if self.rules.n_attempts <= n_failed {
+            return Some(held.part.tasks);
+        }
+        self.pool.put(Part { n_failed, avoid: Some(worker), ..held.part });
+        self.restart();
+        None
+    }
+
+    /// A worker is gone; how many tasks it held.
+    pub(crate) fn gone(&mut self, worker: u32) -> u64 {
+        let n_tasks = self.dismiss(worker, Presence::Gone);
+        self.policy.left(worker);
+        n_tasks
+    }
+
+    /// Takes a worker's chunks from it.
+    pub(super) fn dismiss(&mut self, worker: u32, presence: Presence) -> u64 {
+        let Some(desk) = self.desks.get_mut(worker as usize) else { return 0 };
+        desk.presence = presence;
+        let n_tasks = desk.n_held();
+        for held in std::mem::take(&mut desk.held) {
+            self.pool.put(held.part);
+        }
+        self.restart();
+        n_tasks
+    }
+
+    /// A worker answered for a chunk, which is no longer its own.
+    fn answer(&mut self, worker: u32, chunk: u64, now_s: f64) -> Option<Held> {
+        let desk = self.desks.get_mut(worker as usize)?;
+        let was_away = desk.presence == Presence::Away;
+        if was_away {
+            desk.presence = Presence::InUse;
+        }
+        let held = desk.take(chunk);
+        if held.is_some() || was_away {
+            desk.began_s = now_s;
+            if desk.is_idle() && worker != 0 {
+                self.idle.push_back(worker);
+            } else {
+                self.expect(worker, now_s);
+            }
+        }
+        if was_away {
+            self.restart();
+        }
+        held
+    }
+}
