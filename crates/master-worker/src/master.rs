@@ -12,7 +12,7 @@ use crate::program::{Iteration, Program};
 use crate::protocol::{Header, Kind, TAG};
 use crate::report::{IterationReport, Report};
 use crate::staff::{Headcount, Parked, Staff};
-use crate::tool::Observed;
+use crate::tool::{Observed, shares_of};
 use chunking::{Policy, Settings, by_name};
 use comm::Transport;
 use std::io::Write;
@@ -86,7 +86,7 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
         options: &'a Options,
         staff: &'a mut dyn Staff<T>,
     ) -> Self {
-        let claim = tuning_points::claim().map(Arc::new);
+        let claim = tuning_points::claim(shares_of(&options.policy)).map(Arc::new);
         // A wrong name is told by `lead`.
         let spec = by_name(&options.policy).unwrap_or(&chunking::all()[0]);
         let mut policy: Box<dyn Policy> = spec.policy(&Settings::default());
@@ -100,7 +100,7 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
             is_master_working: options.is_master_working,
         };
         let ledger = Ledger::new(policy, rules, transport.n_ranks());
-        let headcount = Headcount::new(options.workers, claim.is_some());
+        let headcount = Headcount::new(options.workers, claim.clone());
         Self {
             program,
             transport,

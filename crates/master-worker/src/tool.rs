@@ -73,6 +73,11 @@ impl Policy for Observed {
     }
 }
 
+/// The shares that come nearest to what a policy does.
+pub(crate) fn shares_of(policy: &str) -> [f64; 3] {
+    if policy == "static" { [1.0; 3] } else { [0.5; 3] }
+}
+
 /// Smallest share of what is left in a batch; what is set from outside may be anything.
 const SHARE_MIN: f64 = 0.001;
 
@@ -105,7 +110,7 @@ mod tests {
 
     #[test]
     fn shares_count_once_somebody_set_one() {
-        let claim = Arc::new(tuning_points::claim().unwrap());
+        let claim = Arc::new(tuning_points::claim([0.5; 3]).unwrap());
         let spec = chunking::by_name("ss").unwrap();
         let own = spec.policy(&chunking::Settings::default());
         let mut policy = Observed::new(own, Arc::clone(&claim));

@@ -17,11 +17,11 @@ macro_rules! exported {
 
 exported! {
     /// Share of the tasks left that goes into batch 0 (master).
-    mw_share_first: f64 = 0.5;
+    mw_share_first: f64 = 1.0;
     /// Into batch 1 (master).
-    mw_share_second: f64 = 0.5;
+    mw_share_second: f64 = 1.0;
     /// Into each later batch (master).
-    mw_share_later: f64 = 0.5;
+    mw_share_later: f64 = 1.0;
     /// Workers in use, and the wish for the next iteration; 0 before the first one (master).
     mw_n_workers: i32 = 0;
     /// Iteration, from 0 (all).
@@ -73,9 +73,8 @@ impl Variable {
         u32::try_from(self.atomic().load(Ordering::Relaxed)).unwrap_or(0)
     }
 
-    #[expect(unsafe_code, reason = "the variable has the type of C, not that of an atomic")]
     fn atomic(self) -> &'static AtomicI32 {
-        let variable = match self {
+        as_atomic(match self {
             Self::Workers => &raw mut mw_n_workers,
             Self::Iteration => &raw mut mw_iteration_number,
             Self::TasksTotal => &raw mut mw_n_tasks_total,
@@ -84,28 +83,36 @@ impl Variable {
             Self::Worker => &raw mut mw_worker,
             Self::Tasks => &raw mut mw_n_tasks,
             Self::Chunks => &raw mut mw_n_chunks,
-        };
-        // SAFETY: a static lives for ever and is aligned; all of this program go through here, and tools
-        // write whole values while the thread that reads them is stopped.
-        unsafe { AtomicI32::from_ptr(variable) }
+        })
     }
 }
 
-/// The shares of batch 0, batch 1 and later batches.
-fn shares() -> [f64; 3] {
-    atomic_shares().map(|share| f64::from_bits(share.load(Ordering::Relaxed)))
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "so that the instruction names the variable")]
+#[expect(unsafe_code, reason = "the variable has the type of C, not that of an atomic")]
+fn as_atomic(variable: *mut i32) -> &'static AtomicI32 {
+    // SAFETY: it points to one of the statics above, which live for ever and are aligned; all of this program
+    // go through here, and tools write whole values while the thread that reads them is stopped.
+    unsafe { AtomicI32::from_ptr(variable) }
 }
 
-fn set_shares(shares: [f64; 3]) {
-    for (atomic, share) in atomic_shares().into_iter().zip(shares) {
-        atomic.store(share.to_bits(), Ordering::Relaxed);
-    }
+/// The shares of batch 0, batch 1 and later batches, as bits.
+fn shares() -> [u64; 3] {
+    // One after the other: tools look for instructions that read a variable by its address.
+    let first = as_bits(&raw mut mw_share_first).load(Ordering::Relaxed);
+    let second = as_bits(&raw mut mw_share_second).load(Ordering::Relaxed);
+    let later = as_bits(&raw mut mw_share_later).load(Ordering::Relaxed);
+    [first, second, later]
 }
 
-fn atomic_shares() -> [&'static AtomicU64; 3] {
-    [&raw mut mw_share_first, &raw mut mw_share_second, &raw mut mw_share_later].map(as_bits)
+fn set_shares(shares: [u64; 3]) {
+    as_bits(&raw mut mw_share_first).store(shares[0], Ordering::Relaxed);
+    as_bits(&raw mut mw_share_second).store(shares[1], Ordering::Relaxed);
+    as_bits(&raw mut mw_share_later).store(shares[2], Ordering::Relaxed);
 }
 
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "so that the instruction names the variable")]
 #[expect(unsafe_code, reason = "the variable has the type of C, not that of an atomic")]
 fn as_bits(share: *mut f64) -> &'static AtomicU64 {
     // SAFETY: it points to one of the statics above, which live for ever; a `f64` has the size and here
@@ -113,37 +120,47 @@ fn as_bits(share: *mut f64) -> &'static AtomicU64 {
     unsafe { AtomicU64::from_ptr(share.cast()) }
 }
 
-const SHARES_AT_START: [f64; 3] = [0.5; 3];
-
 static IS_CLAIMED: AtomicBool = AtomicBool::new(false);
 
 /// The right to use the variables of the master; given back when dropped.
 #[derive(Debug)]
-pub struct Claim(());
+pub struct Claim {
+    /// What the shares are until somebody sets one, as bits.
+    at_start: [u64; 3],
+}
 
-/// The variables of the master, where no other engine of this process has them.
-pub fn claim() -> Option<Claim> {
+/// The variables of the master, where no other engine of this process has them. The shares show how the
+/// program deals by itself, or come near to it.
+pub fn claim(shares: [f64; 3]) -> Option<Claim> {
     let is_free = !IS_CLAIMED.swap(true, Ordering::Acquire);
-    is_free.then_some(Claim(()))
+    is_free.then(|| {
+        let at_start = shares.map(f64::to_bits);
+        set_shares(at_start);
+        Claim { at_start }
+    })
 }
 
 impl Claim {
     /// The shares of batch 0, batch 1 and later batches, once somebody set one; `None` before.
     pub fn shares(&self) -> Option<[f64; 3]> {
         let shares = shares();
-        let is_same = shares.map(f64::to_bits) == SHARES_AT_START.map(f64::to_bits);
-        (!is_same).then_some(shares)
+        (shares != self.at_start).then(|| shares.map(f64::from_bits))
     }
 
     /// Sets the shares, as a tool does.
     pub fn set_shares(&self, shares: [f64; 3]) {
-        set_shares(shares);
+        set_shares(shares.map(f64::to_bits));
+    }
+
+    /// Workers in use, or what a tool wishes instead; 0 where it is below.
+    pub fn n_workers(&self) -> u32 {
+        let n_workers = as_atomic(&raw mut mw_n_workers).load(Ordering::Relaxed);
+        u32::try_from(n_workers).unwrap_or(0)
     }
 }
 
 impl Drop for Claim {
     fn drop(&mut self) {
-        set_shares(SHARES_AT_START);
         Variable::Workers.set(0);
         IS_CLAIMED.store(false, Ordering::Release);
     }
@@ -155,15 +172,15 @@ mod tests {
 
     #[test]
     fn one_at_a_time_holds_what_it_sets() {
-        let held = claim().expect("nobody else");
-        assert!(claim().is_none());
+        let held = claim([0.5; 3]).expect("nobody else");
+        assert!(claim([0.5; 3]).is_none());
         assert_eq!(held.shares(), None);
         held.set_shares([1.0, 0.5, 0.5]);
         assert_eq!(held.shares(), Some([1.0, 0.5, 0.5]));
         Variable::Workers.set(7);
-        assert_eq!(Variable::Workers.get(), 7);
+        assert_eq!((Variable::Workers.get(), held.n_workers()), (7, 7));
         drop(held);
-        let held = claim().expect("it was given back");
+        let held = claim([1.0; 3]).expect("it was given back");
         assert_eq!((held.shares(), Variable::Workers.get()), (None, 0));
     }
 

@@ -3,15 +3,16 @@
 use super::tuned::Tuned;
 use crate::options::Workers;
 use crate::report::IterationReport;
-use tuning_points::Variable;
+use std::sync::Arc;
+use tuning_points::{Claim, Variable};
 
 /// Reads the wishes of all who may have one.
 #[derive(Debug)]
 pub(crate) struct Headcount {
     workers: Workers,
     tuned: Option<Tuned>,
-    /// Whether the variable that tools see is this run's.
-    is_exported: bool,
+    /// Where the variable that tools see is this run's.
+    claim: Option<Arc<Claim>>,
     /// What was written there last.
     shown: u32,
     /// What a tool wrote there.
@@ -31,23 +32,23 @@ pub(crate) struct Timed {
 }
 
 impl Headcount {
-    pub(crate) fn new(workers: Workers, is_exported: bool) -> Self {
+    pub(crate) fn new(workers: Workers, claim: Option<Arc<Claim>>) -> Self {
         let (tuned, reason) = (None, String::new());
-        Self { workers, tuned, is_exported, shown: 0, from_outside: None, reason }
+        Self { workers, tuned, claim, shown: 0, from_outside: None, reason }
     }
 
     /// The number to begin an iteration with, as tools shall see it, when `n_present` are there.
     pub(crate) fn show(&mut self, n_present: u32) {
         let wished = self.from_outside.unwrap_or_else(|| self.own(n_present));
         self.shown = wished.clamp(1, n_present.max(1));
-        if self.is_exported {
+        if self.claim.is_some() {
             Variable::Workers.set(u64::from(self.shown));
         }
     }
 
     /// The number for the iteration that has begun: a tool may just have changed it.
     pub(crate) fn wished(&mut self) -> u32 {
-        let seen = if self.is_exported { Variable::Workers.get() } else { self.shown };
+        let seen = self.claim.as_ref().map_or(self.shown, |claim| claim.n_workers());
         if seen != self.shown && seen != 0 {
             self.from_outside = Some(seen);
             self.reason = format!("{seen} workers because a tool outside set so");
