@@ -39,6 +39,8 @@ fn run(scenario: &str) -> Outcome {
         "panic" => fail(&mut end)?,
         "elastic" | "added" => elastic(&mut end)?,
         "stay" | "staying" => stay(&mut end)?,
+        "many" => many(&mut end)?,
+        "lost" | "losing" => lose(&mut end)?,
         other => return Err(format!("there is no scenario `{other}`").into()),
     }
     Ok(())
@@ -145,5 +147,38 @@ fn stay(end: &mut MpiTransport) -> Outcome {
         end.spawn(&start("staying")?, SOON)?;
         println!("the end with 2 added ranks");
     }
+    Ok(())
+}
+
+/// One rank after another comes, talks and goes.
+fn many(end: &mut MpiTransport) -> Outcome {
+    if end.rank() != 0 {
+        return serve(end);
+    }
+    let start = start("many")?;
+    for turn in 0..20 {
+        let rank = end.spawn(&start, SOON)?;
+        ensure(rank == 1 + turn, || format!("number {rank} in turn {turn}"))?;
+        talk(end)?;
+        let_go(end, rank)?;
+    }
+    end.leave(SOON)?;
+    println!("20 came and went");
+    Ok(())
+}
+
+/// An added rank is killed.
+fn lose(end: &mut MpiTransport) -> Outcome {
+    if end.rank() != 0 {
+        let pid = std::process::id().to_string();
+        let mut kill = std::process::Command::new("kill");
+        kill.args(["-9", &pid]).status()?;
+        return Ok(());
+    }
+    let lost = end.spawn(&start("losing")?, SOON)?;
+    let mut bytes = Vec::new();
+    let received = end.receive(Some(lost), SOON / 4, &mut bytes);
+    let sent = end.send(lost, Tag(1), &[&[0; 100_000]]);
+    println!("{received:?} {sent:?}");
     Ok(())
 }

@@ -19,11 +19,11 @@ mod outbox;
 mod peers;
 mod spawn;
 mod support;
+mod transport;
 mod wait;
 
-use crate::collective::{self, Backstage, Members};
+use crate::CommError;
 use crate::deadline::Deadline;
-use crate::{CommError, Envelope, Tag, Transport};
 use buffers::Buffers;
 use calls::{Address, Found, Mpi};
 use functions::Handle;
@@ -239,110 +239,6 @@ impl MpiTransport {
             self.mpi.free(comm)?;
         }
         self.mpi.finalize()
-    }
-}
-
-impl Transport for MpiTransport {
-    fn rank(&self) -> u32 {
-        self.peers.own()
-    }
-
-    fn n_ranks(&self) -> u32 {
-        self.peers.n_numbers()
-    }
-
-    fn is_present(&self, rank: u32) -> bool {
-        self.ended.is_none() && (rank == self.peers.own() || self.peers.address(rank).is_ok())
-    }
-
-    fn send(&mut self, to: u32, tag: Tag, parts: &[&[u8]]) -> Result<(), CommError> {
-        self.check_open()?;
-        self.post(to, u16::from(tag.0), parts)
-    }
-
-    fn receive(
-        &mut self,
-        from: Option<u32>,
-        at_most: Duration,
-        into: &mut Vec<u8>,
-    ) -> Result<Option<Envelope>, CommError> {
-        self.check_open()?;
-        let mut wait = Wait::at_most(at_most);
-        let wanted = |sender, _| from.is_none_or(|from| from == sender);
-        loop {
-            if let Some((from, tag)) = self.look(Lane::User, wanted, into)? {
-                let tag = Tag(u8::try_from(tag).unwrap_or(u8::MAX));
-                return Ok(Some(Envelope { from, tag, n_bytes: into.len() }));
-            }
-            from.map_or(Ok(()), |from| self.address(from).map(drop))?;
-            self.outbox.look_after(&self.mpi, &mut self.buffers)?;
-            if !wait.pause(self.is_moving()) {
-                return Ok(None);
-            }
-        }
-    }
-
-    fn broadcast(
-        &mut self,
-        root: u32,
-        bytes: &mut Vec<u8>,
-        at_most: Duration,
-    ) -> Result<(), CommError> {
-        collective::broadcast(self, root, bytes, Deadline::after(at_most))
-    }
-
-    fn barrier(&mut self, at_most: Duration) -> Result<(), CommError> {
-        collective::barrier(self, Deadline::after(at_most))
-    }
-
-    fn leave(&mut self, at_most: Duration) -> Result<(), CommError> {
-        self.check_open()?;
-        let deadline = Deadline::after(at_most);
-        self.flush(deadline)?;
-        if self.peers.is_added() {
-            self.depart(deadline)?;
-        } else {
-            for rank in self.peers.present().to_vec() {
-                self.let_go(rank, deadline)?;
-            }
-            collective::barrier(self, deadline)?;
-        }
-        self.finish()
-    }
-
-    fn release(&mut self, rank: u32, at_most: Duration) -> Result<(), CommError> {
-        self.check_open()?;
-        self.let_go(rank, Deadline::after(at_most))
-    }
-
-    fn now_s(&self) -> f64 {
-        self.began.elapsed().as_secs_f64()
-    }
-}
-
-impl Backstage for MpiTransport {
-    fn members(&self) -> Members<'_> {
-        let (own, n_in_tree) = (self.peers.own(), self.peers.n_launched());
-        Members { own, n_in_tree, outside: self.peers.present() }
-    }
-
-    fn next_round(&mut self) -> u32 {
-        self.round = self.round.wrapping_add(1);
-        self.round
-    }
-
-    fn send_backstage(&mut self, to: u32, parts: &[&[u8]]) -> Result<(), CommError> {
-        self.check_open()?;
-        self.post(to, BACKSTAGE, parts)
-    }
-
-    fn receive_backstage(
-        &mut self,
-        from: u32,
-        deadline: Deadline,
-        into: &mut Vec<u8>,
-    ) -> Result<bool, CommError> {
-        self.receive_own((from, BACKSTAGE), deadline, into)
     }
 }
 

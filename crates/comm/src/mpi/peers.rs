@@ -34,6 +34,13 @@ enum State {
     Gone,
 }
 
+impl Link {
+    /// Whether it is connected by this communicator; that of a rank that left may come again for another.
+    fn is_over(&self, comm: Handle) -> bool {
+        self.state == State::Present && self.comm == comm
+    }
+}
+
 impl Peers {
     /// Those of a rank that was launched with others.
     pub(super) fn launched(world: Handle, own: u32, n_launched: u32) -> Self {
@@ -106,7 +113,7 @@ impl Peers {
         if self.world == Some(address.comm) {
             return address.rank;
         }
-        let link = self.links.iter().find(|link| link.comm == address.comm);
+        let link = self.links.iter().find(|link| link.is_over(address.comm));
         link.map_or(address.rank, |link| link.number)
     }
 

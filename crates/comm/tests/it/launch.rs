@@ -62,6 +62,13 @@ pub(crate) fn libraries() -> Vec<Library> {
     libraries
 }
 
+/// Open MPI 5 in the way in which a job goes on when a process of it dies; `None` when it is not installed.
+pub(crate) fn surviving() -> Option<Library> {
+    let mut library = libraries().into_iter().find(|library| library.name == "Open MPI 5")?;
+    library.arguments = &["--oversubscribe", "--bind-to", "none", "--with-ft", "ulfm"];
+    Some(library)
+}
+
 /// What a program left behind.
 #[derive(Debug)]
 pub(crate) struct Ended {

@@ -45,6 +45,23 @@ fn ranks_are_added_and_leave_where_the_library_can() {
     }
 }
 
+/// Libraries give the same handle again to another communicator.
+#[test]
+fn ranks_come_and_go_for_long() {
+    for library in libraries().iter().filter(|library| library.can_spawn) {
+        check(library, 1, "many", "20 came and went");
+    }
+}
+
+#[test]
+fn an_added_rank_that_is_killed_is_gone() {
+    let Some(library) = launch::surviving() else { return };
+    // The launcher reports the death too, by its exit code.
+    let ended = library.run(1, "ranks", &["lost"]);
+    let gone = "Err(Gone { rank: 1 }) Err(Gone { rank: 1 })";
+    assert!(ended.text.lines().any(|line| line == gone), "{}", ended.text);
+}
+
 #[test]
 fn added_ranks_that_stay_to_the_end_are_let_go() {
     for library in libraries().iter().filter(|library| library.can_spawn) {
