@@ -36,6 +36,7 @@ pub(crate) enum Subcommand {
     Doctor(DoctorOptions),
     Functions(crate::functions::FunctionsOptions),
     NewTunlet(crate::new_tunlet::NewTunletOptions),
+    Simulate(crate::simulate::SimulateOptions),
     #[command(hide = true)]
     TunletHost(crate::tunlet_host::TunletHostOptions),
     #[command(hide = true)]

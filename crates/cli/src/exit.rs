@@ -3,6 +3,8 @@
 use run_record::RecordError;
 use std::process::ExitCode;
 
+/// An option is wrong, as clap says it.
+const WRONG_OPTION: u8 = 2;
 /// Something else failed; the message says what.
 const FAILED: u8 = 100;
 /// The record is not there, damaged, or of a newer version.
@@ -41,6 +43,16 @@ impl std::fmt::Display for NotWritten {
     }
 }
 
+/// Options that cannot be meant together.
+#[derive(Debug)]
+pub(crate) struct BadOption;
+
+impl std::fmt::Display for BadOption {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        to.write_str("an option is wrong")
+    }
+}
+
 /// A program cannot be attached to.
 #[derive(Debug)]
 pub(crate) struct NotAttached;
@@ -65,6 +77,8 @@ impl std::fmt::Display for BadDescription {
 pub(crate) fn code_of(error: &anyhow::Error) -> ExitCode {
     ExitCode::from(if error.is::<NotWritten>() {
         NOT_WRITTEN
+    } else if error.is::<BadOption>() {
+        WRONG_OPTION
     } else if error.is::<BadDescription>() {
         BAD_DESCRIPTION
     } else if error.is::<NotAttached>() {

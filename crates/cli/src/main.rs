@@ -24,6 +24,7 @@ mod functions;
 mod new_tunlet;
 mod report;
 mod run;
+mod simulate;
 mod terminal;
 mod tunlet_host;
 mod watch;
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
         Subcommand::Doctor(options) => doctor::doctor(&options, terminal),
         Subcommand::Functions(options) => functions::functions(&options),
         Subcommand::NewTunlet(options) => new_tunlet::make(&options),
+        Subcommand::Simulate(options) => simulate::simulate(&options),
         Subcommand::TunletHost(options) => tunlet_host::serve(&options),
         Subcommand::Enter(options) => attach::entrance::serve(&options),
         Subcommand::Collector(options) => Ok(collector::collect(&options)),

@@ -6,5 +6,6 @@ mod help;
 mod new_tunlet;
 mod report;
 mod run;
+mod simulate;
 mod sintonia;
 mod tuned;

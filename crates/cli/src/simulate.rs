@@ -1,0 +1,29 @@
+//! `sintonia simulate`: rules in simulated time, before a program runs by them.
+
+mod chunking;
+mod plot;
+mod table;
+
+use clap::{Args, Subcommand};
+use std::process::ExitCode;
+
+/// Play rules through in simulated time
+///
+/// What runs is the code of the rules themselves, on a machine and a workload that are described.
+#[derive(Args, Debug)]
+pub(crate) struct SimulateOptions {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    Chunking(chunking::ChunkingOptions),
+}
+
+/// Simulates and shows what came of it.
+pub(crate) fn simulate(options: &SimulateOptions) -> anyhow::Result<ExitCode> {
+    match &options.what {
+        What::Chunking(options) => chunking::chunking(options),
+    }
+}

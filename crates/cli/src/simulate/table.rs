@@ -1,0 +1,79 @@
+//! Policies as lines of text, the fastest first.
+
+use ::chunking::by_name;
+use simulator::chunking::{Outcome, Scenario};
+
+/// Columns of the longest bar.
+const N_COLUMNS: f64 = 24.0;
+const EIGHTHS: [char; 8] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
+
+/// What is simulated, in a sentence.
+pub(super) fn heading(scenario: &Scenario) -> String {
+    let (n_tasks, work_s) = (scenario.workload.n_tasks(), scenario.workload.work_s());
+    let times = match scenario.n_iterations {
+        1 => String::new(),
+        n => format!("{n} iterations of "),
+    };
+    let (n_workers, ideal_s) = (scenario.machine.n_workers, scenario.ideal_s());
+    format!("{times}{n_tasks} tasks, {work_s:.3} s, on {n_workers} workers: ideally {ideal_s:.3} s")
+}
+
+/// A line for each policy. Bars show what is lost against the ideal.
+pub(super) fn table(scenario: &Scenario, outcomes: &[Outcome]) -> String {
+    let mut sorted: Vec<&Outcome> = outcomes.iter().collect();
+    sorted.sort_by(|some, other| some.makespan_s.total_cmp(&other.makespan_s));
+    let lost = |outcome: &Outcome| (outcome.makespan_over_ideal() - 1.0).max(0.0);
+    let most = outcomes.iter().map(lost).fold(1e-9, f64::max);
+    let head = format!(
+        "{}\n\n{:<7} {:>12} {:>8} {:>9}  LOST\n",
+        heading(scenario),
+        "POLICY",
+        "MAKESPAN",
+        "/ IDEAL",
+        "CHUNKS"
+    );
+    let line = |outcome: &&Outcome| {
+        let (ratio, n_chunks) = (outcome.makespan_over_ideal(), outcome.n_chunks);
+        let bar = bar(lost(outcome) / most);
+        let makespan = format!("{:.4} s", outcome.makespan_s);
+        let name = outcome.policy;
+        format!("{name:<7} {makespan:>12} {ratio:>8.4} {n_chunks:>9}  {bar}").trim_end().to_owned() + "\n"
+    };
+    let lines: String = sorted.iter().map(line).collect();
+    let sentences: String = sorted.iter().map(|outcome| sentence(outcome.policy)).collect();
+    format!("{head}{lines}\n{sentences}")
+}
+
+fn sentence(name: &str) -> String {
+    by_name(name).map(|spec| format!("{name:<7} {}\n", spec.sentence)).unwrap_or_default()
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "at most the columns of a bar")]
+#[expect(clippy::cast_sign_loss, reason = "a share is not negative")]
+fn bar(share: f64) -> String {
+    let n_eighths = (share.clamp(0.0, 1.0) * N_COLUMNS * 8.0).round() as usize;
+    let mut bar = "█".repeat(n_eighths / 8);
+    if n_eighths % 8 != 0 {
+        bar.push(EIGHTHS[n_eighths % 8]);
+    }
+    bar
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(share: f64, expected: &str) {
+        assert_eq!(bar(share), expected);
+    }
+
+    #[test]
+    fn a_bar_is_as_long_as_its_share() {
+        check(0.0, "");
+        check(0.25, "██████");
+        check(0.26, "██████▎");
+        check(7.0, &"█".repeat(24));
+        check(f64::NAN, "");
+    }
+}

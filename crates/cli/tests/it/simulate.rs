@@ -1,0 +1,90 @@
+//! `sintonia simulate`.
+
+use crate::sintonia::{Place, Said};
+use serde_json::Value;
+
+fn said(place: &Place, words: &str) -> Said {
+    let words: Vec<&str> = ["simulate", "chunking"].into_iter().chain(words.split(' ')).collect();
+    place.sintonia(&words)
+}
+
+#[track_caller]
+fn json(words: &str) -> Vec<Value> {
+    let said = said(&Place::new(), &format!("--json {words}"));
+    assert_eq!((said.code, said.errors.as_str()), (Some(0), ""));
+    serde_json::from_str(&said.output).expect("a list")
+}
+
+#[test]
+fn every_policy_is_in_the_list() {
+    let list = json("--policy all --workers 7 --tasks 1000 --task-ms 1 --overhead-us 50 --slow 3:2@0.5");
+    let names: Vec<&str> = list.iter().filter_map(|row| row["policy"].as_str()).collect();
+    assert_eq!(names[0], "best");
+    for name in ["static", "ss", "fsc", "gss", "tss", "fac", "fac2", "dpf", "daf", "awf-b", "awf-c"] {
+        assert!(names.contains(&name), "{names:?}");
+    }
+    for row in &list {
+        let [makespan_s, ideal_s, ratio] =
+            ["makespan_s", "ideal_s", "makespan_over_ideal"].map(|key| row[key].as_f64().unwrap());
+        assert!((makespan_s / ideal_s - ratio).abs() < 1e-12 && 1.0 <= ratio, "{row}");
+        assert!(7 <= row["n_chunks"].as_u64().unwrap(), "{row}");
+    }
+}
+
+#[test]
+fn a_trace_is_read_from_a_file() {
+    let place = Place::new();
+    std::fs::write(place.path("times.txt"), "3\n1\n1\n1\n").expect("written");
+    let said = said(&place, "--policy static --tasks-file times.txt --workers 2 --overhead-us 0 --json");
+    let list: Value = serde_json::from_str(&said.output).expect("a list");
+    assert_eq!(list[0]["makespan_s"].as_f64(), Some(0.004), "{}", said.errors);
+    assert_eq!(list[0]["ideal_s"].as_f64(), Some(0.003));
+    assert_eq!(list[0]["n_chunks"].as_u64(), Some(2));
+}
+
+#[test]
+fn people_get_a_table_and_a_picture() {
+    let place = Place::new();
+    let said = said(&place, "--tasks 700 --block 0:0.4:3 --policy gss --policy static --plot out.svg");
+    assert_eq!((said.code, said.errors.as_str()), (Some(0), ""));
+    insta::assert_snapshot!("simulate-table", said.output);
+    let picture = std::fs::read_to_string(place.path("out.svg")).expect("a picture");
+    assert!(picture.starts_with("<svg ") && picture.contains(">gss<"), "{picture}");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_times() {
+    let times = |seed: u8| json(&format!("--tasks 500 --distribution gamma:2,3 --seed {seed}"));
+    assert_eq!(times(5), times(5));
+    assert_ne!(times(5), times(6));
+}
+
+#[track_caller]
+fn check(words: &str, code: i32, part: &str) {
+    let place = Place::new();
+    std::fs::write(place.path("times.txt"), "1\n2\nfast\n").expect("written");
+    std::fs::write(place.path("empty.txt"), "").expect("written");
+    let said = said(&place, words);
+    assert_eq!(said.code, Some(code), "{}", said.errors);
+    assert!(said.errors.contains(part), "{}", said.errors);
+    assert_eq!(said.output, "");
+}
+
+#[test]
+fn what_is_wrong_is_said_with_a_code() {
+    check("--tasks-file none.txt", 100, "`none.txt`");
+    check("--tasks-file times.txt", 100, "`times.txt`: line 3 is `fast`: write the time");
+    check("--tasks-file empty.txt", 100, "`empty.txt`: there is no task");
+    check("--policy gsss", 2, "gss");
+    check("--workers 0", 2, "--workers");
+    check("--tasks 0", 2, "--tasks");
+    check("--task-ms 0", 2, "write a number above 0");
+    check("--overhead-us -1", 2, "--overhead-us");
+    check("--slow 7:2@0.5 --workers 7", 2, "worker `7` cannot slow down: workers are 0 to 6");
+    check("--slow 1:2", 2, "WORKER:FACTOR@FRACTION");
+    check("--block 0.8:0.4:3", 2, "START:LENGTH:FACTOR");
+    check("--distribution cauchy:1", 2, "lognormal:MEAN,DEVIATION");
+    check("--tasks-file times.txt --tasks 5", 2, "--tasks");
+    check("--tasks 10000000 --iterations 1000", 2, "too many");
+    check("--tasks 10 --plot none/out.svg", 102, "none/out.svg");
+}
