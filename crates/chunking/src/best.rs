@@ -10,9 +10,10 @@
 //!   small, chunks are fine from the start, and dear tasks that nobody has seen yet do no harm;
 //! - [`DIVISOR_UNKNOWN`] while nothing is known: the first chunks find out.
 //!
-//! No chunk computes for less than `x*h`: for the smallest one `m`, all chunks cost a worker
-//! `x*h*ln(T/m)`, and the last one makes it late by `m`, which together is least at `m = x*h`. The last chunks
-//! are no larger than an equal part of what is left.
+//! The smallest chunk `m` is one of `x*h / (sigma/mu)`: all chunks cost a worker `x*h*ln(T/m)`, the last one
+//! makes it late by about `m*sigma/mu`, and together that is least there. For this, `sigma/mu` is taken to be
+//! 0.2 to 1. When that is more than an equal part of what is left, equal parts are dealt, but none that
+//! computes for less than `h`.
 //!
 //! Means and deviations are those of a window of iterations; speeds forget faster, a half with every
 //! chunk, since a worker that becomes slow must not be given much more. What a chunk took is
@@ -34,6 +35,9 @@ const DEALING_SHARE: f64 = 0.0005;
 const CHEAP_DIVISOR_MAX: f64 = 32.0;
 /// `x` while nothing is known.
 const DIVISOR_UNKNOWN: f64 = 16.0;
+/// Iterations are not taken to be more even than this, nor less than that, as deviation over mean.
+const UNEVEN_MIN: f64 = 0.2;
+const UNEVEN_MAX: f64 = 1.0;
 /// What a worker's earlier chunks count when there is a new one.
 const REMEMBERED: f64 = 0.5;
 
@@ -80,11 +84,16 @@ impl Best {
         later_divisor(spread, n_workers).max(cheap_divisor(each_s, self.overhead_s()))
     }
 
-    /// Tasks of this worker that take as long as its smallest chunk should.
-    fn smallest(&self, worker: u32, divisor: f64) -> f64 {
+    /// Tasks that keep a usual worker busy for this time; 0 while that is not known.
+    fn n_tasks_in(&self, time_s: f64) -> f64 {
         let mean_s = self.spread().map_or(0.0, |spread| spread.mean_s);
-        let task_s = mean_s / self.speeds.relative(worker);
-        if 0.0 < task_s { divisor * self.overhead_s() / task_s } else { 0.0 }
+        if 0.0 < mean_s { time_s / mean_s } else { 0.0 }
+    }
+
+    /// The smallest chunk of a usual worker, in seconds.
+    fn smallest_s(&self, divisor: f64) -> f64 {
+        let uneven = self.spread().map_or(1.0, |spread| spread.relative());
+        divisor * self.overhead_s() / uneven.clamp(UNEVEN_MIN, UNEVEN_MAX)
     }
 }
 
@@ -109,8 +118,11 @@ impl Policy for Best {
     fn next(&mut self, request: &Request) -> u64 {
         let n_workers = f64::from(request.n_workers.max(1));
         let divisor = self.divisor(n_workers);
-        let equal = request.n_left as f64 / n_workers * self.speeds.relative(request.worker);
-        let n_tasks = (equal / divisor).max(self.smallest(request.worker, divisor)).min(equal);
+        let equal = request.n_left as f64 / n_workers;
+        let smallest = self.n_tasks_in(self.smallest_s(divisor));
+        let usual = (equal / divisor).max(smallest).min(equal);
+        let usual = usual.max(self.n_tasks_in(self.overhead_s()));
+        let n_tasks = usual * self.speeds.relative(request.worker);
         rounding::up(n_tasks, request.n_left).max(self.settings.n_tasks_min)
     }
 
@@ -217,14 +229,24 @@ mod tests {
 
     #[test]
     fn dealing_is_as_fine_as_it_is_cheap() {
-        let alike: [_; 4] = std::array::from_fn(|worker| (worker as u32, 1000, 1.0));
+        let alike = [0, 1, 2, 3].map(|worker| (worker, 1000, 1.0));
         check(&[], 0.0, HALF_DEALT, 50_000 / 4 / 16 + 1);
         check(&alike, 0.0, HALF_DEALT, 50_000_u64.div_ceil(4 * 32));
         // 25 s for each worker, and a tenth of a second per chunk: nothing but DAF.
         check(&alike, 0.1, HALF_DEALT, 50_000 / 4 / 2);
-        // What is left is less than the smallest chunk: equal parts.
-        check(&alike, 0.1, Request { n_left: 100, ..HALF_DEALT }, 25);
-        check(&alike, 0.1, Request { n_left: 1000, ..HALF_DEALT }, 200);
+    }
+
+    #[test]
+    fn the_last_chunks_are_worth_what_they_cost() {
+        let alike = [0, 1].map(|worker| (worker, 1000, 1.0));
+        let with = |n_left| Request { n_left, ..HALF_DEALT };
+        // The smallest chunk is 2 * 0.1 s / 0.2, 1000 tasks.
+        check(&alike, 0.1, with(10_000), 1250);
+        check(&alike, 0.1, with(6000), 1000);
+        check(&alike, 0.1, with(2000), 500);
+        check(&alike, 0.1, with(400), 100);
+        check(&alike, 0.1, with(300), 100);
+        check(&alike, 0.1, with(30), 30);
     }
 
     #[test]

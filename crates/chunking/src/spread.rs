@@ -87,11 +87,13 @@ impl Moments {
 pub(crate) struct Window {
     n_max: usize,
     iterations: VecDeque<Moments>,
+    /// All of them together.
+    all: Moments,
 }
 
 impl Window {
     pub(crate) fn new(n_iterations: usize) -> Self {
-        Self { n_max: n_iterations.max(1), iterations: VecDeque::new() }
+        Self { n_max: n_iterations.max(1), iterations: VecDeque::new(), all: Moments::default() }
     }
 
     /// An iteration begins; the oldest one goes when there are too many. One without chunks takes no place.
@@ -101,6 +103,8 @@ impl Window {
         }
         if self.n_max < self.iterations.len() {
             self.iterations.pop_front();
+            self.all = Moments::default();
+            self.iterations.iter().for_each(|iteration| self.all.merge(iteration));
         }
     }
 
@@ -112,13 +116,12 @@ impl Window {
         if let Some(last) = self.iterations.back_mut() {
             last.add(n_tasks as f64, compute_s);
         }
+        self.all.add(n_tasks as f64, compute_s);
     }
 
     /// All chunks together.
     pub(crate) fn moments(&self) -> Moments {
-        let mut all = Moments::default();
-        self.iterations.iter().for_each(|iteration| all.merge(iteration));
-        all
+        self.all
     }
 }
 

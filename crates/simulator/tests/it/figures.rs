@@ -44,6 +44,21 @@ fn the_default_is_near_the_ideal() {
 }
 
 #[test]
+fn the_default_is_near_the_ideal_wherever_it_is_uneven() {
+    for tenths in 0..10 {
+        let at = f64::from(tenths) / 10.0;
+        for scenario in [
+            scenario(&[&format!("{at}:0.1:10")], &[]),
+            scenario(&[], &[&format!("0:10@{at}")]),
+            scenario(&[], &["1:2@0", "2:4@0", &format!("3:3@{at}"), &format!("1:1@{at}")]),
+        ] {
+            let found = outcome(&scenario, "best");
+            assert!(found.makespan_over_ideal() <= 1.002, "{found:?} of {:?}", scenario.machine);
+        }
+    }
+}
+
+#[test]
 fn published_policies_lose_what_they_are_known_to_lose() {
     check(&scenario(&[], &[]), &[("static", 1.0), ("ss", 1.05), ("gss", 1.0), ("fac2", 1.0)]);
     check(&scenario(&["0:0.4:3"], &[]), &[("static", 1.667), ("gss", 1.667)]);
