@@ -1,3 +1,5 @@
+//! The ledger alone: what it decides, and that every task is done once whatever happens.
+
 use super::*;
 use chunking::{Settings, by_name};
 use proptest::prelude::*;

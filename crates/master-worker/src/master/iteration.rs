@@ -1,6 +1,6 @@
 //! One iteration: chunks out, results in.
 
-use super::{Master, bytes_of};
+use super::{Known, Master, bytes_of};
 use crate::Error;
 use crate::ledger::{Chunk, Done, Measured, Step};
 use crate::message::Message;
@@ -11,12 +11,16 @@ use crate::staff::Timed;
 use comm::{CommError, Envelope, Transport};
 use std::time::Duration;
 
+/// Shared data go to fewer workers, or are smaller, by one message for each.
+const N_BROADCAST_MIN: usize = 3;
+const BROADCAST_BYTES_MIN: usize = 64 << 10;
 /// The longest wait at a time: somebody may cancel the run.
 const WAIT_S: f64 = 0.1;
 
 impl<P: Program, T: Transport> Master<'_, P, T> {
     /// Until every task is done, or the program says that it is enough.
     pub(super) fn compute(&mut self, number: u64) -> Result<(), Error> {
+        self.begin_together(number)?;
         while !self.ledger.is_done() {
             if self.options.cancel.is_canceled() {
                 return Err(Error::Canceled { iteration: number });
@@ -69,6 +73,31 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
         self.scratch = scratch;
         self.unless_gone(worker, sent)?;
         if flag { self.await_receipt(worker, id, number) } else { Ok(()) }
+    }
+
+    /// Gives large shared data to all workers by broadcast, when all take part: that needs fewer steps than one
+    /// message for each.
+    fn begin_together(&mut self, number: u64) -> Result<(), Error> {
+        let workers: Vec<u32> = self.ledger.in_use().collect();
+        let n_missing = self.ledger.present().count() - workers.len();
+        let knows = |worker: &u32| self.known[*worker as usize].shared == self.n_shared;
+        if n_missing != 0 || workers.len() < N_BROADCAST_MIN || workers.iter().any(knows) {
+            return Ok(());
+        }
+        let Some(shared) = self.shared.as_ref() else { return Ok(()) };
+        let bytes = bytes_of(shared, &mut self.scratch)?;
+        if bytes.len() < BROADCAST_BYTES_MIN || self.ledger.is_done() {
+            return Ok(());
+        }
+        self.tally.shared(bytes.len());
+        let mut bytes = bytes.to_vec();
+        let header = Header::of(Kind::BeginBroadcast, number).to_bytes();
+        for worker in workers {
+            let sent = self.transport.send(worker, TAG, &[&header]);
+            self.unless_gone(worker, sent)?;
+            self.known[worker as usize] = Known { iteration: number + 1, shared: self.n_shared };
+        }
+        Ok(self.transport.broadcast(0, &mut bytes, self.options.patience)?)
     }
 
     /// Tells a worker of the iteration before its first chunk, and sends shared data that it does not have.
