@@ -5,7 +5,7 @@
 #[path = "../tests/it/scenarios.rs"]
 mod scenarios;
 
-use comm::{MpiTransport, Start, Tag, Transport};
+use comm::{MpiTransport, Start, Tag, Transport, netbench};
 use scenarios::{Outcome, SOON, ensure, next};
 use std::process::ExitCode;
 
@@ -40,6 +40,7 @@ fn run(scenario: &str) -> Outcome {
         "elastic" | "added" => elastic(&mut end)?,
         "stay" | "staying" => stay(&mut end)?,
         "many" => many(&mut end)?,
+        "netbench" => network(&mut end)?,
         "lost" | "losing" => lose(&mut end)?,
         other => return Err(format!("there is no scenario `{other}`").into()),
     }
@@ -181,4 +182,25 @@ fn lose(end: &mut MpiTransport) -> Outcome {
     let sent = end.send(lost, Tag(1), &[&[0; 100_000]]);
     println!("{received:?} {sent:?}");
     Ok(())
+}
+
+/// Times messages between ranks 0 and 1.
+fn network(end: &mut MpiTransport) -> Outcome {
+    match end.rank() {
+        0 => {
+            let plan = netbench::Plan::default();
+            let model = netbench::measure(end, 1, &plan)?.ok_or("too little was timed")?;
+            for piece in &model.pieces {
+                eprintln!("{piece:?}");
+            }
+            let lengths = model.samples.iter().map(|sample| sample.n_bytes);
+            ensure(lengths.eq(plan.lengths), || "other lengths".to_owned())?;
+            let (short_s, long_s) = (model.one_way_s(8), model.one_way_s(4 << 20));
+            ensure(0.0 < short_s && short_s < long_s, || format!("{short_s} s, {long_s} s"))?;
+            println!("lengths up to 4 MiB were timed");
+        }
+        1 => netbench::answer(end, 0)?,
+        _ => {}
+    }
+    Ok(end.leave(SOON)?)
 }

@@ -4,7 +4,8 @@
 //! over the length is not one line but a few, with a jump between them. [`NetModel::fit`] finds the
 //! lines and where one ends, from medians at many lengths.
 //!
-//! Lengths span seven orders of magnitude, so errors are relative: a length counts as much as any other.
+//! Lengths span seven orders of magnitude, so errors are relative; a length counts the less the wider the interval
+//! of its median is.
 //! The number of lines is the one with the least `n ln(RSS / n) + 3 k ln(n)` (Schwarz's criterion for `k`
 //! lines of three numbers each through `n` points).
 //!
@@ -157,6 +158,17 @@ mod tests {
         assert_eq!((model.pieces[0].from_bytes, model.pieces[1].from_bytes), (0, 4097));
         check_near(model.pieces[1].latency_s, 6e-6, 0.03);
         check_near(model.pieces[1].s_per_byte, 1e-10, 0.03);
+    }
+
+    #[test]
+    fn what_was_disturbed_counts_little() {
+        let mut samples = samples(0.01, |n| 2e-6 + 1e-10 * n);
+        for sample in &mut samples[12..15] {
+            (sample.median_s, sample.high_s) = (40.0 * sample.median_s, 90.0 * sample.median_s);
+        }
+        let model = NetModel::fit(&samples).expect("enough samples");
+        assert_eq!(model.pieces.len(), 1, "{:?}", model.pieces);
+        check_near(model.pieces[0].latency_s, 2e-6, 0.03);
     }
 
     #[test]

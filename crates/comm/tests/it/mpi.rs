@@ -21,6 +21,13 @@ fn ranks_communicate() {
 }
 
 #[test]
+fn the_network_is_measured() {
+    for library in libraries() {
+        check(&library, 2, "netbench", "lengths up to 4 MiB were timed");
+    }
+}
+
+#[test]
 fn ranks_that_leave_end_in_good_order() {
     for library in libraries() {
         check(&library, 3, "leave", "3 ranks left");

@@ -12,28 +12,27 @@ pub(super) struct Line {
     pub(super) last_bytes: u64,
 }
 
-/// The line `t = a + b n` with the least sum of `((a + b n) / t - 1)^2`, with `a` and `b` not negative.
+/// Relative errors below this one count alike.
+const ERROR_MIN: f64 = 0.01;
+
+/// The line `t = a + b n` with the least sum of `w^2 ((a + b n) / t - 1)^2`, with `a` and `b` not negative.
 ///
-/// With `u = 1 / t` and `v = n / t` that is `a u + b v = 1`; the sums of products of `u` and `v` are `uu`,
-/// `uv`, `vv`. The margins are 1.96 standard errors.
+/// The weight `w` is 1 for times that are known to 1 percent, and falls with the width of the interval.
+/// With `u = w / t` and `v = w n / t` that is `a u + b v = w`; the sums of products are `uu`, `uv`, `vv`, `uw`,
+/// `vw`. The margins are 1.96 standard errors.
 pub(super) fn through(samples: &[Sample]) -> Line {
-    #[expect(clippy::cast_precision_loss, reason = "lengths are far below 2^53")]
-    let points = samples
-        .iter()
-        .map(|sample| (1.0 / sample.median_s, sample.n_bytes as f64 / sample.median_s));
-    let points: Vec<(f64, f64)> = points.collect();
-    let sum = |f: fn(f64, f64) -> f64| -> f64 { points.iter().map(|(u, v)| f(*u, *v)).sum() };
-    let (uu, uv, vv) = (sum(|u, _| u * u), sum(|u, v| u * v), sum(|_, v| v * v));
-    let (u, v) = (sum(|u, _| u), sum(|_, v| v));
+    let points: Vec<[f64; 3]> = samples.iter().map(weighted).collect();
+    let sum = |i: usize, j: usize| -> f64 { points.iter().map(|point| point[i] * point[j]).sum() };
+    let (uu, uv, vv, uw, vw) = (sum(0, 0), sum(0, 1), sum(1, 1), sum(0, 2), sum(1, 2));
     let determinant = uu * vv - uv * uv;
-    let (mut a, mut b) = ((u * vv - v * uv) / determinant, (v * uu - u * uv) / determinant);
+    let (mut a, mut b) = ((uw * vv - vw * uv) / determinant, (vw * uu - uw * uv) / determinant);
     if a < 0.0 {
-        (a, b) = (0.0, v / vv);
+        (a, b) = (0.0, vw / vv);
     }
     if b < 0.0 || !b.is_finite() {
-        (a, b) = (u / uu, 0.0);
+        (a, b) = (uw / uu, 0.0);
     }
-    let residual = points.iter().map(|(u, v)| (a * u + b * v - 1.0).powi(2)).sum::<f64>();
+    let residual = points.iter().map(|[u, v, w]| (a * u + b * v - w).powi(2)).sum::<f64>();
     let n_free = samples.len().saturating_sub(2).max(1);
     let variance = residual / f64::from(u32::try_from(n_free).unwrap_or(u32::MAX));
     let margin = |cofactor: f64| {
@@ -49,4 +48,13 @@ pub(super) fn through(samples: &[Sample]) -> Line {
     };
     let last_bytes = samples.last().map_or(0, |sample| sample.n_bytes);
     Line { piece, residual, last_bytes }
+}
+
+/// `u`, `v` and `w` of a sample.
+fn weighted(sample: &Sample) -> [f64; 3] {
+    #[expect(clippy::cast_precision_loss, reason = "lengths are far below 2^53")]
+    let n_bytes = sample.n_bytes as f64;
+    let error = (sample.high_s - sample.low_s) / 2.0 / sample.median_s;
+    let weight = ERROR_MIN / error.max(ERROR_MIN);
+    [weight / sample.median_s, weight * n_bytes / sample.median_s, weight]
 }
