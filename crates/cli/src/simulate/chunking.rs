@@ -25,12 +25,12 @@ const EXAMPLES: &str = "\
 Examples:
   sintonia simulate chunking --workers 7 --tasks 100000 --task-ms 1 --overhead-us 50
   sintonia simulate chunking --block 0.3:0.4:3 --plot policies.svg
-  sintonia simulate chunking --policy best --policy gss --slow 3:2@0.5
+  sintonia simulate chunking --policy best,gss --slow 3:2@0.5
   sintonia simulate chunking --distribution lognormal:1,2 --seed 7 --iterations 20
-  sintonia simulate chunking --tasks-file times.txt --json | jq '.[] | [.policy, .makespan_over_ideal]'
+  sintonia simulate chunking --tasks-file times.txt --json | jq '.[] | .makespan_over_ideal'
 
-The ideal is all work split so that all workers end together, without overhead; a worker that slows down
-slows down in it too. `fsc` and `fac` were published for known times, and are told the overhead, mean and
+The ideal is all work split so that all workers end together, without overhead; a worker that slows down \
+slows down in it too. `fsc` and `fac` were published for known times, and are told the overhead, and mean and \
 deviation of the tasks; all other policies have to measure.";
 
 /// Compare policies that deal tasks to workers
@@ -41,8 +41,15 @@ deviation of the tasks; all other policies have to measure.";
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ChunkingOptions {
-    /// Policy; may be given several times
-    #[arg(long, value_name = "NAME|all", default_value = ALL, hide_possible_values = true, value_parser = names())]
+    /// Policies, separated by commas
+    #[arg(
+        long,
+        value_name = "NAME|all",
+        value_delimiter = ',',
+        default_value = ALL,
+        hide_possible_values = true,
+        value_parser = names()
+    )]
     policy: Vec<String>,
     #[command(flatten)]
     tasks: Tasks,
@@ -104,7 +111,9 @@ struct MachineOptions {
 }
 
 fn names() -> PossibleValuesParser {
-    PossibleValuesParser::new([ALL].into_iter().chain(::chunking::all().iter().map(|spec| spec.name)))
+    PossibleValuesParser::new(
+        [ALL].into_iter().chain(::chunking::all().iter().map(|spec| spec.name)),
+    )
 }
 
 fn positive(text: &str) -> Result<f64, String> {
@@ -112,7 +121,8 @@ fn positive(text: &str) -> Result<f64, String> {
 }
 
 fn not_negative(text: &str) -> Result<f64, String> {
-    number(text, |number| 0.0 <= number).ok_or_else(|| "write a number that is not negative".to_owned())
+    number(text, |number| 0.0 <= number)
+        .ok_or_else(|| "write a number that is not negative".to_owned())
 }
 
 fn number(text: &str, is_allowed: impl Fn(f64) -> bool) -> Option<f64> {
@@ -153,8 +163,12 @@ fn scenario(options: &ChunkingOptions) -> anyhow::Result<Scenario> {
     let n_tasks = workload.n_tasks().saturating_mul(options.iterations.into());
     ensure!(
         n_tasks <= N_TASKS_MAX,
-        anyhow::anyhow!("`--iterations {}` of {} tasks are too many", options.iterations, workload.n_tasks())
-            .context(BadOption)
+        anyhow::anyhow!(
+            "`--iterations {}` of {} tasks are too many",
+            options.iterations,
+            workload.n_tasks()
+        )
+        .context(BadOption)
     );
     let (n_iterations, n_tasks_min) = (options.iterations, options.min_chunk);
     Ok(Scenario { workload, machine, n_iterations, n_tasks_min })

@@ -77,7 +77,8 @@ fn lanes(spans: &[Span], outcomes: &[Outcome], top: f64) -> String {
     let at = |time_s: f64| LEFT + (RIGHT - LEFT) * time_s / end_s;
     for worker in 0..n_lanes(spans) {
         let y = top + ROW * worker as f64;
-        let _ = writeln!(drawn, "<text class=\"muted\" x=\"16\" y=\"{:.1}\">{worker}</text>", y + 13.0);
+        let _ =
+            writeln!(drawn, "<text class=\"muted\" x=\"16\" y=\"{:.1}\">{worker}</text>", y + 13.0);
         let of_worker = spans.iter().filter(|span| span.worker as usize == worker);
         let mut from = None;
         let mut is_odd = false;
@@ -131,7 +132,8 @@ mod tests {
             })
             .collect();
         let drawn = picture("one worker", &[outcome("ss", 10.0, 100_000)], &spans);
-        let n_drawn = drawn.matches("class=\"even\"").count() + drawn.matches("class=\"odd\"").count();
+        let n_drawn =
+            drawn.matches("class=\"even\"").count() + drawn.matches("class=\"odd\"").count();
         assert!((400..=561).contains(&n_drawn), "{n_drawn}");
     }
 }

@@ -37,7 +37,8 @@ pub(super) fn table(scenario: &Scenario, outcomes: &[Outcome]) -> String {
         let bar = bar(lost(outcome) / most);
         let makespan = format!("{:.4} s", outcome.makespan_s);
         let name = outcome.policy;
-        format!("{name:<7} {makespan:>12} {ratio:>8.4} {n_chunks:>9}  {bar}").trim_end().to_owned() + "\n"
+        format!("{name:<7} {makespan:>12} {ratio:>8.4} {n_chunks:>9}  {bar}").trim_end().to_owned()
+            + "\n"
     };
     let lines: String = sorted.iter().map(line).collect();
     let sentences: String = sorted.iter().map(|outcome| sentence(outcome.policy)).collect();

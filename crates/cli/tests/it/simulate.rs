@@ -17,10 +17,12 @@ fn json(words: &str) -> Vec<Value> {
 
 #[test]
 fn every_policy_is_in_the_list() {
-    let list = json("--policy all --workers 7 --tasks 1000 --task-ms 1 --overhead-us 50 --slow 3:2@0.5");
+    let list =
+        json("--policy all --workers 7 --tasks 1000 --task-ms 1 --overhead-us 50 --slow 3:2@0.5");
     let names: Vec<&str> = list.iter().filter_map(|row| row["policy"].as_str()).collect();
     assert_eq!(names[0], "best");
-    for name in ["static", "ss", "fsc", "gss", "tss", "fac", "fac2", "dpf", "daf", "awf-b", "awf-c"] {
+    for name in ["static", "ss", "fsc", "gss", "tss", "fac", "fac2", "dpf", "daf", "awf-b", "awf-c"]
+    {
         assert!(names.contains(&name), "{names:?}");
     }
     for row in &list {
@@ -35,7 +37,8 @@ fn every_policy_is_in_the_list() {
 fn a_trace_is_read_from_a_file() {
     let place = Place::new();
     std::fs::write(place.path("times.txt"), "3\n1\n1\n1\n").expect("written");
-    let said = said(&place, "--policy static --tasks-file times.txt --workers 2 --overhead-us 0 --json");
+    let said =
+        said(&place, "--policy static --tasks-file times.txt --workers 2 --overhead-us 0 --json");
     let list: Value = serde_json::from_str(&said.output).expect("a list");
     assert_eq!(list[0]["makespan_s"].as_f64(), Some(0.004), "{}", said.errors);
     assert_eq!(list[0]["ideal_s"].as_f64(), Some(0.003));
@@ -45,7 +48,7 @@ fn a_trace_is_read_from_a_file() {
 #[test]
 fn people_get_a_table_and_a_picture() {
     let place = Place::new();
-    let said = said(&place, "--tasks 700 --block 0:0.4:3 --policy gss --policy static --plot out.svg");
+    let said = said(&place, "--tasks 700 --block 0:0.4:3 --policy gss,static --plot out.svg");
     assert_eq!((said.code, said.errors.as_str()), (Some(0), ""));
     insta::assert_snapshot!("simulate-table", said.output);
     let picture = std::fs::read_to_string(place.path("out.svg")).expect("a picture");
