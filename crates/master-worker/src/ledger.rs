@@ -212,6 +212,16 @@ impl Ledger {
         self.retract(now_s)
     }
 
+    /// A chunk has left.
+    pub(crate) fn sent(&mut self, worker: u32, chunk: u64, now_s: f64) {
+        let Some(desk) = self.desks.get_mut(worker as usize) else { return };
+        let Some(held) = desk.held.iter_mut().find(|held| held.id == chunk) else { return };
+        held.sent_s = now_s;
+        if held.is_first {
+            desk.began_s = now_s + desk.pace.round_trip_s() / 2.0;
+        }
+    }
+
     /// How long nothing is to be done, unless something is heard, in seconds.
     pub(crate) fn pause_s(&self, now_s: f64) -> f64 {
         self.alarms.next_s().map_or(f64::INFINITY, |next_s| next_s - now_s).max(0.0)

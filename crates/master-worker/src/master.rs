@@ -75,6 +75,10 @@ struct Master<'a, P: Program, T> {
     n_shared: u64,
     tally: Tally,
     report: Report,
+    /// The time as it was read last; a clock costs as much as a short message does.
+    now_s: f64,
+    /// Whether the user's code ran since.
+    is_late: bool,
     buffer: Vec<u8>,
     scratch: Vec<u8>,
 }
@@ -114,6 +118,8 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
             n_shared: 0,
             tally: Tally::default(),
             report: Report::default(),
+            now_s: 0.0,
+            is_late: true,
             buffer: Vec::new(),
             scratch: Vec::new(),
         }
@@ -197,7 +203,7 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
         let mut result = Ok(());
         let (mut began_s, mut ended_s) = (0.0, 0.0);
         tuning_points::iteration(number, n_tasks, &mut || {
-            began_s = self.transport.now_s();
+            began_s = self.look_at_clock();
             self.headcount.iteration_began(number, n_tasks, began_s);
             self.ledger.begin(n_tasks, &priorities, self.headcount.wished());
             result = self.compute(number);
@@ -217,6 +223,12 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
             tuning_points::Variable::TaskBytes.set(task_bytes.max(1));
         }
         Ok(report)
+    }
+
+    fn look_at_clock(&mut self) -> f64 {
+        self.now_s = self.transport.now_s();
+        self.is_late = false;
+        self.now_s
     }
 
     /// The run is over; whoever cannot be told is gone or will see that the master is.

@@ -39,6 +39,7 @@ pub fn serve<P: Program, T: Transport>(
         scratch: Vec::new(),
         free_since_s: now_s,
         heard_s: now_s,
+        is_heard: false,
         patience: options.patience.saturating_mul(PATIENCES),
     };
     let served = worker.serve();
@@ -56,7 +57,10 @@ struct Worker<'a, P: Program, T> {
     buffer: Vec<u8>,
     scratch: Vec<u8>,
     free_since_s: f64,
+    /// When the master was heard, at the latest.
     heard_s: f64,
+    /// Whether it was heard since.
+    is_heard: bool,
     patience: Duration,
 }
 
@@ -83,15 +87,24 @@ impl<P: Program, T: Transport> Worker<'_, P, T> {
             Err(error) => return Err(error.into()),
         };
         let Some(envelope) = envelope else {
-            let is_late = self.patience.as_secs_f64() < self.transport.now_s() - self.heard_s;
-            return if is_late && self.queue.is_empty() { Err(self.no_master()) } else { Ok(None) };
+            return if self.queue.is_empty() { self.wait_on() } else { Ok(None) };
         };
-        self.heard_s = self.transport.now_s();
+        self.is_heard = true;
         let known = Header::read(&self.buffer).filter(|_| envelope.from == 0);
         let header = known.ok_or(Error::Unknown { from: envelope.from })?;
         let kind = header.kind;
         self.obey(header)?;
         Ok(Some(kind))
+    }
+
+    /// Nothing was heard in a wait.
+    fn wait_on(&mut self) -> Result<Option<Kind>, Error> {
+        let now_s = self.transport.now_s();
+        if std::mem::take(&mut self.is_heard) {
+            self.heard_s = now_s;
+        }
+        let is_late = self.patience.as_secs_f64() < now_s - self.heard_s;
+        if is_late { Err(self.no_master()) } else { Ok(None) }
     }
 
     fn obey(&mut self, header: Header) -> Result<(), Error> {

@@ -26,11 +26,12 @@ impl Part {
     }
 }
 
-/// What failed before comes first, then by priority, then by number.
+/// What failed before comes first, then by priority, then by number: that of the end, which stays when
+/// chunks are taken from the start.
 type Key = (Reverse<(u32, i32)>, u64);
 
 fn key(part: &Part) -> Key {
-    (Reverse((part.n_failed, part.priority)), part.tasks.start)
+    (Reverse((part.n_failed, part.priority)), part.tasks.end)
 }
 
 /// Tasks to deal, in the order of dealing.
@@ -78,16 +79,18 @@ impl Pool {
 
     /// The next tasks for a worker, at most `n_tasks_max` and at least one.
     pub(crate) fn take(&mut self, worker: u32, n_tasks_max: u64, may_repeat: bool) -> Option<Part> {
-        let mut parts = self.parts.iter();
-        let (key, _) = parts.find(|(_, part)| may_repeat || part.avoid != Some(worker))?;
-        let key = *key;
-        let mut part = self.parts.remove(&key)?;
-        self.n_tasks -= part.n_tasks();
+        let mut parts = self.parts.iter_mut();
+        let (key, part) = parts.find(|(_, part)| may_repeat || part.avoid != Some(worker))?;
         let n_tasks = n_tasks_max.clamp(1, part.n_tasks());
-        let rest = Part { tasks: part.tasks.start + n_tasks..part.tasks.end, ..part.clone() };
-        part.tasks.end = rest.tasks.start;
-        self.put(rest);
-        Some(part)
+        self.n_tasks -= n_tasks;
+        if n_tasks == part.n_tasks() {
+            let key = *key;
+            return self.parts.remove(&key);
+        }
+        let middle = part.tasks.start + n_tasks;
+        let taken = Part { tasks: part.tasks.start..middle, ..*part };
+        part.tasks.start = middle;
+        Some(taken)
     }
 
     /// Takes everything out.

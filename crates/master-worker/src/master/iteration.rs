@@ -25,7 +25,7 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
             if self.options.cancel.is_canceled() {
                 return Err(Error::Canceled { iteration: number });
             }
-            while let Some(step) = self.ledger.next_step(self.transport.now_s()) {
+            while let Some(step) = self.ledger.next_step(self.now_s) {
                 self.carry_out(step, number)?;
             }
             self.listen(number)?;
@@ -72,6 +72,8 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
         });
         self.scratch = scratch;
         self.unless_gone(worker, sent)?;
+        let now_s = self.look_at_clock();
+        self.ledger.sent(worker, id, now_s);
         if flag { self.await_receipt(worker, id, number) } else { Ok(()) }
     }
 
@@ -147,30 +149,36 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
 
     /// Hears what is there; else computes, if it may; else waits until something is to be done.
     fn listen(&mut self, number: u64) -> Result<(), Error> {
+        if self.is_late {
+            self.look_at_clock();
+        }
         if self.options.is_master_working || self.ledger.is_alone() {
             let received = self.transport.try_receive(&mut self.buffer);
             if let Some(envelope) = self.unless_anybody_gone(received)? {
                 self.hear(envelope, number)?;
                 return Ok(());
             }
-            if let Some(chunk) = self.ledger.deal_to_master(self.transport.now_s()) {
+            if let Some(chunk) = self.ledger.deal_to_master(self.now_s) {
                 return self.compute_here(&chunk, number);
             }
         }
-        let pause_s = self.ledger.pause_s(self.transport.now_s()).min(WAIT_S);
+        let pause_s = self.ledger.pause_s(self.now_s).min(WAIT_S);
         let received =
             self.transport.receive(None, Duration::from_secs_f64(pause_s), &mut self.buffer);
-        if let Some(envelope) = self.unless_anybody_gone(received)? {
-            self.hear(envelope, number)?;
+        match self.unless_anybody_gone(received)? {
+            Some(envelope) => self.hear(envelope, number).map(drop),
+            None => {
+                self.look_at_clock();
+                Ok(())
+            }
         }
-        Ok(())
     }
 
     fn hear(&mut self, envelope: Envelope, number: u64) -> Result<Header, Error> {
         let worker = envelope.from;
         let header = Header::read(&self.buffer).ok_or(Error::Unknown { from: worker })?;
         let measured = Measured { compute_s: header.compute_s, waited_s: header.waited_s };
-        let now_s = self.transport.now_s();
+        let now_s = self.look_at_clock();
         match header.kind {
             Kind::Taken => {}
             Kind::Results => {
@@ -196,11 +204,11 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
     fn compute_here(&mut self, chunk: &Chunk, number: u64) -> Result<(), Error> {
         self.tally.sent(0);
         let input = self.program.input(chunk.tasks.clone());
-        let began_s = self.transport.now_s();
+        let began_s = self.look_at_clock();
         let (program, shared) = (&*self.program, self.shared.as_ref());
         let shared = shared.ok_or(Error::NothingShared { iteration: number })?;
         let output = caught(|| program.work(shared, chunk.tasks.clone(), input));
-        let now_s = self.transport.now_s();
+        let now_s = self.look_at_clock();
         let measured = Measured { compute_s: now_s - began_s, waited_s: 0.0 };
         match output {
             Ok(output) => {
@@ -216,6 +224,7 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
 
     fn recover(&mut self, done: Done, output: P::Output) -> Result<(), Error> {
         self.program.recover(done.tasks, output);
+        self.is_late = true;
         if !self.ledger.is_done() && self.program.is_settled() {
             for (worker, chunk) in self.ledger.settle() {
                 self.retract(worker, chunk, 0)?;
