@@ -4,7 +4,7 @@ use chunking::{Completed, Dealer, Settings, Spread, by_name};
 
 /// The sizes of all chunks when workers ask in turn and no chunk has come back.
 fn sizes(name: &str, settings: &Settings, n_tasks: u64, n_workers: u32) -> Vec<u64> {
-    let mut dealer = Dealer::new(by_name(name).unwrap().policy(settings));
+    let mut dealer = Dealer::new(by_name(name).expect("a policy").policy(settings));
     dealer.begin(n_tasks, n_workers);
     rest(&mut dealer, n_workers)
 }
@@ -108,7 +108,7 @@ fn adjusting_factoring_knows_one_batch_ahead() {
 /// The next chunks of the slow worker, of three that are alike and one of a third of their speed, when
 /// two of eight equal parts are dealt: 1.2 and 0.4 times the mean speed.
 fn slow_chunks(name: &str) -> Vec<u64> {
-    let mut dealer = Dealer::new(by_name(name).unwrap().policy(&Settings::default()));
+    let mut dealer = Dealer::new(by_name(name).expect("a policy").policy(&Settings::default()));
     dealer.begin(1000, 4);
     assert_eq!(dealer.deal(0), 125);
     for (worker, compute_s) in [(0, 10.0), (1, 10.0), (2, 10.0), (3, 30.0)] {

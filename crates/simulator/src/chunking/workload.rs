@@ -29,13 +29,16 @@ pub enum WorkloadError {
     /// Nothing to do.
     #[error("there is no task that takes any time")]
     NoWork,
+    /// More than a number can hold.
+    #[error("all tasks together take longer than can be written; write shorter times")]
+    Endless,
 }
 
 impl Workload {
     /// Tasks drawn one after the other, those of the blocks made longer.
     ///
     /// # Errors
-    /// When all of them together take no time.
+    /// When all of them together take no time, or no finite one.
     pub fn drawn(
         n_tasks: u64,
         distribution: Distribution,
@@ -59,7 +62,7 @@ impl Workload {
     /// follows `#`, are skipped.
     ///
     /// # Errors
-    /// When a line is no time, or there is none.
+    /// When a line is no time, or all of them together are none.
     pub fn from_trace(text: &str) -> Result<Self, WorkloadError> {
         let mut tasks_s = Vec::new();
         for (line, text) in (1..).zip(text.lines()) {
@@ -81,8 +84,11 @@ impl Workload {
             before_s.push(sum_s);
             moments.add(1.0, task_s);
         }
-        if !(0.0 < sum_s) {
+        if sum_s <= 0.0 {
             return Err(WorkloadError::NoWork);
+        }
+        if !sum_s.is_finite() {
+            return Err(WorkloadError::Endless);
         }
         Ok(Self { before_s, spread: moments.spread() })
     }
@@ -147,5 +153,9 @@ mod tests {
         refused("inf", &format!("line 1 is `inf`: {sentence}"));
         refused("", "there is no task that takes any time");
         refused("0\n0\n", "there is no task that takes any time");
+        refused(
+            &"1.7e308\n".repeat(2000),
+            "all tasks together take longer than can be written; write shorter times",
+        );
     }
 }

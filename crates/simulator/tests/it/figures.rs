@@ -4,12 +4,12 @@ use chunking::by_name;
 use simulator::chunking::{Distribution, Machine, Outcome, Scenario, Workload, simulate};
 
 fn scenario(blocks: &[&str], slow: &[&str]) -> Scenario {
-    let blocks: Vec<_> = blocks.iter().map(|text| text.parse().unwrap()).collect();
+    let blocks: Vec<_> = blocks.iter().map(|text| text.parse().expect("a block")).collect();
     let constant = Distribution::Constant { ms: 1.0 };
     Scenario {
-        workload: Workload::drawn(100_000, constant, &blocks, 1).unwrap(),
+        workload: Workload::drawn(100_000, constant, &blocks, 1).expect("tasks"),
         machine: Machine {
-            slowdowns: slow.iter().map(|text| text.parse().unwrap()).collect(),
+            slowdowns: slow.iter().map(|text| text.parse().expect("a slowdown")).collect(),
             ..Machine::new(7, 50e-6)
         },
         n_iterations: 1,
@@ -18,7 +18,7 @@ fn scenario(blocks: &[&str], slow: &[&str]) -> Scenario {
 }
 
 fn outcome(scenario: &Scenario, policy: &str) -> Outcome {
-    simulate(scenario, by_name(policy).unwrap(), &mut |_| {})
+    simulate(scenario, by_name(policy).expect("a policy"), &mut |_| {})
 }
 
 /// The ratios of policies in scenarios, each rounded to three digits after the point.

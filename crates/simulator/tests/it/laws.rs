@@ -19,7 +19,7 @@ fn workload() -> impl Strategy<Value = Workload> {
     ];
     (1..2000_u64, distribution, prop::collection::vec(block, 0..3), any::<u64>()).prop_map(
         |(n_tasks, distribution, blocks, seed)| {
-            Workload::drawn(n_tasks, distribution, &blocks, seed).unwrap()
+            Workload::drawn(n_tasks, distribution, &blocks, seed).expect("tasks")
         },
     )
 }
