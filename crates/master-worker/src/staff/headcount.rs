@@ -98,3 +98,37 @@ impl Headcount {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(workers: Workers, n_present: u32, expected: u32) {
+        let mut headcount = Headcount::new(workers, None);
+        headcount.show(n_present);
+        assert_eq!((headcount.wished(), headcount.reason()), (expected, ""));
+    }
+
+    #[test]
+    fn the_options_say_how_many() {
+        check(Workers::All, 5, 5);
+        check(Workers::Fixed(3), 5, 3);
+        check(Workers::Fixed(9), 5, 5);
+        check(Workers::Tuned, 5, 5);
+        check(Workers::All, 0, 1);
+    }
+
+    #[test]
+    fn a_tool_outside_has_the_last_word() {
+        let claim = tuning_points::claim([1.0; 3]).map(Arc::new);
+        let mut headcount = Headcount::new(Workers::Fixed(3), claim);
+        headcount.show(5);
+        assert_eq!((Variable::Workers.get(), headcount.wished()), (3, 3));
+        Variable::Workers.set(2);
+        assert_eq!(headcount.wished(), 2);
+        assert_eq!(headcount.reason(), "2 workers because a tool outside set so");
+        headcount.show(5);
+        assert_eq!((Variable::Workers.get(), headcount.wished()), (2, 2));
+    }
+}

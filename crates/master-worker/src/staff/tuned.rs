@@ -188,3 +188,83 @@ fn whole(number: u64) -> Value {
 fn count(value: Value) -> Option<u32> {
     u32::try_from(value.as_integer()?).ok().filter(|count| *count != 0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::WorkerReport;
+
+    const LATENCY_S: f64 = 1e-3;
+    const N_TASKS: u64 = 840;
+
+    /// An iteration of a master that sends each of `n_workers` its part, one after the other.
+    fn iterate(tuned: &mut Tuned, number: u64, began_s: f64, time_s: f64) -> Option<String> {
+        let n_workers = tuned.n_workers();
+        tuned.iteration_began(number, N_TASKS, began_s);
+        let compute_s = time_s - f64::from(n_workers + 1) * LATENCY_S;
+        for worker in 1..=n_workers {
+            let sent_s = began_s + f64::from(worker - 1) * LATENCY_S;
+            let began_s = sent_s + LATENCY_S;
+            let n_tasks = N_TASKS / u64::from(n_workers);
+            let ended_s = began_s + compute_s;
+            tuned.chunk_done(&Timed { worker, batch: 0, n_tasks, sent_s, began_s, ended_s });
+        }
+        tuned.iteration_ended(&report(number, time_s), began_s + time_s)
+    }
+
+    fn report(iteration: u64, duration_s: f64) -> IterationReport {
+        let workers = vec![WorkerReport::default(); 8];
+        let input_bytes = N_TASKS * 8;
+        let sums = IterationReport { input_bytes, output_bytes: input_bytes, ..Default::default() };
+        IterationReport { iteration, n_tasks: N_TASKS, duration_s, workers, ..sums }
+    }
+
+    /// The numbers after each of 12 iterations that take `time_s` of the number before.
+    fn numbers(time_s: impl Fn(f64) -> f64) -> (Vec<u32>, Vec<String>) {
+        let mut tuned = Tuned::new(&report(0, 0.1), 7, 7).unwrap();
+        let (mut now_s, mut reasons) = (1.0, Vec::new());
+        let numbers = (1..13).map(|number| {
+            let time_s = time_s(f64::from(tuned.n_workers()));
+            reasons.extend(iterate(&mut tuned, number, now_s, time_s));
+            now_s += time_s;
+            tuned.n_workers()
+        });
+        (numbers.collect(), reasons)
+    }
+
+    #[test]
+    fn fewer_workers_are_taken_when_messages_are_dear() {
+        let (numbers, reasons) = numbers(|n| (n + 1.0) * LATENCY_S + 4.0 * LATENCY_S / n);
+        assert_eq!(numbers.first(), Some(&7), "one iteration says little");
+        assert_eq!(numbers.last(), Some(&2), "{numbers:?}");
+        assert!(reasons[0].contains(" workers instead of 7 because "), "{reasons:?}");
+    }
+
+    #[test]
+    fn all_are_kept_when_computing_is_dear() {
+        let (numbers, reasons) = numbers(|n| (n + 1.0) * LATENCY_S + 900.0 * LATENCY_S / n);
+        assert_eq!((numbers, reasons), (vec![7; 12], vec![]));
+    }
+
+    #[test]
+    fn what_does_not_pay_is_undone() {
+        let model = |n: f64| (n + 1.0) * LATENCY_S + 4.0 * LATENCY_S / n;
+        let (numbers, reasons) = numbers(|n| if n < 7.0 { 2.0 * model(7.0) } else { model(n) });
+        assert!(numbers.iter().any(|n| *n != 7), "{numbers:?}");
+        assert_eq!(numbers.last(), Some(&7), "{numbers:?}");
+        assert!(reasons.iter().any(|reason| reason.starts_with("7 workers again because ")));
+    }
+
+    #[test]
+    fn the_description_has_what_tunlets_need() {
+        let (application, problems) = application::read(DESCRIPTION);
+        assert_eq!(problems.len(), 0, "{problems:?}");
+        let application = application.unwrap();
+        let actors = vec![vec![Rank(0)], vec![Rank(1), Rank(2)]];
+        let values = vec![None; application.tuning_points.len()];
+        let world = World { n_ranks: 3, actors, values };
+        for name in ["factoring", "worker-count", "imbalance"] {
+            built_in(name).unwrap().begin(&application, &world).unwrap();
+        }
+    }
+}
