@@ -5,10 +5,10 @@
 //!
 //! - `2 + sigma*sqrt(N/2)/mu` as in DAF, and so for the first chunks too: with `x_0` near 1 nothing would be
 //!   left to make good what turns out to be uneven;
-//! - as large as dealing may cost [`DEALING_SHARE`] of the iteration, if that is more: a worker is dealt about
+//! - so large that dealing costs 0.05 % of the iteration, if that is more: a worker is dealt about
 //!   `x*ln(T/h)` chunks, with `T` the iteration's time and `h` what a chunk costs beside computing. Where `h` is
 //!   small, chunks are fine from the start, and dear tasks that nobody has seen yet do no harm;
-//! - [`DIVISOR_UNKNOWN`] while nothing is known: the first chunks find out.
+//! - 16 while nothing is known: the first chunks find out.
 //!
 //! The smallest chunk `m` is one of `x*h / (sigma/mu)`: all chunks cost a worker `x*h*ln(T/m)`, the last one
 //! makes it late by about `m*sigma/mu`, and together that is least there. For this, `sigma/mu` is taken to be
@@ -35,8 +35,9 @@ const DEALING_SHARE: f64 = 0.0005;
 const CHEAP_DIVISOR_MAX: f64 = 32.0;
 /// `x` while nothing is known.
 const DIVISOR_UNKNOWN: f64 = 16.0;
-/// Iterations are not taken to be more even than this, nor less than that, as deviation over mean.
+/// The last chunks are not taken to be more even than this, as deviation over mean.
 const UNEVEN_MIN: f64 = 0.2;
+/// Nor more uneven than this.
 const UNEVEN_MAX: f64 = 1.0;
 /// What a worker's earlier chunks count when there is a new one.
 const REMEMBERED: f64 = 0.5;

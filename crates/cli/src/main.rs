@@ -6,7 +6,7 @@
 //!   with `--json`.
 //!
 //! # Not here
-//! Numbers (`analyzer`, `models`), pictures (`dashboard`), the library in the ranks (`probe`).
+//! Numbers (`analyzer`, `models`), pictures of runs (`dashboard`), the library in the ranks (`probe`).
 
 #![allow(
     clippy::print_stdout,
@@ -21,6 +21,7 @@ mod doctor;
 mod exit;
 mod export;
 mod functions;
+mod netbench;
 mod new_tunlet;
 mod report;
 mod run;
@@ -43,10 +44,12 @@ fn main() -> ExitCode {
         Subcommand::Export(options) => export::export(&options),
         Subcommand::Doctor(options) => doctor::doctor(&options, terminal),
         Subcommand::Functions(options) => functions::functions(&options),
+        Subcommand::Netbench(options) => netbench::netbench(&options),
         Subcommand::NewTunlet(options) => new_tunlet::make(&options),
         Subcommand::Simulate(options) => simulate::simulate(&options),
         Subcommand::TunletHost(options) => tunlet_host::serve(&options),
         Subcommand::Enter(options) => attach::entrance::serve(&options),
+        Subcommand::NetbenchRank(options) => netbench::be_rank(&options),
         Subcommand::Collector(options) => Ok(collector::collect(&options)),
     };
     outcome.unwrap_or_else(|error| {
