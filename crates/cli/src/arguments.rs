@@ -35,12 +35,15 @@ pub(crate) enum Subcommand {
     Export(ExportOptions),
     Doctor(DoctorOptions),
     Functions(crate::functions::FunctionsOptions),
+    Netbench(crate::netbench::NetbenchOptions),
     NewTunlet(crate::new_tunlet::NewTunletOptions),
     Simulate(crate::simulate::SimulateOptions),
     #[command(hide = true)]
     TunletHost(crate::tunlet_host::TunletHostOptions),
     #[command(hide = true)]
     Enter(crate::attach::entrance::EnterOptions),
+    #[command(hide = true)]
+    NetbenchRank(crate::netbench::NetbenchRankOptions),
     #[command(hide = true)]
     Collector(CollectorOptions),
 }

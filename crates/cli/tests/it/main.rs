@@ -1,8 +1,9 @@
-//! The program `sintonia` from outside, on commands without MPI.
+//! The program `sintonia` from outside, mostly on commands without MPI.
 
 mod export;
 mod functions;
 mod help;
+mod netbench;
 mod new_tunlet;
 mod report;
 mod run;

@@ -1,0 +1,134 @@
+//! `sintonia netbench`: how long messages take between the ranks of a launcher.
+//!
+//! The launcher starts this program again, as ranks that measure (`netbench-rank`). Rank 0 prints the result as one
+//! line of JSON behind a mark, so that what a launcher prints itself does no harm.
+//!
+//! # Not here
+//! Measuring and the lines through the times: `comm::netbench` and `models::network`.
+
+mod rank;
+mod table;
+
+use crate::exit::NotWritten;
+use anyhow::{Context, bail};
+use clap::Args;
+use models::network::NetModel;
+use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
+use std::io::{Read, Write};
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+pub(crate) use rank::{NetbenchRankOptions, be_rank};
+
+/// What stands before the result in the output of rank 0.
+const MARK: &str = "sintonia-netbench ";
+
+const EXAMPLES: &str = "\
+Examples:
+  sintonia netbench -- mpirun -np 2
+  sintonia netbench --seconds 5 -- mpirun -np 4 --host a:2,b:2
+  sintonia netbench --json -- srun -n 8 > network.json
+
+A time is that of one message, half of a round trip. What stands behind `+-` is half of the interval
+that holds the true value with 95 percent.";
+
+/// Measure latency and cost per byte between the ranks of a launcher
+///
+/// Times messages of 0 bytes to 4 MiB between rank 0 and each of the others, and draws lines through the medians, one
+/// for each way in which the library sends (short messages are copied, long ones are announced first).
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct NetbenchOptions {
+    /// Time for each pair of ranks
+    #[arg(long, value_name = "SECONDS", default_value_t = 1.0)]
+    seconds: f64,
+    /// Time after which everything is given up
+    #[arg(long, value_name = "SECONDS", default_value_t = 120.0)]
+    at_most: f64,
+    /// Print the times and the lines as JSON
+    #[arg(long)]
+    json: bool,
+    /// The launcher with its options, without a program
+    #[arg(required = true, last = true, value_name = "LAUNCHER")]
+    launcher: Vec<OsString>,
+}
+
+/// What was measured between two ranks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Pair {
+    from: u32,
+    to: u32,
+    model: NetModel,
+}
+
+/// Measures and shows what came of it.
+pub(crate) fn netbench(options: &NetbenchOptions) -> anyhow::Result<ExitCode> {
+    let output = run(options)?;
+    let Some(line) = output.lines().find_map(|line| Some(line.split_once(MARK)?.1)) else {
+        bail!("the ranks printed no result; the messages above say why");
+    };
+    let pairs: Vec<Pair> = serde_json::from_str(line).context("the result of rank 0 is damaged")?;
+    let text = if options.json {
+        format!("{:#}\n", serde_json::to_value(&pairs)?)
+    } else {
+        table::table(&pairs)
+    };
+    std::io::stdout().write_all(text.as_bytes()).context(NotWritten)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Starts the ranks; what they print.
+fn run(options: &NetbenchOptions) -> anyhow::Result<String> {
+    let own = std::env::current_exe().context("the path of this program is unknown")?;
+    let (launcher, words) = options.launcher.split_first().context("a launcher is missing")?;
+    let mut command = Command::new(launcher);
+    command.args(words).arg(own).args(["netbench-rank", "--seconds", &options.seconds.to_string()]);
+    command.stdin(Stdio::null()).stdout(Stdio::piped());
+    let name = launcher.to_string_lossy();
+    let mut child = command.spawn().with_context(|| format!("cannot start `{name}`"))?;
+    let output = reader(&mut child);
+    let at_most = Duration::try_from_secs_f64(options.at_most).context("`--at-most` is no time")?;
+    let Ok(output) = output.recv_timeout(at_most) else {
+        // A launcher ends its ranks when it is asked to.
+        end(&mut child)?;
+        bail!("the ranks did not end within {} s; allow more with `--at-most`", options.at_most);
+    };
+    let status = child.wait().with_context(|| format!("`{name}` cannot be waited for"))?;
+    if !status.success() {
+        bail!("`{name}` ended with {status}; its messages above say why");
+    }
+    Ok(output)
+}
+
+/// Everything that the child prints, when it has closed its output.
+fn reader(child: &mut Child) -> Receiver<String> {
+    let (tell, output) = channel();
+    if let Some(mut pipe) = child.stdout.take() {
+        std::thread::spawn(move || {
+            let mut bytes = Vec::new();
+            if pipe.read_to_end(&mut bytes).is_ok() {
+                // Nobody listens any more when it took too long.
+                tell.send(String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
+            }
+        });
+    }
+    output
+}
+
+/// Asks the launcher to end, then makes it.
+fn end(child: &mut Child) -> anyhow::Result<()> {
+    if let Some(pid) = rustix::process::Pid::from_raw(child.id().cast_signed()) {
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM)?;
+    }
+    for _ in 0..100 {
+        if child.try_wait()?.is_some() {
+            return Ok(());
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    child.kill()?;
+    child.wait()?;
+    Ok(())
+}
