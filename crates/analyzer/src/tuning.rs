@@ -48,6 +48,8 @@ pub struct TuningOptions {
     pub mode: Mode,
     /// Windows and times.
     pub options: Options,
+    /// Passages of functions that a pattern chose come one by one; else they are added up on their nodes.
+    pub every_passage: bool,
     /// `tuning.jsonl`.
     pub lines: PathBuf,
 }

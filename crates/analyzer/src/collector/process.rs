@@ -5,7 +5,7 @@ mod reading;
 use super::control::Control;
 use super::modules::ModuleMap;
 use super::plan::{Milestone, Stage};
-use super::summaries::Wish;
+use super::summaries::{Passed, Wish};
 use events::{CommunicatorId, ProcessKey, Rank, Ticks, WorldId};
 use reading::Following;
 use ring::{SegmentError, SegmentReader, ThreadView};
@@ -38,7 +38,7 @@ pub(crate) struct Observed {
     /// Events that are added up here.
     wish: Wish,
     /// See [`super::summaries::Source::passed`].
-    passed: Vec<u64>,
+    passed: Passed,
     /// Somebody may wait for its events: it had some lately that are not only added up.
     is_prompt: bool,
     modules: ModuleMap,

@@ -5,16 +5,26 @@
 //!
 //! # Invariants
 //! - A batch holds an event's sums once, however often it was passed, and one range per thread.
-//! - What is remembered of a thread is at most [`N_OPEN_MAX`] calls.
+//! - What is remembered of a thread is at most [`N_DEEP_MAX`] calls; a batch tells the outer ones.
 //! - An event is added up with all its attributes or left for the next look.
+//! - A call that spans dropped records is timed only where these are a small part of it: its exit may be that of
+//!   a later call.
 //!
 //! # Not here
 //! Rings and acknowledgments (`process`, `plan`), the analyzer's side (`server::node_spool`).
 
 use events::{CallRecord, EventRecord, FunctionKind, Moments, Place, ProcessKey};
+use std::collections::VecDeque;
 use std::ops::Range;
 use wire::summary::N_OPEN_MAX;
-use wire::{EventShape, EventSummary, SummaryBatch, ThreadRange};
+use wire::{EventShape, EventSummary, ProcessSum, SummaryBatch, ThreadRange};
+
+/// Open calls remembered of a thread at most.
+const N_DEEP_MAX: usize = 1024;
+/// Sums of processes above which a batch is long.
+const N_SUMS_LONG: usize = 50_000;
+/// A call is this many times as long as the gaps in it, or has no time.
+const GAPS_WITHIN: u64 = 8;
 
 /// What is wanted of a process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -58,11 +68,26 @@ impl Wish {
     }
 }
 
+/// A call that did not end yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Open {
+    function: u32,
+    ticks: u64,
+    /// [`Calls::lost_ticks`] then.
+    lost_ticks: u64,
+}
+
 /// What is remembered of a thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Calls {
-    /// Calls that it is in: function and ticks of the entry.
-    open: Vec<(u32, u64)>,
+    /// Calls that it is in.
+    open: Vec<Open>,
+    /// Records were dropped before those of these numbers.
+    gaps: VecDeque<u64>,
+    /// Ticks in gaps so far.
+    lost_ticks: u64,
+    /// When its last event was.
+    last_ticks: u64,
     /// Records before this one are in batches that the analyzer has.
     resumes_at: u64,
     /// Batch in which it has a range, and which one.
@@ -78,9 +103,47 @@ impl Calls {
         if position <= end {
             self.resumes_at = end;
             self.range_end = Some(end);
-            self.open = open;
-            self.open.truncate(N_OPEN_MAX);
+            let open = open.into_iter().take(N_OPEN_MAX);
+            let open = open.map(|(function, ticks)| Open { function, ticks, lost_ticks: 0 });
+            self.open = open.collect();
         }
+    }
+
+    /// Records were dropped before the one that has number `at`.
+    pub(crate) fn lack_before(&mut self, at: u64) {
+        if self.gaps.len() < N_DEEP_MAX {
+            self.gaps.push_back(at);
+        }
+    }
+
+    /// Goes on to an event with its number and ticks.
+    fn go_on(&mut self, number: u64, ticks: u64) {
+        while self.gaps.front().is_some_and(|gap| *gap <= number) {
+            self.gaps.pop_front();
+            self.lost_ticks += ticks.saturating_sub(self.last_ticks);
+            self.last_ticks = ticks;
+        }
+        self.last_ticks = ticks;
+    }
+
+    fn enter(&mut self, function: u32, ticks: u64) -> bool {
+        let has_room = self.open.len() < N_DEEP_MAX;
+        if has_room {
+            self.open.push(Open { function, ticks, lost_ticks: self.lost_ticks });
+        }
+        has_room
+    }
+
+    /// How long the innermost call of `function` took, if that is sure, and whether it was in no other one;
+    /// calls inside it that did not end are forgotten with it.
+    fn leave(&mut self, function: u32, ticks: u64) -> Option<(u64, bool)> {
+        let at = self.open.iter().rposition(|open| open.function == function)?;
+        let Open { ticks: entered, lost_ticks, .. } = self.open[at];
+        self.open.truncate(at);
+        let took = ticks.saturating_sub(entered);
+        let lost_ticks = self.lost_ticks - lost_ticks;
+        let is_sure = lost_ticks.saturating_mul(GAPS_WITHIN) <= took;
+        is_sure.then(|| (took, self.open.iter().all(|open| open.function != function)))
     }
 }
 
@@ -91,11 +154,16 @@ pub(crate) struct Source<'a> {
     pub(crate) thread: u32,
     pub(crate) wish: &'a Wish,
     pub(crate) calls: &'a mut Calls,
-    /// By event: the last batch in which this process passed it.
-    pub(crate) passed: &'a mut Vec<u64>,
+    /// What this process passed.
+    pub(crate) passed: &'a mut Passed,
     /// It writes no more: what is incomplete stays so.
     pub(crate) is_ended: bool,
+    /// A batch that deals with so many of the thread's records is long.
+    pub(crate) n_records_long: u64,
 }
+
+/// By event: the last batch in which a process passed it, and its place among the processes there.
+pub(crate) type Passed = Vec<(u64, usize)>;
 
 /// What became of records.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -119,6 +187,9 @@ pub(crate) struct Summaries {
     ranges: Vec<ThreadRange>,
     n_unmatched: u64,
     number: u64,
+    /// Sums of processes in it.
+    n_sums: usize,
+    is_long: bool,
 }
 
 impl Default for Summaries {
@@ -131,6 +202,8 @@ impl Default for Summaries {
             n_unmatched: 0,
             // Threads that have no range yet say 0.
             number: 1,
+            n_sums: 0,
+            is_long: false,
         }
     }
 }
@@ -152,6 +225,11 @@ impl Summaries {
         self.ranges.is_empty()
     }
 
+    /// Whether the open batch is to leave before its time: rings wait for it to be safe, or it is large.
+    pub(crate) fn is_long(&self) -> bool {
+        self.is_long
+    }
+
     /// Forgets the open batch: its records are read again.
     pub(crate) fn reset(&mut self) {
         self.take();
@@ -162,8 +240,15 @@ impl Summaries {
         if self.is_empty() {
             return None;
         }
-        let take = |event: u32| std::mem::take(&mut self.sums[event as usize]);
+        let take = |event: u32| {
+            let mut sum = std::mem::take(&mut self.sums[event as usize]);
+            for process in &sum.processes {
+                sum.duration_ticks.merge(&process.duration_ticks);
+            }
+            sum
+        };
         let events = self.passed.drain(..).map(take).collect();
+        (self.n_sums, self.is_long) = (0, false);
         let ranges = std::mem::take(&mut self.ranges);
         let number = self.number;
         self.number += 1;
@@ -196,6 +281,7 @@ impl Summaries {
                         break;
                     }
                     if n_known <= at {
+                        source.calls.go_on(first + at as u64, event.ticks);
                         self.add(&mut source, &event, &records[at + 1..at + n_found]);
                         is_touched = true;
                     }
@@ -203,6 +289,7 @@ impl Summaries {
                 }
                 _ => {
                     if let Some(event) = event.filter(|_| n_known <= at) {
+                        source.calls.go_on(first + at as u64, event.ticks);
                         is_touched |= self.enter(&mut source, &event);
                     }
                     keep(&mut sorted.kept, at);
@@ -230,9 +317,7 @@ impl Summaries {
         if shape.place == Place::Exit || !source.wish.times(shape.function) {
             return false;
         }
-        if source.calls.open.len() < N_OPEN_MAX {
-            source.calls.open.push((shape.function, event.ticks));
-        } else {
+        if !source.calls.enter(shape.function, event.ticks) {
             self.n_unmatched += 1;
         }
         true
@@ -253,10 +338,22 @@ impl Summaries {
         sum.first_ticks = sum.first_ticks.min(event.ticks);
         sum.last_ticks = sum.last_ticks.max(event.ticks);
         if source.passed.len() <= number {
-            source.passed.resize(number + 1, 0);
+            source.passed.resize(number + 1, (0, 0));
         }
-        sum.n_ranks += u32::from(source.passed[number] != self.number);
-        source.passed[number] = self.number;
+        let passed = &mut source.passed[number];
+        if passed.0 != self.number {
+            *passed = (self.number, sum.processes.len());
+            sum.n_ranks += 1;
+            if shape.by_process {
+                sum.processes.push(ProcessSum::of(source.process));
+                self.n_sums += 1;
+                self.is_long |= N_SUMS_LONG <= self.n_sums;
+            }
+        }
+        let mut own = sum.processes.get_mut(passed.1);
+        if let Some(own) = &mut own {
+            own.n += 1;
+        }
         let more = more.iter().filter_map(EventRecord::of);
         let values = event.values().into_iter().chain(more.flat_map(|more| more.values()));
         for ((kind, moments), bits) in shape.kinds.iter().zip(&mut sum.attributes).zip(values) {
@@ -267,11 +364,16 @@ impl Summaries {
             }
         }
         if shape.place == Place::Exit {
-            match leave(&mut source.calls.open, shape.function) {
-                Some(entry) => {
-                    sum.duration_ticks.add(event.ticks.saturating_sub(entry) as f64);
+            let Some((ticks, is_outer)) = source.calls.leave(shape.function, event.ticks) else {
+                self.n_unmatched += 1;
+                return;
+            };
+            match own {
+                Some(own) => {
+                    own.duration_ticks.add(ticks as f64);
+                    own.outer_ticks += if is_outer { ticks } else { 0 };
                 }
-                None => self.n_unmatched += 1,
+                None => sum.duration_ticks.add(ticks as f64),
             }
         }
     }
@@ -288,20 +390,15 @@ impl Summaries {
         let range = &mut self.ranges[calls.range.1];
         range.end = end;
         calls.range_end = Some(end);
-        range.open.clone_from(&calls.open);
+        range.open.clear();
+        let open = calls.open.iter().take(N_OPEN_MAX);
+        range.open.extend(open.map(|open| (open.function, open.ticks)));
+        self.is_long |= source.n_records_long <= end.saturating_sub(range.first);
     }
 }
 
 fn is_more(record: &CallRecord) -> bool {
     record.kind == FunctionKind::MoreValues as u16
-}
-
-/// Ticks of the innermost entry of `function`; calls inside it that did not end are forgotten with it.
-fn leave(open: &mut Vec<(u32, u64)>, function: u32) -> Option<u64> {
-    let at = open.iter().rposition(|(entered, _)| *entered == function)?;
-    let (_, ticks) = open[at];
-    open.truncate(at);
-    Some(ticks)
 }
 
 fn keep(kept: &mut Vec<Range<usize>>, at: usize) {

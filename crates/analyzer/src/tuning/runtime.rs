@@ -13,6 +13,7 @@ use super::performance::Efficiency;
 use super::plan::Plan;
 use super::post::{Collectors, Post};
 use super::sums::Sums;
+use crate::ProbedFunction;
 use changes::Wanted;
 use events::{Rank, Ticks, Value};
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
@@ -38,6 +39,8 @@ pub(crate) struct Runtime<C> {
     n_described: usize,
     /// Nobody chooses among the events: all of them are recorded.
     has_no_tunlets: bool,
+    /// Functions of `--probe` are not only added up.
+    every_passage: bool,
     conductor: Conductor,
     directory: Directory,
     sums: Sums,
@@ -68,7 +71,8 @@ impl<C: Collectors> Runtime<C> {
         inbox: Arc<Inbox>,
         started_s: f64,
     ) -> Self {
-        let TuningOptions { application, plan, tunlets, mode, options, lines } = options;
+        let TuningOptions { application, plan, tunlets, mode, options, every_passage, lines } =
+            options;
         #[expect(clippy::cast_possible_truncation, reason = "a time since 1970 fits")]
         let started_ns = (started_s * 1e9) as i64;
         Self {
@@ -77,8 +81,9 @@ impl<C: Collectors> Runtime<C> {
             mode,
             n_described: application.events.len(),
             has_no_tunlets: tunlets.is_empty(),
+            every_passage,
             directory: Directory::new(&application.program),
-            sums: Sums::new(&plan.events),
+            sums: Sums::new(&plan),
             conductor: Conductor::new(application, tunlets, mode, options),
             decoder: Decoder::new(&plan.events),
             holdings: Holdings::new(&plan),
@@ -153,7 +158,8 @@ impl<C: Collectors> Runtime<C> {
     fn hear(&mut self, heard: Heard) {
         match heard {
             Heard::Collector { node } => {
-                self.collectors.say(&node, &self.sums.shapes(self.mode));
+                let shapes = self.sums.shapes(self.mode, !self.has_no_tunlets);
+                self.collectors.say(&node, &shapes);
                 self.post.come_back(&self.collectors, &node);
             }
             Heard::Sums { node, batch } => self.hear_sums(&node, &batch),
@@ -289,7 +295,7 @@ impl<C: Collectors> Runtime<C> {
     fn pass(&mut self, rank: Rank, (key, thread): &(Key, u32), passage: Passage) {
         let Passage { event, ticks, values, .. } = passage;
         if self.n_described <= event {
-            self.floods.pass(key, event);
+            self.floods.pass(key, event, 1);
             return;
         }
         self.holdings.wake(Instant::now());
@@ -338,6 +344,9 @@ impl<C: Collectors> Runtime<C> {
                 Detail::Every | Detail::None => {}
             }
         }
+        if !self.every_passage {
+            there.extend(self.plan.probed.iter().flat_map(ProbedFunction::events));
+        }
         self.sums.ask(key, &here);
         let message = ToCollector::Summarize { process: Some(key.1), events: there };
         // Kept by the other side of the server for a collector that is away.
@@ -347,6 +356,9 @@ impl<C: Collectors> Runtime<C> {
     fn hear_sums(&mut self, node: &str, batch: &SummaryBatch) {
         for sum in &batch.events {
             let event = sum.event as usize;
+            for process in &sum.processes {
+                self.floods.pass(&(node.to_owned(), process.process), event, process.n);
+            }
             if self.n_described <= event || sum.n == 0 {
                 continue;
             }

@@ -61,10 +61,12 @@ impl Tuning {
     }
 
     /// The same for the server that keeps this record.
-    pub(crate) fn for_record(self, record: &RunRecord) -> TuningOptions {
+    ///
+    /// `every_passage` of functions named on the command line is kept, or only their sums.
+    pub(crate) fn for_record(self, record: &RunRecord, every_passage: bool) -> TuningOptions {
         let Self { application, plan, tunlets, mode, options } = self;
         let lines = record.tuning_path();
-        TuningOptions { application, plan, tunlets, mode, options, lines }
+        TuningOptions { application, plan, tunlets, mode, options, every_passage, lines }
     }
 }
 
