@@ -249,7 +249,8 @@ fn check_count(stage: &Stage, measured: &Measured, every_passage: bool, are_all_
     let summary = assemble(measured, &facts, &stage.record).summary;
     assert_eq!(summary.tool.records_dropped, 0, "{:?}", summary.tool.warnings);
     assert_eq!(summary.function_sums, []);
-    let [function] = &summary.functions[..] else { panic!("{:?}", summary.functions) };
+    assert_eq!(summary.functions.len(), 1, "{:?}", summary.functions);
+    let function = &summary.functions[0];
     assert_eq!((function.total.calls, function.by_rank.len()), (N_CALLS, 1), "{function:?}");
     if are_all_timed {
         assert_eq!(function.total.calls_timed, N_CALLS, "every call has a time");
