@@ -35,6 +35,7 @@ pub(crate) enum Subcommand {
     Export(ExportOptions),
     Doctor(DoctorOptions),
     Functions(crate::functions::FunctionsOptions),
+    Tunlets(crate::tunlets::TunletsOptions),
     NewTunlet(crate::new_tunlet::NewTunletOptions),
     #[command(hide = true)]
     TunletHost(crate::tunlet_host::TunletHostOptions),
@@ -107,7 +108,8 @@ pub(crate) struct Tuned {
     /// Description of the program: actors, events, tuning points
     #[arg(long, value_name = "APP.toml")]
     pub(crate) app: Option<PathBuf>,
-    /// A tunlet, built in or from a library; the first one named owns what several would change
+    /// A tunlet, built in (`sintonia tunlets` lists them) or from a library; the first one named owns what
+    /// several would change
     #[arg(long, value_name = "NAME|LIB.so", requires = "app")]
     pub(crate) tunlet: Vec<String>,
     /// Change nothing: tunlets only look

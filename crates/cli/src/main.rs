@@ -26,6 +26,7 @@ mod report;
 mod run;
 mod terminal;
 mod tunlet_host;
+mod tunlets;
 mod watch;
 
 use arguments::{Arguments, Subcommand};
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
         Subcommand::Export(options) => export::export(&options),
         Subcommand::Doctor(options) => doctor::doctor(&options, terminal),
         Subcommand::Functions(options) => functions::functions(&options),
+        Subcommand::Tunlets(options) => tunlets::tunlets(&options),
         Subcommand::NewTunlet(options) => new_tunlet::make(&options),
         Subcommand::TunletHost(options) => tunlet_host::serve(&options),
         Subcommand::Enter(options) => attach::entrance::serve(&options),

@@ -165,7 +165,10 @@ fn open_tunlet(name: &str, application: &Application) -> anyhow::Result<Box<dyn 
     let path = PathBuf::from(name);
     if !name.contains('/') && path.extension().is_none() {
         let names: Vec<String> = tunlets::built_in_specs().into_iter().map(|it| it.name).collect();
-        bail!("there is no tunlet `{name}`; there are {}, or name a library", names.join(", "));
+        bail!(
+            "there is no tunlet `{name}`; there are {} (see `sintonia tunlets`), or name a library",
+            names.join(", ")
+        );
     }
     let path = std::path::absolute(&path)?;
     let own = std::env::current_exe().context("this program's own file is not known")?;

@@ -8,3 +8,4 @@ mod report;
 mod run;
 mod sintonia;
 mod tuned;
+mod tunlets;
