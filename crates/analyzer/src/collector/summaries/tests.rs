@@ -4,8 +4,10 @@
     reason = "records that are kept are ranges, often of one"
 )]
 
+use super::calls::N_DEEP_MAX;
 use super::*;
 use events::ValueType;
+use wire::summary::N_OPEN_MAX;
 
 const PROCESS: ProcessKey = ProcessKey { pid: 1, started: 2 };
 const ENTRY: u32 = 0;
