@@ -246,8 +246,9 @@ impl Collector {
             let news = self.link.look(now);
             self.hear(news, now);
         }
-        if self.is_attached && self.link.is_given_up() {
-            self.processes.iter_mut().for_each(Observed::let_go);
+        if self.link.is_given_up() {
+            let let_go = if self.is_attached { Observed::let_go } else { Observed::let_begin };
+            self.processes.iter_mut().for_each(let_go);
             self.orders_wait = true;
         }
         if self.orders_wait {

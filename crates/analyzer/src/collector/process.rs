@@ -161,6 +161,13 @@ impl Observed {
         }
     }
 
+    /// Tells it, if it waits in `MPI_Init`, not to wait any more: nobody gives orders.
+    pub(crate) fn let_begin(&mut self) {
+        if self.is_tuned() && !std::mem::replace(&mut self.is_let_go, true) {
+            self.control.take_order(&Order::Go);
+        }
+    }
+
     /// Lets the process leave `MPI_Finalize` when everything of it is safe.
     pub(crate) fn release(&mut self) {
         if !self.final_taken && self.stage.kept != Milestone::Running {
