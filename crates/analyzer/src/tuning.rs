@@ -17,6 +17,7 @@ mod directory;
 mod floods;
 mod holdings;
 pub(crate) mod inbox;
+mod joined;
 mod lines;
 mod performance;
 pub mod plan;

@@ -1,5 +1,6 @@
 //! The conductor's thread: news in, orders and lines out.
 
+mod answers;
 mod changes;
 
 use super::TuningOptions;
@@ -8,6 +9,7 @@ use super::directory::{Arrival, Directory, Key};
 use super::floods::Floods;
 use super::holdings::Holdings;
 use super::inbox::{Heard, Inbox};
+use super::joined::Joined;
 use super::lines::Lines;
 use super::performance::Efficiency;
 use super::plan::Plan;
@@ -21,7 +23,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tunlets::conductor::{Conductor, Input, Mode, Output};
 use tunlets::{Detail, EventNews, SummaryNews};
-use wire::{Answer, Order, ProcessReport, Records, SummaryBatch, ToCollector};
+use wire::{Order, ProcessReport, Records, SummaryBatch, ToCollector};
 
 /// Time passes at least that often.
 const TICK: Duration = Duration::from_millis(20);
@@ -48,6 +50,7 @@ pub(crate) struct Runtime<C> {
     holdings: Holdings,
     floods: Floods,
     post: Post,
+    joined: Joined,
     lines: Lines,
     efficiency: Efficiency,
     next_performance: Instant,
@@ -92,6 +95,7 @@ impl<C: Collectors> Runtime<C> {
             failed: HashMap::new(),
             plan,
             post: Post::default(),
+            joined: Joined::default(),
             lines: Lines::open(&lines),
             efficiency: Efficiency::new(),
             next_performance: Instant::now() + PERFORMANCE_EVERY,
@@ -122,6 +126,8 @@ impl<C: Collectors> Runtime<C> {
     }
 
     fn finish(mut self, n_unheard: u64) -> Vec<String> {
+        let said = self.joined.take_all();
+        self.warn_of_sites(said);
         let now_s = self.now_s();
         for output in self.conductor.finish(now_s) {
             if let Output::Record(line) = output {
@@ -195,12 +201,9 @@ impl<C: Collectors> Runtime<C> {
     /// Switches functions off that fill the rings of a process.
     fn stem(&mut self, key: &Key, report: &ProcessReport) {
         for (site, points) in self.floods.see(key, report, &self.plan) {
-            let rank = self.directory.rank(key).map_or(0, |rank| rank.0);
-            let reason = format!(
-                "it passes more often than can be recorded; rank {rank} no longer measures it. \
-                 Probe functions that call it"
-            );
-            self.warn_of_site(site, &reason);
+            let reason = "it passes more often than can be recorded, and is no longer measured; probe \
+                          functions that call it";
+            self.hear_of_site(key, site, reason);
             self.post.send(&self.collectors, key, Order::Switch { points, on: false });
         }
     }
@@ -228,54 +231,6 @@ impl<C: Collectors> Runtime<C> {
         orders.push(Order::Go);
         self.ask_for_sums(rank, key);
         self.post.start(&self.collectors, key, orders);
-    }
-
-    fn take_answer(&mut self, key: &Key, answer: Answer) {
-        match answer {
-            Answer::Installed { refused, warnings, .. } => {
-                self.post.installed(key);
-                for (site, reason) in refused.iter().chain(&warnings) {
-                    self.warn_of_site(*site, reason);
-                }
-                if let Some(rank) = self.directory.rank(key) {
-                    let refused = refused.into_iter().map(|(site, why)| ((site, rank), why));
-                    self.failed.extend(refused);
-                }
-            }
-            Answer::Values { values } => {
-                let values = self.holdings.hear(&values, &self.plan);
-                self.feed(Input::Values(values));
-                self.open();
-            }
-            Answer::Detached { refused } => {
-                refused.iter().for_each(|(site, reason)| self.warn_of_site(*site, reason));
-            }
-            answer => self.take_action_answer(key, answer),
-        }
-    }
-
-    fn take_action_answer(&mut self, key: &Key, answer: Answer) {
-        let Some(rank) = self.directory.rank(key) else { return };
-        match answer {
-            Answer::Ready { action, n_hits, old } => {
-                if let Some(old) = self.value(action, rank, old) {
-                    self.feed(Input::Ready { action, rank, n_hits, old });
-                }
-            }
-            Answer::Refused { action, reason } => {
-                self.feed(Input::Refused { action, rank, reason });
-            }
-            Answer::Withdrawn { action, n_done } => {
-                self.feed(Input::Withdrawn { action, rank, n_done });
-            }
-            Answer::Installed { .. } | Answer::Detached { .. } | Answer::Values { .. } => {}
-        }
-    }
-
-    fn warn_of_site(&mut self, site: u32, reason: &str) {
-        let name = self.plan.function_of(site);
-        let now_s = self.now_s();
-        self.lines.warn(now_s, format!("`{name}`: {reason}"));
     }
 
     fn read(&mut self, node: String, records: &Records) {
@@ -310,6 +265,8 @@ impl<C: Collectors> Runtime<C> {
     }
 
     fn pass_time(&mut self, now: Instant) {
+        let said = self.joined.take_ripe(now);
+        self.warn_of_sites(said);
         self.open();
         for (rank, order) in self.holdings.questions(now, &self.plan) {
             if self.present.contains(&rank) {
@@ -319,6 +276,9 @@ impl<C: Collectors> Runtime<C> {
         for rank in self.directory.gone(now) {
             self.present.remove(&rank);
             self.efficiency.forget(rank);
+            if let Some(key) = self.directory.process(rank) {
+                self.post.forget(key);
+            }
             self.feed(Input::RankGone { rank });
         }
         if self.next_performance <= now {
