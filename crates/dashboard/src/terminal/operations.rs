@@ -49,11 +49,7 @@ pub(super) fn write(page: &mut Page, summary: &Summary) {
 
 /// The share of the measured time, of which starting and ending MPI is no part.
 fn share_inside(name: &str, totals: &OperationTotals, total_s: f64) -> Cell {
-    if is_outside(name) {
-        (OUTSIDE.to_owned(), Tone::Dim)
-    } else {
-        share(totals.time_s, total_s)
-    }
+    if is_outside(name) { (OUTSIDE.to_owned(), Tone::Dim) } else { share(totals.time_s, total_s) }
 }
 
 /// Operations that begin or end the time that shares are of.
