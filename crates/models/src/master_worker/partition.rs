@@ -2,7 +2,8 @@
 //! workers; a worker that returns a chunk gets the next one.
 //!
 //! With `M` tasks, `N` workers, `R_j` tasks left before batch `j`, and per task the mean `mu` and the
-//! standard deviation `sigma` of the computing time (`spec 20`, partitioning policies):
+//! standard deviation `sigma` of the computing time (dynamic adjusting factoring, Martínez 2010, "Sintonización dinámica de
+//! aplicaciones MPI"):
 //!
 //! | policy | batch `j` |
 //! |---|---|
