@@ -173,6 +173,7 @@ fn serve(wish: &Wish, dir: &Path, heard: &Arc<Heard>) -> Server {
         tunlets: vec![Box::new(Counting(Arc::clone(heard), wish.detail))],
         mode: Mode::Observe,
         options: Options::default(),
+        every_passage: false,
         lines: record.tuning_path(),
     };
     Server::start(ServerOptions {

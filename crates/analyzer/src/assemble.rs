@@ -14,6 +14,7 @@
 
 mod efficiency;
 mod findings;
+mod functions;
 mod operations;
 mod regions;
 mod roster;
@@ -28,6 +29,7 @@ mod traffic;
 mod warnings;
 
 use crate::{Measured, RunFacts};
+use functions::Functions;
 use roster::Roster;
 use run_record::{RunRecord, Summary, TableError, TuningSummary};
 use sites::Sites;
@@ -70,15 +72,22 @@ pub fn assemble(measured: &Measured, facts: &RunFacts, record: &RunRecord) -> As
     if let Err(error) = record.write_regions(&regions::rows(&roster, &sites)) {
         unwritten.push(AssembleError::Regions(error));
     }
+    let mut functions = Functions::new(&roster, facts);
     let mut sums = Sums::read(record);
-    summary.function_sums = sums.rows(&roster, &facts.functions);
+    summary.function_sums = sums.rows(&roster, &facts.functions, &mut functions);
     summary.tool.warnings.append(&mut sums.warnings);
     if !measured.spools.is_empty() {
         match trace::write(measured, (&roster, &sites, &sums), (record, facts)) {
-            Ok(traced) => add_trace(&mut summary, &roster, measured, traced),
+            Ok(mut traced) => {
+                for (rank, event, sum) in traced.passages.drain(..) {
+                    functions.add(rank, event, &sum);
+                }
+                add_trace(&mut summary, &roster, measured, traced);
+            }
             Err(error) => unwritten.push(AssembleError::Events(error)),
         }
     }
+    summary.functions = functions.finish();
     summary.tool.warnings.extend(
         unwritten.iter().map(|error| format!("{}.", findings::capital(&error.to_string()))),
     );

@@ -24,6 +24,7 @@ pub(crate) mod modules;
 pub(crate) mod node;
 mod plan;
 pub(crate) mod process;
+mod sleep;
 pub(crate) mod spill;
 pub(crate) mod summaries;
 mod sums;
@@ -36,8 +37,8 @@ use node::NodeFolder;
 use plan::{DrainPace, Listener, Milestone};
 use process::Observed;
 use ring::SegmentError;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Resource, getrlimit, setrlimit};
+use sleep::Called;
 use spill::Spill;
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
@@ -126,18 +127,6 @@ pub struct Collector {
     /// Whose turn it is to send records.
     turn: usize,
     called: Called,
-}
-
-/// Who ended the last sleep: only they are asked what they have.
-#[derive(Clone, Copy, Debug)]
-struct Called {
-    by_doorbell: bool,
-    by_link: bool,
-    by_end: bool,
-}
-
-impl Called {
-    const BY_ALL: Self = Self { by_doorbell: true, by_link: true, by_end: true };
 }
 
 impl Collector {
@@ -246,8 +235,9 @@ impl Collector {
             let news = self.link.look(now);
             self.hear(news, now);
         }
-        if self.is_attached && self.link.is_given_up() {
-            self.processes.iter_mut().for_each(Observed::let_go);
+        if self.link.is_given_up() {
+            let let_go = if self.is_attached { Observed::let_go } else { Observed::let_begin };
+            self.processes.iter_mut().for_each(let_go);
             self.orders_wait = true;
         }
         if self.orders_wait {
@@ -363,48 +353,5 @@ impl Collector {
         {
             self.sleep(Instant::now());
         }
-    }
-
-    /// Sleeps until something is to be done, or somebody calls.
-    fn sleep(&mut self, now: Instant) {
-        let timeout = Timespec::try_from(self.rest(now)).ok();
-        let doorbell = self.folder.doorbell().map(|bell| PollFd::new(bell, PollFlags::IN));
-        let link = self.link.connection().map(|connection| {
-            let writing =
-                if connection.n_waiting() == 0 { PollFlags::empty() } else { PollFlags::OUT };
-            PollFd::new(connection.stream(), PollFlags::IN | writing)
-        });
-        let ends = self.ends.handle().map(|ends| PollFd::new(ends, PollFlags::IN));
-        let there = [doorbell.is_some(), link.is_some(), ends.is_some()];
-        let mut fds: Vec<PollFd<'_>> = [doorbell, link, ends].into_iter().flatten().collect();
-        // An interrupted sleep is a short one.
-        let is_told = poll(&mut fds, timeout.as_ref()).is_ok();
-        let mut told = fds.iter().map(|fd| !is_told || !fd.revents().is_empty());
-        let mut called = |is_there| is_there && told.next().unwrap_or(true);
-        let [by_doorbell, by_link, by_end] = there.map(&mut called);
-        self.called = Called { by_doorbell, by_link, by_end };
-    }
-
-    /// How long nothing is to be done unless somebody calls.
-    fn rest(&mut self, now: Instant) -> Duration {
-        let until = |at: Instant| at.saturating_duration_since(now);
-        let mut rest = until(self.next_scan).min(self.link.rest(now));
-        if self.processes.iter().any(Observed::is_traced) {
-            let next = self.next_sum_drain;
-            rest = rest.min(until(if self.is_prompt { self.next_drain.min(next) } else { next }));
-        }
-        if let Some(next_flush) = self.sums.next_flush() {
-            rest = rest.min(until(next_flush));
-        }
-        if self.orders_wait {
-            rest = rest.min(plan::ORDERS_EVERY);
-        }
-        if self.link.is_given_up() && !self.processes.is_empty() {
-            rest = rest.min(until(self.next_spilled_reports));
-        } else if self.link.connection().is_some() {
-            rest = rest.min(until(self.next_reports));
-        }
-        // Whatever cannot be done yet is not tried without a pause.
-        rest.max(Duration::from_millis(1))
     }
 }

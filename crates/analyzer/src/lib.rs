@@ -26,7 +26,7 @@ pub mod tuning;
 
 pub use assemble::{AssembleError, Assembled, assemble, summarize};
 pub use collector::{Collector, CollectorError, CollectorOptions};
-pub use measured::{EventFacts, Measured, NodeClock, RunFacts, Spool};
+pub use measured::{EventFacts, Measured, NodeClock, ProbedFunction, RunFacts, Spool};
 pub use place::{Place, PlaceError};
 pub use server::{Outstanding, Server, ServerOptions};
 pub use tuning::TuningOptions;

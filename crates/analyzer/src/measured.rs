@@ -1,10 +1,11 @@
 //! What a run left behind, before it is added up.
 
 use events::{Place, ValueType};
-use run_record::summary::Outcome;
+use run_record::summary::{Outcome, Place as Source};
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 use std::path::PathBuf;
-use wire::ProcessReport;
+use wire::{EventShape, ProcessReport};
 
 /// Everything that collectors handed in: what `assemble` makes a run record of.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -66,6 +67,8 @@ pub struct RunFacts {
     pub shm_dir: PathBuf,
     /// What the events of functions are, by their numbers in records.
     pub functions: Vec<EventFacts>,
+    /// Functions that `--probe` chose.
+    pub probed: Vec<ProbedFunction>,
 }
 
 /// An event of a function.
@@ -79,4 +82,45 @@ pub struct EventFacts {
     pub place: Place,
     /// Names and types of its attributes, in order.
     pub attributes: Vec<(String, ValueType)>,
+}
+
+/// A function that `--probe` chose: its calls are counted and timed in each rank.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProbedFunction {
+    /// As its source calls it, with the types of its parameters, and where that is.
+    pub source: Source,
+    /// Event of its entry; none where a description has one.
+    pub entry: Option<u32>,
+    /// The same of its exit.
+    pub exit: Option<u32>,
+}
+
+impl ProbedFunction {
+    /// Its events.
+    pub fn events(&self) -> impl Iterator<Item = u32> {
+        self.entry.into_iter().chain(self.exit)
+    }
+}
+
+/// How the records of events are read.
+pub(crate) fn shapes(events: &[EventFacts], probed: &[ProbedFunction]) -> Vec<EventShape> {
+    // A function has the number of one of its events.
+    let mut numbers: HashMap<&str, u32> = HashMap::new();
+    let shapes = events.iter().zip(0..).map(|(facts, number)| EventShape {
+        place: facts.place,
+        function: *numbers.entry(&facts.function).or_insert(number),
+        kinds: facts.attributes.iter().map(|(_, kind)| *kind).collect(),
+        by_process: false,
+    });
+    let mut shapes: Vec<EventShape> = shapes.collect();
+    for function in probed {
+        for event in function.events() {
+            let Some(shape) = shapes.get_mut(event as usize) else { continue };
+            shape.by_process = true;
+            // Another source file may have a function of the same name.
+            shape.function =
+                function.entry.filter(|_| function.exit.is_some()).unwrap_or(shape.function);
+        }
+    }
+    shapes
 }

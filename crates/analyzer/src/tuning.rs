@@ -17,6 +17,7 @@ mod directory;
 mod floods;
 mod holdings;
 pub(crate) mod inbox;
+mod joined;
 mod lines;
 mod performance;
 pub mod plan;
@@ -48,6 +49,8 @@ pub struct TuningOptions {
     pub mode: Mode,
     /// Windows and times.
     pub options: Options,
+    /// Passages of functions that a pattern chose come one by one; else they are added up on their nodes.
+    pub every_passage: bool,
     /// `tuning.jsonl`.
     pub lines: PathBuf,
 }

@@ -1,6 +1,7 @@
 //! A description against the program that it describes.
 
 mod kinds;
+mod places;
 
 pub use kinds::complete;
 
@@ -9,8 +10,8 @@ use crate::problem::{Level, Problem};
 use crate::program::{FunctionFacts, ProgramNames};
 use crate::read::misfit;
 use events::ValueType;
-use kinds::Kinds;
-use std::ops::Range;
+use kinds::{Kinds, NoKind};
+use places::{About, Item};
 
 /// Everything that the description says of functions and variables and that is not so.
 ///
@@ -38,11 +39,13 @@ struct Check<'a> {
 struct Part {
     line: usize,
     what: String,
+    attribute: Option<String>,
 }
 
 impl Check<'_> {
     fn event(&mut self, event: &EventPoint) {
-        let part = Part { line: event.line, what: format!("event `{}`", event.name) };
+        let what = format!("event `{}`", event.name);
+        let part = Part { line: event.line, what, attribute: None };
         let function = self.probeable(&part, &event.function);
         if let Some(facts) = &function
             && !facts.inlined_in.is_empty()
@@ -56,7 +59,8 @@ impl Check<'_> {
         }
         for attribute in &event.attributes {
             let what = format!("attribute `{}` of event `{}`", attribute.name, event.name);
-            let part = Part { line: attribute.line, what };
+            let name = Some(attribute.name.clone());
+            let part = Part { line: attribute.line, what, attribute: name };
             let kinds = Kinds { program: self.program, declared: attribute.kind };
             let (word, kind) = match &attribute.source {
                 AttributeSource::Variable(name) => (name, kinds.of_variable(name)),
@@ -69,8 +73,8 @@ impl Check<'_> {
                     (&attribute.name, kinds.of_returned(&event.function, facts))
                 }
             };
-            if let Err(sentence) = kind {
-                self.report(Level::Error, &part, word, &sentence);
+            if let Err(no_kind) = kind {
+                self.report_kind(&part, word, &no_kind);
             }
         }
     }
@@ -131,11 +135,11 @@ impl Check<'_> {
         point: &TuningPoint,
         part: &Part,
         name: &str,
-        kind: Result<ValueType, String>,
+        kind: Result<ValueType, NoKind>,
     ) {
         let kind = match kind {
             Ok(kind) => kind,
-            Err(sentence) => return self.report(Level::Error, part, name, &sentence),
+            Err(no_kind) => return self.report_kind(part, name, &no_kind),
         };
         // A range that does not fit the declared type was found when the description was read.
         let range = point.range.filter(|_| point.kind.is_none());
@@ -144,7 +148,7 @@ impl Check<'_> {
                 "its range has {bound}, which is no {}, the type of `{name}`; bring it into the type",
                 kind.name()
             );
-            self.report(Level::Error, part, name, &sentence);
+            self.report_at(Level::Error, part, About::Key("range", name), &sentence);
         }
     }
 
@@ -195,15 +199,27 @@ impl Check<'_> {
         facts.ok()
     }
 
+    fn report_kind(&mut self, part: &Part, word: &str, no_kind: &NoKind) {
+        let is_declared = no_kind.is_declared;
+        let about = if is_declared { About::Key("type", word) } else { About::Word(word) };
+        self.report_at(Level::Error, part, about, &no_kind.sentence);
+    }
+
     fn report(&mut self, level: Level, part: &Part, word: &str, sentence: &str) {
+        self.report_at(level, part, About::Word(word), sentence);
+    }
+
+    fn report_at(&mut self, level: Level, part: &Part, about: About<'_>, sentence: &str) {
         let sentence = format!("{}: {sentence}", part.what);
-        let at = place_of(self.text, part.line, word);
+        let attribute = part.attribute.as_deref();
+        let at = Item { text: self.text, line: part.line, attribute }.place_of(about);
         self.problems.push(Problem::at(self.text, &at, level, sentence));
     }
 }
 
 fn part_of(point: &TuningPoint) -> Part {
-    Part { line: point.line, what: format!("tuning point `{}`", point.name) }
+    let what = format!("tuning point `{}`", point.name);
+    Part { line: point.line, what, attribute: None }
 }
 
 /// `a`, `b` and `c`.
@@ -228,19 +244,6 @@ fn difference(one: &FunctionFacts, other: &FunctionFacts) -> Option<String> {
     places.chain(returned).find(|(_, our, their)| our != their).map(|(place, our, their)| {
         format!("{place} is `{}`, not `{}`", their.type_name, our.type_name)
     })
-}
-
-/// Where the text says `word` in quotes, in the item that begins in `line`; else the start of the item.
-fn place_of(text: &str, line: usize, word: &str) -> Range<usize> {
-    let start: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
-    let item = &text[start..];
-    let end = item.find("\n[").unwrap_or(item.len());
-    let quoted =
-        ['"', '\''].iter().filter_map(|quote| item[..end].find(&format!("{quote}{word}{quote}")));
-    match quoted.min() {
-        Some(at) => start + at..start + at + word.len() + 2,
-        None => start..start,
-    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! `daf`: dynamic adjusting factoring, shares from the spread of the times.
 //!
-//! Batch `j` is `R_j / x_j`, `x_0 = 1 + sigma*sqrt(N/2)/mu`, `x_j = 2 + sigma*sqrt(N/2)/mu` (`spec 20`,
-//! partitioning policies). The divisors come from `mu*F_0 + sigma*F_0*sqrt(N/2) = mu*M/N` for the chunk
+//! Batch `j` is `R_j / x_j`, `x_0 = 1 + sigma*sqrt(N/2)/mu`, `x_j = 2 + sigma*sqrt(N/2)/mu` (Martínez 2010,
+//! "Sintonización dinámica de aplicaciones MPI"). The divisors come from `mu*F_0 + sigma*F_0*sqrt(N/2) = mu*M/N` for the chunk
 //! `F_0` of batch 0, and `mu*F_j + sigma*F_j*sqrt(N/2) = mu*(R_j/N - F_j)` for later ones: the slowest of
 //! `N` chunks ends when the rest, evenly shared, would.
 //!
@@ -21,7 +21,7 @@ const SHARE_UNKNOWN: f64 = 0.5;
 pub(crate) const SPEC: PolicySpec = PolicySpec {
     name: "daf",
     sentence: "dynamic adjusting factoring: batches with a share from the spread of tasks",
-    source: "spec 20",
+    source: "Martínez 2010, Sintonización dinámica de aplicaciones MPI",
     assumes_known: false,
     make: |settings| Box::new(Adjusting::new(settings)),
 };

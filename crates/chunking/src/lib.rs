@@ -13,8 +13,8 @@
 //! | `tss` | from `M/(2N)` to 1 in equal steps | Tzeng and Ni 1993 |
 //! | `fac` | `R/(x*N)` in batches of `N`, `x` from `sigma/mu` and `R` | Hummel, Schonberg and Flynn 1992 |
 //! | `fac2` | `M/(2N)`, then half in every batch of `N` | Hummel, Schonberg and Flynn 1992 |
-//! | `dpf` | a fixed share of what is left, in batches of `N` | `spec 20` |
-//! | `daf` | `R/(x_j*N)` in batches of `N`, `x_0 = 1 + sigma*sqrt(N/2)/mu`, `x_j = 2 + sigma*sqrt(N/2)/mu` | `spec 20` |
+//! | `dpf` | a fixed share of what is left, in batches of `N` | Martínez 2010 |
+//! | `daf` | `R/(x_j*N)` in batches of `N`, `x_0 = 1 + sigma*sqrt(N/2)/mu`, `x_j = 2 + sigma*sqrt(N/2)/mu` | Martínez 2010 |
 //! | `awf-b` | half of what is left in every batch, by the workers' speeds | Cariño and Banicescu 2008 |
 //! | `awf-c` | `R/(2N)` by the workers' speeds | Cariño and Banicescu 2008 |
 //! | `best` | see [`best`] | |

@@ -1,6 +1,6 @@
 //! `dpf`: dynamic predictive factoring, fixed shares of what is left.
 //!
-//! Batch after batch (`spec 20`, partitioning policies), each in as many equal chunks as there are workers.
+//! Batch after batch (Martínez 2010), each in as many equal chunks as there are workers.
 //! Where chunks would be below the smallest size, the rest goes out in chunks of that size.
 //!
 //! # Invariants
@@ -13,7 +13,7 @@ use crate::registry::PolicySpec;
 pub(crate) const SPEC: PolicySpec = PolicySpec {
     name: "dpf",
     sentence: "dynamic predictive factoring: batches of a fixed share of what is left",
-    source: "spec 20",
+    source: "Martínez 2010, Sintonización dinámica de aplicaciones MPI",
     assumes_known: false,
     make: |settings| Box::new(Predictive::new(settings)),
 };

@@ -36,6 +36,7 @@ pub(crate) enum Subcommand {
     Doctor(DoctorOptions),
     Functions(crate::functions::FunctionsOptions),
     Netbench(crate::netbench::NetbenchOptions),
+    Tunlets(crate::tunlets::TunletsOptions),
     NewTunlet(crate::new_tunlet::NewTunletOptions),
     Simulate(crate::simulate::SimulateOptions),
     #[command(hide = true)]
@@ -51,6 +52,7 @@ pub(crate) enum Subcommand {
 const RUN_EXAMPLES: &str = "\
 Examples:
   sintonia run -- mpirun -np 4 ./program input.txt
+  sintonia run --probe 'solve*' -- mpirun -np 4 ./program
   sintonia run --app xfire.toml --tunlet factoring -- mpirun -np 5 ./xfire
   sintonia run --trace --out runs/today -- srun -n 64 ./program
   sintonia run --json -- ./job.sh > job.json";
@@ -77,7 +79,8 @@ pub(crate) struct WatchOptions {
     /// Folder for the record; by default `sintonia-runs/PROGRAM-DATE-TIME`
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Record every MPI call, for the timeline, exports, and what waits for what
+    /// Record every MPI call, for the timeline, exports, and what waits for what; with `--probe` also every
+    /// passage of a function
     #[arg(long)]
     pub(crate) trace: bool,
     /// Show the numbers while the program runs
@@ -92,7 +95,7 @@ pub(crate) struct WatchOptions {
     /// Address at which collectors on other nodes reach us
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "0.0.0.0:0")]
     pub(crate) listen: SocketAddr,
-    /// Calls that a thread can record before they are fetched, with `--trace`
+    /// Calls and passages that a thread can record before they are fetched, with `--trace` or `--probe`
     #[arg(long, value_name = "N", default_value_t = 65_536, value_parser = clap::value_parser!(u32).range(64..=1 << 26))]
     pub(crate) ring_records: u32,
     /// Pairs of call sites told apart in a thread; the rest is counted by operation
@@ -109,7 +112,8 @@ pub(crate) struct Tuned {
     /// Description of the program: actors, events, tuning points
     #[arg(long, value_name = "APP.toml")]
     pub(crate) app: Option<PathBuf>,
-    /// A tunlet, built in or from a library; the first one named owns what several would change
+    /// A tunlet, built in (`sintonia tunlets` lists them) or from a library; the first one named owns what
+    /// several would change
     #[arg(long, value_name = "NAME|LIB.so", requires = "app")]
     pub(crate) tunlet: Vec<String>,
     /// Change nothing: tunlets only look
@@ -124,7 +128,7 @@ pub(crate) struct Tuned {
     /// Time for all ranks to carry a change out, before it is taken back; at least four iterations
     #[arg(long, value_name = "SECONDS", default_value_t = 10.0, requires = "app", value_parser = seconds)]
     pub(crate) action_timeout: f64,
-    /// Count and time functions of this name; `*` stands for anything
+    /// Count and time functions of this name; `*` stands for anything. With `--trace` each passage is recorded
     #[arg(long, value_name = "FUNCTION")]
     pub(crate) probe: Vec<String>,
 }

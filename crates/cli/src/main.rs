@@ -28,6 +28,7 @@ mod run;
 mod simulate;
 mod terminal;
 mod tunlet_host;
+mod tunlets;
 mod watch;
 
 use arguments::{Arguments, Subcommand};
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
         Subcommand::Doctor(options) => doctor::doctor(&options, terminal),
         Subcommand::Functions(options) => functions::functions(&options),
         Subcommand::Netbench(options) => netbench::netbench(&options),
+        Subcommand::Tunlets(options) => tunlets::tunlets(&options),
         Subcommand::NewTunlet(options) => new_tunlet::make(&options),
         Subcommand::Simulate(options) => simulate::simulate(&options),
         Subcommand::TunletHost(options) => tunlet_host::serve(&options),

@@ -11,6 +11,7 @@
 
 mod calls;
 mod efficiencies;
+mod functions;
 mod header;
 mod lanes;
 mod matrix;
@@ -75,6 +76,7 @@ fn sections(summary: &Summary, timeline: Option<&Timeline>) -> Markup {
             (tuning::draw(summary))
             @if let Some(timeline) = timeline { (lanes::draw(summary, timeline)) }
             (ranks::draw(summary))
+            (functions::draw(summary))
             (calls::draw_call_sites(summary))
             (calls::draw_regions(summary))
             (calls::draw_operations(summary))

@@ -18,6 +18,7 @@ pub mod terminal;
 pub mod timeline;
 
 mod efficiency;
+mod functions;
 mod place;
 mod ranking;
 #[doc(hidden)]

@@ -1,9 +1,11 @@
 //! Made-up runs with realistic values, for previews and tests.
 
+mod functions;
 mod snapshot;
 mod timeline;
 mod tuning;
 
+pub use functions::functions;
 pub use snapshot::snapshot;
 pub use timeline::timeline;
 pub use tuning::tuning;
@@ -56,6 +58,7 @@ pub fn summary_of(n_ranks: u32) -> Summary {
         findings: findings(),
         tool: tool_cost(&ranks),
         tuning: None,
+        functions: Vec::new(),
         function_sums: Vec::new(),
         ranks,
     }

@@ -10,6 +10,7 @@
 pub(crate) mod bars;
 
 mod calls;
+mod functions;
 mod header;
 mod ink;
 mod operations;
@@ -21,7 +22,9 @@ mod tool;
 mod tuning;
 
 pub(crate) use header::{NO_MPI, command, outcome_words};
-pub(crate) use operations::{by_time as operations_by_time, sizes_of_all, tick as size_tick};
+pub(crate) use operations::{
+    OUTSIDE, by_time as operations_by_time, is_outside, sizes_of_all, tick as size_tick,
+};
 pub(crate) use tool::{kept, losses, price};
 
 use page::Page;
@@ -55,6 +58,7 @@ pub fn report(summary: &Summary, written: &Written, style: Style) -> String {
         performance::write_findings(&mut page, summary);
         tuning::write(&mut page, summary);
         ranks::write(&mut page, summary);
+        functions::write(&mut page, summary);
         calls::write_call_sites(&mut page, summary);
         calls::write_regions(&mut page, summary);
         operations::write(&mut page, summary);

@@ -106,21 +106,11 @@ fn value(
     offset: usize,
     moment: Moment,
 ) -> Result<(), IcedError> {
-    const ARGUMENTS: [Register; 6] =
-        [Register::RDI, Register::RSI, Register::RDX, Register::RCX, Register::R8, Register::R9];
     let n_bytes = attribute.kind.n_bytes();
-    let at_sp = |offset| MemoryOperand::with_base_displ(Register::RSP, offset);
     match attribute.source {
         Source::Global(address) => {
             code.push(Instruction::with2(Code::Mov_r64_imm64, Register::RAX, address as u64)?);
-            let from = MemoryOperand::with_base(Register::RAX);
-            let (load, to) = match n_bytes {
-                1 => (Code::Movzx_r32_rm8, Register::EAX),
-                2 => (Code::Movzx_r32_rm16, Register::EAX),
-                4 => (Code::Mov_r32_rm32, Register::EAX),
-                _ => (Code::Mov_r64_rm64, Register::RAX),
-            };
-            code.push(Instruction::with2(load, to, from)?);
+            code.push(load(n_bytes)?);
         }
         Source::Float(number) => return float(code, number, n_bytes, offset),
         Source::Returned if moment != Moment::Returned => {
@@ -133,26 +123,58 @@ fn value(
             code.extend(narrow(n_bytes)?);
         }
         Source::Integer(number) => {
-            let from_stack = match number {
-                2 => Some(GATHER_RDX),
-                0..6 => None,
-                _ => Some(GATHER_STACK_ARGUMENTS + 8 * (i64::from(number) - 6)),
-            };
-            code.push(match from_stack {
-                Some(offset) => {
-                    Instruction::with2(Code::Mov_r64_rm64, Register::RAX, at_sp(offset))?
-                }
-                None => Instruction::with2(
-                    Code::Mov_r64_rm64,
-                    Register::RAX,
-                    ARGUMENTS[usize::from(number)],
-                )?,
-            });
+            code.push(argument(number)?);
             code.extend(narrow(n_bytes)?);
+        }
+        Source::Referred(number) => {
+            code.push(argument(number)?);
+            code.extend(unless_null()?);
+            code.push(load(n_bytes)?);
         }
     }
     code.push(Instruction::with2(Code::Mov_rm64_r64, record(offset), Register::RAX)?);
     Ok(())
+}
+
+/// Loads what is at the address in rax.
+fn load(n_bytes: usize) -> Result<Instruction, IcedError> {
+    let (load, to) = match n_bytes {
+        1 => (Code::Movzx_r32_rm8, Register::EAX),
+        2 => (Code::Movzx_r32_rm16, Register::EAX),
+        4 => (Code::Mov_r32_rm32, Register::EAX),
+        _ => (Code::Mov_r64_rm64, Register::RAX),
+    };
+    Instruction::with2(load, to, MemoryOperand::with_base(Register::RAX))
+}
+
+/// Loads the integer argument of this number.
+fn argument(number: u8) -> Result<Instruction, IcedError> {
+    const REGISTERS: [Register; 6] =
+        [Register::RDI, Register::RSI, Register::RDX, Register::RCX, Register::R8, Register::R9];
+    let offset = match number {
+        2 => GATHER_RDX,
+        0..6 => {
+            let from = REGISTERS[usize::from(number)];
+            return Instruction::with2(Code::Mov_r64_rm64, Register::RAX, from);
+        }
+        _ => GATHER_STACK_ARGUMENTS + 8 * (i64::from(number) - 6),
+    };
+    Instruction::with2(Code::Mov_r64_rm64, Register::RAX, at_sp(offset))
+}
+
+/// Lets rax lead to a zero where it leads nowhere, as for an optional argument that is not there.
+fn unless_null() -> Result<[Instruction; 3], IcedError> {
+    static ZERO: u64 = 0;
+    let zero = (&raw const ZERO).expose_provenance() as u64;
+    Ok([
+        Instruction::with2(Code::Mov_r64_imm64, Register::RDX, zero)?,
+        Instruction::with2(Code::Test_rm64_r64, Register::RAX, Register::RAX)?,
+        Instruction::with2(Code::Cmove_r64_rm64, Register::RAX, Register::RDX)?,
+    ])
+}
+
+fn at_sp(offset: i64) -> MemoryOperand {
+    MemoryOperand::with_base_displ(Register::RSP, offset)
 }
 
 /// Clears what a narrow value in a register has above it.

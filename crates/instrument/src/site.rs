@@ -53,6 +53,8 @@ pub enum Source {
     Global(usize),
     /// Integer or pointer argument: 0 to 5 in registers, from 6 on on the stack.
     Integer(u8),
+    /// What the address in such an argument leads to; 0 where it is null.
+    Referred(u8),
     /// Floating-point argument in xmm0 to xmm7.
     Float(u8),
     /// The value returned.

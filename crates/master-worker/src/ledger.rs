@@ -140,9 +140,10 @@ impl Ledger {
         self.desk(worker).is_some_and(Desk::is_in_use)
     }
 
-    /// Whether nobody but the master can do anything now.
+    /// Whether nobody but the master can do anything, now and soon.
     pub(crate) fn is_alone(&self) -> bool {
-        self.in_use().next().is_none()
+        let mut workers = self.desks.iter().skip(1);
+        !workers.any(|desk| desk.is_in_use() || desk.presence == Presence::Busy)
     }
 
     /// An iteration begins with these tasks and the first `n_workers` of those present; the other ones are
@@ -184,7 +185,7 @@ impl Ledger {
         for (worker, desk) in (0..).zip(&mut self.desks) {
             waiting.extend(desk.held.iter().skip(1).map(|held| (worker, held.id)));
             if !desk.held.is_empty() && desk.is_in_use() {
-                desk.presence = Presence::Away;
+                desk.presence = Presence::Busy;
                 desk.held.clear();
             }
         }
@@ -302,15 +303,17 @@ impl Ledger {
         let patience_s = self.rules.patience_s;
         let desk = self.desks.get_mut(worker as usize)?;
         desk.is_watched = false;
-        if desk.held.is_empty() || !desk.is_in_use() {
+        let is_busy = desk.presence == Presence::Busy;
+        if !is_busy && (desk.held.is_empty() || !desk.is_in_use()) {
             return None;
         }
         // A chunk may be dearer than others by far, without anything being wrong.
         let chunk_s = desk.expected_end_s(&self.all).map_or(0.0, |(_, chunk_s)| chunk_s);
         let late_s = desk.began_s + patience_s + 10.0 * chunk_s;
-        if now_s < late_s {
+        if now_s < late_s || !std::mem::replace(&mut desk.is_late, true) {
+            // Where the master itself was away, answers wait to be read.
             desk.is_watched = true;
-            self.alarms.set(late_s, Alarm::Watch { worker });
+            self.alarms.set(late_s.max(now_s + LOOK_AGAIN_S), Alarm::Watch { worker });
             return None;
         }
         let n_tasks = self.dismiss(worker, Presence::Away);
@@ -344,6 +347,9 @@ impl Ledger {
         self.desks.get(worker as usize)
     }
 }
+
+/// A worker that is late is missed when it is so again after this.
+const LOOK_AGAIN_S: f64 = 0.5;
 
 /// As many whole tasks, one at least.
 #[expect(clippy::cast_possible_truncation, reason = "a conversion of floats saturates")]

@@ -3,7 +3,8 @@
 //! The workers are alike and share the computing evenly. With `tl` the latency of a message, `l` the
 //! cost of a byte, `V` all bytes of an iteration of which the share `p` goes to the workers, `Vi` the
 //! bytes that every worker is sent when all get the same, `Vm` all bytes that come back, and `Tc` the
-//! computing of all workers together, one iteration takes (`spec 20`, equations in parentheses):
+//! computing of all workers together, one iteration takes (equations in parentheses as in "Entorno de
+//! desarrollo y sintonización de aplicaciones master worker", Workshop de Procesamiento Distribuido y Paralelo):
 //!
 //! | data, sends | time | best `n` |
 //! |---|---|---|
@@ -144,7 +145,7 @@ impl Iteration {
         self.optimum_and_equation().0
     }
 
-    /// The equation of `spec 20` that [`Self::optimum`] comes from.
+    /// The equation, as the source numbers it, that [`Self::optimum`] comes from.
     pub fn equation(&self) -> &'static str {
         self.optimum_and_equation().1
     }

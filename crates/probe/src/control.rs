@@ -13,6 +13,7 @@
 
 mod actions;
 mod change;
+mod library;
 mod memory;
 mod modules;
 mod own_thread;
@@ -32,8 +33,13 @@ use wire::{Answer, Order};
 
 pub(crate) use own_thread::{name_and_mark, start};
 
-/// How long `MPI_Init` waits for the plan.
-const LONGEST_START: Duration = Duration::from_secs(3);
+/// How long `MPI_Init` waits for the plan where there is no collector.
+const LONGEST_START_ALONE: Duration = Duration::from_secs(3);
+/// The same where there is one: the analyzer may have much to do, and a collector that has lost it for good
+/// says so.
+const LONGEST_START: Duration = Duration::from_secs(10);
+/// Time between looks whether there still is one.
+const START_STEP: Duration = Duration::from_secs(1);
 /// How long `MPI_Finalize` waits until probes are switched off.
 const LONGEST_END: Duration = Duration::from_secs(2);
 /// The thread looks around that often even when nobody rings.
@@ -109,12 +115,22 @@ impl Control {
         loop {
             let n_rings = self.orders.bell().n_rings();
             self.carry_out_all();
-            let left = LONGEST_START.saturating_sub(begin.elapsed());
-            if self.is_started || self.is_over || left.is_zero() {
+            if self.is_started || self.is_over {
                 return;
             }
+            let Some(left) = self.left_at_start(begin.elapsed()) else { return };
             self.orders.bell().wait(n_rings, left);
         }
+    }
+
+    /// How long to wait now, if still, after having waited so long.
+    fn left_at_start(&self, waited: Duration) -> Option<Duration> {
+        let left = LONGEST_START_ALONE.saturating_sub(waited);
+        if !left.is_zero() {
+            return Some(left);
+        }
+        let is_hopeful = waited < LONGEST_START && collector::is_collected(&self.folder);
+        is_hopeful.then_some(START_STEP)
     }
 
     /// Goes on in a thread of its own.

@@ -1,4 +1,7 @@
 //! Passages of measurement points that were added up on the nodes instead of being recorded one by one.
+//!
+//! # Not here
+//! Functions that `--probe` chose (`function_totals`).
 
 use events::{Moments, Place};
 use serde::{Deserialize, Serialize};

@@ -4,6 +4,7 @@
 //! meaning raises [`FORMAT_VERSION`].
 
 use crate::function_sums::FunctionSums;
+use crate::function_totals::FunctionTotals;
 use crate::tuning::TuningSummary;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -53,7 +54,10 @@ pub struct Summary {
     pub findings: Vec<Finding>,
     /// What observing cost and what it lost.
     pub tool: ToolCost,
-    /// Measurement points whose passages were added up on the nodes.
+    /// Functions that were counted and timed (`--probe`), most time first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub functions: Vec<FunctionTotals>,
+    /// Measurement points of a description whose passages were added up on the nodes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub function_sums: Vec<FunctionSums>,
     /// What tunlets saw, decided and did, when there were any.

@@ -3,7 +3,7 @@
 //! All processes that come of a job carry a variable in their environment by which they are found, whatever
 //! process groups and sessions launchers put them in.
 
-use crate::traces::{Mark, kill_all, signal, words_of};
+use crate::traces::{Mark, signal, words_of};
 use rustix::process::Signal;
 use std::ffi::{OsStr, OsString};
 use std::io::{BufRead, BufReader, Read};
@@ -243,7 +243,7 @@ impl Running {
 
     #[track_caller]
     fn give_up(&self, why: &str) -> ! {
-        kill_all(&self.mark.processes());
+        self.mark.end();
         let rest: String = self.lines.try_iter().collect();
         panic!("{} {why}; it printed:\n{}{rest}", self.command, self.seen)
     }

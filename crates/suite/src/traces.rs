@@ -2,22 +2,26 @@
 //! could not remove.
 
 use rustix::process::{Pid, Signal, kill_process};
+use std::collections::HashSet;
 use std::fs::DirEntry;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 /// Name of the variable by which processes of a job are known.
 const VARIABLE: &str = "SUITE_JOB";
 
 /// How long what a job leaves behind may take to end by itself.
 const GRACE: Duration = Duration::from_secs(10);
+/// How long killed processes may take to be gone.
+const LAST_GRACE: Duration = Duration::from_secs(2);
 
 /// What tells the processes of one job from all others.
 #[derive(Clone, Debug)]
 pub(crate) struct Mark {
     value: String,
-    since: SystemTime,
+    /// Files of MPI libraries that were there before the job.
+    before: HashSet<PathBuf>,
 }
 
 impl Mark {
@@ -25,7 +29,9 @@ impl Mark {
     pub(crate) fn new() -> Self {
         static N_MARKS: AtomicU32 = AtomicU32::new(0);
         let n = N_MARKS.fetch_add(1, Ordering::Relaxed);
-        Self { value: format!("{}-{n}", std::process::id()), since: SystemTime::now() }
+        let value = format!("{}-{n}", std::process::id());
+        let before = library_files().map(|entry| entry.path()).collect();
+        Self { value, before }
     }
 
     /// The variable that a marked process has, and its value.
@@ -36,7 +42,7 @@ impl Mark {
     /// The living processes of the job.
     pub(crate) fn processes(&self) -> Vec<u32> {
         let wanted = format!("{VARIABLE}={}", self.value);
-        let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+        let entries = entries_of(Path::new("/proc"));
         let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
         pids.filter(|pid| is_marked(*pid, &wanted)).collect()
     }
@@ -52,31 +58,34 @@ impl Mark {
             }
             if until < Instant::now() {
                 let words: Vec<_> = alive.iter().map(|pid| words_of(*pid)).collect();
-                kill_all(&alive);
+                self.end();
                 panic!("{command} leaves processes behind: {words:?}");
             }
             std::thread::sleep(Duration::from_millis(5));
         }
     }
 
-    /// Removes the shared memory that MPI libraries made since the job started and no process maps: that of
+    /// Kills what is left of the job, and removes what it could not remove.
+    pub(crate) fn end(&self) {
+        kill_all(&self.processes());
+        let until = Instant::now() + LAST_GRACE;
+        while !self.processes().is_empty() && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        self.remove_library_files();
+    }
+
+    /// Removes the shared memory that MPI libraries made since the job started and no process has: that of
     /// ranks that were killed.
     pub(crate) fn remove_library_files(&self) {
-        let entries = std::fs::read_dir("/dev/shm").into_iter().flatten().flatten();
-        let is_ours = |entry: &DirEntry| {
-            let name = entry.file_name().to_string_lossy().into_owned();
-            LIBRARY_FILES.iter().any(|start| name.starts_with(start))
-                && entry
-                    .metadata()
-                    .and_then(|found| found.modified())
-                    .is_ok_and(|at| self.since <= at)
-        };
-        let left: Vec<PathBuf> = entries.filter(is_ours).map(|entry| entry.path()).collect();
+        let files = library_files().map(|entry| entry.path());
+        let left: Vec<PathBuf> = files.filter(|path| !self.before.contains(path)).collect();
         if left.is_empty() {
             return;
         }
-        let maps = all_maps();
-        for path in left.iter().filter(|path| !maps.contains(&*path.to_string_lossy())) {
+        // Files of other jobs are in use, from the moment they are made.
+        let used = all_used();
+        for path in left.iter().filter(|path| !used.contains(&*path.to_string_lossy())) {
             // Another job may have removed its own file meanwhile.
             std::fs::remove_file(path).unwrap_or_default();
         }
@@ -84,16 +93,32 @@ impl Mark {
 }
 
 /// How the files begin that MPI libraries keep in `/dev/shm`.
-const LIBRARY_FILES: [&str; 3] = ["mpich_shm_", "vader_segment.", "sm_segment."];
+const LIBRARY_FILES: [&str; 4] = ["mpich_shm_", "mpich_shar_tmp", "vader_segment.", "sm_segment."];
 
-/// What all processes map, as one text.
-fn all_maps() -> String {
-    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
-    entries.filter_map(|entry| std::fs::read_to_string(entry.path().join("maps")).ok()).collect()
+fn library_files() -> impl Iterator<Item = DirEntry> {
+    entries_of(Path::new("/dev/shm")).filter(|entry| {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        LIBRARY_FILES.iter().any(|start| name.starts_with(start))
+    })
+}
+
+fn entries_of(folder: &Path) -> impl Iterator<Item = DirEntry> + use<> {
+    std::fs::read_dir(folder).into_iter().flatten().flatten()
+}
+
+/// What all processes map or have opened, as one text.
+fn all_used() -> String {
+    let used = |process: DirEntry| {
+        let opened = entries_of(&process.path().join("fd"));
+        let opened = opened.filter_map(|file| std::fs::read_link(file.path()).ok());
+        let opened: String = opened.map(|path| format!("{}\n", path.display())).collect();
+        opened + &std::fs::read_to_string(process.path().join("maps")).unwrap_or_default()
+    };
+    entries_of(Path::new("/proc")).map(used).collect()
 }
 
 /// Kills processes of a job, each by its id.
-pub(crate) fn kill_all(pids: &[u32]) {
+fn kill_all(pids: &[u32]) {
     for pid in pids {
         signal(*pid, Signal::KILL);
     }
@@ -119,4 +144,47 @@ pub(crate) fn words_of(pid: u32) -> Vec<String> {
         std::fs::read(Path::new("/proc").join(pid.to_string()).join("cmdline")).unwrap_or_default();
     let words = bytes.split(|byte| *byte == 0).filter(|word| !word.is_empty());
     words.map(|word| String::from_utf8_lossy(word).into_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::{File, OpenOptions};
+
+    /// A file as MPICH makes it; removed at the end whatever happens.
+    struct Made(PathBuf, Option<File>);
+
+    impl Made {
+        #[track_caller]
+        fn new(name: &str) -> Self {
+            let name = format!("mpich_shar_tmp-suite-{}-{name}", std::process::id());
+            let path = Path::new("/dev/shm").join(name);
+            let file = OpenOptions::new().write(true).create_new(true).open(&path);
+            Self(path, Some(file.expect("`/dev/shm` is writable")))
+        }
+
+        #[track_caller]
+        fn check_removed(&mut self, mark: &Mark, expected: bool) {
+            mark.remove_library_files();
+            assert_eq!(!self.0.exists(), expected, "{}", self.0.display());
+        }
+    }
+
+    impl Drop for Made {
+        fn drop(&mut self) {
+            std::fs::remove_file(&self.0).unwrap_or_default();
+        }
+    }
+
+    #[test]
+    fn files_that_a_job_made_and_nobody_uses_are_removed() {
+        let mut before = Made::new("before");
+        before.1 = None;
+        let mark = Mark::new();
+        let mut made = Made::new("made");
+        made.check_removed(&mark, false);
+        made.1 = None;
+        made.check_removed(&mark, true);
+        before.check_removed(&mark, false);
+    }
 }

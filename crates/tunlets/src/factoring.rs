@@ -37,6 +37,7 @@ use crate::tunlet::{
 use application::Application;
 use chunking::Spread;
 use forecast::{Dealing, Profile};
+pub(crate) use places::GUIDE;
 use places::{Options, Places};
 use plan::{Kind, Plan, is_same};
 use std::collections::{BTreeMap, VecDeque};
@@ -80,8 +81,8 @@ impl Tunlet for Factoring {
         TunletSpec {
             name: NAME.to_owned(),
             problem: "workers wait for the one with the dearest tasks".to_owned(),
-            needs_events: ["compute_start", "compute_end"].map(str::to_owned).to_vec(),
-            needs_points: ["F0", "F1", "F2"].map(str::to_owned).to_vec(),
+            needs_events: GUIDE.needs_events(),
+            needs_points: GUIDE.needs_points(),
             options: vec![
                 option("window", "iterations remembered, 1 to 100 [5]"),
                 option("step", "smallest change of a share, 0 to 1 [0.05]"),

@@ -13,6 +13,7 @@
 //! # Not here
 //! Whether iterations became slower (`conductor`).
 
+use crate::guide::Guide;
 use crate::lookup::{Lookup, Point, short, time};
 use crate::rest::Rest;
 use crate::tunlet::{
@@ -21,6 +22,14 @@ use crate::tunlet::{
 use application::Application;
 
 const NAME: &str = "imbalance";
+
+/// See [`Imbalance`].
+pub(crate) const GUIDE: Guide = Guide {
+    remedy: "turns the points that you name in the direction in which the load balance rises",
+    iteration: "none; with iterations, what made them slower is taken back",
+    events: &[],
+    points: &[],
+};
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -68,8 +77,8 @@ impl Tunlet for Imbalance {
         TunletSpec {
             name: NAME.to_owned(),
             problem: "ranks wait for one of them".to_owned(),
-            needs_events: Vec::new(),
-            needs_points: Vec::new(),
+            needs_events: GUIDE.needs_events(),
+            needs_points: GUIDE.needs_points(),
             options: vec![
                 option(
                     "points",

@@ -16,6 +16,7 @@ mod chunks;
 pub mod conductor;
 mod costs;
 pub mod factoring;
+pub mod guide;
 pub mod imbalance;
 mod lookup;
 pub mod rehearsal;
@@ -24,8 +25,9 @@ pub mod search;
 pub mod tunlet;
 pub mod worker_count;
 
-pub use built_in::{built_in, built_in_specs};
+pub use built_in::{built_in, built_in_guides, built_in_specs};
 pub use events::Moments;
+pub use guide::{EventNeed, Guide, PointNeed};
 pub use tunlet::{
     Applied, Decision, Detail, EventNews, IterationNews, News, Performance, Requests, SummaryNews,
     Tunlet, TunletError, TunletSpec, World,

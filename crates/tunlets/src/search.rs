@@ -19,6 +19,7 @@
 mod line;
 mod simplex;
 
+use crate::guide::Guide;
 use crate::lookup::{Lookup, Point, median, short, time};
 use crate::tunlet::{
     Decision, Detail, IterationNews, News, Requests, Tunlet, TunletError, TunletSpec, World,
@@ -29,6 +30,15 @@ use simplex::Simplex;
 use std::collections::BTreeMap;
 
 const NAME: &str = "search";
+
+/// See [`Search`].
+pub(crate) const GUIDE: Guide = Guide {
+    remedy: "tries values of all points with a range, or of those that you name, and holds the fastest",
+    iteration: "what is to become faster; with `work`, by its unit",
+    events: &[],
+    points: &[],
+};
+
 /// Iterations left out after a change.
 const N_SETTLE: usize = 1;
 /// How much slower than the slowest one values count that were declined.
@@ -106,8 +116,8 @@ impl Tunlet for Search {
         TunletSpec {
             name: NAME.to_owned(),
             problem: "nobody knows which values are best".to_owned(),
-            needs_events: Vec::new(),
-            needs_points: Vec::new(),
+            needs_events: GUIDE.needs_events(),
+            needs_points: GUIDE.needs_points(),
             options: vec![
                 option("points", "tuning points to search over, NAME,NAME,... [all with a range]"),
                 option("repeats", "iterations by which values are judged, 1 to 99 [3]"),

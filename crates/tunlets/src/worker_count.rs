@@ -18,6 +18,7 @@
 mod messages;
 
 use crate::chunks::{Chunk, Chunks};
+use crate::guide::{EventNeed, Guide, PointNeed};
 use crate::lookup::{Lookup, Point, median, short, time};
 use crate::rest::Rest;
 use crate::tunlet::{
@@ -31,6 +32,46 @@ use models::master_worker::{Data, Iteration, Objective, Sends};
 use std::collections::VecDeque;
 
 const NAME: &str = "worker-count";
+
+/// See [`WorkerCount`].
+pub(crate) const GUIDE: Guide = Guide {
+    remedy: "sets the number of workers with which a model of the messages and the computing is fastest",
+    iteration: "the work of one `iteration_start`; with `work`, the number of its tasks",
+    events: &[
+        EventNeed {
+            name: "iteration_start",
+            place: "the master begins: workers in use, tasks of the iteration, bytes of a task",
+            attributes: &["NW", "TheTotalWork", "TheWorkSizeUnitBytes"],
+            more_attributes: &[],
+            is_needed: true,
+        },
+        EventNeed {
+            name: "send_to_worker",
+            place: "the master sends a chunk: rank of the worker, tasks of the chunk",
+            attributes: &["workerId", "NTareas"],
+            more_attributes: &[],
+            is_needed: true,
+        },
+        EventNeed {
+            name: "compute_start",
+            place: "a worker begins with a chunk; all ranks of its actor may be workers",
+            attributes: &[],
+            more_attributes: &[],
+            is_needed: true,
+        },
+        EventNeed {
+            name: "compute_end",
+            place: "a worker is done with a chunk: its tasks",
+            attributes: &[],
+            more_attributes: &["NTareas"],
+            is_needed: true,
+        },
+    ],
+    points: &[PointNeed {
+        name: "NW",
+        meaning: "workers in use, read by the program when an iteration starts",
+    }],
+};
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -77,12 +118,11 @@ struct Options {
 impl Tunlet for WorkerCount {
     fn spec(&self) -> TunletSpec {
         let option = |name: &str, meaning: &str| (name.to_owned(), meaning.to_owned());
-        let events = ["iteration_start", "send_to_worker", "compute_start", "compute_end"];
         TunletSpec {
             name: NAME.to_owned(),
             problem: "too few or too many workers for the iteration".to_owned(),
-            needs_events: events.map(str::to_owned).to_vec(),
-            needs_points: vec!["NW".to_owned()],
+            needs_events: GUIDE.needs_events(),
+            needs_points: GUIDE.needs_points(),
             options: vec![
                 option("objective", "time, or index to weigh it against efficiency [time]"),
                 option("sends", "synchronous or asynchronous: does the master wait [synchronous]"),

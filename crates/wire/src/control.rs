@@ -57,6 +57,11 @@ pub enum Source {
         /// Which one.
         n: u8,
     },
+    /// What the address in such an argument leads to, 0 where the address is null; at an entry only.
+    Referred {
+        /// Which argument.
+        n: u8,
+    },
     /// The floating-point argument in register xmm`n` (0 to 7); at an entry only.
     Float {
         /// Which one.

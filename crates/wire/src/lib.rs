@@ -25,4 +25,4 @@ pub use control::{Answer, Order};
 pub use frame::{FrameBuffer, WireError, decode, encode, to_bytes};
 pub use message::{Hello, MAGIC, PROTOCOL, Records, ToAnalyzer, ToCollector};
 pub use report::{CommunicatorReport, InCall, ProcessReport, ThreadReport};
-pub use summary::{EventShape, EventSummary, SummaryBatch, ThreadRange};
+pub use summary::{EventShape, EventSummary, ProcessSum, SummaryBatch, ThreadRange};

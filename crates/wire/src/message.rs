@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 /// First bytes of a connection's first message.
 pub const MAGIC: [u8; 8] = *b"SINTONIA";
 /// Version of these messages; other versions are refused by name.
-pub const PROTOCOL: u16 = 3;
+pub const PROTOCOL: u16 = 4;
 
 /// The first message of a connection. Its encoding never changes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -9,7 +9,7 @@
 use events::{Moments, Place, ProcessKey, ValueType};
 use serde::{Deserialize, Serialize};
 
-/// Open calls told of one thread at most.
+/// Open calls told of one thread at most: the outermost.
 pub const N_OPEN_MAX: usize = 64;
 
 /// How the records of an event are read.
@@ -21,6 +21,8 @@ pub struct EventShape {
     pub function: u32,
     /// Types of its attributes.
     pub kinds: Vec<ValueType>,
+    /// It is told of each process, too.
+    pub by_process: bool,
 }
 
 /// Passages of measurement points on one node.
@@ -53,6 +55,21 @@ pub struct EventSummary {
     pub attributes: Vec<Moments>,
     /// Ticks from the entry to the exit of the same function on the same thread, for an exit.
     pub duration_ticks: Moments,
+    /// Those of each process, by its key, of events of which that is told.
+    pub processes: Vec<ProcessSum>,
+}
+
+/// Passages of one measurement point in one process.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProcessSum {
+    /// The process on the sender's node.
+    pub process: ProcessKey,
+    /// Passages.
+    pub n: u64,
+    /// See [`EventSummary::duration_ticks`].
+    pub duration_ticks: Moments,
+    /// Ticks in calls that are not inside another call of the function: no time is in it twice.
+    pub outer_ticks: u64,
 }
 
 /// Records of a thread that a batch has dealt with.
@@ -87,5 +104,26 @@ impl EventSummary {
             mine.merge(theirs);
         }
         self.duration_ticks.merge(&other.duration_ticks);
+        for theirs in &other.processes {
+            let mine = self.processes.binary_search_by_key(&theirs.process, |mine| mine.process);
+            match mine {
+                Ok(at) => self.processes[at].merge(theirs),
+                Err(at) => self.processes.insert(at, *theirs),
+            }
+        }
+    }
+}
+
+impl ProcessSum {
+    /// Nothing of `process` yet.
+    pub fn of(process: ProcessKey) -> Self {
+        Self { process, n: 0, duration_ticks: Moments::default(), outer_ticks: 0 }
+    }
+
+    /// Adds the passages of `other`, of the same event.
+    pub fn merge(&mut self, other: &Self) {
+        self.n += other.n;
+        self.duration_ticks.merge(&other.duration_ticks);
+        self.outer_ticks += other.outer_ticks;
     }
 }

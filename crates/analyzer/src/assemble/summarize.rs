@@ -82,6 +82,7 @@ pub(super) fn summarize(
         findings: Vec::new(),
         ranks,
         tool,
+        functions: Vec::new(),
         function_sums: Vec::new(),
         tuning: None,
     }

@@ -4,6 +4,7 @@
 //! - A passage is in a sum or among the single records that are read, never in both: what a killed analyzer
 //!   had in sums may also be in a file that its collector wrote afterwards.
 
+use super::functions::Functions;
 use super::roster::Roster;
 use crate::EventFacts;
 use crate::server::node_sums::SUFFIX;
@@ -125,14 +126,23 @@ impl Sums {
         self.nodes.get(node).map(|node| &node.covered)
     }
 
-    /// Rows of the summary: events of all nodes together.
-    pub(super) fn rows(&mut self, roster: &Roster<'_>, facts: &[EventFacts]) -> Vec<FunctionSums> {
+    /// Rows of the summary: events of all nodes together, but those of `functions`, which take them.
+    pub(super) fn rows(
+        &mut self,
+        roster: &Roster<'_>,
+        facts: &[EventFacts],
+        functions: &mut Functions<'_>,
+    ) -> Vec<FunctionSums> {
         let mut rows: BTreeMap<u32, FunctionSums> = BTreeMap::new();
         let mut n_unmatched = 0;
         for (name, node) in &self.nodes {
             n_unmatched += node.n_unmatched;
             let rank = roster.ranks.iter().find(|rank| rank.report.node == *name);
             for (event, sum) in &node.events {
+                if functions.has(*event) {
+                    functions.add_node(name, sum);
+                    continue;
+                }
                 let (Some(facts), Some(rank)) = (facts.get(*event as usize), rank) else {
                     continue;
                 };
@@ -149,19 +159,25 @@ impl Sums {
             }
         }
         if n_unmatched != 0 {
-            self.warnings.push(format!(
-                "{n_unmatched} calls of measured functions have no duration: their entry was not seen, or calls were nested too deeply."
-            ));
+            self.warnings.push(without_duration(n_unmatched));
         }
         rows.into_values().collect()
     }
 }
 
+/// A sentence about calls without a duration.
+pub(super) fn without_duration(n: u64) -> String {
+    format!(
+        "{n} calls of measured functions have no duration: their entry was not seen, records were dropped meanwhile, or calls were nested too deeply."
+    )
+}
+
 impl Node {
     fn add(&mut self, batch: &SummaryBatch) {
         for event in &batch.events {
-            let sum = self.events.entry(event.event).or_default();
-            sum.merge(event);
+            let sum = self.events.entry(event.event);
+            sum.or_insert_with(|| EventSummary { event: event.event, ..EventSummary::default() })
+                .merge(event);
         }
         for range in &batch.ranges {
             self.covered.add(range.process, range.thread, (range.first, range.end));

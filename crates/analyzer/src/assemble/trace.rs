@@ -3,12 +3,13 @@
 //! # Invariants
 //! - One pass over the spools; memory is bounded by a frame per file, the event writer's group, and
 //!   [`N_ROWS_MAX`] rows for the model.
-//! - Events of functions go to their own table, and the event file of a run without `--trace` is not made.
+//! - Events of functions go to their own table, those of `--probe` only with `--trace`, and the event file of a run without `--trace` is not made.
 //! - The events of a thread are written in the order of its calls, each once.
 
 mod conversion;
 mod functions;
 mod ideal;
+mod passages;
 mod spools;
 
 use super::roster::Roster;
@@ -22,6 +23,7 @@ use models::ideal_network::Split;
 use run_record::{Event, EventWriter, RunRecord, TableError};
 use spools::{Merge, ThreadKey};
 use std::collections::{BTreeMap, HashMap};
+use wire::ProcessSum;
 
 /// Above this many rows serialization and transfer are not told apart: the model holds the whole run.
 const N_ROWS_MAX: u64 = 10_000_000;
@@ -32,6 +34,8 @@ pub(super) struct Traced {
     pub(super) n_events: u64,
     /// Rows in the table of function events.
     pub(super) n_function_events: u64,
+    /// Passages of functions that `--probe` chose and that came one by one: rank, event and their sum.
+    pub(super) passages: Vec<(usize, u32, ProcessSum)>,
     /// Records that rings had taken and that are in no spool.
     pub(super) n_missing: u64,
     /// What splits each world's communication efficiency.
@@ -48,7 +52,7 @@ pub(super) fn write(
 ) -> Result<Traced, TableError> {
     let mut traced = Traced::default();
     let mut writer = if facts.traced { Some(record.event_writer()?) } else { None };
-    let mut functions = Functions::new(roster, record, &facts.functions);
+    let mut functions = Functions::new(roster, record, facts);
     let mut lanes = Lanes::new(roster, N_ROWS_MAX);
     let mut conversion = Conversion::new(roster, sites);
     let mut ends: HashMap<ThreadKey, u64> = HashMap::new();
@@ -70,6 +74,7 @@ pub(super) fn write(
         traced.n_missing += merged.n_missing;
     }
     traced.n_events = writer.map_or(Ok(0), EventWriter::finish)?;
+    traced.passages = functions.take_passages(&mut traced.warnings);
     let (n_function_events, lacks) = functions.finish()?;
     traced.n_function_events = n_function_events;
     traced.warnings.extend(lacks);

@@ -29,7 +29,8 @@ pub(super) fn sentences(
     sentences.extend(nothing_seen(roster, facts));
     sentences.extend(measured.warnings.iter().cloned());
     sentences.extend(missing_ranks(roster));
-    sentences.extend(tables_too_small(roster, losses));
+    sentences.extend(records_dropped(facts, losses));
+    sentences.extend(tables_too_small(roster));
     sentences.extend(without_time(roster));
     sentences.extend(without_lines(&losses.without_lines));
     if facts.traced {
@@ -68,17 +69,22 @@ fn missing_ranks(roster: &Roster<'_>) -> Vec<String> {
     worlds.filter_map(missing).collect()
 }
 
-fn tables_too_small(roster: &Roster<'_>, losses: &Losses) -> Vec<String> {
+fn records_dropped(facts: &RunFacts, losses: &Losses) -> Option<String> {
+    let so = if facts.probed.is_empty() {
+        "the trace has gaps (the totals have none)"
+    } else {
+        "functions with probes have too few calls (the totals of MPI have all)"
+    };
+    let n_records = losses.records;
+    (n_records != 0)
+        .then(|| format!("{n_records} records were dropped, so {so}: enlarge `--ring-records`."))
+}
+
+fn tables_too_small(roster: &Roster<'_>) -> Vec<String> {
     let sum = |of: &dyn Fn(&RankProcess<'_>) -> u64| roster.ranks.iter().map(of).sum::<u64>();
     let threads = sum(&|rank| u64::from(rank.report.threads_refused));
     let without_region = sum(&calls_without_region);
     let mut sentences = Vec::new();
-    if losses.records != 0 {
-        sentences.push(format!(
-            "{} records were dropped, so the trace has gaps (the totals have none): enlarge `--ring-records`.",
-            losses.records
-        ));
-    }
     if threads != 0 {
         sentences.push(format!(
             "{threads} threads found no room in shared memory and were not observed: enlarge `--threads`, or /dev/shm when it is full."

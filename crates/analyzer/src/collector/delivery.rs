@@ -101,11 +101,15 @@ impl Collector {
         }
     }
 
-    /// A batch per process in turn, until nothing is left; false when the connection is full before.
+    /// A batch per process in turn, until nothing is left; false when the connection or the batch of sums is
+    /// full before.
     fn send_records(&mut self, is_all: bool) -> bool {
         let n_processes = self.processes.len();
         let mut n_idle = 0;
         while n_idle < n_processes {
+            if self.sums.summaries.is_long() {
+                return false;
+            }
             let Some(connection) = self.link.connection().filter(|link| link.has_room()) else {
                 return false;
             };

@@ -12,11 +12,16 @@ const LONGEST: Duration = Duration::from_millis(20);
 const DOZING: Duration = Duration::from_millis(100);
 /// What is only added up waits longer.
 const LONGEST_SUMMED: Duration = Duration::from_millis(50);
+/// Functions that nobody knew before may be called all of a sudden as often as a ring of usual size holds
+/// records of a few milliseconds.
+const LONGEST_PROBED: Duration = Duration::from_millis(5);
 
 /// How often rings are looked at: so often that none fills, and no oftener.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DrainPace {
     longest: Duration,
+    /// When nothing comes for long.
+    dozing: Duration,
     interval: Duration,
     /// The same when somebody waits for records of function calls.
     awaited: Duration,
@@ -25,18 +30,23 @@ pub(crate) struct DrainPace {
 
 impl Default for DrainPace {
     fn default() -> Self {
-        Self::within(LONGEST)
+        Self::within(LONGEST, DOZING)
     }
 }
 
 impl DrainPace {
     /// For processes whose events are only added up.
     pub(crate) fn of_sums() -> Self {
-        Self::within(LONGEST_SUMMED)
+        Self::within(LONGEST_SUMMED, DOZING)
     }
 
-    fn within(longest: Duration) -> Self {
-        Self { longest, interval: longest, awaited: longest, n_empty: 0 }
+    /// For processes with probes in functions that a pattern chose.
+    pub(crate) fn of_probes() -> Self {
+        Self::within(LONGEST_PROBED, LONGEST_PROBED)
+    }
+
+    fn within(longest: Duration, dozing: Duration) -> Self {
+        Self { longest, dozing, interval: longest, awaited: longest, n_empty: 0 }
     }
 
     /// Time until rings are looked at again.
@@ -63,7 +73,7 @@ impl DrainPace {
         self.interval = if 0.125 < fill {
             (self.interval / 4).max(SHORTEST)
         } else if 50 < self.n_empty {
-            DOZING
+            self.dozing
         } else if fill < 0.03 {
             (self.interval * 2).min(self.longest)
         } else {

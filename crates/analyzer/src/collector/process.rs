@@ -5,7 +5,7 @@ mod reading;
 use super::control::Control;
 use super::modules::ModuleMap;
 use super::plan::{Milestone, Stage};
-use super::summaries::Wish;
+use super::summaries::{Passed, Wish};
 use events::{CommunicatorId, ProcessKey, Rank, Ticks, WorldId};
 use reading::Following;
 use ring::{SegmentError, SegmentReader, ThreadView};
@@ -38,7 +38,7 @@ pub(crate) struct Observed {
     /// Events that are added up here.
     wish: Wish,
     /// See [`super::summaries::Source::passed`].
-    passed: Vec<u64>,
+    passed: Passed,
     /// Somebody may wait for its events: it had some lately that are not only added up.
     is_prompt: bool,
     modules: ModuleMap,
@@ -158,6 +158,13 @@ impl Observed {
     pub(crate) fn let_go(&mut self) {
         if !std::mem::replace(&mut self.is_let_go, true) {
             self.control.take_order(&Order::Detach);
+        }
+    }
+
+    /// Tells it, if it waits in `MPI_Init`, not to wait any more: nobody gives orders.
+    pub(crate) fn let_begin(&mut self) {
+        if self.is_tuned() && !std::mem::replace(&mut self.is_let_go, true) {
+            self.control.take_order(&Order::Go);
         }
     }
 

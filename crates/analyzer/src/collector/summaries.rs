@@ -5,16 +5,22 @@
 //!
 //! # Invariants
 //! - A batch holds an event's sums once, however often it was passed, and one range per thread.
-//! - What is remembered of a thread is at most [`N_OPEN_MAX`] calls.
 //! - An event is added up with all its attributes or left for the next look.
 //!
 //! # Not here
-//! Rings and acknowledgments (`process`, `plan`), the analyzer's side (`server::node_spool`).
+//! What is remembered of a thread ([`Calls`]), rings and acknowledgments (`process`, `plan`), the
+//! analyzer's side (`server::node_sums`).
+
+mod calls;
+
+pub(crate) use calls::Calls;
 
 use events::{CallRecord, EventRecord, FunctionKind, Moments, Place, ProcessKey};
 use std::ops::Range;
-use wire::summary::N_OPEN_MAX;
-use wire::{EventShape, EventSummary, SummaryBatch, ThreadRange};
+use wire::{EventShape, EventSummary, ProcessSum, SummaryBatch, ThreadRange};
+
+/// Sums of processes above which a batch is long.
+const N_SUMS_LONG: usize = 50_000;
 
 /// What is wanted of a process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -58,32 +64,6 @@ impl Wish {
     }
 }
 
-/// What is remembered of a thread.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Calls {
-    /// Calls that it is in: function and ticks of the entry.
-    open: Vec<(u32, u64)>,
-    /// Records before this one are in batches that the analyzer has.
-    resumes_at: u64,
-    /// Batch in which it has a range, and which one.
-    range: (u64, usize),
-    /// Where its last range ended.
-    range_end: Option<u64>,
-}
-
-impl Calls {
-    /// Goes on with records from `end` on, where the thread was in the calls `open`.
-    pub(crate) fn resume(&mut self, position: u64, end: u64, open: Vec<(u32, u64)>) {
-        *self = Self::default();
-        if position <= end {
-            self.resumes_at = end;
-            self.range_end = Some(end);
-            self.open = open;
-            self.open.truncate(N_OPEN_MAX);
-        }
-    }
-}
-
 /// Whose records are read.
 #[derive(Debug)]
 pub(crate) struct Source<'a> {
@@ -91,11 +71,16 @@ pub(crate) struct Source<'a> {
     pub(crate) thread: u32,
     pub(crate) wish: &'a Wish,
     pub(crate) calls: &'a mut Calls,
-    /// By event: the last batch in which this process passed it.
-    pub(crate) passed: &'a mut Vec<u64>,
+    /// What this process passed.
+    pub(crate) passed: &'a mut Passed,
     /// It writes no more: what is incomplete stays so.
     pub(crate) is_ended: bool,
+    /// A batch that deals with so many of the thread's records is long.
+    pub(crate) n_records_long: u64,
 }
+
+/// By event: the last batch in which a process passed it, and its place among the processes there.
+pub(crate) type Passed = Vec<(u64, usize)>;
 
 /// What became of records.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -119,6 +104,9 @@ pub(crate) struct Summaries {
     ranges: Vec<ThreadRange>,
     n_unmatched: u64,
     number: u64,
+    /// Sums of processes in it.
+    n_sums: usize,
+    is_long: bool,
 }
 
 impl Default for Summaries {
@@ -131,6 +119,8 @@ impl Default for Summaries {
             n_unmatched: 0,
             // Threads that have no range yet say 0.
             number: 1,
+            n_sums: 0,
+            is_long: false,
         }
     }
 }
@@ -152,6 +142,11 @@ impl Summaries {
         self.ranges.is_empty()
     }
 
+    /// Whether the open batch is to leave before its time: rings wait for it to be safe, or it is large.
+    pub(crate) fn is_long(&self) -> bool {
+        self.is_long
+    }
+
     /// Forgets the open batch: its records are read again.
     pub(crate) fn reset(&mut self) {
         self.take();
@@ -162,8 +157,15 @@ impl Summaries {
         if self.is_empty() {
             return None;
         }
-        let take = |event: u32| std::mem::take(&mut self.sums[event as usize]);
+        let take = |event: u32| {
+            let mut sum = std::mem::take(&mut self.sums[event as usize]);
+            for process in &sum.processes {
+                sum.duration_ticks.merge(&process.duration_ticks);
+            }
+            sum
+        };
         let events = self.passed.drain(..).map(take).collect();
+        (self.n_sums, self.is_long) = (0, false);
         let ranges = std::mem::take(&mut self.ranges);
         let number = self.number;
         self.number += 1;
@@ -196,6 +198,7 @@ impl Summaries {
                         break;
                     }
                     if n_known <= at {
+                        source.calls.go_on(first + at as u64, event.ticks);
                         self.add(&mut source, &event, &records[at + 1..at + n_found]);
                         is_touched = true;
                     }
@@ -203,6 +206,7 @@ impl Summaries {
                 }
                 _ => {
                     if let Some(event) = event.filter(|_| n_known <= at) {
+                        source.calls.go_on(first + at as u64, event.ticks);
                         is_touched |= self.enter(&mut source, &event);
                     }
                     keep(&mut sorted.kept, at);
@@ -230,9 +234,7 @@ impl Summaries {
         if shape.place == Place::Exit || !source.wish.times(shape.function) {
             return false;
         }
-        if source.calls.open.len() < N_OPEN_MAX {
-            source.calls.open.push((shape.function, event.ticks));
-        } else {
+        if !source.calls.enter(shape.function, event.ticks) {
             self.n_unmatched += 1;
         }
         true
@@ -253,10 +255,22 @@ impl Summaries {
         sum.first_ticks = sum.first_ticks.min(event.ticks);
         sum.last_ticks = sum.last_ticks.max(event.ticks);
         if source.passed.len() <= number {
-            source.passed.resize(number + 1, 0);
+            source.passed.resize(number + 1, (0, 0));
         }
-        sum.n_ranks += u32::from(source.passed[number] != self.number);
-        source.passed[number] = self.number;
+        let passed = &mut source.passed[number];
+        if passed.0 != self.number {
+            *passed = (self.number, sum.processes.len());
+            sum.n_ranks += 1;
+            if shape.by_process {
+                sum.processes.push(ProcessSum::of(source.process));
+                self.n_sums += 1;
+                self.is_long |= N_SUMS_LONG <= self.n_sums;
+            }
+        }
+        let mut own = sum.processes.get_mut(passed.1);
+        if let Some(own) = &mut own {
+            own.n += 1;
+        }
         let more = more.iter().filter_map(EventRecord::of);
         let values = event.values().into_iter().chain(more.flat_map(|more| more.values()));
         for ((kind, moments), bits) in shape.kinds.iter().zip(&mut sum.attributes).zip(values) {
@@ -267,11 +281,16 @@ impl Summaries {
             }
         }
         if shape.place == Place::Exit {
-            match leave(&mut source.calls.open, shape.function) {
-                Some(entry) => {
-                    sum.duration_ticks.add(event.ticks.saturating_sub(entry) as f64);
+            let Some((ticks, is_outer)) = source.calls.leave(shape.function, event.ticks) else {
+                self.n_unmatched += 1;
+                return;
+            };
+            match own {
+                Some(own) => {
+                    own.duration_ticks.add(ticks as f64);
+                    own.outer_ticks += if is_outer { ticks } else { 0 };
                 }
-                None => self.n_unmatched += 1,
+                None => sum.duration_ticks.add(ticks as f64),
             }
         }
     }
@@ -288,20 +307,14 @@ impl Summaries {
         let range = &mut self.ranges[calls.range.1];
         range.end = end;
         calls.range_end = Some(end);
-        range.open.clone_from(&calls.open);
+        range.open.clear();
+        range.open.extend(calls.outer());
+        self.is_long |= source.n_records_long <= end.saturating_sub(range.first);
     }
 }
 
 fn is_more(record: &CallRecord) -> bool {
     record.kind == FunctionKind::MoreValues as u16
-}
-
-/// Ticks of the innermost entry of `function`; calls inside it that did not end are forgotten with it.
-fn leave(open: &mut Vec<(u32, u64)>, function: u32) -> Option<u64> {
-    let at = open.iter().rposition(|(entered, _)| *entered == function)?;
-    let (_, ticks) = open[at];
-    open.truncate(at);
-    Some(ticks)
 }
 
 fn keep(kept: &mut Vec<Range<usize>>, at: usize) {

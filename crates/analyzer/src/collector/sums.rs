@@ -6,7 +6,7 @@
 //!   was not acknowledged is still in the rings.
 
 use super::Collector;
-use super::plan::Milestone;
+use super::plan::{DrainPace, Milestone};
 use super::process::Observed;
 use super::summaries::{Summaries, Wish};
 use events::ProcessKey;
@@ -77,6 +77,9 @@ impl Collector {
             self.sums.summaries.reset();
             self.sums.unacknowledged.clear();
             self.processes.iter_mut().for_each(Observed::reread);
+            if shapes.iter().any(|shape| shape.by_process) {
+                self.sum_pace = DrainPace::of_probes();
+            }
             self.sums.summaries.set_shapes(shapes);
         }
         for process in &mut self.processes {
@@ -132,8 +135,10 @@ impl Collector {
         }
         // Who ends waits for its last records to be safe.
         let is_ending = |process: &Observed| process.stage.reached != Milestone::Running;
-        let is_due =
-            sums.next_flush <= now || self.finishing || self.processes.iter().any(is_ending);
+        let is_due = sums.next_flush <= now
+            || sums.summaries.is_long()
+            || self.finishing
+            || self.processes.iter().any(is_ending);
         let Some(connection) = self.link.connection().filter(|link| is_due && link.has_room())
         else {
             return;

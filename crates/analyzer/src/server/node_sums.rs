@@ -101,7 +101,8 @@ impl NodeSums {
             return Taken::Lost(error);
         }
         if self.writer.as_ref().is_some_and(|writer| self.n_bytes_max < writer.n_bytes()) {
-            // It is all there, only longer than it has to be.
+            // It is all there, only longer than it has to be; what fails is not tried at every batch.
+            self.n_bytes_max *= 2;
             self.rewrite().ok();
         }
         Taken::Kept

@@ -1,4 +1,5 @@
-//! Functions that pass more often than their passages can be recorded.
+//! Functions that pass more often than their passages can be recorded: collectors do not empty the rings as
+//! fast as the program fills them, though they only add up.
 //!
 //! Only functions that a pattern chose: what a description names is wanted, however often it comes.
 
@@ -27,14 +28,14 @@ struct Look {
 }
 
 impl Floods {
-    /// A passage was recorded.
-    pub(super) fn pass(&mut self, key: &Key, event: usize) {
+    /// Passages were recorded.
+    pub(super) fn pass(&mut self, key: &Key, event: usize, n: u64) {
         if !self.looks.contains_key(key) {
             self.looks.insert(key.clone(), Look::default());
         }
         let Some(look) = self.looks.get_mut(key) else { return };
-        *look.heard.entry(event).or_default() += 1;
-        look.n_heard += 1;
+        *look.heard.entry(event).or_default() += n;
+        look.n_heard += n;
     }
 
     /// Sites that flood by the newest report of a process, with the places of their events.
@@ -96,7 +97,7 @@ mod tests {
         let key = ("node".to_owned(), ProcessKey { pid: 1, started: 1 });
         let mut floods = Floods::default();
         for (event, n) in passages {
-            (0..*n).for_each(|_| floods.pass(&key, *event));
+            floods.pass(&key, *event, *n);
         }
         let mut report = report(0);
         report.threads = vec![ThreadReport {

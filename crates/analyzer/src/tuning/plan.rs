@@ -1,6 +1,6 @@
 //! A description with its names looked up: what is put into processes, and how values are set.
 
-use crate::measured::EventFacts;
+use crate::measured::{EventFacts, ProbedFunction};
 use application::Ranks;
 use events::{Place, Value, ValueType};
 use wire::Order;
@@ -19,6 +19,8 @@ pub struct Plan {
     /// What each event is, by the number that its records have: first those of the description in its
     /// order, then those of `--probe`, which every rank has.
     pub events: Vec<EventFacts>,
+    /// Functions that `--probe` chose.
+    pub probed: Vec<ProbedFunction>,
     /// Tuning points in the order of the description.
     pub points: Vec<PlannedPoint>,
     /// Functions without events that tuning points need, by their sites.

@@ -1,12 +1,22 @@
 //! Orders on their way to collectors, kept while a collector is away.
+//!
+//! A collector may die with orders, or with answers to them. What was not answered is said again to the next
+//! one; processes take it as said once.
+//!
+//! # Invariants
+//! - Nothing overtakes: an order is said when all that were given before it to the same process are.
+//! - Of each action only the last order is said again: a rank that is to carry it out has answered that it
+//!   can, and one that is to forget it need not know what.
 
 use super::directory::Key;
 use events::ProcessKey;
-use std::collections::{HashMap, VecDeque};
-use wire::{Order, ToCollector};
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use wire::{Answer, Order, ToCollector};
 
 /// Orders kept for a node while its collector is away, at most.
 const N_KEPT_MAX: usize = 4096;
+/// Actions of a process whose orders are said again, at most.
+const N_ACTIONS_MAX: usize = 1024;
 
 /// Says something to the collector of a node; false when none listens.
 pub(crate) trait Collectors {
@@ -19,6 +29,8 @@ pub(super) struct Post {
     kept: HashMap<String, VecDeque<(ProcessKey, Order)>>,
     /// Orders for the start that were not answered: a collector may have died with them.
     starting: HashMap<Key, Vec<Order>>,
+    /// The last order of each action that its process has not answered.
+    acting: HashMap<Key, BTreeMap<u64, Order>>,
     n_lost: u64,
 }
 
@@ -26,13 +38,29 @@ impl Post {
     /// Sends an order, now or when the collector is back.
     pub(super) fn send(&mut self, collectors: &impl Collectors, key: &Key, order: Order) {
         let (node, process) = key;
-        if !self.kept.contains_key(node) && say(collectors, node, *process, &order) {
-            return;
+        let action = action_of(&order);
+        let is_said = !self.kept.contains_key(node) && say(collectors, node, *process, &order);
+        if let Some(action) = action {
+            self.remember(key, action, order);
+            if !is_said {
+                // Also an empty list keeps what comes later behind it.
+                self.kept.entry(node.clone()).or_default();
+            }
+        } else if !is_said {
+            let kept = self.kept.entry(node.clone()).or_default();
+            if kept.len() < N_KEPT_MAX {
+                kept.push_back((*process, order));
+            } else {
+                self.n_lost += 1;
+            }
         }
-        let kept = self.kept.entry(node.clone()).or_default();
-        if kept.len() < N_KEPT_MAX {
-            kept.push_back((*process, order));
-        } else {
+    }
+
+    fn remember(&mut self, key: &Key, action: u64, order: Order) {
+        let orders = self.acting.entry(key.clone()).or_default();
+        orders.insert(action, order);
+        if N_ACTIONS_MAX < orders.len() {
+            orders.pop_first();
             self.n_lost += 1;
         }
     }
@@ -47,8 +75,42 @@ impl Post {
         }
     }
 
+    /// A process has answered: what it answers is not said again.
+    pub(super) fn hear(&mut self, key: &Key, answer: &Answer) {
+        match answer {
+            Answer::Installed { .. } => self.installed(key),
+            Answer::Ready { action, .. } => {
+                self.settle(key, *action, |order| matches!(order, Order::Prepare { .. }));
+            }
+            Answer::Refused { action, .. } => {
+                self.settle(key, *action, |order| !matches!(order, Order::Withdraw { .. }));
+            }
+            Answer::Withdrawn { action, .. } => self.settle(key, *action, |_| true),
+            Answer::Detached { .. } => self.forget(key),
+            Answer::Values { .. } => {}
+        }
+    }
+
+    /// A process has carried an action out.
+    pub(super) fn done(&mut self, key: &Key, action: u64) {
+        self.settle(key, action, |order| matches!(order, Order::Commit { .. }));
+    }
+
+    /// A process takes no more orders.
+    pub(super) fn forget(&mut self, key: &Key) {
+        self.acting.remove(key);
+    }
+
+    fn settle(&mut self, key: &Key, action: u64, is_answered: impl Fn(&Order) -> bool) {
+        if let Some(orders) = self.acting.get_mut(key)
+            && orders.get(&action).is_some_and(is_answered)
+        {
+            orders.remove(&action);
+        }
+    }
+
     /// A process has put in what the next order says.
-    pub(super) fn installed(&mut self, key: &Key) {
+    fn installed(&mut self, key: &Key) {
         if let Some(orders) = self.starting.get_mut(key) {
             // Never empty: then it would not be here.
             orders.drain(..1);
@@ -78,11 +140,26 @@ impl Post {
                 return;
             }
         }
+        for ((_, process), orders) in self.acting.iter().filter(|((at, _), _)| at == node) {
+            if !orders.values().all(|order| say(collectors, node, *process, order)) {
+                self.kept.insert(node.to_owned(), VecDeque::new());
+                return;
+            }
+        }
     }
 
     /// Orders that found no room.
     pub(super) fn n_lost(&self) -> u64 {
         self.n_lost
+    }
+}
+
+fn action_of(order: &Order) -> Option<u64> {
+    match order {
+        Order::Prepare { action, .. }
+        | Order::Commit { action, .. }
+        | Order::Withdraw { action } => Some(*action),
+        _ => None,
     }
 }
 
@@ -93,7 +170,9 @@ fn say(collectors: &impl Collectors, node: &str, process: ProcessKey, order: &Or
 #[cfg(test)]
 mod tests {
     use super::*;
+    use events::Place;
     use std::cell::{Cell, RefCell};
+    use wire::control::Change;
 
     #[derive(Default)]
     struct Fake {
@@ -107,6 +186,8 @@ mod tests {
                 let text = match order.as_ref() {
                     Order::Install { .. } => "install".to_owned(),
                     Order::Go => "go".to_owned(),
+                    Order::Prepare { action, .. } => format!("prepare {action}"),
+                    Order::Commit { action, .. } => format!("commit {action}"),
                     Order::Withdraw { action } => format!("withdraw {action}"),
                     _ => "other".to_owned(),
                 };
@@ -122,6 +203,10 @@ mod tests {
 
     fn install() -> Order {
         Order::Install { modules: Vec::new(), sites: Vec::new() }
+    }
+
+    fn put_in() -> Answer {
+        Answer::Installed { refused: Vec::new(), warnings: Vec::new(), took_ns: 0 }
     }
 
     #[test]
@@ -141,12 +226,113 @@ mod tests {
         let (fake, mut post) = (Fake::default(), Post::default());
         fake.is_there.set(true);
         post.start(&fake, &key(), vec![install(), install(), Order::Go]);
-        post.installed(&key());
+        post.hear(&key(), &put_in());
         fake.heard.borrow_mut().clear();
         post.come_back(&fake, "n");
         assert_eq!(*fake.heard.borrow(), ["install", "go"]);
-        post.installed(&key());
+        post.hear(&key(), &put_in());
         post.come_back(&fake, "n");
         assert_eq!(fake.heard.borrow().len(), 2);
+    }
+
+    fn prepare(action: u64) -> Order {
+        let path = "/lib.so".to_owned();
+        let (sync, change) = ((1, Place::Entry), Change::Load { path });
+        Order::Prepare { action, modules: Vec::new(), sync, change, repeats: false }
+    }
+
+    fn commit(action: u64) -> Order {
+        Order::Commit { action, at_hit: 0 }
+    }
+
+    fn ready(action: u64) -> Answer {
+        Answer::Ready { action, n_hits: 0, old: 0 }
+    }
+
+    fn refused(action: u64) -> Answer {
+        Answer::Refused { action, reason: String::new() }
+    }
+
+    fn withdrawn(action: u64) -> Answer {
+        Answer::Withdrawn { action, n_done: 0 }
+    }
+
+    enum Step {
+        Said(Order),
+        Heard(Answer),
+        Done(u64),
+    }
+
+    /// Expects what the next collector is told.
+    #[track_caller]
+    fn check_again(steps: Vec<Step>, expected: &[&str]) {
+        let (fake, mut post) = (Fake::default(), Post::default());
+        fake.is_there.set(true);
+        for step in steps {
+            match step {
+                Step::Said(order) => post.send(&fake, &key(), order),
+                Step::Heard(answer) => post.hear(&key(), &answer),
+                Step::Done(action) => post.done(&key(), action),
+            }
+        }
+        fake.heard.borrow_mut().clear();
+        post.come_back(&fake, "another");
+        assert!(fake.heard.borrow().is_empty(), "only what is there is told");
+        post.come_back(&fake, "n");
+        assert_eq!(*fake.heard.borrow(), expected);
+    }
+
+    #[test]
+    fn the_last_order_of_an_action_is_said_again_until_it_is_answered() {
+        use Step::{Done, Heard, Said};
+        check_again(vec![Said(prepare(1))], &["prepare 1"]);
+        check_again(vec![Said(prepare(1)), Heard(ready(2))], &["prepare 1"]);
+        check_again(vec![Said(prepare(1)), Heard(ready(1))], &[]);
+        check_again(vec![Said(prepare(1)), Heard(refused(1))], &[]);
+        let committed = || vec![Said(prepare(1)), Heard(ready(1)), Said(commit(1))];
+        let then = |step| committed().into_iter().chain([step]).collect::<Vec<_>>();
+        check_again(committed(), &["commit 1"]);
+        check_again(then(Heard(ready(1))), &["commit 1"]);
+        check_again(then(Heard(refused(1))), &[]);
+        check_again(then(Done(1)), &[]);
+        let withdraw = || Order::Withdraw { action: 1 };
+        check_again(then(Said(withdraw())), &["withdraw 1"]);
+        check_again(vec![Said(prepare(1)), Said(withdraw()), Heard(refused(1))], &["withdraw 1"]);
+        check_again(vec![Said(prepare(1)), Said(withdraw()), Done(1)], &["withdraw 1"]);
+        check_again(vec![Said(withdraw()), Heard(withdrawn(1))], &[]);
+        check_again(
+            vec![Said(withdraw()), Said(prepare(3)), Said(prepare(2)), Heard(ready(2))],
+            &["withdraw 1", "prepare 3"],
+        );
+    }
+
+    #[test]
+    fn what_a_collector_is_not_there_for_is_said_once_when_it_comes() {
+        let (fake, mut post) = (Fake::default(), Post::default());
+        post.send(&fake, &key(), prepare(1));
+        fake.is_there.set(true);
+        post.send(&fake, &key(), Order::Go);
+        assert!(fake.heard.borrow().is_empty(), "nothing overtakes");
+        post.come_back(&fake, "n");
+        assert_eq!(*fake.heard.borrow(), ["go", "prepare 1"]);
+    }
+
+    #[test]
+    fn a_process_that_is_gone_is_told_nothing() {
+        let (fake, mut post) = (Fake::default(), Post::default());
+        post.send(&fake, &key(), prepare(1));
+        post.forget(&key());
+        fake.is_there.set(true);
+        post.come_back(&fake, "n");
+        assert!(fake.heard.borrow().is_empty());
+    }
+
+    #[test]
+    fn what_is_said_again_has_a_bound() {
+        let (fake, mut post) = (Fake::default(), Post::default());
+        (0..=N_ACTIONS_MAX as u64).for_each(|action| post.send(&fake, &key(), prepare(action)));
+        fake.is_there.set(true);
+        post.come_back(&fake, "n");
+        assert_eq!((fake.heard.borrow().len(), post.n_lost()), (N_ACTIONS_MAX, 1));
     }
 }

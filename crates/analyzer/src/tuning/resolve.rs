@@ -107,10 +107,11 @@ pub fn resolve(
         let ranks = application.actors[point.actor].ranks.clone();
         points.push(change::planned(point, ranks, program, &mut sites, &mut modules)?);
     }
-    patterns::add(&mut events, patterns, program, &mut sites, &mut modules)?;
+    let probed = patterns::add(&mut events, patterns, program, &mut sites, &mut modules)?;
     let warnings = patterns::warnings(patterns, program)?;
     let names = names_of(&application, &points);
-    let plan = Plan { modules: modules.list, sites: sites.list, events, points, names, warnings };
+    let (modules, sites) = (modules.list, sites.list);
+    let plan = Plan { modules, sites, events, probed, points, names, warnings };
     Ok((application, plan))
 }
 

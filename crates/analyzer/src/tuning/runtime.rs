@@ -1,5 +1,6 @@
 //! The conductor's thread: news in, orders and lines out.
 
+mod answers;
 mod changes;
 
 use super::TuningOptions;
@@ -8,11 +9,13 @@ use super::directory::{Arrival, Directory, Key};
 use super::floods::Floods;
 use super::holdings::Holdings;
 use super::inbox::{Heard, Inbox};
+use super::joined::Joined;
 use super::lines::Lines;
 use super::performance::Efficiency;
 use super::plan::Plan;
 use super::post::{Collectors, Post};
 use super::sums::Sums;
+use crate::ProbedFunction;
 use changes::Wanted;
 use events::{Rank, Ticks, Value};
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
@@ -20,7 +23,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tunlets::conductor::{Conductor, Input, Mode, Output};
 use tunlets::{Detail, EventNews, SummaryNews};
-use wire::{Answer, Order, ProcessReport, Records, SummaryBatch, ToCollector};
+use wire::{Order, ProcessReport, Records, SummaryBatch, ToCollector};
 
 /// Time passes at least that often.
 const TICK: Duration = Duration::from_millis(20);
@@ -38,6 +41,8 @@ pub(crate) struct Runtime<C> {
     n_described: usize,
     /// Nobody chooses among the events: all of them are recorded.
     has_no_tunlets: bool,
+    /// Functions of `--probe` are not only added up.
+    every_passage: bool,
     conductor: Conductor,
     directory: Directory,
     sums: Sums,
@@ -45,6 +50,7 @@ pub(crate) struct Runtime<C> {
     holdings: Holdings,
     floods: Floods,
     post: Post,
+    joined: Joined,
     lines: Lines,
     efficiency: Efficiency,
     next_performance: Instant,
@@ -68,7 +74,8 @@ impl<C: Collectors> Runtime<C> {
         inbox: Arc<Inbox>,
         started_s: f64,
     ) -> Self {
-        let TuningOptions { application, plan, tunlets, mode, options, lines } = options;
+        let TuningOptions { application, plan, tunlets, mode, options, every_passage, lines } =
+            options;
         #[expect(clippy::cast_possible_truncation, reason = "a time since 1970 fits")]
         let started_ns = (started_s * 1e9) as i64;
         Self {
@@ -77,8 +84,9 @@ impl<C: Collectors> Runtime<C> {
             mode,
             n_described: application.events.len(),
             has_no_tunlets: tunlets.is_empty(),
+            every_passage,
             directory: Directory::new(&application.program),
-            sums: Sums::new(&plan.events),
+            sums: Sums::new(&plan),
             conductor: Conductor::new(application, tunlets, mode, options),
             decoder: Decoder::new(&plan.events),
             holdings: Holdings::new(&plan),
@@ -87,6 +95,7 @@ impl<C: Collectors> Runtime<C> {
             failed: HashMap::new(),
             plan,
             post: Post::default(),
+            joined: Joined::default(),
             lines: Lines::open(&lines),
             efficiency: Efficiency::new(),
             next_performance: Instant::now() + PERFORMANCE_EVERY,
@@ -117,6 +126,8 @@ impl<C: Collectors> Runtime<C> {
     }
 
     fn finish(mut self, n_unheard: u64) -> Vec<String> {
+        let said = self.joined.take_all();
+        self.warn_of_sites(said);
         let now_s = self.now_s();
         for output in self.conductor.finish(now_s) {
             if let Output::Record(line) = output {
@@ -153,7 +164,8 @@ impl<C: Collectors> Runtime<C> {
     fn hear(&mut self, heard: Heard) {
         match heard {
             Heard::Collector { node } => {
-                self.collectors.say(&node, &self.sums.shapes(self.mode));
+                let shapes = self.sums.shapes(self.mode, !self.has_no_tunlets);
+                self.collectors.say(&node, &shapes);
                 self.post.come_back(&self.collectors, &node);
             }
             Heard::Sums { node, batch } => self.hear_sums(&node, &batch),
@@ -189,12 +201,9 @@ impl<C: Collectors> Runtime<C> {
     /// Switches functions off that fill the rings of a process.
     fn stem(&mut self, key: &Key, report: &ProcessReport) {
         for (site, points) in self.floods.see(key, report, &self.plan) {
-            let rank = self.directory.rank(key).map_or(0, |rank| rank.0);
-            let reason = format!(
-                "it passes more often than can be recorded; rank {rank} no longer measures it. \
-                 Probe functions that call it"
-            );
-            self.warn_of_site(site, &reason);
+            let reason = "it passes more often than can be recorded, and is no longer measured; probe \
+                          functions that call it";
+            self.hear_of_site(key, site, reason);
             self.post.send(&self.collectors, key, Order::Switch { points, on: false });
         }
     }
@@ -224,54 +233,6 @@ impl<C: Collectors> Runtime<C> {
         self.post.start(&self.collectors, key, orders);
     }
 
-    fn take_answer(&mut self, key: &Key, answer: Answer) {
-        match answer {
-            Answer::Installed { refused, warnings, .. } => {
-                self.post.installed(key);
-                for (site, reason) in refused.iter().chain(&warnings) {
-                    self.warn_of_site(*site, reason);
-                }
-                if let Some(rank) = self.directory.rank(key) {
-                    let refused = refused.into_iter().map(|(site, why)| ((site, rank), why));
-                    self.failed.extend(refused);
-                }
-            }
-            Answer::Values { values } => {
-                let values = self.holdings.hear(&values, &self.plan);
-                self.feed(Input::Values(values));
-                self.open();
-            }
-            Answer::Detached { refused } => {
-                refused.iter().for_each(|(site, reason)| self.warn_of_site(*site, reason));
-            }
-            answer => self.take_action_answer(key, answer),
-        }
-    }
-
-    fn take_action_answer(&mut self, key: &Key, answer: Answer) {
-        let Some(rank) = self.directory.rank(key) else { return };
-        match answer {
-            Answer::Ready { action, n_hits, old } => {
-                if let Some(old) = self.value(action, rank, old) {
-                    self.feed(Input::Ready { action, rank, n_hits, old });
-                }
-            }
-            Answer::Refused { action, reason } => {
-                self.feed(Input::Refused { action, rank, reason });
-            }
-            Answer::Withdrawn { action, n_done } => {
-                self.feed(Input::Withdrawn { action, rank, n_done });
-            }
-            Answer::Installed { .. } | Answer::Detached { .. } | Answer::Values { .. } => {}
-        }
-    }
-
-    fn warn_of_site(&mut self, site: u32, reason: &str) {
-        let name = self.plan.function_of(site);
-        let now_s = self.now_s();
-        self.lines.warn(now_s, format!("`{name}`: {reason}"));
-    }
-
     fn read(&mut self, node: String, records: &Records) {
         let key = (node, records.process);
         let Some(rank) = self.directory.rank(&key) else { return };
@@ -289,7 +250,7 @@ impl<C: Collectors> Runtime<C> {
     fn pass(&mut self, rank: Rank, (key, thread): &(Key, u32), passage: Passage) {
         let Passage { event, ticks, values, .. } = passage;
         if self.n_described <= event {
-            self.floods.pass(key, event);
+            self.floods.pass(key, event, 1);
             return;
         }
         self.holdings.wake(Instant::now());
@@ -304,6 +265,8 @@ impl<C: Collectors> Runtime<C> {
     }
 
     fn pass_time(&mut self, now: Instant) {
+        let said = self.joined.take_ripe(now);
+        self.warn_of_sites(said);
         self.open();
         for (rank, order) in self.holdings.questions(now, &self.plan) {
             if self.present.contains(&rank) {
@@ -313,6 +276,9 @@ impl<C: Collectors> Runtime<C> {
         for rank in self.directory.gone(now) {
             self.present.remove(&rank);
             self.efficiency.forget(rank);
+            if let Some(key) = self.directory.process(rank) {
+                self.post.forget(key);
+            }
             self.feed(Input::RankGone { rank });
         }
         if self.next_performance <= now {
@@ -338,6 +304,9 @@ impl<C: Collectors> Runtime<C> {
                 Detail::Every | Detail::None => {}
             }
         }
+        if !self.every_passage {
+            there.extend(self.plan.probed.iter().flat_map(ProbedFunction::events));
+        }
         self.sums.ask(key, &here);
         let message = ToCollector::Summarize { process: Some(key.1), events: there };
         // Kept by the other side of the server for a collector that is away.
@@ -347,6 +316,9 @@ impl<C: Collectors> Runtime<C> {
     fn hear_sums(&mut self, node: &str, batch: &SummaryBatch) {
         for sum in &batch.events {
             let event = sum.event as usize;
+            for process in &sum.processes {
+                self.floods.pass(&(node.to_owned(), process.process), event, process.n);
+            }
             if self.n_described <= event || sum.n == 0 {
                 continue;
             }

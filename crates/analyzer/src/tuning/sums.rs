@@ -1,8 +1,9 @@
 //! Sums of events that come one by one because somebody else wants every passage.
 
 use super::directory::Key;
-use crate::EventFacts;
-use crate::collector::summaries::{Calls, Source, Summaries, Wish};
+use super::plan::Plan;
+use crate::collector::summaries::{Calls, Passed, Source, Summaries, Wish};
+use crate::measured::shapes;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 use tunlets::conductor::Mode;
@@ -10,6 +11,8 @@ use wire::{EventShape, Records, SummaryBatch, ToCollector};
 
 /// Time from one sum of an event to the next, here and in collectors.
 const FLUSH_EVERY: Duration = Duration::from_millis(100);
+/// The same in collectors when no tunlet hears of it.
+const FLUSH_EVERY_UNHEARD: Duration = Duration::from_secs(1);
 /// Time that an event may wait on its node when a tunlet decides by it.
 const READ_EVERY: Duration = Duration::from_millis(10);
 /// The same when nobody decides.
@@ -27,22 +30,15 @@ pub(super) struct Sums {
 #[derive(Debug, Default)]
 struct Process {
     wish: Wish,
-    passed: Vec<u64>,
+    passed: Passed,
     threads: HashMap<u32, Calls>,
 }
 
 impl Sums {
     /// Of the events of a plan.
-    pub(super) fn new(events: &[EventFacts]) -> Self {
-        let mut functions: HashMap<&str, u32> = HashMap::new();
-        let shapes = events.iter().map(|facts| {
-            let number = u32::try_from(functions.len()).unwrap_or(u32::MAX);
-            let function = *functions.entry(&facts.function).or_insert(number);
-            let kinds = facts.attributes.iter().map(|(_, kind)| *kind).collect();
-            EventShape { place: facts.place, function, kinds }
-        });
+    pub(super) fn new(plan: &Plan) -> Self {
         Self {
-            shapes: shapes.collect(),
+            shapes: shapes(&plan.events, &plan.probed),
             processes: HashMap::new(),
             nodes: HashMap::new(),
             next_flush: Instant::now(),
@@ -50,12 +46,13 @@ impl Sums {
     }
 
     /// What collectors have to know about events.
-    pub(super) fn shapes(&self, mode: Mode) -> ToCollector {
+    pub(super) fn shapes(&self, mode: Mode, has_tunlets: bool) -> ToCollector {
         let milliseconds = |time: Duration| u32::try_from(time.as_millis()).unwrap_or(u32::MAX);
         let read_every = if mode == Mode::Observe { READ_EVERY_OBSERVED } else { READ_EVERY };
+        let flush_every = if has_tunlets { FLUSH_EVERY } else { FLUSH_EVERY_UNHEARD };
         ToCollector::Events {
             shapes: self.shapes.clone(),
-            flush_every_ms: milliseconds(FLUSH_EVERY),
+            flush_every_ms: milliseconds(flush_every),
             read_every_ms: milliseconds(read_every),
         }
     }
@@ -85,6 +82,7 @@ impl Sums {
             passed: &mut process.passed,
             // Events with many attributes come whole, but for those at the edge of a message.
             is_ended: true,
+            n_records_long: u64::MAX,
         };
         summaries.read(source, records.first, &records.records);
     }

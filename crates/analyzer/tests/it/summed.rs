@@ -3,7 +3,9 @@
 use crate::network::Network;
 use crate::stage::{Rank, Stage, eventually};
 use analyzer::tuning::Plan;
-use analyzer::{EventFacts, Measured, RunFacts, Server, TuningOptions, assemble, recover};
+use analyzer::{
+    EventFacts, Measured, ProbedFunction, RunFacts, Server, TuningOptions, assemble, recover,
+};
 use application::{Actor, Application, AttributeSource, EventAttribute, EventPoint, Ranks};
 use events::{Place, ValueType};
 use run_record::SpoolReader;
@@ -91,6 +93,7 @@ fn summed(details: [Detail; 2]) -> (Stage, Server, Arc<AtomicU64>) {
         tunlets: vec![Box::new(counting)],
         mode: Mode::Observe,
         options: Options::default(),
+        every_passage: false,
         lines: stage.record.tuning_path(),
     });
     stage.address = server.address();
@@ -212,4 +215,89 @@ fn a_killed_analyzer_loses_no_passage_and_counts_none_twice() {
     assert!(collector.ends(), "nobody needs it any more");
     let (_, measured) = recover::unfinished(&stage.record);
     check(&stage, &measured, None);
+}
+
+/// The same function as a pattern chooses it: nobody asked for its passages.
+fn probed() -> Plan {
+    let mut events = facts();
+    events.iter_mut().for_each(|facts| facts.attributes.clear());
+    let function = ProbedFunction { entry: Some(0), exit: Some(1), ..ProbedFunction::default() };
+    Plan { events, probed: vec![function], ..Plan::default() }
+}
+
+fn count(every_passage: bool) -> (Stage, Server) {
+    let (mut stage, server) = Stage::new();
+    drop(server);
+    let server = stage.serve_tuned(TuningOptions {
+        application: Application { program: "test".to_owned(), ..Application::default() },
+        plan: probed(),
+        tunlets: Vec::new(),
+        mode: Mode::Observe,
+        options: Options::default(),
+        every_passage,
+        lines: stage.record.tuning_path(),
+    });
+    stage.address = server.address();
+    (stage, server)
+}
+
+/// Every call counts once, and was timed where nothing broke; rows only where every passage is wanted.
+#[track_caller]
+fn check_count(stage: &Stage, measured: &Measured, every_passage: bool, are_all_timed: bool) {
+    let Plan { events, probed, .. } = probed();
+    let facts = RunFacts { functions: events, probed, traced: every_passage, ..stage.facts() };
+    let summary = assemble(measured, &facts, &stage.record).summary;
+    assert_eq!(summary.tool.records_dropped, 0, "{:?}", summary.tool.warnings);
+    assert_eq!(summary.function_sums, []);
+    assert_eq!(summary.functions.len(), 1, "{:?}", summary.functions);
+    let function = &summary.functions[0];
+    assert_eq!((function.total.calls, function.by_rank.len()), (N_CALLS, 1), "{function:?}");
+    if are_all_timed {
+        assert_eq!(function.total.calls_timed, N_CALLS, "every call has a time");
+    }
+    let table = stage.record.function_events().expect("readable");
+    let n_rows: usize = table
+        .iter()
+        .flat_map(|table| table.batches().map(|batch| batch.expect("rows").len()))
+        .sum();
+    assert_eq!(n_rows as u64, if every_passage { 2 * N_CALLS } else { 0 });
+}
+
+#[test]
+fn calls_are_counted_on_the_node_or_one_by_one() {
+    for every_passage in [false, true] {
+        let (stage, server) = count(every_passage);
+        let collector = stage.collector();
+        let mut rank = stage.rank(SUMMED);
+        assert!(rank.ends());
+        check_count(&stage, &stage.end(server, collector), every_passage, true);
+    }
+}
+
+#[test]
+fn a_killed_collector_loses_no_call() {
+    let (stage, server) = count(false);
+    let mut collector = stage.collector();
+    let mut rank = stage.rank(SUMMED);
+    for n_kills in 1..4 {
+        assert!(eventually(|| n_kills < n_batches(&stage) || has_ended(&server)));
+        collector.kill();
+        collector = stage.collector();
+    }
+    assert!(rank.ends());
+    // A full ring may have gone to a file meanwhile.
+    check_count(&stage, &stage.end(server, collector), false, false);
+}
+
+#[test]
+fn a_killed_analyzer_loses_no_call() {
+    let (stage, server) = count(false);
+    let mut collector = stage.collector();
+    let mut rank = stage.rank(SUMMED);
+    assert!(eventually(|| 1 < n_batches(&stage)));
+    drop(server);
+    assert!(rank.ends());
+    assert!(collector.ends(), "nobody needs it any more");
+    let (_, measured) = recover::unfinished(&stage.record);
+    check_count(&stage, &measured, false, false);
 }

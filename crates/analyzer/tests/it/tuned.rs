@@ -116,6 +116,7 @@ fn plan() -> Plan {
         modules: Vec::new(),
         sites: vec![site],
         events: vec![facts("start", Place::Entry), facts("end", Place::Exit)],
+        probed: Vec::new(),
         points: vec![PlannedPoint { sync, kind: ValueType::I32, change, ranks: ranks() }],
         names: Vec::new(),
         warnings: Vec::new(),
@@ -129,6 +130,7 @@ fn options(stage: &Stage, mode: Mode) -> TuningOptions {
         tunlets: vec![Box::new(Once { n_iterations: 0 })],
         mode,
         options: Options::default(),
+        every_passage: false,
         lines: stage.record.tuning_path(),
     }
 }

@@ -4,6 +4,20 @@ use crate::description::{Application, AttributeSource, Change};
 use crate::program::{FunctionFacts, Passed, ProgramNames};
 use events::ValueType;
 
+/// Why something has no type.
+#[derive(Debug)]
+pub(super) struct NoKind {
+    pub(super) sentence: String,
+    /// Whether the declared type is what has to be corrected.
+    pub(super) is_declared: bool,
+}
+
+impl From<String> for NoKind {
+    fn from(sentence: String) -> Self {
+        Self { sentence, is_declared: false }
+    }
+}
+
 /// Finds the type of something that may have a declared one.
 pub(super) struct Kinds<'a> {
     pub(super) program: &'a dyn ProgramNames,
@@ -43,7 +57,7 @@ pub fn complete(application: &Application, program: &dyn ProgramNames) -> Applic
 }
 
 impl Kinds<'_> {
-    pub(super) fn of_variable(&self, name: &str) -> Result<ValueType, String> {
+    pub(super) fn of_variable(&self, name: &str) -> Result<ValueType, NoKind> {
         let variable = self.program.variable(name)?;
         if variable.kind.is_some() {
             let is = format!("`{name}` has the type `{}`", variable.type_name);
@@ -54,7 +68,9 @@ impl Kinds<'_> {
             return Ok(kind);
         }
         let (n_bytes, kind) = (variable.n_bytes, kind.name());
-        Err(format!("`{name}` has {n_bytes} bytes, too few for a {kind}; correct its `type`"))
+        let sentence =
+            format!("`{name}` has {n_bytes} bytes, too few for a {kind}; correct its `type`");
+        Err(NoKind { sentence, is_declared: true })
     }
 
     pub(super) fn of_argument(
@@ -62,11 +78,12 @@ impl Kinds<'_> {
         function: &str,
         facts: &FunctionFacts,
         place: usize,
-    ) -> Result<ValueType, String> {
+    ) -> Result<ValueType, NoKind> {
         let Some(arguments) = &facts.arguments else {
             return Err(format!(
                 "the arguments of `{function}` are unknown: it has no debug information (compile it with `-g`), or is a variant that the compiler made"
-            ));
+            )
+            .into());
         };
         let argument = place.checked_sub(1).and_then(|idx| arguments.get(idx));
         let Some(argument) = argument else {
@@ -75,7 +92,7 @@ impl Kinds<'_> {
                 0 => "it has none".to_owned(),
                 n => format!("they go from 1 to {n}"),
             };
-            return Err(format!("`{function}` has no argument {place}; {has}"));
+            return Err(format!("`{function}` has no argument {place}; {has}").into());
         };
         self.passed(&format!("argument {place} of `{function}`"), argument)
     }
@@ -85,13 +102,14 @@ impl Kinds<'_> {
         &self,
         function: &str,
         facts: &FunctionFacts,
-    ) -> Result<ValueType, String> {
+    ) -> Result<ValueType, NoKind> {
         match facts.arguments.as_ref().map(Vec::len) {
             None => self.agreed(None, &format!("the argument of `{function}`")),
             Some(1) => self.of_argument(function, facts, 1),
             Some(n) => Err(format!(
                 "`{function}` has {n} arguments; it is called with the value alone, so name one that takes one"
-            )),
+            )
+            .into()),
         }
     }
 
@@ -99,40 +117,43 @@ impl Kinds<'_> {
         &self,
         function: &str,
         facts: &FunctionFacts,
-    ) -> Result<ValueType, String> {
+    ) -> Result<ValueType, NoKind> {
         let what = format!("what `{function}` returns");
         match &facts.returns {
             None => self.agreed(None, &what),
             Some(returned) if returned.type_name == "void" => {
-                Err(format!("`{function}` returns nothing; measure a variable"))
+                Err(format!("`{function}` returns nothing; measure a variable").into())
             }
             Some(returned) => self.passed(&what, returned),
         }
     }
 
-    fn passed(&self, what: &str, passed: &Passed) -> Result<ValueType, String> {
+    fn passed(&self, what: &str, passed: &Passed) -> Result<ValueType, NoKind> {
         if passed.kind.is_none() {
             let type_name = &passed.type_name;
-            return Err(format!("{what} is `{type_name}`, not one number; measure something else"));
+            let sentence =
+                format!("{what} is `{type_name}`, not one number; measure something else");
+            return Err(sentence.into());
         }
         self.agreed(passed.kind, &format!("{what} has the type `{}`", passed.type_name))
     }
 
     /// The declared type, unless the program says otherwise. Integers of one size may differ in sign.
-    fn agreed(&self, told: Option<ValueType>, what: &str) -> Result<ValueType, String> {
+    fn agreed(&self, told: Option<ValueType>, what: &str) -> Result<ValueType, NoKind> {
         match (self.declared, told) {
             (None, None) => Err(format!(
                 "{what}: its type is unknown without debug information; add `type`, or compile with `-g`"
-            )),
+            )
+            .into()),
             (None, Some(kind)) | (Some(kind), None) => Ok(kind),
             (Some(declared), Some(told)) => {
                 let is_alike =
                     declared.n_bytes() == told.n_bytes() && declared.is_float() == told.is_float();
                 let refusal = || {
-                    format!(
-                        "{what}, which is no {}; correct its `type` or leave it out",
-                        declared.name()
-                    )
+                    let name = declared.name();
+                    let sentence =
+                        format!("{what}, which is no {name}; correct its `type` or leave it out");
+                    NoKind { sentence, is_declared: true }
                 };
                 is_alike.then_some(declared).ok_or_else(refusal)
             }

@@ -224,7 +224,7 @@ fn declared_types_are_those_of_the_program() {
         "\
 a.toml:9: attribute `n` of event `e`: `n` has the type `int`, which is no double; correct its `type` or leave it out
     9 | attributes = [{ name = 'n', type = 'double' }]
-      |                        ^^^
+      |                                    ^^^^^^^^
 ",
     );
     check_event(
@@ -234,7 +234,17 @@ a.toml:9: attribute `n` of event `e`: `n` has the type `int`, which is no double
         "\
 a.toml:9: attribute `x` of event `e`: `raw` has 4 bytes, too few for a double; correct its `type`
     9 | attributes = [{ name = 'x', variable = 'raw', type = 'double' }]
-      |                                        ^^^^^
+      |                                                      ^^^^^^^^
+",
+    );
+    check_event(
+        "step",
+        "entry",
+        "\n  { name = 'i', argument = 1, type = 'int' }, { name = 'n', type = 'double' }\n",
+        "\
+a.toml:10: attribute `n` of event `e`: `n` has the type `int`, which is no double; correct its `type` or leave it out
+   10 |   { name = 'i', argument = 1, type = 'int' }, { name = 'n', type = 'double' }
+      |                                                                    ^^^^^^^^
 ",
     );
 }
@@ -288,18 +298,18 @@ a.toml:7: tuning point `p`: `fixed` is constant; take another
         "variable = 'F0'\ntype = 'int'\nrange = [0, 1]",
         "step",
         "\
-a.toml:7: tuning point `p`: `F0` has the type `double`, which is no int32; correct its `type` or leave it out
-    7 | variable = 'F0'
-      |            ^^^^
+a.toml:8: tuning point `p`: `F0` has the type `double`, which is no int32; correct its `type` or leave it out
+    8 | type = 'int'
+      |        ^^^^^
 ",
     );
     check_point(
         "variable = 'small_n'\nrange = [1, 1000]",
         "step",
         "\
-a.toml:7: tuning point `p`: its range has 1000, which is no uint8, the type of `small_n`; bring it into the type
-    7 | variable = 'small_n'
-      |            ^^^^^^^^^
+a.toml:8: tuning point `p`: its range has 1000, which is no uint8, the type of `small_n`; bring it into the type
+    8 | range = [1, 1000]
+      |         ^^^^^^^^^
 ",
     );
     check_point(

@@ -78,6 +78,7 @@ impl Observation {
         facts.shm_dir.clone_from(&shm_dir);
         if let Some(tuning) = &tuning {
             facts.functions.clone_from(&tuning.plan.events);
+            facts.probed.clone_from(&tuning.plan.probed);
         }
         remove_abandoned(&shm_dir, SystemTime::now());
         DirBuilder::new().mode(0o700).create(place::run_dir(&shm_dir, run)).with_context(|| {
@@ -121,7 +122,7 @@ impl Observation {
         let n_records = if has_records { options.ring_records } else { N_RECORDS_MIN };
         // Without listening nobody could be told to be as before.
         let tune = tuning.is_some() || subject.way == Way::Attached;
-        let tuning = tuning.map(|tuning| tuning.for_record(record));
+        let tuning = tuning.map(|tuning| tuning.for_record(record, options.trace));
         let server = serve((options, tuning), (run, secret.clone()), record, facts)
             .context("cannot listen for collectors; choose another address with `--listen`")?;
         let environment = Environment {

@@ -61,10 +61,12 @@ impl Tuning {
     }
 
     /// The same for the server that keeps this record.
-    pub(crate) fn for_record(self, record: &RunRecord) -> TuningOptions {
+    ///
+    /// `every_passage` of functions named on the command line is kept, or only their sums.
+    pub(crate) fn for_record(self, record: &RunRecord, every_passage: bool) -> TuningOptions {
         let Self { application, plan, tunlets, mode, options } = self;
         let lines = record.tuning_path();
-        TuningOptions { application, plan, tunlets, mode, options, lines }
+        TuningOptions { application, plan, tunlets, mode, options, every_passage, lines }
     }
 }
 
@@ -163,7 +165,10 @@ fn open_tunlet(name: &str, application: &Application) -> anyhow::Result<Box<dyn 
     let path = PathBuf::from(name);
     if !name.contains('/') && path.extension().is_none() {
         let names: Vec<String> = tunlets::built_in_specs().into_iter().map(|it| it.name).collect();
-        bail!("there is no tunlet `{name}`; there are {}, or name a library", names.join(", "));
+        bail!(
+            "there is no tunlet `{name}`; there are {} (see `sintonia tunlets`), or name a library",
+            names.join(", ")
+        );
     }
     let path = std::path::absolute(&path)?;
     let own = std::env::current_exe().context("this program's own file is not known")?;

@@ -18,6 +18,7 @@ fn every_subcommand_explains_itself() {
     check("doctor", &["doctor", "--help"]);
     check("functions", &["functions", "--help"]);
     check("netbench", &["netbench", "--help"]);
+    check("tunlets", &["tunlets", "--help"]);
     check("new-tunlet", &["new-tunlet", "--help"]);
     check("simulate-chunking", &["simulate", "chunking", "--help"]);
 }

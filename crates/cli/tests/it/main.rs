@@ -10,3 +10,4 @@ mod run;
 mod simulate;
 mod sintonia;
 mod tuned;
+mod tunlets;

@@ -123,7 +123,10 @@ fn operation(name: &str, totals: &OperationTotals, total_s: f64) -> Markup {
             td { code { (harmless(name)) } }
             td { (harmless(&totals.class)) }
             td.number data-value=(totals.calls) { (count(totals.calls)) }
-            (time_cells(totals.time_s, total_s))
+            @if terminal::is_outside(name) {
+                td.number data-value=(totals.time_s) { (seconds(totals.time_s)) }
+                td.number data-value="0" { (terminal::OUTSIDE) }
+            } @else { (time_cells(totals.time_s, total_s)) }
             td.number data-value=(call_s) { (seconds(call_s)) }
             td.number data-value=(totals.bytes) { (bytes(totals.bytes)) }
             td.number data-value=(call_bytes) { (bytes(call_bytes)) }

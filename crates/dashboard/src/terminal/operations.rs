@@ -4,7 +4,7 @@ use super::bars;
 use super::calls::{operation, share, write_rest};
 use super::ink::Tone;
 use super::page::Page;
-use super::table::{Align, Table};
+use super::table::{Align, Cell, Table};
 use crate::units::{bytes, count, seconds};
 use crate::{ranking, text};
 use run_record::Summary;
@@ -12,6 +12,8 @@ use run_record::summary::OperationTotals;
 use std::collections::BTreeMap;
 
 const N_ROWS_MAX: usize = 10;
+/// Where a share would stand.
+pub(crate) const OUTSIDE: &str = "outside";
 /// Columns of a size's place on the axis under the sparkline.
 const N_TICK: usize = 8;
 
@@ -36,13 +38,23 @@ pub(super) fn write(page: &mut Page, summary: &Summary) {
             (text::harmless(&totals.class), Tone::Dim),
             (count(totals.calls), Tone::Plain),
             (seconds(totals.time_s), Tone::Plain),
-            share(totals.time_s, total_s),
+            share_inside(name, totals, total_s),
             (seconds(totals.time_s / totals.calls.max(1) as f64), Tone::Plain),
             (bytes(totals.bytes), Tone::Plain),
         ]);
     }
     table.write(page);
     write_rest(page, summary.operations.len(), N_ROWS_MAX);
+}
+
+/// The share of the measured time, of which starting and ending MPI is no part.
+fn share_inside(name: &str, totals: &OperationTotals, total_s: f64) -> Cell {
+    if is_outside(name) { (OUTSIDE.to_owned(), Tone::Dim) } else { share(totals.time_s, total_s) }
+}
+
+/// Operations that begin or end the time that shares are of.
+pub(crate) fn is_outside(operation: &str) -> bool {
+    ["MPI_Init", "MPI_Init_thread", "MPI_Finalize"].contains(&operation)
 }
 
 /// Operations, most time first.

@@ -30,6 +30,8 @@ fn a_page_says_what_the_summary_says() {
     check(&samples::spawned(), &["/opt/bin/child", "2 of 3", "World"]);
     let tuned = ["id=\"tuning\"", "F1 1 → 0.38", "undone: iterations 21.8 % slower", "#decision-2"];
     check(&samples::tuned(), &tuned);
+    let probed = ["id=\"functions\"", "model::step_22(", "7 ×1.30", "with all that they call"];
+    check(&samples::probed(8), &probed);
     check(&samples::huge_names(), &["&lt;script&gt;alert(1)"]);
 }
 

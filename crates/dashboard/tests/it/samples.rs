@@ -79,6 +79,11 @@ pub(crate) fn huge_names() -> Summary {
     summary
 }
 
+/// Functions were counted and timed.
+pub(crate) fn probed(n_ranks: u32) -> Summary {
+    Summary { functions: sample::functions(n_ranks as usize), ..sample::summary_of(n_ranks) }
+}
+
 /// Tunlets changed it while it ran.
 pub(crate) fn tuned() -> Summary {
     Summary { tuning: Some(sample::tuning()), ..sample::summary() }

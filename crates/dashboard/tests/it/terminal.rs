@@ -72,3 +72,10 @@ fn what_tuning_did_is_a_story() {
     });
     check("tuning_observed", &observed, NARROW);
 }
+
+#[test]
+fn functions_are_listed_by_their_time() {
+    check("functions", &samples::probed(8), NARROW);
+    check("functions_wide", &samples::probed(8), Style { color: false, width: 120 });
+    check("functions_of_one_rank", &samples::probed(1), NARROW);
+}

@@ -164,6 +164,7 @@ fn attribute(table: &Table, word: &str) -> Attribute {
     let source = match source.split_once('=') {
         Some((_, name)) => Source::Global(table.variable(name)),
         None if source == "ret" => Source::Returned,
+        None if source.starts_with('r') => Source::Referred(source[1..].parse().unwrap()),
         None if source.starts_with('i') => Source::Integer(source[1..].parse().unwrap()),
         None => Source::Float(source[1..].parse().unwrap()),
     };

@@ -103,7 +103,10 @@ fn check(site: &Site, is_guarded: bool) -> Result<(), Refusal> {
     if at_entry.iter().any(|source| matches!(source, Source::Returned)) {
         return refuse("returned value", "entry");
     }
-    if at_exit.iter().any(|source| matches!(source, Source::Integer(_) | Source::Float(_))) {
+    let is_argument = |source: &Source| {
+        matches!(source, Source::Integer(_) | Source::Referred(_) | Source::Float(_))
+    };
+    if at_exit.iter().any(is_argument) {
         return refuse("argument", "exit");
     }
     let is_in_memory = |source: &Source| matches!(source, Source::Float(8..));
@@ -268,6 +271,7 @@ mod tests {
     fn values_are_read_where_they_exist() {
         check_site((point(Some(Source::Integer(9))), None), false, "");
         check_site((point(Some(Source::Returned)), None), false, "does not exist at its entry");
+        check_site((None, point(Some(Source::Referred(0)))), false, "does not exist at its exit");
         check_site((None, point(Some(Source::Float(0)))), false, "does not exist at its exit");
         check_site((point(Some(Source::Float(8))), None), false, "does not exist at its entry");
     }

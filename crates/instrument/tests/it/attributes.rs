@@ -24,6 +24,27 @@ fn arguments_come_from_registers_and_from_the_stack() {
 }
 
 #[test]
+fn addresses_are_followed_unless_they_are_null() {
+    let (a, b, c) =
+        (u64::from(7_i32.wrapping_neg().cast_unsigned()), 2.5_f32.to_bits(), 0.75_f64.to_bits());
+    let orders = "probe led_to r0:int32 r1:float r2:double r6:int16 i2:uint64";
+    for options in ["-O0", "-O2"] {
+        let program = Program::build(&["calls.c"], options);
+        let report = program.probed(orders);
+        assert_eq!(report.output, program.plain(), "{options}");
+        let mut lines = report.lines("record", "led_to");
+        lines.sort_unstable();
+        let expected = [0, a].map(|a| format!("entry 0 0 {a} {b} {c} 300 "));
+        assert_eq!(lines.len(), 2, "{}", report.text);
+        // The last is the address itself.
+        assert!(
+            lines.iter().zip(&expected).all(|(line, start)| line.starts_with(start)),
+            "{lines:?}"
+        );
+    }
+}
+
+#[test]
 fn more_than_five_attributes_take_more_records() {
     let orders =
         "probe mix i0:int32 i1:int64 i2:int32 i3:int32 i4:int32 i5:int32 i6:int16 var=chunk:int32";

@@ -34,6 +34,10 @@ NOINLINE int step(int k) { return chunk * k; }
 NOINLINE int other_step(int k) { return 1000 + k; }
 NOINLINE double answer(void) { return chunk + ratio; }
 NOINLINE float half(float x) { return x / 2; }
+/* What addresses lead to; the third of them comes in a register that probes use themselves. */
+NOINLINE double led_to(const int *a, const float *b, const double *c, int d, int e, int f, const short *g) {
+    return (a ? *a : 0) + *b + *c + d + e + f + *g;
+}
 int (*pointer)(int) = leaf;
 
 /* What is kept in registers across calls of functions that do not touch them. */
@@ -58,5 +62,10 @@ int main(void) {
     for (int i = 1; i <= 4; i++)
         printf("%d ", step(i) + pointer(i));
     printf("\n%d %g %g\n", hoisted(1000), half(3), answer());
+    const int a = -7;
+    const float b = 2.5f;
+    const double c = 0.75;
+    const short g = 300;
+    printf("%g %g\n", led_to(&a, &b, &c, 1, 2, 3, &g), led_to(0, &b, &c, 1, 2, 3, &g));
     return 0;
 }

@@ -71,7 +71,8 @@ impl Ledger {
     /// A worker answered for a chunk, which is no longer its own.
     fn answer(&mut self, worker: u32, chunk: u64, now_s: f64) -> Option<Held> {
         let desk = self.desks.get_mut(worker as usize)?;
-        let was_away = desk.presence == Presence::Away;
+        desk.is_late = false;
+        let was_away = matches!(desk.presence, Presence::Busy | Presence::Away);
         if was_away {
             desk.presence = Presence::InUse;
         }

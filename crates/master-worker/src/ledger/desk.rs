@@ -12,7 +12,9 @@ pub(crate) enum Presence {
     Parked,
     /// It takes part.
     InUse,
-    /// It has something that is no longer wanted of it, or is late; it takes part again when it is heard.
+    /// It computes what is no longer wanted; it takes part again when it is heard.
+    Busy,
+    /// It is missed; it takes part again should it be heard.
     Away,
     /// It is gone for good.
     Gone,
@@ -40,6 +42,8 @@ pub(crate) struct Desk {
     pub(crate) began_s: f64,
     /// Whether an alarm looks after it.
     pub(crate) is_watched: bool,
+    /// Whether it is late, and may be missed the next time somebody looks.
+    pub(crate) is_late: bool,
 }
 
 impl Desk {

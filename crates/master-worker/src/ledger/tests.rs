@@ -88,7 +88,8 @@ fn who_is_silent_is_missed_and_welcome_again() {
     assert_eq!(steps(&mut ledger, 0.0), [(1, 0..1), (2, 1..2)]);
     ledger.finished(2, 2, measured(1.0), 1.0).unwrap();
     assert_eq!(steps(&mut ledger, PATIENCE_S), []);
-    assert_eq!(steps(&mut ledger, PATIENCE_S + 20.0), [(1, 1..1), (2, 0..1)]);
+    assert_eq!(steps(&mut ledger, PATIENCE_S + 20.0), []);
+    assert_eq!(steps(&mut ledger, PATIENCE_S + 21.0), [(1, 1..1), (2, 0..1)]);
     assert!(!ledger.is_in_use(1));
     assert_eq!(ledger.finished(1, 1, measured(1.0), 130.0), None);
     assert!(ledger.is_in_use(1) && !ledger.is_done());
@@ -115,13 +116,17 @@ fn workers_above_the_number_are_parked() {
     ledger.begin(6, &[], 2);
     assert_eq!(steps(&mut ledger, 0.0), [(1, 0..3), (2, 3..6)]);
     assert_eq!(ledger.settle(), []);
+    assert!(!ledger.is_alone(), "they will be back");
     ledger.begin(6, &[], 3);
     // The first two are still busy with what nobody wants any more.
     assert_eq!(steps(&mut ledger, 1.0), [(3, 0..6)]);
     ledger.gone(3);
+    assert!(!ledger.is_alone());
+    assert_eq!(steps(&mut ledger, PATIENCE_S + 2.0), []);
+    assert_eq!(steps(&mut ledger, PATIENCE_S + 3.0), [(1, 0..0), (2, 0..0)]);
     assert!(ledger.is_alone());
-    assert_eq!(ledger.finished(2, 2, measured(1.0), 2.0), None);
-    assert_eq!(steps(&mut ledger, 2.0), [(2, 0..6)]);
+    assert_eq!(ledger.finished(2, 2, measured(1.0), 104.0), None);
+    assert_eq!(steps(&mut ledger, 104.0), [(2, 0..6)]);
     assert_eq!(ledger.present().collect::<Vec<_>>(), [1, 2]);
 }
 

@@ -5,6 +5,7 @@
 //!   `errno`, and lets no panic go on.
 //! - Whoever moves an action's state on from [`WAITING`] decides: it is carried out or withdrawn, never
 //!   both.
+//! - Orders may come twice, when a collector died with the first answer: what is said again changes nothing.
 //! - What was done is told: in the thread's own ring or, where that is full, in the ring of the control
 //!   thread; what finds no room at all is counted as dropped.
 #![allow(unsafe_code, reason = "keeps errno, and the state of the calling thread")]
@@ -16,9 +17,10 @@ use super::sites::Sites;
 use super::wake;
 use crate::{probes, process, thread};
 use events::{ActionRecord, FunctionKind, Place};
+use instrument::Instrument;
 use ring::clock;
 use std::cell::UnsafeCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
@@ -37,6 +39,8 @@ const WITHDRAWN: u8 = 3;
 
 /// Actions that may be prepared at the same time.
 const N_ACTIONS_MAX: usize = 1024;
+/// Actions remembered that are over.
+const N_OVER_MAX: usize = 1024;
 /// How long a withdrawal waits for the end of a passage that carries the action out.
 const LONGEST_PASSAGE: Duration = Duration::from_secs(5);
 
@@ -47,6 +51,7 @@ struct Action {
     sync: (u32, Place),
     change: Change,
     repeats: bool,
+    is_armed: AtomicBool,
     state: AtomicU8,
     n_done: AtomicU32,
     untold: Untold,
@@ -67,6 +72,8 @@ unsafe impl Sync for Untold {}
 #[derive(Debug, Default)]
 pub(crate) struct Actions {
     actions: HashMap<u64, Arc<Action>>,
+    /// The last ones that are over, and how often they were carried out.
+    over: VecDeque<(u64, u32)>,
 }
 
 impl Actions {
@@ -74,6 +81,9 @@ impl Actions {
     pub(crate) fn prepare(&mut self, order: &Order, sites: &Sites) -> Option<Answer> {
         let Order::Prepare { action, modules, sync, change, repeats } = order else { return None };
         self.forget_old();
+        if let Some(known) = self.actions.get(action).filter(|known| !known.is_over()) {
+            return Some(known.ready());
+        }
         let checked = self.is_free(*action).and_then(|()| {
             sites.check_sync(sync.0)?;
             if let control::Change::Replace { site, .. } = change {
@@ -85,27 +95,27 @@ impl Actions {
             Ok(change) => change,
             Err(error) => return Some(refused(*action, &error)),
         };
-        let old = change.old();
-        let kept = Action {
+        let kept = Arc::new(Action {
             number: *action,
             sync: *sync,
             change,
             repeats: *repeats,
+            is_armed: AtomicBool::new(false),
             state: AtomicU8::new(WAITING),
             n_done: AtomicU32::new(0),
             untold: Untold {
                 is_full: AtomicBool::new(false),
                 record: UnsafeCell::new(ActionRecord::default()),
             },
-        };
-        self.actions.insert(*action, Arc::new(kept));
-        let n_hits = probes::instrument().map_or(0, |probes| probes.n_hits(sync.0, sync.1));
-        Some(Answer::Ready { action: *action, n_hits, old })
+        });
+        let answer = kept.ready();
+        self.actions.insert(*action, kept);
+        Some(answer)
     }
 
     fn is_free(&self, action: u64) -> Result<(), OrderError> {
-        if self.actions.contains_key(&action) {
-            return Err(OrderError::Action { action, what: "prepared already" });
+        if self.actions.contains_key(&action) || self.n_done(action).is_some() {
+            return Err(OrderError::Action { action, what: "over already" });
         }
         if N_ACTIONS_MAX <= self.actions.len() {
             return Err(OrderError::Action { action, what: "one too many; withdraw others first" });
@@ -113,24 +123,34 @@ impl Actions {
         Ok(())
     }
 
-    /// Arms a prepared action. Answers only when that cannot be.
-    pub(crate) fn commit(&mut self, number: u64, at_hit: u32) -> Option<Answer> {
-        let unknown = || OrderError::Action { action: number, what: "not prepared" };
-        let Some(action) = self.actions.get(&number) else {
-            return Some(refused(number, &unknown()));
-        };
-        let (site, place) = action.sync;
-        let armed = Arc::clone(action);
-        let act = Box::new(move |hit| pass(&armed, hit));
-        let is_armed =
-            probes::instrument().is_some_and(|probes| probes.arm(site, place, number, at_hit, act));
-        (!is_armed).then(|| refused(number, &OrderError::NoSyncPoint))
+    /// How often an action was carried out that is over and forgotten.
+    fn n_done(&self, number: u64) -> Option<u32> {
+        self.over.iter().find(|(over, _)| *over == number).map(|(_, n_done)| *n_done)
     }
 
-    /// Takes an action back; it may have been carried out before.
+    /// Arms a prepared action. Answers only when that cannot be: that it was carried out, also before, its
+    /// record says, which stays in its ring until the analyzer has it.
+    pub(crate) fn commit(&mut self, number: u64, at_hit: u32) -> Option<Answer> {
+        let Some(action) = self.actions.get(&number) else {
+            let is_done = self.n_done(number).is_some_and(|n_done| n_done != 0);
+            let unknown = OrderError::Action { action: number, what: "not prepared" };
+            return (!is_done).then(|| refused(number, &unknown));
+        };
+        if action.is_armed.swap(true, Ordering::AcqRel) {
+            return None;
+        }
+        let result = action.change.make_ready().and_then(|()| arm(action, at_hit));
+        if result.is_err() {
+            action.is_armed.store(false, Ordering::Release);
+        }
+        result.err().map(|error| refused(number, &error))
+    }
+
+    /// Takes an action back; it may have been carried out before, or never have come.
     pub(crate) fn withdraw(&mut self, number: u64) -> Answer {
         let Some(action) = self.actions.get(&number) else {
-            return Answer::Withdrawn { action: number, n_done: 0 };
+            let n_done = self.n_done(number).unwrap_or(0);
+            return Answer::Withdrawn { action: number, n_done };
         };
         action.withdraw();
         if let Some(probes) = probes::instrument() {
@@ -156,13 +176,23 @@ impl Actions {
 
     /// Drops what is over, told, and held by nobody else: a thread of the program never frees it.
     fn forget_old(&mut self) {
-        self.actions.retain(|_, action| {
-            let is_over = WAITING != action.state.load(Ordering::Acquire)
-                && RUNNING != action.state.load(Ordering::Acquire);
+        let is_free = |_: &u64, action: &mut Arc<Action>| {
             let is_told = !action.untold.is_full.load(Ordering::Acquire);
-            !(is_over && is_told && Arc::strong_count(action) == 1)
-        });
+            action.is_over() && is_told && Arc::strong_count(action) == 1
+        };
+        for (number, action) in self.actions.extract_if(is_free) {
+            self.over.push_back((number, action.n_done.load(Ordering::Acquire)));
+        }
+        let n_excess = self.over.len().saturating_sub(N_OVER_MAX);
+        self.over.drain(..n_excess);
     }
+}
+
+fn arm(action: &Arc<Action>, at_hit: u32) -> Result<(), OrderError> {
+    let ((site, place), armed) = (action.sync, Arc::clone(action));
+    let act = Box::new(move |hit| pass(&armed, hit));
+    let arm = |probes: &Instrument| probes.arm(site, place, action.number, at_hit, act);
+    if probes::instrument().is_some_and(arm) { Ok(()) } else { Err(OrderError::NoSyncPoint) }
 }
 
 fn refused(action: u64, error: &OrderError) -> Answer {
@@ -198,6 +228,18 @@ fn pass(action: &Action, hit: u32) -> bool {
 }
 
 impl Action {
+    fn is_over(&self) -> bool {
+        let state = self.state.load(Ordering::Acquire);
+        state != WAITING && state != RUNNING
+    }
+
+    /// It can be carried out.
+    fn ready(&self) -> Answer {
+        let (site, place) = self.sync;
+        let n_hits = probes::instrument().map_or(0, |probes| probes.n_hits(site, place));
+        Answer::Ready { action: self.number, n_hits, old: self.change.old() }
+    }
+
     fn move_on(&self, from: u8, to: u8) -> Result<u8, u8> {
         self.state.compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire)
     }

@@ -1,16 +1,19 @@
-//! A change to the program, checked beforehand, and carried out by a thread of the program.
+//! A change to the program: checked, made ready when all ranks can do it, and carried out by a thread of the
+//! program.
 //!
 //! # Invariants
+//! - Checking a change runs no code of the program or of a library: another rank may refuse it.
 //! - Carrying out a change of a variable is one store: nothing is looked up, allocated or locked.
 #![allow(unsafe_code, reason = "calls functions of the program")]
 
+use super::library::{Library, symbol};
 use super::memory::Variable;
 use super::modules::Modules;
 use super::problem::OrderError;
 use crate::probes;
 use events::{Value, ValueType};
-use std::ffi::{CString, c_void};
-use std::path::Path;
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use wire::Answer;
 use wire::control::{self, Location, Module, Replacement};
 
@@ -19,8 +22,19 @@ use wire::control::{self, Location, Module, Replacement};
 pub(crate) enum Change {
     Set { variable: Variable, bits: u64 },
     Call { function: usize, registers: Registers, returns: Option<ValueType> },
-    Load { path: CString },
-    Replace { site: u32, by: Option<usize> },
+    Load { library: Library },
+    Replace { site: u32, by: Target },
+}
+
+/// What takes the place of a function.
+#[derive(Debug)]
+pub(crate) enum Target {
+    /// The function itself.
+    Original,
+    /// What is there.
+    Function(usize),
+    /// What comes with a library; its address is 0 until that is loaded.
+    InLibrary { library: Library, name: String, address: AtomicUsize },
 }
 
 /// What a change came to.
@@ -47,11 +61,20 @@ impl Change {
                 registers: Registers::holding(arguments)?,
                 returns: *returns,
             },
-            control::Change::Load { path } => Self::Load { path: library(path)? },
+            control::Change::Load { path } => Self::Load { library: Library::find(path)? },
             control::Change::Replace { site, by } => {
-                Self::Replace { site: *site, by: replacement(by, modules)? }
+                Self::Replace { site: *site, by: Target::find(by, modules)? }
             }
         })
+    }
+
+    /// Does what can be done before it is carried out, when all ranks can: a library that has a function is
+    /// loaded, by our thread.
+    pub(crate) fn make_ready(&self) -> Result<(), OrderError> {
+        if let Self::Replace { by: Target::InLibrary { library, name, address }, .. } = self {
+            address.store(library.load_for(name)?, Ordering::Release);
+        }
+        Ok(())
     }
 
     /// The value that would change now.
@@ -70,14 +93,50 @@ impl Change {
             Self::Call { function, registers, returns } => {
                 Outcome { new: registers.call(*function, *returns), ..Outcome::default() }
             }
-            Self::Load { path } => load(path),
+            Self::Load { library } => {
+                let failure = if library.load().is_ok() { 0 } else { libc::ELIBBAD };
+                Outcome { failure, ..Outcome::default() }
+            }
             Self::Replace { site, by } => {
-                let is_done = probes::instrument().is_some_and(|probes| probes.replace(*site, *by));
+                let by = by.address();
+                let is_done = probes::instrument().is_some_and(|probes| probes.replace(*site, by));
                 let failure = if is_done { 0 } else { libc::ENOENT };
                 Outcome { old: 0, new: by.unwrap_or(0) as u64, failure }
             }
         }
     }
+}
+
+impl Target {
+    fn find(by: &Replacement, modules: &Modules) -> Result<Self, OrderError> {
+        Ok(match by {
+            Replacement::Original => Self::Original,
+            Replacement::Function(at) => Self::Function(modules.code(*at)?),
+            Replacement::Exported(text) => match text.split_once(':') {
+                Some((path, name)) => Self::InLibrary {
+                    library: Library::find_with(path, name)?,
+                    name: name.to_owned(),
+                    address: AtomicUsize::new(0),
+                },
+                None => Self::Function(exported(text)?),
+            },
+        })
+    }
+
+    /// None for the function itself.
+    fn address(&self) -> Option<usize> {
+        match self {
+            Self::Original => None,
+            Self::Function(address) => Some(*address),
+            // Armed only after it was made ready.
+            Self::InLibrary { address, .. } => Some(address.load(Ordering::Acquire)),
+        }
+    }
+}
+
+fn exported(name: &str) -> Result<usize, OrderError> {
+    let missing = || OrderError::NotExported { name: name.to_owned() };
+    symbol(libc::RTLD_DEFAULT, name).ok_or_else(missing)
 }
 
 /// What variables hold; those that cannot be set are left out.
@@ -92,61 +151,6 @@ pub(crate) fn read(modules: &[Module], variables: &[(u32, Location, ValueType)])
 
 fn bits(kind: ValueType, value: Value) -> Result<u64, OrderError> {
     kind.bits(value).ok_or(OrderError::DoesNotFit { value, kind })
-}
-
-fn library(path: &str) -> Result<CString, OrderError> {
-    let missing = || OrderError::NoFile { path: path.to_owned() };
-    if !Path::new(path).is_file() {
-        return Err(missing());
-    }
-    CString::new(path).map_err(|_| missing())
-}
-
-fn load(path: &CString) -> Outcome {
-    let failure = if open(path, libc::RTLD_GLOBAL).is_some() { 0 } else { libc::ELIBBAD };
-    Outcome { failure, ..Outcome::default() }
-}
-
-/// Loads a library for good.
-fn open(path: &CString, scope: i32) -> Option<*mut c_void> {
-    // SAFETY: the user asks for this library; its constructors run here, as in the program's own call.
-    let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | scope) };
-    forget_failure();
-    (!handle.is_null()).then_some(handle)
-}
-
-fn forget_failure() {
-    // SAFETY: takes the linker's last sentence, so that the program does not find it.
-    let _forgotten = unsafe { libc::dlerror() };
-}
-
-fn replacement(by: &Replacement, modules: &Modules) -> Result<Option<usize>, OrderError> {
-    match by {
-        Replacement::Original => Ok(None),
-        Replacement::Function(at) => modules.code(*at).map(Some),
-        Replacement::Exported(name) => exported(name).map(Some),
-    }
-}
-
-/// The address of `NAME`, or of `LIBRARY:NAME`, whose library is loaded for it.
-fn exported(text: &str) -> Result<usize, OrderError> {
-    let Some((path, name)) = text.split_once(':') else {
-        let missing = || OrderError::NotExported { name: text.to_owned() };
-        return symbol(libc::RTLD_DEFAULT, text).ok_or_else(missing);
-    };
-    let library = library(path)?;
-    let handle = open(&library, libc::RTLD_LOCAL)
-        .ok_or_else(|| OrderError::NoLibrary { path: path.to_owned() })?;
-    symbol(handle, name)
-        .ok_or_else(|| OrderError::NotInLibrary { path: path.to_owned(), name: name.to_owned() })
-}
-
-fn symbol(library: *mut c_void, name: &str) -> Option<usize> {
-    let name = CString::new(name).ok()?;
-    // SAFETY: a look-up by name.
-    let address: *mut c_void = unsafe { libc::dlsym(library, name.as_ptr()) };
-    forget_failure();
-    (!address.is_null()).then(|| address.addr())
 }
 
 /// The registers in which a function finds its arguments: rdi, rsi, rdx, rcx, r8, r9, and xmm0 to xmm7.

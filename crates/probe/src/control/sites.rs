@@ -158,6 +158,7 @@ fn point_here(point: &control::Point, modules: &Modules) -> Result<Point, OrderE
         let source = match attribute.source {
             control::Source::Global { at } => Source::Global(modules.data(at, kind.n_bytes())?),
             control::Source::Integer { n } => Source::Integer(n),
+            control::Source::Referred { n } => Source::Referred(n),
             control::Source::Float { n } => Source::Float(n),
             control::Source::Returned => Source::Returned,
         };

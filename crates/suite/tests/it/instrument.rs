@@ -1,5 +1,6 @@
 //! Probes in functions of real ranks, and changes made at them, without launcher and analyzer.
 
+mod collectors;
 mod loading;
 mod memory;
 mod ranks;
@@ -109,6 +110,14 @@ fn check_refused(answers: &[Answer], word: &str) {
             _ => String::new(),
         };
         assert!(reason.contains(word), "{answer:?} does not say `{word}`");
+    }
+}
+
+#[track_caller]
+fn check_withdrawn(answers: &[Answer], expected: u32) {
+    for answer in answers {
+        let is_so = matches!(answer, Answer::Withdrawn { n_done, .. } if *n_done == expected);
+        assert!(is_so, "{answer:?}, not {expected}");
     }
 }
 
@@ -343,17 +352,6 @@ fn threads_that_never_call_mpi_have_events_and_children_of_a_fork_have_none() {
     for rank in &recorded {
         assert_eq!((values(rank, ENTRY).len(), values(rank, EXIT).len()), (20, 20));
         assert_eq!(rank.actions.len(), 1);
-    }
-}
-
-#[test]
-fn a_program_goes_on_where_nobody_comes() {
-    for library in Library::SYSTEM {
-        let tuned = Tuned::new(library);
-        let bare = tuned.job(&["count", "5"]).run();
-        let ranks = Ranks::start(&tuned.job(&["count", "5"]), N_RANKS);
-        let (ended, _) = ranks.finish();
-        assert_eq!((ended.code, ended.stdout), (0, bare.stdout));
     }
 }
 

@@ -1,15 +1,15 @@
 //! Programs come out the same, bit for bit, with probes in one of their functions and in all of them, and
-//! every call of these is recorded.
+//! every call of these is counted and timed.
 
 mod many;
 
-use run_record::FunctionReader;
+use run_record::{RunRecord, Summary};
 use std::collections::BTreeMap;
 use suite::library::Library::{self, Mpich4, OpenMpi4};
 use suite::program::Binding;
 use suite::{Job, Program, Watched, watch_with};
 
-/// Entries and exits by function.
+/// Calls and those of them that were seen to end, by function.
 type Passages = BTreeMap<String, [u64; 2]>;
 
 /// Runs `job` plain and with probes: the same output, the same end.
@@ -24,26 +24,42 @@ fn same(job: &Job, pattern: &str) -> (Watched, Passages) {
         "`{pattern}`: {}",
         watched.ended.stderr
     );
-    let passages = passages(&watched);
+    assert_eq!(rows(&watched), Passages::new(), "passages are added up");
+    let passages = passages(&watched.summary);
     (watched, passages)
 }
 
+/// What the summary says, of which the ranks' numbers are the parts.
 #[track_caller]
-fn passages(watched: &Watched) -> Passages {
-    let path = watched.record().join("function-events.parquet");
-    if !path.exists() {
-        // Without any event there is no table.
-        return Passages::new();
-    }
-    let reader = FunctionReader::open(&path);
-    let reader = reader
-        .unwrap_or_else(|error| panic!("{}: {error}: {}", path.display(), watched.ended.stderr));
+fn passages(summary: &Summary) -> Passages {
     let mut passages = Passages::new();
-    for event in reader.batches().flat_map(|batch| batch.expect("rows")) {
-        let side = usize::from(event.place == events::Place::Exit);
-        passages.entry(event.function.to_string()).or_default()[side] += 1;
+    for function in &summary.functions {
+        let total = &function.total;
+        let by_rank = |of: fn(&run_record::FunctionTimes) -> u64| {
+            function.by_rank.iter().map(|(_, times)| of(times)).sum::<u64>()
+        };
+        let parts = (by_rank(|times| times.calls), by_rank(|times| times.calls_timed));
+        assert_eq!(parts, (total.calls, total.calls_timed), "{function:?}");
+        let is_ordered = total.min_s <= total.mean_s && total.mean_s <= total.max_s;
+        assert!(is_ordered && 0.0 <= total.deviation_s, "{total:?}");
+        let [calls, ends] = passages.entry(function.place.function.clone()).or_default();
+        *calls += total.calls;
+        *ends += total.calls_timed;
     }
     passages
+}
+
+/// Entries and exits that have rows of their own.
+#[track_caller]
+fn rows(watched: &Watched) -> Passages {
+    let record = RunRecord::open(&watched.record()).expect("a record");
+    let events = record.function_events().expect("readable, if there is one");
+    let mut rows = Passages::new();
+    for event in events.iter().flat_map(|events| events.batches()).flat_map(Result::unwrap) {
+        let side = usize::from(event.place == events::Place::Exit);
+        rows.entry(event.function.to_string()).or_default()[side] += 1;
+    }
+    rows
 }
 
 /// What a program says of its own calls: lines `called N FUNCTION`.
@@ -55,7 +71,7 @@ fn called(watched: &Watched) -> impl Iterator<Item = (u64, &str)> {
     })
 }
 
-/// All functions probed: as many entries as the program says, and as many exits but of the functions of which
+/// All functions probed: as many calls as the program says, and as many ends but of the functions of which
 /// some end unseen, because they are jumped over or are where a canceled thread began.
 #[track_caller]
 fn check_all(job: &Job, unseen: &[&str]) {
@@ -63,12 +79,12 @@ fn check_all(job: &Job, unseen: &[&str]) {
     assert_eq!(watched.summary.tool.records_dropped, 0);
     let mut n_functions = 0;
     for (n, function) in called(&watched) {
-        let [entries, exits] = passages.get(function).copied().unwrap_or_default();
-        assert_eq!(entries, n, "entries of `{function}` among {passages:?}");
+        let [calls, ends] = passages.get(function).copied().unwrap_or_default();
+        assert_eq!(calls, n, "calls of `{function}` among {passages:?}");
         if unseen.contains(&function) {
-            assert!(exits < n, "`{function}` ends unseen");
+            assert!(ends < n, "`{function}` ends unseen");
         } else {
-            assert_eq!(exits, n, "exits of `{function}`");
+            assert_eq!(ends, n, "ends of `{function}`");
         }
         n_functions += 1;
     }
@@ -91,6 +107,22 @@ fn c_with_recursion_jumps_signals_and_a_canceled_thread() {
         let job = library.launch(2, &program);
         check_one(&job, "fibonacci");
         check_all(&job, &["deep", "work"]);
+    }
+}
+
+#[test]
+fn every_passage_of_a_traced_run_has_a_row() {
+    for library in Library::SYSTEM {
+        let program = Program::c("calls").flags(&["-O2", "-pthread"]).built(library);
+        let job = library.launch(2, &program);
+        let watched = watch_with(&job, &["--quiet", "--trace", "--probe", "fibonacci"]);
+        let (n, function) = called(&watched).find(|it| it.1 == "fibonacci").expect("it says so");
+        let expected = Passages::from([(function.to_owned(), [n, n])]);
+        assert_eq!((rows(&watched), passages(&watched.summary)), (expected.clone(), expected));
+        // Time inside of a call of the same function counts once.
+        let whole_s: f64 = watched.summary.ranks.iter().map(|rank| rank.elapsed_s).sum();
+        let function_s = watched.summary.functions[0].total.time_s;
+        assert!(0.0 < function_s && function_s < whole_s, "{function_s} of {whole_s}");
     }
 }
 

@@ -1,5 +1,6 @@
 //! Everything that a tunlet may change, changed in real programs through the command line.
 
+use run_record::RunRecord;
 use run_record::tuning::{Number, Outcome, TuningEvent};
 use std::path::{Path, PathBuf};
 use suite::library::Library;
@@ -229,6 +230,26 @@ fn variables_of_fortran_modules_and_common_blocks_are_set() {
             ("settings::weight", "weight", ".50", ".75"),
         ];
         check_members(&program, library, "settings::advance", &points);
+    }
+}
+
+#[test]
+fn an_argument_of_fortran_is_the_number_that_it_leads_to() {
+    let events = "actors = { all = 'all' }\n\
+         [[event]]\nname = 'passed'\nactor = 'all'\nfunction = 'settings::advance'\nat = 'entry'\n\
+         attributes = [{ name = 'iteration', argument = 1 }]\n";
+    for library in Library::SYSTEM {
+        let program = Program::f90("members", library).built(library);
+        let name = program.file_name().expect("it has one").to_string_lossy();
+        let start = format!("format = 1\nprogram = '{name}'\n");
+        let description = [&start, events, &plan("")].concat();
+        let watched = tune(&library.launch(N_RANKS, &program).arg("20"), &description, &[]);
+        let record = RunRecord::open(&watched.record()).expect("a record");
+        let events = record.function_events().expect("readable").expect("a table");
+        let rows = events.batches().flat_map(Result::unwrap).filter(|event| event.rank == 0);
+        let seen: Vec<f64> = rows.flat_map(|event| event.values).collect();
+        let expected: Vec<f64> = (1..=20).map(f64::from).collect();
+        assert_eq!(seen, expected);
     }
 }
 

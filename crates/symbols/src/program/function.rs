@@ -92,7 +92,8 @@ pub struct Parameter {
     pub kind: Option<ValueType>,
     /// Where it is when the function is entered.
     pub passing: Passing,
-    /// Whether what is passed is its address, without the source saying so: Fortran.
+    /// Whether what is passed is its address: Fortran, where the source does not say so, and references of C++
+    /// to numbers.
     pub is_by_reference: bool,
 }
 

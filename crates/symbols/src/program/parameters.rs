@@ -47,12 +47,15 @@ fn parameter(debug: &Debug<'_>, die: &Die<'_, '_>, places: &mut Places) -> Param
     let label = die.name().or_else(|| origin?.name()).unwrap_or_default().to_owned();
     let type_offset = die.reference(dw::DW_AT_type).or_else(|| origin?.reference(dw::DW_AT_type));
     let is_artificial = die.value(dw::DW_AT_artificial).is_some();
-    let is_by_reference = is_fortran(die) && is_by_reference(debug, die).unwrap_or(!is_artificial);
+    let is_unsaid = is_fortran(die) && is_by_reference(debug, die).unwrap_or(!is_artificial);
     let passing = match type_offset {
-        Some(at) if !is_by_reference => places.argument(debug, at),
+        Some(at) if !is_unsaid => places.argument(debug, at),
         _ => places.address(),
     };
-    let kind = kind(debug, type_offset).filter(|_| passing != Passing::Parts);
+    let referred = type_offset.and_then(|at| referred(debug, at));
+    let is_by_reference = is_unsaid || referred.is_some();
+    let kind = referred.or_else(|| kind(debug, type_offset));
+    let kind = kind.filter(|_| passing != Passing::Parts);
     Parameter { name: label, type_name: name(debug, type_offset), kind, passing, is_by_reference }
 }
 
@@ -60,6 +63,15 @@ fn parameter(debug: &Debug<'_>, die: &Die<'_, '_>, places: &mut Places) -> Param
 fn kind(debug: &Debug<'_>, type_offset: Option<usize>) -> Option<ValueType> {
     let bare = bare(debug, type_offset?)?;
     if is_pointer(&bare.die) { Some(ValueType::U64) } else { number(&bare.die) }
+}
+
+/// The number that a reference of C++ leads to.
+fn referred(debug: &Debug<'_>, type_offset: usize) -> Option<ValueType> {
+    let reference = bare(debug, type_offset)?.die;
+    let is_reference =
+        [dw::DW_TAG_reference_type, dw::DW_TAG_rvalue_reference_type].contains(&reference.tag());
+    let target = reference.reference(dw::DW_AT_type).filter(|_| is_reference)?;
+    kind(debug, Some(target))
 }
 
 /// Whether the location of a Fortran parameter is what its register leads to; none when it has none.

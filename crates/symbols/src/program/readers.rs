@@ -15,7 +15,7 @@ use iced_x86::{
     OpKind, Register,
 };
 use object::{
-    Object, ObjectSection, ObjectSymbol, ObjectSymbolTable, RelocationTarget, SectionKind,
+    Object, ObjectSection, ObjectSymbol, ObjectSymbolTable, Relocation, RelocationTarget, SectionKind,
 };
 use std::ops::Range;
 
@@ -276,12 +276,16 @@ impl Target {
 fn slots(image: &Image, whole: &Range<u64>) -> Option<Vec<u64>> {
     let file = image.file()?;
     let symbols = file.dynamic_symbol_table()?;
-    let is_it = |target: RelocationTarget| match target {
+    let is_it = |to: &Relocation| match to.target() {
         RelocationTarget::Symbol(index) => symbols
             .symbol_by_index(index)
             .is_ok_and(|symbol| !symbol.is_undefined() && whole.contains(&symbol.address())),
+        // Where nothing from outside can take the symbol's place, as in most Rust programs.
+        RelocationTarget::Absolute => {
+            u64::try_from(to.addend()).is_ok_and(|address| whole.contains(&address))
+        }
         _ => false,
     };
     let relocations = file.dynamic_relocations()?;
-    Some(relocations.filter(|(_, to)| is_it(to.target())).map(|(at, _)| at).collect())
+    Some(relocations.filter(|(_, to)| is_it(to)).map(|(at, _)| at).collect())
 }

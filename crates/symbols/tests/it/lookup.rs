@@ -184,7 +184,7 @@ fn names_of_cpp_are_found() {
     check_function(&program, "Front::advance(double) const", "_ZNK4fire5Front7advanceEd");
     check_function(&program, "fire::largest<double>", "_ZN4fire7largestIdEET_S1_S1_");
     check_function(&program, "largest", "`fire::largest<double>(double, double)`");
-    assert_eq!(passing(&program, "fire::take"), "owner:?:- n:uint64:i1 flag:bool:i2");
+    assert_eq!(passing(&program, "fire::take"), "owner:?:- &n:int32:i1 flag:bool:i2");
     let parameters = passing(&program, "fire::Front::advance(int)");
     assert_eq!(parameters, "this:uint64:i0 n:int32:i1");
 }

@@ -38,6 +38,13 @@ fn every_instruction_that_names_a_variable_is_found() {
 }
 
 #[test]
+fn a_variable_whose_address_the_loader_writes_somewhere_is_found() {
+    let flags = ["-g", "-O2", "-fPIC", "-pie", "-Wa,-mrelax-relocations=no"];
+    let built = Built::new("gcc", &flags, &["cached.c"]);
+    check(&built.program(), "watched", &[("loop", AccessKind::Address)]);
+}
+
+#[test]
 fn a_loop_that_keeps_a_value_in_a_register_is_named() {
     let built = Built::new("gcc", &["-g", "-O2"], &["cached.c"]);
     let program = built.program();

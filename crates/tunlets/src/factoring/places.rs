@@ -1,7 +1,46 @@
 //! Where the events of `factoring` are in the description, and what its options are.
 
+use crate::guide::{EventNeed, Guide, PointNeed};
 use crate::lookup::Lookup;
 use crate::tunlet::TunletError;
+
+/// See [`super::Factoring`].
+pub(crate) const GUIDE: Guide = Guide {
+    remedy: "deals the tasks of an iteration in batches, large chunks first, as far as the measured cost \
+             of the tasks says that this pays",
+    iteration: "one dealing of tasks; with `work`, their number",
+    events: &[
+        EventNeed {
+            name: "compute_start",
+            place: "a worker begins with a chunk of tasks",
+            attributes: &[],
+            more_attributes: &[],
+            is_needed: true,
+        },
+        EventNeed {
+            name: "compute_end",
+            place: "a worker is done with a chunk: number of its batch, from 0, and of its tasks",
+            attributes: &["batchId", "NTareas"],
+            more_attributes: &[],
+            is_needed: true,
+        },
+        EventNeed {
+            name: "new_batch",
+            place: "the master has cut a batch into chunks: its number, and that of its chunks",
+            attributes: &["batchId", "numChunks"],
+            more_attributes: &[],
+            is_needed: false,
+        },
+    ],
+    points: &[
+        PointNeed { name: "F0", meaning: "share of all tasks that goes into batch 0" },
+        PointNeed { name: "F1", meaning: "share of the tasks left that goes into batch 1" },
+        PointNeed {
+            name: "F2",
+            meaning: "share of the tasks left that goes into each later batch",
+        },
+    ],
+};
 
 /// Positions of events and attributes.
 #[derive(Debug, Default)]

@@ -46,6 +46,35 @@ fn specs_name_what_begin_asks_for() {
     assert!(built_in("no-such-tunlet").is_none());
 }
 
+/// Whether a tunlet can begin where an event lacks an attribute.
+fn begins_without(name: &str, event: &str, attribute: &str) -> bool {
+    let mut application = application(&[]);
+    let described = application.events.iter_mut().find(|other| other.name == event);
+    let attributes = &mut described.expect("it is described").attributes;
+    let n_before = attributes.len();
+    attributes.retain(|other| other.name != attribute);
+    assert!(attributes.len() < n_before, "`{event}` has `{attribute}`");
+    let mut tunlet = built_in(name).expect("it is listed");
+    tunlet.begin(&application, &tunlets::World::default()).is_ok()
+}
+
+#[test]
+fn guides_say_what_can_be_left_out() {
+    for (spec, guide) in tunlets::built_in_guides() {
+        for event in guide.events.iter().filter(|event| event.is_needed) {
+            let begins = |attribute: &str| begins_without(&spec.name, event.name, attribute);
+            assert!(!event.attributes.iter().any(|it| begins(it)), "{}", event.name);
+            assert!(event.more_attributes.iter().all(|it| begins(it)), "{}", event.name);
+        }
+        for event in guide.events.iter().filter(|event| !event.is_needed) {
+            let mut without = application(&[]);
+            without.events.retain(|other| other.name != event.name);
+            let mut tunlet = built_in(&spec.name).expect("it is listed");
+            assert!(tunlet.begin(&without, &tunlets::World::default()).is_ok(), "{}", event.name);
+        }
+    }
+}
+
 #[test]
 fn a_wrong_option_is_named() {
     let cases = [

@@ -9,7 +9,7 @@ use proptest::prelude::{Just, Strategy, any, prop_oneof};
 use proptest::sample::select;
 use wire::{
     CommunicatorReport, EventShape, EventSummary, Hello, InCall, MAGIC, PROTOCOL, ProcessReport,
-    Records, SummaryBatch, ThreadRange, ThreadReport, ToAnalyzer, ToCollector,
+    ProcessSum, Records, SummaryBatch, ThreadRange, ThreadReport, ToAnalyzer, ToCollector,
 };
 
 pub(crate) fn to_analyzer() -> impl Strategy<Value = ToAnalyzer> {
@@ -70,11 +70,32 @@ fn batch() -> impl Strategy<Value = SummaryBatch> {
 
 fn event() -> impl Strategy<Value = EventSummary> {
     let numbers = (any::<[u32; 2]>(), any::<[u64; 3]>());
-    (numbers, vec(moments(), 0..3), moments()).prop_map(
-        |(([event, n_ranks], [n, first_ticks, last_ticks]), attributes, duration_ticks)| {
-            EventSummary { event, n, n_ranks, first_ticks, last_ticks, attributes, duration_ticks }
+    let processes = vec(process_sum(), 0..3);
+    (numbers, vec(moments(), 0..3), moments(), processes).prop_map(
+        |(
+            ([event, n_ranks], [n, first_ticks, last_ticks]),
+            attributes,
+            duration_ticks,
+            processes,
+        )| {
+            EventSummary {
+                event,
+                n,
+                n_ranks,
+                first_ticks,
+                last_ticks,
+                attributes,
+                duration_ticks,
+                processes,
+            }
         },
     )
+}
+
+fn process_sum() -> impl Strategy<Value = ProcessSum> {
+    (key(), any::<[u64; 2]>(), moments()).prop_map(|(process, [n, outer_ticks], duration_ticks)| {
+        ProcessSum { process, n, duration_ticks, outer_ticks }
+    })
 }
 
 fn moments() -> impl Strategy<Value = Moments> {
@@ -90,11 +111,12 @@ fn range() -> impl Strategy<Value = ThreadRange> {
 
 fn shape() -> impl Strategy<Value = EventShape> {
     let kinds = vec(select(&ValueType::ALL[..]), 0..4);
-    (any::<bool>(), any::<u32>(), kinds).prop_map(|(is_exit, function, kinds)| EventShape {
-        place: if is_exit { Place::Exit } else { Place::Entry },
-        function,
-        kinds,
-    })
+    (any::<[bool; 2]>(), any::<u32>(), kinds).prop_map(
+        |([is_exit, by_process], function, kinds)| {
+            let place = if is_exit { Place::Exit } else { Place::Entry };
+            EventShape { place, function, kinds, by_process }
+        },
+    )
 }
 
 fn hello() -> impl Strategy<Value = Hello> {

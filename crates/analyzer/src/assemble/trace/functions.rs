@@ -1,12 +1,13 @@
 //! Records of functions and actions as rows of their table.
 
 use super::super::roster::{RankProcess, Roster};
-use crate::EventFacts;
+use super::passages::Passages;
 use crate::tuning::decoding::{Decoder, Said};
+use crate::{EventFacts, RunFacts};
 use events::{CallRecord, FunctionKind, Ticks};
 use run_record::{FunctionEvent, FunctionWriter, RunRecord, TableError};
 use std::sync::Arc;
-use wire::Records;
+use wire::{ProcessSum, Records};
 
 /// Whether a record is of no MPI call.
 pub(super) fn is_function(record: &CallRecord) -> bool {
@@ -19,6 +20,7 @@ pub(super) struct Functions<'a> {
     roster: &'a Roster<'a>,
     record: &'a RunRecord,
     facts: &'a [EventFacts],
+    passages: Passages,
     /// Name and function of each event.
     names: Vec<(Arc<str>, Arc<str>)>,
     decoder: Decoder<(usize, u32)>,
@@ -26,23 +28,27 @@ pub(super) struct Functions<'a> {
 }
 
 impl<'a> Functions<'a> {
-    pub(super) fn new(
-        roster: &'a Roster<'a>,
-        record: &'a RunRecord,
-        facts: &'a [EventFacts],
-    ) -> Self {
+    pub(super) fn new(roster: &'a Roster<'a>, record: &'a RunRecord, facts: &'a RunFacts) -> Self {
+        let passages = Passages::new(facts);
+        let facts = &*facts.functions;
         let names =
             |event: &EventFacts| (event.name.as_str().into(), event.function.as_str().into());
         let names = facts.iter().map(names).collect();
-        Self { roster, record, facts, names, decoder: Decoder::new(facts), writer: None }
+        let decoder = Decoder::new(facts);
+        Self { roster, record, facts, passages, names, decoder, writer: None }
     }
 
     /// Writes what of `records` is of functions; they are of the rank at this position.
     pub(super) fn write(&mut self, rank: usize, records: &Records) -> Result<(), TableError> {
         let process = self.roster.ranks[rank];
         let thread = process.thread_number(records.thread);
+        self.passages.read(rank, records);
         for record in records.records.iter().filter(|record| is_function(record)) {
             let Some(said) = self.decoder.read(&(rank, thread), record) else { continue };
+            if matches!(&said, Said::Passed(passage) if self.passages.is_only_summed(passage.event))
+            {
+                continue;
+            }
             let row = self.row(&process, thread, said);
             let writer = match self.writer.take() {
                 Some(writer) => writer,
@@ -84,6 +90,14 @@ impl<'a> Functions<'a> {
                 values: vec![action.action as f64, action.failure.into()],
             },
         }
+    }
+
+    /// What passages of functions that `--probe` chose add up to: rank, event and sum.
+    pub(super) fn take_passages(
+        &mut self,
+        warnings: &mut Vec<String>,
+    ) -> Vec<(usize, u32, ProcessSum)> {
+        self.passages.take(warnings)
     }
 
     /// Ends the table, if there is one; how many rows it has, and a sentence about what it lacks.

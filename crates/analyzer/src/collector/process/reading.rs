@@ -7,11 +7,16 @@ use events::CallRecord;
 use ring::ThreadView;
 use wire::Records;
 
+/// Sums of this part of a ring, or more, are sent at once: until they are safe it has no room for others.
+const LONG_SHARE: u64 = 4;
+
 /// A thread and how far its records are.
 #[derive(Debug)]
 pub(super) struct Following {
     pub(super) progress: Progress,
     pub(super) calls: Calls,
+    /// Records that it had dropped when room was last given back.
+    n_dropped: u64,
 }
 
 impl Observed {
@@ -80,13 +85,16 @@ impl Observed {
         if self.wish.is_empty() {
             return self.next_records().map(hand_over).is_some();
         }
+        let n_records = u64::from(self.segment.capacity().n_records);
         for view in self.segment.threads() {
-            let Following { progress, calls } = following(&mut self.threads, view);
+            let following = following(&mut self.threads, view);
+            let Following { progress, calls, .. } = following;
             let Some((first, mut records)) = unread(view, progress) else { continue };
             let (process, thread) = (self.key, view.idx());
             let (wish, passed) = (&self.wish, &mut self.passed);
             let is_ended = self.stage.reached == Milestone::Gone;
-            let source = Source { process, thread, wish, calls, passed, is_ended };
+            let n_records_long = n_records / LONG_SHARE;
+            let source = Source { process, thread, wish, calls, passed, is_ended, n_records_long };
             let sorted = summaries.read(source, first, &records);
             if sorted.n_read == 0 {
                 continue;
@@ -105,7 +113,7 @@ impl Observed {
                     if is_all { std::mem::take(&mut records) } else { records[run].to_vec() };
                 hand_over(Records { process, thread, first, records });
             }
-            free(view, progress);
+            free(view, following, n_records);
             return true;
         }
         false
@@ -119,18 +127,20 @@ impl Observed {
     /// Records of a thread before `up_to` are safe, as far as they go one by one: gives room back.
     pub(crate) fn acknowledge(&mut self, thread: u32, up_to: u64) {
         let Some(view) = self.segment.threads().find(|view| view.idx() == thread) else { return };
-        let progress = &mut following(&mut self.threads, view).progress;
-        if progress.acknowledge(up_to) {
-            free(view, progress);
+        let n_records = u64::from(self.segment.capacity().n_records);
+        let following = following(&mut self.threads, view);
+        if following.progress.acknowledge(up_to) {
+            free(view, following, n_records);
         }
     }
 
     /// Records of a thread before `up_to` are safe, as far as they were added up: gives room back.
     pub(crate) fn acknowledge_sums(&mut self, thread: u32, up_to: u64) {
         let Some(view) = self.segment.threads().find(|view| view.idx() == thread) else { return };
-        let progress = &mut following(&mut self.threads, view).progress;
-        if progress.acknowledge_sums(up_to) {
-            free(view, progress);
+        let n_records = u64::from(self.segment.capacity().n_records);
+        let following = following(&mut self.threads, view);
+        if following.progress.acknowledge_sums(up_to) {
+            free(view, following, n_records);
         }
     }
 }
@@ -143,16 +153,24 @@ fn unread(view: ThreadView<'_>, progress: &Progress) -> Option<(u64, Vec<CallRec
     (!records.is_empty()).then_some((first, records))
 }
 
-fn free(view: ThreadView<'_>, progress: &mut Progress) {
-    if let Some(up_to) = progress.settle() {
-        view.acknowledge(up_to);
+/// Gives back what is safe of a ring of `n_records`.
+fn free(view: ThreadView<'_>, following: &mut Following, n_records: u64) {
+    let before = following.progress.acknowledged;
+    let Some(up_to) = following.progress.settle() else { return };
+    view.acknowledge(up_to);
+    // What was dropped since room was last given back lacks where the ring was full.
+    let n_dropped = view.n_dropped();
+    if n_dropped != following.n_dropped {
+        following.n_dropped = n_dropped;
+        following.calls.lack_before(before + n_records);
     }
 }
 
 fn following<'a>(threads: &'a mut Vec<Following>, view: ThreadView<'_>) -> &'a mut Following {
     let idx = view.idx() as usize;
     while threads.len() <= idx {
-        threads.push(Following { progress: Progress::default(), calls: Calls::default() });
+        let (progress, calls) = (Progress::default(), Calls::default());
+        threads.push(Following { progress, calls, n_dropped: view.n_dropped() });
     }
     let following = &mut threads[idx];
     if following.progress.sent == 0 {

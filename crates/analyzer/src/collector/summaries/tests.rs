@@ -4,8 +4,10 @@
     reason = "records that are kept are ranges, often of one"
 )]
 
+use super::calls::N_DEEP_MAX;
 use super::*;
 use events::ValueType;
+use wire::summary::N_OPEN_MAX;
 
 const PROCESS: ProcessKey = ProcessKey { pid: 1, started: 2 };
 const ENTRY: u32 = 0;
@@ -14,7 +16,12 @@ const WIDE: u32 = 2;
 
 /// Entry and exit of a function, and an event with seven attributes.
 fn shapes() -> Vec<EventShape> {
-    let shape = |place, function, n| EventShape { place, function, kinds: vec![ValueType::I32; n] };
+    let shape = |place, function, n| EventShape {
+        place,
+        function,
+        kinds: vec![ValueType::I32; n],
+        by_process: false,
+    };
     vec![shape(Place::Entry, 0, 1), shape(Place::Exit, 0, 0), shape(Place::Entry, 1, 7)]
 }
 
@@ -32,7 +39,7 @@ fn more(value: u64) -> CallRecord {
 #[derive(Default)]
 struct Thread {
     calls: Calls,
-    passed: Vec<u64>,
+    passed: Passed,
     first: u64,
 }
 
@@ -49,13 +56,23 @@ impl Node {
     }
 
     fn read(&mut self, thread: &mut Thread, records: &[CallRecord]) -> Sorted {
+        self.read_of(PROCESS, thread, records)
+    }
+
+    fn read_of(
+        &mut self,
+        process: ProcessKey,
+        thread: &mut Thread,
+        records: &[CallRecord],
+    ) -> Sorted {
         let source = Source {
-            process: PROCESS,
+            process,
             thread: 0,
             wish: &self.wish,
             calls: &mut thread.calls,
             passed: &mut thread.passed,
             is_ended: false,
+            n_records_long: 8,
         };
         let sorted = self.summaries.read(source, thread.first, records);
         thread.first += sorted.n_read as u64;
@@ -82,10 +99,10 @@ fn exits_are_matched_with_their_entries() {
     check_durations(&[(ENTRY, 10), (EXIT, 13)], &[3], 0);
     check_durations(&[(ENTRY, 10), (ENTRY, 12), (EXIT, 13), (EXIT, 20)], &[1, 10], 0);
     check_durations(&[(EXIT, 13)], &[], 1);
-    let deep = u32::try_from(N_OPEN_MAX).unwrap() + 2;
+    let deep = u32::try_from(N_DEEP_MAX).unwrap() + 2;
     let down = (0..deep).map(|level| (ENTRY, u64::from(level)));
-    let passages: Vec<_> = down.chain([(EXIT, 100)]).collect();
-    check_durations(&passages, &[100 - (N_OPEN_MAX as u64 - 1)], 2);
+    let passages: Vec<_> = down.chain([(EXIT, 9000)]).collect();
+    check_durations(&passages, &[9000 - (N_DEEP_MAX as u64 - 1)], 2);
 }
 
 /// Expects the positions that are kept.
@@ -162,4 +179,87 @@ fn records_that_the_analyzer_has_in_sums_are_not_added_again() {
     assert!((batch.events[0].duration_ticks.sum() - 4.0).abs() < 1e-12);
     thread.calls.resume(7, 2, vec![(0, 10)]);
     assert_eq!(thread.calls, Calls::default(), "what lies between went to a file");
+}
+
+/// Passages of two processes; expects for each what its calls took, and without those inside of others.
+#[track_caller]
+fn check_processes(passages: &[(u32, u32, u64)], expected: &[(u32, &[u64], u64)]) {
+    let mut node = Node::adding_up(&[ENTRY, EXIT]);
+    let mut shapes = shapes();
+    shapes.iter_mut().for_each(|shape| shape.by_process = true);
+    node.summaries.set_shapes(shapes);
+    let mut threads = [Thread::default(), Thread::default()];
+    for (process, which, ticks) in passages {
+        let process = ProcessKey { pid: *process, started: 2 };
+        node.read_of(process, &mut threads[process.pid as usize], &[event(*which, *ticks, 1)]);
+    }
+    let batch = node.summaries.take().unwrap();
+    let exits = batch.events.iter().find(|sum| sum.event == EXIT).unwrap();
+    let found = exits.processes.iter().map(|sum| {
+        let took = (sum.duration_ticks.n, sum.duration_ticks.sum());
+        (sum.process.pid, sum.n, took, sum.outer_ticks)
+    });
+    let expected = expected.iter().map(|(pid, each, outer)| {
+        let took = (each.len() as u64, each.iter().sum::<u64>() as f64);
+        (*pid, each.len() as u64, took, *outer)
+    });
+    assert_eq!(found.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
+    let n_timed: u64 = exits.processes.iter().map(|sum| sum.duration_ticks.n).sum();
+    assert_eq!((exits.duration_ticks.n, exits.n), (n_timed, n_timed), "all together");
+}
+
+#[test]
+fn processes_are_told_apart_and_recursion_is_timed_once() {
+    check_processes(&[(0, ENTRY, 10), (0, EXIT, 14)], &[(0, &[4], 4)]);
+    let nested = [(1, ENTRY, 10), (0, ENTRY, 10), (1, ENTRY, 12), (1, EXIT, 14), (1, EXIT, 20)];
+    let and_other = [&nested[..], &[(0, EXIT, 11)]].concat();
+    check_processes(&and_other, &[(1, &[2, 10], 10), (0, &[1], 1)]);
+}
+
+#[test]
+fn a_batch_is_long_when_a_ring_waits_for_it() {
+    let mut node = Node::adding_up(&[ENTRY]);
+    let mut thread = Thread::default();
+    node.read(&mut thread, &[event(ENTRY, 1, 1); 7]);
+    assert!(!node.summaries.is_long());
+    node.read(&mut thread, &[event(ENTRY, 1, 1)]);
+    assert!(node.summaries.is_long());
+    node.summaries.take().unwrap();
+    assert!(!node.summaries.is_long());
+}
+
+#[test]
+fn the_outermost_open_calls_are_told() {
+    let mut node = Node::adding_up(&[ENTRY, EXIT]);
+    let records: Vec<_> = (0..100).map(|ticks| event(ENTRY, ticks, 1)).collect();
+    node.read(&mut Thread::default(), &records);
+    let batch = node.summaries.take().unwrap();
+    assert_eq!(batch.ranges[0].open.len(), N_OPEN_MAX);
+    assert_eq!(batch.ranges[0].open[1], (0, 1));
+}
+
+/// Passages, before one of which records were dropped; expects what the calls took that were timed.
+#[track_caller]
+fn check_gap(passages: &[(u32, u64)], gap: u64, expected: &[u64], n_unmatched: u64) {
+    let mut node = Node::adding_up(&[ENTRY, EXIT]);
+    let mut thread = Thread::default();
+    thread.calls.lack_before(gap);
+    let records: Vec<_> = passages.iter().map(|(which, at)| event(*which, *at, 1)).collect();
+    node.read(&mut thread, &records);
+    let batch = node.summaries.take().unwrap();
+    let exits = batch.events.iter().find(|sum| sum.event == EXIT).unwrap();
+    let took = (exits.duration_ticks.n, exits.duration_ticks.sum());
+    assert_eq!(took, (expected.len() as u64, expected.iter().sum::<u64>() as f64));
+    assert_eq!(batch.n_unmatched, n_unmatched);
+}
+
+#[test]
+fn calls_that_are_mostly_a_gap_have_no_time() {
+    let calls = [(ENTRY, 10), (EXIT, 13), (ENTRY, 20), (EXIT, 120)];
+    check_gap(&calls, 4, &[3, 100], 0);
+    check_gap(&calls, 3, &[3], 1);
+    check_gap(&calls, 2, &[3, 100], 0);
+    let outer = [(ENTRY, 10), (ENTRY, 500), (EXIT, 540), (EXIT, 900)];
+    check_gap(&outer, 2, &[890], 1);
+    check_gap(&outer, 1, &[40], 1);
 }

@@ -60,8 +60,6 @@ fn passed(function: &Function, parameter: &Parameter) -> Passed {
     let type_name = &parameter.type_name;
     let (note, kind) = if function.is_copy {
         (" in a place that the compiler chose", None)
-    } else if parameter.is_by_reference {
-        (" passed by its address", None)
     } else if parameter.passing == Passing::Parts {
         ("", None)
     } else {

@@ -2,7 +2,7 @@
 
 use super::ResolveError;
 use super::sites::{Modules, Sites};
-use crate::measured::EventFacts;
+use crate::measured::{EventFacts, ProbedFunction};
 use events::Place;
 use std::collections::BTreeMap;
 use symbols::{Function, Program};
@@ -14,11 +14,16 @@ pub(super) fn add(
     program: &Program,
     sites: &mut Sites,
     modules: &mut Modules,
-) -> Result<(), ResolveError> {
+) -> Result<Vec<ProbedFunction>, ResolveError> {
+    let mut probed = Vec::new();
     for function in matching(patterns, program)? {
         let id = sites.add(function, modules);
-        for (place, at) in [(Place::Entry, "entry"), (Place::Exit, "exit")] {
+        let mut added = ProbedFunction { source: source(function), ..ProbedFunction::default() };
+        let places =
+            [(Place::Entry, "entry", &mut added.entry), (Place::Exit, "exit", &mut added.exit)];
+        for (place, at, number) in places {
             if sites.add_point(id, events.len(), place, Vec::new()) {
+                *number = u32::try_from(events.len()).ok();
                 events.push(EventFacts {
                     name: format!("{} {at}", function.name),
                     function: function.signature(),
@@ -27,8 +32,24 @@ pub(super) fn add(
                 });
             }
         }
+        if added.events().next().is_some() {
+            probed.push(added);
+        }
     }
-    Ok(())
+    Ok(probed)
+}
+
+/// What a report says of a function.
+fn source(function: &Function) -> run_record::summary::Place {
+    let source = function.source.clone();
+    let (file, line) = source.map_or_else(Default::default, |source| (source.file, source.line));
+    run_record::summary::Place {
+        function: function.signature(),
+        file,
+        line,
+        module: function.module.display().to_string(),
+        offset: function.address,
+    }
 }
 
 /// What will not be seen of the functions that match.

@@ -155,10 +155,11 @@ fn source_of(
 
 fn argument(function: &Function, place: usize) -> Option<Source> {
     let parameter = function.parameters.as_ref()?.get(place.checked_sub(1)?)?;
-    match parameter.passing {
-        Passing::Integer(n) => Some(Source::Integer { n }),
-        Passing::Float(n) => Some(Source::Float { n }),
-        Passing::Stack(n) => Some(Source::Integer { n: n.checked_add(N_INTEGER_REGISTERS)? }),
-        Passing::Parts => None,
-    }
+    let n = match parameter.passing {
+        Passing::Integer(n) => n,
+        Passing::Stack(n) => n.checked_add(N_INTEGER_REGISTERS)?,
+        Passing::Float(n) => return Some(Source::Float { n }),
+        Passing::Parts => return None,
+    };
+    Some(if parameter.is_by_reference { Source::Referred { n } } else { Source::Integer { n } })
 }

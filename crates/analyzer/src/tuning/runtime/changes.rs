@@ -20,6 +20,7 @@ pub(super) struct Wanted {
 impl<C: Collectors> Runtime<C> {
     pub(super) fn acknowledge(&mut self, rank: Rank, key: &Key, done: &ActionRecord) {
         let action = done.action;
+        self.post.done(key, action);
         let Some(old) = self.value(action, rank, done.old) else { return };
         let Some(wanted) = self.actions.get(&action) else { return };
         let (point, asked) = (wanted.point, wanted.values.get(&rank).copied());

@@ -1,7 +1,11 @@
 //! A library comes into running ranks, and its function takes the place of one of theirs.
 
 use super::ranks::Ranks;
-use super::{EXIT, N_RANKS, STEP, Tuned, check_installed, check_ready, prepare, values};
+use super::{
+    EXIT, N_RANKS, STEP, Tuned, check_installed, check_ready, check_refused, check_withdrawn,
+    prepare, values,
+};
+use std::path::Path;
 use suite::library::Library;
 use suite::tool::Scene;
 use suite::{Job, Program};
@@ -48,4 +52,51 @@ fn a_function_of_a_loaded_library_takes_the_place_of_another() {
         let (ended, _) = ranks.finish();
         assert_eq!(ended.code, 0, "{}", ended.stderr);
     }
+}
+
+/// Whether a rank has mapped a file.
+#[track_caller]
+fn has_loaded(ranks: &Ranks, rank: usize, library: &Path) -> bool {
+    let maps = format!("/proc/{}/maps", ranks.pid(rank));
+    let maps = std::fs::read_to_string(maps).expect("the rank lives");
+    maps.contains(&*library.to_string_lossy())
+}
+
+/// Loading runs code of the library, and another rank may refuse: until all can, it is looked at as a file.
+#[test]
+fn a_library_is_loaded_only_when_all_ranks_can() {
+    let library = Library::Mpich4;
+    let replacement = Program::c("better_step").flags(&["-shared", "-fPIC"]).built(library);
+    let tuned = Tuned::new(library);
+    let scene = Scene::new();
+    let (file, text) = (scene.folder().join("end"), scene.folder().join("text.so"));
+    std::fs::write(&text, "no library").expect("the folder is ours");
+    let ranks = Ranks::start(&tuned.job(&["until"]).arg(&file), N_RANKS);
+    check_installed(&ranks.ask(&tuned.install()));
+    ranks.tell(&Order::Go);
+    let by = |path: &Path, name: &str| {
+        let by = Replacement::Exported(format!("{}:{name}", path.display()));
+        Change::Replace { site: STEP, by }
+    };
+    check_refused(&ranks.ask(&prepare(1, by(&text, "better_step"))), "cannot be loaded here");
+    check_refused(&ranks.ask(&prepare(1, by(&tuned.path, "step"))), "exports no `step`");
+    check_refused(&ranks.ask(&prepare(1, by(&replacement, "none"))), "exports no `none`");
+    // What it needs, not what it has.
+    check_refused(&ranks.ask(&prepare(1, by(&replacement, "MPI_Barrier"))), "exports no");
+    let load = Change::Load { path: text.display().to_string() };
+    check_refused(&ranks.ask(&prepare(1, load)), "cannot be loaded here");
+
+    check_ready(&ranks.ask(&prepare(1, by(&replacement, "better_step"))), 0);
+    check_withdrawn(&ranks.ask(&Order::Withdraw { action: 1 }), 0);
+    assert!(!(0..N_RANKS).any(|rank| has_loaded(&ranks, rank, &replacement)));
+    check_ready(&ranks.ask(&prepare(2, by(&replacement, "better_step"))), 0);
+    ranks.tell(&Order::Commit { action: 2, at_hit: 0 });
+    ranks.wait_until("the change is made", |ranks| {
+        (0..N_RANKS).all(|rank| ranks.recorded(rank).actions.len() == 1)
+    });
+    assert!((0..N_RANKS).all(|rank| has_loaded(&ranks, rank, &replacement)));
+    std::fs::write(&file, "").expect("the folder is ours");
+    let (ended, recorded) = ranks.finish();
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    assert!(recorded.iter().all(|rank| rank.actions[0].failure == 0));
 }

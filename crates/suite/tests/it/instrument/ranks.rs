@@ -3,6 +3,8 @@
 use events::{ActionRecord, CallRecord, EventRecord};
 use ring::SegmentReader;
 use std::collections::HashMap;
+use std::fs::File;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use suite::tool::sintonia;
@@ -95,6 +97,17 @@ impl Ranks {
         self.segments[rank].process().key.pid
     }
 
+    /// Holds what the collector of the launcher would hold.
+    #[track_caller]
+    pub(super) fn hold_collector_lock(&self) -> File {
+        let folder = segment_files(self.shared_memory.path());
+        let folder = folder[0].parent().expect("it is in one");
+        let mut lock = File::create(folder.join("collector.lock")).expect("the folder is ours");
+        lock.write_all(b"run").expect("the folder is ours");
+        lock.lock().expect("nobody else has it");
+        lock
+    }
+
     pub(super) fn segment(&self, rank: usize) -> &SegmentReader {
         &self.segments[rank]
     }
@@ -156,13 +169,18 @@ pub(super) fn write_options(file: &Path, shared_memory: &Path) {
 }
 
 fn segments_in(folder: &Path) -> Vec<SegmentReader> {
+    let files = segment_files(folder).into_iter();
+    files.filter_map(|path| SegmentReader::open(&path).ok()).collect()
+}
+
+fn segment_files(folder: &Path) -> Vec<PathBuf> {
     let entries = |folder: &Path| {
         std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path())
     };
     let nodes = entries(folder).flat_map(|run| entries(&run).collect::<Vec<_>>());
     let files = nodes.flat_map(|node| entries(&node).collect::<Vec<_>>());
     let is_segment = |path: &PathBuf| path.extension().is_some_and(|end| end == "segment");
-    files.filter(is_segment).filter_map(|path| SegmentReader::open(&path).ok()).collect()
+    files.filter(is_segment).collect()
 }
 
 /// Symbols of a program: address in the file, and size.

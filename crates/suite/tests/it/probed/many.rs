@@ -76,7 +76,7 @@ fn the_example_program() {
             let ended = match options {
                 Some(options) => {
                     let watched = watch_with(&job, options);
-                    assert!(20 < passages(&watched).len(), "{}", watched.ended.stderr);
+                    assert!(20 < passages(&watched.summary).len(), "{}", watched.ended.stderr);
                     watched.ended
                 }
                 None => job.run(),

@@ -1,0 +1,84 @@
+//! Passages of functions that `--probe` chose and that came one by one, added up as collectors do.
+
+use super::super::sums::without_duration;
+use crate::RunFacts;
+use crate::collector::summaries::{Calls, Passed, Source, Summaries, Wish};
+use crate::measured::shapes;
+use events::ProcessKey;
+use std::collections::{HashMap, HashSet};
+use wire::{ProcessSum, Records};
+
+/// Their sums so far.
+#[derive(Debug)]
+pub(super) struct Passages {
+    summaries: Summaries,
+    wish: Wish,
+    events: HashSet<u32>,
+    /// Every passage was asked for.
+    is_traced: bool,
+    threads: HashMap<(usize, u32), Calls>,
+    ranks: HashMap<usize, Passed>,
+}
+
+impl Passages {
+    pub(super) fn new(facts: &RunFacts) -> Self {
+        let shapes = shapes(&facts.functions, &facts.probed);
+        let events: Vec<u32> = facts.probed.iter().flat_map(|it| it.events()).collect();
+        let wish = Wish::new(&shapes, &events);
+        let mut summaries = Summaries::default();
+        summaries.set_shapes(shapes);
+        Self {
+            summaries,
+            wish,
+            events: events.into_iter().collect(),
+            is_traced: facts.traced,
+            threads: HashMap::new(),
+            ranks: HashMap::new(),
+        }
+    }
+
+    /// Whether passages of an event have no rows of their own.
+    pub(super) fn is_only_summed(&self, event: usize) -> bool {
+        !self.is_traced && u32::try_from(event).is_ok_and(|event| self.events.contains(&event))
+    }
+
+    /// Adds records of the rank at this position.
+    pub(super) fn read(&mut self, rank: usize, records: &Records) {
+        if self.events.is_empty() {
+            return;
+        }
+        let source = Source {
+            process: process(rank),
+            thread: records.thread,
+            wish: &self.wish,
+            calls: self.threads.entry((rank, records.thread)).or_default(),
+            passed: self.ranks.entry(rank).or_default(),
+            is_ended: true,
+            n_records_long: u64::MAX,
+        };
+        self.summaries.read(source, records.first, &records.records);
+    }
+
+    /// All sums by rank and event.
+    pub(super) fn take(&mut self, warnings: &mut Vec<String>) -> Vec<(usize, u32, ProcessSum)> {
+        let Some(batch) = self.summaries.take() else { return Vec::new() };
+        if batch.n_unmatched != 0 {
+            warnings.push(without_duration(batch.n_unmatched));
+        }
+        let events = batch.events.into_iter();
+        let sums = events.flat_map(|event| {
+            let number = event.event;
+            event.processes.into_iter().map(move |sum| (rank(&sum), number, sum))
+        });
+        sums.collect()
+    }
+}
+
+/// Processes of different nodes may have the same key: here it is the rank's position.
+fn process(rank: usize) -> ProcessKey {
+    ProcessKey { pid: 0, started: rank as u64 }
+}
+
+fn rank(sum: &ProcessSum) -> usize {
+    usize::try_from(sum.process.started).unwrap_or(usize::MAX)
+}

@@ -1,0 +1,63 @@
+//! The collector's sleep: until something is due, or somebody calls.
+
+use super::process::Observed;
+use super::{Collector, plan};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::time::{Duration, Instant};
+
+/// Who ended the last sleep: only they are asked what they have.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Called {
+    pub(super) by_doorbell: bool,
+    pub(super) by_link: bool,
+    pub(super) by_end: bool,
+}
+
+impl Called {
+    pub(super) const BY_ALL: Self = Self { by_doorbell: true, by_link: true, by_end: true };
+}
+
+impl Collector {
+    /// Sleeps until something is to be done, or somebody calls.
+    pub(super) fn sleep(&mut self, now: Instant) {
+        let timeout = Timespec::try_from(self.rest(now)).ok();
+        let doorbell = self.folder.doorbell().map(|bell| PollFd::new(bell, PollFlags::IN));
+        let link = self.link.connection().map(|connection| {
+            let writing =
+                if connection.n_waiting() == 0 { PollFlags::empty() } else { PollFlags::OUT };
+            PollFd::new(connection.stream(), PollFlags::IN | writing)
+        });
+        let ends = self.ends.handle().map(|ends| PollFd::new(ends, PollFlags::IN));
+        let there = [doorbell.is_some(), link.is_some(), ends.is_some()];
+        let mut fds: Vec<PollFd<'_>> = [doorbell, link, ends].into_iter().flatten().collect();
+        // An interrupted sleep is a short one.
+        let is_told = poll(&mut fds, timeout.as_ref()).is_ok();
+        let mut told = fds.iter().map(|fd| !is_told || !fd.revents().is_empty());
+        let mut called = |is_there| is_there && told.next().unwrap_or(true);
+        let [by_doorbell, by_link, by_end] = there.map(&mut called);
+        self.called = Called { by_doorbell, by_link, by_end };
+    }
+
+    /// How long nothing is to be done unless somebody calls.
+    fn rest(&mut self, now: Instant) -> Duration {
+        let until = |at: Instant| at.saturating_duration_since(now);
+        let mut rest = until(self.next_scan).min(self.link.rest(now));
+        if self.processes.iter().any(Observed::is_traced) {
+            let next = self.next_sum_drain;
+            rest = rest.min(until(if self.is_prompt { self.next_drain.min(next) } else { next }));
+        }
+        if let Some(next_flush) = self.sums.next_flush() {
+            rest = rest.min(until(next_flush));
+        }
+        if self.orders_wait {
+            rest = rest.min(plan::ORDERS_EVERY);
+        }
+        if self.link.is_given_up() && !self.processes.is_empty() {
+            rest = rest.min(until(self.next_spilled_reports));
+        } else if self.link.connection().is_some() {
+            rest = rest.min(until(self.next_reports));
+        }
+        // Whatever cannot be done yet is not tried without a pause.
+        rest.max(Duration::from_millis(1))
+    }
+}

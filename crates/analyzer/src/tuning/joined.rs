@@ -1,0 +1,147 @@
+//! Sentences about functions that many ranks say: each is recorded once, with the ranks.
+//!
+//! A sentence waits a moment for other ranks that say the same. Addresses do not count: they differ between
+//! processes.
+
+use events::Rank;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+/// How long the first rank waits for others.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// Sentences that wait at most; with one more all go at once.
+const N_WAITING_MAX: usize = 1024;
+/// Spans of ranks that are named; more are counted.
+const N_SPANS_MAX: usize = 8;
+
+/// A sentence that waits.
+#[derive(Debug)]
+struct Said {
+    since: Instant,
+    /// As the first rank said it.
+    reason: String,
+    ranks: BTreeSet<Rank>,
+}
+
+/// What ranks say about sites.
+#[derive(Debug, Default)]
+pub(super) struct Joined {
+    /// By site, and the sentence without addresses.
+    waiting: BTreeMap<(u32, String), Said>,
+}
+
+impl Joined {
+    /// A rank says something; a process that is no rank has none.
+    pub(super) fn add(&mut self, site: u32, reason: &str, rank: Option<Rank>, now: Instant) {
+        let new = || Said { since: now, reason: reason.to_owned(), ranks: BTreeSet::new() };
+        let said = self.waiting.entry((site, without_addresses(reason))).or_insert_with(new);
+        said.ranks.extend(rank);
+    }
+
+    /// Sites and sentences that have waited long enough.
+    pub(super) fn take_ripe(&mut self, now: Instant) -> Vec<(u32, String)> {
+        let is_full = N_WAITING_MAX < self.waiting.len();
+        self.take(|said| is_full || PATIENCE <= now.saturating_duration_since(said.since))
+    }
+
+    /// All that are left.
+    pub(super) fn take_all(&mut self) -> Vec<(u32, String)> {
+        self.take(|_| true)
+    }
+
+    fn take(&mut self, is_due: impl Fn(&Said) -> bool) -> Vec<(u32, String)> {
+        let due = self.waiting.extract_if(.., |_, said| is_due(said));
+        due.map(|((site, _), said)| (site, said.in_words())).collect()
+    }
+}
+
+impl Said {
+    fn in_words(&self) -> String {
+        let reason = &self.reason;
+        match in_words(&self.ranks) {
+            Some(ranks) => format!("{reason} ({ranks})"),
+            None => reason.clone(),
+        }
+    }
+}
+
+/// `on rank 3`, `on ranks 0-2, 7`, or how many they are.
+fn in_words(ranks: &BTreeSet<Rank>) -> Option<String> {
+    let mut spans: Vec<(u32, u32)> = Vec::new();
+    for Rank(rank) in ranks {
+        match spans.last_mut() {
+            Some((_, last)) if last.checked_add(1) == Some(*rank) => *last = *rank,
+            _ => spans.push((*rank, *rank)),
+        }
+    }
+    let span = |(first, last): &(u32, u32)| {
+        if first == last { first.to_string() } else { format!("{first}-{last}") }
+    };
+    match spans[..] {
+        [] => None,
+        [(first, last)] if first == last => Some(format!("on rank {first}")),
+        _ if N_SPANS_MAX < spans.len() => Some(format!("on {} ranks", ranks.len())),
+        _ => Some(format!("on ranks {}", spans.iter().map(span).collect::<Vec<_>>().join(", "))),
+    }
+}
+
+/// The sentence with `0x` for each number that begins so.
+fn without_addresses(reason: &str) -> String {
+    let mut parts = reason.split("0x");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| {
+        text + "0x" + part.trim_start_matches(|letter: char| letter.is_ascii_hexdigit())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(said: &[(u32, &str, Option<u32>)], expected: &[(u32, &str)]) {
+        let (mut joined, now) = (Joined::default(), Instant::now());
+        for (site, reason, rank) in said {
+            joined.add(*site, reason, rank.map(Rank), now);
+        }
+        assert!(joined.take_ripe(now).is_empty(), "others may come");
+        let found = joined.take_ripe(now + PATIENCE);
+        let found: Vec<_> = found.iter().map(|(site, text)| (*site, text.as_str())).collect();
+        assert_eq!(found, expected);
+        assert!(joined.take_all().is_empty(), "once");
+    }
+
+    #[test]
+    fn equal_sentences_are_joined() {
+        check(&[(1, "no", Some(3))], &[(1, "no (on rank 3)")]);
+        check(&[(1, "no", None)], &[(1, "no")]);
+        let all: Vec<_> = (0..8).map(|rank| (1, "no", Some(rank))).collect();
+        check(&all, &[(1, "no (on ranks 0-7)")]);
+        check(&[(1, "no", Some(0)), (1, "no", Some(0))], &[(1, "no (on rank 0)")]);
+        check(
+            &[(1, "no", Some(7)), (2, "no", Some(0)), (1, "no", Some(1)), (1, "no", Some(0))],
+            &[(1, "no (on ranks 0-1, 7)"), (2, "no (on rank 0)")],
+        );
+        let even: Vec<_> = (0..9).map(|n| (1, "no", Some(2 * n))).collect();
+        check(&even, &[(1, "no (on 9 ranks)")]);
+    }
+
+    #[test]
+    fn addresses_differ_between_processes() {
+        check(
+            &[(1, "f at `0x5f1` is full", Some(0)), (1, "f at `0xabc` is full", Some(1))],
+            &[(1, "f at `0x5f1` is full (on ranks 0-1)")],
+        );
+        check(
+            &[(1, "needs 1 byte", Some(0)), (1, "needs 2 bytes", Some(1))],
+            &[(1, "needs 1 byte (on rank 0)"), (1, "needs 2 bytes (on rank 1)")],
+        );
+    }
+
+    #[test]
+    fn what_waits_has_a_bound() {
+        let (mut joined, now) = (Joined::default(), Instant::now());
+        (0..=1024).for_each(|site| joined.add(site, "no", None, now));
+        assert_eq!(joined.take_ripe(now).len(), N_WAITING_MAX + 1);
+    }
+}

@@ -1,0 +1,164 @@
+//! `sintonia tunlets`: what the built-in tunlets do, and what they need from a description.
+//!
+//! # Not here
+//! What is said of them (`tunlets`), and tunlets in libraries: each comes with its own text.
+
+use crate::exit::NotWritten;
+use anyhow::{Context, bail};
+use clap::Args;
+use serde_json::{Value, json};
+use std::io::Write;
+use std::process::ExitCode;
+use tunlets::{EventNeed, Guide, TunletSpec, built_in_guides};
+
+/// Lines are not longer than this.
+const N_COLUMNS_MAX: usize = 100;
+
+const EXAMPLES: &str = "\
+Examples:
+  sintonia tunlets
+  sintonia tunlets factoring
+  sintonia tunlets --json | jq -r '.[].name'
+
+A tunlet finds events, attributes and tuning points by these names; APP.toml binds them to the
+functions and variables of your program. `sintonia new-tunlet` makes one of your own.";
+
+/// List the built-in tunlets, or say all about one
+///
+/// For each: the performance problem it is about, what it does, which events and tuning points APP.toml has
+/// to describe for it, and its options.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct TunletsOptions {
+    /// Only this one, with everything about it
+    name: Option<String>,
+    /// Print everything as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Lists the built-in tunlets.
+pub(crate) fn tunlets(options: &TunletsOptions) -> anyhow::Result<ExitCode> {
+    let all = built_in_guides();
+    let text = match &options.name {
+        None if options.json => {
+            let all: Vec<Value> = all.iter().map(|(spec, guide)| as_json(spec, guide)).collect();
+            format!("{:#}\n", Value::from(all))
+        }
+        None => list(&all),
+        Some(name) => {
+            let Some((spec, guide)) = all.iter().find(|(spec, _)| spec.name == *name) else {
+                let names: Vec<&str> = all.iter().map(|(spec, _)| spec.name.as_str()).collect();
+                bail!("there is no tunlet `{name}`; there are {}", names.join(", "));
+            };
+            let as_json = || format!("{:#}\n", as_json(spec, guide));
+            if options.json { as_json() } else { details(spec, guide) }
+        }
+    };
+    std::io::stdout().write_all(text.as_bytes()).context(NotWritten)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The whole sentence.
+fn sentence(spec: &TunletSpec, guide: &Guide) -> String {
+    format!("{}: it {}", spec.problem, guide.remedy)
+}
+
+fn list(all: &[(TunletSpec, Guide)]) -> String {
+    let width = all.iter().map(|(spec, _)| spec.name.len()).max().unwrap_or_default();
+    let one = |(spec, guide): &(TunletSpec, Guide)| {
+        let options: Vec<&str> = spec.options.iter().map(|(name, _)| name.as_str()).collect();
+        let texts = [
+            sentence(spec, guide),
+            format!("needs: {}", needs(guide)),
+            format!("options: {}", options.join(", ")),
+        ];
+        let rest = texts[1..].iter().map(|text| row("", width, text)).collect::<String>();
+        row(&spec.name, width, &texts[0]) + &rest
+    };
+    let all: Vec<String> = all.iter().map(one).collect();
+    format!("{}\n`sintonia tunlets NAME` says all about one.\n", all.join("\n"))
+}
+
+/// What has to be described, by name.
+fn needs(guide: &Guide) -> String {
+    let events = guide.events.iter().map(|event| {
+        let note = if event.is_needed { "" } else { " (better with it)" };
+        format!("{}{note}", event.name)
+    });
+    let points = guide.points.iter().map(|point| point.name.to_owned());
+    let (events, points) = (events.collect::<Vec<_>>(), points.collect::<Vec<_>>());
+    match (events.is_empty(), points.is_empty()) {
+        (true, true) => "no events; tuning points of your choice".to_owned(),
+        (true, false) => format!("tuning points {}", points.join(", ")),
+        (false, true) => format!("events {}", events.join(", ")),
+        (false, false) => {
+            format!("events {}; tuning points {}", events.join(", "), points.join(", "))
+        }
+    }
+}
+
+fn details(spec: &TunletSpec, guide: &Guide) -> String {
+    let name = &spec.name;
+    let mut text = row(name, name.len(), &sentence(spec, guide));
+    text += &section("[iteration] in APP.toml", &[(String::new(), guide.iteration.to_owned())]);
+    let events = guide.events.iter().map(|event| (event.name.to_owned(), about(event)));
+    text += &section("[[event]] in APP.toml", &events.collect::<Vec<_>>());
+    let points = guide.points.iter().map(|it| (it.name.to_owned(), it.meaning.to_owned()));
+    text += &section("[[tuning_point]] in APP.toml", &points.collect::<Vec<_>>());
+    text += &section(&format!("options, in [tunlet.{name}] of APP.toml"), &spec.options);
+    format!("{text}\nsintonia run --app APP.toml --tunlet {name} -- COMMAND\n")
+}
+
+/// Where an event is, and its attributes.
+fn about(event: &EventNeed) -> String {
+    let attributes = [(event.attributes, "attributes"), (event.more_attributes, "better with")];
+    let named = attributes.iter().filter(|(names, _)| !names.is_empty());
+    let named = named.map(|(names, what)| format!("; {what} {}", names.join(", ")));
+    let note = if event.is_needed { "" } else { "; may be left out" };
+    format!("{}{}{note}", event.place, named.collect::<String>())
+}
+
+/// A title and its rows; nothing without rows.
+fn section(title: &str, rows: &[(String, String)]) -> String {
+    let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
+    let one = |(name, text): &(String, String)| {
+        let name = format!("  {name}");
+        row(&name, width + 2, text)
+    };
+    let rows: String = rows.iter().map(one).collect();
+    if rows.is_empty() { rows } else { format!("\n{title}:\n{rows}") }
+}
+
+/// A name and a text beside it, in lines of at most [`N_COLUMNS_MAX`].
+fn row(name: &str, width: usize, text: &str) -> String {
+    let gap = if name.trim().is_empty() && width <= 2 { "" } else { "  " };
+    let mut lines = vec![format!("{name:<width$}{gap}")];
+    let mut is_first = true;
+    for word in text.split_whitespace() {
+        let line = lines.last().map_or(0, String::len);
+        if !is_first && N_COLUMNS_MAX < line + 1 + word.len() {
+            lines.push(format!("{:width$}{gap}", ""));
+            is_first = true;
+        }
+        if let Some(line) = lines.last_mut() {
+            *line += if is_first { "" } else { " " };
+            *line += word;
+        }
+        is_first = false;
+    }
+    lines.join("\n") + "\n"
+}
+
+fn as_json(spec: &TunletSpec, guide: &Guide) -> Value {
+    let option = |(name, meaning): &(String, String)| json!({ "name": name, "meaning": meaning });
+    json!({
+        "name": spec.name,
+        "problem": spec.problem,
+        "remedy": guide.remedy,
+        "iteration": guide.iteration,
+        "events": guide.events,
+        "points": guide.points,
+        "options": spec.options.iter().map(option).collect::<Vec<_>>(),
+    })
+}

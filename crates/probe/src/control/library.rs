@@ -1,0 +1,156 @@
+//! Libraries that are to come into the process. Loading one runs code of it, so it is looked at as a file
+//! first.
+//!
+//! # Not here
+//! Whether all that a library needs is there: only loading it shows that.
+#![allow(unsafe_code, reason = "loads libraries")]
+
+use super::problem::OrderError;
+use std::ffi::{CString, c_void};
+use std::fs::File;
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+
+/// Bytes of the header of a file, of the description of a section, and of a symbol.
+const HEADER_BYTES: usize = 64;
+const SECTION_BYTES: usize = 64;
+const SYMBOL_BYTES: usize = 24;
+/// Kind of the section that holds what others may find.
+const DYNAMIC_SYMBOLS: u64 = 11;
+/// A table of symbols or names that is longer is not looked through.
+const TABLE_BYTES_MAX: usize = 256 << 20;
+
+/// A library for this machine, loaded or not.
+#[derive(Debug)]
+pub(crate) struct Library {
+    path: CString,
+}
+
+impl Library {
+    /// Looks whether there is one, without loading it.
+    pub(crate) fn find(path: &str) -> Result<Self, OrderError> {
+        let missing = || OrderError::NoFile { path: path.to_owned() };
+        let file = open(path).ok_or_else(missing)?;
+        header(&file).ok_or_else(|| OrderError::NoLibrary { path: path.to_owned() })?;
+        let path = CString::new(path).map_err(|_| missing())?;
+        Ok(Self { path })
+    }
+
+    /// The same, and whether it has a function. One whose file does not say so is taken as it is.
+    pub(crate) fn find_with(path: &str, name: &str) -> Result<Self, OrderError> {
+        let library = Self::find(path)?;
+        let symbols = open(path).and_then(|file| Symbols::of(&file));
+        match symbols {
+            Some(symbols) if !symbols.define(name) => Err(library.lacks(name)),
+            _ => Ok(library),
+        }
+    }
+
+    /// Loads it for good; others that come later find what it exports.
+    pub(crate) fn load(&self) -> Result<(), OrderError> {
+        self.open(libc::RTLD_GLOBAL).map(|_| ())
+    }
+
+    /// Loads it for good, for the address of one of its functions.
+    pub(crate) fn load_for(&self, name: &str) -> Result<usize, OrderError> {
+        let library = self.open(libc::RTLD_LOCAL)?;
+        symbol(library, name).ok_or_else(|| self.lacks(name))
+    }
+
+    fn open(&self, scope: i32) -> Result<*mut c_void, OrderError> {
+        // SAFETY: the user asks for this library; its constructors run here, as in the program's own call.
+        let library = unsafe { libc::dlopen(self.path.as_ptr(), libc::RTLD_NOW | scope) };
+        forget_failure();
+        let failed = || OrderError::NoLibrary { path: self.path() };
+        if library.is_null() { Err(failed()) } else { Ok(library) }
+    }
+
+    fn lacks(&self, name: &str) -> OrderError {
+        OrderError::NotInLibrary { path: self.path(), name: name.to_owned() }
+    }
+
+    fn path(&self) -> String {
+        self.path.to_string_lossy().into_owned()
+    }
+}
+
+/// The address of what a library, or with `RTLD_DEFAULT` any one, exports.
+pub(crate) fn symbol(library: *mut c_void, name: &str) -> Option<usize> {
+    let name = CString::new(name).ok()?;
+    // SAFETY: a look-up by name.
+    let address: *mut c_void = unsafe { libc::dlsym(library, name.as_ptr()) };
+    forget_failure();
+    (!address.is_null()).then(|| address.addr())
+}
+
+fn forget_failure() {
+    // SAFETY: takes the linker's last sentence, so that the program does not find it.
+    let _forgotten = unsafe { libc::dlerror() };
+}
+
+fn open(path: &str) -> Option<File> {
+    let file = File::open(path).ok()?;
+    file.metadata().is_ok_and(|found| found.is_file()).then_some(file)
+}
+
+/// The header of a library for this machine.
+fn header(file: &File) -> Option<[u8; HEADER_BYTES]> {
+    const ELF_64_LITTLE: &[u8] = b"\x7fELF\x02\x01";
+    let mut bytes = [0; HEADER_BYTES];
+    file.read_exact_at(&mut bytes, 0).ok()?;
+    let is_library = bytes.starts_with(ELF_64_LITTLE)
+        && number(&bytes, 16..18) == Some(libc::ET_DYN.into())
+        && number(&bytes, 18..20) == Some(libc::EM_X86_64.into());
+    is_library.then_some(bytes)
+}
+
+/// What the file says it exports or needs: symbols, and their names.
+struct Symbols {
+    symbols: Vec<u8>,
+    names: Vec<u8>,
+}
+
+impl Symbols {
+    /// None where the file has no list of its sections, which loading does not need.
+    fn of(file: &File) -> Option<Self> {
+        let header = header(file)?;
+        let (first, n_sections) = (number(&header, 40..48)?, number(&header, 60..62)?);
+        let n_bytes = usize::try_from(n_sections).ok()? * SECTION_BYTES;
+        let sections = read(file, first, n_bytes)?;
+        let sections: Vec<&[u8]> = sections.chunks_exact(SECTION_BYTES).collect();
+        let kind = |section: &&&[u8]| number(section, 4..8) == Some(DYNAMIC_SYMBOLS);
+        let symbols = sections.iter().find(kind)?;
+        let names = sections.get(usize::try_from(number(symbols, 40..44)?).ok()?)?;
+        let content = |section: &[u8]| {
+            let n_bytes = usize::try_from(number(section, 32..40)?).ok()?;
+            read(file, number(section, 24..32)?, n_bytes)
+        };
+        Some(Self { symbols: content(symbols)?, names: content(names)? })
+    }
+
+    /// Whether there is one of this name that is not only needed.
+    fn define(&self, name: &str) -> bool {
+        self.symbols.chunks_exact(SYMBOL_BYTES).any(|symbol| {
+            let is_defined = number(symbol, 6..8) != Some(0);
+            is_defined && self.name_of(symbol) == Some(name.as_bytes())
+        })
+    }
+
+    fn name_of(&self, symbol: &[u8]) -> Option<&[u8]> {
+        let rest = self.names.get(usize::try_from(number(symbol, 0..4)?).ok()?..)?;
+        rest.split(|byte| *byte == 0).next()
+    }
+}
+
+fn read(file: &File, at: u64, n_bytes: usize) -> Option<Vec<u8>> {
+    let is_bounded = n_bytes <= TABLE_BYTES_MAX;
+    let mut bytes = is_bounded.then(|| vec![0; n_bytes])?;
+    file.read_exact_at(&mut bytes, at).ok()?;
+    Some(bytes)
+}
+
+/// A number whose lowest byte comes first.
+fn number(bytes: &[u8], at: Range<usize>) -> Option<u64> {
+    let bytes = bytes.get(at)?;
+    Some(bytes.iter().rev().fold(0, |number, byte| (number << 8) | u64::from(*byte)))
+}
