@@ -57,7 +57,7 @@ const DEPARTURE: u16 = 257;
 const WELCOME: u16 = 258;
 
 /// Messages up to this length have arrived as a whole when they are found, in every library.
-const SHORT_BYTES_MAX: usize = 2048;
+const SHORT_BYTES_MAX: usize = 4000;
 /// How long the end of a program waits for what it sent.
 const PATIENCE: Duration = Duration::from_secs(10);
 

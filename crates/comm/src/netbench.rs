@@ -4,12 +4,11 @@
 //! a disturbance does not hit one of them only, and short ones are repeated more often than long ones.
 //!
 //! # Not here
-//! What the times say: [`models::network`]. When to measure again in a long run: its `Refresh`, with
-//! [`ping`] and [`echo`] to carry it out.
+//! What the times say, and when to measure again in a long run: [`models::network`].
 
 use crate::deadline::Deadline;
 use crate::{CommError, Tag, Transport};
-use models::network::{NetModel, Sample, median_of};
+use models::network::{NetModel, Refresh, Sample, median_of};
 use std::time::Duration;
 
 /// What is measured, and for how long.
@@ -118,6 +117,22 @@ pub fn ping(
         return Err(deadline.late("an echo", partner));
     }
     Ok(end.now_s() - begin_s)
+}
+
+/// Times one message with `partner`, who calls [`echo`] when it comes, if one is due by now. Whether it was.
+///
+/// # Errors
+/// As [`ping`].
+pub fn refresh(
+    end: &mut dyn Transport,
+    partner: (u32, Tag),
+    refresh: &mut Refresh,
+    bytes: &mut Vec<u8>,
+) -> Result<bool, CommError> {
+    let Some(n_bytes) = refresh.due_bytes(end.now_s()) else { return Ok(false) };
+    let round_trip_s = ping(end, partner, n_bytes, bytes)?;
+    refresh.timed(n_bytes, round_trip_s);
+    Ok(true)
 }
 
 /// Sends a message of [`ping`] back.

@@ -5,7 +5,7 @@ use std::process::Command;
 
 #[track_caller]
 fn check(library: &Library, n_ranks: u32, scenario: &str, expected: &str) {
-    let ended = library.run(n_ranks, "ranks", &[scenario]);
+    let ended = library.run(n_ranks, "comm_ranks", &[scenario]);
     let lines: Vec<&str> = ended.text.lines().filter(|line| *line == expected).collect();
     assert!(ended.is_success, "{} x {n_ranks}: {}", library.name, ended.text);
     assert_eq!(lines.len(), 1, "{} x {n_ranks}: {}", library.name, ended.text);
@@ -37,7 +37,7 @@ fn ranks_that_leave_end_in_good_order() {
 #[test]
 fn a_panic_ends_the_whole_job() {
     for library in libraries() {
-        let ended = library.run(3, "ranks", &["panic"]);
+        let ended = library.run(3, "comm_ranks", &["panic"]);
         assert!(!ended.is_success, "{}: {}", library.name, ended.text);
         assert!(ended.text.contains("as intended"), "{}: {}", library.name, ended.text);
     }
@@ -64,7 +64,7 @@ fn ranks_come_and_go_for_long() {
 fn an_added_rank_that_is_killed_is_gone() {
     let Some(library) = launch::surviving() else { return };
     // The launcher reports the death too, by its exit code.
-    let ended = library.run(1, "ranks", &["lost"]);
+    let ended = library.run(1, "comm_ranks", &["lost"]);
     let gone = "Err(Gone { rank: 1 }) Err(Gone { rank: 1 })";
     assert!(ended.text.lines().any(|line| line == gone), "{}", ended.text);
 }
@@ -79,7 +79,7 @@ fn added_ranks_that_stay_to_the_end_are_let_go() {
 #[test]
 fn a_library_that_hangs_is_not_asked_for_more_ranks() {
     for library in libraries().iter().filter(|library| !library.can_spawn) {
-        let ended = library.run(1, "ranks", &["elastic"]);
+        let ended = library.run(1, "comm_ranks", &["elastic"]);
         assert!(!ended.is_success, "{}: {}", library.name, ended.text);
         assert!(ended.text.contains("no rank can be added"), "{}", ended.text);
         assert!(ended.text.contains("start all ranks at once"), "{}", ended.text);
@@ -88,7 +88,7 @@ fn a_library_that_hangs_is_not_asked_for_more_ranks() {
 
 #[test]
 fn a_program_without_a_launcher_is_told() {
-    let mut command = Command::new(launch::example("ranks"));
+    let mut command = Command::new(launch::example("comm_ranks"));
     command.arg("all");
     for variable in ["OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK", "PMI_FD"] {
         command.env_remove(variable);
@@ -100,7 +100,7 @@ fn a_program_without_a_launcher_is_told() {
 
 #[test]
 fn a_missing_library_is_told() {
-    let mut command = Command::new(launch::example("ranks"));
+    let mut command = Command::new(launch::example("comm_ranks"));
     command.arg("all").env("SINTONIA_MPI_LIBRARY", "/nowhere/libmpi.so");
     let ended = launch::run(command);
     assert!(!ended.is_success);

@@ -1,4 +1,4 @@
-//! A rank of the tests: `ranks SCENARIO`, started by an MPI launcher.
+//! A rank of the tests: `comm_ranks SCENARIO`, started by an MPI launcher.
 #![allow(clippy::print_stdout, reason = "the tests read it")]
 #![allow(clippy::print_stderr, reason = "the tests read it")]
 

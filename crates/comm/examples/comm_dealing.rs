@@ -1,6 +1,6 @@
 //! How fast a master can deal chunks: every worker sends each chunk back, and gets the next one for it.
 //!
-//! `dealing CHUNKS IN_FLIGHT` under an MPI launcher; with a third argument on that number of threads. Rank 0
+//! `comm_dealing CHUNKS IN_FLIGHT` under an MPI launcher; with a third argument on that number of threads. Rank 0
 //! prints the chunks in flight per worker, and round trips per second. `crates/bench/programs/dealing.c` is
 //! the same in C.
 #![allow(clippy::print_stdout, reason = "that is the purpose")]
@@ -18,7 +18,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let numbers: Vec<u32> =
         std::env::args().skip(1).map(|word| word.parse()).collect::<Result<_, _>>()?;
     let &[n_chunks, n_in_flight, ..] = numbers.as_slice() else {
-        return Err("usage: dealing CHUNKS IN_FLIGHT [THREADS]".into());
+        return Err("usage: comm_dealing CHUNKS IN_FLIGHT [THREADS]".into());
     };
     let Some(n_threads) = numbers.get(2) else {
         let mut end = MpiTransport::init()?;
