@@ -17,27 +17,41 @@ pub(crate) struct Library {
     mpicc: PathBuf,
     mpirun: PathBuf,
     alone_on_cores: &'static [&'static str],
+    sharing_cores: &'static [&'static str],
 }
 
 /// Those found in `PATH`.
 pub(crate) fn installed() -> Vec<Library> {
     // Each rank waits busily on a core of its own.
     let open_mpi: &[&str] = &["--bind-to", "core", "--mca", "mpi_yield_when_idle", "0"];
-    [("Open MPI", "openmpi", open_mpi), ("MPICH", "mpich", &["-bind-to", "core"])]
-        .into_iter()
-        .filter_map(|(name, key, alone_on_cores)| {
-            let mpicc = in_path(&format!("mpicc.{key}"))?;
-            let mpirun = in_path(&format!("mpirun.{key}"))?;
-            Some(Library { name, key, mpicc, mpirun, alone_on_cores })
-        })
-        .collect()
+    let giving_way: &[&str] = &["--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"];
+    [
+        ("Open MPI", "openmpi", open_mpi, giving_way),
+        ("MPICH", "mpich", &["-bind-to", "core"], &["-bind-to", "none"]),
+    ]
+    .into_iter()
+    .filter_map(|(name, key, alone_on_cores, sharing_cores)| {
+        let mpicc = in_path(&format!("mpicc.{key}"))?;
+        let mpirun = in_path(&format!("mpirun.{key}"))?;
+        Some(Library { name, key, mpicc, mpirun, alone_on_cores, sharing_cores })
+    })
+    .collect()
 }
 
 impl Library {
     /// The words that start `n_ranks` ranks, each on a core of its own.
     pub(crate) fn launch(&self, n_ranks: usize) -> Vec<OsString> {
+        self.launch_with(self.alone_on_cores, n_ranks)
+    }
+
+    /// The words that start `n_ranks` ranks which may be more than there are cores.
+    pub(crate) fn launch_shared(&self, n_ranks: usize) -> Vec<OsString> {
+        self.launch_with(self.sharing_cores, n_ranks)
+    }
+
+    fn launch_with(&self, options: &[&str], n_ranks: usize) -> Vec<OsString> {
         let mut words = vec![self.mpirun.clone().into_os_string()];
-        words.extend(self.alone_on_cores.iter().map(OsString::from));
+        words.extend(options.iter().map(OsString::from));
         words.extend(["-np".into(), n_ranks.to_string().into()]);
         words
     }
