@@ -118,6 +118,11 @@ impl Ledger {
         }
     }
 
+    /// Numbers chunks from here on, so that answers to an earlier run on the same ranks are told apart.
+    pub(crate) fn number_from(&mut self, first: f64) {
+        self.n_chunks_ever = whole(first);
+    }
+
     /// Ranks that were added get a desk.
     pub(crate) fn make_room(&mut self, n_ranks: u32) {
         let n_desks = self.desks.len().max(n_ranks as usize);

@@ -103,7 +103,9 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
             patience_s: options.patience.as_secs_f64(),
             is_master_working: options.is_master_working,
         };
-        let ledger = Ledger::new(policy, rules, transport.n_ranks());
+        let mut ledger = Ledger::new(policy, rules, transport.n_ranks());
+        // No run deals a chunk in a nanosecond.
+        ledger.number_from(1e9 * transport.now_s());
         let headcount = Headcount::new(options.workers, claim.clone());
         Self {
             program,
