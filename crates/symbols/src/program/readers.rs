@@ -15,7 +15,8 @@ use iced_x86::{
     OpKind, Register,
 };
 use object::{
-    Object, ObjectSection, ObjectSymbol, ObjectSymbolTable, Relocation, RelocationTarget, SectionKind,
+    Object, ObjectSection, ObjectSymbol, ObjectSymbolTable, Relocation, RelocationTarget,
+    SectionKind,
 };
 use std::ops::Range;
 
