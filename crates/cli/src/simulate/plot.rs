@@ -45,21 +45,23 @@ fn bars(outcomes: &[Outcome]) -> String {
         let (name, ratio, y) = (outcome.policy, ratio(outcome), TOP + ROW * k as f64);
         let class = if name == "best" { "best" } else { "bar" };
         let (text_y, width, end) = (y + 13.0, at(ratio) - LEFT, at(ratio) + 8.0);
-        let _ = writeln!(
+        writeln!(
             drawn,
             "<text x=\"16\" y=\"{text_y:.1}\">{name}</text>\
              <rect class=\"{class}\" x=\"{LEFT}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"16\"/>\
              <text x=\"{end:.1}\" y=\"{text_y:.1}\">{ratio:.4}</text>"
-        );
+        )
+        .ok();
     }
     let (x, bottom) = (at(1.0), TOP + ROW * outcomes.len() as f64);
-    let _ = writeln!(
+    writeln!(
         drawn,
         "<line x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{:.1}\" y2=\"{bottom:.1}\"/>\
          <text class=\"muted\" x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">ideal = 1</text>",
         TOP - 8.0,
         bottom + 12.0
-    );
+    )
+    .ok();
     drawn
 }
 
@@ -77,8 +79,8 @@ fn lanes(spans: &[Span], outcomes: &[Outcome], top: f64) -> String {
     let at = |time_s: f64| LEFT + (RIGHT - LEFT) * time_s / end_s;
     for worker in 0..n_lanes(spans) {
         let y = top + ROW * worker as f64;
-        let _ =
-            writeln!(drawn, "<text class=\"muted\" x=\"16\" y=\"{:.1}\">{worker}</text>", y + 13.0);
+        writeln!(drawn, "<text class=\"muted\" x=\"16\" y=\"{:.1}\">{worker}</text>", y + 13.0)
+            .ok();
         let of_worker = spans.iter().filter(|span| span.worker as usize == worker);
         let mut from = None;
         let mut is_odd = false;
@@ -89,18 +91,19 @@ fn lanes(spans: &[Span], outcomes: &[Outcome], top: f64) -> String {
                 continue;
             }
             let class = if is_odd { "odd" } else { "even" };
-            let _ = writeln!(
+            writeln!(
                 drawn,
                 "<rect class=\"{class}\" x=\"{start:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"16\"/>"
-            );
+            ).ok();
             (from, is_odd) = (None, !is_odd);
         }
     }
     let (x, y) = (at(end_s), top + ROW * n_lanes(spans) as f64 + 12.0);
-    let _ = writeln!(
+    writeln!(
         drawn,
         "<text class=\"muted\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"end\">{end_s:.3} s</text>"
-    );
+    )
+    .ok();
     drawn
 }
 
@@ -124,7 +127,7 @@ mod tests {
 
     #[test]
     fn narrow_chunks_fold() {
-        let spans: Vec<Span> = (0..100_000)
+        let spans: Vec<Span> = (0_u32..100_000)
             .map(|k| {
                 let start_s = f64::from(k) * 1e-4;
                 let (worker, first) = (0, k.into());

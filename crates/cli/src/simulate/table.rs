@@ -54,7 +54,7 @@ fn sentence(name: &str) -> String {
 fn bar(share: f64) -> String {
     let n_eighths = (share.clamp(0.0, 1.0) * N_COLUMNS * 8.0).round() as usize;
     let mut bar = "█".repeat(n_eighths / 8);
-    if n_eighths % 8 != 0 {
+    if !n_eighths.is_multiple_of(8) {
         bar.push(EIGHTHS[n_eighths % 8]);
     }
     bar
