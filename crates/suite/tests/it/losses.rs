@@ -151,6 +151,8 @@ fn no_disk() {
     let disk = scene.folder().join("disk");
     std::fs::create_dir(&disk).expect("the folder is ours");
     let job = scene.job(&bare, &[]).replaced(&scene.record(), &disk.join("record"));
+    // Where the record goes instead.
+    let job = job.variable("TMPDIR", scene.folder());
     let fill = "dd if=/dev/zero of=\"$0/full\" bs=4k 2>/dev/null";
     let job = job.after(vec![
         "sh".into(),
@@ -160,6 +162,8 @@ fn no_disk() {
     ]);
     let ended = with_small_disk(job, &disk, "64k", "true").run();
     assert_eq!((ended.code, &ended.stdout), (0, &printed), "{}", ended.stderr);
+    let elsewhere = format!("the record goes to `{}/", scene.folder().display());
+    assert!(ended.stderr.contains(&elsewhere), "{}", ended.stderr);
 }
 
 #[test]
