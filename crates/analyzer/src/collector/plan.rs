@@ -8,6 +8,8 @@ pub(crate) const BATCH_RECORDS_MAX: u64 = 4096;
 const SHORTEST: Duration = Duration::from_millis(1);
 /// Orders that found no room in a mailbox are tried again after this time.
 pub(crate) const ORDERS_EVERY: Duration = Duration::from_millis(5);
+/// A ring filled less than this between two looks may wait as long as somebody says.
+const LITTLE: f64 = 1.0 / 512.0;
 const LONGEST: Duration = Duration::from_millis(20);
 const DOZING: Duration = Duration::from_millis(100);
 /// What is only added up waits longer.
@@ -17,7 +19,7 @@ const LONGEST_SUMMED: Duration = Duration::from_millis(50);
 const LONGEST_PROBED: Duration = Duration::from_millis(5);
 
 /// How often rings are looked at: so often that none fills, and no oftener.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct DrainPace {
     longest: Duration,
     /// When nothing comes for long.
@@ -26,6 +28,8 @@ pub(crate) struct DrainPace {
     /// The same when somebody waits for records of function calls.
     awaited: Duration,
     n_empty: u32,
+    /// What the last look found in the fullest ring.
+    fill: f64,
 }
 
 impl Default for DrainPace {
@@ -46,7 +50,7 @@ impl DrainPace {
     }
 
     fn within(longest: Duration, dozing: Duration) -> Self {
-        Self { longest, dozing, interval: longest, awaited: longest, n_empty: 0 }
+        Self { longest, dozing, interval: longest, awaited: longest, n_empty: 0, fill: 0.0 }
     }
 
     /// Time until rings are looked at again.
@@ -60,15 +64,17 @@ impl DrainPace {
     }
 
     /// The same where a process takes orders: as asked while it has something to say, and doubled at each look
-    /// that finds nothing.
+    /// that finds nothing. Where much comes, never longer than for others.
     pub(crate) fn interval_when_awaited(&self) -> Duration {
         let awaited =
             (self.awaited * 2_u32.pow(self.n_empty.min(2))).min(self.awaited.max(LONGEST));
-        if self.interval < self.longest { self.interval.min(awaited) } else { awaited }
+        let is_urgent = self.interval < self.longest || LITTLE < self.fill;
+        if is_urgent { self.interval.min(awaited) } else { awaited }
     }
 
     /// Goes on after a look that found the fullest ring filled to `fill` (0 to 1).
     pub(crate) fn after(&mut self, fill: f64) {
+        self.fill = fill;
         self.n_empty = if fill == 0.0 { self.n_empty.saturating_add(1) } else { 0 };
         self.interval = if 0.125 < fill {
             (self.interval / 4).max(SHORTEST)
@@ -288,7 +294,8 @@ mod tests {
         check_awaited(5, &[0.0], 10);
         check_awaited(5, &[0.0; 60], 20);
         check_awaited(5, &[0.0, 0.0, 0.01], 5);
-        check_awaited(50, &[0.01], 50);
+        check_awaited(50, &[0.001], 50);
+        check_awaited(50, &[0.01], 20);
         check_awaited(50, &[0.5], 5);
         check_awaited(5, &[0.5, 0.5, 0.5], 1);
     }

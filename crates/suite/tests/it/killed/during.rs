@@ -138,7 +138,7 @@ fn check_interrupted(library: Library) {
     wait_for_lines(&running, &scene, "applied", 2);
     running.interrupt(running.pid());
     let ended = running.finish();
-    // MPICH 4 answers 0 to one interrupt of four, also without us.
+    // MPICH 4 answers an interrupt with 0 now and then, also without us.
     assert!(library == Mpich4 || ended.code != 0);
     let watched = scene.finish(ended);
     assert!(watched.summary.outcome.complete);
