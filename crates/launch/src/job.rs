@@ -19,6 +19,7 @@ use std::time::{Duration, Instant};
 pub struct Job {
     words: Vec<OsString>,
     variables: Vec<(OsString, OsString)>,
+    removed: Vec<OsString>,
     folder: Option<PathBuf>,
     deadline: Duration,
 }
@@ -32,6 +33,13 @@ pub struct Ended {
     pub stdout: String,
     /// Its standard error.
     pub stderr: String,
+}
+
+impl Ended {
+    /// All that it wrote.
+    pub fn text(&self) -> String {
+        format!("{}{}", self.stdout, self.stderr)
+    }
 }
 
 /// A job that was started.
@@ -51,7 +59,8 @@ impl Job {
     /// The command `program` without arguments, to end within a minute.
     pub fn new(program: impl AsRef<OsStr>) -> Self {
         let words = vec![program.as_ref().to_owned()];
-        Self { words, variables: Vec::new(), folder: None, deadline: Duration::from_secs(60) }
+        let (variables, removed) = (Vec::new(), Vec::new());
+        Self { words, variables, removed, folder: None, deadline: Duration::from_secs(60) }
     }
 
     /// With one more argument.
@@ -72,6 +81,20 @@ impl Job {
     #[must_use]
     pub fn variable(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
         self.variables.push((name.as_ref().to_owned(), value.as_ref().to_owned()));
+        self
+    }
+
+    /// Without an environment variable that this process may have.
+    #[must_use]
+    pub fn without(mut self, name: impl AsRef<OsStr>) -> Self {
+        self.removed.push(name.as_ref().to_owned());
+        self
+    }
+
+    /// To end within this time.
+    #[must_use]
+    pub fn within(mut self, deadline: Duration) -> Self {
+        self.deadline = deadline;
         self
     }
 
@@ -125,6 +148,9 @@ impl Job {
             .envs(self.variables.iter().map(|(name, value)| (name, value)));
         command.env(mark.variable().0, mark.variable().1).stdin(Stdio::null());
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+        self.removed.iter().for_each(|name| {
+            command.env_remove(name);
+        });
         if let Some(folder) = &self.folder {
             command.current_dir(folder);
         }

@@ -1,7 +1,7 @@
 //! The four MPI libraries: their compilers and launchers.
 
 use crate::Job;
-use crate::program::target;
+use crate::place::target;
 use std::path::{Path, PathBuf};
 
 /// An installed MPI library.
@@ -85,10 +85,21 @@ impl Library {
 
     /// A job of `n_ranks` ranks of `program`.
     pub fn launch(self, n_ranks: usize, program: &Path) -> Job {
+        self.launch_with(&[], n_ranks, program)
+    }
+
+    /// The same in the way in which a job goes on when a process of it dies, where the library has one.
+    pub fn launch_surviving(self, n_ranks: usize, program: &Path) -> Option<Job> {
+        (self == OpenMpi5).then(|| self.launch_with(&["--with-ft", "ulfm"], n_ranks, program))
+    }
+
+    /// The same with further options of the launcher.
+    pub fn launch_with(self, options: &[&str], n_ranks: usize, program: &Path) -> Job {
         let mut job = Job::new(self.command(if self == OpenMpi4 { "mpirun" } else { "mpiexec" }));
         if self.is_open_mpi() {
             job = job.args(["--oversubscribe", "--bind-to", "none"]);
         }
+        job = job.args(options);
         for (variable, value) in self.variables() {
             job = job.variable(variable, value);
         }
