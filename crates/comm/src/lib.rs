@@ -27,12 +27,15 @@
 mod collective;
 mod deadline;
 mod error;
+mod layout;
 mod mpi;
 pub mod netbench;
 mod threads;
 mod transport;
 
 pub use error::CommError;
-pub use mpi::{MpiTransport, SpawnSupport, Start};
+pub use layout::{Field, Kind, Layout};
+pub use mpi::{Datatype, MpiTransport, SpawnSupport, Start};
+pub use mpi_abi::Number;
 pub use threads::{ThreadTransport, threads};
 pub use transport::{Envelope, Tag, Transport};

@@ -34,6 +34,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use wait::Wait;
 
+pub use calls::Datatype;
 pub use spawn::Start;
 pub use support::SpawnSupport;
 

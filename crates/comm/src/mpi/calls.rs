@@ -7,6 +7,7 @@
 //! # Not here
 //! Whom to send to and when: [`MpiTransport`](super::MpiTransport).
 
+mod datatype;
 mod process;
 mod transfer;
 
@@ -16,6 +17,7 @@ use crate::CommError;
 use mpi_abi::{Constants, Library, StatusLayout};
 use std::ffi::{CString, c_char, c_int};
 
+pub use datatype::Datatype;
 pub(crate) use process::Program;
 pub(crate) use transfer::{Address, Found, Transfer};
 
@@ -123,14 +125,7 @@ impl Mpi {
 
     /// The error of a call that returned `code`.
     fn check(&self, call: &'static str, code: c_int) -> Result<(), CommError> {
-        if code == 0 {
-            return Ok(());
-        }
-        let why = text(|bytes, n_bytes| {
-            // SAFETY: a code that the library returned, and room for its longest text.
-            unsafe { (self.functions.error_string)(code, bytes, n_bytes) }
-        });
-        Err(CommError::Mpi { call, code, why })
+        failure(self.functions.error_string, call, code).map_or(Ok(()), Err)
     }
 }
 
@@ -160,6 +155,21 @@ impl Entrance {
         let code = unsafe { (self.query_thread)(&raw mut level) };
         if code == 0 { level } else { 0 }
     }
+}
+
+/// `MPI_Error_string`.
+type ErrorString = unsafe extern "C" fn(c_int, *mut c_char, *mut c_int) -> c_int;
+
+/// What a call that returned `code` failed with, if it did.
+fn failure(error_string: ErrorString, call: &'static str, code: c_int) -> Option<CommError> {
+    if code == 0 {
+        return None;
+    }
+    let why = text(|bytes, n_bytes| {
+        // SAFETY: a code that the library returned, and room for its longest text.
+        unsafe { error_string(code, bytes, n_bytes) }
+    });
+    Some(CommError::Mpi { call, code, why })
 }
 
 /// The value of a predefined handle in this process.

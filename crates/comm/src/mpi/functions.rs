@@ -77,3 +77,16 @@ functions! {
         get_count = c"MPI_Get_count" (*const c_void, Handle, *mut c_int);
     }
 }
+
+functions! {
+    /// Those for datatypes. The list of datatypes holds handles as wide as the library's.
+    Types {
+        error_string = c"MPI_Error_string" (c_int, *mut c_char, *mut c_int);
+        create_struct = c"MPI_Type_create_struct" (
+            c_int, *const c_int, *const isize, *const c_void, *mut Handle
+        );
+        create_resized = c"MPI_Type_create_resized" (Handle, isize, isize, *mut Handle);
+        commit = c"MPI_Type_commit" (*mut Handle);
+        free = c"MPI_Type_free" (*mut Handle);
+    }
+}

@@ -32,6 +32,15 @@ fn the_network_is_measured() {
 }
 
 #[test]
+fn a_datatype_holds_the_fields_and_not_the_gaps() {
+    for library in Library::ALL {
+        let ended = library.launch(2, &example("comm_datatype")).run();
+        let n_lines = ended.stdout.matches("fields arrived, gaps are untouched").count();
+        assert_eq!((ended.code, n_lines), (0, 2), "{library:?}: {}", ended.text());
+    }
+}
+
+#[test]
 fn ranks_that_leave_end_in_good_order() {
     for library in Library::ALL {
         check(library, 3, "leave", "3 ranks left");
