@@ -110,6 +110,7 @@ mod ledger;
 mod staff;
 mod tool;
 
+mod element;
 mod error;
 mod message;
 mod options;
@@ -118,9 +119,14 @@ mod protocol;
 mod report;
 
 pub use checkpoint::CheckpointError;
+pub use comm::{Datatype, Field, Kind, Layout, Number};
+#[doc(hidden)]
+pub use element::derived;
+pub use element::Element;
 pub use error::Error;
 pub use map::map;
 pub use master::{lead, lead_staff};
+pub use master_worker_derive::Element;
 pub use message::{Message, MessageError, Plain, from_bytes, to_bytes};
 pub use options::{Cancel, Options, OptionsError, Prefetch, Talk, Workers};
 pub use program::{BoxError, Iteration, Program};

@@ -2,5 +2,6 @@
 
 mod bodies;
 mod deaths;
+mod elements;
 mod kill;
 mod on_threads;
