@@ -1,0 +1,4 @@
+//! The library from C.
+
+mod header;
+mod program;
