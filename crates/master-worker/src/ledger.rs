@@ -71,6 +71,8 @@ pub(crate) struct Done {
     pub(crate) batch: u32,
     /// Half the way there and back, as the worker's messages take it, in seconds.
     pub(crate) way_s: f64,
+    /// The way of this one there and back, where the worker waited for it.
+    pub(crate) round_trip_s: Option<f64>,
 }
 
 /// What a worker measured.
@@ -139,6 +141,12 @@ impl Ledger {
     pub(crate) fn in_use(&self) -> impl Iterator<Item = u32> + '_ {
         let workers = (0..).zip(&self.desks).skip(1);
         workers.filter(|(_, desk)| desk.is_in_use()).map(|(rank, _)| rank)
+    }
+
+    /// Workers that are there and hold no work, wanted or not.
+    pub(crate) fn free(&self) -> impl Iterator<Item = u32> + '_ {
+        let workers = (0..).zip(&self.desks).skip(1);
+        workers.filter(|(_, desk)| desk.is_free()).map(|(rank, _)| rank)
     }
 
     pub(crate) fn is_in_use(&self, worker: u32) -> bool {

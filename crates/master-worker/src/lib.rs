@@ -83,10 +83,14 @@
 //! an [`IterationReport`].
 //!
 //! **How many workers?** `--workers auto` follows the performance model of the tunlet `worker-count`, fed with
-//! what the program measures of itself. It undoes what makes iterations slower. Workers that are not needed wait.
+//! what the program measures of itself, from one iteration to the next. It undoes what makes iterations slower.
+//! Workers that are not needed wait. With Open MPI 5 and MPICH since 4.3 further ones are started when they
+//! gain more than that costs, up to `--max-workers N`, and those that are of no use for long end for good
+//! ([`Spawned`]): `mpirun -n 1 rod --workers auto` begins alone. With other libraries all that there may be are
+//! launched at once.
 //!
-//! **Tuned from outside.** `sintonia run --app master-worker.toml mpirun ...` knows every program written with
-//! this library: the description beside this crate's manifest names its events, its shares and its number of workers.
+//! **Tuned from outside.** `sintonia run --tunlet factoring -- mpirun ...` knows every program written with
+//! this library: its file carries the description of its events, its shares and its number of workers.
 //!
 //! # Invariants
 //! - Every task is recovered once, whatever panics, dies or is late.
@@ -120,9 +124,9 @@ mod report;
 
 pub use checkpoint::CheckpointError;
 pub use comm::{Datatype, Field, Kind, Layout, Number};
+pub use element::Element;
 #[doc(hidden)]
 pub use element::derived;
-pub use element::Element;
 pub use error::Error;
 pub use map::map;
 pub use master::{lead, lead_staff};
@@ -132,5 +136,5 @@ pub use options::{Cancel, Options, OptionsError, Prefetch, Talk, Workers};
 pub use program::{BoxError, Iteration, Program};
 pub use report::{IterationReport, Report, WorkerReport};
 pub use run::{Outcome, outcome, run};
-pub use staff::{Change, Parked, Staff};
+pub use staff::{Change, Forecast, Parked, Spawned, Staff, Wish};
 pub use worker::serve;

@@ -11,7 +11,7 @@ use crate::options::{Options, OptionsError, Talk};
 use crate::program::{Iteration, Program};
 use crate::protocol::{Header, Kind, TAG};
 use crate::report::{IterationReport, Report};
-use crate::staff::{Headcount, Parked, Staff};
+use crate::staff::{Headcount, Parked, Staff, Wish};
 use crate::tool::{Observed, shares_of};
 use chunking::{Policy, Settings, by_name};
 use comm::Transport;
@@ -58,6 +58,8 @@ struct Known {
     iteration: u64,
     /// The shared data that it has, counted from 1.
     shared: u64,
+    /// Bytes of them that are on their way before its next chunk.
+    n_bytes_before: u64,
 }
 
 struct Master<'a, P: Program, T> {
@@ -73,6 +75,8 @@ struct Master<'a, P: Program, T> {
     shared: Option<P::Shared>,
     /// How often they were new.
     n_shared: u64,
+    /// The shortest time to a worker and back so far.
+    quickest_s: f64,
     tally: Tally,
     report: Report,
     /// The time as it was read last; a clock costs as much as a short message does.
@@ -118,6 +122,7 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
             known: Vec::new(),
             shared: None,
             n_shared: 0,
+            quickest_s: f64::INFINITY,
             tally: Tally::default(),
             report: Report::default(),
             now_s: 0.0,
@@ -169,13 +174,23 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
     /// Workers come and go.
     fn staff(&mut self) -> Result<(), Error> {
         let n_present = self.n_present();
-        self.headcount.show(n_present);
-        let change = self.staff.follow(self.transport, self.headcount.wished())?;
+        let n_max = self.staff.n_workers_max(n_present);
+        let wish = Wish {
+            n_workers: self.headcount.wish(n_present, n_max),
+            forecast: self.headcount.forecast(),
+            n_iterations: self.report.n_iterations,
+            present: self.ledger.present().collect(),
+            idle: self.ledger.free().collect(),
+        };
+        let change = self.staff.follow(self.transport, &wish)?;
         for rank in change.left {
             self.ledger.gone(rank);
         }
-        if !change.remark.is_empty() && self.options.talk != Talk::Nothing {
-            self.say(&change.remark);
+        if !change.remark.is_empty() {
+            if self.options.talk != Talk::Nothing {
+                self.say(&change.remark);
+            }
+            self.report.remark(change.remark);
         }
         self.ledger.make_room(self.transport.n_ranks());
         self.known.resize(self.transport.n_ranks() as usize, Known::default());
@@ -206,7 +221,7 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
         let (mut began_s, mut ended_s) = (0.0, 0.0);
         tuning_points::iteration(number, n_tasks, &mut || {
             began_s = self.look_at_clock();
-            self.headcount.iteration_began(number, n_tasks, began_s);
+            self.headcount.iteration_began(number, began_s);
             self.ledger.begin(n_tasks, &priorities, self.headcount.wished());
             result = self.compute(number);
             ended_s = self.transport.now_s();
@@ -214,11 +229,8 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
         result?;
         let used = self.ledger.in_use();
         let mut report = self.tally.report(number, n_tasks, ended_s - began_s, used);
-        self.headcount.iteration_ended(
-            &report,
-            ended_s,
-            self.transport.n_ranks().saturating_sub(1),
-        );
+        let n_max = self.staff.n_workers_max(self.n_present());
+        self.headcount.iteration_ended(&report, ended_s, n_max);
         self.headcount.reason().clone_into(&mut report.staffing);
         if self.claim.is_some() {
             let task_bytes = (report.input_bytes + report.shared_bytes) / n_tasks.max(1);

@@ -23,6 +23,9 @@ pub struct Options {
     pub(crate) is_synchronous: bool,
     pub(crate) is_master_working: bool,
     pub(crate) workers: Workers,
+    pub(crate) n_workers_max: Option<u32>,
+    pub(crate) hosts: Vec<String>,
+    pub(crate) n_iterations_to_come: Option<u64>,
     pub(crate) n_threads: Option<u32>,
     pub(crate) n_attempts: u32,
     pub(crate) patience: Duration,
@@ -57,7 +60,7 @@ pub enum Workers {
     All,
     /// So many at most.
     Fixed(u32),
-    /// As many as make iterations shortest, by the model of `worker-count`; starting with all.
+    /// As many as make iterations shortest, by the model of `worker-count`; starting with those that are there.
     Tuned,
 }
 
@@ -144,6 +147,9 @@ impl Default for Options {
             is_synchronous: false,
             is_master_working: false,
             workers: Workers::All,
+            n_workers_max: None,
+            hosts: Vec::new(),
+            n_iterations_to_come: None,
             n_threads: None,
             n_attempts: 2,
             patience: PATIENCE,
@@ -197,6 +203,31 @@ impl Options {
     #[must_use]
     pub fn workers(mut self, workers: Workers) -> Self {
         self.workers = workers;
+        self
+    }
+
+    /// How many workers there may be: further ones are started when [`workers`](Self::workers), its model or a tool
+    /// outside asks for more than there are, if the library can. If nothing is said, as many as the allocation
+    /// has room for; on threads, no more than there are.
+    #[must_use]
+    pub fn workers_max(mut self, n_workers: u32) -> Self {
+        self.n_workers_max = Some(n_workers.max(1));
+        self
+    }
+
+    /// Where workers are started: names of hosts, each with its number of workers after a colon if it is not that
+    /// of its cores. If nothing is said, the nodes of the Slurm job, or the launcher's choice.
+    #[must_use]
+    pub fn hosts<H: Into<String>>(mut self, hosts: impl IntoIterator<Item = H>) -> Self {
+        self.hosts = hosts.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// How many iterations will come: the model starts workers when they gain more in these than starting them
+    /// costs. If nothing is said, as many as were done so far, and ten at least.
+    #[must_use]
+    pub fn iterations_to_come(mut self, n_iterations: u64) -> Self {
+        self.n_iterations_to_come = Some(n_iterations);
         self
     }
 

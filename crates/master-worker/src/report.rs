@@ -127,7 +127,12 @@ pub struct Report {
     pub n_chunks: u64,
     /// Tasks of all iterations.
     pub n_tasks: u64,
+    /// What became of the number of workers: who was started or let go, or why nobody can be. The first 100.
+    pub remarks: Vec<String>,
 }
+
+/// Remarks that are kept.
+const N_REMARKS_MAX: usize = 100;
 
 impl Report {
     pub(crate) fn add(&mut self, iteration: IterationReport, n_history: usize) {
@@ -139,6 +144,12 @@ impl Report {
             self.history.pop_front();
         }
         self.history.push_back(iteration);
+    }
+
+    pub(crate) fn remark(&mut self, remark: String) {
+        if self.remarks.len() < N_REMARKS_MAX {
+            self.remarks.push(remark);
+        }
     }
 
     /// The last iteration.

@@ -55,6 +55,12 @@ impl Desk {
         self.is_in_use() && self.held.is_empty()
     }
 
+    /// Whether it is there and has nothing to do, not even what is no longer wanted.
+    pub(crate) fn is_free(&self) -> bool {
+        let is_known = matches!(self.presence, Presence::Parked | Presence::InUse);
+        is_known && self.held.is_empty()
+    }
+
     pub(crate) fn n_held(&self) -> u64 {
         self.held.iter().map(|held| held.part.n_tasks()).sum()
     }

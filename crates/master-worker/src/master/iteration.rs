@@ -97,7 +97,9 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
         for worker in workers {
             let sent = self.transport.send(worker, TAG, &[&header]);
             self.unless_gone(worker, sent)?;
-            self.known[worker as usize] = Known { iteration: number + 1, shared: self.n_shared };
+            let (iteration, shared) = (number + 1, self.n_shared);
+            let n_bytes_before = bytes.len() as u64;
+            self.known[worker as usize] = Known { iteration, shared, n_bytes_before };
         }
         Ok(self.transport.broadcast(0, &mut bytes, self.options.patience)?)
     }
@@ -109,6 +111,7 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
             return Ok(());
         }
         known.iteration = number + 1;
+        known.n_bytes_before = 0;
         let is_new = std::mem::replace(&mut known.shared, self.n_shared) != self.n_shared;
         let header = Header { flag: is_new, ..Header::of(Kind::Begin, number) }.to_bytes();
         let shared = self.shared.as_ref().filter(|_| is_new);
@@ -118,6 +121,7 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
         };
         if is_new {
             self.tally.shared(bytes.len());
+            known.n_bytes_before = bytes.len() as u64;
         }
         let sent = self.transport.send(worker, TAG, &[&header, bytes]);
         self.unless_gone(worker, sent)
@@ -187,7 +191,8 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
                     let output = P::Output::from_bytes(&mut self.buffer, HEADER_BYTES)?;
                     tuning_points::received(worker, done.batch, header.n_tasks());
                     self.tally.done(worker, &done, measured, n_bytes);
-                    self.headcount.chunk_done(&timed(worker, &done, measured, now_s));
+                    let timed = self.timed(worker, &done, measured);
+                    self.headcount.chunk_done(&timed);
                     self.recover(done, output)?;
                 }
             }
@@ -270,13 +275,19 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
             self.ledger.gone(worker);
         }
     }
-}
 
-/// A chunk's times on the clock of the master, as if it had been sent when the worker needed it.
-fn timed(worker: u32, done: &Done, measured: Measured, now_s: f64) -> Timed {
-    let n_tasks = done.tasks.end - done.tasks.start;
-    let ended_s = now_s - done.way_s;
-    let began_s = ended_s - measured.compute_s;
-    let (batch, sent_s) = (done.batch, began_s - done.way_s);
-    Timed { worker, batch, n_tasks, sent_s, began_s, ended_s }
+    /// A chunk's times on the clock of the master.
+    fn timed(&mut self, worker: u32, done: &Done, measured: Measured) -> Timed {
+        let known = self.known.get_mut(worker as usize);
+        let shared_bytes = known.map_or(0, |known| std::mem::take(&mut known.n_bytes_before));
+        let round_trip_s = done.round_trip_s.unwrap_or(f64::INFINITY);
+        self.quickest_s = self.quickest_s.min(round_trip_s);
+        // The way back is that of a short message.
+        let back_s = done.way_s.min(self.quickest_s / 2.0);
+        let message_s = done.round_trip_s.map(|round_trip_s| round_trip_s - back_s);
+        let n_tasks = done.tasks.end - done.tasks.start;
+        let ended_s = self.now_s - back_s;
+        let (batch, began_s) = (done.batch, ended_s - measured.compute_s);
+        Timed { worker, batch, n_tasks, shared_bytes, message_s, began_s, ended_s }
+    }
 }

@@ -14,6 +14,9 @@ impl Options {
     /// | `--synchronous` | [`synchronous`](Self::synchronous) |
     /// | `--master-works` | [`master_works`](Self::master_works) |
     /// | `--workers N\|all\|auto` | [`workers`](Self::workers) |
+    /// | `--max-workers N` | [`workers_max`](Self::workers_max) |
+    /// | `--hosts NAME[:N],...` | [`hosts`](Self::hosts) |
+    /// | `--horizon N` | [`iterations_to_come`](Self::iterations_to_come) |
     /// | `--threads N` | [`threads`](Self::threads) |
     /// | `--attempts N` | [`attempts`](Self::attempts) |
     /// | `--patience SECONDS` | [`patience`](Self::patience) |
@@ -70,6 +73,9 @@ impl Options {
             "--synchronous" => self.is_synchronous = true,
             "--master-works" => self.is_master_working = true,
             "--workers" => self.workers = value("N|all|auto")?.word(workers)?,
+            "--max-workers" => self.n_workers_max = Some(value("N")?.word(positive)?),
+            "--hosts" => self.hosts = value("NAME[:N],...")?.word(names)?,
+            "--horizon" => self.n_iterations_to_come = Some(value("N")?.word(positive)?),
             "--threads" => self.n_threads = Some(value("N")?.word(positive)?),
             "--attempts" => self.n_attempts = value("N")?.word(positive)?,
             "--patience" => self.patience = value("SECONDS")?.word(seconds)?,
@@ -116,6 +122,11 @@ fn workers(text: &str) -> Option<Workers> {
     }
 }
 
+fn names(text: &str) -> Option<Vec<String>> {
+    let names: Vec<String> = text.split(',').map(|name| name.trim().to_owned()).collect();
+    names.iter().all(|name| !name.is_empty()).then_some(names)
+}
+
 fn positive<N: FromStr + Default + PartialEq>(text: &str) -> Option<N> {
     text.parse().ok().filter(|number| *number != N::default())
 }
@@ -148,6 +159,8 @@ mod tests {
         check("--master-works --workers all", new().master_works());
         check("--workers 3", new().workers(Workers::Fixed(3)));
         check("--workers auto", new().workers(Workers::Tuned));
+        check("--max-workers 9 --horizon 40", new().workers_max(9).iterations_to_come(40));
+        check("--hosts a,b:2", new().hosts(["a", "b:2"]));
         check("--threads 5 --attempts 1", new().threads(5).attempts(1));
         check("--patience 0.5", new().patience(Duration::from_millis(500)));
         check("--checkpoint a.b --checkpoint-every 7", new().checkpoint("a.b").checkpoint_every(7));

@@ -1,5 +1,6 @@
 //! The wished number of workers.
 
+use super::Forecast;
 use super::tuned::Tuned;
 use crate::options::Workers;
 use crate::report::IterationReport;
@@ -11,6 +12,8 @@ use tuning_points::{Claim, Variable};
 pub(crate) struct Headcount {
     workers: Workers,
     tuned: Option<Tuned>,
+    /// What is heard before the model is there, which needs to know what is sent.
+    first: First,
     /// Where the variable that tools see is this run's.
     claim: Option<Arc<Claim>>,
     /// What was written there last.
@@ -26,21 +29,51 @@ pub(crate) struct Timed {
     pub(crate) worker: u32,
     pub(crate) batch: u32,
     pub(crate) n_tasks: u64,
-    pub(crate) sent_s: f64,
+    /// Bytes that all workers get, if this one got them just before this chunk.
+    pub(crate) shared_bytes: u64,
+    /// How long it traveled, when the worker waited for it.
+    pub(crate) message_s: Option<f64>,
     pub(crate) began_s: f64,
     pub(crate) ended_s: f64,
 }
 
+/// The first iteration.
+#[derive(Debug, Default)]
+struct First {
+    number: u64,
+    began_s: f64,
+    chunks: Vec<Timed>,
+}
+
+/// Chunks of the first iteration that are kept.
+const N_FIRST_MAX: usize = 10_000;
+
 impl Headcount {
     pub(crate) fn new(workers: Workers, claim: Option<Arc<Claim>>) -> Self {
-        let (tuned, reason) = (None, String::new());
-        Self { workers, tuned, claim, shown: 0, from_outside: None, reason }
+        let (tuned, first, reason) = (None, First::default(), String::new());
+        Self { workers, tuned, first, claim, shown: 0, from_outside: None, reason }
+    }
+
+    /// The number that is wished for when `n_present` are there and there can be `n_max`.
+    pub(crate) fn wish(&self, n_present: u32, n_max: u32) -> u32 {
+        let wished = self.from_outside.unwrap_or_else(|| self.own(n_present));
+        wished.clamp(1, n_max.max(1))
+    }
+
+    /// What the model expects; `None` when it is not the model that wishes.
+    pub(crate) fn forecast(&self) -> Option<Forecast> {
+        let is_own = self.workers == Workers::Tuned && self.from_outside.is_none();
+        self.tuned.as_ref().filter(|_| is_own).map(Tuned::forecast)
     }
 
     /// The number to begin an iteration with, as tools shall see it, when `n_present` are there.
     pub(crate) fn show(&mut self, n_present: u32) {
-        let wished = self.from_outside.unwrap_or_else(|| self.own(n_present));
-        self.shown = wished.clamp(1, n_present.max(1));
+        self.shown = self.wish(n_present, n_present);
+        if self.from_outside.is_none()
+            && let Some(reason) = self.tuned.as_mut().and_then(|tuned| tuned.settle(self.shown))
+        {
+            self.reason = reason;
+        }
         if self.claim.is_some() {
             Variable::Workers.set(u64::from(self.shown));
         }
@@ -66,36 +99,45 @@ impl Headcount {
         match self.workers {
             Workers::All => n_present,
             Workers::Fixed(n_workers) => n_workers,
-            Workers::Tuned => self.tuned.as_ref().map_or(n_present, Tuned::n_workers),
+            Workers::Tuned => self.tuned.as_ref().map_or(n_present, Tuned::n_wished),
         }
     }
 
-    pub(crate) fn iteration_began(&mut self, number: u64, n_tasks: u64, began_s: f64) {
-        if let Some(tuned) = &mut self.tuned {
-            tuned.iteration_began(number, n_tasks, began_s);
+    pub(crate) fn iteration_began(&mut self, number: u64, began_s: f64) {
+        match &mut self.tuned {
+            Some(tuned) => tuned.iteration_began(number, began_s),
+            None => self.first = First { number, began_s, chunks: Vec::new() },
         }
     }
 
     pub(crate) fn chunk_done(&mut self, chunk: &Timed) {
         if let Some(tuned) = &mut self.tuned {
             tuned.chunk_done(chunk);
+        } else if self.workers == Workers::Tuned && self.first.chunks.len() < N_FIRST_MAX {
+            self.first.chunks.push(*chunk);
         }
     }
 
-    /// What an iteration was like: the next ones may get another number.
+    /// What an iteration was like: the next ones may get another number, `n_max` at most.
     pub(crate) fn iteration_ended(&mut self, report: &IterationReport, ended_s: f64, n_max: u32) {
         if self.workers != Workers::Tuned || self.from_outside.is_some() {
             return;
         }
-        match &mut self.tuned {
-            Some(tuned) => {
-                if let Some(reason) = tuned.iteration_ended(report, ended_s) {
-                    self.reason = reason;
-                }
-            }
-            // What is sent is known after the first iteration.
-            None => self.tuned = Tuned::new(report, self.shown, n_max),
+        if self.tuned.is_none() {
+            self.tuned = self.begin_tuning(report, n_max);
         }
+        if let Some(tuned) = &mut self.tuned {
+            tuned.iteration_ended(report, ended_s);
+        }
+    }
+
+    /// What is sent is known after the first iteration, which is told then.
+    fn begin_tuning(&mut self, report: &IterationReport, n_max: u32) -> Option<Tuned> {
+        let First { number, began_s, chunks } = std::mem::take(&mut self.first);
+        let mut tuned = Tuned::new(report, self.shown, n_max)?;
+        tuned.iteration_began(number, began_s);
+        chunks.iter().for_each(|chunk| tuned.chunk_done(chunk));
+        Some(tuned)
     }
 }
 
@@ -130,5 +172,14 @@ mod tests {
         assert_eq!(headcount.reason(), "2 workers because a tool outside set so");
         headcount.show(5);
         assert_eq!((Variable::Workers.get(), headcount.wished()), (2, 2));
+    }
+
+    #[test]
+    fn more_than_are_there_can_be_wished_for() {
+        for (workers, n_max, expected) in
+            [(Workers::Fixed(6), 8, 6), (Workers::Fixed(9), 8, 8), (Workers::All, 8, 3)]
+        {
+            assert_eq!(Headcount::new(workers, None).wish(3, n_max), expected);
+        }
     }
 }
