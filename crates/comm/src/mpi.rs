@@ -64,7 +64,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The end of a rank that is an MPI process.
 ///
-/// Dropping it ends MPI, when [`init`](Self::init) began it; in a panic it does not, so that the launcher
+/// MPI ends with the process, when [`init`](Self::init) began it; after a panic it does not, so that the launcher
 /// ends the other ranks instead of letting them wait.
 #[derive(Debug)]
 pub struct MpiTransport {
@@ -232,14 +232,15 @@ impl MpiTransport {
         Ok(())
     }
 
-    /// Ends MPI; nobody must be connected any more but the ranks launched together.
+    /// Needs MPI no more; nobody must be connected any more but the ranks launched together.
     fn finish(&mut self) -> Result<(), CommError> {
         self.ended = Some(CommError::Finalized);
         let own = [self.peers.world(), self.own_self.take()];
         for comm in own.into_iter().flatten() {
             self.mpi.free(comm)?;
         }
-        self.mpi.finalize()
+        self.mpi.close();
+        Ok(())
     }
 }
 

@@ -8,6 +8,7 @@
 //! Whom to send to and when: [`MpiTransport`](super::MpiTransport).
 
 mod datatype;
+mod exit;
 mod process;
 mod transfer;
 
@@ -33,8 +34,6 @@ pub(crate) struct Mpi {
     entrance: Entrance,
     functions: Functions,
     byte: Handle,
-    /// Whether it is ours to finalize.
-    is_ours: bool,
 }
 
 impl Mpi {
@@ -56,17 +55,12 @@ impl Mpi {
         let functions = Functions::find()?;
         let byte = value(constants.byte)?;
         let layout = library.status_layout();
-        Ok(Self { library, constants, layout, entrance, functions, byte, is_ours })
-    }
-
-    /// Ends MPI, when [`init`](Self::init) began it. Waits for the ranks that are still connected.
-    pub(crate) fn finalize(&self) -> Result<(), CommError> {
-        if !self.is_ours || self.entrance.is(self.entrance.finalized) {
-            return Ok(());
+        let mpi = Self { library, constants, layout, entrance, functions, byte };
+        if is_ours {
+            mpi.end_with_process()?;
         }
-        // SAFETY: initialized by us and not finalized; transfers keep their buffers on their own.
-        let code = unsafe { (self.functions.finalize)() };
-        self.check("MPI_Finalize", code)
+        Self::opened();
+        Ok(mpi)
     }
 
     /// What the library says of itself.

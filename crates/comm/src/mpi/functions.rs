@@ -69,6 +69,7 @@ functions! {
         info_create = c"MPI_Info_create" (*mut Handle);
         info_set = c"MPI_Info_set" (Handle, *const c_char, *const c_char);
         info_free = c"MPI_Info_free" (*mut Handle);
+        ibarrier = c"MPI_Ibarrier" (Handle, *mut Handle);
         isend = c"MPI_Isend" (*const c_void, c_int, Handle, c_int, c_int, Handle, *mut Handle);
         irecv = c"MPI_Irecv" (*mut c_void, c_int, Handle, c_int, c_int, Handle, *mut Handle);
         recv = c"MPI_Recv" (*mut c_void, c_int, Handle, c_int, c_int, Handle, *mut c_void);

@@ -70,7 +70,12 @@ impl Transport for MpiTransport {
             for rank in self.peers.present().to_vec() {
                 self.let_go(rank, deadline)?;
             }
-            collective::barrier(self, deadline)?;
+            let parted = collective::barrier(self, deadline);
+            if parted.is_err() {
+                // Whoever did not come would be waited for again at the end of the process.
+                self.ended = Some(CommError::Finalized);
+            }
+            parted?;
         }
         self.finish()
     }
