@@ -31,10 +31,12 @@ pub(crate) enum Kind {
     Results,
     /// Worker: the chunk failed; what was said follows.
     Failed,
+    /// Worker: it can do nothing more; why follows.
+    Broken,
 }
 
 impl Kind {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::Begin,
         Self::BeginBroadcast,
         Self::Chunk,
@@ -43,6 +45,7 @@ impl Kind {
         Self::Taken,
         Self::Results,
         Self::Failed,
+        Self::Broken,
     ];
 }
 
@@ -139,7 +142,7 @@ mod tests {
     #[test]
     fn other_bytes_are_no_header() {
         check_refused(0, 0);
-        check_refused(0, 9);
+        check_refused(0, 10);
         check_refused(1, 1);
         check_refused(16, 1);
         assert_eq!(Header::read(&Header::of(Kind::End, 0).to_bytes()[..63]), None);

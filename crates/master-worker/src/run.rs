@@ -34,7 +34,6 @@ pub fn run<P: Program>(program: P, options: Options) -> Result<(), Error> {
 /// # Errors
 /// As [`run`].
 pub fn outcome<P: Program>(program: P, options: Options) -> Result<Option<Outcome<P>>, Error> {
-    options.check()?;
     match MpiTransport::init() {
         Ok(end) => on_a_rank(program, end, &options),
         Err(CommError::NoLauncher) => on_threads(program, &options).map(Some),

@@ -201,6 +201,11 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
                 let said = String::from_utf8_lossy(said).into_owned();
                 self.failed(worker, header.chunk, said, number)?;
             }
+            Kind::Broken => {
+                let why = self.buffer.get(HEADER_BYTES..).unwrap_or_default();
+                let why = String::from_utf8_lossy(why).into_owned();
+                return Err(Error::Worker { rank: worker, why });
+            }
             _ => return Err(Error::Unknown { from: worker }),
         }
         Ok(header)
