@@ -73,7 +73,7 @@ impl Map {
             let result = place.wrapping_byte_add(task * self.function.n_result_bytes);
             // SAFETY: both lie within what was made above for so many tasks.
             let code = unsafe { function(self.function.context, item, result.cast()) };
-            failure::outcome("the function of `mw_map`", code)?;
+            failure::outcome("mw_map", code)?;
         }
         Ok(results)
     }
