@@ -76,7 +76,8 @@ impl Arrows {
     /// The rules of the crate that the file at `path` belongs to.
     #[must_use]
     pub fn crate_of(&self, path: &str) -> Option<&CrateRules> {
-        let folder = path.strip_prefix("crates/").unwrap_or(path);
+        let crates = ["crates/", "apps/"].into_iter().find_map(|roof| path.strip_prefix(roof));
+        let folder = crates.unwrap_or(path);
         self.crates.get(folder.split('/').next()?)
     }
 
@@ -222,6 +223,7 @@ mod tests {
         assert!(arrows.crate_of("crates/events/src/lib.rs").is_some_and(|rules| rules.pure));
         assert!(arrows.crate_of("crates/unlisted/src/lib.rs").is_none());
         assert!(arrows.crate_of("events/src/lib.rs").is_some());
+        assert!(arrows.crate_of("apps/events/src/lib.rs").is_some());
     }
 
     #[test]
