@@ -58,6 +58,36 @@ fn the_default_is_near_the_ideal_wherever_it_is_uneven() {
     }
 }
 
+/// Iterations of 70 ms of work for 7 workers, cut into so many tasks.
+fn short(n_tasks: u64, low: f64, high: f64, n_iterations: u32) -> Scenario {
+    let (low_ms, high_ms) = (low * 70.0 / n_tasks as f64, high * 70.0 / n_tasks as f64);
+    let distribution = Distribution::Uniform { low_ms, high_ms };
+    let workload = Workload::drawn(n_tasks, distribution, &[], 3).expect("tasks");
+    Scenario { workload, machine: Machine::new(7, 50e-6), n_iterations, n_tasks_min: 1 }
+}
+
+#[test]
+fn the_default_costs_little_where_equal_parts_are_best() {
+    for n_tasks in [70, 700, 7000, 70_000] {
+        for (n_iterations, more) in [(1, 0.0055), (10, 0.001), (100, 0.0005)] {
+            let scenario = short(n_tasks, 0.9999, 1.0001, n_iterations);
+            let [best, equal] =
+                ["best", "static"].map(|policy| outcome(&scenario, policy).makespan_over_ideal());
+            assert!(best <= equal + more, "{n_tasks} tasks, {n_iterations}: {best} after {equal}");
+        }
+    }
+}
+
+#[test]
+fn the_default_does_better_where_tasks_differ() {
+    for n_tasks in [70, 700, 7000] {
+        let scenario = short(n_tasks, 0.0, 2.0, 10);
+        let [best, equal] =
+            ["best", "static"].map(|policy| outcome(&scenario, policy).makespan_over_ideal());
+        assert!(best < equal, "{n_tasks} tasks: {best} after {equal}");
+    }
+}
+
 #[test]
 fn published_policies_lose_what_they_are_known_to_lose() {
     check(&scenario(&[], &[]), &[("static", 1.0), ("ss", 1.05), ("gss", 1.0), ("fac2", 1.0)]);
