@@ -210,6 +210,11 @@ impl Running {
         signal(pid, Signal::STOP);
     }
 
+    /// Sends SIGCONT to one of its processes.
+    pub fn resume(&self, pid: u32) {
+        signal(pid, Signal::CONT);
+    }
+
     /// Sends SIGKILL to one of its processes.
     pub fn kill(&self, pid: u32) {
         signal(pid, Signal::KILL);

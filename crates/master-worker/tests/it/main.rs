@@ -4,4 +4,5 @@ mod bodies;
 mod deaths;
 mod elements;
 mod kill;
+mod on_ranks;
 mod on_threads;
