@@ -30,13 +30,15 @@ pub(crate) struct Elastic<S> {
     refusal: Option<String>,
     /// Whether that was said.
     is_told: bool,
+    /// With how many workers it was said that more do not pay.
+    dear_with: Option<u32>,
 }
 
 impl<S> Elastic<S> {
     /// `refusal` says why none can be started, where that is known.
     pub(crate) fn new(source: S, limits: Limits, refusal: Option<String>) -> Self {
         let (growth, added) = (Growth::new(limits), Vec::new());
-        Self { source, growth, added, refusal, is_told: false }
+        Self { source, growth, added, refusal, is_told: false, dear_with: None }
     }
 
     /// What it was made of.
@@ -67,6 +69,28 @@ impl<S> Elastic<S> {
             self.growth.started(transport.now_s() - began_s);
         }
         Ok(n)
+    }
+
+    /// Starts so many, and says so.
+    fn start_some<T: Transport>(
+        &mut self,
+        transport: &mut T,
+        n: u32,
+        why: &str,
+        wish: &Wish,
+    ) -> Result<Change, CommError>
+    where
+        S: Source<T>,
+    {
+        let began_s = transport.now_s();
+        let n_started = self.start(transport, n, wish.n_iterations)?;
+        let start_s = transport.now_s() - began_s;
+        let started = (n_started != 0)
+            .then(|| format!("workers: {n_started} started in {start_s:.3} s because {why}"));
+        let n_present = u32::try_from(wish.present.len()).unwrap_or(u32::MAX);
+        let refused = self.tell(n_present + n_started);
+        let remarks: Vec<String> = started.into_iter().chain(refused).collect();
+        Ok(Change { left: Vec::new(), remark: remarks.join("; ") })
     }
 
     /// Lets these go: all are told before the first is waited for.
@@ -112,17 +136,7 @@ impl<T: Transport, S: Source<T>> Staff<T> for Elastic<S> {
         }
         match self.growth.step(wish, &self.added) {
             Step::Start { n, why } if self.refusal.is_none() => {
-                let began_s = transport.now_s();
-                let n_started = self.start(transport, n, wish.n_iterations)?;
-                let start_s = transport.now_s() - began_s;
-                let mut remark = match n_started {
-                    0 => String::new(),
-                    n => format!("workers: {n} started in {start_s:.3} s because {why}"),
-                };
-                if let Some(refusal) = self.tell(n_present + n_started) {
-                    remark = [remark, refusal].join("; ").trim_start_matches("; ").to_owned();
-                }
-                Ok(Change { left: Vec::new(), remark })
+                self.start_some(transport, n, &why, wish)
             }
             Step::Release(left) => {
                 let began_s = transport.now_s();
@@ -133,6 +147,10 @@ impl<T: Transport, S: Source<T>> Staff<T> for Elastic<S> {
                     "workers: {n} let go in {leave_s:.3} s because the last iterations had no use for them"
                 );
                 Ok(Change { left, remark })
+            }
+            Step::TooDear { why } if self.dear_with.replace(n_present) != Some(n_present) => {
+                let remark = format!("workers: no further ones because {why}");
+                Ok(Change { left: Vec::new(), remark })
             }
             Step::Nothing | Step::Start { .. } | Step::TooDear { .. } => Ok(Change::default()),
         }

@@ -55,9 +55,12 @@ impl Headcount {
     }
 
     /// The number that is wished for when `n_present` are there and there can be `n_max`.
-    pub(crate) fn wish(&self, n_present: u32, n_max: u32) -> u32 {
-        let wished = self.from_outside.unwrap_or_else(|| self.own(n_present));
-        wished.clamp(1, n_max.max(1))
+    pub(crate) fn wish(&mut self, n_present: u32, n_max: u32) -> u32 {
+        // A tool may set it at any time.
+        if self.shown != 0 {
+            self.wished();
+        }
+        self.from_outside.unwrap_or_else(|| self.own(n_present)).min(n_max)
     }
 
     /// What the model expects; `None` when it is not the model that wishes.
@@ -68,7 +71,8 @@ impl Headcount {
 
     /// The number to begin an iteration with, as tools shall see it, when `n_present` are there.
     pub(crate) fn show(&mut self, n_present: u32) {
-        self.shown = self.wish(n_present, n_present);
+        let wished = self.from_outside.unwrap_or_else(|| self.own(n_present));
+        self.shown = wished.clamp(1, n_present.max(1));
         if self.from_outside.is_none()
             && let Some(reason) = self.tuned.as_mut().and_then(|tuned| tuned.settle(self.shown))
         {

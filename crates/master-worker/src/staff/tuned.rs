@@ -137,10 +137,15 @@ impl Tuned {
         let applied = Applied { point, old: from, new: to, time_s, hit: 1, is_own };
         self.tunlet.hear(&News::Applied(applied), &mut Vec::new());
         self.n_workers = n_workers;
-        let wanted = wanted.filter(|_| n_workers != old)?;
-        Some(match n_workers == wanted.n_workers {
-            true => wanted.reason,
-            false => format!("{n_workers} there, and wished for are {}", wanted.reason),
+        let Wanted { n_workers: wished, reason, is_undo } = wanted.filter(|_| n_workers != old)?;
+        Some(match (is_undo, n_workers == wished) {
+            (true, _) => format!("{n_workers} workers again because {reason}"),
+            (false, true) => format!("{n_workers} workers instead of {old} because {reason}"),
+            (false, false) => {
+                format!(
+                    "{n_workers} workers instead of {old}, with {wished} wished for because {reason}"
+                )
+            }
         })
     }
 
@@ -188,19 +193,18 @@ impl Tuned {
     }
 
     fn decided(&self, decision: &Decision) -> Option<Wanted> {
-        let old = self.n_workers;
         let n_workers = count(decision.value)?;
         // What is refused is settled with the number there is: the tunlet hears that nothing came of it.
-        let n_workers = if self.trials.is_refused(n_workers) { old } else { n_workers };
-        let reason = format!("{n_workers} workers instead of {old} because {}", decision.reason);
-        Some(Wanted { n_workers, reason, is_undo: false })
+        let is_refused = self.trials.is_refused(n_workers);
+        let n_workers = if is_refused { self.n_workers } else { n_workers };
+        Some(Wanted { n_workers, reason: decision.reason.clone(), is_undo: false })
     }
 
     fn undone(&self, undo: Undo) -> Wanted {
         let (tried, n_before) = (self.n_workers, undo.n_before);
         let [before_s, now_s] = undo.task_s;
         let reason = format!(
-            "{n_before} workers again because {tried} made iterations slower: {:.3} us per task against {:.3}",
+            "{tried} made iterations slower: {:.3} us per task against {:.3}",
             1e6 * now_s,
             1e6 * before_s
         );

@@ -138,7 +138,8 @@ fn wishes_that_are_not_met_are_repeated() {
     run.n_max = 3;
     run.iterate(Load::of(49.0 * LATENCY_S));
     let said = run.reasons.last().unwrap();
-    assert!(said.starts_with("3 there, and wished for are 7 workers instead of 2"), "{said}");
+    let expected = "3 workers instead of 2, with 7 wished for because Nopt is 7 ";
+    assert!(said.starts_with(expected), "{said}");
 }
 
 #[test]
