@@ -37,6 +37,7 @@ pub(crate) enum Subcommand {
     Functions(crate::functions::FunctionsOptions),
     Netbench(crate::netbench::NetbenchOptions),
     Tunlets(crate::tunlets::TunletsOptions),
+    New(crate::new::NewOptions),
     NewTunlet(crate::new_tunlet::NewTunletOptions),
     Simulate(crate::simulate::SimulateOptions),
     #[command(hide = true)]

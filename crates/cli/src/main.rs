@@ -22,6 +22,7 @@ mod exit;
 mod export;
 mod functions;
 mod netbench;
+mod new;
 mod new_tunlet;
 mod report;
 mod run;
@@ -48,6 +49,7 @@ fn main() -> ExitCode {
         Subcommand::Netbench(options) => netbench::netbench(&options),
         Subcommand::Tunlets(options) => tunlets::tunlets(&options),
         Subcommand::NewTunlet(options) => new_tunlet::make(&options),
+        Subcommand::New(options) => new::make(&options),
         Subcommand::Simulate(options) => simulate::simulate(&options),
         Subcommand::TunletHost(options) => tunlet_host::serve(&options),
         Subcommand::Enter(options) => attach::entrance::serve(&options),

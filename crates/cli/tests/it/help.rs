@@ -19,6 +19,7 @@ fn every_subcommand_explains_itself() {
     check("functions", &["functions", "--help"]);
     check("netbench", &["netbench", "--help"]);
     check("tunlets", &["tunlets", "--help"]);
+    check("new", &["new", "--help"]);
     check("new-tunlet", &["new-tunlet", "--help"]);
     check("simulate-chunking", &["simulate", "chunking", "--help"]);
 }
