@@ -62,9 +62,9 @@
 //! `cargo run -- --progress` runs it on a thread per core, `mpirun -n 4 target/debug/rod --progress` on four
 //! ranks: the same binary, for Open MPI and MPICH. [`Options::from_args`] lists what else can be said there.
 //!
-//! **What is sent.** Every type that serde knows can be shared, input and output. For many numbers, [`Plain`] sends
-//! them from where they lie and reads them where they arrived. An iteration that needs no new shared data says
-//! [`Iteration::unchanged`].
+//! **What is sent.** Every type that serde knows can be shared, input and output. For many numbers, or structs of
+//! numbers that derive [`Element`], [`Plain`] sends them from where they lie and reads them where they arrived.
+//! An iteration that needs no new shared data says [`Iteration::unchanged`].
 //!
 //! **What is the result.** A task's result depends on the task and the shared data only, so it is the same on any
 //! number of ranks. `recover` hears of chunks in any order: put results where their tasks are. If you add them

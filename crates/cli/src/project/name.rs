@@ -6,68 +6,11 @@ use anyhow::bail;
 const N_BYTES_MAX: usize = 40;
 
 /// Names that `cargo`, `make` or a compiler keep for themselves.
-const RESERVED: &[&str] = &[
-    "abstract",
-    "all",
-    "alloc",
-    "as",
-    "async",
-    "await",
-    "become",
-    "box",
-    "break",
-    "build",
-    "check",
-    "clean",
-    "const",
-    "continue",
-    "core",
-    "crate",
-    "deps",
-    "do",
-    "dyn",
-    "else",
-    "enum",
-    "examples",
-    "extern",
-    "false",
-    "final",
-    "fn",
-    "for",
-    "gen",
-    "if",
-    "impl",
-    "in",
-    "incremental",
-    "let",
-    "loop",
-    "macro",
-    "main",
-    "master-worker",
-    "match",
-    "mod",
-    "move",
-    "mut",
-    "pub",
-    "ref",
-    "return",
-    "self",
-    "src",
-    "static",
-    "std",
-    "struct",
-    "super",
-    "test",
-    "trait",
-    "true",
-    "try",
-    "type",
-    "unsafe",
-    "use",
-    "where",
-    "while",
-    "yield",
-];
+const RESERVED: &str = "
+    abstract all alloc as async await become box break build check clean const continue core
+    crate deps do dyn else enum examples extern false final fn for gen if impl in incremental
+    let loop macro main master-worker match mod move mut pub ref return self src static std
+    struct super test trait true try type unsafe use where while yield";
 
 /// Whether `what`, such as a tunlet, may have this name.
 pub(crate) fn check(name: &str, what: &str) -> anyhow::Result<()> {
@@ -85,7 +28,7 @@ pub(crate) fn check(name: &str, what: &str) -> anyhow::Result<()> {
             "`{name}` is too long for the name of a {what}; use {N_BYTES_MAX} characters at most"
         );
     }
-    if RESERVED.contains(&name) {
+    if RESERVED.split_whitespace().any(|word| word == name) {
         bail!(
             "`{name}` is a word of the language or of its tools; choose another name for the {what}"
         );

@@ -1,3 +1,5 @@
+//! What is refused, in which words, and what is described.
+
 use super::derive;
 
 /// What is said of a struct that cannot be sent; all of it, a line for each field.
