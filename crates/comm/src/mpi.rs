@@ -21,6 +21,8 @@ mod spawn;
 mod support;
 mod transport;
 mod wait;
+#[expect(unsafe_code, reason = "a process that is stuck is ended")]
+mod watch;
 
 use crate::CommError;
 use crate::deadline::Deadline;
@@ -37,6 +39,7 @@ use wait::Wait;
 pub use calls::Datatype;
 pub use spawn::Start;
 pub use support::SpawnSupport;
+pub use watch::EXIT_STUCK;
 
 /// Whom a message is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,6 +14,7 @@ mod transfer;
 
 use super::functions::{Entrance, Functions, Handle};
 use super::library;
+use super::watch::watched;
 use crate::CommError;
 use mpi_abi::{Constants, Library, StatusLayout};
 use std::ffi::{CString, c_char, c_int};
@@ -47,7 +48,7 @@ impl Mpi {
         }
         let is_ours = !entrance.is(entrance.initialized);
         if is_ours {
-            entrance.init(constants.thread_serialized)?;
+            watched("MPI_Init_thread", || entrance.init(constants.thread_serialized))?;
         }
         if entrance.thread_level() < constants.thread_serialized {
             return Err(CommError::ThreadLevel);
@@ -83,8 +84,11 @@ impl Mpi {
 
     fn duplicate(&self, comm: Handle) -> Result<Handle, CommError> {
         let mut copy: Handle = 0;
-        // SAFETY: a predefined communicator, and room for a handle.
-        let code = unsafe { (self.functions.comm_dup)(comm, &raw mut copy) };
+        let duplicate = || {
+            // SAFETY: a predefined communicator, and room for a handle.
+            unsafe { (self.functions.comm_dup)(comm, &raw mut copy) }
+        };
+        let code = watched("MPI_Comm_dup", duplicate);
         self.check("MPI_Comm_dup", code)?;
         self.return_errors(copy)?;
         Ok(copy)
@@ -92,8 +96,11 @@ impl Mpi {
 
     /// Frees a communicator of ours.
     pub(crate) fn free(&self, mut comm: Handle) -> Result<(), CommError> {
-        // SAFETY: `comm` came from `duplicate`, and its owner gives it up.
-        let code = unsafe { (self.functions.comm_free)(&raw mut comm) };
+        let free = || {
+            // SAFETY: `comm` came from `duplicate`, and its owner gives it up.
+            unsafe { (self.functions.comm_free)(&raw mut comm) }
+        };
+        let code = watched("MPI_Comm_free", free);
         self.check("MPI_Comm_free", code)
     }
 

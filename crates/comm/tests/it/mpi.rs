@@ -1,6 +1,8 @@
 //! Ranks as processes of the installed MPI libraries.
 
 use launch::{Ended, Job, Library, example};
+use std::path::Path;
+use std::time::Duration;
 
 fn run(library: Library, n_ranks: usize, scenario: &str) -> Ended {
     library.launch(n_ranks, &example("comm_ranks")).arg(scenario).run()
@@ -118,4 +120,18 @@ fn a_missing_library_is_told() {
     assert_ne!(ended.code, 0);
     let said = "cannot open the MPI library `/nowhere/libmpi.so`";
     assert!(ended.stderr.contains(said), "{}", ended.stderr);
+}
+
+/// One of the two programs never comes to `MPI_Init`.
+#[test]
+fn a_rank_that_waits_in_vain_says_so_and_ends() {
+    for library in Library::ALL {
+        let program = example("comm_ranks");
+        let job = library.launch(1, Path::new("sleep")).args(["50", ":", "-n", "1"]);
+        let job = job.arg(program).arg("all").variable("SINTONIA_MPI_PATIENCE_S", "2");
+        let ended = job.within(Duration::from_secs(40)).run();
+        assert_ne!(ended.code, 0, "{library:?}: {}", ended.text());
+        let said = "`MPI_Init_thread` did not return within 2 s";
+        assert!(ended.stderr.contains(said), "{library:?}: {}", ended.text());
+    }
 }

@@ -9,6 +9,7 @@
 use super::{Mpi, value};
 use crate::CommError;
 use crate::mpi::functions::{Entrance, Functions, Handle};
+use crate::mpi::watch::watched;
 use std::ffi::{c_int, c_void};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -90,7 +91,10 @@ impl Exit {
                 std::thread::yield_now();
             }
         }
-        // SAFETY: initialized by us and not finalized; nothing of ours is on its way.
-        let _code = unsafe { (self.functions.finalize)() };
+        let finalize = || {
+            // SAFETY: initialized by us and not finalized; nothing of ours is on its way.
+            unsafe { (self.functions.finalize)() }
+        };
+        let _code = watched("MPI_Finalize", finalize);
     }
 }
