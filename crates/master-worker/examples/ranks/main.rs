@@ -20,6 +20,7 @@ fn main() -> Result<(), master_worker::Error> {
         "digest" => cases::digest(options),
         "faulty" => cases::faulty(options),
         "unreadable" => cases::unreadable(options),
+        "headless" => cases::headless(options),
         "endless" => cases::endless(options),
         "stuck" => cases::stuck(options),
         "large" => cases::large(options),

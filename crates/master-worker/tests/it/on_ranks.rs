@@ -110,6 +110,25 @@ fn a_task_that_always_panics_is_reported() {
 }
 
 #[test]
+fn a_panic_of_the_master_ends_all() {
+    for library in Library::ALL {
+        let ended = job(library, 3, "headless").run();
+        assert_ne!(ended.code, 0, "{library:?}");
+        assert!(ended.stderr.contains("there is no iteration 4"), "{library:?}: {}", ended.text());
+    }
+}
+
+#[test]
+fn ten_million_tasks_are_dealt_at_once() {
+    let numbers: u64 = (0..10_000_000).sum();
+    for library in Library::ALL {
+        let ended = job(library, 3, "many").run();
+        let expected = format!("the sum is {}\n", 3 * numbers);
+        assert_eq!((ended.code, &ended.stdout), (0, &expected), "{library:?}: {}", ended.stderr);
+    }
+}
+
+#[test]
 fn a_message_that_cannot_be_read_ends_the_run() {
     let sentence = "cannot go on: a message between master and workers failed";
     check_refused(&on_threads(3, "unreadable"), sentence);

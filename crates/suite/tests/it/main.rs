@@ -7,6 +7,7 @@ mod bit_equality;
 mod call_sites;
 mod children;
 mod cluster;
+mod dealt;
 mod efficiencies;
 mod endings;
 mod failure_table;
