@@ -19,6 +19,7 @@
 mod alarms;
 mod answers;
 mod desk;
+mod enlist;
 mod pace;
 mod pool;
 mod retract;

@@ -110,7 +110,8 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
         let mut ledger = Ledger::new(policy, rules, transport.n_ranks());
         // No run deals a chunk in a nanosecond.
         ledger.number_from(1e9 * transport.now_s());
-        let headcount = Headcount::new(options.workers, claim.clone());
+        let headcount =
+            Headcount::new(options.workers, claim.clone()).starting_with(options.n_workers_first);
         Self {
             program,
             transport,

@@ -23,6 +23,7 @@ pub struct Options {
     pub(crate) is_synchronous: bool,
     pub(crate) is_master_working: bool,
     pub(crate) workers: Workers,
+    pub(crate) n_workers_first: Option<u32>,
     pub(crate) n_workers_max: Option<u32>,
     pub(crate) hosts: Vec<String>,
     pub(crate) n_iterations_to_come: Option<u64>,
@@ -147,6 +148,7 @@ impl Default for Options {
             is_synchronous: false,
             is_master_working: false,
             workers: Workers::All,
+            n_workers_first: None,
             n_workers_max: None,
             hosts: Vec::new(),
             n_iterations_to_come: None,
@@ -203,6 +205,14 @@ impl Options {
     #[must_use]
     pub fn workers(mut self, workers: Workers) -> Self {
         self.workers = workers;
+        self
+    }
+
+    /// How many workers take part in the first iteration when their number is tuned; all that are there if nothing
+    /// is said. Others join as soon as it is seen that they help.
+    #[must_use]
+    pub fn workers_first(mut self, n_workers: u32) -> Self {
+        self.n_workers_first = Some(n_workers.max(1));
         self
     }
 

@@ -8,6 +8,7 @@ mod elastic;
 mod growth;
 mod headcount;
 mod hosts;
+mod pulse;
 mod spawned;
 mod trials;
 mod tuned;

@@ -28,8 +28,9 @@ use crate::tunlet::{
 use application::Application;
 use events::Rank;
 use messages::Messages;
+use models::master_worker::transfer::Cost;
 use models::master_worker::{Data, Iteration, Objective, Sends};
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 const NAME: &str = "worker-count";
 
@@ -84,6 +85,8 @@ pub struct WorkerCount {
     messages: Messages,
     pending: VecDeque<IterationNews>,
     compute_s: VecDeque<f64>,
+    /// What a further worker costs that gets the same data as all: see [`each_s`].
+    each_s: VecDeque<f64>,
     /// Work of the iteration and bytes of its unit, as its start said.
     work: Option<(f64, f64)>,
     n_held: usize,
@@ -259,8 +262,10 @@ impl WorkerCount {
             self.pending.pop_front();
             let Some(iteration) = self.chunks.take(&news) else { continue };
             self.compute_s.push_back(iteration.chunks.iter().map(Chunk::time_s).sum());
+            self.each_s.push_back(each_s(&iteration.chunks, &news));
             if self.options.window < self.compute_s.len() {
                 self.compute_s.pop_front();
+                self.each_s.pop_front();
             }
             self.n_held += 1;
             self.rest.pass();
@@ -271,10 +276,14 @@ impl WorkerCount {
     /// The iteration as the model sees it.
     fn model(&self) -> Option<Iteration> {
         let (work, unit_bytes) = self.work?;
-        let cost = self.messages.line()?.cost();
+        let mut cost = self.messages.line()?.cost();
         let bytes = work * unit_bytes;
         let returned_bytes = bytes * self.options.returned;
         let data = if self.options.is_same {
+            cost = Cost {
+                latency_s: 0.0,
+                byte_s: median(self.each_s.iter().copied().collect()) / bytes.max(1.0),
+            };
             Data::Same { each_bytes: bytes, returned_bytes }
         } else {
             let total_bytes = bytes + returned_bytes;
@@ -292,7 +301,8 @@ impl WorkerCount {
 
     fn decide(&mut self, decisions: &mut Vec<Decision>) {
         let Some(model) = self.model() else { return };
-        let is_told_apart = self.messages.line().is_some_and(|line| line.is_told_apart());
+        let is_told_apart =
+            self.options.is_same || self.messages.line().is_some_and(|line| line.is_told_apart());
         let Some(point) = &mut self.point else { return };
         let Some(now) = point.value else { return };
         let is_early = self.n_held < self.options.window;
@@ -314,6 +324,18 @@ impl WorkerCount {
             }
         }
     }
+}
+
+/// What a further worker costs the others when each gets the same data, in seconds: the last one began so long after
+/// the start, over their number. Messages that leave together share a link: each arrives late by the others.
+fn each_s(chunks: &[Chunk], news: &IterationNews) -> f64 {
+    let mut first_s: HashMap<Rank, f64> = HashMap::new();
+    for chunk in chunks {
+        let first_s = first_s.entry(chunk.rank).or_insert(chunk.start_s);
+        *first_s = first_s.min(chunk.start_s);
+    }
+    let last_s = first_s.values().copied().fold(0.0, f64::max);
+    (last_s - news.end_s + news.duration_s).max(0.0) / first_s.len().max(1) as f64
 }
 
 /// The model if messages to `n_workers` took so long because of their latency alone.

@@ -194,6 +194,7 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
                     let timed = self.timed(worker, &done, measured);
                     self.headcount.chunk_done(&timed);
                     self.recover(done, output)?;
+                    self.reinforce();
                 }
             }
             Kind::Failed => {
@@ -252,6 +253,20 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
         let Some(tasks) = failed else { return Ok(()) };
         let n_attempts = self.options.n_attempts;
         Err(Error::Panicked { tasks, iteration: number, rank, n_attempts, message: said })
+    }
+
+    /// Parked workers join when much of the iteration is left.
+    fn reinforce(&mut self) {
+        let n_undealt = self.ledger.n_undealt();
+        if n_undealt == 0 {
+            return;
+        }
+        let n_workers = u32::try_from(self.ledger.in_use().count()).unwrap_or(u32::MAX);
+        let n_present = self.n_present();
+        if let Some(n_workers) = self.headcount.joining(n_undealt, n_workers, n_present) {
+            let n_workers = self.ledger.enlist(n_workers);
+            self.headcount.joined(n_workers);
+        }
     }
 
     fn unless_gone(&mut self, worker: u32, sent: Result<(), CommError>) -> Result<(), Error> {

@@ -14,6 +14,7 @@ impl Options {
     /// | `--synchronous` | [`synchronous`](Self::synchronous) |
     /// | `--master-works` | [`master_works`](Self::master_works) |
     /// | `--workers N\|all\|auto` | [`workers`](Self::workers) |
+    /// | `--first-workers N` | [`workers_first`](Self::workers_first) |
     /// | `--max-workers N` | [`workers_max`](Self::workers_max) |
     /// | `--hosts NAME[:N],...` | [`hosts`](Self::hosts) |
     /// | `--horizon N` | [`iterations_to_come`](Self::iterations_to_come) |
@@ -73,6 +74,7 @@ impl Options {
             "--synchronous" => self.is_synchronous = true,
             "--master-works" => self.is_master_working = true,
             "--workers" => self.workers = value("N|all|auto")?.word(workers)?,
+            "--first-workers" => self.n_workers_first = Some(value("N")?.word(positive)?),
             "--max-workers" => self.n_workers_max = Some(value("N")?.word(positive)?),
             "--hosts" => self.hosts = value("NAME[:N],...")?.word(names)?,
             "--horizon" => self.n_iterations_to_come = Some(value("N")?.word(positive)?),
@@ -159,6 +161,7 @@ mod tests {
         check("--master-works --workers all", new().master_works());
         check("--workers 3", new().workers(Workers::Fixed(3)));
         check("--workers auto", new().workers(Workers::Tuned));
+        check("--first-workers 2", new().workers_first(2));
         check("--max-workers 9 --horizon 40", new().workers_max(9).iterations_to_come(40));
         check("--hosts a,b:2", new().hosts(["a", "b:2"]));
         check("--threads 5 --attempts 1", new().threads(5).attempts(1));

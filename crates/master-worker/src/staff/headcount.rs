@@ -1,6 +1,7 @@
 //! The wished number of workers.
 
 use super::Forecast;
+use super::pulse::Pulse;
 use super::tuned::Tuned;
 use crate::options::Workers;
 use crate::report::IterationReport;
@@ -11,7 +12,10 @@ use tuning_points::{Claim, Variable};
 #[derive(Debug)]
 pub(crate) struct Headcount {
     workers: Workers,
+    /// Workers of the first iteration, when their number is tuned.
+    n_first: Option<u32>,
     tuned: Option<Tuned>,
+    pulse: Pulse,
     /// What is heard before the model is there, which needs to know what is sent.
     first: First,
     /// Where the variable that tools see is this run's.
@@ -50,8 +54,14 @@ const N_FIRST_MAX: usize = 10_000;
 
 impl Headcount {
     pub(crate) fn new(workers: Workers, claim: Option<Arc<Claim>>) -> Self {
-        let (tuned, first, reason) = (None, First::default(), String::new());
-        Self { workers, tuned, first, claim, shown: 0, from_outside: None, reason }
+        let (n_first, from_outside, tuned, pulse) = (None, None, None, Pulse::default());
+        let (first, shown, reason) = (First::default(), 0, String::new());
+        Self { workers, n_first, tuned, pulse, first, claim, shown, from_outside, reason }
+    }
+
+    /// The first iteration has so many workers, when their number is tuned.
+    pub(crate) fn starting_with(self, n_first: Option<u32>) -> Self {
+        Self { n_first, ..self }
     }
 
     /// The number that is wished for when `n_present` are there and there can be `n_max`.
@@ -103,18 +113,54 @@ impl Headcount {
         match self.workers {
             Workers::All => n_present,
             Workers::Fixed(n_workers) => n_workers,
-            Workers::Tuned => self.tuned.as_ref().map_or(n_present, Tuned::n_wished),
+            Workers::Tuned => {
+                let n_first = self.n_first.unwrap_or(n_present);
+                self.tuned.as_ref().map_or(n_first, Tuned::n_wished)
+            }
         }
     }
 
     pub(crate) fn iteration_began(&mut self, number: u64, began_s: f64) {
+        self.pulse.begin(began_s);
         match &mut self.tuned {
             Some(tuned) => tuned.iteration_began(number, began_s),
             None => self.first = First { number, began_s, chunks: Vec::new() },
         }
     }
 
+    /// How many workers shall take part in the rest of the iteration, if more than do, of `n_present`.
+    pub(crate) fn joining(
+        &mut self,
+        n_undealt: u64,
+        n_workers: u32,
+        n_present: u32,
+    ) -> Option<u32> {
+        if self.workers != Workers::Tuned || self.from_outside.is_some() || self.shown != n_workers
+        {
+            return None;
+        }
+        self.pulse.joining(n_undealt, n_workers, n_present)
+    }
+
+    /// So many take part in the rest of the iteration.
+    pub(crate) fn joined(&mut self, n_workers: u32) {
+        self.reason = format!(
+            "{n_workers} workers instead of {} because much is left of the iteration",
+            self.shown
+        );
+        self.shown = n_workers;
+        if let Some(tuned) = &mut self.tuned {
+            tuned.joined(n_workers);
+        }
+        if self.claim.is_some() {
+            Variable::Workers.set(u64::from(n_workers));
+        }
+    }
+
     pub(crate) fn chunk_done(&mut self, chunk: &Timed) {
+        if self.workers == Workers::Tuned {
+            self.pulse.chunk_done(chunk);
+        }
         if let Some(tuned) = &mut self.tuned {
             tuned.chunk_done(chunk);
         } else if self.workers == Workers::Tuned && self.first.chunks.len() < N_FIRST_MAX {

@@ -149,6 +149,16 @@ impl Tuned {
         })
     }
 
+    /// So many take part in the rest of an iteration: what it is like says nothing of either number.
+    pub(crate) fn joined(&mut self, n_workers: u32) {
+        self.trials = Trials::default();
+        let [old, new] = [self.n_workers, n_workers].map(|n| Value::Int(i64::from(n)));
+        let (point, time_s) = (self.places.n_workers, self.ended_s);
+        let applied = Applied { point, old, new, time_s, hit: 1, is_own: false };
+        self.tunlet.hear(&News::Applied(applied), &mut Vec::new());
+        self.n_workers = n_workers;
+    }
+
     pub(crate) fn iteration_began(&mut self, number: u64, began_s: f64) {
         self.n_tasks = 0;
         let n_workers = u64::from(self.n_workers);
