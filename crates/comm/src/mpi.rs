@@ -15,6 +15,7 @@ mod functions;
 mod inbox;
 #[expect(unsafe_code, reason = "the dynamic linker is asked for the library")]
 mod library;
+mod names;
 mod outbox;
 mod peers;
 mod spawn;
@@ -80,6 +81,8 @@ pub struct MpiTransport {
     /// With this rank only; made when the first rank is added.
     own_self: Option<Handle>,
     began: Instant,
+    /// How long nothing was sent or received, as far as it was waited for.
+    silent: Duration,
     round: u32,
     /// Why no call can be made any more.
     ended: Option<CommError>,
@@ -94,16 +97,23 @@ impl MpiTransport {
     pub fn init() -> Result<Self, CommError> {
         let mpi = Arc::new(Mpi::init()?);
         let peers = match mpi.parent()? {
-            Some(comm) => Peers::added(comm),
+            Some(comm) => {
+                names::remove();
+                Peers::added(comm)
+            }
             None => {
+                // When this returns, every rank was in it.
                 let world = mpi.own_world()?;
+                names::remove();
                 let (rank, n_launched) = mpi.place(world)?;
                 Peers::launched(world, rank, n_launched)
             }
         };
         let (buffers, inboxes, outbox) = Default::default();
         let (own_self, began, round, ended) = (None, Instant::now(), 0, None);
-        let mut end = Self { mpi, peers, buffers, inboxes, outbox, own_self, began, round, ended };
+        let silent = Duration::ZERO;
+        let mut end =
+            Self { mpi, peers, buffers, inboxes, outbox, own_self, began, silent, round, ended };
         if end.peers.is_added() {
             end.be_welcomed()?;
         }

@@ -22,6 +22,7 @@ impl Transport for MpiTransport {
 
     fn send(&mut self, to: u32, tag: Tag, parts: &[&[u8]]) -> Result<(), CommError> {
         self.check_open()?;
+        self.silent = Duration::ZERO;
         self.post(to, u16::from(tag.0), parts)
     }
 
@@ -32,16 +33,18 @@ impl Transport for MpiTransport {
         into: &mut Vec<u8>,
     ) -> Result<Option<Envelope>, CommError> {
         self.check_open()?;
-        let mut wait = Wait::at_most(at_most);
+        let mut wait = Wait::at_most(at_most, self.silent);
         let wanted = |sender, _| from.is_none_or(|from| from == sender);
         loop {
             if let Some((from, tag)) = self.look(Lane::User, wanted, into)? {
+                self.silent = Duration::ZERO;
                 let tag = Tag(u8::try_from(tag).unwrap_or(u8::MAX));
                 return Ok(Some(Envelope { from, tag, n_bytes: into.len() }));
             }
             from.map_or(Ok(()), |from| self.address(from).map(drop))?;
             self.outbox.look_after(&self.mpi, &mut self.buffers)?;
             if !wait.pause(self.is_moving()) {
+                self.silent = wait.waited();
                 return Ok(None);
             }
         }
