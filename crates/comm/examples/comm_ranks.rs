@@ -53,7 +53,7 @@ fn fail(end: &mut MpiTransport) -> Outcome {
     if end.rank() + 1 == end.n_ranks() {
         panic!("as intended");
     }
-    end.barrier(SOON * 2)?;
+    end.barrier(SOON)?;
     Ok(())
 }
 

@@ -86,6 +86,8 @@ pub struct MpiTransport {
     round: u32,
     /// Why no call can be made any more.
     ended: Option<CommError>,
+    /// Whether somebody did not come to what all do together: he would not come to the end either.
+    is_troubled: bool,
 }
 
 impl MpiTransport {
@@ -111,9 +113,20 @@ impl MpiTransport {
         };
         let (buffers, inboxes, outbox) = Default::default();
         let (own_self, began, round, ended) = (None, Instant::now(), 0, None);
-        let silent = Duration::ZERO;
-        let mut end =
-            Self { mpi, peers, buffers, inboxes, outbox, own_self, began, silent, round, ended };
+        let (silent, is_troubled) = (Duration::ZERO, false);
+        let mut end = Self {
+            mpi,
+            peers,
+            buffers,
+            inboxes,
+            outbox,
+            own_self,
+            began,
+            silent,
+            round,
+            ended,
+            is_troubled,
+        };
         if end.peers.is_added() {
             end.be_welcomed()?;
         }
@@ -230,6 +243,12 @@ impl MpiTransport {
         self.peers.address(rank)
     }
 
+    /// Remembers what failed that all do together.
+    fn note<T>(&mut self, done: Result<T, CommError>) -> Result<T, CommError> {
+        self.is_troubled |= done.is_err();
+        done
+    }
+
     fn check_open(&self) -> Result<(), CommError> {
         self.ended.clone().map_or(Ok(()), Err)
     }
@@ -259,7 +278,7 @@ impl MpiTransport {
 
 impl Drop for MpiTransport {
     fn drop(&mut self) {
-        if std::thread::panicking() || self.ended.is_some() {
+        if std::thread::panicking() || self.ended.is_some() || self.is_troubled {
             return;
         }
         // Whoever wants to know of a failure calls `leave`.

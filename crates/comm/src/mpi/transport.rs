@@ -56,30 +56,19 @@ impl Transport for MpiTransport {
         bytes: &mut Vec<u8>,
         at_most: Duration,
     ) -> Result<(), CommError> {
-        collective::broadcast(self, root, bytes, Deadline::after(at_most))
+        let done = collective::broadcast(self, root, bytes, Deadline::after(at_most));
+        self.note(done)
     }
 
     fn barrier(&mut self, at_most: Duration) -> Result<(), CommError> {
-        collective::barrier(self, Deadline::after(at_most))
+        let done = collective::barrier(self, Deadline::after(at_most));
+        self.note(done)
     }
 
     fn leave(&mut self, at_most: Duration) -> Result<(), CommError> {
         self.check_open()?;
-        let deadline = Deadline::after(at_most);
-        self.flush(deadline)?;
-        if self.peers.is_added() {
-            self.depart(deadline)?;
-        } else {
-            for rank in self.peers.present().to_vec() {
-                self.let_go(rank, deadline)?;
-            }
-            let parted = collective::barrier(self, deadline);
-            if parted.is_err() {
-                // Whoever did not come would be waited for again at the end of the process.
-                self.ended = Some(CommError::Finalized);
-            }
-            parted?;
-        }
+        let left = self.leave_until(Deadline::after(at_most));
+        self.note(left)?;
         self.finish()
     }
 
@@ -90,6 +79,19 @@ impl Transport for MpiTransport {
 
     fn now_s(&self) -> f64 {
         self.began.elapsed().as_secs_f64()
+    }
+}
+
+impl MpiTransport {
+    fn leave_until(&mut self, deadline: Deadline) -> Result<(), CommError> {
+        self.flush(deadline)?;
+        if self.peers.is_added() {
+            return self.depart(deadline);
+        }
+        for rank in self.peers.present().to_vec() {
+            self.let_go(rank, deadline)?;
+        }
+        collective::barrier(self, deadline)
     }
 }
 
