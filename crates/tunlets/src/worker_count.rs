@@ -326,16 +326,20 @@ impl WorkerCount {
     }
 }
 
-/// What a further worker costs the others when each gets the same data, in seconds: the last one began so long after
-/// the start, over their number. Messages that leave together share a link: each arrives late by the others.
+/// What a further worker costs the others when each gets the same data, in seconds. Messages that leave together share
+/// a link, one after the other or side by side: when `k` have arrived it has carried `k` of them at least, so that the
+/// smallest share of any `k` comes nearest. Whoever joins later does not count then.
 fn each_s(chunks: &[Chunk], news: &IterationNews) -> f64 {
     let mut first_s: HashMap<Rank, f64> = HashMap::new();
     for chunk in chunks {
         let first_s = first_s.entry(chunk.rank).or_insert(chunk.start_s);
         *first_s = first_s.min(chunk.start_s);
     }
-    let last_s = first_s.values().copied().fold(0.0, f64::max);
-    (last_s - news.end_s + news.duration_s).max(0.0) / first_s.len().max(1) as f64
+    let began_s = news.end_s - news.duration_s;
+    let mut late_s: Vec<f64> = first_s.values().map(|first_s| first_s - began_s).collect();
+    late_s.sort_by(f64::total_cmp);
+    let shares_s = (1..).zip(late_s).map(|(k, late_s)| late_s.max(0.0) / f64::from(k));
+    shares_s.reduce(f64::min).unwrap_or(0.0)
 }
 
 /// The model if messages to `n_workers` took so long because of their latency alone.
@@ -372,4 +376,33 @@ fn in_words(model: &Iteration, objective: Objective, [now_s, then_s]: [f64; 2]) 
         time(then_s),
         time(now_s)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Workers that begin so long after the start, in milliseconds.
+    #[track_caller]
+    fn check(begun_ms: &[f64], expected_ms: f64) {
+        let chunk = |(rank, begun_ms): (u32, &f64)| {
+            let (start_s, end_s) = (5.0 + 1e-3 * begun_ms, 6.0);
+            Chunk { rank: Rank(rank), batch: 0, n_tasks: 1.0, start_s, end_s }
+        };
+        let mut chunks: Vec<Chunk> = (1..).zip(begun_ms).map(chunk).collect();
+        // Later chunks of a worker say nothing of what all get.
+        chunks.extend((1..).zip(&vec![900.0; begun_ms.len()]).map(chunk));
+        let news = IterationNews { number: 3, end_s: 6.0, duration_s: 1.0, work: 1.0 };
+        assert!((each_s(&chunks, &news) - 1e-3 * expected_ms).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_further_worker_costs_its_share_of_the_link() {
+        check(&[8.0], 8.0);
+        check(&[8.0, 16.0, 24.0, 32.0], 8.0);
+        check(&[32.0, 32.0, 32.0, 32.0], 8.0);
+        check(&[16.0, 8.0, 300.0, 308.0], 8.0);
+        check(&[-1.0], 0.0);
+        check(&[], 0.0);
+    }
 }
