@@ -2,6 +2,7 @@
 
 use crate::checkpoint::CheckpointError;
 use crate::message::MessageError;
+use crate::network::NetworkFileError;
 use crate::options::OptionsError;
 use crate::program::BoxError;
 use comm::CommError;
@@ -25,6 +26,9 @@ pub enum Error {
     /// A checkpoint could not be written or read.
     #[error("the checkpoint failed")]
     Checkpoint(#[from] CheckpointError),
+    /// The file of `--network` cannot be used.
+    #[error("what a network costs is not known")]
+    Network(#[from] NetworkFileError),
     /// The user's code panicked for the same tasks wherever they were tried.
     #[error(
         "tasks `{}` to `{}` of iteration `{iteration}` panicked {n_attempts} times, last on rank `{rank}`: {message}",

@@ -70,6 +70,8 @@ pub(crate) struct Chunk {
 pub(crate) struct Done {
     pub(crate) tasks: Range<u64>,
     pub(crate) batch: u32,
+    /// Bytes of the message that it was sent in.
+    pub(crate) n_bytes: u64,
     /// Half the way there and back, as the worker's messages take it, in seconds.
     pub(crate) way_s: f64,
     /// The way of this one there and back, where the worker waited for it.
@@ -130,6 +132,16 @@ impl Ledger {
     pub(crate) fn make_room(&mut self, n_ranks: u32) {
         let n_desks = self.desks.len().max(n_ranks as usize);
         self.desks.resize_with(n_desks, Desk::default);
+    }
+
+    /// A way there and back should take so long, where none was seen yet.
+    pub(crate) fn expect_round_trip(&mut self, round_trip_s: f64) {
+        self.desks.iter_mut().for_each(|desk| desk.pace.expect_round_trip(round_trip_s));
+    }
+
+    /// A worker that waits, if there is one.
+    pub(crate) fn who_waits(&self) -> Option<u32> {
+        self.idle.iter().copied().find(|worker| self.desk(*worker).is_some_and(Desk::is_idle))
     }
 
     /// Workers that are not gone, those that are parked included.
@@ -227,11 +239,11 @@ impl Ledger {
         self.retract(now_s)
     }
 
-    /// A chunk has left.
-    pub(crate) fn sent(&mut self, worker: u32, chunk: u64, now_s: f64) {
+    /// A chunk has left, in a message of so many bytes.
+    pub(crate) fn sent(&mut self, (worker, chunk): (u32, u64), n_bytes: u64, now_s: f64) {
         let Some(desk) = self.desks.get_mut(worker as usize) else { return };
         let Some(held) = desk.held.iter_mut().find(|held| held.id == chunk) else { return };
-        held.sent_s = now_s;
+        (held.sent_s, held.n_bytes) = (now_s, n_bytes);
         if held.is_first {
             desk.began_s = now_s + desk.pace.round_trip_s() / 2.0;
         }
@@ -272,7 +284,7 @@ impl Ledger {
         let chunk = Chunk { worker, id, tasks: part.tasks.clone(), batch };
         let desk = self.desks.get_mut(worker as usize)?;
         let is_first = desk.held.is_empty();
-        desk.held.push_back(Held { id, part, batch, sent_s: now_s, is_first });
+        desk.held.push_back(Held { id, part, batch, sent_s: now_s, n_bytes: 0, is_first });
         if is_first {
             desk.began_s = now_s + desk.pace.round_trip_s() / 2.0;
             self.expect(worker, now_s);

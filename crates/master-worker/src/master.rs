@@ -7,9 +7,10 @@ use crate::Error;
 use crate::checkpoint::Checkpoint;
 use crate::ledger::{Ledger, Rules};
 use crate::message::Message;
+use crate::network::{self, Followed, Network, NetworkFileError};
 use crate::options::{Options, OptionsError, Talk};
 use crate::program::{Iteration, Program};
-use crate::protocol::{Header, Kind, TAG};
+use crate::protocol::{HEADER_BYTES, Header, Kind, TAG};
 use crate::report::{IterationReport, Report};
 use crate::staff::{Headcount, Parked, Staff, Wish};
 use crate::tool::{Observed, shares_of};
@@ -70,6 +71,9 @@ struct Master<'a, P: Program, T> {
     ledger: Ledger,
     claim: Option<Arc<Claim>>,
     headcount: Headcount,
+    network: Followed,
+    /// Why the file of the network is of no use.
+    problem: Option<NetworkFileError>,
     /// By rank.
     known: Vec<Known>,
     shared: Option<P::Shared>,
@@ -97,7 +101,10 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
         let claim = tuning_points::claim(shares_of(&options.policy)).map(Arc::new);
         // A wrong name is told by `lead`.
         let spec = by_name(&options.policy).unwrap_or(&chunking::all()[0]);
-        let mut policy: Box<dyn Policy> = spec.policy(&Settings::default());
+        let (guess, problem) = guess(options);
+        let overhead_s = guess.map(|network| network.latency_s);
+        let mut policy: Box<dyn Policy> =
+            spec.policy(&Settings { overhead_s, ..Settings::default() });
         if let Some(claim) = &claim {
             policy = Box::new(Observed::new(policy, Arc::clone(claim)));
         }
@@ -120,6 +127,8 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
             ledger,
             claim,
             headcount,
+            network: Followed::from_guess(guess),
+            problem,
             known: Vec::new(),
             shared: None,
             n_shared: 0,
@@ -135,6 +144,7 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
 
     fn lead(&mut self) -> Result<Report, Error> {
         self.options.check()?;
+        self.problem.take().map_or(Ok(()), Err)?;
         let mut number = self.resume()?;
         self.report.first_iteration = number;
         while let Some(iteration) = self.program.next(number) {
@@ -220,6 +230,9 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
         let (n_tasks, priorities) = (iteration.n_tasks, iteration.priorities);
         let mut result = Ok(());
         let (mut began_s, mut ended_s) = (0.0, 0.0);
+        if let Some(network) = self.network.network() {
+            self.ledger.expect_round_trip(2.0 * network.one_way_s(HEADER_BYTES as u64));
+        }
         tuning_points::iteration(number, n_tasks, &mut || {
             began_s = self.look_at_clock();
             self.headcount.iteration_began(number, began_s);
@@ -233,6 +246,7 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
         let n_max = self.staff.n_workers_max(self.n_present());
         self.headcount.iteration_ended(&report, ended_s, n_max);
         self.headcount.reason().clone_into(&mut report.staffing);
+        report.network = self.network.network();
         if self.claim.is_some() {
             let task_bytes = (report.input_bytes + report.shared_bytes) / n_tasks.max(1);
             tuning_points::Variable::TaskBytes.set(task_bytes.max(1));
@@ -267,6 +281,15 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
     #[expect(clippy::unused_self, reason = "only the master talks")]
     fn say(&self, text: &str) {
         let _written = writeln!(std::io::stderr(), "{text}");
+    }
+}
+
+/// What a file says of the network, when one is given.
+fn guess(options: &Options) -> (Option<Network>, Option<NetworkFileError>) {
+    match options.network.as_deref().map(network::read) {
+        Some(Ok(network)) => (Some(network), None),
+        Some(Err(problem)) => (None, Some(problem)),
+        None => (None, None),
     }
 }
 

@@ -33,6 +33,7 @@ pub struct Options {
     pub(crate) checkpoint: Option<PathBuf>,
     pub(crate) n_between_checkpoints: u64,
     pub(crate) is_resumed: bool,
+    pub(crate) network: Option<PathBuf>,
     pub(crate) n_history: usize,
     pub(crate) talk: Talk,
     pub(crate) cancel: Cancel,
@@ -158,6 +159,7 @@ impl Default for Options {
             checkpoint: None,
             n_between_checkpoints: 1,
             is_resumed: false,
+            network: None,
             n_history: 100,
             talk: Talk::Nothing,
             cancel: Cancel::default(),
@@ -283,6 +285,14 @@ impl Options {
     #[must_use]
     pub fn resume(mut self) -> Self {
         self.is_resumed = true;
+        self
+    }
+
+    /// Begins with the latency and cost per byte of a file that `sintonia netbench --json` wrote. They are
+    /// followed in any case; see [`Network`](crate::Network).
+    #[must_use]
+    pub fn network(mut self, file: impl AsRef<Path>) -> Self {
+        self.network = Some(file.as_ref().to_owned());
         self
     }
 

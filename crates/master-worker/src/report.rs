@@ -1,5 +1,6 @@
 //! What a run was like.
 
+use crate::network::Network;
 use std::collections::VecDeque;
 use std::fmt;
 
@@ -29,6 +30,8 @@ pub struct IterationReport {
     pub output_bytes: u64,
     /// Those who took part, by rank; the master when it computed something.
     pub workers: Vec<WorkerReport>,
+    /// What a message to a worker and back costs, as far as it is known.
+    pub network: Option<Network>,
     /// Why there were so many, in words; empty when nobody decided anything.
     pub staffing: String,
 }

@@ -145,6 +145,10 @@ impl<P: Program, T: Transport> Worker<'_, P, T> {
                 let other = self.buffers.pop().unwrap_or_default();
                 self.queue.push_back((header, std::mem::replace(&mut self.buffer, other)));
             }
+            Kind::Ping => {
+                let receipt = Header::of(Kind::Taken, header.iteration);
+                self.transport.send(0, TAG, &[&receipt.to_bytes()])?;
+            }
             Kind::Retract => self.queue.retain(|(waiting, _)| waiting.chunk != header.chunk),
             Kind::End => {}
             Kind::Taken | Kind::Results | Kind::Failed | Kind::Broken => {

@@ -36,7 +36,8 @@ impl Ledger {
         let way_s = desk.pace.round_trip_s() / 2.0;
         self.policy.completed(&Completed { worker, n_tasks, compute_s, overhead_s });
         self.n_tasks_open -= n_tasks.min(self.n_tasks_open);
-        Some(Done { tasks: held.part.tasks, batch: held.batch, way_s, round_trip_s })
+        let (tasks, batch, n_bytes) = (held.part.tasks, held.batch, held.n_bytes);
+        Some(Done { tasks, batch, n_bytes, way_s, round_trip_s })
     }
 
     /// A chunk failed; it is dealt again, unless it failed too often: then these are its tasks.

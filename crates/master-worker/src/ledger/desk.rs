@@ -27,6 +27,8 @@ pub(crate) struct Held {
     pub(crate) part: Part,
     pub(crate) batch: u32,
     pub(crate) sent_s: f64,
+    /// Bytes of its message.
+    pub(crate) n_bytes: u64,
     /// Whether the worker had nothing else when it was sent.
     pub(crate) is_first: bool,
 }

@@ -21,6 +21,7 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
     /// Until every task is done, or the program says that it is enough.
     pub(super) fn compute(&mut self, number: u64) -> Result<(), Error> {
         self.begin_together(number)?;
+        self.ping(number)?;
         while !self.ledger.is_done() {
             if self.options.cancel.is_canceled() {
                 return Err(Error::Canceled { iteration: number });
@@ -66,6 +67,7 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
         let mut scratch = std::mem::take(&mut self.scratch);
         let bytes = bytes_of(&input, &mut scratch)?;
         self.tally.sent(bytes.len());
+        let n_bytes = (HEADER_BYTES + bytes.len()) as u64;
         let mut sent = Ok(());
         tuning_points::send(worker, chunk.batch, header.n_tasks(), &mut || {
             sent = self.transport.send(worker, TAG, &[&header.to_bytes(), bytes]);
@@ -73,7 +75,7 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
         self.scratch = scratch;
         self.unless_gone(worker, sent)?;
         let now_s = self.look_at_clock();
-        self.ledger.sent(worker, id, now_s);
+        self.ledger.sent((worker, id), n_bytes, now_s);
         if flag { self.await_receipt(worker, id, number) } else { Ok(()) }
     }
 
@@ -124,6 +126,17 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
             known.n_bytes_before = bytes.len() as u64;
         }
         let sent = self.transport.send(worker, TAG, &[&header, bytes]);
+        self.unless_gone(worker, sent)
+    }
+
+    /// Asks a worker that waits how long a short message takes, now and then.
+    fn ping(&mut self, number: u64) -> Result<(), Error> {
+        let now_s = self.look_at_clock();
+        let Some(worker) = self.ledger.who_waits().filter(|_| self.network.is_due(now_s)) else {
+            return Ok(());
+        };
+        let sent = self.transport.send(worker, TAG, &[&Header::of(Kind::Ping, number).to_bytes()]);
+        self.network.asked(worker, now_s);
         self.unless_gone(worker, sent)
     }
 
@@ -184,6 +197,7 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
         let measured = Measured { compute_s: header.compute_s, waited_s: header.waited_s };
         let now_s = self.look_at_clock();
         match header.kind {
+            Kind::Taken if header.chunk == 0 => self.network.answered(worker, now_s),
             Kind::Taken => {}
             Kind::Results => {
                 let n_bytes = self.buffer.len() - HEADER_BYTES;
@@ -192,6 +206,12 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
                     tuning_points::received(worker, done.batch, header.n_tasks());
                     self.tally.done(worker, &done, measured, n_bytes);
                     let timed = self.timed(worker, &done, measured);
+                    if let Some(round_trip_s) =
+                        done.round_trip_s.filter(|_| timed.shared_bytes == 0)
+                    {
+                        let n_bytes = done.n_bytes + (HEADER_BYTES + n_bytes) as u64;
+                        self.network.traveled(n_bytes, round_trip_s);
+                    }
                     self.headcount.chunk_done(&timed);
                     self.recover(done, output)?;
                     self.reinforce();

@@ -24,6 +24,7 @@ impl Options {
     /// | `--checkpoint FILE` | [`checkpoint`](Self::checkpoint) |
     /// | `--checkpoint-every N` | [`checkpoint_every`](Self::checkpoint_every) |
     /// | `--resume` | [`resume`](Self::resume) |
+    /// | `--network FILE` | [`network`](Self::network) |
     /// | `--progress`, `--explain` | [`talk`](Self::talk) |
     ///
     /// `--option=value` does as well. Other arguments are the program's own. A wrong value is told when the
@@ -84,6 +85,7 @@ impl Options {
             "--checkpoint" => self.checkpoint = Some(value("FILE")?.text.into()),
             "--checkpoint-every" => self.n_between_checkpoints = value("N")?.word(positive)?,
             "--resume" => self.is_resumed = true,
+            "--network" => self.network = Some(value("FILE")?.text.into()),
             "--progress" => self.talk = Talk::Progress,
             "--explain" => self.talk = Talk::Explain,
             _ => return Ok(false),
@@ -168,6 +170,7 @@ mod tests {
         check("--patience 0.5", new().patience(Duration::from_millis(500)));
         check("--checkpoint a.b --checkpoint-every 7", new().checkpoint("a.b").checkpoint_every(7));
         check("--checkpoint x --resume", new().checkpoint("x").resume());
+        check("--network n.json", new().network("n.json"));
         check("--progress", new().talk(Talk::Progress));
         check("--explain", new().talk(Talk::Explain));
     }
