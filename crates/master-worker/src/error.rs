@@ -5,6 +5,7 @@ use crate::message::MessageError;
 use crate::network::NetworkFileError;
 use crate::options::OptionsError;
 use crate::program::BoxError;
+use crate::written::ReportFileError;
 use comm::CommError;
 use std::error::Error as _;
 use std::fmt;
@@ -26,6 +27,9 @@ pub enum Error {
     /// A checkpoint could not be written or read.
     #[error("the checkpoint failed")]
     Checkpoint(#[from] CheckpointError),
+    /// The report could not be written.
+    #[error("the run is done, but its report is not written")]
+    Report(#[from] ReportFileError),
     /// The file of `--network` cannot be used.
     #[error("what a network costs is not known")]
     Network(#[from] NetworkFileError),

@@ -202,6 +202,11 @@ impl Ledger {
         self.n_tasks_open == 0
     }
 
+    /// Tasks that are not done.
+    pub(crate) fn n_open(&self) -> u64 {
+        self.n_tasks_open
+    }
+
     /// The other tasks are not wanted any more. Workers that compute take part again when they are heard;
     /// these are the chunks that they need not begin.
     pub(crate) fn settle(&mut self) -> Vec<(u32, u64)> {

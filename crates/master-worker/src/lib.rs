@@ -79,8 +79,9 @@
 //! it said. When a worker dies and the others can live on (threads, and ranks that were added), its tasks are
 //! dealt again; a rank that an MPI launcher started takes the whole job with it, and the checkpoint remains.
 //!
-//! **Why is a worker idle?** `--explain` says it after each iteration; [`Program::end_iteration`] gets the numbers as
-//! an [`IterationReport`].
+//! **Why is a worker idle?** `--explain` says it after each iteration and as a table in the end, `--report FILE` writes
+//! the same as JSON, and [`Program::end_iteration`] gets the numbers as an [`IterationReport`]. Under `sintonia run`
+//! they are a part of the report, with pictures.
 //!
 //! **How many workers?** `--workers auto` follows the performance model of the tunlet `worker-count`, fed with
 //! what the program measures of itself, from one iteration to the next. It undoes what makes iterations slower.
@@ -113,6 +114,7 @@ mod checkpoint;
 mod ledger;
 mod network;
 mod staff;
+mod talk;
 mod tool;
 
 mod element;
@@ -122,6 +124,7 @@ mod options;
 mod panics;
 mod protocol;
 mod report;
+mod written;
 
 pub use checkpoint::CheckpointError;
 pub use comm::{Datatype, Field, Kind, Layout, Number};
@@ -140,3 +143,4 @@ pub use report::{IterationReport, Report, WorkerReport};
 pub use run::{Outcome, outcome, run};
 pub use staff::{Change, Forecast, Parked, Spawned, Staff, Wish};
 pub use worker::serve;
+pub use written::ReportFileError;

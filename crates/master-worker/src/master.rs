@@ -8,15 +8,17 @@ use crate::checkpoint::Checkpoint;
 use crate::ledger::{Ledger, Rules};
 use crate::message::Message;
 use crate::network::{self, Followed, Network, NetworkFileError};
-use crate::options::{Options, OptionsError, Talk};
+use crate::options::{Options, OptionsError};
 use crate::program::{Iteration, Program};
 use crate::protocol::{HEADER_BYTES, Header, Kind, TAG};
 use crate::report::{IterationReport, Report};
 use crate::staff::{Headcount, Parked, Staff, Wish};
+use crate::talk::Talker;
 use crate::tool::{Observed, shares_of};
+use crate::written;
 use chunking::{Policy, Settings, by_name};
 use comm::Transport;
-use std::io::Write;
+use dealt::Iterated;
 use std::sync::Arc;
 use tally::Tally;
 use tuning_points::Claim;
@@ -83,6 +85,7 @@ struct Master<'a, P: Program, T> {
     quickest_s: f64,
     tally: Tally,
     report: Report,
+    talker: Talker,
     /// The time as it was read last; a clock costs as much as a short message does.
     now_s: f64,
     /// Whether the user's code ran since.
@@ -119,6 +122,7 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
         ledger.number_from(1e9 * transport.now_s());
         let headcount =
             Headcount::new(options.workers, claim.clone()).starting_with(options.n_workers_first);
+        let talker = Talker::new(options.talk, program.n_iterations());
         Self {
             program,
             transport,
@@ -134,7 +138,8 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
             n_shared: 0,
             quickest_s: f64::INFINITY,
             tally: Tally::default(),
-            report: Report::default(),
+            report: Report::new(&options.policy),
+            talker,
             now_s: 0.0,
             is_late: true,
             buffer: Vec::new(),
@@ -149,13 +154,15 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
         self.report.first_iteration = number;
         while let Some(iteration) = self.program.next(number) {
             self.staff()?;
-            let report = self.iterate(number, iteration)?;
+            let (report, dealt) = self.iterate(number, iteration)?;
             self.program.end_iteration(&report);
-            self.talk(&report);
-            self.report.add(report, self.options.n_history);
+            self.talker.end(&report, self.transport.now_s());
+            self.report.add(report, dealt, self.options.n_history);
             number += 1;
             self.save(number)?;
         }
+        self.talker.finish(&self.report);
+        written::write(&self.report.dealt, self.options.report.as_deref())?;
         Ok(std::mem::take(&mut self.report))
     }
 
@@ -198,9 +205,7 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
             self.ledger.gone(rank);
         }
         if !change.remark.is_empty() {
-            if self.options.talk != Talk::Nothing {
-                self.say(&change.remark);
-            }
+            self.talker.say(&change.remark);
             self.report.remark(change.remark);
         }
         self.ledger.make_room(self.transport.n_ranks());
@@ -218,7 +223,7 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
         &mut self,
         number: u64,
         iteration: Iteration<P::Shared>,
-    ) -> Result<IterationReport, Error> {
+    ) -> Result<(IterationReport, Iterated), Error> {
         if let Some(shared) = iteration.shared {
             self.shared = Some(shared);
             self.n_shared += 1;
@@ -236,22 +241,28 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
         tuning_points::iteration(number, n_tasks, &mut || {
             began_s = self.look_at_clock();
             self.headcount.iteration_began(number, began_s);
+            self.tally.begin(began_s);
             self.ledger.begin(n_tasks, &priorities, self.headcount.wished());
+            let n_used = u32::try_from(self.ledger.in_use().count()).unwrap_or(u32::MAX);
+            self.talker.begin(number, n_tasks, n_used);
             result = self.compute(number);
             ended_s = self.transport.now_s();
         });
         result?;
         let used = self.ledger.in_use();
-        let mut report = self.tally.report(number, n_tasks, ended_s - began_s, used);
+        let (mut report, mut dealt) = self.tally.report(number, n_tasks, ended_s - began_s, used);
+        dealt.parked = self.ledger.present().filter(|rank| !self.ledger.is_in_use(*rank)).collect();
+        dealt.shares = self.claim.as_ref().and_then(|claim| claim.shares());
         let n_max = self.staff.n_workers_max(self.n_present());
         self.headcount.iteration_ended(&report, ended_s, n_max);
         self.headcount.reason().clone_into(&mut report.staffing);
+        dealt.reason.clone_from(&report.staffing);
         report.network = self.network.network();
         if self.claim.is_some() {
             let task_bytes = (report.input_bytes + report.shared_bytes) / n_tasks.max(1);
             tuning_points::Variable::TaskBytes.set(task_bytes.max(1));
         }
-        Ok(report)
+        Ok((report, dealt))
     }
 
     fn look_at_clock(&mut self) -> f64 {
@@ -267,20 +278,6 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
         for worker in workers {
             let _sent = self.transport.send(worker, TAG, &[&end]);
         }
-    }
-
-    fn talk(&self, report: &IterationReport) {
-        match self.options.talk {
-            Talk::Nothing => {}
-            Talk::Progress => self.say(&report.to_string()),
-            Talk::Explain => self.say(&format!("{report}; {}", report.explain())),
-        }
-    }
-
-    /// Whoever closed standard error does not want to hear it.
-    #[expect(clippy::unused_self, reason = "only the master talks")]
-    fn say(&self, text: &str) {
-        let _written = writeln!(std::io::stderr(), "{text}");
     }
 }
 

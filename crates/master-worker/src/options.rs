@@ -36,6 +36,7 @@ pub struct Options {
     pub(crate) network: Option<PathBuf>,
     pub(crate) n_history: usize,
     pub(crate) talk: Talk,
+    pub(crate) report: Option<PathBuf>,
     pub(crate) cancel: Cancel,
     /// What was wrong with the arguments; the run says it.
     pub(crate) problem: Option<OptionsError>,
@@ -72,9 +73,9 @@ pub enum Talk {
     /// Nothing.
     #[default]
     Nothing,
-    /// A line per iteration.
+    /// Where the run stands: on a terminal one line that is replaced, elsewhere a line every few seconds.
     Progress,
-    /// And why workers were idle.
+    /// After each iteration why workers were idle and why there were so many, and in the end a table.
     Explain,
 }
 
@@ -162,6 +163,7 @@ impl Default for Options {
             network: None,
             n_history: 100,
             talk: Talk::Nothing,
+            report: None,
             cancel: Cancel::default(),
             problem: None,
         }
@@ -307,6 +309,13 @@ impl Options {
     #[must_use]
     pub fn talk(mut self, talk: Talk) -> Self {
         self.talk = talk;
+        self
+    }
+
+    /// Writes what became of the work into this file, as JSON; `sintonia report FILE` shows it.
+    #[must_use]
+    pub fn report(mut self, file: impl AsRef<Path>) -> Self {
+        self.report = Some(file.as_ref().to_owned());
         self
     }
 

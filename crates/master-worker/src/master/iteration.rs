@@ -29,6 +29,7 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
             while let Some(step) = self.ledger.next_step(self.now_s) {
                 self.carry_out(step, number)?;
             }
+            self.talker.tick(self.now_s, || self.ledger.n_open());
             self.listen(number)?;
         }
         Ok(())
@@ -97,6 +98,7 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
         let mut bytes = bytes.to_vec();
         let header = Header::of(Kind::BeginBroadcast, number).to_bytes();
         for worker in workers {
+            self.tally.told(bytes.len());
             let sent = self.transport.send(worker, TAG, &[&header]);
             self.unless_gone(worker, sent)?;
             let (iteration, shared) = (number + 1, self.n_shared);
@@ -125,6 +127,7 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
             self.tally.shared(bytes.len());
             known.n_bytes_before = bytes.len() as u64;
         }
+        self.tally.told(bytes.len());
         let sent = self.transport.send(worker, TAG, &[&header, bytes]);
         self.unless_gone(worker, sent)
     }
@@ -212,6 +215,8 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
                         let n_bytes = done.n_bytes + (HEADER_BYTES + n_bytes) as u64;
                         self.network.traveled(n_bytes, round_trip_s);
                     }
+                    let times_s = [timed.began_s, timed.ended_s];
+                    self.tally.timed(worker, header.chunk, &done, times_s);
                     self.headcount.chunk_done(&timed);
                     self.recover(done, output)?;
                     self.reinforce();
@@ -247,6 +252,7 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
                     return Ok(());
                 };
                 self.tally.done(0, &done, measured, 0);
+                self.tally.timed(0, chunk.id, &done, [began_s, now_s]);
                 if self.ledger.is_alone() {
                     self.headcount.chunk_done(&alone(&done, [began_s, now_s]));
                 }

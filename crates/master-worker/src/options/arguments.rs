@@ -26,6 +26,7 @@ impl Options {
     /// | `--resume` | [`resume`](Self::resume) |
     /// | `--network FILE` | [`network`](Self::network) |
     /// | `--progress`, `--explain` | [`talk`](Self::talk) |
+    /// | `--report FILE` | [`report`](Self::report) |
     ///
     /// `--option=value` does as well. Other arguments are the program's own. A wrong value is told when the
     /// run begins.
@@ -88,6 +89,7 @@ impl Options {
             "--network" => self.network = Some(value("FILE")?.text.into()),
             "--progress" => self.talk = Talk::Progress,
             "--explain" => self.talk = Talk::Explain,
+            "--report" => self.report = Some(value("FILE")?.text.into()),
             _ => return Ok(false),
         }
         Ok(true)
@@ -173,6 +175,7 @@ mod tests {
         check("--network n.json", new().network("n.json"));
         check("--progress", new().talk(Talk::Progress));
         check("--explain", new().talk(Talk::Explain));
+        check("--report r.json", new().report("r.json"));
     }
 
     #[test]
