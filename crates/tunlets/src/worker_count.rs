@@ -33,6 +33,9 @@ use models::master_worker::{Data, Iteration, Objective, Sends};
 use std::collections::{HashMap, VecDeque};
 
 const NAME: &str = "worker-count";
+/// Iterations that say what a further worker costs. A link changes more slowly than the work does, so that a window
+/// of one iteration, which follows the work at once, does not follow a disturbance of the link.
+const N_EACH_MAX: usize = 5;
 
 /// See [`WorkerCount`].
 pub(crate) const GUIDE: Guide = Guide {
@@ -85,7 +88,7 @@ pub struct WorkerCount {
     messages: Messages,
     pending: VecDeque<IterationNews>,
     compute_s: VecDeque<f64>,
-    /// What a further worker costs that gets the same data as all: see [`each_s`].
+    /// What a further worker costs that gets the same data as all, in the newest iterations: see [`each_s`].
     each_s: VecDeque<f64>,
     /// Work of the iteration and bytes of its unit, as its start said.
     work: Option<(f64, f64)>,
@@ -265,6 +268,8 @@ impl WorkerCount {
             self.each_s.push_back(each_s(&iteration.chunks, &news));
             if self.options.window < self.compute_s.len() {
                 self.compute_s.pop_front();
+            }
+            if N_EACH_MAX < self.each_s.len() {
                 self.each_s.pop_front();
             }
             self.n_held += 1;
