@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
+mod on_ranks;
 mod orbits;
 mod program;
 mod runs;
