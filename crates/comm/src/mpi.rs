@@ -78,8 +78,8 @@ pub struct MpiTransport {
     /// One for each lane.
     inboxes: [Inbox; 2],
     outbox: Outbox,
-    /// With this rank only; made when the first rank is added.
-    own_self: Option<Handle>,
+    /// With this rank only, for each thread that adds ranks; made when they are needed.
+    own_selves: Vec<Handle>,
     began: Instant,
     /// How long nothing was sent or received, as far as it was waited for.
     silent: Duration,
@@ -97,7 +97,20 @@ impl MpiTransport {
     /// # Errors
     /// When this process was not launched as a rank, or the library is missing or unknown.
     pub fn init() -> Result<Self, CommError> {
-        let mpi = Arc::new(Mpi::init()?);
+        Self::begin(false)
+    }
+
+    /// As [`init`](Self::init), for a program that adds ranks: the library is asked for calls of several threads at
+    /// a time, so that several ranks start side by side. Messages then cost a little more.
+    ///
+    /// # Errors
+    /// As [`init`](Self::init).
+    pub fn init_to_grow() -> Result<Self, CommError> {
+        Self::begin(true)
+    }
+
+    fn begin(is_multiple: bool) -> Result<Self, CommError> {
+        let mpi = Arc::new(Mpi::init(is_multiple)?);
         let peers = match mpi.parent()? {
             Some(comm) => {
                 names::remove();
@@ -112,7 +125,7 @@ impl MpiTransport {
             }
         };
         let (buffers, inboxes, outbox) = Default::default();
-        let (own_self, began, round, ended) = (None, Instant::now(), 0, None);
+        let (own_selves, began, round, ended) = (Vec::new(), Instant::now(), 0, None);
         let (silent, is_troubled) = (Duration::ZERO, false);
         let mut end = Self {
             mpi,
@@ -120,7 +133,7 @@ impl MpiTransport {
             buffers,
             inboxes,
             outbox,
-            own_self,
+            own_selves,
             began,
             silent,
             round,
@@ -267,8 +280,8 @@ impl MpiTransport {
     /// Needs MPI no more; nobody must be connected any more but the ranks launched together.
     fn finish(&mut self) -> Result<(), CommError> {
         self.ended = Some(CommError::Finalized);
-        let own = [self.peers.world(), self.own_self.take()];
-        for comm in own.into_iter().flatten() {
+        let own_selves = std::mem::take(&mut self.own_selves);
+        for comm in self.peers.world().into_iter().chain(own_selves) {
             self.mpi.free(comm)?;
         }
         self.mpi.close();

@@ -1,7 +1,7 @@
 //! A run from start to end, on whatever ranks there are.
 
 use crate::staff::{Elastic, Limits, Source, Spawned, n_cores};
-use crate::{Error, Options, Program, Report, lead_staff, serve};
+use crate::{Error, Options, Program, Report, Workers, lead_staff, serve};
 use comm::{CommError, MpiTransport, ThreadTransport, Transport};
 use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::Duration;
@@ -34,7 +34,8 @@ pub fn run<P: Program>(program: P, options: Options) -> Result<(), Error> {
 /// # Errors
 /// As [`run`].
 pub fn outcome<P: Program>(program: P, options: Options) -> Result<Option<Outcome<P>>, Error> {
-    match MpiTransport::init() {
+    let may_grow = options.n_workers_max.is_some() || options.workers == Workers::Tuned;
+    match if may_grow { MpiTransport::init_to_grow() } else { MpiTransport::init() } {
         Ok(end) => on_a_rank(program, end, &options),
         Err(CommError::NoLauncher) => on_threads(program, &options).map(Some),
         Err(error) => Err(error.into()),
@@ -111,11 +112,18 @@ impl<'env, P: Program + 'env> Threads<'_, 'env, P> {
 }
 
 impl<'env, P: Program + 'env> Source<ThreadTransport> for Threads<'_, 'env, P> {
-    fn start(&mut self, transport: &mut ThreadTransport) -> Result<u32, CommError> {
-        let end = transport.add_rank()?;
-        let rank = end.rank();
-        let why = |error: std::io::Error| error.to_string();
-        self.work(end).map_err(|error| CommError::CannotSpawn { why: why(error) })?;
-        Ok(rank)
+    fn start(
+        &mut self,
+        transport: &mut ThreadTransport,
+        n: u32,
+    ) -> Result<Vec<Result<u32, CommError>>, CommError> {
+        let mut started = Vec::new();
+        for _ in 0..n {
+            let end = transport.add_rank()?;
+            let rank = end.rank();
+            let why = |error: std::io::Error| CommError::CannotSpawn { why: error.to_string() };
+            started.push(self.work(end).map(|()| rank).map_err(why));
+        }
+        Ok(started)
     }
 }

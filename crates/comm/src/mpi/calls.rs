@@ -2,7 +2,8 @@
 //!
 //! # Invariants
 //! - One thread at a time calls: whoever has the `Mpi` is the only one to use it, and the library was
-//!   initialized for calls of one thread after another.
+//!   initialized for calls of one thread after another. Only processes are started by several threads at a time,
+//!   where the library says that it can.
 //!
 //! # Not here
 //! Whom to send to and when: [`MpiTransport`](super::MpiTransport).
@@ -38,8 +39,9 @@ pub(crate) struct Mpi {
 }
 
 impl Mpi {
-    /// Initializes the library, unless the program has done so.
-    pub(crate) fn init() -> Result<Self, CommError> {
+    /// Initializes the library, unless the program has done so; `is_multiple` asks for calls of several threads at
+    /// a time, which a library may not grant.
+    pub(crate) fn init(is_multiple: bool) -> Result<Self, CommError> {
         let library = library::load()?;
         let constants = library.constants();
         let entrance = Entrance::find()?;
@@ -48,7 +50,9 @@ impl Mpi {
         }
         let is_ours = !entrance.is(entrance.initialized);
         if is_ours {
-            watched("MPI_Init_thread", || entrance.init(constants.thread_serialized))?;
+            let Constants { thread_serialized, thread_multiple, .. } = *constants;
+            let level = if is_multiple { thread_multiple } else { thread_serialized };
+            watched("MPI_Init_thread", || entrance.init(level))?;
         }
         if entrance.thread_level() < constants.thread_serialized {
             return Err(CommError::ThreadLevel);
@@ -62,6 +66,11 @@ impl Mpi {
         }
         Self::opened();
         Ok(mpi)
+    }
+
+    /// Whether several threads may call at a time.
+    pub(crate) fn is_multiple(&self) -> bool {
+        self.constants.thread_multiple <= self.entrance.thread_level()
     }
 
     /// What the library says of itself.

@@ -67,6 +67,15 @@ fn ranks_are_added_and_leave_where_the_library_can() {
     }
 }
 
+#[test]
+fn ranks_are_added_side_by_side() {
+    for library in Library::DYNAMIC {
+        for n_ranks in [1, 2] {
+            check(library, n_ranks, "grow", "3 and 3 came side by side");
+        }
+    }
+}
+
 /// Libraries give the same handle again to another communicator.
 #[test]
 fn ranks_come_and_go_for_long() {

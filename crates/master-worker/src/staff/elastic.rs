@@ -11,8 +11,12 @@ const LEAVE: Duration = Duration::from_secs(10);
 
 /// Where workers come from.
 pub(crate) trait Source<T> {
-    /// Starts a worker; its rank.
-    fn start(&mut self, transport: &mut T) -> Result<u32, CommError>;
+    /// Starts so many workers; the rank of each, or why it could not be started.
+    fn start(
+        &mut self,
+        transport: &mut T,
+        n: u32,
+    ) -> Result<Vec<Result<u32, CommError>>, CommError>;
 
     /// One was let go, or is gone.
     fn ended(&mut self, rank: u32) {
@@ -46,6 +50,7 @@ impl<S> Elastic<S> {
         self.source
     }
 
+    /// Starts so many; how many came.
     fn start<T: Transport>(
         &mut self,
         transport: &mut T,
@@ -55,20 +60,24 @@ impl<S> Elastic<S> {
     where
         S: Source<T>,
     {
-        for n_started in 0..n {
-            let began_s = transport.now_s();
-            match self.source.start(transport) {
-                Ok(rank) => self.added.push(rank),
-                Err(error @ (CommError::CannotSpawn { .. } | CommError::Mpi { .. })) => {
+        let began_s = transport.now_s();
+        let mut n_started = 0;
+        for started in self.source.start(transport, n)? {
+            match started {
+                Ok(rank) => {
+                    self.added.push(rank);
+                    n_started += 1;
+                }
+                Err(error) => {
                     self.refusal = Some(error.to_string());
                     self.growth.cool_down(n_iterations);
-                    return Ok(n_started);
                 }
-                Err(error) => return Err(error),
             }
-            self.growth.started(transport.now_s() - began_s);
         }
-        Ok(n)
+        if n_started != 0 {
+            self.growth.started((transport.now_s() - began_s) / f64::from(n_started));
+        }
+        Ok(n_started)
     }
 
     /// Starts so many, and says so.
@@ -179,11 +188,23 @@ mod tests {
     }
 
     impl Source<ThreadTransport> for Ends {
-        fn start(&mut self, transport: &mut ThreadTransport) -> Result<u32, CommError> {
-            let refused = CommError::CannotSpawn { why: "the nodes are full".to_owned() };
-            self.n_left = self.n_left.checked_sub(1).ok_or(refused)?;
-            self.ends.push(transport.add_rank()?);
-            Ok(self.ends[self.ends.len() - 1].rank())
+        fn start(
+            &mut self,
+            transport: &mut ThreadTransport,
+            n: u32,
+        ) -> Result<Vec<Result<u32, CommError>>, CommError> {
+            let mut started = Vec::new();
+            for _ in 0..n {
+                started.push(match self.n_left.checked_sub(1) {
+                    Some(n_left) => {
+                        self.n_left = n_left;
+                        self.ends.push(transport.add_rank()?);
+                        Ok(self.ends[self.ends.len() - 1].rank())
+                    }
+                    None => Err(CommError::CannotSpawn { why: "the nodes are full".to_owned() }),
+                });
+            }
+            Ok(started)
         }
 
         fn ended(&mut self, rank: u32) {

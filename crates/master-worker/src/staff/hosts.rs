@@ -66,21 +66,28 @@ impl Hosts {
         }
     }
 
-    /// The host for the next worker: the one with most room; `None` where the launcher is to choose.
-    pub(crate) fn next(&self) -> Option<&str> {
-        let room = |host: &Host| i64::from(host.n_slots) - i64::from(host.n_used);
-        // The first of those that are as good.
-        let best = self.hosts.iter().rev().max_by_key(|host| room(host))?;
-        Some(&best.name)
+    /// The hosts for so many workers, each the one with most room left; `None` where the launcher is to choose.
+    pub(crate) fn reserve(&mut self, n: u32) -> Vec<Option<String>> {
+        let mut names = Vec::new();
+        for _ in 0..n {
+            let room = |host: &&mut Host| i64::from(host.n_slots) - i64::from(host.n_used);
+            // The first of those that are as good.
+            let best = self.hosts.iter_mut().rev().max_by_key(room);
+            names.push(best.map(|host| {
+                host.n_used += 1;
+                host.name.clone()
+            }));
+        }
+        names
     }
 
-    /// A worker was started where [`next`](Self::next) said.
-    pub(crate) fn started(&mut self, rank: u32) {
-        let Some(name) = self.next().map(str::to_owned) else { return };
-        let at = self.hosts.iter().position(|host| host.name == name);
-        if let Some(at) = at {
-            self.hosts[at].n_used += 1;
-            self.workers.insert(rank, at);
+    /// What became of a reservation: this worker, or nothing.
+    pub(crate) fn settle(&mut self, rank: Option<u32>, host: Option<&str>) {
+        let at = self.hosts.iter().position(|known| Some(known.name.as_str()) == host);
+        match (rank, at) {
+            (Some(rank), Some(at)) => drop(self.workers.insert(rank, at)),
+            (None, Some(at)) => self.hosts[at].n_used -= 1,
+            (_, None) => {}
         }
     }
 
@@ -184,14 +191,14 @@ mod tests {
         let option = ["a:3".to_owned(), "b:2".to_owned()];
         let mut hosts = Hosts::find(&option, 8, |_| None);
         hosts.launched(2);
-        let mut chosen = Vec::new();
-        for rank in 3..7 {
-            chosen.extend(hosts.next().map(str::to_owned));
-            hosts.started(rank);
+        let chosen: Vec<String> = hosts.reserve(5).into_iter().flatten().collect();
+        assert_eq!(chosen, ["b", "a", "b", "a", "b"]);
+        for (rank, host) in (3..7).zip(&chosen) {
+            hosts.settle(Some(rank), Some(host));
         }
-        assert_eq!(chosen, ["b", "a", "b", "a"]);
-        hosts.ended(5);
-        assert_eq!(hosts.next(), Some("b"));
-        assert_eq!(Hosts::find(&[], 8, |_| None).next(), None);
+        hosts.settle(None, Some("b"));
+        hosts.ended(6);
+        assert_eq!(hosts.reserve(1), [Some("a".to_owned())]);
+        assert_eq!(Hosts::find(&[], 8, |_| None).reserve(2), [None, None]);
     }
 }
