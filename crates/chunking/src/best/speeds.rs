@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 const N_NEWEST: usize = 3;
 /// A sample has one part in so many of a worker's equal part, at least; a chunk may have fewer tasks.
 const N_SAMPLES_IN_PART: f64 = 16.0;
+/// How much faster than the mean a worker may be as long as it has fewer.
+const FASTER_AT_FIRST: f64 = 2.0;
 /// No worker is faster, in tasks per second; with larger numbers sums would forget smaller ones.
 const SPEED_MAX: f64 = 1e12;
 
@@ -92,10 +94,12 @@ impl Speeds {
     /// The same, so much nearer to 1 as chance may have made the difference (James and Stein 1961): with
     /// `deviation` of a task over its mean, `n` tasks have the `sqrt(n)`-th part of it.
     pub(super) fn believed(&self, worker: u32, deviation: f64) -> f64 {
-        let n_tasks = self.workers.get(&worker).map_or(0.0, Newest::n_tasks);
+        let Some(newest) = self.workers.get(&worker) else { return 1.0 };
         let apart = self.relative(worker) - 1.0;
-        let chance = deviation * deviation / n_tasks.max(1.0);
-        if apart * apart <= chance { 1.0 } else { 1.0 + apart - chance / apart }
+        let chance = deviation * deviation / newest.n_tasks().max(1.0);
+        let believed = if apart * apart <= chance { 1.0 } else { 1.0 + apart - chance / apart };
+        // Those that are heard first are those that had the cheapest tasks.
+        if newest.n_samples < N_NEWEST { believed.min(FASTER_AT_FIRST) } else { believed }
     }
 }
 
@@ -147,6 +151,14 @@ mod tests {
         check(2.5, 0.5 + 0.25 * 0.5);
         check(5.0, 1.0);
         check(9.0, 1.0);
+    }
+
+    #[test]
+    fn the_first_one_heard_is_not_much_faster() {
+        let chunks = [(0, 10, 0.001), (1, 10, 10.0), (2, 10, 10.0)];
+        assert!((after(&chunks).believed(0, 0.0) - 2.0).abs() < 1e-12);
+        let again = [&chunks[..], &[chunks[0]; 2]].concat();
+        assert!(2.9 < after(&again).believed(0, 0.0));
     }
 
     #[test]
