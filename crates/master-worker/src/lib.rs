@@ -76,8 +76,9 @@
 //! **Nothing is lost.** Implement [`save`](Program::save) and [`restore`](Program::restore), and
 //! `--checkpoint FILE` writes the state after each iteration; `--checkpoint FILE --resume` goes on from it after
 //! whatever happened, to the same result. A task that panics is tried on another worker, then reported with what
-//! it said. When a worker dies and the others can live on (threads, and ranks that were added), its tasks are
-//! dealt again; a rank that an MPI launcher started takes the whole job with it, and the checkpoint remains.
+//! it said. When a worker dies and the others can live on, its tasks are dealt again: threads, and workers that were
+//! started later with Open MPI 5 under `mpirun --with-ft ulfm`, which are replaced as well. Any other rank that dies
+//! takes the whole job with it, and the checkpoint remains.
 //!
 //! **Why is a worker idle?** `--explain` says it after each iteration and as a table in the end, `--report FILE` writes
 //! the same as JSON, and [`Program::end_iteration`] gets the numbers as an [`IterationReport`]. Under `sintonia run`

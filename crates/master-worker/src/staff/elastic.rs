@@ -45,6 +45,11 @@ impl<S> Elastic<S> {
         Self { source, growth, added, refusal, is_told: false, dear_with: None }
     }
 
+    /// Says nothing of a refusal: nobody asked for more than there are.
+    pub(crate) fn unasked(self) -> Self {
+        Self { is_told: true, ..self }
+    }
+
     /// What it was made of.
     pub(crate) fn into_source(self) -> S {
         self.source
