@@ -24,6 +24,7 @@ mod functions;
 mod netbench;
 mod new;
 mod new_tunlet;
+mod picture;
 mod project;
 mod report;
 mod run;
