@@ -10,6 +10,7 @@
 //! Scripts and style: they are files of their own in `assets/`.
 
 mod calls;
+mod dealt;
 mod efficiencies;
 mod functions;
 mod header;
@@ -74,6 +75,7 @@ fn sections(summary: &Summary, timeline: Option<&Timeline>) -> Markup {
             (efficiencies::draw(summary))
             (efficiencies::draw_findings(summary))
             (tuning::draw(summary))
+            (dealt::draw(summary.dealt.as_ref()))
             @if let Some(timeline) = timeline { (lanes::draw(summary, timeline)) }
             (ranks::draw(summary))
             (functions::draw(summary))
@@ -83,6 +85,7 @@ fn sections(summary: &Summary, timeline: Option<&Timeline>) -> Markup {
             (sizes::draw(summary))
             (matrix::draw(summary))
         }
+        @if summary.ranks.is_empty() { (dealt::draw(summary.dealt.as_ref())) }
         (tool::draw(summary))
     }
 }

@@ -15,7 +15,7 @@ pub struct Dealt {
     pub policy: String,
     /// Sums over all iterations.
     pub sums: Sums,
-    /// Every so manieth iteration is listed, from the first one on.
+    /// One of so many iterations is listed, from the first one on.
     pub every: u64,
     /// Iterations, in their order.
     pub iterations: Vec<IterationLine>,

@@ -11,6 +11,7 @@ use crate::region_file::{self, RegionRow};
 use crate::summary::{FORMAT_VERSION, Summary};
 use crate::table::TableError;
 use crate::tuning::{self, TuningLines};
+use dealt::Dealt;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -23,6 +24,8 @@ const REGIONS: &str = "regions.parquet";
 const EVENTS: &str = "events.parquet";
 const FUNCTIONS: &str = "function-events.parquet";
 const TUNING: &str = "tuning.jsonl";
+/// Written by the program (`master-worker/src/written.rs`).
+const DEALT: &str = "dealt.json";
 const SPOOL: &str = "spool";
 /// Room kept from the start, so that a disk that fills during the run still takes the summary.
 const RESERVE: &str = "reserve";
@@ -226,6 +229,17 @@ impl RunRecord {
     /// When the file cannot be read.
     pub fn read_tuning(&self) -> Result<Option<TuningLines>, RecordError> {
         Ok(tuning::read(&self.tuning_path())?)
+    }
+
+    /// What became of the work that the program dealt out; none when it is not of the master/worker library, or
+    /// did not reach this folder.
+    ///
+    /// # Errors
+    /// When the file is damaged.
+    pub fn read_dealt(&self) -> Result<Option<Dealt>, RecordError> {
+        let path = self.dir.join(DEALT);
+        let Ok(text) = std::fs::read(&path) else { return Ok(None) };
+        parse(&path, &text).map(Some)
     }
 
     /// Where the spool file `name` is, for its writer.

@@ -101,9 +101,8 @@ impl Program {
     /// The description of the application that it carries, itself or one of its libraries, and the file
     /// that does.
     pub fn description(&self) -> Option<(&Path, String)> {
-        self.modules().find_map(|module| {
-            Some((&*module.image.path, carried::description(&module.image)?))
-        })
+        self.modules()
+            .find_map(|module| Some((&*module.image.path, carried::description(&module.image)?)))
     }
 
     /// All its functions by address; not those of its libraries.

@@ -8,6 +8,7 @@ mod call_sites;
 mod children;
 mod cluster;
 mod dealt;
+mod dealt_outside;
 mod efficiencies;
 mod endings;
 mod failure_table;
