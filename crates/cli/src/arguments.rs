@@ -35,6 +35,7 @@ pub(crate) enum Subcommand {
     Export(ExportOptions),
     Doctor(DoctorOptions),
     Functions(crate::functions::FunctionsOptions),
+    Messages(crate::messages::MessagesOptions),
     Netbench(crate::netbench::NetbenchOptions),
     Tunlets(crate::tunlets::TunletsOptions),
     New(crate::new::NewOptions),

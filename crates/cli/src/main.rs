@@ -21,6 +21,7 @@ mod doctor;
 mod exit;
 mod export;
 mod functions;
+mod messages;
 mod netbench;
 mod new;
 mod new_tunlet;
@@ -48,6 +49,7 @@ fn main() -> ExitCode {
         Subcommand::Export(options) => export::export(&options),
         Subcommand::Doctor(options) => doctor::doctor(&options, terminal),
         Subcommand::Functions(options) => functions::functions(&options),
+        Subcommand::Messages(options) => messages::messages(&options),
         Subcommand::Netbench(options) => netbench::netbench(&options),
         Subcommand::Tunlets(options) => tunlets::tunlets(&options),
         Subcommand::NewTunlet(options) => new_tunlet::make(&options),

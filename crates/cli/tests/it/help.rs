@@ -17,6 +17,7 @@ fn every_subcommand_explains_itself() {
     check("export", &["export", "--help"]);
     check("doctor", &["doctor", "--help"]);
     check("functions", &["functions", "--help"]);
+    check("messages", &["messages", "--help"]);
     check("netbench", &["netbench", "--help"]);
     check("tunlets", &["tunlets", "--help"]);
     check("new", &["new", "--help"]);

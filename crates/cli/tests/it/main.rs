@@ -3,6 +3,7 @@
 mod export;
 mod functions;
 mod help;
+mod messages;
 mod netbench;
 mod new;
 mod new_tunlet;
