@@ -57,8 +57,8 @@ impl Sources {
     pub(super) fn library(&self) -> anyhow::Result<String> {
         let installed = self.0.to_str().and_then(|path| path.strip_suffix("share/sintonia"));
         let own = std::env::current_exe().ok().and_then(|own| Some(own.parent()?.to_owned()));
-        // The build that this program belongs to comes first.
-        let own = own.filter(|dir| dir.starts_with(&self.0));
+        // The build that this program belongs to comes first, wherever it is.
+        let own = own.filter(|_| built_from().canonicalize().is_ok_and(|from| from == self.0));
         let built = ["target/release", "target/debug"].map(|dir| self.0.join(dir));
         let places = installed.map(|prefix| Path::new(prefix).join("lib"));
         let places: Vec<PathBuf> = places.into_iter().chain(own).chain(built).collect();
@@ -83,6 +83,11 @@ fn installed() -> Option<PathBuf> {
 fn built_from() -> PathBuf {
     let krate = Path::new(env!("CARGO_MANIFEST_DIR"));
     krate.ancestors().nth(2).unwrap_or(krate).to_owned()
+}
+
+/// The program that writes messages for a project.
+pub(super) fn this_program() -> anyhow::Result<String> {
+    text(&std::env::current_exe().context("the path of this program is unknown")?)
 }
 
 /// As it is written into a file of a project.

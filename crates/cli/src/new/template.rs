@@ -1,6 +1,6 @@
 //! The files of a project, from `examples/programs/`.
 
-use super::sources::Sources;
+use super::sources::{self, Sources};
 use crate::project::File;
 
 /// The name that the examples have.
@@ -32,19 +32,22 @@ pub(super) fn rust(name: &str, sources: &Sources) -> anyhow::Result<Vec<File>> {
 }
 
 const C: &[(&str, &str)] = &[
-    (".gitignore", "/integral\n/test\n*.o\n"),
+    (".gitignore", "/integral\n/test\n/structures_messages.h\n*.o\n"),
     example!(c "Makefile"),
     example!(c "README.md"),
     example!(c "main.c"),
     example!(c "program.c"),
     example!(c "program.h"),
+    example!(c "structures.h"),
     example!(c "test.c"),
 ];
 
 /// A project in C.
 pub(super) fn c(name: &str, sources: &Sources) -> anyhow::Result<Vec<File>> {
     let (include, library) = (sources.include()?, sources.library()?);
+    let own = sources::this_program()?;
     let paths = [
+        ("../../../target/release/sintonia", own.as_str()),
         ("../../../crates/master-worker-c/include", include.as_str()),
         ("../../../target/release", library.as_str()),
     ];

@@ -9,7 +9,7 @@ const N_BYTES_MAX: usize = 40;
 const RESERVED: &str = "
     abstract all alloc as async await become box break build check clean const continue core
     crate deps do dyn else enum examples extern false final fn for gen if impl in incremental
-    let loop macro main master-worker match mod move mut pub ref return self src static std
+    let loop macro main makefile master-worker match mod move mut pub ref return self src static std
     struct super test trait true try type unsafe use where while yield";
 
 /// Whether `what`, such as a tunlet, may have this name.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Building a project and all that the library is made of.
-const BUILD: Duration = Duration::from_secs(300);
+const BUILD: Duration = Duration::from_secs(500);
 
 #[track_caller]
 fn make(place: &Place, name: &str, lang: &str) -> PathBuf {

@@ -1,8 +1,9 @@
 //! A program of a master and workers: the area below sin(1/x) from 0.001 to 1, ever more precisely.
 //!
 //! What is to be replaced by what you compute is marked `YOURS`: the data, and seven functions. Tasks are numbers
-//! from 0 on; here each is one of many equal intervals. Those near 0 take much longer than those near 1: an equal
-//! number for each worker would leave most of them waiting, so the library deals them as they come.
+//! from 0 on; here each is one of many equal intervals, from 1 downwards. Those near 0 take much longer: an equal
+//! number for each worker would leave most of them waiting, so the library deals them as they come. What is dear comes
+//! last, when chunks are small.
 
 use master_worker::{BoxError, Element, Error, Iteration, IterationReport, MessageError, Options};
 use master_worker::{Plain, Program, Report, from_bytes, to_bytes};
@@ -88,8 +89,7 @@ impl Program for Job {
         Ok(())
     }
 
-    /// What `--checkpoint FILE` writes after each iteration. The results of the last one are there as well when the
-    /// run ends right after `--resume`.
+    /// What `--checkpoint FILE` writes after each iteration.
     fn save(&self) -> Result<Option<Vec<u8>>, MessageError> {
         let (areas, parts) = (Plain::from(&self.areas[..]), Plain::from(&self.parts[..]));
         let saved = (to_bytes(&areas)?, to_bytes(&parts)?);
@@ -108,7 +108,7 @@ impl Program for Job {
 /// The area of an interval.
 fn integrate(task: u64, error_max: f64) -> Part {
     let width = (END - START) / N_INTERVALS as f64;
-    let from = START + task as f64 * width;
+    let from = END - (task + 1) as f64 * width;
     let mut part = Part::default();
     part.area = part.refined(from, from + width, error_max);
     part
