@@ -48,6 +48,20 @@ const POLICY: &str =
 #[must_use]
 pub fn page(summary: &Summary, timeline: Option<&Timeline>) -> String {
     let title = format!("Sintonia: {}", crate::terminal::command(summary));
+    document(&title, &sections(summary, timeline))
+}
+
+/// The page of what became of the work of a master and workers, as the program `name` wrote it.
+#[must_use]
+pub fn dealt(dealt: &::dealt::Dealt, name: &str) -> String {
+    let content = html! {
+        h1 { code { (crate::text::harmless(name)) } }
+        (dealt::draw(Some(dealt)))
+    };
+    document(&format!("Sintonia: {name}"), &content)
+}
+
+fn document(title: &str, content: &Markup) -> String {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -60,7 +74,7 @@ pub fn page(summary: &Summary, timeline: Option<&Timeline>) -> String {
                 style { (PreEscaped(STYLE)) }
             }
             body {
-                main { (sections(summary, timeline)) }
+                main { (content) }
                 script { (PreEscaped(script())) }
             }
         }
@@ -85,7 +99,6 @@ fn sections(summary: &Summary, timeline: Option<&Timeline>) -> Markup {
             (sizes::draw(summary))
             (matrix::draw(summary))
         }
-        @if summary.ranks.is_empty() { (dealt::draw(summary.dealt.as_ref())) }
         (tool::draw(summary))
     }
 }

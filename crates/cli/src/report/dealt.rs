@@ -5,7 +5,6 @@ use crate::exit::NotWritten;
 use crate::terminal::Terminal;
 use anyhow::Context;
 use dealt::Dealt;
-use run_record::Summary;
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -23,9 +22,8 @@ pub(super) fn report(options: &ReportOptions, terminal: Terminal) -> anyhow::Res
         dashboard::terminal::dealt(&dealt, terminal.stdout_style())
     };
     if let Some(path) = &options.html {
-        let command = vec![options.run.display().to_string()];
-        let summary = Summary { dealt: Some(dealt), command, ..Summary::default() };
-        std::fs::write(path, dashboard::html::page(&summary, None))
+        let page = dashboard::html::dealt(&dealt, &options.run.display().to_string());
+        std::fs::write(path, page)
             .context(NotWritten)
             .with_context(|| format!("`{}`", path.display()))?;
     }
