@@ -33,6 +33,7 @@ use functions::Handle;
 use inbox::Inbox;
 use outbox::Outbox;
 use peers::Peers;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use wait::Wait;
@@ -84,6 +85,8 @@ pub struct MpiTransport {
     /// How long nothing was sent or received, as far as it was waited for.
     silent: Duration,
     round: u32,
+    /// Ranks that are gone, of which nobody was told yet.
+    lost: BTreeSet<u32>,
     /// Why no call can be made any more.
     ended: Option<CommError>,
     /// Whether somebody did not come to what all do together: he would not come to the end either.
@@ -137,6 +140,7 @@ impl MpiTransport {
             began,
             silent,
             round,
+            lost: BTreeSet::new(),
             ended,
             is_troubled,
         };
@@ -156,12 +160,13 @@ impl MpiTransport {
     fn post(&mut self, to: u32, tag: u16, parts: &[&[u8]]) -> Result<(), CommError> {
         let address = self.address(to)?;
         let n_bytes = parts.iter().map(|part| part.len()).sum();
-        self.outbox.make_room(&self.mpi, &mut self.buffers, (to, n_bytes))?;
+        self.make_room(to, n_bytes)?;
         let mut bytes = self.buffers.take();
         parts.iter().for_each(|part| bytes.extend_from_slice(part));
         let sent = self.mpi.send(bytes, address, tag);
         let mut transfer = self.peers.judge(address.comm, sent)?;
-        if self.mpi.is_complete(&mut transfer)? {
+        let is_complete = self.mpi.is_complete(&mut transfer);
+        if self.peers.judge(address.comm, is_complete)? {
             self.buffers.give(transfer.finished());
         } else {
             self.outbox.keep(to, n_bytes, transfer);
@@ -188,10 +193,12 @@ impl MpiTransport {
             let is_wanted = found_lane == lane && wanted(sender, found.tag);
             let inbox = &mut self.inboxes[found_lane as usize];
             if is_wanted && found.n_bytes <= SHORT_BYTES_MAX && !inbox.has_of(sender) {
-                self.mpi.receive_now(into, found)?;
+                let received = self.mpi.receive_now(into, found);
+                self.peers.judge(found.from.comm, received)?;
                 return Ok(Some((sender, found.tag)));
             }
-            let transfer = self.mpi.receive(self.buffers.take(), found)?;
+            let transfer = self.mpi.receive(self.buffers.take(), found);
+            let transfer = self.peers.judge(found.from.comm, transfer)?;
             inbox.keep(sender, found.tag, transfer);
             if is_wanted {
                 return self.take(lane, &wanted, into);
@@ -206,7 +213,47 @@ impl MpiTransport {
         wanted: impl Fn(u32, u16) -> bool,
         into: &mut Vec<u8>,
     ) -> Result<Option<(u32, u16)>, CommError> {
-        self.inboxes[lane as usize].take(wanted, &self.mpi, &mut self.buffers, into)
+        let inbox = &mut self.inboxes[lane as usize];
+        let taken = inbox.take(wanted, &self.mpi, &mut self.buffers, into);
+        Ok(self.unless_lost(taken)?.flatten())
+    }
+
+    /// Gets the buffers of messages back that were taken.
+    fn look_after_sent(&mut self) -> Result<(), CommError> {
+        let looked = self.outbox.look_after(&self.mpi, &mut self.buffers);
+        self.unless_lost(looked).map(drop)
+    }
+
+    /// `None` where a rank is lost, of which the next receive tells.
+    fn unless_lost<V>(
+        &mut self,
+        result: Result<V, (u32, CommError)>,
+    ) -> Result<Option<V>, CommError> {
+        match result {
+            Ok(value) => Ok(Some(value)),
+            Err((rank, error)) if self.peers.lose(rank, &error) => {
+                self.lost.insert(rank);
+                Ok(None)
+            }
+            Err((_, error)) => Err(error),
+        }
+    }
+
+    /// Waits until a further message may be sent.
+    fn make_room(&mut self, to: u32, n_bytes: usize) -> Result<(), CommError> {
+        if self.outbox.has_room(n_bytes) {
+            return Ok(());
+        }
+        let mut wait = Wait::until(Deadline::after(PATIENCE));
+        loop {
+            self.look_after_sent()?;
+            if self.outbox.has_room(n_bytes) {
+                return Ok(());
+            }
+            if !wait.pause(true) {
+                return Err(CommError::NoRoom { rank: to, n_bytes: self.outbox.n_bytes() });
+            }
+        }
     }
 
     /// A message that was not received yet; none as long as too many wait to be taken.
@@ -240,7 +287,7 @@ impl MpiTransport {
                 return Ok(true);
             }
             self.address(from)?;
-            self.outbox.look_after(&self.mpi, &mut self.buffers)?;
+            self.look_after_sent()?;
             if !wait.pause(self.is_moving()) {
                 return Ok(false);
             }
@@ -269,12 +316,13 @@ impl MpiTransport {
     /// Waits until everything that was sent has left, so that its receivers can get it without us.
     fn flush(&mut self, deadline: Deadline) -> Result<(), CommError> {
         let mut wait = Wait::until(deadline);
-        while let Some(to) = self.outbox.first(&self.mpi, &mut self.buffers)? {
+        loop {
+            self.look_after_sent()?;
+            let Some(to) = self.outbox.first() else { return Ok(()) };
             if !wait.pause(self.is_moving()) {
                 return Err(deadline.late("the reception of what was sent", to));
             }
         }
-        Ok(())
     }
 
     /// Needs MPI no more; nobody must be connected any more but the ranks launched together.

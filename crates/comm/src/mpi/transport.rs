@@ -42,7 +42,12 @@ impl Transport for MpiTransport {
                 return Ok(Some(Envelope { from, tag, n_bytes: into.len() }));
             }
             from.map_or(Ok(()), |from| self.address(from).map(drop))?;
-            self.outbox.look_after(&self.mpi, &mut self.buffers)?;
+            if from.is_none()
+                && let Some(rank) = self.lost.pop_first()
+            {
+                return Err(CommError::Gone { rank });
+            }
+            self.look_after_sent()?;
             if !wait.pause(self.is_moving()) {
                 self.silent = wait.waited();
                 return Ok(None);
