@@ -67,11 +67,11 @@ install: ## install below PREFIX (/usr/local)
 	install -D -m 755 target/release/libsintonia.so $(DESTDIR)$(PREFIX)/lib/libsintonia.so
 	install -D -m 755 target/release/libmaster_worker.so $(DESTDIR)$(PREFIX)/lib/libmaster_worker.so
 	install -D -m 644 target/release/libmaster_worker.a $(DESTDIR)$(PREFIX)/lib/libmaster_worker.a
-	install -D -m 644 crates/master-worker-c/include/master_worker.h \
-	  $(DESTDIR)$(PREFIX)/include/master_worker.h
+	install -D -m 644 --target-directory=$(DESTDIR)$(PREFIX)/include \
+	  crates/master-worker-c/include/master_worker.h crates/master-worker-c/include/master_worker.hpp
 	@scripts/install-crates.sh $(DESTDIR)$(PREFIX)/share/sintonia
 
 uninstall: ## remove what `make install` put there
-	rm -f $(DESTDIR)$(PREFIX)/bin/sintonia $(DESTDIR)$(PREFIX)/include/master_worker.h \
+	rm -f $(DESTDIR)$(PREFIX)/bin/sintonia $(DESTDIR)$(PREFIX)/include/master_worker.{h,hpp} \
 	  $(DESTDIR)$(PREFIX)/lib/lib{sintonia.so,master_worker.so,master_worker.a}
 	rm -rf $(DESTDIR)$(PREFIX)/share/sintonia

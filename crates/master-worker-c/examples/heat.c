@@ -74,6 +74,7 @@ int main(int argc, char **argv)
     static struct rod rod = {{100.0}};
     mw_program program = {0};
     program.state = &rod;
+    program.n_iterations = N_ITERATIONS;
     program.master_next = next;
     program.worker_work = work;
     program.master_recover = recover;

@@ -118,6 +118,7 @@ int main(int argc, char **argv)
         picture.file = argv[3];
     program.state = &picture;
     program.n_state_bytes = sizeof picture;
+    program.n_iterations = picture.n_frames;
     program.master_init = master_init;
     program.master_next = master_next;
     program.worker_work = worker_work;

@@ -20,7 +20,7 @@
  *
  * All ranks run the same program on machines of one kind: bytes are sent as they are. Pointers that a function is
  * passed are valid until it returns. C++: no exception may leave a function that the library calls; catch it there and
- * return `mw_fail(...)`.
+ * return `mw_fail(...)`, as `mw::guarded` of `master_worker.hpp` does.
  *
  * Made from the sources in crates/master-worker-c/src; a test says how. */
 #ifndef MASTER_WORKER_H
@@ -170,6 +170,9 @@ typedef struct mw_program {
   // what the master changes does not reach it, as between processes. With 0 all threads share `state`, and
   // workers must not change it.
   size_t n_state_bytes;
+  // How many iterations there will be in all, or 0 where that is not known: `--progress` then says how much time
+  // is left.
+  uint64_t n_iterations;
   // Master, initialize: before its first iteration, or before `master_restore`.
   int (*master_init)(void *state);
   // Worker, initialize: before its first chunk; on the master too, when it computes.
@@ -228,8 +231,8 @@ void *mw_reserve(struct mw_buffer *buffer, size_t n_bytes);
 int mw_write(struct mw_buffer *buffer, const void *data, size_t n_bytes);
 
 // As `mw_write`, without a copy when nothing else is written to this buffer: the bytes are sent from where they
-// lie. They must not change until the same function is called again, those of `shared` not before the iteration
-// ends.
+// lie. They must not change until the same function is called again; those of `shared` not until others replace
+// them or the run ends.
 int mw_lend(struct mw_buffer *buffer, const void *data, size_t n_bytes);
 
 // What went wrong in the last call of this thread that failed, as a sentence for a person; empty when none did.

@@ -146,6 +146,9 @@ pub struct mw_program {
     /// what the master changes does not reach it, as between processes. With 0 all threads share `state`, and
     /// workers must not change it.
     pub n_state_bytes: usize,
+    /// How many iterations there will be in all, or 0 where that is not known: `--progress` then says how much time
+    /// is left.
+    pub n_iterations: u64,
     /// Master, initialize: before its first iteration, or before `master_restore`.
     pub master_init: Option<unsafe extern "C" fn(state: *mut c_void) -> c_int>,
     /// Worker, initialize: before its first chunk; on the master too, when it computes.

@@ -71,8 +71,8 @@ pub unsafe extern "C" fn mw_write(
 }
 
 /// As `mw_write`, without a copy when nothing else is written to this buffer: the bytes are sent from where they
-/// lie. They must not change until the same function is called again, those of `shared` not before the iteration
-/// ends.
+/// lie. They must not change until the same function is called again; those of `shared` not until others replace
+/// them or the run ends.
 ///
 /// # Safety
 /// As for `mw_write`, and the bytes stay for so long.

@@ -226,6 +226,10 @@ impl Program for Foreign {
         Some(next)
     }
 
+    fn n_iterations(&self) -> Option<u64> {
+        Some(self.functions.n_iterations).filter(|n_iterations| *n_iterations != 0)
+    }
+
     fn input(&self, tasks: Range<u64>) -> Blob {
         let Some(function) = self.functions.master_input else { return Blob::default() };
         let mut input = mw_buffer::default();

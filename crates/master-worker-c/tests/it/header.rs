@@ -27,7 +27,7 @@ const ABOUT: &str = "/* Programs of a master and workers that deal themselves we
  *
  * All ranks run the same program on machines of one kind: bytes are sent as they are. Pointers that a function is
  * passed are valid until it returns. C++: no exception may leave a function that the library calls; catch it there and
- * return `mw_fail(...)`.
+ * return `mw_fail(...)`, as `mw::guarded` of `master_worker.hpp` does.
  *
  * Made from the sources in crates/master-worker-c/src; a test says how. */";
 

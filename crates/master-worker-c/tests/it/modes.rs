@@ -1,6 +1,6 @@
 //! What a program of C may do, and what becomes of its failures: `programs/modes.c`.
 
-use crate::program::Program;
+use crate::program::{Link, Program};
 use launch::Library;
 
 const SOURCE: &str = "tests/programs/modes.c";
@@ -82,6 +82,24 @@ fn tasks_that_fail_everywhere_are_told() {
     check_failed_tasks(&program, "task-fails", ": `worker_work` failed: 17 is bad\n");
     check_failed_tasks(&program, "init-fails", ": `worker_init` returned 1\n");
     check_failed_tasks(&program, "map-fails", ": `mw_map` failed: a negative item\n");
+}
+
+#[test]
+fn exceptions_fail_tasks() {
+    let program = Program::build("g++", "-std=c++11", Link::Static, "tests/programs/throws.cc");
+    for (argument, code, expected) in [
+        ("0", 0, ""),
+        ("2", 5, "`worker_work` failed: an exception that is no std::exception\n"),
+        (
+            "9",
+            5,
+            "`worker_work` failed: vector::_M_range_check: __n (which is 9) >= this->size() (which is 3)\n",
+        ),
+    ] {
+        let ended = program.job(argument).run();
+        assert_eq!(ended.code, code, "{}", ended.stderr);
+        assert!(ended.stderr.ends_with(expected), "{}", ended.stderr);
+    }
 }
 
 #[test]

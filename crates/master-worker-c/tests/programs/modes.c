@@ -201,7 +201,7 @@ int main(int argc, char **argv)
 {
     static struct state state;
     mw_options *options = mw_options_from_args(&argc, argv);
-    mw_program program = {&state, sizeof state, master_init, worker_init, master_next, master_input,
+    mw_program program = {&state, sizeof state, N_ITERATIONS, master_init, worker_init, master_next, master_input,
                           worker_work, master_recover, master_is_settled, master_end_iteration,
                           master_save, master_restore, worker_final, master_final};
     int code;
