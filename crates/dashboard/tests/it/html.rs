@@ -40,7 +40,9 @@ fn a_page_says_what_the_summary_says() {
 #[test]
 fn what_a_program_wrote_is_a_page() {
     let page = html::dealt(&sample::dealt(3, 1), "<b>r.json");
-    assert!(page.contains("&lt;b&gt;r.json") && page.contains("the slowest") && !page.contains("<b>"));
+    assert!(
+        page.contains("&lt;b&gt;r.json") && page.contains("the slowest") && !page.contains("<b>")
+    );
 }
 
 /// Sums over the columns of a timeline, by the attribute in which the page leaves what it decoded.
