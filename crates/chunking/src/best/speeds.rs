@@ -42,6 +42,8 @@ struct Newest {
     samples: [Sample; N_NEWEST],
     n_samples: usize,
     speed: f64,
+    /// Whether it computed anything in this iteration.
+    is_heard: bool,
 }
 
 impl Newest {
@@ -61,7 +63,11 @@ impl Newest {
 }
 
 impl Speeds {
+    /// Forgets who did nothing in the last iteration: the tasks were others then, and what a worker is compared
+    /// with must be of the same time.
     pub(super) fn begin(&mut self, work: &Work) {
+        self.workers.retain(|_, newest| std::mem::take(&mut newest.is_heard));
+        self.add_up();
         self.n_tasks_min = work.n_tasks as f64 / f64::from(work.n_workers) / N_SAMPLES_IN_PART;
     }
 
@@ -70,6 +76,7 @@ impl Speeds {
             return;
         }
         let newest = self.workers.entry(done.worker).or_default();
+        newest.is_heard = true;
         newest.open.n_tasks += done.n_tasks as f64;
         newest.open.time_s += done.compute_s;
         if newest.n_samples == 0 || self.n_tasks_min <= newest.open.n_tasks {
@@ -81,6 +88,10 @@ impl Speeds {
 
     pub(super) fn forget(&mut self, worker: u32) {
         self.workers.remove(&worker);
+        self.add_up();
+    }
+
+    fn add_up(&mut self) {
         self.sum = self.workers.values().map(|newest| newest.speed).sum();
     }
 
@@ -159,6 +170,22 @@ mod tests {
         assert!((after(&chunks).believed(0, 0.0) - 2.0).abs() < 1e-12);
         let again = [&chunks[..], &[chunks[0]; 2]].concat();
         assert!(2.9 < after(&again).believed(0, 0.0));
+    }
+
+    #[test]
+    fn who_pauses_is_no_measure_for_the_others() {
+        let work = Work { n_tasks: 320, n_workers: 2 };
+        let mut speeds = after(&[(0, 100, 100.0), (1, 100, 100.0), (2, 100, 100.0)]);
+        let two = |speeds: &mut Speeds| {
+            speeds.begin(&work);
+            for worker in [0, 1].repeat(N_NEWEST) {
+                speeds.add(&Completed { worker, n_tasks: 100, compute_s: 5.0, overhead_s: 0.0 });
+            }
+        };
+        two(&mut speeds);
+        two(&mut speeds);
+        assert!((speeds.relative(0) - 1.0).abs() < 1e-12);
+        assert!((speeds.relative(2) - 1.0).abs() < 1e-12);
     }
 
     #[test]
