@@ -35,7 +35,7 @@ pub struct CrateRules {
     /// Our crates it may depend on.
     #[serde(default)]
     pub may_use: Vec<String>,
-    /// Further ones that only its tests may depend on.
+    /// Further ones that only its tests may depend on, of any layer.
     #[serde(default)]
     pub tests_use: Vec<String>,
 }
@@ -122,8 +122,11 @@ impl Arrows {
         let mut problems = Vec::new();
         for (name, rules) in &self.crates {
             for used in rules.may_use.iter().chain(&rules.tests_use) {
+                let is_of_tests = rules.tests_use.contains(used);
                 match self.crates.get(used) {
                     None => problems.push(format!("`{name}` may use `{used}`, which is no crate")),
+                    // Tests start what they need.
+                    Some(_) if is_of_tests => {}
                     Some(above) if rules.layer < above.layer => {
                         problems.push(format!("`{name}` may use `{used}` of a layer above"));
                     }

@@ -11,10 +11,11 @@ use crate::region_file::{self, RegionRow};
 use crate::summary::{FORMAT_VERSION, Summary};
 use crate::table::TableError;
 use crate::tuning::{self, TuningLines};
+use crate::whole_file::replace;
 use dealt::Dealt;
 use serde::{Deserialize, Serialize};
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
@@ -328,31 +329,6 @@ fn header_of(start: RunStart) -> RunHeader {
 fn parse<T: for<'de> Deserialize<'de>>(path: &Path, text: &[u8]) -> Result<T, RecordError> {
     serde_json::from_slice(text)
         .map_err(|source| RecordError::NotJson { path: path.to_owned(), source })
-}
-
-/// Replaces the file at `path`: whenever this process ends, the file holds the old content or the new
-/// one, never a mix. It is not forced to the disk: that costs 10 ms and more for each file of each run,
-/// and what a power failure can take is the run itself.
-fn replace(path: &Path, content: &[u8]) -> Result<(), FileError> {
-    let partial = partial_path(path);
-    let write = || {
-        let mut file = File::create(&partial)?;
-        file.write_all(content)
-    };
-    write().map_err(|e| FileError::new(&partial, e))?;
-    publish(&partial, path)
-}
-
-/// The name of a file of the record while it is being written.
-pub(crate) fn partial_path(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".partial");
-    PathBuf::from(name)
-}
-
-/// Gives a file that is complete its name.
-pub(crate) fn publish(partial: &Path, path: &Path) -> Result<(), FileError> {
-    fs::rename(partial, path).map_err(|e| FileError::new(path, e))
 }
 
 /// A run record that cannot be made, opened or read.

@@ -53,8 +53,11 @@ fn facts(sums: &Sums) -> Markup {
     }
 }
 
-/// What a worker did with the time of its iterations, and the color of it.
-const PARTS: [(&str, &str, fn(&Worker) -> f64); 5] = [
+/// What a worker did with some of its time, the color of it, and how long.
+type Part = (&'static str, &'static str, fn(&Worker) -> f64);
+
+/// What a worker did with the time of its iterations.
+const PARTS: [Part; 5] = [
     ("computes", "useful", |one| one.compute_s),
     ("waits for its first chunk", "first", |one| one.start_s),
     ("waits between chunks", "between", |one| one.waited_s),

@@ -1,6 +1,9 @@
 //! What must hold on any ranks: each body is called on every rank, and asserts on rank 0.
 #![expect(clippy::unwrap_used, reason = "these are tests, wherever they run")]
 
+#[path = "bodies/uneven.rs"]
+mod uneven;
+
 use comm::Transport;
 use master_worker::{
     Cancel, Error, Iteration, Options, Plain, Prefetch, Program, Report, Workers, lead, serve,
@@ -8,7 +11,6 @@ use master_worker::{
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-use std::time::Duration;
 
 /// What every rank does with its end.
 type Body<T> = fn(&mut T);
@@ -22,7 +24,7 @@ pub(crate) fn all<T: Transport>() -> Vec<(&'static str, Body<T>)> {
         ("types_of_serde_and_plain_ones_travel", types_of_serde_and_plain_ones_travel),
         (
             "what_waits_behind_a_long_task_is_taken_back",
-            what_waits_behind_a_long_task_is_taken_back,
+            uneven::what_waits_behind_a_long_task_is_taken_back,
         ),
         ("a_panic_is_tried_elsewhere", a_panic_is_tried_elsewhere),
         ("a_panic_everywhere_is_reported", a_panic_everywhere_is_reported),
@@ -369,38 +371,5 @@ impl Program for Echo {
 fn types_of_serde_and_plain_ones_travel<T: Transport>(transport: &mut T) {
     if let Some(report) = run(&mut Echo::default(), transport, &Options::new().policy("gss")) {
         assert_eq!(report.unwrap().n_tasks, 120);
-    }
-}
-
-/// Four tasks, of which the first takes long.
-#[derive(Clone, Debug)]
-struct Uneven;
-
-impl Program for Uneven {
-    type Shared = ();
-    type Input = ();
-    type Output = ();
-
-    fn next(&mut self, iteration: u64) -> Option<Iteration<()>> {
-        (iteration == 0).then(|| Iteration::new(4, ()))
-    }
-
-    fn input(&self, _tasks: Range<u64>) {}
-
-    fn work(&self, (): &(), tasks: Range<u64>, (): ()) {
-        if tasks.contains(&0) {
-            std::thread::sleep(Duration::from_millis(300));
-        }
-    }
-
-    fn recover(&mut self, _tasks: Range<u64>, (): ()) {}
-}
-
-fn what_waits_behind_a_long_task_is_taken_back<T: Transport>(transport: &mut T) {
-    let options = Options::new().policy("ss").prefetch(Prefetch::Always).workers(Workers::Fixed(2));
-    if let Some(report) = run(&mut Uneven, transport, &options) {
-        let report = report.unwrap();
-        let expected = u64::from(2 < transport.n_ranks());
-        assert_eq!(report.last().unwrap().n_retracted, expected);
     }
 }

@@ -78,7 +78,7 @@ fn iterations_are_seen_by_all_that_tune_them() {
     let watched = tuned(Library::Mpich4, &["worker-count", "imbalance"]);
     let tuning = summary(&watched);
     assert_eq!(tuning.iterations.len().to_string(), N_FRAMES);
-    assert!(tuning.iterations.iter().all(|iteration| iteration.work == 150.0));
+    assert!(tuning.iterations.iter().all(|iteration| (iteration.work - 150.0).abs() < 0.5));
     assert_eq!(tuning.warnings, Vec::<String>::new());
 }
 

@@ -6,16 +6,16 @@ use crate::compiled::have;
 #[track_caller]
 fn check(flags: &[&str]) {
     let built = Built::new("gcc", &[&["-O1"], flags].concat(), &["carried.c"]);
-    let step = built.program().function("step").unwrap().clone();
+    let step = built.program().function("step").expect("it has symbols").clone();
     built.tool("strip", &["--strip-all"]);
     let program = built.program();
-    let (path, text) = program.description().unwrap();
+    let (path, text) = program.description().expect("it carries one");
     assert_eq!((path, text.as_str()), (built.path.as_path(), "format = 1"));
-    let carried = program.function("carried_step").unwrap();
+    let carried = program.function("carried_step").expect("it is named");
     assert_eq!((carried.address, carried.n_bytes), (step.address, step.n_bytes));
     assert!(carried.probeable().is_ok() && carried.n_bytes_to_next < 256, "{carried:?}");
     let [wish, share] =
-        ["carried_wish", "carried_share"].map(|name| program.variable(name).unwrap());
+        ["carried_wish", "carried_share"].map(|name| program.variable(name).expect("it is named"));
     assert_eq!((wish.n_bytes, wish.section.as_str()), (4, ".data"));
     assert_eq!((share.n_bytes, share.section.as_str()), (8, ".bss"));
     assert!(program.function("main").is_err());
