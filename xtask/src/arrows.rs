@@ -121,20 +121,18 @@ impl Arrows {
     fn check_layers(&self) -> Vec<Problem> {
         let mut problems = Vec::new();
         for (name, rules) in &self.crates {
-            for used in rules.may_use.iter().chain(&rules.tests_use) {
-                let is_of_tests = rules.tests_use.contains(used);
-                match self.crates.get(used) {
-                    None => problems.push(format!("`{name}` may use `{used}`, which is no crate")),
-                    // Tests start what they need.
-                    Some(_) if is_of_tests => {}
-                    Some(above) if rules.layer < above.layer => {
-                        problems.push(format!("`{name}` may use `{used}` of a layer above"));
-                    }
-                    Some(above) if rules.pure && !above.pure => {
-                        problems
-                            .push(format!("`{name}` is pure and may use `{used}`, which is not"));
-                    }
-                    Some(_) => {}
+            let all = rules.may_use.iter().chain(&rules.tests_use);
+            for used in all.filter(|used| !self.crates.contains_key(*used)) {
+                problems.push(format!("`{name}` may use `{used}`, which is no crate"));
+            }
+            // Tests start what they need.
+            for (used, above) in
+                rules.may_use.iter().filter_map(|used| self.crates.get_key_value(used))
+            {
+                if rules.layer < above.layer {
+                    problems.push(format!("`{name}` may use `{used}` of a layer above"));
+                } else if rules.pure && !above.pure {
+                    problems.push(format!("`{name}` is pure and may use `{used}`, which is not"));
                 }
             }
         }
@@ -202,10 +200,7 @@ mod tests {
         );
         check_arrows(
             &ARROWS.replace("may_use = [\"events\"]", "may_use = [\"probe\"]\npure = true"),
-            &[
-                "`ring` is pure and may use `probe`, which is not",
-                "`ring` is pure and may use `probe`, which is not",
-            ],
+            &["`ring` is pure and may use `probe`, which is not"],
         );
         check_arrows(
             &ARROWS.replace("\"probe\"", "\"gone\""),

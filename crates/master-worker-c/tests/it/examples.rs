@@ -49,9 +49,9 @@ fn a_picture_is_the_same_everywhere() {
 /// The variables and functions by which tools tune a program are in its file, or in the library that it loads.
 #[test]
 fn tools_find_what_they_tune() {
-    let in_program = Program::build("gcc", "-std=c99", Link::Static, "examples/heat.c").path();
+    let program = Program::build("gcc", "-std=c99", Link::Static, "examples/heat.c");
     let symbols = [
-        run(Command::new("nm").arg(in_program)),
+        run(Command::new("nm").arg(program.path())),
         run(Command::new("nm").arg("-D").arg(library().join("libmaster_worker.so"))),
     ];
     for name in ["mw_share_first", "mw_share_later", "mw_n_workers", "mw_iteration", "mw_work"] {

@@ -6,7 +6,7 @@ static volatile double filled;
 
 static __attribute__((noinline)) int step(int n) { return n * wished + (int)filled; }
 
-static __attribute__((used, section(".sintonia.names"))) struct entry entries[] = {
+static __attribute__((used, retain, section(".sintonia.names"))) struct entry entries[] = {
     { "carried_wish", (const void *)&wished, sizeof wished },
     { "carried_share", (const void *)&filled, sizeof filled },
     { "carried_step", (const void *)step, 0 },
