@@ -16,7 +16,11 @@
 //!
 //! The smallest chunk `m` is one of `x*h / (sigma/mu)`: all chunks cost a worker `x*h*ln(T/m)`, the last one
 //! makes it late by about `m*sigma/mu`, and together that is least there. For this, `sigma/mu` is taken to be
-//! 0.2 to 1. When that is more than an equal part of what is left, equal parts are dealt.
+//! 0.2 to 1. When that is more than an equal part of what is left, equal parts are dealt. But the
+//! last few tasks may be most of the work: where `2*ln(2*m)` chunks more for each worker cost no more than
+//! that insurance, chunks go on to shrink below `m`, as `R/(2*N)`.
+//!
+//! In the first iteration, of which most is unseen, the insurance is 0.2 ms at least.
 //!
 //! Means and deviations are those of a window of iterations, and `h` is that of the newest chunks; so an
 //! iteration begins with what the last one knew. What a chunk took is divided by its worker's slowness
@@ -41,8 +45,13 @@ use std::collections::BTreeSet;
 const DEALING_SHARE: f64 = 0.0005;
 /// What it may cost where it is dear, more than equal parts do.
 const INSURANCE_SHARE: f64 = 0.003;
+/// What it may cost at least in the first iteration, in seconds: nobody has seen most of its tasks, and nobody
+/// notices such a time once.
+const FIRST_INSURANCE_S: f64 = 200e-6;
 /// `x` is not made larger for being cheap.
 const CHEAP_DIVISOR_MAX: f64 = 32.0;
+/// `x` for the last chunks.
+const LAST_DIVISOR: f64 = 2.0;
 /// `x` while nothing is known.
 const DIVISOR_UNKNOWN: f64 = 16.0;
 /// The last chunks are not taken to be more even than this, as deviation over mean.
@@ -90,6 +99,8 @@ struct Known {
     /// Deviation of a task over its mean, as if tasks had nothing to do with each other.
     task_deviation: f64,
     overhead_s: f64,
+    /// Whether no iteration is over yet.
+    is_first: bool,
 }
 
 impl Best {
@@ -111,7 +122,8 @@ impl Best {
         let spread = measured.or(self.settings.spread)?;
         let overhead_s = self.overhead.usual_s().or(self.settings.overhead_s)?;
         let task_deviation = moments.spread_of_tasks().map_or(0.0, |tasks| tasks.relative());
-        Some(Known { spread, task_deviation, overhead_s })
+        let is_first = self.measured.is_first();
+        Some(Known { spread, task_deviation, overhead_s, is_first })
     }
 
     /// A round is over when a worker comes again.
@@ -136,7 +148,7 @@ impl Best {
         let wished = later_divisor(known.spread, n_workers).max(known.cheap_divisor(each));
         let n_rounds_left = known.n_rounds_worth(each, wished) - (self.n_rounds - 1.0);
         let divisor = wished.min(n_rounds_left).max(1.0);
-        (equal / divisor).max(known.smallest(wished)).min(equal)
+        (equal / divisor).max(known.smallest_of(equal, each, wished)).min(equal)
     }
 }
 
@@ -164,13 +176,27 @@ impl Known {
         if n_rounds * self.overhead_s < apart * each_s {
             return f64::INFINITY;
         }
-        1.0 + (INSURANCE_SHARE * each_s / self.overhead_s).floor()
+        1.0 + (self.insurance_s(each) / self.overhead_s).floor()
     }
 
-    /// Tasks in the smallest chunk of a usual worker.
+    /// What may be spent in case that tasks are not what they seem.
+    fn insurance_s(self, each: f64) -> f64 {
+        let share_s = INSURANCE_SHARE * each * self.spread.mean_s;
+        if self.is_first { share_s.max(FIRST_INSURANCE_S) } else { share_s }
+    }
+
+    /// Tasks in the smallest chunk of a usual worker, where the last few are tasks like any others.
     fn smallest(self, divisor: f64) -> f64 {
         let uneven = self.spread.relative().clamp(UNEVEN_MIN, UNEVEN_MAX);
         self.n_tasks_in(divisor * self.overhead_s / uneven)
+    }
+
+    /// The same when `equal` tasks are left for each: halves of them from there on, where that is cheap.
+    fn smallest_of(self, equal: f64, each: f64, divisor: f64) -> f64 {
+        let smallest = self.smallest(divisor);
+        let n_chunks = LAST_DIVISOR * (LAST_DIVISOR * smallest).max(1.0).ln();
+        let is_cheap = n_chunks * self.overhead_s <= self.insurance_s(each);
+        if is_cheap { smallest.min(equal / LAST_DIVISOR) } else { smallest }
     }
 
     /// Tasks that keep a usual worker busy for this time; 0 where tasks take none.
