@@ -2,7 +2,8 @@
 //!
 //! A thread looks at the clock meanwhile. When the call does not return in time, nothing can be done in this process
 //! any more: it says so on standard error and ends with code [`EXIT_STUCK`], on which the launcher ends the
-//! other ranks. The time is 300 s, or what the variable `SINTONIA_MPI_PATIENCE_S` says.
+//! other ranks. The time is an hour, since a rank may read its input for long before it comes there, or what the
+//! variable `SINTONIA_MPI_PATIENCE_S` says.
 
 use std::io::Write;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -13,7 +14,7 @@ use std::time::Duration;
 pub const EXIT_STUCK: i32 = 124;
 
 const VARIABLE: &str = "SINTONIA_MPI_PATIENCE_S";
-const PATIENCE: Duration = Duration::from_secs(300);
+const PATIENCE: Duration = Duration::from_hours(1);
 
 /// Makes a call that cannot be interrupted. When no thread can be started, nobody watches it.
 pub(super) fn watched<T>(call: &'static str, make: impl FnOnce() -> T) -> T {
