@@ -15,6 +15,7 @@
 mod design;
 mod draws;
 pub mod fit;
+pub mod formats;
 mod judge;
 pub mod measurements;
 pub mod model;
