@@ -3,6 +3,7 @@
 //! Each line is 200 paths over 25 points with 5 repetitions, a mean over so many seeds (3 if not given).
 //! Paths with a larger error than `WORSE_THAN` percent are listed.
 #![allow(clippy::print_stdout, reason = "a program whose result is printed")]
+#![allow(clippy::unwrap_used, reason = "a measurement stops where it cannot go on")]
 #![allow(clippy::cast_precision_loss, reason = "numbers of seeds are small")]
 
 #[path = "../tests/it/error.rs"]
@@ -21,10 +22,11 @@ fn cpu_s() -> f64 {
 
 type Variant = (&'static str, fn(Recipe) -> Recipe);
 
-const VARIANTS: [Variant; 8] = [
+const VARIANTS: [Variant; 10] = [
     ("p 2..32 -> 64, 128", |recipe| recipe),
     ("p 4..64 -> 128, 256, n 10..50, 10 % outliers", |recipe| Recipe {
         sizes: vec![10.0, 20.0, 30.0, 40.0, 50.0],
+        unseen_sizes: vec![10.0, 20.0, 30.0, 40.0, 50.0],
         processes: vec![4.0, 8.0, 16.0, 32.0, 64.0],
         unseen: vec![128.0, 256.0],
         outliers: 0.1,
@@ -34,6 +36,7 @@ const VARIANTS: [Variant; 8] = [
     ("2 % noise, p 1..16 -> 32, 64, n 1000..5000", |recipe| Recipe {
         noise: 0.02,
         sizes: vec![1000.0, 2000.0, 3000.0, 4000.0, 5000.0],
+        unseen_sizes: vec![1000.0, 2000.0, 3000.0, 4000.0, 5000.0],
         processes: vec![1.0, 2.0, 4.0, 8.0, 16.0],
         unseen: vec![32.0, 64.0],
         ..recipe
@@ -49,8 +52,11 @@ const VARIANTS: [Variant; 8] = [
         ..recipe
     }),
     ("20 % outliers", |recipe| Recipe { outliers: 0.2, ..recipe }),
+    ("other names", |recipe| Recipe { names: ["x", "y"], ..recipe }),
+    ("n to 3200 too", |recipe| Recipe { unseen_sizes: vec![2400.0, 3200.0], ..recipe }),
     ("one size", |recipe| Recipe {
         sizes: vec![500.0],
+        unseen_sizes: vec![500.0],
         processes: vec![2.0, 4.0, 8.0, 16.0, 32.0, 48.0, 64.0],
         unseen: vec![128.0],
         ..recipe

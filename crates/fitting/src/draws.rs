@@ -63,8 +63,10 @@ fn errors(problem: &Problem<'_>, judged: &Judged) -> (Vec<f64>, Vec<f64>) {
         .map(|idx| candidate.value(&candidate.coefficients, |term| problem.columns[term][idx]))
         .collect();
     let n_free = problem.target.len().saturating_sub(candidate.n_terms()).max(1);
-    // The fit has taken a part of the errors for itself.
-    let widened = (count(problem.target.len()) / count(n_free)).sqrt();
+    // The fit has taken a part of the errors for itself, and few errors do not show the large ones: the
+    // second factor is Student's distribution against the normal one, near 95 %.
+    let widened =
+        (count(problem.target.len()) / count(n_free)).sqrt() * (1.0 + 1.2 / count(n_free));
     let errors = problem.target.iter().zip(&fitted).map(|(t, f)| widened * (t - f)).collect();
     (fitted, errors)
 }

@@ -7,7 +7,7 @@ use crate::{
     design::{Design, levels},
     measurements::{Measurements, Point, Series},
     model::{FORMAT, FittedModel, Range},
-    pieces::{Sample, fit_pieces},
+    pieces::{Sample, fit_pieces, is_constant},
     pinv,
     samples::SampleRule,
     solve::N_TERMS_MAX,
@@ -231,9 +231,7 @@ fn warnings(model: &FittedModel, samples: &[Sample<'_>], held_out: bool) -> Vec<
             warnings.push(Warning::TooFewValues { parameter: parameter.clone(), n_values });
         }
     }
-    let values = || samples.iter().map(|sample| sample.level.value);
-    let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(f64::MIN, f64::max));
-    if 1 < samples.len() && high <= low {
+    if 1 < samples.len() && is_constant(samples) {
         warnings.push(Warning::ConstantData);
     }
     if !held_out {

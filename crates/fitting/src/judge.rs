@@ -11,8 +11,8 @@ use crate::{
 
 /// What a term of oddity 1 costs, as a share of the error.
 const ODDITY_COST: f64 = 0.5;
-/// What every term costs.
-const TERM_COST: f64 = 0.1;
+/// What every term costs, for each time that there is one point.
+const TERM_COST: f64 = 4.0;
 /// What a negative coefficient costs.
 const NEGATIVE_COST: f64 = 0.3;
 /// Weight of the error at single points against one of the largest values of a parameter.
@@ -53,8 +53,9 @@ fn judge_one(problem: &Problem<'_>, candidate: &Candidate) -> Option<Judged> {
     let oddity: f64 = candidate.terms().map(|term| problem.design.choices[term].oddity).sum();
     let coefficients = &candidate.coefficients[..candidate.n_terms()];
     let n_negative = coefficients.iter().filter(|c| **c < 0.0).count() as f64;
-    let costs =
-        ODDITY_COST * oddity + TERM_COST * candidate.n_terms() as f64 + NEGATIVE_COST * n_negative;
+    let costs = ODDITY_COST * oddity
+        + TERM_COST * candidate.n_terms() as f64 / problem.target.len() as f64
+        + NEGATIVE_COST * n_negative;
     Some(Judged {
         candidate: *candidate,
         held_out,

@@ -72,8 +72,9 @@ pub struct Range {
 /// A formula that holds for some values of one parameter.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Piece {
-    /// Where the piece was measured, in the parameter that splits the model.
-    pub range: Range,
+    /// Where the piece was measured, in the parameter that splits the model, if one does.
+    #[serde(default)]
+    pub range: Option<Range>,
     /// The formula.
     pub formula: Formula,
     /// Terms of this formula and of others that did nearly as well.
@@ -216,12 +217,13 @@ impl FittedModel {
         warnings.extend(crossed.map(|cache| Warning::CrossesCache { cache: cache.clone() }));
         if let Some((name, x)) = self.split_idx.and_then(|i| self.parameters.get(i).zip(at.get(i)))
         {
-            for pair in self.pieces.windows(2) {
-                let (low, high) = (pair[0].range.high, pair[1].range.low);
-                if low < *x && *x < high {
-                    warnings.push(Warning::BetweenPieces { parameter: name.clone(), low, high });
-                }
-            }
+            let gaps = self.pieces.windows(2).filter_map(|pair| gap(&pair[0], &pair[1]));
+            let inside = gaps.filter(|(low, high)| low < x && x < high);
+            warnings.extend(inside.map(|(low, high)| Warning::BetweenPieces {
+                parameter: name.clone(),
+                low,
+                high,
+            }));
         }
         if let Some((smallest, piece)) = self.smallest.zip(self.piece_at(at))
             && piece.formula.value(at) < FLOOR_SHARE * smallest
@@ -278,10 +280,18 @@ struct Header {
     format: u32,
 }
 
+/// The last measured value of one piece and the first of the next.
+fn gap(left: &Piece, right: &Piece) -> Option<(f64, f64)> {
+    left.range.zip(right.range).map(|(left, right)| (left.high, right.low))
+}
+
 /// Sizes differ by factors: the middle of two is their geometric mean.
 fn between(left: &Piece, right: &Piece) -> f64 {
-    let (low, high) = (left.range.high, right.range.low);
-    if 0.0 < low { (low * high).sqrt() } else { f64::midpoint(low, high) }
+    match gap(left, right) {
+        Some((low, high)) if 0.0 < low => (low * high).sqrt(),
+        Some((low, high)) => f64::midpoint(low, high),
+        None => f64::INFINITY,
+    }
 }
 
 impl Piece {

@@ -25,7 +25,7 @@ const ERROR_OVER_NOISE: f64 = 3.0;
 /// What a breakpoint must leave of the error.
 const GAIN: f64 = 0.5;
 /// Fewest points of a piece.
-const N_POINTS_MIN: usize = 3;
+const N_POINTS_MIN: usize = 4;
 
 /// A point and what its repetitions come to.
 #[derive(Clone, Copy, Debug)]
@@ -66,8 +66,11 @@ pub(crate) fn fit_pieces(
     let search = Search { roles, settings };
     let levels: Vec<Level> = samples.iter().map(|sample| sample.level).collect();
     let problem = Problem::new(design, &levels);
-    let judged = judge(&problem, &problem.candidates(settings.n_terms_max));
-    if search.is_wanting(samples, &judged)
+    // One value everywhere needs no search.
+    let n_terms_max = if is_constant(samples) { 0 } else { settings.n_terms_max };
+    let judged = judge(&problem, &problem.candidates(n_terms_max));
+    if 0 < n_terms_max
+        && search.is_wanting(samples, &judged)
         && let Some((split_idx, parts)) = search.split(samples, &judged, &problem)
     {
         let pieces = parts.iter().map(|part| search.piece_of(part, split_idx)).collect();
@@ -76,10 +79,9 @@ pub(crate) fn fit_pieces(
         return Fitted { split_idx: Some(split_idx), pieces, held_out };
     }
     let held_out = judged.first().map_or(0.0, |best| best.held_out);
-    let range = Range { low: f64::MIN, high: f64::MAX };
     Fitted {
         split_idx: None,
-        pieces: vec![search.piece(&problem, &judged, samples, range)],
+        pieces: vec![search.piece(&problem, &judged, samples, None)],
         held_out,
     }
 }
@@ -122,7 +124,7 @@ impl Search<'_> {
         let mut parts: Vec<Part<'s>> = Vec::new();
         let whole = error(judged, samples.len());
         let (split_idx, low, high) = (0..self.roles.len())
-            .filter(|idx| self.roles[*idx] != Role::Processes)
+            .filter(|idx| self.roles.len() == 1 || self.roles[*idx] != Role::Processes)
             .filter_map(|idx| self.best_cut(samples, idx, &known, true).map(|(l, h)| (idx, l, h)))
             .min_by(|a, b| (a.1.error() + a.2.error()).total_cmp(&(b.1.error() + b.2.error())))?;
         if GAIN * GAIN * whole <= low.error() + high.error() {
@@ -186,7 +188,7 @@ impl Search<'_> {
         let (low, high) = (ends[0], ends[ends.len() - 1]);
         let levels: Vec<Level> = part.samples.iter().map(|sample| sample.level).collect();
         let problem = Problem::new(&part.design, &levels);
-        self.piece(&problem, &part.judged, &part.samples, Range { low, high })
+        self.piece(&problem, &part.judged, &part.samples, Some(Range { low, high }))
     }
 
     fn piece(
@@ -194,7 +196,7 @@ impl Search<'_> {
         problem: &Problem<'_>,
         judged: &[Judged],
         samples: &[Sample<'_>],
-        range: Range,
+        range: Option<Range>,
     ) -> Piece {
         let Some(best) = judged.first() else { return constant(samples, range) };
         let candidate = &best.candidate;
@@ -221,8 +223,14 @@ impl Part<'_> {
     }
 }
 
+/// Whether all points have the same value.
+pub(crate) fn is_constant(samples: &[Sample<'_>]) -> bool {
+    let values = || samples.iter().map(|sample| sample.level.value);
+    values().fold(f64::MIN, f64::max) <= values().fold(f64::INFINITY, f64::min)
+}
+
 /// What is left to say where no formula could be judged: the mean.
-fn constant(samples: &[Sample<'_>], range: Range) -> Piece {
+fn constant(samples: &[Sample<'_>], range: Option<Range>) -> Piece {
     let mean = samples.iter().map(|sample| sample.level.value).sum::<f64>() / count(samples.len());
     let squares: f64 = samples.iter().map(|sample| (sample.level.value - mean).powi(2)).sum();
     let scatter: f64 = samples.iter().map(|sample| sample.level.spread).sum();

@@ -4,7 +4,7 @@
 //! those below a share of the largest are left out.
 
 use crate::{
-    model::{Piece, Range},
+    model::Piece,
     pieces::Sample,
     solve::dot,
     term::{Formula, Term, Weighted},
@@ -31,8 +31,7 @@ pub(crate) fn fit(samples: &[Sample<'_>], terms: &[Term]) -> Option<Piece> {
     let off = |sample: &Sample<'_>| (formula.value(sample.at) / sample.level.value - 1.0).powi(2);
     let n_free = samples.len().saturating_sub(terms.len()).max(1);
     let noise = (samples.iter().map(off).sum::<f64>() / n_free as f64).sqrt();
-    let range = Range { low: f64::MIN, high: f64::MAX };
-    Some(Piece { range, formula, alternatives: Vec::new(), draws: Vec::new(), noise })
+    Some(Piece { range: None, formula, alternatives: Vec::new(), draws: Vec::new(), noise })
 }
 
 /// `pinv(A) * y`, with `A` given by its columns.

@@ -30,6 +30,7 @@ fn sizes_and_processes_may_be_others() {
     check(&many, 3.0, 4.0);
     let small = Recipe {
         sizes: vec![10.0, 20.0, 30.0, 40.0, 50.0],
+        unseen_sizes: vec![10.0, 20.0, 30.0, 40.0, 50.0],
         processes: vec![4.0, 8.0, 16.0, 32.0, 64.0],
         unseen: vec![128.0, 256.0],
         ..Recipe::new(5, Mix::Wild)

@@ -17,6 +17,9 @@ pub(crate) struct Recipe {
     pub(crate) processes: Vec<f64>,
     /// Numbers of processes to predict.
     pub(crate) unseen: Vec<f64>,
+    /// Sizes to predict.
+    pub(crate) unseen_sizes: Vec<f64>,
+    pub(crate) names: [&'static str; 2],
     pub(crate) mix: Mix,
 }
 
@@ -59,8 +62,13 @@ impl Chance {
         low * (high / low).powf(self.share())
     }
 
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "below the length")]
+    fn below(&mut self, n: usize) -> usize {
+        (self.share() * n as f64) as usize
+    }
+
     fn of<T: Copy>(&mut self, choices: &[T]) -> T {
-        choices[(self.share() * choices.len() as f64) as usize]
+        choices[self.below(choices.len())]
     }
 }
 
@@ -106,7 +114,7 @@ fn shapes(mix: Mix, chance: &mut Chance) -> Vec<(Shape, f64)> {
         ],
         Mix::Wild => {
             let mut terms = vec![(chance.of(&DIVIDED), 1.0)];
-            let n_more = (chance.share() * 4.0) as usize;
+            let n_more = chance.below(4);
             for _ in 0..n_more {
                 let shape = chance.of(&MESSAGES);
                 if terms.iter().all(|(other, _)| other.0 != shape.0) {
@@ -130,6 +138,8 @@ impl Recipe {
             sizes: vec![100.0, 200.0, 400.0, 800.0, 1600.0],
             processes: vec![2.0, 4.0, 8.0, 16.0, 32.0],
             unseen: vec![64.0, 128.0],
+            unseen_sizes: vec![100.0, 200.0, 400.0, 800.0, 1600.0],
+            names: ["p", "n"],
             mix,
         }
     }
@@ -137,7 +147,7 @@ impl Recipe {
     /// The set.
     pub(crate) fn set(&self) -> Set {
         let mut chance = Chance(self.seed);
-        let mut measured = Measurements::of(vec!["p".into(), "n".into()]);
+        let mut measured = Measurements::of(self.names.map(str::to_owned).to_vec());
         let (mut unseen, mut truths) = (Vec::new(), Vec::new());
         for path_idx in 0..self.n_paths {
             let (truth, text) = self.formula(&mut chance);
@@ -150,7 +160,7 @@ impl Recipe {
             }
             let region = format!("main->path{path_idx}");
             measured.series.push(Series { region, metric: "time".into(), points });
-            let later = self.unseen.iter().flat_map(|p| self.sizes.iter().map(|n| (*n, *p)));
+            let later = self.unseen.iter().flat_map(|p| self.unseen_sizes.iter().map(|n| (*n, *p)));
             unseen.push(later.map(|(n, p)| (vec![p, n], truth(n, p))).collect());
             truths.push(text);
         }
