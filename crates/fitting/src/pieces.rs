@@ -209,7 +209,8 @@ impl Search<'_> {
             coefficient: c / problem.lengths[term],
             term: problem.design.choices[term].term.clone(),
         });
-        let formula = Formula { terms: weighted.collect() };
+        let mut formula = Formula { terms: weighted.collect() };
+        formula.sort_by_size(samples.iter().map(|sample| sample.at));
         let Settings { n_draws, seed, .. } = *self.settings;
         let (alternatives, draws) = draws(problem, judged, n_draws, seed);
         Piece { range, formula, alternatives, draws, noise }

@@ -138,6 +138,14 @@ impl Formula {
         self.terms.iter().map(|part| part.coefficient * part.term.value(at)).sum()
     }
 
+    /// Puts the terms that add most over these points first.
+    pub(crate) fn sort_by_size<'a>(&mut self, points: impl Iterator<Item = &'a [f64]> + Clone) {
+        let size = |part: &Weighted| -> f64 {
+            points.clone().map(|at| (part.coefficient * part.term.value(at)).abs()).sum()
+        };
+        self.terms.sort_by(|a, b| size(b).total_cmp(&size(a)));
+    }
+
     /// The formula as text: `1.2e-9 * n^3 / p + 3.1e-6 * log2(p)`.
     pub fn text(&self, parameters: &[String]) -> String {
         let mut text = String::new();

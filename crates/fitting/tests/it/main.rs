@@ -5,6 +5,7 @@
 mod accuracy;
 mod breakpoints;
 mod error;
+mod laws;
 mod models;
 mod synthetic;
 mod tables;

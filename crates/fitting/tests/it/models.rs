@@ -29,7 +29,7 @@ fn a_model_is_read_back_as_it_was_written() {
     assert_eq!(read, written);
     let at = [("n", 450.0), ("rank", 1.0), ("p", 64.0)];
     assert_eq!(read.value(&at).unwrap(), written.value_at(&[64.0, 450.0]).unwrap());
-    assert_eq!(written.text, "9.967e-4 * log2(p) + 9.967e-10 * n^3 / p");
+    assert_eq!(written.text, "9.967e-10 * n^3 / p + 9.967e-4 * log2(p)");
 }
 
 #[test]
