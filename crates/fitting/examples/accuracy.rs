@@ -22,7 +22,7 @@ fn cpu_s() -> f64 {
 
 type Variant = (&'static str, fn(Recipe) -> Recipe);
 
-const VARIANTS: [Variant; 10] = [
+const VARIANTS: [Variant; 11] = [
     ("p 2..32 -> 64, 128", |recipe| recipe),
     ("p 4..64 -> 128, 256, n 10..50, 10 % outliers", |recipe| Recipe {
         sizes: vec![10.0, 20.0, 30.0, 40.0, 50.0],
@@ -54,6 +54,15 @@ const VARIANTS: [Variant; 10] = [
     ("20 % outliers", |recipe| Recipe { outliers: 0.2, ..recipe }),
     ("other names", |recipe| Recipe { names: ["x", "y"], ..recipe }),
     ("n to 3200 too", |recipe| Recipe { unseen_sizes: vec![2400.0, 3200.0], ..recipe }),
+    ("4 x 4 points, 3 repetitions, p 1..4 -> 6, 8", |recipe| Recipe {
+        n_repetitions: 3,
+        noise: 0.02,
+        sizes: vec![200.0, 300.0, 400.0, 600.0],
+        unseen_sizes: vec![500.0, 800.0],
+        processes: vec![1.0, 2.0, 3.0, 4.0],
+        unseen: vec![6.0, 8.0],
+        ..recipe
+    }),
     ("one size", |recipe| Recipe {
         sizes: vec![500.0],
         unseen_sizes: vec![500.0],

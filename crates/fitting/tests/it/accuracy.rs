@@ -1,7 +1,7 @@
 //! Made-up programs are foretold on more processes than were measured.
 
 use crate::synthetic::{Mix, Recipe};
-use fitting::Settings;
+use fitting::{Measurements, Settings, fit};
 
 /// With up to these errors, median and mean over the paths in percent.
 #[track_caller]
@@ -50,4 +50,31 @@ fn the_error_follows_the_noise() {
     check(&Recipe { noise: 0.1, ..Recipe::new(8, Mix::Wild) }, 6.0, 8.0);
     check(&Recipe { outliers: 0.2, ..Recipe::new(9, Mix::Wild) }, 3.0, 5.0);
     check(&Recipe { noise: 0.0, outliers: 0.0, ..Recipe::new(10, Mix::Wild) }, 0.1, 0.5);
+}
+
+/// A time over processes, a size and threads.
+fn hybrid(at: &[f64]) -> f64 {
+    let [p, n, threads] = at else { panic!("{at:?}") };
+    1e-9 * n.powi(3) / (p * threads) + 2e-4 * p.log2() + 1e-3 * threads
+}
+
+#[test]
+fn three_parameters_are_no_harder() {
+    let mut measured = Measurements::of(vec!["p".into(), "n".into(), "threads".into()]);
+    for p in [2.0, 4.0, 8.0, 16.0] {
+        for n in [200.0, 400.0, 800.0, 1600.0] {
+            for threads in [1.0, 2.0, 4.0, 8.0] {
+                let at = [p, n, threads];
+                let noise = |k: f64| 1.0 + 0.05 * (k * n + 7.0 * p + threads).sin();
+                let values = [1.0, 2.0, 3.0].map(|k| hybrid(&at) * noise(k));
+                measured.add("", "time", &at, &values);
+            }
+        }
+    }
+    let model = fit(&measured, &Settings::default()).remove(0).unwrap();
+    for at in [[64.0, 1600.0, 4.0], [32.0, 400.0, 8.0], [16.0, 3200.0, 16.0]] {
+        let said = model.value_at(&at).unwrap();
+        let off = said.value / hybrid(&at) - 1.0;
+        assert!(off.abs() < 0.05, "{at:?}: {off} {}", model.text);
+    }
 }
