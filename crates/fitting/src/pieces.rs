@@ -14,8 +14,8 @@ use crate::{
     samples::Level,
     search::Problem,
     solve::count,
-    term::{Formula, Term, Weighted},
-    vocabulary::Role,
+    term::{Factor, Formula, Term, Weighted},
+    vocabulary::{Role, choices},
 };
 
 /// Errors at single points up to this share need no breakpoint.
@@ -166,11 +166,29 @@ impl Search<'_> {
                 return None;
             }
             let low = self.part(low, known)?;
-            let beside = low.judged.first().map_or_else(Vec::new, |best| low.terms_of(best));
+            let mut beside = low.terms_at_top(split_idx);
+            if levels.last() == Some(edge) {
+                beside.extend(self.grown_alike(&beside, split_idx));
+            }
             let high = self.part(high, &beside)?;
             Some((low, high))
         });
         cuts.min_by(|a, b| (a.0.error() + a.1.error()).total_cmp(&(b.0.error() + b.1.error())))
+    }
+
+    /// Every term of the other parameters, times how the steepest term grows with this one.
+    ///
+    /// One size does not show how time grows, and time that stays the same would be the worst guess.
+    fn grown_alike(&self, terms: &[Term], split_idx: usize) -> Vec<Term> {
+        let of_split = |factor: &&Factor| factor.parameter_idx == split_idx;
+        let growths = terms.iter().flat_map(|term| term.factors.iter().filter(of_split));
+        let Some(steepest) = growths.max_by(|a, b| a.power.total_cmp(&b.power)) else {
+            return Vec::new();
+        };
+        let others = choices(self.roles)
+            .into_iter()
+            .filter(|choice| !choice.term.factors.iter().any(|factor| of_split(&factor)));
+        others.map(|choice| Term::of(choice.term.factors.into_iter().chain([*steepest]))).collect()
     }
 
     fn part<'s>(&self, samples: Vec<Sample<'s>>, known: &[Term]) -> Option<Part<'s>> {
@@ -218,9 +236,25 @@ impl Search<'_> {
 }
 
 impl Part<'_> {
-    fn terms_of(&self, judged: &Judged) -> Vec<Term> {
-        let choices = &self.design.choices;
-        judged.candidate.terms().map(|term| choices[term].term.clone()).collect()
+    /// The terms, those first that add most at the largest values of a parameter.
+    fn terms_at_top(&self, split_idx: usize) -> Vec<Term> {
+        let Some(Judged { candidate, .. }) = self.judged.first() else { return Vec::new() };
+        let levels: Vec<Level> = self.samples.iter().map(|sample| sample.level).collect();
+        let problem = Problem::new(&self.design, &levels);
+        let value_of = |sample: &Sample<'_>| sample.at[split_idx];
+        let top = self.samples.iter().map(value_of).fold(f64::MIN, f64::max);
+        let size = |term: usize, coefficient: f64| -> f64 {
+            let values = self.samples.iter().zip(&problem.columns[term]);
+            let at_top = values.filter(|(sample, _)| top <= value_of(sample));
+            at_top.map(|(_, value)| (coefficient * value).abs()).sum()
+        };
+        let mut sized: Vec<(usize, f64)> = candidate
+            .terms()
+            .zip(candidate.coefficients)
+            .map(|(term, coefficient)| (term, size(term, coefficient)))
+            .collect();
+        sized.sort_by(|a, b| b.1.total_cmp(&a.1));
+        sized.iter().map(|(term, _)| self.design.choices[*term].term.clone()).collect()
     }
 }
 
