@@ -50,6 +50,6 @@ pub use measurements::{Measurements, Point, Series};
 pub use model::{Draw, FittedModel, ModelError, Piece, Prediction, Range};
 pub use samples::{Level, SampleRule};
 pub use solve::N_TERMS_MAX;
-pub use term::{Factor, Formula, Term, Weighted};
+pub use term::{Factor, Formula, Term, TermError, Weighted};
 pub use vocabulary::Role;
 pub use warning::{Cache, Warning};

@@ -3,6 +3,10 @@
 //! A [`Factor`] is `x^power * log2(x)^log_power`, or the same with `floor(log2(x))`, the number of
 //! steps of a hypercube; a [`Term`] is a product of factors, and the empty one is the constant 1.
 
+mod parse;
+
+pub use parse::TermError;
+
 use serde::{Deserialize, Serialize};
 
 /// What one parameter adds to a term.

@@ -53,8 +53,7 @@ fn the_error_follows_the_noise() {
 }
 
 /// A time over processes, a size and threads.
-fn hybrid(at: &[f64]) -> f64 {
-    let [p, n, threads] = at else { panic!("{at:?}") };
+fn hybrid([p, n, threads]: [f64; 3]) -> f64 {
     1e-9 * n.powi(3) / (p * threads) + 2e-4 * p.log2() + 1e-3 * threads
 }
 
@@ -66,7 +65,7 @@ fn three_parameters_are_no_harder() {
             for threads in [1.0, 2.0, 4.0, 8.0] {
                 let at = [p, n, threads];
                 let noise = |k: f64| 1.0 + 0.05 * (k * n + 7.0 * p + threads).sin();
-                let values = [1.0, 2.0, 3.0].map(|k| hybrid(&at) * noise(k));
+                let values = [1.0, 2.0, 3.0].map(|k| hybrid(at) * noise(k));
                 measured.add("", "time", &at, &values);
             }
         }
@@ -74,7 +73,7 @@ fn three_parameters_are_no_harder() {
     let model = fit(&measured, &Settings::default()).remove(0).unwrap();
     for at in [[64.0, 1600.0, 4.0], [32.0, 400.0, 8.0], [16.0, 3200.0, 16.0]] {
         let said = model.value_at(&at).unwrap();
-        let off = said.value / hybrid(&at) - 1.0;
+        let off = said.value / hybrid(at) - 1.0;
         assert!(off.abs() < 0.05, "{at:?}: {off} {}", model.text);
     }
 }
