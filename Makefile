@@ -12,6 +12,7 @@ PREFIX ?= /usr/local
 CARGO ?= cargo
 
 probe_and_cli := --package probe --package cli
+for_c := --package master-worker-c
 xfire := apps/xfire
 make_xfire = $(MAKE) --silent -C $(xfire) MPICC=mpicc.$(1) MPIRUN="mpirun.$(1)" \
   BUILD=$(CURDIR)/target/xfire-$(1)
@@ -37,7 +38,7 @@ demo: ## run the example program plain, observed and tuned, and show what tuning
 
 test: ## run all tests, on real ranks
 	@scripts/setup.sh test
-	@$(CARGO) build --quiet $(probe_and_cli)
+	@$(CARGO) build --quiet $(probe_and_cli) $(for_c)
 	@$(call make_xfire,openmpi) check
 	@$(call make_xfire,mpich) check
 	@$(CARGO) test --quiet --doc --workspace
@@ -61,9 +62,16 @@ deny: ## licenses, sources and known flaws of what is compiled in
 	@$(CARGO) deny check
 
 install: ## install below PREFIX (/usr/local)
-	@$(CARGO) build --quiet --release $(probe_and_cli)
+	@$(CARGO) build --quiet --release $(probe_and_cli) $(for_c)
 	install -D -m 755 target/release/sintonia $(DESTDIR)$(PREFIX)/bin/sintonia
 	install -D -m 755 target/release/libsintonia.so $(DESTDIR)$(PREFIX)/lib/libsintonia.so
+	install -D -m 755 target/release/libmaster_worker.so $(DESTDIR)$(PREFIX)/lib/libmaster_worker.so
+	install -D -m 644 target/release/libmaster_worker.a $(DESTDIR)$(PREFIX)/lib/libmaster_worker.a
+	install -D -m 644 --target-directory=$(DESTDIR)$(PREFIX)/include \
+	  crates/master-worker-c/include/master_worker.h crates/master-worker-c/include/master_worker.hpp
+	@scripts/install-crates.sh $(DESTDIR)$(PREFIX)/share/sintonia
 
 uninstall: ## remove what `make install` put there
-	rm -f $(DESTDIR)$(PREFIX)/bin/sintonia $(DESTDIR)$(PREFIX)/lib/libsintonia.so
+	rm -f $(DESTDIR)$(PREFIX)/bin/sintonia $(DESTDIR)$(PREFIX)/include/master_worker.{h,hpp} \
+	  $(DESTDIR)$(PREFIX)/lib/lib{sintonia.so,master_worker.so,master_worker.a}
+	rm -rf $(DESTDIR)$(PREFIX)/share/sintonia

@@ -36,10 +36,10 @@ def cpu_group():
 
 
 class Cluster:
-    """Nodes `sntx-n1`, `sntx-n2`, ...; the host is where the master runs."""
+    """Nodes `sntx-n1`, `sntx-n2`, ...; the host is where the master runs, whose link to all of them may be limited."""
 
-    def __init__(self, n_nodes, cpu_share):
-        self.n_nodes, self.cpu_share = n_nodes, cpu_share
+    def __init__(self, n_nodes, cpu_share, link_mbit=None):
+        self.n_nodes, self.cpu_share, self.link_mbit = n_nodes, cpu_share, link_mbit
         self.folder = tempfile.TemporaryDirectory()
 
     def __enter__(self):
@@ -55,6 +55,9 @@ class Cluster:
         ip(f"link add {BRIDGE} type bridge")
         ip(f"addr add {SUBNET}.254/24 dev {BRIDGE}")
         ip(f"link set {BRIDGE} up")
+        if self.link_mbit is not None:
+            limit = f"tc qdisc add dev {BRIDGE} root tbf rate {self.link_mbit}mbit burst 6kb latency 5s"
+            subprocess.run(limit.split(), check=True)
         for number in range(1, self.n_nodes + 1):
             self._add_node(number)
         self.wrapper = pathlib.Path(self.folder.name) / "on-node"

@@ -1,5 +1,4 @@
 """Runs of xfire on a virtual cluster: plain, observed, and tuned, in turn."""
-import csv
 import os
 import pathlib
 import re
@@ -78,27 +77,6 @@ def paired(runs, scenario):
     """Median over repetitions of a scenario's time against the plain run beside it, in percent."""
     pairs = zip(runs[scenario], runs["plain"])
     return 100 * (statistics.median(one["elapsed_s"] / plain["elapsed_s"] for one, plain in pairs) - 1)
-
-
-def write(path, rows):
-    with open(path, "w", newline="") as file:
-        writer = csv.DictWriter(file, rows[0].keys(), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-
-
-def read(path):
-    with open(path, newline="") as file:
-        return list(csv.DictReader(file))
-
-
-def fill_page(path, header, rows):
-    """Replaces the table between the two marks of a page."""
-    start, end = "<!-- results -->\n", "<!-- end of results -->"
-    before, rest = pathlib.Path(path).read_text().split(start)
-    lines = ["| " + " | ".join(header) + " |", "|" + "--:|" * len(header)]
-    lines += ["| " + " | ".join(row) + " |" for row in rows]
-    pathlib.Path(path).write_text(before + start + "\n".join(lines) + "\n" + end + rest.split(end)[1])
 
 
 def bars(path, title, series, unit="%"):

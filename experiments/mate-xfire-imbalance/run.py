@@ -13,6 +13,7 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "common"))
+import tables  # noqa: E402
 import xfire  # noqa: E402
 
 # Through the middle of the ellipse.
@@ -38,16 +39,16 @@ def main():
         "gain_percent": f"{-xfire.paired(here, 'tuned'):.2f}",
         "perfect_gain_percent": f"{perfect_percent(here):.2f}",
     } for workers, here in runs.items()]
-    xfire.write(HERE / "results.csv", rows)
+    tables.write(HERE / "results.csv", rows)
     ours = lambda field: {int(row["workers"]): float(row[field]) for row in rows}
-    source = {int(row["workers"]): float(row["gain_percent"]) for row in xfire.read(HERE / "source.csv")}
+    source = {int(row["workers"]): float(row["gain_percent"]) for row in tables.read(HERE / "source.csv")}
     xfire.bars(HERE / "plot.svg", "Time gained by tuning (more is better)", [
         ("source", "#b0563b", source),
         ("Sintonia", "#2f6f9f", ours("gain_percent")),
         ("a perfect split", "#bdbdbd", ours("perfect_gain_percent")),
     ])
     header = ["workers", "source, gain", "ours, plain", "spread", "tuned", "spread", "gain", "a perfect split", "of it"]
-    xfire.fill_page(HERE / "README.md", header, [[
+    tables.fill(HERE / "README.md", "results", header, [[
         str(row["workers"]), f"{source[int(row['workers'])]:.1f} %", f"{row['plain_s']} s", f"{row['plain_spread_s']} s",
         f"{row['tuned_s']} s", f"{row['tuned_spread_s']} s", f"{float(row['gain_percent']):.1f} %",
         f"{float(row['perfect_gain_percent']):.1f} %",

@@ -9,11 +9,12 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "common"))
+import tables  # noqa: E402
 import xfire  # noqa: E402
 
 
 def source_changes(column):
-    rows = xfire.read(HERE / "source.csv")
+    rows = tables.read(HERE / "source.csv")
     return {int(row["workers"]): 100 * (float(row[column]) / float(row["plain_s"]) - 1) for row in rows}
 
 
@@ -28,7 +29,7 @@ def main():
         "observed_percent": f"{xfire.paired(here, 'observed'):.2f}",
         "tuned_percent": f"{xfire.paired(here, 'tuned'):.2f}",
     } for workers, here in runs.items()]
-    xfire.write(HERE / "results.csv", rows)
+    tables.write(HERE / "results.csv", rows)
     ours = lambda field: {int(row["workers"]): float(row[field]) for row in rows}
     xfire.bars(HERE / "plot.svg", "Time added to a plain run (less is better)", [
         ("source, observed", "#e0a996", source_changes("monitored_untuned_s")),
@@ -36,10 +37,10 @@ def main():
         ("ours, observed", "#9cc3dc", ours("observed_percent")),
         ("ours, tuned", "#2f6f9f", ours("tuned_percent")),
     ])
-    source = {row["workers"]: row for row in xfire.read(HERE / "source.csv")}
+    source = {row["workers"]: row for row in tables.read(HERE / "source.csv")}
     percent = lambda row, column: f"{100 * (float(row[column]) / float(row['plain_s']) - 1):+.1f} %"
     header = ["workers", "source, plain", "observed", "tuned", "ours, plain", "spread", "observed", "tuned"]
-    xfire.fill_page(HERE / "README.md", header, [[
+    tables.fill(HERE / "README.md", "results", header, [[
         str(row["workers"]), f"{source[str(row['workers'])]['plain_s']} s",
         percent(source[str(row["workers"])], "monitored_untuned_s"), percent(source[str(row["workers"])], "monitored_tuned_s"),
         f"{row['plain_s']} s", f"{row['plain_spread_s']} s",

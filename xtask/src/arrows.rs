@@ -35,7 +35,7 @@ pub struct CrateRules {
     /// Our crates it may depend on.
     #[serde(default)]
     pub may_use: Vec<String>,
-    /// Further ones that only its tests may depend on.
+    /// Further ones that only its tests may depend on, of any layer.
     #[serde(default)]
     pub tests_use: Vec<String>,
 }
@@ -76,7 +76,8 @@ impl Arrows {
     /// The rules of the crate that the file at `path` belongs to.
     #[must_use]
     pub fn crate_of(&self, path: &str) -> Option<&CrateRules> {
-        let folder = path.strip_prefix("crates/").unwrap_or(path);
+        let crates = ["crates/", "apps/"].into_iter().find_map(|roof| path.strip_prefix(roof));
+        let folder = crates.unwrap_or(path);
         self.crates.get(folder.split('/').next()?)
     }
 
@@ -120,17 +121,18 @@ impl Arrows {
     fn check_layers(&self) -> Vec<Problem> {
         let mut problems = Vec::new();
         for (name, rules) in &self.crates {
-            for used in rules.may_use.iter().chain(&rules.tests_use) {
-                match self.crates.get(used) {
-                    None => problems.push(format!("`{name}` may use `{used}`, which is no crate")),
-                    Some(above) if rules.layer < above.layer => {
-                        problems.push(format!("`{name}` may use `{used}` of a layer above"));
-                    }
-                    Some(above) if rules.pure && !above.pure => {
-                        problems
-                            .push(format!("`{name}` is pure and may use `{used}`, which is not"));
-                    }
-                    Some(_) => {}
+            let all = rules.may_use.iter().chain(&rules.tests_use);
+            for used in all.filter(|used| !self.crates.contains_key(*used)) {
+                problems.push(format!("`{name}` may use `{used}`, which is no crate"));
+            }
+            // Tests start what they need.
+            for (used, above) in
+                rules.may_use.iter().filter_map(|used| self.crates.get_key_value(used))
+            {
+                if rules.layer < above.layer {
+                    problems.push(format!("`{name}` may use `{used}` of a layer above"));
+                } else if rules.pure && !above.pure {
+                    problems.push(format!("`{name}` is pure and may use `{used}`, which is not"));
                 }
             }
         }
@@ -198,10 +200,7 @@ mod tests {
         );
         check_arrows(
             &ARROWS.replace("may_use = [\"events\"]", "may_use = [\"probe\"]\npure = true"),
-            &[
-                "`ring` is pure and may use `probe`, which is not",
-                "`ring` is pure and may use `probe`, which is not",
-            ],
+            &["`ring` is pure and may use `probe`, which is not"],
         );
         check_arrows(
             &ARROWS.replace("\"probe\"", "\"gone\""),
@@ -222,6 +221,7 @@ mod tests {
         assert!(arrows.crate_of("crates/events/src/lib.rs").is_some_and(|rules| rules.pure));
         assert!(arrows.crate_of("crates/unlisted/src/lib.rs").is_none());
         assert!(arrows.crate_of("events/src/lib.rs").is_some());
+        assert!(arrows.crate_of("apps/events/src/lib.rs").is_some());
     }
 
     #[test]

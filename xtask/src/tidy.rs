@@ -94,7 +94,7 @@ fn bad_toml(path: &str, source: toml::de::Error) -> TidyError {
 /// The manifest of a crate, not of a fixture inside one.
 fn is_manifest(path: &str) -> bool {
     let steps: Vec<&str> = path.split('/').collect();
-    matches!(steps[..], ["crates", _, "Cargo.toml"] | ["xtask", "Cargo.toml"])
+    matches!(steps[..], ["crates" | "apps", _, "Cargo.toml"] | ["xtask", "Cargo.toml"])
 }
 
 /// Whether a file is compiled into the crate: a build script and a file of tests are not.

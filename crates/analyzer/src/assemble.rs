@@ -69,6 +69,11 @@ pub fn assemble(measured: &Measured, facts: &RunFacts, record: &RunRecord) -> As
     let mut summary = summarize::summarize(measured, facts, (&roster, &sites), resolver);
     let mut unwritten = Vec::new();
     summary.tuning = tuning(record, &mut summary.tool.warnings);
+    summary.dealt = record.read_dealt().unwrap_or_else(|error| {
+        let text = format!("What became of the dealt work is not in the summary: {error}.");
+        summary.tool.warnings.push(text);
+        None
+    });
     if let Err(error) = record.write_regions(&regions::rows(&roster, &sites)) {
         unwritten.push(AssembleError::Regions(error));
     }

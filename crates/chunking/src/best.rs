@@ -1,46 +1,65 @@
 //! `best`, the default: DAF at every request, by the workers' speeds, as fine as dealing is cheap.
 //!
-//! The chunk of worker `w` is `R/(x*N) * v_w`, with `R` tasks left, `N` workers and the speed `v_w` over the mean
-//! speed. Three rules make `x`:
+//! Tasks are dealt in *rounds*, in which a worker has one chunk. With `N` workers and `R` tasks left at the
+//! beginning of a round, worker `w` gets `R/(x*N) * v_w`, where `v_w` is its speed over the mean speed as far
+//! as chance has not made the difference. `x` is asked for anew at every request:
 //!
 //! - `2 + sigma*sqrt(N/2)/mu` as in DAF, and so for the first chunks too: with `x_0` near 1 nothing would be
 //!   left to make good what turns out to be uneven;
 //! - so large that dealing costs 0.05 % of the iteration, if that is more: a worker is dealt about
 //!   `x*ln(T/h)` chunks, with `T` the iteration's time and `h` what a chunk costs beside computing. Where `h` is
 //!   small, chunks are fine from the start, and dear tasks that nobody has seen yet do no harm;
-//! - 16 while nothing is known: the first chunks find out.
+//! - 16 while nothing is known: the first chunks find out;
+//! - at most the rounds that may still come. Where equal parts would end further apart than `x` rounds and
+//!   more cost, these are as many as come; else all but one are an insurance, for which 0.3 % of the
+//!   iteration may be spent. Where that does not pay for a second round, all get their equal part at once.
 //!
 //! The smallest chunk `m` is one of `x*h / (sigma/mu)`: all chunks cost a worker `x*h*ln(T/m)`, the last one
 //! makes it late by about `m*sigma/mu`, and together that is least there. For this, `sigma/mu` is taken to be
-//! 0.2 to 1. When that is more than an equal part of what is left, equal parts are dealt, but none that
-//! computes for less than `h`.
+//! 0.2 to 1. When that is more than an equal part of what is left, equal parts are dealt. But the
+//! last few tasks may be most of the work: where `2*ln(2*m)` chunks more for each worker cost no more than
+//! that insurance, chunks go on to shrink below `m`, as `R/(2*N)`.
 //!
-//! Means and deviations are those of a window of iterations; speeds forget faster, a half with every
-//! chunk, since a worker that becomes slow must not be given much more. What a chunk took is
-//! divided by its worker's slowness before it counts as spread: speeds are no reason for small chunks.
+//! In the first iteration, of which most is unseen, the insurance is 0.2 ms at least.
+//!
+//! Means and deviations are those of a window of iterations, and `h` is that of the newest chunks; so an
+//! iteration begins with what the last one knew. What a chunk took is divided by its worker's slowness
+//! before it counts as spread: speeds are no reason for small chunks.
 //!
 //! # Not here
 //! Where the tasks differ: they are taken as they come.
+
+mod overhead;
+mod speeds;
 
 use crate::adjusting::later_divisor;
 use crate::policy::{Completed, Policy, Request, Settings, Work};
 use crate::registry::PolicySpec;
 use crate::rounding;
 use crate::spread::{Spread, Window};
-use std::collections::BTreeMap;
+use overhead::Overhead;
+use speeds::Speeds;
+use std::collections::BTreeSet;
 
 /// What dealing may cost, of an iteration.
 const DEALING_SHARE: f64 = 0.0005;
+/// What it may cost where it is dear, more than equal parts do.
+const INSURANCE_SHARE: f64 = 0.003;
+/// What it may cost at least in the first iteration, in seconds: nobody has seen most of its tasks, and nobody
+/// notices such a time once.
+const FIRST_INSURANCE_S: f64 = 200e-6;
 /// `x` is not made larger for being cheap.
 const CHEAP_DIVISOR_MAX: f64 = 32.0;
+/// `x` for the last chunks.
+const LAST_DIVISOR: f64 = 2.0;
 /// `x` while nothing is known.
 const DIVISOR_UNKNOWN: f64 = 16.0;
 /// The last chunks are not taken to be more even than this, as deviation over mean.
 const UNEVEN_MIN: f64 = 0.2;
 /// Nor more uneven than this.
 const UNEVEN_MAX: f64 = 1.0;
-/// What a worker's earlier chunks count when there is a new one.
-const REMEMBERED: f64 = 0.5;
+/// What is left over by a chunk goes with it when it is no more than one in so many of its tasks.
+const N_CRUMBS: u64 = 4;
 
 pub(crate) const SPEC: PolicySpec = PolicySpec {
     name: "best",
@@ -56,7 +75,32 @@ struct Best {
     measured: Window,
     speeds: Speeds,
     overhead: Overhead,
+    /// Tasks of the iteration.
     n_tasks: u64,
+    /// The round that is dealt, in which a worker has one chunk.
+    round: Option<Round>,
+    /// Rounds begun in the iteration.
+    n_rounds: f64,
+}
+
+#[derive(Debug)]
+struct Round {
+    /// Tasks left when it began.
+    n_tasks: u64,
+    /// Who had a chunk of it.
+    workers: BTreeSet<u32>,
+}
+
+/// What is known of tasks and of chunks.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    /// Of chunks.
+    spread: Spread,
+    /// Deviation of a task over its mean, as if tasks had nothing to do with each other.
+    task_deviation: f64,
+    overhead_s: f64,
+    /// Whether no iteration is over yet.
+    is_first: bool,
 }
 
 impl Best {
@@ -67,70 +111,134 @@ impl Best {
             speeds: Speeds::default(),
             overhead: Overhead::default(),
             n_tasks: 0,
+            round: None,
+            n_rounds: 0.0,
         }
     }
 
-    fn spread(&self) -> Option<Spread> {
+    fn known(&self) -> Option<Known> {
         let moments = self.measured.moments();
-        if moments.is_empty() { self.settings.spread } else { Some(moments.spread()) }
+        let measured = (!moments.is_empty()).then(|| moments.spread());
+        let spread = measured.or(self.settings.spread)?;
+        let overhead_s = self.overhead.usual_s().or(self.settings.overhead_s)?;
+        let task_deviation = moments.spread_of_tasks().map_or(0.0, |tasks| tasks.relative());
+        let is_first = self.measured.is_first();
+        Some(Known { spread, task_deviation, overhead_s, is_first })
     }
 
-    fn overhead_s(&self) -> f64 {
-        self.overhead.mean_s().or(self.settings.overhead_s).unwrap_or(0.0)
+    /// A round is over when a worker comes again.
+    fn take_turn(&mut self, request: &Request) {
+        let is_in = |round: &Round| round.workers.contains(&request.worker);
+        if self.round.as_ref().is_none_or(is_in) {
+            self.round = Some(Round { n_tasks: request.n_left, workers: BTreeSet::new() });
+            self.n_rounds += 1.0;
+        }
+        if let Some(round) = &mut self.round {
+            round.workers.insert(request.worker);
+        }
     }
 
-    fn divisor(&self, n_workers: f64) -> f64 {
-        let Some(spread) = self.spread() else { return DIVISOR_UNKNOWN };
-        let each_s = self.n_tasks as f64 * spread.mean_s / n_workers;
-        later_divisor(spread, n_workers).max(cheap_divisor(each_s, self.overhead_s()))
-    }
-
-    /// Tasks that keep a usual worker busy for this time; 0 while that is not known.
-    fn n_tasks_in(&self, time_s: f64) -> f64 {
-        let mean_s = self.spread().map_or(0.0, |spread| spread.mean_s);
-        if 0.0 < mean_s { time_s / mean_s } else { 0.0 }
-    }
-
-    /// The smallest chunk of a usual worker, in seconds.
-    fn smallest_s(&self, divisor: f64) -> f64 {
-        let uneven = self.spread().map_or(1.0, |spread| spread.relative());
-        divisor * self.overhead_s() / uneven.clamp(UNEVEN_MIN, UNEVEN_MAX)
+    /// Tasks for a usual worker.
+    fn usual(&self, request: &Request, known: Option<Known>) -> f64 {
+        let Some(round) = &self.round else { return 1.0 };
+        let n_workers = f64::from(request.n_workers);
+        let equal = round.n_tasks as f64 / n_workers;
+        let Some(known) = known else { return equal / DIVISOR_UNKNOWN };
+        let each = self.n_tasks as f64 / n_workers;
+        let wished = later_divisor(known.spread, n_workers).max(known.cheap_divisor(each));
+        let n_rounds_left = known.n_rounds_worth(each, wished) - (self.n_rounds - 1.0);
+        let divisor = wished.min(n_rounds_left).max(1.0);
+        (equal / divisor).max(known.smallest_of(equal, each, wished)).min(equal)
     }
 }
 
-/// The largest `x` with which dealing costs its share of the time that each worker computes.
-fn cheap_divisor(each_s: f64, overhead_s: f64) -> f64 {
-    if overhead_s <= 0.0 {
-        return CHEAP_DIVISOR_MAX;
+impl Known {
+    /// The largest `x` with which dealing costs its share of the time that each worker computes, for `each`
+    /// tasks.
+    fn cheap_divisor(self, each: f64) -> f64 {
+        let each_s = each * self.spread.mean_s;
+        if self.overhead_s <= 0.0 {
+            return CHEAP_DIVISOR_MAX;
+        }
+        let n_rounds = (each_s / self.overhead_s).ln().max(1.0);
+        (DEALING_SHARE * each_s / (self.overhead_s * n_rounds)).min(CHEAP_DIVISOR_MAX)
     }
-    let n_rounds = (each_s / overhead_s).ln().max(1.0);
-    (DEALING_SHARE * each_s / (overhead_s * n_rounds)).min(CHEAP_DIVISOR_MAX)
+
+    /// Rounds that pay in an iteration of `each` tasks for each worker, 1 at least: those that insurance pays, or
+    /// all that `x` makes where equal parts would end further apart than that costs.
+    fn n_rounds_worth(self, each: f64, divisor: f64) -> f64 {
+        let each_s = each * self.spread.mean_s;
+        if self.overhead_s <= 0.0 {
+            return f64::INFINITY;
+        }
+        let n_rounds = divisor * (1.0 + (each / self.smallest(divisor)).ln().max(0.0));
+        let apart = self.spread.relative().min(self.task_deviation / each.sqrt());
+        if n_rounds * self.overhead_s < apart * each_s {
+            return f64::INFINITY;
+        }
+        1.0 + (self.insurance_s(each) / self.overhead_s).floor()
+    }
+
+    /// What may be spent in case that tasks are not what they seem.
+    fn insurance_s(self, each: f64) -> f64 {
+        let share_s = INSURANCE_SHARE * each * self.spread.mean_s;
+        if self.is_first { share_s.max(FIRST_INSURANCE_S) } else { share_s }
+    }
+
+    /// Tasks in the smallest chunk of a usual worker, where the last few are tasks like any others.
+    fn smallest(self, divisor: f64) -> f64 {
+        let uneven = self.spread.relative().clamp(UNEVEN_MIN, UNEVEN_MAX);
+        self.n_tasks_in(divisor * self.overhead_s / uneven)
+    }
+
+    /// The same when `equal` tasks are left for each: halves of them from there on, where that is cheap.
+    fn smallest_of(self, equal: f64, each: f64, divisor: f64) -> f64 {
+        let smallest = self.smallest(divisor);
+        let n_chunks = LAST_DIVISOR * (LAST_DIVISOR * smallest).max(1.0).ln();
+        let is_cheap = n_chunks * self.overhead_s <= self.insurance_s(each);
+        if is_cheap { smallest.min(equal / LAST_DIVISOR) } else { smallest }
+    }
+
+    /// Tasks that keep a usual worker busy for this time; 0 where tasks take none.
+    fn n_tasks_in(self, time_s: f64) -> f64 {
+        if 0.0 < self.spread.mean_s { time_s / self.spread.mean_s } else { 0.0 }
+    }
 }
 
 impl Policy for Best {
     fn begin(&mut self, work: &Work) {
         self.n_tasks = work.n_tasks;
+        self.speeds.begin(work);
         self.measured.begin();
-        self.overhead.begin();
+        self.round = None;
+        self.n_rounds = 0.0;
     }
 
-    fn restart(&mut self, _: &Work) {}
+    fn restart(&mut self, _: &Work) {
+        self.round = None;
+    }
 
     fn next(&mut self, request: &Request) -> u64 {
-        let n_workers = f64::from(request.n_workers.max(1));
-        let divisor = self.divisor(n_workers);
-        let equal = request.n_left as f64 / n_workers;
-        let smallest = self.n_tasks_in(self.smallest_s(divisor));
-        let usual = (equal / divisor).max(smallest).min(equal);
-        let usual = usual.max(self.n_tasks_in(self.overhead_s()));
-        let n_tasks = usual * self.speeds.relative(request.worker);
-        rounding::up(n_tasks, request.n_left).max(self.settings.n_tasks_min)
+        self.take_turn(request);
+        let known = self.known();
+        let deviation = known.map_or(0.0, |known| known.task_deviation);
+        let usual = self.usual(request, known);
+        // All of a round are alike unless a worker's speed is worth a whole task.
+        let apart = (usual * (self.speeds.believed(request.worker, deviation) - 1.0)).round();
+        let n_tasks =
+            rounding::up(rounding::up(usual, request.n_left) as f64 + apart, request.n_left);
+        let n_tasks = n_tasks.max(self.settings.n_tasks_min);
+        let n_over = request.n_left.saturating_sub(n_tasks);
+        let worth = known.map_or(0.0, |known| known.n_tasks_in(known.overhead_s));
+        let is_crumb = n_over <= n_tasks / N_CRUMBS && n_over as f64 <= worth;
+        if is_crumb { request.n_left } else { n_tasks }
     }
 
     fn completed(&mut self, done: &Completed) {
-        self.speeds.add(done);
+        // Against what was expected of the worker: what it is now itself could not say how uneven it is.
         let usual_s = done.compute_s * self.speeds.relative(done.worker);
         self.measured.add(done.n_tasks, usual_s);
+        self.speeds.add(done);
         self.overhead.add(done.overhead_s);
     }
 
@@ -139,81 +247,11 @@ impl Policy for Best {
     }
 }
 
-/// Tasks per second of each worker, the newest chunks counting most.
-#[derive(Debug, Default)]
-struct Speeds {
-    workers: BTreeMap<u32, Recent>,
-    sum: f64,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Recent {
-    n_tasks: f64,
-    time_s: f64,
-}
-
-impl Recent {
-    fn speed(self) -> f64 {
-        if 0.0 < self.time_s { self.n_tasks / self.time_s } else { 0.0 }
-    }
-}
-
-impl Speeds {
-    fn add(&mut self, done: &Completed) {
-        if done.n_tasks == 0 || !(0.0 < done.compute_s && done.compute_s.is_finite()) {
-            return;
-        }
-        let recent = self.workers.entry(done.worker).or_default();
-        let before = recent.speed();
-        recent.n_tasks = REMEMBERED * recent.n_tasks + done.n_tasks as f64;
-        recent.time_s = REMEMBERED * recent.time_s + done.compute_s;
-        self.sum += recent.speed() - before;
-    }
-
-    fn forget(&mut self, worker: u32) {
-        self.workers.remove(&worker);
-        self.sum = self.workers.values().map(|recent| recent.speed()).sum();
-    }
-
-    /// Speed of a worker over the mean of those known; 1 while it is not known.
-    fn relative(&self, worker: u32) -> f64 {
-        let speed = self.workers.get(&worker).map_or(0.0, |recent| recent.speed());
-        let mean = self.sum / self.workers.len().max(1) as f64;
-        if 0.0 < speed && 0.0 < mean { speed / mean } else { 1.0 }
-    }
-}
-
-/// What a chunk costs beside computing; an iteration counts half as much as the one after it.
-#[derive(Debug, Default)]
-struct Overhead {
-    sum_s: f64,
-    n_chunks: f64,
-}
-
-impl Overhead {
-    fn begin(&mut self) {
-        self.sum_s *= 0.5;
-        self.n_chunks *= 0.5;
-    }
-
-    fn add(&mut self, overhead_s: f64) {
-        if 0.0 <= overhead_s && overhead_s.is_finite() {
-            self.sum_s += overhead_s;
-            self.n_chunks += 1.0;
-        }
-    }
-
-    fn mean_s(&self) -> Option<f64> {
-        (0.0 < self.n_chunks).then(|| self.sum_s / self.n_chunks)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const HALF_DEALT: Request = Request { worker: 0, n_left: 50_000, n_workers: 4, n_held: 0 };
-
+    /// After chunks that these workers computed; a quarter of the tasks is left for each of four.
     fn after(chunks: &[(u32, u64, f64)], overhead_s: f64) -> Best {
         let mut best = Best::new(&Settings::default());
         best.begin(&Work { n_tasks: 100_000, n_workers: 4 });
@@ -223,49 +261,77 @@ mod tests {
         best
     }
 
-    #[track_caller]
-    fn check(chunks: &[(u32, u64, f64)], overhead_s: f64, request: Request, expected: u64) {
-        assert_eq!(after(chunks, overhead_s).next(&request), expected);
+    fn request(worker: u32, n_left: u64) -> Request {
+        Request { worker, n_left, n_workers: 4, n_held: 0 }
     }
+
+    /// The first chunk of a round when so many tasks are left.
+    #[track_caller]
+    fn check(chunks: &[(u32, u64, f64)], overhead_s: f64, n_left: u64, expected: u64) {
+        assert_eq!(after(chunks, overhead_s).next(&request(0, n_left)), expected);
+    }
+
+    const ALIKE: [(u32, u64, f64); 4] =
+        [(0, 1000, 1.0), (1, 1000, 1.0), (2, 1000, 1.0), (3, 1000, 1.0)];
 
     #[test]
     fn dealing_is_as_fine_as_it_is_cheap() {
-        let alike = [0, 1, 2, 3].map(|worker| (worker, 1000, 1.0));
-        check(&[], 0.0, HALF_DEALT, 50_000 / 4 / 16 + 1);
-        check(&alike, 0.0, HALF_DEALT, 50_000_u64.div_ceil(4 * 32));
-        // 25 s for each worker, and a tenth of a second per chunk: nothing but DAF.
-        check(&alike, 0.1, HALF_DEALT, 50_000 / 4 / 2);
+        check(&[], 0.0, 50_000, 50_000_u64.div_ceil(4 * 16));
+        check(&ALIKE, 0.0, 50_000, 50_000_u64.div_ceil(4 * 32));
+        // 25 s for each worker, and 10 ms per chunk: nothing but DAF.
+        check(&ALIKE, 0.01, 50_000, 50_000 / 4 / 2);
     }
 
     #[test]
     fn the_last_chunks_are_worth_what_they_cost() {
-        let alike = [0, 1].map(|worker| (worker, 1000, 1.0));
-        let with = |n_left| Request { n_left, ..HALF_DEALT };
-        // The smallest chunk is 2 * 0.1 s / 0.2, 1000 tasks.
-        check(&alike, 0.1, with(10_000), 1250);
-        check(&alike, 0.1, with(6000), 1000);
-        check(&alike, 0.1, with(2000), 500);
-        check(&alike, 0.1, with(400), 100);
-        check(&alike, 0.1, with(300), 100);
-        check(&alike, 0.1, with(30), 30);
+        // The smallest chunk is 2 * 10 ms / 0.2, 100 tasks.
+        check(&ALIKE, 0.01, 10_000, 1250);
+        check(&ALIKE, 0.01, 600, 100);
+        check(&ALIKE, 0.01, 200, 50);
+        check(&ALIKE, 0.01, 30, 8);
+    }
+
+    #[test]
+    fn a_second_round_has_to_be_worth_it() {
+        // Of 25 s, 0.075 s may be spent on further rounds.
+        check(&ALIKE, 0.07, 100_000, 12_500);
+        check(&ALIKE, 0.08, 100_000, 25_000);
+        check(&ALIKE, 9.0, 100_000, 25_000);
+        let uneven = [(0, 1000, 1.0), (1, 1000, 2.0), (0, 1000, 2.0), (1, 1000, 1.0)];
+        let dealt = after(&uneven, 0.2).next(&request(2, 100_000));
+        assert!((6000..12_000).contains(&dealt), "{dealt}");
+    }
+
+    #[test]
+    fn nobody_gets_more_than_an_equal_part_in_a_round() {
+        let mut best = after(&ALIKE, 9.0);
+        let mut n_left = 100_000;
+        let mut deal = |worker: u32| {
+            let n_tasks = best.next(&request(worker, n_left));
+            n_left -= n_tasks;
+            n_tasks
+        };
+        assert_eq!([0, 1, 2, 2, 3].map(&mut deal), [25_000, 25_000, 25_000, 6250, 6250]);
     }
 
     #[test]
     fn the_faster_worker_gets_more() {
-        let uneven = [(0, 1000, 1.0), (1, 1000, 2.0)];
-        // Seen one after the other they are 1 and 4/3 ms per task, which makes `x` 2.202.
-        check(&uneven, 0.1, HALF_DEALT, 7569);
-        check(&uneven, 0.1, Request { worker: 1, ..HALF_DEALT }, 3785);
-        check(&uneven, 0.1, Request { worker: 2, ..HALF_DEALT }, 5677);
-        let mut one_is_gone = after(&uneven, 0.1);
-        one_is_gone.left(1);
-        assert_eq!(one_is_gone.next(&HALF_DEALT), 5677);
+        let fast = [(0, 1000, 1.0), (1, 1000, 2.0)].repeat(40);
+        let mut best = after(&fast, 0.01);
+        let [fast, slow, unknown] = [0, 1, 2].map(|worker| best.next(&request(worker, 50_000)));
+        assert!((7900..8400).contains(&fast), "{fast}");
+        assert!((3900..4400).contains(&slow), "{slow}");
+        assert!((5900..6300).contains(&unknown), "{unknown}");
+        best.left(1);
+        let alone = best.next(&request(0, 50_000));
+        assert_eq!(alone, best.next(&request(2, 50_000)));
     }
 
     #[test]
-    fn a_worker_that_becomes_slow_is_known_soon() {
-        let slowed = [(0, 1000, 1.0), (1, 1000, 1.0), (0, 1000, 4.0), (0, 1000, 4.0)];
-        let slow = after(&slowed, 0.1).speeds.relative(0);
-        assert!(0.4 < slow && slow < 0.5, "{slow}");
+    fn crumbs_go_with_the_last_chunk() {
+        let mut best = after(&ALIKE, 0.02);
+        assert_eq!(best.next(&request(0, 50)), 13);
+        assert_eq!(best.next(&request(1, 15)), 15);
+        assert_eq!(best.next(&request(2, 37)), 13);
     }
 }

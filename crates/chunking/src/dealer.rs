@@ -1,5 +1,6 @@
 //! The counts around a policy: what is left, and who has how much of the rest.
 
+use crate::guarded::Guarded;
 use crate::policy::{Completed, Policy, Request, Work};
 use std::collections::BTreeMap;
 
@@ -13,7 +14,7 @@ use std::collections::BTreeMap;
 /// Which tasks these are: whoever deals keeps their order, and what comes back.
 #[derive(Debug)]
 pub struct Dealer {
-    policy: Box<dyn Policy>,
+    policy: Guarded<Box<dyn Policy>>,
     n_left: u64,
     held: BTreeMap<u32, u64>,
     n_workers: u32,
@@ -22,7 +23,7 @@ pub struct Dealer {
 impl Dealer {
     /// A dealer without tasks.
     pub fn new(policy: Box<dyn Policy>) -> Self {
-        Self { policy, n_left: 0, held: BTreeMap::new(), n_workers: 1 }
+        Self { policy: Guarded(policy), n_left: 0, held: BTreeMap::new(), n_workers: 1 }
     }
 
     /// An iteration begins, with these tasks; what was held is forgotten.
@@ -40,7 +41,7 @@ impl Dealer {
         }
         let n_held = self.held(worker);
         let request = Request { worker, n_left: self.n_left, n_workers: self.n_workers, n_held };
-        let n_tasks = self.policy.next(&request).clamp(1, self.n_left);
+        let n_tasks = self.policy.next(&request);
         self.n_left -= n_tasks;
         *self.held.entry(worker).or_default() += n_tasks;
         n_tasks

@@ -10,7 +10,7 @@
 //! | `ss` | 1 | |
 //! | `fsc` | `(sqrt(2)*M*h / (sigma*N*sqrt(ln N)))^(2/3)` | Kruskal and Weiss 1985 |
 //! | `gss` | `R/N` | Polychronopoulos and Kuck 1987 |
-//! | `tss` | from `M/(2N)` to 1 in equal steps | Tzeng and Ni 1993 |
+//! | `tss` | from `M/(2N)` to 1 in equal steps | Tzen and Ni 1993 |
 //! | `fac` | `R/(x*N)` in batches of `N`, `x` from `sigma/mu` and `R` | Hummel, Schonberg and Flynn 1992 |
 //! | `fac2` | `M/(2N)`, then half in every batch of `N` | Hummel, Schonberg and Flynn 1992 |
 //! | `dpf` | a fixed share of what is left, in batches of `N` | Martínez 2010 |
@@ -24,6 +24,7 @@
 //! # Invariants
 //! - Pure (I1) and deterministic: the same questions and news in the same order give the same sizes.
 //! - [`Dealer`] deals every task once, and again only what came back.
+//! - What was measured may be any number: what is no time is not heard.
 //!
 //! # Not here
 //! Messages and threads (`master-worker`), simulated time (`simulator`), when a running program should be
@@ -48,6 +49,7 @@ mod weighted_batches;
 mod weighted_chunks;
 
 mod batch;
+mod guarded;
 mod performance;
 mod rounding;
 

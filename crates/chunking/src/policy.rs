@@ -64,6 +64,9 @@ pub struct Request {
 }
 
 /// A chunk came back.
+///
+/// Times come from outside: one below 0 counts as 0, and where one is no number, or without end, the chunk
+/// says nothing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Completed {
     /// Who computed it.

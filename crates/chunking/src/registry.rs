@@ -1,5 +1,6 @@
 //! All policies, by name.
 
+use crate::guarded::Guarded;
 use crate::policy::{Policy, Settings};
 use crate::{
     adjusting, best, factoring, fixed_size, guided, halving, predictive, self_scheduling,
@@ -22,9 +23,10 @@ pub struct PolicySpec {
 }
 
 impl PolicySpec {
-    /// A policy that has measured nothing yet.
+    /// A policy that has measured nothing yet. Whatever it is told, it answers with one task at least and
+    /// with no more than are left.
     pub fn policy(&self, settings: &Settings) -> Box<dyn Policy> {
-        (self.make)(settings)
+        Box::new(Guarded((self.make)(&settings.cleaned())))
     }
 }
 

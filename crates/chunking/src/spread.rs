@@ -119,6 +119,11 @@ impl Window {
         self.all.add(n_tasks as f64, compute_s);
     }
 
+    /// Whether no iteration is over yet.
+    pub(crate) fn is_first(&self) -> bool {
+        self.iterations.len() <= 1
+    }
+
     /// All chunks together.
     pub(crate) fn moments(&self) -> Moments {
         self.all

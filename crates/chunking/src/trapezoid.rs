@@ -9,7 +9,7 @@ use crate::registry::PolicySpec;
 pub(crate) const SPEC: PolicySpec = PolicySpec {
     name: "tss",
     sentence: "trapezoid self-scheduling: chunks that shrink in equal steps",
-    source: "Tzeng and Ni, IEEE Transactions on Parallel and Distributed Systems 4(1), 1993",
+    source: "Tzen and Ni, IEEE Transactions on Parallel and Distributed Systems 4(1), 1993",
     assumes_known: false,
     make: |settings| Box::new(Trapezoid::new(settings)),
 };

@@ -35,8 +35,10 @@ pub(crate) enum Subcommand {
     Export(ExportOptions),
     Doctor(DoctorOptions),
     Functions(crate::functions::FunctionsOptions),
+    Messages(crate::messages::MessagesOptions),
     Netbench(crate::netbench::NetbenchOptions),
     Tunlets(crate::tunlets::TunletsOptions),
+    New(crate::new::NewOptions),
     NewTunlet(crate::new_tunlet::NewTunletOptions),
     Simulate(crate::simulate::SimulateOptions),
     #[command(hide = true)]
@@ -54,6 +56,7 @@ Examples:
   sintonia run -- mpirun -np 4 ./program input.txt
   sintonia run --probe 'solve*' -- mpirun -np 4 ./program
   sintonia run --app xfire.toml --tunlet factoring -- mpirun -np 5 ./xfire
+  sintonia run --tunlet worker-count -- mpirun -np 5 ./of-the-master-worker-library
   sintonia run --trace --out runs/today -- srun -n 64 ./program
   sintonia run --json -- ./job.sh > job.json";
 
@@ -109,28 +112,36 @@ pub(crate) struct WatchOptions {
 /// What a program is tuned with.
 #[derive(Args, Debug, Default)]
 pub(crate) struct Tuned {
-    /// Description of the program: actors, events, tuning points
+    /// Description of the program: actors, events, tuning points; not needed for programs that carry one, as all
+    /// of the master-worker library do
     #[arg(long, value_name = "APP.toml")]
     pub(crate) app: Option<PathBuf>,
     /// A tunlet, built in (`sintonia tunlets` lists them) or from a library; the first one named owns what
     /// several would change
-    #[arg(long, value_name = "NAME|LIB.so", requires = "app")]
+    #[arg(long, value_name = "NAME|LIB.so")]
     pub(crate) tunlet: Vec<String>,
-    /// Change nothing: tunlets only look
-    #[arg(long, requires = "app", conflicts_with = "dry_run")]
+    /// Change nothing: events are recorded, and tunlets only look
+    #[arg(long, conflicts_with = "dry_run")]
     pub(crate) observe: bool,
     /// Change nothing, but say what would be changed
-    #[arg(long, requires = "app")]
+    #[arg(long, requires = "tunlet")]
     pub(crate) dry_run: bool,
     /// Iterations before and after a change that are compared, one more being left out
-    #[arg(long, value_name = "N", default_value_t = 3, requires = "app", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    #[arg(long, value_name = "N", default_value_t = 3, requires = "tunlet", value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub(crate) trial_iterations: u16,
     /// Time for all ranks to carry a change out, before it is taken back; at least four iterations
-    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, requires = "app", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, requires = "tunlet", value_parser = seconds)]
     pub(crate) action_timeout: f64,
     /// Count and time functions of this name; `*` stands for anything. With `--trace` each passage is recorded
     #[arg(long, value_name = "FUNCTION")]
     pub(crate) probe: Vec<String>,
+}
+
+impl Tuned {
+    /// Whether something is asked for that only a description makes possible.
+    pub(crate) fn needs_description(&self) -> bool {
+        self.observe || !self.tunlet.is_empty()
+    }
 }
 
 fn seconds(text: &str) -> Result<f64, String> {
@@ -165,7 +176,7 @@ Examples:
 #[derive(Args, Debug)]
 #[command(after_help = REPORT_EXAMPLES)]
 pub(crate) struct ReportOptions {
-    /// Folder of the record
+    /// Folder of the record; or the file that a program of the master-worker library wrote with `--report FILE`
     pub(crate) run: PathBuf,
     /// Write the report as a self-contained page instead
     #[arg(long, value_name = "FILE")]

@@ -61,13 +61,15 @@ fn duration(text: &str) -> Result<Duration, String> {
 /// Attaches, watches, leaves, reports.
 pub(crate) fn attach(options: &AttachOptions, terminal: Terminal) -> anyhow::Result<ExitCode> {
     let ranks = Ranks::find(&options.pids).context(NotAttached)?;
-    let tuning = Tuning::prepare(&options.watch.tuned, |name| ranks.program(name));
+    let tuning = Tuning::prepare(&options.watch.tuned, &ranks.programs());
     let tuning = tuning.context(BadDescription)?;
+    let origin = tuning.as_ref().and_then(|tuning| tuning.origin.clone());
     let mut facts = facts(ranks.command(), options.watch.trace);
     let subject = Subject { name: &ranks.name(), way: Way::Attached };
     let observation = Observation::start(&options.watch, subject, tuning, &mut facts)?;
     let is_quiet = options.watch.shown.quiet;
     if !is_quiet {
+        origin.iter().for_each(|text| warn(text));
         ranks.sentences().iter().for_each(|text| warn(text));
     }
     let begun = Instant::now();

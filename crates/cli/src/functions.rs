@@ -19,6 +19,7 @@ const EXAMPLES: &str = "\
 Examples:
   sintonia functions ./program
   sintonia functions ./program --filter exchange
+  sintonia functions ./program --description > program.toml
   sintonia functions ./program --json | jq -r '.[] | select(.inlined == []) | .name'
 
 A function that is also inlined can have probes; calls at the places where it is inlined do not pass them.
@@ -37,13 +38,19 @@ pub(crate) struct FunctionsOptions {
     #[arg(long, value_name = "TEXT")]
     filter: Option<String>,
     /// Print them as JSON, with parameters
-    #[arg(long)]
+    #[arg(long, conflicts_with = "description")]
     json: bool,
+    /// Print the description of the application that the program carries, to change a copy of it
+    #[arg(long)]
+    description: bool,
 }
 
 /// Lists the functions of a program.
 pub(crate) fn functions(options: &FunctionsOptions) -> anyhow::Result<ExitCode> {
     let program = Program::open(&options.program)?;
+    if options.description {
+        return print_description(&program);
+    }
     warnings(&program).iter().for_each(|warning| eprintln!("sintonia: {warning}"));
     let is_wanted = |function: &&Function| {
         options.filter.as_deref().is_none_or(|text| contains(function, text))
@@ -58,6 +65,25 @@ pub(crate) fn functions(options: &FunctionsOptions) -> anyhow::Result<ExitCode> 
     if found.is_empty() {
         eprintln!("sintonia: `{}` has no such function", options.program.display());
     }
+    std::io::stdout().write_all(text.as_bytes()).context(NotWritten)?;
+    if let Some((file, _)) = program.description() {
+        eprintln!(
+            "sintonia: `{}` carries a description of the application: `sintonia run --tunlet NAME` needs no other, \
+             and `--description` prints it",
+            file.display()
+        );
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints what the program says of itself.
+fn print_description(program: &Program) -> anyhow::Result<ExitCode> {
+    let (_, text) = program.description().with_context(|| {
+        format!(
+            "`{}` carries no description of an application; only programs of the master-worker library do",
+            program.path().display()
+        )
+    })?;
     std::io::stdout().write_all(text.as_bytes()).context(NotWritten)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -21,8 +21,12 @@ mod doctor;
 mod exit;
 mod export;
 mod functions;
+mod messages;
 mod netbench;
+mod new;
 mod new_tunlet;
+mod picture;
+mod project;
 mod report;
 mod run;
 mod simulate;
@@ -45,8 +49,10 @@ fn main() -> ExitCode {
         Subcommand::Export(options) => export::export(&options),
         Subcommand::Doctor(options) => doctor::doctor(&options, terminal),
         Subcommand::Functions(options) => functions::functions(&options),
+        Subcommand::Messages(options) => messages::messages(&options),
         Subcommand::Netbench(options) => netbench::netbench(&options),
         Subcommand::Tunlets(options) => tunlets::tunlets(&options),
+        Subcommand::New(options) => new::make(&options),
         Subcommand::NewTunlet(options) => new_tunlet::make(&options),
         Subcommand::Simulate(options) => simulate::simulate(&options),
         Subcommand::TunletHost(options) => tunlet_host::serve(&options),

@@ -6,16 +6,19 @@
 //! # Not here
 //! Measuring and the lines through the times: `comm::netbench` and `models::network`.
 
+mod plot;
 mod rank;
 mod table;
 
 use crate::exit::NotWritten;
+use crate::picture;
 use anyhow::{Context, bail};
 use clap::Args;
 use models::network::NetModel;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::io::{Read, Write};
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
@@ -30,9 +33,11 @@ Examples:
   sintonia netbench -- mpirun -np 2
   sintonia netbench --seconds 5 -- mpirun -np 4 --host a:2,b:2
   sintonia netbench --json -- srun -n 8 > network.json
+  sintonia netbench --plot network.svg -- mpirun -np 2
 
 A time is that of one message, half of a round trip. What stands behind `+-` is half of the interval
-that holds the true value with 95 percent.";
+that holds the true value with 95 percent. A master/worker program begins with what was measured
+when it is run with `--network network.json`.";
 
 /// Measure latency and cost per byte between the ranks of a launcher
 ///
@@ -42,17 +47,26 @@ that holds the true value with 95 percent.";
 #[command(after_help = EXAMPLES)]
 pub(crate) struct NetbenchOptions {
     /// Time for each pair of ranks
-    #[arg(long, value_name = "SECONDS", default_value_t = 1.0)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 1.0, allow_negative_numbers = true, value_parser = seconds)]
     seconds: f64,
     /// Time after which everything is given up
-    #[arg(long, value_name = "SECONDS", default_value_t = 120.0)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 120.0, allow_negative_numbers = true, value_parser = seconds)]
     at_most: f64,
     /// Print the times and the lines as JSON
     #[arg(long)]
     json: bool,
+    /// Write a picture of the times and the lines
+    #[arg(long, value_name = "FILE.svg")]
+    plot: Option<PathBuf>,
     /// The launcher with its options, without a program
     #[arg(required = true, last = true, value_name = "LAUNCHER")]
     launcher: Vec<OsString>,
+}
+
+/// A time that people wait for.
+fn seconds(text: &str) -> Result<f64, String> {
+    let time_s = text.parse().ok().filter(|time_s| (1e-3..=1e5).contains(time_s));
+    time_s.ok_or_else(|| "write a number from 0.001 to 100000".to_owned())
 }
 
 /// What was measured between two ranks.
@@ -70,6 +84,9 @@ pub(crate) fn netbench(options: &NetbenchOptions) -> anyhow::Result<ExitCode> {
         bail!("the ranks printed no result; the messages above say why");
     };
     let pairs: Vec<Pair> = serde_json::from_str(line).context("the result of rank 0 is damaged")?;
+    if let Some(path) = &options.plot {
+        picture::write(path, &plot::picture(&pairs))?;
+    }
     let text = if options.json {
         format!("{:#}\n", serde_json::to_value(&pairs)?)
     } else {

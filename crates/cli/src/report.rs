@@ -1,5 +1,6 @@
 //! `sintonia report`: the report of an earlier run, finished first when it was cut off.
 
+mod dealt;
 mod pictures;
 
 use crate::arguments::ReportOptions;
@@ -15,6 +16,9 @@ use std::process::ExitCode;
 
 /// Shows the record of a run.
 pub(crate) fn report(options: &ReportOptions, terminal: Terminal) -> anyhow::Result<ExitCode> {
+    if options.run.is_file() {
+        return dealt::report(options, terminal);
+    }
     let mut record = RunRecord::open(&options.run)?;
     let mut report = match record.state() {
         RunState::Finished => Report::of(record.read_summary()?),

@@ -23,14 +23,16 @@ use std::time::Instant;
 pub(crate) fn run(options: &RunOptions, terminal: Terminal) -> ExitCode {
     let words = options.command.iter().map(|word| word.to_string_lossy().into_owned());
     let mut facts = facts(words.collect(), options.watch.trace);
-    let find = |name: &str| program::described(&options.command, name);
-    let tuning = match Tuning::prepare(&options.watch.tuned, find) {
+    let programs = program::programs(&options.command);
+    let tuning = match Tuning::prepare(&options.watch.tuned, &programs) {
         Ok(tuning) => tuning,
         Err(error) => {
             warn(&format!("the command is not started: {error:#}"));
             return ExitCode::from(BAD_DESCRIPTION);
         }
     };
+    let origin = tuning.as_ref().and_then(|tuning| tuning.origin.as_ref());
+    origin.filter(|_| !options.watch.shown.quiet).into_iter().for_each(|text| warn(text));
     let name = program::name(&options.command);
     let subject = Subject { name: &name, way: Way::Started };
     let observation = match Observation::start(&options.watch, subject, tuning, &mut facts) {

@@ -13,7 +13,7 @@ pub(crate) use observation::{Observation, Way};
 pub(crate) use tuning::Tuning;
 
 use analyzer::RunFacts;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// What a program is, and whether it is there already.
@@ -22,6 +22,23 @@ pub(crate) struct Subject<'a> {
     /// A short name for files.
     pub(crate) name: &'a str,
     pub(crate) way: Way,
+}
+
+/// The programs of a job, as far as they are known.
+#[derive(Debug, Default)]
+pub(crate) struct Programs {
+    /// The one that is watched.
+    pub(crate) observed: Option<PathBuf>,
+    /// All, such as those of the words of a command, in order.
+    pub(crate) all: Vec<PathBuf>,
+}
+
+impl Programs {
+    /// The one that is watched, then the others.
+    pub(crate) fn nearest_first(&self) -> impl Iterator<Item = &Path> {
+        let others = self.all.iter().filter(|path| Some(*path) != self.observed.as_ref());
+        self.observed.iter().chain(others).map(PathBuf::as_path)
+    }
 }
 
 /// What is known when the watch begins.

@@ -21,7 +21,10 @@ fn main() -> ExitCode {
 }
 
 fn run(scenario: &str) -> Outcome {
-    let mut end = MpiTransport::init()?;
+    let mut end = match scenario {
+        "grow" | "grown" => MpiTransport::init_to_grow()?,
+        _ => MpiTransport::init()?,
+    };
     let first_says = |end: &MpiTransport, line: String| {
         if end.rank() == 0 {
             println!("{line}");
@@ -40,6 +43,7 @@ fn run(scenario: &str) -> Outcome {
         "elastic" | "added" => elastic(&mut end)?,
         "stay" | "staying" => stay(&mut end)?,
         "many" => many(&mut end)?,
+        "grow" | "grown" => grow(&mut end)?,
         "netbench" => network(&mut end)?,
         "lost" | "losing" => lose(&mut end)?,
         other => return Err(format!("there is no scenario `{other}`").into()),
@@ -53,7 +57,7 @@ fn fail(end: &mut MpiTransport) -> Outcome {
     if end.rank() + 1 == end.n_ranks() {
         panic!("as intended");
     }
-    end.barrier(SOON * 2)?;
+    end.barrier(SOON)?;
     Ok(())
 }
 
@@ -165,6 +169,29 @@ fn many(end: &mut MpiTransport) -> Outcome {
     }
     end.leave(SOON)?;
     println!("20 came and went");
+    Ok(())
+}
+
+/// Ranks are added side by side, twice, and all of them talk.
+fn grow(end: &mut MpiTransport) -> Outcome {
+    if end.rank() != 0 {
+        return serve(end);
+    }
+    let n_launched = end.n_ranks();
+    let starts = vec![start("grown")?; 3];
+    for turn in 0..2 {
+        let added: Vec<u32> =
+            end.spawn_all(&starts, SOON)?.into_iter().collect::<Result<_, _>>()?;
+        let first = n_launched + 3 * turn;
+        ensure(added == [first, first + 1, first + 2], || format!("{added:?} in turn {turn}"))?;
+        talk(end)?;
+    }
+    let present: Vec<u32> = (1..end.n_ranks()).filter(|rank| end.is_present(*rank)).collect();
+    for rank in present {
+        end.send(rank, Tag(0), &[])?;
+    }
+    end.leave(SOON)?;
+    println!("3 and 3 came side by side");
     Ok(())
 }
 

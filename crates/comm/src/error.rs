@@ -75,6 +75,9 @@ pub enum CommError {
     /// MPI was ended before.
     #[error("MPI was finalized in this process already; make one transport and keep it to the end")]
     Finalized,
+    /// Something was asked of MPI before its beginning.
+    #[error("MPI is not initialized; call `MPI_Init` before, or make a transport")]
+    NotInitialized,
     /// The program initialized MPI for calls of one thread only.
     #[error("the program initialized MPI below `MPI_THREAD_SERIALIZED`; ask for that level there")]
     ThreadLevel,

@@ -17,7 +17,8 @@
 //! ```
 //!
 //! # Invariants
-//! - Every wait has a deadline: what does not happen in time is an error that says what was awaited.
+//! - Every wait has a deadline: what does not happen in time is an error that says what was awaited. Where MPI cannot
+//!   be interrupted (at its start and its end), the process says so and ends with the code [`EXIT_STUCK`].
 //! - Messages of one sender with one tag arrive in the order in which they were sent.
 //! - No allocation for a message once buffers have grown to the sizes in use.
 //!
@@ -27,12 +28,15 @@
 mod collective;
 mod deadline;
 mod error;
+mod layout;
 mod mpi;
 pub mod netbench;
 mod threads;
 mod transport;
 
 pub use error::CommError;
-pub use mpi::{MpiTransport, SpawnSupport, Start};
+pub use layout::{Field, Kind, Layout};
+pub use mpi::{Datatype, EXIT_STUCK, MpiTransport, SpawnSupport, Start};
+pub use mpi_abi::Number;
 pub use threads::{ThreadTransport, threads};
 pub use transport::{Envelope, Tag, Transport};

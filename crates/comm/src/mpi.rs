@@ -15,12 +15,15 @@ mod functions;
 mod inbox;
 #[expect(unsafe_code, reason = "the dynamic linker is asked for the library")]
 mod library;
+mod names;
 mod outbox;
 mod peers;
 mod spawn;
 mod support;
 mod transport;
 mod wait;
+#[expect(unsafe_code, reason = "a process that is stuck is ended")]
+mod watch;
 
 use crate::CommError;
 use crate::deadline::Deadline;
@@ -30,12 +33,15 @@ use functions::Handle;
 use inbox::Inbox;
 use outbox::Outbox;
 use peers::Peers;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use wait::Wait;
 
+pub use calls::Datatype;
 pub use spawn::Start;
 pub use support::SpawnSupport;
+pub use watch::EXIT_STUCK;
 
 /// Whom a message is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +69,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The end of a rank that is an MPI process.
 ///
-/// Dropping it ends MPI, when [`init`](Self::init) began it; in a panic it does not, so that the launcher
+/// MPI ends with the process, when [`init`](Self::init) began it; after a panic it does not, so that the launcher
 /// ends the other ranks instead of letting them wait.
 #[derive(Debug)]
 pub struct MpiTransport {
@@ -73,12 +79,18 @@ pub struct MpiTransport {
     /// One for each lane.
     inboxes: [Inbox; 2],
     outbox: Outbox,
-    /// With this rank only; made when the first rank is added.
-    own_self: Option<Handle>,
+    /// With this rank only, for each thread that adds ranks; made when they are needed.
+    own_selves: Vec<Handle>,
     began: Instant,
+    /// How long nothing was sent or received, as far as it was waited for.
+    silent: Duration,
     round: u32,
+    /// Ranks that are gone, of which nobody was told yet.
+    lost: BTreeSet<u32>,
     /// Why no call can be made any more.
     ended: Option<CommError>,
+    /// Whether somebody did not come to what all do together: he would not come to the end either.
+    is_troubled: bool,
 }
 
 impl MpiTransport {
@@ -88,18 +100,50 @@ impl MpiTransport {
     /// # Errors
     /// When this process was not launched as a rank, or the library is missing or unknown.
     pub fn init() -> Result<Self, CommError> {
-        let mpi = Arc::new(Mpi::init()?);
+        Self::begin(false)
+    }
+
+    /// As [`init`](Self::init), for a program that adds ranks: the library is asked for calls of several threads at
+    /// a time, so that several ranks start side by side. Messages then cost a little more.
+    ///
+    /// # Errors
+    /// As [`init`](Self::init).
+    pub fn init_to_grow() -> Result<Self, CommError> {
+        Self::begin(true)
+    }
+
+    fn begin(is_multiple: bool) -> Result<Self, CommError> {
+        let mpi = Arc::new(Mpi::init(is_multiple)?);
         let peers = match mpi.parent()? {
-            Some(comm) => Peers::added(comm),
+            Some(comm) => {
+                names::remove();
+                Peers::added(comm)
+            }
             None => {
+                // When this returns, every rank was in it.
                 let world = mpi.own_world()?;
+                names::remove();
                 let (rank, n_launched) = mpi.place(world)?;
                 Peers::launched(world, rank, n_launched)
             }
         };
         let (buffers, inboxes, outbox) = Default::default();
-        let (own_self, began, round, ended) = (None, Instant::now(), 0, None);
-        let mut end = Self { mpi, peers, buffers, inboxes, outbox, own_self, began, round, ended };
+        let (own_selves, began, round, ended) = (Vec::new(), Instant::now(), 0, None);
+        let (silent, is_troubled) = (Duration::ZERO, false);
+        let mut end = Self {
+            mpi,
+            peers,
+            buffers,
+            inboxes,
+            outbox,
+            own_selves,
+            began,
+            silent,
+            round,
+            lost: BTreeSet::new(),
+            ended,
+            is_troubled,
+        };
         if end.peers.is_added() {
             end.be_welcomed()?;
         }
@@ -116,12 +160,13 @@ impl MpiTransport {
     fn post(&mut self, to: u32, tag: u16, parts: &[&[u8]]) -> Result<(), CommError> {
         let address = self.address(to)?;
         let n_bytes = parts.iter().map(|part| part.len()).sum();
-        self.outbox.make_room(&self.mpi, &mut self.buffers, (to, n_bytes))?;
+        self.make_room(to, n_bytes)?;
         let mut bytes = self.buffers.take();
         parts.iter().for_each(|part| bytes.extend_from_slice(part));
         let sent = self.mpi.send(bytes, address, tag);
         let mut transfer = self.peers.judge(address.comm, sent)?;
-        if self.mpi.is_complete(&mut transfer)? {
+        let is_complete = self.mpi.is_complete(&mut transfer);
+        if self.peers.judge(address.comm, is_complete)? {
             self.buffers.give(transfer.finished());
         } else {
             self.outbox.keep(to, n_bytes, transfer);
@@ -148,10 +193,12 @@ impl MpiTransport {
             let is_wanted = found_lane == lane && wanted(sender, found.tag);
             let inbox = &mut self.inboxes[found_lane as usize];
             if is_wanted && found.n_bytes <= SHORT_BYTES_MAX && !inbox.has_of(sender) {
-                self.mpi.receive_now(into, found)?;
+                let received = self.mpi.receive_now(into, found);
+                self.peers.judge(found.from.comm, received)?;
                 return Ok(Some((sender, found.tag)));
             }
-            let transfer = self.mpi.receive(self.buffers.take(), found)?;
+            let transfer = self.mpi.receive(self.buffers.take(), found);
+            let transfer = self.peers.judge(found.from.comm, transfer)?;
             inbox.keep(sender, found.tag, transfer);
             if is_wanted {
                 return self.take(lane, &wanted, into);
@@ -166,7 +213,47 @@ impl MpiTransport {
         wanted: impl Fn(u32, u16) -> bool,
         into: &mut Vec<u8>,
     ) -> Result<Option<(u32, u16)>, CommError> {
-        self.inboxes[lane as usize].take(wanted, &self.mpi, &mut self.buffers, into)
+        let inbox = &mut self.inboxes[lane as usize];
+        let taken = inbox.take(wanted, &self.mpi, &mut self.buffers, into);
+        Ok(self.unless_lost(taken)?.flatten())
+    }
+
+    /// Gets the buffers of messages back that were taken.
+    fn look_after_sent(&mut self) -> Result<(), CommError> {
+        let looked = self.outbox.look_after(&self.mpi, &mut self.buffers);
+        self.unless_lost(looked).map(drop)
+    }
+
+    /// `None` where a rank is lost, of which the next receive tells.
+    fn unless_lost<V>(
+        &mut self,
+        result: Result<V, (u32, CommError)>,
+    ) -> Result<Option<V>, CommError> {
+        match result {
+            Ok(value) => Ok(Some(value)),
+            Err((rank, error)) if self.peers.lose(rank, &error) => {
+                self.lost.insert(rank);
+                Ok(None)
+            }
+            Err((_, error)) => Err(error),
+        }
+    }
+
+    /// Waits until a further message may be sent.
+    fn make_room(&mut self, to: u32, n_bytes: usize) -> Result<(), CommError> {
+        if self.outbox.has_room(n_bytes) {
+            return Ok(());
+        }
+        let mut wait = Wait::until(Deadline::after(PATIENCE));
+        loop {
+            self.look_after_sent()?;
+            if self.outbox.has_room(n_bytes) {
+                return Ok(());
+            }
+            if !wait.pause(true) {
+                return Err(CommError::NoRoom { rank: to, n_bytes: self.outbox.n_bytes() });
+            }
+        }
     }
 
     /// A message that was not received yet; none as long as too many wait to be taken.
@@ -200,7 +287,7 @@ impl MpiTransport {
                 return Ok(true);
             }
             self.address(from)?;
-            self.outbox.look_after(&self.mpi, &mut self.buffers)?;
+            self.look_after_sent()?;
             if !wait.pause(self.is_moving()) {
                 return Ok(false);
             }
@@ -216,6 +303,12 @@ impl MpiTransport {
         self.peers.address(rank)
     }
 
+    /// Remembers what failed that all do together.
+    fn note<T>(&mut self, done: Result<T, CommError>) -> Result<T, CommError> {
+        self.is_troubled |= done.is_err();
+        done
+    }
+
     fn check_open(&self) -> Result<(), CommError> {
         self.ended.clone().map_or(Ok(()), Err)
     }
@@ -223,28 +316,30 @@ impl MpiTransport {
     /// Waits until everything that was sent has left, so that its receivers can get it without us.
     fn flush(&mut self, deadline: Deadline) -> Result<(), CommError> {
         let mut wait = Wait::until(deadline);
-        while let Some(to) = self.outbox.first(&self.mpi, &mut self.buffers)? {
+        loop {
+            self.look_after_sent()?;
+            let Some(to) = self.outbox.first() else { return Ok(()) };
             if !wait.pause(self.is_moving()) {
                 return Err(deadline.late("the reception of what was sent", to));
             }
         }
-        Ok(())
     }
 
-    /// Ends MPI; nobody must be connected any more but the ranks launched together.
+    /// Needs MPI no more; nobody must be connected any more but the ranks launched together.
     fn finish(&mut self) -> Result<(), CommError> {
         self.ended = Some(CommError::Finalized);
-        let own = [self.peers.world(), self.own_self.take()];
-        for comm in own.into_iter().flatten() {
+        let own_selves = std::mem::take(&mut self.own_selves);
+        for comm in self.peers.world().into_iter().chain(own_selves) {
             self.mpi.free(comm)?;
         }
-        self.mpi.finalize()
+        self.mpi.close();
+        Ok(())
     }
 }
 
 impl Drop for MpiTransport {
     fn drop(&mut self) {
-        if std::thread::panicking() || self.ended.is_some() {
+        if std::thread::panicking() || self.ended.is_some() || self.is_troubled {
             return;
         }
         // Whoever wants to know of a failure calls `leave`.

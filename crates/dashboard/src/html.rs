@@ -10,6 +10,7 @@
 //! Scripts and style: they are files of their own in `assets/`.
 
 mod calls;
+mod dealt;
 mod efficiencies;
 mod functions;
 mod header;
@@ -47,6 +48,20 @@ const POLICY: &str =
 #[must_use]
 pub fn page(summary: &Summary, timeline: Option<&Timeline>) -> String {
     let title = format!("Sintonia: {}", crate::terminal::command(summary));
+    document(&title, &sections(summary, timeline))
+}
+
+/// The page of what became of the work of a master and workers, as the program `name` wrote it.
+#[must_use]
+pub fn dealt(dealt: &::dealt::Dealt, name: &str) -> String {
+    let content = html! {
+        h1 { code { (crate::text::harmless(name)) } }
+        (dealt::draw(Some(dealt)))
+    };
+    document(&format!("Sintonia: {name}"), &content)
+}
+
+fn document(title: &str, content: &Markup) -> String {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -59,7 +74,7 @@ pub fn page(summary: &Summary, timeline: Option<&Timeline>) -> String {
                 style { (PreEscaped(STYLE)) }
             }
             body {
-                main { (sections(summary, timeline)) }
+                main { (content) }
                 script { (PreEscaped(script())) }
             }
         }
@@ -74,6 +89,7 @@ fn sections(summary: &Summary, timeline: Option<&Timeline>) -> Markup {
             (efficiencies::draw(summary))
             (efficiencies::draw_findings(summary))
             (tuning::draw(summary))
+            (dealt::draw(summary.dealt.as_ref()))
             @if let Some(timeline) = timeline { (lanes::draw(summary, timeline)) }
             (ranks::draw(summary))
             (functions::draw(summary))

@@ -1,10 +1,12 @@
 //! Made-up runs with realistic values, for previews and tests.
 
+mod dealt;
 mod functions;
 mod snapshot;
 mod timeline;
 mod tuning;
 
+pub use dealt::dealt;
 pub use functions::functions;
 pub use snapshot::snapshot;
 pub use timeline::timeline;
@@ -58,6 +60,7 @@ pub fn summary_of(n_ranks: u32) -> Summary {
         findings: findings(),
         tool: tool_cost(&ranks),
         tuning: None,
+        dealt: None,
         functions: Vec::new(),
         function_sums: Vec::new(),
         ranks,

@@ -10,6 +10,7 @@
 pub(crate) mod bars;
 
 mod calls;
+mod dealt;
 mod functions;
 mod header;
 mod ink;
@@ -57,6 +58,7 @@ pub fn report(summary: &Summary, written: &Written, style: Style) -> String {
         performance::write_efficiencies(&mut page, summary);
         performance::write_findings(&mut page, summary);
         tuning::write(&mut page, summary);
+        dealt::write(&mut page, summary.dealt.as_ref());
         ranks::write(&mut page, summary);
         functions::write(&mut page, summary);
         calls::write_call_sites(&mut page, summary);
@@ -66,5 +68,13 @@ pub fn report(summary: &Summary, written: &Written, style: Style) -> String {
     }
     tool::write_cost(&mut page, summary);
     tool::write_paths(&mut page, written);
+    page.into_text()
+}
+
+/// What became of the work of a master and workers, ending in a line feed.
+#[must_use]
+pub fn dealt(dealt: &::dealt::Dealt, style: Style) -> String {
+    let mut page = Page::new(style);
+    dealt::write(&mut page, Some(dealt));
     page.into_text()
 }

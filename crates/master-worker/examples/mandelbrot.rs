@@ -53,6 +53,10 @@ impl Program for Mandelbrot {
         (frame < self.n_frames).then(|| Iteration::new(u64::from(self.width), scale))
     }
 
+    fn n_iterations(&self) -> Option<u64> {
+        Some(self.n_frames)
+    }
+
     fn input(&self, _rows: Range<u64>) {}
 
     fn work(&self, scale: &f64, rows: Range<u64>, (): ()) -> Plain<u16> {

@@ -2,13 +2,17 @@
 
 use crate::checkpoint::CheckpointError;
 use crate::message::MessageError;
+use crate::network::NetworkFileError;
 use crate::options::OptionsError;
 use crate::program::BoxError;
+use crate::written::ReportFileError;
 use comm::CommError;
+use std::error::Error as _;
+use std::fmt;
 use std::ops::Range;
 
-/// Why a run failed.
-#[derive(Debug, thiserror::Error)]
+/// Why a run failed. Where `main` returns it, the program prints it as a sentence.
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// An option cannot be used.
@@ -23,6 +27,12 @@ pub enum Error {
     /// A checkpoint could not be written or read.
     #[error("the checkpoint failed")]
     Checkpoint(#[from] CheckpointError),
+    /// The report could not be written.
+    #[error("the run is done, but its report is not written")]
+    Report(#[from] ReportFileError),
+    /// The file of `--network` cannot be used.
+    #[error("what a network costs is not known")]
+    Network(#[from] NetworkFileError),
     /// The user's code panicked for the same tasks wherever they were tried.
     #[error(
         "tasks `{}` to `{}` of iteration `{iteration}` panicked {n_attempts} times, last on rank `{rank}`: {message}",
@@ -39,6 +49,14 @@ pub enum Error {
         n_attempts: u32,
         /// What the panic said.
         message: String,
+    },
+    /// A worker cannot do anything more.
+    #[error("rank `{rank}` cannot go on: {why}")]
+    Worker {
+        /// Which one.
+        rank: u32,
+        /// In its own words.
+        why: String,
     },
     /// The first iteration has no shared data.
     #[error(
@@ -78,4 +96,28 @@ pub enum Error {
     /// The user's own code failed.
     #[error("the program failed")]
     Program(#[source] BoxError),
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{self}")?;
+        let mut source = self.source();
+        while let Some(error) = source {
+            write!(formatter, ": {error}")?;
+            source = error.source();
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_is_a_sentence_with_its_causes() {
+        let error = Error::from(OptionsError::NoFile);
+        let expected = "the options of the run are wrong: `--resume` needs `--checkpoint FILE`, the file to go on from";
+        assert_eq!(format!("{error:?}"), expected);
+    }
 }

@@ -19,6 +19,7 @@
 mod alarms;
 mod answers;
 mod desk;
+mod enlist;
 mod pace;
 mod pool;
 mod retract;
@@ -69,8 +70,12 @@ pub(crate) struct Chunk {
 pub(crate) struct Done {
     pub(crate) tasks: Range<u64>,
     pub(crate) batch: u32,
+    /// Bytes of the message that it was sent in.
+    pub(crate) n_bytes: u64,
     /// Half the way there and back, as the worker's messages take it, in seconds.
     pub(crate) way_s: f64,
+    /// The way of this one there and back, where the worker waited for it.
+    pub(crate) round_trip_s: Option<f64>,
 }
 
 /// What a worker measured.
@@ -129,6 +134,16 @@ impl Ledger {
         self.desks.resize_with(n_desks, Desk::default);
     }
 
+    /// A way there and back should take so long, where none was seen yet.
+    pub(crate) fn expect_round_trip(&mut self, round_trip_s: f64) {
+        self.desks.iter_mut().for_each(|desk| desk.pace.expect_round_trip(round_trip_s));
+    }
+
+    /// A worker that waits, if there is one.
+    pub(crate) fn who_waits(&self) -> Option<u32> {
+        self.idle.iter().copied().find(|worker| self.desk(*worker).is_some_and(Desk::is_idle))
+    }
+
     /// Workers that are not gone, those that are parked included.
     pub(crate) fn present(&self) -> impl Iterator<Item = u32> + '_ {
         let workers = (0..).zip(&self.desks).skip(1);
@@ -139,6 +154,12 @@ impl Ledger {
     pub(crate) fn in_use(&self) -> impl Iterator<Item = u32> + '_ {
         let workers = (0..).zip(&self.desks).skip(1);
         workers.filter(|(_, desk)| desk.is_in_use()).map(|(rank, _)| rank)
+    }
+
+    /// Workers that are there and hold no work, wanted or not.
+    pub(crate) fn free(&self) -> impl Iterator<Item = u32> + '_ {
+        let workers = (0..).zip(&self.desks).skip(1);
+        workers.filter(|(_, desk)| desk.is_free()).map(|(rank, _)| rank)
     }
 
     pub(crate) fn is_in_use(&self, worker: u32) -> bool {
@@ -181,6 +202,11 @@ impl Ledger {
         self.n_tasks_open == 0
     }
 
+    /// Tasks that are not done.
+    pub(crate) fn n_open(&self) -> u64 {
+        self.n_tasks_open
+    }
+
     /// The other tasks are not wanted any more. Workers that compute take part again when they are heard;
     /// these are the chunks that they need not begin.
     pub(crate) fn settle(&mut self) -> Vec<(u32, u64)> {
@@ -218,11 +244,11 @@ impl Ledger {
         self.retract(now_s)
     }
 
-    /// A chunk has left.
-    pub(crate) fn sent(&mut self, worker: u32, chunk: u64, now_s: f64) {
+    /// A chunk has left, in a message of so many bytes.
+    pub(crate) fn sent(&mut self, (worker, chunk): (u32, u64), n_bytes: u64, now_s: f64) {
         let Some(desk) = self.desks.get_mut(worker as usize) else { return };
         let Some(held) = desk.held.iter_mut().find(|held| held.id == chunk) else { return };
-        held.sent_s = now_s;
+        (held.sent_s, held.n_bytes) = (now_s, n_bytes);
         if held.is_first {
             desk.began_s = now_s + desk.pace.round_trip_s() / 2.0;
         }
@@ -263,7 +289,7 @@ impl Ledger {
         let chunk = Chunk { worker, id, tasks: part.tasks.clone(), batch };
         let desk = self.desks.get_mut(worker as usize)?;
         let is_first = desk.held.is_empty();
-        desk.held.push_back(Held { id, part, batch, sent_s: now_s, is_first });
+        desk.held.push_back(Held { id, part, batch, sent_s: now_s, n_bytes: 0, is_first });
         if is_first {
             desk.began_s = now_s + desk.pace.round_trip_s() / 2.0;
             self.expect(worker, now_s);

@@ -62,9 +62,9 @@
 //! `cargo run -- --progress` runs it on a thread per core, `mpirun -n 4 target/debug/rod --progress` on four
 //! ranks: the same binary, for Open MPI and MPICH. [`Options::from_args`] lists what else can be said there.
 //!
-//! **What is sent.** Every type that serde knows can be shared, input and output. For many numbers, [`Plain`] sends
-//! them from where they lie and reads them where they arrived. An iteration that needs no new shared data says
-//! [`Iteration::unchanged`].
+//! **What is sent.** Every type that serde knows can be shared, input and output. For many numbers, or structs of
+//! numbers that derive [`Element`], [`Plain`] sends them from where they lie and reads them where they arrived.
+//! An iteration that needs no new shared data says [`Iteration::unchanged`].
 //!
 //! **What is the result.** A task's result depends on the task and the shared data only, so it is the same on any
 //! number of ranks. `recover` hears of chunks in any order: put results where their tasks are. If you add them
@@ -76,17 +76,23 @@
 //! **Nothing is lost.** Implement [`save`](Program::save) and [`restore`](Program::restore), and
 //! `--checkpoint FILE` writes the state after each iteration; `--checkpoint FILE --resume` goes on from it after
 //! whatever happened, to the same result. A task that panics is tried on another worker, then reported with what
-//! it said. When a worker dies and the others can live on (threads, and ranks that were added), its tasks are
-//! dealt again; a rank that an MPI launcher started takes the whole job with it, and the checkpoint remains.
+//! it said. When a worker dies and the others can live on, its tasks are dealt again: threads, and workers that were
+//! started later with Open MPI 5 under `mpirun --with-ft ulfm`, which are replaced as well. Any other rank that dies
+//! takes the whole job with it, and the checkpoint remains.
 //!
-//! **Why is a worker idle?** `--explain` says it after each iteration; [`Program::end_iteration`] gets the numbers as
-//! an [`IterationReport`].
+//! **Why is a worker idle?** `--explain` says it after each iteration and as a table in the end, `--report FILE` writes
+//! the same as JSON, and [`Program::end_iteration`] gets the numbers as an [`IterationReport`]. Under `sintonia run`
+//! they are a part of the report, with pictures.
 //!
 //! **How many workers?** `--workers auto` follows the performance model of the tunlet `worker-count`, fed with
-//! what the program measures of itself. It undoes what makes iterations slower. Workers that are not needed wait.
+//! what the program measures of itself, from one iteration to the next. It undoes what makes iterations slower.
+//! Workers that are not needed wait. With Open MPI 5 and MPICH since 4.3 further ones are started when they
+//! gain more than that costs, up to `--max-workers N`, and those that are of no use for long end for good
+//! ([`Spawned`]): `mpirun -n 1 rod --workers auto` begins alone. With other libraries all that there may be are
+//! launched at once.
 //!
-//! **Tuned from outside.** `sintonia run --app master-worker.toml mpirun ...` knows every program written with
-//! this library: the description beside this crate's manifest names its events, its shares and its number of workers.
+//! **Tuned from outside.** `sintonia run --tunlet factoring -- mpirun ...` knows every program written with
+//! this library: its file carries the description of its events, its shares and its number of workers.
 //!
 //! # Invariants
 //! - Every task is recovered once, whatever panics, dies or is late.
@@ -107,24 +113,35 @@ mod worker;
 
 mod checkpoint;
 mod ledger;
+mod network;
 mod staff;
+mod talk;
 mod tool;
 
+mod element;
 mod error;
 mod message;
 mod options;
 mod panics;
 mod protocol;
 mod report;
+mod written;
 
 pub use checkpoint::CheckpointError;
+pub use comm::{Datatype, Field, Kind, Layout, Number};
+pub use element::Element;
+#[doc(hidden)]
+pub use element::derived;
 pub use error::Error;
 pub use map::map;
 pub use master::{lead, lead_staff};
+pub use master_worker_derive::Element;
 pub use message::{Message, MessageError, Plain, from_bytes, to_bytes};
+pub use network::{Network, NetworkFileError};
 pub use options::{Cancel, Options, OptionsError, Prefetch, Talk, Workers};
 pub use program::{BoxError, Iteration, Program};
 pub use report::{IterationReport, Report, WorkerReport};
 pub use run::{Outcome, outcome, run};
-pub use staff::{Change, Parked, Staff};
+pub use staff::{Change, Forecast, Parked, Spawned, Staff, Wish};
 pub use worker::serve;
+pub use written::ReportFileError;

@@ -7,15 +7,18 @@ use crate::Error;
 use crate::checkpoint::Checkpoint;
 use crate::ledger::{Ledger, Rules};
 use crate::message::Message;
-use crate::options::{Options, OptionsError, Talk};
+use crate::network::{self, Followed, Network, NetworkFileError};
+use crate::options::{Options, OptionsError};
 use crate::program::{Iteration, Program};
-use crate::protocol::{Header, Kind, TAG};
+use crate::protocol::{HEADER_BYTES, Header, Kind, TAG};
 use crate::report::{IterationReport, Report};
-use crate::staff::{Headcount, Parked, Staff};
+use crate::staff::{Headcount, Parked, Staff, Wish};
+use crate::talk::Talker;
 use crate::tool::{Observed, shares_of};
+use crate::written;
 use chunking::{Policy, Settings, by_name};
 use comm::Transport;
-use std::io::Write;
+use dealt::Iterated;
 use std::sync::Arc;
 use tally::Tally;
 use tuning_points::Claim;
@@ -58,6 +61,8 @@ struct Known {
     iteration: u64,
     /// The shared data that it has, counted from 1.
     shared: u64,
+    /// Bytes of them that are on their way before its next chunk.
+    n_bytes_before: u64,
 }
 
 struct Master<'a, P: Program, T> {
@@ -68,13 +73,19 @@ struct Master<'a, P: Program, T> {
     ledger: Ledger,
     claim: Option<Arc<Claim>>,
     headcount: Headcount,
+    network: Followed,
+    /// Why the file of the network is of no use.
+    problem: Option<NetworkFileError>,
     /// By rank.
     known: Vec<Known>,
     shared: Option<P::Shared>,
     /// How often they were new.
     n_shared: u64,
+    /// The shortest time to a worker and back so far.
+    quickest_s: f64,
     tally: Tally,
     report: Report,
+    talker: Talker,
     /// The time as it was read last; a clock costs as much as a short message does.
     now_s: f64,
     /// Whether the user's code ran since.
@@ -93,7 +104,10 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
         let claim = tuning_points::claim(shares_of(&options.policy)).map(Arc::new);
         // A wrong name is told by `lead`.
         let spec = by_name(&options.policy).unwrap_or(&chunking::all()[0]);
-        let mut policy: Box<dyn Policy> = spec.policy(&Settings::default());
+        let (guess, problem) = guess(options);
+        let overhead_s = guess.map(|network| network.latency_s);
+        let mut policy: Box<dyn Policy> =
+            spec.policy(&Settings { overhead_s, ..Settings::default() });
         if let Some(claim) = &claim {
             policy = Box::new(Observed::new(policy, Arc::clone(claim)));
         }
@@ -106,7 +120,9 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
         let mut ledger = Ledger::new(policy, rules, transport.n_ranks());
         // No run deals a chunk in a nanosecond.
         ledger.number_from(1e9 * transport.now_s());
-        let headcount = Headcount::new(options.workers, claim.clone());
+        let headcount =
+            Headcount::new(options.workers, claim.clone()).starting_with(options.n_workers_first);
+        let talker = Talker::new(options.talk, program.n_iterations());
         Self {
             program,
             transport,
@@ -115,11 +131,15 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
             ledger,
             claim,
             headcount,
+            network: Followed::from_guess(guess),
+            problem,
             known: Vec::new(),
             shared: None,
             n_shared: 0,
+            quickest_s: f64::INFINITY,
             tally: Tally::default(),
-            report: Report::default(),
+            report: Report::new(&options.policy),
+            talker,
             now_s: 0.0,
             is_late: true,
             buffer: Vec::new(),
@@ -129,17 +149,20 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
 
     fn lead(&mut self) -> Result<Report, Error> {
         self.options.check()?;
+        self.problem.take().map_or(Ok(()), Err)?;
         let mut number = self.resume()?;
         self.report.first_iteration = number;
         while let Some(iteration) = self.program.next(number) {
             self.staff()?;
-            let report = self.iterate(number, iteration)?;
+            let (report, dealt) = self.iterate(number, iteration)?;
             self.program.end_iteration(&report);
-            self.talk(&report);
-            self.report.add(report, self.options.n_history);
+            self.talker.end(&report, self.transport.now_s());
+            self.report.add(report, dealt, self.options.n_history);
             number += 1;
             self.save(number)?;
         }
+        self.talker.finish(&self.report);
+        written::write(&self.report.dealt, self.options.report.as_deref())?;
         Ok(std::mem::take(&mut self.report))
     }
 
@@ -169,13 +192,21 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
     /// Workers come and go.
     fn staff(&mut self) -> Result<(), Error> {
         let n_present = self.n_present();
-        self.headcount.show(n_present);
-        let change = self.staff.follow(self.transport, self.headcount.wished())?;
+        let n_max = self.staff.n_workers_max(n_present);
+        let wish = Wish {
+            n_workers: self.headcount.wish(n_present, n_max),
+            forecast: self.headcount.forecast(),
+            n_iterations: self.report.n_iterations,
+            present: self.ledger.present().collect(),
+            idle: self.ledger.free().collect(),
+        };
+        let change = self.staff.follow(self.transport, &wish)?;
         for rank in change.left {
             self.ledger.gone(rank);
         }
-        if !change.remark.is_empty() && self.options.talk != Talk::Nothing {
-            self.say(&change.remark);
+        if !change.remark.is_empty() {
+            self.talker.say(&change.remark);
+            self.report.remark(change.remark);
         }
         self.ledger.make_room(self.transport.n_ranks());
         self.known.resize(self.transport.n_ranks() as usize, Known::default());
@@ -192,7 +223,7 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
         &mut self,
         number: u64,
         iteration: Iteration<P::Shared>,
-    ) -> Result<IterationReport, Error> {
+    ) -> Result<(IterationReport, Iterated), Error> {
         if let Some(shared) = iteration.shared {
             self.shared = Some(shared);
             self.n_shared += 1;
@@ -204,27 +235,34 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
         let (n_tasks, priorities) = (iteration.n_tasks, iteration.priorities);
         let mut result = Ok(());
         let (mut began_s, mut ended_s) = (0.0, 0.0);
+        if let Some(network) = self.network.network() {
+            self.ledger.expect_round_trip(2.0 * network.one_way_s(HEADER_BYTES as u64));
+        }
         tuning_points::iteration(number, n_tasks, &mut || {
             began_s = self.look_at_clock();
-            self.headcount.iteration_began(number, n_tasks, began_s);
+            self.headcount.iteration_began(number, began_s);
+            self.tally.begin(began_s);
             self.ledger.begin(n_tasks, &priorities, self.headcount.wished());
+            let n_used = u32::try_from(self.ledger.in_use().count()).unwrap_or(u32::MAX);
+            self.talker.begin(number, n_tasks, n_used);
             result = self.compute(number);
             ended_s = self.transport.now_s();
         });
         result?;
         let used = self.ledger.in_use();
-        let mut report = self.tally.report(number, n_tasks, ended_s - began_s, used);
-        self.headcount.iteration_ended(
-            &report,
-            ended_s,
-            self.transport.n_ranks().saturating_sub(1),
-        );
+        let (mut report, mut dealt) = self.tally.report(number, n_tasks, ended_s - began_s, used);
+        dealt.parked = self.ledger.present().filter(|rank| !self.ledger.is_in_use(*rank)).collect();
+        dealt.shares = self.claim.as_ref().and_then(|claim| claim.shares());
+        let n_max = self.staff.n_workers_max(self.n_present());
+        self.headcount.iteration_ended(&report, ended_s, n_max);
         self.headcount.reason().clone_into(&mut report.staffing);
+        dealt.reason.clone_from(&report.staffing);
+        report.network = self.network.network();
         if self.claim.is_some() {
             let task_bytes = (report.input_bytes + report.shared_bytes) / n_tasks.max(1);
             tuning_points::Variable::TaskBytes.set(task_bytes.max(1));
         }
-        Ok(report)
+        Ok((report, dealt))
     }
 
     fn look_at_clock(&mut self) -> f64 {
@@ -241,19 +279,14 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
             let _sent = self.transport.send(worker, TAG, &[&end]);
         }
     }
+}
 
-    fn talk(&self, report: &IterationReport) {
-        match self.options.talk {
-            Talk::Nothing => {}
-            Talk::Progress => self.say(&report.to_string()),
-            Talk::Explain => self.say(&format!("{report}; {}", report.explain())),
-        }
-    }
-
-    /// Whoever closed standard error does not want to hear it.
-    #[expect(clippy::unused_self, reason = "only the master talks")]
-    fn say(&self, text: &str) {
-        let _written = writeln!(std::io::stderr(), "{text}");
+/// What a file says of the network, when one is given.
+fn guess(options: &Options) -> (Option<Network>, Option<NetworkFileError>) {
+    match options.network.as_deref().map(network::read) {
+        Some(Ok(network)) => (Some(network), None),
+        Some(Err(problem)) => (None, Some(problem)),
+        None => (None, None),
     }
 }
 

@@ -23,14 +23,20 @@ pub struct Options {
     pub(crate) is_synchronous: bool,
     pub(crate) is_master_working: bool,
     pub(crate) workers: Workers,
+    pub(crate) n_workers_first: Option<u32>,
+    pub(crate) n_workers_max: Option<u32>,
+    pub(crate) hosts: Vec<String>,
+    pub(crate) n_iterations_to_come: Option<u64>,
     pub(crate) n_threads: Option<u32>,
     pub(crate) n_attempts: u32,
     pub(crate) patience: Duration,
     pub(crate) checkpoint: Option<PathBuf>,
     pub(crate) n_between_checkpoints: u64,
     pub(crate) is_resumed: bool,
+    pub(crate) network: Option<PathBuf>,
     pub(crate) n_history: usize,
     pub(crate) talk: Talk,
+    pub(crate) report: Option<PathBuf>,
     pub(crate) cancel: Cancel,
     /// What was wrong with the arguments; the run says it.
     pub(crate) problem: Option<OptionsError>,
@@ -57,7 +63,7 @@ pub enum Workers {
     All,
     /// So many at most.
     Fixed(u32),
-    /// As many as make iterations shortest, by the model of `worker-count`; starting with all.
+    /// As many as make iterations shortest, by the model of `worker-count`; starting with those that are there.
     Tuned,
 }
 
@@ -67,9 +73,9 @@ pub enum Talk {
     /// Nothing.
     #[default]
     Nothing,
-    /// A line per iteration.
+    /// Where the run stands: on a terminal one line that is replaced, elsewhere a line every few seconds.
     Progress,
-    /// And why workers were idle.
+    /// After each iteration why workers were idle and why there were so many, and in the end a table.
     Explain,
 }
 
@@ -144,14 +150,20 @@ impl Default for Options {
             is_synchronous: false,
             is_master_working: false,
             workers: Workers::All,
+            n_workers_first: None,
+            n_workers_max: None,
+            hosts: Vec::new(),
+            n_iterations_to_come: None,
             n_threads: None,
             n_attempts: 2,
             patience: PATIENCE,
             checkpoint: None,
             n_between_checkpoints: 1,
             is_resumed: false,
+            network: None,
             n_history: 100,
             talk: Talk::Nothing,
+            report: None,
             cancel: Cancel::default(),
             problem: None,
         }
@@ -200,6 +212,39 @@ impl Options {
         self
     }
 
+    /// How many workers take part in the first iteration when their number is tuned; all that are there if nothing
+    /// is said. Others join as soon as it is seen that they help.
+    #[must_use]
+    pub fn workers_first(mut self, n_workers: u32) -> Self {
+        self.n_workers_first = Some(n_workers.max(1));
+        self
+    }
+
+    /// How many workers there may be: further ones are started when [`workers`](Self::workers), its model or a tool
+    /// outside asks for more than there are, if the library can. If nothing is said, as many as the allocation
+    /// has room for; on threads, no more than there are.
+    #[must_use]
+    pub fn workers_max(mut self, n_workers: u32) -> Self {
+        self.n_workers_max = Some(n_workers.max(1));
+        self
+    }
+
+    /// Where workers are started: names of hosts, each with its number of workers after a colon if it is not that
+    /// of its cores. If nothing is said, the nodes of the Slurm job, or the launcher's choice.
+    #[must_use]
+    pub fn hosts<H: Into<String>>(mut self, hosts: impl IntoIterator<Item = H>) -> Self {
+        self.hosts = hosts.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// How many iterations will come: the model starts workers when they gain more in these than starting them
+    /// costs. If nothing is said, as many as were done so far, and ten at least.
+    #[must_use]
+    pub fn iterations_to_come(mut self, n_iterations: u64) -> Self {
+        self.n_iterations_to_come = Some(n_iterations);
+        self
+    }
+
     /// Ranks, the master included, when the program was not started by an MPI launcher; one more than there are
     /// cores if nothing is said.
     #[must_use]
@@ -245,6 +290,14 @@ impl Options {
         self
     }
 
+    /// Begins with the latency and cost per byte of a file that `sintonia netbench --json` wrote. They are
+    /// followed in any case; see [`Network`](crate::Network).
+    #[must_use]
+    pub fn network(mut self, file: impl AsRef<Path>) -> Self {
+        self.network = Some(file.as_ref().to_owned());
+        self
+    }
+
     /// How many iterations the report keeps; 100 if nothing is said.
     #[must_use]
     pub fn history(mut self, n_iterations: usize) -> Self {
@@ -256,6 +309,13 @@ impl Options {
     #[must_use]
     pub fn talk(mut self, talk: Talk) -> Self {
         self.talk = talk;
+        self
+    }
+
+    /// Writes what became of the work into this file, as JSON; `sintonia report FILE` shows it.
+    #[must_use]
+    pub fn report(mut self, file: impl AsRef<Path>) -> Self {
+        self.report = Some(file.as_ref().to_owned());
         self
     }
 

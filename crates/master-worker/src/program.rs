@@ -31,6 +31,12 @@ pub trait Program: Clone + Send {
     /// Master: the tasks of the next iteration, counted from 0; `None` when there is none.
     fn next(&mut self, iteration: u64) -> Option<Iteration<Self::Shared>>;
 
+    /// Master: how many iterations there will be in all, where that is known: `--progress` then says how much
+    /// time is left.
+    fn n_iterations(&self) -> Option<u64> {
+        None
+    }
+
     /// Master: what goes with these tasks. It may be asked again for tasks that come back.
     fn input(&self, tasks: Range<u64>) -> Self::Input;
 

@@ -25,16 +25,20 @@ pub(crate) enum Kind {
     Retract,
     /// Master: it is over.
     End,
-    /// Worker: the chunk is here.
+    /// Worker: the chunk, or the ping, is here.
     Taken,
     /// Worker: the results of a chunk follow.
     Results,
     /// Worker: the chunk failed; what was said follows.
     Failed,
+    /// Worker: it can do nothing more; why follows.
+    Broken,
+    /// Master: answer that this is here.
+    Ping,
 }
 
 impl Kind {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 10] = [
         Self::Begin,
         Self::BeginBroadcast,
         Self::Chunk,
@@ -43,6 +47,8 @@ impl Kind {
         Self::Taken,
         Self::Results,
         Self::Failed,
+        Self::Broken,
+        Self::Ping,
     ];
 }
 
@@ -139,7 +145,7 @@ mod tests {
     #[test]
     fn other_bytes_are_no_header() {
         check_refused(0, 0);
-        check_refused(0, 9);
+        check_refused(0, 11);
         check_refused(1, 1);
         check_refused(16, 1);
         assert_eq!(Header::read(&Header::of(Kind::End, 0).to_bytes()[..63]), None);

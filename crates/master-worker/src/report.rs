@@ -1,5 +1,7 @@
 //! What a run was like.
 
+use crate::network::Network;
+use dealt::{Dealt, Iterated};
 use std::collections::VecDeque;
 use std::fmt;
 
@@ -29,6 +31,8 @@ pub struct IterationReport {
     pub output_bytes: u64,
     /// Those who took part, by rank; the master when it computed something.
     pub workers: Vec<WorkerReport>,
+    /// What a message to a worker and back costs, as far as it is known.
+    pub network: Option<Network>,
     /// Why there were so many, in words; empty when nobody decided anything.
     pub staffing: String,
 }
@@ -47,6 +51,10 @@ pub struct WorkerReport {
     pub compute_s: f64,
     /// How long it waited for chunks after its first one, in seconds.
     pub waited_s: f64,
+    /// How long it waited for its first chunk, in seconds.
+    pub start_s: f64,
+    /// How long nothing was left for it while others computed, in seconds.
+    pub end_s: f64,
 }
 
 impl WorkerReport {
@@ -54,7 +62,21 @@ impl WorkerReport {
     pub fn idle_s(&self, duration_s: f64) -> f64 {
         (duration_s - self.compute_s).max(0.0)
     }
+
+    /// What it waited for, in words; empty when there was no wait worth a word.
+    fn why(&self) -> String {
+        let waits = [
+            (self.start_s, "until its first chunk came"),
+            (self.waited_s, "between chunks"),
+            (self.end_s, "when nothing was left for it"),
+        ];
+        let worth = waits.iter().filter(|(wait_s, _)| WORTH_A_WORD_S <= *wait_s);
+        let said = worth.map(|(wait_s, what)| format!("{:.2} ms {what}", 1e3 * wait_s));
+        said.collect::<Vec<_>>().join(", ")
+    }
 }
+
+const WORTH_A_WORD_S: f64 = 5e-6;
 
 impl IterationReport {
     /// Time in the user's code of all workers together, in seconds.
@@ -76,12 +98,13 @@ impl IterationReport {
         };
         let idle_s = idlest.idle_s(self.duration_s);
         let share = 100.0 * idle_s / self.duration_s.max(f64::MIN_POSITIVE);
-        let mut text = format!(
-            "rank {} was idle for {:.2} ms ({share:.0} %), {:.2} ms of them between chunks and the rest at the start and the end",
-            idlest.rank,
-            1e3 * idle_s,
-            1e3 * idlest.waited_s.min(idle_s)
-        );
+        let mut text =
+            format!("rank {} was idle for {:.2} ms ({share:.0} %)", idlest.rank, 1e3 * idle_s);
+        let why = idlest.why();
+        if !why.is_empty() {
+            text.push_str(": ");
+            text.push_str(&why);
+        }
         if !self.staffing.is_empty() {
             text.push_str("; ");
             text.push_str(&self.staffing);
@@ -127,10 +150,22 @@ pub struct Report {
     pub n_chunks: u64,
     /// Tasks of all iterations.
     pub n_tasks: u64,
+    /// The run as a whole: why workers were idle, what chunks were like, what changed.
+    pub dealt: Dealt,
+    /// What became of the number of workers: who was started or let go, or why nobody can be. The first 100.
+    pub remarks: Vec<String>,
 }
 
+/// Remarks that are kept.
+const N_REMARKS_MAX: usize = 100;
+
 impl Report {
-    pub(crate) fn add(&mut self, iteration: IterationReport, n_history: usize) {
+    pub(crate) fn new(policy: &str) -> Self {
+        Self { dealt: Dealt::new(policy), ..Self::default() }
+    }
+
+    pub(crate) fn add(&mut self, iteration: IterationReport, dealt: Iterated, n_history: usize) {
+        self.dealt.add(dealt);
         self.n_iterations += 1;
         self.iterations_s += iteration.duration_s;
         self.n_chunks += iteration.n_chunks;
@@ -141,56 +176,68 @@ impl Report {
         self.history.push_back(iteration);
     }
 
+    pub(crate) fn remark(&mut self, remark: String) {
+        if self.remarks.len() < N_REMARKS_MAX {
+            self.remarks.push(remark);
+        }
+    }
+
     /// The last iteration.
     pub fn last(&self) -> Option<&IterationReport> {
         self.history.back()
     }
 }
 
+/// An iteration of 2.5 s in which workers computed for so long.
+#[cfg(test)]
+pub(crate) fn sample(number: u64, computing_s: &[f64]) -> IterationReport {
+    let duration_s = 2.5;
+    let workers = (1..).zip(computing_s).map(|(rank, &compute_s)| WorkerReport {
+        rank,
+        compute_s,
+        n_chunks: 2,
+        n_tasks: 40,
+        waited_s: (duration_s - compute_s) / 5.0,
+        end_s: (duration_s - compute_s) / 2.0,
+        ..WorkerReport::default()
+    });
+    let workers: Vec<WorkerReport> = workers.collect();
+    let (n_tasks, n_chunks) = (40 * workers.len() as u64, 2 * workers.len() as u64);
+    let counted = IterationReport { n_tasks, n_chunks, ..IterationReport::default() };
+    IterationReport { iteration: number, duration_s, workers, ..counted }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn iteration(number: u64, computing_s: &[f64]) -> IterationReport {
-        let workers = (1..).zip(computing_s).map(|(rank, &compute_s)| WorkerReport {
-            rank,
-            compute_s,
-            n_chunks: 2,
-            ..WorkerReport::default()
-        });
-        let workers = workers.collect();
-        IterationReport {
-            iteration: number,
-            duration_s: 2.0,
-            workers,
-            ..IterationReport::default()
-        }
-    }
-
     #[test]
     fn efficiency_is_the_share_of_time_computed() {
         for (computing_s, expected) in
-            [(vec![], 1.0), (vec![2.0], 1.0), (vec![2.0, 1.0], 0.75), (vec![0.0], 0.0)]
+            [(vec![], 1.0), (vec![2.5], 1.0), (vec![2.5, 1.25], 0.75), (vec![0.0], 0.0)]
         {
-            assert!((iteration(0, &computing_s).efficiency() - expected).abs() < 1e-12);
+            assert!((sample(0, &computing_s).efficiency() - expected).abs() < 1e-12);
         }
     }
 
     #[test]
     fn the_idlest_worker_is_explained() {
-        let mut report = iteration(0, &[2.0, 0.5]);
+        let mut report = sample(0, &[2.5, 0.5]);
         report.staffing = "2 workers because of a test".to_owned();
         let text = report.explain();
-        assert!(text.starts_with("rank 2 was idle for 1500.00 ms (75 %)"), "{text}");
+        assert!(
+            text.starts_with("rank 2 was idle for 2000.00 ms (80 %): 400.00 ms between chunks, "),
+            "{text}"
+        );
         assert!(text.ends_with("; 2 workers because of a test"), "{text}");
     }
 
     #[test]
     fn the_history_is_bounded_and_sums_are_not() {
-        let mut report = Report::default();
-        (0..5).for_each(|number| report.add(iteration(number, &[1.0]), 2));
+        let mut report = Report::new("best");
+        (0..5).for_each(|number| report.add(sample(number, &[1.0]), Iterated::default(), 2));
         let numbers: Vec<_> = report.history.iter().map(|one| one.iteration).collect();
         assert_eq!((numbers, report.n_iterations), (vec![3, 4], 5));
-        assert!((report.iterations_s - 10.0).abs() < 1e-12);
+        assert!((report.iterations_s - 12.5).abs() < 1e-12);
     }
 }

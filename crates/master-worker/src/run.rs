@@ -1,8 +1,9 @@
 //! A run from start to end, on whatever ranks there are.
 
-use crate::{Error, Options, Program, Report, lead, serve};
-use comm::{CommError, MpiTransport, Transport};
-use std::thread;
+use crate::staff::{Elastic, Limits, Source, Spawned, n_cores};
+use crate::{Error, Options, Program, Report, Workers, lead_staff, serve};
+use comm::{CommError, MpiTransport, ThreadTransport, Transport};
+use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::Duration;
 
 /// How long a rank waits until it may leave.
@@ -33,8 +34,8 @@ pub fn run<P: Program>(program: P, options: Options) -> Result<(), Error> {
 /// # Errors
 /// As [`run`].
 pub fn outcome<P: Program>(program: P, options: Options) -> Result<Option<Outcome<P>>, Error> {
-    options.check()?;
-    match MpiTransport::init() {
+    let may_grow = options.n_workers_max.is_some() || options.workers == Workers::Tuned;
+    match if may_grow { MpiTransport::init_to_grow() } else { MpiTransport::init() } {
         Ok(end) => on_a_rank(program, end, &options),
         Err(CommError::NoLauncher) => on_threads(program, &options).map(Some),
         Err(error) => Err(error.into()),
@@ -51,7 +52,8 @@ fn on_a_rank<P: Program>(
         end.leave(LEAVE)?;
         return Ok(None);
     }
-    let led = lead(&mut program, &mut end, options);
+    let mut staff = Spawned::new(&end, options);
+    let led = lead_staff(&mut program, &mut end, options, &mut staff);
     // Workers were sent home in any case; an error of the run is worth more than one of the farewell.
     let left = end.leave(LEAVE);
     let report = led?;
@@ -60,23 +62,22 @@ fn on_a_rank<P: Program>(
 }
 
 fn on_threads<P: Program>(mut program: P, options: &Options) -> Result<Outcome<P>, Error> {
-    let mut ends = comm::threads(options.n_threads.unwrap_or_else(n_threads_usual)).into_iter();
-    let master = ends.next();
+    let n_threads = options.n_threads.unwrap_or_else(|| n_cores().saturating_add(1));
+    let mut ends = comm::threads(n_threads).into_iter();
+    let mut master = ends.next().expect("there is one thread at least");
     let report = thread::scope(|scope| {
-        let mut workers = Vec::new();
-        for mut end in ends {
-            let mut program = program.clone();
-            let worker = thread::Builder::new().name(format!("worker {}", end.rank()));
-            let work = move || {
-                let served = serve(&mut program, &mut end, options);
-                served.and_then(|()| Ok(end.leave(LEAVE)?))
-            };
-            workers.push(worker.spawn_scoped(scope, work).map_err(Error::Thread)?);
+        let template = program.clone();
+        let mut threads = Threads { scope, template, options, workers: Vec::new() };
+        for end in ends {
+            threads.work(end).map_err(Error::Thread)?;
         }
-        let mut master = master.expect("there is one thread at least");
-        let led = lead(&mut program, &mut master, options);
+        let n_max = options.n_workers_max.unwrap_or(0).max(n_threads - 1);
+        let n_to_come = options.n_iterations_to_come;
+        let limits = Limits { n_max, n_to_come, start_s: USUAL_START_S };
+        let mut staff = Elastic::new(threads, limits, None);
+        let led = lead_staff(&mut program, &mut master, options, &mut staff);
         drop(master);
-        for worker in workers {
+        for worker in staff.into_source().workers {
             // What it says was seen by the master, which went on without it.
             let _ended = worker.join();
         }
@@ -85,8 +86,44 @@ fn on_threads<P: Program>(mut program: P, options: &Options) -> Result<Outcome<P
     Ok(Outcome { program, report })
 }
 
-/// One for each core, and the master, which mostly waits.
-fn n_threads_usual() -> u32 {
-    let n_cores = thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    u32::try_from(n_cores).unwrap_or(u32::MAX).saturating_add(1)
+/// What starting a thread usually takes, in seconds.
+const USUAL_START_S: f64 = 100e-6;
+
+/// Workers that are threads.
+struct Threads<'scope, 'env, P> {
+    scope: &'scope Scope<'scope, 'env>,
+    /// The program as it was at the start.
+    template: P,
+    options: &'env Options,
+    workers: Vec<ScopedJoinHandle<'scope, Result<(), Error>>>,
+}
+
+impl<'env, P: Program + 'env> Threads<'_, 'env, P> {
+    fn work(&mut self, mut end: ThreadTransport) -> std::io::Result<()> {
+        let (mut program, options) = (self.template.clone(), self.options);
+        let worker = thread::Builder::new().name(format!("worker {}", end.rank()));
+        let work = move || {
+            let served = serve(&mut program, &mut end, options);
+            served.and_then(|()| Ok(end.leave(LEAVE)?))
+        };
+        self.workers.push(worker.spawn_scoped(self.scope, work)?);
+        Ok(())
+    }
+}
+
+impl<'env, P: Program + 'env> Source<ThreadTransport> for Threads<'_, 'env, P> {
+    fn start(
+        &mut self,
+        transport: &mut ThreadTransport,
+        n: u32,
+    ) -> Result<Vec<Result<u32, CommError>>, CommError> {
+        let mut started = Vec::new();
+        for _ in 0..n {
+            let end = transport.add_rank()?;
+            let rank = end.rank();
+            let why = |error: std::io::Error| CommError::CannotSpawn { why: error.to_string() };
+            started.push(self.work(end).map(|()| rank).map_err(why));
+        }
+        Ok(started)
+    }
 }

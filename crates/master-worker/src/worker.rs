@@ -42,7 +42,10 @@ pub fn serve<P: Program, T: Transport>(
         is_heard: false,
         patience: options.patience.saturating_mul(PATIENCES),
     };
-    let served = worker.serve();
+    let served = match worker.serve() {
+        Err(error @ (Error::Message(_) | Error::Unknown { .. })) => worker.give_up(&error),
+        served => served,
+    };
     program.leave();
     served
 }
@@ -74,6 +77,20 @@ impl<P: Program, T: Transport> Worker<'_, P, T> {
                 }
             } else if let Some((chunk, message)) = self.queue.pop_front() {
                 self.compute(&chunk, message)?;
+            }
+        }
+    }
+
+    /// Says why it does nothing more, and waits for the end, which then comes.
+    fn give_up(&mut self, why: &Error) -> Result<(), Error> {
+        let header = Header::of(Kind::Broken, 0).to_bytes();
+        self.transport.send(0, TAG, &[&header, format!("{why:?}").as_bytes()])?;
+        self.queue.clear();
+        loop {
+            match self.hear(WAIT) {
+                Ok(Some(Kind::End)) => return Ok(()),
+                Ok(_) | Err(Error::Message(_) | Error::Unknown { .. }) => self.queue.clear(),
+                Err(error) => return Err(error),
             }
         }
     }
@@ -128,9 +145,15 @@ impl<P: Program, T: Transport> Worker<'_, P, T> {
                 let other = self.buffers.pop().unwrap_or_default();
                 self.queue.push_back((header, std::mem::replace(&mut self.buffer, other)));
             }
+            Kind::Ping => {
+                let receipt = Header::of(Kind::Taken, header.iteration);
+                self.transport.send(0, TAG, &[&receipt.to_bytes()])?;
+            }
             Kind::Retract => self.queue.retain(|(waiting, _)| waiting.chunk != header.chunk),
             Kind::End => {}
-            Kind::Taken | Kind::Results | Kind::Failed => return Err(Error::Unknown { from: 0 }),
+            Kind::Taken | Kind::Results | Kind::Failed | Kind::Broken => {
+                return Err(Error::Unknown { from: 0 });
+            }
         }
         Ok(())
     }

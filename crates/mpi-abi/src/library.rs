@@ -52,6 +52,8 @@ pub struct Constants {
     pub errors_return: Handle,
     /// As `MPI_Init_thread` takes it.
     pub thread_serialized: i32,
+    /// The same.
+    pub thread_multiple: i32,
     /// Pointers, here and below as signed numbers.
     pub status_ignore: isize,
     pub statuses_ignore: isize,
@@ -186,6 +188,7 @@ const OPEN_MPI: Constants = Constants {
     info_null: Handle::AddressOf("ompi_mpi_info_null"),
     errors_return: Handle::AddressOf("ompi_mpi_errors_return"),
     thread_serialized: 2,
+    thread_multiple: 3,
     status_ignore: 0,
     statuses_ignore: 0,
     in_place: 1,
@@ -211,6 +214,7 @@ const MPICH: Constants = Constants {
     info_null: Handle::Value(0x1c00_0000),
     errors_return: Handle::Value(0x5400_0001),
     thread_serialized: 2,
+    thread_multiple: 3,
     status_ignore: 1,
     statuses_ignore: 1,
     in_place: -1,
@@ -236,6 +240,7 @@ const STANDARD_ABI: Constants = Constants {
     info_null: Handle::Value(0x130),
     errors_return: Handle::Value(0x143),
     thread_serialized: 2048,
+    thread_multiple: 4096,
     status_ignore: 0,
     statuses_ignore: 0,
     in_place: 1,

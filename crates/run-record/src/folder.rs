@@ -11,9 +11,11 @@ use crate::region_file::{self, RegionRow};
 use crate::summary::{FORMAT_VERSION, Summary};
 use crate::table::TableError;
 use crate::tuning::{self, TuningLines};
+use crate::whole_file::replace;
+use dealt::Dealt;
 use serde::{Deserialize, Serialize};
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
@@ -23,6 +25,8 @@ const REGIONS: &str = "regions.parquet";
 const EVENTS: &str = "events.parquet";
 const FUNCTIONS: &str = "function-events.parquet";
 const TUNING: &str = "tuning.jsonl";
+/// Written by the program (`master-worker/src/written.rs`).
+const DEALT: &str = "dealt.json";
 const SPOOL: &str = "spool";
 /// Room kept from the start, so that a disk that fills during the run still takes the summary.
 const RESERVE: &str = "reserve";
@@ -228,6 +232,17 @@ impl RunRecord {
         Ok(tuning::read(&self.tuning_path())?)
     }
 
+    /// What became of the work that the program dealt out; none when it is not of the master/worker library, or
+    /// did not reach this folder.
+    ///
+    /// # Errors
+    /// When the file is damaged.
+    pub fn read_dealt(&self) -> Result<Option<Dealt>, RecordError> {
+        let path = self.dir.join(DEALT);
+        let Ok(text) = std::fs::read(&path) else { return Ok(None) };
+        parse(&path, &text).map(Some)
+    }
+
     /// Where the spool file `name` is, for its writer.
     pub fn spool_path(&self, name: &str) -> PathBuf {
         self.dir.join(SPOOL).join(name)
@@ -314,31 +329,6 @@ fn header_of(start: RunStart) -> RunHeader {
 fn parse<T: for<'de> Deserialize<'de>>(path: &Path, text: &[u8]) -> Result<T, RecordError> {
     serde_json::from_slice(text)
         .map_err(|source| RecordError::NotJson { path: path.to_owned(), source })
-}
-
-/// Replaces the file at `path`: whenever this process ends, the file holds the old content or the new
-/// one, never a mix. It is not forced to the disk: that costs 10 ms and more for each file of each run,
-/// and what a power failure can take is the run itself.
-fn replace(path: &Path, content: &[u8]) -> Result<(), FileError> {
-    let partial = partial_path(path);
-    let write = || {
-        let mut file = File::create(&partial)?;
-        file.write_all(content)
-    };
-    write().map_err(|e| FileError::new(&partial, e))?;
-    publish(&partial, path)
-}
-
-/// The name of a file of the record while it is being written.
-pub(crate) fn partial_path(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".partial");
-    PathBuf::from(name)
-}
-
-/// Gives a file that is complete its name.
-pub(crate) fn publish(partial: &Path, path: &Path) -> Result<(), FileError> {
-    fs::rename(partial, path).map_err(|e| FileError::new(path, e))
 }
 
 /// A run record that cannot be made, opened or read.

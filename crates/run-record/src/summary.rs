@@ -6,6 +6,7 @@
 use crate::function_sums::FunctionSums;
 use crate::function_totals::FunctionTotals;
 use crate::tuning::TuningSummary;
+use dealt::Dealt;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -63,6 +64,9 @@ pub struct Summary {
     /// What tunlets saw, decided and did, when there were any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tuning: Option<TuningSummary>,
+    /// What became of the work that a program of the master/worker library dealt out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dealt: Option<Dealt>,
 }
 
 /// How the observed command ended.

@@ -7,7 +7,7 @@
 //! - Columns are found by name, so that a reader passes over columns that a newer writer added.
 
 use crate::file_error::FileError;
-use crate::folder::{partial_path, publish};
+use crate::whole_file::{partial_path, publish};
 use parquet::basic::{Compression, Encoding};
 use parquet::column::reader::get_typed_column_reader;
 use parquet::data_type::{ByteArray, DataType, DoubleType, Int32Type, Int64Type};

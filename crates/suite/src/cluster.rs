@@ -8,7 +8,7 @@
 //! - Names begin with `snt`, by which `.ci/run` finds what a killed test leaves.
 
 use crate::Job;
-use crate::library::{Library, on_path};
+use launch::library::{Library, on_path};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,7 @@
 //! Builds the programs of `programs/` into `target/suite`, each again only when it changed.
 
-use crate::library::{Language, Library, on_path};
+use launch::library::{Language, Library, on_path};
+use launch::place::target;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -192,21 +193,6 @@ impl Binding {
 /// The folder with the sources of programs.
 pub fn source_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("programs")
-}
-
-/// The folder of the profile that this test was built with, which holds `sintonia`.
-pub(crate) fn profile_folder() -> PathBuf {
-    let test = std::env::current_exe().expect("a test knows its own path");
-    let in_deps = test.parent().expect("a program lies in a folder");
-    let folder =
-        if in_deps.ends_with("deps") { in_deps.parent().unwrap_or(in_deps) } else { in_deps };
-    folder.to_owned()
-}
-
-/// The target folder of Cargo, which also holds what `scripts/setup.sh test` makes.
-pub(crate) fn target() -> PathBuf {
-    let profile = profile_folder();
-    profile.parent().unwrap_or(&profile).to_owned()
 }
 
 fn folder_of(library: Option<Library>) -> PathBuf {

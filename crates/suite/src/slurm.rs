@@ -6,8 +6,8 @@
 //! - Daemons end with the value, also when a test fails.
 
 use crate::cluster::Cluster;
-use crate::job::Job;
-use crate::library::on_path;
+use launch::Job;
+use launch::library::on_path;
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! `sintonia run` as a user has it, and the record that it leaves.
 
-use crate::job::{Ended, Job, Running};
-use crate::program::profile_folder;
+use launch::place::profile;
+use launch::{Ended, Job, Running};
 use run_record::Summary;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -113,7 +113,7 @@ impl Scene {
 /// The program `sintonia`: `$SINTONIA_BIN`, or the one beside this test.
 pub fn sintonia() -> PathBuf {
     let given = std::env::var_os("SINTONIA_BIN").map(PathBuf::from);
-    let path = given.unwrap_or_else(|| profile_folder().join("sintonia"));
+    let path = given.unwrap_or_else(|| profile().join("sintonia"));
     let library = path.with_file_name("libsintonia.so");
     for part in [&path, &library] {
         let missing = format!(

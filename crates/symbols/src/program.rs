@@ -19,6 +19,7 @@
 //! Places of addresses ([`crate::Resolver`]), and what can be done to the machine code of a function:
 //! whoever changes it decides.
 
+mod carried;
 mod debug;
 mod errors;
 mod function;
@@ -95,6 +96,13 @@ impl Program {
     /// Whether its debug information was found, in it or in a file of its own.
     pub fn has_debug_info(&self) -> bool {
         self.own.image.debug_file.is_some()
+    }
+
+    /// The description of the application that it carries, itself or one of its libraries, and the file
+    /// that does.
+    pub fn description(&self) -> Option<(&Path, String)> {
+        self.modules()
+            .find_map(|module| Some((&*module.image.path, carried::description(&module.image)?)))
     }
 
     /// All its functions by address; not those of its libraries.

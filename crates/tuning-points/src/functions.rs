@@ -3,6 +3,7 @@
 //! They do what they are given, and nothing else: a tool measures there, and makes changes.
 
 use crate::Variable;
+use crate::description::Entry;
 use std::hint::black_box;
 
 /// An iteration of the master.
@@ -54,6 +55,14 @@ macro_rules! exported {
             #[inline(never)]
             fn $name($($inside: $kind)?) $body
         )*
+
+        #[expect(unsafe_code, reason = "tools find it in a section of this name")]
+        // SAFETY: all that this section gets are entries.
+        #[unsafe(link_section = ".sintonia.names")]
+        #[used]
+        pub(crate) static ENTRIES: [Entry; [$(stringify!($name)),*].len()] = [
+            $(Entry::of(stringify!($name), $name as *const (), 0)),*
+        ];
     };
 }
 

@@ -2,7 +2,8 @@
 //!
 //! A tool stops the program at the entry or exit of a function, reads variables, and writes the shares
 //! and the number of workers while the program runs. So they have names that no compiler changes, and
-//! the functions are never inlined. `crates/master-worker/master-worker.toml` describes them.
+//! the functions are never inlined. `master-worker.toml` describes them; every program carries it in its
+//! file, so that `sintonia run --tunlet NAME` needs no other description.
 //!
 //! # Invariants
 //! - Variables are read and written as atomics, of the types that C has: debug information says
@@ -12,8 +13,10 @@
 //! # Not here
 //! What the values mean for dealing (`master-worker`).
 
+mod description;
 mod functions;
 mod variables;
 
+pub use description::DESCRIPTION;
 pub use functions::{iteration, new_batch, received, send, work};
 pub use variables::{Claim, Variable, claim};

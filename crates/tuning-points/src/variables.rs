@@ -1,8 +1,9 @@
 //! The variables.
 
+use crate::description::{Entry, keep};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 
-/// Declares variables that tools find by name, and an enum of those that are whole numbers.
+/// Declares variables that tools find by name.
 macro_rules! exported {
     ($($(#[$doc:meta])* $name:ident: $kind:ty = $start:expr;)*) => {
         $(
@@ -12,6 +13,14 @@ macro_rules! exported {
             #[unsafe(no_mangle)]
             static mut $name: $kind = $start;
         )*
+
+        #[expect(unsafe_code, reason = "tools find it in a section of this name")]
+        // SAFETY: all that this section gets are entries.
+        #[unsafe(link_section = ".sintonia.names")]
+        #[used]
+        pub(crate) static ENTRIES: [Entry; [$(stringify!($name)),*].len()] = [
+            $(Entry::of(stringify!($name), (&raw const $name).cast(), size_of::<$kind>())),*
+        ];
     };
 }
 
@@ -132,6 +141,7 @@ pub struct Claim {
 /// The variables of the master, where no other engine of this process has them. The shares show how the
 /// program deals by itself, or come near to it.
 pub fn claim(shares: [f64; 3]) -> Option<Claim> {
+    keep();
     let is_free = !IS_CLAIMED.swap(true, Ordering::Acquire);
     is_free.then(|| {
         let at_start = shares.map(f64::to_bits);

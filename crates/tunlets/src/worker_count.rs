@@ -28,10 +28,14 @@ use crate::tunlet::{
 use application::Application;
 use events::Rank;
 use messages::Messages;
+use models::master_worker::transfer::Cost;
 use models::master_worker::{Data, Iteration, Objective, Sends};
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 const NAME: &str = "worker-count";
+/// Iterations that say what a further worker costs. A link changes more slowly than the work does, so that a window
+/// of one iteration, which follows the work at once, does not follow a disturbance of the link.
+const N_EACH_MAX: usize = 5;
 
 /// See [`WorkerCount`].
 pub(crate) const GUIDE: Guide = Guide {
@@ -84,6 +88,8 @@ pub struct WorkerCount {
     messages: Messages,
     pending: VecDeque<IterationNews>,
     compute_s: VecDeque<f64>,
+    /// What a further worker costs that gets the same data as all, in the newest iterations: see [`each_s`].
+    each_s: VecDeque<f64>,
     /// Work of the iteration and bytes of its unit, as its start said.
     work: Option<(f64, f64)>,
     n_held: usize,
@@ -259,8 +265,12 @@ impl WorkerCount {
             self.pending.pop_front();
             let Some(iteration) = self.chunks.take(&news) else { continue };
             self.compute_s.push_back(iteration.chunks.iter().map(Chunk::time_s).sum());
+            self.each_s.push_back(each_s(&iteration.chunks, &news));
             if self.options.window < self.compute_s.len() {
                 self.compute_s.pop_front();
+            }
+            if N_EACH_MAX < self.each_s.len() {
+                self.each_s.pop_front();
             }
             self.n_held += 1;
             self.rest.pass();
@@ -271,10 +281,14 @@ impl WorkerCount {
     /// The iteration as the model sees it.
     fn model(&self) -> Option<Iteration> {
         let (work, unit_bytes) = self.work?;
-        let cost = self.messages.line()?.cost();
+        let mut cost = self.messages.line()?.cost();
         let bytes = work * unit_bytes;
         let returned_bytes = bytes * self.options.returned;
         let data = if self.options.is_same {
+            cost = Cost {
+                latency_s: 0.0,
+                byte_s: median(self.each_s.iter().copied().collect()) / bytes.max(1.0),
+            };
             Data::Same { each_bytes: bytes, returned_bytes }
         } else {
             let total_bytes = bytes + returned_bytes;
@@ -292,7 +306,8 @@ impl WorkerCount {
 
     fn decide(&mut self, decisions: &mut Vec<Decision>) {
         let Some(model) = self.model() else { return };
-        let is_told_apart = self.messages.line().is_some_and(|line| line.is_told_apart());
+        let is_told_apart =
+            self.options.is_same || self.messages.line().is_some_and(|line| line.is_told_apart());
         let Some(point) = &mut self.point else { return };
         let Some(now) = point.value else { return };
         let is_early = self.n_held < self.options.window;
@@ -314,6 +329,22 @@ impl WorkerCount {
             }
         }
     }
+}
+
+/// What a further worker costs the others when each gets the same data, in seconds. Messages that leave together share
+/// a link, one after the other or side by side: when `k` have arrived it has carried `k` of them at least, so that the
+/// smallest share of any `k` comes nearest. Whoever joins later does not count then.
+fn each_s(chunks: &[Chunk], news: &IterationNews) -> f64 {
+    let mut first_s: HashMap<Rank, f64> = HashMap::new();
+    for chunk in chunks {
+        let first_s = first_s.entry(chunk.rank).or_insert(chunk.start_s);
+        *first_s = first_s.min(chunk.start_s);
+    }
+    let began_s = news.end_s - news.duration_s;
+    let mut late_s: Vec<f64> = first_s.values().map(|first_s| first_s - began_s).collect();
+    late_s.sort_by(f64::total_cmp);
+    let shares_s = (1..).zip(late_s).map(|(k, late_s)| late_s.max(0.0) / f64::from(k));
+    shares_s.reduce(f64::min).unwrap_or(0.0)
 }
 
 /// The model if messages to `n_workers` took so long because of their latency alone.
@@ -350,4 +381,33 @@ fn in_words(model: &Iteration, objective: Objective, [now_s, then_s]: [f64; 2]) 
         time(then_s),
         time(now_s)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Workers that begin so long after the start, in milliseconds.
+    #[track_caller]
+    fn check(begun_ms: &[f64], expected_ms: f64) {
+        let chunk = |(rank, begun_ms): (u32, &f64)| {
+            let (start_s, end_s) = (5.0 + 1e-3 * begun_ms, 6.0);
+            Chunk { rank: Rank(rank), batch: 0, n_tasks: 1.0, start_s, end_s }
+        };
+        let mut chunks: Vec<Chunk> = (1..).zip(begun_ms).map(chunk).collect();
+        // Later chunks of a worker say nothing of what all get.
+        chunks.extend((1..).zip(&vec![900.0; begun_ms.len()]).map(chunk));
+        let news = IterationNews { number: 3, end_s: 6.0, duration_s: 1.0, work: 1.0 };
+        assert!((each_s(&chunks, &news) - 1e-3 * expected_ms).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_further_worker_costs_its_share_of_the_link() {
+        check(&[8.0], 8.0);
+        check(&[8.0, 16.0, 24.0, 32.0], 8.0);
+        check(&[32.0, 32.0, 32.0, 32.0], 8.0);
+        check(&[16.0, 8.0, 300.0, 308.0], 8.0);
+        check(&[-1.0], 0.0);
+        check(&[], 0.0);
+    }
 }

@@ -85,6 +85,7 @@ pub(super) fn summarize(
         functions: Vec::new(),
         function_sums: Vec::new(),
         tuning: None,
+        dealt: None,
     }
 }
 

@@ -1,13 +1,13 @@
 //! What holds for every policy, whatever workers do.
 
-use chunking::{Completed, Dealer, Settings, Spread, all};
+use chunking::{Completed, Dealer, Request, Settings, Spread, Work, all};
 use proptest::prelude::*;
 
 /// What a worker does next.
 #[derive(Clone, Copy, Debug)]
 enum Deed {
     Asks(u32),
-    Returns { worker: u32, task_us: u32, overhead_us: u32 },
+    Returns { worker: u32, task_s: f64, overhead_s: f64 },
     GivesBack { worker: u32, n_tasks: u64 },
     Leaves(u32),
     Joins,
@@ -18,8 +18,8 @@ fn deed() -> impl Strategy<Value = Deed> {
     let worker = 0..6_u32;
     prop_oneof![
         8 => worker.clone().prop_map(Deed::Asks),
-        6 => (worker.clone(), 0..5000_u32, 0..5000_u32)
-            .prop_map(|(worker, task_us, overhead_us)| Deed::Returns { worker, task_us, overhead_us }),
+        6 => (worker.clone(), measured(), measured())
+            .prop_map(|(worker, task_s, overhead_s)| Deed::Returns { worker, task_s, overhead_s }),
         1 => (worker.clone(), 0..1000_u64)
             .prop_map(|(worker, n_tasks)| Deed::GivesBack { worker, n_tasks }),
         1 => worker.prop_map(Deed::Leaves),
@@ -28,17 +28,24 @@ fn deed() -> impl Strategy<Value = Deed> {
     ]
 }
 
+/// Times as they are, and anything that a number can be.
+fn measured() -> impl Strategy<Value = f64> {
+    prop_oneof![6 => 0.0..5e-3, 1 => Just(0.0), 1 => any::<f64>(), 1 => Just(f64::NAN)]
+}
+
 fn settings() -> impl Strategy<Value = Settings> {
     let spread =
-        (0.0..1e-2, 0.0..1e-2).prop_map(|(mean_s, deviation_s)| Spread { mean_s, deviation_s });
-    (0..40_u64, 0.0..=1.0, 0..4_usize, prop::option::of(0.0..1e-2), prop::option::of(spread))
-        .prop_map(|(n_tasks_min, share, n_iterations, overhead_s, spread)| Settings {
+        (measured(), measured()).prop_map(|(mean_s, deviation_s)| Spread { mean_s, deviation_s });
+    let share = prop_oneof![4 => 0.0..=1.0, 1 => any::<f64>()];
+    (0..40_u64, share, 0..4_usize, prop::option::of(measured()), prop::option::of(spread)).prop_map(
+        |(n_tasks_min, share, n_iterations, overhead_s, spread)| Settings {
             n_tasks_min,
             share,
             n_iterations,
             overhead_s,
             spread,
-        })
+        },
+    )
 }
 
 /// Deals with a policy as told, and keeps its own account.
@@ -82,8 +89,8 @@ impl Account {
     fn carry_out(&mut self, deed: Deed) {
         match deed {
             Deed::Asks(worker) => self.ask(worker),
-            Deed::Returns { worker, task_us, overhead_us } => {
-                self.complete(worker, f64::from(task_us) / 1e6, f64::from(overhead_us) / 1e6);
+            Deed::Returns { worker, task_s, overhead_s } => {
+                self.complete(worker, task_s, overhead_s);
             }
             Deed::GivesBack { worker, n_tasks } => {
                 if let Some(held) = self.take(worker) {
@@ -161,6 +168,32 @@ proptest! {
                 account.chunks
             });
             prop_assert_eq!(one, other, "{}", spec.name);
+        }
+    }
+
+    /// What is no time changes nothing: the same is dealt as if it had never been said.
+    #[test]
+    fn what_is_no_time_is_not_heard(
+        n_tasks in 1..3000_u64,
+        wrong in prop::sample::select(vec![f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e300]),
+        is_overhead in any::<bool>(),
+    ) {
+        for spec in all() {
+            let dealt = [false, true].map(|is_said| {
+                let mut policy = spec.policy(&Settings::default());
+                policy.begin(&Work { n_tasks, n_workers: 4 });
+                let told = Completed { worker: 1, n_tasks: 9, compute_s: 9e-3, overhead_s: 1e-4 };
+                policy.completed(&told);
+                if is_said {
+                    let (compute_s, overhead_s) =
+                        if is_overhead { (9e-3, wrong) } else { (wrong, 1e-4) };
+                    policy.completed(&Completed { compute_s, overhead_s, ..told });
+                }
+                policy.begin(&Work { n_tasks, n_workers: 4 });
+                let request = |worker| Request { worker, n_left: n_tasks, n_workers: 4, n_held: 0 };
+                [0, 1, 2, 3, 0, 1].map(|worker| policy.next(&request(worker)))
+            });
+            prop_assert_eq!(dealt[0], dealt[1], "{}", spec.name);
         }
     }
 

@@ -24,28 +24,43 @@ fn check(name: &str, expected: &[(u64, usize)]) {
     assert_eq!(sizes(name, &Settings::default(), 1000, 4), spelled(expected));
 }
 
+/// Tzen and Ni, "Trapezoid self-scheduling" (1993), compare 1000 tasks on 4 processors under all of these.
 #[test]
-fn a_thousand_tasks_on_four_workers() {
-    check("static", &[(250, 4)]);
+fn tzen_and_ni_1993_show_a_thousand_tasks_on_four_workers() {
     check("ss", &[(1, 1000)]);
     let tail = [(79, 1), (59, 1), (45, 1), (33, 1), (25, 1), (19, 1), (14, 1), (11, 1), (8, 1)];
     let end = [(6, 1), (4, 1), (3, 2), (2, 1), (1, 4)];
     check("gss", &[&[(250, 1), (188, 1), (141, 1), (106, 1)][..], &tail, &end].concat());
     let steps: Vec<(u64, usize)> = (0..12).map(|step| (125 - 8 * step, 1)).collect();
     check("tss", &[&steps[..], &[(28, 1)]].concat());
+}
+
+/// Polychronopoulos and Kuck, "Guided self-scheduling" (1987): `ceil(R/N)` of what is left, 100 tasks on 5.
+#[test]
+fn polychronopoulos_and_kuck_1987_take_an_equal_part_of_what_is_left() {
+    let expected = [20, 16, 13, 11, 8, 7, 5, 4, 4, 3, 2, 2, 1, 1, 1, 1, 1];
+    assert_eq!(sizes("gss", &Settings::default(), 100, 5), expected);
+}
+
+/// Hummel, Schonberg and Flynn, "Factoring" (1992): `ceil(M/N * (1/2)^(j+1))` in batch `j`.
+#[test]
+fn hummel_schonberg_and_flynn_1992_halve_from_batch_to_batch() {
     check("fac2", &[(125, 4), (63, 4), (32, 4), (16, 4), (8, 4), (4, 4), (2, 4)]);
+    let fac2 = sizes("fac2", &Settings::default(), 100, 4);
+    assert_eq!(fac2, spelled(&[(13, 4), (7, 4), (4, 4), (2, 2)]));
+}
+
+/// Martínez, "Sintonización dinámica de aplicaciones MPI" (2010): half of what is left, until spread is known.
+#[test]
+fn martinez_2010_halves_what_is_left() {
+    check("static", &[(250, 4)]);
     let halves = [(125, 4), (63, 2), (62, 2), (32, 1), (31, 3), (16, 2), (15, 2), (8, 3), (7, 1)];
     let end = [(4, 4), (2, 4), (1, 8)];
     check("dpf", &[&halves[..], &end].concat());
     check("daf", &[&halves[..], &end].concat());
 }
 
-#[test]
-fn fac2_ends_with_single_tasks() {
-    let fac2 = sizes("fac2", &Settings::default(), 100, 4);
-    assert_eq!(fac2, spelled(&[(13, 4), (7, 4), (4, 4), (2, 2)]));
-}
-
+/// Cariño and Banicescu, "Dynamic load balancing with adaptive factoring methods" (2008).
 #[test]
 fn adaptive_weighted_factoring_halves_while_workers_are_alike() {
     let halves = [(125, 4), (63, 3), (61, 1), (32, 3), (29, 1), (16, 3), (15, 1), (8, 3), (7, 1)];
@@ -54,6 +69,7 @@ fn adaptive_weighted_factoring_halves_while_workers_are_alike() {
     assert_eq!(awf_c[..8], [125, 110, 96, 84, 74, 64, 56, 49]);
 }
 
+/// Hummel, Schonberg and Flynn (1992), with `b = N/(2*sqrt(R)) * sigma/mu`.
 #[test]
 fn known_spread_makes_the_chunks_of_factoring() {
     let spread = |deviation_s| Some(Spread { mean_s: 1.0, deviation_s });
@@ -66,6 +82,7 @@ fn known_spread_makes_the_chunks_of_factoring() {
     assert_eq!(sizes("fac", &Settings::default(), 1000, 4)[..4], [125; 4]);
 }
 
+/// Kruskal and Weiss, "Allocating independent subtasks on parallel processors" (1985).
 #[test]
 fn known_costs_make_the_chunks_of_fixed_size() {
     let spread = Some(Spread { mean_s: 1.0, deviation_s: 1.0 });
@@ -79,6 +96,7 @@ fn completed(worker: u32, compute_s: f64) -> Completed {
     Completed { worker, n_tasks: 10, compute_s, overhead_s: 0.0 }
 }
 
+/// Martínez (2010), with the spread of the first iteration.
 #[test]
 fn adjusting_factoring_follows_the_spread_from_the_second_iteration_on() {
     let mut dealer = Dealer::new(by_name("daf").unwrap().policy(&Settings::default()));
@@ -117,6 +135,7 @@ fn slow_chunks(name: &str) -> Vec<u64> {
     (0..4).map(|_| dealer.deal(3)).collect()
 }
 
+/// Cariño and Banicescu (2008): the part of half of what is left, times the speed over the mean speed.
 #[test]
 fn adaptive_weighted_factoring_follows_the_speeds() {
     // The first batch goes on with the weights from before it; then 500 / 8 * 0.4.

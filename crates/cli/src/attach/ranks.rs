@@ -1,6 +1,6 @@
 //! The ranks that the processes of the command line stand for.
 
-use crate::watch::plain_name;
+use crate::watch::{Programs, plain_name};
 use anyhow::{Context, bail};
 use inject::InjectError;
 use inject::job::{Found, RunningRank, ranks_of};
@@ -31,11 +31,12 @@ impl Ranks {
         self.found.jobs()
     }
 
-    /// The program that has this file name, or the first one when that is empty.
-    pub(super) fn program(&self, name: &str) -> Option<PathBuf> {
-        let programs = self.found.ranks.iter().filter_map(|rank| program_of(rank.pid).ok());
-        let is_named = |path: &PathBuf| path.file_name().is_some_and(|file| file == name);
-        programs.into_iter().find(|path| name.is_empty() || is_named(path))
+    /// Their programs.
+    pub(super) fn programs(&self) -> Programs {
+        let all = self.found.ranks.iter().filter_map(|rank| program_of(rank.pid).ok());
+        let mut all: Vec<PathBuf> = all.collect();
+        all.dedup();
+        Programs { observed: all.first().cloned(), all }
     }
 
     /// The first rank's name for files.

@@ -1,5 +1,6 @@
 //! What the command runs, as far as its words tell: programs that cannot be watched are named before.
 
+use crate::watch::Programs;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::Read;
@@ -36,12 +37,10 @@ pub(crate) fn name(command: &[OsString]) -> String {
     crate::watch::plain_name(program.as_deref())
 }
 
-/// The program of this file name among the words of the command; the one that the words lead to when it
-/// has no name.
-pub(crate) fn described(command: &[OsString], name: &str) -> Option<PathBuf> {
-    let is_named = |path: &PathBuf| path.file_name().is_some_and(|file| file == name);
-    let words = command.iter().filter_map(|word| executable(word));
-    if name.is_empty() { observed_program(command) } else { words.into_iter().find(is_named) }
+/// The programs that the words of the command name.
+pub(crate) fn programs(command: &[OsString]) -> Programs {
+    let all = command.iter().filter_map(|word| executable(word)).collect();
+    Programs { observed: observed_program(command), all }
 }
 
 /// The program that the launcher's words lead to; the command itself when they lead to none.
@@ -125,12 +124,10 @@ mod tests {
     }
 
     #[test]
-    fn a_described_program_is_found_in_the_command() {
-        let command = words(&["env", "-i", "/bin/sh", "-c", "/bin/cat"]);
-        let found = |name: &str| described(&command, name);
-        assert_eq!(found("cat"), Some("/bin/cat".into()));
-        assert_eq!(found("ls"), None);
-        assert_eq!(found(""), Some("/bin/sh".into()));
+    fn the_programs_of_a_command_are_known_by_their_files() {
+        let programs = programs(&words(&["/bin/env", "-i", "/bin/sh", "-c", "/bin/cat"]));
+        let nearest: Vec<_> = programs.nearest_first().collect();
+        assert_eq!(nearest, ["/bin/sh", "/bin/env", "/bin/cat"].map(Path::new));
     }
 
     #[test]

@@ -1,11 +1,13 @@
 //! `sintonia simulate chunking`: how long each policy would take for described tasks.
 
 use crate::exit::{BadOption, NotWritten};
+use crate::picture;
 use crate::simulate::{plot, table};
 use ::chunking::PolicySpec;
 use anyhow::{Context, ensure};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
+use serde::Deserialize;
 use serde_json::{Value, json};
 use simulator::chunking::{
     Block, Distribution, Machine, Outcome, Scenario, Slowdown, Span, Workload, WorkloadError,
@@ -13,7 +15,7 @@ use simulator::chunking::{
 };
 use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// All policies instead of one.
@@ -71,7 +73,8 @@ pub(crate) struct ChunkingOptions {
 
 #[derive(Args, Debug)]
 struct Tasks {
-    /// Measured times of tasks: a line for each, in ms; what follows `#` is skipped
+    /// Measured times of tasks: a line for each, in ms (what follows `#` is skipped), or the report that a
+    /// master/worker program wrote with `--report FILE`, of which the slowest iteration is taken
     #[arg(long, value_name = "FILE", conflicts_with_all = ["tasks", "task_ms", "distribution", "block"])]
     tasks_file: Option<PathBuf>,
     /// Number of tasks
@@ -142,8 +145,8 @@ pub(crate) fn chunking(options: &ChunkingOptions) -> anyhow::Result<ExitCode> {
     };
     let outcomes: Vec<Outcome> = specs.iter().map(|spec| simulate(&scenario, spec, keep)).collect();
     if let Some(path) = &options.plot {
-        let picture = plot::picture(&table::heading(&scenario), &outcomes, &spans);
-        write(path, &picture)?;
+        let drawn = plot::picture(&table::heading(&scenario), &outcomes, &spans);
+        picture::write(path, &drawn)?;
     }
     let text = if options.json { as_json(&outcomes) } else { table::table(&scenario, &outcomes) };
     std::io::stdout().write_all(text.as_bytes()).context(NotWritten)?;
@@ -178,11 +181,37 @@ fn workload(tasks: &Tasks) -> anyhow::Result<Workload> {
     if let Some(path) = &tasks.tasks_file {
         let name = || format!("`{}`", path.display());
         let text = fs::read_to_string(path).with_context(name)?;
-        return Workload::from_trace(&text).with_context(name);
+        return measured(&text).with_context(name);
     }
     let distribution = tasks.distribution.unwrap_or(Distribution::Constant { ms: tasks.task_ms });
     let drawn = Workload::drawn(tasks.tasks, distribution, &tasks.block, tasks.seed);
     drawn.map_err(|error: WorkloadError| anyhow::Error::new(error).context(BadOption))
+}
+
+/// Tasks of a report that a program wrote, those of its slowest iteration, or a line for each.
+fn measured(text: &str) -> anyhow::Result<Workload> {
+    #[derive(Deserialize)]
+    struct Report {
+        slowest: Option<Slowest>,
+    }
+    #[derive(Deserialize)]
+    struct Slowest {
+        chunks: Vec<Chunk>,
+    }
+    #[derive(Deserialize)]
+    struct Chunk {
+        n_tasks: u64,
+        began_s: f64,
+        ended_s: f64,
+    }
+    if !text.trim_start().starts_with('{') {
+        return Ok(Workload::from_trace(text)?);
+    }
+    let report: Report = serde_json::from_str(text)
+        .context("this is no report that a master/worker program wrote with `--report FILE`")?;
+    let slowest = report.slowest.map_or(Vec::new(), |slowest| slowest.chunks);
+    let chunks = slowest.iter().map(|chunk| (chunk.n_tasks, chunk.ended_s - chunk.began_s));
+    Ok(Workload::of_chunks(&chunks.collect::<Vec<_>>())?)
 }
 
 fn specs(names: &[String]) -> Vec<&'static PolicySpec> {
@@ -198,18 +227,9 @@ fn as_json(outcomes: &[Outcome]) -> String {
             "ideal_s": outcome.ideal_s,
             "makespan_over_ideal": outcome.makespan_over_ideal(),
             "n_chunks": outcome.n_chunks,
+            "first_iteration_s": outcome.first_iteration_s,
+            "last_iteration_s": outcome.last_iteration_s,
         })
     });
     format!("{:#}\n", Value::from(outcomes.collect::<Vec<_>>()))
-}
-
-/// The file appears when it is whole.
-fn write(path: &Path, text: &str) -> anyhow::Result<()> {
-    let name = || format!("`{}`", path.display());
-    let partial = path.with_added_extension("partial");
-    let written = fs::write(&partial, text).and_then(|()| fs::rename(&partial, path));
-    if written.is_err() {
-        fs::remove_file(&partial).ok();
-    }
-    written.context(NotWritten).with_context(name)
 }

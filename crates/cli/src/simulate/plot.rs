@@ -112,7 +112,8 @@ mod tests {
     use super::*;
 
     fn outcome(policy: &'static str, makespan_s: f64, n_chunks: u64) -> Outcome {
-        Outcome { policy, makespan_s, ideal_s: 10.0, n_chunks }
+        let (first_iteration_s, last_iteration_s) = (makespan_s, makespan_s);
+        Outcome { policy, makespan_s, ideal_s: 10.0, n_chunks, first_iteration_s, last_iteration_s }
     }
 
     #[test]

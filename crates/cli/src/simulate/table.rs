@@ -24,20 +24,29 @@ pub(super) fn table(scenario: &Scenario, outcomes: &[Outcome]) -> String {
     sorted.sort_by(|some, other| some.makespan_s.total_cmp(&other.makespan_s));
     let lost = |outcome: &Outcome| (outcome.makespan_over_ideal() - 1.0).max(0.0);
     let most = outcomes.iter().map(lost).fold(1e-9, f64::max);
+    let is_repeated = 1 < scenario.n_iterations;
+    let learned = |first: &str, last: &str| {
+        if is_repeated { format!(" {first:>12} {last:>12}") } else { String::new() }
+    };
     let head = format!(
-        "{}\n\n{:<7} {:>12} {:>8} {:>9}  LOST\n",
+        "{}\n\n{:<7} {:>12} {:>8} {:>9}{}  LOST\n",
         heading(scenario),
         "POLICY",
         "MAKESPAN",
         "/ IDEAL",
-        "CHUNKS"
+        "CHUNKS",
+        learned("FIRST", "LAST")
     );
+    let seconds = |time_s: f64| format!("{time_s:.4} s");
     let line = |outcome: &&Outcome| {
-        let (ratio, n_chunks) = (outcome.makespan_over_ideal(), outcome.n_chunks);
-        let bar = bar(lost(outcome) / most);
-        let makespan = format!("{:.4} s", outcome.makespan_s);
-        let name = outcome.policy;
-        format!("{name:<7} {makespan:>12} {ratio:>8.4} {n_chunks:>9}  {bar}").trim_end().to_owned()
+        let (name, ratio, n_chunks) =
+            (outcome.policy, outcome.makespan_over_ideal(), outcome.n_chunks);
+        let [makespan, first, last] =
+            [outcome.makespan_s, outcome.first_iteration_s, outcome.last_iteration_s].map(seconds);
+        let (learned, bar) = (learned(&first, &last), bar(lost(outcome) / most));
+        format!("{name:<7} {makespan:>12} {ratio:>8.4} {n_chunks:>9}{learned}  {bar}")
+            .trim_end()
+            .to_owned()
             + "\n"
     };
     let lines: String = sorted.iter().map(line).collect();

@@ -1,16 +1,19 @@
 //! What a run is tuned with: description, program and tunlets, all checked before the command starts.
 
+mod description;
 mod libraries;
 
 use crate::arguments::Tuned;
+use crate::watch::Programs;
 use analyzer::TuningOptions;
 use analyzer::tuning::Plan;
 use analyzer::tuning::resolve::{Names, ResolveError, resolve};
 use anyhow::{Context, anyhow, bail};
-use application::{Application, Level, Problem};
+use application::Application;
+use description::Description;
 use run_record::RunRecord;
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use symbols::Program;
 use tunlet_abi::ForeignTunlet;
 use tunlets::Tunlet;
@@ -21,35 +24,23 @@ use tunlets::rehearsal::{check_needs, rehearse};
 pub(crate) struct Tuning {
     application: Application,
     pub(crate) plan: Plan,
+    /// Which description was found, in a sentence; none when one was named.
+    pub(crate) origin: Option<String>,
     tunlets: Vec<Box<dyn Tunlet>>,
     mode: Mode,
     options: Options,
 }
 
 impl Tuning {
-    /// Reads and checks everything; none when nothing of it was asked for. `find` gives the program that has a
-    /// file name, or the one program there is when that is empty.
-    pub(crate) fn prepare(
-        tuned: &Tuned,
-        find: impl Fn(&str) -> Option<PathBuf>,
-    ) -> anyhow::Result<Option<Self>> {
-        if tuned.app.is_none() && tuned.probe.is_empty() {
+    /// Reads and checks everything; none when nothing of it was asked for.
+    pub(crate) fn prepare(tuned: &Tuned, programs: &Programs) -> anyhow::Result<Option<Self>> {
+        if tuned.app.is_none() && tuned.probe.is_empty() && !tuned.needs_description() {
             return Ok(None);
         }
-        let described = tuned.app.as_deref().map(Description::read).transpose()?;
-        let name = described.as_ref().map_or("", |it| it.application.program.as_str());
-        let beside = tuned.app.as_deref().and_then(Path::parent).map(|dir| dir.join(name));
-        let path = find(name)
-            .or_else(|| beside.filter(|path| path.is_file() && !name.is_empty()))
-            .with_context(|| not_found(name))?;
-        let program = Program::open(&path)?;
-        let described = described.unwrap_or_default();
-        let problems =
-            application::check(&described.text, &described.application, &Names::of(&program));
-        described.judge(&problems)?;
-        let dir = tuned.app.as_deref().and_then(Path::parent).unwrap_or_else(|| Path::new(""));
-        let mut described = described.application;
-        libraries::locate(&mut described, dir)?;
+        let (description, program) = description::choose(tuned, programs)?;
+        description.check(&Names::of(&program))?;
+        let Description { application: mut described, folder, origin, .. } = description;
+        libraries::locate(&mut described, &folder)?;
         let resolved = resolve(&described, &tuned.probe, &program);
         let (application, plan) = resolved.map_err(|error| explained(error, &program))?;
         let tunlets: anyhow::Result<Vec<_>> =
@@ -57,26 +48,16 @@ impl Tuning {
         let tunlets = tunlets?;
         check_once(&tunlets)?;
         let (mode, options) = (mode(tuned), options(tuned));
-        Ok(Some(Self { application, plan, tunlets, mode, options }))
+        Ok(Some(Self { application, plan, origin, tunlets, mode, options }))
     }
 
     /// The same for the server that keeps this record.
     ///
     /// `every_passage` of functions named on the command line is kept, or only their sums.
     pub(crate) fn for_record(self, record: &RunRecord, every_passage: bool) -> TuningOptions {
-        let Self { application, plan, tunlets, mode, options } = self;
+        let Self { application, plan, tunlets, mode, options, origin: _ } = self;
         let lines = record.tuning_path();
         TuningOptions { application, plan, tunlets, mode, options, every_passage, lines }
-    }
-}
-
-fn not_found(name: &str) -> String {
-    if name.is_empty() {
-        "the command names no program in which functions could be measured".to_owned()
-    } else {
-        format!(
-            "the description is of `{name}`, which is neither in the command nor beside the description"
-        )
     }
 }
 
@@ -93,39 +74,6 @@ fn options(tuned: &Tuned) -> Options {
         n_window: usize::from(tuned.trial_iterations),
         action_timeout_s: tuned.action_timeout,
         ..Options::default()
-    }
-}
-
-/// A description, and the text that problems are shown in.
-#[derive(Default)]
-struct Description {
-    application: Application,
-    file: String,
-    text: String,
-}
-
-impl Description {
-    fn read(path: &Path) -> anyhow::Result<Self> {
-        let file = path.display().to_string();
-        let text =
-            std::fs::read_to_string(path).with_context(|| format!("cannot read `{file}`"))?;
-        let (application, problems) = application::read(&text);
-        let description = Self { application: application.unwrap_or_default(), file, text };
-        description.judge(&problems)?;
-        Ok(description)
-    }
-
-    /// Shows problems; an error when one of them is.
-    fn judge(&self, problems: &[Problem]) -> anyhow::Result<()> {
-        for problem in problems {
-            eprint!("{}", problem.render(&self.file, &self.text));
-        }
-        let n_errors = problems.iter().filter(|problem| problem.level == Level::Error).count();
-        if n_errors != 0 {
-            let s = if n_errors == 1 { "" } else { "s" };
-            bail!("`{}` has {n_errors} error{s}", self.file);
-        }
-        Ok(())
     }
 }
 

@@ -17,8 +17,10 @@ fn every_subcommand_explains_itself() {
     check("export", &["export", "--help"]);
     check("doctor", &["doctor", "--help"]);
     check("functions", &["functions", "--help"]);
+    check("messages", &["messages", "--help"]);
     check("netbench", &["netbench", "--help"]);
     check("tunlets", &["tunlets", "--help"]);
+    check("new", &["new", "--help"]);
     check("new-tunlet", &["new-tunlet", "--help"]);
     check("simulate-chunking", &["simulate", "chunking", "--help"]);
 }

@@ -3,8 +3,11 @@
 mod export;
 mod functions;
 mod help;
+mod messages;
 mod netbench;
+mod new;
 mod new_tunlet;
+mod on_ranks_new;
 mod report;
 mod run;
 mod simulate;

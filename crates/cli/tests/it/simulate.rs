@@ -1,7 +1,7 @@
 //! `sintonia simulate`.
 
 use crate::sintonia::{Place, Said};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 fn said(place: &Place, words: &str) -> Said {
     let words: Vec<&str> = ["simulate", "chunking"].into_iter().chain(words.split(' ')).collect();
@@ -9,7 +9,7 @@ fn said(place: &Place, words: &str) -> Said {
 }
 
 #[track_caller]
-fn json(words: &str) -> Vec<Value> {
+fn list_of(words: &str) -> Vec<Value> {
     let said = said(&Place::new(), &format!("--json {words}"));
     assert_eq!((said.code, said.errors.as_str()), (Some(0), ""));
     serde_json::from_str(&said.output).expect("a list")
@@ -17,8 +17,9 @@ fn json(words: &str) -> Vec<Value> {
 
 #[test]
 fn every_policy_is_in_the_list() {
-    let list =
-        json("--policy all --workers 7 --tasks 1000 --task-ms 1 --overhead-us 50 --slow 3:2@0.5");
+    let list = list_of(
+        "--policy all --workers 7 --tasks 1000 --task-ms 1 --overhead-us 50 --slow 3:2@0.5",
+    );
     let names: Vec<&str> = list.iter().filter_map(|row| row["policy"].as_str()).collect();
     assert_eq!(names[0], "best");
     for name in ["static", "ss", "fsc", "gss", "tss", "fac", "fac2", "dpf", "daf", "awf-b", "awf-c"]
@@ -46,6 +47,20 @@ fn a_trace_is_read_from_a_file() {
 }
 
 #[test]
+fn a_report_of_a_program_is_a_trace() {
+    let place = Place::new();
+    let chunk = |n_tasks: u64, began_s: f64, ended_s: f64| json!({ "rank": 1, "chunk": 1, "n_tasks": n_tasks, "began_s": began_s, "ended_s": ended_s });
+    let chunks = [chunk(2, 0.0, 0.006), chunk(1, 0.006, 0.007)];
+    let report = json!({ "format_version": 1, "slowest": { "iteration": 3, "chunks": chunks } });
+    std::fs::write(place.path("report.json"), report.to_string()).expect("written");
+    let said =
+        said(&place, "--policy ss --tasks-file report.json --workers 1 --overhead-us 0 --json");
+    let list: Value = serde_json::from_str(&said.output).expect("a list");
+    assert_eq!(list[0]["n_chunks"].as_u64(), Some(3), "{}", said.errors);
+    assert!((list[0]["makespan_s"].as_f64().unwrap() - 0.007).abs() < 1e-12, "{}", said.output);
+}
+
+#[test]
 fn people_get_a_table_and_a_picture() {
     let place = Place::new();
     let said = said(&place, "--tasks 700 --block 0:0.4:3 --policy gss,static --plot out.svg");
@@ -56,8 +71,22 @@ fn people_get_a_table_and_a_picture() {
 }
 
 #[test]
+fn what_is_learned_from_iteration_to_iteration_is_shown() {
+    let words = "--tasks 700 --task-ms 0.1 --iterations 10 --policy best";
+    let list = list_of(words);
+    let [first_s, last_s] =
+        ["first_iteration_s", "last_iteration_s"].map(|key| list[0][key].as_f64());
+    // Two rounds of chunks of 50 us each, then one.
+    assert!((first_s.unwrap() - 10.1e-3).abs() < 1e-9, "{list:?}");
+    assert!((last_s.unwrap() - 10.05e-3).abs() < 1e-9, "{list:?}");
+    let table = said(&Place::new(), words).output;
+    assert!(table.contains("       FIRST         LAST  LOST"), "{table}");
+    assert!(table.contains(" 0.0101 s     0.0101 s"), "{table}");
+}
+
+#[test]
 fn the_same_seed_gives_the_same_times() {
-    let times = |seed: u8| json(&format!("--tasks 500 --distribution gamma:2,3 --seed {seed}"));
+    let times = |seed: u8| list_of(&format!("--tasks 500 --distribution gamma:2,3 --seed {seed}"));
     assert_eq!(times(5), times(5));
     assert_ne!(times(5), times(6));
 }
@@ -67,6 +96,7 @@ fn check(words: &str, code: i32, part: &str) {
     let place = Place::new();
     std::fs::write(place.path("times.txt"), "1\n2\nfast\n").expect("written");
     std::fs::write(place.path("empty.txt"), "").expect("written");
+    std::fs::write(place.path("other.json"), "{\"slowest\": 3}").expect("written");
     let said = said(&place, words);
     assert_eq!(said.code, Some(code), "{}", said.errors);
     assert!(said.errors.contains(part), "{}", said.errors);
@@ -77,6 +107,7 @@ fn check(words: &str, code: i32, part: &str) {
 fn what_is_wrong_is_said_with_a_code() {
     check("--tasks-file none.txt", 100, "`none.txt`");
     check("--tasks-file times.txt", 100, "`times.txt`: line 3 is `fast`: write the time");
+    check("--tasks-file other.json", 100, "`other.json`: this is no report that a master/worker");
     check("--tasks-file empty.txt", 100, "`empty.txt`: there is no task");
     check("--policy gsss", 2, "gss");
     check("--workers 0", 2, "--workers");

@@ -2,20 +2,25 @@
 //!
 //! # Invariants
 //! - One thread at a time calls: whoever has the `Mpi` is the only one to use it, and the library was
-//!   initialized for calls of one thread after another.
+//!   initialized for calls of one thread after another. Only processes are started by several threads at a time,
+//!   where the library says that it can.
 //!
 //! # Not here
 //! Whom to send to and when: [`MpiTransport`](super::MpiTransport).
 
+mod datatype;
+mod exit;
 mod process;
 mod transfer;
 
 use super::functions::{Entrance, Functions, Handle};
 use super::library;
+use super::watch::watched;
 use crate::CommError;
 use mpi_abi::{Constants, Library, StatusLayout};
 use std::ffi::{CString, c_char, c_int};
 
+pub use datatype::Datatype;
 pub(crate) use process::Program;
 pub(crate) use transfer::{Address, Found, Transfer};
 
@@ -31,13 +36,12 @@ pub(crate) struct Mpi {
     entrance: Entrance,
     functions: Functions,
     byte: Handle,
-    /// Whether it is ours to finalize.
-    is_ours: bool,
 }
 
 impl Mpi {
-    /// Initializes the library, unless the program has done so.
-    pub(crate) fn init() -> Result<Self, CommError> {
+    /// Initializes the library, unless the program has done so; `is_multiple` asks for calls of several threads at
+    /// a time, which a library may not grant.
+    pub(crate) fn init(is_multiple: bool) -> Result<Self, CommError> {
         let library = library::load()?;
         let constants = library.constants();
         let entrance = Entrance::find()?;
@@ -46,7 +50,9 @@ impl Mpi {
         }
         let is_ours = !entrance.is(entrance.initialized);
         if is_ours {
-            entrance.init(constants.thread_serialized)?;
+            let Constants { thread_serialized, thread_multiple, .. } = *constants;
+            let level = if is_multiple { thread_multiple } else { thread_serialized };
+            watched("MPI_Init_thread", || entrance.init(level))?;
         }
         if entrance.thread_level() < constants.thread_serialized {
             return Err(CommError::ThreadLevel);
@@ -54,17 +60,17 @@ impl Mpi {
         let functions = Functions::find()?;
         let byte = value(constants.byte)?;
         let layout = library.status_layout();
-        Ok(Self { library, constants, layout, entrance, functions, byte, is_ours })
+        let mpi = Self { library, constants, layout, entrance, functions, byte };
+        if is_ours {
+            mpi.end_with_process()?;
+        }
+        Self::opened();
+        Ok(mpi)
     }
 
-    /// Ends MPI, when [`init`](Self::init) began it. Waits for the ranks that are still connected.
-    pub(crate) fn finalize(&self) -> Result<(), CommError> {
-        if !self.is_ours || self.entrance.is(self.entrance.finalized) {
-            return Ok(());
-        }
-        // SAFETY: initialized by us and not finalized; transfers keep their buffers on their own.
-        let code = unsafe { (self.functions.finalize)() };
-        self.check("MPI_Finalize", code)
+    /// Whether several threads may call at a time.
+    pub(crate) fn is_multiple(&self) -> bool {
+        self.constants.thread_multiple <= self.entrance.thread_level()
     }
 
     /// What the library says of itself.
@@ -87,8 +93,11 @@ impl Mpi {
 
     fn duplicate(&self, comm: Handle) -> Result<Handle, CommError> {
         let mut copy: Handle = 0;
-        // SAFETY: a predefined communicator, and room for a handle.
-        let code = unsafe { (self.functions.comm_dup)(comm, &raw mut copy) };
+        let duplicate = || {
+            // SAFETY: a predefined communicator, and room for a handle.
+            unsafe { (self.functions.comm_dup)(comm, &raw mut copy) }
+        };
+        let code = watched("MPI_Comm_dup", duplicate);
         self.check("MPI_Comm_dup", code)?;
         self.return_errors(copy)?;
         Ok(copy)
@@ -96,8 +105,11 @@ impl Mpi {
 
     /// Frees a communicator of ours.
     pub(crate) fn free(&self, mut comm: Handle) -> Result<(), CommError> {
-        // SAFETY: `comm` came from `duplicate`, and its owner gives it up.
-        let code = unsafe { (self.functions.comm_free)(&raw mut comm) };
+        let free = || {
+            // SAFETY: `comm` came from `duplicate`, and its owner gives it up.
+            unsafe { (self.functions.comm_free)(&raw mut comm) }
+        };
+        let code = watched("MPI_Comm_free", free);
         self.check("MPI_Comm_free", code)
     }
 
@@ -123,14 +135,7 @@ impl Mpi {
 
     /// The error of a call that returned `code`.
     fn check(&self, call: &'static str, code: c_int) -> Result<(), CommError> {
-        if code == 0 {
-            return Ok(());
-        }
-        let why = text(|bytes, n_bytes| {
-            // SAFETY: a code that the library returned, and room for its longest text.
-            unsafe { (self.functions.error_string)(code, bytes, n_bytes) }
-        });
-        Err(CommError::Mpi { call, code, why })
+        failure(self.functions.error_string, call, code).map_or(Ok(()), Err)
     }
 }
 
@@ -160,6 +165,21 @@ impl Entrance {
         let code = unsafe { (self.query_thread)(&raw mut level) };
         if code == 0 { level } else { 0 }
     }
+}
+
+/// `MPI_Error_string`.
+type ErrorString = unsafe extern "C" fn(c_int, *mut c_char, *mut c_int) -> c_int;
+
+/// What a call that returned `code` failed with, if it did.
+fn failure(error_string: ErrorString, call: &'static str, code: c_int) -> Option<CommError> {
+    if code == 0 {
+        return None;
+    }
+    let why = text(|bytes, n_bytes| {
+        // SAFETY: a code that the library returned, and room for its longest text.
+        unsafe { error_string(code, bytes, n_bytes) }
+    });
+    Some(CommError::Mpi { call, code, why })
 }
 
 /// The value of a predefined handle in this process.

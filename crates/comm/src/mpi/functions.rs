@@ -69,11 +69,25 @@ functions! {
         info_create = c"MPI_Info_create" (*mut Handle);
         info_set = c"MPI_Info_set" (Handle, *const c_char, *const c_char);
         info_free = c"MPI_Info_free" (*mut Handle);
+        ibarrier = c"MPI_Ibarrier" (Handle, *mut Handle);
         isend = c"MPI_Isend" (*const c_void, c_int, Handle, c_int, c_int, Handle, *mut Handle);
         irecv = c"MPI_Irecv" (*mut c_void, c_int, Handle, c_int, c_int, Handle, *mut Handle);
         recv = c"MPI_Recv" (*mut c_void, c_int, Handle, c_int, c_int, Handle, *mut c_void);
         iprobe = c"MPI_Iprobe" (c_int, c_int, Handle, *mut c_int, *mut c_void);
         test = c"MPI_Test" (*mut Handle, *mut c_int, *mut c_void);
         get_count = c"MPI_Get_count" (*const c_void, Handle, *mut c_int);
+    }
+}
+
+functions! {
+    /// Those for datatypes. The list of datatypes holds handles as wide as the library's.
+    Types {
+        error_string = c"MPI_Error_string" (c_int, *mut c_char, *mut c_int);
+        create_struct = c"MPI_Type_create_struct" (
+            c_int, *const c_int, *const isize, *const c_void, *mut Handle
+        );
+        create_resized = c"MPI_Type_create_resized" (Handle, isize, isize, *mut Handle);
+        commit = c"MPI_Type_commit" (*mut Handle);
+        free = c"MPI_Type_free" (*mut Handle);
     }
 }

@@ -51,18 +51,29 @@ impl Inbox {
     }
 
     /// The first complete message that is wanted and not behind another of its sender.
+    ///
+    /// # Errors
+    /// The sender of a message that will not arrive, which is forgotten, and why.
     pub(super) fn take(
         &mut self,
         wanted: impl Fn(u32, u16) -> bool,
         mpi: &Mpi,
         buffers: &mut Buffers,
         into: &mut Vec<u8>,
-    ) -> Result<Option<(u32, u16)>, CommError> {
+    ) -> Result<Option<(u32, u16)>, (u32, CommError)> {
         for at in 0..self.arrivals.len() {
             let Some(arrival) = self.arrivals.get_mut(at) else { break };
             let (sender, tag) = (arrival.from, arrival.tag);
-            if !wanted(sender, tag) || !mpi.is_complete(&mut arrival.transfer)? {
+            if !wanted(sender, tag) {
                 continue;
+            }
+            match mpi.is_complete(&mut arrival.transfer) {
+                Ok(true) => {}
+                Ok(false) => continue,
+                Err(error) => {
+                    self.forget(sender);
+                    return Err((sender, error));
+                }
             }
             let is_before =
                 |earlier: &Arrival| earlier.from == sender && wanted(sender, earlier.tag);

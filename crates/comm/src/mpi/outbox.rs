@@ -2,17 +2,12 @@
 
 use super::buffers::Buffers;
 use super::calls::{Mpi, Transfer};
-use super::wait::Wait;
 use crate::CommError;
-use crate::deadline::Deadline;
-use std::time::Duration;
 
 /// Bytes on their way; one message may always be.
 const BYTES_MAX: usize = 256 << 20;
 /// Messages on their way.
 const N_MAX: usize = 4096;
-/// How long a sender waits for room.
-const PATIENCE: Duration = Duration::from_secs(10);
 /// Messages that are looked at in vain before other things are done.
 const N_LOOKS: usize = 4;
 
@@ -43,56 +38,44 @@ impl Outbox {
     }
 
     /// Gets the buffers of messages back that were taken.
-    pub(super) fn look_after(&mut self, mpi: &Mpi, buffers: &mut Buffers) -> Result<(), CommError> {
+    ///
+    /// # Errors
+    /// The receiver of a message that will not arrive, which is forgotten, and why.
+    pub(super) fn look_after(
+        &mut self,
+        mpi: &Mpi,
+        buffers: &mut Buffers,
+    ) -> Result<(), (u32, CommError)> {
         let mut n_in_vain = 0;
         while n_in_vain < N_LOOKS.min(self.departures.len()) {
             self.turn = if self.turn < self.departures.len() { self.turn } else { 0 };
             let Some(departure) = self.departures.get_mut(self.turn) else { break };
-            if mpi.is_complete(&mut departure.transfer)? {
-                let departure = self.departures.swap_remove(self.turn);
-                self.n_bytes -= departure.n_bytes;
-                buffers.give(departure.transfer.finished());
-            } else {
+            let is_complete = mpi.is_complete(&mut departure.transfer);
+            if is_complete == Ok(false) {
                 self.turn += 1;
                 n_in_vain += 1;
+                continue;
             }
+            let departure = self.departures.swap_remove(self.turn);
+            self.n_bytes -= departure.n_bytes;
+            is_complete.map_err(|error| (departure.to, error))?;
+            buffers.give(departure.transfer.finished());
         }
         Ok(())
     }
 
     /// The receiver of a message that is still on its way.
-    pub(super) fn first(
-        &mut self,
-        mpi: &Mpi,
-        buffers: &mut Buffers,
-    ) -> Result<Option<u32>, CommError> {
-        self.look_after(mpi, buffers)?;
-        Ok(self.departures.first().map(|departure| departure.to))
+    pub(super) fn first(&self) -> Option<u32> {
+        self.departures.first().map(|departure| departure.to)
     }
 
-    /// Waits until a further message may be sent: number of its receiver, and its length.
-    pub(super) fn make_room(
-        &mut self,
-        mpi: &Mpi,
-        buffers: &mut Buffers,
-        (rank, n_bytes): (u32, usize),
-    ) -> Result<(), CommError> {
-        if self.has_room(n_bytes) {
-            return Ok(());
-        }
-        let mut wait = Wait::until(Deadline::after(PATIENCE));
-        loop {
-            self.look_after(mpi, buffers)?;
-            if self.has_room(n_bytes) {
-                return Ok(());
-            }
-            if !wait.pause(true) {
-                return Err(CommError::NoRoom { rank, n_bytes: self.n_bytes });
-            }
-        }
+    /// Bytes on their way.
+    pub(super) fn n_bytes(&self) -> usize {
+        self.n_bytes
     }
 
-    fn has_room(&self, n_bytes: usize) -> bool {
+    /// Whether a further message of this length may be sent.
+    pub(super) fn has_room(&self, n_bytes: usize) -> bool {
         let is_short = self.n_bytes + n_bytes <= BYTES_MAX && self.departures.len() < N_MAX;
         is_short || self.departures.is_empty()
     }

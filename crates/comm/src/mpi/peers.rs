@@ -93,6 +93,16 @@ impl Peers {
         Err(CommError::Gone { rank })
     }
 
+    /// Whether the failure of a message of this rank means that it is gone, as it does where it is connected alone.
+    pub(super) fn lose(&mut self, rank: u32, error: &CommError) -> bool {
+        let is_mpi = matches!(error, CommError::Mpi { .. });
+        let link = self.links.iter_mut().find(|link| link.number == rank);
+        let Some(link) = link.filter(|_| is_mpi) else { return false };
+        link.state = State::Gone;
+        self.present.retain(|present| *present != rank);
+        true
+    }
+
     pub(super) fn address(&self, rank: u32) -> Result<Address, CommError> {
         if let Some(comm) = self.world
             && rank < self.n_launched

@@ -7,18 +7,23 @@
 //! does not return costs a deadline and not the program.
 
 use super::calls::{Mpi, Program};
+use super::functions::Handle;
 use super::support::{self, SpawnSupport};
 use super::{DEPARTURE, MpiTransport, WELCOME};
 use crate::deadline::Deadline;
 use crate::{CommError, Transport};
+use std::collections::BTreeMap;
 use std::ffi::{CString, OsString};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 /// How long a rank that was added waits for its number.
 const WELCOME_WITHIN: Duration = Duration::from_mins(1);
+
+/// Ranks that are started side by side.
+const N_AT_ONCE: usize = 8;
 
 /// What is started as a further rank.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,26 +76,62 @@ impl MpiTransport {
     /// [`CommError::CannotSpawn`] where the library is not to be trusted with it,
     /// [`CommError::Stuck`] when it does not happen within `at_most`, and what the library says.
     pub fn spawn(&mut self, start: &Start, at_most: Duration) -> Result<u32, CommError> {
+        let mut added = self.spawn_all(std::slice::from_ref(start), at_most)?;
+        let none = || Err(CommError::CannotSpawn { why: "nothing was started".to_owned() });
+        added.pop().unwrap_or_else(none)
+    }
+
+    /// Adds ranks: side by side where this was begun with [`init_to_grow`](Self::init_to_grow) and the library can,
+    /// else one after the other. The number of each, or why it could not be started.
+    ///
+    /// # Errors
+    /// As [`spawn`](Self::spawn), when nothing more is tried.
+    pub fn spawn_all(
+        &mut self,
+        starts: &[Start],
+        at_most: Duration,
+    ) -> Result<Vec<Result<u32, CommError>>, CommError> {
+        self.check_spawn()?;
+        let deadline = Deadline::after(at_most);
+        let n_at_once = if self.mpi.is_multiple() { N_AT_ONCE } else { 1 };
+        let mut added = Vec::new();
+        for starts in starts.chunks(n_at_once) {
+            added.extend(self.spawn_together(starts, deadline)?);
+        }
+        Ok(added)
+    }
+
+    fn spawn_together(
+        &mut self,
+        starts: &[Start],
+        deadline: Deadline,
+    ) -> Result<Vec<Result<u32, CommError>>, CommError> {
+        let programs: Vec<Program> =
+            starts.iter().map(Start::as_program).collect::<Result<_, _>>()?;
+        while self.own_selves.len() < programs.len() {
+            self.own_selves.push(self.mpi.own_self()?);
+        }
+        let calls = programs.into_iter().zip(self.own_selves.clone());
+        let calls = calls.map(|(program, own)| move |mpi: &Mpi| mpi.spawn(&program, own));
+        let comms = self.apart("MPI_Comm_spawn", deadline, calls)?;
+        Ok(comms.into_iter().map(|comm| self.welcome(comm?)).collect())
+    }
+
+    /// Gives the rank behind this communicator a number.
+    fn welcome(&mut self, comm: Handle) -> Result<u32, CommError> {
+        let rank = self.peers.add(comm);
+        self.post(rank, WELCOME, &[&rank.to_le_bytes(), &self.round.to_le_bytes()])?;
+        Ok(rank)
+    }
+
+    fn check_spawn(&self) -> Result<(), CommError> {
         self.check_open()?;
         let refuse = |why: String| Err(CommError::CannotSpawn { why });
         if self.rank() != 0 {
             return refuse(format!("only rank 0 adds ranks, and this is rank {}", self.rank()));
         }
         let support = self.spawn_support();
-        if !support.is_trusted {
-            return refuse(support.why);
-        }
-        let program = start.as_program()?;
-        let own_self = match self.own_self {
-            Some(own_self) => own_self,
-            None => *self.own_self.insert(self.mpi.own_self()?),
-        };
-        let deadline = Deadline::after(at_most);
-        let comm =
-            self.apart("MPI_Comm_spawn", deadline, move |mpi| mpi.spawn(&program, own_self))?;
-        let rank = self.peers.add(comm);
-        self.post(rank, WELCOME, &[&rank.to_le_bytes(), &self.round.to_le_bytes()])?;
-        Ok(rank)
+        if support.is_trusted { Ok(()) } else { refuse(support.why) }
     }
 
     /// Learns its own number from rank 0.
@@ -142,26 +183,40 @@ impl MpiTransport {
     fn disconnect(&mut self, rank: u32, deadline: Deadline) -> Result<(), CommError> {
         self.inboxes.iter_mut().for_each(|inbox| inbox.forget(rank));
         let Some(comm) = self.peers.remove(rank) else { return Ok(()) };
-        self.apart("MPI_Comm_disconnect", deadline, move |mpi| mpi.disconnect(comm))
+        let disconnect = move |mpi: &Mpi| mpi.disconnect(comm);
+        let mut ended = self.apart("MPI_Comm_disconnect", deadline, [disconnect])?;
+        ended.pop().unwrap_or(Ok(()))
     }
 
-    /// Makes a call in a thread of its own; when it does not return in time, it was the last one.
+    /// Makes calls in threads of their own, and returns what they do in their order; when one of them does not return
+    /// in time, these were the last ones.
     fn apart<T: Send + 'static>(
         &mut self,
         call: &'static str,
         deadline: Deadline,
-        make: impl FnOnce(&Mpi) -> Result<T, CommError> + Send + 'static,
-    ) -> Result<T, CommError> {
-        let (tell, result) = channel();
-        let mpi = Arc::clone(&self.mpi);
-        std::thread::spawn(move || {
-            // Nobody listens any more when it took too long.
-            tell.send(make(&mpi)).unwrap_or_default();
-        });
-        let result = result.recv_timeout(deadline.left().unwrap_or_default());
-        result.unwrap_or_else(|_| {
-            self.ended = Some(CommError::Stuck { call });
-            Err(CommError::Stuck { call })
-        })
+        calls: impl IntoIterator<Item = impl FnOnce(&Mpi) -> Result<T, CommError> + Send + 'static>,
+    ) -> Result<Vec<Result<T, CommError>>, CommError> {
+        let (tell, results) = channel();
+        for (place, make) in calls.into_iter().enumerate() {
+            let (tell, mpi) = (tell.clone(), Arc::clone(&self.mpi));
+            std::thread::spawn(move || {
+                // Nobody listens any more when it took too long.
+                tell.send((place, make(&mpi))).unwrap_or_default();
+            });
+        }
+        drop(tell);
+        let mut returned = BTreeMap::new();
+        loop {
+            match results.recv_timeout(deadline.left().unwrap_or_default()) {
+                Ok((place, result)) => drop(returned.insert(place, result)),
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Ok(returned.into_values().collect());
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    self.ended = Some(CommError::Stuck { call });
+                    return Err(CommError::Stuck { call });
+                }
+            }
+        }
     }
 }

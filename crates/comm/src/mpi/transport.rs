@@ -22,6 +22,7 @@ impl Transport for MpiTransport {
 
     fn send(&mut self, to: u32, tag: Tag, parts: &[&[u8]]) -> Result<(), CommError> {
         self.check_open()?;
+        self.silent = Duration::ZERO;
         self.post(to, u16::from(tag.0), parts)
     }
 
@@ -32,16 +33,23 @@ impl Transport for MpiTransport {
         into: &mut Vec<u8>,
     ) -> Result<Option<Envelope>, CommError> {
         self.check_open()?;
-        let mut wait = Wait::at_most(at_most);
+        let mut wait = Wait::at_most(at_most, self.silent);
         let wanted = |sender, _| from.is_none_or(|from| from == sender);
         loop {
             if let Some((from, tag)) = self.look(Lane::User, wanted, into)? {
+                self.silent = Duration::ZERO;
                 let tag = Tag(u8::try_from(tag).unwrap_or(u8::MAX));
                 return Ok(Some(Envelope { from, tag, n_bytes: into.len() }));
             }
             from.map_or(Ok(()), |from| self.address(from).map(drop))?;
-            self.outbox.look_after(&self.mpi, &mut self.buffers)?;
+            if from.is_none()
+                && let Some(rank) = self.lost.pop_first()
+            {
+                return Err(CommError::Gone { rank });
+            }
+            self.look_after_sent()?;
             if !wait.pause(self.is_moving()) {
+                self.silent = wait.waited();
                 return Ok(None);
             }
         }
@@ -53,25 +61,19 @@ impl Transport for MpiTransport {
         bytes: &mut Vec<u8>,
         at_most: Duration,
     ) -> Result<(), CommError> {
-        collective::broadcast(self, root, bytes, Deadline::after(at_most))
+        let done = collective::broadcast(self, root, bytes, Deadline::after(at_most));
+        self.note(done)
     }
 
     fn barrier(&mut self, at_most: Duration) -> Result<(), CommError> {
-        collective::barrier(self, Deadline::after(at_most))
+        let done = collective::barrier(self, Deadline::after(at_most));
+        self.note(done)
     }
 
     fn leave(&mut self, at_most: Duration) -> Result<(), CommError> {
         self.check_open()?;
-        let deadline = Deadline::after(at_most);
-        self.flush(deadline)?;
-        if self.peers.is_added() {
-            self.depart(deadline)?;
-        } else {
-            for rank in self.peers.present().to_vec() {
-                self.let_go(rank, deadline)?;
-            }
-            collective::barrier(self, deadline)?;
-        }
+        let left = self.leave_until(Deadline::after(at_most));
+        self.note(left)?;
         self.finish()
     }
 
@@ -82,6 +84,19 @@ impl Transport for MpiTransport {
 
     fn now_s(&self) -> f64 {
         self.began.elapsed().as_secs_f64()
+    }
+}
+
+impl MpiTransport {
+    fn leave_until(&mut self, deadline: Deadline) -> Result<(), CommError> {
+        self.flush(deadline)?;
+        if self.peers.is_added() {
+            return self.depart(deadline);
+        }
+        for rank in self.peers.present().to_vec() {
+            self.let_go(rank, deadline)?;
+        }
+        collective::barrier(self, deadline)
     }
 }
 

@@ -1,7 +1,6 @@
 //! Groups of ranks from outside: the same scenarios on threads and on every installed MPI library.
 
 mod elastic_threads;
-mod launch;
 mod mpi;
 mod netbench;
 mod scenarios;

@@ -30,9 +30,19 @@ fn a_page_says_what_the_summary_says() {
     check(&samples::spawned(), &["/opt/bin/child", "2 of 3", "World"]);
     let tuned = ["id=\"tuning\"", "F1 1 → 0.38", "undone: iterations 21.8 % slower", "#decision-2"];
     check(&samples::tuned(), &tuned);
+    let dealt = Summary { dealt: Some(sample::dealt(7, 60)), ..sample::summary() };
+    check(&dealt, &["id=\"dealt\"", "dealt by fac2", "waits between chunks", "share of batch 1"]);
     let probed = ["id=\"functions\"", "model::step_22(", "7 ×1.30", "with all that they call"];
     check(&samples::probed(8), &probed);
     check(&samples::huge_names(), &["&lt;script&gt;alert(1)"]);
+}
+
+#[test]
+fn what_a_program_wrote_is_a_page() {
+    let page = html::dealt(&sample::dealt(3, 1), "<b>r.json");
+    assert!(
+        page.contains("&lt;b&gt;r.json") && page.contains("the slowest") && !page.contains("<b>")
+    );
 }
 
 /// Sums over the columns of a timeline, by the attribute in which the page leaves what it decoded.

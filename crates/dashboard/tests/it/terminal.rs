@@ -62,6 +62,12 @@ fn huge_names_are_cut_and_harmless() {
 }
 
 #[test]
+fn what_became_of_dealt_work_is_told() {
+    let dealt = Summary { dealt: Some(sample::dealt(7, 60)), ..sample::summary() };
+    check("dealt", &dealt, NARROW);
+}
+
+#[test]
 fn what_tuning_did_is_a_story() {
     check("tuned", &samples::tuned(), NARROW);
     let mut observed = samples::tuned();

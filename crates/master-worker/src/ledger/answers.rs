@@ -26,7 +26,9 @@ impl Ledger {
             true if desk.pace.chunk_s(1).is_none() => desk.pace.round_trip_s() / 2.0,
             true => round_trip_s / 2.0,
         };
-        if held.is_first && worker != 0 && desk.pace.chunk_s(1).is_some() {
+        let was_waited_for = held.is_first && worker != 0 && desk.pace.chunk_s(1).is_some();
+        let round_trip_s = was_waited_for.then_some(round_trip_s);
+        if let Some(round_trip_s) = round_trip_s {
             desk.pace.traveled(round_trip_s);
         }
         desk.pace.computed(n_tasks, compute_s);
@@ -34,7 +36,8 @@ impl Ledger {
         let way_s = desk.pace.round_trip_s() / 2.0;
         self.policy.completed(&Completed { worker, n_tasks, compute_s, overhead_s });
         self.n_tasks_open -= n_tasks.min(self.n_tasks_open);
-        Some(Done { tasks: held.part.tasks, batch: held.batch, way_s })
+        let (tasks, batch, n_bytes) = (held.part.tasks, held.batch, held.n_bytes);
+        Some(Done { tasks, batch, n_bytes, way_s, round_trip_s })
     }
 
     /// A chunk failed; it is dealt again, unless it failed too often: then these are its tasks.

@@ -27,6 +27,8 @@ pub(crate) struct Held {
     pub(crate) part: Part,
     pub(crate) batch: u32,
     pub(crate) sent_s: f64,
+    /// Bytes of its message.
+    pub(crate) n_bytes: u64,
     /// Whether the worker had nothing else when it was sent.
     pub(crate) is_first: bool,
 }
@@ -53,6 +55,12 @@ impl Desk {
 
     pub(crate) fn is_idle(&self) -> bool {
         self.is_in_use() && self.held.is_empty()
+    }
+
+    /// Whether it is there and has nothing to do, not even what is no longer wanted.
+    pub(crate) fn is_free(&self) -> bool {
+        let is_known = matches!(self.presence, Presence::Parked | Presence::InUse);
+        is_known && self.held.is_empty()
     }
 
     pub(crate) fn n_held(&self) -> u64 {

@@ -12,6 +12,8 @@ pub(crate) struct Pace {
     off: f64,
     /// Time from the master to the worker and back beside computing, in seconds.
     round_trip_s: Option<f64>,
+    /// The same of other workers.
+    elsewhere_s: Option<f64>,
 }
 
 impl Pace {
@@ -54,7 +56,12 @@ impl Pace {
     }
 
     pub(crate) fn round_trip_s(&self) -> f64 {
-        self.round_trip_s.unwrap_or(USUAL_ROUND_TRIP_S)
+        self.round_trip_s.or(self.elsewhere_s).unwrap_or(USUAL_ROUND_TRIP_S)
+    }
+
+    /// The way there and back takes so long for others.
+    pub(crate) fn expect_round_trip(&mut self, round_trip_s: f64) {
+        self.elsewhere_s = Some(round_trip_s);
     }
 }
 

@@ -21,6 +21,7 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
     /// Until every task is done, or the program says that it is enough.
     pub(super) fn compute(&mut self, number: u64) -> Result<(), Error> {
         self.begin_together(number)?;
+        self.ping(number)?;
         while !self.ledger.is_done() {
             if self.options.cancel.is_canceled() {
                 return Err(Error::Canceled { iteration: number });
@@ -28,6 +29,7 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
             while let Some(step) = self.ledger.next_step(self.now_s) {
                 self.carry_out(step, number)?;
             }
+            self.talker.tick(self.now_s, || self.ledger.n_open());
             self.listen(number)?;
         }
         Ok(())
@@ -66,6 +68,7 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
         let mut scratch = std::mem::take(&mut self.scratch);
         let bytes = bytes_of(&input, &mut scratch)?;
         self.tally.sent(bytes.len());
+        let n_bytes = (HEADER_BYTES + bytes.len()) as u64;
         let mut sent = Ok(());
         tuning_points::send(worker, chunk.batch, header.n_tasks(), &mut || {
             sent = self.transport.send(worker, TAG, &[&header.to_bytes(), bytes]);
@@ -73,7 +76,7 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
         self.scratch = scratch;
         self.unless_gone(worker, sent)?;
         let now_s = self.look_at_clock();
-        self.ledger.sent(worker, id, now_s);
+        self.ledger.sent((worker, id), n_bytes, now_s);
         if flag { self.await_receipt(worker, id, number) } else { Ok(()) }
     }
 
@@ -95,9 +98,12 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
         let mut bytes = bytes.to_vec();
         let header = Header::of(Kind::BeginBroadcast, number).to_bytes();
         for worker in workers {
+            self.tally.told(bytes.len());
             let sent = self.transport.send(worker, TAG, &[&header]);
             self.unless_gone(worker, sent)?;
-            self.known[worker as usize] = Known { iteration: number + 1, shared: self.n_shared };
+            let (iteration, shared) = (number + 1, self.n_shared);
+            let n_bytes_before = bytes.len() as u64;
+            self.known[worker as usize] = Known { iteration, shared, n_bytes_before };
         }
         Ok(self.transport.broadcast(0, &mut bytes, self.options.patience)?)
     }
@@ -109,6 +115,7 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
             return Ok(());
         }
         known.iteration = number + 1;
+        known.n_bytes_before = 0;
         let is_new = std::mem::replace(&mut known.shared, self.n_shared) != self.n_shared;
         let header = Header { flag: is_new, ..Header::of(Kind::Begin, number) }.to_bytes();
         let shared = self.shared.as_ref().filter(|_| is_new);
@@ -118,8 +125,21 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
         };
         if is_new {
             self.tally.shared(bytes.len());
+            known.n_bytes_before = bytes.len() as u64;
         }
+        self.tally.told(bytes.len());
         let sent = self.transport.send(worker, TAG, &[&header, bytes]);
+        self.unless_gone(worker, sent)
+    }
+
+    /// Asks a worker that waits how long a short message takes, now and then.
+    fn ping(&mut self, number: u64) -> Result<(), Error> {
+        let now_s = self.look_at_clock();
+        let Some(worker) = self.ledger.who_waits().filter(|_| self.network.is_due(now_s)) else {
+            return Ok(());
+        };
+        let sent = self.transport.send(worker, TAG, &[&Header::of(Kind::Ping, number).to_bytes()]);
+        self.network.asked(worker, now_s);
         self.unless_gone(worker, sent)
     }
 
@@ -180,6 +200,7 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
         let measured = Measured { compute_s: header.compute_s, waited_s: header.waited_s };
         let now_s = self.look_at_clock();
         match header.kind {
+            Kind::Taken if header.chunk == 0 => self.network.answered(worker, now_s),
             Kind::Taken => {}
             Kind::Results => {
                 let n_bytes = self.buffer.len() - HEADER_BYTES;
@@ -187,14 +208,29 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
                     let output = P::Output::from_bytes(&mut self.buffer, HEADER_BYTES)?;
                     tuning_points::received(worker, done.batch, header.n_tasks());
                     self.tally.done(worker, &done, measured, n_bytes);
-                    self.headcount.chunk_done(&timed(worker, &done, measured, now_s));
+                    let timed = self.timed(worker, &done, measured);
+                    if let Some(round_trip_s) =
+                        done.round_trip_s.filter(|_| timed.shared_bytes == 0)
+                    {
+                        let n_bytes = done.n_bytes + (HEADER_BYTES + n_bytes) as u64;
+                        self.network.traveled(n_bytes, round_trip_s);
+                    }
+                    let times_s = [timed.began_s, timed.ended_s];
+                    self.tally.timed(worker, header.chunk, &done, times_s);
+                    self.headcount.chunk_done(&timed);
                     self.recover(done, output)?;
+                    self.reinforce();
                 }
             }
             Kind::Failed => {
                 let said = self.buffer.get(HEADER_BYTES..).unwrap_or_default();
                 let said = String::from_utf8_lossy(said).into_owned();
                 self.failed(worker, header.chunk, said, number)?;
+            }
+            Kind::Broken => {
+                let why = self.buffer.get(HEADER_BYTES..).unwrap_or_default();
+                let why = String::from_utf8_lossy(why).into_owned();
+                return Err(Error::Worker { rank: worker, why });
             }
             _ => return Err(Error::Unknown { from: worker }),
         }
@@ -216,6 +252,10 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
                     return Ok(());
                 };
                 self.tally.done(0, &done, measured, 0);
+                self.tally.timed(0, chunk.id, &done, [began_s, now_s]);
+                if self.ledger.is_alone() {
+                    self.headcount.chunk_done(&alone(&done, [began_s, now_s]));
+                }
                 self.recover(done, output)
             }
             Err(said) => self.failed(0, chunk.id, said, number),
@@ -239,6 +279,20 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
         let Some(tasks) = failed else { return Ok(()) };
         let n_attempts = self.options.n_attempts;
         Err(Error::Panicked { tasks, iteration: number, rank, n_attempts, message: said })
+    }
+
+    /// Parked workers join when much of the iteration is left.
+    fn reinforce(&mut self) {
+        let n_undealt = self.ledger.n_undealt();
+        if n_undealt == 0 {
+            return;
+        }
+        let n_workers = u32::try_from(self.ledger.in_use().count()).unwrap_or(u32::MAX);
+        let n_present = self.n_present();
+        if let Some(n_workers) = self.headcount.joining(n_undealt, n_workers, n_present) {
+            let n_workers = self.ledger.enlist(n_workers);
+            self.headcount.joined(n_workers);
+        }
     }
 
     fn unless_gone(&mut self, worker: u32, sent: Result<(), CommError>) -> Result<(), Error> {
@@ -270,13 +324,30 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
             self.ledger.gone(worker);
         }
     }
+
+    /// A chunk's times on the clock of the master.
+    fn timed(&mut self, worker: u32, done: &Done, measured: Measured) -> Timed {
+        let known = self.known.get_mut(worker as usize);
+        let shared_bytes = known.map_or(0, |known| std::mem::take(&mut known.n_bytes_before));
+        let round_trip_s = done.round_trip_s.unwrap_or(f64::INFINITY);
+        self.quickest_s = self.quickest_s.min(round_trip_s);
+        // The way back is that of a short message.
+        let back_s = done.way_s.min(self.quickest_s / 2.0);
+        let message_s = done.round_trip_s.map(|round_trip_s| round_trip_s - back_s);
+        let n_tasks = done.tasks.end - done.tasks.start;
+        let ended_s = self.now_s - back_s;
+        let (batch, began_s) = (done.batch, ended_s - measured.compute_s);
+        Timed { worker, batch, n_tasks, shared_bytes, message_s, began_s, ended_s }
+    }
 }
 
-/// A chunk's times on the clock of the master, as if it had been sent when the worker needed it.
-fn timed(worker: u32, done: &Done, measured: Measured, now_s: f64) -> Timed {
-    let n_tasks = done.tasks.end - done.tasks.start;
-    let ended_s = now_s - done.way_s;
-    let began_s = ended_s - measured.compute_s;
-    let (batch, sent_s) = (done.batch, began_s - done.way_s);
-    Timed { worker, batch, n_tasks, sent_s, began_s, ended_s }
+/// What the master computes when there is nobody else counts as if a worker had done it, so that the model can
+/// say what workers would gain.
+fn alone(done: &Done, [began_s, ended_s]: [f64; 2]) -> Timed {
+    let (batch, n_tasks) = (done.batch, done.tasks.end - done.tasks.start);
+    let (worker, shared_bytes, message_s) = (1, 0, Some(USUAL_MESSAGE_S));
+    Timed { worker, batch, n_tasks, shared_bytes, message_s, began_s, ended_s }
 }
+
+/// A message to a worker before there was one.
+const USUAL_MESSAGE_S: f64 = 50e-6;

@@ -14,13 +14,19 @@ impl Options {
     /// | `--synchronous` | [`synchronous`](Self::synchronous) |
     /// | `--master-works` | [`master_works`](Self::master_works) |
     /// | `--workers N\|all\|auto` | [`workers`](Self::workers) |
+    /// | `--first-workers N` | [`workers_first`](Self::workers_first) |
+    /// | `--max-workers N` | [`workers_max`](Self::workers_max) |
+    /// | `--hosts NAME[:N],...` | [`hosts`](Self::hosts) |
+    /// | `--horizon N` | [`iterations_to_come`](Self::iterations_to_come) |
     /// | `--threads N` | [`threads`](Self::threads) |
     /// | `--attempts N` | [`attempts`](Self::attempts) |
     /// | `--patience SECONDS` | [`patience`](Self::patience) |
     /// | `--checkpoint FILE` | [`checkpoint`](Self::checkpoint) |
     /// | `--checkpoint-every N` | [`checkpoint_every`](Self::checkpoint_every) |
     /// | `--resume` | [`resume`](Self::resume) |
+    /// | `--network FILE` | [`network`](Self::network) |
     /// | `--progress`, `--explain` | [`talk`](Self::talk) |
+    /// | `--report FILE` | [`report`](Self::report) |
     ///
     /// `--option=value` does as well. Other arguments are the program's own. A wrong value is told when the
     /// run begins.
@@ -70,14 +76,20 @@ impl Options {
             "--synchronous" => self.is_synchronous = true,
             "--master-works" => self.is_master_working = true,
             "--workers" => self.workers = value("N|all|auto")?.word(workers)?,
+            "--first-workers" => self.n_workers_first = Some(value("N")?.word(positive)?),
+            "--max-workers" => self.n_workers_max = Some(value("N")?.word(positive)?),
+            "--hosts" => self.hosts = value("NAME[:N],...")?.word(names)?,
+            "--horizon" => self.n_iterations_to_come = Some(value("N")?.word(positive)?),
             "--threads" => self.n_threads = Some(value("N")?.word(positive)?),
             "--attempts" => self.n_attempts = value("N")?.word(positive)?,
             "--patience" => self.patience = value("SECONDS")?.word(seconds)?,
             "--checkpoint" => self.checkpoint = Some(value("FILE")?.text.into()),
             "--checkpoint-every" => self.n_between_checkpoints = value("N")?.word(positive)?,
             "--resume" => self.is_resumed = true,
+            "--network" => self.network = Some(value("FILE")?.text.into()),
             "--progress" => self.talk = Talk::Progress,
             "--explain" => self.talk = Talk::Explain,
+            "--report" => self.report = Some(value("FILE")?.text.into()),
             _ => return Ok(false),
         }
         Ok(true)
@@ -116,6 +128,11 @@ fn workers(text: &str) -> Option<Workers> {
     }
 }
 
+fn names(text: &str) -> Option<Vec<String>> {
+    let names: Vec<String> = text.split(',').map(|name| name.trim().to_owned()).collect();
+    names.iter().all(|name| !name.is_empty()).then_some(names)
+}
+
 fn positive<N: FromStr + Default + PartialEq>(text: &str) -> Option<N> {
     text.parse().ok().filter(|number| *number != N::default())
 }
@@ -148,12 +165,17 @@ mod tests {
         check("--master-works --workers all", new().master_works());
         check("--workers 3", new().workers(Workers::Fixed(3)));
         check("--workers auto", new().workers(Workers::Tuned));
+        check("--first-workers 2", new().workers_first(2));
+        check("--max-workers 9 --horizon 40", new().workers_max(9).iterations_to_come(40));
+        check("--hosts a,b:2", new().hosts(["a", "b:2"]));
         check("--threads 5 --attempts 1", new().threads(5).attempts(1));
         check("--patience 0.5", new().patience(Duration::from_millis(500)));
         check("--checkpoint a.b --checkpoint-every 7", new().checkpoint("a.b").checkpoint_every(7));
         check("--checkpoint x --resume", new().checkpoint("x").resume());
+        check("--network n.json", new().network("n.json"));
         check("--progress", new().talk(Talk::Progress));
         check("--explain", new().talk(Talk::Explain));
+        check("--report r.json", new().report("r.json"));
     }
 
     #[test]

@@ -1,39 +1,61 @@
 //! The tunlet `worker-count` inside the program: the same rule as from outside, fed with the same events.
 //!
-//! A change is judged as the conductor does it: when iterations are then slower by more than a limit, it is
-//! undone.
+//! It decides after every iteration, on what that one has shown (a window of one): when the load changes in an
+//! iteration, the next one has the number that suits it. [`Trials`] undoes what makes iterations slower.
+//!
+//! The unit of the work is a byte here, so that data which all workers get count with the first chunk.
 
-use super::headcount::Timed;
+use super::trials::{Seen, Trials, Undo};
+use super::{Forecast, Timed};
 use crate::report::IterationReport;
 use application::Application;
 use events::{Rank, Value};
 use std::fmt;
+use tuning_points::DESCRIPTION;
 use tunlets::{Applied, Decision, EventNews, IterationNews, News, Tunlet, World, built_in};
 
-/// The description that tools outside get.
-const DESCRIPTION: &str = include_str!("../../master-worker.toml");
 const TUNLET: &str = "worker-count";
-/// Iterations that a change is judged by.
-const N_JUDGED: usize = 3;
-/// How much slower they may be, as a factor.
-const SLOWER: f64 = 1.05;
 
 /// See the module.
 pub(crate) struct Tuned {
     tunlet: Box<dyn Tunlet>,
     places: Places,
     n_workers: u32,
-    task_bytes: u64,
-    /// Times per task of the last iterations with this number.
-    task_s: Vec<f64>,
-    trial: Option<Trial>,
+    wanted: Option<Wanted>,
+    bytes: Bytes,
+    trials: Trials,
+    messages: Messages,
+    /// Computing of the last iteration.
+    compute_s: f64,
+    /// Tasks that were heard of in this iteration.
+    n_tasks: u64,
+    ended_s: f64,
     decisions: Vec<Decision>,
 }
 
-/// A change that is not proven yet.
-struct Trial {
-    n_before: u32,
-    task_s_before: f64,
+/// Another number, from the next iteration on.
+struct Wanted {
+    n_workers: u32,
+    reason: String,
+    is_undo: bool,
+}
+
+/// What is sent in an iteration.
+struct Bytes {
+    /// To all workers together, or to each when all get the same.
+    total: u64,
+    is_same: bool,
+    /// As input of a task.
+    of_task: f64,
+}
+
+/// The messages of an iteration that were timed.
+#[derive(Default)]
+struct Messages {
+    n: u32,
+    sum_s: f64,
+    /// Of the last iteration in which there were any.
+    mean_s: f64,
 }
 
 /// Positions in the description.
@@ -52,18 +74,18 @@ impl fmt::Debug for Tuned {
 }
 
 impl Tuned {
-    /// After the first iteration: it says what is sent. `n_max` is the highest rank of a worker.
+    /// After the first iteration: it says what is sent. Never more than `n_max` are asked for.
     pub(crate) fn new(first: &IterationReport, n_workers: u32, n_max: u32) -> Option<Self> {
         let (application, _) = application::read(DESCRIPTION);
         let mut application = application?;
         let places = Places::new(&application)?;
-        let is_same = first.input_bytes < first.shared_bytes;
-        let sent_bytes = if is_same { first.shared_bytes } else { first.input_bytes };
-        let returned = first.output_bytes as f64 / sent_bytes.max(1) as f64;
+        let bytes = Bytes::of(first, first.input_bytes < first.shared_bytes);
+        let returned = first.output_bytes as f64 / bytes.total.max(1) as f64;
         let options = [
             ("sends", "asynchronous".to_owned()),
-            ("data", if is_same { "same" } else { "split" }.to_owned()),
+            ("data", if bytes.is_same { "same" } else { "split" }.to_owned()),
             ("returned", returned.min(1e6).to_string()),
+            ("window", "1".to_owned()),
         ];
         let options = options.map(|(name, value)| (name.to_owned(), value)).into();
         application.tunlet_options.insert(TUNLET.to_owned(), options);
@@ -73,98 +95,163 @@ impl Tuned {
         world.values[places.n_workers] = Some(Value::Int(i64::from(n_workers)));
         let mut tunlet = built_in(TUNLET)?;
         tunlet.begin(&application, &world).ok()?;
-        let task_bytes = sent_bytes / first.n_tasks.max(1);
-        let (task_s, trial, decisions) = (Vec::new(), None, Vec::new());
-        Some(Self { tunlet, places, n_workers, task_bytes, task_s, trial, decisions })
+        Some(Self {
+            tunlet,
+            places,
+            n_workers,
+            wanted: None,
+            bytes,
+            trials: Trials::default(),
+            messages: Messages::default(),
+            compute_s: 0.0,
+            n_tasks: 0,
+            ended_s: 0.0,
+            decisions: Vec::new(),
+        })
     }
 
-    pub(crate) fn n_workers(&self) -> u32 {
-        self.n_workers
+    /// The number for the next iteration.
+    pub(crate) fn n_wished(&self) -> u32 {
+        self.wanted.as_ref().map_or(self.n_workers, |wanted| wanted.n_workers)
     }
 
-    pub(crate) fn iteration_began(&mut self, number: u64, n_tasks: u64, began_s: f64) {
+    /// What other numbers would gain.
+    pub(crate) fn forecast(&self) -> Forecast {
+        let (n_workers, compute_s) = (self.n_workers, self.compute_s);
+        Forecast { n_workers, compute_s, message_s: self.messages.mean_s }
+    }
+
+    /// So many take part in the next iteration, wished or not; the reason when they are others than before.
+    pub(crate) fn settle(&mut self, n_workers: u32) -> Option<String> {
+        let old = self.n_workers;
+        let wanted = self.wanted.take();
+        if wanted.is_none() && n_workers == old {
+            return None;
+        }
+        if n_workers != old && !wanted.as_ref().is_some_and(|wanted| wanted.is_undo) {
+            self.trials.changed(old);
+        }
+        let [from, to] = [old, n_workers].map(|n| Value::Int(i64::from(n)));
+        let (point, time_s) = (self.places.n_workers, self.ended_s);
+        let is_own = wanted.as_ref().is_some_and(|wanted| wanted.n_workers == n_workers);
+        let applied = Applied { point, old: from, new: to, time_s, hit: 1, is_own };
+        self.tunlet.hear(&News::Applied(applied), &mut Vec::new());
+        self.n_workers = n_workers;
+        let Wanted { n_workers: wished, reason, is_undo } = wanted.filter(|_| n_workers != old)?;
+        Some(match (is_undo, n_workers == wished) {
+            (true, _) => format!("{n_workers} workers again because {reason}"),
+            (false, true) => format!("{n_workers} workers instead of {old} because {reason}"),
+            (false, false) => {
+                format!(
+                    "{n_workers} workers instead of {old}, with {wished} wished for because {reason}"
+                )
+            }
+        })
+    }
+
+    /// So many take part in the rest of an iteration: what it is like says nothing of either number.
+    pub(crate) fn joined(&mut self, n_workers: u32) {
+        self.trials = Trials::default();
+        let [old, new] = [self.n_workers, n_workers].map(|n| Value::Int(i64::from(n)));
+        let (point, time_s) = (self.places.n_workers, self.ended_s);
+        let applied = Applied { point, old, new, time_s, hit: 1, is_own: false };
+        self.tunlet.hear(&News::Applied(applied), &mut Vec::new());
+        self.n_workers = n_workers;
+    }
+
+    pub(crate) fn iteration_began(&mut self, number: u64, began_s: f64) {
+        self.n_tasks = 0;
         let n_workers = u64::from(self.n_workers);
-        let values = [number, n_workers, n_tasks, self.task_bytes].map(whole).into();
+        let values = [number, n_workers, self.bytes.total, 1].map(whole).into();
         self.hear_event(self.places.iteration_start, 0, began_s, values);
     }
 
     pub(crate) fn chunk_done(&mut self, chunk: &Timed) {
-        let (batch, n_tasks) = (u64::from(chunk.batch), chunk.n_tasks);
-        let sent = [u64::from(chunk.worker), batch, n_tasks].map(whole).into();
-        let computed: Vec<Value> = [0, batch, n_tasks].map(whole).into();
-        self.hear_event(self.places.send, 0, chunk.sent_s, sent);
-        let worker = chunk.worker;
+        let (worker, batch) = (chunk.worker, u64::from(chunk.batch));
+        self.n_tasks += chunk.n_tasks;
+        if let Some(message_s) = chunk.message_s {
+            self.messages.add(message_s);
+            let n_bytes = self.bytes.of_chunk(chunk);
+            let sent = [u64::from(worker), batch, n_bytes].map(whole).into();
+            self.hear_event(self.places.send, 0, chunk.began_s - message_s, sent);
+        }
+        let computed: Vec<Value> = [0, batch, chunk.n_tasks].map(whole).into();
         self.hear_event(self.places.compute_start, worker, chunk.began_s, computed.clone());
         self.hear_event(self.places.compute_end, worker, chunk.ended_s, computed);
     }
 
-    /// Hears of an iteration; the reason where the number changes.
-    pub(crate) fn iteration_ended(
-        &mut self,
-        report: &IterationReport,
-        ended_s: f64,
-    ) -> Option<String> {
-        let (number, duration_s) = (report.iteration, report.duration_s);
-        let work = report.n_tasks as f64;
+    /// Hears of an iteration, after which another number may be wished for.
+    pub(crate) fn iteration_ended(&mut self, report: &IterationReport, ended_s: f64) {
+        self.ended_s = ended_s;
+        self.compute_s = report.compute_s();
+        self.messages.average();
+        self.bytes = Bytes::of(report, self.bytes.is_same);
+        if self.n_tasks == 0 {
+            return;
+        }
+        let (number, duration_s, work) = (report.iteration, report.duration_s, self.n_tasks as f64);
         let news = IterationNews { number, end_s: ended_s, duration_s, work };
         self.tunlet.hear(&News::Iteration(news), &mut self.decisions);
-        self.task_s.push(duration_s / work.max(1.0));
-        if let Some(reason) = self.judge(ended_s) {
-            return Some(reason);
-        }
-        let decision = self.decisions.drain(..).next_back()?;
-        self.change(&decision, ended_s)
+        let n_tasks = report.n_tasks.max(1) as f64;
+        let seen = Seen { task_s: duration_s / n_tasks, compute_task_s: self.compute_s / n_tasks };
+        let undo = self.trials.iteration(self.n_workers, seen);
+        let decision = self.decisions.drain(..).next_back();
+        self.wanted = match undo {
+            Some(undo) => Some(self.undone(undo)),
+            None => decision.and_then(|decision| self.decided(&decision)),
+        };
     }
 
-    fn change(&mut self, decision: &Decision, now_s: f64) -> Option<String> {
+    fn decided(&self, decision: &Decision) -> Option<Wanted> {
         let n_workers = count(decision.value)?;
-        let task_s_before = self.best_task_s();
-        self.trial = Some(Trial { n_before: self.n_workers, task_s_before });
-        let old = self.n_workers;
-        self.set(n_workers, true, now_s);
-        Some(format!("{n_workers} workers instead of {old} because {}", decision.reason))
+        // What is refused is settled with the number there is: the tunlet hears that nothing came of it.
+        let is_refused = self.trials.is_refused(n_workers);
+        let n_workers = if is_refused { self.n_workers } else { n_workers };
+        Some(Wanted { n_workers, reason: decision.reason.clone(), is_undo: false })
     }
 
-    /// Takes a change back that did not pay.
-    fn judge(&mut self, now_s: f64) -> Option<String> {
-        if self.task_s.len() < N_JUDGED {
-            return None;
-        }
-        let since_s = self.best_task_s();
-        let excess = self.task_s.len().saturating_sub(N_JUDGED);
-        self.task_s.drain(..excess);
-        let trial = self.trial.take()?;
-        if since_s <= SLOWER * trial.task_s_before {
-            return None;
-        }
-        let (tried, n_before) = (self.n_workers, trial.n_before);
+    fn undone(&self, undo: Undo) -> Wanted {
+        let (tried, n_before) = (self.n_workers, undo.n_before);
+        let [before_s, now_s] = undo.task_s;
         let reason = format!(
-            "{n_before} workers again because {tried} made iterations slower: {:.3} us per task against {:.3}",
-            1e6 * since_s,
-            1e6 * trial.task_s_before
+            "{tried} made iterations slower: {:.3} us per task against {:.3}",
+            1e6 * now_s,
+            1e6 * before_s
         );
-        self.set(n_before, false, now_s);
-        let point = self.places.n_workers;
-        self.tunlet.hear(&News::Declined { point, reason: reason.clone() }, &mut Vec::new());
-        Some(reason)
-    }
-
-    fn set(&mut self, n_workers: u32, is_own: bool, time_s: f64) {
-        let [old, new] = [self.n_workers, n_workers].map(|n| Value::Int(i64::from(n)));
-        let applied = Applied { point: self.places.n_workers, old, new, time_s, hit: 1, is_own };
-        self.tunlet.hear(&News::Applied(applied), &mut Vec::new());
-        self.n_workers = n_workers;
-        self.task_s.clear();
-    }
-
-    /// Disturbances only add time.
-    fn best_task_s(&self) -> f64 {
-        self.task_s.iter().copied().fold(f64::INFINITY, f64::min)
+        Wanted { n_workers: n_before, reason, is_undo: true }
     }
 
     fn hear_event(&mut self, event: usize, rank: u32, time_s: f64, values: Vec<Value>) {
         let news = EventNews { event, rank: Rank(rank), thread: 0, time_s, values };
         self.tunlet.hear(&News::Event(news), &mut self.decisions);
+    }
+}
+
+impl Bytes {
+    fn of(report: &IterationReport, is_same: bool) -> Self {
+        let total = if is_same { report.shared_bytes } else { report.input_bytes };
+        Self { total, is_same, of_task: report.input_bytes as f64 / report.n_tasks.max(1) as f64 }
+    }
+
+    /// With a chunk, and before it.
+    #[expect(clippy::cast_possible_truncation, reason = "a conversion of floats saturates")]
+    #[expect(clippy::cast_sign_loss, reason = "a conversion of floats saturates")]
+    fn of_chunk(&self, chunk: &Timed) -> u64 {
+        chunk.shared_bytes + (self.of_task * chunk.n_tasks as f64) as u64
+    }
+}
+
+impl Messages {
+    fn add(&mut self, message_s: f64) {
+        self.n += 1;
+        self.sum_s += message_s;
+    }
+
+    fn average(&mut self) {
+        if self.n != 0 {
+            self.mean_s = self.sum_s / f64::from(self.n);
+        }
+        (self.n, self.sum_s) = (0, 0.0);
     }
 }
 
@@ -190,81 +277,4 @@ fn count(value: Value) -> Option<u32> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::report::WorkerReport;
-
-    const LATENCY_S: f64 = 1e-3;
-    const N_TASKS: u64 = 840;
-
-    /// An iteration of a master that sends each of `n_workers` its part, one after the other.
-    fn iterate(tuned: &mut Tuned, number: u64, began_s: f64, time_s: f64) -> Option<String> {
-        let n_workers = tuned.n_workers();
-        tuned.iteration_began(number, N_TASKS, began_s);
-        let compute_s = time_s - f64::from(n_workers + 1) * LATENCY_S;
-        for worker in 1..=n_workers {
-            let sent_s = began_s + f64::from(worker - 1) * LATENCY_S;
-            let began_s = sent_s + LATENCY_S;
-            let n_tasks = N_TASKS / u64::from(n_workers);
-            let ended_s = began_s + compute_s;
-            tuned.chunk_done(&Timed { worker, batch: 0, n_tasks, sent_s, began_s, ended_s });
-        }
-        tuned.iteration_ended(&report(number, time_s), began_s + time_s)
-    }
-
-    fn report(iteration: u64, duration_s: f64) -> IterationReport {
-        let workers = vec![WorkerReport::default(); 8];
-        let input_bytes = N_TASKS * 8;
-        let sums = IterationReport { input_bytes, output_bytes: input_bytes, ..Default::default() };
-        IterationReport { iteration, n_tasks: N_TASKS, duration_s, workers, ..sums }
-    }
-
-    /// The numbers after each of 12 iterations that take `time_s` of the number before.
-    fn numbers(time_s: impl Fn(f64) -> f64) -> (Vec<u32>, Vec<String>) {
-        let mut tuned = Tuned::new(&report(0, 0.1), 7, 7).unwrap();
-        let (mut now_s, mut reasons) = (1.0, Vec::new());
-        let numbers = (1..13).map(|number| {
-            let time_s = time_s(f64::from(tuned.n_workers()));
-            reasons.extend(iterate(&mut tuned, number, now_s, time_s));
-            now_s += time_s;
-            tuned.n_workers()
-        });
-        (numbers.collect(), reasons)
-    }
-
-    #[test]
-    fn fewer_workers_are_taken_when_messages_are_dear() {
-        let (numbers, reasons) = numbers(|n| (n + 1.0) * LATENCY_S + 4.0 * LATENCY_S / n);
-        assert_eq!(numbers.first(), Some(&7), "one iteration says little");
-        assert_eq!(numbers.last(), Some(&2), "{numbers:?}");
-        assert!(reasons[0].contains(" workers instead of 7 because "), "{reasons:?}");
-    }
-
-    #[test]
-    fn all_are_kept_when_computing_is_dear() {
-        let (numbers, reasons) = numbers(|n| (n + 1.0) * LATENCY_S + 900.0 * LATENCY_S / n);
-        assert_eq!((numbers, reasons), (vec![7; 12], vec![]));
-    }
-
-    #[test]
-    fn what_does_not_pay_is_undone() {
-        let model = |n: f64| (n + 1.0) * LATENCY_S + 4.0 * LATENCY_S / n;
-        let (numbers, reasons) = numbers(|n| if n < 7.0 { 2.0 * model(7.0) } else { model(n) });
-        assert!(numbers.iter().any(|n| *n != 7), "{numbers:?}");
-        assert_eq!(numbers.last(), Some(&7), "{numbers:?}");
-        assert!(reasons.iter().any(|reason| reason.starts_with("7 workers again because ")));
-    }
-
-    #[test]
-    fn the_description_has_what_tunlets_need() {
-        let (application, problems) = application::read(DESCRIPTION);
-        assert_eq!(problems.len(), 0, "{problems:?}");
-        let application = application.unwrap();
-        let actors = vec![vec![Rank(0)], vec![Rank(1), Rank(2)]];
-        let values = vec![None; application.tuning_points.len()];
-        let world = World { n_ranks: 3, actors, values };
-        for name in ["factoring", "worker-count", "imbalance"] {
-            built_in(name).unwrap().begin(&application, &world).unwrap();
-        }
-    }
-}
+mod tests;

@@ -1,11 +1,15 @@
 //! What must hold on any ranks: each body is called on every rank, and asserts on rank 0.
 #![expect(clippy::unwrap_used, reason = "these are tests, wherever they run")]
 
+#[path = "bodies/uneven.rs"]
+mod uneven;
+
 use comm::Transport;
 use master_worker::{
     Cancel, Error, Iteration, Options, Plain, Prefetch, Program, Report, Workers, lead, serve,
 };
-use std::collections::BTreeSet;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 /// What every rank does with its end.
@@ -17,6 +21,11 @@ pub(crate) fn all<T: Transport>() -> Vec<(&'static str, Body<T>)> {
         ("every_policy_does_every_task_once", every_policy_does_every_task_once),
         ("every_way_of_dealing_gives_the_same", every_way_of_dealing_gives_the_same),
         ("large_shared_data_are_kept", large_shared_data_are_kept),
+        ("types_of_serde_and_plain_ones_travel", types_of_serde_and_plain_ones_travel),
+        (
+            "what_waits_behind_a_long_task_is_taken_back",
+            uneven::what_waits_behind_a_long_task_is_taken_back,
+        ),
         ("a_panic_is_tried_elsewhere", a_panic_is_tried_elsewhere),
         ("a_panic_everywhere_is_reported", a_panic_everywhere_is_reported),
         ("a_search_ends_when_it_has_found", a_search_ends_when_it_has_found),
@@ -302,5 +311,65 @@ fn a_search_ends_when_it_has_found<T: Transport>(transport: &mut T) {
         if let Some(report) = run(&mut Search::default(), transport, &options) {
             assert_eq!(report.unwrap().n_iterations, 2);
         }
+    }
+}
+
+/// A value that says something of every kind that serde knows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+enum Word {
+    Nothing,
+    Number { value: f64, exact: Option<i128> },
+    Text(String, BTreeMap<String, Vec<char>>),
+}
+
+/// Sends each task's word there and back, beside bytes of every alignment.
+#[derive(Clone, Debug, Default)]
+struct Echo {
+    words: Vec<Option<Word>>,
+}
+
+fn word(task: u64) -> Word {
+    match task % 3 {
+        0 => Word::Nothing,
+        1 => Word::Number { value: f64::MIN_POSITIVE, exact: Some(-i128::from(task)) },
+        _ => Word::Text("größer".to_owned(), [(task.to_string(), vec!['ä', '\0'])].into()),
+    }
+}
+
+impl Program for Echo {
+    type Shared = Plain<[u8; 3]>;
+    type Input = Vec<Word>;
+    type Output = (Vec<Word>, u64);
+
+    fn next(&mut self, iteration: u64) -> Option<Iteration<Self::Shared>> {
+        self.words = vec![None; 40];
+        // Empty data are data, too.
+        let shared = vec![[1, 2, 3]; 2000 * usize::try_from(iteration).unwrap()];
+        (iteration < 3).then(|| Iteration::new(40, shared.into()))
+    }
+
+    fn input(&self, tasks: Range<u64>) -> Vec<Word> {
+        tasks.map(word).collect()
+    }
+
+    fn work(&self, shared: &Self::Shared, tasks: Range<u64>, words: Vec<Word>) -> Self::Output {
+        assert_eq!(words, self.input(tasks));
+        (words, shared.iter().flatten().copied().map(u64::from).sum())
+    }
+
+    fn recover(&mut self, tasks: Range<u64>, (words, _sum): Self::Output) {
+        for (place, word) in self.words[places(&tasks)].iter_mut().zip(words) {
+            assert_eq!(place.replace(word), None);
+        }
+    }
+
+    fn end_iteration(&mut self, _report: &master_worker::IterationReport) {
+        assert!(self.words.iter().flatten().cloned().eq((0..40).map(word)));
+    }
+}
+
+fn types_of_serde_and_plain_ones_travel<T: Transport>(transport: &mut T) {
+    if let Some(report) = run(&mut Echo::default(), transport, &Options::new().policy("gss")) {
+        assert_eq!(report.unwrap().n_tasks, 120);
     }
 }

@@ -3,7 +3,10 @@
 
 use crate::bodies;
 use comm::Transport;
-use master_worker::{Error, Iteration, Options, OptionsError, Program, map, outcome, run};
+use master_worker::{
+    Error, Iteration, IterationReport, Network, Options, OptionsError, Prefetch, Program, map,
+    outcome, run,
+};
 use std::ops::Range;
 use std::time::Duration;
 
@@ -50,6 +53,59 @@ fn a_function_of_many_items_is_mapped() {
         let lengths = map(items, options, |item: String| item.len()).unwrap();
         assert_eq!(lengths, Some(expected));
     }
+}
+
+/// Keeps its workers waiting for chunks of two sizes, and what was said of the network.
+#[derive(Clone, Debug, Default)]
+struct Talks {
+    networks: Vec<Option<Network>>,
+}
+
+impl Program for Talks {
+    type Shared = ();
+    type Input = Vec<u8>;
+    type Output = ();
+
+    fn next(&mut self, iteration: u64) -> Option<Iteration<()>> {
+        (iteration < 40).then(|| Iteration::new(2, ()))
+    }
+
+    fn input(&self, _tasks: Range<u64>) -> Vec<u8> {
+        let n_bytes = if self.networks.len().is_multiple_of(2) { 1 << 16 } else { 1 };
+        vec![1; n_bytes]
+    }
+
+    fn work(&self, (): &(), _tasks: Range<u64>, _input: Vec<u8>) {}
+
+    fn recover(&mut self, _tasks: Range<u64>, (): ()) {}
+
+    fn end_iteration(&mut self, report: &IterationReport) {
+        self.networks.push(report.network);
+    }
+}
+
+#[test]
+fn what_messages_cost_is_followed() {
+    let options = Options::new().threads(2).prefetch(Prefetch::Off);
+    let talks = outcome(Talks::default(), options).unwrap().unwrap().program;
+    let last = talks.networks.last().copied().flatten().unwrap();
+    assert!(0.9 < last.confidence, "{last:?}");
+    assert!(0.0 <= last.latency_s && last.latency_s + last.s_per_byte < 1.0, "{last:?}");
+    assert!(0.0 < last.one_way_s(1 << 16), "{last:?}");
+}
+
+#[test]
+fn a_run_can_begin_with_what_netbench_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("network.json");
+    let run_with = |text: &str| {
+        std::fs::write(&file, text).unwrap();
+        run(Talks::default(), Options::new().threads(2).network(&file))
+    };
+    let piece = r#"{"from_bytes":0,"latency_s":0.001,"s_per_byte":1e-9}"#;
+    run_with(&format!(r#"[{{"from":0,"to":1,"model":{{"samples":[],"pieces":[{piece}]}}}}]"#))
+        .unwrap();
+    assert!(matches!(run_with("[]"), Err(Error::Network(_))));
 }
 
 /// Adds up numbers; says nothing of checkpoints.

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::process::Command;
 
-use mpi_abi::{ByteCount, Constants, Handle, Library, StatusLayout};
+use mpi_abi::{ByteCount, Constants, Handle, Library, Number, StatusLayout};
 
 use crate::compiler::compilers;
 
@@ -51,6 +51,9 @@ fn rows(library: Library) -> Vec<Row> {
     ];
     rows.extend(number_rows(library.constants()));
     rows.extend(handle_rows(library.constants()));
+    rows.extend(
+        Number::ALL.map(|number| handle_row((number.mpi_name(), library.datatype(number)))),
+    );
     rows.extend(status_rows(library.status_layout()));
     rows
 }
@@ -89,11 +92,14 @@ fn handle_rows(constants: &Constants) -> Vec<Row> {
         ("MPI_INFO_NULL", constants.info_null),
         ("MPI_ERRORS_RETURN", constants.errors_return),
     ];
-    let handle_row = |(name, handle)| match handle {
+    named.into_iter().map(handle_row).collect()
+}
+
+fn handle_row((name, handle): (&str, Handle)) -> Row {
+    match handle {
         Handle::Value(value) => row(format!("(uintptr_t){name}"), value),
         Handle::AddressOf(symbol) => row(format!("(void *){name} == (void *)&{symbol}"), 1),
-    };
-    named.into_iter().map(handle_row).collect()
+    }
 }
 
 fn status_rows(layout: StatusLayout) -> Vec<Row> {

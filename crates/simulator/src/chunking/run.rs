@@ -30,6 +30,10 @@ pub struct Outcome {
     pub ideal_s: f64,
     /// Chunks dealt.
     pub n_chunks: u64,
+    /// Time of the first iteration, in seconds: nothing was known yet.
+    pub first_iteration_s: f64,
+    /// Time of the last one, in seconds: as much was learned as there is to learn.
+    pub last_iteration_s: f64,
 }
 
 /// A chunk on its worker.
@@ -96,15 +100,22 @@ pub fn simulate(scenario: &Scenario, spec: &PolicySpec, watch: &mut dyn FnMut(Sp
         n_chunks: 0,
         watch,
     };
-    let mut now_s = 0.0;
+    let (mut now_s, mut first_iteration_s, mut last_iteration_s) = (0.0, 0.0, 0.0);
     for iteration in 0..scenario.n_iterations {
-        now_s = play.iterate(iteration, now_s);
+        let ended_s = play.iterate(iteration, now_s);
+        last_iteration_s = ended_s - now_s;
+        now_s = ended_s;
+        if iteration == 0 {
+            first_iteration_s = last_iteration_s;
+        }
     }
     Outcome {
         policy: spec.name,
         makespan_s: now_s,
         ideal_s: scenario.ideal_s(),
         n_chunks: play.n_chunks,
+        first_iteration_s,
+        last_iteration_s,
     }
 }
 

@@ -4,6 +4,9 @@ use crate::chunking::describe::{Block, Distribution};
 use crate::random::Random;
 use chunking::{Moments, Spread};
 
+/// Tasks at most of chunks that were measured.
+const N_TASKS_MAX: u64 = 10_000_000;
+
 /// Tasks, each with its time on a worker of the usual speed.
 #[derive(Clone, Debug)]
 pub struct Workload {
@@ -29,6 +32,12 @@ pub enum WorkloadError {
     /// Nothing to do.
     #[error("there is no task that takes any time")]
     NoWork,
+    /// More than fit in memory.
+    #[error("`{n_tasks}` tasks are too many; at most {N_TASKS_MAX} can be simulated")]
+    TooMany {
+        /// How many there are.
+        n_tasks: u64,
+    },
     /// More than a number can hold.
     #[error("all tasks together take longer than can be written; write shorter times")]
     Endless,
@@ -75,6 +84,22 @@ impl Workload {
             tasks_s.push(time_ms.ok_or_else(wrong)? / 1e3);
         }
         Self::new(tasks_s.into_iter())
+    }
+
+    /// Chunks that were measured, in the order of dealing: tasks and seconds of each. Tasks of a chunk are alike.
+    ///
+    /// # Errors
+    /// When all of them together take no time, or no finite one, or are too many.
+    pub fn of_chunks(chunks: &[(u64, f64)]) -> Result<Self, WorkloadError> {
+        let n_tasks = chunks.iter().fold(0, |sum: u64, chunk| sum.saturating_add(chunk.0));
+        if N_TASKS_MAX < n_tasks {
+            return Err(WorkloadError::TooMany { n_tasks });
+        }
+        let tasks_s = chunks.iter().flat_map(|&(n_tasks, time_s)| {
+            let task_s = (time_s / n_tasks as f64).max(0.0);
+            (0..n_tasks).map(move |_| task_s)
+        });
+        Self::new(tasks_s)
     }
 
     fn new(tasks_s: impl Iterator<Item = f64>) -> Result<Self, WorkloadError> {
@@ -137,6 +162,21 @@ mod tests {
         let workload = Workload::from_trace("1\n  2.5 # second\n\n# end\r\n1e3\r\n").unwrap();
         assert_eq!(workload.n_tasks(), 3);
         assert!((workload.work_s() - 1.0035).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_measured_chunk_is_as_many_tasks() {
+        let workload = Workload::of_chunks(&[(2, 3.0), (0, 9.0), (1, 0.5)]).unwrap();
+        assert_eq!(workload.n_tasks(), 3);
+        assert!((workload.chunk_s(0, 1) - 1.5).abs() < 1e-12);
+        assert!((workload.work_s() - 3.5).abs() < 1e-12);
+        let said = |chunks| Workload::of_chunks(chunks).unwrap_err().to_string();
+        assert_eq!(said(&[]), "there is no task that takes any time");
+        assert_eq!(said(&[(1, f64::NAN)]), "there is no task that takes any time");
+        assert_eq!(
+            said(&[(u64::MAX, 1.0), (1, 1.0)]),
+            format!("`{}` tasks are too many; at most 10000000 can be simulated", u64::MAX)
+        );
     }
 
     #[track_caller]

@@ -1,8 +1,14 @@
-//! The commands of the guide, as a reader types them.
+//! The commands of the guide, as a reader types them: those of a section one after the other, in one shell.
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use suite::{Job, tool};
+
+/// The section whose commands compile.
+const OWN_PROGRAM: &str = "Write a program that tunes itself";
+/// The first of its kind compiles the library with it.
+const DEADLINE: Duration = Duration::from_secs(300);
 
 /// The root of the repository.
 fn root() -> PathBuf {
@@ -12,10 +18,16 @@ fn root() -> PathBuf {
         .expect("this crate lies in it")
 }
 
-/// The commands of all blocks marked `sh`.
-fn commands(guide: &str) -> Vec<String> {
-    let blocks = guide.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next());
-    blocks.flat_map(str::lines).filter(|line| !line.trim().is_empty()).map(str::to_owned).collect()
+/// Title and commands of each section: those of all its blocks marked `sh`.
+fn sections() -> Vec<(String, Vec<String>)> {
+    let guide = std::fs::read_to_string(root().join("docs/guide.md")).expect("the guide is there");
+    let sections = guide.split("\n## ").skip(1).map(|section| {
+        let title = section.lines().next().unwrap_or_default().to_owned();
+        let blocks = section.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next());
+        let lines = blocks.flat_map(str::lines).filter(|line| !line.trim().is_empty());
+        (title, lines.map(str::to_owned).collect())
+    });
+    sections.filter(|(_, commands): &(String, Vec<String>)| !commands.is_empty()).collect()
 }
 
 /// A folder like the root of the repository, with the commands that the guide names.
@@ -28,6 +40,7 @@ fn place() -> tempfile::TempDir {
     let links = [
         (tool::sintonia(), bin.join("sintonia")),
         (xfire, bin.join("xfire")),
+        (launch::place::profile().join("nbody"), bin.join("nbody")),
         (root().join("apps"), place.path().join("apps")),
     ];
     for (to, link) in links {
@@ -36,25 +49,44 @@ fn place() -> tempfile::TempDir {
     place
 }
 
-#[test]
-fn every_command_of_the_guide_works() {
-    let guide = std::fs::read_to_string(root().join("docs/guide.md")).expect("the guide is there");
-    let commands = commands(&guide);
-    assert!(8 <= commands.len(), "the guide has its commands: {commands:?}");
-    let place = place();
-    let path = std::env::var("PATH").unwrap_or_default();
-    for command in commands {
-        let ended = Job::new("bash")
-            .args(["-c", &command])
-            .folder(place.path())
-            .variable("PATH", format!("{}/bin:{path}", place.path().display()))
-            .variable("OMPI_ALLOW_RUN_AS_ROOT", "1")
-            .variable("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
-            .variable("OMPI_MCA_rmaps_base_oversubscribe", "1")
-            .variable("OMPI_MCA_mpi_yield_when_idle", "1")
-            .run();
-        assert_eq!(ended.code, 0, "`{command}` failed:\n{}{}", ended.stdout, ended.stderr);
+/// Runs the commands of the sections that are wanted; how many sections they are.
+#[track_caller]
+fn check(place: &Path, is_wanted: impl Fn(&str) -> bool) -> usize {
+    let wanted: Vec<_> =
+        sections().into_iter().filter(|(title, _)| is_wanted(title.as_str())).collect();
+    for (title, commands) in &wanted {
+        let ended = session(place, commands).run();
+        assert_eq!(ended.code, 0, "\"{title}\" failed:\n{}{}", ended.stdout, ended.stderr);
     }
+    wanted.len()
+}
+
+/// A shell that says what it runs and ends at the first command that fails. A project is built where the library was
+/// built for the tests, so that little is compiled again.
+fn session(place: &Path, commands: &[String]) -> Job {
+    let built = launch::place::target();
+    let enter =
+        r#"cd() { builtin cd "$@"; [ ! -e Cargo.toml ] || ln -sfn "$CARGO_TARGET_DIR" target; }"#;
+    let script = format!("set -eo pipefail\n{enter}\nset -x\n{}\n", commands.join("\n"));
+    let path = std::env::var("PATH").unwrap_or_default();
+    Job::new("bash")
+        .args(["-c", &script])
+        .folder(place)
+        .within(DEADLINE)
+        .variable("PATH", format!("{}/bin:{path}", place.display()))
+        .variable("CARGO_TARGET_DIR", built)
+        .variable("CARGO_NET_OFFLINE", "true")
+        .variable("OMPI_ALLOW_RUN_AS_ROOT", "1")
+        .variable("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
+        .variable("OMPI_MCA_rmaps_base_oversubscribe", "1")
+        .variable("OMPI_MCA_mpi_yield_when_idle", "1")
+}
+
+#[test]
+fn commands_for_programs_as_they_are_work() {
+    let place = place();
+    let n_sections = check(place.path(), |title| !title.starts_with(OWN_PROGRAM));
+    assert!(6 <= n_sections, "the guide has its commands: {n_sections}");
     for file in [
         "runs/first/summary.json",
         "first.html",
@@ -65,4 +97,10 @@ fn every_command_of_the_guide_works() {
     ] {
         assert!(place.path().join(file).exists(), "`{file}` is not there");
     }
+}
+
+#[test]
+fn commands_for_a_program_of_ones_own_work() {
+    let place = place();
+    assert_eq!(check(place.path(), |title| title.starts_with(OWN_PROGRAM)), 1);
 }

@@ -7,6 +7,8 @@ mod bit_equality;
 mod call_sites;
 mod children;
 mod cluster;
+mod dealt;
+mod dealt_outside;
 mod efficiencies;
 mod endings;
 mod failure_table;

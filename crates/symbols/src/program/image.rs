@@ -1,5 +1,6 @@
 //! An ELF file with its symbols, and where its debug information is.
 
+use super::carried::{self, Entry};
 use super::errors::ProgramError;
 use super::function::Function;
 use crate::debug_file;
@@ -75,8 +76,9 @@ impl Image {
     pub(crate) fn functions(&self) -> Vec<Function> {
         let Some(file) = self.file() else { return Vec::new() };
         let mut functions = self.symbols(|symbol| self.function(symbol));
+        let starts = self.add_carried(&mut functions, &file);
         functions.sort_by(|a, b| (a.address, &a.symbol).cmp(&(b.address, &b.symbol)));
-        set_sizes(&mut functions, &ends_of_code(&file));
+        set_sizes(&mut functions, &bounds_of_code(&file, starts));
         functions
     }
 
@@ -84,6 +86,12 @@ impl Image {
     pub(crate) fn objects(&self) -> &[DataSymbol] {
         self.objects.get_or_init(|| {
             let mut objects = self.symbols(data_symbol);
+            let carried = self.file().map(|file| carried::entries(&file)).unwrap_or_default();
+            let is_new = |entry: &Entry| {
+                !entry.is_function() && !objects.iter().any(|object| object.symbol == entry.name)
+            };
+            let carried: Vec<Entry> = carried.into_iter().filter(is_new).collect();
+            objects.extend(carried.into_iter().map(Entry::data_symbol));
             objects.sort_by(|a, b| (a.address, &a.symbol).cmp(&(b.address, &b.symbol)));
             objects
         })
@@ -125,21 +133,45 @@ impl Image {
             return None;
         }
         let name = symbol.name().ok().filter(|name| !name.is_empty())?;
-        Some(Function {
+        let is_chooser = kind == STT_GNU_IFUNC;
+        Some(Function { is_chooser, ..self.code_at(name, symbol.address(), symbol.size()) })
+    }
+
+    fn code_at(&self, name: &str, address: u64, n_bytes: u64) -> Function {
+        Function {
             module: Arc::clone(&self.path),
             build_id: Arc::clone(&self.build_id),
             symbol: name.to_owned(),
             name: demangle(name),
-            address: symbol.address(),
-            n_bytes: symbol.size(),
+            address,
+            n_bytes,
             n_bytes_to_next: 0,
             inlined: Vec::new(),
             parameters: None,
             returns: None,
             is_copy: crate::demangle::is_copy(name),
-            is_chooser: kind == STT_GNU_IFUNC,
+            is_chooser: false,
             source: None,
-        })
+        }
+    }
+
+    /// Adds functions that no symbol names any more, but the file's own table. Then there are others
+    /// without a name: where they start is the answer. What has no span has no end that is known, and is left out.
+    fn add_carried(&self, functions: &mut Vec<Function>, file: &File<'_>) -> Vec<u64> {
+        let is_new = |entry: &Entry| {
+            entry.is_function() && !functions.iter().any(|function| function.symbol == entry.name)
+        };
+        let carried: Vec<Entry> = carried::entries(file).into_iter().filter(is_new).collect();
+        if carried.is_empty() {
+            return Vec::new();
+        }
+        let spans = carried::spans_of_code(file);
+        for entry in carried {
+            let place = spans.binary_search_by_key(&entry.address, |(start, _)| *start);
+            let Some((start, end)) = place.ok().map(|place| spans[place]) else { continue };
+            functions.push(self.code_at(&entry.name, start, end - start));
+        }
+        spans.into_iter().map(|(start, _)| start).collect()
     }
 }
 
@@ -157,16 +189,16 @@ fn data_symbol(symbol: &ElfSymbol64<'_, '_, Endianness>) -> Option<DataSymbol> {
     })
 }
 
-/// Ends of sections with code, in order.
-fn ends_of_code(file: &File<'_>) -> Vec<u64> {
+/// Where functions end at the latest, in order: at ends of sections with code, and where others start.
+fn bounds_of_code(file: &File<'_>, mut starts: Vec<u64>) -> Vec<u64> {
     let code = file.sections().filter(|section| section.kind() == SectionKind::Text);
-    let mut ends: Vec<u64> = code.map(|section| section.address() + section.size()).collect();
-    ends.sort_unstable();
-    ends
+    starts.extend(code.map(|section| section.address() + section.size()));
+    starts.sort_unstable();
+    starts
 }
 
-/// A function reaches to the next one or to the end of its section.
-fn set_sizes(functions: &mut [Function], ends: &[u64]) {
+/// A function reaches to the next one or to the next bound.
+fn set_sizes(functions: &mut [Function], bounds: &[u64]) {
     let mut next = u64::MAX;
     let mut address = u64::MAX;
     for function in functions.iter_mut().rev() {
@@ -174,7 +206,7 @@ fn set_sizes(functions: &mut [Function], ends: &[u64]) {
             next = address;
             address = function.address;
         }
-        let end = ends.get(ends.partition_point(|end| *end <= address)).copied();
+        let end = bounds.get(bounds.partition_point(|bound| *bound <= address)).copied();
         function.n_bytes_to_next = next.min(end.unwrap_or(u64::MAX)).saturating_sub(address);
         // Symbols written in assembly may not say their size.
         if function.n_bytes == 0 {

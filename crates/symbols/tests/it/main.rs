@@ -1,6 +1,7 @@
 //! Places of calls in real programs, compiled here in the ways in which people compile theirs.
 
 mod built;
+mod carried;
 mod compiled;
 mod lookup;
 mod readers;

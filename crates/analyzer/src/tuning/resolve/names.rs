@@ -47,7 +47,9 @@ impl ProgramNames for Names<'_> {
         }
         // Who reads a library's variable may be anywhere.
         let is_own = *variable.module == *self.program.path();
-        let is_read = !is_own || self.program.readers(&variable).is_read();
+        // Not all functions of a stripped program are known.
+        let is_stripped = self.program.is_stripped() && !self.program.has_debug_info();
+        let is_read = !is_own || is_stripped || self.program.readers(&variable).is_read();
         let remedy = "name the variable that its loops read";
         (!is_read).then(|| {
             format!("no instruction reads `{name}`, so changing it has no effect; {remedy}")

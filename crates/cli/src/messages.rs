@@ -1,0 +1,103 @@
+//! `sintonia messages`: the code that sends the structs of a C header.
+//!
+//! # Not here
+//! What headers say, and the code: `structures`.
+
+use crate::exit::NotWritten;
+use anyhow::{Context, bail};
+use clap::Args;
+use serde_json::{Value, json};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use structures::{Header, Problem};
+
+const EXAMPLES: &str = "\
+Examples:
+  sintonia messages tasks.h                      writes tasks_messages.h beside it
+  sintonia messages tasks.h --out build/         writes build/tasks_messages.h
+  sintonia messages tasks.h --json
+
+What pointers lead to is told in a comment behind them, by integers of the same struct and constants:
+  struct grid { int n_rows, n_columns; double *heat; /* [n_rows][n_columns] */ };
+
+What is written needs no library. For each struct `x` it has:
+  mw_pack_size_x, mw_pack_x      a struct as bytes
+  mw_unpack_x, mw_free_x         bytes as a struct; 0 when there are too few
+  mw_datatype_x                  its MPI datatype, when `mpi.h` is included before";
+
+/// Make the code that sends the structs of a C header
+///
+/// Understands numbers, `bool`, `char` arrays, arrays with constant sizes, enums, structs within structs, and
+/// pointers with a comment that says how many elements they lead to. What cannot be sent is said, with its line and
+/// what to write instead; then nothing is written.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct MessagesOptions {
+    /// The header
+    #[arg(value_name = "HEADER.h")]
+    header: PathBuf,
+    /// File, or folder, in which the code is written; by default HEADER_messages.h beside the header
+    #[arg(long, short, value_name = "PATH")]
+    out: Option<PathBuf>,
+    /// Print what was understood and what cannot be sent as JSON, and write nothing
+    #[arg(long)]
+    json: bool,
+}
+
+/// Reads the header and writes the code.
+pub(crate) fn messages(options: &MessagesOptions) -> anyhow::Result<ExitCode> {
+    let path = &options.header;
+    let shown = path.display().to_string();
+    let text =
+        std::fs::read_to_string(path).with_context(|| format!("`{shown}` cannot be read"))?;
+    let (header, problems) = structures::read(&text);
+    if options.json {
+        let text = format!("{:#}\n", json(&shown, &header, &problems));
+        std::io::stdout().write_all(text.as_bytes()).context(NotWritten)?;
+    }
+    if !problems.is_empty() {
+        for problem in &problems {
+            eprintln!("{}", problem.render(&shown, &text));
+        }
+        bail!("{} in `{shown}`; nothing is written", counted(problems.len()));
+    }
+    if !options.json {
+        let to = place(path, options.out.as_deref());
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let written = std::fs::write(&to, structures::messages(&header, &name));
+        written.with_context(|| format!("`{}`", to.display())).context(NotWritten)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn counted(n_problems: usize) -> String {
+    if n_problems == 1 { "1 problem".to_owned() } else { format!("{n_problems} problems") }
+}
+
+/// Where the code goes.
+fn place(header: &Path, out: Option<&Path>) -> PathBuf {
+    let stem = header.file_stem().unwrap_or_default().to_string_lossy();
+    let name = format!("{stem}_messages.h");
+    match out {
+        Some(folder) if folder.is_dir() => folder.join(name),
+        Some(file) => file.to_owned(),
+        None => header.with_file_name(name),
+    }
+}
+
+fn json(header_name: &str, header: &Header, problems: &[Problem]) -> Value {
+    let problem = |problem: &Problem| {
+        json!({
+            "line": problem.line,
+            "column": problem.column,
+            "problem": problem.kind.to_string(),
+            "remedy": problem.kind.remedy(),
+        })
+    };
+    json!({
+        "header": header_name,
+        "structs": header.structs,
+        "problems": problems.iter().map(problem).collect::<Vec<_>>(),
+    })
+}

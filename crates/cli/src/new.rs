@@ -1,0 +1,107 @@
+//! `sintonia new`: a program of a master and workers that builds, runs and has a test, for the user to fill.
+//!
+//! The projects are `examples/programs/` of this repository under another name, with the path to the library put in.
+//!
+//! # Not here
+//! Projects with tunlets: `new_tunlet`.
+
+mod sources;
+mod template;
+
+use crate::exit::NotWritten;
+use crate::project::{self, File, Language};
+use anyhow::Context;
+use clap::Args;
+use serde_json::json;
+use sources::Sources;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+const EXAMPLES: &str = "\
+Examples:
+  sintonia new hello --lang rust && cd hello && cargo test
+  sintonia new hello --lang c && make -C hello check
+  sintonia new hello --lang rust --dir work/hello --sintonia ~/sintonia
+
+What is yours to write is marked `YOURS` in the project. Its README has the commands that build it, try it,
+and run it on ranks.
+
+Exit codes: 0 when the project is made; 2 when an option is wrong; 100 when the name will not do, the folder
+is there already, or the library is not found; 102 when a file could not be written.";
+
+/// Make a program of a master and workers
+///
+/// The project builds with one command and runs as it is: on threads, or under the `mpirun` of any MPI library. You
+/// replace what its seven functions do by what you compute.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct NewOptions {
+    /// Name of the program: lower-case letters, digits, `-` and `_`
+    name: String,
+    /// Language of the project
+    #[arg(long, value_enum)]
+    lang: Language,
+    /// Folder to make; by default the name
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+    /// Where Sintonia is: its sources, or the folder that it was installed below. By default where this program
+    /// comes from
+    #[arg(long, value_name = "DIR")]
+    sintonia: Option<PathBuf>,
+    /// Print what was made as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Makes the project and says how to go on.
+pub(crate) fn make(options: &NewOptions) -> anyhow::Result<ExitCode> {
+    project::check_name(&options.name, "program")?;
+    let sources = Sources::find(options.sintonia.as_deref())?;
+    let files = match options.lang {
+        Language::Rust => template::rust(&options.name, &sources)?,
+        Language::C => template::c(&options.name, &sources)?,
+    };
+    let dir = project::folder(&options.name, options.dir.as_deref());
+    project::write(&dir, &files)?;
+    let text = if options.json { as_json(options, &dir, &files)? } else { in_words(options, &dir) };
+    std::io::stdout().write_all(text.as_bytes()).context(NotWritten)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What builds it and tries it, and what runs it on ranks, in its folder.
+fn commands(options: &NewOptions) -> [String; 3] {
+    let name = &options.name;
+    match options.lang {
+        Language::Rust => [
+            "cargo test".to_owned(),
+            "cargo run --release -- --progress".to_owned(),
+            format!("mpirun -n 4 target/release/{name} --progress"),
+        ],
+        Language::C => [
+            "make check".to_owned(),
+            format!("./{name} --progress"),
+            format!("mpirun -n 4 ./{name} --progress"),
+        ],
+    }
+}
+
+fn in_words(options: &NewOptions, dir: &Path) -> String {
+    let [test, run, on_ranks] = commands(options);
+    let dir = dir.display();
+    format!("made `{dir}`; try it: cd {dir} && {test}\nthen: {run}\n      {on_ranks}\n")
+}
+
+fn as_json(options: &NewOptions, dir: &Path, files: &[File]) -> anyhow::Result<String> {
+    let [test, run, on_ranks] = commands(options);
+    let value = json!({
+        "name": options.name,
+        "lang": match options.lang { Language::Rust => "rust", Language::C => "c" },
+        "dir": dir,
+        "files": files.iter().map(|(path, _)| path).collect::<Vec<_>>(),
+        "test": test,
+        "run": run,
+        "run_on_ranks": on_ranks,
+    });
+    Ok(format!("{:#}\n", serde_json::to_value(value)?))
+}

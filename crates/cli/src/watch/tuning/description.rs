@@ -1,0 +1,135 @@
+//! Which program a run is about, and what describes it: the file that was named, or what a program carries
+//! in its own file.
+
+use crate::arguments::Tuned;
+use crate::watch::Programs;
+use anyhow::{Context, anyhow, bail};
+use application::{Application, Level, Problem};
+use std::path::{Path, PathBuf};
+use symbols::Program;
+
+/// A description, and the text that problems are shown in.
+#[derive(Default)]
+pub(super) struct Description {
+    pub(super) application: Application,
+    file: String,
+    text: String,
+    /// Where libraries that it names lie.
+    pub(super) folder: PathBuf,
+    /// Where it was found, as a sentence; none for one that was named.
+    pub(super) origin: Option<String>,
+}
+
+/// The description that is asked for, and its program.
+///
+/// # Errors
+/// When there is none, it has errors, or its program is not there.
+pub(super) fn choose(tuned: &Tuned, programs: &Programs) -> anyhow::Result<(Description, Program)> {
+    if let Some(path) = &tuned.app {
+        let description = Description::read(path)?;
+        let program = Program::open(&described(&description, path, programs)?)?;
+        return Ok((description.of_program(&program), program));
+    }
+    if !tuned.needs_description() {
+        let path = programs
+            .observed
+            .as_deref()
+            .context("the command names no program in which functions could be measured")?;
+        return Ok((Description::default(), Program::open(path)?));
+    }
+    let carried = programs.nearest_first().find_map(carried);
+    let (path, text, program) = carried.ok_or_else(|| undescribed(programs))?;
+    let folder = program.path().parent().map(Path::to_owned).unwrap_or_default();
+    let mut description = Description::of(text, format!("description in {path}"), folder)?;
+    description.origin =
+        Some(format!("description of `{}` in `{path}`", description.application.program));
+    Ok((description.of_program(&program), program))
+}
+
+/// A program that carries a description: the file that has it, and its text.
+fn carried(path: &Path) -> Option<(String, String, Program)> {
+    let program = Program::open(path).ok()?;
+    let (file, text) = program.description()?;
+    let file = file.display().to_string();
+    Some((file, text, program))
+}
+
+/// The program of a description that was named: one of its file name, or one that carries a description of the
+/// same name, whatever its own.
+fn described(
+    description: &Description,
+    path: &Path,
+    programs: &Programs,
+) -> anyhow::Result<PathBuf> {
+    let name = description.application.program.as_str();
+    let is_named = |path: &&PathBuf| path.file_name().is_some_and(|file| file == name);
+    let carries = |path: &&Path| {
+        let text = carried(path).map(|(_, text, _)| text);
+        let application = text.and_then(|text| application::read(&text).0);
+        application.is_some_and(|application| application.program == name)
+    };
+    let beside = || Some(path.parent()?.join(name)).filter(|path| path.is_file());
+    let found = programs.all.iter().find(is_named).cloned().or_else(beside);
+    found.or_else(|| programs.nearest_first().find(carries).map(Path::to_owned)).with_context(|| {
+        format!(
+            "the description is of `{name}`, which is neither in the command nor beside the description"
+        )
+    })
+}
+
+fn undescribed(programs: &Programs) -> anyhow::Error {
+    match &programs.observed {
+        Some(program) => anyhow!(
+            "`{}` carries no description of itself, as programs of the master-worker library do; describe it, and \
+             name the description with `--app APP.toml`",
+            program.display()
+        ),
+        None => anyhow!(
+            "the command names no program that could carry a description of itself; name one with `--app APP.toml`"
+        ),
+    }
+}
+
+impl Description {
+    fn read(path: &Path) -> anyhow::Result<Self> {
+        let file = path.display().to_string();
+        let text =
+            std::fs::read_to_string(path).with_context(|| format!("cannot read `{file}`"))?;
+        Self::of(text, file, path.parent().map(Path::to_owned).unwrap_or_default())
+    }
+
+    fn of(text: String, file: String, folder: PathBuf) -> anyhow::Result<Self> {
+        let (application, problems) = application::read(&text);
+        let application = application.unwrap_or_default();
+        let description = Self { application, file, text, folder, origin: None };
+        description.judge(&problems)?;
+        Ok(description)
+    }
+
+    /// Checks it against its program.
+    pub(super) fn check(&self, names: &impl application::ProgramNames) -> anyhow::Result<()> {
+        self.judge(&application::check(&self.text, &self.application, names))
+    }
+
+    /// The same, of a program that may have another name.
+    fn of_program(mut self, program: &Program) -> Self {
+        let path = program.path().canonicalize();
+        if let Some(name) = path.ok().as_deref().and_then(Path::file_name) {
+            self.application.program = name.to_string_lossy().into_owned();
+        }
+        self
+    }
+
+    /// Shows problems; an error when one of them is.
+    fn judge(&self, problems: &[Problem]) -> anyhow::Result<()> {
+        for problem in problems {
+            eprint!("{}", problem.render(&self.file, &self.text));
+        }
+        let n_errors = problems.iter().filter(|problem| problem.level == Level::Error).count();
+        if n_errors != 0 {
+            let s = if n_errors == 1 { "" } else { "s" };
+            bail!("`{}` has {n_errors} error{s}", self.file);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,73 @@
+//! `sintonia messages`: what it writes, and what it refuses.
+
+use crate::sintonia::Place;
+use serde_json::Value;
+
+const GOOD: &str = "struct task { int n; double *weights; /* [n] */ };\n";
+const BAD: &str = "struct task {\n    int n : 3;\n    double *weights;\n};\n";
+
+fn place(header: &str) -> Place {
+    let place = Place::new();
+    std::fs::write(place.path("tasks.h"), header).expect("a file");
+    place
+}
+
+#[track_caller]
+fn check_written(words: &[&str], to: &str) {
+    let place = place(GOOD);
+    let said = place.sintonia(&[&["messages"], words].concat());
+    assert_eq!((said.code, said.output.as_str(), said.errors.as_str()), (Some(0), "", ""));
+    let code = std::fs::read_to_string(place.path(to)).expect("it was written");
+    assert!(code.contains("#include \"tasks.h\"") && code.contains("mw_unpack_task("), "{code}");
+}
+
+#[test]
+fn the_code_is_written_where_it_is_asked_for() {
+    check_written(&["tasks.h"], "tasks_messages.h");
+    check_written(&["tasks.h", "--out", "tmp"], "tmp/tasks_messages.h");
+    check_written(&["tasks.h", "-o", "tmp/sent.h"], "tmp/sent.h");
+}
+
+#[test]
+fn what_cannot_be_sent_is_shown() {
+    let place = place(BAD);
+    let said = place.sintonia(&["messages", "tasks.h"]);
+    let expected = "\
+tasks.h:2:9: member `n` of `struct task` is a bit-field: `int n : 3`
+ 2 |     int n : 3;
+   |         ^
+   = make it a whole integer, such as `uint8_t`
+
+tasks.h:3:12: member `weights` of `struct task` is a pointer, and nothing says to how many elements: `double *weights`
+ 3 |     double *weights;
+   |            ^^^^^^^^
+   = say it in a comment behind it: `*weights; /* [n_weights] */`
+
+sintonia: 2 problems in `tasks.h`; nothing is written
+";
+    assert_eq!((said.code, said.output.as_str(), said.errors.as_str()), (Some(100), "", expected));
+    assert!(!place.path("tasks_messages.h").exists());
+}
+
+#[test]
+fn scripts_get_json() {
+    let place = place(GOOD);
+    let said = place.sintonia(&["messages", "tasks.h", "--json"]);
+    let found: Value = serde_json::from_str(&said.output).expect("JSON");
+    let task = &found["structs"][0];
+    assert_eq!((&task["c_type"], &task["is_flat"]), (&"struct task".into(), &false.into()));
+    assert_eq!(task["members"][1]["counts"][0]["member"]["name"], "n");
+    assert_eq!(found["problems"].as_array().map(Vec::len), Some(0));
+    assert!(!place.path("tasks_messages.h").exists());
+}
+
+#[test]
+fn files_that_are_not_there_are_named() {
+    let place = place(GOOD);
+    let said = place.sintonia(&["messages", "none.h"]);
+    assert_eq!(said.code, Some(100));
+    assert!(said.errors.starts_with("sintonia: `none.h` cannot be read"), "{}", said.errors);
+    let said = place.sintonia(&["messages", "tasks.h", "--out", "none/sent.h"]);
+    assert_eq!(said.code, Some(102));
+    assert!(said.errors.contains("`none/sent.h`"), "{}", said.errors);
+}

@@ -1,0 +1,74 @@
+//! Projects made by `sintonia new`: they build, their tests pass, and ranks give what threads give.
+
+use crate::sintonia::Place;
+use launch::{Job, Library};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Building a project and all that the library is made of.
+const BUILD: Duration = Duration::from_secs(500);
+
+#[track_caller]
+fn make(place: &Place, name: &str, lang: &str) -> PathBuf {
+    let said = place.sintonia(&["new", name, "--lang", lang]);
+    assert_eq!((said.code, said.errors.as_str()), (Some(0), ""), "{}", said.output);
+    assert!(
+        said.output.contains(&format!("made `{name}`; try it: cd {name} &&")),
+        "{}",
+        said.output
+    );
+    place.path(name)
+}
+
+/// Runs a command that has to succeed without a warning; what it prints.
+#[track_caller]
+fn run(job: Job) -> String {
+    let ended = job.run();
+    assert!(ended.code == 0 && !ended.stderr.contains("warning"), "{}", ended.text());
+    ended.stdout
+}
+
+/// Threads, ranks, and a run that goes on from its last checkpoint say the same.
+#[track_caller]
+fn check_runs(program: &Path, dir: &Path) {
+    let alone = run(Job::new(program).args(["--threads", "1"]).folder(dir));
+    assert!(alone.contains("area 0.50406649"), "{alone}");
+    let file = dir.join("state");
+    let checkpoint = ["--checkpoint".as_ref(), file.as_os_str()];
+    for library in Library::SYSTEM {
+        let job = library.launch(3, program).folder(dir);
+        let ended = job.args(["--workers", "auto", "--progress"]).args(checkpoint).run();
+        assert_eq!((ended.code, &ended.stdout), (0, &alone), "{library:?}: {}", ended.stderr);
+        assert!(ended.stderr.contains("5 iterations in "), "{}", ended.stderr);
+    }
+    let resumed = run(Job::new(program).args(["--resume"]).args(checkpoint).folder(dir));
+    assert_eq!(resumed, alone);
+}
+
+#[test]
+fn a_project_in_c_builds_and_runs_as_it_is() {
+    let place = Place::new();
+    let dir = make(&place, "my-program", "c");
+    let strict = "CFLAGS=-O1 -Werror -pedantic";
+    let said = run(Job::new("make").args(["check", strict]).folder(&dir).within(BUILD));
+    assert!(said.trim_end().ends_with("passed"), "{said}");
+    check_runs(&dir.join("my-program"), &dir);
+}
+
+/// It is built where the library was built for this test, so that little is compiled again.
+#[test]
+fn a_project_in_rust_builds_and_runs_as_it_is() {
+    let place = Place::new();
+    let dir = make(&place, "my-program", "rust");
+    let target = launch::place::target();
+    let cargo = |words: &[&str]| {
+        let job = Job::new(env!("CARGO")).args(words).arg("--offline").folder(&dir).within(BUILD);
+        job.variable("CARGO_TARGET_DIR", &target)
+    };
+    let said = run(cargo(&["test"]));
+    assert!(said.contains("2 passed"), "{said}");
+    run(cargo(&["build"]));
+    let program = place.path("program");
+    std::fs::copy(target.join("debug/my-program"), &program).expect("it was built");
+    check_runs(&program, &dir);
+}

@@ -1,0 +1,175 @@
+//! Datatypes of structs, for the program's own MPI calls.
+//!
+//! # Not here
+//! Messages of this library: they are bytes.
+
+use super::{failure, value};
+use crate::CommError;
+use crate::layout::{Kind, Layout};
+use crate::mpi::functions::{Entrance, Handle, Types};
+use crate::mpi::library;
+use mpi_abi::Library;
+use std::ffi::{c_int, c_void};
+
+/// A committed MPI datatype, for MPI calls that the program makes itself.
+///
+/// ```no_run
+/// use comm::{Datatype, Field, Kind, Layout, Number};
+///
+/// const REAL: Kind = Kind::Number(Number::F64);
+/// const BODY: Layout = Layout {
+///     fields: &[
+///         Field { name: "position", offset_bytes: 0, kind: REAL, n_values: 2 },
+///         Field { name: "mass", offset_bytes: 16, kind: REAL, n_values: 1 },
+///     ],
+///     extent_bytes: 24,
+/// };
+/// let body = Datatype::commit(Kind::Struct(&BODY))?;
+/// // As an `MPI_Datatype` it goes into `MPI_Send` and its like.
+/// let handle = body.handle();
+/// # Ok::<(), comm::CommError>(())
+/// ```
+///
+/// What lies between the fields is not sent, and is left as it is where one is received.
+///
+/// # Invariants
+/// - It is freed when it is dropped, unless MPI was finalized before.
+#[derive(Debug)]
+pub struct Datatype {
+    handle: Handle,
+    entrance: Entrance,
+    types: Types,
+    library: Library,
+}
+
+impl Datatype {
+    /// Describes a value to the MPI library of this process, which must be initialized: by the program, or by
+    /// [`MpiTransport::init`](crate::MpiTransport::init).
+    ///
+    /// # Errors
+    /// When MPI is not initialized, or finalized already, or the library refuses.
+    pub fn commit(kind: Kind) -> Result<Self, CommError> {
+        let library = library::load()?;
+        let entrance = Entrance::find()?;
+        if entrance.is(entrance.finalized) {
+            return Err(CommError::Finalized);
+        }
+        if !entrance.is(entrance.initialized) {
+            return Err(CommError::NotInitialized);
+        }
+        let types = Types::find()?;
+        let mut datatype = Self { handle: 0, entrance, types, library };
+        datatype.handle = match kind {
+            Kind::Struct(layout) => datatype.of_struct(layout)?,
+            Kind::Number(_) => datatype.joined(&[(0, kind, 1)], kind.extent_bytes())?,
+        };
+        let handle = &raw mut datatype.handle;
+        // SAFETY: a datatype that was just made, and is not committed yet.
+        let code = unsafe { (datatype.types.commit)(handle) };
+        datatype.check("MPI_Type_commit", code)?;
+        Ok(datatype)
+    }
+
+    /// The handle: a pointer in Open MPI and the ABI of MPI 5, a C `int` in MPICH, which is the lower half then.
+    #[must_use]
+    pub fn handle(&self) -> usize {
+        self.handle
+    }
+
+    fn of_struct(&self, layout: &Layout) -> Result<Handle, CommError> {
+        let fields = layout.fields.iter();
+        let blocks: Vec<_> =
+            fields.map(|field| (field.offset_bytes, field.kind, field.n_values)).collect();
+        self.joined(&blocks, layout.extent_bytes)
+    }
+
+    /// The datatype of blocks, each with its offset, what its values are, and how many.
+    fn joined(
+        &self,
+        blocks: &[(usize, Kind, usize)],
+        extent_bytes: usize,
+    ) -> Result<Handle, CommError> {
+        let mut parts = Vec::new();
+        for (_, kind, _) in blocks {
+            parts.push(match kind {
+                Kind::Number(number) => value(self.library.datatype(*number))?,
+                Kind::Struct(layout) => self.of_struct(layout)?,
+            });
+        }
+        let joined = self.create(blocks, &parts);
+        for (mut part, (_, kind, _)) in parts.into_iter().zip(blocks) {
+            if matches!(kind, Kind::Struct(_)) {
+                self.free(&mut part)?;
+            }
+        }
+        let mut joined = joined?;
+        let resized = self.resized(joined, extent_bytes);
+        self.free(&mut joined)?;
+        resized
+    }
+
+    fn create(
+        &self,
+        blocks: &[(usize, Kind, usize)],
+        parts: &[Handle],
+    ) -> Result<Handle, CommError> {
+        let n_blocks = number(blocks.len())?;
+        let lengths: Vec<c_int> =
+            blocks.iter().map(|(_, _, n_values)| number(*n_values)).collect::<Result<_, _>>()?;
+        let offsets: Vec<isize> = blocks.iter().map(|(offset, ..)| offset.cast_signed()).collect();
+        let narrow: Vec<u32> = parts.iter().map(|part| lower_half(*part)).collect();
+        let is_narrow = self.library.constants().handle_bytes == size_of::<u32>();
+        let parts: *const c_void =
+            if is_narrow { narrow.as_ptr().cast() } else { parts.as_ptr().cast() };
+        let (lengths, offsets) = (lengths.as_ptr(), offsets.as_ptr());
+        let mut handle: Handle = 0;
+        // SAFETY: as many lengths, offsets and datatypes as there are blocks, datatypes as wide as the
+        // library's, and room for a handle.
+        let code = unsafe {
+            (self.types.create_struct)(n_blocks, lengths, offsets, parts, &raw mut handle)
+        };
+        self.check("MPI_Type_create_struct", code)?;
+        Ok(handle)
+    }
+
+    fn resized(&self, datatype: Handle, extent_bytes: usize) -> Result<Handle, CommError> {
+        let extent = extent_bytes.cast_signed();
+        let mut handle: Handle = 0;
+        // SAFETY: a datatype of ours, and room for a handle.
+        let code = unsafe { (self.types.create_resized)(datatype, 0, extent, &raw mut handle) };
+        self.check("MPI_Type_create_resized", code)?;
+        Ok(handle)
+    }
+
+    fn free(&self, datatype: &mut Handle) -> Result<(), CommError> {
+        // SAFETY: a datatype of ours that is used no more; what was made of it lives on.
+        let code = unsafe { (self.types.free)(&raw mut *datatype) };
+        self.check("MPI_Type_free", code)
+    }
+
+    fn check(&self, call: &'static str, code: c_int) -> Result<(), CommError> {
+        failure(self.types.error_string, call, code).map_or(Ok(()), Err)
+    }
+}
+
+impl Drop for Datatype {
+    fn drop(&mut self) {
+        if self.handle == 0 || self.entrance.is(self.entrance.finalized) {
+            return;
+        }
+        let mut handle = self.handle;
+        // There is nobody to tell; the end of MPI frees it as well.
+        self.free(&mut handle).unwrap_or_default();
+    }
+}
+
+/// How many, as MPI counts.
+fn number(n: usize) -> Result<c_int, CommError> {
+    c_int::try_from(n).map_err(|_| CommError::TooLong { n_bytes: n })
+}
+
+/// A handle of a library whose handles are that wide.
+#[expect(clippy::cast_possible_truncation, reason = "that is what is asked for")]
+fn lower_half(handle: Handle) -> u32 {
+    handle as u32
+}

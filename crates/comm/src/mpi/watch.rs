@@ -1,0 +1,50 @@
+//! Calls of MPI that wait for other ranks and cannot be interrupted: the start, the end, and a communicator for all.
+//!
+//! A thread looks at the clock meanwhile. When the call does not return in time, nothing can be done in this process
+//! any more: it says so on standard error and ends with code [`EXIT_STUCK`], on which the launcher ends the
+//! other ranks. The time is an hour, since a rank may read its input for long before it comes there, or what the
+//! variable `SINTONIA_MPI_PATIENCE_S` says.
+
+use std::io::Write;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
+
+/// The code with which a process ends that waits in MPI in vain: that of the command `timeout`.
+pub const EXIT_STUCK: i32 = 124;
+
+const VARIABLE: &str = "SINTONIA_MPI_PATIENCE_S";
+const PATIENCE: Duration = Duration::from_hours(1);
+
+/// Makes a call that cannot be interrupted. When no thread can be started, nobody watches it.
+pub(super) fn watched<T>(call: &'static str, make: impl FnOnce() -> T) -> T {
+    let (tell, ended) = channel::<()>();
+    let patience = patience();
+    let watch = move || {
+        if ended.recv_timeout(patience) == Err(RecvTimeoutError::Timeout) {
+            give_up(call, patience);
+        }
+    };
+    let _watch = thread::Builder::new().name("mpi watch".to_owned()).spawn(watch);
+    let result = make();
+    drop(tell);
+    result
+}
+
+fn patience() -> Duration {
+    let text = std::env::var(VARIABLE).ok();
+    let seconds = text.and_then(|text| text.parse().ok()).filter(|seconds| 0.0 < *seconds);
+    seconds.and_then(|s| Duration::try_from_secs_f64(s).ok()).unwrap_or(PATIENCE)
+}
+
+fn give_up(call: &str, patience: Duration) {
+    // Who does not hear it sees the code.
+    let _written = writeln!(
+        std::io::stderr(),
+        "`{call}` did not return within {} s, since other ranks of the program did not come there; see whether \
+         all of them run, or set {VARIABLE} to more seconds. This process ends with code {EXIT_STUCK}.",
+        patience.as_secs_f64()
+    );
+    // SAFETY: ends the process at once; what would run at its end would wait for the same call.
+    unsafe { libc::_exit(EXIT_STUCK) }
+}

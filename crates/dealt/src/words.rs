@@ -1,0 +1,309 @@
+//! A run in words and small pictures, for a terminal.
+
+use crate::run::{Change, Dealt, Slowest, Worker};
+use crate::units::{bytes, percent, plural, seconds, three_digits};
+
+/// Columns before a picture.
+const N_NAME: usize = 15;
+const N_WORKERS_SHOWN: usize = 16;
+const N_CHANGES_SHOWN: usize = 12;
+const N_SIZES_SHOWN: usize = 16;
+const HEIGHTS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+const TITLES: [&str; 9] = [
+    "worker",
+    "tasks",
+    "chunks",
+    "computes",
+    "waits at start",
+    "between",
+    "at end",
+    "messages",
+    "parked",
+];
+
+/// Lines of at most `n_columns` that say what became of the work; none when nothing was dealt.
+pub fn lines(dealt: &Dealt, n_columns: usize) -> Vec<String> {
+    if dealt.sums.n_iterations == 0 {
+        return Vec::new();
+    }
+    let mut lines = wrapped(&headline(dealt), n_columns);
+    lines.extend(courses(dealt, n_columns));
+    lines.extend(workers(dealt, n_columns));
+    if let Some(slowest) = dealt.slowest.as_ref().filter(|slowest| !slowest.chunks.is_empty()) {
+        lines.extend(sizes(slowest, n_columns));
+    }
+    lines.extend(wrapped(&messages(dealt), n_columns));
+    lines.extend(troubles(dealt).iter().flat_map(|text| wrapped(text, n_columns)));
+    lines.extend(changes(dealt).iter().flat_map(|text| wrapped(text, n_columns)));
+    lines
+}
+
+fn headline(dealt: &Dealt) -> String {
+    let sums = &dealt.sums;
+    format!(
+        "{} in {}, dealt by `{}`: workers computed for {} of their time; ideal {}",
+        plural(sums.n_iterations, "iteration"),
+        seconds(sums.duration_s),
+        dealt.policy,
+        percent(sums.efficiency()),
+        seconds(sums.ideal_s)
+    )
+}
+
+/// Iteration times and workers over the run.
+fn courses(dealt: &Dealt, n_columns: usize) -> Vec<String> {
+    let all = &dealt.iterations;
+    let (Some(first), Some(last)) = (all.first(), all.last()) else { return Vec::new() };
+    if all.len() < 2 {
+        return Vec::new();
+    }
+    let times: Vec<f64> = all.iter().map(|line| line.duration_s).collect();
+    let counts: Vec<f64> = all.iter().map(|line| f64::from(line.n_workers)).collect();
+    let longest = dealt.slowest.as_ref().map_or_else(String::new, |slowest| {
+        format!("; iteration {} took longest, {}", slowest.iteration, seconds(slowest.duration_s))
+    });
+    let (at_first, at_last) = (seconds(first.duration_s), seconds(last.duration_s));
+    let words = format!(
+        "{at_first} on {} at first, {at_last} on {} at last{longest}",
+        plural(first.n_workers.into(), "worker"),
+        plural(last.n_workers.into(), "worker")
+    );
+    let mut lines =
+        vec![picture("iteration time", &times, n_columns), picture("workers", &counts, n_columns)];
+    lines.extend(wrapped(&words, n_columns));
+    lines
+}
+
+fn picture(name: &str, values: &[f64], n_columns: usize) -> String {
+    format!("{name:<N_NAME$}{}", sparkline(values, n_columns.saturating_sub(N_NAME).max(1)))
+}
+
+/// Who computed how much, and what the others waited for.
+fn workers(dealt: &Dealt, n_columns: usize) -> Vec<String> {
+    let mut lines = vec![columns(&TITLES.map(str::to_owned), n_columns)];
+    // When there are many, the idlest say most.
+    let mut shown: Vec<&Worker> = dealt.workers.iter().collect();
+    if N_WORKERS_SHOWN < shown.len() {
+        shown.sort_by(|a, b| share(a.compute_s, a).total_cmp(&share(b.compute_s, b)));
+        shown.truncate(N_WORKERS_SHOWN);
+    }
+    lines.extend(shown.iter().map(|worker| columns(&row(worker), n_columns)));
+    let n_hidden = (dealt.workers.len() - shown.len()) as u64 + dealt.n_workers_left_out;
+    if n_hidden != 0 {
+        lines.push(format!("… and {n_hidden} more, which were idle for less"));
+    }
+    lines
+}
+
+/// Cells side by side; the last ones are left out where there is no room.
+fn columns(cells: &[String; 9], n_columns: usize) -> String {
+    let mut line = String::new();
+    for (cell, title) in cells.iter().zip(TITLES) {
+        let width = title.len().max(7);
+        let gap = if line.is_empty() { "" } else { "  " };
+        if n_columns < line.chars().count() + gap.len() + width {
+            break;
+        }
+        line += &format!("{gap}{cell:>width$}");
+    }
+    line
+}
+
+fn row(worker: &Worker) -> [String; 9] {
+    let part = |time_s| {
+        if worker.duration_s <= 0.0 { "-".to_owned() } else { percent(share(time_s, worker)) }
+    };
+    [
+        worker.rank.to_string(),
+        worker.n_tasks.to_string(),
+        worker.n_chunks.to_string(),
+        part(worker.compute_s),
+        part(worker.start_s),
+        part(worker.waited_s),
+        part(worker.end_s),
+        part(worker.other_s()),
+        if worker.parked_s <= 0.0 { "-".to_owned() } else { seconds(worker.parked_s) },
+    ]
+}
+
+fn share(time_s: f64, worker: &Worker) -> f64 {
+    crate::run::share(time_s, worker.duration_s)
+}
+
+fn sizes(slowest: &Slowest, n_columns: usize) -> Vec<String> {
+    let sizes: Vec<f64> = slowest.chunks.iter().map(|chunk| chunk.n_tasks as f64).collect();
+    let first = slowest.chunks.iter().take(N_SIZES_SHOWN).map(|it| it.n_tasks.to_string());
+    let first: Vec<String> = first.collect();
+    let more = if N_SIZES_SHOWN < sizes.len() { " …" } else { "" };
+    let words =
+        format!("tasks in a chunk of iteration {}: {}{more}", slowest.iteration, first.join(" "));
+    let mut lines = vec![picture("chunk sizes", &sizes, n_columns)];
+    lines.extend(wrapped(&words, n_columns));
+    lines
+}
+
+fn messages(dealt: &Dealt) -> String {
+    let sums = &dealt.sums;
+    let per_chunk = |total: f64| total / sums.n_chunks.max(1) as f64;
+    let way_s = sums.way_s / sums.n_ways.max(1) as f64;
+    format!(
+        "{} messages per chunk, with {} of input and {} of results; {} on their way",
+        three_digits(per_chunk(sums.n_messages as f64)),
+        bytes(per_chunk(sums.input_bytes as f64)),
+        bytes(per_chunk(sums.output_bytes as f64)),
+        seconds(way_s)
+    )
+}
+
+fn troubles(dealt: &Dealt) -> Option<String> {
+    let sums = &dealt.sums;
+    let counted =
+        [(sums.n_retracted, "taken back before they were begun"), (sums.n_retried, "tried again")];
+    let mut said: Vec<String> = counted
+        .iter()
+        .filter(|(n, _)| *n != 0)
+        .map(|(n, what)| format!("{} {what}", plural(*n, "chunk")))
+        .collect();
+    if sums.n_lost != 0 {
+        said.push(format!("{} lost", plural(sums.n_lost, "worker")));
+    }
+    (!said.is_empty()).then(|| said.join(", "))
+}
+
+fn changes(dealt: &Dealt) -> Vec<String> {
+    let mut lines: Vec<String> = dealt.changes.iter().take(N_CHANGES_SHOWN).map(change).collect();
+    let n_hidden = dealt.changes.len().saturating_sub(N_CHANGES_SHOWN);
+    let n_hidden = n_hidden as u64 + dealt.n_changes_left_out;
+    if n_hidden != 0 {
+        lines.push(format!("… and {n_hidden} more changes"));
+    }
+    lines
+}
+
+fn change(change: &Change) -> String {
+    let Change { iteration, what, old, new, reason } = change;
+    let because = if reason.is_empty() { String::new() } else { format!(": {reason}") };
+    format!("iteration {iteration}: {what} {} → {}{because}", number(*old), number(*new))
+}
+
+/// Whole numbers without digits after the point.
+fn number(value: Option<f64>) -> String {
+    let Some(value) = value else { return "own".to_owned() };
+    if value.fract().abs() < 1e-9 { format!("{value:.0}") } else { format!("{value:.3}") }
+}
+
+/// Text in lines, broken at spaces.
+fn wrapped(text: &str, n_columns: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let line = lines.last().map_or(0, |line| line.chars().count());
+        if line != 0 && n_columns < line + 1 + word.chars().count() {
+            lines.push(String::new());
+        }
+        if let Some(line) = lines.last_mut() {
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            *line += word;
+        }
+    }
+    lines
+}
+
+/// One column for each value or group of neighbors, as high as its share of the largest.
+fn sparkline(values: &[f64], n_columns: usize) -> String {
+    let n_group = values.len().div_ceil(n_columns).max(1);
+    let means = values.chunks(n_group).map(|group| group.iter().sum::<f64>() / group.len() as f64);
+    let means: Vec<f64> = means.collect();
+    let largest = means.iter().copied().fold(0.0, f64::max);
+    means.iter().map(|value| HEIGHTS[height(*value, largest)]).collect()
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "a conversion of floats saturates")]
+#[expect(clippy::cast_sign_loss, reason = "neither is negative")]
+fn height(value: f64, largest: f64) -> usize {
+    if value <= 0.0 || largest <= 0.0 {
+        0
+    } else {
+        ((8.0 * value / largest).round() as usize).clamp(1, 8)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::growth::Iterated;
+    use crate::run::{Chunk, Sums};
+
+    /// Some iterations of 60 tasks, dealt to `n_workers` each.
+    fn run(n_workers: &[u32]) -> Dealt {
+        let mut dealt = Dealt::new("best");
+        for (iteration, n_workers) in (0..).zip(n_workers) {
+            let n_all = n_workers.max(&1);
+            let worker = |rank| Worker {
+                rank,
+                n_tasks: 60 / u64::from(*n_all),
+                n_chunks: 4,
+                compute_s: 0.08,
+                start_s: 0.004,
+                waited_s: 0.006,
+                end_s: 0.009,
+                ..Worker::default()
+            };
+            let compute_s = 0.08 * f64::from(*n_workers);
+            let sums = Sums {
+                duration_s: 0.1,
+                ideal_s: 0.08,
+                compute_s,
+                available_s: 0.1 * f64::from(*n_workers),
+                n_tasks: 60,
+                n_chunks: 12,
+                n_retracted: 1,
+                n_messages: 28,
+                input_bytes: 12 * 96,
+                output_bytes: 12 * 4096,
+                way_s: 12.0 * 60e-6,
+                n_ways: 12,
+                ..Sums::default()
+            };
+            let chunk = |(chunk, n_tasks)| Chunk { chunk, n_tasks, ..Chunk::default() };
+            dealt.add(Iterated {
+                iteration,
+                sums,
+                workers: (1..=*n_workers).map(worker).collect(),
+                parked: (*n_workers + 1..=3).collect(),
+                chunks: (0..).zip([15, 10, 10, 7, 6, 4, 3, 2, 1, 1, 1]).map(chunk).collect(),
+                reason: "2 workers take 80.0 ms per iteration, 3 take 85.0 ms".to_owned(),
+                ..Iterated::default()
+            });
+        }
+        dealt
+    }
+
+    #[test]
+    fn a_run_is_told() {
+        insta::assert_snapshot!("run", lines(&run(&[3, 3, 3, 2, 2, 2]), 100).join("\n"));
+    }
+
+    #[test]
+    fn one_iteration_has_no_course() {
+        insta::assert_snapshot!("one_iteration", lines(&run(&[3]), 60).join("\n"));
+    }
+
+    #[test]
+    fn nothing_is_told_of_nothing() {
+        assert_eq!(lines(&Dealt::new("best"), 80), Vec::<String>::new());
+    }
+
+    #[test]
+    fn of_many_workers_the_idlest_are_told() {
+        let mut dealt = run(&[100]);
+        dealt.workers[69].compute_s = 0.01;
+        let lines = lines(&dealt, 100);
+        assert_eq!(lines[2].split_whitespace().next(), Some("70"), "{lines:#?}");
+        assert!(
+            lines.contains(&"… and 84 more, which were idle for less".to_owned()),
+            "{lines:#?}"
+        );
+    }
+}

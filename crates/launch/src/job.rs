@@ -1,0 +1,297 @@
+//! A command that is started under a deadline, and how it ended.
+//!
+//! All processes that come of a job carry a variable in their environment by which they are found, whatever
+//! process groups and sessions launchers put them in.
+
+use crate::traces::{Mark, signal, words_of};
+use rustix::process::Signal;
+use std::ffi::{OsStr, OsString};
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// A command to start.
+#[derive(Clone, Debug)]
+pub struct Job {
+    words: Vec<OsString>,
+    variables: Vec<(OsString, OsString)>,
+    removed: Vec<OsString>,
+    folder: Option<PathBuf>,
+    deadline: Duration,
+}
+
+/// How a job ended, and what it wrote.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// Its exit code; 128 + the signal that ended it, as shells say it.
+    pub code: i32,
+    /// Its standard output.
+    pub stdout: String,
+    /// Its standard error.
+    pub stderr: String,
+}
+
+impl Ended {
+    /// All that it wrote.
+    pub fn text(&self) -> String {
+        format!("{}{}", self.stdout, self.stderr)
+    }
+}
+
+/// A job that was started.
+#[derive(Debug)]
+pub struct Running {
+    pid: u32,
+    mark: Mark,
+    command: String,
+    deadline: Instant,
+    lines: Receiver<String>,
+    seen: String,
+    stderr: JoinHandle<String>,
+    status: Receiver<ExitStatus>,
+}
+
+impl Job {
+    /// The command `program` without arguments, to end within a minute.
+    pub fn new(program: impl AsRef<OsStr>) -> Self {
+        let words = vec![program.as_ref().to_owned()];
+        let (variables, removed) = (Vec::new(), Vec::new());
+        Self { words, variables, removed, folder: None, deadline: Duration::from_secs(60) }
+    }
+
+    /// With one more argument.
+    #[must_use]
+    pub fn arg(mut self, word: impl AsRef<OsStr>) -> Self {
+        self.words.push(word.as_ref().to_owned());
+        self
+    }
+
+    /// With more arguments.
+    #[must_use]
+    pub fn args<I: IntoIterator<Item: AsRef<OsStr>>>(mut self, words: I) -> Self {
+        self.words.extend(words.into_iter().map(|word| word.as_ref().to_owned()));
+        self
+    }
+
+    /// With an environment variable.
+    #[must_use]
+    pub fn variable(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
+        self.variables.push((name.as_ref().to_owned(), value.as_ref().to_owned()));
+        self
+    }
+
+    /// Without an environment variable that this process may have.
+    #[must_use]
+    pub fn without(mut self, name: impl AsRef<OsStr>) -> Self {
+        self.removed.push(name.as_ref().to_owned());
+        self
+    }
+
+    /// To end within this time.
+    #[must_use]
+    pub fn within(mut self, deadline: Duration) -> Self {
+        self.deadline = deadline;
+        self
+    }
+
+    /// In this working folder.
+    #[must_use]
+    pub fn folder(mut self, folder: &Path) -> Self {
+        self.folder = Some(folder.to_owned());
+        self
+    }
+
+    /// The same command as the last arguments of another.
+    #[must_use]
+    pub fn after(mut self, before: Vec<OsString>) -> Self {
+        self.words.splice(0..0, before);
+        self
+    }
+
+    /// With the word `old` replaced by `new`.
+    #[must_use]
+    pub fn replaced(mut self, old: &Path, new: &Path) -> Self {
+        for word in self.words.iter_mut().filter(|word| word.as_os_str() == old) {
+            *word = new.into();
+        }
+        self
+    }
+
+    /// The line of a shell script that starts it.
+    pub fn script(&self) -> String {
+        let quoted =
+            |word: &OsString| format!("'{}'", word.to_string_lossy().replace('\'', r"'\''"));
+        let settings = self
+            .variables
+            .iter()
+            .map(|(name, value)| format!("{}={}", name.to_string_lossy(), quoted(value)));
+        settings.chain(self.words.iter().map(quoted)).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Starts it, waits for its end, and checks that nothing of it is left.
+    #[track_caller]
+    pub fn run(&self) -> Ended {
+        self.start().finish()
+    }
+
+    /// Starts it.
+    #[track_caller]
+    pub fn start(&self) -> Running {
+        let mark = Mark::new();
+        let mut command = Command::new(&self.words[0]);
+        command
+            .args(&self.words[1..])
+            .envs(self.variables.iter().map(|(name, value)| (name, value)));
+        command.env(mark.variable().0, mark.variable().1).stdin(Stdio::null());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+        self.removed.iter().for_each(|name| {
+            command.env_remove(name);
+        });
+        if let Some(folder) = &self.folder {
+            command.current_dir(folder);
+        }
+        let child = command
+            .spawn()
+            .unwrap_or_else(|error| panic!("{:?} does not start: {error}", self.words));
+        Running::new(child, mark, self)
+    }
+}
+
+impl Running {
+    fn new(mut child: Child, mark: Mark, job: &Job) -> Self {
+        let stdout = child.stdout.take().expect("it is piped");
+        let mut stderr = child.stderr.take().expect("it is piped");
+        let words = std::thread::spawn(move || {
+            let mut bytes = Vec::new();
+            let read = stderr.read_to_end(&mut bytes);
+            read.map_or_else(
+                |error| error.to_string(),
+                |_| String::from_utf8_lossy(&bytes).into_owned(),
+            )
+        });
+        let (pid, lines) = (child.id(), lines_of(stdout));
+        let (tell, status) = channel();
+        std::thread::spawn(move || {
+            if let Ok(ended) = child.wait() {
+                tell.send(ended).unwrap_or_default();
+            }
+        });
+        let command = format!("{:?}", job.words);
+        let deadline = Instant::now() + job.deadline;
+        Self { pid, mark, command, deadline, lines, seen: String::new(), stderr: words, status }
+    }
+
+    /// Process id of the command itself.
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// The living processes that came of it whose words (program and arguments) are as wanted.
+    pub fn processes(&self, is_wanted: impl Fn(&[String]) -> bool) -> Vec<u32> {
+        self.mark.processes().into_iter().filter(|pid| is_wanted(&words_of(*pid))).collect()
+    }
+
+    /// Sends SIGTERM to one of its processes.
+    pub fn terminate(&self, pid: u32) {
+        signal(pid, Signal::TERM);
+    }
+
+    /// Sends SIGINT to one of its processes.
+    pub fn interrupt(&self, pid: u32) {
+        signal(pid, Signal::INT);
+    }
+
+    /// Sends SIGSTOP to one of its processes.
+    pub fn stop(&self, pid: u32) {
+        signal(pid, Signal::STOP);
+    }
+
+    /// Sends SIGCONT to one of its processes.
+    pub fn resume(&self, pid: u32) {
+        signal(pid, Signal::CONT);
+    }
+
+    /// Sends SIGKILL to one of its processes.
+    pub fn kill(&self, pid: u32) {
+        signal(pid, Signal::KILL);
+    }
+
+    /// Waits until it has printed `line`.
+    #[track_caller]
+    pub fn wait_for_line(&mut self, line: &str) {
+        self.wait_for_line_that(line, |found| found == line);
+    }
+
+    /// Waits until it has printed a line that is as wanted.
+    #[track_caller]
+    pub fn wait_for_line_that(&mut self, line: &str, is_wanted: impl Fn(&str) -> bool) {
+        loop {
+            let left = self.deadline.saturating_duration_since(Instant::now());
+            match self.lines.recv_timeout(left) {
+                Ok(found) => {
+                    self.seen.push_str(&found);
+                    if is_wanted(found.trim_end()) {
+                        return;
+                    }
+                }
+                Err(_) => self.give_up(&format!("does not print `{line}`")),
+            }
+        }
+    }
+
+    /// Waits until `holds`, looking again every few milliseconds.
+    #[track_caller]
+    pub fn wait_until(&self, what: &str, mut holds: impl FnMut(&Self) -> bool) {
+        while !holds(self) {
+            if self.deadline < Instant::now() {
+                self.give_up(&format!("waited in vain: {what}"));
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Waits for its end, and checks that nothing of it is left.
+    #[track_caller]
+    pub fn finish(mut self) -> Ended {
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        let status = match self.status.recv_timeout(left) {
+            Ok(status) => status,
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
+                self.give_up("does not end")
+            }
+        };
+        self.mark.check_all_gone(&self.command);
+        self.mark.remove_library_files();
+        self.seen.extend(self.lines.iter());
+        let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default());
+        let stderr = self.stderr.join().unwrap_or_default();
+        Ended { code, stdout: self.seen, stderr }
+    }
+
+    #[track_caller]
+    fn give_up(&self, why: &str) -> ! {
+        self.mark.end();
+        let rest: String = self.lines.try_iter().collect();
+        panic!("{} {why}; it printed:\n{}{rest}", self.command, self.seen)
+    }
+}
+
+/// Lines of standard output, with their ends, as they come.
+fn lines_of(stdout: ChildStdout) -> Receiver<String> {
+    let (tell, lines) = channel();
+    std::thread::spawn(move || {
+        let mut reader = BufReader::new(stdout);
+        let mut line = Vec::new();
+        while reader.read_until(b'\n', &mut line).is_ok_and(|n| 0 < n) {
+            if tell.send(String::from_utf8_lossy(&line).into_owned()).is_err() {
+                return;
+            }
+            line.clear();
+        }
+    });
+    lines
+}

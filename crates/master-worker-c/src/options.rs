@@ -1,0 +1,216 @@
+//! Options of a run, kept as the arguments that say them.
+
+use crate::abi::MW_OK;
+use crate::failure;
+use core::ffi::{CStr, c_char, c_int};
+use master_worker::{Cancel, Options};
+use std::ptr;
+
+/// How a run is done; for one run. Everything has a default.
+#[allow(non_camel_case_types, reason = "the name is that of the C header")]
+#[derive(Default)]
+pub struct mw_options {
+    arguments: Vec<String>,
+    cancel: Cancel,
+}
+
+impl mw_options {
+    pub(crate) fn of(arguments: Vec<String>) -> Self {
+        Self { arguments, cancel: Cancel::default() }
+    }
+
+    /// As the library takes them, and what stops the run.
+    pub(crate) fn options(&self) -> (Options, Cancel) {
+        let (options, _others) = Options::parse(self.arguments.iter().cloned());
+        (options.cancel(&self.cancel), self.cancel.clone())
+    }
+}
+
+/// What `--help` prints.
+pub(crate) const HELP: &CStr = c"\
+Options of the run:
+  --policy NAME               how chunks are sized: best (usual), static, ss, gss, tss, fac2, ...
+  --prefetch off|late|always  when the next chunk is sent to a worker that has one (usual: late)
+  --synchronous               the master waits after each chunk until the worker has it
+  --master-works              the master computes too while nobody needs it
+  --workers N|all|auto        how many workers get work (usual: all); auto follows a performance model
+  --first-workers N           how many take part in the first iteration with auto (usual: all)
+  --max-workers N             start further ones, up to so many, where the MPI library can
+  --hosts NAME[:N],...        where these are started, and how many on each host
+  --horizon N                 iterations to come, in which starting a worker has to pay
+  --threads N                 threads, the master included, when no MPI launcher started the program
+  --attempts N                how often tasks that fail are tried (usual: 2)
+  --patience SECONDS          how long a worker may be silent before its work is dealt again (usual: 600)
+  --checkpoint FILE           write the state to this file after each iteration
+  --checkpoint-every N        after every N-th iteration only
+  --resume                    go on from the checkpoint when there is one
+  --network FILE              begin with the latencies that `sintonia netbench --json` wrote
+  --progress                  a line per iteration on standard error
+  --explain                   and why workers were idle
+  --report FILE               write what became of the work as JSON; `sintonia report FILE` shows it
+`--option=value` does as well; what stands after `--` is the program's own.
+";
+
+/// Options with their defaults. `mw_options_free` frees them.
+#[unsafe(no_mangle)]
+pub extern "C" fn mw_options_new() -> *mut mw_options {
+    Box::into_raw(Box::default())
+}
+
+/// The options among the arguments of `main`, which are taken out of there; `mw_options_help` lists them. The other
+/// arguments are the program's own, from `argv[1]` on. Null when `argc` or `argv` is.
+///
+/// # Safety
+/// There are so many texts, which end with a zero byte, and room for a null after them, as `main` gets it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mw_options_from_args(
+    argc: *mut c_int,
+    argv: *mut *mut c_char,
+) -> *mut mw_options {
+    // SAFETY: by the condition of this function.
+    let Some(n) = (unsafe { argc.as_mut() }).filter(|_| !argv.is_null()) else {
+        failure::misuse("`mw_options_from_args` got a null pointer");
+        return ptr::null_mut();
+    };
+    let n_before = usize::try_from(*n).unwrap_or(0);
+    // SAFETY: by the condition of this function.
+    let places = unsafe { std::slice::from_raw_parts_mut(argv, n_before) };
+    // SAFETY: by the condition of this function.
+    let texts: Vec<String> = unsafe { texts(places) };
+    let ours = ours(&texts);
+    let mut n_kept = 0;
+    for (place, _) in ours.iter().enumerate().filter(|(_, part)| **part == Part::Other) {
+        places.swap(n_kept, place);
+        n_kept += 1;
+    }
+    if let Some(end) = places.get_mut(n_kept) {
+        *end = ptr::null_mut();
+    }
+    *n = c_int::try_from(n_kept).unwrap_or(*n);
+    let taken = texts.into_iter().zip(ours).filter(|(_, part)| *part == Part::Ours);
+    Box::into_raw(Box::new(mw_options::of(taken.map(|(text, _)| text).collect())))
+}
+
+/// Sets an option by its name as an argument, without dashes: `mw_options_set(options, "policy", "gss")`,
+/// `mw_options_set(options, "progress", NULL)`. 0, or `MW_MISUSE` when there is no such option; a wrong value is told
+/// when the run begins.
+///
+/// # Safety
+/// `options` comes of this library; the texts end with a zero byte, `value` may be null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mw_options_set(
+    options: *mut mw_options,
+    name: *const c_char,
+    value: *const c_char,
+) -> c_int {
+    // SAFETY: by the condition of this function.
+    let (Some(options), false) = (unsafe { options.as_mut() }, name.is_null()) else {
+        return failure::misuse("`mw_options_set` got a null pointer");
+    };
+    // SAFETY: by the condition of this function.
+    let mut argument = format!("--{}", unsafe { text(name) });
+    if kind(&argument) == Kind::Other {
+        return failure::misuse(&format!(
+            "there is no option `{argument}`; `mw_options_help` lists them"
+        ));
+    }
+    if !value.is_null() {
+        argument.push('=');
+        // SAFETY: by the condition of this function.
+        argument.push_str(&unsafe { text(value) });
+    }
+    options.arguments.push(argument);
+    MW_OK
+}
+
+/// What the options are, as `--help` prints it.
+#[unsafe(no_mangle)]
+pub extern "C" fn mw_options_help() -> *const c_char {
+    HELP.as_ptr()
+}
+
+/// Stops the run that was given these options, which ends with `MW_CANCELED`. From any thread and any function, also
+/// one that handles a signal.
+///
+/// # Safety
+/// `options` comes of this library and was not freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mw_cancel(options: *const mw_options) {
+    // SAFETY: by the condition of this function.
+    if let Some(options) = unsafe { options.as_ref() } {
+        options.cancel.cancel();
+    }
+}
+
+/// Frees options; not while a run uses them.
+///
+/// # Safety
+/// `options` is null, or comes of this library and was not freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mw_options_free(options: *mut mw_options) {
+    if !options.is_null() {
+        // SAFETY: by the condition of this function.
+        drop(unsafe { Box::from_raw(options) });
+    }
+}
+
+/// # Safety
+/// It ends with a zero byte.
+pub(crate) unsafe fn text(text: *const c_char) -> String {
+    // SAFETY: by the condition of this function.
+    unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
+}
+
+/// # Safety
+/// Each is null or ends with a zero byte.
+pub(crate) unsafe fn texts(places: &[*mut c_char]) -> Vec<String> {
+    let places = places.iter().take_while(|place| !place.is_null());
+    // SAFETY: by the condition of this function.
+    places.map(|place| unsafe { text(*place) }).collect()
+}
+
+/// To whom an argument belongs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Part {
+    Ours,
+    /// The mark between ours and others.
+    Mark,
+    Other,
+}
+
+/// The part of each of the arguments of a program, whose name stands first.
+fn ours(arguments: &[String]) -> Vec<Part> {
+    let mut parts = vec![Part::Other; arguments.len()];
+    let mut place = 1;
+    while let Some(argument) = arguments.get(place) {
+        if argument == "--" {
+            parts[place] = Part::Mark;
+            break;
+        }
+        let n = match kind(argument) {
+            Kind::Other => 0,
+            Kind::Whole => 1,
+            Kind::WithNext => 2,
+        };
+        parts.iter_mut().skip(place).take(n).for_each(|part| *part = Part::Ours);
+        place += n.max(1);
+    }
+    parts
+}
+
+#[derive(PartialEq)]
+enum Kind {
+    Other,
+    Whole,
+    WithNext,
+}
+
+/// What the library makes of an argument that is followed by something.
+fn kind(argument: &str) -> Kind {
+    let (_, others) = Options::parse([argument.to_owned(), String::new()]);
+    match others.len() {
+        0 => Kind::WithNext,
+        1 => Kind::Whole,
+        _ => Kind::Other,
+    }
+}

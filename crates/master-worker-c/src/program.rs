@@ -1,0 +1,312 @@
+//! A program whose functions are those of C.
+//!
+//! The library knows failures of chunks only, as panics. What fails on the master is kept, the run is canceled, and
+//! whoever ran it takes what was kept for the reason.
+
+use crate::abi::{mw_bytes, mw_plan, mw_program, mw_tasks};
+use crate::buffer::mw_buffer;
+use crate::bytes::{Aligned, Blob};
+use crate::failure::outcome;
+use crate::report;
+use core::ffi::{c_int, c_void};
+use master_worker::{BoxError, Cancel, Iteration, IterationReport, MessageError, Program, Report};
+use std::cell::{Cell, RefCell};
+use std::ops::Range;
+use std::panic::resume_unwind;
+use std::ptr;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The first thing that failed on the master.
+#[derive(Clone, Default)]
+pub(crate) struct Failure(Arc<Mutex<Option<String>>>);
+
+impl Failure {
+    pub(crate) fn get(&self) -> Option<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn keep(&self, text: String) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(text);
+    }
+}
+
+/// A copy of the state's own bytes, for a worker that is a thread.
+struct OwnState(*mut Aligned);
+
+impl Drop for OwnState {
+    fn drop(&mut self) {
+        // SAFETY: it comes of `Box::into_raw` in `Foreign::clone`, and is dropped once.
+        drop(unsafe { Box::from_raw(self.0) });
+    }
+}
+
+/// The program on one rank.
+pub(crate) struct Foreign {
+    functions: mw_program,
+    /// That of this rank.
+    state: *mut c_void,
+    own: Option<OwnState>,
+    /// The state's own bytes before the run; none when threads share it.
+    at_start: Arc<Aligned>,
+    is_master: Cell<bool>,
+    /// Whether workers have shared data.
+    is_sharing: bool,
+    is_worker: Cell<bool>,
+    /// Why this rank cannot be a worker.
+    no_worker: RefCell<Option<String>>,
+    failure: Failure,
+    cancel: Cancel,
+}
+
+// SAFETY: whoever gives functions and a state to a run lets it call them from other threads; the header says so.
+// A rank's own copy of the state is used by its thread only.
+unsafe impl Send for Foreign {}
+
+impl Foreign {
+    /// # Safety
+    /// What it points to stays, and the functions do what the header says.
+    pub(crate) unsafe fn new(functions: mw_program, failure: Failure, cancel: Cancel) -> Self {
+        let state = functions.state;
+        let bytes = mw_bytes { data: state, n_bytes: functions.n_state_bytes };
+        // SAFETY: by the condition of this function.
+        let at_start = Arc::new(Aligned::from(unsafe { crate::bytes::slice(bytes) }));
+        Self {
+            functions,
+            state,
+            own: None,
+            at_start,
+            is_master: Cell::new(false),
+            is_sharing: false,
+            is_worker: Cell::new(false),
+            no_worker: RefCell::new(None),
+            failure,
+            cancel,
+        }
+    }
+
+    /// Ends the run because of this.
+    fn fail(&self, text: String) {
+        self.failure.keep(text);
+        self.cancel.cancel();
+    }
+
+    fn unless_failed(&self, function: &str, code: c_int) {
+        if let Err(text) = outcome(function, code) {
+            self.fail(text);
+        }
+    }
+
+    fn is_failed(&self) -> bool {
+        self.failure.get().is_some()
+    }
+
+    fn begin_master(&self) {
+        if self.is_master.replace(true) {
+            return;
+        }
+        if let Some(init) = self.functions.master_init {
+            // SAFETY: a function of the program with its state, as the header says.
+            self.unless_failed("master_init", unsafe { init(self.state) });
+        }
+    }
+
+    fn begin_worker(&self, rank: u32) {
+        if self.is_worker.get() || self.no_worker.borrow().is_some() {
+            return;
+        }
+        // SAFETY: a function of the program with its state, as the header says.
+        let code = self.functions.worker_init.map_or(0, |init| unsafe { init(self.state, rank) });
+        match outcome("worker_init", code) {
+            Ok(()) => self.is_worker.set(true),
+            Err(text) => *self.no_worker.borrow_mut() = Some(text),
+        }
+    }
+
+    fn end_worker(&self) {
+        if !self.is_worker.replace(false) {
+            return;
+        }
+        if let Some(end) = self.functions.worker_final {
+            // SAFETY: a function of the program with its state, as the header says.
+            unsafe { end(self.state) };
+        }
+    }
+
+    fn compute(&self, shared: &Blob, tasks: Range<u64>, input: &Blob) -> Result<Blob, String> {
+        self.begin_worker(0);
+        if let Some(text) = self.no_worker.borrow().clone() {
+            return Err(text);
+        }
+        let (Some(work), false) = (self.functions.worker_work, input.is_refused()) else {
+            return Err("the chunk has no input".to_owned());
+        };
+        let mut result = mw_buffer::default();
+        let (shared, input) = (shared.as_bytes(), input.as_bytes());
+        // SAFETY: a function of the program with its state, as the header says; the bytes are borrowed for the call.
+        let code = unsafe { work(self.state, c_tasks(&tasks), shared, input, &raw mut result) };
+        outcome("worker_work", code)?;
+        Ok(result.into_blob().unwrap_or_default())
+    }
+
+    /// What `master_next` says; `None` when it fails.
+    fn ask(&self, iteration: u64) -> Option<(mw_plan, Option<Blob>)> {
+        let mut plan = mw_plan { n_tasks: 0, priorities: ptr::null(), n_priorities: 0 };
+        let mut shared = mw_buffer::default();
+        let next = self.functions.master_next?;
+        // SAFETY: a function of the program with its state, as the header says.
+        let code = unsafe { next(self.state, iteration, &raw mut plan, &raw mut shared) };
+        self.unless_failed("master_next", code);
+        (!self.is_failed()).then(|| (plan, shared.into_blob()))
+    }
+}
+
+impl Clone for Foreign {
+    /// As the program was before the run, like the process of another rank.
+    fn clone(&self) -> Self {
+        let mut state = self.functions.state;
+        let own = (self.functions.n_state_bytes != 0).then(|| {
+            let mut copy = Box::new(Aligned::clone(&self.at_start));
+            state = copy.as_mut_ptr().cast();
+            OwnState(Box::into_raw(copy))
+        });
+        Self {
+            functions: self.functions,
+            state,
+            own,
+            at_start: Arc::clone(&self.at_start),
+            is_master: Cell::new(false),
+            is_sharing: false,
+            is_worker: Cell::new(false),
+            no_worker: RefCell::new(None),
+            failure: self.failure.clone(),
+            cancel: self.cancel.clone(),
+        }
+    }
+}
+
+impl Drop for Foreign {
+    fn drop(&mut self) {
+        self.end_worker();
+        self.own = None;
+    }
+}
+
+impl Program for Foreign {
+    type Shared = Blob;
+    type Input = Blob;
+    type Output = Blob;
+
+    fn enter(&mut self, rank: u32) {
+        self.begin_worker(rank);
+    }
+
+    fn next(&mut self, iteration: u64) -> Option<Iteration<Blob>> {
+        self.begin_master();
+        if self.is_failed() {
+            return None;
+        }
+        let (plan, shared) = self.ask(iteration)?;
+        if plan.n_tasks == 0 {
+            return None;
+        }
+        let shared = shared.or_else(|| (!self.is_sharing).then(Blob::default));
+        self.is_sharing = true;
+        let mut next = match shared {
+            Some(shared) => Iteration::new(plan.n_tasks, shared),
+            None => Iteration::unchanged(plan.n_tasks),
+        };
+        if !plan.priorities.is_null() {
+            // SAFETY: the program says that there are so many.
+            let priorities =
+                unsafe { std::slice::from_raw_parts(plan.priorities, plan.n_priorities) };
+            for one in priorities {
+                next = next.priority(one.tasks.start..one.tasks.end, one.priority);
+            }
+        }
+        Some(next)
+    }
+
+    fn n_iterations(&self) -> Option<u64> {
+        Some(self.functions.n_iterations).filter(|n_iterations| *n_iterations != 0)
+    }
+
+    fn input(&self, tasks: Range<u64>) -> Blob {
+        let Some(function) = self.functions.master_input else { return Blob::default() };
+        let mut input = mw_buffer::default();
+        // SAFETY: a function of the program with its state, as the header says.
+        let code = unsafe { function(self.state, c_tasks(&tasks), &raw mut input) };
+        self.unless_failed("master_input", code);
+        if self.is_failed() { Blob::Refused } else { input.into_blob().unwrap_or_default() }
+    }
+
+    fn work(&self, shared: &Blob, tasks: Range<u64>, input: Blob) -> Blob {
+        match self.compute(shared, tasks, &input) {
+            Ok(result) => result,
+            // This is how the library hears of it; unlike a panic it says nothing on its way.
+            Err(text) => resume_unwind(Box::new(text)),
+        }
+    }
+
+    fn recover(&mut self, tasks: Range<u64>, output: Blob) {
+        let Some(recover) = self.functions.master_recover else { return };
+        // SAFETY: a function of the program with its state, as the header says.
+        let code = unsafe { recover(self.state, c_tasks(&tasks), output.as_bytes()) };
+        self.unless_failed("master_recover", code);
+    }
+
+    fn is_settled(&self) -> bool {
+        // SAFETY: a function of the program with its state, as the header says.
+        self.functions.master_is_settled.is_some_and(|ask| unsafe { ask(self.state) })
+    }
+
+    fn end_iteration(&mut self, report: &IterationReport) {
+        let Some(end) = self.functions.master_end_iteration.filter(|_| !self.is_failed()) else {
+            return;
+        };
+        let code = report::with_iteration(report, |report| {
+            // SAFETY: a function of the program with its state, as the header says.
+            unsafe { end(self.state, report) }
+        });
+        self.unless_failed("master_end_iteration", code);
+    }
+
+    fn save(&self) -> Result<Option<Vec<u8>>, MessageError> {
+        self.begin_master();
+        let Some(save) = self.functions.master_save else { return Ok(None) };
+        if self.is_failed() {
+            return Ok(None);
+        }
+        let mut saved = mw_buffer::default();
+        // SAFETY: a function of the program with its state, as the header says.
+        self.unless_failed("master_save", unsafe { save(self.state, &raw mut saved) });
+        let saved = saved.into_blob().unwrap_or_default();
+        Ok((!self.is_failed()).then(|| saved.as_slice().to_vec()))
+    }
+
+    fn restore(&mut self, saved: &[u8]) -> Result<(), BoxError> {
+        let Some(restore) = self.functions.master_restore else { return Ok(()) };
+        let saved = Blob::Own(saved.into());
+        // SAFETY: a function of the program with its state, as the header says.
+        let code = unsafe { restore(self.state, saved.as_bytes()) };
+        Ok(outcome("master_restore", code)?)
+    }
+
+    fn finish(&mut self, report: &Report) -> Result<(), BoxError> {
+        self.end_worker();
+        if let Some(failure) = self.failure.get() {
+            return Err(failure.into());
+        }
+        let Some(end) = self.functions.master_final else { return Ok(()) };
+        let report = report::of_run(report);
+        // SAFETY: a function of the program with its state, as the header says.
+        Ok(outcome("master_final", unsafe { end(self.state, &raw const report) })?)
+    }
+
+    fn leave(&mut self) {
+        self.end_worker();
+    }
+}
+
+fn c_tasks(tasks: &Range<u64>) -> mw_tasks {
+    mw_tasks { start: tasks.start, end: tasks.end }
+}

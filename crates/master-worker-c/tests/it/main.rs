@@ -1,0 +1,6 @@
+//! The library from C.
+
+mod examples;
+mod header;
+mod modes;
+mod program;

@@ -1,0 +1,91 @@
+//! Programs in C, built with the library.
+
+use launch::Job;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use tempfile::TempDir;
+
+/// A file of this repository.
+pub(crate) fn repository(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
+}
+
+/// The folder of the library. Cargo does not build it for tests, so it has to be there and be as new as its sources.
+#[track_caller]
+pub(crate) fn library() -> PathBuf {
+    let test = std::env::current_exe().expect("this test");
+    let folder = test.parent().and_then(Path::parent).expect("target/PROFILE/deps/TEST");
+    let changed = |path: &Path| path.metadata().and_then(|found| found.modified()).ok();
+    let sources = std::fs::read_dir(repository("crates/master-worker-c/src")).expect("sources");
+    let newest = sources.filter_map(|entry| changed(&entry.ok()?.path())).max();
+    for name in ["libmaster_worker.a", "libmaster_worker.so"] {
+        let is_new = newest <= changed(&folder.join(name));
+        assert!(is_new, "`{name}` is missing or old; run `cargo build --package master-worker-c`");
+    }
+    folder.to_owned()
+}
+
+/// How a program is linked.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Link {
+    Static,
+    Shared,
+}
+
+/// A program that was built for one test.
+#[derive(Debug)]
+pub(crate) struct Program {
+    dir: TempDir,
+}
+
+impl Program {
+    /// Builds a file of this crate.
+    #[track_caller]
+    pub(crate) fn build(compiler: &str, standard: &str, link: Link, source: &str) -> Self {
+        let dir = tempfile::tempdir().expect("a folder");
+        let mut command = Command::new(compiler);
+        command.args(["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O1", standard]);
+        command.arg("-I").arg(repository("crates/master-worker-c/include"));
+        command.arg(repository("crates/master-worker-c").join(source));
+        match link {
+            Link::Static => command.arg(library().join("libmaster_worker.a")),
+            Link::Shared => {
+                let folder = library();
+                command.arg("-L").arg(&folder).arg("-lmaster_worker");
+                command.arg(format!("-Wl,-rpath,{}", folder.display()))
+            }
+        };
+        run(command.arg("-lm").arg("-o").arg(dir.path().join("program")));
+        Self { dir }
+    }
+
+    /// As most programs are.
+    #[track_caller]
+    pub(crate) fn usual(source: &str) -> Self {
+        Self::build("gcc", "-std=c99", Link::Shared, source)
+    }
+
+    pub(crate) fn path(&self) -> PathBuf {
+        self.dir.path().join("program")
+    }
+
+    /// A file beside it.
+    pub(crate) fn beside(&self, name: &str) -> String {
+        self.dir.path().join(name).display().to_string()
+    }
+
+    /// A job on threads, with these arguments.
+    pub(crate) fn job(&self, arguments: &str) -> Job {
+        Job::new(self.path()).args(arguments.split_whitespace())
+    }
+}
+
+/// Runs a command that has to succeed; what it prints.
+#[track_caller]
+pub(crate) fn run(command: &mut Command) -> String {
+    let output = command.output().expect("it can be started");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {}\n{said}{errors}", output.status);
+    said
+}

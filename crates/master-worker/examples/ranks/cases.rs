@@ -1,0 +1,259 @@
+//! Programs as users have them, and with what users do wrong.
+
+use master_worker::{
+    BoxError, Error, Iteration, MessageError, Options, Plain, Program, from_bytes, outcome,
+    to_bytes,
+};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::ops::Range;
+use std::time::{Duration, Instant};
+
+/// What the workers are told of an iteration.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Told {
+    iteration: u64,
+    names: BTreeMap<String, Vec<Option<f64>>>,
+    values: Vec<f64>,
+}
+
+/// Values whose last bits depend on every iteration before; shared data change every third time.
+#[derive(Clone, Debug)]
+struct Chaos {
+    values: Vec<f64>,
+    n_iterations: u64,
+    told: Told,
+    /// What tasks do beside.
+    fault: Fault,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Fault {
+    None,
+    /// Task 3 panics everywhere.
+    Panic,
+    /// Every iteration takes some milliseconds.
+    Slow,
+    /// Rank 1 never ends what it begins.
+    Stuck,
+    /// The master panics in the midst of the run.
+    Master,
+}
+
+impl Chaos {
+    fn new(n_values: u32, n_iterations: u64, fault: Fault) -> Self {
+        let values: Vec<f64> =
+            (1..=n_values).map(|number| f64::from(number) / f64::from(n_values + 1)).collect();
+        let told = Told { iteration: 0, names: BTreeMap::new(), values: values.clone() };
+        Self { values, n_iterations, told, fault }
+    }
+
+    /// A number that differs as soon as one bit of the values does.
+    fn digest(&self) -> u64 {
+        let bits = self.values.iter().map(|value| value.to_bits());
+        bits.fold(0xcbf2_9ce4_8422_2325, |hash, bits| (hash ^ bits).wrapping_mul(0x100_0000_01b3))
+    }
+}
+
+fn place(task: u64) -> usize {
+    usize::try_from(task).unwrap_or(usize::MAX)
+}
+
+impl Program for Chaos {
+    type Shared = Told;
+    type Input = (String, Vec<f64>);
+    type Output = Plain<f64>;
+
+    fn enter(&mut self, rank: u32) {
+        if self.fault == Fault::Slow {
+            say(&format!("rank {rank} is process {}", std::process::id()));
+        }
+        if self.fault == Fault::Stuck && rank != 1 {
+            self.fault = Fault::None;
+        }
+    }
+
+    fn next(&mut self, iteration: u64) -> Option<Iteration<Told>> {
+        assert!(self.fault != Fault::Master || iteration < 4, "there is no iteration 4");
+        let n_tasks = self.values.len() as u64;
+        if self.n_iterations <= iteration {
+            return None;
+        }
+        if !iteration.is_multiple_of(3) && 0 < self.told.iteration {
+            return Some(Iteration::unchanged(n_tasks).priority(10..20, -1));
+        }
+        let names = [("all".to_owned(), vec![Some(self.values[0]), None])].into();
+        self.told = Told { iteration: iteration + 1, names, values: self.values.clone() };
+        Some(Iteration::new(n_tasks, self.told.clone()).priority(5..9, 2))
+    }
+
+    fn input(&self, tasks: Range<u64>) -> (String, Vec<f64>) {
+        let own = &self.values[place(tasks.start)..place(tasks.end)];
+        (format!("{tasks:?}"), own.to_vec())
+    }
+
+    #[expect(clippy::panic, reason = "that is the case")]
+    fn work(&self, told: &Told, tasks: Range<u64>, (name, own): (String, Vec<f64>)) -> Plain<f64> {
+        assert_eq!(name, format!("{tasks:?}"));
+        let first = told.names["all"][0].unwrap_or_default();
+        match self.fault {
+            Fault::None | Fault::Master => {}
+            Fault::Panic if tasks.contains(&3) => panic!("there is no result of task 3"),
+            Fault::Stuck => std::thread::sleep(Duration::from_secs(3600)),
+            Fault::Slow if tasks.contains(&3) => busy(Duration::from_millis(5)),
+            Fault::Panic | Fault::Slow => {}
+        }
+        let next = |(task, value): (u64, f64)| {
+            let other = told.values[place(task + 1) % told.values.len()];
+            3.9 * value * (1.0 - value) * 0.9 + 0.05 * other + 0.05 * first
+        };
+        tasks.zip(own).map(next).collect()
+    }
+
+    fn recover(&mut self, tasks: Range<u64>, output: Plain<f64>) {
+        self.values[place(tasks.start)..place(tasks.end)].copy_from_slice(&output);
+    }
+
+    fn end_iteration(&mut self, report: &master_worker::IterationReport) {
+        if self.fault == Fault::Slow {
+            say(&format!("iteration {} lost {}", report.iteration, report.n_lost));
+            let at_work = report.workers.iter().filter(|worker| worker.n_chunks != 0);
+            at_work.for_each(|worker| say(&format!("done by {}", worker.rank)));
+        }
+    }
+
+    fn save(&self) -> Result<Option<Vec<u8>>, MessageError> {
+        to_bytes(&self.values).map(Some)
+    }
+
+    fn restore(&mut self, saved: &[u8]) -> Result<(), BoxError> {
+        self.values = from_bytes(saved)?;
+        Ok(())
+    }
+}
+
+fn say(line: &str) {
+    // A launcher that was killed reads no more.
+    let _written = writeln!(std::io::stdout(), "{line}");
+}
+
+fn busy(time: Duration) {
+    let began = Instant::now();
+    while began.elapsed() < time {
+        std::hint::spin_loop();
+    }
+}
+
+fn run(program: Chaos, options: Options) -> Result<(), Error> {
+    if let Some(outcome) = outcome(program, options)? {
+        say(&format!("digest {:016x}", outcome.program.digest()));
+    }
+    Ok(())
+}
+
+pub(crate) fn digest(options: Options) -> Result<(), Error> {
+    run(Chaos::new(100, 10, Fault::None), options)
+}
+
+pub(crate) fn faulty(options: Options) -> Result<(), Error> {
+    run(Chaos::new(100, 10, Fault::Panic), options)
+}
+
+pub(crate) fn headless(options: Options) -> Result<(), Error> {
+    run(Chaos::new(100, 10, Fault::Master), options)
+}
+
+pub(crate) fn endless(options: Options) -> Result<(), Error> {
+    run(Chaos::new(100, u64::MAX, Fault::Slow), options)
+}
+
+pub(crate) fn stuck(options: Options) -> Result<(), Error> {
+    run(Chaos::new(100, 10, Fault::Stuck), options)
+}
+
+/// Chunks of one task that are many megabytes both ways.
+#[derive(Clone, Debug)]
+struct Large {
+    n_bytes: usize,
+    n_right: u64,
+}
+
+impl Program for Large {
+    type Shared = Plain<u8>;
+    type Input = Plain<u8>;
+    type Output = Plain<u8>;
+
+    fn next(&mut self, iteration: u64) -> Option<Iteration<Plain<u8>>> {
+        (iteration < 2).then(|| Iteration::new(6, vec![7; self.n_bytes].into()))
+    }
+
+    fn input(&self, tasks: Range<u64>) -> Plain<u8> {
+        vec![u8::try_from(tasks.start).unwrap_or_default(); self.n_bytes].into()
+    }
+
+    fn work(&self, shared: &Plain<u8>, _tasks: Range<u64>, input: Plain<u8>) -> Plain<u8> {
+        shared.iter().zip(&input).map(|(one, other)| one ^ other).collect()
+    }
+
+    fn recover(&mut self, tasks: Range<u64>, output: Plain<u8>) {
+        let expected = 7 ^ u8::try_from(tasks.start).unwrap_or_default();
+        let is_right = output.len() == self.n_bytes && output.iter().all(|byte| *byte == expected);
+        self.n_right += u64::from(is_right) * (tasks.end - tasks.start);
+    }
+}
+
+pub(crate) fn large(options: Options) -> Result<(), Error> {
+    let program = Large { n_bytes: 40_000_000, n_right: 0 };
+    if let Some(outcome) = outcome(program, options)? {
+        say(&format!("{} of 12 are right", outcome.program.n_right));
+    }
+    Ok(())
+}
+
+/// Sums over ten million tasks, in some iterations.
+#[derive(Clone, Debug)]
+struct Many {
+    sum: u64,
+}
+
+impl Program for Many {
+    type Shared = ();
+    type Input = ();
+    type Output = u64;
+
+    fn next(&mut self, iteration: u64) -> Option<Iteration<()>> {
+        (iteration < 3).then(|| Iteration::new(10_000_000, ()))
+    }
+
+    fn input(&self, _tasks: Range<u64>) {}
+
+    fn work(&self, (): &(), tasks: Range<u64>, (): ()) -> u64 {
+        tasks.sum()
+    }
+
+    fn recover(&mut self, _tasks: Range<u64>, sum: u64) {
+        self.sum += sum;
+    }
+}
+
+pub(crate) fn many(options: Options) -> Result<(), Error> {
+    if let Some(outcome) = outcome(Many { sum: 0 }, options)? {
+        say(&format!("the sum is {}", outcome.program.sum));
+    }
+    Ok(())
+}
+
+/// What is written and cannot be read again: postcard does not say what follows.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+enum Untagged {
+    Number(u64),
+    Text(String),
+}
+
+pub(crate) fn unreadable(options: Options) -> Result<(), Error> {
+    let items = vec![Untagged::Number(1), Untagged::Text("two".to_owned())];
+    master_worker::map(items, options, |item| item)?;
+    Ok(())
+}

@@ -1,0 +1,117 @@
+//! What is sent as it lies in memory, and how it lies there.
+
+use bytemuck::Pod;
+use comm::{Kind, Number};
+
+/// A number, an array of elements, or a struct of elements: what a [`Plain`](crate::Plain) holds many of.
+///
+/// Derive it for structs:
+///
+/// ```
+/// use master_worker::{Element, Plain};
+///
+/// #[derive(Clone, Copy, Element)]
+/// #[repr(C)]
+/// struct Body {
+///     position: [f64; 2],
+///     velocity: [f64; 2],
+///     mass: f64,
+/// }
+///
+/// let body = Body { position: [1.0, 2.0], velocity: [0.0; 2], mass: 5.0 };
+/// let bodies: Plain<Body> = vec![body; 1000].into();
+/// assert_eq!(bodies[999].position[1], 2.0);
+/// ```
+///
+/// What cannot be sent so is refused when it is compiled, with a sentence that names the field and says what to do:
+///
+/// ```compile_fail
+/// # use master_worker::Element;
+/// #[derive(Clone, Copy, Element)]
+/// #[repr(C)]
+/// struct Gap {
+///     kind: u8,
+///     mass: f64, // `Gap` has a gap before `mass`
+/// }
+/// ```
+///
+/// ```compile_fail
+/// # use master_worker::Element;
+/// #[derive(Clone, Copy, Element)]
+/// #[repr(C)]
+/// struct Gap {
+///     mass: f64,
+///     kind: u8, // `Gap` has a gap at its end
+/// }
+/// ```
+///
+/// ```compile_fail
+/// # use master_worker::Element;
+/// #[derive(Clone, Copy, Element)]
+/// #[repr(C)]
+/// struct Named {
+///     name: String, // what a `String` holds lies elsewhere in memory
+/// }
+/// ```
+///
+/// ```compile_fail,E0277
+/// # use master_worker::Element;
+/// #[derive(Clone, Copy)]
+/// #[repr(C)]
+/// struct Inner(f64);
+///
+/// #[derive(Clone, Copy, Element)]
+/// #[repr(C)]
+/// struct Outer {
+///     inner: Inner, // `Inner` cannot be sent as it lies in memory
+/// }
+/// ```
+///
+/// # MPI calls of your own
+///
+/// The derived [`KIND`](Self::KIND) says what lies where. [`Datatype`](crate::Datatype) makes an MPI datatype of it, for
+/// programs that call MPI themselves, too:
+///
+/// ```no_run
+/// # use master_worker::{Datatype, Element};
+/// # #[derive(Clone, Copy, Element)]
+/// # #[repr(C)]
+/// # struct Body(f64);
+/// let datatype = Datatype::commit(Body::KIND)?;
+/// // `datatype.handle()` is the `MPI_Datatype` for `MPI_Send` and its like.
+/// # Ok::<(), comm::CommError>(())
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be sent as it lies in memory",
+    label = "no number, no array of numbers, and no struct of them that derives `Element`",
+    note = "put `#[derive(Clone, Copy, Element)]` and `#[repr(C)]` above the struct; or derive serde's \
+            `Serialize` and `Deserialize` for the whole message: such a type is sent packed"
+)]
+pub trait Element: Pod {
+    /// What it is made of.
+    const KIND: Kind;
+    /// How many of those lie side by side: more than one in an array.
+    const N_VALUES: usize;
+}
+
+macro_rules! numbers {
+    ($($number:ident $type:ty)*) => { $(
+        impl Element for $type {
+            const KIND: Kind = Kind::Number(Number::$number);
+            const N_VALUES: usize = 1;
+        }
+    )* };
+}
+
+numbers!(I8 i8 U8 u8 I16 i16 U16 u16 I32 i32 U32 u32 I64 i64 U64 u64 F32 f32 F64 f64);
+
+impl<T: Element, const N: usize> Element for [T; N] {
+    const KIND: Kind = T::KIND;
+    const N_VALUES: usize = N * T::N_VALUES;
+}
+
+/// What derived code names.
+#[doc(hidden)]
+pub mod derived {
+    pub use bytemuck::{Pod, Zeroable};
+}

@@ -1,0 +1,28 @@
+//! Workers that join an iteration which has begun.
+
+use super::Ledger;
+use super::desk::Presence;
+
+impl Ledger {
+    /// Tasks that nobody holds.
+    pub(crate) fn n_undealt(&self) -> u64 {
+        self.pool.n_tasks()
+    }
+
+    /// As many workers take part from now on, if there are so many; returns how many do.
+    pub(crate) fn enlist(&mut self, n_workers: u32) -> u32 {
+        let mut n_used = u32::try_from(self.in_use().count()).unwrap_or(u32::MAX);
+        for (worker, desk) in (0..).zip(&mut self.desks).skip(1) {
+            if n_workers <= n_used {
+                break;
+            }
+            if desk.presence == Presence::Parked && desk.held.is_empty() {
+                desk.presence = Presence::InUse;
+                self.idle.push_back(worker);
+                n_used += 1;
+            }
+        }
+        self.restart();
+        n_used
+    }
+}

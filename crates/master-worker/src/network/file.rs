@@ -1,0 +1,117 @@
+//! What `sintonia netbench --json` wrote, as a first guess.
+
+use super::Network;
+use serde::Deserialize;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A file of the network that cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum NetworkFileError {
+    /// It cannot be read.
+    #[error("`{}` cannot be read; write it with `sintonia netbench --json`", .path.display())]
+    Read {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// It is something else.
+    #[error("`{}` is no result of `sintonia netbench --json`", .path.display())]
+    Form {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        source: serde_json::Error,
+    },
+    /// It has no line.
+    #[error("`{}` names no pair of ranks; measure again with `sintonia netbench --json`", .path.display())]
+    Empty {
+        /// Which file.
+        path: PathBuf,
+    },
+}
+
+/// The time of messages between two ranks, as far as it is needed here.
+#[derive(Debug, Deserialize)]
+struct Pair {
+    model: Model,
+}
+
+#[derive(Debug, Deserialize)]
+struct Model {
+    pieces: Vec<Piece>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Piece {
+    latency_s: f64,
+    s_per_byte: f64,
+}
+
+/// The latency of short messages and the cost per byte of long ones: the middle one of all pairs of ranks.
+pub(crate) fn read(path: &Path) -> Result<Network, NetworkFileError> {
+    let name = || path.to_owned();
+    let text = fs::read_to_string(path)
+        .map_err(|source| NetworkFileError::Read { path: name(), source })?;
+    let pairs: Vec<Pair> = serde_json::from_str(&text)
+        .map_err(|source| NetworkFileError::Form { path: name(), source })?;
+    let first = pairs.iter().filter_map(|pair| Some(pair.model.pieces.first()?.latency_s));
+    let last = pairs.iter().filter_map(|pair| Some(pair.model.pieces.last()?.s_per_byte));
+    let network = median(first.collect()).zip(median(last.collect()));
+    let (latency_s, s_per_byte) =
+        network.ok_or_else(|| NetworkFileError::Empty { path: name() })?;
+    Ok(Network { latency_s, s_per_byte, confidence: 0.0 })
+}
+
+fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.retain(|value| 0.0 <= *value);
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read_text(text: &str) -> Result<Network, NetworkFileError> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("network.json");
+        fs::write(&path, text).unwrap();
+        read(&path)
+    }
+
+    fn pair(latency_s: f64) -> String {
+        format!(
+            r#"{{"from":0,"to":1,"model":{{"samples":[],"pieces":[
+            {{"from_bytes":0,"latency_s":{latency_s},"latency_margin_s":0,"s_per_byte":1e-9,"s_per_byte_margin":0}},
+            {{"from_bytes":4097,"latency_s":9e-6,"latency_margin_s":0,"s_per_byte":2e-10,"s_per_byte_margin":0}}]}}}}"#
+        )
+    }
+
+    #[test]
+    fn the_middle_pair_is_the_first_guess() {
+        let text = format!("[{},{},{}]", pair(3e-6), pair(1e-6), pair(2e-6));
+        let expected = Network { latency_s: 2e-6, s_per_byte: 2e-10, confidence: 0.0 };
+        assert_eq!(read_text(&text).unwrap(), expected);
+    }
+
+    #[track_caller]
+    fn check_refused(text: &str, expected: &str) {
+        let said = read_text(text).unwrap_err().to_string();
+        assert!(said.ends_with(expected), "{said}");
+    }
+
+    #[test]
+    fn other_files_are_refused() {
+        check_refused("", "is no result of `sintonia netbench --json`");
+        check_refused("{}", "is no result of `sintonia netbench --json`");
+        check_refused(
+            "[]",
+            "names no pair of ranks; measure again with `sintonia netbench --json`",
+        );
+        let missing = read(Path::new("none.json")).unwrap_err().to_string();
+        assert!(missing.starts_with("`none.json` cannot be read"), "{missing}");
+    }
+}

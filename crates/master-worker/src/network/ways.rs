@@ -1,0 +1,177 @@
+//! Ways there and back, and the line through them.
+
+use super::Network;
+use std::collections::{BTreeMap, VecDeque};
+
+/// Ways of a size that are remembered.
+const N_NEWEST: usize = 16;
+/// A size that was not seen among so many ways says nothing any more.
+const N_FORGOTTEN: u64 = 512;
+/// Ways for full confidence.
+const N_SURE: usize = 32;
+/// Sizes that differ by less than this share of the largest are one size.
+const SIZES_DIFFER: f64 = 0.05;
+
+/// Other times are none of a message.
+const POSSIBLE_S: std::ops::Range<f64> = 1e-9..1e4;
+
+/// Ways by their size, in doublings.
+#[derive(Debug, Default)]
+pub(super) struct Ways {
+    guess: Option<Network>,
+    sizes: BTreeMap<u32, Size>,
+    n_ever: u64,
+}
+
+/// Ways of about one size.
+#[derive(Debug, Default)]
+struct Size {
+    /// Bytes and seconds.
+    newest: VecDeque<(f64, f64)>,
+    /// The number of its last way.
+    last: u64,
+}
+
+impl Size {
+    /// The fast quarter: its mean bytes, and the time at its end.
+    fn point(&self) -> (f64, f64) {
+        let mut times_s: Vec<f64> = self.newest.iter().map(|(_, time_s)| *time_s).collect();
+        times_s.sort_by(f64::total_cmp);
+        let n_bytes = self.newest.iter().map(|(n_bytes, _)| n_bytes).sum::<f64>();
+        (n_bytes / self.newest.len() as f64, times_s[times_s.len() / 4])
+    }
+}
+
+impl Ways {
+    pub(super) fn new(guess: Option<Network>) -> Self {
+        Self { guess, ..Self::default() }
+    }
+
+    pub(super) fn add(&mut self, n_bytes: u64, time_s: f64) {
+        if !POSSIBLE_S.contains(&time_s) {
+            return;
+        }
+        self.n_ever += 1;
+        let size = self.sizes.entry(n_bytes.max(1).ilog2()).or_default();
+        if size.newest.len() == N_NEWEST {
+            size.newest.pop_front();
+        }
+        size.newest.push_back((n_bytes as f64, time_s));
+        size.last = self.n_ever;
+    }
+
+    pub(super) fn network(&self) -> Option<Network> {
+        let fresh = self.sizes.values().filter(|size| self.n_ever - size.last < N_FORGOTTEN);
+        let fresh: Vec<&Size> = fresh.collect();
+        let points: Vec<(f64, f64)> = fresh.iter().map(|size| size.point()).collect();
+        let Some(&(n_bytes, time_s)) = points.first() else { return self.guess };
+        let n_ways: usize = fresh.iter().map(|size| size.newest.len()).sum();
+        let sure = n_ways.min(N_SURE) as f64 / N_SURE as f64;
+        if is_one_size(&points) {
+            let known = self.guess.map_or(0.0, |guess| guess.s_per_byte);
+            let s_per_byte = known.min(time_s / n_bytes.max(1.0));
+            let latency_s = (time_s - s_per_byte * n_bytes) / 2.0;
+            return Some(Network { latency_s, s_per_byte, confidence: sure / 2.0 });
+        }
+        let (latency_s, s_per_byte) = line(&points);
+        Some(Network { latency_s, s_per_byte, confidence: sure })
+    }
+}
+
+fn is_one_size(points: &[(f64, f64)]) -> bool {
+    let sizes = || points.iter().map(|(n_bytes, _)| *n_bytes);
+    let largest = sizes().fold(0.0, f64::max);
+    largest - sizes().fold(f64::INFINITY, f64::min) <= SIZES_DIFFER * largest
+}
+
+/// Latency `a` and cost per byte `b`, neither below 0, with the least sum of `((2*a + b*n)/t - 1)^2`.
+///
+/// With `u = 2/t` and `v = n/t` that is `a*u + b*v = 1`.
+fn line(points: &[(f64, f64)]) -> (f64, f64) {
+    let sum = |of: fn(f64, f64) -> f64| -> f64 {
+        points.iter().map(|(n_bytes, time_s)| of(2.0 / time_s, n_bytes / time_s)).sum()
+    };
+    let (uu, uv, vv) = (sum(|u, _| u * u), sum(|u, v| u * v), sum(|_, v| v * v));
+    let (u, v) = (sum(|u, _| u), sum(|_, v| v));
+    let determinant = uu * vv - uv * uv;
+    let (a, b) = ((u * vv - v * uv) / determinant, (v * uu - u * uv) / determinant);
+    if b < 0.0 || !b.is_finite() {
+        return (u / uu, 0.0);
+    }
+    if a < 0.0 { (0.0, v / vv) } else { (a, b) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Chunks of these bytes in turn over a network, two of five disturbed.
+    fn talk(ways: &mut Ways, sizes: &[u64], n_ways: u64, network: Network) {
+        for way in 0..n_ways {
+            let n_bytes = sizes[usize::try_from(way).unwrap() % sizes.len()];
+            let disturbed_s = if way % 5 < 2 { 1e-3 * (way % 7) as f64 } else { 0.0 };
+            let time_s = network.latency_s + network.one_way_s(n_bytes) + disturbed_s;
+            ways.add(n_bytes, time_s);
+        }
+    }
+
+    const FAST: Network = Network { latency_s: 1e-6, s_per_byte: 1e-10, confidence: 0.0 };
+    const SLOW: Network = Network { latency_s: 5e-5, s_per_byte: 8e-9, confidence: 0.0 };
+
+    #[track_caller]
+    fn check(ways: &Ways, expected: Network) {
+        let found = ways.network().expect("something is known");
+        let off = |found: f64, expected: f64| (found / expected - 1.0).abs();
+        assert!(off(found.latency_s, expected.latency_s) < 0.01, "{found:?}");
+        assert!(off(found.s_per_byte, expected.s_per_byte) < 0.01, "{found:?}");
+        assert!((found.confidence - expected.confidence).abs() < 1e-12, "{found:?}");
+    }
+
+    #[test]
+    fn latency_and_cost_per_byte_are_told_apart() {
+        let mut ways = Ways::new(None);
+        assert_eq!(ways.network(), None);
+        talk(&mut ways, &[128, 100_000], 16, SLOW);
+        check(&ways, Network { confidence: 0.5, ..SLOW });
+        talk(&mut ways, &[128, 100_000], 100, SLOW);
+        check(&ways, Network { confidence: 1.0, ..SLOW });
+    }
+
+    #[test]
+    fn a_change_of_the_network_is_followed() {
+        let mut ways = Ways::new(None);
+        talk(&mut ways, &[128, 1000, 100_000], 300, FAST);
+        check(&ways, Network { confidence: 1.0, ..FAST });
+        talk(&mut ways, &[128, 1000, 100_000], 48, SLOW);
+        check(&ways, Network { confidence: 1.0, ..SLOW });
+    }
+
+    #[test]
+    fn sizes_of_the_past_are_forgotten() {
+        let mut ways = Ways::new(None);
+        talk(&mut ways, &[1 << 20], 40, FAST);
+        talk(&mut ways, &[128, 100_000], 600, SLOW);
+        check(&ways, Network { confidence: 1.0, ..SLOW });
+    }
+
+    #[test]
+    fn one_size_leaves_the_cost_per_byte_as_it_was_guessed() {
+        let mut ways = Ways::new(Some(FAST));
+        assert_eq!(ways.network(), Some(FAST));
+        talk(&mut ways, &[10_000], 64, Network { latency_s: 3e-5, ..FAST });
+        check(&ways, Network { latency_s: 3e-5, confidence: 0.25, ..FAST });
+    }
+
+    proptest! {
+        #[test]
+        fn neither_is_negative(ways in prop::collection::vec((0..1_u64 << 30, any::<f64>()), 1..80)) {
+            let mut seen = Ways::new(None);
+            ways.iter().for_each(|(n_bytes, time_s)| seen.add(*n_bytes, *time_s));
+            if let Some(network) = seen.network() {
+                prop_assert!(0.0 <= network.latency_s && 0.0 <= network.s_per_byte, "{network:?}");
+                prop_assert!((0.0..=1.0).contains(&network.confidence));
+            }
+        }
+    }
+}

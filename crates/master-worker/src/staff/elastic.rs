@@ -1,0 +1,271 @@
+//! Workers that are started while the program runs, and leave again: what [`Growth`] says is done.
+
+use super::growth::{Growth, Limits, Step};
+use super::{Change, Staff, Wish};
+use crate::protocol::{Header, Kind, TAG};
+use comm::{CommError, Transport};
+use std::time::Duration;
+
+/// How long a worker may take to leave; it has nothing else to do.
+const LEAVE: Duration = Duration::from_secs(10);
+
+/// Where workers come from.
+pub(crate) trait Source<T> {
+    /// Starts so many workers; the rank of each, or why it could not be started.
+    fn start(
+        &mut self,
+        transport: &mut T,
+        n: u32,
+    ) -> Result<Vec<Result<u32, CommError>>, CommError>;
+
+    /// One was let go, or is gone.
+    fn ended(&mut self, rank: u32) {
+        let _ = rank;
+    }
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Elastic<S> {
+    source: S,
+    growth: Growth,
+    added: Vec<u32>,
+    /// Why none can be started.
+    refusal: Option<String>,
+    /// Whether that was said.
+    is_told: bool,
+    /// With how many workers it was said that more do not pay.
+    dear_with: Option<u32>,
+}
+
+impl<S> Elastic<S> {
+    /// `refusal` says why none can be started, where that is known.
+    pub(crate) fn new(source: S, limits: Limits, refusal: Option<String>) -> Self {
+        let (growth, added) = (Growth::new(limits), Vec::new());
+        Self { source, growth, added, refusal, is_told: false, dear_with: None }
+    }
+
+    /// Says nothing of a refusal: nobody asked for more than there are.
+    pub(crate) fn unasked(self) -> Self {
+        Self { is_told: true, ..self }
+    }
+
+    /// What it was made of.
+    pub(crate) fn into_source(self) -> S {
+        self.source
+    }
+
+    /// Starts so many; how many came.
+    fn start<T: Transport>(
+        &mut self,
+        transport: &mut T,
+        n: u32,
+        n_iterations: u64,
+    ) -> Result<u32, CommError>
+    where
+        S: Source<T>,
+    {
+        let began_s = transport.now_s();
+        let mut n_started = 0;
+        for started in self.source.start(transport, n)? {
+            match started {
+                Ok(rank) => {
+                    self.added.push(rank);
+                    n_started += 1;
+                }
+                Err(error) => {
+                    self.refusal = Some(error.to_string());
+                    self.growth.cool_down(n_iterations);
+                }
+            }
+        }
+        if n_started != 0 {
+            self.growth.started((transport.now_s() - began_s) / f64::from(n_started));
+        }
+        Ok(n_started)
+    }
+
+    /// Starts so many, and says so.
+    fn start_some<T: Transport>(
+        &mut self,
+        transport: &mut T,
+        n: u32,
+        why: &str,
+        wish: &Wish,
+    ) -> Result<Change, CommError>
+    where
+        S: Source<T>,
+    {
+        let began_s = transport.now_s();
+        let n_started = self.start(transport, n, wish.n_iterations)?;
+        let start_s = transport.now_s() - began_s;
+        let started = (n_started != 0)
+            .then(|| format!("workers: {n_started} started in {start_s:.3} s because {why}"));
+        let n_present = u32::try_from(wish.present.len()).unwrap_or(u32::MAX);
+        let refused = self.tell(n_present + n_started);
+        let remarks: Vec<String> = started.into_iter().chain(refused).collect();
+        Ok(Change { left: Vec::new(), remark: remarks.join("; ") })
+    }
+
+    /// Lets these go: all are told before the first is waited for.
+    fn release<T: Transport>(&mut self, transport: &mut T, ranks: &[u32]) -> Result<(), CommError>
+    where
+        S: Source<T>,
+    {
+        let end = Header::of(Kind::End, 0).to_bytes();
+        for rank in ranks {
+            unless_gone(transport.send(*rank, TAG, &[&end]))?;
+        }
+        for rank in ranks {
+            unless_gone(transport.release(*rank, LEAVE))?;
+            self.source.ended(*rank);
+        }
+        self.added.retain(|rank| !ranks.contains(rank));
+        Ok(())
+    }
+
+    /// Says once why there are no more.
+    fn tell(&mut self, n_present: u32) -> Option<String> {
+        let why = self.refusal.as_ref()?;
+        if self.is_told || self.growth.n_max() <= n_present {
+            return None;
+        }
+        self.is_told = true;
+        Some(format!(
+            "workers: {n_present} at most, those that are there, of which some are parked when fewer are better; {why}"
+        ))
+    }
+}
+
+impl<T: Transport, S: Source<T>> Staff<T> for Elastic<S> {
+    fn n_workers_max(&self, n_present: u32) -> u32 {
+        if self.refusal.is_some() { n_present } else { n_present.max(self.growth.n_max()) }
+    }
+
+    fn follow(&mut self, transport: &mut T, wish: &Wish) -> Result<Change, CommError> {
+        let n_present = u32::try_from(wish.present.len()).unwrap_or(u32::MAX);
+        self.added.retain(|rank| wish.present.contains(rank));
+        if let Some(remark) = self.tell(n_present) {
+            return Ok(Change { left: Vec::new(), remark });
+        }
+        match self.growth.step(wish, &self.added) {
+            Step::Start { n, why } if self.refusal.is_none() => {
+                self.start_some(transport, n, &why, wish)
+            }
+            Step::Release(left) => {
+                let began_s = transport.now_s();
+                self.release(transport, &left)?;
+                self.growth.cool_down(wish.n_iterations);
+                let (n, leave_s) = (left.len(), transport.now_s() - began_s);
+                let remark = format!(
+                    "workers: {n} let go in {leave_s:.3} s because the last iterations had no use for them"
+                );
+                Ok(Change { left, remark })
+            }
+            Step::TooDear { why } if self.dear_with.replace(n_present) != Some(n_present) => {
+                let remark = format!("workers: no further ones because {why}");
+                Ok(Change { left: Vec::new(), remark })
+            }
+            Step::Nothing | Step::Start { .. } | Step::TooDear { .. } => Ok(Change::default()),
+        }
+    }
+}
+
+/// Whoever is gone has left already, and whoever does not answer is left alone.
+fn unless_gone(result: Result<(), CommError>) -> Result<(), CommError> {
+    match result {
+        Err(CommError::Gone { .. } | CommError::NotPresent { .. } | CommError::Late { .. }) => {
+            Ok(())
+        }
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use comm::ThreadTransport;
+
+    /// Starts ranks that nobody is behind, so many of them.
+    struct Ends {
+        ends: Vec<ThreadTransport>,
+        n_left: u32,
+    }
+
+    impl Source<ThreadTransport> for Ends {
+        fn start(
+            &mut self,
+            transport: &mut ThreadTransport,
+            n: u32,
+        ) -> Result<Vec<Result<u32, CommError>>, CommError> {
+            let mut started = Vec::new();
+            for _ in 0..n {
+                started.push(match self.n_left.checked_sub(1) {
+                    Some(n_left) => {
+                        self.n_left = n_left;
+                        self.ends.push(transport.add_rank()?);
+                        Ok(self.ends[self.ends.len() - 1].rank())
+                    }
+                    None => Err(CommError::CannotSpawn { why: "the nodes are full".to_owned() }),
+                });
+            }
+            Ok(started)
+        }
+
+        fn ended(&mut self, rank: u32) {
+            self.ends.retain(|end| end.rank() != rank);
+        }
+    }
+
+    fn elastic(n_left: u32, refusal: Option<&str>) -> (ThreadTransport, Elastic<Ends>) {
+        let limits = Limits { n_max: 4, n_to_come: None, start_s: 0.1 };
+        let master = comm::threads(1).remove(0);
+        let source = Ends { ends: Vec::new(), n_left };
+        (master, Elastic::new(source, limits, refusal.map(str::to_owned)))
+    }
+
+    fn wish(n_workers: u32, present: &[u32]) -> Wish {
+        let (present, idle) = (present.to_vec(), present.to_vec());
+        Wish { n_workers, present, idle, ..Wish::default() }
+    }
+
+    #[test]
+    fn workers_are_started_and_let_go() {
+        let (mut master, mut elastic) = elastic(9, None);
+        assert_eq!(elastic.n_workers_max(0), 4);
+        let change = elastic.follow(&mut master, &wish(9, &[])).unwrap();
+        assert!(change.remark.starts_with("workers: 4 started in "), "{}", change.remark);
+        assert!(change.remark.ends_with(" because so many are wanted"), "{}", change.remark);
+        // They leave before they are told.
+        elastic.source.ends.iter_mut().for_each(|end| end.leave(LEAVE).unwrap());
+        for _ in 0..4 {
+            let change = elastic.follow(&mut master, &wish(2, &[1, 2, 3, 4])).unwrap();
+            assert_eq!(change, Change::default());
+        }
+        let change = elastic.follow(&mut master, &wish(2, &[1, 2, 3, 4])).unwrap();
+        // Four were wished for within the last iterations.
+        assert_eq!(change.left, [3, 4]);
+        assert_eq!((elastic.source.ends.len(), &elastic.added[..]), (2, &[1, 2][..]));
+    }
+
+    #[test]
+    fn a_refusal_is_told_once_and_bounds_the_number() {
+        let (mut master, mut elastic) = elastic(1, None);
+        let change = elastic.follow(&mut master, &wish(4, &[])).unwrap();
+        assert!(change.remark.contains("1 started"), "{}", change.remark);
+        assert!(change.remark.contains("; workers: 1 at most, "), "{}", change.remark);
+        assert!(change.remark.ends_with("no rank can be added: the nodes are full"));
+        assert_eq!(elastic.n_workers_max(1), 1);
+        assert_eq!(elastic.follow(&mut master, &wish(4, &[1])).unwrap(), Change::default());
+    }
+
+    #[test]
+    fn what_is_known_to_fail_is_told_at_once_where_it_matters() {
+        let (mut master, mut few) = elastic(1, Some("no rank can be added: no"));
+        let remark = few.follow(&mut master, &wish(1, &[1])).unwrap().remark;
+        assert!(remark.starts_with("workers: 1 at most, those that are there"), "{remark}");
+        let (mut master, mut enough) = elastic(1, Some("no"));
+        let change = enough.follow(&mut master, &wish(4, &[1, 2, 3, 4])).unwrap();
+        assert_eq!(change, Change::default());
+    }
+}

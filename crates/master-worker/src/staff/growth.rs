@@ -1,0 +1,261 @@
+//! When workers are started and when they are let go.
+//!
+//! Starting one costs time, which is measured each time. More are started when what they gain over the
+//! iterations to come is more than that: as many as make the difference greatest. How many iterations will come
+//! nobody says; as many as there were so far, and ten at least, are reckoned with. So a run that ends at
+//! the worst moment has lost no more than it had gained.
+//!
+//! What somebody simply wants, in the options or from outside, is started without reckoning.
+//!
+//! Workers are let go when they were not wished for in any of the last iterations.
+//!
+//! # Invariants
+//! - Pure: times are arguments.
+//! - Nobody who holds work, and nobody who was there from the start, is let go.
+//! - After some are let go, or could not be started, a few iterations pass before others are started.
+
+use super::Wish;
+use std::collections::VecDeque;
+
+/// Iterations of which a worker has to be superfluous in each before it is let go.
+const N_IDLE: usize = 5;
+/// Iterations after some were let go, or refused, before more are started.
+const N_COOL: u64 = 5;
+/// Iterations that are reckoned with at least.
+const N_TO_COME_MIN: u64 = 10;
+/// Starts that the cost is the mean of.
+const N_STARTS: usize = 8;
+
+/// What bounds the number of workers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Limits {
+    /// Workers there may be.
+    pub(crate) n_max: u32,
+    /// Iterations to come that a gain is reckoned over; `None` for the rule of this module.
+    pub(crate) n_to_come: Option<u64>,
+    /// What starting a worker is expected to cost before one was started, in seconds.
+    pub(crate) start_s: f64,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Growth {
+    limits: Limits,
+    starts_s: VecDeque<f64>,
+    /// The numbers wished for in the last iterations.
+    wished: VecDeque<u32>,
+    /// No start before this iteration.
+    not_before: u64,
+}
+
+/// What is to be done.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Step {
+    Nothing,
+    /// Start so many.
+    Start {
+        n: u32,
+        why: String,
+    },
+    /// They would gain less than they cost.
+    TooDear {
+        why: String,
+    },
+    /// Let these go.
+    Release(Vec<u32>),
+}
+
+impl Growth {
+    pub(crate) fn new(limits: Limits) -> Self {
+        let (starts_s, wished) = (VecDeque::new(), VecDeque::new());
+        Self { limits, starts_s, wished, not_before: 0 }
+    }
+
+    pub(crate) fn n_max(&self) -> u32 {
+        self.limits.n_max
+    }
+
+    /// What starting a worker costs, in seconds.
+    pub(crate) fn start_s(&self) -> f64 {
+        match self.starts_s.len() {
+            0 => self.limits.start_s,
+            n => self.starts_s.iter().sum::<f64>() / n as f64,
+        }
+    }
+
+    /// A worker was started, in this time.
+    pub(crate) fn started(&mut self, start_s: f64) {
+        self.starts_s.push_back(start_s);
+        if N_STARTS < self.starts_s.len() {
+            self.starts_s.pop_front();
+        }
+    }
+
+    /// Some were let go or could not be started.
+    pub(crate) fn cool_down(&mut self, n_iterations: u64) {
+        self.not_before = n_iterations + N_COOL;
+    }
+
+    /// What to do now; `added` are the ranks that were started later. Asked once for each iteration.
+    pub(crate) fn step(&mut self, wish: &Wish, added: &[u32]) -> Step {
+        self.wished.push_back(wish.n_workers);
+        if N_IDLE < self.wished.len() {
+            self.wished.pop_front();
+        }
+        let n_present = u32::try_from(wish.present.len()).unwrap_or(u32::MAX);
+        let n_wished = wish.n_workers.min(self.limits.n_max);
+        if n_present < n_wished {
+            return match wish.n_iterations < self.not_before {
+                true => Step::Nothing,
+                false => self.start(wish, n_present, n_wished),
+            };
+        }
+        let superfluous = self.superfluous(wish, added);
+        if superfluous.is_empty() { Step::Nothing } else { Step::Release(superfluous) }
+    }
+
+    fn start(&self, wish: &Wish, n_present: u32, n_wished: u32) -> Step {
+        let Some(forecast) = wish.forecast else {
+            let n = n_wished - n_present;
+            return Step::Start { n, why: "so many are wanted".to_owned() };
+        };
+        let n_to_come = self.limits.n_to_come.unwrap_or(wish.n_iterations.max(N_TO_COME_MIN));
+        let start_s = self.start_s();
+        let cost_s = |n_workers: u32| f64::from(n_workers - n_present) * start_s;
+        let net_s = |n: u32| n_to_come as f64 * forecast.gain_s(n) - cost_s(n);
+        let better = |best: u32, n: u32| if net_s(best) < net_s(n) { n } else { best };
+        let best = (n_present + 1..=n_wished).fold(n_present + 1, better);
+        let why = format!(
+            "{n_to_come} more iterations would gain {:.3} s, and starting costs {:.3} s",
+            n_to_come as f64 * forecast.gain_s(best),
+            cost_s(best)
+        );
+        match 0.0 < net_s(best) {
+            true => Step::Start { n: best - n_present, why },
+            false => Step::TooDear { why },
+        }
+    }
+
+    /// Added workers that were beyond every number of the last iterations.
+    fn superfluous(&self, wish: &Wish, added: &[u32]) -> Vec<u32> {
+        if self.wished.len() < N_IDLE {
+            return Vec::new();
+        }
+        let n_kept = self.wished.iter().copied().max().unwrap_or(u32::MAX) as usize;
+        let beyond = wish.present.iter().skip(n_kept).copied();
+        beyond.filter(|rank| added.contains(rank) && wish.idle.contains(rank)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::staff::Forecast;
+    use proptest::prelude::*;
+
+    fn limits(n_max: u32) -> Limits {
+        Limits { n_max, n_to_come: None, start_s: 0.1 }
+    }
+
+    fn wish(n_workers: u32, n_present: u32, n_iterations: u64) -> Wish {
+        let present: Vec<u32> = (1..=n_present).collect();
+        Wish { n_workers, n_iterations, idle: present.clone(), present, forecast: None }
+    }
+
+    /// What is started of `n_wished` when 2 are there, by an iteration that computes so long.
+    #[track_caller]
+    fn check(n_wished: u32, compute_s: f64, n_iterations: u64, n_started: u32) {
+        let forecast = Some(Forecast { n_workers: 2, compute_s, message_s: 0.0 });
+        let wish = Wish { forecast, ..wish(n_wished, 2, n_iterations) };
+        let found = match Growth::new(limits(10)).step(&wish, &[]) {
+            Step::Start { n, .. } => n,
+            Step::TooDear { .. } => 0,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(found, n_started);
+    }
+
+    #[test]
+    fn workers_are_started_that_gain_more_than_they_cost() {
+        check(8, 100.0, 1, 6);
+        check(20, 100.0, 1, 8);
+        // Two of them save 10 * 0.25 * 0.16 s, and cost 2 * 0.1 s; a third one costs more than it saves.
+        check(8, 0.16, 1, 2);
+        check(8, 0.16, 100, 6);
+        check(8, 0.01, 1, 0);
+    }
+
+    #[test]
+    fn what_somebody_wants_is_started_without_reckoning() {
+        let step = Growth::new(limits(5)).step(&wish(8, 2, 0), &[]);
+        assert_eq!(step, Step::Start { n: 3, why: "so many are wanted".to_owned() });
+        assert_eq!(Growth::new(limits(2)).step(&wish(8, 2, 0), &[]), Step::Nothing);
+    }
+
+    #[test]
+    fn the_cost_is_what_starts_have_taken() {
+        let mut growth = Growth::new(limits(9));
+        assert!((growth.start_s() - 0.1).abs() < 1e-12);
+        (0..20).for_each(|_| growth.started(0.5));
+        assert!((growth.start_s() - 0.5).abs() < 1e-12);
+        assert_eq!(growth.starts_s.len(), N_STARTS);
+    }
+
+    /// Who is let go of ranks 1 to 6, of which 3 to 6 were added, after these wishes.
+    #[track_caller]
+    fn check_release(wished: &[u32], idle: &[u32], expected: &[u32]) {
+        let mut growth = Growth::new(limits(9));
+        let mut last = Step::Nothing;
+        for n_workers in wished {
+            let wish = Wish { idle: idle.to_vec(), ..wish(*n_workers, 6, 9) };
+            last = growth.step(&wish, &[3, 4, 5, 6]);
+        }
+        let nothing = expected.is_empty();
+        assert_eq!(last, if nothing { Step::Nothing } else { Step::Release(expected.to_vec()) });
+    }
+
+    #[test]
+    fn who_was_superfluous_for_long_is_let_go() {
+        let all = [1, 2, 3, 4, 5, 6];
+        check_release(&[4; 5], &all, &[5, 6]);
+        check_release(&[4; 4], &all, &[]);
+        check_release(&[4, 4, 5, 4, 4], &all, &[6]);
+        check_release(&[6, 4, 4, 4, 4, 4], &all, &[5, 6]);
+        check_release(&[1; 5], &all, &[3, 4, 5, 6]);
+        check_release(&[1; 5], &[1, 2, 4, 6], &[4, 6]);
+    }
+
+    #[test]
+    fn nothing_is_started_just_after_some_were_let_go() {
+        let mut growth = Growth::new(limits(9));
+        growth.cool_down(10);
+        assert_eq!(growth.step(&wish(4, 2, 14), &[]), Step::Nothing);
+        assert!(matches!(growth.step(&wish(4, 2, 15), &[]), Step::Start { n: 2, .. }));
+    }
+
+    proptest! {
+        #[test]
+        fn nobody_who_works_is_let_go_and_the_limit_holds(
+            wishes in prop::collection::vec((1u32..12, 0u32..10, 0u32..64), 1..30),
+            n_max in 1u32..12,
+        ) {
+            let mut growth = Growth::new(limits(n_max));
+            for (number, (n_workers, n_present, idle_bits)) in (0..).zip(wishes) {
+                let mut wish = wish(n_workers, n_present, number);
+                wish.idle.retain(|rank| idle_bits & (1 << rank) != 0);
+                match growth.step(&wish, &[4, 5, 6, 7]) {
+                    Step::Start { n, .. } => {
+                        prop_assert!(n_present + n <= n_max.min(n_workers));
+                    }
+                    Step::Release(ranks) => {
+                        let may = |rank| wish.idle.contains(rank) && (4..=7).contains(rank);
+                        prop_assert!(ranks.iter().all(may));
+                        let n_left = wish.present.len() - ranks.len();
+                        prop_assert!(n_workers.min(n_present) as usize <= n_left);
+                    }
+                    Step::Nothing | Step::TooDear { .. } => {}
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! Where workers can be started: the hosts of the allocation, and how many each of them takes.
+//!
+//! | known from | hosts | workers |
+//! |---|---|---|
+//! | `--hosts a,b:4` | these | after the colon, else as many as this host has cores |
+//! | `SLURM_JOB_NODELIST`, `SLURM_JOB_CPUS_PER_NODE` | the nodes of the job | their processors |
+//! | `OMPI_UNIVERSE_SIZE` | the launcher's choice | its slots, less the one of the master |
+//! | nothing | the launcher's choice | the cores of this host |
+
+use std::collections::BTreeMap;
+
+/// See the module.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Hosts {
+    hosts: Vec<Host>,
+    /// Where the workers are that were started, by rank.
+    workers: BTreeMap<u32, usize>,
+    n_slots: u32,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Host {
+    name: String,
+    n_slots: u32,
+    n_used: u32,
+}
+
+impl Hosts {
+    /// From the option, else from the variables of the launcher.
+    pub(crate) fn find(
+        option: &[String],
+        n_cores: u32,
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Self {
+        let named = option.iter().map(|text| match text.rsplit_once(':') {
+            Some((name, n)) if n.parse().is_ok_and(|n: u32| n != 0) => {
+                (name.to_owned(), n.parse().unwrap_or(n_cores))
+            }
+            _ => (text.clone(), n_cores),
+        });
+        let mut hosts: Vec<(String, u32)> = named.collect();
+        if hosts.is_empty() {
+            hosts = slurm(&variable).unwrap_or_default();
+        }
+        let n_slots = match hosts.len() {
+            0 => variable("OMPI_UNIVERSE_SIZE")
+                .and_then(|text| text.parse().ok())
+                .map_or(n_cores, |n_slots: u32| n_slots.saturating_sub(1).max(1)),
+            _ => hosts.iter().map(|(_, n_slots)| *n_slots).fold(0, u32::saturating_add),
+        };
+        let hosts = hosts.into_iter().map(|(name, n_slots)| Host { name, n_slots, n_used: 0 });
+        Self { hosts: hosts.collect(), workers: BTreeMap::new(), n_slots }
+    }
+
+    /// Workers that there is room for.
+    pub(crate) fn n_slots(&self) -> u32 {
+        self.n_slots
+    }
+
+    /// The workers that were launched fill the hosts one after the other, as launchers do unless told otherwise.
+    pub(crate) fn launched(&mut self, n_workers: u32) {
+        let mut n_left = n_workers;
+        for host in &mut self.hosts {
+            host.n_used = n_left.min(host.n_slots);
+            n_left -= host.n_used;
+        }
+    }
+
+    /// The hosts for so many workers, each the one with most room left; `None` where the launcher is to choose.
+    pub(crate) fn reserve(&mut self, n: u32) -> Vec<Option<String>> {
+        let mut names = Vec::new();
+        for _ in 0..n {
+            let room = |host: &&mut Host| i64::from(host.n_slots) - i64::from(host.n_used);
+            // The first of those that are as good.
+            let best = self.hosts.iter_mut().rev().max_by_key(room);
+            names.push(best.map(|host| {
+                host.n_used += 1;
+                host.name.clone()
+            }));
+        }
+        names
+    }
+
+    /// What became of a reservation: this worker, or nothing.
+    pub(crate) fn settle(&mut self, rank: Option<u32>, host: Option<&str>) {
+        let at = self.hosts.iter().position(|known| Some(known.name.as_str()) == host);
+        match (rank, at) {
+            (Some(rank), Some(at)) => drop(self.workers.insert(rank, at)),
+            (None, Some(at)) => self.hosts[at].n_used -= 1,
+            (_, None) => {}
+        }
+    }
+
+    /// It ended.
+    pub(crate) fn ended(&mut self, rank: u32) {
+        if let Some(at) = self.workers.remove(&rank) {
+            self.hosts[at].n_used -= 1;
+        }
+    }
+}
+
+/// The nodes of the Slurm job, and their processors.
+fn slurm(variable: impl Fn(&str) -> Option<String>) -> Option<Vec<(String, u32)>> {
+    let names = node_names(&variable("SLURM_JOB_NODELIST")?);
+    let counts = variable("SLURM_JOB_CPUS_PER_NODE").map(|text| counts(&text)).unwrap_or_default();
+    let last = counts.last().copied().unwrap_or(1);
+    let counts = counts.into_iter().chain(std::iter::repeat(last));
+    Some(names.into_iter().zip(counts).collect())
+}
+
+/// `n[1-3,07],m` are n1, n2, n3, n07 and m.
+fn node_names(list: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut rest = list;
+    while !rest.is_empty() {
+        let bracket = rest.find('[');
+        let comma = rest.find(',').unwrap_or(rest.len());
+        let Some(open) = bracket.filter(|open| *open < comma) else {
+            names.extend((comma != 0).then(|| rest[..comma].to_owned()));
+            rest = rest.get(comma + 1..).unwrap_or_default();
+            continue;
+        };
+        let Some(close) = rest.find(']') else { break };
+        let (before, numbers) = (&rest[..open], &rest[open + 1..close]);
+        let end = rest[close..].find(',').map_or(rest.len(), |at| close + at);
+        let after = &rest[close + 1..end];
+        names.extend(numbers.split(',').flat_map(range).map(|n| format!("{before}{n}{after}")));
+        rest = rest.get(end + 1..).unwrap_or_default();
+    }
+    names
+}
+
+/// `07-09` are 07, 08 and 09.
+fn range(text: &str) -> Vec<String> {
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    let (Ok(low), Ok(high)) = (first.parse::<u32>(), last.parse::<u32>()) else {
+        return vec![text.to_owned()];
+    };
+    let width = first.len();
+    (low..=high.min(low.saturating_add(N_NODES_MAX))).map(|n| format!("{n:0width$}")).collect()
+}
+
+/// Nodes of one range.
+const N_NODES_MAX: u32 = 100_000;
+
+/// `4(x2),2` are 4, 4 and 2.
+fn counts(text: &str) -> Vec<u32> {
+    let part = |part: &str| {
+        let (count, times) = part.split_once("(x").unwrap_or((part, "1)"));
+        let times: usize = times.trim_end_matches(')').parse().unwrap_or(1);
+        let count: Option<u32> = count.trim().parse().ok();
+        count.map(|count| std::iter::repeat_n(count, times.min(N_NODES_MAX as usize)))
+    };
+    text.split(',').filter_map(part).flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(option: &[&str], variables: &[(&str, &str)], expected: &[(&str, u32)], n_slots: u32) {
+        let option: Vec<String> = option.iter().map(|text| (*text).to_owned()).collect();
+        let variable = |name: &str| {
+            let found = variables.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| (*value).to_owned())
+        };
+        let hosts = Hosts::find(&option, 8, variable);
+        let found: Vec<_> =
+            hosts.hosts.iter().map(|host| (host.name.as_str(), host.n_slots)).collect();
+        assert_eq!((found, hosts.n_slots()), (expected.to_vec(), n_slots));
+    }
+
+    #[test]
+    fn the_allocation_is_known_from_options_and_variables() {
+        check(&["a", "b:4"], &[], &[("a", 8), ("b", 4)], 12);
+        check(&["a:0"], &[], &[("a:0", 8)], 8);
+        check(&[], &[], &[], 8);
+        check(&[], &[("OMPI_UNIVERSE_SIZE", "5")], &[], 4);
+        let nodes = ("SLURM_JOB_NODELIST", "n[1-2,09],m,x[3]y");
+        let slots = ("SLURM_JOB_CPUS_PER_NODE", "4(x3),2");
+        let expected = [("n1", 4), ("n2", 4), ("n09", 4), ("m", 2), ("x3y", 2)];
+        check(&[], &[nodes, slots], &expected, 16);
+        check(&["a:1"], &[nodes, slots], &[("a", 1)], 1);
+        check(&[], &[("SLURM_JOB_NODELIST", "n1")], &[("n1", 1)], 1);
+        check(&[], &[("SLURM_JOB_NODELIST", "n[1-")], &[], 8);
+    }
+
+    #[test]
+    fn the_host_with_most_room_is_next() {
+        let option = ["a:3".to_owned(), "b:2".to_owned()];
+        let mut hosts = Hosts::find(&option, 8, |_| None);
+        hosts.launched(2);
+        let chosen: Vec<String> = hosts.reserve(5).into_iter().flatten().collect();
+        assert_eq!(chosen, ["b", "a", "b", "a", "b"]);
+        for (rank, host) in (3..7).zip(&chosen) {
+            hosts.settle(Some(rank), Some(host));
+        }
+        hosts.settle(None, Some("b"));
+        hosts.ended(6);
+        assert_eq!(hosts.reserve(1), [Some("a".to_owned())]);
+        assert_eq!(Hosts::find(&[], 8, |_| None).reserve(2), [None, None]);
+    }
+}

@@ -1,0 +1,209 @@
+//! The bodies, and whole programs, on ranks of the installed MPI libraries.
+
+use launch::{Job, Library, Running, example};
+use std::cell::Cell;
+
+/// A run of the program of the tests.
+fn job(library: Library, n_ranks: usize, words: &str) -> Job {
+    library.launch(n_ranks, &example("ranks")).args(words.split_whitespace())
+}
+
+/// The same on threads of one process.
+fn on_threads(n_threads: usize, words: &str) -> Job {
+    let job = Job::new(example("ranks")).args(words.split_whitespace());
+    let launchers = ["OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK", "PMI_FD", "MPI_LOCALNRANKS"];
+    let job = launchers.iter().fold(job, Job::without);
+    job.args(["--threads", &n_threads.to_string()])
+}
+
+#[track_caller]
+fn check(job: &Job, stdout: &str) {
+    let ended = job.run();
+    assert_eq!((ended.code, &*ended.stdout), (0, stdout), "{job:?}\n{}", ended.stderr);
+}
+
+/// It fails, and says why once.
+#[track_caller]
+fn check_refused(job: &Job, sentence: &str) {
+    let ended = job.run();
+    let n_times = ended.stderr.matches(sentence).count();
+    assert_eq!((ended.code, n_times), (1, 1), "{job:?}\n{}", ended.text());
+}
+
+#[track_caller]
+fn check_bodies(library: Library) {
+    for n_ranks in [1, 2, 3, 5] {
+        let ended = job(library, n_ranks, "bodies").run();
+        assert_eq!(ended.code, 0, "{library:?} x {n_ranks}: {}", ended.text());
+        assert!(ended.stdout.ends_with("passed all\n"), "{library:?}: {}", ended.stdout);
+    }
+}
+
+#[test]
+fn bodies_under_open_mpi_4() {
+    check_bodies(Library::OpenMpi4);
+}
+
+#[test]
+fn bodies_under_mpich_4() {
+    check_bodies(Library::Mpich4);
+}
+
+#[test]
+fn bodies_under_open_mpi_5() {
+    check_bodies(Library::OpenMpi5);
+}
+
+#[test]
+fn bodies_under_mpich_5() {
+    check_bodies(Library::Mpich5);
+}
+
+/// What one thread gets.
+const DIGEST: &str = "digest e765afd6f2ab7ccd\n";
+
+#[test]
+fn the_last_bit_is_the_same_everywhere() {
+    let options = ["--policy gss", "--prefetch always --policy ss", "--synchronous --master-works"];
+    for options in options {
+        let words = format!("digest {options}");
+        for n_ranks in [1, 2, 3, 5] {
+            check(&on_threads(n_ranks, &words), DIGEST);
+        }
+        for (library, n_ranks) in Library::ALL.into_iter().zip([5, 3, 2, 1]) {
+            check(&job(library, n_ranks, &words), DIGEST);
+        }
+    }
+}
+
+#[test]
+fn one_run_follows_another() {
+    check(&on_threads(3, "twice"), "the sum is 3825\n");
+    for library in Library::ALL {
+        check(&job(library, 3, "twice"), "the sum is 3825\n");
+    }
+}
+
+#[test]
+fn a_program_may_use_mpi_itself() {
+    for library in Library::ALL {
+        let expected = format!("{DIGEST}3 ranks are still together\n");
+        check(&job(library, 3, "inside"), &expected);
+    }
+}
+
+#[test]
+fn large_messages_arrive() {
+    for library in Library::ALL {
+        check(&job(library, 3, "large"), "12 of 12 are right\n");
+    }
+}
+
+/// A panic is told as the last rank that met it says it.
+#[test]
+fn a_task_that_always_panics_is_reported() {
+    let sentence = "panicked 2 times, last on rank `";
+    check_refused(&on_threads(3, "faulty"), sentence);
+    for library in Library::ALL {
+        check_refused(&job(library, 3, "faulty"), sentence);
+    }
+}
+
+#[test]
+fn a_panic_of_the_master_ends_all() {
+    for library in Library::ALL {
+        let ended = job(library, 3, "headless").run();
+        assert_ne!(ended.code, 0, "{library:?}");
+        assert!(ended.stderr.contains("there is no iteration 4"), "{library:?}: {}", ended.text());
+    }
+}
+
+#[test]
+fn ten_million_tasks_are_dealt_at_once() {
+    let numbers: u64 = (0..10_000_000).sum();
+    for library in Library::ALL {
+        let ended = job(library, 3, "many").run();
+        let expected = format!("the sum is {}\n", 3 * numbers);
+        assert_eq!((ended.code, &ended.stdout), (0, &expected), "{library:?}: {}", ended.stderr);
+    }
+}
+
+#[test]
+fn a_message_that_cannot_be_read_ends_the_run() {
+    let sentence = "cannot go on: a message between master and workers failed";
+    check_refused(&on_threads(3, "unreadable"), sentence);
+    for library in Library::ALL {
+        check_refused(&job(library, 3, "unreadable"), sentence);
+    }
+}
+
+#[test]
+fn wrong_options_are_told_once() {
+    for (words, sentence) in [
+        ("digest --workers x", "`--workers x` is not understood; write `--workers N|all|auto`"),
+        ("digest --policy best2", "`--policy` is wrong: "),
+        ("digest --resume", "`--resume` needs `--checkpoint FILE`"),
+    ] {
+        check_refused(&on_threads(3, words), sentence);
+        for library in Library::ALL {
+            check_refused(&job(library, 3, words), sentence);
+        }
+    }
+}
+
+/// An endless run that has done some iterations.
+#[track_caller]
+fn endless(library: Library, options: &str) -> Running {
+    let mut running = job(library, 3, &format!("endless {options}")).start();
+    running.wait_for_line("iteration 12 lost 0");
+    running
+}
+
+#[test]
+fn an_interrupted_launcher_ends_all() {
+    for library in Library::ALL {
+        let running = endless(library, "");
+        running.interrupt(running.pid());
+        // This fails when something is left.
+        let ended = running.finish();
+        assert_ne!(ended.code, 0, "{library:?}: {}", ended.text());
+    }
+}
+
+#[test]
+fn a_rank_that_is_killed_ends_the_job_and_leaves_the_checkpoint() {
+    for library in Library::ALL {
+        let folder = tempfile::tempdir().unwrap();
+        let checkpoint = folder.path().join("state").display().to_string();
+        let running = endless(library, &format!("--checkpoint {checkpoint}"));
+        let program = example("ranks").display().to_string();
+        let ranks = running.processes(|words| words.first() == Some(&program));
+        running.kill(*ranks.last().unwrap());
+        let ended = running.finish();
+        assert_ne!(ended.code, 0, "{library:?}: {}", ended.text());
+        // It holds more iterations than are asked for here.
+        let ended = on_threads(2, &format!("digest --checkpoint {checkpoint} --resume")).run();
+        assert!(ended.code == 0 && ended.stdout.starts_with("digest "), "{}", ended.text());
+    }
+}
+
+#[test]
+fn a_worker_that_stands_still_is_missed_until_it_goes_on() {
+    for library in Library::ALL {
+        let mut running = job(library, 3, "endless --patience 0.5").start();
+        let worker = Cell::new(None);
+        running.wait_for_line_that("the process of rank 2", |line| {
+            let number = line.strip_prefix("rank 2 is process ");
+            worker.set(number.and_then(|number| number.parse().ok()));
+            number.is_some()
+        });
+        running.wait_for_line("iteration 12 lost 0");
+        let worker = worker.get().unwrap();
+        running.stop(worker);
+        running.wait_for_line_that("a loss", |line| line.ends_with(" lost 1"));
+        running.resume(worker);
+        running.wait_for_line_that("rank 2 at work", |line| line.ends_with(" by 2"));
+        running.interrupt(running.pid());
+        running.finish();
+    }
+}

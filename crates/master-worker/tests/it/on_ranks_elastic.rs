@@ -1,0 +1,211 @@
+//! Workers that come, go and die while a program runs: on threads, and on every installed MPI library.
+
+use crate::steps::Steps;
+use launch::job::Running;
+use launch::{Ended, Job, Library, example};
+use master_worker::{Options, outcome};
+use std::path::Path;
+use std::time::Duration;
+
+/// 2 ranks become 4, and 2 again when 2 of them were idle in 5 iterations.
+const SCRIPT: [&str; 6] = ["20", "200", "set=2:3", "set=7:1", "--max-workers", "4"];
+const WORKERS: [usize; 20] = [1, 1, 1, 3, 3, 3, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1];
+
+/// The lines that begin with this word, without it.
+fn lines<'a>(ended: &'a Ended, word: &str) -> Vec<&'a str> {
+    ended.stdout.lines().filter_map(|line| line.strip_prefix(word)?.strip_prefix(' ')).collect()
+}
+
+#[track_caller]
+fn check_result(ended: &Ended, n_iterations: u64) {
+    let expected = format!("{:016x}", Steps::expected(n_iterations));
+    assert_eq!(lines(ended, "digest"), [expected], "{}", ended.text());
+}
+
+fn job(library: Library, n_ranks: usize, arguments: &[&str]) -> Job {
+    library.launch(n_ranks, &example("elastic")).args(arguments)
+}
+
+#[test]
+fn two_ranks_become_four_and_two_again() {
+    for library in Library::DYNAMIC {
+        let ended = job(library, 2, &SCRIPT).run();
+        assert_eq!(ended.code, 0, "{library:?}: {}", ended.text());
+        check_result(&ended, 20);
+        assert_eq!(lines(&ended, "workers"), [format!("{WORKERS:?}")], "{library:?}");
+        let remarks = lines(&ended, "remark");
+        assert_eq!(remarks.len(), 2, "{library:?}: {remarks:?}");
+        assert!(remarks[0].starts_with("workers: 2 started in "), "{remarks:?}");
+        assert!(remarks[1].starts_with("workers: 2 let go in "), "{remarks:?}");
+    }
+}
+
+#[test]
+fn two_threads_become_four_and_two_again() {
+    let mut program = Steps::new(20);
+    program.script = vec![(2, 3), (7, 1)];
+    let options = Options::new().threads(2).workers_max(3);
+    let outcome = outcome(program, options).unwrap().unwrap();
+    assert_eq!(outcome.program.seen, WORKERS);
+    assert_eq!(outcome.program.digest(), Steps::expected(20));
+    let remarks = outcome.report.remarks;
+    assert!(remarks[0].starts_with("workers: 2 started in "), "{remarks:?}");
+    assert!(remarks[1].starts_with("workers: 2 let go in "), "{remarks:?}");
+}
+
+#[test]
+fn libraries_that_cannot_be_trusted_with_it_say_so_once() {
+    for library in Library::SYSTEM {
+        let ended = job(library, 2, &SCRIPT).arg("--progress").run();
+        assert_eq!(ended.code, 0, "{library:?}: {}", ended.text());
+        check_result(&ended, 20);
+        assert_eq!(lines(&ended, "workers"), [format!("{:?}", [1; 20])]);
+        let remarks = lines(&ended, "remark");
+        assert_eq!(remarks.len(), 1, "{remarks:?}");
+        assert!(
+            remarks[0].starts_with("workers: 1 at most, those that are there, "),
+            "{remarks:?}"
+        );
+        assert!(remarks[0].contains("start all ranks at once"), "{remarks:?}");
+        let said = ended.stderr.lines().filter(|line| *line == remarks[0]).count();
+        assert_eq!(said, 1, "{}", ended.stderr);
+    }
+}
+
+/// Where all ranks were launched, the same script parks them.
+#[test]
+fn ranks_that_were_launched_are_parked() {
+    for library in Library::ALL {
+        let ended = job(library, 4, &["--workers", "1"]).args(&SCRIPT[..5]).arg("3").run();
+        assert_eq!(ended.code, 0, "{library:?}: {}", ended.text());
+        check_result(&ended, 20);
+        assert_eq!(lines(&ended, "workers"), [format!("{WORKERS:?}")], "{library:?}");
+        assert_eq!(lines(&ended, "remark"), Vec::<&str>::new(), "{library:?}");
+    }
+}
+
+#[test]
+fn a_master_that_is_alone_starts_the_workers_that_pay() {
+    let arguments = ["8", "2000", "--workers", "auto", "--max-workers", "2", "--horizon", "1000"];
+    for library in Library::DYNAMIC {
+        let ended = job(library, 1, &arguments).run();
+        assert_eq!(ended.code, 0, "{library:?}: {}", ended.text());
+        check_result(&ended, 8);
+        // On a busy machine one may later do better than two.
+        assert!(
+            lines(&ended, "workers")[0].starts_with("[0, 2, "),
+            "{library:?}: {}",
+            ended.stdout
+        );
+        let remarks = lines(&ended, "remark");
+        assert!(remarks[0].starts_with("workers: 2 started in "), "{remarks:?}");
+        assert!(remarks[0].contains("because 1000 more iterations would gain "), "{remarks:?}");
+    }
+}
+
+#[test]
+fn nobody_is_started_who_does_not_pay() {
+    let arguments = ["6", "20", "--workers", "auto", "--max-workers", "2", "--horizon", "1"];
+    for library in Library::DYNAMIC {
+        let ended = job(library, 1, &arguments).run();
+        assert_eq!(ended.code, 0, "{library:?}: {}", ended.text());
+        check_result(&ended, 6);
+        assert_eq!(lines(&ended, "workers"), ["[0, 0, 0, 0, 0, 0]"], "{library:?}");
+        let remarks = lines(&ended, "remark");
+        assert_eq!(remarks.len(), 1, "{remarks:?}");
+        assert!(remarks[0].starts_with("workers: no further ones because "), "{remarks:?}");
+    }
+}
+
+/// With Open MPI 5 and `--with-ft ulfm`, the others go on.
+#[test]
+fn the_work_of_a_started_worker_that_dies_is_dealt_again() {
+    let arguments = ["12", "500", "kill=5", "--workers", "3", "--max-workers", "3"];
+    let job = Library::OpenMpi5.launch_surviving(1, &example("elastic")).unwrap();
+    let ended = job.args(arguments).run();
+    check_result(&ended, 12);
+    let n_lost: u32 = lines(&ended, "lost")[0].parse().unwrap();
+    assert_eq!(n_lost, 1, "{}", ended.text());
+}
+
+/// Others end the whole job, and quickly: what is left is the checkpoint.
+#[test]
+fn elsewhere_it_takes_the_job_with_it() {
+    let arguments = ["12", "500", "kill=5", "--workers", "3", "--max-workers", "3"];
+    for library in Library::DYNAMIC {
+        let ended = job(library, 1, &arguments).within(Duration::from_secs(20)).run();
+        assert_ne!(ended.code, 0, "{library:?}: {}", ended.text());
+        assert_eq!(lines(&ended, "digest"), Vec::<&str>::new(), "{library:?}");
+    }
+}
+
+/// Iterations that the checkpoint says are done.
+fn n_saved(file: &Path) -> Option<u64> {
+    let bytes = std::fs::read(file).ok()?;
+    bytes.get(16..24)?.first_chunk().copied().map(u64::from_le_bytes)
+}
+
+fn kill_all(running: &Running) {
+    running.wait_until("all are killed", |running| {
+        let left = running.processes(|_| true);
+        left.iter().for_each(|pid| running.kill(*pid));
+        left.is_empty()
+    });
+}
+
+#[test]
+fn a_job_that_is_killed_goes_on_with_other_ranks_to_the_same_result() {
+    for library in Library::ALL {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("state");
+        let resumed = ["12", "--resume", "--checkpoint", file.to_str().unwrap()];
+        for (n_ranks, stuck_in) in [(3, "4"), (2, "9")] {
+            let stuck = format!("stuck={stuck_in}");
+            let running = job(library, n_ranks, &resumed).arg(stuck).start();
+            let wanted: u64 = stuck_in.parse().unwrap();
+            running.wait_until("the checkpoint", |_| n_saved(&file) == Some(wanted));
+            kill_all(&running);
+            assert_ne!(running.finish().code, 0, "{library:?}");
+        }
+        let ended = job(library, 4, &resumed).run();
+        assert_eq!(ended.code, 0, "{library:?}: {}", ended.text());
+        check_result(&ended, 12);
+    }
+}
+
+/// A job with workers that were started later is killed too, and goes on without them.
+#[test]
+fn a_job_with_started_workers_that_is_killed_goes_on() {
+    for library in Library::DYNAMIC {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("state");
+        let resumed = ["12", "--resume", "--checkpoint", file.to_str().unwrap()];
+        let more = ["stuck=6", "--workers", "2", "--max-workers", "2"];
+        let running = job(library, 1, &resumed).args(more).start();
+        running.wait_until("the checkpoint", |_| n_saved(&file) == Some(6));
+        kill_all(&running);
+        assert_ne!(running.finish().code, 0, "{library:?}");
+        let ended = job(library, 2, &resumed).run();
+        assert_eq!(ended.code, 0, "{library:?}: {}", ended.text());
+        check_result(&ended, 12);
+    }
+}
+
+#[test]
+fn a_signal_to_the_launcher_ends_everybody() {
+    for library in Library::ALL {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("state");
+        let arguments = ["12", "stuck=3", "--checkpoint", file.to_str().unwrap()];
+        for send in [Running::terminate, Running::interrupt] {
+            let job = job(library, 2, &arguments).args(["--workers", "2", "--max-workers", "2"]);
+            let running = job.within(Duration::from_secs(20)).start();
+            running.wait_until("the checkpoint", |_| n_saved(&file) == Some(3));
+            std::fs::remove_file(&file).unwrap();
+            send(&running, running.pid());
+            // MPICH 4 calls an interrupt a success.
+            let ended = running.finish();
+            assert_eq!(lines(&ended, "digest"), Vec::<&str>::new(), "{library:?}");
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! What cannot be sent, where it stands, and what to write instead.
+
+use std::fmt;
+
+/// A problem and its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// What it is.
+    pub kind: ProblemKind,
+    /// Line, from 1.
+    pub line: usize,
+    /// Column, from 1, in bytes.
+    pub column: usize,
+    /// So much of the line is meant, in bytes.
+    pub n_bytes: usize,
+}
+
+/// Why something cannot be sent.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProblemKind {
+    /// Not C, or not understood as such.
+    #[error("`{text}` is not understood as C")]
+    Syntax {
+        /// What stands there.
+        text: String,
+    },
+    /// Something of C++.
+    #[error("`{text}` is C++, and only structs of C can be sent")]
+    Cpp {
+        /// The word.
+        text: String,
+    },
+    /// There is nothing to send.
+    #[error("there is no struct here")]
+    NoStruct,
+    /// A struct without a name.
+    #[error("a struct has no name")]
+    Nameless,
+    /// Two structs of one name.
+    #[error("`{name}` is defined twice")]
+    Twice {
+        /// The name.
+        name: String,
+    },
+    /// A struct without members.
+    #[error("`{name}` has no members")]
+    Empty {
+        /// The name.
+        name: String,
+    },
+    /// Members that are there sometimes.
+    #[error("members of `{of}` depend on `{text}`")]
+    Conditional {
+        /// The struct.
+        of: String,
+        /// The directive.
+        text: String,
+    },
+    /// A member that cannot be sent.
+    #[error("member `{member}` of `{of}` {why}: `{text}`")]
+    Member {
+        /// The struct.
+        of: String,
+        /// The member.
+        member: String,
+        /// How it is declared.
+        text: String,
+        /// Why.
+        why: Why,
+    },
+}
+
+/// Why a member cannot be sent.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Why {
+    /// A union: what of it counts is not known.
+    #[error("is a union")]
+    Union,
+    /// A function.
+    #[error("is a pointer to a function")]
+    Function,
+    /// Some bits.
+    #[error("is a bit-field")]
+    Bits,
+    /// An array without a length.
+    #[error("is an array without a length")]
+    Flexible,
+    /// A pointer without a length.
+    #[error("is a pointer, and nothing says to how many elements")]
+    Pointer,
+    /// A pointer to pointers, or an array of pointers.
+    #[error("holds pointers to what lies elsewhere")]
+    Pointers,
+    /// A pointer to bytes of no type.
+    #[error("points to bytes of no type")]
+    Void,
+    /// It cannot be received into.
+    #[error("is `{qualifier}`")]
+    Qualified {
+        /// The word.
+        qualifier: String,
+    },
+    /// A type that is not known.
+    #[error("is of a type that this header does not define")]
+    Type {
+        /// The type.
+        c_type: String,
+    },
+    /// A struct that is not complete yet.
+    #[error("is a struct that is defined later")]
+    Later,
+    /// A struct or an enumeration within a struct.
+    #[error("is of a type that is defined on the way")]
+    Nested,
+    /// A size that is not a number.
+    #[error("has a size that is no positive whole number here")]
+    Size,
+    /// What is said to be the count is none.
+    #[error(
+        "is said to have `{count}` elements, which is no integer of the same struct and no constant of this header"
+    )]
+    Count {
+        /// What is said.
+        count: String,
+    },
+}
+
+impl ProblemKind {
+    /// What to write instead.
+    pub fn remedy(&self) -> String {
+        match self {
+            Self::Syntax { .. } => "see whether a compiler takes it".to_owned(),
+            Self::Cpp { .. } => "describe what is sent in a header of plain structs".to_owned(),
+            Self::NoStruct => "define one: `struct task { double weight; };`".to_owned(),
+            Self::Nameless => "give it one: `struct task { ... };`".to_owned(),
+            Self::Twice { .. } => "leave one of them out".to_owned(),
+            Self::Empty { .. } => "give it one, or leave it out".to_owned(),
+            Self::Conditional { .. } => "make two structs, or keep the members always".to_owned(),
+            Self::Member { member, why, .. } => why.remedy(member),
+        }
+    }
+}
+
+impl Why {
+    fn remedy(&self, member: &str) -> String {
+        match self {
+            Self::Union => {
+                "send its members beside each other, or an array of `unsigned char`".into()
+            }
+            Self::Function => "send a number that says which function is meant".into(),
+            Self::Bits => "make it a whole integer, such as `uint8_t`".into(),
+            Self::Flexible => {
+                format!("give it a length, or make it a pointer: `*{member}; /* [n_{member}] */`")
+            }
+            Self::Pointer => {
+                format!("say it in a comment behind it: `*{member}; /* [n_{member}] */`")
+            }
+            Self::Pointers => {
+                format!(
+                    "lay the elements one after the other: `*{member}; /* [n_rows][n_columns] */`"
+                )
+            }
+            Self::Void => format!("make it bytes: `unsigned char *{member}; /* [n_{member}] */`"),
+            Self::Qualified { qualifier } => {
+                format!("leave `{qualifier}` out; messages are received into it")
+            }
+            Self::Type { .. } => {
+                "define it in this header, or use a number, an enum or a struct that it defines"
+                    .into()
+            }
+            Self::Later => "define that struct before this one".into(),
+            Self::Nested => "define that type before this struct, with a name".into(),
+            Self::Size => "write a number, or a name that this header defines as one".into(),
+            Self::Count { .. } => "name an integer member of the same struct, or a constant".into(),
+        }
+    }
+}
+
+impl Problem {
+    /// For a person, with the line: `name` is that of the header, `text` what stands in it.
+    pub fn render(&self, name: &str, text: &str) -> String {
+        let line = text.lines().nth(self.line.saturating_sub(1)).unwrap_or_default();
+        let (before, rest) = line.split_at_checked(self.column - 1).unwrap_or((line, ""));
+        // As wide as what stands above it, tabs included.
+        let indent: String = before.chars().map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
+        let meant = rest.get(..self.n_bytes).unwrap_or(rest);
+        let carets = "^".repeat(meant.chars().count().max(1));
+        let number = self.line.to_string();
+        let margin = " ".repeat(number.len());
+        format!(
+            "{name}:{number}:{column}: {kind}\n {number} | {line}\n {margin} | {indent}{carets}\n {margin} = {remedy}\n",
+            column = self.column,
+            kind = self.kind,
+            remedy = self.kind.remedy(),
+        )
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(to, "{}:{}: {}; {}", self.line, self.column, self.kind, self.kind.remedy())
+    }
+}

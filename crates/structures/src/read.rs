@@ -1,0 +1,130 @@
+//! Reads a header: first what it defines, in its order, then the members of its structs.
+
+mod annotation;
+mod constants;
+mod declarator;
+mod members;
+mod names;
+mod plain;
+
+use crate::header::{Header, Struct};
+use crate::problem::{Problem, ProblemKind};
+use names::{Definition, Names};
+use tree_sitter::{Node, Parser};
+
+/// What the structs of a header are, and what of them cannot be sent. With problems the header is not whole.
+#[must_use]
+pub fn read(text: &str) -> (Header, Vec<Problem>) {
+    let text = &plain::for_c(text);
+    let mut reader = Reader { text, problems: Vec::new() };
+    let mut parser = Parser::new();
+    let is_set = parser.set_language(&tree_sitter_c::LANGUAGE.into()).is_ok();
+    // Nothing limits the parser, so it ends with a tree.
+    let Some(tree) = parser.parse(text, None).filter(|_| is_set) else {
+        return (Header::default(), reader.problems);
+    };
+    let names = Names::of(&mut reader, tree.root_node());
+    let mut header = Header::default();
+    for (place, definition) in names.structs.iter().enumerate() {
+        let found = reader.read_struct(&names, place, definition, &header);
+        header.structs.push(found);
+    }
+    if reader.problems.is_empty()
+        && let Some(node) = first_error(tree.root_node())
+    {
+        reader.report_syntax(node);
+    }
+    if header.structs.is_empty() && reader.problems.is_empty() {
+        let (kind, n_bytes) = (ProblemKind::NoStruct, 0);
+        reader.problems.push(Problem { kind, line: 1, column: 1, n_bytes });
+    }
+    reader.problems.sort_by_key(|problem| (problem.line, problem.column));
+    (header, reader.problems)
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    problems: Vec<Problem>,
+}
+
+impl<'a> Reader<'a> {
+    /// What stands at a node.
+    fn text(&self, node: Node<'_>) -> &'a str {
+        self.text.get(node.byte_range()).unwrap_or_default()
+    }
+
+    /// The same in one line.
+    fn words(&self, node: Node<'_>) -> String {
+        self.text(node).split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    fn report(&mut self, node: Node<'_>, kind: ProblemKind) {
+        let start = node.start_position();
+        let n_bytes = node.end_byte() - node.start_byte();
+        self.problems.push(Problem {
+            kind,
+            line: start.row + 1,
+            column: start.column + 1,
+            n_bytes,
+        });
+    }
+
+    fn first_word(&self, node: Node<'_>) -> &'a str {
+        let text = self.text(node).trim_start();
+        text.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default()
+    }
+
+    /// Whether it begins as only C++ does.
+    fn is_cpp(&self, node: Node<'_>) -> bool {
+        CPP.contains(&self.first_word(node))
+    }
+
+    /// Reports what is not C.
+    fn report_syntax(&mut self, node: Node<'_>) {
+        let kind = if self.is_cpp(node) {
+            ProblemKind::Cpp { text: self.first_word(node).to_owned() }
+        } else {
+            ProblemKind::Syntax { text: self.words(node).chars().take(SHOWN_MAX).collect() }
+        };
+        self.report(node, kind);
+    }
+
+    fn read_struct(
+        &mut self,
+        names: &Names<'_>,
+        place: usize,
+        definition: &Definition<'_>,
+        before: &Header,
+    ) -> Struct {
+        let members = self.read_members(names, place, definition);
+        let is_flat = members.iter().all(|member| {
+            let is_flat = match member.kind {
+                crate::Kind::Struct(of) => before.structs.get(of).is_some_and(|of| of.is_flat),
+                _ => true,
+            };
+            is_flat && !member.is_dynamic()
+        });
+        let (name, c_type) = (definition.name.clone(), definition.c_type.clone());
+        Struct { name, c_type, is_flat, members }
+    }
+}
+
+/// Words that begin what only C++ has.
+const CPP: [&str; 6] = ["class", "namespace", "public", "private", "template", "using"];
+/// Of what is not understood.
+const SHOWN_MAX: usize = 40;
+
+/// What the parser could not make sense of, or missed.
+fn first_error(node: Node<'_>) -> Option<Node<'_>> {
+    let mut inner = node.has_error().then_some(node)?;
+    // As far down as it goes.
+    while let Some(child) = inner.children(&mut inner.walk()).find(Node::has_error) {
+        inner = child;
+    }
+    Some(inner)
+}
+
+/// The named children of a node.
+fn children(node: Node<'_>) -> Vec<Node<'_>> {
+    node.named_children(&mut node.walk()).collect()
+}

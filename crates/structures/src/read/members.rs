@@ -1,0 +1,185 @@
+//! The members of a struct.
+
+use super::declarator::{Declarator, qualifier};
+use super::names::{Definition, Named, Names};
+use super::{Reader, annotation, children};
+use crate::header::{Factor, Kind, Member};
+use crate::problem::{ProblemKind, Why};
+use tree_sitter::Node;
+
+/// The declaration of some members.
+struct Declaration<'t> {
+    node: Node<'t>,
+    /// Its type, in one line.
+    c_type: String,
+    kind: Result<Kind, Why>,
+    /// What the comment behind it says.
+    counts: Vec<String>,
+}
+
+impl Reader<'_> {
+    pub(super) fn read_members(
+        &mut self,
+        names: &Names<'_>,
+        place: usize,
+        of: &Definition<'_>,
+    ) -> Vec<Member> {
+        let mut members = Vec::new();
+        let n_before = self.problems.len();
+        for child in children(of.body) {
+            match child.kind() {
+                "field_declaration" if !child.has_error() => {
+                    self.read_declaration(names, (place, of), child, &mut members);
+                }
+                "comment" => {}
+                kind if kind.starts_with("preproc_if") => {
+                    let text = self.text(child).lines().next().unwrap_or_default().to_owned();
+                    let of = of.c_type.clone();
+                    self.report(child, ProblemKind::Conditional { of, text });
+                }
+                _ => self.report_syntax(child),
+            }
+        }
+        if members.is_empty() && self.problems.len() == n_before {
+            self.report(of.body, ProblemKind::Empty { name: of.c_type.clone() });
+        }
+        self.resolve_counts(names, of, &mut members);
+        members.into_iter().map(|(member, _, _)| member).collect()
+    }
+
+    fn read_declaration<'t>(
+        &mut self,
+        names: &Names<'_>,
+        (place, of): (usize, &Definition<'_>),
+        node: Node<'t>,
+        members: &mut Vec<(Member, Node<'t>, Vec<String>)>,
+    ) {
+        let Some(type_node) = node.child_by_field_name("type") else { return };
+        let c_type = self.words(type_node);
+        let kind = kind(names, type_node, &c_type);
+        let counts = annotation::counts(self, node);
+        let declaration = Declaration { node, c_type, kind, counts };
+        let declarators: Vec<_> =
+            node.children_by_field_name("declarator", &mut node.walk()).collect();
+        if declarators.is_empty() {
+            self.refuse(of, (type_node, "(without a name)"), &declaration, Why::Nested);
+        }
+        for declarator in declarators {
+            let parts = Declarator::of(self, declarator);
+            match self.member(names, place, &declaration, &parts) {
+                Ok(member) => members.push((member, declarator, declaration.counts.clone())),
+                Err(why) => self.refuse(of, (declarator, &parts.name), &declaration, why),
+            }
+        }
+    }
+
+    fn member(
+        &self,
+        names: &Names<'_>,
+        place: usize,
+        declaration: &Declaration<'_>,
+        parts: &Declarator<'_>,
+    ) -> Result<Member, Why> {
+        if parts.is_function {
+            return Err(Why::Function);
+        }
+        let is_bits = |child: &Node<'_>| child.kind() == "bitfield_clause";
+        if children(declaration.node).iter().any(is_bits) {
+            return Err(Why::Bits);
+        }
+        let qualifier = qualifier(self, declaration.node).or_else(|| parts.qualifier.clone());
+        if let Some(qualifier) = qualifier {
+            return Err(Why::Qualified { qualifier });
+        }
+        let is_pointer = parts.n_pointers != 0;
+        if 1 < parts.n_pointers || is_pointer && !parts.sizes.is_empty() {
+            return Err(Why::Pointers);
+        }
+        if is_pointer && declaration.c_type == "void" {
+            return Err(Why::Void);
+        }
+        let kind = declaration.kind.clone()?;
+        if matches!(kind, Kind::Struct(of) if place <= of && !is_pointer) {
+            return Err(Why::Later);
+        }
+        if is_pointer && declaration.counts.is_empty() {
+            return Err(Why::Pointer);
+        }
+        let extent = |size: &Option<Node<'_>>| {
+            let size = size.ok_or(Why::Flexible)?;
+            names.constants.count(self.text(size)).ok_or(Why::Size)
+        };
+        let extents = parts.sizes.iter().map(extent).collect::<Result<_, _>>()?;
+        // Which of them are members is known when all are.
+        let counts = if is_pointer { vec![Factor::Constant(1)] } else { Vec::new() };
+        let (name, c_type) = (parts.name.clone(), declaration.c_type.clone());
+        Ok(Member { name, c_type, kind, extents, counts })
+    }
+
+    /// Says which integers count what lies behind pointers.
+    fn resolve_counts(
+        &mut self,
+        names: &Names<'_>,
+        of: &Definition<'_>,
+        members: &mut [(Member, Node<'_>, Vec<String>)],
+    ) {
+        let counters: Vec<(String, bool)> =
+            members.iter().filter_map(|(member, _, _)| counter(member)).collect();
+        for (member, node, counts) in members.iter_mut().filter(|(it, _, _)| it.is_dynamic()) {
+            member.counts.clear();
+            for count in counts {
+                let counter = counters.iter().find(|(name, _)| name == count);
+                let factor = match counter {
+                    Some((name, is_signed)) => {
+                        Some(Factor::Member { name: name.clone(), is_signed: *is_signed })
+                    }
+                    None => names.constants.count(count).map(Factor::Constant),
+                };
+                if let Some(factor) = factor {
+                    member.counts.push(factor);
+                } else {
+                    let why = Why::Count { count: count.clone() };
+                    let text = format!("{} {}", member.c_type, self.words(*node));
+                    let (of, member) = (of.c_type.clone(), member.name.clone());
+                    self.report(*node, ProblemKind::Member { of, member, text, why });
+                }
+            }
+        }
+    }
+
+    fn refuse(
+        &mut self,
+        of: &Definition<'_>,
+        (node, name): (Node<'_>, &str),
+        declaration: &Declaration<'_>,
+        why: Why,
+    ) {
+        let text = self.words(declaration.node);
+        let text = text.trim_end_matches(';').to_owned();
+        let (of, member) = (of.c_type.clone(), name.to_owned());
+        self.report(node, ProblemKind::Member { of, member, text, why });
+    }
+}
+
+/// The name of a member that can count others, and whether it may be negative.
+fn counter(member: &Member) -> Option<(String, bool)> {
+    let Kind::Number(number) = member.kind else { return None };
+    let is_one = member.extents.is_empty() && !member.is_dynamic();
+    Some((member.name.clone(), number.is_signed().filter(|_| is_one)?))
+}
+
+/// What the elements of a member are.
+fn kind(names: &Names<'_>, node: Node<'_>, c_type: &str) -> Result<Kind, Why> {
+    if node.child_by_field_name("body").is_some() {
+        return Err(if node.kind() == "union_specifier" { Why::Union } else { Why::Nested });
+    }
+    match names.look_up(c_type) {
+        Some(Named::Number(number)) => Ok(Kind::Number(number)),
+        Some(Named::Enumeration) => Ok(Kind::Enumeration),
+        Some(Named::Struct(of)) => Ok(Kind::Struct(of)),
+        Some(Named::Union) => Err(Why::Union),
+        Some(Named::Function) => Err(Why::Function),
+        None if node.kind() == "union_specifier" => Err(Why::Union),
+        None => Err(Why::Type { c_type: c_type.to_owned() }),
+    }
+}

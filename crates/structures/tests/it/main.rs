@@ -1,0 +1,5 @@
+//! The crate from outside.
+
+mod code;
+mod problems;
+mod reading;

@@ -1,0 +1,29 @@
+//! Programs that are written with our library of masters and workers, under the probe like any other.
+
+use suite::{Library, watch};
+
+/// The program of the tests of `master-worker`, which Cargo builds with them.
+fn check(library: Library, case: &str) {
+    let job = library.launch(3, &launch::example("ranks")).arg(case);
+    let bare = job.run();
+    let watched = watch(&job);
+    let both = (watched.ended.code, &watched.ended.stdout);
+    assert_eq!(both, (0, &bare.stdout), "{library:?}: {}", watched.ended.stderr);
+    let summary = &watched.summary;
+    assert_eq!(summary.tool.warnings, Vec::<String>::new(), "{library:?}");
+    assert_eq!((summary.n_ranks, summary.worlds.len()), (3, 1), "{library:?}");
+    assert_eq!(summary.operations["MPI_Finalize"].calls, 3, "{library:?}");
+    // Every result is a message of a worker to the master.
+    let to_master = summary.traffic.iter().filter(|pair| pair.to == 0);
+    assert!(to_master.count() == 2, "{library:?}: {:?}", summary.traffic);
+}
+
+#[test]
+fn under_open_mpi() {
+    check(Library::OpenMpi4, "digest");
+}
+
+#[test]
+fn under_mpich_with_two_runs() {
+    check(Library::Mpich4, "twice");
+}

@@ -1,0 +1,92 @@
+//! Programs of the master-worker library tuned from outside, without a line of configuration: nobody named a
+//! description, and their symbols are gone.
+
+use launch::place::example;
+use run_record::tuning::TuningSummary;
+use std::path::Path;
+use std::process::Command;
+use suite::Job;
+use suite::library::Library;
+use suite::tool::{Scene, Watched};
+
+const N_RANKS: usize = 4;
+const N_FRAMES: &str = "40";
+
+/// Draws the frames, as they are drawn without us.
+fn job(library: Library, program: &Path, picture: &Path) -> Job {
+    let picture = picture.to_str().expect("text");
+    library.launch(N_RANKS, program).args(["150", N_FRAMES, picture])
+}
+
+/// A copy of the program without its symbols.
+fn stripped(folder: &Path) -> std::path::PathBuf {
+    let program = folder.join("drawing");
+    std::fs::copy(example("mandelbrot"), &program).expect("the folder is ours");
+    let strip = Command::new("strip").arg("--strip-all").arg(&program).status();
+    assert!(strip.expect("`strip` comes with compilers").success());
+    program
+}
+
+/// Runs the program with tunlets, and expects the picture that it draws without.
+#[track_caller]
+fn tuned(library: Library, tunlets: &[&str]) -> Watched {
+    let scene = Scene::new();
+    let program = stripped(scene.folder());
+    let (alone, watched) = (scene.folder().join("alone.pgm"), scene.folder().join("watched.pgm"));
+    let ended = job(library, &program, &alone).run();
+    assert_eq!(ended.code, 0, "{}", ended.text());
+    let named: Vec<&str> = tunlets.iter().flat_map(|name| ["--tunlet", name]).collect();
+    let ended = scene.job(&job(library, &program, &watched), &named).run();
+    assert_eq!(ended.code, 0, "{}", ended.text());
+    let origin = format!("sintonia: description of `master-worker` in `{}`\n", program.display());
+    assert!(ended.stderr.contains(&origin), "{}", ended.stderr);
+    let [alone, watched] = [alone, watched].map(|path| std::fs::read(path).expect("it was drawn"));
+    assert!(alone == watched, "the picture differs");
+    scene.finish(ended)
+}
+
+fn summary(watched: &Watched) -> &TuningSummary {
+    watched.summary.tuning.as_ref().expect("it was tuned")
+}
+
+/// Whether somebody set one of these on the master, and the master's thread said so.
+#[track_caller]
+fn check_applied(watched: &Watched, points: &[&str]) {
+    let tuning = summary(watched);
+    let applied = tuning.decisions.iter().filter(|decision| decision.applied_s.is_some());
+    let mut of_points = applied.filter(|decision| points.contains(&decision.point.as_str()));
+    let found = of_points.find(|decision| decision.n_ranks == 1);
+    assert!(found.is_some(), "{:#?}", tuning.decisions);
+    assert_eq!(tuning.warnings, Vec::<String>::new());
+    let dealt = watched.summary.dealt.as_ref().expect("the program left its own numbers");
+    assert_eq!(dealt.sums.n_iterations.to_string(), N_FRAMES);
+    assert!(dealt.changes.iter().any(|change| change.what.starts_with("share of")), "{dealt:#?}");
+}
+
+#[test]
+fn factors_are_set_on_open_mpi() {
+    check_applied(&tuned(Library::OpenMpi4, &["factoring"]), &["F0", "F1", "F2"]);
+}
+
+#[test]
+fn factors_are_set_on_mpich() {
+    check_applied(&tuned(Library::Mpich4, &["factoring"]), &["F0", "F1", "F2"]);
+}
+
+#[test]
+fn iterations_are_seen_by_all_that_tune_them() {
+    let watched = tuned(Library::Mpich4, &["worker-count", "imbalance"]);
+    let tuning = summary(&watched);
+    assert_eq!(tuning.iterations.len().to_string(), N_FRAMES);
+    assert!(tuning.iterations.iter().all(|iteration| (iteration.work - 150.0).abs() < 0.5));
+    assert_eq!(tuning.warnings, Vec::<String>::new());
+}
+
+#[test]
+fn a_program_without_a_description_is_told_what_to_do() {
+    let scene = Scene::new();
+    let job = Library::Mpich4.launch(2, Path::new("/bin/true"));
+    let ended = scene.job(&job, &["--tunlet", "factoring"]).run();
+    let said = "carries no description of itself, as programs of the master-worker library do";
+    assert!(ended.code == 103 && ended.stderr.contains(said), "{}", ended.text());
+}

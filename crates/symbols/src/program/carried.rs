@@ -1,0 +1,123 @@
+//! What a file says of itself to tools: a description of the application, and where the names in it lie.
+//!
+//! Programs of the master/worker library have an ELF note with the text, and a table of names and addresses that
+//! stays when `strip` removes the symbols (`tuning-points/src/description.rs` writes both). Addresses in the table
+//! are what the loader would put there: they stand in relocations. Where code ends is known from what unwinds it.
+
+use super::image::{DataSymbol, File, Image};
+use gimli::{BaseAddresses, CieOrFde, EhFrame, LittleEndian, UnwindSection};
+use object::elf::{R_X86_64_64, R_X86_64_RELATIVE};
+use object::read::elf::SectionHeader;
+use object::{
+    Object, ObjectSection, ObjectSymbol, ObjectSymbolTable, Relocation, RelocationFlags,
+    RelocationTarget,
+};
+use std::collections::HashMap;
+
+const NOTE: &str = ".note.sintonia";
+const OWNER: &[u8] = b"Sintonia";
+/// The text of an application description.
+const KIND: u32 = 1;
+
+const NAMES: &str = ".sintonia.names";
+const N_NAME_BYTES: usize = 40;
+const ENTRY_BYTES: usize = N_NAME_BYTES + 16;
+/// More than any program has; the rest of a damaged file is not looked at.
+const N_ENTRIES_MAX: usize = 10_000;
+
+/// A function or variable of the table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub(crate) name: String,
+    pub(crate) address: u64,
+    /// 0 for a function.
+    pub(crate) n_bytes: u64,
+}
+
+impl Entry {
+    pub(crate) fn is_function(&self) -> bool {
+        self.n_bytes == 0
+    }
+
+    /// The variable, as a symbol would tell of it.
+    pub(crate) fn data_symbol(self) -> DataSymbol {
+        DataSymbol {
+            symbol: self.name.clone(),
+            name: self.name,
+            address: self.address,
+            n_bytes: self.n_bytes,
+            is_thread_local: false,
+            is_global: true,
+        }
+    }
+}
+
+/// The description in a file, if there is one.
+pub(crate) fn description(image: &Image) -> Option<String> {
+    let file = image.file()?;
+    let section = file.section_by_name(NOTE)?;
+    let headers = file.elf_section_table();
+    let header = headers.section(section.index()).ok()?;
+    let mut notes = header.notes(file.endian(), file.data()).ok()??;
+    while let Ok(Some(note)) = notes.next() {
+        if note.name() == OWNER && note.n_type(file.endian()).0 == KIND {
+            return std::str::from_utf8(note.desc()).ok().map(str::to_owned);
+        }
+    }
+    None
+}
+
+/// The table of a file; empty when it has none.
+pub(crate) fn entries(file: &File<'_>) -> Vec<Entry> {
+    let Some(section) = file.section_by_name(NAMES) else { return Vec::new() };
+    let bytes = section.data().unwrap_or_default();
+    let written = relocated(file, section.address(), bytes.len() as u64);
+    let entries = bytes.chunks_exact(ENTRY_BYTES).take(N_ENTRIES_MAX).zip(0..);
+    let entry = |(bytes, place): (&[u8], u64)| {
+        let (name, numbers) = bytes.split_at(N_NAME_BYTES);
+        let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
+        let (numbers, _) = numbers.as_chunks();
+        let [in_place, n_bytes] = [0, 1].map(|idx| u64::from_le_bytes(numbers[idx]));
+        let slot = section.address() + place * ENTRY_BYTES as u64 + N_NAME_BYTES as u64;
+        let address = written.get(&slot).copied().unwrap_or(in_place);
+        let name = std::str::from_utf8(name).ok().filter(|name| !name.is_empty())?.to_owned();
+        (address != 0).then_some(Entry { name, address, n_bytes })
+    };
+    entries.filter_map(entry).collect()
+}
+
+/// What the loader writes into a part of the file's memory, by address.
+fn relocated(file: &File<'_>, start: u64, n_bytes: u64) -> HashMap<u64, u64> {
+    let relocations = file.dynamic_relocations().into_iter().flatten();
+    let here = relocations.filter(|(at, _)| at.checked_sub(start).is_some_and(|at| at < n_bytes));
+    here.filter_map(|(at, relocation)| Some((at, target(file, &relocation)?))).collect()
+}
+
+fn target(file: &File<'_>, relocation: &Relocation) -> Option<u64> {
+    let base = match (relocation.flags(), relocation.target()) {
+        (RelocationFlags::Elf { r_type: R_X86_64_RELATIVE }, _) => 0,
+        (RelocationFlags::Elf { r_type: R_X86_64_64 }, RelocationTarget::Symbol(symbol)) => {
+            file.dynamic_symbol_table()?.symbol_by_index(symbol).ok()?.address()
+        }
+        _ => return None,
+    };
+    Some(base.wrapping_add_signed(relocation.addend()))
+}
+
+/// First and last address (exclusive) of pieces of code, as those who unwind stacks know them, by address.
+pub(crate) fn spans_of_code(file: &File<'_>) -> Vec<(u64, u64)> {
+    let Some(section) = file.section_by_name(".eh_frame") else { return Vec::new() };
+    let bytes = section.uncompressed_data().unwrap_or_default();
+    let frames = EhFrame::new(&bytes, LittleEndian);
+    let bases = BaseAddresses::default().set_eh_frame(section.address());
+    let mut entries = frames.entries(&bases);
+    let mut spans = Vec::new();
+    while let Ok(Some(entry)) = entries.next() {
+        let CieOrFde::Fde(partial) = entry else { continue };
+        if let Ok(fde) = partial.parse(EhFrame::cie_from_offset) {
+            spans.push((fde.initial_address(), fde.end_address()));
+        }
+    }
+    spans.sort_unstable();
+    spans
+}
