@@ -1,9 +1,11 @@
 """A cluster on this machine: nodes are network namespaces on a bridge, each with its own host name and a quota of the
-processor. Needs root. Everything is removed with the value, also after a failure or Ctrl-C."""
+processor. Needs root. Everything is removed with the value, also after a failure, Ctrl-C or SIGTERM."""
 import os
 import pathlib
+import signal
 import stat
 import subprocess
+import sys
 import tempfile
 
 BRIDGE, SUBNET = "sntx-br0", "10.78.0"
@@ -43,6 +45,8 @@ class Cluster:
         self.folder = tempfile.TemporaryDirectory()
 
     def __enter__(self):
+        # What `timeout` and job managers send would end this process with all of it left.
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
         self.remove()
         try:
             self._make()

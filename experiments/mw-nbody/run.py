@@ -3,7 +3,7 @@
 is tuned, beginning with 1. Writes results.csv, workers.csv, times.svg and workers.svg, and fills the page. Needs root, and
 `cargo build --release --package nbody` first.
 
-usage: experiments/mw-nbody/run.py [REPETITIONS]
+usage: experiments/mw-nbody/run.py [REPETITIONS [PATTERN...]]
 """
 import csv
 import os
@@ -85,11 +85,11 @@ def start(words, variables):
     sys.exit(f"`{' '.join(words)}` hung {N_TRIES} times")
 
 
-def measure(n_repetitions):
+def measure(n_repetitions, patterns):
     """All runs of each pattern and number; numbers take turns, so that noise hits all alike."""
     runs, results = {}, set()
     with Cluster(N_WORKERS_MAX, cpu_share=1, link_mbit=LINK_MBIT) as cluster, tempfile.TemporaryDirectory() as folder:
-        for pattern in PATTERNS:
+        for pattern in patterns:
             for repetition in range(n_repetitions):
                 for workers in [*FIXED, TUNED]:
                     elapsed_s, bodies, iterations = run_once(cluster, pattern, workers, folder)
@@ -118,7 +118,7 @@ def summarize(runs):
 def timelines(runs):
     """The tuned run of median time of each pattern, with the load and the number that is best for it."""
     rows = []
-    for pattern in PATTERNS:
+    for pattern in dict.fromkeys(pattern for pattern, _ in runs):
         for iteration in median_run(runs[pattern, TUNED])[1]:
             factor = load(pattern, int(iteration["iteration"]))
             rows.append({"load_pattern": pattern, "iteration": iteration["iteration"], "load": factor,
@@ -181,9 +181,20 @@ def report(rows, timeline):
         print(", ".join(line))
 
 
+def with_others(file, rows, patterns):
+    """The rows, and those of the patterns that are not measured now, in the order of the patterns."""
+    others = [row for row in tables.read(file) if row["load_pattern"] not in patterns] if file.exists() else []
+    for row in others:
+        row.update({key: float(row[key]) for key in ("load",) if key in row})
+        row.update({key: int(row[key]) for key in ("best",) if key in row})
+    return sorted(others + rows, key=lambda row: list(PATTERNS).index(row["load_pattern"]))
+
+
 def main():
-    runs = measure(int(sys.argv[1]) if len(sys.argv) > 1 else 3)
-    rows, timeline = summarize(runs), timelines(runs)
+    patterns = sys.argv[2:] or list(PATTERNS)
+    runs = measure(int(sys.argv[1]) if len(sys.argv) > 1 else 3, patterns)
+    rows = with_others(HERE / "results.csv", summarize(runs), patterns)
+    timeline = with_others(HERE / "workers.csv", timelines(runs), patterns)
     tables.write(HERE / "results.csv", rows)
     tables.write(HERE / "workers.csv", timeline)
     report(rows, timeline)

@@ -49,6 +49,11 @@ pub enum CommError {
         "this process was not started by an MPI launcher; start it with `mpirun -n 4 PROGRAM`, or use threads"
     )]
     NoLauncher,
+    /// This process was started to take part in another group of the program.
+    #[error(
+        "this process was started for an earlier or a later run of the program, and has nothing to do in this one"
+    )]
+    OtherTurn,
     /// The library of the launcher is not there.
     #[error(
         "cannot open the MPI library `{}`: {why}; set SINTONIA_MPI_LIBRARY to the path of the one that the launcher belongs to",

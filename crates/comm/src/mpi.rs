@@ -21,6 +21,7 @@ mod peers;
 mod spawn;
 mod support;
 mod transport;
+mod turn;
 mod wait;
 #[expect(unsafe_code, reason = "a process that is stuck is ended")]
 mod watch;
@@ -85,6 +86,8 @@ pub struct MpiTransport {
     /// How long nothing was sent or received, as far as it was waited for.
     silent: Duration,
     round: u32,
+    /// How often this process joined a group, with this time.
+    turn: u32,
     /// Ranks that are gone, of which nobody was told yet.
     lost: BTreeSet<u32>,
     /// Why no call can be made any more.
@@ -98,7 +101,8 @@ impl MpiTransport {
     /// or that of the rank which added this one.
     ///
     /// # Errors
-    /// When this process was not launched as a rank, or the library is missing or unknown.
+    /// When this process was not launched as a rank, or the library is missing or unknown;
+    /// [`CommError::OtherTurn`] when it was added for another group that the program joins earlier or later.
     pub fn init() -> Result<Self, CommError> {
         Self::begin(false)
     }
@@ -113,6 +117,10 @@ impl MpiTransport {
     }
 
     fn begin(is_multiple: bool) -> Result<Self, CommError> {
+        let turn = turn::next();
+        if let Some(end) = turn::of_added(turn) {
+            return end;
+        }
         let mpi = Arc::new(Mpi::init(is_multiple)?);
         let peers = match mpi.parent()? {
             Some(comm) => {
@@ -140,12 +148,14 @@ impl MpiTransport {
             began,
             silent,
             round,
+            turn,
             lost: BTreeSet::new(),
             ended,
             is_troubled,
         };
         if end.peers.is_added() {
-            end.be_welcomed()?;
+            let wanted = end.be_welcomed()?;
+            return turn::added(end, wanted, turn);
         }
         Ok(end)
     }

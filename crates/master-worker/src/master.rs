@@ -192,7 +192,7 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
     /// Workers come and go.
     fn staff(&mut self) -> Result<(), Error> {
         let n_present = self.n_present();
-        let n_max = self.staff.n_workers_max(n_present);
+        let n_max = self.staff.n_workers_max(n_present).min(self.n_allowed());
         let wish = Wish {
             n_workers: self.headcount.wish(n_present, n_max),
             forecast: self.headcount.forecast(),
@@ -210,9 +210,13 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
         }
         self.ledger.make_room(self.transport.n_ranks());
         self.known.resize(self.transport.n_ranks() as usize, Known::default());
-        let n_present = self.n_present();
-        self.headcount.show(n_present);
+        self.headcount.show(self.n_present().min(self.n_allowed()));
         Ok(())
+    }
+
+    /// Workers that the options allow.
+    fn n_allowed(&self) -> u32 {
+        self.options.n_workers_max.unwrap_or(u32::MAX)
     }
 
     fn n_present(&self) -> u32 {
@@ -253,7 +257,7 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
         let (mut report, mut dealt) = self.tally.report(number, n_tasks, ended_s - began_s, used);
         dealt.parked = self.ledger.present().filter(|rank| !self.ledger.is_in_use(*rank)).collect();
         dealt.shares = self.claim.as_ref().and_then(|claim| claim.shares());
-        let n_max = self.staff.n_workers_max(self.n_present());
+        let n_max = self.staff.n_workers_max(self.n_present()).min(self.n_allowed());
         self.headcount.iteration_ended(&report, ended_s, n_max);
         self.headcount.reason().clone_into(&mut report.staffing);
         dealt.reason.clone_from(&report.staffing);

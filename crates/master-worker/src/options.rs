@@ -220,7 +220,7 @@ impl Options {
         self
     }
 
-    /// How many workers there may be: further ones are started when [`workers`](Self::workers), its model or a tool
+    /// How many workers there may be in use: further ones are started when [`workers`](Self::workers), its model or a tool
     /// outside asks for more than there are, if the library can. If nothing is said, as many as the allocation
     /// has room for; on threads, no more than there are.
     #[must_use]

@@ -37,6 +37,8 @@ pub fn outcome<P: Program>(program: P, options: Options) -> Result<Option<Outcom
     let may_grow = options.n_workers_max.is_some() || options.workers == Workers::Tuned;
     match if may_grow { MpiTransport::init_to_grow() } else { MpiTransport::init() } {
         Ok(end) => on_a_rank(program, end, &options),
+        // A worker that was started for another run of this program.
+        Err(CommError::OtherTurn) => Ok(None),
         Err(CommError::NoLauncher) => on_threads(program, &options).map(Some),
         Err(error) => Err(error.into()),
     }

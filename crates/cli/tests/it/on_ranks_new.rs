@@ -50,7 +50,10 @@ fn a_project_in_c_builds_and_runs_as_it_is() {
     let place = Place::new();
     let dir = make(&place, "my-program", "c");
     let strict = "CFLAGS=-O1 -Werror -pedantic";
-    let said = run(Job::new("make").args(["check", strict]).folder(&dir).within(BUILD));
+    let said = run(Job::new("make")
+        .args(["--no-print-directory", "check", strict])
+        .folder(&dir)
+        .within(BUILD));
     assert!(said.trim_end().ends_with("passed"), "{said}");
     check_runs(&dir.join("my-program"), &dir);
 }

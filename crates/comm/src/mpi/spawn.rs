@@ -120,7 +120,8 @@ impl MpiTransport {
     /// Gives the rank behind this communicator a number.
     fn welcome(&mut self, comm: Handle) -> Result<u32, CommError> {
         let rank = self.peers.add(comm);
-        self.post(rank, WELCOME, &[&rank.to_le_bytes(), &self.round.to_le_bytes()])?;
+        let numbers = [rank, self.round, self.turn].map(u32::to_le_bytes);
+        self.post(rank, WELCOME, &[numbers.as_flattened()])?;
         Ok(rank)
     }
 
@@ -134,8 +135,8 @@ impl MpiTransport {
         if support.is_trusted { Ok(()) } else { refuse(support.why) }
     }
 
-    /// Learns its own number from rank 0.
-    pub(super) fn be_welcomed(&mut self) -> Result<(), CommError> {
+    /// Learns its own number from rank 0; which turn of the program it is there for.
+    pub(super) fn be_welcomed(&mut self) -> Result<u32, CommError> {
         let deadline = Deadline::after(WELCOME_WITHIN);
         let mut bytes = Vec::new();
         if !self.receive_own((0, WELCOME), deadline, &mut bytes)? {
@@ -147,7 +148,7 @@ impl MpiTransport {
         };
         self.peers.set_own(number(0));
         self.round = number(4);
-        Ok(())
+        Ok(number(8))
     }
 
     /// The side of the rank that leaves.

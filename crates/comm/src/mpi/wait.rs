@@ -13,7 +13,7 @@ use std::time::Duration;
 const N_BUSY: u32 = 64;
 /// Time after which it sleeps between looks.
 const AWAKE: Duration = Duration::from_millis(10);
-/// Longest sleep: a rank that nobody needs for long takes half a percent of a core.
+/// Longest sleep: a rank that nobody needs for long hardly takes a core.
 const SLEEP_MAX: Duration = Duration::from_millis(5);
 /// Longest sleep while messages are on their way, which need us to move on.
 const NAP_MAX: Duration = Duration::from_micros(50);

@@ -131,12 +131,13 @@ fn a_missing_library_is_told() {
     assert!(ended.stderr.contains(said), "{}", ended.stderr);
 }
 
-/// One of the two programs never comes to `MPI_Init`.
+/// One of the two programs never comes to `MPI_Init`. It ends soon all the same: the launcher of MPICH 5 misses now and then
+/// that another one has ended.
 #[test]
 fn a_rank_that_waits_in_vain_says_so_and_ends() {
     for library in Library::ALL {
         let program = example("comm_ranks");
-        let job = library.launch(1, Path::new("sleep")).args(["50", ":", "-n", "1"]);
+        let job = library.launch(1, Path::new("sleep")).args(["10", ":", "-n", "1"]);
         let job = job.arg(program).arg("all").variable("SINTONIA_MPI_PATIENCE_S", "2");
         let ended = job.within(Duration::from_secs(40)).run();
         assert_ne!(ended.code, 0, "{library:?}: {}", ended.text());

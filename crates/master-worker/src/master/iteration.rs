@@ -288,7 +288,7 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
             return;
         }
         let n_workers = u32::try_from(self.ledger.in_use().count()).unwrap_or(u32::MAX);
-        let n_present = self.n_present();
+        let n_present = self.n_present().min(self.n_allowed());
         if let Some(n_workers) = self.headcount.joining(n_undealt, n_workers, n_present) {
             let n_workers = self.ledger.enlist(n_workers);
             self.headcount.joined(n_workers);

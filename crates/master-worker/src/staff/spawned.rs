@@ -19,7 +19,7 @@ const START: Duration = Duration::from_secs(30);
 /// with it.
 ///
 /// Where the library is not to be trusted with it, the workers that were launched are all there are; those that are
-/// not needed are parked: asleep, for half a percent of a core.
+/// not needed are parked: asleep, but for a look at their messages now and then.
 #[derive(Debug)]
 pub struct Spawned(Elastic<Processes>);
 

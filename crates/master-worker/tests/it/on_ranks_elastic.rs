@@ -40,6 +40,17 @@ fn two_ranks_become_four_and_two_again() {
     }
 }
 
+/// A worker that was started in the second run begins the program anew, and has nothing to do in the first.
+#[test]
+fn workers_are_started_for_the_run_that_needs_them() {
+    for library in Library::DYNAMIC {
+        for words in ["twice --workers 3", "twice --workers 3 --synchronous"] {
+            let ended = library.launch(2, &example("ranks")).args(words.split(' ')).run();
+            assert_eq!((ended.code, &*ended.stdout), (0, "the sum is 3825\n"), "{}", ended.text());
+        }
+    }
+}
+
 #[test]
 fn two_threads_become_four_and_two_again() {
     let mut program = Steps::new(20);

@@ -161,3 +161,10 @@ fn options_are_checked_before_anything_runs() {
     let problem = refused(Options::new().checkpoint(&file));
     assert!(matches!(problem, OptionsError::NoCheckpoints { .. }));
 }
+
+#[test]
+fn no_more_workers_are_used_than_allowed() {
+    let options = Options::new().threads(5).workers_max(2).prefetch(Prefetch::Off);
+    let report = outcome(Talks::default(), options).unwrap().unwrap().report;
+    assert_eq!(report.last().unwrap().workers.len(), 2);
+}

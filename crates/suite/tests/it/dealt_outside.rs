@@ -12,10 +12,10 @@ use suite::tool::{Scene, Watched};
 const N_RANKS: usize = 4;
 const N_FRAMES: &str = "40";
 
-/// Draws the frames, as they are drawn without us.
+/// Draws the frames, as they are drawn without us, with equal parts of each for the workers: some have more to do.
 fn job(library: Library, program: &Path, picture: &Path) -> Job {
     let picture = picture.to_str().expect("text");
-    library.launch(N_RANKS, program).args(["150", N_FRAMES, picture])
+    library.launch(N_RANKS, program).args(["150", N_FRAMES, picture, "--policy", "static"])
 }
 
 /// A copy of the program without its symbols.
