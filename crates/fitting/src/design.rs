@@ -1,0 +1,190 @@
+//! The values of every possible term at every point, and which points are kept back.
+
+use crate::{
+    solve::dot,
+    term::Term,
+    vocabulary::{Choice, Role, choices},
+};
+
+/// Columns whose squared cosine is nearer to one say the same.
+const SAME_WITHIN: f64 = 1e-10;
+/// Groups of points when no parameter has enough values to keep the largest back.
+const N_GROUPS: usize = 8;
+
+/// Columns of terms over points, shared by all regions that were measured at the same points.
+#[derive(Debug)]
+pub(crate) struct Design {
+    pub(crate) points: Vec<Vec<f64>>,
+    pub(crate) choices: Vec<Choice>,
+    /// For each choice its values at the points.
+    pub(crate) columns: Vec<Vec<f64>>,
+    /// For each choice its values far from the points, where a prediction must still be positive.
+    pub(crate) far: Vec<Vec<f64>>,
+    /// Each keeps back the largest values of one parameter.
+    pub(crate) folds: Vec<Fold>,
+    /// Whether no parameter had enough values for that, so that single points are kept back.
+    pub(crate) holds_singles: bool,
+}
+
+/// Points that are kept back to judge a formula made of the others.
+#[derive(Clone, Debug)]
+pub(crate) struct Fold {
+    /// 1 for the points that the formula is made of, 0 for the others.
+    pub(crate) used: Vec<f64>,
+    /// Positions of the points kept back.
+    pub(crate) held: Vec<usize>,
+}
+
+impl Design {
+    /// The design over `points`; `first` are terms that win over others that say the same there.
+    pub(crate) fn new(points: &[&[f64]], roles: &[Role], first: &[Term]) -> Self {
+        let (folds, holds_singles) = folds(points, roles.len());
+        let points_owned = points.iter().map(|at| at.to_vec()).collect();
+        let mut design = Self {
+            points: points_owned,
+            choices: Vec::new(),
+            columns: Vec::new(),
+            far: Vec::new(),
+            folds,
+            holds_singles,
+        };
+        let far = far_points(points, roles);
+        let known = first.iter().map(|term| Choice { term: term.clone(), oddity: 0.0 });
+        for choice in known.chain(choices(roles)) {
+            design.offer(choice, &far);
+        }
+        design
+    }
+
+    fn offer(&mut self, choice: Choice, far: &[Vec<f64>]) {
+        let column: Vec<f64> = self.points.iter().map(|at| choice.term.value(at)).collect();
+        let far: Vec<f64> = far.iter().map(|at| choice.term.value(at)).collect();
+        let finite = column.iter().chain(&far).all(|value| value.is_finite());
+        let empty = column.iter().all(|value| *value == 0.0);
+        if finite && !empty && !self.columns.iter().any(|other| proportional(other, &column)) {
+            self.columns.push(column);
+            self.far.push(far);
+            self.choices.push(choice);
+        }
+    }
+
+    /// Whether the design is the one over these points.
+    pub(crate) fn is_over(&self, points: &[&[f64]]) -> bool {
+        self.points.len() == points.len() && self.points.iter().zip(points).all(|(a, b)| a == b)
+    }
+}
+
+fn proportional(left: &[f64], right: &[f64]) -> bool {
+    let cosine = dot(left, right);
+    (1.0 - SAME_WITHIN) * dot(left, left) * dot(right, right) < cosine * cosine
+}
+
+/// The values that a parameter takes, rising.
+pub(crate) fn levels(points: &[&[f64]], parameter_idx: usize) -> Vec<f64> {
+    let mut levels: Vec<f64> = points.iter().map(|at| at[parameter_idx]).collect();
+    levels.sort_unstable_by(f64::total_cmp);
+    levels.dedup();
+    levels
+}
+
+/// Corners of a box that reaches well beyond the points: processes grow more than sizes.
+fn far_points(points: &[&[f64]], roles: &[Role]) -> Vec<Vec<f64>> {
+    let mut far: Vec<Vec<f64>> = vec![Vec::new()];
+    for (idx, role) in roles.iter().enumerate() {
+        let levels = levels(points, idx);
+        let (Some(low), Some(high)) = (levels.first(), levels.last()) else { return Vec::new() };
+        let reach: &[f64] = if *role == Role::Processes { &[1.0, 4.0, 32.0] } else { &[1.0, 4.0] };
+        let values = [*low].into_iter().chain(reach.iter().map(|factor| factor * high));
+        let longer = |value: f64| {
+            far.iter().map(move |at| at.iter().copied().chain([value]).collect::<Vec<f64>>())
+        };
+        far = values.flat_map(longer).collect();
+    }
+    far
+}
+
+impl Fold {
+    fn of(n_points: usize, is_held: impl Fn(usize) -> bool) -> Self {
+        let used = (0..n_points).map(|idx| if is_held(idx) { 0.0 } else { 1.0 }).collect();
+        Self { used, held: (0..n_points).filter(|idx| is_held(*idx)).collect() }
+    }
+}
+
+/// The largest values of each parameter are kept back, and where there are many, the two largest.
+fn folds(points: &[&[f64]], n_parameters: usize) -> (Vec<Fold>, bool) {
+    let mut folds = Vec::new();
+    for idx in 0..n_parameters {
+        let levels = levels(points, idx);
+        let n_held: &[usize] = match levels.len() {
+            0..=2 => &[],
+            3..=4 => &[1],
+            _ => &[1, 2],
+        };
+        for n in n_held {
+            let edge = levels[levels.len() - n];
+            folds.push(Fold::of(points.len(), |point| edge <= points[point][idx]));
+        }
+    }
+    let holds_singles = folds.is_empty();
+    if holds_singles {
+        let n_groups = N_GROUPS.min(points.len());
+        folds.extend(
+            (0..n_groups).map(|group| Fold::of(points.len(), |point| point % n_groups == group)),
+        );
+    }
+    (folds, holds_singles)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GRID: [[f64; 2]; 9] = [
+        [1.0, 10.0],
+        [1.0, 20.0],
+        [1.0, 30.0],
+        [2.0, 10.0],
+        [2.0, 20.0],
+        [2.0, 30.0],
+        [4.0, 10.0],
+        [4.0, 20.0],
+        [4.0, 30.0],
+    ];
+
+    fn design(points: &[[f64; 2]]) -> Design {
+        let points: Vec<&[f64]> = points.iter().map(|at| &at[..]).collect();
+        Design::new(&points, &[Role::Processes, Role::Size], &[])
+    }
+
+    #[test]
+    fn the_largest_of_each_parameter_is_kept_back() {
+        let design = design(&GRID);
+        let held: Vec<&[usize]> = design.folds.iter().map(|fold| &fold.held[..]).collect();
+        assert_eq!(held, [&[6, 7, 8][..], &[2, 5, 8]]);
+        assert!(!design.holds_singles);
+    }
+
+    #[test]
+    fn single_points_are_kept_back_where_nothing_else_can_be() {
+        let design = design(&GRID[..2]);
+        let held: Vec<&[usize]> = design.folds.iter().map(|fold| &fold.held[..]).collect();
+        assert_eq!(held, [&[0][..], &[1]]);
+        assert!(design.holds_singles);
+    }
+
+    #[test]
+    fn terms_that_say_the_same_occur_once() {
+        // Without a second size, sizes say nothing; powers of two have whole logarithms.
+        let names = ["n".to_owned(), "p".to_owned()];
+        let design = design(&[GRID[0], GRID[3], GRID[6]]);
+        assert!(
+            design.choices.iter().all(|choice| choice
+                .term
+                .factors
+                .iter()
+                .all(|factor| { factor.parameter_idx == 0 && !factor.whole_log })),
+            "{:?}",
+            design.choices.iter().map(|c| c.term.text(&names)).collect::<Vec<_>>()
+        );
+    }
+}

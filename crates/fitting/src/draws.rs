@@ -1,0 +1,95 @@
+//! Fits of the measurements as they might have come out: a bootstrap over the errors at the points.
+//!
+//! A draw takes what the chosen formula says at the points, adds to each the error at a point drawn by
+//! chance, and fits the terms again; some draws fit other terms that did nearly as well, so that not
+//! knowing the terms is part of the interval.
+
+use crate::{
+    judge::Judged,
+    model::Draw,
+    random::Random,
+    search::Problem,
+    solve::{N_TERMS_MAX, Normal, count, dot},
+    term::Term,
+};
+
+/// Alternatives that are drawn from.
+const N_ALTERNATIVES: usize = 6;
+/// How much worse an alternative may be to be drawn, in shares by which a cost is uncertain.
+const WORSE_MAX: f64 = 2.5;
+
+/// The terms that were drawn, the chosen ones first, and the fits.
+pub(crate) fn draws(
+    problem: &Problem<'_>,
+    judged: &[Judged],
+    n_draws: usize,
+    seed: u64,
+) -> (Vec<Vec<Term>>, Vec<Draw>) {
+    let Some(best) = judged.first() else { return (Vec::new(), Vec::new()) };
+    // A mean over points is uncertain by one over the root of their number.
+    let uncertain = 1.0 / count(problem.target.len()).sqrt();
+    let near: Vec<&Judged> = judged
+        .iter()
+        .take_while(|other| other.cost <= (1.0 + WORSE_MAX * uncertain) * best.cost)
+        .take(N_ALTERNATIVES)
+        .collect();
+    let worth = |other: &&Judged| (-(other.cost / best.cost - 1.0) / uncertain).exp();
+    let shares: Vec<f64> = near.iter().map(worth).collect();
+    let mut random = Random::new(seed);
+    let (fitted, errors) = errors(problem, best);
+    let mut target = vec![0.0; fitted.len()];
+    let fits = (0..n_draws).filter_map(|_| {
+        for (drawn, value) in target.iter_mut().zip(&fitted) {
+            *drawn = value + errors[random.below(errors.len())];
+        }
+        let alternative_idx = pick(&shares, &mut random);
+        let coefficients = refit(problem, near[alternative_idx], &target)?;
+        Some(Draw { alternative_idx, coefficients })
+    });
+    let fits = fits.collect();
+    (near.iter().map(|other| terms(problem, other)).collect(), fits)
+}
+
+/// The terms of a candidate.
+pub(crate) fn terms(problem: &Problem<'_>, judged: &Judged) -> Vec<Term> {
+    let choices = &problem.design.choices;
+    judged.candidate.terms().map(|term| choices[term].term.clone()).collect()
+}
+
+/// What the formula says at the points, and by how much it is wrong, both as shares.
+fn errors(problem: &Problem<'_>, judged: &Judged) -> (Vec<f64>, Vec<f64>) {
+    let candidate = &judged.candidate;
+    let fitted: Vec<f64> = (0..problem.target.len())
+        .map(|idx| candidate.value(&candidate.coefficients, |term| problem.columns[term][idx]))
+        .collect();
+    let n_free = problem.target.len().saturating_sub(candidate.n_terms()).max(1);
+    // The fit has taken a part of the errors for itself, and few errors do not show the large ones: the
+    // second factor is Student's distribution against the normal one, near 95 %.
+    let widened =
+        (count(problem.target.len()) / count(n_free)).sqrt() * (1.0 + 1.2 / count(n_free));
+    let errors = problem.target.iter().zip(&fitted).map(|(t, f)| widened * (t - f)).collect();
+    (fitted, errors)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "53 bits are kept")]
+fn pick(shares: &[f64], random: &mut Random) -> usize {
+    let mut left = (random.bits() >> 11) as f64 / (1_u64 << 53) as f64 * shares.iter().sum::<f64>();
+    let mut idx = 0;
+    while idx + 1 < shares.len() && shares[idx] < left {
+        left -= shares[idx];
+        idx += 1;
+    }
+    idx
+}
+
+fn refit(problem: &Problem<'_>, judged: &Judged, target: &[f64]) -> Option<Vec<f64>> {
+    let mut right = [0.0; N_TERMS_MAX];
+    right
+        .iter_mut()
+        .zip(judged.candidate.terms())
+        .for_each(|(r, term)| *r = dot(&problem.columns[term], target));
+    let normal = Normal { right, ..problem.normal(&judged.candidate) };
+    let solution = normal.solve(judged.candidate.n_terms())?;
+    let terms = judged.candidate.terms().zip(solution);
+    Some(terms.map(|(term, c)| c / problem.lengths[term]).collect())
+}

@@ -1,0 +1,248 @@
+//! From measurements to models.
+//!
+//! For each region: one value per point ([`crate::SampleRule`]), the formula (`search`, `judge`), pieces
+//! where one formula does not do (`pieces`), draws for the interval, and warnings.
+
+use crate::{
+    design::{Design, levels},
+    measurements::{Measurements, Point, Series},
+    model::{FORMAT, FittedModel, Range},
+    pieces::{Sample, fit_pieces, is_constant},
+    pinv,
+    samples::SampleRule,
+    solve::N_TERMS_MAX,
+    term::Term,
+    vocabulary::Role,
+    warning::{Cache, Warning},
+};
+
+/// Fewer points than this deserve a warning.
+const N_POINTS_FEW: usize = 5;
+/// Fewer values of a parameter than this deserve a warning.
+const N_VALUES_FEW: usize = 4;
+/// More repetitions left out than this share deserve a warning.
+const DROPPED_MUCH: f64 = 0.25;
+/// An error at the largest values above this deserves a warning.
+const ERROR_LARGE: f64 = 0.2;
+
+/// How a formula is found.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Method {
+    /// Terms are chosen and weighted by relative error.
+    #[default]
+    Chosen,
+    /// These terms, by plain least squares with the pseudo-inverse, as in the source (spec 30).
+    PseudoInverse(Vec<Term>),
+}
+
+/// What may be set; the defaults need no knowledge of the program.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// How one value is made of repetitions.
+    pub samples: SampleRule,
+    /// How a formula is found.
+    pub method: Method,
+    /// Most terms of a formula, at most [`N_TERMS_MAX`].
+    pub n_terms_max: usize,
+    /// Most breakpoints.
+    pub n_breaks_max: usize,
+    /// Share of measurements that an interval is meant to hold.
+    pub rate: f64,
+    /// Draws from which the interval is made.
+    pub n_draws: usize,
+    /// What the draws depend on.
+    pub seed: u64,
+    /// What parameters stand for, where their names do not say it.
+    pub roles: Vec<(String, Role)>,
+    /// Caches whose sizes matter.
+    pub caches: Vec<Cache>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            samples: SampleRule::default(),
+            method: Method::Chosen,
+            n_terms_max: N_TERMS_MAX,
+            n_breaks_max: 4,
+            rate: 0.95,
+            n_draws: 24,
+            seed: 1,
+            roles: Vec::new(),
+            caches: Vec::new(),
+        }
+    }
+}
+
+/// A region cannot be modeled.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FitError {
+    /// Nothing was measured.
+    #[error("`{region}` has no point with a number: measure it")]
+    NoPoints {
+        /// The region.
+        region: String,
+    },
+    /// A point has more or fewer coordinates than there are parameters.
+    #[error("a point of `{region}` has {n_given} coordinates for {n_parameters} parameters")]
+    WrongPoint {
+        /// The region.
+        region: String,
+        /// Coordinates of the point.
+        n_given: usize,
+        /// Parameters.
+        n_parameters: usize,
+    },
+    /// The wished terms cannot be told apart by the points.
+    #[error("`{region}` has {n_points} points for {n_terms} terms: measure more")]
+    TooManyTerms {
+        /// The region.
+        region: String,
+        /// Points measured.
+        n_points: usize,
+        /// Terms wished for.
+        n_terms: usize,
+    },
+}
+
+/// The models of all regions, in their order.
+pub fn fit(measured: &Measurements, settings: &Settings) -> Vec<Result<FittedModel, FitError>> {
+    let mut fitter = Fitter::new(&measured.parameters, settings);
+    measured.series.iter().map(|series| fitter.fit(series)).collect()
+}
+
+/// Fits regions one after another and keeps what they have in common.
+#[derive(Debug)]
+pub struct Fitter<'a> {
+    parameters: &'a [String],
+    settings: &'a Settings,
+    roles: Vec<Role>,
+    design: Option<Design>,
+}
+
+impl<'a> Fitter<'a> {
+    /// A fitter over these parameters.
+    pub fn new(parameters: &'a [String], settings: &'a Settings) -> Self {
+        let role_of = |name: &String| {
+            let said = settings.roles.iter().find(|(other, _)| other == name);
+            said.map_or_else(|| Role::of_name(name), |(_, role)| *role)
+        };
+        Self { parameters, settings, roles: parameters.iter().map(role_of).collect(), design: None }
+    }
+
+    /// The model of one region.
+    ///
+    /// # Errors
+    /// When there is no point, a point has the wrong number of coordinates, or the points cannot tell
+    /// the wished terms apart.
+    pub fn fit(&mut self, series: &Series) -> Result<FittedModel, FitError> {
+        let region = || series.region.clone();
+        let n_parameters = self.parameters.len();
+        if let Some(wrong) = series.points.iter().find(|point| point.at.len() != n_parameters) {
+            let n_given = wrong.at.len();
+            return Err(FitError::WrongPoint { region: region(), n_given, n_parameters });
+        }
+        let samples = samples(&series.points, self.settings.samples);
+        if samples.is_empty() {
+            return Err(FitError::NoPoints { region: region() });
+        }
+        let mut model = self.empty(series, &samples);
+        let held_out = self.fill(&mut model, &samples)?;
+        model.text = model.write_text();
+        model.warnings = warnings(&model, &samples, held_out);
+        Ok(model)
+    }
+
+    fn empty(&self, series: &Series, samples: &[Sample<'_>]) -> FittedModel {
+        let points: Vec<&[f64]> = samples.iter().map(|sample| sample.at).collect();
+        let range = |idx: usize| {
+            let levels = levels(&points, idx);
+            let first_and_last = levels.first().zip(levels.last());
+            first_and_last.map(|(low, high)| Range { low: *low, high: *high })
+        };
+        let smallest = samples.iter().map(|s| s.level.value).fold(f64::INFINITY, f64::min);
+        FittedModel {
+            format: FORMAT,
+            region: series.region.clone(),
+            metric: series.metric.clone(),
+            parameters: self.parameters.to_vec(),
+            text: String::new(),
+            ranges: (0..self.parameters.len()).filter_map(range).collect(),
+            split_idx: None,
+            pieces: Vec::new(),
+            rate: self.settings.rate,
+            smallest: (0.0 < smallest).then_some(smallest),
+            held_out_error: 0.0,
+            n_samples: samples.iter().map(|s| s.level.n_kept + s.level.n_dropped).sum(),
+            n_dropped: samples.iter().map(|s| s.level.n_dropped).sum(),
+            caches: self.settings.caches.clone(),
+            warnings: Vec::new(),
+        }
+    }
+
+    /// Adds the pieces; whether larger values than those used could be kept back.
+    fn fill(&mut self, model: &mut FittedModel, samples: &[Sample<'_>]) -> Result<bool, FitError> {
+        if let Method::PseudoInverse(terms) = &self.settings.method {
+            let piece = pinv::fit(samples, terms).ok_or_else(|| FitError::TooManyTerms {
+                region: model.region.clone(),
+                n_points: samples.len(),
+                n_terms: terms.len(),
+            })?;
+            model.held_out_error = piece.noise;
+            model.pieces.push(piece);
+            return Ok(false);
+        }
+        let points: Vec<&[f64]> = samples.iter().map(|sample| sample.at).collect();
+        let design = match self.design.take() {
+            Some(design) if design.is_over(&points) => design,
+            _ => Design::new(&points, &self.roles, &[]),
+        };
+        let fitted = fit_pieces(&design, samples, &self.roles, self.settings);
+        let held_out = !design.holds_singles;
+        self.design = Some(design);
+        model.split_idx = fitted.split_idx;
+        model.held_out_error = fitted.held_out;
+        model.pieces = fitted.pieces;
+        Ok(held_out)
+    }
+}
+
+/// One value per point; a rule that drops is widened where the machine scatters more than it allows.
+fn samples(points: &[Point], rule: SampleRule) -> Vec<Sample<'_>> {
+    let rule = rule.widened(points.iter().map(|point| &point.values[..]));
+    let sample = |point: &'_ Point| rule.level(&point.values);
+    points
+        .iter()
+        .filter_map(|point| Some(Sample { at: &point.at, level: sample(point)? }))
+        .collect()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "numbers of repetitions are small")]
+fn warnings(model: &FittedModel, samples: &[Sample<'_>], held_out: bool) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    if samples.len() < N_POINTS_FEW {
+        warnings.push(Warning::TooFewPoints { n_points: samples.len() });
+    }
+    let points: Vec<&[f64]> = samples.iter().map(|sample| sample.at).collect();
+    for (idx, parameter) in model.parameters.iter().enumerate() {
+        let n_values = levels(&points, idx).len();
+        if n_values < N_VALUES_FEW {
+            warnings.push(Warning::TooFewValues { parameter: parameter.clone(), n_values });
+        }
+    }
+    if 1 < samples.len() && is_constant(samples) {
+        warnings.push(Warning::ConstantData);
+    }
+    if !held_out {
+        warnings.push(Warning::NotHeldOut);
+    }
+    let (n_dropped, n_samples) = (model.n_dropped, model.n_samples);
+    if DROPPED_MUCH * (n_samples as f64) < n_dropped as f64 {
+        warnings.push(Warning::ManyDropped { n_dropped, n_samples });
+    }
+    if ERROR_LARGE < model.held_out_error {
+        warnings.push(Warning::LargeError { error: model.held_out_error });
+    }
+    warnings
+}

@@ -1,0 +1,150 @@
+//! Files of measurements: Extra-P's text, JSON and JSON Lines as they are, and CSV.
+//!
+//! Text in, measurements and problems out: a bad line costs itself and nothing else. Extra-P's formats
+//! are described in its `docs/file-formats.md`.
+//!
+//! # Not here
+//! Opening files (`cli`). Files of models ([`crate::FittedModel::from_json`]).
+
+pub mod csv;
+pub mod extrap_json;
+pub mod extrap_text;
+pub mod json_lines;
+mod pairs;
+
+use crate::measurements::Measurements;
+use csv::Columns;
+
+/// What a file says, and what in it could not be used.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Reading {
+    /// The measurements.
+    pub measured: Measurements,
+    /// What was left out.
+    pub problems: Vec<Problem>,
+}
+
+/// A part of a file that could not be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{place}: {fault}")]
+pub struct Problem {
+    /// Where, such as `line 3`.
+    pub place: String,
+    /// Why.
+    pub fault: Fault,
+}
+
+/// Why a part of a file could not be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Fault {
+    /// A word begins the line that none should begin with.
+    #[error("`{0}` is no section: it is PARAMETER, POINTS, REGION, METRIC or DATA")]
+    UnknownSection(String),
+    /// A number was expected.
+    #[error("`{0}` is no number: write it like 12 or 1.5e-3")]
+    NotANumber(String),
+    /// More data than points.
+    #[error("there are more DATA lines than POINTS: each belongs to one point")]
+    TooManyData,
+    /// A point with more or fewer coordinates than parameters.
+    #[error("{n_given} coordinates are given for {n_parameters} parameters")]
+    WrongPoint {
+        /// Coordinates given.
+        n_given: usize,
+        /// Parameters.
+        n_parameters: usize,
+    },
+    /// Something is missing.
+    #[error("`{0}` is missing: add it")]
+    Missing(String),
+    /// An id that nothing has.
+    #[error("nothing in `{list}` has the id {id}: correct it")]
+    UnknownId {
+        /// Where it was looked for.
+        list: String,
+        /// The id.
+        id: i64,
+    },
+    /// No JSON, or JSON of another shape.
+    #[error("this is not the JSON that was expected: {0}")]
+    Malformed(String),
+}
+
+impl Fault {
+    fn at_line(self, idx: usize) -> Problem {
+        Problem { place: format!("line {}", idx + 1), fault: self }
+    }
+
+    fn at(self, place: impl Into<String>) -> Problem {
+        Problem { place: place.into(), fault: self }
+    }
+}
+
+/// A format of files of measurements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Extra-P's text.
+    Text,
+    /// Extra-P's JSON, the newer or the older one.
+    Json,
+    /// Extra-P's JSON Lines.
+    JsonLines,
+    /// A table with a heading.
+    Csv,
+}
+
+impl Format {
+    /// The format of a file, by what it begins with.
+    pub fn of(text: &str) -> Self {
+        let mut lines =
+            text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+        let first = lines.next().unwrap_or_default();
+        let is_section =
+            extrap_text::SECTIONS.iter().any(|name| first.starts_with(&format!("{name} ")));
+        if is_section {
+            Self::Text
+        } else if first.starts_with('{') {
+            let whole_line = first.ends_with('}') && first.contains("\"params\"");
+            if whole_line { Self::JsonLines } else { Self::Json }
+        } else {
+            Self::Csv
+        }
+    }
+
+    /// Reads a file of this format.
+    pub fn read(self, text: &str) -> Reading {
+        match self {
+            Self::Text => extrap_text::read(text),
+            Self::Json => extrap_json::read(text),
+            Self::JsonLines => json_lines::read(text),
+            Self::Csv => csv::read(text, &Columns::default()),
+        }
+    }
+}
+
+fn number(text: &str) -> Result<f64, Fault> {
+    let text = text.trim();
+    let found = text.parse().ok().filter(|value: &f64| value.is_finite());
+    found.ok_or_else(|| Fault::NotANumber(text.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: Format) {
+        assert_eq!(Format::of(text), expected);
+    }
+
+    #[test]
+    fn a_format_is_known_by_its_beginning() {
+        check("# words\n\nPARAMETER p\n", Format::Text);
+        check("{\n  \"parameters\": [\"p\"]", Format::Json);
+        check("{\"parameters\": [\"p\"], \"measurements\": {}}", Format::Json);
+        check("\n{\"params\": {\"p\": 1}, \"value\": 2}\n", Format::JsonLines);
+        check("p,n,value\n", Format::Csv);
+        check("", Format::Csv);
+    }
+}

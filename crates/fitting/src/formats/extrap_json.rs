@@ -1,0 +1,225 @@
+//! Extra-P's JSON: the newer form, which is also written, and the older one that refers by ids.
+
+use super::{Fault, Reading, pairs::Pairs};
+use crate::measurements::Measurements;
+use serde::{Deserialize, Serialize};
+
+#[derive(Serialize, Deserialize)]
+struct Newer {
+    parameters: Vec<String>,
+    measurements: Pairs<Pairs<Vec<NewerPoint>>>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct NewerPoint {
+    point: Vec<f64>,
+    values: Vec<f64>,
+}
+
+#[derive(Deserialize)]
+struct Older {
+    parameters: Vec<Named>,
+    callpaths: Vec<Named>,
+    metrics: Vec<Named>,
+    coordinates: Vec<Coordinate>,
+    measurements: Vec<Measurement>,
+}
+
+#[derive(Deserialize)]
+struct Named {
+    id: i64,
+    name: String,
+}
+
+#[derive(Deserialize)]
+struct Coordinate {
+    id: i64,
+    parameter_value_pairs: Vec<ParameterValue>,
+}
+
+#[derive(Deserialize)]
+struct ParameterValue {
+    parameter_id: i64,
+    parameter_value: Number,
+}
+
+#[derive(Deserialize)]
+struct Measurement {
+    callpath_id: i64,
+    coordinate_id: i64,
+    metric_id: i64,
+    value: Number,
+}
+
+/// A number, perhaps in quotes.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Number {
+    Plain(f64),
+    Quoted(String),
+}
+
+impl Number {
+    fn value(&self) -> Result<f64, Fault> {
+        match self {
+            Self::Plain(value) => Ok(*value),
+            Self::Quoted(text) => super::number(text),
+        }
+    }
+}
+
+/// Which of both forms a file has.
+#[derive(Deserialize)]
+struct Shape {
+    callpaths: Option<serde::de::IgnoredAny>,
+}
+
+/// Reads a file of either form.
+pub fn read(text: &str) -> Reading {
+    let older = serde_json::from_str(text).is_ok_and(|shape: Shape| shape.callpaths.is_some());
+    let read = if older {
+        serde_json::from_str(text).map(|file| read_older(&file))
+    } else {
+        serde_json::from_str(text).map(read_newer)
+    };
+    read.unwrap_or_else(|error| {
+        let place = format!("line {}", error.line());
+        let problem = Fault::Malformed(error.to_string()).at(place);
+        Reading { problems: vec![problem], ..Reading::default() }
+    })
+}
+
+fn read_newer(file: Newer) -> Reading {
+    let n_parameters = file.parameters.len();
+    let mut reading = Reading { measured: Measurements::of(file.parameters), problems: Vec::new() };
+    for (region, metrics) in &file.measurements.0 {
+        for (metric, points) in &metrics.0 {
+            for (idx, point) in points.iter().enumerate() {
+                let n_given = point.point.len();
+                if n_given == n_parameters {
+                    reading.measured.add(region, metric, &point.point, &point.values);
+                } else {
+                    let place = format!("`{region}`, `{metric}`, point {}", idx + 1);
+                    let fault = Fault::WrongPoint { n_given, n_parameters };
+                    reading.problems.push(fault.at(place));
+                }
+            }
+        }
+    }
+    reading
+}
+
+fn read_older(file: &Older) -> Reading {
+    let mut parameters: Vec<&Named> = file.parameters.iter().collect();
+    parameters.sort_by_key(|parameter| parameter.id);
+    let names = parameters.iter().map(|parameter| parameter.name.clone()).collect();
+    let mut reading = Reading { measured: Measurements::of(names), problems: Vec::new() };
+    for (idx, measurement) in file.measurements.iter().enumerate() {
+        if let Err(fault) = take(&mut reading.measured, file, &parameters, measurement) {
+            reading.problems.push(fault.at(format!("measurement {}", idx + 1)));
+        }
+    }
+    reading
+}
+
+fn take(
+    measured: &mut Measurements,
+    file: &Older,
+    parameters: &[&Named],
+    measurement: &Measurement,
+) -> Result<(), Fault> {
+    let unknown = |list: &str, id| Fault::UnknownId { list: list.to_owned(), id };
+    let id = measurement.coordinate_id;
+    let coordinate = file.coordinates.iter().find(|other| other.id == id);
+    let coordinate = coordinate.ok_or_else(|| unknown("coordinates", id))?;
+    let at: Result<Vec<f64>, Fault> = parameters
+        .iter()
+        .map(|parameter| {
+            let mut pairs = coordinate.parameter_value_pairs.iter();
+            let pair = pairs.find(|pair| pair.parameter_id == parameter.id);
+            pair.ok_or_else(|| Fault::Missing(parameter.name.clone()))?.parameter_value.value()
+        })
+        .collect();
+    let named = |list: &'static str, all: &'_ [Named], id: i64| {
+        let found = all.iter().find(|named| named.id == id).map(|named| named.name.clone());
+        found.ok_or_else(|| unknown(list, id))
+    };
+    let region = named("callpaths", &file.callpaths, measurement.callpath_id)?;
+    let metric = named("metrics", &file.metrics, measurement.metric_id)?;
+    measured.add(&region, &metric, &at?, &[measurement.value.value()?]);
+    Ok(())
+}
+
+/// The measurements in the newer form.
+///
+/// # Errors
+/// Never for numbers that are finite.
+pub fn write(measured: &Measurements) -> Result<String, serde_json::Error> {
+    let mut regions: Vec<(String, Pairs<Vec<NewerPoint>>)> = Vec::new();
+    for series in &measured.series {
+        let point = |point: &crate::Point| NewerPoint {
+            point: point.at.clone(),
+            values: point.values.clone(),
+        };
+        let metric = (series.metric.clone(), series.points.iter().map(point).collect());
+        match regions.iter_mut().find(|(region, _)| *region == series.region) {
+            Some((_, metrics)) => metrics.0.push(metric),
+            None => regions.push((series.region.clone(), Pairs(vec![metric]))),
+        }
+    }
+    serde_json::to_string_pretty(&Newer {
+        parameters: measured.parameters.clone(),
+        measurements: Pairs(regions),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn measured() -> Measurements {
+        let mut measured = Measurements::of(vec!["p".into(), "n".into()]);
+        measured.add("main->b", "time", &[2.0, 10.0], &[1.5, 2.0]);
+        measured.add("main->b", "time", &[4.0, 10.0], &[3.0]);
+        measured.add("main->a", "time", &[2.0, 10.0], &[4.0]);
+        measured.add("main->b", "bytes", &[2.0, 10.0], &[5.0]);
+        measured
+    }
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        let reading = read(&write(&measured()).unwrap());
+        let mut expected = measured();
+        expected.series.swap(1, 2);
+        assert_eq!(reading, Reading { measured: expected, problems: Vec::new() });
+    }
+
+    #[test]
+    fn the_older_form_refers_by_ids() {
+        let text = r#"{
+            "callpaths": [{"id": 1, "name": "sweep"}],
+            "coordinates": [{"id": 7, "parameter_value_pairs": [
+                {"parameter_id": 2, "parameter_value": 10}, {"parameter_id": 1, "parameter_value": "4"}]}],
+            "metrics": [{"id": 1, "name": "time"}],
+            "parameters": [{"id": 2, "name": "n"}, {"id": 1, "name": "p"}],
+            "measurements": [
+                {"callpath_id": 1, "coordinate_id": 7, "id": 1, "metric_id": 1, "value": 3.5},
+                {"callpath_id": 1, "coordinate_id": 7, "id": 2, "metric_id": 1, "value": 4},
+                {"callpath_id": 1, "coordinate_id": 8, "id": 3, "metric_id": 1, "value": 5}]}"#;
+        let mut expected = Measurements::of(vec!["p".into(), "n".into()]);
+        expected.add("sweep", "time", &[4.0, 10.0], &[3.5, 4.0]);
+        let fault = Fault::UnknownId { list: "coordinates".into(), id: 8 };
+        let problems = vec![fault.at("measurement 3")];
+        assert_eq!(read(text), Reading { measured: expected, problems });
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let text = r#"{"parameters": ["p"], "measurements": {"a": {"time": [
+            {"point": [1, 2], "values": [3]}, {"point": [1], "values": [3]}]}}}"#;
+        let reading = read(text);
+        assert_eq!(reading.measured.series[0].points.len(), 1);
+        assert_eq!(reading.problems[0].place, "`a`, `time`, point 1");
+        assert_eq!(read("{\n]").problems[0].place, "line 2");
+    }
+}

@@ -1,0 +1,98 @@
+//! Extra-P's JSON Lines: each line is an object with `params`, `value` and perhaps `callpath` and `metric`.
+
+use super::{Fault, Reading, pairs::Pairs};
+use crate::measurements::Measurements;
+use serde::Deserialize;
+
+/// What Extra-P calls a region that is not named.
+const REGION: &str = "<root>";
+/// What Extra-P calls a metric that is not named.
+const METRIC: &str = "<default>";
+
+#[derive(Deserialize)]
+struct Line {
+    params: Pairs<f64>,
+    value: Values,
+    callpath: Option<String>,
+    metric: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Values {
+    One(f64),
+    Several(Vec<f64>),
+}
+
+/// Reads a file.
+pub fn read(text: &str) -> Reading {
+    let mut reading = Reading::default();
+    for (idx, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        let parsed = serde_json::from_str::<Line>(line);
+        let taken = parsed.map_err(|error| Fault::Malformed(error.to_string()));
+        if let Err(fault) = taken.and_then(|line| take(&mut reading.measured, &line)) {
+            reading.problems.push(fault.at_line(idx));
+        }
+    }
+    reading
+}
+
+fn take(measured: &mut Measurements, line: &Line) -> Result<(), Fault> {
+    let given = &line.params.0;
+    if measured.parameters.is_empty() {
+        measured.parameters = given.iter().map(|(name, _)| name.clone()).collect();
+    }
+    let n_parameters = measured.parameters.len();
+    if given.len() != n_parameters {
+        return Err(Fault::WrongPoint { n_given: given.len(), n_parameters });
+    }
+    let value_of = |name: &String| {
+        let found = given.iter().find(|(other, _)| other == name).map(|(_, value)| *value);
+        found.ok_or_else(|| Fault::Missing(name.clone()))
+    };
+    let at = measured.parameters.iter().map(value_of).collect::<Result<Vec<f64>, Fault>>()?;
+    let values = match &line.value {
+        Values::One(value) => std::slice::from_ref(value),
+        Values::Several(values) => values,
+    };
+    let region = line.callpath.as_deref().unwrap_or(REGION);
+    measured.add(region, line.metric.as_deref().unwrap_or(METRIC), &at, values);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_gather_by_region_and_point() {
+        let text = r#"
+            {"params": {"p": 2, "n": 10}, "value": 1.5}
+            {"params": {"n": 10, "p": 2}, "value": [2, 3.5], "metric": "<default>"}
+
+            {"params": {"p": 4, "n": 10}, "value": 4, "callpath": "a->b", "metric": "time"}
+        "#;
+        let reading = read(text);
+        let mut expected = Measurements::of(vec!["p".into(), "n".into()]);
+        expected.add("<root>", "<default>", &[2.0, 10.0], &[1.5, 2.0, 3.5]);
+        expected.add("a->b", "time", &[4.0, 10.0], &[4.0]);
+        assert_eq!(reading, Reading { measured: expected, problems: Vec::new() });
+    }
+
+    #[test]
+    fn a_bad_line_costs_itself() {
+        let good = r#"{"params": {"p": 2}, "value": 1}"#;
+        for bad in [
+            "words",
+            r#"{"params": {"p": 2}}"#,
+            r#"{"params": {"n": 2}, "value": 1}"#,
+            r#"{"params": {"p": 2, "n": 2}, "value": 1}"#,
+            r#"{"params": {"p": "x"}, "value": 1}"#,
+        ] {
+            let reading = read(&format!("{good}\n{bad}\n{good}"));
+            assert_eq!(reading.measured.series[0].points[0].values, [1.0, 1.0]);
+            let places: Vec<&str> = reading.problems.iter().map(|p| &p.place[..]).collect();
+            assert_eq!(places, ["line 2"], "{bad}");
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Which combination of terms becomes the model: the one that best foretells what it has not seen.
+//!
+//! The formula is made again without the largest values of each parameter and asked for them; and
+//! without each point in turn. Rare terms, many terms and terms that take time away must be better by a
+//! margin. A formula that is not positive far beyond the measured points is out.
+
+use crate::{
+    search::{Candidate, Problem},
+    solve::{N_TERMS_MAX, dot, forward},
+};
+
+/// What a term of oddity 1 costs, as a share of the error.
+const ODDITY_COST: f64 = 0.5;
+/// What every term costs, for each time that there is one point.
+const TERM_COST: f64 = 4.0;
+/// What a negative coefficient costs.
+const NEGATIVE_COST: f64 = 0.3;
+/// Weight of the error at single points against one of the largest values of a parameter.
+const SINGLES_WEIGHT: f64 = 2.0;
+/// Errors below this share are rounding: more terms are not worth it.
+const ROUNDING: f64 = 1e-7;
+
+/// A combination and what it is worth.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Judged {
+    pub(crate) candidate: Candidate,
+    /// Mean relative error at the largest values, kept back.
+    pub(crate) held_out: f64,
+    /// Relative error at single points, each kept back.
+    pub(crate) singles: f64,
+    /// That and the costs: the smallest is chosen.
+    pub(crate) cost: f64,
+}
+
+/// The candidates that may be the model, the best first.
+pub(crate) fn judge(problem: &Problem<'_>, candidates: &[Candidate]) -> Vec<Judged> {
+    let must_be_positive = problem.target.iter().all(|value| 0.0 < *value);
+    let mut judged: Vec<Judged> = candidates
+        .iter()
+        .filter(|candidate| !must_be_positive || is_positive(problem, candidate))
+        .filter_map(|candidate| judge_one(problem, candidate))
+        .collect();
+    judged.sort_by(|a, b| a.cost.total_cmp(&b.cost));
+    judged
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a handful of folds and terms")]
+fn judge_one(problem: &Problem<'_>, candidate: &Candidate) -> Option<Judged> {
+    let held_out = held_out(problem, candidate)?;
+    let n_folds = problem.design.folds.len() as f64;
+    let singles = at_singles(problem, candidate)?;
+    let error = (n_folds * held_out + SINGLES_WEIGHT * singles) / (n_folds + SINGLES_WEIGHT);
+    let oddity: f64 = candidate.terms().map(|term| problem.design.choices[term].oddity).sum();
+    let coefficients = &candidate.coefficients[..candidate.n_terms()];
+    let n_negative = coefficients.iter().filter(|c| **c < 0.0).count() as f64;
+    let costs = ODDITY_COST * oddity
+        + TERM_COST * candidate.n_terms() as f64 / problem.target.len() as f64
+        + NEGATIVE_COST * n_negative;
+    Some(Judged {
+        candidate: *candidate,
+        held_out,
+        singles,
+        cost: (error + ROUNDING) * (1.0 + costs),
+    })
+}
+
+/// Root mean square of the relative errors at the points kept back, mean over the folds.
+#[expect(clippy::cast_precision_loss, reason = "numbers of points are small")]
+fn held_out(problem: &Problem<'_>, candidate: &Candidate) -> Option<f64> {
+    let mut sum = 0.0;
+    for fold in &problem.design.folds {
+        let solution = problem.normal_without(candidate, fold).solve(candidate.n_terms())?;
+        let squares = fold.held.iter().map(|idx| {
+            let predicted = candidate.value(&solution, |term| problem.columns[term][*idx]);
+            relative_error(predicted, problem.target[*idx]).powi(2)
+        });
+        sum += (squares.sum::<f64>() / fold.held.len() as f64).sqrt();
+    }
+    Some(sum / problem.design.folds.len() as f64)
+}
+
+/// The error relative to the mean of both, so that too little is as bad as too much.
+fn relative_error(predicted: f64, measured: f64) -> f64 {
+    let sizes = predicted.abs() + measured.abs();
+    if 0.0 < sizes { 2.0 * (predicted - measured).abs() / sizes } else { 0.0 }
+}
+
+/// Root mean square of the errors at each point, when it alone is kept back.
+#[expect(clippy::cast_precision_loss, reason = "numbers of points are small")]
+fn at_singles(problem: &Problem<'_>, candidate: &Candidate) -> Option<f64> {
+    let n = candidate.n_terms();
+    let lower = problem.normal(candidate).lower(n)?;
+    let mut squares = 0.0;
+    for (idx, target) in problem.target.iter().enumerate() {
+        let mut row = [0.0; N_TERMS_MAX];
+        row.iter_mut().zip(candidate.terms()).for_each(|(x, term)| *x = problem.columns[term][idx]);
+        let pull = forward(&lower, &row, n);
+        let leverage = dot(&pull[..n], &pull[..n]);
+        let error = dot(&row[..n], &candidate.coefficients[..n]) - target;
+        squares += (error / (1.0 - leverage).max(1e-3)).powi(2);
+    }
+    Some((squares / problem.target.len() as f64).sqrt())
+}
+
+fn is_positive(problem: &Problem<'_>, candidate: &Candidate) -> bool {
+    let n_far = problem.design.far.first().map_or(0, Vec::len);
+    let far = |idx: usize| {
+        let value_of = |term: usize| problem.design.far[term][idx] / problem.lengths[term];
+        candidate.value(&candidate.coefficients, value_of)
+    };
+    let near =
+        |idx: usize| candidate.value(&candidate.coefficients, |term| problem.columns[term][idx]);
+    (0..problem.target.len()).all(|idx| 0.0 < near(idx)) && (0..n_far).all(|idx| 0.0 < far(idx))
+}

@@ -1,0 +1,76 @@
+//! What was measured: values at points, for each region and metric.
+
+use serde::{Deserialize, Serialize};
+
+/// All repetitions at one point.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Point {
+    /// The parameters, in the order of [`Measurements::parameters`].
+    pub at: Vec<f64>,
+    /// What was measured there, one value for each repetition.
+    pub values: Vec<f64>,
+}
+
+/// The points of one region and metric.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Series {
+    /// Path of the region, its parts joined by `->`; empty where none is named.
+    pub region: String,
+    /// What was measured, such as `time`; empty where it is not named.
+    pub metric: String,
+    /// The points, each once.
+    pub points: Vec<Point>,
+}
+
+/// What was measured in all regions.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Measurements {
+    /// Names of the parameters.
+    pub parameters: Vec<String>,
+    /// The regions, in the order in which they were first met.
+    pub series: Vec<Series>,
+}
+
+impl Measurements {
+    /// No regions yet, over these parameters.
+    pub const fn of(parameters: Vec<String>) -> Self {
+        Self { parameters, series: Vec::new() }
+    }
+
+    /// Adds repetitions at a point, which may be there already.
+    pub fn add(&mut self, region: &str, metric: &str, at: &[f64], values: &[f64]) {
+        let named = |series: &Series| series.region == region && series.metric == metric;
+        // Newest first: files hold the values of a region one after another.
+        let found = self.series.iter().rposition(named);
+        let idx = found.unwrap_or(self.series.len());
+        if found.is_none() {
+            let (region, metric) = (region.to_owned(), metric.to_owned());
+            self.series.push(Series { region, metric, points: Vec::new() });
+        }
+        let points = &mut self.series[idx].points;
+        match points.iter_mut().rfind(|point| point.at == at) {
+            Some(point) => point.values.extend(values),
+            None => points.push(Point { at: at.to_vec(), values: values.to_vec() }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn repetitions_gather_at_their_point() {
+        let mut measured = Measurements::of(vec!["p".into()]);
+        for (region, p, value) in
+            [("a", 1.0, 1.0), ("b", 1.0, 2.0), ("a", 2.0, 3.0), ("a", 1.0, 4.0)]
+        {
+            measured.add(region, "time", &[p], &[value]);
+        }
+        let points: Vec<Vec<Point>> =
+            measured.series.into_iter().map(|series| series.points).collect();
+        let point = |p, values: &[f64]| Point { at: vec![p], values: values.to_vec() };
+        let a = vec![point(1.0, &[1.0, 4.0]), point(2.0, &[3.0])];
+        assert_eq!(points, [a, vec![point(1.0, &[2.0])]]);
+    }
+}

@@ -1,0 +1,281 @@
+//! Several formulas, where one does not do: breakpoints in a size.
+//!
+//! Protocols change with the size of a message, and memory becomes slower when a cache is full. A
+//! breakpoint is looked for where the best formula is further off than the noise explains, between any
+//! two measured values of a parameter; it is kept where single points, each kept back, are foretold with
+//! less than half the error. Both sides are then looked at in the same way.
+
+use crate::{
+    design::{Design, levels},
+    draws::{draws, terms},
+    fit::Settings,
+    judge::{Judged, judge},
+    model::{Piece, Range},
+    samples::Level,
+    search::Problem,
+    solve::count,
+    term::{Factor, Formula, Term, Weighted},
+    vocabulary::{Role, choices},
+};
+
+/// Errors at single points up to this share need no breakpoint.
+const ERROR_SMALL: f64 = 0.01;
+/// Errors up to this many times the noise need no breakpoint.
+const ERROR_OVER_NOISE: f64 = 3.0;
+/// What a breakpoint must leave of the error.
+const GAIN: f64 = 0.5;
+/// Fewest points of a piece.
+const N_POINTS_MIN: usize = 4;
+
+/// A point and what its repetitions come to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sample<'a> {
+    pub(crate) at: &'a [f64],
+    pub(crate) level: Level,
+}
+
+/// The pieces of a model.
+#[derive(Debug)]
+pub(crate) struct Fitted {
+    pub(crate) split_idx: Option<usize>,
+    pub(crate) pieces: Vec<Piece>,
+    /// Mean relative error at the largest values, kept back.
+    pub(crate) held_out: f64,
+}
+
+/// Points for one formula.
+struct Part<'a> {
+    samples: Vec<Sample<'a>>,
+    judged: Vec<Judged>,
+    design: Design,
+}
+
+/// Everything that the search for a breakpoint needs to know.
+struct Search<'a> {
+    roles: &'a [Role],
+    settings: &'a Settings,
+}
+
+/// The model's pieces over a design of all samples.
+pub(crate) fn fit_pieces(
+    design: &Design,
+    samples: &[Sample<'_>],
+    roles: &[Role],
+    settings: &Settings,
+) -> Fitted {
+    let search = Search { roles, settings };
+    let levels: Vec<Level> = samples.iter().map(|sample| sample.level).collect();
+    let problem = Problem::new(design, &levels);
+    // One value everywhere needs no search.
+    let n_terms_max = if is_constant(samples) { 0 } else { settings.n_terms_max };
+    let judged = judge(&problem, &problem.candidates(n_terms_max));
+    if 0 < n_terms_max
+        && search.is_wanting(samples, &judged)
+        && let Some((split_idx, parts)) = search.split(samples, &judged, &problem)
+    {
+        let pieces = parts.iter().map(|part| search.piece_of(part, split_idx)).collect();
+        let n_points: usize = parts.iter().map(|part| part.samples.len()).sum();
+        let held_out = parts.iter().map(Part::held_out_sum).sum::<f64>() / count(n_points);
+        return Fitted { split_idx: Some(split_idx), pieces, held_out };
+    }
+    let held_out = judged.first().map_or(0.0, |best| best.held_out);
+    Fitted {
+        split_idx: None,
+        pieces: vec![search.piece(&problem, &judged, samples, None)],
+        held_out,
+    }
+}
+
+impl Part<'_> {
+    fn held_out_sum(&self) -> f64 {
+        self.judged.first().map_or(0.0, |best| best.held_out) * count(self.samples.len())
+    }
+
+    fn error(&self) -> f64 {
+        error(&self.judged, self.samples.len())
+    }
+}
+
+/// Sum of the squared errors at single points, larger where terms use up the points.
+fn error(judged: &[Judged], n_points: usize) -> f64 {
+    let Some(best) = judged.first() else { return f64::INFINITY };
+    let n_free = n_points.saturating_sub(best.candidate.n_terms()).max(1);
+    best.cost.powi(2) * count(n_points) * count(n_points) / count(n_free)
+}
+
+impl Search<'_> {
+    /// Whether the formula is further off than the noise explains.
+    fn is_wanting(&self, samples: &[Sample<'_>], judged: &[Judged]) -> bool {
+        let error = judged.first().map_or(f64::INFINITY, |best| best.singles);
+        let noise: f64 =
+            samples.iter().map(|s| (s.level.spread.powi(2)) / count(s.level.n_kept)).sum();
+        let noise = (noise / count(samples.len())).sqrt();
+        0 < self.settings.n_breaks_max && ERROR_SMALL.max(ERROR_OVER_NOISE * noise) < error
+    }
+
+    /// The parameter with breakpoints and the parts between them, where there are any.
+    fn split<'s>(
+        &self,
+        samples: &[Sample<'s>],
+        judged: &[Judged],
+        problem: &Problem<'_>,
+    ) -> Option<(usize, Vec<Part<'s>>)> {
+        let known = judged.first().map_or_else(Vec::new, |best| terms(problem, best));
+        let mut parts: Vec<Part<'s>> = Vec::new();
+        let whole = error(judged, samples.len());
+        let (split_idx, low, high) = (0..self.roles.len())
+            .filter(|idx| self.roles.len() == 1 || self.roles[*idx] != Role::Processes)
+            .filter_map(|idx| self.best_cut(samples, idx, &known, true).map(|(l, h)| (idx, l, h)))
+            .min_by(|a, b| (a.1.error() + a.2.error()).total_cmp(&(b.1.error() + b.2.error())))?;
+        if GAIN * GAIN * whole <= low.error() + high.error() {
+            return None;
+        }
+        let mut open = vec![high, low];
+        while let Some(part) = open.pop() {
+            let n_breaks = open.len() + parts.len();
+            let wanting = self.is_wanting(&part.samples, &part.judged);
+            let cut = (wanting && n_breaks < self.settings.n_breaks_max)
+                .then(|| self.best_cut(&part.samples, split_idx, &known, open.is_empty()))
+                .flatten()
+                .filter(|(low, high)| low.error() + high.error() < GAIN * GAIN * part.error());
+            match cut {
+                Some((low, high)) => open.extend([high, low]),
+                None => parts.push(part),
+            }
+        }
+        Some((split_idx, parts))
+    }
+
+    /// The cut of these samples that leaves the smallest error.
+    fn best_cut<'s>(
+        &self,
+        samples: &[Sample<'s>],
+        split_idx: usize,
+        known: &[Term],
+        is_last: bool,
+    ) -> Option<(Part<'s>, Part<'s>)> {
+        let points: Vec<&[f64]> = samples.iter().map(|sample| sample.at).collect();
+        let levels = levels(&points, split_idx);
+        // Three sizes show how time grows; past the last breakpoint one may be all there is.
+        let n_high = if is_last { 1 } else { 3 };
+        let edges = levels.get(3..(levels.len() + 1).saturating_sub(n_high)).unwrap_or_default();
+        let cuts = edges.iter().filter_map(|edge| {
+            let (low, high): (Vec<_>, Vec<_>) =
+                samples.iter().partition(|sample| sample.at[split_idx] < *edge);
+            if low.len().min(high.len()) < N_POINTS_MIN {
+                return None;
+            }
+            let low = self.part(low, known)?;
+            let mut beside = low.terms_at_top(split_idx);
+            if levels.last() == Some(edge) {
+                beside.extend(self.grown_alike(&beside, split_idx));
+            }
+            let high = self.part(high, &beside)?;
+            Some((low, high))
+        });
+        cuts.min_by(|a, b| (a.0.error() + a.1.error()).total_cmp(&(b.0.error() + b.1.error())))
+    }
+
+    /// Every term of the other parameters, times how the steepest term grows with this one.
+    ///
+    /// One size does not show how time grows, and time that stays the same would be the worst guess.
+    fn grown_alike(&self, terms: &[Term], split_idx: usize) -> Vec<Term> {
+        let of_split = |factor: &&Factor| factor.parameter_idx == split_idx;
+        let growths = terms.iter().flat_map(|term| term.factors.iter().filter(of_split));
+        let Some(steepest) = growths.max_by(|a, b| a.power.total_cmp(&b.power)) else {
+            return Vec::new();
+        };
+        let others = choices(self.roles)
+            .into_iter()
+            .filter(|choice| !choice.term.factors.iter().any(|factor| of_split(&factor)));
+        others.map(|choice| Term::of(choice.term.factors.into_iter().chain([*steepest]))).collect()
+    }
+
+    fn part<'s>(&self, samples: Vec<Sample<'s>>, known: &[Term]) -> Option<Part<'s>> {
+        let points: Vec<&[f64]> = samples.iter().map(|sample| sample.at).collect();
+        let design = Design::new(&points, self.roles, known);
+        let levels: Vec<Level> = samples.iter().map(|sample| sample.level).collect();
+        let problem = Problem::new(&design, &levels);
+        let judged = judge(&problem, &problem.candidates(self.settings.n_terms_max));
+        (!judged.is_empty()).then_some(Part { samples, judged, design })
+    }
+
+    fn piece_of(&self, part: &Part<'_>, split_idx: usize) -> Piece {
+        let points: Vec<&[f64]> = part.samples.iter().map(|sample| sample.at).collect();
+        let ends = levels(&points, split_idx);
+        let (low, high) = (ends[0], ends[ends.len() - 1]);
+        let levels: Vec<Level> = part.samples.iter().map(|sample| sample.level).collect();
+        let problem = Problem::new(&part.design, &levels);
+        self.piece(&problem, &part.judged, &part.samples, Some(Range { low, high }))
+    }
+
+    fn piece(
+        &self,
+        problem: &Problem<'_>,
+        judged: &[Judged],
+        samples: &[Sample<'_>],
+        range: Option<Range>,
+    ) -> Piece {
+        let Some(best) = judged.first() else { return constant(samples, range) };
+        let candidate = &best.candidate;
+        let n_free = samples.len().saturating_sub(candidate.n_terms()).max(1);
+        let off = candidate.residual / count(n_free);
+        let scatter: f64 = samples.iter().map(|sample| sample.level.spread.powi(2)).sum();
+        let noise = (off + scatter / count(samples.len())).sqrt();
+        let coefficients = candidate.terms().zip(candidate.coefficients);
+        let weighted = coefficients.map(|(term, c)| Weighted {
+            coefficient: c / problem.lengths[term],
+            term: problem.design.choices[term].term.clone(),
+        });
+        let mut formula = Formula { terms: weighted.collect() };
+        formula.sort_by_size(samples.iter().map(|sample| sample.at));
+        let Settings { n_draws, seed, .. } = *self.settings;
+        let (alternatives, draws) = draws(problem, judged, n_draws, seed);
+        Piece { range, formula, alternatives, draws, noise }
+    }
+}
+
+impl Part<'_> {
+    /// The terms, those first that add most at the largest values of a parameter.
+    fn terms_at_top(&self, split_idx: usize) -> Vec<Term> {
+        let Some(Judged { candidate, .. }) = self.judged.first() else { return Vec::new() };
+        let levels: Vec<Level> = self.samples.iter().map(|sample| sample.level).collect();
+        let problem = Problem::new(&self.design, &levels);
+        let value_of = |sample: &Sample<'_>| sample.at[split_idx];
+        let top = self.samples.iter().map(value_of).fold(f64::MIN, f64::max);
+        let size = |term: usize, coefficient: f64| -> f64 {
+            let values = self.samples.iter().zip(&problem.columns[term]);
+            let at_top = values.filter(|(sample, _)| top <= value_of(sample));
+            at_top.map(|(_, value)| (coefficient * value).abs()).sum()
+        };
+        let mut sized: Vec<(usize, f64)> = candidate
+            .terms()
+            .zip(candidate.coefficients)
+            .map(|(term, coefficient)| (term, size(term, coefficient)))
+            .collect();
+        sized.sort_by(|a, b| b.1.total_cmp(&a.1));
+        sized.iter().map(|(term, _)| self.design.choices[*term].term.clone()).collect()
+    }
+}
+
+/// Whether all points have the same value.
+pub(crate) fn is_constant(samples: &[Sample<'_>]) -> bool {
+    let values = || samples.iter().map(|sample| sample.level.value);
+    values().fold(f64::MIN, f64::max) <= values().fold(f64::INFINITY, f64::min)
+}
+
+/// What is left to say where no formula could be judged: the mean.
+fn constant(samples: &[Sample<'_>], range: Option<Range>) -> Piece {
+    let mean = samples.iter().map(|sample| sample.level.value).sum::<f64>() / count(samples.len());
+    let squares: f64 = samples.iter().map(|sample| (sample.level.value - mean).powi(2)).sum();
+    let scatter: f64 = samples.iter().map(|sample| sample.level.spread).sum();
+    let off = if mean == 0.0 { 0.0 } else { (squares / count(samples.len())).sqrt() / mean.abs() };
+    let constant = Weighted { coefficient: mean, term: Term::constant() };
+    Piece {
+        range,
+        formula: Formula { terms: vec![constant] },
+        alternatives: Vec::new(),
+        draws: Vec::new(),
+        noise: off.hypot(scatter / count(samples.len())),
+    }
+}

@@ -1,0 +1,135 @@
+//! One value out of the repetitions at a point, and how many were left out.
+//!
+//! Noise on a machine mostly adds time, so the distance of a repetition is taken from the fastest one.
+
+use serde::{Deserialize, Serialize};
+
+/// How one value is made of the repetitions.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SampleRule {
+    /// Mean of those at most this share above the smallest one; the source's rule, with 0.3.
+    NearMinimum(f64),
+    /// Mean of all.
+    Mean,
+    /// The median.
+    Median,
+    /// The smallest one.
+    Minimum,
+}
+
+impl Default for SampleRule {
+    fn default() -> Self {
+        Self::NearMinimum(0.3)
+    }
+}
+
+/// What the repetitions at a point come to.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Level {
+    /// The value.
+    pub value: f64,
+    /// Deviation of the repetitions that were kept, as a share of the value.
+    pub spread: f64,
+    /// Repetitions that were kept.
+    pub n_kept: usize,
+    /// Repetitions that were left out.
+    pub n_dropped: usize,
+}
+
+/// Deviations between the smallest repetition and one that is still taken for noise.
+const N_DEVIATIONS: f64 = 6.0;
+/// How far the median of five lies above the smallest, in deviations of a normal distribution.
+const MEDIAN_ABOVE_SMALLEST: f64 = 1.16;
+
+impl SampleRule {
+    /// The rule for these points: where most of them scatter so much that it would drop mere noise, it
+    /// allows more, and is unchanged otherwise.
+    #[must_use]
+    pub fn widened<'a>(self, points: impl Iterator<Item = &'a [f64]>) -> Self {
+        let Self::NearMinimum(share) = self else { return self };
+        let mut distances: Vec<f64> = points.filter_map(distance).collect();
+        distances.sort_unstable_by(f64::total_cmp);
+        if distances.is_empty() {
+            return self;
+        }
+        let deviation = median(&distances) / MEDIAN_ABOVE_SMALLEST;
+        Self::NearMinimum(share.max(N_DEVIATIONS * deviation))
+    }
+
+    /// What `values` come to; nothing where none of them is a number.
+    pub fn level(self, values: &[f64]) -> Option<Level> {
+        let mut sorted: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
+        sorted.sort_unstable_by(f64::total_cmp);
+        let smallest = *sorted.first()?;
+        if let Self::NearMinimum(share) = self {
+            sorted.retain(|value| *value <= smallest + share * smallest.abs());
+        }
+        let value = match self {
+            Self::NearMinimum(_) | Self::Mean => mean(&sorted),
+            Self::Median => median(&sorted),
+            Self::Minimum => smallest,
+        };
+        let spread = if value == 0.0 { 0.0 } else { deviation(&sorted) / value.abs() };
+        let n_kept = sorted.len();
+        Some(Level { value, spread, n_kept, n_dropped: values.len() - n_kept })
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "numbers of repetitions are small")]
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// How far the median lies above the smallest, as a share; nothing where that says little.
+fn distance(values: &[f64]) -> Option<f64> {
+    let mut sorted: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let smallest = *sorted.first()?;
+    (3 <= sorted.len() && 0.0 < smallest).then(|| median(&sorted) / smallest - 1.0)
+}
+
+fn median(sorted: &[f64]) -> f64 {
+    let middle = sorted.len() / 2;
+    if sorted.len().is_multiple_of(2) {
+        f64::midpoint(sorted[middle - 1], sorted[middle])
+    } else {
+        sorted[middle]
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "numbers of repetitions are small")]
+fn deviation(values: &[f64]) -> f64 {
+    let center = mean(values);
+    let squares: f64 = values.iter().map(|value| (value - center).powi(2)).sum();
+    (squares / (values.len() as f64 - 1.0).max(1.0)).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(rule: SampleRule, values: &[f64], expected: Option<(f64, usize)>) {
+        let level = rule.level(values);
+        assert_eq!(level.map(|level| (level.value, level.n_dropped)), expected);
+    }
+
+    #[test]
+    fn each_rule_takes_its_own() {
+        let values = [10.0, 13.0, 14.0, 11.0, 100.0];
+        check(SampleRule::default(), &values, Some((34.0 / 3.0, 2)));
+        check(SampleRule::Mean, &values, Some((29.6, 0)));
+        check(SampleRule::Median, &values, Some((13.0, 0)));
+        check(SampleRule::Median, &values[..4], Some((12.0, 0)));
+        check(SampleRule::Minimum, &values, Some((10.0, 0)));
+    }
+
+    #[test]
+    fn what_is_no_number_is_dropped() {
+        check(SampleRule::Mean, &[1.0, f64::NAN, 3.0], Some((2.0, 1)));
+        check(SampleRule::Mean, &[f64::NAN], None);
+        check(SampleRule::default(), &[], None);
+        check(SampleRule::default(), &[-10.0, -8.0, -2.0], Some((-9.0, 1)));
+    }
+}

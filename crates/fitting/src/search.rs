@@ -1,0 +1,235 @@
+//! Combinations of terms that may be the formula: a beam search by relative least squares.
+//!
+//! The error at a point is taken relative to what was measured there, so that small times count as
+//! much as large ones. Combinations of one term more are made of the best ones so far.
+//!
+//! # Not here
+//! Which combination becomes the model (`judge`): that is never decided by the residual.
+
+use crate::{
+    design::{Design, Fold},
+    samples::Level,
+    solve::{N_TERMS_MAX, Normal, Row, dot, forward},
+};
+
+/// Combinations of each size that are extended.
+const N_EXTENDED: usize = 16;
+/// Combinations of each size that are judged.
+const N_JUDGED: usize = 40;
+/// What a term of oddity 1 costs, as a share of the residual.
+const ODDITY_COST: f64 = 0.5;
+/// A column that keeps less than this share of itself beside the others says nothing new.
+const NEWS_MIN: f64 = 1e-9;
+/// Values below this share of the largest are weighted as if they were that large.
+const SMALL: f64 = 1e-6;
+
+/// Some terms of a design.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Candidate {
+    /// Positions in the design, rising.
+    terms: [u16; N_TERMS_MAX],
+    n_terms: usize,
+    /// Sum of squares of the relative errors.
+    pub(crate) residual: f64,
+    cost: f64,
+    /// Over normalized columns.
+    pub(crate) coefficients: Row,
+}
+
+impl Candidate {
+    pub(crate) fn terms(&self) -> impl Iterator<Item = usize> + '_ {
+        self.terms[..self.n_terms].iter().map(|term| usize::from(*term))
+    }
+
+    pub(crate) const fn n_terms(&self) -> usize {
+        self.n_terms
+    }
+
+    pub(crate) fn value(&self, coefficients: &Row, term_value: impl Fn(usize) -> f64) -> f64 {
+        self.terms().zip(coefficients).map(|(term, c)| c * term_value(term)).sum()
+    }
+
+    fn with(&self, term: u16) -> Self {
+        let mut longer = *self;
+        let mut place = self.n_terms;
+        while 0 < place && term < longer.terms[place - 1] {
+            longer.terms[place] = longer.terms[place - 1];
+            place -= 1;
+        }
+        longer.terms[place] = term;
+        longer.n_terms += 1;
+        longer
+    }
+}
+
+/// Relative least squares over a design for one region.
+#[derive(Debug)]
+pub(crate) struct Problem<'a> {
+    pub(crate) design: &'a Design,
+    /// For each term its values over the measured ones, of unit length.
+    pub(crate) columns: Vec<Vec<f64>>,
+    /// What they were divided by.
+    pub(crate) lengths: Vec<f64>,
+    /// The measured values over themselves, times the weights of the points.
+    pub(crate) target: Vec<f64>,
+    gram: Vec<f64>,
+    right: Vec<f64>,
+}
+
+impl<'a> Problem<'a> {
+    pub(crate) fn new(design: &'a Design, levels: &[Level]) -> Self {
+        let weights = weights(levels);
+        let largest =
+            levels.iter().map(|level| level.value.abs()).fold(f64::MIN_POSITIVE, f64::max);
+        let sizes = levels.iter().map(|level| level.value.abs().max(SMALL * largest));
+        let scales: Vec<f64> = sizes.zip(&weights).map(|(size, weight)| weight / size).collect();
+        let scaled = levels.iter().zip(&scales).map(|(level, scale)| level.value * scale);
+        let target: Vec<f64> = scaled.collect();
+        let mut columns = Vec::with_capacity(design.columns.len());
+        let mut lengths = Vec::with_capacity(design.columns.len());
+        for raw in &design.columns {
+            let mut column: Vec<f64> = raw.iter().zip(&scales).map(|(x, s)| x * s).collect();
+            let length = dot(&column, &column).sqrt();
+            column.iter_mut().for_each(|x| *x /= length);
+            columns.push(column);
+            lengths.push(length);
+        }
+        let right = columns.iter().map(|column| dot(column, &target)).collect();
+        let gram = gram(&columns);
+        Self { design, columns, lengths, target, gram, right }
+    }
+
+    /// The best combinations of each size up to `n_terms_max`, and up to half as many as there are points.
+    pub(crate) fn candidates(&self, n_terms_max: usize) -> Vec<Candidate> {
+        let none = Candidate {
+            terms: [0; N_TERMS_MAX],
+            n_terms: 0,
+            residual: dot(&self.target, &self.target),
+            cost: 0.0,
+            coefficients: [0.0; N_TERMS_MAX],
+        };
+        let mut extended = vec![none];
+        let mut found: Vec<Candidate> = Vec::new();
+        let mut longer = Vec::new();
+        for _ in 0..n_terms_max.min(N_TERMS_MAX).min(self.target.len().div_ceil(2)) {
+            longer.clear();
+            extended.iter().for_each(|parent| self.extend(parent, &mut longer));
+            let best = best(&mut longer);
+            extended = best.iter().take(N_EXTENDED).copied().collect();
+            found.extend(best);
+        }
+        found.retain_mut(|candidate| {
+            let solution = self.normal(candidate).solve(candidate.n_terms);
+            candidate.coefficients = solution.unwrap_or_default();
+            solution.is_some()
+        });
+        found
+    }
+
+    /// Adds every combination of `parent` and one term more.
+    fn extend(&self, parent: &Candidate, longer: &mut Vec<Candidate>) {
+        let n = parent.n_terms;
+        let normal = self.normal(parent);
+        let Some(lower) = normal.lower(n) else { return };
+        let middle = forward(&lower, &normal.right, n);
+        let choices = &self.design.choices;
+        let oddity: f64 = parent.terms().map(|term| choices[term].oddity).sum();
+        for (term, label) in (0..self.columns.len()).zip(0_u16..) {
+            if parent.terms().any(|other| other == term) {
+                continue;
+            }
+            let mut shared = [0.0; N_TERMS_MAX];
+            parent.terms().zip(&mut shared).for_each(|(other, s)| *s = self.product(other, term));
+            let shared = forward(&lower, &shared, n);
+            let news = 1.0 - dot(&shared[..n], &shared[..n]);
+            if news < NEWS_MIN {
+                continue;
+            }
+            let gain = (self.right[term] - dot(&shared[..n], &middle[..n])).powi(2) / news;
+            let mut candidate = parent.with(label);
+            candidate.residual = (parent.residual - gain).max(0.0);
+            let odd = ODDITY_COST * (oddity + choices[term].oddity);
+            candidate.cost = candidate.residual * (1.0 + odd);
+            longer.push(candidate);
+        }
+    }
+
+    fn product(&self, left: usize, right: usize) -> f64 {
+        self.gram[left * self.columns.len() + right]
+    }
+
+    /// The normal equations over all points.
+    pub(crate) fn normal(&self, candidate: &Candidate) -> Normal {
+        let mut normal = Normal::default();
+        for (row, term) in candidate.terms().enumerate() {
+            for (column, other) in candidate.terms().enumerate().take(row + 1) {
+                normal.gram[row][column] = self.product(term, other);
+            }
+            normal.right[row] = self.right[term];
+        }
+        normal
+    }
+
+    /// The normal equations over the points that a fold leaves.
+    pub(crate) fn normal_without(&self, candidate: &Candidate, fold: &Fold) -> Normal {
+        let mut normal = Normal::default();
+        for (row, term) in candidate.terms().enumerate() {
+            let mut used = [0.0; N_POINTS_AT_ONCE];
+            let parts = self.columns[term].chunks(N_POINTS_AT_ONCE);
+            for (part, values) in parts.enumerate() {
+                let from = part * N_POINTS_AT_ONCE;
+                let until = from + values.len();
+                let used = &mut used[..values.len()];
+                let kept = values.iter().zip(&fold.used[from..until]);
+                used.iter_mut().zip(kept).for_each(|(u, (x, kept))| *u = x * kept);
+                for (column, other) in candidate.terms().enumerate().take(row + 1) {
+                    normal.gram[row][column] += dot(used, &self.columns[other][from..until]);
+                }
+                normal.right[row] += dot(used, &self.target[from..until]);
+            }
+        }
+        normal
+    }
+}
+
+/// Points that are summed without allocating.
+const N_POINTS_AT_ONCE: usize = 32;
+
+/// A point of which more repetitions were kept is known better.
+#[expect(clippy::cast_precision_loss, reason = "numbers of repetitions are small")]
+fn weights(levels: &[Level]) -> Vec<f64> {
+    let n_kept: usize = levels.iter().map(|level| level.n_kept).sum();
+    let share = levels.len() as f64 / n_kept.max(1) as f64;
+    levels.iter().map(|level| (level.n_kept as f64 * share).sqrt()).collect()
+}
+
+fn gram(columns: &[Vec<f64>]) -> Vec<f64> {
+    let n = columns.len();
+    let mut gram = vec![0.0; n * n];
+    for (row, left) in columns.iter().enumerate() {
+        for (column, right) in columns.iter().enumerate().take(row + 1) {
+            let product = dot(left, right);
+            gram[row * n + column] = product;
+            gram[column * n + row] = product;
+        }
+    }
+    gram
+}
+
+/// The cheapest, each set of terms once.
+fn best(candidates: &mut [Candidate]) -> Vec<Candidate> {
+    // A set is found once from each of its terms.
+    let n_top = (N_TERMS_MAX * N_JUDGED).min(candidates.len());
+    if n_top < candidates.len() {
+        candidates.select_nth_unstable_by(n_top, |a, b| a.cost.total_cmp(&b.cost));
+    }
+    let top = &mut candidates[..n_top];
+    top.sort_unstable_by(|a, b| a.cost.total_cmp(&b.cost).then(a.terms.cmp(&b.terms)));
+    let mut best: Vec<Candidate> = Vec::with_capacity(N_JUDGED);
+    for candidate in top {
+        if best.len() < N_JUDGED && !best.iter().any(|other| other.terms == candidate.terms) {
+            best.push(*candidate);
+        }
+    }
+    best
+}

@@ -1,0 +1,70 @@
+//! Least squares with a handful of unknowns, over normalized columns.
+
+/// Most terms in one formula.
+pub const N_TERMS_MAX: usize = 4;
+
+/// A pivot below this share of its diagonal means that the columns say the same.
+const PIVOT_MIN: f64 = 1e-9;
+
+pub(crate) type Row = [f64; N_TERMS_MAX];
+
+/// The normal equations of up to four columns.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Normal {
+    pub(crate) gram: [Row; N_TERMS_MAX],
+    pub(crate) right: Row,
+}
+
+impl Normal {
+    /// The solution for the first `n` columns; nothing where they depend on one another.
+    pub(crate) fn solve(&self, n: usize) -> Option<Row> {
+        let lower = self.lower(n)?;
+        let middle = forward(&lower, &self.right, n);
+        let mut solution = [0.0; N_TERMS_MAX];
+        for row in (0..n).rev() {
+            let known: f64 = (row + 1..n).map(|i| lower[i][row] * solution[i]).sum();
+            solution[row] = (middle[row] - known) / lower[row][row];
+        }
+        Some(solution)
+    }
+
+    /// The lower triangle whose square is the first `n` rows and columns.
+    pub(crate) fn lower(&self, n: usize) -> Option<[Row; N_TERMS_MAX]> {
+        let mut lower = [[0.0; N_TERMS_MAX]; N_TERMS_MAX];
+        for row in 0..n {
+            for column in 0..=row {
+                let known: f64 = (0..column).map(|i| lower[row][i] * lower[column][i]).sum();
+                let left = self.gram[row][column] - known;
+                if column < row {
+                    lower[row][column] = left / lower[column][column];
+                } else if left <= PIVOT_MIN * self.gram[row][row] {
+                    return None;
+                } else {
+                    lower[row][row] = left.sqrt();
+                }
+            }
+        }
+        Some(lower)
+    }
+}
+
+/// Solves `lower * x = right`.
+pub(crate) fn forward(lower: &[Row; N_TERMS_MAX], right: &Row, n: usize) -> Row {
+    let mut solution = [0.0; N_TERMS_MAX];
+    for row in 0..n {
+        let known: f64 = (0..row).map(|i| lower[row][i] * solution[i]).sum();
+        solution[row] = (right[row] - known) / lower[row][row];
+    }
+    solution
+}
+
+/// A number of points or terms, to compute with.
+#[expect(clippy::cast_precision_loss, reason = "numbers of points and terms are small")]
+pub(crate) const fn count(n: usize) -> f64 {
+    n as f64
+}
+
+/// Sum of products.
+pub(crate) fn dot(left: &[f64], right: &[f64]) -> f64 {
+    left.iter().zip(right).map(|(a, b)| a * b).sum()
+}

@@ -1,0 +1,233 @@
+//! Terms of a formula: products of powers and logarithms of parameters.
+//!
+//! A [`Factor`] is `x^power * log2(x)^log_power`, or the same with `floor(log2(x))`, the number of
+//! steps of a hypercube; a [`Term`] is a product of factors, and the empty one is the constant 1.
+
+mod parse;
+
+pub use parse::TermError;
+
+use serde::{Deserialize, Serialize};
+
+/// What one parameter adds to a term.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Factor {
+    /// Position of the parameter in the model's list.
+    pub parameter_idx: usize,
+    /// Exponent of the parameter, negative where work is divided.
+    pub power: f64,
+    /// Exponent of its binary logarithm.
+    #[serde(default)]
+    pub log_power: u8,
+    /// Whether the logarithm is rounded down to a whole number.
+    #[serde(default)]
+    pub whole_log: bool,
+}
+
+impl Factor {
+    /// The factor's value where the parameter is `x`.
+    pub fn value(&self, x: f64) -> f64 {
+        let mut value = power(x, self.power);
+        if 0 < self.log_power {
+            let log = if self.whole_log { x.log2().floor() } else { x.log2() };
+            value *= log.powi(i32::from(self.log_power));
+        }
+        value
+    }
+
+    fn is_one(&self) -> bool {
+        self.power == 0.0 && self.log_power == 0
+    }
+
+    /// The factor as text, without its sign in the exponent: `p^2`, `log2(p)`.
+    fn text(&self, name: &str) -> Vec<String> {
+        let mut parts = Vec::new();
+        match self.power.abs() {
+            0.0 => {}
+            1.0 => parts.push(name.to_owned()),
+            size => parts.push(format!("{name}^{size}")),
+        }
+        let log =
+            if self.whole_log { format!("floor(log2({name}))") } else { format!("log2({name})") };
+        match self.log_power {
+            0 => {}
+            1 => parts.push(log),
+            more => parts.push(format!("{log}^{more}")),
+        }
+        parts
+    }
+}
+
+/// `x^exponent`, quick for the exponents that occur.
+fn power(x: f64, exponent: f64) -> f64 {
+    match exponent {
+        0.0 => 1.0,
+        1.0 => x,
+        2.0 => x * x,
+        3.0 => x * x * x,
+        -1.0 => 1.0 / x,
+        0.5 => x.sqrt(),
+        -0.5 => 1.0 / x.sqrt(),
+        other => x.powf(other),
+    }
+}
+
+/// A product of factors; without any, the constant 1.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Term {
+    /// The factors, at most one for each parameter.
+    pub factors: Vec<Factor>,
+}
+
+impl Term {
+    /// The term 1.
+    pub const fn constant() -> Self {
+        Self { factors: Vec::new() }
+    }
+
+    /// The product of these factors.
+    pub fn of(factors: impl IntoIterator<Item = Factor>) -> Self {
+        Self { factors: factors.into_iter().filter(|factor| !factor.is_one()).collect() }
+    }
+
+    /// The term's value where the parameters are `at`, in the model's order.
+    pub fn value(&self, at: &[f64]) -> f64 {
+        let value_of = |factor: &Factor| at.get(factor.parameter_idx).map(|x| factor.value(*x));
+        self.factors.iter().map(|factor| value_of(factor).unwrap_or(f64::NAN)).product()
+    }
+
+    /// The term as text, such as `n^3 / p`, empty for the constant.
+    pub fn text(&self, parameters: &[String]) -> String {
+        let mut above = Vec::new();
+        let mut below = Vec::new();
+        for factor in &self.factors {
+            let name = parameters.get(factor.parameter_idx).map_or("?", String::as_str);
+            let plain = Factor { power: 0.0, ..*factor };
+            let only_power = Factor { log_power: 0, ..*factor };
+            if factor.power < 0.0 {
+                below.extend(only_power.text(name));
+                above.extend(plain.text(name));
+            } else {
+                above.extend(factor.text(name));
+            }
+        }
+        if above.is_empty() && !below.is_empty() {
+            above.push("1".to_owned());
+        }
+        let divided = below.iter().map(|part| format!(" / {part}")).collect::<String>();
+        above.join(" * ") + &divided
+    }
+}
+
+/// A formula: coefficients and terms, summed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Formula {
+    /// The terms with their coefficients.
+    pub terms: Vec<Weighted>,
+}
+
+/// A term and its coefficient.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Weighted {
+    /// What the term is multiplied by.
+    pub coefficient: f64,
+    /// The term.
+    pub term: Term,
+}
+
+impl Formula {
+    /// The formula's value where the parameters are `at`, in the model's order.
+    pub fn value(&self, at: &[f64]) -> f64 {
+        self.terms.iter().map(|part| part.coefficient * part.term.value(at)).sum()
+    }
+
+    /// Puts the terms that add most over these points first.
+    pub(crate) fn sort_by_size<'a>(&mut self, points: impl Iterator<Item = &'a [f64]> + Clone) {
+        let size = |part: &Weighted| -> f64 {
+            points.clone().map(|at| (part.coefficient * part.term.value(at)).abs()).sum()
+        };
+        self.terms.sort_by(|a, b| size(b).total_cmp(&size(a)));
+    }
+
+    /// The formula as text: `1.2e-9 * n^3 / p + 3.1e-6 * log2(p)`.
+    pub fn text(&self, parameters: &[String]) -> String {
+        let mut text = String::new();
+        for (idx, part) in self.terms.iter().enumerate() {
+            let sign = match (part.coefficient.is_sign_negative(), idx) {
+                (true, 0) => "-",
+                (true, _) => " - ",
+                (false, 0) => "",
+                (false, _) => " + ",
+            };
+            text += sign;
+            text += &product(part.coefficient.abs(), &part.term.text(parameters));
+        }
+        if text.is_empty() { "0".to_owned() } else { text }
+    }
+}
+
+fn product(coefficient: f64, term: &str) -> String {
+    let number = number(coefficient);
+    match term.strip_prefix("1 / ") {
+        _ if term.is_empty() => number,
+        Some(divisor) => format!("{number} / {divisor}"),
+        None => format!("{number} * {term}"),
+    }
+}
+
+/// A number with four significant digits.
+fn number(value: f64) -> String {
+    let in_middle = (1e-3..1e5).contains(&value);
+    let rounded: f64 = format!("{value:.3e}").parse().unwrap_or(value);
+    if in_middle || rounded == 0.0 { format!("{rounded}") } else { format!("{rounded:e}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn factor(parameter_idx: usize, power: f64, log_power: u8) -> Factor {
+        Factor { parameter_idx, power, log_power, whole_log: false }
+    }
+
+    #[track_caller]
+    fn check(terms: &[(f64, &[Factor])], expected: &str, at: [f64; 2], value: f64) {
+        let weighted = |(coefficient, factors): &(f64, &[Factor])| Weighted {
+            coefficient: *coefficient,
+            term: Term::of(factors.iter().copied()),
+        };
+        let formula = Formula { terms: terms.iter().map(weighted).collect() };
+        assert_eq!(formula.text(&["n".to_owned(), "p".to_owned()]), expected);
+        assert!(
+            (formula.value(&at) - value).abs() <= 1e-12 * value.abs(),
+            "{}",
+            formula.value(&at)
+        );
+    }
+
+    #[test]
+    fn a_formula_reads_as_it_computes() {
+        check(&[], "0", [1.0, 1.0], 0.0);
+        check(&[(2.0, &[])], "2", [5.0, 5.0], 2.0);
+        check(
+            &[(1.2e-9, &[factor(0, 3.0, 0), factor(1, -1.0, 0)]), (3.1e-6, &[factor(1, 0.0, 1)])],
+            "1.2e-9 * n^3 / p + 3.1e-6 * log2(p)",
+            [100.0, 4.0],
+            1.2e-9 * 1e6 / 4.0 + 3.1e-6 * 2.0,
+        );
+        check(
+            &[(-4.0, &[factor(1, -1.0, 1)]), (-0.5, &[factor(0, -0.5, 0)])],
+            "-4 * log2(p) / p - 0.5 / n^0.5",
+            [4.0, 8.0],
+            -4.0 * 3.0 / 8.0 - 0.25,
+        );
+        let steps = Factor { whole_log: true, ..factor(1, 0.0, 2) };
+        check(&[(1.0, &[steps])], "1 * floor(log2(p))^2", [1.0, 15.0], 9.0);
+    }
+
+    #[test]
+    fn a_parameter_that_is_not_given_gives_no_number() {
+        assert!(Term::of([factor(1, 1.0, 0)]).value(&[1.0]).is_nan());
+    }
+}

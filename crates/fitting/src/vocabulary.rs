@@ -1,0 +1,197 @@
+//! Which terms a formula may be made of.
+
+use crate::term::{Factor, Term};
+use serde::{Deserialize, Serialize};
+
+/// What a parameter stands for, which says how time may depend on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// Processes, workers or threads among which work is divided.
+    Processes,
+    /// A size of the problem or of a message.
+    Size,
+    /// Anything else.
+    Any,
+}
+
+const NAMES_OF_PROCESSES: [&str; 16] = [
+    "p",
+    "np",
+    "nprocs",
+    "procs",
+    "processes",
+    "process",
+    "ranks",
+    "nranks",
+    "workers",
+    "nw",
+    "threads",
+    "cores",
+    "nodes",
+    "tasks",
+    "n_processes",
+    "n_workers",
+];
+
+impl Role {
+    /// What a parameter of this name stands for, by custom.
+    pub fn of_name(name: &str) -> Self {
+        let name = name.to_lowercase();
+        if NAMES_OF_PROCESSES.contains(&name.as_str()) {
+            Self::Processes
+        } else if name == "n"
+            || name.contains("size")
+            || name.contains("bytes")
+            || name.contains("dim")
+        {
+            Self::Size
+        } else {
+            Self::Any
+        }
+    }
+}
+
+/// A factor that is usual for a parameter, more or less.
+#[derive(Clone, Copy, Debug)]
+struct Habit {
+    power: f64,
+    log_power: u8,
+    whole_log: bool,
+    oddity: f64,
+}
+
+impl Habit {
+    const fn new(power: f64, log_power: u8, oddity: f64) -> Self {
+        Self { power, log_power, whole_log: false, oddity }
+    }
+
+    /// With the logarithm rounded down, as the steps of a hypercube are.
+    const fn stepped(power: f64, log_power: u8, oddity: f64) -> Self {
+        Self { power, log_power, whole_log: true, oddity }
+    }
+
+    const fn factor(self, parameter_idx: usize) -> Factor {
+        let Self { power, log_power, whole_log, .. } = self;
+        Factor { parameter_idx, power, log_power, whole_log }
+    }
+}
+
+/// Terms that are tried; more are too slow and find what is not there.
+const N_CHOICES_MAX: usize = 256;
+
+/// Division of work, trees, one message for each.
+const OF_PROCESSES: [Habit; 12] = [
+    Habit::new(0.0, 0, 0.0),
+    Habit::new(-1.0, 0, 0.0),
+    Habit::new(0.0, 1, 0.0),
+    Habit::new(1.0, 0, 0.0),
+    Habit::stepped(0.0, 1, 0.5),
+    Habit::new(-0.5, 0, 1.0),
+    Habit::new(0.5, 0, 1.0),
+    Habit::new(-1.0, 1, 1.0),
+    Habit::new(0.0, 2, 1.0),
+    Habit::new(1.0, 1, 1.0),
+    Habit::new(-2.0, 0, 1.0),
+    Habit::new(2.0, 0, 1.0),
+];
+/// Loops in loops, sorting, surfaces.
+const OF_SIZE: [Habit; 9] = [
+    Habit::new(0.0, 0, 0.0),
+    Habit::new(1.0, 0, 0.0),
+    Habit::new(2.0, 0, 0.0),
+    Habit::new(3.0, 0, 0.0),
+    Habit::new(1.0, 1, 0.0),
+    Habit::new(0.0, 1, 1.0),
+    Habit::new(0.5, 0, 1.0),
+    Habit::new(1.5, 0, 0.5),
+    Habit::new(2.0, 1, 1.0),
+];
+/// Of both some.
+const OF_ANY: [Habit; 14] = [
+    Habit::new(0.0, 0, 0.0),
+    Habit::new(1.0, 0, 0.0),
+    Habit::new(-1.0, 0, 0.0),
+    Habit::new(0.0, 1, 0.0),
+    Habit::new(2.0, 0, 0.0),
+    Habit::new(3.0, 0, 0.5),
+    Habit::new(1.0, 1, 0.5),
+    Habit::new(0.5, 0, 1.0),
+    Habit::new(-0.5, 0, 1.0),
+    Habit::new(1.5, 0, 1.0),
+    Habit::new(0.0, 2, 1.0),
+    Habit::new(2.0, 1, 1.0),
+    Habit::new(-1.0, 1, 1.0),
+    Habit::stepped(0.0, 1, 1.0),
+];
+
+const fn habits(role: Role) -> &'static [Habit] {
+    match role {
+        Role::Processes => &OF_PROCESSES,
+        Role::Size => &OF_SIZE,
+        Role::Any => &OF_ANY,
+    }
+}
+
+/// A term that may occur.
+#[derive(Clone, Debug)]
+pub(crate) struct Choice {
+    pub(crate) term: Term,
+    /// How unusual it is, 0 for the commonest.
+    pub(crate) oddity: f64,
+}
+
+/// Products of the parameters' factors, the constant first; of too many the simplest.
+pub(crate) fn choices(roles: &[Role]) -> Vec<Choice> {
+    let mut choices = vec![Choice { term: Term::constant(), oddity: 0.0 }];
+    for (parameter_idx, role) in roles.iter().enumerate() {
+        let before = std::mem::take(&mut choices);
+        for habit in habits(*role) {
+            let factor = habit.factor(parameter_idx);
+            choices.extend(before.iter().map(|choice| Choice {
+                term: Term::of(choice.term.factors.iter().copied().chain([factor])),
+                oddity: choice.oddity + habit.oddity,
+            }));
+        }
+        if N_CHOICES_MAX < choices.len() {
+            choices.sort_by(|a, b| a.complexity().total_cmp(&b.complexity()));
+            choices.truncate(N_CHOICES_MAX);
+        }
+    }
+    choices
+}
+
+impl Choice {
+    #[expect(clippy::cast_precision_loss, reason = "a handful of factors")]
+    fn complexity(&self) -> f64 {
+        self.oddity + self.term.factors.len() as f64 / 4.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(name: &str, expected: Role) {
+        assert_eq!(Role::of_name(name), expected);
+    }
+
+    #[test]
+    fn names_say_what_parameters_stand_for() {
+        check("p", Role::Processes);
+        check("Ranks", Role::Processes);
+        check("n", Role::Size);
+        check("message_bytes", Role::Size);
+        check("x", Role::Any);
+    }
+
+    #[test]
+    fn many_parameters_have_simple_terms_only() {
+        assert_eq!(choices(&[]).len(), 1);
+        assert_eq!(choices(&[Role::Processes]).len(), OF_PROCESSES.len());
+        let many = choices(&[Role::Any, Role::Processes, Role::Size, Role::Any]);
+        assert_eq!(many.len(), N_CHOICES_MAX);
+        assert!(many[0].term.factors.is_empty());
+    }
+}

@@ -1,0 +1,64 @@
+//! Where one formula does not do.
+
+use fitting::{FittedModel, Fitter, Measurements, Settings, Warning};
+
+fn model(parameters: &[&str], points: &[(Vec<f64>, f64)]) -> FittedModel {
+    let names = parameters.iter().map(|name| (*name).to_owned()).collect();
+    let mut measured = Measurements::of(names);
+    for (at, value) in points {
+        measured.add("", "time", at, &[*value]);
+    }
+    let settings = Settings::default();
+    Fitter::new(&measured.parameters, &settings).fit(&measured.series[0]).unwrap()
+}
+
+/// Microseconds of a message: eager, rendezvous and pipelined.
+fn message_us(bytes: f64) -> f64 {
+    match bytes {
+        small if small <= 6824.0 => 2.0 + 0.001 * small,
+        middle if middle <= 65536.0 => 12.0 + 0.0004 * middle,
+        large => 90.0 + 0.0002 * large,
+    }
+}
+
+#[test]
+fn protocols_that_change_with_the_size_are_found() {
+    let sizes: Vec<f64> = (0..20).map(|step| 16.0 * 2_f64.powi(step)).collect();
+    let points: Vec<_> = sizes.iter().map(|bytes| (vec![*bytes], message_us(*bytes))).collect();
+    let model = model(&["bytes"], &points);
+    let breaks = model.breakpoints();
+    assert_eq!(breaks.len(), 2, "{}", model.text);
+    assert!((4096.0..8192.0).contains(&breaks[0]) && (65536.0..131_072.0).contains(&breaks[1]));
+    for bytes in [100.0, 3000.0, 20_000.0, 1e6, 5e6] {
+        let off = model.value_at(&[bytes]).unwrap().value / message_us(bytes) - 1.0;
+        assert!(off.abs() < 0.01, "{bytes}: {off} {}", model.text);
+    }
+    let warnings = model.warnings_at(&[70_000.0]);
+    assert!(matches!(warnings[..], [Warning::BetweenPieces { .. }]), "{warnings:?}");
+}
+
+#[test]
+fn a_smooth_curve_has_none() {
+    let points: Vec<_> = (1..=20)
+        .map(|step| (vec![f64::from(step)], 3.0 + 0.01 * f64::from(step).powi(2)))
+        .collect();
+    let model = model(&["n"], &points);
+    assert!(model.breakpoints().is_empty(), "{}", model.text);
+    assert_eq!(model.text, "3 + 0.01 * n^2");
+}
+
+#[test]
+fn one_size_past_a_cache_is_enough_beside_processes() {
+    let mut points = Vec::new();
+    for p in [1.0, 2.0, 4.0, 8.0, 16.0] {
+        for n in [100.0_f64, 200.0, 300.0, 400.0] {
+            let slower = if n < 350.0 { 1.0 } else { 2.0 };
+            points.push((vec![n, p], slower * 1e-8 * n.powi(3) / p + 0.001));
+        }
+    }
+    let model = model(&["n", "p"], &points);
+    assert_eq!(model.breakpoints().len(), 1, "{}", model.text);
+    let beyond = model.value(&[("p", 32.0), ("n", 400.0)]).unwrap();
+    let truth = 2.0 * 1e-8 * 6.4e7 / 32.0 + 0.001;
+    assert!((beyond.value / truth - 1.0).abs() < 0.01, "{beyond:?} {}", model.text);
+}

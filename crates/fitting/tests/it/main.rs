@@ -1,0 +1,11 @@
+//! The crate from outside: how well it foretells, and what its models say.
+#![allow(clippy::unwrap_used, reason = "a test stops where it cannot go on")]
+#![allow(clippy::cast_precision_loss, reason = "tests count little")]
+
+mod accuracy;
+mod breakpoints;
+mod error;
+mod laws;
+mod models;
+mod synthetic;
+mod tables;
