@@ -101,6 +101,11 @@ fn path_of(name: &[u8]) -> PathBuf {
     PathBuf::from(String::from_utf8_lossy(name).into_owned())
 }
 
+/// Whether a file has a section of this name; little of the file is read.
+pub(crate) fn has_section(path: &Path, name: &str) -> bool {
+    with_file(path, |elf| elf.section_by_name(name).is_some()).unwrap_or(false)
+}
+
 /// The functions of the symbol table (of the dynamic one when the file is stripped), by address.
 pub(crate) fn functions(path: &Path) -> Result<Vec<Function>, ElfError> {
     with_file(path, |elf| {

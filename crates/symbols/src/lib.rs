@@ -28,7 +28,8 @@ mod resolver;
 pub use demangle::demangle;
 pub use maps::{CodeAddress, MapsProblem, ModuleMap};
 pub use program::{
-    Access, AccessKind, Cached, Function, Inlined, LookupError, NotProbeable, Parameter, Passing,
-    Program, ProgramError, Readers, Returned, SourceLine, Variable,
+    Access, AccessKind, Cached, CarriedVariable, Function, Inlined, LookupError, NotProbeable,
+    Parameter, Passing, Program, ProgramError, Readers, Returned, SourceLine, Variable,
+    carried_variable,
 };
 pub use resolver::{Detail, Place, Resolver};

@@ -64,6 +64,17 @@ impl ModuleMap {
         self.mappings.sort_by_key(|mapping| mapping.start);
     }
 
+    /// The files that are mapped and still there, each with the address of its first byte.
+    pub fn files(&self) -> impl Iterator<Item = (&str, u64)> {
+        let mut seen = HashSet::new();
+        let first = self.mappings.iter().filter(|mapping| mapping.file_offset == 0);
+        let first = first.filter(move |mapping| seen.insert(mapping.module.as_str()));
+        let is_there = |module: &str| CodeAddress { module, file_offset: 0 }.is_in_file();
+        first
+            .filter(move |mapping| is_there(&mapping.module))
+            .map(|mapping| (mapping.module.as_str(), mapping.start))
+    }
+
     /// The mapped file that holds `address`.
     pub fn locate(&self, address: u64) -> Option<CodeAddress<'_>> {
         let after = self.mappings.partition_point(|mapping| mapping.start <= address);
@@ -138,6 +149,13 @@ not a line
         check(0x7ffc_0000_0001, Some(("[vdso]", 1)));
         check(0, None);
         check(u64::MAX, None);
+    }
+
+    #[test]
+    fn files_that_are_there_are_named_with_their_starts() {
+        let (map, _) = ModuleMap::parse(&format!("{MAPS}1000-2000 r--p 0 08:01 3 /lib/a.so\n"));
+        let files: Vec<_> = map.files().collect();
+        assert_eq!(files, [("/lib/a.so", 0x1000), ("/home/me/my fire", 0x55d0_c000_0000)]);
     }
 
     #[test]

@@ -37,6 +37,7 @@ mod survey;
 mod types;
 mod variable;
 
+pub use carried::{CarriedVariable, carried_variable};
 pub use errors::{LookupError, ProgramError};
 pub use function::{Function, Inlined, NotProbeable, Parameter, Passing, Returned, SourceLine};
 pub use readers::{Access, AccessKind, Cached, Readers};
@@ -47,13 +48,23 @@ use module::Module;
 use names::{fit, loose_fit, near};
 use object::{Object, ObjectSymbol};
 use std::cell::OnceCell;
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 
 /// A program and the libraries it is linked with.
 #[derive(Debug)]
 pub struct Program {
     own: Module,
-    libraries: OnceCell<Vec<Module>>,
+    /// Where its `LD_LIBRARY_PATH` has the loader look.
+    folders: Vec<PathBuf>,
+    libraries: OnceCell<Libraries>,
+}
+
+#[derive(Debug, Default)]
+struct Libraries {
+    modules: Vec<Module>,
+    missing: BTreeSet<String>,
 }
 
 impl Program {
@@ -62,7 +73,18 @@ impl Program {
     /// # Errors
     /// When the file cannot be read or is no program.
     pub fn open(path: &Path) -> Result<Self, ProgramError> {
-        Ok(Self { own: Module::open(path)?, libraries: OnceCell::new() })
+        let library_path = std::env::var_os("LD_LIBRARY_PATH");
+        Self::open_with(path, library_path.as_deref())
+    }
+
+    /// The same of a program that runs with another `LD_LIBRARY_PATH` than this one.
+    ///
+    /// # Errors
+    /// As [`Program::open`].
+    pub fn open_with(path: &Path, library_path: Option<&OsStr>) -> Result<Self, ProgramError> {
+        let folders = std::env::split_paths(library_path.unwrap_or_default());
+        let folders = folders.filter(|folder| !folder.as_os_str().is_empty()).collect();
+        Ok(Self { own: Module::open(path)?, folders, libraries: OnceCell::new() })
     }
 
     /// Its file.
@@ -103,6 +125,11 @@ impl Program {
     pub fn description(&self) -> Option<(&Path, String)> {
         self.modules()
             .find_map(|module| Some((&*module.image.path, carried::description(&module.image)?)))
+    }
+
+    /// Names of libraries that it is linked with, and that are nowhere where the loader would look.
+    pub fn missing_libraries(&self) -> &BTreeSet<String> {
+        &self.linked().missing
     }
 
     /// All its functions by address; not those of its libraries.
@@ -197,9 +224,14 @@ impl Program {
     }
 
     fn libraries(&self) -> &[Module] {
+        &self.linked().modules
+    }
+
+    fn linked(&self) -> &Libraries {
         self.libraries.get_or_init(|| {
-            let files = libraries::of(&self.own.image);
-            files.iter().filter_map(|file| Module::open(file).ok()).collect()
+            let linked = libraries::of(&self.own.image, &self.folders);
+            let modules = linked.found.iter().filter_map(|file| Module::open(file).ok());
+            Libraries { modules: modules.collect(), missing: linked.missing }
         })
     }
 

@@ -13,10 +13,12 @@
 //! # Not here
 //! What the values mean for dealing (`master-worker`).
 
+mod asked;
 mod description;
 mod functions;
 mod variables;
 
+pub use asked::{asked_for_report, forget_report};
 pub use description::DESCRIPTION;
 pub use functions::{iteration, new_batch, received, send, work};
 pub use variables::{Claim, Variable, claim};

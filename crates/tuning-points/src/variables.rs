@@ -1,7 +1,10 @@
 //! The variables.
 
 use crate::description::{Entry, keep};
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, AtomicU64, Ordering};
+
+/// Room for the path of a folder and a zero.
+pub(crate) const N_FOLDER_BYTES: usize = 1024;
 
 /// Declares variables that tools find by name.
 macro_rules! exported {
@@ -47,6 +50,8 @@ exported! {
     mw_n_tasks: i32 = 0;
     /// Chunks of the newest batch (master).
     mw_n_chunks: i32 = 0;
+    /// Folder for the program's own numbers, and a zero; the first byte is written last (master).
+    mw_report_folder: [u8; N_FOLDER_BYTES] = [0; N_FOLDER_BYTES];
 }
 
 /// A whole number that tools see.
@@ -127,6 +132,13 @@ fn as_bits(share: *mut f64) -> &'static AtomicU64 {
     // SAFETY: it points to one of the statics above, which live for ever; a `f64` has the size and here
     // the alignment of a `u64`, all bits of it are valid, and all of this program go through here.
     unsafe { AtomicU64::from_ptr(share.cast()) }
+}
+
+#[expect(unsafe_code, reason = "the variable has the type of C, not that of an atomic")]
+pub(crate) fn report_folder() -> &'static [AtomicU8; N_FOLDER_BYTES] {
+    // SAFETY: it lives for ever, an `AtomicU8` has size and alignment of a `u8`, and all of this program go
+    // through here.
+    unsafe { &*(&raw mut mw_report_folder).cast() }
 }
 
 static IS_CLAIMED: AtomicBool = AtomicBool::new(false);

@@ -5,6 +5,7 @@
 //! are what the loader would put there: they stand in relocations. Where code ends is known from what unwinds it.
 
 use super::image::{DataSymbol, File, Image};
+use crate::elf::{Elf, has_section};
 use gimli::{BaseAddresses, CieOrFde, EhFrame, LittleEndian, UnwindSection};
 use object::elf::{R_X86_64_64, R_X86_64_RELATIVE};
 use object::read::elf::SectionHeader;
@@ -13,6 +14,7 @@ use object::{
     RelocationTarget,
 };
 use std::collections::HashMap;
+use std::path::Path;
 
 const NOTE: &str = ".note.sintonia";
 const OWNER: &[u8] = b"Sintonia";
@@ -50,6 +52,27 @@ impl Entry {
             is_global: true,
         }
     }
+}
+
+/// A variable that a file names in its own table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CarriedVariable {
+    /// How far behind the file's first byte it lies in memory.
+    pub offset_in_memory: u64,
+    /// Its size.
+    pub n_bytes: u64,
+}
+
+/// The variable of this name in the file's own table, if there is one; of most files little is read.
+pub fn carried_variable(path: &Path, name: &str) -> Option<CarriedVariable> {
+    if !has_section(path, NAMES) {
+        return None;
+    }
+    let start = Elf::open(path).ok()?.virtual_address(0)?;
+    let image = Image::open(path).ok()?;
+    let found = entries(&image.file()?).into_iter().find(|entry| entry.name == name)?;
+    let offset_in_memory = found.address.checked_sub(start)?;
+    (!found.is_function()).then_some(CarriedVariable { offset_in_memory, n_bytes: found.n_bytes })
 }
 
 /// The description in a file, if there is one.

@@ -1,12 +1,12 @@
 //! The libraries that a program is linked with, where the loader would find them.
 //!
 //! # Not here
-//! Libraries that the program opens by itself, and what `LD_LIBRARY_PATH` of some other process says.
+//! Libraries that the program opens by itself.
 
 use super::image::Image;
 use object::elf::{DT_NEEDED, DT_RPATH, DT_RUNPATH};
 use object::read::elf::{Dyn, FileHeader, ProgramHeader};
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 
 /// Where the loader looks when nothing else is said.
@@ -28,36 +28,49 @@ const N_LIBRARIES_MAX: usize = 1000;
 #[derive(Debug, Default)]
 struct Wanted {
     names: Vec<String>,
-    folders: Vec<PathBuf>,
+    /// Looked into before those of `LD_LIBRARY_PATH` (`DT_RPATH`).
+    folders_before: Vec<PathBuf>,
+    /// And after them (`DT_RUNPATH`).
+    folders_after: Vec<PathBuf>,
 }
 
-/// Files of all libraries that `program` is linked with, nearest first.
-pub(crate) fn of(program: &Image) -> Vec<PathBuf> {
-    let mut found: Vec<PathBuf> = Vec::new();
-    let configured = configured_folders(Path::new("/etc/ld.so.conf"), 0);
+/// The libraries of a program.
+#[derive(Debug, Default)]
+pub(crate) struct Linked {
+    /// Their files, nearest first.
+    pub(crate) found: Vec<PathBuf>,
+    /// Names of those that are nowhere.
+    pub(crate) missing: BTreeSet<String>,
+}
+
+/// All libraries that `program` is linked with, where its `LD_LIBRARY_PATH` names the folders `said`.
+pub(crate) fn of(program: &Image, said: &[PathBuf]) -> Linked {
+    let mut linked = Linked::default();
+    let mut usual = configured_folders(Path::new("/etc/ld.so.conf"), 0);
+    usual.extend(FOLDERS.iter().map(PathBuf::from));
     let mut waiting = VecDeque::from([wanted(program)]);
     while let Some(wanted) = waiting.pop_front() {
+        let folders = [&wanted.folders_before, said, &wanted.folders_after, &usual];
         for name in &wanted.names {
-            let Some(path) = locate(name, &wanted.folders, &configured) else { continue };
-            if !found.contains(&path) && found.len() < N_LIBRARIES_MAX {
+            let Some(path) = locate(name, &folders) else {
+                linked.missing.insert(name.clone());
+                continue;
+            };
+            if !linked.found.contains(&path) && linked.found.len() < N_LIBRARIES_MAX {
                 waiting.extend(Image::open(&path).ok().as_ref().map(self::wanted));
-                found.push(path);
+                linked.found.push(path);
             }
         }
     }
-    found
+    linked
 }
 
-fn locate(name: &str, folders: &[PathBuf], configured: &[PathBuf]) -> Option<PathBuf> {
+fn locate(name: &str, folders: &[&[PathBuf]]) -> Option<PathBuf> {
     if name.contains('/') {
         return Path::new(name).canonicalize().ok();
     }
-    let usual = FOLDERS.iter().map(PathBuf::from);
-    let said = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
-    let said: Vec<PathBuf> =
-        std::env::split_paths(&said).filter(|folder| !folder.as_os_str().is_empty()).collect();
-    let all = folders.iter().cloned().chain(said).chain(configured.iter().cloned()).chain(usual);
-    all.map(|folder| folder.join(name)).find(|path| path.exists())?.canonicalize().ok()
+    let mut all = folders.iter().copied().flatten().map(|folder| folder.join(name));
+    all.find(|path| path.exists())?.canonicalize().ok()
 }
 
 fn wanted(image: &Image) -> Wanted {
@@ -76,10 +89,14 @@ fn wanted(image: &Image) -> Wanted {
         };
         match entry.d_tag(endian) {
             DT_NEEDED => wanted.names.extend(text().map(str::to_owned)),
-            DT_RUNPATH | DT_RPATH => {
+            tag @ (DT_RUNPATH | DT_RPATH) => {
                 let folders = text().unwrap_or_default().split(':');
                 let folders = folders.filter(|folder| !folder.is_empty());
-                wanted.folders.extend(folders.map(|folder| at_origin(folder, origin)));
+                let folders = folders.map(|folder| at_origin(folder, origin));
+                match tag {
+                    DT_RUNPATH => wanted.folders_after.extend(folders),
+                    _ => wanted.folders_before.extend(folders),
+                }
             }
             _ => {}
         }
