@@ -1,0 +1,304 @@
+//! Collective operations by the algorithms that MPI libraries choose.
+//!
+//! | operation | few ranks | short | long |
+//! |---|---|---|---|
+//! | bcast | linear | binomial tree | scatter by a tree, then allgather |
+//! | reduce | linear | binomial tree | recursive halving, then gather by a tree |
+//! | gather, scatter | linear | binomial tree | binomial tree |
+//! | gatherv, scatterv | linear | linear | linear |
+//! | allreduce | recursive doubling | recursive doubling | recursive halving, then recursive doubling |
+//! | allgather, allgatherv | | recursive doubling; Bruck | ring |
+//! | alltoall | | Bruck; all at once | pairwise |
+//! | alltoallv | | all at once | all at once |
+//! | reduce-scatter | | recursive halving | pairwise |
+//! | barrier | | dissemination | |
+//! | scan, exscan | | recursive doubling | recursive doubling |
+//!
+//! Algorithms and lengths are those of MPICH: Thakur, Rabenseifner, Gropp (2005), "Optimization of
+//! Collective Communication Operations in MPICH", Int. J. High Performance Computing Applications 19(1),
+//! and the defaults of MPICH 4 (`MPIR_CVAR_BCAST_SHORT_MSG_SIZE` and those beside it). Few ranks: the
+//! library that the source measured sends one after the other up to 3 workers and by a hypercube from 4
+//! on (Laine 2003).
+//!
+//! # Invariants
+//! - A round in which every rank takes part ends `T(b)` after the later of a rank and its partner began
+//!   it. In an algorithm after which every rank depends on every other, all then end together, at the
+//!   latest entry and the sum of the rounds: such an operation costs `O(p)` however many its messages.
+//! - Trees are evaluated message by message: `O(p)`.
+//!
+//! # Not here
+//! The operation of a reduction itself: its time counts as computation.
+
+mod clocks;
+
+use super::network::Network;
+use super::program::{Collective, Kind};
+pub use clocks::{Bond, Clocks};
+
+/// Below these lengths an algorithm for short messages is taken (MPICH 4).
+const BCAST_SHORT: u64 = 12_288;
+const BCAST_LONG: u64 = 524_288;
+const REDUCE_SHORT: u64 = 2048;
+const ALLGATHER_SHORT: u64 = 81_920;
+const ALLGATHER_LONG: u64 = 524_288;
+const ALLTOALL_SHORT: u64 = 256;
+const ALLTOALL_MEDIUM: u64 = 32_768;
+const REDUCE_SCATTER_LONG: u64 = 524_288;
+/// From so many ranks on a broadcast of long messages is a scatter and an allgather.
+const BCAST_RANKS_MIN: usize = 8;
+/// From so many ranks on an alltoall of short messages is Bruck's.
+const BRUCK_RANKS_MIN: usize = 8;
+
+/// What decides between algorithms besides length and number of ranks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rules {
+    /// Up to so many ranks the root of a tree sends to, or receives from, all others itself.
+    pub linear_up_to: usize,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self { linear_up_to: 4 }
+    }
+}
+
+/// Takes the clocks of all ranks from their entries to their exits.
+///
+/// `parts` are what each rank brings, in the order of ranks.
+pub fn advance(clocks: &mut Clocks, parts: &[Collective], network: &Network, rules: Rules) {
+    let Some(first) = parts.first().filter(|_| 1 < parts.len()) else { return };
+    let n_ranks = parts.len();
+    let root = first.root as usize;
+    let bytes = parts.iter().map(|part| part.bytes).max().unwrap_or(0);
+    let mut tree = Tree { clocks, network, root, is_linear: n_ranks <= rules.linear_up_to };
+    match first.kind {
+        Kind::Bcast => tree.broadcast(bytes),
+        Kind::Reduce => tree.reduce(bytes),
+        Kind::Gather => tree.gather(bytes),
+        Kind::Scatter => tree.scatter(bytes),
+        Kind::Gatherv => tree.gather_linear(|rank| parts[rank].bytes),
+        Kind::Scatterv => tree.scatter_linear(|rank| parts[rank].bytes),
+        Kind::Allreduce => allreduce(clocks, network, bytes),
+        Kind::Scan | Kind::Exscan => scan(clocks, network, bytes),
+        Kind::Barrier => clocks.together(f64::from(rounds(n_ranks)) * network.one_way_s(0)),
+        Kind::Allgather | Kind::Allgatherv => {
+            let all = parts.iter().map(|part| part.bytes).sum();
+            clocks.together(allgather_s(network, n_ranks, bytes, all));
+        }
+        Kind::Alltoall => clocks.together(alltoall_s(network, n_ranks, bytes)),
+        Kind::Alltoallv => {
+            let most = parts.iter().map(|part| part.bytes.max(part.bytes_received)).max();
+            let each = most.unwrap_or(0) / (n_ranks as u64);
+            clocks.together(at_once_s(network, n_ranks, each));
+        }
+        Kind::ReduceScatter => clocks.together(reduce_scatter_s(network, n_ranks, bytes)),
+    }
+}
+
+/// `ceil(log2 n)`: rounds after which everyone has heard of everyone.
+fn rounds(n_ranks: usize) -> u32 {
+    n_ranks.next_power_of_two().trailing_zeros()
+}
+
+fn largest_power(n_ranks: usize) -> usize {
+    if n_ranks.is_power_of_two() { n_ranks } else { n_ranks.next_power_of_two() / 2 }
+}
+
+/// Rounds that double what each rank has, from `first` bytes to `n_ranks` times that.
+fn doubling_s(network: &Network, n_ranks: usize, first: u64) -> f64 {
+    (0..rounds(n_ranks)).map(|round| network.one_way_s(first << round)).sum()
+}
+
+fn ring_s(network: &Network, n_ranks: usize, each: u64) -> f64 {
+    (n_ranks - 1) as f64 * network.one_way_s(each)
+}
+
+/// Bruck's rounds: doubling, and in the last one what is missing.
+fn bruck_s(network: &Network, n_ranks: usize, each: u64) -> f64 {
+    let n_blocks = |round: u32| (1_usize << round).min(n_ranks - (1 << round)) as u64;
+    (0..rounds(n_ranks)).map(|round| network.one_way_s(each * n_blocks(round))).sum()
+}
+
+fn allgather_s(network: &Network, n_ranks: usize, each: u64, all: u64) -> f64 {
+    if n_ranks.is_power_of_two() && all < ALLGATHER_LONG {
+        doubling_s(network, n_ranks, each)
+    } else if !n_ranks.is_power_of_two() && all < ALLGATHER_SHORT {
+        bruck_s(network, n_ranks, each)
+    } else {
+        ring_s(network, n_ranks, each)
+    }
+}
+
+fn alltoall_s(network: &Network, n_ranks: usize, each: u64) -> f64 {
+    if each <= ALLTOALL_SHORT && BRUCK_RANKS_MIN <= n_ranks {
+        let half = each * (n_ranks as u64).div_ceil(2);
+        f64::from(rounds(n_ranks)) * network.one_way_s(half)
+    } else if each <= ALLTOALL_MEDIUM {
+        at_once_s(network, n_ranks, each)
+    } else {
+        ring_s(network, n_ranks, each)
+    }
+}
+
+/// All messages are started, then waited for: the first flight is paid, further ones overlap.
+fn at_once_s(network: &Network, n_ranks: usize, each: u64) -> f64 {
+    let parts = network.parts(each);
+    parts.flight_s + (n_ranks - 1) as f64 * (2.0 * parts.overhead_s + parts.data_s)
+}
+
+fn reduce_scatter_s(network: &Network, n_ranks: usize, all: u64) -> f64 {
+    if all < REDUCE_SCATTER_LONG {
+        halving_s(network, n_ranks, all)
+    } else {
+        ring_s(network, n_ranks, all / (n_ranks as u64))
+    }
+}
+
+/// Rounds that halve what a rank is left to care for.
+fn halving_s(network: &Network, n_ranks: usize, all: u64) -> f64 {
+    (1..=rounds(n_ranks)).map(|round| network.one_way_s(all >> round)).sum()
+}
+
+/// Recursive doubling, or halving and doubling; the ranks beyond a power of two hand their part to a
+/// neighbor and get the result from it.
+fn allreduce(clocks: &mut Clocks, network: &Network, bytes: u64) {
+    let n_ranks = clocks.n_ranks();
+    let power = largest_power(n_ranks);
+    let n_paired = n_ranks - power;
+    let core_s = if bytes <= REDUCE_SHORT {
+        f64::from(rounds(power)) * network.one_way_s(bytes)
+    } else {
+        halving_s(network, power, bytes)
+            + doubling_s(network, power, (bytes >> rounds(power)).max(1))
+    };
+    let parts = network.parts(bytes);
+    for pair in 0..n_paired {
+        clocks.message(2 * pair, 2 * pair + 1, parts);
+    }
+    clocks.together_of(core_s, |rank| 2 * n_paired <= rank || rank % 2 == 1);
+    for pair in 0..n_paired {
+        clocks.message(2 * pair + 1, 2 * pair, parts);
+    }
+}
+
+/// In round `k` rank `i` sends to `i + 2^k`.
+fn scan(clocks: &mut Clocks, network: &Network, bytes: u64) {
+    let parts = network.parts(bytes);
+    for round in 0..rounds(clocks.n_ranks()) {
+        clocks.shift(1 << round, parts);
+    }
+}
+
+/// Operations with a root.
+struct Tree<'a, 'b> {
+    clocks: &'a mut Clocks,
+    network: &'b Network,
+    root: usize,
+    is_linear: bool,
+}
+
+impl Tree<'_, '_> {
+    fn broadcast(&mut self, bytes: u64) {
+        let n_ranks = self.clocks.n_ranks();
+        if self.is_linear {
+            self.scatter_linear(|_| bytes);
+        } else if bytes < BCAST_SHORT || n_ranks < BCAST_RANKS_MIN {
+            self.down(|_| bytes);
+        } else {
+            let each = bytes / (n_ranks as u64);
+            self.down(|n_below| each * n_below);
+            let is_medium = n_ranks.is_power_of_two() && bytes < BCAST_LONG;
+            self.clocks.together(if is_medium {
+                doubling_s(self.network, n_ranks, each)
+            } else {
+                ring_s(self.network, n_ranks, each)
+            });
+        }
+    }
+
+    fn reduce(&mut self, bytes: u64) {
+        let n_ranks = self.clocks.n_ranks();
+        if self.is_linear {
+            self.gather_linear(|_| bytes);
+        } else if bytes <= REDUCE_SHORT {
+            self.up(|_| bytes);
+        } else {
+            self.clocks.together(halving_s(self.network, n_ranks, bytes));
+            let each = bytes / (n_ranks as u64);
+            self.up(|n_below| each * n_below);
+        }
+    }
+
+    fn gather(&mut self, each: u64) {
+        if self.is_linear {
+            self.gather_linear(|_| each);
+        } else {
+            self.up(|n_below| each * n_below);
+        }
+    }
+
+    fn scatter(&mut self, each: u64) {
+        if self.is_linear {
+            self.scatter_linear(|_| each);
+        } else {
+            self.down(|n_below| each * n_below);
+        }
+    }
+
+    fn scatter_linear(&mut self, bytes: impl Fn(usize) -> u64) {
+        for rank in (0..self.clocks.n_ranks()).filter(|rank| *rank != self.root) {
+            self.clocks.message(self.root, rank, self.network.parts(bytes(rank)));
+        }
+    }
+
+    fn gather_linear(&mut self, bytes: impl Fn(usize) -> u64) {
+        for rank in (0..self.clocks.n_ranks()).filter(|rank| *rank != self.root) {
+            self.clocks.message(rank, self.root, self.network.parts(bytes(rank)));
+        }
+    }
+
+    /// Down a binomial tree: the number of ranks below a branch decides the length of its message.
+    fn down(&mut self, bytes: impl Fn(u64) -> u64) {
+        let n_ranks = self.clocks.n_ranks();
+        // A parent has a smaller number than its children, and has its message when it is its turn.
+        for parent in 0..n_ranks {
+            let height = if parent == 0 { rounds(n_ranks) } else { parent.trailing_zeros() };
+            for branch in (0..height).rev().map(|power| 1 << power) {
+                self.branch(parent, branch, &bytes, Clocks::message);
+            }
+        }
+    }
+
+    /// Up a binomial tree.
+    fn up(&mut self, bytes: impl Fn(u64) -> u64) {
+        let n_ranks = self.clocks.n_ranks();
+        for branch in (0..rounds(n_ranks)).map(|power| 1 << power) {
+            for parent in (0..n_ranks).step_by(2 * branch) {
+                self.branch(parent, branch, &bytes, |clocks, parent, child, parts| {
+                    clocks.message(child, parent, parts);
+                });
+            }
+        }
+    }
+
+    /// The message between a parent and the child `branch` above it, both counted from the root.
+    fn branch(
+        &mut self,
+        parent: usize,
+        branch: usize,
+        bytes: impl Fn(u64) -> u64,
+        pass: impl Fn(&mut Clocks, usize, usize, super::network::Parts),
+    ) {
+        let n_ranks = self.clocks.n_ranks();
+        let child = parent + branch;
+        if child < n_ranks {
+            let n_below = branch.min(n_ranks - child) as u64;
+            let rank = |number: usize| (number + self.root) % n_ranks;
+            let (parent, child) = (rank(parent), rank(child));
+            pass(self.clocks, parent, child, self.network.parts(bytes(n_below)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

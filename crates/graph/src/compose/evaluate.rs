@@ -1,0 +1,377 @@
+//! The evaluation: each rank goes as far as what it waits for allows.
+//!
+//! A phase that is repeated is evaluated once and again until all clocks, and with them everything that
+//! follows, are those of an earlier turn plus a constant: then all further turns take the same time, and
+//! are added up instead. `x(k + c) = x(k) + d` of a max-plus linear system holds for all later `k`.
+//!
+//! # Invariants
+//! - Linear in the number of steps; of a repeated phase, until it is periodic.
+
+mod rank;
+mod transfer;
+
+use super::collectives::{self, Clocks, Rules};
+use super::machine::Machine;
+use super::network::{Network, as_f64};
+use super::outcome::Outcome;
+use super::path::Log;
+use super::program::{Act, Collective, Place, Program, SendMode, Step};
+pub(super) use rank::Rank;
+use std::fmt;
+use thiserror::Error;
+use transfer::{Side, Transfers};
+
+/// Turns that are compared with the newest one of a repeated phase.
+const PERIOD_MAX: usize = 4;
+/// Clocks that differ by less than this part of a turn count as equal: rounding.
+const EQUAL_WITHIN: f64 = 1e-12;
+/// Steps up to which repeated phases are written out.
+const N_FLAT_MAX: u64 = 20_000_000;
+/// Most ranks that a message names.
+const N_NAMED_MAX: usize = 8;
+
+/// A rank that cannot go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// The rank.
+    pub rank: u32,
+    /// The name of its region.
+    pub region: String,
+    /// The number of its call site, such as a line.
+    pub site: u32,
+    /// What it waits for.
+    pub waits_for: String,
+}
+
+impl fmt::Display for Standing {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { rank, region, site, waits_for } = self;
+        write!(to, "rank {rank} in `{region}` (site {site}) waits for {waits_for}")
+    }
+}
+
+/// Why a program has no time.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ComposeError {
+    /// Ranks wait for each other.
+    #[error("{n_waiting} of {n_ranks} ranks wait for each other: {}", listed(.first))]
+    Deadlock {
+        /// Ranks that did not reach their end.
+        n_waiting: usize,
+        /// Ranks.
+        n_ranks: usize,
+        /// The first of those that wait.
+        first: Vec<Standing>,
+    },
+    /// Ranks are in different collective operations at the same time.
+    #[error("the ranks call different collectives at the same time: {0}, but {1}")]
+    Mismatch(Box<Standing>, Box<Standing>),
+}
+
+fn listed(standing: &[Standing]) -> String {
+    standing.iter().map(Standing::to_string).collect::<Vec<_>>().join("; ")
+}
+
+/// The time of a program on a machine.
+///
+/// # Errors
+/// When ranks wait for each other, or do not take part in the same collectives.
+pub fn evaluate(program: &Program, machine: &Machine) -> Result<Outcome, ComposeError> {
+    let error = match in_turns(program, machine) {
+        Err(error @ ComposeError::Deadlock { .. }) => error,
+        done => return done,
+    };
+    // A rank may need what another one does in a later turn.
+    let Some(flat) = program.flattened(N_FLAT_MAX) else { return Err(error) };
+    in_turns(&flat, machine)
+}
+
+fn in_turns(program: &Program, machine: &Machine) -> Result<Outcome, ComposeError> {
+    let mut evaluation = Evaluation::new(program, machine);
+    for phase in &program.phases {
+        let mut turns = Turns::default();
+        let mut n_done = 0;
+        while n_done < phase.n_times {
+            evaluation.turn(&phase.steps)?;
+            n_done += 1;
+            if let Some(period) = turns.period(&evaluation) {
+                let n_periods = (phase.n_times - n_done) / period.n_turns;
+                evaluation.extrapolate(&period, n_periods);
+                n_done += n_periods * period.n_turns;
+                turns = Turns::default();
+            }
+        }
+    }
+    Ok(evaluation.outcome())
+}
+
+/// All ranks, each as far as it came.
+pub(super) struct Evaluation<'a> {
+    program: &'a Program,
+    network: &'a Network,
+    rules: Rules,
+    speed: f64,
+    pub(super) ranks: Vec<Rank>,
+    transfers: Transfers,
+    gathering: Gathering,
+    /// Ranks that can go on.
+    ready: Vec<u32>,
+    pub(super) log: Log,
+    pub(super) n_steps: u64,
+}
+
+/// The collective operation that ranks are entering.
+#[derive(Default)]
+struct Gathering {
+    n_entered: usize,
+    entries_s: Vec<f64>,
+    parts: Vec<Option<(Collective, Place)>>,
+    clocks: Clocks,
+}
+
+impl<'a> Evaluation<'a> {
+    fn new(program: &'a Program, machine: &'a Machine) -> Self {
+        let n_ranks = program.n_ranks;
+        let gathering = Gathering {
+            entries_s: vec![0.0; n_ranks],
+            parts: vec![None; n_ranks],
+            ..Gathering::default()
+        };
+        Self {
+            program,
+            network: &machine.network,
+            rules: machine.rules,
+            speed: machine.speed,
+            ranks: (0..n_ranks).map(|_| Rank::new(program.regions.len())).collect(),
+            transfers: Transfers::new(program.n_channels),
+            gathering,
+            ready: Vec::new(),
+            log: Log::new(n_ranks),
+            n_steps: 0,
+        }
+    }
+
+    /// All ranks from the begin of their steps to the end.
+    fn turn(&mut self, steps: &[Vec<Step>]) -> Result<(), ComposeError> {
+        for rank in &mut self.ranks {
+            (rank.next, rank.is_inside) = (0, false);
+        }
+        self.ready =
+            (0..self.ranks.len()).rev().filter_map(|rank| u32::try_from(rank).ok()).collect();
+        while let Some(rank) = self.ready.pop() {
+            self.advance(rank, &steps[rank as usize])?;
+        }
+        let is_stuck = |rank: &usize| self.ranks[*rank].next < steps[*rank].len();
+        let stuck: Vec<usize> = (0..self.ranks.len()).filter(is_stuck).collect();
+        if stuck.is_empty() {
+            return Ok(());
+        }
+        let first = stuck.iter().take(N_NAMED_MAX);
+        let first = first.map(|rank| self.standing(*rank, &steps[*rank][self.ranks[*rank].next]));
+        let (n_waiting, n_ranks) = (stuck.len(), self.ranks.len());
+        Err(ComposeError::Deadlock { n_waiting, n_ranks, first: first.collect() })
+    }
+
+    /// One rank until it waits or ends.
+    fn advance(&mut self, rank: u32, steps: &[Step]) -> Result<(), ComposeError> {
+        let at = rank as usize;
+        while let Some(step) = steps.get(self.ranks[at].next) {
+            if !self.ranks[at].is_inside {
+                self.ranks[at].is_inside = true;
+                self.ranks[at].entered_s = self.ranks[at].clock_s;
+                self.log.step(at, self.ranks[at].clock_s, step.place.region);
+                self.enter(rank, step)?;
+            }
+            if !self.complete(rank, step) {
+                return Ok(());
+            }
+            let done = &mut self.ranks[at];
+            done.leave(step);
+            self.n_steps += 1;
+        }
+        Ok(())
+    }
+
+    /// The part of a step that needs nobody.
+    fn enter(&mut self, rank: u32, step: &Step) -> Result<(), ComposeError> {
+        let own = &mut self.ranks[rank as usize];
+        match step.act {
+            Act::Compute { seconds } => {
+                own.clock_s += seconds / self.speed;
+                own.compute_s += seconds / self.speed;
+            }
+            Act::Send { channel, to, bytes, mode, request } => {
+                let mut parts = self.network.parts(bytes);
+                parts.is_eager = match mode {
+                    SendMode::Standard => parts.is_eager,
+                    SendMode::Synchronous => false,
+                    SendMode::Buffered => true,
+                };
+                let (sent_s, transfer) = if parts.is_eager {
+                    let sent_s = own.clock_s;
+                    own.clock_s += parts.sender_s();
+                    (sent_s, None)
+                } else {
+                    let sent_s = own.clock_s.max(own.sends_until_s);
+                    own.sends_until_s = sent_s + parts.data_s;
+                    if request.is_some() {
+                        own.clock_s += parts.overhead_s;
+                    }
+                    (sent_s, Some(Side::Sender))
+                };
+                let sent = transfer::Sent { from: rank, to, at_s: sent_s, parts };
+                let (number, woken) = self.transfers.send(channel, sent);
+                self.ready.extend(woken);
+                own.hold(request, transfer.map(|side| (number, side)));
+            }
+            Act::Receive { channel, request, .. } => {
+                let (number, woken) = self.transfers.receive(channel, rank, own.clock_s);
+                self.ready.extend(woken);
+                own.hold(request, Some((number, Side::Receiver)));
+            }
+            Act::Wait { request } => own.take(request),
+            Act::Collective(part) => return self.join(rank, part, step.place),
+        }
+        Ok(())
+    }
+
+    /// The part of a step that may need others; false when they are not there yet.
+    fn complete(&mut self, rank: u32, step: &Step) -> bool {
+        let own = &mut self.ranks[rank as usize];
+        if let Act::Collective(_) = step.act {
+            return std::mem::take(&mut own.is_released);
+        }
+        let Some((number, side)) = own.needs else { return true };
+        let Some(transfer) = self.transfers.matched(number, rank) else { return false };
+        own.needs = None;
+        if let Some(bond) = own.finish(&transfer, side) {
+            self.log.bond(rank as usize, bond);
+        }
+        self.transfers.close(number);
+        true
+    }
+
+    /// A rank enters a collective; the last one takes all through it.
+    fn join(&mut self, rank: u32, part: Collective, place: Place) -> Result<(), ComposeError> {
+        let at = rank as usize;
+        let gathering = &mut self.gathering;
+        gathering.entries_s[at] = self.ranks[at].clock_s;
+        gathering.parts[at] = Some((part, place));
+        gathering.n_entered += 1;
+        if gathering.n_entered < self.ranks.len() {
+            return Ok(());
+        }
+        gathering.n_entered = 0;
+        let parts: Vec<(Collective, Place)> =
+            gathering.parts.iter_mut().filter_map(Option::take).collect();
+        let first = parts[0];
+        let other = parts
+            .iter()
+            .position(|(part, _)| (part.kind, part.root) != (first.0.kind, first.0.root));
+        if let Some(other) = other {
+            let stands = |rank: usize| {
+                let (part, place) = parts[rank];
+                Box::new(self.standing(rank, &Step { place, act: Act::Collective(part) }))
+            };
+            return Err(ComposeError::Mismatch(stands(0), stands(other)));
+        }
+        let parts: Vec<Collective> = parts.into_iter().map(|(part, _)| part).collect();
+        self.pass(&parts, rank);
+        Ok(())
+    }
+
+    /// Takes all ranks through a collective that the `last` one entered.
+    fn pass(&mut self, parts: &[Collective], last: u32) {
+        let Gathering { clocks, entries_s, .. } = &mut self.gathering;
+        clocks.enter(entries_s);
+        collectives::advance(clocks, parts, self.network, self.rules);
+        for (rank, own) in (0_u32..).zip(&mut self.ranks) {
+            own.clock_s = clocks.at_s[rank as usize];
+            own.waits(clocks.waited_s[rank as usize]);
+            own.is_released = true;
+            if rank != last {
+                self.ready.push(rank);
+            }
+        }
+        for (rank, bond) in clocks.bonds.drain(..) {
+            self.log.bond(rank, bond);
+        }
+    }
+
+    fn standing(&self, rank: usize, step: &Step) -> Standing {
+        let waits_for = match step.act {
+            Act::Compute { .. } => "nothing".to_owned(),
+            Act::Send { to, .. } => format!("rank {to} to receive"),
+            Act::Receive { from, .. } => format!("a message of rank {from}"),
+            Act::Wait { .. } => match self.ranks[rank].needs {
+                Some((number, side)) => self.transfers.waits_for(number, side),
+                None => "what it started".to_owned(),
+            },
+            Act::Collective(part) => format!("all ranks in `{}`", part.kind.name()),
+        };
+        Standing {
+            rank: u32::try_from(rank).unwrap_or(u32::MAX),
+            region: self.region_name(step.place.region),
+            site: step.place.site,
+            waits_for,
+        }
+    }
+
+    fn region_name(&self, region: u32) -> String {
+        self.program.regions.get(region as usize).cloned().unwrap_or_default()
+    }
+
+    /// Adds the time of a period of a repeated phase some times more.
+    fn extrapolate(&mut self, period: &Period, n_periods: u64) {
+        if n_periods == 0 {
+            return;
+        }
+        let n = as_f64(n_periods);
+        for (rank, earlier) in self.ranks.iter_mut().zip(&period.before) {
+            rank.add(earlier, n, n * period.time_s);
+        }
+        self.log.stretch(period.time_s, n * period.time_s);
+    }
+
+    fn outcome(self) -> Outcome {
+        Outcome::of(&self.program.regions, &self.ranks, &self.log, self.n_steps)
+    }
+}
+
+/// The last turns of a repeated phase.
+#[derive(Default)]
+struct Turns {
+    last: Vec<Vec<Rank>>,
+}
+
+/// A number of turns after which everything is as before, only later.
+struct Period {
+    n_turns: u64,
+    time_s: f64,
+    /// The ranks before these turns.
+    before: Vec<Rank>,
+}
+
+impl Turns {
+    /// Whether the turn that ended now was one of a period.
+    fn period(&mut self, evaluation: &Evaluation<'_>) -> Option<Period> {
+        if !evaluation.transfers.is_empty() {
+            self.last.clear();
+            return None;
+        }
+        let now = &evaluation.ranks;
+        let found = self.last.iter().rev().zip(1..).find_map(|(before, n_turns)| {
+            let time_s = now.first()?.clock_s - before.first()?.clock_s;
+            let within_s = EQUAL_WITHIN * now.first()?.clock_s.max(time_s);
+            let is_later = |(now, before): (&Rank, &Rank)| now.is_later(before, time_s, within_s);
+            let all = now.iter().zip(before).all(is_later);
+            all.then(|| Period { n_turns, time_s, before: before.clone() })
+        });
+        if PERIOD_MAX <= self.last.len() {
+            self.last.remove(0);
+        }
+        self.last.push(now.clone());
+        found
+    }
+}

@@ -1,0 +1,130 @@
+//! One rank: its clock and what its time was spent with.
+
+use super::transfer::{Matched, Side};
+use crate::compose::collectives::Bond;
+use crate::compose::program::Step;
+
+/// Where a rank stands.
+#[derive(Clone, Debug, Default)]
+pub(in crate::compose) struct Rank {
+    pub(in crate::compose) clock_s: f64,
+    pub(in crate::compose) compute_s: f64,
+    pub(in crate::compose) waited_s: f64,
+    /// Time and waiting, by region.
+    pub(in crate::compose) regions: Vec<[f64; 2]>,
+    /// Its next step, and whether it is inside.
+    pub(super) next: usize,
+    pub(super) is_inside: bool,
+    pub(super) entered_s: f64,
+    /// Waiting in the step that it is inside.
+    waited_now_s: f64,
+    /// What it cannot go on without.
+    pub(super) needs: Option<(u32, Side)>,
+    /// Whether the collective that it is in is over.
+    pub(super) is_released: bool,
+    /// Until when its long messages leave, and messages come in: one after the other.
+    pub(super) sends_until_s: f64,
+    comes_until_s: f64,
+    /// What it started, by request.
+    started: Vec<Option<(u32, Side)>>,
+}
+
+impl Rank {
+    pub(super) fn new(n_regions: usize) -> Self {
+        Self { regions: vec![[0.0; 2]; n_regions], ..Self::default() }
+    }
+
+    /// Needs a transfer now, or later when it waits for the request.
+    pub(super) fn hold(&mut self, request: Option<u32>, transfer: Option<(u32, Side)>) {
+        let Some(request) = request else {
+            self.needs = transfer;
+            return;
+        };
+        let at = request as usize;
+        if self.started.len() <= at {
+            self.started.resize(at + 1, None);
+        }
+        self.started[at] = transfer;
+    }
+
+    /// Needs what it started before.
+    pub(super) fn take(&mut self, request: u32) {
+        self.needs = self.started.get_mut(request as usize).and_then(Option::take);
+    }
+
+    pub(super) fn waits(&mut self, time_s: f64) {
+        self.waited_s += time_s;
+        self.waited_now_s += time_s;
+    }
+
+    /// The step is done.
+    pub(super) fn leave(&mut self, step: &Step) {
+        (self.next, self.is_inside) = (self.next + 1, false);
+        let waited_s = std::mem::take(&mut self.waited_now_s);
+        if let Some([time_s, waiting_s]) = self.regions.get_mut(step.place.region as usize) {
+            *time_s += self.clock_s - self.entered_s;
+            *waiting_s += waited_s;
+        }
+    }
+
+    /// Goes on after a transfer; who decided when, unless it was the rank itself.
+    pub(super) fn finish(&mut self, transfer: &Matched, side: Side) -> Option<Bond> {
+        let Matched { sent, posted_s } = transfer;
+        let parts = sent.parts;
+        let before_s = self.clock_s;
+        let (other, other_s) = match side {
+            Side::Sender => (sent.to, *posted_s),
+            Side::Receiver => (sent.from, sent.at_s),
+        };
+        let (done_s, by_other) = if parts.is_eager {
+            let head_s = sent.at_s + parts.overhead_s + parts.flight_s;
+            let free_s = posted_s.max(self.comes_until_s);
+            let data_s = free_s.max(head_s) + parts.data_s;
+            self.comes_until_s = data_s;
+            (before_s.max(data_s) + parts.overhead_s, before_s < data_s && free_s < head_s)
+        } else {
+            let passed_s = sent.at_s.max(*posted_s) + parts.one_way_s();
+            let own_s = match side {
+                Side::Sender => sent.at_s,
+                Side::Receiver => *posted_s,
+            };
+            let done_s = match side {
+                Side::Sender => passed_s,
+                Side::Receiver => {
+                    let done_s = passed_s.max(self.comes_until_s + parts.data_s);
+                    self.comes_until_s = done_s;
+                    done_s
+                }
+            };
+            (before_s.max(done_s), before_s < done_s && own_s < other_s)
+        };
+        self.clock_s = done_s;
+        self.waits((other_s - before_s).clamp(0.0, done_s - before_s));
+        by_other.then_some(Bond { at_s: done_s, on: other, since_s: other_s })
+    }
+
+    /// Whether everything that decides about later times is that of `earlier`, `time_s` later.
+    pub(super) fn is_later(&self, earlier: &Self, time_s: f64, within_s: f64) -> bool {
+        let same = |now_s: f64, before_s: f64| (now_s - before_s - time_s).abs() <= within_s;
+        // What was over before the rank got here no longer decides anything.
+        let over = |now_s: f64, before_s: f64| now_s <= self.clock_s && before_s <= earlier.clock_s;
+        let same_or_over = |now_s, before_s| same(now_s, before_s) || over(now_s, before_s);
+        same(self.clock_s, earlier.clock_s)
+            && same_or_over(self.sends_until_s, earlier.sends_until_s)
+            && same_or_over(self.comes_until_s, earlier.comes_until_s)
+    }
+
+    /// Adds what it did since `earlier` so many times more.
+    pub(super) fn add(&mut self, earlier: &Self, n_times: f64, later_s: f64) {
+        let more = |now: &mut f64, before: f64| *now += n_times * (*now - before);
+        more(&mut self.compute_s, earlier.compute_s);
+        more(&mut self.waited_s, earlier.waited_s);
+        for (now, before) in self.regions.iter_mut().zip(&earlier.regions) {
+            more(&mut now[0], before[0]);
+            more(&mut now[1], before[1]);
+        }
+        self.clock_s += later_s;
+        self.sends_until_s += later_s;
+        self.comes_until_s += later_s;
+    }
+}

@@ -1,0 +1,254 @@
+//! The machine that a program is to run on: its network and the speed of its processors.
+//!
+//! | form | what it is |
+//! |---|---|
+//! | JSON | what `sintonia netbench --json` printed |
+//! | TOML | `latency_us` and `per_byte_ns`, or `[[line]]` with `from_bytes` and these two; further keys are optional |
+//! | a name | one of [`NAMES`]: round figures of such a network, to begin with |
+//!
+//! Of several pairs of ranks in a measured network, the one with the median time counts.
+//!
+//! # Not here
+//! Files: they are read by the caller.
+
+use super::collectives::Rules;
+use super::network::{Line, Network};
+use models::network::NetModel;
+use serde::Deserialize;
+use thiserror::Error;
+
+/// Described machines: name, latency in microseconds, nanoseconds per byte.
+///
+/// Bytes at the rate of the line; latencies of MPI messages as their makers and the OSU benchmarks give
+/// them, rounded.
+pub const NAMES: [(&str, f64, f64); 5] = [
+    ("ethernet-1g", 45.0, 8.0),
+    ("ethernet-10g", 20.0, 0.8),
+    ("infiniband-hdr", 1.2, 0.04),
+    ("shared-memory", 0.4, 0.1),
+    ("ideal", 0.0, 0.0),
+];
+/// The message by whose time pairs of ranks are compared.
+const TYPICAL_BYTES: u64 = 8192;
+
+/// A machine.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Machine {
+    /// Between any two ranks.
+    pub network: Network,
+    /// What limits the network's true times with 95 percent, where it was measured.
+    pub limits: Option<[Network; 2]>,
+    /// How fast it computes, against the machine whose times are given.
+    pub speed: f64,
+    /// Cores of a node, where known.
+    pub n_cores: Option<u32>,
+    /// How collectives choose.
+    pub rules: Rules,
+}
+
+/// Why there is no machine.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum MachineError {
+    /// Neither of the two forms.
+    #[error("it is neither what `sintonia netbench --json` prints nor a description in TOML")]
+    Toml(#[source] toml::de::Error),
+    /// JSON, but not of netbench.
+    #[error("it is JSON, but not what `sintonia netbench --json` prints")]
+    Json(#[source] serde_json::Error),
+    /// Netbench had nothing to say.
+    #[error(
+        "it holds no times: measure with at least two ranks, as `sintonia netbench -- mpirun -np 2`"
+    )]
+    Empty,
+    /// A number makes no sense.
+    #[error("`{key} = {value}` is not possible: {wanted}")]
+    Value {
+        /// The key.
+        key: &'static str,
+        /// Its value.
+        value: f64,
+        /// What it may be.
+        wanted: &'static str,
+    },
+    /// There is no network.
+    #[error("`latency_us` and `per_byte_ns` are missing; write both, or `[[line]]` with them")]
+    NoNetwork,
+}
+
+/// A pair of ranks, as netbench writes it.
+#[derive(Deserialize)]
+struct Pair {
+    model: NetModel,
+}
+
+/// A described machine.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Described {
+    latency_us: Option<f64>,
+    per_byte_ns: Option<f64>,
+    #[serde(default)]
+    line: Vec<DescribedLine>,
+    eager_bytes: Option<u64>,
+    overhead_share: Option<f64>,
+    speed: Option<f64>,
+    cores: Option<u32>,
+    linear_up_to: Option<usize>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DescribedLine {
+    from_bytes: u64,
+    latency_us: f64,
+    per_byte_ns: f64,
+}
+
+impl Machine {
+    /// A machine as fast as the one whose times are given.
+    #[must_use]
+    pub fn of(network: Network) -> Self {
+        Self { network, limits: None, speed: 1.0, n_cores: None, rules: Rules::default() }
+    }
+
+    /// One of the described machines.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        let (_, latency_us, per_byte_ns) = NAMES.iter().find(|(known, ..)| *known == name)?;
+        Some(Self::of(Network::uniform(latency_us * 1e-6, per_byte_ns * 1e-9)))
+    }
+
+    /// Reads the text of a file.
+    ///
+    /// # Errors
+    /// When the text is of neither form, or a number in it makes no sense.
+    pub fn read(text: &str) -> Result<Self, MachineError> {
+        if text.trim_start().starts_with(['[', '{']) && !text.trim_start().starts_with("[[line]]") {
+            return Self::measured(text);
+        }
+        let described: Described = toml::from_str(text).map_err(MachineError::Toml)?;
+        described.machine()
+    }
+
+    fn measured(text: &str) -> Result<Self, MachineError> {
+        let mut pairs: Vec<Pair> = serde_json::from_str(text).map_err(MachineError::Json)?;
+        pairs.retain(|pair| !pair.model.pieces.is_empty());
+        let time_s = |pair: &Pair| pair.model.one_way_s(TYPICAL_BYTES);
+        pairs.sort_by(|a, b| time_s(a).total_cmp(&time_s(b)));
+        let model = &pairs.get(pairs.len() / 2).ok_or(MachineError::Empty)?.model;
+        let limits = [-1.0, 1.0].map(|end| Network::measured_at(model, end));
+        Ok(Self { limits: Some(limits), ..Self::of(Network::measured(model)) })
+    }
+}
+
+impl Described {
+    fn machine(self) -> Result<Machine, MachineError> {
+        let mut lines: Vec<Line> = Vec::new();
+        let whole = match (self.latency_us, self.per_byte_ns) {
+            (Some(latency_us), Some(per_byte_ns)) => {
+                Some(DescribedLine { from_bytes: 0, latency_us, per_byte_ns })
+            }
+            (None, None) => None,
+            _ => return Err(MachineError::NoNetwork),
+        };
+        for line in whole.into_iter().chain(self.line) {
+            lines.push(line.line()?);
+        }
+        if lines.is_empty() {
+            return Err(MachineError::NoNetwork);
+        }
+        let mut machine = Machine::of(Network::of_lines(lines));
+        let network = &mut machine.network;
+        network.eager_bytes = self.eager_bytes.unwrap_or(network.eager_bytes);
+        if let Some(share) = self.overhead_share {
+            let wanted = "write a number from 0 to 0.5";
+            network.overhead_share =
+                within("overhead_share", share, (0.0..=0.5).contains(&share), wanted)?;
+        }
+        if let Some(speed) = self.speed {
+            let is_possible = 0.0 < speed && speed.is_finite();
+            machine.speed = within("speed", speed, is_possible, "write a number above 0")?;
+        }
+        machine.n_cores = self.cores;
+        machine.rules.linear_up_to = self.linear_up_to.unwrap_or(machine.rules.linear_up_to);
+        Ok(machine)
+    }
+}
+
+impl DescribedLine {
+    fn line(&self) -> Result<Line, MachineError> {
+        let time = |key, value: f64| {
+            let is_possible = 0.0 <= value && value.is_finite();
+            within(key, value, is_possible, "write 0 or a number above")
+        };
+        Ok(Line {
+            from_bytes: self.from_bytes,
+            latency_s: time("latency_us", self.latency_us)? * 1e-6,
+            s_per_byte: time("per_byte_ns", self.per_byte_ns)? * 1e-9,
+        })
+    }
+}
+
+fn within(
+    key: &'static str,
+    value: f64,
+    is_possible: bool,
+    wanted: &'static str,
+) -> Result<f64, MachineError> {
+    is_possible.then_some(value).ok_or(MachineError::Value { key, value, wanted })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, n_bytes: u64, expected_s: f64) {
+        let machine = Machine::read(text).expect("a machine");
+        let found_s = machine.network.one_way_s(n_bytes);
+        assert!((found_s - expected_s).abs() < 1e-15, "{found_s}, not {expected_s}");
+    }
+
+    #[track_caller]
+    fn check_wrong(text: &str, names: &str) {
+        let error = Machine::read(text).expect_err("no machine").to_string();
+        assert!(error.contains(names), "{error}");
+    }
+
+    #[test]
+    fn a_machine_is_described_or_measured() {
+        check("latency_us = 2\nper_byte_ns = 0.5\nspeed = 2.0\ncores = 4\n", 1000, 2.5e-6);
+        let line = "from_bytes = 100\nlatency_us = 9.0\nper_byte_ns = 0.0\n";
+        check(&format!("latency_us = 2\nper_byte_ns = 0.5\n[[line]]\n{line}"), 1000, 9e-6);
+        check(&format!("[[line]]\n{line}"), 10, 9e-6);
+        let piece = r#"{"from_bytes":0,"latency_s":1e-6,"latency_margin_s":1e-7,"s_per_byte":1e-9,"s_per_byte_margin":0}"#;
+        let slow = piece.replace("1e-6", "1e-3");
+        let pair = |piece: &str| {
+            format!(r#"{{"from":0,"to":1,"model":{{"pieces":[{piece}],"samples":[]}}}}"#)
+        };
+        let measured = format!("[{},{},{}]", pair(&slow), pair(piece), pair(piece));
+        check(&measured, 1000, 2e-6);
+        let limits = Machine::read(&measured).expect("a machine").limits.expect("limits");
+        assert!((limits[1].one_way_s(0) - 1.1e-6).abs() < 1e-15);
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_named() {
+        check_wrong("latency_us = 2\n", "per_byte_ns");
+        check_wrong("speed = 2.0\n", "latency_us");
+        check_wrong("latency_us = -2\nper_byte_ns = 1\n", "latency_us = -2");
+        check_wrong("latency_us = 2\nper_byte_ns = 1\nspeed = 0\n", "speed = 0");
+        check_wrong("latencies = 2\n", "neither");
+        check_wrong("[]", "no times");
+        check_wrong("{}", "netbench");
+    }
+
+    #[test]
+    fn the_names_are_machines() {
+        for (name, ..) in NAMES {
+            assert!(Machine::named(name).is_some(), "{name}");
+        }
+        assert_eq!(Machine::named("abacus"), None);
+    }
+}

@@ -1,0 +1,171 @@
+//! What the network takes for a message, split into the parts that decide who waits.
+
+use models::network::{NetModel, Piece};
+
+/// Messages up to here are sent without asking, where nothing says otherwise.
+const EAGER_BYTES: u64 = 65_536;
+/// The part of the latency in which the sender's processor is busy, and again the receiver's.
+const OVERHEAD_SHARE: f64 = 0.25;
+
+/// A network between any two ranks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Network {
+    /// Lines of the time over the length, from short to long messages.
+    lines: Vec<Line>,
+    /// The longest message that is sent without asking the receiver.
+    pub eager_bytes: u64,
+    /// The part of the latency in which the sender is busy, and again the receiver; from 0 to 0.5.
+    pub overhead_share: f64,
+}
+
+/// The time of messages from a length on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Line {
+    /// The shortest message that it holds for.
+    pub from_bytes: u64,
+    /// Seconds without bytes.
+    pub latency_s: f64,
+    /// Seconds of a byte.
+    pub s_per_byte: f64,
+}
+
+/// The parts of the time of one message.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Parts {
+    /// The sender is busy for this long before anything leaves, and the receiver after all has come.
+    pub overhead_s: f64,
+    /// The way of the first byte.
+    pub flight_s: f64,
+    /// The bytes, at the sender and at the receiver.
+    pub data_s: f64,
+    /// Whether the sender goes on without the receiver.
+    pub is_eager: bool,
+}
+
+impl Parts {
+    /// The time when nobody waits: what a ping-pong measures.
+    #[must_use]
+    pub fn one_way_s(&self) -> f64 {
+        2.0 * self.overhead_s + self.flight_s + self.data_s
+    }
+
+    /// How long an eager sender is busy.
+    #[must_use]
+    pub fn sender_s(&self) -> f64 {
+        self.overhead_s + self.data_s
+    }
+}
+
+impl Network {
+    /// One line for all lengths.
+    #[must_use]
+    pub fn uniform(latency_s: f64, s_per_byte: f64) -> Self {
+        Self::of_lines(vec![Line { from_bytes: 0, latency_s, s_per_byte }])
+    }
+
+    /// Several lines; the first holds from 0 bytes, whatever it says.
+    #[must_use]
+    pub fn of_lines(mut lines: Vec<Line>) -> Self {
+        lines.sort_by_key(|line| line.from_bytes);
+        let eager_bytes = first_jump(&lines).unwrap_or(EAGER_BYTES);
+        Self { lines, eager_bytes, overhead_share: OVERHEAD_SHARE }
+    }
+
+    /// What `sintonia netbench` measured between two ranks.
+    #[must_use]
+    pub fn measured(model: &NetModel) -> Self {
+        Self::of_lines(model.pieces.iter().map(Line::from).collect())
+    }
+
+    /// The same with latencies and costs per byte at an end of their intervals: -1 is the lower one.
+    #[must_use]
+    pub fn measured_at(model: &NetModel, end: f64) -> Self {
+        let line = |piece: &Piece| Line {
+            from_bytes: piece.from_bytes,
+            latency_s: (piece.latency_s + end * piece.latency_margin_s).max(0.0),
+            s_per_byte: (piece.s_per_byte + end * piece.s_per_byte_margin).max(0.0),
+        };
+        let eager_bytes = Self::measured(model).eager_bytes;
+        Self { eager_bytes, ..Self::of_lines(model.pieces.iter().map(line).collect()) }
+    }
+
+    /// The lines, from short to long messages.
+    #[must_use]
+    pub fn lines(&self) -> &[Line] {
+        &self.lines
+    }
+
+    /// The parts of a message of this length.
+    #[must_use]
+    pub fn parts(&self, n_bytes: u64) -> Parts {
+        let line = self.lines.iter().rev().find(|line| line.from_bytes <= n_bytes);
+        let line = line.or(self.lines.first());
+        let (latency_s, s_per_byte) =
+            line.map_or((0.0, 0.0), |line| (line.latency_s, line.s_per_byte));
+        Parts {
+            overhead_s: self.overhead_share * latency_s,
+            flight_s: (1.0 - 2.0 * self.overhead_share) * latency_s,
+            data_s: s_per_byte * as_f64(n_bytes),
+            is_eager: n_bytes <= self.eager_bytes,
+        }
+    }
+
+    /// The time of a message when nobody waits.
+    #[must_use]
+    pub fn one_way_s(&self, n_bytes: u64) -> f64 {
+        self.parts(n_bytes).one_way_s()
+    }
+}
+
+impl From<&Piece> for Line {
+    fn from(piece: &Piece) -> Self {
+        let Piece { from_bytes, latency_s, s_per_byte, .. } = *piece;
+        Self { from_bytes, latency_s, s_per_byte }
+    }
+}
+
+/// The longest message before the first line that begins above the end of the one before it: asking the
+/// receiver makes a message slower at once, caches only change its slope.
+fn first_jump(lines: &[Line]) -> Option<u64> {
+    let jumps = lines.windows(2).filter(|pair| {
+        let at = as_f64(pair[1].from_bytes);
+        let time_s = |line: &Line| line.latency_s + line.s_per_byte * at;
+        time_s(&pair[0]) < time_s(&pair[1])
+    });
+    jumps.map(|pair| pair[1].from_bytes.saturating_sub(1)).next()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "lengths are far below 2^53")]
+pub(super) fn as_f64(n: u64) -> f64 {
+    n as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHORT: Line = Line { from_bytes: 0, latency_s: 1e-6, s_per_byte: 1e-9 };
+
+    #[track_caller]
+    fn check_eager(second: Line, expected: u64) {
+        assert_eq!(Network::of_lines(vec![SHORT, second]).eager_bytes, expected);
+    }
+
+    #[test]
+    fn the_first_jump_upwards_ends_eager_messages() {
+        check_eager(Line { from_bytes: 4097, latency_s: 9e-6, s_per_byte: 1e-9 }, 4096);
+        // A steeper line that begins below is a cache that is too small.
+        check_eager(Line { from_bytes: 4097, latency_s: 0.0, s_per_byte: 1.1e-9 }, EAGER_BYTES);
+    }
+
+    #[test]
+    fn parts_add_up_to_the_line() {
+        let long = Line { from_bytes: 1000, latency_s: 5e-6, s_per_byte: 2e-9 };
+        let network = Network::of_lines(vec![long, SHORT]);
+        for (n_bytes, expected) in [(0, 1e-6), (999, 1.999e-6), (1000, 7e-6), (10_000, 25e-6)] {
+            let found = network.one_way_s(n_bytes);
+            assert!((found - expected).abs() < 1e-15, "{n_bytes}: {found}, not {expected}");
+        }
+        assert!(network.parts(999).is_eager && !network.parts(1000).is_eager);
+    }
+}

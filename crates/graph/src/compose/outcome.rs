@@ -1,0 +1,116 @@
+//! What an evaluation says about a program.
+
+use super::evaluate::Rank;
+use super::path::Log;
+
+/// The time of a program and where it goes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// Until the last rank has ended.
+    pub total_s: f64,
+    /// By rank.
+    pub ranks: Vec<RankTime>,
+    /// By region, the one with the longest time first.
+    pub regions: Vec<RegionTime>,
+    /// The critical path: stays at ranks in the order of time. What lies between two is a message.
+    pub path: Vec<Leg>,
+    /// Of the path, time between ranks.
+    pub path_transfer_s: f64,
+    /// Steps that were evaluated; turns that were added up do not count.
+    pub n_steps: u64,
+}
+
+/// The time of a rank.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RankTime {
+    /// When it ends.
+    pub end_s: f64,
+    /// It computes.
+    pub compute_s: f64,
+    /// Others have not come yet.
+    pub waiting_s: f64,
+    /// The rest: messages.
+    pub transfer_s: f64,
+}
+
+/// The time in a region.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RegionTime {
+    /// Its name.
+    pub name: String,
+    /// Mean over the ranks.
+    pub mean_s: f64,
+    /// Of the rank that is in it longest.
+    pub longest_s: f64,
+    /// Of the mean, waiting for others.
+    pub waiting_s: f64,
+    /// Its part of the critical path.
+    pub on_path_s: f64,
+}
+
+/// A stay of the critical path at a rank.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Leg {
+    /// The rank.
+    pub rank: u32,
+    /// From here.
+    pub from_s: f64,
+    /// To here.
+    pub to_s: f64,
+    /// The region that most of it belongs to: a position among the program's.
+    pub region: Option<u32>,
+}
+
+impl Outcome {
+    pub(super) fn of(names: &[String], ranks: &[Rank], log: &Log, n_steps: u64) -> Self {
+        let last = ranks.iter().enumerate().max_by(|a, b| a.1.clock_s.total_cmp(&b.1.clock_s));
+        let (last, total_s) = last.map_or((0, 0.0), |(last, rank)| (last, rank.clock_s));
+        let path = (!ranks.is_empty()).then(|| log.path(last, total_s, names.len()));
+        let on_path_s = |region: usize| {
+            path.as_ref().and_then(|path| path.regions_s.get(region)).copied().unwrap_or(0.0)
+        };
+        let region =
+            |(number, name): (usize, &String)| region_time(name, number, ranks, on_path_s(number));
+        let mut regions: Vec<RegionTime> = names.iter().enumerate().map(region).collect();
+        regions.sort_by(|a, b| b.mean_s.total_cmp(&a.mean_s));
+        let path_transfer_s = path.as_ref().map_or(0.0, |path| path.transfer_s);
+        Self {
+            total_s,
+            ranks: ranks.iter().map(RankTime::of).collect(),
+            regions,
+            path: path.map_or_else(Vec::new, |path| path.legs),
+            path_transfer_s,
+            n_steps,
+        }
+    }
+
+    /// The part of the ranks' time that they wait in.
+    #[must_use]
+    pub fn waiting_share(&self) -> f64 {
+        let all_s = self.total_s * self.ranks.len() as f64;
+        // A rank that has ended waits for the last one.
+        let waited = |rank: &RankTime| rank.waiting_s + self.total_s - rank.end_s;
+        if all_s <= 0.0 { 0.0 } else { self.ranks.iter().map(waited).sum::<f64>() / all_s }
+    }
+}
+
+impl RankTime {
+    fn of(rank: &Rank) -> Self {
+        let Rank { clock_s, compute_s, waited_s, .. } = *rank;
+        let transfer_s = (clock_s - compute_s - waited_s).max(0.0);
+        Self { end_s: clock_s, compute_s, waiting_s: waited_s, transfer_s }
+    }
+}
+
+fn region_time(name: &str, number: usize, ranks: &[Rank], on_path_s: f64) -> RegionTime {
+    let of_rank = |rank: &Rank| rank.regions.get(number).copied().unwrap_or_default();
+    let n_ranks = ranks.len().max(1) as f64;
+    let sum = |part: usize| ranks.iter().map(|rank| of_rank(rank)[part]).sum::<f64>();
+    RegionTime {
+        name: name.to_owned(),
+        mean_s: sum(0) / n_ranks,
+        longest_s: ranks.iter().map(|rank| of_rank(rank)[0]).fold(0.0, f64::max),
+        waiting_s: sum(1) / n_ranks,
+        on_path_s,
+    }
+}

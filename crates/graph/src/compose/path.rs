@@ -1,0 +1,192 @@
+//! The critical path: which rank's work, and which message, decided about the end.
+//!
+//! It is followed backwards from the rank that ends last: through its own steps to the last moment in
+//! which it could go on because of another rank, and from there at that one.
+//!
+//! # Invariants
+//! - Legs and transfers are without gaps: their times, with those of repeated turns, add up to the total.
+
+use super::collectives::Bond;
+use super::outcome::Leg;
+
+/// What was noted while ranks were evaluated.
+#[derive(Debug)]
+pub(super) struct Log {
+    /// When each step began and its region, by rank.
+    steps: Vec<Vec<(f64, u32)>>,
+    /// By rank, in the order of time.
+    bonds: Vec<Vec<Bond>>,
+    stretches: Vec<Stretch>,
+}
+
+/// Turns of a repeated phase that were added up.
+#[derive(Debug)]
+struct Stretch {
+    /// How much was noted before, by rank.
+    marks: Vec<(usize, usize)>,
+    period_s: f64,
+    added_s: f64,
+}
+
+/// The path, as it is followed backwards.
+#[derive(Debug)]
+pub(super) struct Path {
+    /// Stays at ranks, from the begin to the end of the program.
+    pub(super) legs: Vec<Leg>,
+    /// Time on the path, by region.
+    pub(super) regions_s: Vec<f64>,
+    /// Of that, the time between two ranks.
+    pub(super) transfer_s: f64,
+    /// What lies in the last turns before those that were added counts so often.
+    weight: f64,
+    weighed_from_s: f64,
+}
+
+impl Log {
+    pub(super) fn new(n_ranks: usize) -> Self {
+        Self {
+            steps: vec![Vec::new(); n_ranks],
+            bonds: vec![Vec::new(); n_ranks],
+            stretches: Vec::new(),
+        }
+    }
+
+    /// A rank begins a step.
+    pub(super) fn step(&mut self, rank: usize, at_s: f64, region: u32) {
+        // What goes on in the same region needs no further entry.
+        let resumed = self.stretches.last().map(|stretch| stretch.marks[rank].0);
+        let steps = &mut self.steps[rank];
+        let is_first = resumed.unwrap_or(0) == steps.len();
+        if is_first || steps.last().is_none_or(|(_, last)| *last != region) {
+            steps.push((at_s, region));
+        }
+    }
+
+    /// A rank went on because of another one.
+    pub(super) fn bond(&mut self, rank: usize, bond: Bond) {
+        self.bonds[rank].push(bond);
+    }
+
+    /// All ranks go on later by `added_s`: periods of `period_s`, like the one before.
+    pub(super) fn stretch(&mut self, period_s: f64, added_s: f64) {
+        let marks = self.steps.iter().zip(&self.bonds);
+        let marks = marks.map(|(steps, bonds)| (steps.len(), bonds.len())).collect();
+        self.stretches.push(Stretch { marks, period_s, added_s });
+    }
+
+    /// Follows the path from the end of a rank.
+    pub(super) fn path(&self, rank: usize, end_s: f64, n_regions: usize) -> Path {
+        let mut path = Path {
+            legs: Vec::new(),
+            regions_s: vec![0.0; n_regions],
+            transfer_s: 0.0,
+            weight: 1.0,
+            weighed_from_s: f64::INFINITY,
+        };
+        let mut at = Cursor { rank, at_s: end_s, n_stretches: self.stretches.len() };
+        // Each bond is passed once at most, so that messages without any time end, too.
+        let n_bonds: usize = self.bonds.iter().map(Vec::len).sum();
+        for _ in 0..=n_bonds + self.stretches.len() {
+            if !self.follow(&mut at, &mut path) {
+                break;
+            }
+        }
+        path.legs.reverse();
+        path
+    }
+
+    /// One stay and what led to it; false at the begin of the program.
+    fn follow(&self, at: &mut Cursor, path: &mut Path) -> bool {
+        let stretch = at.n_stretches.checked_sub(1).map(|last| &self.stretches[last]);
+        let (steps_from, bonds_from) = stretch.map_or((0, 0), |stretch| stretch.marks[at.rank]);
+        let steps = self.steps_of(at, steps_from);
+        let bonds = &self.bonds[at.rank][bonds_from..self.bonds_end(at)];
+        let n_before = bonds.partition_point(|bond| bond.at_s <= at.at_s);
+        if let Some(bond) = n_before.checked_sub(1).map(|last| bonds[last]) {
+            path.stay(at.rank, [bond.at_s, at.at_s], steps);
+            let region = region_at(steps, bond.at_s);
+            let from_s = bond.since_s.min(bond.at_s);
+            let took_s = path.weighed([from_s, bond.at_s]);
+            path.add(region, took_s);
+            path.transfer_s += took_s;
+            (at.rank, at.at_s) = (bond.on as usize, from_s);
+            return true;
+        }
+        let Some(stretch) = stretch else {
+            path.stay(at.rank, [0.0, at.at_s], steps);
+            return false;
+        };
+        // The last step before the turns that were added ended where they begin.
+        let resumed_s = steps.first().map_or(at.at_s, |step| step.0);
+        path.stay(at.rank, [resumed_s.min(at.at_s), at.at_s], steps);
+        let last_s = resumed_s.min(at.at_s) - stretch.added_s;
+        path.weight = 1.0 + stretch.added_s / stretch.period_s;
+        path.weighed_from_s = last_s - stretch.period_s;
+        (at.at_s, at.n_stretches) = (last_s, at.n_stretches - 1);
+        true
+    }
+
+    /// Where the steps and bonds of the part that the cursor is in end.
+    fn bonds_end(&self, at: &Cursor) -> usize {
+        let next = self.stretches.get(at.n_stretches);
+        next.map_or(self.bonds[at.rank].len(), |stretch| stretch.marks[at.rank].1)
+    }
+
+    fn steps_of(&self, at: &Cursor, from: usize) -> &[(f64, u32)] {
+        let next = self.stretches.get(at.n_stretches);
+        let end = next.map_or(self.steps[at.rank].len(), |stretch| stretch.marks[at.rank].0);
+        &self.steps[at.rank][from..end]
+    }
+}
+
+/// Where the path stands.
+struct Cursor {
+    rank: usize,
+    at_s: f64,
+    /// Stretches before this moment.
+    n_stretches: usize,
+}
+
+fn region_at(steps: &[(f64, u32)], at_s: f64) -> Option<u32> {
+    // A step that begins at this moment is the next one.
+    let n_before = steps.partition_point(|(begin_s, _)| *begin_s < at_s);
+    n_before.checked_sub(1).map(|last| steps[last].1)
+}
+
+impl Path {
+    /// A part of a rank's own time.
+    fn stay(&mut self, rank: usize, [from_s, to_s]: [f64; 2], steps: &[(f64, u32)]) {
+        if to_s <= from_s {
+            return;
+        }
+        let first = steps.partition_point(|(begin_s, _)| *begin_s <= from_s).saturating_sub(1);
+        let mut longest = (0.0, None);
+        for (at, (begin_s, region)) in steps.iter().enumerate().skip(first) {
+            if to_s <= *begin_s {
+                break;
+            }
+            let end_s = steps.get(at + 1).map_or(to_s, |next| next.0.min(to_s));
+            let span = [begin_s.max(from_s), end_s];
+            let took_s = self.weighed(span);
+            self.add(Some(*region), took_s);
+            if longest.0 < took_s {
+                longest = (took_s, Some(*region));
+            }
+        }
+        let rank = u32::try_from(rank).unwrap_or(u32::MAX);
+        self.legs.push(Leg { rank, from_s, to_s, region: longest.1 });
+    }
+
+    fn add(&mut self, region: Option<u32>, took_s: f64) {
+        let region = region.and_then(|region| self.regions_s.get_mut(region as usize));
+        if let Some(region_s) = region {
+            *region_s += took_s;
+        }
+    }
+
+    /// The time of a span, with what was added for turns like it.
+    fn weighed(&self, [from_s, to_s]: [f64; 2]) -> f64 {
+        let inside_s = (to_s - from_s.max(self.weighed_from_s)).max(0.0);
+        (to_s - from_s).max(0.0) + (self.weight - 1.0) * inside_s
+    }
+}

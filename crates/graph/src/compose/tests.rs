@@ -1,0 +1,39 @@
+//! The rules of the source, and laws that hold for any program.
+
+mod cases;
+mod laws;
+
+use super::*;
+
+/// A program as lists of operations by rank.
+pub(super) fn program(ranks: &[Vec<Operation>]) -> Program {
+    let mut builder = ProgramBuilder::new(ranks.len());
+    let regions = ["compute", "message", "collective"].map(|name| builder.region(name));
+    for (rank, operations) in (0..).zip(ranks) {
+        for (site, operation) in (1..).zip(operations) {
+            let region = match operation {
+                Operation::Compute { .. } => regions[0],
+                Operation::Collective(_) => regions[2],
+                _ => regions[1],
+            };
+            builder.push(rank, Place { region, site }, *operation).expect("a possible step");
+        }
+    }
+    builder.finish()
+}
+
+pub(super) fn compute(seconds: f64) -> Operation {
+    Operation::Compute { seconds }
+}
+
+pub(super) fn send(to: u32, bytes: u64) -> Operation {
+    Operation::Send { to, tag: 0, bytes, mode: SendMode::Standard, request: None }
+}
+
+pub(super) fn receive(from: u32) -> Operation {
+    Operation::Receive { from, tag: 0, request: None }
+}
+
+pub(super) fn collective(kind: Kind, bytes: u64) -> Operation {
+    Operation::Collective(Collective { kind, root: 0, bytes, bytes_received: bytes })
+}

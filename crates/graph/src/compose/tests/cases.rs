@@ -1,0 +1,243 @@
+//! Programs whose time is a formula.
+
+use super::{collective, compute, program, receive, send};
+use crate::compose::{
+    ComposeError, Kind, Machine, Network, Operation, Outcome, Place, ProgramBuilder, SendMode,
+    evaluate,
+};
+
+const LATENCY_S: f64 = 4e-6;
+const S_PER_BYTE: f64 = 1e-9;
+/// Longer than eager messages.
+const LONG: u64 = 1_000_000;
+
+fn machine() -> Machine {
+    Machine::of(Network::uniform(LATENCY_S, S_PER_BYTE))
+}
+
+fn t_send(bytes: u64) -> f64 {
+    LATENCY_S + S_PER_BYTE * bytes as f64
+}
+
+fn run(ranks: &[Vec<Operation>]) -> Outcome {
+    evaluate(&program(ranks), &machine()).expect("a time")
+}
+
+#[track_caller]
+fn check(found: f64, expected: f64) {
+    assert!((found - expected).abs() <= 1e-9 * expected.abs() + 1e-15, "{found}, not {expected}");
+}
+
+/// A master that comes at `master_s` and sends to `p` workers that come at `workers_s`.
+fn sending(p: u32, [master_s, workers_s]: [f64; 2], bytes: u64) -> Outcome {
+    let sends = (1..=p).map(|worker| send(worker, bytes));
+    let master = std::iter::once(compute(master_s)).chain(sends).collect();
+    let worker = vec![compute(workers_s), receive(0)];
+    run(&std::iter::once(master).chain((0..p).map(|_| worker.clone())).collect::<Vec<_>>())
+}
+
+#[test]
+fn the_master_comes_first_and_waits() {
+    for (p, alpha_s) in [(1, 2.0), (4, 2.0), (10, 1.9968968)] {
+        let outcome = sending(p, [0.0, alpha_s], LONG);
+        // S1: t(p, n) = alpha + p t_send(n)
+        check(outcome.total_s, alpha_s + f64::from(p) * t_send(LONG));
+        check(outcome.ranks[0].waiting_s, alpha_s);
+    }
+}
+
+#[test]
+fn the_workers_come_first_and_wait() {
+    for p in [1, 4, 10] {
+        let outcome = sending(p, [2.0, 0.5], LONG);
+        // S2: t(p, n) = p t_send(n), from when the master is there.
+        check(outcome.total_s, 2.0 + f64::from(p) * t_send(LONG));
+        check(outcome.ranks[0].waiting_s, 0.0);
+        check(outcome.ranks[1].waiting_s, 1.5);
+        let before = f64::from(p - 1) * t_send(LONG);
+        check(outcome.ranks[p as usize].waiting_s, 1.5 + before);
+    }
+}
+
+#[test]
+fn both_come_at_once() {
+    for p in [1, 4, 10] {
+        let outcome = sending(p, [0.0, 0.0], LONG);
+        // S3: t(p, n) = p t_send(n)
+        check(outcome.total_s, f64::from(p) * t_send(LONG));
+        check(outcome.ranks[0].waiting_s, 0.0);
+    }
+}
+
+#[test]
+fn short_messages_do_not_wait_for_their_receiver() {
+    let outcome = sending(3, [0.0, 2.0], 1000);
+    let busy_s = LATENCY_S / 4.0 + 1e-6;
+    check(outcome.ranks[0].end_s, 3.0 * busy_s);
+    // They have come long before: what remains is to take them.
+    check(outcome.total_s, 2.0 + busy_s);
+    check(outcome.ranks[1].waiting_s, 0.0);
+    check(sending(1, [0.0, 0.0], 1000).total_s, t_send(1000));
+}
+
+#[test]
+fn a_synchronous_send_waits_and_a_buffered_one_does_not() {
+    let with = |mode, bytes| {
+        let send = Operation::Send { to: 1, tag: 0, bytes, mode, request: None };
+        run(&[vec![send], vec![compute(1.0), receive(0)]]).ranks[0].end_s
+    };
+    check(with(SendMode::Synchronous, 8), 1.0 + t_send(8));
+    check(with(SendMode::Buffered, LONG), LATENCY_S / 4.0 + 1e-3);
+}
+
+#[test]
+fn what_was_started_goes_on_meanwhile() {
+    let start = |to, request| Operation::Send {
+        to,
+        tag: 0,
+        bytes: LONG,
+        mode: SendMode::Standard,
+        request: Some(request),
+    };
+    let taken = |request| Operation::Receive { from: 0, tag: 0, request: Some(request) };
+    let wait = |request| Operation::Wait { request };
+    let outcome =
+        run(&[vec![start(1, 7), compute(1.0), wait(7)], vec![taken(9), compute(0.5), wait(9)]]);
+    check(outcome.total_s, 1.0 + LATENCY_S / 4.0);
+    // Two of them leave one after the other.
+    let both = run(&[
+        vec![start(1, 1), start(2, 2), wait(1), wait(2)],
+        vec![receive(0)],
+        vec![receive(0)],
+    ]);
+    assert!(2e-3 <= both.total_s && both.total_s <= 2e-3 + 2.0 * LATENCY_S, "{both:?}");
+}
+
+#[test]
+fn a_program_ends_with_the_longer_of_its_roles() {
+    // t = max(sum of master, sum of workers)
+    for (master_s, workers_s) in [([1.0, 2.0], [0.5, 0.25]), ([0.1, 0.2], [3.0, 1.0])] {
+        let role = |times: [f64; 2]| times.map(compute).to_vec();
+        let outcome = run(&[role(master_s), role(workers_s), role(workers_s)]);
+        let sum = |times: [f64; 2]| times[0] + times[1];
+        check(outcome.total_s, sum(master_s).max(sum(workers_s)));
+    }
+}
+
+/// `n_times` a ring of messages, with computation that differs between ranks.
+fn ring(n_ranks: u32, n_times: u64, in_a_loop: bool) -> Outcome {
+    let mut builder = ProgramBuilder::new(n_ranks as usize);
+    let place = Place { region: builder.region("ring"), site: 1 };
+    let after = Place { region: builder.region("after"), site: 2 };
+    let n_written = if in_a_loop {
+        builder.repeat(n_times);
+        1
+    } else {
+        n_times
+    };
+    for _ in 0..n_written {
+        for rank in 0..n_ranks {
+            let seconds = 1e-3 * f64::from(rank * 5 % 7);
+            let (to, from) = ((rank + 1) % n_ranks, (rank + n_ranks - 1) % n_ranks);
+            let steps = [compute(seconds), send(to, 100), receive(from)];
+            let all = collective(Kind::Allreduce, 8);
+            for step in steps.into_iter().chain((rank < n_ranks).then_some(all)) {
+                builder.push(rank, place, step).expect("a possible step");
+            }
+        }
+    }
+    builder.repeat(1);
+    builder.push(0, after, compute(0.25)).expect("a possible step");
+    evaluate(&builder.finish(), &machine()).expect("a time")
+}
+
+#[test]
+fn a_loop_takes_its_turns_times_the_time_of_one() {
+    // t(R) = i * sum_j t(I_j) + alpha
+    let times = |n_times| ring(6, n_times, true).total_s - 0.25;
+    let turn_s = times(4) - times(3);
+    check(times(1_000_000), times(4) + (1e6 - 4.0) * turn_s);
+    // alpha: what the first turns differ by.
+    assert!((times(1) - turn_s).abs() < 1e-2 * turn_s, "{turn_s}, {}", times(1));
+}
+
+#[test]
+fn turns_that_are_added_up_are_those_that_would_be_evaluated() {
+    let (folded, written) = (ring(6, 50, true), ring(6, 50, false));
+    assert!(folded.n_steps < written.n_steps / 5, "{} steps", folded.n_steps);
+    check(folded.total_s, written.total_s);
+    for (folded, written) in folded.ranks.iter().zip(&written.ranks) {
+        check(folded.end_s, written.end_s);
+        check(folded.waiting_s, written.waiting_s);
+        check(folded.compute_s, written.compute_s);
+    }
+    for (folded, written) in folded.regions.iter().zip(&written.regions) {
+        assert_eq!(folded.name, written.name);
+        check(folded.mean_s, written.mean_s);
+        check(folded.on_path_s, written.on_path_s);
+    }
+}
+
+#[test]
+fn nested_loops_make_a_polynomial() {
+    // t = (a + b) i + (c + d) i^2, of a loop with a and b around one with c and d
+    let [a, b, c, d] = [1e-3, 2e-3, 3e-5, 4e-5];
+    for i in [1_u32, 3, 10] {
+        let inner = || (0..i).flat_map(|_| [compute(c), compute(d)]);
+        let outer = (0..i).flat_map(|_| [compute(a), compute(b)].into_iter().chain(inner()));
+        let i = f64::from(i);
+        check(run(&[outer.collect()]).total_s, (a + b) * i + (c + d) * i * i);
+    }
+}
+
+#[test]
+fn the_critical_path_goes_over_the_rank_that_is_waited_for() {
+    let outcome = run(&[
+        vec![receive(1), compute(1.0)],
+        vec![compute(3.0), send(0, LONG), compute(0.5)],
+        vec![compute(0.5)],
+    ]);
+    let ranks: Vec<u32> = outcome.path.iter().map(|leg| leg.rank).collect();
+    assert_eq!(ranks, [1, 0]);
+    check(outcome.total_s, 4.0 + t_send(LONG));
+    check(outcome.path_transfer_s, t_send(LONG));
+    check(outcome.regions.iter().map(|region| region.on_path_s).sum(), outcome.total_s);
+}
+
+#[test]
+fn ranks_that_wait_for_each_other_are_named_with_their_places() {
+    let stuck = [vec![receive(1), send(1, 8)], vec![compute(1.0), receive(0), send(0, 8)], vec![]];
+    let error = evaluate(&program(&stuck), &machine()).expect_err("a deadlock");
+    let text = error.to_string();
+    assert!(text.starts_with("2 of 3 ranks wait for each other"), "{text}");
+    for names in ["rank 0 in `message` (site 1) waits for a message of rank 1", "rank 1", "site 2"]
+    {
+        assert!(text.contains(names), "{text}");
+    }
+    // Long messages in a circle.
+    let circle = [vec![send(1, LONG), receive(1)], vec![send(0, LONG), receive(0)]];
+    let error = evaluate(&program(&circle), &machine()).expect_err("a deadlock");
+    assert!(error.to_string().contains("waits for rank 1 to receive"), "{error}");
+    // Short ones pass.
+    run(&[vec![send(1, 8), receive(1)], vec![send(0, 8), receive(0)]]);
+}
+
+#[test]
+fn different_collectives_are_told() {
+    let ranks = [vec![collective(Kind::Bcast, 8)], vec![collective(Kind::Barrier, 0)]];
+    let error = evaluate(&program(&ranks), &machine()).expect_err("a mismatch");
+    assert!(matches!(error, ComposeError::Mismatch(..)), "{error}");
+    assert!(error.to_string().contains("`bcast`") && error.to_string().contains("`barrier`"));
+    let missing = [vec![collective(Kind::Barrier, 0)], vec![]];
+    assert!(matches!(
+        evaluate(&program(&missing), &machine()),
+        Err(ComposeError::Deadlock { n_waiting: 1, .. })
+    ));
+}
+
+#[test]
+fn a_faster_machine_computes_faster() {
+    let ranks = [vec![compute(3.0)]];
+    let fast = Machine { speed: 2.0, ..machine() };
+    check(evaluate(&program(&ranks), &fast).expect("a time").total_s, 1.5);
+}

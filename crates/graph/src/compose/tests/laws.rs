@@ -1,0 +1,121 @@
+//! Laws of programs that are drawn by chance.
+
+use super::{collective, compute, program, receive, send};
+use crate::compose::{Kind, Machine, Network, Operation, Outcome, SendMode, evaluate};
+use proptest::prelude::*;
+
+/// What several ranks do with each other; a list of these never stops.
+#[derive(Clone, Copy, Debug)]
+enum Together {
+    Compute(u32, f64),
+    Message(u32, u32, u64),
+    /// The same, started by both before others' steps, and waited for at once.
+    Started(u32, u32, u64),
+    All(Kind, u64),
+}
+
+const N_RANKS: u32 = 5;
+
+fn together() -> impl Strategy<Value = Together> {
+    let rank = || 0..N_RANKS;
+    let bytes = || prop_oneof![0_u64..2000, 60_000_u64..3_000_000];
+    let kind = (0..Kind::NAMED.len()).prop_map(|at| Kind::NAMED[at].1);
+    prop_oneof![
+        4 => (rank(), 0.0..1e-2).prop_map(|(rank, seconds)| Together::Compute(rank, seconds)),
+        4 => (rank(), 1..N_RANKS, bytes())
+            .prop_map(|(from, by, bytes)| Together::Message(from, (from + by) % N_RANKS, bytes)),
+        2 => (rank(), 1..N_RANKS, bytes())
+            .prop_map(|(from, by, bytes)| Together::Started(from, (from + by) % N_RANKS, bytes)),
+        1 => (kind, bytes()).prop_map(|(kind, bytes)| Together::All(kind, bytes)),
+    ]
+}
+
+/// The steps of each rank, whose numbers are those of `rank`.
+fn ranks(all: &[Together], rank: impl Fn(u32) -> u32) -> Vec<Vec<Operation>> {
+    let mut ranks = vec![Vec::new(); N_RANKS as usize];
+    for (request, step) in (1_u64..).zip(all) {
+        let request = Some(request);
+        match *step {
+            Together::Compute(at, seconds) => ranks[rank(at) as usize].push(compute(seconds)),
+            Together::Message(from, to, bytes) => {
+                ranks[rank(from) as usize].push(send(rank(to), bytes));
+                ranks[rank(to) as usize].push(receive(rank(from)));
+            }
+            Together::Started(from, to, bytes) => {
+                let (from, to, mode) = (rank(from), rank(to), SendMode::Standard);
+                let wait = Operation::Wait { request: request.unwrap_or_default() };
+                let send = Operation::Send { to, tag: 1, bytes, mode, request };
+                ranks[from as usize].extend([send, compute(1e-3), wait]);
+                let receive = Operation::Receive { from, tag: 1, request };
+                ranks[to as usize].extend([receive, compute(2e-3), wait]);
+            }
+            Together::All(kind, bytes) => {
+                ranks.iter_mut().for_each(|steps| steps.push(collective(kind, bytes)));
+            }
+        }
+    }
+    ranks
+}
+
+fn run(all: &[Together], machine: &Machine) -> Outcome {
+    evaluate(&program(&ranks(all, |rank| rank)), machine).expect("it never stops")
+}
+
+fn machine(latency_s: f64) -> Machine {
+    Machine::of(Network::uniform(latency_s, 1e-9))
+}
+
+proptest! {
+    #[test]
+    fn time_is_no_less_than_what_a_rank_computes(all in prop::collection::vec(together(), 1..60)) {
+        let outcome = run(&all, &machine(5e-6));
+        for rank in &outcome.ranks {
+            prop_assert!(rank.compute_s <= rank.end_s + 1e-12 && rank.end_s <= outcome.total_s);
+            prop_assert!(0.0 <= rank.waiting_s && 0.0 <= rank.transfer_s);
+            let sum_s = rank.compute_s + rank.waiting_s + rank.transfer_s;
+            prop_assert!((sum_s - rank.end_s).abs() < 1e-9, "{sum_s} is not {}", rank.end_s);
+        }
+        prop_assert!((0.0..=1.0).contains(&outcome.waiting_share()));
+    }
+
+    #[test]
+    fn more_of_anything_is_never_faster(
+        all in prop::collection::vec(together(), 1..60),
+        at in 0_usize..60,
+        more_s in 0.0..1e-2,
+    ) {
+        let total_s = run(&all, &machine(5e-6)).total_s;
+        let mut longer = all.clone();
+        longer.insert(at.min(all.len()), Together::Compute(at as u32 % N_RANKS, more_s));
+        prop_assert!(total_s <= run(&longer, &machine(5e-6)).total_s + 1e-12);
+        prop_assert!(total_s <= run(&all, &machine(6e-6)).total_s + 1e-12);
+    }
+
+    #[test]
+    fn the_path_adds_up_to_the_total(all in prop::collection::vec(together(), 1..60)) {
+        let outcome = run(&all, &machine(5e-6));
+        let on_path_s: f64 = outcome.regions.iter().map(|region| region.on_path_s).sum();
+        prop_assert!((on_path_s - outcome.total_s).abs() < 1e-9, "{on_path_s}: {outcome:?}");
+        let stays_s: f64 = outcome.path.iter().map(|leg| leg.to_s - leg.from_s).sum();
+        prop_assert!((stays_s + outcome.path_transfer_s - outcome.total_s).abs() < 1e-9);
+        prop_assert!(outcome.path.windows(2).all(|legs| legs[0].to_s <= legs[1].from_s + 1e-12));
+    }
+
+    #[test]
+    fn other_numbers_for_ranks_change_nothing(
+        all in prop::collection::vec(together(), 1..60),
+        by in 1..N_RANKS,
+    ) {
+        // Trees have a root, so that only what is the same for all ranks stays.
+        let same = |step: &Together| !matches!(step, Together::All(kind, _)
+            if !matches!(kind, Kind::Barrier | Kind::Allgather | Kind::Alltoall));
+        let all: Vec<Together> = all.into_iter().filter(same).collect();
+        let plain = run(&all, &machine(5e-6));
+        let turned = ranks(&all, |rank| (rank + by) % N_RANKS);
+        let turned = evaluate(&program(&turned), &machine(5e-6)).expect("it never stops");
+        for rank in 0..N_RANKS {
+            let moved = turned.ranks[((rank + by) % N_RANKS) as usize].end_s;
+            prop_assert!((plain.ranks[rank as usize].end_s - moved).abs() < 1e-12);
+        }
+    }
+}

@@ -1,0 +1,331 @@
+//! Time-independent traces: what `sintonia export --format simgrid` writes and `smpirun -replay` reads.
+//!
+//! A line is one action of a rank: `RANK ACTION NUMBERS`. Sizes are bytes, computation is in floating-point
+//! operations at a stated rate.
+//!
+//! | line | what it is |
+//! |---|---|
+//! | `R init`, `R finalize` | begin and end |
+//! | `R compute FLOPS` | computation |
+//! | `R send`, `isend`, `recv`, `irecv` `PEER TAG BYTES` | a message |
+//! | `R wait FROM TO TAG` | waits for what was started first between these |
+//! | `R waitall` | waits for all that was started |
+//! | `R bcast BYTES ROOT`, `reduce BYTES FLOPS ROOT` | collectives of all ranks, ... |
+//! | `R allreduce`, `scan`, `exscan` `BYTES FLOPS` | |
+//! | `R gather`, `scatter` `SEND RECV ROOT`; `allgather`, `alltoall` `SEND RECV` | |
+//! | `R gatherv SEND N*RECV ROOT`, `scatterv N*SEND RECV ROOT` | |
+//! | `R allgatherv SEND N*RECV`, `reducescatter N*RECV FLOPS` | |
+//! | `R alltoallv SENT N*SENT RECEIVED N*RECEIVED`, `barrier` | |
+//!
+//! Source: SimGrid 3.32, "SMPI: trace replay".
+//!
+//! # Invariants
+//! - A line that is not understood is an error: a trace without it would say something else.
+//!
+//! # Not here
+//! Data types of other sizes, and communicators: `export` writes neither.
+
+use super::program::{
+    Collective, Kind, Operation, Place, Program, ProgramBuilder, ProgramError, SendMode,
+};
+use std::collections::{HashMap, VecDeque};
+use thiserror::Error;
+
+/// Why a trace cannot be read.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum TraceError {
+    /// A line has not the form of an action.
+    #[error("`{file}` line {line}: `{text}` is no action; {wanted}")]
+    Line {
+        /// The file.
+        file: String,
+        /// The line, from 1.
+        line: u32,
+        /// Its text.
+        text: String,
+        /// What it should be.
+        wanted: &'static str,
+    },
+    /// An action names what is not there.
+    #[error("`{file}` line {line}")]
+    Action {
+        /// The file.
+        file: String,
+        /// The line, from 1.
+        line: u32,
+        /// What is not there.
+        source: ProgramError,
+    },
+}
+
+/// Reads the files of a trace, in any order.
+#[derive(Debug)]
+pub struct TraceReader {
+    builder: ProgramBuilder,
+    n_ranks: usize,
+    flops_per_s: f64,
+    /// What is started and not waited for, by rank, then by sender, receiver and tag.
+    started: Vec<HashMap<[u32; 3], VecDeque<u64>>>,
+    n_started: u64,
+}
+
+/// Why a line is wrong.
+enum Wrong {
+    Form(&'static str),
+    Step(ProgramError),
+}
+
+impl From<ProgramError> for Wrong {
+    fn from(error: ProgramError) -> Self {
+        Self::Step(error)
+    }
+}
+
+impl TraceReader {
+    /// A trace of so many ranks, and the rate at which it counts computation.
+    #[must_use]
+    pub fn new(n_ranks: usize, flops_per_s: f64) -> Self {
+        Self {
+            builder: ProgramBuilder::new(n_ranks),
+            n_ranks,
+            flops_per_s,
+            started: vec![HashMap::new(); n_ranks],
+            n_started: 0,
+        }
+    }
+
+    /// Reads one file: the steps of one rank or of several.
+    ///
+    /// # Errors
+    /// When a line is no action of a rank of the trace.
+    pub fn read(&mut self, file: &str, text: &str) -> Result<(), TraceError> {
+        let mut numbers = Vec::new();
+        for (line, text) in (1_u32..).zip(text.lines()) {
+            self.line(line, text, &mut numbers).map_err(|wrong| match wrong {
+                Wrong::Form(wanted) => {
+                    let (file, text) = (file.to_owned(), shortened(text));
+                    TraceError::Line { file, line, text, wanted }
+                }
+                Wrong::Step(source) => TraceError::Action { file: file.to_owned(), line, source },
+            })?;
+        }
+        Ok(())
+    }
+
+    /// The program of all files.
+    #[must_use]
+    pub fn finish(self) -> Program {
+        self.builder.finish()
+    }
+
+    fn line(&mut self, line: u32, text: &str, numbers: &mut Vec<f64>) -> Result<(), Wrong> {
+        let mut words = text.split_ascii_whitespace();
+        let Some(rank) = words.next() else { return Ok(()) };
+        if rank.starts_with('#') {
+            return Ok(());
+        }
+        let rank: u32 = rank.parse().map_err(|_| Wrong::Form("it begins with a rank"))?;
+        let name = words.next().ok_or(Wrong::Form("after the rank comes an action"))?;
+        numbers.clear();
+        for word in words {
+            let number = word.parse().ok().filter(|number: &f64| 0.0 <= *number);
+            numbers.push(number.ok_or(Wrong::Form("after the action come numbers"))?);
+        }
+        let region = self.builder.region(name);
+        self.action(rank, Place { region, site: line }, name, numbers)
+    }
+
+    fn action(
+        &mut self,
+        rank: u32,
+        place: Place,
+        name: &str,
+        numbers: &[f64],
+    ) -> Result<(), Wrong> {
+        match (name, numbers) {
+            ("init" | "finalize", []) => Ok(()),
+            ("compute", [flops]) => self.compute(rank, place, *flops),
+            ("send" | "isend", [to, tag, bytes]) => {
+                let (to, tag) = (number(*to)?, number(*tag)?);
+                let request = (name == "isend").then(|| self.start(rank, [rank, to, tag]));
+                let (bytes, mode) = (length(*bytes), SendMode::Standard);
+                let send = Operation::Send { to, tag, bytes, mode, request: request.transpose()? };
+                Ok(self.builder.push(rank, place, send)?)
+            }
+            ("recv" | "irecv", [from, tag, _]) => {
+                let (from, tag) = (number(*from)?, number(*tag)?);
+                let request = (name == "irecv").then(|| self.start(rank, [from, rank, tag]));
+                let receive = Operation::Receive { from, tag, request: request.transpose()? };
+                Ok(self.builder.push(rank, place, receive)?)
+            }
+            ("wait", [from, to, tag]) => {
+                let key = [number(*from)?, number(*to)?, number(*tag)?];
+                let started = self.started.get_mut(rank as usize);
+                let first = started.and_then(|started| started.get_mut(&key)?.pop_front());
+                let request =
+                    first.ok_or(Wrong::Form("nothing is started that it could wait for"))?;
+                Ok(self.builder.push(rank, place, Operation::Wait { request })?)
+            }
+            ("waitall", []) => self.wait_for_all(rank, place),
+            _ => self.collective(rank, place, name, numbers),
+        }
+    }
+
+    fn compute(&mut self, rank: u32, place: Place, flops: f64) -> Result<(), Wrong> {
+        if flops <= 0.0 {
+            return Ok(());
+        }
+        let seconds = flops / self.flops_per_s;
+        Ok(self.builder.push(rank, place, Operation::Compute { seconds })?)
+    }
+
+    fn start(&mut self, rank: u32, key: [u32; 3]) -> Result<u64, Wrong> {
+        let n_ranks = self.n_ranks;
+        let started = self.started.get_mut(rank as usize);
+        let started = started.ok_or(ProgramError::NoSuchRank { rank, n_ranks })?;
+        self.n_started += 1;
+        started.entry(key).or_default().push_back(self.n_started);
+        Ok(self.n_started)
+    }
+
+    fn wait_for_all(&mut self, rank: u32, place: Place) -> Result<(), Wrong> {
+        let started = self.started.get_mut(rank as usize);
+        let open = started.map(|started| started.drain().flat_map(|(_, open)| open));
+        let mut open: Vec<u64> = open.map_or_else(Vec::new, Iterator::collect);
+        open.sort_unstable();
+        for request in open {
+            self.builder.push(rank, place, Operation::Wait { request })?;
+        }
+        Ok(())
+    }
+
+    fn collective(
+        &mut self,
+        rank: u32,
+        place: Place,
+        name: &str,
+        numbers: &[f64],
+    ) -> Result<(), Wrong> {
+        let kind = Kind::of_name(name).ok_or(Wrong::Form("an action of this name is not known"))?;
+        let n = self.n_ranks;
+        let (bytes, bytes_received, root, flops) = match (kind, numbers) {
+            (Kind::Barrier, []) => (0.0, 0.0, 0.0, 0.0),
+            (Kind::Bcast, [bytes, root]) => (*bytes, 0.0, *root, 0.0),
+            (Kind::Reduce, [bytes, flops, root]) => (*bytes, 0.0, *root, *flops),
+            (Kind::Allreduce | Kind::Scan | Kind::Exscan, [bytes, flops]) => {
+                (*bytes, 0.0, 0.0, *flops)
+            }
+            (Kind::Gather, [bytes, _, root]) | (Kind::Scatter, [_, bytes, root]) => {
+                (*bytes, 0.0, *root, 0.0)
+            }
+            (Kind::Allgather | Kind::Alltoall, [bytes, _]) => (*bytes, 0.0, 0.0, 0.0),
+            (Kind::Gatherv, [bytes, received @ .., root]) if received.len() == n => {
+                (*bytes, 0.0, *root, 0.0)
+            }
+            (Kind::Scatterv, [sent @ .., bytes, root]) if sent.len() == n => {
+                (*bytes, 0.0, *root, 0.0)
+            }
+            (Kind::Allgatherv, [bytes, received @ ..]) if received.len() == n => {
+                (*bytes, 0.0, 0.0, 0.0)
+            }
+            (Kind::ReduceScatter, [received @ .., flops]) if received.len() == n => {
+                (received.iter().sum(), 0.0, 0.0, *flops)
+            }
+            (Kind::Alltoallv, all) if all.len() == 2 * n + 2 => (all[0], all[n + 1], 0.0, 0.0),
+            _ => return Err(Wrong::Form("it has not the numbers that this action needs")),
+        };
+        let (bytes, bytes_received) = (length(bytes), length(bytes_received));
+        let collective = Collective { kind, root: number(root)?, bytes, bytes_received };
+        self.builder.push(rank, place, Operation::Collective(collective))?;
+        self.compute(rank, place, flops)
+    }
+}
+
+/// A rank or a tag.
+fn number(number: f64) -> Result<u32, Wrong> {
+    let is_whole = number.fract() == 0.0 && number <= f64::from(u32::MAX);
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "just looked at")]
+    let whole = number as u32;
+    is_whole.then_some(whole).ok_or(Wrong::Form("ranks and tags are whole numbers"))
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "not negative; whole bytes"
+)]
+fn length(bytes: f64) -> u64 {
+    bytes as u64
+}
+
+/// As much of a line as a message holds.
+fn shortened(text: &str) -> String {
+    text.chars().take(60).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compose::{Machine, Network, evaluate};
+
+    fn read(lines: &[&str]) -> Result<Program, TraceError> {
+        let mut reader = TraceReader::new(lines.len(), 1e9);
+        for (rank, text) in lines.iter().enumerate() {
+            reader.read(&format!("rank-{rank}.txt"), text)?;
+        }
+        Ok(reader.finish())
+    }
+
+    #[track_caller]
+    fn check_wrong(line: &str, names: &str) {
+        let error = read(&[&format!("0 init\n{line}\n"), ""]).expect_err("a wrong line");
+        let source = std::error::Error::source(&error).map(ToString::to_string);
+        let text = format!("{error} {}", source.unwrap_or_default());
+        assert!(text.contains("line 2") && text.contains(names), "{text}");
+    }
+
+    #[test]
+    fn lines_that_are_no_actions_are_named() {
+        check_wrong("x send 1 0 8", "begins with a rank");
+        check_wrong("0", "comes an action");
+        check_wrong("0 jump 1", "not known");
+        check_wrong("0 send 1 0", "not known");
+        check_wrong("0 send 7 0 8", "rank 7 is not there");
+        check_wrong("9 isend 1 0 8", "rank 9 is not there");
+        check_wrong("0 send 1 -5 8", "numbers");
+        check_wrong("0 send 1 0.5 8", "whole numbers");
+        check_wrong("0 wait 0 1 0", "nothing is started");
+        check_wrong("0 alltoallv 3 1 2 3 1", "numbers that this action needs");
+        check_wrong("0 bcast 8 2", "rank 2 is not there");
+    }
+
+    #[test]
+    fn what_the_exporter_writes_is_evaluated() {
+        let first = "0 init\n0 compute 1000000000\n0 isend 1 5 1000\n0 wait 0 1 5\n\
+            0 alltoallv 20 10 10 20 10 10\n0 finalize\n";
+        let second = "1 init\n1 irecv 0 5 1000\n1 wait 0 1 5\n1 alltoallv 20 10 10 20 10 10\n\
+            1 compute 500000000\n1 finalize\n";
+        let program = read(&[first, second]).expect("a trace");
+        let machine = Machine::of(Network::uniform(0.0, 1e-6));
+        let outcome = evaluate(&program, &machine).expect("a time");
+        // A second, 1000 bytes, 10 bytes to the other one, half a second.
+        assert!((outcome.total_s - (1.0 + 1e-3 + 1e-5 + 0.5)).abs() < 1e-12, "{outcome:?}");
+    }
+
+    #[test]
+    fn every_collective_has_a_line() {
+        let lines = "barrier|bcast 8 1|reduce 8 0 1|allreduce 8 0|scan 8 0|exscan 8 0|gather 8 8 1|\
+            scatter 8 8 1|allgather 8 8|alltoall 8 8|gatherv 8 8 8 1|scatterv 8 8 8 1|\
+            allgatherv 8 8 8|reducescatter 8 8 0|alltoallv 16 8 8 16 8 8";
+        let names = lines.split('|').filter_map(|line| line.split(' ').next());
+        assert_eq!(names.collect::<std::collections::BTreeSet<_>>().len(), Kind::NAMED.len());
+        let of =
+            |rank: u32| lines.split('|').map(|line| format!("{rank} {line}\n")).collect::<String>();
+        let program = read(&[&of(0), &of(1)]).expect("a trace");
+        let machine = Machine::of(Network::uniform(1e-6, 0.0));
+        let outcome = evaluate(&program, &machine).expect("a time");
+        let timed = outcome.regions.iter().filter(|region| 0.0 < region.mean_s);
+        assert_eq!(timed.count(), Kind::NAMED.len(), "{:?}", outcome.regions);
+    }
+}
