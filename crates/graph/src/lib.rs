@@ -1,0 +1,36 @@
+//! The graph of an MPI program: what each role of its ranks does, in which order, how often.
+//!
+//! It is the DP*Graph+ of Laine 2003 ("Desenvolvimento de Modelos para Predição de Desempenho de Programas
+//! Paralelos MPI"): local computation, loops with their number of iterations, conditionals, and every MPI
+//! operation by its mode, with numbered regions, and the coarser T-Graph* that shows regions, forks and joins only.
+//!
+//! ```
+//! let text = "int main() { int me; MPI_Comm_rank(MPI_COMM_WORLD, &me);\n\
+//!     for (int i = 1; i < n; i++)\n\
+//!         if (me == 0) MPI_Send(a, n, MPI_DOUBLE, 1, 7, MPI_COMM_WORLD);\n\
+//!         else MPI_Recv(a, n, MPI_DOUBLE, 0, 7, MPI_COMM_WORLD, &status); }";
+//! let graph = graph::read(&[graph::Source { name: "pass.c", text }])?;
+//! assert_eq!(graph.roles[0].name, "master");
+//! assert_eq!(graph.roles[1].ranks, "ranks 1-");
+//! # Ok::<(), graph::SourceError>(())
+//! ```
+//!
+//! # Invariants
+//! - Pure: texts and numbers in, a graph, SVG or JSON out.
+//! - What is not understood of a source is a warning with its place; the rest is read.
+//!
+//! # Not here
+//! Files and the command line (`cli`), the record of a run (`run-record`), times of regions (`fitting`).
+
+mod expr;
+mod regions;
+mod shape;
+mod source;
+
+pub use expr::{Expr, Operator};
+pub use regions::roman;
+pub use shape::{
+    Arm, Branch, Compute, Exit, Graph, Group, Kind, Leave, Loop, Measured, Mpi, Node, Origin, Place,
+    Repeat, Role, SendMode, Side, Transfer, Warning,
+};
+pub use source::{Source, SourceError, read};

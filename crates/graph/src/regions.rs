@@ -1,0 +1,127 @@
+//! Numbers of regions: I, II, and so on, role by role.
+//!
+//! An MPI operation is a region, and so is the computation between two of them where it has loops or calls
+//! functions. Simple statements belong to the region beside them.
+
+use crate::shape::{Graph, Kind, Node};
+
+/// Numbers nodes and regions.
+pub(crate) fn number(graph: &mut Graph) {
+    let mut next_id = 0;
+    for role in &mut graph.roles {
+        let mut next_region = 1;
+        number_nodes(&mut role.body, &mut next_id);
+        number_regions(&mut role.body, &mut next_region);
+    }
+}
+
+fn number_nodes(nodes: &mut [Node], next: &mut usize) {
+    for node in nodes {
+        node.id = *next;
+        *next += 1;
+        node.bodies_mut().into_iter().for_each(|body| number_nodes(body, next));
+    }
+}
+
+fn number_regions(nodes: &mut [Node], next: &mut u32) {
+    // The number of the computation that the last nodes belong to.
+    let mut computation = None;
+    for node in nodes.iter_mut() {
+        if is_mpi(node) {
+            node.region = Some(*next);
+            *next += 1;
+            computation = None;
+        } else if node.has_mpi() {
+            node.bodies_mut().into_iter().for_each(|body| number_regions(body, next));
+            computation = None;
+        } else if is_costly(node) {
+            let region = computation.unwrap_or(*next);
+            *next = (*next).max(region + 1);
+            computation = Some(region);
+            give(node, region);
+        }
+    }
+    join_simple(nodes);
+}
+
+/// Simple statements belong to what follows, or to what is before.
+fn join_simple(nodes: &mut [Node]) {
+    let regions: Vec<Option<u32>> = nodes.iter().map(|node| node.region).collect();
+    for (at, node) in nodes.iter_mut().enumerate() {
+        if matches!(node.kind, Kind::Compute(_)) && node.region.is_none() {
+            let after = regions.get(at + 1..).unwrap_or_default().iter().flatten().next();
+            let before = regions.get(..at).unwrap_or_default().iter().rev().flatten().next();
+            node.region = after.or(before).copied();
+        }
+    }
+}
+
+fn give(node: &mut Node, region: u32) {
+    node.region = Some(region);
+    for inner in node.bodies_mut().into_iter().flatten() {
+        give(inner, region);
+    }
+}
+
+/// An operation that takes time of its own: start and end of MPI are drawn as such.
+fn is_mpi(node: &Node) -> bool {
+    matches!(&node.kind, Kind::Mpi(mpi) if mpi.class != "environment")
+}
+
+/// Whether computation takes time worth a number.
+pub(crate) fn is_costly(node: &Node) -> bool {
+    match &node.kind {
+        Kind::Compute(compute) => compute.is_costly,
+        Kind::Loop(_) => true,
+        _ => node.bodies().into_iter().flatten().any(is_costly),
+    }
+}
+
+/// A number as the source of these graphs writes it: IV for 4.
+#[must_use]
+pub fn roman(number: u32) -> String {
+    const SIGNS: [(u32, &str); 13] = [
+        (1000, "M"),
+        (900, "CM"),
+        (500, "D"),
+        (400, "CD"),
+        (100, "C"),
+        (90, "XC"),
+        (50, "L"),
+        (40, "XL"),
+        (10, "X"),
+        (9, "IX"),
+        (5, "V"),
+        (4, "IV"),
+        (1, "I"),
+    ];
+    let mut left = number.min(3999);
+    let mut text = String::new();
+    for (value, sign) in SIGNS {
+        while value <= left {
+            text.push_str(sign);
+            left -= value;
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(number: u32, expected: &str) {
+        assert_eq!(roman(number), expected);
+    }
+
+    #[test]
+    fn numbers_are_roman() {
+        check(1, "I");
+        check(4, "IV");
+        check(9, "IX");
+        check(14, "XIV");
+        check(49, "XLIX");
+        check(1994, "MCMXCIV");
+    }
+}

@@ -1,0 +1,264 @@
+//! Conditionals: by the rank they are decided, otherwise both ways are shown.
+
+use super::expression::{as_written, short};
+use super::piece::Piece;
+use super::walker::{Flow, Walker};
+use crate::expr::{Expr, Operator};
+use crate::shape::{Arm, Branch, Exit, Kind, Leave, Node};
+
+/// A way through a branch, before it is walked.
+struct Way<'t> {
+    label: String,
+    pieces: Vec<Piece<'t>>,
+}
+
+impl<'t> Walker<'_, 't> {
+    pub(super) fn if_statement(&mut self, piece: Piece<'t>) -> Flow {
+        let Some(condition) = piece.field("condition") else { return None };
+        let written = short(condition);
+        let written = written.strip_prefix('(').and_then(|it| it.strip_suffix(')')).unwrap_or(&written).to_owned();
+        let decides = self.expression(condition);
+        let (one, other) = (piece.field("consequence"), piece.field("alternative"));
+        let other: Vec<Piece<'t>> = match other {
+            Some(other) if other.kind() == "else_clause" => other.children(),
+            other => other.into_iter().collect(),
+        };
+        let one: Vec<Piece<'t>> = one.into_iter().collect();
+        if let Some(holds) = self.holds(&decides) {
+            return self.sequence(if holds { &one } else { &other });
+        }
+        let ways = vec![
+            Way { label: "yes".into(), pieces: one },
+            Way { label: "no".into(), pieces: other },
+        ];
+        self.branch(piece, written, decides, ways)
+    }
+
+    /// `a ? b : c` with MPI in it.
+    pub(super) fn choice(&mut self, piece: Piece<'t>) -> Expr {
+        let (Some(condition), Some(one), Some(other)) =
+            (piece.field("condition"), piece.field("consequence"), piece.field("alternative"))
+        else {
+            return as_written(piece);
+        };
+        let written = short(condition);
+        let decides = self.expression(condition);
+        if let Some(holds) = self.holds(&decides) {
+            return self.expression(if holds { one } else { other });
+        }
+        let ways = vec![
+            Way { label: "yes".into(), pieces: vec![one] },
+            Way { label: "no".into(), pieces: vec![other] },
+        ];
+        self.branch(piece, written, decides, ways);
+        as_written(piece)
+    }
+
+    /// `a && b` with MPI in `b`; none where nothing of that kind is there.
+    pub(super) fn shortcut(&mut self, piece: Piece<'t>) -> Option<Expr> {
+        let sign = piece.field("operator").map_or("", Piece::text);
+        let (left, right) = (piece.field("left")?, piece.field("right")?);
+        if !matches!(sign, "&&" | "||") || !self.program.reaches_mpi(right) {
+            return None;
+        }
+        let decides = self.expression(left);
+        let holds = self.holds(&decides);
+        let is_reached = holds.map(|holds| holds == (sign == "&&"));
+        let value = match is_reached {
+            Some(true) => self.expression(right),
+            Some(false) => return Some(decides),
+            None => {
+                let (label, other) = if sign == "&&" { ("yes", "no") } else { ("no", "yes") };
+                let ways = vec![
+                    Way { label: label.into(), pieces: vec![right] },
+                    Way { label: other.into(), pieces: Vec::new() },
+                ];
+                self.branch(piece, short(left), decides.clone(), ways);
+                Expr::Varying(short(right))
+            }
+        };
+        Some(decides.join(Operator::of(sign)?, value))
+    }
+
+    fn branch(
+        &mut self,
+        piece: Piece<'t>,
+        condition: String,
+        decides: Expr,
+        ways: Vec<Way<'t>>,
+    ) -> Flow {
+        let place = self.place(piece);
+        let is_of_interest = self.program.reaches_mpi(piece) || leaves_within(piece);
+        if !is_of_interest {
+            self.quiet_branch(piece);
+            return None;
+        }
+        let before = self.scope().values.clone();
+        let mut arms = Vec::new();
+        let mut flows = Vec::new();
+        for (at, way) in ways.into_iter().enumerate() {
+            self.scope().values.clone_from(&before);
+            let (body, flow) = self.apart(|walker| {
+                let flow = walker.sequence(&way.pieces);
+                let is_break = piece.kind() == "switch_statement" && flow == Some(Leave::Loop);
+                if let (Some(leaves), Some(last)) = (flow.filter(|_| !is_break), way.pieces.last())
+                {
+                    walker.exit(leaves, *last);
+                }
+                flow
+            });
+            arms.push(Arm { name: letter(at), label: way.label, body, probability: None });
+            flows.push(flow);
+        }
+        self.scope().values = before;
+        let is_varying = self.is_in_loop();
+        self.forget_changed(piece, is_varying);
+        self.put_branch(Branch { condition, decides, arms }, place);
+        // Where every arm leaves the same way, nothing follows.
+        let first = flows.first().copied().flatten();
+        first.filter(|_| flows.iter().all(|flow| *flow == first))
+    }
+
+    /// A branch as short as it can be said.
+    pub(super) fn put_branch(&mut self, mut branch: Branch, place: crate::shape::Place) {
+        let is_shown = |node: &Node| match &node.kind {
+            Kind::Compute(compute) => compute.is_costly,
+            _ => true,
+        };
+        for arm in &mut branch.arms {
+            if !arm.body.iter().any(is_shown) {
+                arm.body.clear();
+            }
+        }
+        if branch.arms.iter().all(|arm| arm.body.is_empty()) {
+            return self.top().statement(place);
+        }
+        if let [one, other] = branch.arms.as_slice() {
+            let (alone, empty, is_not) = if other.body.is_empty() {
+                (one, other, false)
+            } else {
+                (other, one, true)
+            };
+            let shown: Vec<&Node> = alone.body.iter().filter(|it| is_shown(it)).collect();
+            if let ([Node { kind: Kind::Exit(exit), .. }], true) =
+                (shown.as_slice(), empty.body.is_empty())
+            {
+                let condition =
+                    if is_not { format!("not {}", branch.condition) } else { branch.condition };
+                return self.push(Kind::Exit(Exit { condition, ..exit.clone() }), place);
+            }
+        }
+        self.push(Kind::Branch(branch), place);
+    }
+
+    /// A conditional that neither communicates nor leaves: a statement among others.
+    fn quiet_branch(&mut self, piece: Piece<'t>) {
+        let n_loops = piece.all().iter().filter(|it| it.is_loop()).count();
+        let place = self.place(piece);
+        self.top().statement(place.clone());
+        if 0 < n_loops {
+            self.top().costly(place, "loops under a condition", n_loops);
+        }
+        self.quiet_calls(piece);
+        let is_varying = self.is_in_loop();
+        self.forget_changed(piece, is_varying);
+    }
+
+    pub(super) fn switch_statement(&mut self, piece: Piece<'t>) -> Flow {
+        let (Some(on), Some(body)) = (piece.field("condition"), piece.field("body")) else {
+            return None;
+        };
+        let written = short(on);
+        let value = self.expression(on);
+        let cases: Vec<Piece<'t>> =
+            body.children().into_iter().filter(|it| it.kind() == "case_statement").collect();
+        let mut ways: Vec<(Option<Expr>, Way<'t>)> = Vec::new();
+        for case in &cases {
+            let label = case.field("value");
+            let pieces = case.children();
+            let pieces = pieces.into_iter().filter(|it| !label.is_some_and(|label| label.is(*it)));
+            let text = label.map_or("default".to_owned(), |label| format!("case {}", short(label)));
+            let value = label.map(|label| self.expression(label));
+            ways.push((value, Way { label: text, pieces: pieces.collect() }));
+        }
+        fall_through(&mut ways);
+        let decided: Vec<Option<bool>> = ways
+            .iter()
+            .map(|(case, _)| {
+                let case = case.clone()?;
+                self.holds(&value.clone().join(Operator::Equal, case))
+            })
+            .collect();
+        let taken = match decided.iter().position(|holds| *holds == Some(true)) {
+            Some(taken) => Some(Some(taken)),
+            None => {
+                let default = ways.iter().position(|(case, _)| case.is_none());
+                let is_none =
+                    ways.iter().zip(&decided).all(|((case, _), it)| case.is_none() || *it == Some(false));
+                is_none.then_some(default)
+            }
+        };
+        let flow = match taken {
+            Some(taken) => {
+                taken.and_then(|taken| ways.get(taken)).and_then(|(_, way)| self.sequence(&way.pieces))
+            }
+            None => {
+                let ways = ways.into_iter().map(|(_, way)| way).collect();
+                self.branch(piece, format!("switch {written}"), value, ways)
+            }
+        };
+        // `break` leaves the switch only.
+        flow.filter(|leaves| *leaves != Leave::Loop)
+    }
+}
+
+/// Cases without `break` go on with the next.
+fn fall_through(ways: &mut [(Option<Expr>, Way<'_>)]) {
+    for at in (1..ways.len()).rev() {
+        let (before, after) = ways.split_at_mut(at);
+        let (Some((_, one)), Some((_, next))) = (before.last_mut(), after.first()) else { continue };
+        let leaves = one.pieces.last().is_some_and(|last| {
+            matches!(
+                last.kind(),
+                "break_statement" | "return_statement" | "continue_statement" | "goto_statement"
+            ) || last.kind() == "compound_statement" && leaves_within(*last)
+        });
+        if !leaves && one.pieces.len() + next.pieces.len() < N_FALLEN_MAX {
+            one.pieces.extend(next.pieces.iter().copied());
+        }
+    }
+}
+
+/// Statements of cases that fall through.
+const N_FALLEN_MAX: usize = 500;
+
+/// Whether something of the surroundings is left from here.
+fn leaves_within(piece: Piece<'_>) -> bool {
+    let mut left = vec![(piece, false)];
+    while let Some((it, is_in_loop)) = left.pop() {
+        let leaves = match it.kind() {
+            "return_statement" | "throw_statement" => true,
+            "break_statement" | "continue_statement" => !is_in_loop,
+            "call_expression" => it.field("function").is_some_and(|called| {
+                matches!(called.text(), "exit" | "abort" | "_exit" | "quick_exit")
+            }),
+            _ => false,
+        };
+        if leaves {
+            return true;
+        }
+        let is_in_loop = is_in_loop || it.is_loop() || it.kind() == "switch_statement";
+        let inner = it.children().into_iter().filter(|it| it.kind() != "lambda_expression");
+        left.extend(inner.map(|it| (it, is_in_loop)));
+    }
+    false
+}
+
+/// `A`, `B`, ..., `Z`, `A2`, ...
+fn letter(at: usize) -> String {
+    let letter = char::from(b'A' + u8::try_from(at % 26).unwrap_or_default());
+    match at / 26 {
+        0 => letter.to_string(),
+        round => format!("{letter}{}", round + 1),
+    }
+}

@@ -1,0 +1,254 @@
+//! Calls: of MPI, of the program's own functions, of functions handed on, and of others.
+
+use super::expression::as_written;
+use super::piece::Piece;
+use super::program::{RANKS, SIZES};
+use super::scope::{Scope, Value, key};
+use super::walker::Walker;
+use crate::expr::Expr;
+use crate::shape::{Arm, Branch, Group, Kind, Node};
+use std::collections::BTreeSet;
+
+/// Functions that call each other.
+const N_CALLS_MAX: usize = 40;
+/// A function without MPI is shown when it has no more loops than this.
+const N_LOOPS_SHOWN: usize = 4;
+
+/// What a value of a call may be.
+struct Argument<'t> {
+    piece: Piece<'t>,
+    value: Value<'t>,
+}
+
+impl<'t> Walker<'_, 't> {
+    pub(super) fn call(&mut self, piece: Piece<'t>) -> Expr {
+        let Some(called) = piece.field("function") else { return as_written(piece) };
+        let name = called.name();
+        let list = piece.field("arguments");
+        let list = list.map(Piece::children).unwrap_or_default();
+        if super::program::is_mpi(name) && !self.program.functions.contains_key(name) {
+            return self.mpi(name, piece, &list);
+        }
+        if called.kind() != "identifier" {
+            self.expression(called);
+        }
+        let handed = match self.value_of(name) {
+            Some(Value::Functions(names)) => names.clone(),
+            _ => Vec::new(),
+        };
+        if handed.is_empty() { self.call_named(name, piece, &list) } else { self.call_one_of(&handed, piece, &list) }
+    }
+
+    /// A function of the program, or of a library.
+    pub(super) fn call_named(&mut self, name: &str, piece: Piece<'t>, list: &[Piece<'t>]) -> Expr {
+        let arguments: Vec<Argument<'t>> = list.iter().map(|it| self.argument(*it)).collect();
+        let program = self.program;
+        let Some(function) = program.function(name, list.len()) else {
+            self.foreign(name, piece);
+            return self.result(name, piece, &arguments);
+        };
+        let name = function.name;
+        if !program.is_of_mpi(name) && N_LOOPS_SHOWN < self.n_loops_below(name) {
+            let (n_loops, place) = (self.n_loops_below(name), self.place(piece));
+            self.top().costly(place, &format!("{name}()"), n_loops);
+            return self.result(name, piece, &arguments);
+        }
+        if self.scopes.iter().any(|scope| scope.function == name) || N_CALLS_MAX < self.scopes.len() {
+            self.recursive(name, piece);
+            return self.result(name, piece, &arguments);
+        }
+        let mut scope = Scope { function: name, ..Scope::default() };
+        scope.n_loops_around = usize::from(self.is_in_loop());
+        for (parameter, argument) in function.parameters.iter().zip(&arguments) {
+            scope.values.insert((*parameter).to_owned(), argument.value.clone());
+        }
+        let body = function.body;
+        let place = self.place(piece);
+        self.scopes.push(scope);
+        let (steps, _) = self.apart(|walker| walker.statement(body));
+        let scope = self.scopes.pop().unwrap_or_default();
+        self.put_group(name, steps, place);
+        self.hand_back(&function.parameters, &arguments, &scope);
+        let single = scope.returned.filter(|_| scope.n_returns == 1);
+        single.unwrap_or_else(|| self.result(name, piece, &[]))
+    }
+
+    fn put_group(&mut self, name: &str, body: Vec<Node>, place: crate::shape::Place) {
+        let is_shown = body.iter().any(|node| match &node.kind {
+            Kind::Compute(compute) => compute.is_costly,
+            Kind::Exit(_) => false,
+            _ => true,
+        });
+        if is_shown {
+            let group = Group { function: name.to_owned(), is_recursive: false, body };
+            self.push(Kind::Group(group), place);
+        } else {
+            self.top().statement(place);
+        }
+    }
+
+    fn recursive(&mut self, name: &str, piece: Piece<'t>) {
+        if self.program.is_of_mpi(name) {
+            self.warn(piece, format!("`{name}` calls itself; it is shown once"));
+        }
+        let place = self.place(piece);
+        let group = Group { function: name.to_owned(), is_recursive: true, body: Vec::new() };
+        self.push(Kind::Group(group), place);
+    }
+
+    /// What a call wrote through the pointers it was given.
+    fn hand_back(&mut self, parameters: &[&str], arguments: &[Argument<'t>], scope: &Scope<'t>) {
+        for (parameter, argument) in parameters.iter().zip(arguments) {
+            let Value::Address(to) = &argument.value else { continue };
+            match scope.values.get(&format!("*{parameter}")) {
+                Some(Value::Expr(value)) => self.assign(to.clone(), value.clone()),
+                _ => {
+                    let is_varying = self.is_in_loop();
+                    self.forget(to, is_varying);
+                }
+            }
+        }
+    }
+
+    fn argument(&mut self, piece: Piece<'t>) -> Argument<'t> {
+        let is_address = piece.kind() == "pointer_expression" && piece.text().starts_with('&');
+        if let Some(to) = key(piece).filter(|_| is_address) {
+            return Argument { piece, value: Value::Address(to) };
+        }
+        let functions = self.functions_in(piece);
+        if !functions.is_empty() {
+            return Argument { piece, value: Value::Functions(functions) };
+        }
+        let is_name = piece.kind() == "identifier";
+        let known = self.value_of(piece.text()).cloned();
+        if let Some(known) = known.filter(|it| is_name && !matches!(it, Value::Expr(_))) {
+            return Argument { piece, value: known };
+        }
+        Argument { piece, value: Value::Expr(self.expression(piece)) }
+    }
+
+    /// Functions of the program that are named without being called.
+    fn functions_in(&self, piece: Piece<'t>) -> Vec<&'t str> {
+        let is_plain = matches!(
+            piece.kind(),
+            "identifier" | "conditional_expression" | "pointer_expression" | "parenthesized_expression"
+        );
+        if !is_plain {
+            return Vec::new();
+        }
+        let words = piece.all().into_iter().filter(|it| {
+            it.kind() == "identifier"
+                && self.program.functions.contains_key(it.text())
+                && self.value_of(it.text()).is_none()
+                && !it.parent().is_some_and(|parent| parent.kind() == "call_expression")
+        });
+        words.map(Piece::text).collect()
+    }
+
+    /// A call through a pointer that may lead to several.
+    fn call_one_of(&mut self, names: &[&'t str], piece: Piece<'t>, list: &[Piece<'t>]) -> Expr {
+        if let [name] = names {
+            return self.call_named(name, piece, list);
+        }
+        let place = self.place(piece);
+        let arms = names.iter().enumerate().map(|(at, name)| {
+            let (body, _) = self.apart(|walker| walker.call_named(name, piece, list));
+            let letter = char::from(b'A' + u8::try_from(at % 26).unwrap_or_default());
+            Arm { name: letter.to_string(), label: (*name).to_owned(), body, probability: None }
+        });
+        let arms = arms.collect();
+        let called = piece.field("function").map(Piece::words).unwrap_or_default();
+        let condition = format!("which `{called}`");
+        self.put_branch(Branch { condition, decides: Expr::Varying(called), arms }, place);
+        as_written(piece)
+    }
+
+    /// What a call that is not followed may have changed, and its value.
+    fn result(&mut self, name: &str, piece: Piece<'t>, arguments: &[Argument<'t>]) -> Expr {
+        let is_varying = self.is_in_loop();
+        let mut values = Vec::new();
+        for argument in arguments {
+            match &argument.value {
+                Value::Address(to) => {
+                    let to = to.clone();
+                    self.forget(&to, is_varying);
+                }
+                Value::Expr(value) => values.push(value.clone()),
+                Value::Functions(_) => values.push(as_written(argument.piece)),
+            }
+        }
+        match (name, values.len()) {
+            ("min" | "fmin" | "MIN", 2) => Expr::Call("min".into(), values),
+            ("max" | "fmax" | "MAX", 2) => Expr::Call("max".into(), values),
+            ("log2" | "log2f", 1) => Expr::Call("log2".into(), values),
+            ("", _) => as_written(piece),
+            _ => Expr::Call(name.to_owned(), values),
+        }
+    }
+
+    /// A function that the sources do not define.
+    fn foreign(&mut self, name: &str, piece: Piece<'t>) {
+        if self.program.is_of_mpi(name) {
+            self.warn(piece, format!("which function `{name}` calls is not known; it is not followed"));
+        }
+        if name.starts_with("MPI_") && !mpi_abi::is_local(name) {
+            self.warn(piece, format!("`{name}` is no operation of MPI that is known; it is left out"));
+        }
+    }
+
+    /// Calls within something that is not walked.
+    pub(super) fn quiet_calls(&mut self, piece: Piece<'t>) {
+        for call in piece.all().into_iter().filter(|it| it.kind() == "call_expression") {
+            let name = call.field("function").map_or("", Piece::name);
+            if let Some((name, _)) = self.program.functions.get_key_value(name) {
+                let n_loops = self.n_loops_below(name);
+                if 0 < n_loops {
+                    let place = self.place(call);
+                    self.top().costly(place, &format!("{name}()"), n_loops);
+                }
+            }
+        }
+    }
+
+    /// Loops of a function and of all that it calls.
+    pub(super) fn n_loops_below(&self, name: &str) -> usize {
+        let mut seen: BTreeSet<&str> = BTreeSet::new();
+        let mut left = vec![name];
+        let mut n_loops = 0;
+        while let Some(name) = left.pop() {
+            let Some(function) = self.program.function(name, 0).filter(|_| seen.insert(name)) else {
+                continue;
+            };
+            n_loops += function.n_loops;
+            let words = function.body.all();
+            let words = words.into_iter().filter(|it| it.kind() == "identifier");
+            left.extend(words.map(Piece::text).filter(|it| self.program.functions.contains_key(it)));
+        }
+        n_loops
+    }
+
+    /// `MPI_Comm_rank(comm, &rank)`; returns whether it is one of these.
+    pub(super) fn tells_rank(&mut self, name: &str, list: &[Piece<'t>]) -> bool {
+        let value = match name {
+            name if RANKS.contains(&name) => Expr::Rank,
+            name if SIZES.contains(&name) => Expr::Size,
+            _ => return false,
+        };
+        let comm = list.first().map(|it| it.words()).unwrap_or_default();
+        if let Some(to) = list.get(1).and_then(|it| pointed(*it)) {
+            if self.parts.contains(&comm) {
+                self.forget(&to, true);
+            } else {
+                self.assign(to, value);
+            }
+        }
+        true
+    }
+}
+
+/// The variable that a call writes: `x` for `&x`, `*x` for a pointer `x`.
+pub(super) fn pointed(piece: Piece<'_>) -> Option<String> {
+    let key = key(piece)?;
+    let is_address = piece.text().trim_start().starts_with('&');
+    Some(if is_address { key } else { format!("*{key}") })
+}

@@ -1,0 +1,176 @@
+//! Expressions of C as [`Expr`].
+//!
+//! # Not here
+//! What names and calls mean where they stand (`walker`): a reader asks for that, piece by piece.
+
+use super::piece::{Parsed, Piece, Tongue};
+use crate::expr::{Expr, Operator};
+use std::collections::BTreeMap;
+
+/// What a piece means, where the reader knows more than its form.
+pub(super) type Meaning<'a, 't> = dyn FnMut(Piece<'t>, usize) -> Option<Expr> + 'a;
+
+/// Expressions within expressions; deeper ones stay as they are written.
+pub(super) const DEPTH_MAX: usize = 120;
+/// Longer texts of expressions are cut.
+const TEXT_MAX: usize = 60;
+
+/// The expression that stands there.
+pub(super) fn read<'t>(piece: Piece<'t>, depth: usize, meaning: &mut Meaning<'_, 't>) -> Expr {
+    if DEPTH_MAX < depth {
+        return as_written(piece);
+    }
+    if let Some(meant) = meaning(piece, depth) {
+        return meant;
+    }
+    let mut inner = |piece: Piece<'t>| read(piece, depth + 1, meaning);
+    match piece.kind() {
+        "number_literal" => number(piece.text()).map_or_else(|| as_written(piece), Expr::Number),
+        "true" | "false" => Expr::Number(i64::from(piece.kind() == "true")),
+        "parenthesized_expression" | "argument" => {
+            piece.children().first().map_or_else(|| as_written(piece), |child| inner(*child))
+        }
+        "comma_expression" => {
+            let values: Vec<Expr> = piece.children().into_iter().map(&mut inner).collect();
+            values.into_iter().next_back().unwrap_or_else(|| as_written(piece))
+        }
+        "cast_expression" => piece.field("value").map_or_else(|| as_written(piece), inner),
+        "unary_expression" => {
+            let sign = piece.field("operator").map_or("", Piece::text);
+            let Some(argument) = piece.field("argument").map(inner) else {
+                return as_written(piece);
+            };
+            match sign {
+                "-" => Expr::Number(0).minus(argument),
+                "+" => argument,
+                "!" | "not" => Expr::Not(Box::new(argument)),
+                _ => as_written(piece),
+            }
+        }
+        "binary_expression" => binary(piece, &mut inner),
+        "conditional_expression" => {
+            let mut part = |name| piece.field(name).map(&mut inner).map(Box::new);
+            let (condition, one, other) =
+                (part("condition"), part("consequence"), part("alternative"));
+            match (condition, one, other) {
+                (Some(condition), Some(one), Some(other)) => Expr::Choice(condition, one, other),
+                _ => as_written(piece),
+            }
+        }
+        "sizeof_expression" => size_of(piece),
+        "condition_clause" => match piece.field("value") {
+            Some(value) => inner(value),
+            None => piece.children().last().map_or_else(|| as_written(piece), |it| inner(*it)),
+        },
+        _ => {
+            // Whatever it is, what stands within it is read for what it does.
+            piece.children().into_iter().for_each(|child| drop(inner(child)));
+            as_written(piece)
+        }
+    }
+}
+
+fn binary<'t>(piece: Piece<'t>, inner: &mut impl FnMut(Piece<'t>) -> Expr) -> Expr {
+    let (Some(left), Some(right)) = (piece.field("left"), piece.field("right")) else {
+        return as_written(piece);
+    };
+    let (left, right) = (inner(left), inner(right));
+    let sign = match piece.field("operator").map_or("", Piece::text) {
+        "and" => "&&",
+        "or" => "||",
+        sign => sign,
+    };
+    match Operator::of(sign) {
+        Some(operator) => left.join(operator, right),
+        None => as_written(piece),
+    }
+}
+
+/// Text as it stands, in one line.
+pub(super) fn as_written(piece: Piece<'_>) -> Expr {
+    Expr::Varying(short(piece))
+}
+
+/// Its text in one line that is not too long.
+pub(super) fn short(piece: Piece<'_>) -> String {
+    let words = piece.words();
+    if words.chars().count() <= TEXT_MAX {
+        return words;
+    }
+    words.chars().take(TEXT_MAX).chain(['…']).collect()
+}
+
+/// `sizeof(int)` is a number, that of a struct a name.
+fn size_of(piece: Piece<'_>) -> Expr {
+    let of = piece.children().into_iter().next();
+    let words = of.map(short).unwrap_or_default();
+    let words = words.trim_start_matches('(').trim_end_matches(')').trim();
+    match bytes_of_type(words) {
+        Some(n_bytes) => Expr::Number(n_bytes),
+        None => Expr::Call("sizeof".into(), vec![Expr::Name(words.to_owned())]),
+    }
+}
+
+/// Bytes of a type of C, as 64-bit systems have them.
+fn bytes_of_type(words: &str) -> Option<i64> {
+    const TYPES: [(&str, i64); 22] = [
+        ("char", 1),
+        ("signed char", 1),
+        ("unsigned char", 1),
+        ("bool", 1),
+        ("int8_t", 1),
+        ("uint8_t", 1),
+        ("short", 2),
+        ("unsigned short", 2),
+        ("int16_t", 2),
+        ("uint16_t", 2),
+        ("int", 4),
+        ("unsigned", 4),
+        ("unsigned int", 4),
+        ("float", 4),
+        ("int32_t", 4),
+        ("uint32_t", 4),
+        ("long", 8),
+        ("unsigned long", 8),
+        ("double", 8),
+        ("size_t", 8),
+        ("int64_t", 8),
+        ("uint64_t", 8),
+    ];
+    TYPES.iter().find(|row| row.0 == words).map(|row| row.1)
+}
+
+/// A whole number of C.
+fn number(word: &str) -> Option<i64> {
+    let word = word.replace('\'', "");
+    let lower = word.trim_end_matches(['u', 'U', 'l', 'L', 'z', 'Z']).to_ascii_lowercase();
+    let (digits, radix) = match lower.as_bytes() {
+        [b'0', b'x', ..] => (lower.get(2..)?, 16),
+        [b'0', b'b', ..] => (lower.get(2..)?, 2),
+        [b'0', _, ..] => (lower.get(1..)?, 8),
+        _ => (lower.as_str(), 10),
+    };
+    i64::from_str_radix(digits, radix).ok()
+}
+
+/// The whole number that a text of C stands for, with the constants that are known.
+pub(super) fn constant(text: &str, constants: &BTreeMap<String, i64>) -> Option<i64> {
+    if let Some(number) = number(text.trim()) {
+        return Some(number);
+    }
+    if text.is_empty() || TEXT_MAX < text.len() {
+        return None;
+    }
+    let parsed = Parsed::of("", format!("int v = {text};"), Tongue::C, 1)?;
+    if parsed.tree.root_node().has_error() {
+        return None;
+    }
+    let value = parsed.root().all().into_iter().find(|it| it.kind() == "init_declarator")?;
+    let read = read(value.field("value")?, 0, &mut |piece, _| {
+        (piece.kind() == "identifier").then(|| Expr::Name(piece.text().to_owned()))
+    });
+    read.whole(&|leaf| match leaf {
+        Expr::Name(name) => constants.get(name).copied(),
+        _ => None,
+    })
+}

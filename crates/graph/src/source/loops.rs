@@ -1,0 +1,264 @@
+//! Loops, and how often they are passed, as far as the source says it.
+//!
+//! A variable that starts at `first`, grows by `step` and stays below `bound` passes `(bound - first) / step`
+//! times; one that is doubled, `log2(bound / first)` times.
+
+use super::expression::{constant, short};
+use super::piece::Piece;
+use super::scope::{Value, changed_in, key};
+use super::steps::unknown;
+use super::walker::{Flow, Walker};
+use crate::expr::{Expr, Operator};
+use crate::shape::{Kind, Leave, Loop, Node, Repeat};
+
+/// How a variable goes on.
+enum Stride {
+    By(Expr),
+    /// It is multiplied, or divided, by this.
+    Times(Expr),
+}
+
+impl<'t> Walker<'_, 't> {
+    pub(super) fn repeat(&mut self, piece: Piece<'t>) -> Flow {
+        if let Some(init) = piece.field("initializer") {
+            self.statement(init);
+        }
+        let place = self.place(piece);
+        let header = header(piece);
+        let updates = updates(piece);
+        let first: Vec<(String, Expr)> = updates
+            .iter()
+            .map(|(key, _)| (key.clone(), self.known(key)))
+            .collect();
+        for key in changed_in(piece) {
+            self.forget(&key, true);
+        }
+        self.scope().n_loops_around += 1;
+        let condition = piece.field("condition");
+        let (before, decides) =
+            self.apart(|walker| condition.map(|condition| walker.expression(condition)));
+        let (count, repeat) = self.count(piece, decides.as_ref(), &updates, &first);
+        let (mut body, flow) = self.apart(|walker| {
+            let flow = piece.field("body").and_then(|body| walker.statement(body));
+            if let Some(leaves) = flow.filter(|leaves| *leaves != Leave::Iteration) {
+                walker.exit(leaves, piece);
+            }
+            if let Some(update) = piece.field("update") {
+                walker.expression(update);
+            }
+            flow
+        });
+        // What the condition does is done in each iteration.
+        body.splice(0..0, before);
+        for key in changed_in(piece) {
+            self.forget(&key, true);
+        }
+        let scope = self.scope();
+        scope.n_loops_around = scope.n_loops_around.saturating_sub(1);
+        let is_endless = matches!(&decides, Some(Expr::Number(1)) | None) && !leaves_loop(piece);
+        if !body.iter().any(Node::has_mpi) {
+            prune(&mut body);
+        }
+        self.push(Kind::Loop(Loop { count, header, repeat, body }), place);
+        let leaves = flow.filter(|it| matches!(it, Leave::Function | Leave::Program));
+        leaves.filter(|_| is_endless || piece.kind() == "do_statement")
+    }
+
+    fn known(&self, key: &str) -> Expr {
+        match self.value_of(key) {
+            Some(Value::Expr(expr)) => expr.clone(),
+            _ => Expr::Varying(key.to_owned()),
+        }
+    }
+
+    fn count(
+        &mut self,
+        piece: Piece<'t>,
+        decides: Option<&Expr>,
+        updates: &[(String, Piece<'t>)],
+        first: &[(String, Expr)],
+    ) -> (Expr, Option<Repeat>) {
+        if piece.kind() == "for_range_loop" {
+            let over = piece.field("right").map(short).unwrap_or_default();
+            return (Expr::Name(format!("size({over})")), None);
+        }
+        let found = decides.into_iter().flat_map(conjuncts).find_map(|condition| {
+            updates.iter().zip(first).find_map(|((key, update), (_, first))| {
+                let stride = self.stride(key, *update)?;
+                let count = passes(condition, key, first, &stride)?;
+                let step = match stride {
+                    Stride::By(step) => step,
+                    Stride::Times(factor) => {
+                        Expr::Call("times".into(), vec![factor])
+                    }
+                };
+                let repeat = Repeat { variable: key.clone(), first: first.clone(), step };
+                Some((count, Some(repeat)))
+            })
+        });
+        found.unwrap_or_else(|| (unknown("i", piece), None))
+    }
+
+    /// What an update adds, or multiplies by.
+    fn stride(&self, variable: &str, update: Piece<'t>) -> Option<Stride> {
+        let value = |piece: Piece<'t>| -> Option<Expr> {
+            if let Some(number) = constant(piece.text(), &self.program.constants) {
+                return Some(Expr::Number(number));
+            }
+            let is_name = matches!(piece.kind(), "identifier" | "field_expression");
+            is_name.then(|| self.read_variable(piece))
+        };
+        if update.kind() == "update_expression" {
+            let step = if update.text().contains("++") { 1 } else { -1 };
+            return Some(Stride::By(Expr::Number(step)));
+        }
+        let right = update.field("right")?;
+        let power = |bits: Expr| match bits {
+            Expr::Number(bits) if (0..=30).contains(&bits) => Some(Expr::Number(1 << bits)),
+            _ => None,
+        };
+        match update.field("operator")?.text() {
+            "+=" => value(right).map(Stride::By),
+            "-=" => value(right).map(|step| Stride::By(Expr::Number(0).minus(step))),
+            "*=" | "/=" => value(right).map(Stride::Times),
+            "<<=" | ">>=" => power(value(right)?).map(Stride::Times),
+            "=" if right.kind() == "binary_expression" => {
+                let (one, other) = (right.field("left")?, right.field("right")?);
+                if key(one).as_deref() != Some(variable) {
+                    return None;
+                }
+                match right.field("operator")?.text() {
+                    "+" => value(other).map(Stride::By),
+                    "-" => value(other).map(|step| Stride::By(Expr::Number(0).minus(step))),
+                    "*" | "/" => value(other).map(Stride::Times),
+                    "<<" | ">>" => power(value(other)?).map(Stride::Times),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+}
+
+/// How often a loop with this condition is passed; none when the condition is not about the variable.
+fn passes(condition: &Expr, variable: &str, first: &Expr, stride: &Stride) -> Option<Expr> {
+    let Expr::Binary(operator, one, other) = condition else { return None };
+    let is_it = |expr: &Expr| matches!(expr, Expr::Varying(name) if name == variable);
+    let (operator, bound) = if is_it(one) {
+        (*operator, other.as_ref())
+    } else if is_it(other) {
+        (mirrored(*operator), one.as_ref())
+    } else {
+        return None;
+    };
+    if bound.parts().into_iter().any(is_it) {
+        return None;
+    }
+    let (first, bound) = (first.clone(), bound.clone());
+    match stride {
+        Stride::Times(factor) => {
+            let ratio = match operator {
+                Operator::Less | Operator::LessEqual | Operator::Unequal => bound.over(first),
+                Operator::Greater if bound == Expr::Number(0) => first,
+                Operator::Greater | Operator::GreaterEqual => first.over(bound),
+                _ => return None,
+            };
+            let log = Expr::Call("log2".into(), vec![ratio]);
+            match factor {
+                Expr::Number(2) => Some(log),
+                factor => Some(log.over(Expr::Call("log2".into(), vec![factor.clone()]))),
+            }
+        }
+        Stride::By(step) => {
+            let is_down = matches!(step, Expr::Number(step) if *step < 0)
+                || matches!(operator, Operator::Greater | Operator::GreaterEqual);
+            let (span, step) = if is_down {
+                (first.minus(bound), Expr::Number(0).minus(step.clone()))
+            } else {
+                (bound.minus(first), step.clone())
+            };
+            let span = match operator {
+                Operator::LessEqual | Operator::GreaterEqual => span.plus(Expr::Number(1)),
+                Operator::Less | Operator::Greater | Operator::Unequal => span,
+                _ => return None,
+            };
+            Some(span.over(step))
+        }
+    }
+}
+
+fn mirrored(operator: Operator) -> Operator {
+    match operator {
+        Operator::Less => Operator::Greater,
+        Operator::LessEqual => Operator::GreaterEqual,
+        Operator::Greater => Operator::Less,
+        Operator::GreaterEqual => Operator::LessEqual,
+        same => same,
+    }
+}
+
+/// Conditions that all have to hold.
+fn conjuncts(condition: &Expr) -> Vec<&Expr> {
+    let mut found = Vec::new();
+    let mut left = vec![condition];
+    while let Some(one) = left.pop() {
+        match one {
+            Expr::Binary(Operator::And, one, other) => {
+                left.extend([other.as_ref(), one.as_ref()]);
+            }
+            one => found.push(one),
+        }
+    }
+    found
+}
+
+/// Variables that a loop changes in one place only, with that place.
+fn updates(piece: Piece<'_>) -> Vec<(String, Piece<'_>)> {
+    let mut found: Vec<(String, Piece<'_>)> = Vec::new();
+    let parts = [piece.field("update"), piece.field("body"), piece.field("condition")];
+    for it in parts.into_iter().flatten().flat_map(Piece::all) {
+        let changed = match it.kind() {
+            "assignment_expression" => it.field("left").and_then(key),
+            "update_expression" => it.field("argument").and_then(key),
+            _ => None,
+        };
+        found.extend(changed.map(|key| (key, it)));
+    }
+    let all: Vec<String> = found.iter().map(|(key, _)| key.clone()).collect();
+    found.retain(|(key, _)| all.iter().filter(|other| *other == key).count() == 1);
+    found
+}
+
+/// How a loop is written, without its body.
+fn header(piece: Piece<'_>) -> String {
+    let words = piece.words();
+    let body = piece.field("body").map(Piece::words).unwrap_or_default();
+    let header = match piece.kind() {
+        "do_statement" => {
+            let condition = piece.field("condition").map(short).unwrap_or_default();
+            format!("do while {condition}")
+        }
+        _ => words.strip_suffix(body.as_str()).unwrap_or(&words).trim().to_owned(),
+    };
+    if header.chars().count() <= HEADER_MAX {
+        return header;
+    }
+    header.chars().take(HEADER_MAX).chain(['…']).collect()
+}
+
+const HEADER_MAX: usize = 80;
+
+/// Whether a `break` leaves this loop.
+fn leaves_loop(piece: Piece<'_>) -> bool {
+    piece.field("body").is_some_and(|body| {
+        body.all().iter().any(|it| it.kind() == "break_statement" || it.kind() == "goto_statement")
+    })
+}
+
+/// Where nothing communicates, ways out are of no interest.
+fn prune(body: &mut Vec<Node>) {
+    body.retain(|node| !matches!(node.kind, Kind::Exit(_)));
+    for node in body {
+        node.bodies_mut().into_iter().for_each(prune);
+    }
+}

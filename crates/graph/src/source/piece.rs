@@ -1,0 +1,147 @@
+//! Nodes of a syntax tree together with the text that they stand for.
+
+use tree_sitter::{Language, Node, Parser, Tree};
+
+/// A source that was parsed, or a macro of one.
+pub(super) struct Parsed {
+    pub(super) name: String,
+    pub(super) text: String,
+    pub(super) tree: Tree,
+    /// Line of the file in which the text starts, from 1.
+    pub(super) first_line: u32,
+}
+
+/// C++ or C.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tongue {
+    C,
+    Cpp,
+}
+
+impl Tongue {
+    /// By the name of the file; headers may be either.
+    pub(super) fn of(name: &str) -> Self {
+        let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
+        if matches!(extension, "c" | "h") { Self::C } else { Self::Cpp }
+    }
+}
+
+impl Parsed {
+    /// None when the parser refuses the text, which it does for none of any length that fits its counters.
+    pub(super) fn of(name: &str, text: String, tongue: Tongue, first_line: u32) -> Option<Self> {
+        let language: Language = match tongue {
+            Tongue::C => tree_sitter_c::LANGUAGE.into(),
+            Tongue::Cpp => tree_sitter_cpp::LANGUAGE.into(),
+        };
+        let mut parser = Parser::new();
+        parser.set_language(&language).ok()?;
+        let tree = parser.parse(&text, None)?;
+        Some(Self { name: name.to_owned(), text, tree, first_line })
+    }
+
+    pub(super) fn root(&self) -> Piece<'_> {
+        Piece { file: self, node: self.tree.root_node() }
+    }
+}
+
+/// A node and its file.
+#[derive(Clone, Copy)]
+pub(super) struct Piece<'t> {
+    pub(super) file: &'t Parsed,
+    pub(super) node: Node<'t>,
+}
+
+impl<'t> Piece<'t> {
+    pub(super) fn kind(self) -> &'t str {
+        self.node.kind()
+    }
+
+    pub(super) fn text(self) -> &'t str {
+        self.file.text.get(self.node.byte_range()).unwrap_or_default()
+    }
+
+    /// The text in one line.
+    pub(super) fn words(self) -> String {
+        self.text().split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    pub(super) fn line(self) -> u32 {
+        self.line_of(self.node.start_position().row)
+    }
+
+    pub(super) fn end_line(self) -> u32 {
+        self.line_of(self.node.end_position().row)
+    }
+
+    fn line_of(self, row: usize) -> u32 {
+        u32::try_from(row).unwrap_or(u32::MAX).saturating_add(self.file.first_line)
+    }
+
+    pub(super) fn field(self, name: &str) -> Option<Self> {
+        self.node.child_by_field_name(name).map(|node| Self { node, ..self })
+    }
+
+    /// Its named children without comments.
+    pub(super) fn children(self) -> Vec<Self> {
+        let mut walk = self.node.walk();
+        let children = self.node.named_children(&mut walk);
+        children
+            .filter(|node| node.kind() != "comment")
+            .map(|node| Self { node, ..self })
+            .collect()
+    }
+
+    pub(super) fn parent(self) -> Option<Self> {
+        self.node.parent().map(|node| Self { node, ..self })
+    }
+
+    /// What tells it from every other node.
+    pub(super) fn key(self) -> (usize, usize) {
+        (std::ptr::from_ref(self.file).addr(), self.node.id())
+    }
+
+    pub(super) fn is(self, other: Self) -> bool {
+        self.key() == other.key()
+    }
+
+    /// It and everything below it, in the order of the text.
+    pub(super) fn all(self) -> Vec<Self> {
+        let mut found = Vec::new();
+        let mut left = vec![self];
+        while let Some(piece) = left.pop() {
+            found.push(piece);
+            left.extend(piece.children().into_iter().rev());
+        }
+        found
+    }
+
+    /// The last word of a name: `send` of `comm.send`, `Comm::send<int>` and `send`.
+    pub(super) fn name(self) -> &'t str {
+        let mut inner = self;
+        for _ in 0..DEPTH_MAX {
+            let next = match inner.kind() {
+                "field_expression" => inner.field("field"),
+                "qualified_identifier" | "template_function" | "template_method" => {
+                    inner.field("name")
+                }
+                "parenthesized_expression" | "pointer_expression" => {
+                    inner.children().into_iter().next()
+                }
+                "parenthesized_declarator" | "attributed_declarator" | "reference_declarator" => {
+                    inner.children().into_iter().next()
+                }
+                "subscript_expression" => inner.field("argument"),
+                "identifier" | "field_identifier" | "type_identifier" => return inner.text(),
+                _ => inner.field("declarator"),
+            };
+            match next {
+                Some(next) => inner = next,
+                None => return "",
+            }
+        }
+        ""
+    }
+}
+
+/// Names within names.
+const DEPTH_MAX: usize = 32;

@@ -1,0 +1,288 @@
+//! What a program defines: functions, constants, and which of them have to do with MPI.
+//!
+//! # Invariants
+//! - Both sides of an `#if` are there; which one counts is decided where it stands.
+
+use super::piece::{Parsed, Piece, Tongue};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A function with its body, or a macro that is written like one.
+pub(super) struct Function<'t> {
+    pub(super) name: &'t str,
+    pub(super) parameters: Vec<&'t str>,
+    pub(super) body: Piece<'t>,
+    /// Loops in its own body.
+    pub(super) n_loops: usize,
+}
+
+#[derive(Default)]
+pub(super) struct Program<'t> {
+    pub(super) functions: BTreeMap<&'t str, Vec<Function<'t>>>,
+    pub(super) constants: BTreeMap<String, i64>,
+    /// Functions that come to an MPI operation, or ask for the rank.
+    mpi: BTreeSet<&'t str>,
+    /// Names of parameters and members that are called, where one of these functions may be meant.
+    pointers: BTreeSet<&'t str>,
+    /// Variables outside of functions that are assigned more than once.
+    pub(super) unsteady: BTreeSet<&'t str>,
+    /// Variables outside of functions.
+    pub(super) globals: BTreeSet<&'t str>,
+}
+
+/// The macros of a source that call MPI, each as a function.
+pub(super) fn macros(file: &Parsed) -> Vec<Parsed> {
+    let all = file.root().all();
+    let wanted = all.iter().filter(|piece| piece.kind() == "preproc_function_def");
+    wanted
+        .filter_map(|piece| {
+            let value = piece.field("value")?;
+            let (name, parameters) = (piece.field("name")?.text(), piece.field("parameters")?);
+            if !value.text().contains("MPI_") {
+                return None;
+            }
+            let body = value.text().replace("\\\n", " \n").replace("\\\r\n", " \r\n");
+            let words: Vec<&str> = parameters.children().iter().map(|it| it.text()).collect();
+            let text = format!("void {name}(int {}) {{ {body} ; }}", words.join(", int "));
+            Parsed::of(&file.name, text, Tongue::Cpp, piece.line())
+        })
+        .collect()
+}
+
+/// Whether this function communicates, or says which rank this is.
+pub(super) fn is_mpi(name: &str) -> bool {
+    let name = name.strip_prefix('P').filter(|rest| rest.starts_with("MPI_")).unwrap_or(name);
+    mpi_abi::find(name).is_some() || RANKS.contains(&name) || SIZES.contains(&name)
+}
+
+/// Functions that tell the rank.
+pub(super) const RANKS: [&str; 4] =
+    ["MPI_Comm_rank", "PMPI_Comm_rank", "Get_rank", "MPI_Group_rank"];
+/// Functions that tell how many ranks there are.
+pub(super) const SIZES: [&str; 4] =
+    ["MPI_Comm_size", "PMPI_Comm_size", "Get_size", "MPI_Group_size"];
+
+const LOOPS: [&str; 4] = ["for_statement", "while_statement", "do_statement", "for_range_loop"];
+
+impl Piece<'_> {
+    pub(super) fn is_loop(self) -> bool {
+        LOOPS.contains(&self.kind())
+    }
+}
+
+impl<'t> Program<'t> {
+    pub(super) fn of(files: &'t [Parsed]) -> Self {
+        let mut program = Self::default();
+        for file in files {
+            let all = file.root().all();
+            for (at, piece) in all.iter().enumerate() {
+                program.define(*piece, all.get(at + 1..).unwrap_or_default());
+            }
+        }
+        program.find_globals(files);
+        program.find_mpi(files);
+        program
+    }
+
+    /// The function that a call means: of this name, and with as many parameters where there are several.
+    pub(super) fn function(&self, name: &str, n_arguments: usize) -> Option<&Function<'t>> {
+        let all = self.functions.get(name)?;
+        let fits = all.iter().find(|function| function.parameters.len() == n_arguments);
+        fits.or_else(|| all.first())
+    }
+
+    /// Whether an MPI operation is reached from here.
+    pub(super) fn reaches_mpi(&self, piece: Piece<'t>) -> bool {
+        piece.all().iter().any(|it| {
+            matches!(it.kind(), "identifier" | "field_identifier" | "type_identifier")
+                && self.is_of_mpi(it.text())
+        })
+    }
+
+    pub(super) fn is_of_mpi(&self, name: &str) -> bool {
+        self.mpi.contains(name) || self.pointers.contains(name) || is_mpi(name)
+    }
+
+    fn define(&mut self, piece: Piece<'t>, after: &[Piece<'t>]) {
+        match piece.kind() {
+            "function_definition" => {
+                if let (Some(declarator), Some(body)) =
+                    (piece.field("declarator"), piece.field("body"))
+                {
+                    self.add(declarator, body);
+                }
+            }
+            // `main(argc, argv)` of old, with the body behind it.
+            "call_expression" => self.define_untyped(piece, after),
+            "preproc_def" => {
+                let value = piece.field("value").map_or("", Piece::text);
+                let value = value.split("/*").next().unwrap_or_default();
+                let value = value.split("//").next().unwrap_or_default();
+                if let Some(name) = piece.field("name") {
+                    self.constant(name.text(), value);
+                }
+            }
+            "enumerator_list" => self.enumerate(piece),
+            "declaration" if piece.text().trim_start().contains("const") => {
+                for one in piece.children().into_iter().filter(|it| it.kind() == "init_declarator")
+                {
+                    let value = one.field("value").map_or("", Piece::text);
+                    if one.field("declarator").is_some_and(|it| it.kind() == "identifier") {
+                        self.constant(one.name(), value);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn add(&mut self, declarator: Piece<'t>, body: Piece<'t>) {
+        let name = declarator.name();
+        let function = declarator.all().into_iter().find(|it| it.kind() == "function_declarator");
+        let list = function.unwrap_or(declarator).field("parameters");
+        let parameters = list.map(|list| list.children().into_iter().map(Piece::name).collect());
+        let n_loops = body.all().iter().filter(|it| it.is_loop()).count();
+        let function = Function { name, parameters: parameters.unwrap_or_default(), body, n_loops };
+        if !name.is_empty() {
+            self.functions.entry(name).or_default().push(function);
+        }
+    }
+
+    fn define_untyped(&mut self, call: Piece<'t>, after: &[Piece<'t>]) {
+        let outside = call.parent().is_some_and(|it| {
+            matches!(it.kind(), "translation_unit" | "ERROR")
+                || it.kind() == "expression_statement"
+                    && it.parent().is_some_and(|it| it.kind() == "translation_unit")
+        });
+        let (Some(name), Some(list)) = (call.field("function"), call.field("arguments")) else {
+            return;
+        };
+        let end = call.node.end_byte();
+        let body = after.iter().find(|it| end <= it.node.start_byte());
+        if let Some(body) = body.filter(|it| outside && it.kind() == "compound_statement") {
+            let parameters = list.children().into_iter().map(Piece::name).collect();
+            let n_loops = body.all().iter().filter(|it| it.is_loop()).count();
+            let function = Function { name: name.name(), parameters, body: *body, n_loops };
+            self.functions.entry(name.name()).or_default().push(function);
+        }
+    }
+
+    fn enumerate(&mut self, list: Piece<'t>) {
+        let mut next = Some(0_i64);
+        for one in list.children().into_iter().filter(|it| it.kind() == "enumerator") {
+            if let Some(value) = one.field("value") {
+                next = self.number(value.text());
+            }
+            if let (Some(name), Some(value)) = (one.field("name"), next) {
+                self.constants.insert(name.text().to_owned(), value);
+            }
+            next = next.and_then(|value| value.checked_add(1));
+        }
+    }
+
+    fn constant(&mut self, name: &str, value: &str) {
+        if let Some(value) = self.number(value) {
+            self.constants.insert(name.to_owned(), value);
+        }
+    }
+
+    fn number(&self, text: &str) -> Option<i64> {
+        super::expression::constant(text, &self.constants)
+    }
+
+    fn find_globals(&mut self, files: &'t [Parsed]) {
+        let mut n_assigned: BTreeMap<&'t str, usize> = BTreeMap::new();
+        for piece in files.iter().flat_map(|file| file.root().all()) {
+            match piece.kind() {
+                "declaration" if is_outside(piece) => {
+                    let mut walk = piece.node.walk();
+                    for node in piece.node.children_by_field_name("declarator", &mut walk) {
+                        self.globals.insert(Piece { node, ..piece }.name());
+                    }
+                }
+                "assignment_expression" => {
+                    if let Some(left) = piece.field("left") {
+                        *n_assigned.entry(left.name()).or_default() += 1;
+                    }
+                }
+                "update_expression" => {
+                    *n_assigned.entry(piece.field("argument").map_or("", Piece::name)).or_default() += 2;
+                }
+                _ => {}
+            }
+        }
+        let many = n_assigned.into_iter().filter(|(_, n)| 1 < *n).map(|(name, _)| name);
+        self.unsteady = many.collect();
+    }
+
+    /// Functions that reach MPI, by rounds over who names whom.
+    fn find_mpi(&mut self, files: &'t [Parsed]) {
+        let mut uses: Vec<(&'t str, BTreeSet<&'t str>)> = Vec::new();
+        for function in self.functions.values().flatten() {
+            let words = function.body.all().into_iter();
+            let words = words.filter(|it| matches!(it.kind(), "identifier" | "field_identifier"));
+            uses.push((function.name, words.map(Piece::text).collect()));
+        }
+        self.spread(&uses);
+        if self.is_one_handed_on(files) {
+            self.pointers = self.called_pointers();
+            self.spread(&uses);
+        }
+    }
+
+    fn spread(&mut self, uses: &[(&'t str, BTreeSet<&'t str>)]) {
+        loop {
+            let n_before = self.mpi.len();
+            for (name, words) in uses {
+                if words.iter().any(|word| self.is_of_mpi(word)) {
+                    self.mpi.insert(name);
+                }
+            }
+            if self.mpi.len() == n_before {
+                return;
+            }
+        }
+    }
+
+    /// Whether a function that reaches MPI is an argument, or a value, somewhere.
+    fn is_one_handed_on(&self, files: &'t [Parsed]) -> bool {
+        files.iter().flat_map(|file| file.root().all()).any(|piece| {
+            piece.kind() == "identifier"
+                && self.mpi.contains(piece.text())
+                && piece.parent().is_some_and(|parent| {
+                    let called = parent.field("function").is_some_and(|it| it.is(piece));
+                    !called && !parent.kind().contains("declarator")
+                })
+        })
+    }
+
+    /// Parameters and members that are called.
+    fn called_pointers(&self) -> BTreeSet<&'t str> {
+        let mut found = BTreeSet::new();
+        for function in self.functions.values().flatten() {
+            for call in function.body.all().into_iter().filter(|it| it.kind() == "call_expression")
+            {
+                let Some(called) = call.field("function") else { continue };
+                let name = called.name();
+                let is_member = called.kind() == "field_expression";
+                if !self.functions.contains_key(name)
+                    && (is_member || function.parameters.contains(&name))
+                {
+                    found.insert(name);
+                }
+            }
+        }
+        found
+    }
+}
+
+/// Whether a declaration stands outside of functions.
+fn is_outside(piece: Piece<'_>) -> bool {
+    let mut around = piece.parent();
+    while let Some(piece) = around {
+        if piece.kind() == "function_definition" || piece.kind() == "compound_statement" {
+            return false;
+        }
+        around = piece.parent();
+    }
+    true
+}

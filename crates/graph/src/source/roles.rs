@@ -1,0 +1,245 @@
+//! Which ranks do the same.
+//!
+//! The conditions on the rank that a program has are tried on the ranks of an imagined run. Ranks for which each
+//! of them gives the same answer are one role. A number that the source does not tell, `k` in `rank < k`, is imagined
+//! too, each with a value of its own.
+//!
+//! # Invariants
+//! - A condition that depends on more than the rank decides only where the rest does not matter.
+
+use crate::expr::{Expr, Operator};
+use std::collections::BTreeMap;
+
+/// Ranks of the imagined run: odd, prime, and larger than the numbers that people write.
+const N_RANKS: i64 = 211;
+/// Values of the first number that the source does not tell, and how far the next ones are.
+const FIRST_VALUE: i64 = 37;
+const VALUE_STEP: i64 = 31;
+/// Further roles are not told apart.
+const N_ROLES_MAX: usize = 8;
+
+/// Ranks of one role, in the imagined run.
+#[derive(Clone, Debug)]
+pub(super) struct Ranks {
+    pub(super) ranks: Vec<i64>,
+    values: BTreeMap<String, i64>,
+}
+
+impl Ranks {
+    /// Whether a condition holds for all of them, or for none; no answer when it is neither.
+    pub(super) fn hold(&self, condition: &Expr, constants: &BTreeMap<String, i64>) -> Option<bool> {
+        if !condition.has_rank() {
+            return always(condition, constants);
+        }
+        let mut answers =
+            self.ranks.iter().map(|rank| answer(condition, *rank, &self.values, constants));
+        let first = answers.next()??;
+        answers.all(|answer| answer == Some(first)).then_some(first)
+    }
+}
+
+/// Whether a condition without the rank is decided by the constants of the program.
+pub(super) fn always(condition: &Expr, constants: &BTreeMap<String, i64>) -> Option<bool> {
+    let value = condition.whole(&|leaf| match leaf {
+        Expr::Name(name) => constants.get(name).copied(),
+        _ => None,
+    });
+    value.map(|value| value != 0)
+}
+
+fn answer(
+    condition: &Expr,
+    rank: i64,
+    values: &BTreeMap<String, i64>,
+    constants: &BTreeMap<String, i64>,
+) -> Option<bool> {
+    let value = condition.whole(&|leaf| match leaf {
+        Expr::Rank => Some(rank),
+        Expr::Size => Some(N_RANKS),
+        Expr::Name(name) => constants.get(name).or_else(|| values.get(name)).copied(),
+        _ => None,
+    });
+    value.map(|value| value != 0)
+}
+
+/// The roles of a program with these conditions, and the conditions that were too many.
+pub(super) fn of_conditions<'c>(
+    conditions: &'c [Expr],
+    constants: &BTreeMap<String, i64>,
+) -> (Vec<Ranks>, Vec<&'c Expr>) {
+    let values = imagined(conditions, constants);
+    let mut groups: Vec<Vec<i64>> = vec![(0..N_RANKS).collect()];
+    let mut left_out = Vec::new();
+    for condition in conditions {
+        let mut finer: Vec<Vec<i64>> = Vec::new();
+        for group in &groups {
+            let mut parts: BTreeMap<Option<bool>, Vec<i64>> = BTreeMap::new();
+            for rank in group {
+                parts.entry(answer(condition, *rank, &values, constants)).or_default().push(*rank);
+            }
+            finer.extend(parts.into_values());
+        }
+        if finer.len() <= N_ROLES_MAX {
+            groups = finer;
+        } else {
+            left_out.push(condition);
+        }
+    }
+    groups.sort_by_key(|ranks| ranks.first().copied());
+    let roles = groups.into_iter().map(|ranks| Ranks { ranks, values: values.clone() });
+    (roles.collect(), left_out)
+}
+
+/// Values for the names with which the rank is compared.
+fn imagined(conditions: &[Expr], constants: &BTreeMap<String, i64>) -> BTreeMap<String, i64> {
+    let mut values = BTreeMap::new();
+    for part in conditions.iter().flat_map(compared) {
+        if let Expr::Name(name) = part
+            && !constants.contains_key(name)
+            && !values.contains_key(name)
+        {
+            let n_before = i64::try_from(values.len()).unwrap_or_default();
+            values.insert(name.clone(), FIRST_VALUE + VALUE_STEP * (n_before % 5));
+        }
+    }
+    values
+}
+
+/// Parts of the comparisons of a condition in which the rank stands.
+fn compared(condition: &Expr) -> Vec<&Expr> {
+    let comparisons = condition.parts().into_iter().filter(|part| {
+        matches!(
+            part,
+            Expr::Binary(
+                Operator::Equal
+                    | Operator::Unequal
+                    | Operator::Less
+                    | Operator::LessEqual
+                    | Operator::Greater
+                    | Operator::GreaterEqual
+                    | Operator::Remainder
+                    | Operator::Subtract
+                    | Operator::Divide,
+                ..
+            )
+        ) && part.has_rank()
+    });
+    comparisons.flat_map(Expr::parts).collect()
+}
+
+/// Ranks in words: `rank 0`, `ranks 1-`, `even ranks`, `ranks 1 to p - 2`.
+pub(super) fn in_words(
+    ranks: &[i64],
+    conditions: &[Expr],
+    constants: &BTreeMap<String, i64>,
+) -> String {
+    let n_ranks = i64::try_from(ranks.len()).unwrap_or_default();
+    if n_ranks == N_RANKS {
+        return "all ranks".to_owned();
+    }
+    for (odd, words) in [(0, "even ranks"), (1, "odd ranks")] {
+        let is_half = n_ranks == (N_RANKS + 1 - odd) / 2;
+        if is_half && ranks.iter().all(|rank| rank % 2 == odd) {
+            return words.to_owned();
+        }
+    }
+    let spans = spans(ranks);
+    if N_SPANS_MAX < spans.len() {
+        return format!("{n_ranks} of {N_RANKS} ranks");
+    }
+    let known = ends(conditions, constants);
+    let end = |rank: i64| -> String {
+        let named = known.iter().find(|(value, _)| SMALL < rank && *value == rank);
+        match named {
+            Some((_, name)) => name.clone(),
+            None if N_RANKS - rank <= SMALL => format!("p - {}", N_RANKS - rank),
+            None => rank.to_string(),
+        }
+    };
+    let is_one = n_ranks == 1;
+    let spans = spans.iter().map(|(first, last)| match (first == last, last + 1 == N_RANKS) {
+        (true, _) => end(*first),
+        (false, true) => format!("{}-", end(*first)),
+        (false, false) => format!("{} to {}", end(*first), end(*last)),
+    });
+    let spans: Vec<String> = spans.collect();
+    format!("{} {}", if is_one { "rank" } else { "ranks" }, spans.join(", "))
+}
+
+/// Numbers up to this are said as they are.
+const SMALL: i64 = 5;
+const N_SPANS_MAX: usize = 4;
+
+/// Ranks that follow each other, as first and last.
+fn spans(ranks: &[i64]) -> Vec<(i64, i64)> {
+    let mut spans: Vec<(i64, i64)> = Vec::new();
+    for rank in ranks {
+        match spans.last_mut() {
+            Some((_, last)) if *last + 1 == *rank => *last = *rank,
+            _ => spans.push((*rank, *rank)),
+        }
+    }
+    spans
+}
+
+/// What the program calls the ranks at which something changes.
+fn ends(conditions: &[Expr], constants: &BTreeMap<String, i64>) -> Vec<(i64, String)> {
+    let values = imagined(conditions, constants);
+    let mut ends = Vec::new();
+    for part in conditions.iter().flat_map(compared).filter(|part| !part.has_rank()) {
+        let value = part.whole(&|leaf| match leaf {
+            Expr::Size => Some(N_RANKS),
+            Expr::Name(name) => constants.get(name).or_else(|| values.get(name)).copied(),
+            _ => None,
+        });
+        let has_name = part.parts().iter().any(|it| matches!(it, Expr::Size | Expr::Name(_)));
+        if let Some(value) = value.filter(|_| has_name) {
+            ends.push((value, part.to_string()));
+            ends.push((value - 1, part.clone().minus(Expr::Number(1)).to_string()));
+            ends.push((value + 1, part.clone().plus(Expr::Number(1)).to_string()));
+        }
+    }
+    ends
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn number(number: i64) -> Expr {
+        Expr::Number(number)
+    }
+
+    #[track_caller]
+    fn check(conditions: &[Expr], expected: &[&str]) {
+        let constants = BTreeMap::from([("MASTER".to_owned(), 0)]);
+        let (roles, _) = of_conditions(conditions, &constants);
+        let words: Vec<String> =
+            roles.iter().map(|role| in_words(&role.ranks, conditions, &constants)).collect();
+        assert_eq!(words, expected);
+    }
+
+    #[test]
+    fn ranks_of_a_role_have_a_name() {
+        let rank = || Expr::Rank;
+        let name = |name: &str| Expr::Name(name.into());
+        check(&[], &["all ranks"]);
+        check(&[rank().join(Operator::Equal, number(0))], &["rank 0", "ranks 1-"]);
+        check(&[rank().join(Operator::Equal, name("MASTER"))], &["rank 0", "ranks 1-"]);
+        check(&[Expr::Not(Box::new(rank()))], &["rank 0", "ranks 1-"]);
+        check(&[rank().join(Operator::Less, name("k"))], &["ranks 0 to k - 1", "ranks k-"]);
+        check(&[rank().join(Operator::Equal, name("root"))], &["ranks 0 to root - 1, root + 1-", "rank root"]);
+        check(
+            &[rank().join(Operator::Remainder, number(2)).join(Operator::Equal, number(0))],
+            &["even ranks", "odd ranks"],
+        );
+        let last = rank().join(Operator::Equal, Expr::Size.minus(number(1)));
+        check(
+            &[rank().join(Operator::Greater, number(0)), last],
+            &["rank 0", "ranks 1 to p - 2", "rank p - 1"],
+        );
+        let verbose = rank().join(Operator::Equal, number(0)).join(Operator::And, name("verbose"));
+        check(&[verbose], &["rank 0", "ranks 1-"]);
+        check(&[name("verbose").join(Operator::Or, rank().join(Operator::Less, number(3)))], &["ranks 0 to 2", "ranks 3-"]);
+    }
+}

@@ -1,0 +1,153 @@
+//! What names are worth where the walker stands.
+
+use super::piece::Piece;
+use super::walker::Walker;
+use crate::expr::Expr;
+use std::collections::BTreeMap;
+
+/// Longer expressions stay names.
+const N_PARTS_MAX: usize = 12;
+
+/// What a name stands for.
+#[derive(Clone, Debug)]
+pub(super) enum Value<'t> {
+    Expr(Expr),
+    /// One of these functions.
+    Functions(Vec<&'t str>),
+    /// The address of this variable of the caller.
+    Address(String),
+}
+
+/// Names of a function that is being walked.
+#[derive(Default)]
+pub(super) struct Scope<'t> {
+    pub(super) function: &'t str,
+    pub(super) values: BTreeMap<String, Value<'t>>,
+    pub(super) n_loops_around: usize,
+    pub(super) n_returns: usize,
+    pub(super) returned: Option<Expr>,
+}
+
+/// How a variable is written: `rank`, `w->rank`, `*rank`.
+pub(super) fn key(piece: Piece<'_>) -> Option<String> {
+    match piece.kind() {
+        "identifier" => Some(piece.text().to_owned()),
+        "field_expression" => Some(piece.words()),
+        "parenthesized_expression" => key(*piece.children().first()?),
+        "pointer_expression" => {
+            let sign = if piece.text().starts_with('&') { "" } else { "*" };
+            Some(format!("{sign}{}", key(*piece.children().first()?)?))
+        }
+        _ => None,
+    }
+}
+
+/// What may have another value after this piece.
+pub(super) fn changed_in(piece: Piece<'_>) -> Vec<String> {
+    let changed = piece.all().into_iter().filter_map(|it| match it.kind() {
+        "assignment_expression" => key(it.field("left")?),
+        "update_expression" => key(it.field("argument")?),
+        "pointer_expression" if it.text().starts_with('&') => key(it),
+        _ => None,
+    });
+    changed.collect()
+}
+
+impl<'t> Walker<'_, 't> {
+    pub(super) fn scope(&mut self) -> &mut Scope<'t> {
+        if self.scopes.is_empty() {
+            self.scopes.push(Scope::default());
+        }
+        self.scopes.last_mut().expect("there is one, made above if need be")
+    }
+
+    pub(super) fn is_in_loop(&self) -> bool {
+        self.scopes.iter().any(|scope| 0 < scope.n_loops_around)
+    }
+
+    pub(super) fn value_of(&self, key: &str) -> Option<&Value<'t>> {
+        let local = self.scopes.last().and_then(|scope| scope.values.get(key));
+        local.or_else(|| self.globals.get(key))
+    }
+
+    /// What a variable is worth where it is read.
+    pub(super) fn read_variable(&self, piece: Piece<'t>) -> Expr {
+        let Some(key) = key(piece) else { return Expr::Varying(piece.words()) };
+        if let Some(Value::Expr(expr)) = self.value_of(&key) {
+            return expr.clone();
+        }
+        let member = piece.kind() == "field_expression";
+        if let Some(expr) = self.members.get(piece.name()).filter(|_| member) {
+            return expr.clone();
+        }
+        match key.as_str() {
+            "NULL" => Expr::Number(0),
+            _ => Expr::Name(key),
+        }
+    }
+
+    /// Notes what a variable is worth from here on.
+    pub(super) fn assign(&mut self, key: String, value: Expr) {
+        let is_member = key.contains(['.', '>']);
+        let is_of_ranks = value.parts().iter().any(|it| matches!(it, Expr::Rank | Expr::Size));
+        let value = if is_kept(&value, &key) {
+            value
+        } else if value.has_rank() || self.is_in_loop() {
+            Expr::Varying(key.clone())
+        } else {
+            Expr::Name(key.clone())
+        };
+        if is_member && !is_of_ranks {
+            self.scope().values.remove(&key);
+        } else if is_member {
+            let name = key.rsplit(['.', '>']).next().unwrap_or_default();
+            self.members.insert(name.to_owned(), value);
+        } else if self.is_global(&key) {
+            if !self.program.unsteady.contains(key.as_str()) {
+                self.globals.insert(key, Value::Expr(value));
+            }
+        } else {
+            self.scope().values.insert(key, Value::Expr(value));
+        }
+    }
+
+    fn is_global(&self, key: &str) -> bool {
+        let is_local = self.scopes.last().is_some_and(|scope| scope.values.contains_key(key));
+        !is_local && self.program.globals.contains(key)
+    }
+
+    /// Notes that a variable has a value that is not known.
+    pub(super) fn forget(&mut self, key: &str, is_varying: bool) {
+        let value = if is_varying {
+            Expr::Varying(key.to_owned())
+        } else {
+            Expr::Name(key.to_owned())
+        };
+        if key.contains(['.', '>']) || self.is_global(key) {
+            self.globals.remove(key);
+        } else {
+            self.scope().values.insert(key.to_owned(), Value::Expr(value));
+        }
+    }
+
+    /// The same for all that a piece changes.
+    pub(super) fn forget_changed(&mut self, piece: Piece<'t>, is_varying: bool) {
+        for key in changed_in(piece) {
+            self.forget(&key, is_varying);
+        }
+    }
+}
+
+/// Whether an expression says more than the name of the variable does.
+fn is_kept(value: &Expr, key: &str) -> bool {
+    let parts = value.parts();
+    parts.len() <= N_PARTS_MAX
+        && parts.iter().all(|part| match part {
+            Expr::Varying(text) => {
+                text != key && text.chars().all(|c| c.is_alphanumeric() || c == '_')
+            }
+            Expr::Name(text) => text != key,
+            Expr::Call(name, _) => matches!(name.as_str(), "log2" | "min" | "max" | "sizeof"),
+            _ => true,
+        })
+}

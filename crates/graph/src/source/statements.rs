@@ -1,0 +1,185 @@
+//! Statements, one kind after the other.
+
+use super::expression::as_written;
+use super::piece::Piece;
+use super::walker::{Flow, Walker};
+use crate::shape::{Exit, Kind, Leave};
+
+/// What has no effect on a graph.
+const IDLE: [&str; 14] = [
+    "comment",
+    "preproc_include",
+    "preproc_def",
+    "preproc_function_def",
+    "preproc_call",
+    "struct_specifier",
+    "enum_specifier",
+    "union_specifier",
+    "class_specifier",
+    "type_definition",
+    "function_definition",
+    "using_declaration",
+    "alias_declaration",
+    "namespace_alias_definition",
+];
+
+impl<'t> Walker<'_, 't> {
+    /// Walks through a statement.
+    pub(super) fn statement(&mut self, piece: Piece<'t>) -> Flow {
+        self.deeper(piece, |walker| walker.statement_within(piece))
+    }
+
+    /// Walks through statements until one leaves.
+    pub(super) fn sequence(&mut self, pieces: &[Piece<'t>]) -> Flow {
+        pieces.iter().find_map(|piece| self.statement(*piece))
+    }
+
+    fn statement_within(&mut self, piece: Piece<'t>) -> Flow {
+        match piece.kind() {
+            "compound_statement" | "declaration_list" => self.sequence(&piece.children()),
+            "if_statement" => self.if_statement(piece),
+            "switch_statement" => self.switch_statement(piece),
+            _ if piece.is_loop() => self.repeat(piece),
+            "return_statement" | "co_return_statement" => {
+                self.return_statement(piece);
+                Some(Leave::Function)
+            }
+            "throw_statement" => Some(Leave::Function),
+            "break_statement" => Some(Leave::Loop),
+            "continue_statement" => Some(Leave::Iteration),
+            "goto_statement" => {
+                self.warn(piece, "`goto` is not followed; the statement behind it is taken as next");
+                None
+            }
+            "labeled_statement" | "attributed_statement" => {
+                self.sequence(&piece.children().into_iter().filter(is_statement).collect::<Vec<_>>())
+            }
+            "try_statement" => self.try_statement(piece),
+            "declaration" => self.declaration(piece),
+            "preproc_ifdef" | "preproc_if" | "preproc_elif" | "preproc_elifdef"
+            | "preproc_else" => self.conditional_text(piece),
+            "ERROR" => {
+                self.warn(piece, format!("not understood: `{}`", super::expression::short(piece)));
+                self.sequence(&piece.children())
+            }
+            kind if IDLE.contains(&kind) => None,
+            "expression_statement" => {
+                let inner = piece.children();
+                let flow = inner.iter().find_map(|it| self.ends_program(*it));
+                inner.into_iter().for_each(|it| drop(self.expression(it)));
+                self.plain(piece);
+                flow
+            }
+            _ => {
+                self.expression(piece);
+                self.plain(piece);
+                self.ends_program(piece)
+            }
+        }
+    }
+
+    fn ends_program(&self, piece: Piece<'t>) -> Flow {
+        const ENDS: [&str; 6] = ["exit", "_exit", "abort", "quick_exit", "MPI_Abort", "_Exit"];
+        let called = piece.field("function").filter(|_| piece.kind() == "call_expression")?;
+        let name = called.name();
+        (ENDS.contains(&name) && !self.program.functions.contains_key(name))
+            .then_some(Leave::Program)
+    }
+
+    fn return_statement(&mut self, piece: Piece<'t>) {
+        let value = piece.children().first().map(|it| self.expression(*it));
+        let scope = self.scope();
+        scope.n_returns += 1;
+        scope.returned = value.filter(|_| scope.n_returns == 1);
+    }
+
+    /// `try { ... }`: what is caught is left out.
+    fn try_statement(&mut self, piece: Piece<'t>) -> Flow {
+        let body = piece.field("body");
+        let caught = piece.children().into_iter().filter(|it| it.kind() == "catch_clause");
+        for one in caught.filter(|it| self.program.reaches_mpi(*it)).collect::<Vec<_>>() {
+            self.warn(one, "MPI within `catch` is left out");
+        }
+        body.and_then(|body| self.statement(body))
+    }
+
+    fn declaration(&mut self, piece: Piece<'t>) -> Flow {
+        let mut walk = piece.node.walk();
+        let declarators: Vec<Piece<'t>> = piece
+            .node
+            .children_by_field_name("declarator", &mut walk)
+            .map(|node| Piece { node, ..piece })
+            .collect();
+        let mut made = None;
+        for one in &declarators {
+            let name = one.name();
+            if let Some(value) = one.field("value") {
+                let value = self.expression(value);
+                // A name of this function hides one outside.
+                self.scope().values.remove(name);
+                let is_plain = one.field("declarator").is_some_and(|it| it.kind() == "identifier");
+                if is_plain {
+                    let local = super::scope::Value::Expr(as_written(*one));
+                    self.scope().values.insert(name.to_owned(), local);
+                    self.assign(name.to_owned(), value);
+                }
+            } else if !name.is_empty() && one.kind() == "identifier" {
+                let value = crate::expr::Expr::Name(name.to_owned());
+                let value = super::scope::Value::Expr(value);
+                self.scope().values.insert(name.to_owned(), value);
+            }
+            made = made.or_else(|| Some(name).filter(|_| one.field("value").is_none()));
+        }
+        if made.is_some() || declarators.iter().any(|one| one.field("value").is_some()) {
+            self.constructor(piece);
+        }
+        if declarators.iter().any(|one| one.field("value").is_some()) {
+            self.plain(piece);
+        }
+        None
+    }
+
+    /// `Window window(comm);` calls the function `Window`.
+    fn constructor(&mut self, piece: Piece<'t>) {
+        let Some(of) = piece.field("type").map(Piece::name) else { return };
+        if self.program.functions.contains_key(of) && self.program.is_of_mpi(of) {
+            self.call_named(of, piece, &[]);
+        }
+    }
+
+    /// `#if`: the first way counts, or the one with MPI.
+    fn conditional_text(&mut self, piece: Piece<'t>) -> Flow {
+        if piece.kind() == "preproc_else" {
+            return self.sequence(&piece.children());
+        }
+        let other = piece.field("alternative");
+        let given = piece.field("condition").or_else(|| piece.field("name"));
+        let first: Vec<Piece<'t>> = piece
+            .children()
+            .into_iter()
+            .filter(|it| !other.is_some_and(|other| other.is(*it)))
+            .filter(|it| !given.is_some_and(|given| given.is(*it)))
+            .collect();
+        let reaches = |it: &Piece<'t>| self.program.reaches_mpi(*it);
+        let (has_first, has_other) = (first.iter().any(reaches), other.as_ref().is_some_and(reaches));
+        let is_never = given.is_some_and(|it| it.text().trim() == "0");
+        if is_never || has_other && !has_first {
+            return other.and_then(|other| self.statement(other));
+        }
+        if has_first && has_other {
+            let name = given.map(super::expression::short).unwrap_or_default();
+            self.warn(piece, format!("both sides of `#if {name}` communicate; the first is taken"));
+        }
+        self.sequence(&first)
+    }
+
+    /// A way out, where it stands alone.
+    pub(super) fn exit(&mut self, leaves: Leave, piece: Piece<'t>) {
+        let place = self.place(piece);
+        self.push(Kind::Exit(Exit { leaves, condition: String::new() }), place);
+    }
+}
+
+fn is_statement(piece: &Piece<'_>) -> bool {
+    piece.kind().ends_with("statement") || piece.kind() == "declaration"
+}

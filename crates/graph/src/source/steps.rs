@@ -1,0 +1,81 @@
+//! Steps as they are collected: statements join until something else comes.
+
+use super::piece::Piece;
+use crate::expr::Expr;
+use crate::shape::{Compute, Kind, Node, Place};
+
+/// Labels of one computation; more are counted.
+const N_LABELS_MAX: usize = 3;
+
+/// Steps of a sequence that is being walked.
+#[derive(Default)]
+pub(super) struct Steps {
+    nodes: Vec<Node>,
+    open: Option<Open>,
+}
+
+#[derive(Default)]
+struct Open {
+    place: Place,
+    labels: Vec<String>,
+    n_statements: usize,
+    n_loops: usize,
+}
+
+impl Steps {
+    /// A statement without MPI.
+    pub(super) fn statement(&mut self, place: Place) {
+        let open = self.open(place);
+        open.n_statements += 1;
+    }
+
+    /// Something within it that takes time.
+    pub(super) fn costly(&mut self, place: Place, label: &str, n_loops: usize) {
+        let open = self.open(place);
+        open.n_loops += n_loops;
+        if !open.labels.iter().any(|known| known == label) {
+            open.labels.push(label.to_owned());
+        }
+    }
+
+    pub(super) fn push(&mut self, kind: Kind, place: Place) {
+        self.close();
+        self.nodes.push(node(kind, place));
+    }
+
+    pub(super) fn finish(mut self) -> Vec<Node> {
+        self.close();
+        self.nodes
+    }
+
+    fn open(&mut self, place: Place) -> &mut Open {
+        let open = self.open.get_or_insert_with(|| Open { place: place.clone(), ..Open::default() });
+        if open.place.file == place.file {
+            open.place.end_line = open.place.end_line.max(place.end_line);
+        }
+        open
+    }
+
+    fn close(&mut self) {
+        let Some(open) = self.open.take() else { return };
+        let is_costly = !open.labels.is_empty() || 0 < open.n_loops;
+        let shown = open.labels.len().min(N_LABELS_MAX);
+        let mut label = open.labels.get(..shown).unwrap_or_default().join(", ");
+        if shown < open.labels.len() {
+            label.push_str(&format!(" and {} more", open.labels.len() - shown));
+        }
+        let compute =
+            Compute { label, n_statements: open.n_statements, n_loops: open.n_loops, is_costly };
+        self.nodes.push(node(Kind::Compute(compute), open.place));
+    }
+}
+
+pub(super) fn node(kind: Kind, place: Place) -> Node {
+    Node { id: 0, kind, place, region: None, measured: None }
+}
+
+/// The name of a number that the source does not tell.
+pub(super) fn unknown(what: &str, piece: Piece<'_>) -> Expr {
+    let base = piece.file.name.rsplit(['/', '\\']).next().unwrap_or_default();
+    Expr::Unknown(format!("{what}@{base}:{}", piece.line()))
+}

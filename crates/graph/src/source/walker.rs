@@ -1,0 +1,193 @@
+//! Walks through a program as one role does, and notes its steps.
+//!
+//! # Invariants
+//! - Every recursion is counted in `depth`, and every node in `n_nodes`; beyond their bounds the program is not
+//!   followed, and a warning says where.
+
+use super::expression::{DEPTH_MAX, as_written, read};
+use super::piece::Piece;
+use super::program::Program;
+use super::roles::Ranks;
+use super::scope::{Scope, Value};
+use super::steps::Steps;
+use crate::expr::Expr;
+use crate::shape::{Kind, Leave, Place, Warning};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Statements and expressions within each other.
+const NESTING_MAX: usize = 400;
+/// Nodes of a role.
+const N_NODES_MAX: usize = 3000;
+
+pub(super) struct Walker<'p, 't> {
+    pub(super) program: &'p Program<'t>,
+    /// Whose way this is; all ways are walked while there is none.
+    pub(super) ranks: Option<&'p Ranks>,
+    pub(super) scopes: Vec<Scope<'t>>,
+    pub(super) globals: BTreeMap<String, Value<'t>>,
+    /// Members of structs that hold the rank, or the number of ranks.
+    pub(super) members: BTreeMap<String, Expr>,
+    /// Communicators in which ranks count anew.
+    pub(super) parts: BTreeSet<String>,
+    pub(super) steps: Vec<Steps>,
+    pub(super) depth: usize,
+    pub(super) n_nodes: usize,
+    /// Conditions on the rank, as they were met.
+    pub(super) conditions: Vec<Expr>,
+    pub(super) warnings: BTreeSet<Warning>,
+}
+
+/// Where the program goes on after a statement: behind it, or behind what it leaves.
+pub(super) type Flow = Option<Leave>;
+
+impl<'p, 't> Walker<'p, 't> {
+    pub(super) fn new(program: &'p Program<'t>, ranks: Option<&'p Ranks>) -> Self {
+        Self {
+            program,
+            ranks,
+            scopes: Vec::new(),
+            globals: BTreeMap::new(),
+            members: BTreeMap::new(),
+            parts: BTreeSet::new(),
+            steps: vec![Steps::default()],
+            depth: 0,
+            n_nodes: 0,
+            conditions: Vec::new(),
+            warnings: BTreeSet::new(),
+        }
+    }
+
+    /// The value of an expression; what it does becomes steps.
+    pub(super) fn expression(&mut self, piece: Piece<'t>) -> Expr {
+        self.expression_at(piece, 0)
+    }
+
+    fn expression_at(&mut self, piece: Piece<'t>, depth: usize) -> Expr {
+        if NESTING_MAX <= self.depth {
+            return as_written(piece);
+        }
+        self.depth += 1;
+        let value = read(piece, depth, &mut |piece, depth| self.meaning(piece, depth));
+        self.depth -= 1;
+        value
+    }
+
+    fn meaning(&mut self, piece: Piece<'t>, depth: usize) -> Option<Expr> {
+        if DEPTH_MAX < depth || NESTING_MAX <= self.depth {
+            return Some(as_written(piece));
+        }
+        match piece.kind() {
+            "identifier" | "field_expression" => Some(self.read_variable(piece)),
+            "pointer_expression" => match super::scope::key(piece) {
+                Some(key) => match self.value_of(&key) {
+                    Some(Value::Expr(value)) => Some(value.clone()),
+                    _ => Some(Expr::Varying(key)),
+                },
+                None => None,
+            },
+            "call_expression" => Some(self.call(piece)),
+            "assignment_expression" => Some(self.assignment(piece)),
+            "update_expression" => {
+                let argument = piece.field("argument")?;
+                if let Some(key) = super::scope::key(argument) {
+                    self.forget(&key, self.is_in_loop());
+                }
+                Some(as_written(piece))
+            }
+            "conditional_expression" if self.program.reaches_mpi(piece) => {
+                Some(self.choice(piece))
+            }
+            "binary_expression" => self.shortcut(piece),
+            "lambda_expression" => {
+                if let Some(body) = piece.field("body").filter(|it| self.program.reaches_mpi(*it)) {
+                    self.statement(body);
+                }
+                Some(as_written(piece))
+            }
+            _ => None,
+        }
+    }
+
+    fn assignment(&mut self, piece: Piece<'t>) -> Expr {
+        let (Some(left), Some(right)) = (piece.field("left"), piece.field("right")) else {
+            return as_written(piece);
+        };
+        let value = self.expression(right);
+        let sign = piece.field("operator").map_or("=", Piece::text);
+        match super::scope::key(left) {
+            Some(key) if sign == "=" => self.assign(key, value.clone()),
+            Some(key) => self.forget(&key, self.is_in_loop()),
+            None => drop(self.expression(left)),
+        }
+        value
+    }
+
+    /// Whether a condition holds for this role; none when it depends on more than the rank.
+    pub(super) fn holds(&mut self, condition: &Expr) -> Option<bool> {
+        if condition.has_rank() && !self.conditions.contains(condition) {
+            self.conditions.push(condition.clone());
+        }
+        match self.ranks {
+            Some(ranks) => ranks.hold(condition, &self.program.constants),
+            None => super::roles::always(condition, &self.program.constants),
+        }
+    }
+
+    pub(super) fn place(&self, piece: Piece<'t>) -> Place {
+        Place {
+            file: piece.file.name.clone(),
+            line: piece.line(),
+            end_line: piece.end_line(),
+            function: self.scopes.last().map_or("", |scope| scope.function).to_owned(),
+        }
+    }
+
+    pub(super) fn plain(&mut self, piece: Piece<'t>) {
+        let place = self.place(piece);
+        self.top().statement(place);
+    }
+
+    pub(super) fn push(&mut self, kind: Kind, place: Place) {
+        self.n_nodes += 1;
+        self.top().push(kind, place);
+    }
+
+    pub(super) fn top(&mut self) -> &mut Steps {
+        if self.steps.is_empty() {
+            self.steps.push(Steps::default());
+        }
+        self.steps.last_mut().expect("there is one, made above if need be")
+    }
+
+    /// The steps that are made meanwhile, and where they lead.
+    pub(super) fn apart<R>(
+        &mut self,
+        walk: impl FnOnce(&mut Self) -> R,
+    ) -> (Vec<crate::shape::Node>, R) {
+        self.steps.push(Steps::default());
+        let result = walk(self);
+        let steps = self.steps.pop().unwrap_or_default();
+        (steps.finish(), result)
+    }
+
+    pub(super) fn warn(&mut self, piece: Piece<'t>, text: impl Into<String>) {
+        let (file, line) = (piece.file.name.clone(), piece.line());
+        self.warnings.insert(Warning { file, line, text: text.into() });
+    }
+
+    /// Goes one deeper, unless that is too deep or too much.
+    pub(super) fn deeper(&mut self, piece: Piece<'t>, walk: impl FnOnce(&mut Self) -> Flow) -> Flow {
+        if NESTING_MAX <= self.depth {
+            self.warn(piece, "nested too deep to be followed; what is within is left out");
+            return None;
+        }
+        if N_NODES_MAX <= self.n_nodes {
+            self.warn(piece, "the graph is too large; what follows is left out");
+            return None;
+        }
+        self.depth += 1;
+        let flow = walk(self);
+        self.depth -= 1;
+        flow
+    }
+}
