@@ -166,6 +166,18 @@ impl MpiTransport {
         self.mpi.version()
     }
 
+    /// Leaves without waiting for anybody, when [`leave`](crate::Transport::leave) failed since a rank did not come. All that
+    /// are there call it. The end of MPI is then tried with the process: those who are done wait for rank 0, and rank 0
+    /// ends the job when somebody is still missing, with the code of its own process.
+    ///
+    /// # Errors
+    /// When it was left before, or the process takes no more functions for its end.
+    pub fn leave_alone(&mut self) -> Result<(), CommError> {
+        self.check_open()?;
+        self.ended = Some(CommError::Finalized);
+        self.mpi.close_alone(self.peers.own() == 0)
+    }
+
     /// Starts to send; the tag may be one of ours.
     fn post(&mut self, to: u32, tag: u16, parts: &[&[u8]]) -> Result<(), CommError> {
         let address = self.address(to)?;

@@ -162,6 +162,12 @@ impl Ledger {
         workers.filter(|(_, desk)| desk.is_free()).map(|(rank, _)| rank)
     }
 
+    /// Workers that are missed, and were not heard since.
+    pub(crate) fn missing(&self) -> impl Iterator<Item = u32> + '_ {
+        let workers = (0..).zip(&self.desks).skip(1);
+        workers.filter(|(_, desk)| desk.presence == Presence::Away).map(|(rank, _)| rank)
+    }
+
     pub(crate) fn is_in_use(&self, worker: u32) -> bool {
         self.desk(worker).is_some_and(Desk::is_in_use)
     }
@@ -184,6 +190,7 @@ impl Ledger {
         for (place, worker) in present.into_iter().enumerate() {
             let desk = &mut self.desks[worker as usize];
             desk.presence = match desk.presence {
+                Presence::Away => Presence::Away,
                 _ if n_used <= place => Presence::Parked,
                 Presence::Parked => Presence::InUse,
                 unchanged => unchanged,

@@ -137,7 +137,7 @@ pub use map::map;
 pub use master::{lead, lead_staff};
 pub use master_worker_derive::Element;
 pub use message::{Message, MessageError, Plain, from_bytes, to_bytes};
-pub use network::{Network, NetworkFileError};
+pub use network::{Network, NetworkFileError, NetworkSource};
 pub use options::{Cancel, Options, OptionsError, Prefetch, Talk, Workers};
 pub use program::{BoxError, Iteration, Program};
 pub use report::{IterationReport, Report, WorkerReport};

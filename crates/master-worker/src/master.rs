@@ -46,12 +46,24 @@ pub fn lead_staff<P: Program, T: Transport>(
     options: &Options,
     staff: &mut dyn Staff<T>,
 ) -> Result<Report, Error> {
+    lead_to_end(program, transport, options, staff).0
+}
+
+/// As [`lead_staff`]; also the workers that are missed at the end, who were told to go home but may never hear it.
+pub(crate) fn lead_to_end<P: Program, T: Transport>(
+    program: &mut P,
+    transport: &mut T,
+    options: &Options,
+    staff: &mut dyn Staff<T>,
+) -> (Result<Report, Error>, Vec<u32>) {
     let mut master = Master::new(program, transport, options, staff);
     let led = master.lead();
-    master.send_home();
-    let report = led?;
-    program.finish(&report).map_err(Error::Program)?;
-    Ok(report)
+    let missing = master.send_home();
+    let finished = led.and_then(|report| {
+        program.finish(&report).map_err(Error::Program)?;
+        Ok(report)
+    });
+    (finished, missing)
 }
 
 /// What a worker knows.
@@ -161,6 +173,7 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
             number += 1;
             self.save(number)?;
         }
+        self.remark_missing();
         self.talker.finish(&self.report);
         written::write(&self.report.dealt, self.options.report.as_deref())?;
         Ok(std::mem::take(&mut self.report))
@@ -258,10 +271,11 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
         dealt.parked = self.ledger.present().filter(|rank| !self.ledger.is_in_use(*rank)).collect();
         dealt.shares = self.claim.as_ref().and_then(|claim| claim.shares());
         let n_max = self.staff.n_workers_max(self.n_present()).min(self.n_allowed());
+        report.network = self.network.network();
         self.headcount.iteration_ended(&report, ended_s, n_max);
+        report.reckoning = self.headcount.reckoning();
         self.headcount.reason().clone_into(&mut report.staffing);
         dealt.reason.clone_from(&report.staffing);
-        report.network = self.network.network();
         if self.claim.is_some() {
             let task_bytes = (report.input_bytes + report.shared_bytes) / n_tasks.max(1);
             tuning_points::Variable::TaskBytes.set(task_bytes.max(1));
@@ -275,13 +289,33 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
         self.now_s
     }
 
-    /// The run is over; whoever cannot be told is gone or will see that the master is.
-    fn send_home(&mut self) {
+    /// Says who did not come back: the work of all iterations is done all the same.
+    fn remark_missing(&mut self) {
+        self.report.missing = self.ledger.missing().collect();
+        if self.report.missing.is_empty() {
+            return;
+        }
+        let missing: Vec<String> = self.report.missing.iter().map(u32::to_string).collect();
+        let remark = format!(
+            "workers: rank {} did not come back from its last tasks, which others have done; all results are there, \
+             and the run ends without it",
+            missing.join(", ")
+        );
+        self.talker.say(&remark);
+        self.report.remark(remark);
+    }
+
+    /// The run is over; whoever cannot be told is gone or will see that the master is. Returns who is missed, of whom
+    /// the others are told.
+    fn send_home(&mut self) -> Vec<u32> {
         let workers: Vec<u32> = self.ledger.present().collect();
-        let end = Header::of(Kind::End, 0).to_bytes();
+        let missing: Vec<u32> = self.ledger.missing().collect();
+        let flag = !missing.is_empty();
+        let end = Header { flag, ..Header::of(Kind::End, 0) }.to_bytes();
         for worker in workers {
             let _sent = self.transport.send(worker, TAG, &[&end]);
         }
+        missing
     }
 }
 

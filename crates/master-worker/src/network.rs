@@ -16,6 +16,7 @@ mod file;
 mod ways;
 
 use crate::protocol::HEADER_BYTES;
+use std::fmt;
 use ways::Ways;
 
 pub use file::NetworkFileError;
@@ -31,6 +32,22 @@ pub struct Network {
     pub s_per_byte: f64,
     /// From 0, where it is what a file says, to 1: enough messages of this run, of sizes that differ.
     pub confidence: f64,
+    /// Where it is known from.
+    pub source: NetworkSource,
+}
+
+/// Where it is known from what a message costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NetworkSource {
+    /// A file of `sintonia netbench --json`; no message of this run was timed yet.
+    File,
+    /// Messages of this run, of sizes that differ.
+    Messages,
+    /// Messages of one size of this run, and the cost per byte of the file.
+    Both,
+    /// Messages of one size of this run: its whole time counts as latency.
+    OneSize,
 }
 
 impl Network {
@@ -38,6 +55,32 @@ impl Network {
     #[must_use]
     pub fn one_way_s(&self, n_bytes: u64) -> f64 {
         self.latency_s + self.s_per_byte * n_bytes as f64
+    }
+
+    /// Whether latency and cost per byte are known, and not their sum only.
+    pub(crate) fn is_told_apart(&self) -> bool {
+        self.source != NetworkSource::OneSize
+    }
+}
+
+impl fmt::Display for Network {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (latency_us, ns_per_byte) = (1e6 * self.latency_s, 1e9 * self.s_per_byte);
+        write!(formatter, "latency {latency_us:.1} us and {ns_per_byte:.3} ns per byte, ")?;
+        let percent = 100.0 * self.confidence;
+        match self.source {
+            NetworkSource::File => write!(formatter, "as the file of the network says"),
+            NetworkSource::Messages => {
+                write!(formatter, "from messages of this run ({percent:.0} % sure)")
+            }
+            NetworkSource::Both => write!(
+                formatter,
+                "the first from messages of this run ({percent:.0} % sure), the second from the file of the network"
+            ),
+            NetworkSource::OneSize => {
+                write!(formatter, "from messages of one size, which do not tell them apart")
+            }
+        }
     }
 }
 
@@ -109,6 +152,27 @@ mod tests {
         let network = followed.network().unwrap();
         assert!((network.latency_s - 0.1).abs() < 1e-12, "{network:?}");
         assert!(!followed.is_due(5.05) && followed.is_due(5.2));
+    }
+
+    #[track_caller]
+    fn check_words(source: NetworkSource, expected: &str) {
+        let network = Network { latency_s: 12.34e-6, s_per_byte: 2.5e-10, confidence: 0.5, source };
+        let text = format!("latency 12.3 us and 0.250 ns per byte, {expected}");
+        assert_eq!(network.to_string(), text);
+    }
+
+    #[test]
+    fn it_is_said_where_it_is_known_from() {
+        check_words(NetworkSource::File, "as the file of the network says");
+        check_words(NetworkSource::Messages, "from messages of this run (50 % sure)");
+        check_words(
+            NetworkSource::Both,
+            "the first from messages of this run (50 % sure), the second from the file of the network",
+        );
+        check_words(
+            NetworkSource::OneSize,
+            "from messages of one size, which do not tell them apart",
+        );
     }
 
     #[test]

@@ -263,6 +263,9 @@ impl Options {
 
     /// How long a worker may be silent, beyond ten times the time that its chunk should take, before its
     /// work is dealt again; 600 s if nothing is said. A worker waits a hundred times as long for the master.
+    ///
+    /// A worker that never comes back does not keep a run on ranks from its end: see
+    /// [`missing`](crate::Report::missing). A thread cannot be ended from outside: on threads the run waits for it.
     #[must_use]
     pub fn patience(mut self, patience: Duration) -> Self {
         self.patience = patience;

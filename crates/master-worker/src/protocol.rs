@@ -65,7 +65,7 @@ pub(crate) struct Header {
     pub(crate) compute_s: f64,
     /// How long the worker had nothing to do before it.
     pub(crate) waited_s: f64,
-    /// Whether new shared data follow, or a receipt is asked for.
+    /// Whether new shared data follow, a receipt is asked for, or somebody is missed at the end.
     pub(crate) flag: bool,
 }
 

@@ -35,6 +35,9 @@ pub struct IterationReport {
     pub network: Option<Network>,
     /// Why there were so many, in words; empty when nobody decided anything.
     pub staffing: String,
+    /// What the number of workers is reckoned with, as the network that was measured, in words; empty when nobody
+    /// reckons.
+    pub reckoning: String,
 }
 
 /// One worker in one iteration.
@@ -105,9 +108,9 @@ impl IterationReport {
             text.push_str(": ");
             text.push_str(&why);
         }
-        if !self.staffing.is_empty() {
+        for said in [&self.staffing, &self.reckoning].into_iter().filter(|said| !said.is_empty()) {
             text.push_str("; ");
-            text.push_str(&self.staffing);
+            text.push_str(said);
         }
         text
     }
@@ -154,6 +157,9 @@ pub struct Report {
     pub dealt: Dealt,
     /// What became of the number of workers: who was started or let go, or why nobody can be. The first 100.
     pub remarks: Vec<String>,
+    /// Workers that did not come back from their last tasks, which others have done. A program that began MPI itself
+    /// cannot end it with `MPI_Finalize` then, which waits for them.
+    pub missing: Vec<u32>,
 }
 
 /// Remarks that are kept.
@@ -224,12 +230,13 @@ mod tests {
     fn the_idlest_worker_is_explained() {
         let mut report = sample(0, &[2.5, 0.5]);
         report.staffing = "2 workers because of a test".to_owned();
+        report.reckoning = "reckoned with messages".to_owned();
         let text = report.explain();
         assert!(
             text.starts_with("rank 2 was idle for 2000.00 ms (80 %): 400.00 ms between chunks, "),
             "{text}"
         );
-        assert!(text.ends_with("; 2 workers because of a test"), "{text}");
+        assert!(text.ends_with("; 2 workers because of a test; reckoned with messages"), "{text}");
     }
 
     #[test]

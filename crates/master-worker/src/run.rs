@@ -1,6 +1,8 @@
 //! A run from start to end, on whatever ranks there are.
 
+use crate::master::lead_to_end;
 use crate::staff::{Elastic, Limits, Source, Spawned, n_cores};
+use crate::worker::serve_to_end;
 use crate::{Error, Options, Program, Report, Workers, lead_staff, serve};
 use comm::{CommError, MpiTransport, ThreadTransport, Transport};
 use std::thread::{self, Scope, ScopedJoinHandle};
@@ -8,6 +10,8 @@ use std::time::Duration;
 
 /// How long a rank waits until it may leave.
 const LEAVE: Duration = Duration::from_secs(30);
+/// The same when somebody is missed, who may just come back.
+const LEAVE_WITHOUT: Duration = Duration::from_secs(1);
 
 /// What the master has after a run.
 #[derive(Clone, Debug)]
@@ -50,17 +54,28 @@ fn on_a_rank<P: Program>(
     options: &Options,
 ) -> Result<Option<Outcome<P>>, Error> {
     if end.rank() != 0 {
-        serve(&mut program, &mut end, options)?;
-        end.leave(LEAVE)?;
+        let is_somebody_missed = serve_to_end(&mut program, &mut end, options)?;
+        leave(&mut end, is_somebody_missed)?;
         return Ok(None);
     }
     let mut staff = Spawned::new(&end, options);
-    let led = lead_staff(&mut program, &mut end, options, &mut staff);
+    let (led, missing) = lead_to_end(&mut program, &mut end, options, &mut staff);
     // Workers were sent home in any case; an error of the run is worth more than one of the farewell.
-    let left = end.leave(LEAVE);
+    let left = leave(&mut end, !missing.is_empty());
     let report = led?;
     left?;
     Ok(Some(Outcome { program, report }))
+}
+
+/// Leaves together with all others, or without those that do not come.
+fn leave(end: &mut MpiTransport, is_somebody_missed: bool) -> Result<(), CommError> {
+    if !is_somebody_missed {
+        return end.leave(LEAVE);
+    }
+    match end.leave(LEAVE_WITHOUT) {
+        Err(CommError::Late { .. }) => end.leave_alone(),
+        left => left,
+    }
 }
 
 fn on_threads<P: Program>(mut program: P, options: &Options) -> Result<Outcome<P>, Error> {

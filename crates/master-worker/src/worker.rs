@@ -27,6 +27,15 @@ pub fn serve<P: Program, T: Transport>(
     transport: &mut T,
     options: &Options,
 ) -> Result<(), Error> {
+    serve_to_end(program, transport, options).map(drop)
+}
+
+/// As [`serve`]; whether somebody is missed at the end, so that it cannot be waited for all.
+pub(crate) fn serve_to_end<P: Program, T: Transport>(
+    program: &mut P,
+    transport: &mut T,
+    options: &Options,
+) -> Result<bool, Error> {
     program.enter(transport.rank());
     let now_s = transport.now_s();
     let mut worker = Worker {
@@ -40,14 +49,16 @@ pub fn serve<P: Program, T: Transport>(
         free_since_s: now_s,
         heard_s: now_s,
         is_heard: false,
+        is_somebody_missed: false,
         patience: options.patience.saturating_mul(PATIENCES),
     };
     let served = match worker.serve() {
         Err(error @ (Error::Message(_) | Error::Unknown { .. })) => worker.give_up(&error),
         served => served,
     };
+    let is_somebody_missed = worker.is_somebody_missed;
     program.leave();
-    served
+    served.map(|()| is_somebody_missed)
 }
 
 struct Worker<'a, P: Program, T> {
@@ -64,6 +75,8 @@ struct Worker<'a, P: Program, T> {
     heard_s: f64,
     /// Whether it was heard since.
     is_heard: bool,
+    /// Whether the master missed somebody when it ended.
+    is_somebody_missed: bool,
     patience: Duration,
 }
 
@@ -150,7 +163,7 @@ impl<P: Program, T: Transport> Worker<'_, P, T> {
                 self.transport.send(0, TAG, &[&receipt.to_bytes()])?;
             }
             Kind::Retract => self.queue.retain(|(waiting, _)| waiting.chunk != header.chunk),
-            Kind::End => {}
+            Kind::End => self.is_somebody_missed = header.flag,
             Kind::Taken | Kind::Results | Kind::Failed | Kind::Broken => {
                 return Err(Error::Unknown { from: 0 });
             }

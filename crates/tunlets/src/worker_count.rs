@@ -6,7 +6,7 @@
 //! iterations; bytes from the work of the iteration and the size of its unit. `NW` is then set, at the
 //! start of an iteration, to the number of workers that the model likes best, if that gains `gain` percent.
 //! Messages of one size do not tell latency from cost per byte; where it matters, one step is made to see
-//! others.
+//! others. Whoever measures the network himself says what it is: see [`WorkerCount::know`].
 //!
 //! # Invariants
 //! - Never above the workers that are there, never below 1.
@@ -28,9 +28,10 @@ use crate::tunlet::{
 use application::Application;
 use events::Rank;
 use messages::Messages;
-use models::master_worker::transfer::Cost;
 use models::master_worker::{Data, Iteration, Objective, Sends};
 use std::collections::{HashMap, VecDeque};
+
+pub use models::master_worker::transfer::Cost;
 
 const NAME: &str = "worker-count";
 /// Iterations that say what a further worker costs. A link changes more slowly than the work does, so that a window
@@ -86,6 +87,8 @@ pub struct WorkerCount {
     n_workers_max: u32,
     chunks: Chunks,
     messages: Messages,
+    /// What a message costs, from who knows it better than the messages seen here tell.
+    network: Option<Cost>,
     pending: VecDeque<IterationNews>,
     compute_s: VecDeque<f64>,
     /// What a further worker costs that gets the same data as all, in the newest iterations: see [`each_s`].
@@ -224,6 +227,11 @@ impl Options {
 }
 
 impl WorkerCount {
+    /// What a message costs from now on; `None` for what the messages that are seen here tell.
+    pub fn know(&mut self, network: Option<Cost>) {
+        self.network = network;
+    }
+
     fn hear_event(&mut self, event: &EventNews) {
         let number = |at: usize| event.values.get(at).map_or(0.0, |value| value.as_f64());
         let places = &self.places;
@@ -281,12 +289,16 @@ impl WorkerCount {
     /// The iteration as the model sees it.
     fn model(&self) -> Option<Iteration> {
         let (work, unit_bytes) = self.work?;
-        let mut cost = self.messages.line()?.cost();
+        let mut cost = match self.network {
+            Some(cost) => cost,
+            None => self.messages.line()?.cost(),
+        };
         let bytes = work * unit_bytes;
         let returned_bytes = bytes * self.options.returned;
         let data = if self.options.is_same {
             cost = Cost {
-                latency_s: 0.0,
+                // What a worker costs holds the latency already, unless nothing but a short message is sent.
+                latency_s: self.network.map_or(0.0, |network| network.latency_s),
                 byte_s: median(self.each_s.iter().copied().collect()) / bytes.max(1.0),
             };
             Data::Same { each_bytes: bytes, returned_bytes }
@@ -306,8 +318,9 @@ impl WorkerCount {
 
     fn decide(&mut self, decisions: &mut Vec<Decision>) {
         let Some(model) = self.model() else { return };
-        let is_told_apart =
-            self.options.is_same || self.messages.line().is_some_and(|line| line.is_told_apart());
+        let is_told_apart = self.options.is_same
+            || self.network.is_some()
+            || self.messages.line().is_some_and(|line| line.is_told_apart());
         let Some(point) = &mut self.point else { return };
         let Some(now) = point.value else { return };
         let is_early = self.n_held < self.options.window;

@@ -55,6 +55,7 @@ functions! {
     /// that was opened late has put itself before them.
     Functions {
         finalize = c"MPI_Finalize" ();
+        abort = c"MPI_Abort" (Handle, c_int);
         error_string = c"MPI_Error_string" (c_int, *mut c_char, *mut c_int);
         comm_rank = c"MPI_Comm_rank" (Handle, *mut c_int);
         comm_size = c"MPI_Comm_size" (Handle, *mut c_int);

@@ -91,10 +91,31 @@ fn who_is_silent_is_missed_and_welcome_again() {
     assert_eq!(steps(&mut ledger, PATIENCE_S + 20.0), []);
     assert_eq!(steps(&mut ledger, PATIENCE_S + 21.0), [(1, 1..1), (2, 0..1)]);
     assert!(!ledger.is_in_use(1));
+    assert_eq!(ledger.missing().collect::<Vec<_>>(), [1]);
     assert_eq!(ledger.finished(1, 1, measured(1.0), 130.0), None);
     assert!(ledger.is_in_use(1) && !ledger.is_done());
+    assert_eq!(ledger.missing().count(), 0);
     ledger.finished(2, 3, measured(1.0), 131.0).unwrap();
     assert!(ledger.is_done());
+}
+
+#[test]
+fn who_is_missed_gets_nothing_in_later_iterations_either() {
+    let mut ledger = ledger("static", Prefetch::Off);
+    ledger.begin(2, &[], 2);
+    assert_eq!(steps(&mut ledger, 0.0), [(1, 0..1), (2, 1..2)]);
+    ledger.finished(1, 1, measured(1.0), 1.0).unwrap();
+    assert_eq!(steps(&mut ledger, PATIENCE_S + 20.0), []);
+    assert_eq!(steps(&mut ledger, PATIENCE_S + 21.0), [(2, 1..1), (1, 1..2)]);
+    ledger.finished(1, 3, measured(1.0), 130.0).unwrap();
+    for (n_workers, now_s) in [(1, 200.0), (2, 300.0)] {
+        ledger.begin(4, &[], n_workers);
+        let dealt = steps(&mut ledger, now_s);
+        assert_eq!(dealt, [(1, 0..4)]);
+        assert_eq!(ledger.missing().collect::<Vec<_>>(), [2]);
+        ledger.settle();
+        ledger.finished(1, 3 + u64::from(n_workers), measured(1.0), now_s + 1.0);
+    }
 }
 
 #[test]

@@ -135,9 +135,9 @@ impl<P: Program, T: Transport> Master<'_, P, T> {
     /// Asks a worker that waits how long a short message takes, now and then.
     fn ping(&mut self, number: u64) -> Result<(), Error> {
         let now_s = self.look_at_clock();
-        let Some(worker) = self.ledger.who_waits().filter(|_| self.network.is_due(now_s)) else {
-            return Ok(());
-        };
+        // Who has nothing to do in this iteration would answer in a later one, or never.
+        let is_due = !self.ledger.is_done() && self.network.is_due(now_s);
+        let Some(worker) = self.ledger.who_waits().filter(|_| is_due) else { return Ok(()) };
         let sent = self.transport.send(worker, TAG, &[&Header::of(Kind::Ping, number).to_bytes()]);
         self.network.asked(worker, now_s);
         self.unless_gone(worker, sent)

@@ -1,6 +1,6 @@
 //! What `sintonia netbench --json` wrote, as a first guess.
 
-use super::Network;
+use super::{Network, NetworkSource};
 use serde::Deserialize;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -36,6 +36,7 @@ pub enum NetworkFileError {
 /// The time of messages between two ranks, as far as it is needed here.
 #[derive(Debug, Deserialize)]
 struct Pair {
+    from: u32,
     model: Model,
 }
 
@@ -50,19 +51,21 @@ struct Piece {
     s_per_byte: f64,
 }
 
-/// The latency of short messages and the cost per byte of long ones: the middle one of all pairs of ranks.
+/// The latency of short messages and the cost per byte of long ones: the middle one of all pairs with the master.
 pub(crate) fn read(path: &Path) -> Result<Network, NetworkFileError> {
     let name = || path.to_owned();
     let text = fs::read_to_string(path)
         .map_err(|source| NetworkFileError::Read { path: name(), source })?;
-    let pairs: Vec<Pair> = serde_json::from_str(&text)
+    let mut pairs: Vec<Pair> = serde_json::from_str(&text)
         .map_err(|source| NetworkFileError::Form { path: name(), source })?;
+    // The others tell of messages inside nodes, where the master may not be.
+    pairs.retain(|pair| pair.from == 0);
     let first = pairs.iter().filter_map(|pair| Some(pair.model.pieces.first()?.latency_s));
     let last = pairs.iter().filter_map(|pair| Some(pair.model.pieces.last()?.s_per_byte));
     let network = median(first.collect()).zip(median(last.collect()));
     let (latency_s, s_per_byte) =
         network.ok_or_else(|| NetworkFileError::Empty { path: name() })?;
-    Ok(Network { latency_s, s_per_byte, confidence: 0.0 })
+    Ok(Network { latency_s, s_per_byte, confidence: 0.0, source: NetworkSource::File })
 }
 
 fn median(mut values: Vec<f64>) -> Option<f64> {
@@ -83,8 +86,12 @@ mod tests {
     }
 
     fn pair(latency_s: f64) -> String {
+        pair_from(0, latency_s)
+    }
+
+    fn pair_from(from: u32, latency_s: f64) -> String {
         format!(
-            r#"{{"from":0,"to":1,"model":{{"samples":[],"pieces":[
+            r#"{{"from":{from},"to":1,"model":{{"samples":[],"pieces":[
             {{"from_bytes":0,"latency_s":{latency_s},"latency_margin_s":0,"s_per_byte":1e-9,"s_per_byte_margin":0}},
             {{"from_bytes":4097,"latency_s":9e-6,"latency_margin_s":0,"s_per_byte":2e-10,"s_per_byte_margin":0}}]}}}}"#
         )
@@ -92,8 +99,10 @@ mod tests {
 
     #[test]
     fn the_middle_pair_is_the_first_guess() {
-        let text = format!("[{},{},{}]", pair(3e-6), pair(1e-6), pair(2e-6));
-        let expected = Network { latency_s: 2e-6, s_per_byte: 2e-10, confidence: 0.0 };
+        let inside = [pair_from(3, 1e-9), pair_from(5, 1e-9)].join(",");
+        let text = format!("[{},{},{},{inside}]", pair(3e-6), pair(1e-6), pair(2e-6));
+        let source = NetworkSource::File;
+        let expected = Network { latency_s: 2e-6, s_per_byte: 2e-10, confidence: 0.0, source };
         assert_eq!(read_text(&text).unwrap(), expected);
     }
 

@@ -1,6 +1,6 @@
 //! Ways there and back, and the line through them.
 
-use super::Network;
+use super::{Network, NetworkSource};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Ways of a size that are remembered.
@@ -71,10 +71,11 @@ impl Ways {
             let known = self.guess.map_or(0.0, |guess| guess.s_per_byte);
             let s_per_byte = known.min(time_s / n_bytes.max(1.0));
             let latency_s = (time_s - s_per_byte * n_bytes) / 2.0;
-            return Some(Network { latency_s, s_per_byte, confidence: sure / 2.0 });
+            let source = self.guess.map_or(NetworkSource::OneSize, |_guess| NetworkSource::Both);
+            return Some(Network { latency_s, s_per_byte, confidence: sure / 2.0, source });
         }
         let (latency_s, s_per_byte) = line(&points);
-        Some(Network { latency_s, s_per_byte, confidence: sure })
+        Some(Network { latency_s, s_per_byte, confidence: sure, source: NetworkSource::Messages })
     }
 }
 
@@ -116,8 +117,13 @@ mod tests {
         }
     }
 
-    const FAST: Network = Network { latency_s: 1e-6, s_per_byte: 1e-10, confidence: 0.0 };
-    const SLOW: Network = Network { latency_s: 5e-5, s_per_byte: 8e-9, confidence: 0.0 };
+    const FAST: Network = Network {
+        latency_s: 1e-6,
+        s_per_byte: 1e-10,
+        confidence: 0.0,
+        source: NetworkSource::Messages,
+    };
+    const SLOW: Network = Network { latency_s: 5e-5, s_per_byte: 8e-9, ..FAST };
 
     #[track_caller]
     fn check(ways: &Ways, expected: Network) {
@@ -126,6 +132,7 @@ mod tests {
         assert!(off(found.latency_s, expected.latency_s) < 0.01, "{found:?}");
         assert!(off(found.s_per_byte, expected.s_per_byte) < 0.01, "{found:?}");
         assert!((found.confidence - expected.confidence).abs() < 1e-12, "{found:?}");
+        assert_eq!(found.source, expected.source);
     }
 
     #[test]
@@ -160,7 +167,18 @@ mod tests {
         let mut ways = Ways::new(Some(FAST));
         assert_eq!(ways.network(), Some(FAST));
         talk(&mut ways, &[10_000], 64, Network { latency_s: 3e-5, ..FAST });
-        check(&ways, Network { latency_s: 3e-5, confidence: 0.25, ..FAST });
+        let source = NetworkSource::Both;
+        check(&ways, Network { latency_s: 3e-5, confidence: 0.25, source, ..FAST });
+    }
+
+    #[test]
+    fn one_size_alone_is_all_latency() {
+        let mut ways = Ways::new(None);
+        talk(&mut ways, &[10_000], 64, FAST);
+        let found = ways.network().unwrap();
+        assert!((found.latency_s - 1.5e-6).abs() < 1e-12 && found.s_per_byte == 0.0, "{found:?}");
+        assert_eq!(found.source, NetworkSource::OneSize);
+        assert!(!found.is_told_apart());
     }
 
     proptest! {

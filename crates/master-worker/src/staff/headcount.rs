@@ -109,6 +109,12 @@ impl Headcount {
         &self.reason
     }
 
+    /// What it is reckoned with, in words; empty when nobody reckons.
+    pub(crate) fn reckoning(&self) -> String {
+        let is_own = self.from_outside.is_none();
+        self.tuned.as_ref().filter(|_| is_own).map_or_else(String::new, Tuned::reckoning)
+    }
+
     fn own(&self, n_present: u32) -> u32 {
         match self.workers {
             Workers::All => n_present,

@@ -3,22 +3,29 @@
 //! It decides after every iteration, on what that one has shown (a window of one): when the load changes in an
 //! iteration, the next one has the number that suits it. [`Trials`] undoes what makes iterations slower.
 //!
+//! What a message costs is what the run has measured of the network, or what a file says of it: [`Network`]. Where
+//! that does not tell latency from cost per byte, the tunlet's own messages do, as from outside.
+//!
 //! The unit of the work is a byte here, so that data which all workers get count with the first chunk.
 
 use super::trials::{Seen, Trials, Undo};
 use super::{Forecast, Timed};
+use crate::network::Network;
 use crate::report::IterationReport;
 use application::Application;
 use events::{Rank, Value};
 use std::fmt;
 use tuning_points::DESCRIPTION;
-use tunlets::{Applied, Decision, EventNews, IterationNews, News, Tunlet, World, built_in};
+use tunlets::worker_count::{Cost, WorkerCount};
+use tunlets::{Applied, Decision, EventNews, IterationNews, News, Tunlet, World};
 
 const TUNLET: &str = "worker-count";
 
 /// See the module.
 pub(crate) struct Tuned {
-    tunlet: Box<dyn Tunlet>,
+    tunlet: WorkerCount,
+    /// What the tunlet reckons with.
+    network: Option<Network>,
     places: Places,
     n_workers: u32,
     wanted: Option<Wanted>,
@@ -93,10 +100,11 @@ impl Tuned {
         world.actors = vec![vec![Rank(0)], (1..=n_max).map(Rank).collect()];
         world.values = vec![None; application.tuning_points.len()];
         world.values[places.n_workers] = Some(Value::Int(i64::from(n_workers)));
-        let mut tunlet = built_in(TUNLET)?;
+        let mut tunlet = WorkerCount::default();
         tunlet.begin(&application, &world).ok()?;
         Some(Self {
             tunlet,
+            network: None,
             places,
             n_workers,
             wanted: None,
@@ -113,6 +121,21 @@ impl Tuned {
     /// The number for the next iteration.
     pub(crate) fn n_wished(&self) -> u32 {
         self.wanted.as_ref().map_or(self.n_workers, |wanted| wanted.n_workers)
+    }
+
+    /// What the number is reckoned with, in words.
+    pub(crate) fn reckoning(&self) -> String {
+        match (self.bytes.is_same, self.network) {
+            (false, Some(network)) => format!("reckoned with {network}"),
+            (false, None) => "reckoned with messages to workers as they came".to_owned(),
+            (true, network) => {
+                let latency = network.map(|known| format!(" and {:.1} us", 1e6 * known.latency_s));
+                let latency = latency.map_or_else(String::new, |text| text + " of latency");
+                format!(
+                    "reckoned with what each further worker cost that got the same data{latency}"
+                )
+            }
+        }
     }
 
     /// What other numbers would gain.
@@ -185,6 +208,9 @@ impl Tuned {
         self.ended_s = ended_s;
         self.compute_s = report.compute_s();
         self.messages.average();
+        self.network = report.network.filter(Network::is_told_apart);
+        let cost = |known: Network| Cost { latency_s: known.latency_s, byte_s: known.s_per_byte };
+        self.tunlet.know(self.network.map(cost));
         self.bytes = Bytes::of(report, self.bytes.is_same);
         if self.n_tasks == 0 {
             return;

@@ -2,6 +2,7 @@
 
 use launch::{Job, Library, Running, example};
 use std::cell::Cell;
+use std::time::Duration;
 
 /// A run of the program of the tests.
 fn job(library: Library, n_ranks: usize, words: &str) -> Job {
@@ -72,6 +73,25 @@ fn the_last_bit_is_the_same_everywhere() {
         }
         for (library, n_ranks) in Library::ALL.into_iter().zip([5, 3, 2, 1]) {
             check(&job(library, n_ranks, &words), DIGEST);
+        }
+    }
+}
+
+#[test]
+fn a_tuned_run_says_what_it_reckons_with() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("network.json");
+    let piece = r#"{"from_bytes":0,"latency_s":0.001,"s_per_byte":1e-9}"#;
+    let pair = format!(r#"{{"from":0,"to":1,"model":{{"samples":[],"pieces":[{piece}]}}}}"#);
+    std::fs::write(&file, format!("[{pair}]")).unwrap();
+    let words = format!("many --workers auto --explain --network {}", file.display());
+    for library in Library::ALL {
+        let ended = job(library, 3, &words).run();
+        assert_eq!(ended.code, 0, "{library:?}: {}", ended.text());
+        // Chunks without data are of one size.
+        for expected in ["; reckoned with latency ", ", the second from the file of the network\n"]
+        {
+            assert!(ended.stderr.contains(expected), "{library:?}: {}", ended.stderr);
         }
     }
 }
@@ -205,5 +225,29 @@ fn a_worker_that_stands_still_is_missed_until_it_goes_on() {
         running.wait_for_line_that("rank 2 at work", |line| line.ends_with(" by 2"));
         running.interrupt(running.pid());
         running.finish();
+    }
+}
+
+/// Others do its tasks; then the job ends with the code of rank 0, which says what happened.
+#[test]
+fn a_worker_that_never_returns_does_not_keep_the_run_from_its_end() {
+    for library in Library::ALL {
+        for n_ranks in [3, 5] {
+            let words = "stuck --patience 0.5 --explain";
+            let ended = job(library, n_ranks, words).within(Duration::from_secs(20)).run();
+            assert_eq!((ended.code, &*ended.stdout), (0, DIGEST), "{library:?}: {}", ended.stderr);
+            let sentences = [
+                "workers: rank 1 did not come back from its last tasks, which others have done; all results",
+                "a rank did not come to the end of the program: rank 0 is done, and ends the job",
+            ];
+            for sentence in sentences {
+                assert_eq!(
+                    ended.stderr.matches(sentence).count(),
+                    1,
+                    "{library:?}: {}",
+                    ended.stderr
+                );
+            }
+        }
     }
 }

@@ -4,8 +4,8 @@
 use crate::bodies;
 use comm::Transport;
 use master_worker::{
-    Error, Iteration, IterationReport, Network, Options, OptionsError, Prefetch, Program, map,
-    outcome, run,
+    Error, Iteration, IterationReport, Network, Options, OptionsError, Prefetch, Program, Workers,
+    map, outcome, run,
 };
 use std::ops::Range;
 use std::time::Duration;
@@ -59,6 +59,7 @@ fn a_function_of_many_items_is_mapped() {
 #[derive(Clone, Debug, Default)]
 struct Talks {
     networks: Vec<Option<Network>>,
+    reckonings: Vec<String>,
 }
 
 impl Program for Talks {
@@ -81,6 +82,7 @@ impl Program for Talks {
 
     fn end_iteration(&mut self, report: &IterationReport) {
         self.networks.push(report.network);
+        self.reckonings.push(report.reckoning.clone());
     }
 }
 
@@ -92,6 +94,18 @@ fn what_messages_cost_is_followed() {
     assert!(0.9 < last.confidence, "{last:?}");
     assert!(0.0 <= last.latency_s && last.latency_s + last.s_per_byte < 1.0, "{last:?}");
     assert!(0.0 < last.one_way_s(1 << 16), "{last:?}");
+}
+
+#[test]
+fn the_number_of_workers_is_reckoned_with_the_network_that_was_measured() {
+    let reckonings = |workers| {
+        let options = Options::new().threads(3).prefetch(Prefetch::Off).workers(workers);
+        outcome(Talks::default(), options).unwrap().unwrap().program.reckonings
+    };
+    let last = reckonings(Workers::Tuned).pop().unwrap();
+    assert!(last.starts_with("reckoned with latency "), "{last}");
+    assert!(last.contains(" ns per byte, from messages of this run ("), "{last}");
+    assert_eq!(reckonings(Workers::All), vec![""; 40]);
 }
 
 #[test]

@@ -2,6 +2,10 @@
 //!
 //! A rank that is done early waits for the others asleep: in `MPI_Finalize` it would keep a core busy.
 //!
+//! Where a rank does not come, its user's code never having returned, MPI cannot be ended in good order. Then rank 0,
+//! which has the results, ends the job with `MPI_Abort` and the code of its own process, which the launcher returns;
+//! the other ranks wait for that.
+//!
 //! # Invariants
 //! - MPI is ended only when every transport was left in good order. Otherwise somebody may wait for this rank for
 //!   ever, whom the launcher ends when this process exits without.
@@ -9,20 +13,28 @@
 use super::{Mpi, value};
 use crate::CommError;
 use crate::mpi::functions::{Entrance, Functions, Handle};
+use crate::mpi::library::symbol;
 use crate::mpi::watch::watched;
 use std::ffi::{c_int, c_void};
+use std::io::Write;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
+use std::time::{Duration, Instant};
 
 /// Transports that were not left.
 static N_OPEN: AtomicU32 = AtomicU32::new(0);
 static EXIT: OnceLock<Exit> = OnceLock::new();
+/// Whether this rank ends the job when somebody is missing in the end.
+static IS_ENDING: AtomicBool = AtomicBool::new(false);
+/// The code that this process ends with.
+static CODE: AtomicI32 = AtomicI32::new(0);
 
 /// Between two looks whether the others are done.
 const PAUSE: Duration = Duration::from_millis(1);
 /// Looks before the first pause: mostly all are done at once.
 const N_AWAKE: u32 = 1000;
+/// How long rank 0 waits for who was missing.
+const LAST_CHANCE: Duration = Duration::from_millis(500);
 
 /// What is needed at the end.
 #[derive(Debug)]
@@ -61,6 +73,36 @@ impl Mpi {
     pub(crate) fn close(&self) {
         N_OPEN.fetch_sub(1, Ordering::AcqRel);
     }
+
+    /// The same when somebody is missing; `is_first` for rank 0, which ends the job. A program that began MPI ends it
+    /// as well.
+    pub(crate) fn close_alone(&self, is_first: bool) -> Result<(), CommError> {
+        if is_first && EXIT.get().is_some() {
+            IS_ENDING.store(true, Ordering::Release);
+            remember_code()?;
+        }
+        self.close();
+        Ok(())
+    }
+}
+
+/// `on_exit` of the C library, whose functions are told the code of the process.
+type OnExit = unsafe extern "C" fn(extern "C" fn(c_int, *mut c_void), *mut c_void) -> c_int;
+
+/// Sees to it that the code of the process is known in the end: functions that are registered later run earlier.
+fn remember_code() -> Result<(), CommError> {
+    let name = c"on_exit";
+    let address = symbol(name).ok_or(CommError::NoFunction { name: "on_exit" })?;
+    // SAFETY: the C library gives the function of this name this signature.
+    let on_exit = unsafe { std::mem::transmute::<std::ptr::NonNull<c_void>, OnExit>(address) };
+    // SAFETY: a function that lies in the program to its end, and does not look at its argument.
+    let code = unsafe { on_exit(keep_code, std::ptr::null_mut()) };
+    let why = || "the process takes no more functions for its end".to_owned();
+    (code == 0).then_some(()).ok_or_else(|| CommError::Mpi { call: "on_exit", code, why: why() })
+}
+
+extern "C" fn keep_code(code: c_int, _nothing: *mut c_void) {
+    CODE.store(code, Ordering::Release);
 }
 
 extern "C" fn at_exit() {
@@ -68,13 +110,19 @@ extern "C" fn at_exit() {
         && N_OPEN.load(Ordering::Acquire) == 0
         && !exit.entrance.is(exit.entrance.finalized)
     {
-        exit.end();
+        let is_ending = IS_ENDING.load(Ordering::Acquire);
+        if exit.are_all_here(is_ending.then_some(LAST_CHANCE)) {
+            exit.finalize();
+        } else {
+            exit.abort(CODE.load(Ordering::Acquire));
+        }
     }
 }
 
 impl Exit {
-    /// What fails here fails in `MPI_Finalize` as well, which tells it.
-    fn end(&self) {
+    /// Waits for all ranks, at most so long. What fails here fails in `MPI_Finalize` as well, which tells it.
+    fn are_all_here(&self, at_most: Option<Duration>) -> bool {
+        let began = Instant::now();
         let mut request: Handle = 0;
         // SAFETY: a predefined communicator, whose ranks all come here, and room for a handle.
         let mut code = unsafe { (self.functions.ibarrier)(self.world, &raw mut request) };
@@ -84,6 +132,10 @@ impl Exit {
             // SAFETY: a request that is not complete, and room for a flag.
             code =
                 unsafe { (self.functions.test)(&raw mut request, &raw mut are_all_here, ignored) };
+            if code == 0 && are_all_here == 0 && at_most.is_some_and(|most| most < began.elapsed())
+            {
+                return false;
+            }
             n_looks = n_looks.saturating_add(1);
             if N_AWAKE < n_looks {
                 std::thread::sleep(PAUSE);
@@ -91,10 +143,29 @@ impl Exit {
                 std::thread::yield_now();
             }
         }
+        true
+    }
+
+    fn finalize(&self) {
         let finalize = || {
             // SAFETY: initialized by us and not finalized; nothing of ours is on its way.
             unsafe { (self.functions.finalize)() }
         };
         let _code = watched("MPI_Finalize", finalize);
+    }
+
+    /// Ends the other ranks, and this one.
+    fn abort(&self, code: c_int) {
+        // What the launcher says of it sounds worse than it is.
+        let _written = writeln!(
+            std::io::stderr(),
+            "a rank did not come to the end of the program: rank 0 is done, and ends the job with `MPI_Abort` and its \
+             own code, {code}"
+        );
+        // The library ends the process at once, without what a program in C has printed and not flushed.
+        // SAFETY: a null pointer stands for all streams.
+        let _flushed = unsafe { libc::fflush(std::ptr::null_mut()) };
+        // SAFETY: initialized and not finalized; a predefined communicator.
+        let _code = unsafe { (self.functions.abort)(self.world, code) };
     }
 }

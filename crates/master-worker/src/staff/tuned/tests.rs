@@ -1,8 +1,10 @@
 //! The number of workers on loads that are made up.
 
 use super::*;
+use crate::network::NetworkSource;
 use crate::report::WorkerReport;
 use proptest::prelude::*;
+use tunlets::built_in;
 
 const LATENCY_S: f64 = 1e-3;
 const N_TASKS: u64 = 840;
@@ -41,12 +43,14 @@ struct Run {
     number: u64,
     now_s: f64,
     reasons: Vec<String>,
+    /// What the run has measured.
+    network: Option<Network>,
 }
 
 impl Run {
     fn new(n_workers: u32, n_max: u32) -> Self {
         let tuned = Tuned::new(&report(0, 0.1, 1.0, n_workers), n_workers, n_max).unwrap();
-        Self { tuned, n_max, number: 1, now_s: 1.0, reasons: Vec::new() }
+        Self { tuned, n_max, number: 1, now_s: 1.0, reasons: Vec::new(), network: None }
     }
 
     /// An iteration of a master that sends each worker its part, one after the other; the number it had.
@@ -65,6 +69,7 @@ impl Run {
         }
         self.now_s += time_s;
         let report = report(self.number, time_s, compute_s, n_workers);
+        let report = IterationReport { network: self.network, ..report };
         self.tuned.iteration_ended(&report, self.now_s);
         self.number += 1;
         n_workers
@@ -148,6 +153,46 @@ fn a_forecast_says_what_further_workers_gain() {
     run.iterate(Load::of(60.0 * LATENCY_S));
     let gain_s = run.tuned.forecast().gain_s(6);
     assert!((gain_s - (30.0 - 10.0 - 4.0) * LATENCY_S).abs() < 1e-9, "{gain_s}");
+}
+
+/// What was measured of a network without a cost per byte.
+fn measured(latency_s: f64, source: NetworkSource) -> Option<Network> {
+    Some(Network { latency_s, s_per_byte: 0.0, confidence: 1.0, source })
+}
+
+/// The number after iterations in which messages, disturbed, take 1 ms, by what was measured of the network.
+#[track_caller]
+fn check_network(network: Option<Network>, expected: u32, reckoning: &str) {
+    let mut run = Run::new(2, 40);
+    run.network = network;
+    let numbers = run.numbers(Load::of(100.0 * LATENCY_S), 2);
+    assert_eq!(numbers, [2, expected]);
+    let said = run.tuned.reckoning();
+    assert!(said.starts_with(reckoning), "{said}");
+}
+
+#[test]
+fn the_number_follows_from_the_network_that_was_measured() {
+    use NetworkSource::{Both, File, Messages, OneSize};
+    let as_they_came = "reckoned with messages to workers as they came";
+    check_network(None, 10, as_they_came);
+    check_network(measured(1e-9, OneSize), 10, as_they_came);
+    let quarter = 0.25 * LATENCY_S;
+    let with_it = "reckoned with latency 250.0 us and 0.000 ns per byte, ";
+    check_network(measured(quarter, Messages), 20, &format!("{with_it}from messages of this run"));
+    check_network(measured(quarter, File), 20, &format!("{with_it}as the file of the network"));
+    check_network(measured(quarter, Both), 20, &format!("{with_it}the first from messages"));
+}
+
+#[test]
+fn a_network_that_becomes_slow_during_the_run_is_answered() {
+    let mut run = Run::new(2, 40);
+    run.network = measured(0.25 * LATENCY_S, NetworkSource::Messages);
+    assert_eq!(run.numbers(Load::of(100.0 * LATENCY_S), 2), [2, 20]);
+    run.network = measured(4.0 * LATENCY_S, NetworkSource::Messages);
+    assert_eq!(run.numbers(Load::of(100.0 * LATENCY_S), 2), [20, 5]);
+    let said = run.reasons.last().unwrap();
+    assert!(said.contains("for latency 4.00 ms, 0.00 ns per byte, "), "{said}");
 }
 
 #[test]
