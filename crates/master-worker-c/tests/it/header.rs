@@ -1,10 +1,12 @@
 //! The header is what the sources say, and compilers take it.
 
 use crate::program::{repository, run};
+use c_header::Header;
 use std::path::Path;
 use std::process::Command;
 
-const HEADER: &str = "crates/master-worker-c/include/master_worker.h";
+const HEADER: Header<'static> =
+    Header { package: "master-worker-c", path: "crates/master-worker-c/include/master_worker.h" };
 const ABOUT: &str = "/* Programs of a master and workers that deal themselves well: on the ranks of an MPI launcher, or on threads.
  *
  * You fill a `mw_program` with your functions and call `mw_run`. The library sends the tasks of an iteration out in
@@ -35,29 +37,12 @@ const ABOUT: &str = "/* Programs of a master and workers that deal themselves we
 const SOURCES: [&str; 6] = ["abi", "buffer", "failure", "options", "run", "map"];
 
 fn generated() -> String {
-    let style = cbindgen::DocumentationStyle::C99;
-    let usual = cbindgen::Config::default();
-    let config = cbindgen::Config { documentation_style: style, usize_is_size_t: true, ..usual };
-    let guard = "#ifndef MASTER_WORKER_H\n#define MASTER_WORKER_H";
-    let mut builder = cbindgen::Builder::new()
-        .with_config(config)
-        .with_language(cbindgen::Language::C)
-        .with_cpp_compat(true)
-        .with_header(format!("{ABOUT}\n{guard}"))
-        .with_documentation(true)
-        .with_no_includes()
-        .with_sys_include("stdbool.h")
-        .with_sys_include("stddef.h")
-        .with_sys_include("stdint.h")
-        .with_tab_width(2)
-        .with_line_length(120)
-        .with_trailer("#endif");
+    let mut builder =
+        c_header::builder("MASTER_WORKER_H", ABOUT).with_line_length(120).with_trailer("#endif");
     for source in SOURCES {
         builder = builder.with_src(repository(&format!("crates/master-worker-c/src/{source}.rs")));
     }
-    let mut text = Vec::new();
-    builder.generate().expect("a header").write(&mut text);
-    let text = String::from_utf8(text).expect("text");
+    let text = c_header::text(builder);
     // For people who write Rust.
     let lines = text.split_inclusive('\n').collect::<Vec<_>>();
     without_safety(&lines)
@@ -79,16 +64,7 @@ fn without_safety(lines: &[&str]) -> String {
 
 #[test]
 fn the_header_is_up_to_date() {
-    let place = repository(HEADER);
-    let generated = generated();
-    if std::env::var_os("SINTONIA_WRITE_HEADER").is_some() {
-        std::fs::write(&place, &generated).expect("the header");
-    }
-    let written = std::fs::read_to_string(&place).expect("the header");
-    assert!(
-        written == generated,
-        "run `SINTONIA_WRITE_HEADER=1 cargo test -p master-worker-c header` and commit `{HEADER}`"
-    );
+    HEADER.expect(&generated());
 }
 
 #[track_caller]

@@ -1,9 +1,11 @@
 //! The header is what `abi.rs` says, and compilers take it.
 
 use crate::library::{repository, run};
+use c_header::Header;
 use std::process::Command;
 
-const HEADER: &str = "crates/tunlet-abi/include/sintonia_tunlet.h";
+const HEADER: Header<'static> =
+    Header { package: "tunlet-abi", path: "crates/tunlet-abi/include/sintonia_tunlet.h" };
 const ABOUT: &str = "/* The interface between Sintonia and a tunlet in a shared library, version 1.
  *
  * A library exports `const sintonia_tunlet *sintonia_tunlet_v1(void)`. The host calls `create`, then `begin`,
@@ -13,43 +15,14 @@ const ABOUT: &str = "/* The interface between Sintonia and a tunlet in a shared 
  *
  * Made from crates/tunlet-abi/src/abi.rs; a test says how. */";
 
-fn generated() -> String {
-    let style = cbindgen::DocumentationStyle::C99;
-    let config = cbindgen::Config { documentation_style: style, ..cbindgen::Config::default() };
-    let bindings = cbindgen::Builder::new()
-        .with_config(config)
-        .with_src(repository("crates/tunlet-abi/src/abi.rs"))
-        .with_language(cbindgen::Language::C)
-        .with_cpp_compat(true)
-        .with_header(format!("{ABOUT}\n#ifndef SINTONIA_TUNLET_H\n#define SINTONIA_TUNLET_H"))
-        .with_documentation(true)
-        .with_no_includes()
-        .with_sys_include("stdbool.h")
-        .with_sys_include("stddef.h")
-        .with_sys_include("stdint.h")
-        .with_tab_width(2)
-        .with_line_length(100)
-        .with_trailer(include_str!("helpers.h"))
-        .include_item("sintonia_tunlet")
-        .generate()
-        .expect("a header");
-    let mut text = Vec::new();
-    bindings.write(&mut text);
-    String::from_utf8(text).expect("text")
-}
-
 #[test]
 fn the_header_is_up_to_date() {
-    let place = repository(HEADER);
-    let generated = generated();
-    if std::env::var_os("SINTONIA_WRITE_HEADER").is_some() {
-        std::fs::write(&place, &generated).expect("the header");
-    }
-    let written = std::fs::read_to_string(&place).expect("the header");
-    assert!(
-        written == generated,
-        "run `SINTONIA_WRITE_HEADER=1 cargo test -p tunlet-abi header` and commit `{HEADER}`"
-    );
+    let builder = c_header::builder("SINTONIA_TUNLET_H", ABOUT)
+        .with_src(repository("crates/tunlet-abi/src/abi.rs"))
+        .with_line_length(100)
+        .with_trailer(include_str!("helpers.h"))
+        .include_item("sintonia_tunlet");
+    HEADER.expect(&c_header::text(builder));
 }
 
 #[track_caller]
