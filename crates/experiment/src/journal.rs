@@ -1,0 +1,187 @@
+//! What is kept of an experiment besides its measurements: which runs are done, and under which circumstances.
+
+use crate::Point;
+use crate::noise::Noise;
+use crate::plan::{Parameters, Plan};
+use crate::schedule::Run;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use thiserror::Error;
+
+/// Version of `experiment.json`.
+pub const FORMAT_VERSION: u32 = 1;
+
+/// Why an experiment cannot go on.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum JournalError {
+    /// The plan is not that of the runs that are done.
+    #[error("the plan changed since this experiment began, in {}; name another folder with `-o`, or begin anew with `--fresh`", quoted(.changes))]
+    Changed {
+        /// Fields of the plan.
+        changes: Vec<&'static str>,
+    },
+    /// A newer version wrote it.
+    #[error(
+        "the experiment was written in format {found}, and this version reads up to {FORMAT_VERSION}; use a newer one"
+    )]
+    Newer {
+        /// The format.
+        found: u32,
+    },
+}
+
+fn quoted(names: &[&str]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+/// An experiment as far as it is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Journal {
+    /// [`FORMAT_VERSION`] of the writer.
+    pub format_version: u32,
+    /// What is run.
+    pub plan: Plan,
+    /// What the runs ran on and under: host, processor, versions.
+    pub environment: BTreeMap<String, String>,
+    /// Rounds of the fixed work that is timed between runs.
+    pub n_calibration_rounds: u64,
+    /// What its times say.
+    pub noise: Option<Noise>,
+    /// Runs that are done, in their order.
+    pub runs: Vec<Done>,
+    /// Runs that failed for good.
+    pub failed: Vec<Failed>,
+    /// Valid bytes of each file of measurements; what is behind them belongs to a run that is not done.
+    pub valid_bytes: BTreeMap<String, u64>,
+}
+
+/// A run that is done.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Done {
+    /// Where.
+    pub params: Parameters,
+    /// It is kept from fitting.
+    pub is_holdout: bool,
+    /// Which repetition, from 0.
+    pub repetition: u32,
+    /// When it was started, in seconds since 1970.
+    pub started_s: f64,
+    /// Time from its start to its end.
+    pub wall_s: f64,
+    /// Time between `MPI_Init` and `MPI_Finalize`, of the longest rank.
+    pub elapsed_s: f64,
+    /// How often it was started.
+    pub tries: u32,
+    /// Processes that wanted to run on the starting node before it, as the mean of a minute.
+    pub load: f64,
+    /// Time of the fixed work before it.
+    pub calibration_s: f64,
+}
+
+/// A run that failed for good.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Failed {
+    /// Where.
+    pub params: Parameters,
+    /// Which repetition, from 0.
+    pub repetition: u32,
+    /// Why, in a sentence.
+    pub why: String,
+}
+
+impl Journal {
+    /// Nothing is done yet.
+    pub fn new(plan: Plan) -> Self {
+        Self {
+            format_version: FORMAT_VERSION,
+            plan,
+            environment: BTreeMap::new(),
+            n_calibration_rounds: 0,
+            noise: None,
+            runs: Vec::new(),
+            failed: Vec::new(),
+            valid_bytes: BTreeMap::new(),
+        }
+    }
+
+    /// Goes on with this plan; runs that failed are tried again.
+    ///
+    /// # Errors
+    /// When the plan is another one in what was measured.
+    pub fn go_on(&mut self, plan: &Plan) -> Result<(), JournalError> {
+        if FORMAT_VERSION < self.format_version {
+            return Err(JournalError::Newer { found: self.format_version });
+        }
+        let changes = plan.changes_since(&self.plan);
+        if !changes.is_empty() {
+            return Err(JournalError::Changed { changes });
+        }
+        self.plan = plan.clone();
+        self.failed.clear();
+        Ok(())
+    }
+
+    /// Whether a run is done.
+    pub fn has(&self, point: &Point, repetition: u32) -> bool {
+        let is_it = |done: &Done| done.repetition == repetition && done.params == point.parameters;
+        self.runs.iter().any(is_it)
+    }
+
+    /// Those of `runs` that are not done.
+    pub fn left(&self, points: &[Point], runs: &[Run]) -> Vec<Run> {
+        let is_left = |run: &&Run| !self.has(&points[run.point], run.repetition);
+        runs.iter().filter(is_left).copied().collect()
+    }
+
+    /// Takes note of a run.
+    pub fn add(&mut self, done: Done) {
+        self.runs.push(done);
+        let times_s: Vec<f64> = self.runs.iter().map(|done| done.calibration_s).collect();
+        self.noise = Noise::of(&times_s);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schedule;
+
+    fn plan(more: &str) -> Plan {
+        Plan::read(&format!("command = 'x {{n}}'\nparameters = {{ n = [1, 2] }}\n{more}")).unwrap()
+    }
+
+    #[test]
+    fn what_is_done_is_not_run_again() {
+        let mut journal = Journal::new(plan(""));
+        let points = journal.plan.points().unwrap();
+        let runs = schedule::runs(points.len(), 5, 1);
+        let done = &points[runs[1].point];
+        journal.add(Done {
+            params: done.parameters.clone(),
+            calibration_s: 2.0,
+            ..Done::default()
+        });
+        let left = journal.left(&points, &runs);
+        assert_eq!(left, [&runs[..1], &runs[2..]].concat());
+        assert_eq!(journal.noise.map(|noise| noise.fastest_s), Some(2.0));
+    }
+
+    #[track_caller]
+    fn check(more: &str, version: u32, expected: Result<(), &str>) {
+        let mut journal = Journal::new(plan(""));
+        journal.format_version = version;
+        let went = journal.go_on(&plan(more)).map_err(|error| error.to_string());
+        match (went, expected) {
+            (Err(said), Err(expected)) => assert!(said.contains(expected), "{said}"),
+            (went, expected) => assert_eq!(went, expected.map_err(str::to_owned)),
+        }
+    }
+
+    #[test]
+    fn another_plan_is_refused() {
+        check("repetitions = 7", 1, Ok(()));
+        check("seed = 7\nwhere = 'n < 2'", 1, Err("in `where`, `seed`; name another folder with"));
+        check("", 2, Err("in format 2"));
+    }
+}

@@ -1,0 +1,41 @@
+//! Experiments: a program is run over a grid of its parameters, and the times of its regions are kept.
+//!
+//! A [`Plan`] says what is run; [`schedule::runs`] puts its repetitions into a random order; [`regions`] makes
+//! measurements of what was seen of a run; [`Journal`] is what is kept so that an interrupted experiment goes on.
+//!
+//! ```
+//! use experiment::Plan;
+//!
+//! let plan = Plan::read(r#"
+//!     command = "mpirun -n {p + 1} ./matmul {n}"
+//!     where = "p <= n"
+//!     [parameters]
+//!     n = [1, 200]
+//!     p = [1, 2]
+//! "#)?;
+//! let points = plan.points()?;
+//! assert_eq!(points.len(), 3);
+//! assert_eq!(plan.words(&points[2], None)?, ["mpirun", "-n", "3", "./matmul", "200"]);
+//! # Ok::<(), experiment::PlanError>(())
+//! ```
+//!
+//! # Invariants
+//! - Pure (I1): no clock, file, socket, thread or environment; the same plan gives the same runs in the same order.
+//! - Nothing in a plan is ignored: what is not known is an error.
+//!
+//! # Not here
+//! Starting runs and writing files (`cli`), models of what was measured (`fitting`).
+
+pub mod expression;
+pub mod journal;
+pub mod noise;
+pub mod plan;
+pub mod regions;
+mod roles;
+pub mod schedule;
+mod template;
+
+pub use expression::{Expression, ExpressionError};
+pub use journal::Journal;
+pub use plan::{Plan, PlanError, Point};
+pub use regions::Measurement;

@@ -1,0 +1,75 @@
+//! How quiet a machine was: a fixed piece of work is timed between the runs.
+
+use serde::{Deserialize, Serialize};
+
+/// Above it other work takes so much of the processors that people are told.
+const SPREAD_HIGH: f64 = 0.1;
+
+/// What the times of the fixed work say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Noise {
+    /// How often it was timed.
+    pub n: usize,
+    /// The shortest time.
+    pub fastest_s: f64,
+    /// How far the median lies above the shortest, as a share of it.
+    pub median_above: f64,
+    /// How far nine in ten lie above it at most.
+    pub most_above: f64,
+}
+
+impl Noise {
+    /// Of these times; none of none.
+    pub fn of(times_s: &[f64]) -> Option<Self> {
+        let mut sorted = times_s.to_vec();
+        sorted.retain(|time_s| time_s.is_finite() && 0.0 < *time_s);
+        sorted.sort_unstable_by(f64::total_cmp);
+        let fastest_s = *sorted.first()?;
+        let above = |idx: usize| sorted[idx] / fastest_s - 1.0;
+        let n = sorted.len();
+        Some(Self {
+            n,
+            fastest_s,
+            median_above: above((n - 1) / 2),
+            most_above: above((n - 1) * 9 / 10),
+        })
+    }
+
+    /// Whether measurements suffer.
+    pub fn is_high(&self) -> bool {
+        SPREAD_HIGH < self.median_above
+    }
+
+    /// What to do about it, when it is high.
+    pub fn warning(&self) -> Option<String> {
+        self.is_high().then(|| {
+            format!(
+                "the machine is not quiet: the same work takes {:.0} % longer than at best in half of the cases, \
+                 {:.0} % in one of ten; use more repetitions, or fewer ranks than cores, or a machine of your own",
+                100.0 * self.median_above,
+                100.0 * self.most_above
+            )
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(times_s: &[f64], expected: Option<(f64, f64)>, is_high: bool) {
+        let noise = Noise::of(times_s);
+        assert_eq!(noise.map(|noise| (noise.median_above, noise.most_above)), expected);
+        assert_eq!(noise.and_then(|noise| noise.warning()).is_some(), is_high);
+    }
+
+    #[test]
+    fn noise_is_what_is_above_the_fastest() {
+        check(&[], None, false);
+        check(&[f64::NAN], None, false);
+        check(&[2.0], Some((0.0, 0.0)), false);
+        check(&[2.0, 2.0, 2.0, 4.0], Some((0.0, 0.0)), false);
+        check(&[4.0, 2.0, 3.0, 8.0, 3.0, 3.0, 3.0, 3.0, 3.0, 3.0, 6.0], Some((0.5, 2.0)), true);
+    }
+}

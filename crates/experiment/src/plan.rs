@@ -1,0 +1,255 @@
+//! The plan of an experiment: a command with placeholders, and the parameters that it is run over.
+
+mod check;
+mod grid;
+
+pub use check::PlanError;
+
+use crate::expression::{Expression, ExpressionError};
+use crate::template;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Values of the parameters, by name.
+pub type Parameters = BTreeMap<String, f64>;
+
+/// A plan with comments, to begin with.
+pub const EXAMPLE: &str = include_str!("plan/example.toml");
+
+/// What is run, over which parameters.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// The command of a run.
+    pub command: Command,
+    /// A batch script; a command names the path of the filled-in copy by `{script}`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub script: Option<String>,
+    /// Variables set for the command; values have placeholders as well.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub environment: BTreeMap<String, String>,
+    /// Values of each parameter; all combinations are run.
+    pub parameters: BTreeMap<String, Vec<f64>>,
+    /// Only points are run where this is true.
+    #[serde(rename = "where", skip_serializing_if = "Option::is_none")]
+    pub condition: Option<String>,
+    /// Combinations that are not run: points that have all these values.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub exclude: Vec<Parameters>,
+    /// Further points, which are kept from fitting; a parameter that is not named has its values of above.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub holdout: Vec<BTreeMap<String, Vec<f64>>>,
+    /// Functions that are measured by themselves; `*` stands for anything.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub functions: Vec<String>,
+    /// How often each point is run.
+    #[serde(default = "repetitions")]
+    pub repetitions: u32,
+    /// Seed of the order of runs.
+    #[serde(default = "seed")]
+    pub seed: u64,
+    /// Time after which a run is ended and has failed.
+    #[serde(default = "timeout_s")]
+    pub timeout_s: f64,
+    /// How often a run is started until it has failed for good.
+    #[serde(default = "tries")]
+    pub tries: u32,
+    /// Seconds that a run may take, for the estimate before anything is measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expected_s: Option<String>,
+}
+
+/// A command, as one line or as words.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Command {
+    /// Words are parted by spaces; quotes keep spaces.
+    Line(String),
+    /// Each word by itself.
+    Words(Vec<String>),
+}
+
+/// A combination of parameters.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Point {
+    /// Value of each parameter.
+    pub parameters: Parameters,
+    /// It is kept from fitting.
+    pub is_holdout: bool,
+}
+
+fn repetitions() -> u32 {
+    5
+}
+
+fn seed() -> u64 {
+    1
+}
+
+fn timeout_s() -> f64 {
+    3600.0
+}
+
+fn tries() -> u32 {
+    3
+}
+
+impl Plan {
+    /// Reads a plan and checks it.
+    ///
+    /// # Errors
+    /// At the first thing that is wrong in it.
+    pub fn read(text: &str) -> Result<Self, PlanError> {
+        let plan: Self = toml::from_str(text).map_err(|error| PlanError::Malformed {
+            message: error.to_string().trim_end().to_owned(),
+        })?;
+        check::check(&plan)?;
+        Ok(plan)
+    }
+
+    /// The points of the grid, then those that are kept from fitting, each once.
+    ///
+    /// # Errors
+    /// When `where` has no value somewhere, or no point is left.
+    pub fn points(&self) -> Result<Vec<Point>, PlanError> {
+        grid::points(self)
+    }
+
+    /// The words of the command at a point, with the path of the filled-in script.
+    ///
+    /// # Errors
+    /// When a placeholder has no value, or a quote is not closed.
+    pub fn words(&self, point: &Point, script: Option<&str>) -> Result<Vec<String>, PlanError> {
+        let words = match &self.command {
+            Command::Words(words) => words.clone(),
+            Command::Line(line) => template::words(line)
+                .map_err(|quote| PlanError::OpenQuote { command: line.clone(), quote })?,
+        };
+        let fill = |word: &String| template::fill(word, &point.parameters, script);
+        let words = words.iter().map(fill).collect::<Result<Vec<_>, _>>()?;
+        if words.is_empty() { Err(PlanError::NoCommand) } else { Ok(words) }
+    }
+
+    /// The script at a point, when there is one.
+    ///
+    /// # Errors
+    /// When a placeholder has no value.
+    pub fn script(&self, point: &Point) -> Result<Option<String>, ExpressionError> {
+        let fill = |text: &String| template::fill(text, &point.parameters, None);
+        self.script.as_ref().map(fill).transpose()
+    }
+
+    /// The variables at a point.
+    ///
+    /// # Errors
+    /// When a placeholder has no value.
+    pub fn variables(&self, point: &Point) -> Result<Vec<(String, String)>, ExpressionError> {
+        let fill = |(name, value): (&String, &String)| {
+            Ok((name.clone(), template::fill(value, &point.parameters, None)?))
+        };
+        self.environment.iter().map(fill).collect()
+    }
+
+    /// What a run at a point is expected to take before anything is measured, when the plan says it.
+    pub fn expected_s(&self, point: &Point) -> Option<f64> {
+        let expression = Expression::read(self.expected_s.as_ref()?).ok()?;
+        expression.value(&point.parameters).ok().filter(|time_s| 0.0 <= *time_s)
+    }
+
+    /// What differs from an earlier plan whose measurements would not go with those of this one.
+    ///
+    /// More repetitions, other limits and another estimate do no harm.
+    pub fn changes_since(&self, earlier: &Self) -> Vec<&'static str> {
+        let pairs = [
+            ("command", self.command != earlier.command),
+            ("script", self.script != earlier.script),
+            ("environment", self.environment != earlier.environment),
+            ("parameters", self.parameters != earlier.parameters),
+            ("where", self.condition != earlier.condition),
+            ("exclude", self.exclude != earlier.exclude),
+            ("holdout", self.holdout != earlier.holdout),
+            ("functions", self.functions != earlier.functions),
+            ("seed", self.seed != earlier.seed),
+            ("repetitions", self.repetitions < earlier.repetitions),
+        ];
+        pairs.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()
+    }
+}
+
+impl Point {
+    /// `n = 200, p = 4`.
+    pub fn in_words(&self) -> String {
+        let each = self.parameters.iter().map(|(name, value)| format!("{name} = {value}"));
+        each.collect::<Vec<_>>().join(", ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHORT: &str =
+        "command = 'mpirun -n {p + 1} ./x {n}'\nparameters = { n = [10, 20], p = [1, 2] }\n";
+
+    #[track_caller]
+    fn check_words(more: &str, expected: &[&str]) {
+        let plan = Plan::read(&format!("{SHORT}{more}")).unwrap();
+        let points = plan.points().unwrap();
+        let words = points.iter().map(|point| {
+            let kept = if point.is_holdout { " kept" } else { "" };
+            plan.words(point, None).unwrap()[2..].join(" ") + kept
+        });
+        assert_eq!(words.collect::<Vec<_>>(), expected, "{more}");
+    }
+
+    #[test]
+    fn all_combinations_are_run() {
+        check_words("", &["2 ./x 10", "3 ./x 10", "2 ./x 20", "3 ./x 20"]);
+        check_words("where = 'n / p >= 10'", &["2 ./x 10", "2 ./x 20", "3 ./x 20"]);
+        check_words("exclude = [{ n = 20, p = 1 }, { n = 10 }]", &["3 ./x 20"]);
+    }
+
+    #[test]
+    fn points_to_validate_with_come_last_and_are_new() {
+        let grid = ["2 ./x 10", "3 ./x 10", "2 ./x 20", "3 ./x 20"];
+        let with = |more: &[&'static str]| [&grid[..], more].concat();
+        check_words("[[holdout]]\nn = [40]", &with(&["2 ./x 40 kept", "3 ./x 40 kept"]));
+        check_words(
+            "[[holdout]]\np = [2, 4]\n[[holdout]]\nn = [20]\np = [4]",
+            &with(&["5 ./x 10 kept", "5 ./x 20 kept"]),
+        );
+    }
+
+    #[test]
+    fn scripts_and_variables_are_filled_in() {
+        let text = "command = ['sbatch', '--wait', '{script}']\nscript = 'srun -n {p} x'\n\
+                    environment = { THREADS = '{p * 2}' }\nparameters = { p = [3] }";
+        let plan = Plan::read(text).unwrap();
+        let point = &plan.points().unwrap()[0];
+        assert_eq!(plan.words(point, Some("/s")).unwrap(), ["sbatch", "--wait", "/s"]);
+        assert_eq!(plan.script(point).unwrap().unwrap(), "srun -n 3 x");
+        assert_eq!(plan.variables(point).unwrap(), [("THREADS".to_owned(), "6".to_owned())]);
+        assert_eq!(point.in_words(), "p = 3");
+    }
+
+    #[test]
+    fn the_example_is_a_plan() {
+        let plan = Plan::read(EXAMPLE).unwrap();
+        let points = plan.points().unwrap();
+        assert!(points.iter().any(|point| point.is_holdout));
+        assert!(points.iter().all(|point| plan.expected_s(point).is_some()));
+    }
+
+    #[test]
+    fn only_changes_that_matter_are_changes() {
+        #[track_caller]
+        fn check(text: &str, expected: &[&str]) {
+            let earlier = Plan::read(&format!("{SHORT}repetitions = 5")).unwrap();
+            assert_eq!(Plan::read(text).unwrap().changes_since(&earlier), expected);
+        }
+        check(&format!("# another word\n{SHORT}"), &[]);
+        check(&format!("{SHORT}repetitions = 9\ntries = 1\ntimeout_s = 5\nexpected_s = 'n'"), &[]);
+        check(&format!("{SHORT}repetitions = 4\nseed = 2"), &["seed", "repetitions"]);
+        check("command = 'x {n}'\nparameters = { n = [10] }", &["command", "parameters"]);
+    }
+}

@@ -1,0 +1,275 @@
+//! What is kept of a run: for each role the times of its regions, and the time of the whole.
+//!
+//! A region is the call site of an MPI operation together with the computation before it. Its values are means over
+//! the ranks of the role.
+//!
+//! # Invariants
+//! - The times of a role's regions add up to what its ranks took on average: a function that is measured by itself is
+//!   taken out of the computation that it is part of.
+
+use crate::roles::roles;
+use std::collections::BTreeSet;
+
+/// Name of the region that is the whole run.
+pub const TOTAL: &str = "total";
+
+/// What a rank spent at a place.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Part {
+    /// The rank, counted over the whole run from 0.
+    pub rank: usize,
+    /// The place: location and operation, `matmul.c:88 MPI_Send`.
+    pub place: String,
+    /// Computation before the calls.
+    pub computation_s: f64,
+    /// Time inside them.
+    pub mpi_s: f64,
+    /// Calls.
+    pub calls: u64,
+    /// Bytes moved.
+    pub bytes: u64,
+    /// Functions that are measured by themselves: of the computation this is theirs.
+    pub functions: Vec<Share>,
+}
+
+/// What a function has of the computation before a place.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Share {
+    /// The function.
+    pub function: String,
+    /// Calls that ended there.
+    pub calls: u64,
+    /// Its time, without that of other functions which are measured and that of MPI.
+    pub time_s: f64,
+}
+
+/// One number.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measurement {
+    /// The region, `workers->matmul.c:88 MPI_Send`.
+    pub callpath: String,
+    /// What was measured.
+    pub metric: &'static str,
+    /// The value, in seconds, calls, or bytes.
+    pub value: f64,
+}
+
+/// Sums over the ranks of a role.
+struct Row {
+    callpath: String,
+    n_ranks: usize,
+    /// Computation, time in MPI, calls, bytes.
+    sums: [f64; 4],
+}
+
+/// The measurements of a run of which these are the parts, in the order of the parts.
+pub fn measurements(parts: &[Part], total_s: f64) -> Vec<Measurement> {
+    let n_ranks = parts.iter().map(|part| part.rank + 1).max().unwrap_or(0);
+    let mut places = vec![BTreeSet::new(); n_ranks];
+    for part in parts {
+        places[part.rank].insert(part.place.as_str());
+    }
+    let roles = roles(&places);
+    let mut rows: Vec<Row> = Vec::new();
+    for part in parts {
+        let role = &roles[part.rank];
+        let n_ranks = roles.iter().filter(|other| *other == role).count();
+        let mut add = |callpath: String, values: [f64; 4]| {
+            let idx = rows.iter().position(|row| row.callpath == callpath).unwrap_or_else(|| {
+                rows.push(Row { callpath, n_ranks, sums: [0.0; 4] });
+                rows.len() - 1
+            });
+            rows[idx].sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
+        };
+        let of_functions_s: f64 = part.functions.iter().map(|share| share.time_s).sum();
+        let own_s = (part.computation_s - of_functions_s).max(0.0);
+        let callpath = format!("{role}->{}", part.place);
+        for share in &part.functions {
+            let values = [share.time_s, 0.0, share.calls as f64, 0.0];
+            add(format!("{callpath}->{}", share.function), values);
+        }
+        add(callpath, [own_s, part.mpi_s, part.calls as f64, part.bytes as f64]);
+    }
+    let whole = Measurement { callpath: TOTAL.to_owned(), metric: "time", value: total_s };
+    [whole].into_iter().chain(rows.iter().flat_map(Row::measurements)).collect()
+}
+
+impl Row {
+    fn measurements(&self) -> impl Iterator<Item = Measurement> {
+        let [computation, mpi, calls, bytes] = self.sums.map(|sum| sum / self.n_ranks as f64);
+        let values = [
+            ("time", computation + mpi),
+            ("computation", computation),
+            ("mpi", mpi),
+            ("calls", calls),
+            ("bytes", bytes),
+        ];
+        values.into_iter().map(|(metric, value)| Measurement {
+            callpath: self.callpath.clone(),
+            metric,
+            value,
+        })
+    }
+}
+
+/// A call of MPI on the timeline of a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Call {
+    /// When it began.
+    pub start_ns: u64,
+    /// When it ended.
+    pub end_ns: u64,
+    /// Its place, by any number.
+    pub place: usize,
+}
+
+/// The entry or the exit of a function on the timeline of a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Passage {
+    /// When.
+    pub time_ns: u64,
+    /// The function, by any number.
+    pub function: usize,
+    /// Entry, not exit.
+    pub is_entry: bool,
+}
+
+/// What a function has of the computation before the calls at a place.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Inside {
+    /// The place.
+    pub place: usize,
+    /// The function.
+    pub function: usize,
+    /// Calls that ended there.
+    pub calls: u64,
+    /// Time in it, and in no other function inside it.
+    pub time_ns: u64,
+}
+
+/// Divides the computation of a thread among functions; calls and passages are in the order of time.
+///
+/// Time is the function's that was entered last, and belongs to the call that comes next. Time inside calls is MPI's.
+pub fn inside(calls: &[Call], passages: &[Passage]) -> Vec<Inside> {
+    let mut found: Vec<Inside> = Vec::new();
+    let mut open: Vec<usize> = Vec::new();
+    let mut passages = passages.iter().peekable();
+    let mut now_ns = 0;
+    for call in calls {
+        let mut add = |function: usize, calls: u64, time_ns: u64| {
+            let is_same = |other: &Inside| (other.place, other.function) == (call.place, function);
+            let idx = found.iter().position(is_same).unwrap_or_else(|| {
+                found.push(Inside { place: call.place, function, ..Inside::default() });
+                found.len() - 1
+            });
+            found[idx].calls += calls;
+            found[idx].time_ns += time_ns;
+        };
+        while let Some(passage) = passages.next_if(|passage| passage.time_ns <= call.start_ns) {
+            // One inside the last call changes who is open, and costs nothing.
+            let until_ns = passage.time_ns.max(now_ns);
+            if let Some(function) = open.last() {
+                add(*function, 0, until_ns - now_ns);
+            }
+            now_ns = until_ns;
+            if passage.is_entry {
+                open.push(passage.function);
+            } else if let Some(at) = open.iter().rposition(|other| *other == passage.function) {
+                open.truncate(at);
+                add(passage.function, 1, 0);
+            }
+        }
+        if let Some(function) = open.last() {
+            add(*function, 0, call.start_ns.saturating_sub(now_ns));
+        }
+        now_ns = now_ns.max(call.end_ns);
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn part(rank: usize, place: &str, computation_s: f64, mpi_s: f64) -> Part {
+        Part {
+            rank,
+            place: place.to_owned(),
+            computation_s,
+            mpi_s,
+            calls: 2,
+            bytes: 10,
+            functions: Vec::new(),
+        }
+    }
+
+    fn times(parts: &[Part]) -> Vec<(String, f64)> {
+        let all = measurements(parts, 9.0).into_iter().filter(|it| it.metric == "time");
+        all.map(|it| (it.callpath, it.value)).collect()
+    }
+
+    #[test]
+    fn a_role_has_the_mean_of_its_ranks() {
+        let parts = [
+            part(0, "a:1 MPI_Send", 1.0, 2.0),
+            part(1, "a:2 MPI_Recv", 0.5, 3.0),
+            part(2, "a:2 MPI_Recv", 1.5, 1.0),
+            part(2, "a:2 MPI_Recv", 0.0, 2.0),
+        ];
+        let expected = [
+            ("total".to_owned(), 9.0),
+            ("master->a:1 MPI_Send".to_owned(), 3.0),
+            ("workers->a:2 MPI_Recv".to_owned(), 4.0),
+        ];
+        assert_eq!(times(&parts), expected);
+        let calls = measurements(&parts, 9.0);
+        let of_workers = calls.iter().filter(|it| it.callpath.starts_with("workers"));
+        let values: Vec<_> = of_workers.map(|it| (it.metric, it.value)).collect();
+        let rest = [("computation", 1.0), ("mpi", 3.0), ("calls", 3.0), ("bytes", 15.0)];
+        assert_eq!(values[1..], rest);
+    }
+
+    #[test]
+    fn a_function_is_taken_out_of_its_region() {
+        let mut one = part(0, "a:1 MPI_Send", 5.0, 1.0);
+        one.functions.push(Share { function: "multiply".to_owned(), calls: 3, time_s: 4.0 });
+        let expected = [
+            ("total".to_owned(), 9.0),
+            ("all ranks->a:1 MPI_Send->multiply".to_owned(), 4.0),
+            ("all ranks->a:1 MPI_Send".to_owned(), 2.0),
+        ];
+        assert_eq!(times(&[one]), expected);
+    }
+
+    /// Calls as `(start, end, place)`, passages as `(time, function, is_entry)`.
+    #[track_caller]
+    fn check_inside(
+        calls: &[(u64, u64, usize)],
+        passages: &[(u64, usize, bool)],
+        expected: &[(usize, usize, u64, u64)],
+    ) {
+        let call = |&(start_ns, end_ns, place): &_| Call { start_ns, end_ns, place };
+        let passage = |&(time_ns, function, is_entry): &_| Passage { time_ns, function, is_entry };
+        let calls: Vec<Call> = calls.iter().map(call).collect();
+        let passages: Vec<Passage> = passages.iter().map(passage).collect();
+        let found = inside(&calls, &passages);
+        let found: Vec<_> =
+            found.iter().map(|it| (it.place, it.function, it.calls, it.time_ns)).collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn computation_is_divided_among_functions() {
+        let calls = [(100, 110, 7), (200, 210, 8)];
+        check_inside(&calls, &[], &[]);
+        check_inside(&calls, &[(20, 1, true), (60, 1, false)], &[(7, 1, 1, 40)]);
+        // A function that calls MPI: its time on both sides of the call.
+        check_inside(&calls, &[(90, 1, true), (130, 1, false)], &[(7, 1, 0, 10), (8, 1, 1, 20)]);
+        // A function inside another one.
+        let nested = [(10, 1, true), (20, 2, true), (50, 2, false), (60, 1, false)];
+        check_inside(&calls, &nested, &[(7, 1, 1, 20), (7, 2, 1, 30)]);
+        // One that never ends, and an exit whose entry was not seen.
+        check_inside(&calls, &[(120, 1, true)], &[(8, 1, 0, 80)]);
+        check_inside(&calls, &[(120, 1, false)], &[]);
+    }
+}
