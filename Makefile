@@ -14,6 +14,9 @@ CARGO ?= cargo
 probe_and_cli := --package probe --package cli
 for_c := --package master-worker-c
 xfire := apps/xfire
+matmul := apps/matmul
+make_matmul = $(MAKE) --silent -C $(matmul) MPICC=mpicc.$(1) MPIRUN="mpirun.$(1)" \
+  BUILD=$(CURDIR)/target/matmul-$(1)
 make_xfire = $(MAKE) --silent -C $(xfire) MPICC=mpicc.$(1) MPIRUN="mpirun.$(1)" \
   BUILD=$(CURDIR)/target/xfire-$(1)
 
@@ -41,6 +44,8 @@ test: ## run all tests, on real ranks
 	@$(CARGO) build --quiet $(probe_and_cli) $(for_c)
 	@$(call make_xfire,openmpi) check
 	@$(call make_xfire,mpich) check
+	@$(call make_matmul,openmpi) check
+	@$(call make_matmul,mpich) check
 	@$(CARGO) test --quiet --doc --workspace
 	@$(CARGO) nextest run --workspace
 
