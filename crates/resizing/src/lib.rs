@@ -1,0 +1,39 @@
+//! Where new processes go, and which rows move where, when a running program changes its size.
+//!
+//! A program of `P` *sources* becomes one of `H` *targets*. Its distributed data are rows; a [`Partition`] says who holds
+//! which of them before and after, a [`Plan`] what moves between the two. With the strategy *merge* some sources become
+//! targets, and [`stay`] chooses which, so that least moves. [`place()`] finds nodes for processes that are new.
+//!
+//! ```
+//! use resizing::{Partition, Plan, RowBytes, Seat, stay};
+//!
+//! let sources = Partition::even(1200, 4)?;
+//! let targets = Partition::even(1200, 6)?;
+//! let plan = Plan::between(&sources, &targets)?;
+//! let bytes = RowBytes::Each(8);
+//! // All four go on, and two processes are new.
+//! let seats = stay(&plan, &bytes, &[false; 4])?;
+//! assert_eq!(seats.iter().filter(|seat| **seat == Seat::New).count(), 2);
+//! // A third of the rows moves, since the new ones get so much; whoever goes on keeps what it can.
+//! assert_eq!(plan.bytes_moved(&bytes, &seats), 1200 * 8 / 3);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Invariants
+//! - Pure (I1) and deterministic: every process computes the same plan by itself.
+//! - A plan moves every row once; plans one after the other make the plan of the whole way.
+//!
+//! # Not here
+//! Sending what a plan says, starting processes.
+
+mod partition;
+mod place;
+mod plan;
+mod row_bytes;
+mod stay;
+
+pub use partition::{Partition, PartitionError};
+pub use place::{Node, PlaceError, Placement, place, place_nearest};
+pub use plan::{Move, PairBytes, Plan, PlanError};
+pub use row_bytes::RowBytes;
+pub use stay::{Seat, StayError, stay};

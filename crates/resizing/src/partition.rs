@@ -1,0 +1,226 @@
+//! Which part holds which rows.
+
+use std::ops::Range;
+
+/// Why rows cannot be divided so.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PartitionError {
+    /// There is no part.
+    #[error("rows cannot be divided among 0 parts; give 1 at least")]
+    NoParts,
+    /// A block without rows.
+    #[error("blocks of 0 rows cannot be dealt; give 1 row at least")]
+    NoBlock,
+    /// Bounds that begin elsewhere or go back.
+    #[error("bound {place} is {bound}; bounds begin with 0 and never go back")]
+    Bound {
+        /// Which one, from 0.
+        place: usize,
+        /// Its value.
+        bound: u64,
+    },
+}
+
+/// Rows `0..n_rows`, each in one of the parts `0..n_parts`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Partition {
+    n_rows: u64,
+    n_parts: u32,
+    shape: Shape,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Shape {
+    /// Part `k` holds rows `bounds[k]..bounds[k + 1]`.
+    Blocks { bounds: Vec<u64> },
+    /// Block `b` of `block_rows` rows is in part `b % n_parts`.
+    Cyclic { block_rows: u64 },
+}
+
+impl Partition {
+    /// One block for each part, of equal length up to one row; the first ones are longer.
+    ///
+    /// # Errors
+    /// [`PartitionError::NoParts`].
+    pub fn even(n_rows: u64, n_parts: u32) -> Result<Self, PartitionError> {
+        let parts = u64::from(positive(n_parts)?);
+        let (length, n_longer) = (n_rows / parts, n_rows % parts);
+        let bounds = (0..=parts).map(|part| part * length + part.min(n_longer)).collect();
+        Ok(Self { n_rows, n_parts, shape: Shape::Blocks { bounds } })
+    }
+
+    /// One block for each part, cut where the weight before is nearest to an equal share: no part has
+    /// more than its share and the heaviest row. `weights` are of the rows, for example their non-zeros.
+    ///
+    /// # Errors
+    /// [`PartitionError::NoParts`].
+    pub fn weighted(weights: &[u64], n_parts: u32) -> Result<Self, PartitionError> {
+        positive(n_parts)?;
+        let total = weights.iter().map(|weight| u128::from(*weight)).sum::<u128>();
+        let mut bounds = Vec::with_capacity(n_parts as usize + 1);
+        let (mut row, mut before) = (0_usize, 0_u128);
+        for part in 0..n_parts {
+            let share = total * u128::from(part) / u128::from(n_parts);
+            // A row goes to the part in which more than half of it lies.
+            while let Some(weight) = weights.get(row)
+                && 2 * before + u128::from(*weight) <= 2 * share
+                && before < share
+            {
+                before += u128::from(*weight);
+                row += 1;
+            }
+            bounds.push(row as u64);
+        }
+        let n_rows = weights.len() as u64;
+        bounds.push(n_rows);
+        Ok(Self { n_rows, n_parts, shape: Shape::Blocks { bounds } })
+    }
+
+    /// Part `k` holds rows `bounds[k]..bounds[k + 1]`.
+    ///
+    /// # Errors
+    /// [`PartitionError::NoParts`] below two bounds, [`PartitionError::Bound`] where they do not begin with 0 or go back.
+    pub fn given(bounds: Vec<u64>) -> Result<Self, PartitionError> {
+        let n_parts = u32::try_from(bounds.len().saturating_sub(1)).unwrap_or(u32::MAX);
+        positive(n_parts)?;
+        let mut least = 0;
+        for (place, bound) in bounds.iter().copied().enumerate() {
+            if bound < least || place == 0 && bound != 0 {
+                return Err(PartitionError::Bound { place, bound });
+            }
+            least = bound;
+        }
+        Ok(Self { n_rows: least, n_parts, shape: Shape::Blocks { bounds } })
+    }
+
+    /// Blocks of `block_rows` rows, dealt to the parts in turns.
+    ///
+    /// # Errors
+    /// [`PartitionError::NoParts`], [`PartitionError::NoBlock`].
+    pub fn cyclic(n_rows: u64, n_parts: u32, block_rows: u64) -> Result<Self, PartitionError> {
+        positive(n_parts)?;
+        if block_rows == 0 {
+            return Err(PartitionError::NoBlock);
+        }
+        Ok(Self { n_rows, n_parts, shape: Shape::Cyclic { block_rows } })
+    }
+
+    /// Rows of all parts together.
+    #[must_use]
+    pub const fn n_rows(&self) -> u64 {
+        self.n_rows
+    }
+
+    /// Parts, those without rows too.
+    #[must_use]
+    pub const fn n_parts(&self) -> u32 {
+        self.n_parts
+    }
+
+    /// Longest stretches of rows in one part, in the order of rows.
+    pub fn runs(&self) -> impl Iterator<Item = (u32, Range<u64>)> {
+        let mut row = 0;
+        std::iter::from_fn(move || {
+            let run = (row < self.n_rows).then(|| self.run_at(row))?;
+            row = run.1.end;
+            Some(run)
+        })
+    }
+
+    /// Rows of one part, in order.
+    pub fn rows_of(&self, part: u32) -> impl Iterator<Item = Range<u64>> {
+        let (mut row, step) = match &self.shape {
+            Shape::Blocks { bounds } => {
+                (bounds.get(part as usize).copied().unwrap_or(self.n_rows), self.n_rows)
+            }
+            Shape::Cyclic { block_rows } => {
+                let first = block_rows.saturating_mul(part.into());
+                (first, block_rows.saturating_mul((self.n_parts - 1).into()))
+            }
+        };
+        std::iter::from_fn(move || {
+            let (owner, rows) = (row < self.n_rows).then(|| self.run_at(row))?;
+            row = rows.end.saturating_add(step);
+            (owner == part).then_some(rows)
+        })
+    }
+
+    /// How many rows a part holds.
+    #[must_use]
+    pub fn n_rows_of(&self, part: u32) -> u64 {
+        self.rows_of(part).map(|rows| rows.end - rows.start).sum()
+    }
+
+    /// The part of `row`, which exists, and the stretch from `row` on that it holds.
+    fn run_at(&self, row: u64) -> (u32, Range<u64>) {
+        match &self.shape {
+            Shape::Blocks { bounds } => {
+                // The last bound that is not above, so that parts without rows are passed over.
+                let above = bounds.partition_point(|bound| *bound <= row);
+                let end = bounds.get(above).copied().unwrap_or(self.n_rows);
+                (u32::try_from(above - 1).unwrap_or(u32::MAX), row..end)
+            }
+            Shape::Cyclic { block_rows } => {
+                let block = row / block_rows;
+                let end = match self.n_parts {
+                    1 => self.n_rows,
+                    _ => (block + 1).saturating_mul(*block_rows).min(self.n_rows),
+                };
+                let part = block % u64::from(self.n_parts);
+                (u32::try_from(part).unwrap_or(u32::MAX), row..end)
+            }
+        }
+    }
+}
+
+fn positive(n_parts: u32) -> Result<u32, PartitionError> {
+    if n_parts == 0 { Err(PartitionError::NoParts) } else { Ok(n_parts) }
+}
+
+#[cfg(test)]
+#[expect(clippy::single_range_in_vec_init, reason = "a part often holds one stretch of rows")]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(partition: Result<Partition, PartitionError>, expected: &[&[Range<u64>]]) {
+        let partition = partition.unwrap();
+        assert_eq!(partition.n_parts() as usize, expected.len());
+        for (part, rows) in (0..).zip(expected) {
+            assert_eq!(partition.rows_of(part).collect::<Vec<_>>(), *rows, "part {part}");
+            assert_eq!(partition.n_rows_of(part), rows.iter().map(|r| r.end - r.start).sum());
+        }
+    }
+
+    #[test]
+    fn rows_are_divided() {
+        check(Partition::even(10, 4), &[&[0..3], &[3..6], &[6..8], &[8..10]]);
+        check(Partition::even(2, 3), &[&[0..1], &[1..2], &[]]);
+        check(Partition::even(0, 1), &[&[]]);
+        check(Partition::given(vec![0, 0, 5, 5, 7]), &[&[], &[0..5], &[], &[5..7]]);
+        check(Partition::cyclic(7, 2, 2), &[&[0..2, 4..6], &[2..4, 6..7]]);
+        check(Partition::cyclic(7, 1, 2), &[&[0..7]]);
+        check(Partition::cyclic(3, 3, 5), &[&[0..3], &[], &[]]);
+        check(Partition::weighted(&[9, 1, 1, 1, 3, 3], 2), &[&[0..1], &[1..6]]);
+        check(Partition::weighted(&[1, 1, 1, 1, 4], 2), &[&[0..4], &[4..5]]);
+        check(Partition::weighted(&[0, 0, 0], 2), &[&[], &[0..3]]);
+        check(Partition::weighted(&[], 2), &[&[], &[]]);
+    }
+
+    #[track_caller]
+    fn check_refused(refused: Result<Partition, PartitionError>, part: &str) {
+        let said = refused.unwrap_err().to_string();
+        assert!(said.contains(part), "{said}");
+    }
+
+    #[test]
+    fn what_is_no_partition_is_refused() {
+        check_refused(Partition::even(3, 0), "0 parts");
+        check_refused(Partition::weighted(&[1], 0), "0 parts");
+        check_refused(Partition::cyclic(3, 2, 0), "blocks of 0 rows");
+        check_refused(Partition::given(vec![0]), "0 parts");
+        check_refused(Partition::given(vec![1, 2]), "bound 0 is 1");
+        check_refused(Partition::given(vec![0, 5, 4]), "bound 2 is 4");
+    }
+}

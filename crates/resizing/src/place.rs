@@ -1,0 +1,199 @@
+//! On which nodes new processes are started.
+
+use crate::{PairBytes, Plan, RowBytes};
+
+/// How nodes are chosen for new processes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Placement {
+    /// All nodes get equally full: each process goes where least of the cores are taken (the source's *best-fit*).
+    #[default]
+    Balance,
+    /// A node is filled before the next one (the source's *worst-fit*). When all are full, each gets one more in turns.
+    Fill,
+}
+
+/// A node of the job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Node {
+    /// Cores that the job has there.
+    pub n_cores: u32,
+    /// Processes of the job that stay there.
+    pub n_busy: u32,
+}
+
+/// Why processes cannot be placed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PlaceError {
+    /// No node has a core.
+    #[error("no node has a core; give nodes to the job")]
+    NoCores,
+    /// Processes do not fit.
+    #[error("{n_targets} processes do not fit on {n_cores} cores; take more nodes")]
+    NoRoom {
+        /// Processes.
+        n_targets: u32,
+        /// Cores of all nodes.
+        n_cores: u64,
+    },
+}
+
+/// How many of `n_new` processes each node gets. More than there are cores may be asked for; they share cores.
+///
+/// # Errors
+/// [`PlaceError::NoCores`].
+pub fn place(policy: Placement, nodes: &[Node], n_new: u32) -> Result<Vec<u32>, PlaceError> {
+    let mut placed = vec![0_u32; nodes.len()];
+    for _ in 0..n_new {
+        let node = next(policy, nodes, &placed).ok_or(PlaceError::NoCores)?;
+        placed[node] += 1;
+    }
+    Ok(placed)
+}
+
+fn next(policy: Placement, nodes: &[Node], placed: &[u32]) -> Option<usize> {
+    let taken = |node: usize| u64::from(nodes[node].n_busy) + u64::from(placed[node]);
+    let cores = |node: usize| u64::from(nodes[node].n_cores);
+    let with_cores = || (0..nodes.len()).filter(|node| 0 < cores(*node));
+    let free = || with_cores().find(|node| taken(*node) < cores(*node));
+    // Shares of the cores are compared as fractions; the first of equals is taken.
+    let least_full = || {
+        with_cores()
+            .min_by(|a, b| ((taken(*a) + 1) * cores(*b)).cmp(&((taken(*b) + 1) * cores(*a))))
+    };
+    match policy {
+        Placement::Balance => least_full(),
+        Placement::Fill => free().or_else(least_full),
+    }
+}
+
+/// A node for each target, so that as few bytes as possible go from node to node: `node_of_source` are the nodes of the
+/// sources; no node gets more targets than cores.
+///
+/// Targets are assigned one by one, each by the cheapest chain of exchanges that makes room, so that the assignment is the
+/// best one after each of them (successive shortest paths). Takes some `H^2 * N` steps for `H` targets on `N` nodes.
+///
+/// # Errors
+/// [`PlaceError::NoRoom`] where there are fewer cores than targets.
+pub fn place_nearest(
+    plan: &Plan,
+    of: &RowBytes,
+    node_of_source: &[usize],
+    nodes: &[Node],
+) -> Result<Vec<usize>, PlaceError> {
+    let n_targets = plan.n_targets();
+    let n_cores = nodes.iter().map(|node| u64::from(node.n_cores)).sum::<u64>();
+    if n_cores < n_targets.into() {
+        return Err(PlaceError::NoRoom { n_targets, n_cores });
+    }
+    let mut kept = vec![vec![0_i128; nodes.len()]; n_targets as usize];
+    for PairBytes { from, to, bytes } in plan.bytes_per_pair(of) {
+        if let Some(node) = node_of_source.get(from as usize).filter(|node| **node < nodes.len()) {
+            kept[to as usize][*node] += i128::from(bytes);
+        }
+    }
+    let mut assignment = Assignment { kept, nodes, node_of: Vec::new() };
+    for _ in 0..n_targets {
+        assignment.add();
+    }
+    Ok(assignment.node_of)
+}
+
+struct Assignment<'a> {
+    /// Bytes that each target finds on each node.
+    kept: Vec<Vec<i128>>,
+    nodes: &'a [Node],
+    node_of: Vec<usize>,
+}
+
+/// What a target loses by going from one node to another, and which one loses least.
+type Exchange = Option<(i128, usize)>;
+
+impl Assignment<'_> {
+    /// Assigns the next target.
+    fn add(&mut self) {
+        let target = self.node_of.len();
+        let n_nodes = self.nodes.len();
+        let exchanges = self.exchanges();
+        // Least loss at which each node gets one target more, and from where that one comes.
+        let mut loss = (0..n_nodes).map(|node| -self.kept[target][node]).collect::<Vec<_>>();
+        let mut came_from = vec![None::<usize>; n_nodes];
+        // Losses may be below zero, circles of them not: there are at most as many steps as nodes.
+        for _ in 0..n_nodes {
+            let mut is_settled = true;
+            for from in 0..n_nodes {
+                for to in 0..n_nodes {
+                    let Some((lost, _)) = exchanges[from * n_nodes + to] else { continue };
+                    if loss[from] + lost < loss[to] {
+                        loss[to] = loss[from] + lost;
+                        came_from[to] = Some(from);
+                        is_settled = false;
+                    }
+                }
+            }
+            if is_settled {
+                break;
+            }
+        }
+        let mut n_taken = vec![0_u32; n_nodes];
+        self.node_of.iter().for_each(|node| n_taken[*node] += 1);
+        let has_room = |node: &usize| n_taken[*node] < self.nodes[*node].n_cores;
+        let end = (0..n_nodes).filter(has_room).min_by_key(|node| loss[*node]);
+        let mut node = end.expect("there are as many cores as targets");
+        while let Some(from) = came_from[node] {
+            let (_, moved) = exchanges[from * n_nodes + node].expect("the way led over it");
+            self.node_of[moved] = node;
+            node = from;
+        }
+        self.node_of.push(node);
+    }
+
+    fn exchanges(&self) -> Vec<Exchange> {
+        let n_nodes = self.nodes.len();
+        let mut least = vec![None; n_nodes * n_nodes];
+        for (target, from) in self.node_of.iter().enumerate() {
+            for to in (0..n_nodes).filter(|to| to != from) {
+                let lost = self.kept[target][*from] - self.kept[target][to];
+                let place = &mut least[from * n_nodes + to];
+                if place.is_none_or(|(known, _)| lost < known) {
+                    *place = Some((lost, target));
+                }
+            }
+        }
+        least
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Placement::{Balance, Fill};
+
+    fn node(n_cores: u32, n_busy: u32) -> Node {
+        Node { n_cores, n_busy }
+    }
+
+    #[track_caller]
+    fn check(policy: Placement, nodes: &[Node], n_new: u32, expected: &[u32]) {
+        assert_eq!(place(policy, nodes, n_new).unwrap(), expected);
+    }
+
+    #[test]
+    fn processes_are_placed() {
+        check(Balance, &[node(24, 0), node(24, 0)], 8, &[4, 4]);
+        check(Balance, &[node(24, 4), node(24, 0)], 6, &[1, 5]);
+        check(Balance, &[node(4, 0), node(8, 0)], 6, &[2, 4]);
+        check(Balance, &[node(1, 1), node(1, 1)], 3, &[2, 1]);
+        check(Fill, &[node(24, 0), node(24, 0)], 26, &[24, 2]);
+        check(Fill, &[node(4, 3), node(4, 0)], 2, &[1, 1]);
+        check(Fill, &[node(2, 2), node(2, 2)], 3, &[2, 1]);
+        check(Fill, &[node(0, 0), node(2, 0)], 1, &[0, 1]);
+        check(Balance, &[], 0, &[]);
+    }
+
+    #[test]
+    fn somewhere_there_has_to_be_a_core() {
+        assert_eq!(place(Balance, &[], 1), Err(PlaceError::NoCores));
+        assert_eq!(place(Fill, &[node(0, 0)], 1), Err(PlaceError::NoCores));
+    }
+}
