@@ -22,6 +22,7 @@
 //! # Not here
 //! Files and the command line (`cli`), the record of a run (`run-record`), times of regions (`fitting`).
 
+pub mod compose;
 mod expr;
 mod regions;
 mod shape;
