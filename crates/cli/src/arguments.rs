@@ -40,6 +40,9 @@ pub(crate) enum Subcommand {
     Tunlets(crate::tunlets::TunletsOptions),
     New(crate::new::NewOptions),
     NewTunlet(crate::new_tunlet::NewTunletOptions),
+    Fit(crate::fit::FitOptions),
+    Predict(crate::predict::PredictOptions),
+    Validate(crate::validate::ValidateOptions),
     Simulate(crate::simulate::SimulateOptions),
     #[command(hide = true)]
     TunletHost(crate::tunlet_host::TunletHostOptions),

@@ -16,16 +16,19 @@
 
 mod arguments;
 mod attach;
+mod chart;
 mod collector;
 mod doctor;
 mod exit;
 mod export;
+mod fit;
 mod functions;
 mod messages;
 mod netbench;
 mod new;
 mod new_tunlet;
 mod picture;
+mod predict;
 mod project;
 mod report;
 mod run;
@@ -33,6 +36,8 @@ mod simulate;
 mod terminal;
 mod tunlet_host;
 mod tunlets;
+mod validate;
+mod values;
 mod watch;
 
 use arguments::{Arguments, Subcommand};
@@ -54,6 +59,9 @@ fn main() -> ExitCode {
         Subcommand::Tunlets(options) => tunlets::tunlets(&options),
         Subcommand::New(options) => new::make(&options),
         Subcommand::NewTunlet(options) => new_tunlet::make(&options),
+        Subcommand::Fit(options) => fit::fit(&options, terminal),
+        Subcommand::Predict(options) => predict::predict(&options, terminal),
+        Subcommand::Validate(options) => validate::validate(&options, terminal),
         Subcommand::Simulate(options) => simulate::simulate(&options),
         Subcommand::TunletHost(options) => tunlet_host::serve(&options),
         Subcommand::Enter(options) => attach::entrance::serve(&options),
