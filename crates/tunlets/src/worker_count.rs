@@ -11,6 +11,7 @@
 //! # Invariants
 //! - Never above the workers that are there, never below 1.
 //! - After a change, as many iterations pass as the window has before the next one.
+//! - Nothing is changed while workers take part that are not heard, such as those that were started later.
 //!
 //! # Not here
 //! The equations (`models`); starting and ending processes.
@@ -29,7 +30,7 @@ use application::Application;
 use events::Rank;
 use messages::Messages;
 use models::master_worker::{Data, Iteration, Objective, Sends};
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 pub use models::master_worker::transfer::Cost;
 
@@ -87,6 +88,9 @@ pub struct WorkerCount {
     n_workers_max: u32,
     chunks: Chunks,
     messages: Messages,
+    heard: HashSet<Rank>,
+    /// When the newest message left to workers that were never heard.
+    unheard: HashMap<Rank, f64>,
     /// What a message costs, from who knows it better than the messages seen here tell.
     network: Option<Cost>,
     pending: VecDeque<IterationNews>,
@@ -249,8 +253,14 @@ impl WorkerCount {
             if let Some(rank) = rank.and_then(|rank| u32::try_from(rank).ok()) {
                 let bytes = number(places.tasks) * unit_bytes;
                 self.messages.sent(Rank(rank), event.time_s, bytes);
+                if !self.heard.contains(&Rank(rank)) {
+                    self.unheard.insert(Rank(rank), event.time_s);
+                }
             }
         } else if event.event == places.start {
+            if self.heard.insert(event.rank) {
+                self.unheard.remove(&event.rank);
+            }
             self.messages.arrived(event.rank, event.time_s);
             self.chunks.start(event.rank, event.thread, event.time_s);
         } else if event.event == places.end {
@@ -272,6 +282,13 @@ impl WorkerCount {
             }
             self.pending.pop_front();
             let Some(iteration) = self.chunks.take(&news) else { continue };
+            let began_s = news.end_s - news.duration_s;
+            if !is_complete && self.unheard.values().any(|sent_s| began_s <= *sent_s) {
+                self.compute_s.clear();
+                self.each_s.clear();
+                self.n_held = 0;
+                continue;
+            }
             self.compute_s.push_back(iteration.chunks.iter().map(Chunk::time_s).sum());
             self.each_s.push_back(each_s(&iteration.chunks, &news));
             if self.options.window < self.compute_s.len() {

@@ -50,6 +50,15 @@ fn it_ends_at_the_best_number_of_workers() {
 }
 
 #[test]
+fn nothing_is_changed_while_workers_are_not_heard() {
+    let mut simulated = Simulated::new(24, |_, _, _| 5e-6);
+    (simulated.latency_s, simulated.n_heard) = (1e-3, 12);
+    let mut tunlets = [built_in("worker-count").expect("it is built in")];
+    let run = Run::new(&mut simulated, &application(&[]), &mut tunlets, 10);
+    assert!(run.decisions.is_empty(), "{:#?}", run.decisions);
+}
+
+#[test]
 fn its_reason_names_the_numbers_it_follows_from() {
     let mut simulated = Simulated::new(24, |_, _, _| 5e-6);
     simulated.latency_s = 1e-3;
