@@ -1,0 +1,41 @@
+//! A program that runs already is attached to: it tells what became of its work so far, and is tuned.
+
+use super::N_RANKS;
+use launch::place::example;
+use run_record::Summary;
+use suite::library::Library;
+use suite::tool::Scene;
+
+/// More than anybody waits for.
+const N_FRAMES: &str = "1000000";
+
+#[track_caller]
+fn check(library: Library) {
+    let scene = Scene::new();
+    let job = library.launch(N_RANKS, &example("mandelbrot"));
+    let running = job.args(["60", N_FRAMES, "--policy", "static"]).start();
+    let is_rank = |words: &[String]| words.first().is_some_and(|word| word.contains("/mandelbrot"));
+    running.wait_until("all ranks", |running| running.processes(is_rank).len() == N_RANKS);
+    let ended = scene.attach(running.pid(), &["--tunlet", "factoring", "--for", "3"]).run();
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    assert!(ended.stderr.contains("sintonia: description of `master-worker` in `"));
+    let text = std::fs::read_to_string(scene.record().join("summary.json")).expect("a record");
+    let summary: Summary = serde_json::from_str(&text).expect("a summary");
+    let dealt = summary.dealt.expect("the program told what became of its work");
+    assert!(0 < dealt.sums.n_iterations && dealt.policy == "static", "{dealt:?}");
+    let tuning = summary.tuning.expect("it was tuned");
+    let applied = tuning.decisions.iter().filter(|decision| decision.applied_s.is_some());
+    assert!(0 < applied.count(), "{:#?}", tuning.decisions);
+    running.terminate(running.pid());
+    assert_ne!(running.finish().code, 0);
+}
+
+#[test]
+fn under_open_mpi() {
+    check(Library::OpenMpi4);
+}
+
+#[test]
+fn under_mpich() {
+    check(Library::Mpich4);
+}
