@@ -36,6 +36,7 @@ pub(crate) enum Subcommand {
     Doctor(DoctorOptions),
     Functions(crate::functions::FunctionsOptions),
     Messages(crate::messages::MessagesOptions),
+    Experiment(crate::experiment::ExperimentOptions),
     Netbench(crate::netbench::NetbenchOptions),
     Tunlets(crate::tunlets::TunletsOptions),
     New(crate::new::NewOptions),
@@ -44,6 +45,8 @@ pub(crate) enum Subcommand {
     Predict(crate::predict::PredictOptions),
     Validate(crate::validate::ValidateOptions),
     Simulate(crate::simulate::SimulateOptions),
+    #[command(hide = true)]
+    ExperimentRun(crate::experiment::RunOfExperiment),
     #[command(hide = true)]
     TunletHost(crate::tunlet_host::TunletHostOptions),
     #[command(hide = true)]

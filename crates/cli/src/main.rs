@@ -20,6 +20,7 @@ mod chart;
 mod collector;
 mod doctor;
 mod exit;
+mod experiment;
 mod export;
 mod fit;
 mod functions;
@@ -55,6 +56,7 @@ fn main() -> ExitCode {
         Subcommand::Doctor(options) => doctor::doctor(&options, terminal),
         Subcommand::Functions(options) => functions::functions(&options),
         Subcommand::Messages(options) => messages::messages(&options),
+        Subcommand::Experiment(options) => experiment::experiment(&options),
         Subcommand::Netbench(options) => netbench::netbench(&options),
         Subcommand::Tunlets(options) => tunlets::tunlets(&options),
         Subcommand::New(options) => new::make(&options),
@@ -63,6 +65,7 @@ fn main() -> ExitCode {
         Subcommand::Predict(options) => predict::predict(&options, terminal),
         Subcommand::Validate(options) => validate::validate(&options, terminal),
         Subcommand::Simulate(options) => simulate::simulate(&options),
+        Subcommand::ExperimentRun(options) => Ok(experiment::be_run(&options, terminal)),
         Subcommand::TunletHost(options) => tunlet_host::serve(&options),
         Subcommand::Enter(options) => attach::entrance::serve(&options),
         Subcommand::NetbenchRank(options) => netbench::be_rank(&options),
