@@ -230,11 +230,19 @@ impl<'a> Question<'a> {
         Some(n_processes * time_s / 3600.0)
     }
 
-    /// A value with its unit, which is known of `time` only.
+    /// A value with its unit, where that is known.
     fn with_unit(&self, value: f64) -> String {
         let number = short(value);
-        if self.metric.eq_ignore_ascii_case("time") { format!("{number} s") } else { number }
+        if is_in_seconds(self.metric) { format!("{number} s") } else { number }
     }
+}
+
+/// Whether a metric is a time in seconds, as its name says.
+pub(crate) fn is_in_seconds(metric: &str) -> bool {
+    let metric = metric.to_lowercase();
+    ["time", "seconds"].contains(&metric.as_str())
+        || metric.ends_with("_s")
+        || metric.ends_with("(s)")
 }
 
 /// A number with four significant digits.

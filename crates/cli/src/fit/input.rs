@@ -181,7 +181,8 @@ impl Text {
 
     fn judge(&self, reading: Reading) -> anyhow::Result<Measurements> {
         let Reading { measured, problems, notes, .. } = reading;
-        if measured.series.is_empty() {
+        let mut points = measured.series.iter().flat_map(|series| &series.points);
+        if points.all(|point| point.values.is_empty()) {
             let what = problems.first().map_or_else(
                 || {
                     "it holds no measurement: give at least a line with parameters and a value"

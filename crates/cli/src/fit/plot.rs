@@ -84,7 +84,11 @@ fn panel(model: &FittedModel, seen: &Measurements, unseen: &Measurements) -> Pan
     Panel {
         title: if model.region.is_empty() { model.text.clone() } else { model.region.clone() },
         x_name: model.parameters.get(x_idx).cloned().unwrap_or_default(),
-        y_name: if model.metric == "time" { "time in s".to_owned() } else { model.metric.clone() },
+        y_name: if crate::predict::is_in_seconds(&model.metric) {
+            "time in s".to_owned()
+        } else {
+            model.metric.clone()
+        },
         lines: combinations.iter().step_by(every).map(line).collect(),
     }
 }

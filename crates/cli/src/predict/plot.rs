@@ -28,7 +28,7 @@ pub(super) fn picture(question: &Question<'_>, rows: &[Row<'_>]) -> String {
         line.band.sort_by(|a, b| a[0].total_cmp(&b[0]));
     }
     let x_name = rows.first().and_then(|row| row.at.get(x_idx)).map_or("", |(name, _)| *name);
-    let is_time = question.metric.eq_ignore_ascii_case("time");
+    let is_time = super::is_in_seconds(question.metric);
     let program = question.file.program.as_deref().unwrap_or("the program");
     let panel = Panel {
         title: format!("{program}, predicted"),

@@ -66,7 +66,8 @@ fn point(question: &Question<'_>, row: &Row<'_>) -> String {
     let mut line = |name: &str, said: fitting::Prediction, share: &str| {
         let [value, low, high] = [said.value, said.low, said.high].map(|it| question.with_unit(it));
         let interval = format!("{low} to {high}");
-        text += &format!("{:width$}  {value:>11}  {interval:>25}  {share:>7}\n", cut(name));
+        let row = format!("{:width$}  {value:>11}  {interval:>25}  {share:>7}", cut(name));
+        text += &(row.trim_end().to_owned() + "\n");
     };
     for region in &row.regions {
         line(&region.name, region.said, &format!("{:.1} %", 100.0 * region.share));
@@ -82,6 +83,9 @@ fn point(question: &Question<'_>, row: &Row<'_>) -> String {
 }
 
 fn cut(name: &str) -> String {
+    if name.is_empty() {
+        return "(all)".to_owned();
+    }
     if name.chars().count() <= N_NAME_MAX {
         return name.to_owned();
     }

@@ -22,6 +22,9 @@ fn every_subcommand_explains_itself() {
     check("tunlets", &["tunlets", "--help"]);
     check("new", &["new", "--help"]);
     check("new-tunlet", &["new-tunlet", "--help"]);
+    check("fit", &["fit", "--help"]);
+    check("predict", &["predict", "--help"]);
+    check("validate", &["validate", "--help"]);
     check("simulate-chunking", &["simulate", "chunking", "--help"]);
 }
 

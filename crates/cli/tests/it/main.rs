@@ -1,6 +1,7 @@
 //! The program `sintonia` from outside, mostly on commands without MPI.
 
 mod export;
+mod fit;
 mod functions;
 mod help;
 mod messages;
@@ -8,6 +9,7 @@ mod netbench;
 mod new;
 mod new_tunlet;
 mod on_ranks_new;
+mod predict;
 mod report;
 mod run;
 mod simulate;
