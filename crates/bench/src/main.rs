@@ -1,4 +1,4 @@
-//! What watching and dealing cost, measured: `make bench`, or `bench [price] [functions] [latency] [overhead] [dealing] [--turns N]`.
+//! What watching, dealing and predicting cost, measured: `make bench`, or `bench [PART...] [--turns N]`.
 //!
 //! Every figure is a median over turns; in a turn each tool runs once, one after another, so that a
 //! busier machine is busier for all. Tables go to the terminal, numbers to `target/bench/*.json`.
@@ -9,6 +9,7 @@
 //! How to read the tables: `docs/benchmarks.md`. Tests: no test is timed.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program whose result is printed")]
 
+mod composing;
 mod dealing;
 mod error;
 mod figures;
@@ -28,7 +29,8 @@ use error::BenchError;
 use place::Place;
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: bench [price] [functions] [latency] [overhead] [dealing] [--turns N]";
+const USAGE: &str =
+    "usage: bench [price] [functions] [latency] [overhead] [dealing] [composing] [--turns N]";
 
 /// What is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,9 +40,11 @@ enum Part {
     Latency,
     Overhead,
     Dealing,
+    Composing,
 }
 
-const ALL: [Part; 5] = [Part::Price, Part::Functions, Part::Latency, Part::Overhead, Part::Dealing];
+const ALL: [Part; 6] =
+    [Part::Price, Part::Functions, Part::Latency, Part::Overhead, Part::Dealing, Part::Composing];
 
 fn main() -> ExitCode {
     let (parts, n_turns) = match command_line(std::env::args().skip(1)) {
@@ -73,6 +77,7 @@ fn run(parts: &[Part], n_turns: usize) -> Result<bool, BenchError> {
             Part::Latency => ("latency", latency::measure(&place, &libraries, n_turns)?),
             Part::Overhead => ("overhead", overhead::measure(&place, n_turns)?),
             Part::Dealing => ("dealing", dealing::measure(&place, &libraries, n_turns)?),
+            Part::Composing => ("composing", composing::measure(&place, n_turns)?),
         };
         println!("{}", report.text);
         place.write_json(title, &report.json)?;
@@ -98,6 +103,7 @@ fn command_line(mut arguments: impl Iterator<Item = String>) -> Result<(Vec<Part
             "latency" => parts.push(Part::Latency),
             "overhead" => parts.push(Part::Overhead),
             "dealing" => parts.push(Part::Dealing),
+            "composing" => parts.push(Part::Composing),
             "--turns" => {
                 let number = arguments.next().and_then(|number| number.parse().ok());
                 n_turns = number.filter(|n| 0 < *n).ok_or("`--turns` needs a number above 0")?;

@@ -245,8 +245,9 @@ impl ProgramBuilder {
     pub fn push(&mut self, rank: u32, place: Place, what: Operation) -> Result<(), ProgramError> {
         self.is_rank(rank)?;
         let act = self.act(rank, what)?;
-        let phase = self.program.phases.last_mut().expect("a program begins with a phase");
-        phase.steps[rank as usize].push(Step { place, act });
+        if let Some(phase) = self.program.phases.last_mut() {
+            phase.steps[rank as usize].push(Step { place, act });
+        }
         Ok(())
     }
 

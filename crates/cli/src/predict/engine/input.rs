@@ -18,6 +18,8 @@ pub(super) struct Input {
     pub(super) program: Program,
     /// Where `trace.txt` is.
     pub(super) dir: PathBuf,
+    /// Where a platform may be written.
+    pub(super) scratch: PathBuf,
     /// The rate at which the trace counts computation.
     pub(super) flops_per_s: f64,
     pub(super) n_nodes: usize,
@@ -33,22 +35,7 @@ impl Input {
     /// A record, or a folder with a trace that was exported before.
     pub(super) fn read(run: &Path, options: &EngineOptions) -> anyhow::Result<Self> {
         let SimgridOptions { flops_per_s, .. } = SimgridOptions::default();
-        if run.join(INDEX).is_file() {
-            let program = program(run, flops_per_s)?;
-            let (dir, notes) = (run.to_owned(), Vec::new());
-            let (n_nodes, measured_s) = (1, None);
-            return Ok(Self {
-                program,
-                dir,
-                flops_per_s,
-                n_nodes,
-                measured_s,
-                notes,
-                _temporary: None,
-            });
-        }
-        let record = RunRecord::open(run)?;
-        let (dir, temporary) = match &options.keep {
+        let (scratch, temporary) = match &options.keep {
             Some(dir) => {
                 let name = || format!("`{}`", dir.display());
                 fs::create_dir_all(dir).context(NotWritten).with_context(name)?;
@@ -59,14 +46,28 @@ impl Input {
                 (temporary.path().to_owned(), Some(temporary))
             }
         };
+        if run.join(INDEX).is_file() {
+            return Ok(Self {
+                program: program(run, flops_per_s)?,
+                dir: run.to_owned(),
+                scratch,
+                flops_per_s,
+                n_nodes: 1,
+                measured_s: None,
+                notes: Vec::new(),
+                _temporary: temporary,
+            });
+        }
+        let record = RunRecord::open(run)?;
         let choice = SimgridOptions { world: options.world, flops_per_s };
-        let mut notes = export::simgrid(&record, &dir, &choice)?;
+        let mut notes = export::simgrid(&record, &scratch, &choice)?;
         // The first says how to replay it.
         notes.retain(|note| !note.starts_with("replay it"));
         let summary = record.read_summary()?;
         Ok(Self {
-            program: program(&dir, flops_per_s)?,
-            dir,
+            program: program(&scratch, flops_per_s)?,
+            dir: scratch.clone(),
+            scratch,
             flops_per_s,
             n_nodes: summary.n_nodes,
             measured_s: (0.0 < summary.elapsed_s).then_some(summary.elapsed_s),

@@ -12,7 +12,6 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use std::fmt::Write;
 use std::fs::{self, File};
 use std::os::unix::process::CommandExt;
-use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
@@ -39,17 +38,16 @@ pub(super) struct Replay {
 
 /// Writes the platform beside the trace and replays it.
 pub(super) fn replay(input: &Input, machine: &Machine, at_most_s: f64) -> anyhow::Result<Replay> {
-    let dir = input.dir.as_path();
     let n_ranks = input.program.n_ranks();
     let write = |name: &str, text: String| {
-        let path = dir.join(name);
+        let path = input.scratch.join(name);
         fs::write(&path, text).with_context(|| format!("`{}` cannot be written", path.display()))
     };
     write("platform.xml", platform(machine, n_ranks, input.flops_per_s))?;
     let hosts = (0..n_ranks).map(|rank| format!("node-{rank}\n")).collect();
     write("hostfile", hosts)?;
     let began = Instant::now();
-    let output = run(dir, n_ranks, machine, Duration::from_secs_f64(at_most_s))?;
+    let output = run(input, machine, Duration::from_secs_f64(at_most_s))?;
     let took_s = began.elapsed().as_secs_f64();
     let said = output
         .rsplit_once("Simulation time ")
@@ -99,13 +97,16 @@ fn factors(machine: &Machine) -> [String; 2] {
     [format!("--cfg=smpi/bw-factor:{bandwidth}"), format!("--cfg=smpi/lat-factor:{latency}")]
 }
 
-fn run(dir: &Path, n_ranks: usize, machine: &Machine, at_most: Duration) -> anyhow::Result<String> {
+fn run(input: &Input, machine: &Machine, at_most: Duration) -> anyhow::Result<String> {
     let program = std::env::var_os("SMPIRUN").unwrap_or_else(|| "smpirun".into());
-    let path = dir.join("smpirun.log");
+    // It runs in the folder of the trace, whose files are named from there.
+    let scratch = input.scratch.canonicalize()?;
+    let path = scratch.join("smpirun.log");
     let log = File::create(&path).with_context(|| format!("`{}`", path.display()))?;
     let mut command = Command::new(&program);
-    command.current_dir(dir).args(["-np", &n_ranks.to_string()]);
-    command.args(["-platform", "platform.xml", "-hostfile", "hostfile"]);
+    command.current_dir(&input.dir).args(["-np", &input.program.n_ranks().to_string()]);
+    command.arg("-platform").arg(scratch.join("platform.xml"));
+    command.arg("-hostfile").arg(scratch.join("hostfile"));
     command.args(["--cfg=network/crosstraffic:0", "--cfg=network/TCP-gamma:0"]);
     command.args(["--cfg=network/weight-S:0"]).args(factors(machine));
     let eager_bytes = machine.network.eager_bytes.min(u64::from(u32::MAX >> 1));
