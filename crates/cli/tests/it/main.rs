@@ -1,5 +1,6 @@
 //! The program `sintonia` from outside, mostly on commands without MPI.
 
+mod experiment;
 mod export;
 mod fit;
 mod functions;
@@ -10,6 +11,7 @@ mod new;
 mod new_tunlet;
 mod on_ranks_new;
 mod predict;
+mod predict_engine;
 mod report;
 mod run;
 mod simulate;
