@@ -23,12 +23,16 @@
 //! Files and the command line (`cli`), the record of a run (`run-record`), times of regions (`fitting`).
 
 pub mod compose;
+mod draw;
 mod expr;
+mod json;
 mod regions;
 mod shape;
 mod source;
 
+pub use draw::{View, draw};
 pub use expr::{Expr, Operator};
+pub use json::{FORMAT_VERSION, json};
 pub use regions::roman;
 pub use shape::{
     Arm, Branch, Compute, Exit, Graph, Group, Kind, Leave, Loop, Measured, Mpi, Node, Origin, Place,

@@ -42,8 +42,9 @@ pub(super) fn called(name: &str, inner: &Part) -> Part {
     let mut part = Part::of(left, right, height);
     part.rect("call", -left, 0.0, left + right, height);
     part.text(-left + 7.0, 11.5, "f", name);
-    // The name may stand on the axis: the way begins below it.
-    part.way(&[(0.0, 0.0), (0.0, top)], false);
+    // Where the name reaches the axis, the way goes on below it.
+    let is_crossed = left - 10.0 < width(name, SMALL);
+    part.way(&[(0.0, if is_crossed { 14.0 } else { 0.0 }), (0.0, top)], false);
     part.place(inner, 0.0, top);
     if !inner.is_end {
         part.way(&[(0.0, top + inner.height), (0.0, height)], false);
@@ -100,15 +101,15 @@ pub(super) fn parted(condition: &Part, arms: &[(String, Part)]) -> Part {
     let total: f64 = spans.iter().map(|(left, right)| left + right).sum::<f64>();
     #[expect(clippy::cast_precision_loss, reason = "a few arms")]
     let total = total + between * (arms.len().saturating_sub(1)) as f64;
-    // The way goes on below the condition; the arms stand around it evenly.
-    let mut x = -total / 2.0;
+    // The way goes on straight into the first arm; the others stand on its right.
+    let first = spans.first().map_or(0.0, |(left, _)| *left);
+    let mut x = -first;
     let bus = condition.height + 8.0;
     let top = bus + 24.0;
     let tallest = arms.iter().map(|(_, arm)| arm.height).fold(0.0, f64::max);
     let bottom = top + tallest + 10.0;
-    let half = total / 2.0;
-    let mut part =
-        Part::of(half.max(condition.left), half.max(condition.right), bottom + 8.0);
+    let (left, right) = (first.max(condition.left), (total - first).max(condition.right));
+    let mut part = Part::of(left, right, bottom + 8.0);
     part.place(condition, 0.0, 0.0);
     part.way(&[(0.0, condition.height), (0.0, bus)], false);
     let mut is_open = false;

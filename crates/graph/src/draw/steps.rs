@@ -94,8 +94,9 @@ impl Drawer {
         let regions = regions_of(body);
         let known = self.drawn.iter().find(|(known, _)| *known == inside);
         if let Some((_, before)) = known.filter(|_| 1 < n_operations(body)) {
-            let words = format!("{} as at {before}: {regions}", names.join(" › "));
-            return Some(text_box(&[(0, words)], "again"));
+            let words = format!("as at {before}: {regions}");
+            let lines = [(0, shorten(&names.join(" › "), N_CONDITION_MAX)), (0, words)];
+            return Some(text_box(&lines, "again"));
         }
         let inner = self.body(body)?;
         self.drawn.push((inside, regions));
@@ -141,7 +142,9 @@ impl Drawer {
 
     fn exit(&self, exit: &Exit) -> Option<Part> {
         if self.view == View::Regions {
-            return None;
+            let mut end = Part { is_end: true, ..Part::of(4.0, 4.0, 8.0) };
+            end.put("<circle class=\"out\" cx=\"0\" cy=\"4\" r=\"3\"/>");
+            return exit.condition.is_empty().then_some(end);
         }
         let condition = shorten(&exit.condition, N_CONDITION_MAX);
         let words = match condition.as_str() {

@@ -6,7 +6,7 @@ use super::program::{RANKS, SIZES};
 use super::scope::{Scope, Value, key};
 use super::walker::Walker;
 use crate::expr::Expr;
-use crate::shape::{Arm, Branch, Group, Kind, Node};
+use crate::shape::{Arm, Branch, Group, Kind, Leave, Node};
 use std::collections::BTreeSet;
 
 /// Functions that call each other.
@@ -29,6 +29,12 @@ impl<'t> Walker<'_, 't> {
         if super::program::is_mpi(name) && !self.program.functions.contains_key(name) {
             return self.mpi(name, piece, &list);
         }
+        // It comes back only after its body: it may call itself.
+        if let Some(body) = self.lambdas.remove(name) {
+            self.statement(body);
+            self.lambdas.insert(name.to_owned(), body);
+            return as_written(piece);
+        }
         if called.kind() != "identifier" {
             self.expression(called);
         }
@@ -43,7 +49,7 @@ impl<'t> Walker<'_, 't> {
     pub(super) fn call_named(&mut self, name: &str, piece: Piece<'t>, list: &[Piece<'t>]) -> Expr {
         let arguments: Vec<Argument<'t>> = list.iter().map(|it| self.argument(*it)).collect();
         let program = self.program;
-        let Some(function) = program.function(name, list.len()) else {
+        let Some(function) = program.function(name, list.len(), Some(&piece.file.name)) else {
             self.foreign(name, piece);
             return self.result(name, piece, &arguments);
         };
@@ -64,12 +70,15 @@ impl<'t> Walker<'_, 't> {
         }
         let body = function.body;
         let place = self.place(piece);
+        scope.called_at = body.file.is_macro.then(|| place.clone());
         self.scopes.push(scope);
-        let (steps, _) = self.apart(|walker| walker.statement(body));
+        let (steps, flow) = self.apart(|walker| walker.statement(body));
         let scope = self.scopes.pop().unwrap_or_default();
+        self.has_ended |= flow == Some(Leave::Program);
         self.put_group(name, steps, place);
         self.hand_back(&function.parameters, &arguments, &scope);
-        let single = scope.returned.filter(|_| scope.n_returns == 1);
+        let is_single = |value: &Expr| scope.n_returns == 1 && !is_of(value, &scope);
+        let single = scope.returned.clone().filter(is_single);
         single.unwrap_or_else(|| self.result(name, piece, &[]))
     }
 
@@ -101,7 +110,9 @@ impl<'t> Walker<'_, 't> {
         for (parameter, argument) in parameters.iter().zip(arguments) {
             let Value::Address(to) = &argument.value else { continue };
             match scope.values.get(&format!("*{parameter}")) {
-                Some(Value::Expr(value)) => self.assign(to.clone(), value.clone()),
+                Some(Value::Expr(value)) if !is_of(value, scope) => {
+                    self.assign(to.clone(), value.clone());
+                }
                 _ => {
                     let is_varying = self.is_in_loop();
                     self.forget(to, is_varying);
@@ -216,7 +227,7 @@ impl<'t> Walker<'_, 't> {
         let mut left = vec![name];
         let mut n_loops = 0;
         while let Some(name) = left.pop() {
-            let Some(function) = self.program.function(name, 0).filter(|_| seen.insert(name)) else {
+            let Some(function) = self.program.function(name, 0, None).filter(|_| seen.insert(name)) else {
                 continue;
             };
             n_loops += function.n_loops;
@@ -244,6 +255,16 @@ impl<'t> Walker<'_, 't> {
         }
         true
     }
+}
+
+/// Whether a value is told by names of a function that its callers do not know.
+fn is_of(value: &Expr, scope: &Scope<'_>) -> bool {
+    value.parts().iter().any(|part| match part {
+        Expr::Name(name) | Expr::Varying(name) => {
+            matches!(scope.values.get(name), Some(Value::Expr(own)) if own == *part)
+        }
+        _ => false,
+    })
 }
 
 /// The variable that a call writes: `x` for `&x`, `*x` for a pointer `x`.

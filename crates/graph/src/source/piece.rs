@@ -9,6 +9,8 @@ pub(super) struct Parsed {
     pub(super) tree: Tree,
     /// Line of the file in which the text starts, from 1.
     pub(super) first_line: u32,
+    /// Whether it is a macro: what stands in it counts as standing where it is called.
+    pub(super) is_macro: bool,
 }
 
 /// C++ or C.
@@ -36,7 +38,7 @@ impl Parsed {
         let mut parser = Parser::new();
         parser.set_language(&language).ok()?;
         let tree = parser.parse(&text, None)?;
-        Some(Self { name: name.to_owned(), text, tree, first_line })
+        Some(Self { name: name.to_owned(), text, tree, first_line, is_macro: false })
     }
 
     pub(super) fn root(&self) -> Piece<'_> {
@@ -121,7 +123,8 @@ impl<'t> Piece<'t> {
         for _ in 0..DEPTH_MAX {
             let next = match inner.kind() {
                 "field_expression" => inner.field("field"),
-                "qualified_identifier" | "template_function" | "template_method" => {
+                "qualified_identifier" | "template_function" | "template_method"
+                | "template_type" => {
                     inner.field("name")
                 }
                 "parenthesized_expression" | "pointer_expression" => {

@@ -43,7 +43,8 @@ pub(super) fn macros(file: &Parsed) -> Vec<Parsed> {
             let body = value.text().replace("\\\n", " \n").replace("\\\r\n", " \r\n");
             let words: Vec<&str> = parameters.children().iter().map(|it| it.text()).collect();
             let text = format!("void {name}(int {}) {{ {body} ; }}", words.join(", int "));
-            Parsed::of(&file.name, text, Tongue::Cpp, piece.line())
+            let parsed = Parsed::of(&file.name, text, Tongue::Cpp, piece.line())?;
+            Some(Parsed { is_macro: true, ..parsed })
         })
         .collect()
 }
@@ -73,21 +74,29 @@ impl<'t> Program<'t> {
     pub(super) fn of(files: &'t [Parsed]) -> Self {
         let mut program = Self::default();
         for file in files {
-            let all = file.root().all();
-            for (at, piece) in all.iter().enumerate() {
-                program.define(*piece, all.get(at + 1..).unwrap_or_default());
-            }
+            file.root().all().into_iter().for_each(|piece| program.define(piece));
         }
         program.find_globals(files);
         program.find_mpi(files);
         program
     }
 
-    /// The function that a call means: of this name, and with as many parameters where there are several.
-    pub(super) fn function(&self, name: &str, n_arguments: usize) -> Option<&Function<'t>> {
+    /// The function that a call means: of this name, where there are several in the same file, and with as many
+    /// parameters.
+    pub(super) fn function(
+        &self,
+        name: &str,
+        n_arguments: usize,
+        file: Option<&str>,
+    ) -> Option<&Function<'t>> {
         let all = self.functions.get(name)?;
-        let fits = all.iter().find(|function| function.parameters.len() == n_arguments);
-        fits.or_else(|| all.first())
+        let rank = |function: &&Function<'t>| {
+            let is_near = file.is_some_and(|file| function.body.file.name == file);
+            let fits = function.parameters.len() == n_arguments;
+            // The first of the best.
+            (!is_near, !fits)
+        };
+        all.iter().min_by_key(rank)
     }
 
     /// Whether an MPI operation is reached from here.
@@ -102,7 +111,7 @@ impl<'t> Program<'t> {
         self.mpi.contains(name) || self.pointers.contains(name) || is_mpi(name)
     }
 
-    fn define(&mut self, piece: Piece<'t>, after: &[Piece<'t>]) {
+    fn define(&mut self, piece: Piece<'t>) {
         match piece.kind() {
             "function_definition" => {
                 if let (Some(declarator), Some(body)) =
@@ -112,7 +121,7 @@ impl<'t> Program<'t> {
                 }
             }
             // `main(argc, argv)` of old, with the body behind it.
-            "call_expression" => self.define_untyped(piece, after),
+            "call_expression" => self.define_untyped(piece),
             "preproc_def" => {
                 let value = piece.field("value").map_or("", Piece::text);
                 let value = value.split("/*").next().unwrap_or_default();
@@ -147,21 +156,24 @@ impl<'t> Program<'t> {
         }
     }
 
-    fn define_untyped(&mut self, call: Piece<'t>, after: &[Piece<'t>]) {
-        let outside = call.parent().is_some_and(|it| {
-            matches!(it.kind(), "translation_unit" | "ERROR")
-                || it.kind() == "expression_statement"
-                    && it.parent().is_some_and(|it| it.kind() == "translation_unit")
-        });
+    fn define_untyped(&mut self, call: Piece<'t>) {
+        let Some(statement) = call.parent().filter(|it| it.kind() == "expression_statement") else {
+            return;
+        };
+        let is_outside = statement.parent().is_some_and(|it| it.kind() == "translation_unit");
         let (Some(name), Some(list)) = (call.field("function"), call.field("arguments")) else {
             return;
         };
-        let end = call.node.end_byte();
-        let body = after.iter().find(|it| end <= it.node.start_byte());
-        if let Some(body) = body.filter(|it| outside && it.kind() == "compound_statement") {
+        // The types of its parameters stand between.
+        let mut next = statement.node.next_named_sibling();
+        while next.is_some_and(|it| matches!(it.kind(), "declaration" | "comment")) {
+            next = next.and_then(|it| it.next_named_sibling());
+        }
+        if let Some(node) = next.filter(|it| is_outside && it.kind() == "compound_statement") {
             let parameters = list.children().into_iter().map(Piece::name).collect();
+            let body = Piece { node, ..call };
             let n_loops = body.all().iter().filter(|it| it.is_loop()).count();
-            let function = Function { name: name.name(), parameters, body: *body, n_loops };
+            let function = Function { name: name.name(), parameters, body, n_loops };
             self.functions.entry(name.name()).or_default().push(function);
         }
     }

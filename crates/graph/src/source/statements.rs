@@ -26,7 +26,8 @@ const IDLE: [&str; 14] = [
 impl<'t> Walker<'_, 't> {
     /// Walks through a statement.
     pub(super) fn statement(&mut self, piece: Piece<'t>) -> Flow {
-        self.deeper(piece, |walker| walker.statement_within(piece))
+        let flow = self.deeper(piece, |walker| walker.statement_within(piece));
+        if std::mem::take(&mut self.has_ended) { Some(Leave::Program) } else { flow }
     }
 
     /// Walks through statements until one leaves.
@@ -113,7 +114,10 @@ impl<'t> Walker<'_, 't> {
         let mut made = None;
         for one in &declarators {
             let name = one.name();
-            if let Some(value) = one.field("value") {
+            let lambda = one.field("value").filter(|it| it.kind() == "lambda_expression");
+            if let Some(body) = lambda.and_then(|it| it.field("body")) {
+                self.lambdas.insert(name.to_owned(), body);
+            } else if let Some(value) = one.field("value") {
                 let value = self.expression(value);
                 // A name of this function hides one outside.
                 self.scope().values.remove(name);

@@ -29,9 +29,13 @@ pub(super) struct Walker<'p, 't> {
     pub(super) members: BTreeMap<String, Expr>,
     /// Communicators in which ranks count anew.
     pub(super) parts: BTreeSet<String>,
+    /// Bodies of functions that variables of C++ hold.
+    pub(super) lambdas: BTreeMap<String, Piece<'t>>,
     pub(super) steps: Vec<Steps>,
     pub(super) depth: usize,
     pub(super) n_nodes: usize,
+    /// A function that was called ended the program.
+    pub(super) has_ended: bool,
     /// Conditions on the rank, as they were met.
     pub(super) conditions: Vec<Expr>,
     pub(super) warnings: BTreeSet<Warning>,
@@ -49,9 +53,11 @@ impl<'p, 't> Walker<'p, 't> {
             globals: BTreeMap::new(),
             members: BTreeMap::new(),
             parts: BTreeSet::new(),
+            lambdas: BTreeMap::new(),
             steps: vec![Steps::default()],
             depth: 0,
             n_nodes: 0,
+            has_ended: false,
             conditions: Vec::new(),
             warnings: BTreeSet::new(),
         }
@@ -134,6 +140,9 @@ impl<'p, 't> Walker<'p, 't> {
     }
 
     pub(super) fn place(&self, piece: Piece<'t>) -> Place {
+        if let Some(place) = self.scopes.last().and_then(|scope| scope.called_at.clone()) {
+            return place;
+        }
         Place {
             file: piece.file.name.clone(),
             line: piece.line(),
