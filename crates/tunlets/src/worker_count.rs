@@ -17,10 +17,11 @@
 //! The equations (`models`); starting and ending processes.
 
 mod messages;
+mod words;
 
 use crate::chunks::{Chunk, Chunks};
 use crate::guide::{EventNeed, Guide, PointNeed};
-use crate::lookup::{Lookup, Point, median, short, time};
+use crate::lookup::{Lookup, Point, median};
 use crate::rest::Rest;
 use crate::tunlet::{
     Decision, Detail, EventNews, IterationNews, News, Requests, Tunlet, TunletError, TunletSpec,
@@ -31,6 +32,7 @@ use events::Rank;
 use messages::Messages;
 use models::master_worker::{Data, Iteration, Objective, Sends};
 use std::collections::{HashMap, HashSet, VecDeque};
+use words::{in_words, to_measure};
 
 pub use models::master_worker::transfer::Cost;
 
@@ -384,33 +386,6 @@ fn all_latency(model: &Iteration, n_workers: f64) -> Iteration {
         Data::Same { each_bytes, .. } => each_bytes,
     };
     Iteration { latency_s: model.latency_s + model.byte_s * bytes, byte_s: 0.0, ..*model }
-}
-
-fn to_measure(seen: &Iteration) -> String {
-    format!(
-        "messages of one size, {}, do not tell latency from cost per byte: if it is latency, Nopt is {} \
-         ({}); half the way there shows other sizes",
-        time(seen.latency_s),
-        short(seen.optimum()),
-        seen.equation()
-    )
-}
-
-fn in_words(model: &Iteration, objective: Objective, [now_s, then_s]: [f64; 2]) -> String {
-    let what = match objective {
-        Objective::Time => {
-            format!("Nopt is {} ({})", short(model.optimum()), model.equation())
-        }
-        Objective::Index => "the performance index is lowest there".to_owned(),
-    };
-    format!(
-        "{what} for latency {}, {:.2} ns per byte, {} of computing: {} against {} now",
-        time(model.latency_s),
-        model.byte_s * 1e9,
-        time(model.compute_s),
-        time(then_s),
-        time(now_s)
-    )
 }
 
 #[cfg(test)]
