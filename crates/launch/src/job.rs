@@ -275,6 +275,7 @@ impl Running {
     #[track_caller]
     fn give_up(&self, why: &str) -> ! {
         self.mark.end();
+        self.mark.remove_library_files();
         let rest: String = self.lines.try_iter().collect();
         panic!("{} {why}; it printed:\n{}{rest}", self.command, self.seen)
     }
