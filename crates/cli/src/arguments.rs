@@ -35,6 +35,7 @@ pub(crate) enum Subcommand {
     Export(ExportOptions),
     Doctor(DoctorOptions),
     Functions(crate::functions::FunctionsOptions),
+    Graph(crate::graph::GraphOptions),
     Messages(crate::messages::MessagesOptions),
     Experiment(crate::experiment::ExperimentOptions),
     Netbench(crate::netbench::NetbenchOptions),

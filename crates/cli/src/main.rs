@@ -24,6 +24,7 @@ mod experiment;
 mod export;
 mod fit;
 mod functions;
+mod graph;
 mod messages;
 mod netbench;
 mod new;
@@ -55,6 +56,7 @@ fn main() -> ExitCode {
         Subcommand::Export(options) => export::export(&options),
         Subcommand::Doctor(options) => doctor::doctor(&options, terminal),
         Subcommand::Functions(options) => functions::functions(&options),
+        Subcommand::Graph(options) => graph::graph(&options),
         Subcommand::Messages(options) => messages::messages(&options),
         Subcommand::Experiment(options) => experiment::experiment(&options),
         Subcommand::Netbench(options) => netbench::netbench(&options),

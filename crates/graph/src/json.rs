@@ -41,8 +41,8 @@ pub fn json(graph: &Graph) -> Value {
 
 fn role(role: &Role) -> Value {
     let conditions = role.conditions.iter();
-    let conditions =
-        conditions.map(|(condition, holds)| json!({ "condition": condition.to_string(), "holds": holds }));
+    let conditions = conditions
+        .map(|(condition, holds)| json!({ "condition": condition.to_string(), "holds": holds }));
     json!({
         "name": role.name,
         "ranks": role.ranks,

@@ -26,6 +26,7 @@ pub mod compose;
 mod draw;
 mod expr;
 mod json;
+mod recorded;
 mod regions;
 mod shape;
 mod source;
@@ -33,6 +34,7 @@ mod source;
 pub use draw::{View, draw};
 pub use expr::{Expr, Operator};
 pub use json::{FORMAT_VERSION, json};
+pub use recorded::{Passage, Run, Site, from_run, overlay};
 pub use regions::roman;
 pub use shape::{
     Arm, Branch, Compute, Exit, Graph, Group, Kind, Leave, Loop, Measured, Mpi, Node, Origin, Place,

@@ -289,7 +289,6 @@ impl Node {
     /// Whether it is an MPI operation or holds one.
     #[must_use]
     pub fn has_mpi(&self) -> bool {
-        matches!(self.kind, Kind::Mpi(_))
-            || self.bodies().into_iter().flatten().any(Node::has_mpi)
+        matches!(self.kind, Kind::Mpi(_)) || self.bodies().into_iter().flatten().any(Node::has_mpi)
     }
 }

@@ -61,7 +61,9 @@ pub enum SourceError {
         files: String,
     },
     /// A program without MPI.
-    #[error("`main` reaches no MPI operation in {files}: give the files with the functions that call MPI, too")]
+    #[error(
+        "`main` reaches no MPI operation in {files}: give the files with the functions that call MPI, too"
+    )]
     NoMpi {
         /// Their names.
         files: String,

@@ -17,7 +17,7 @@ pub(super) fn repeated(count: &str, header: &str, inner: &Part) -> Part {
     let top = bar + GAP;
     let height = top + inner.height + GAP;
     let mut part = Part::of(left, right, height);
-    part.rect("loop", -left, 0.0, left + right, height);
+    part.rect("loop", (-left, 0.0), (left + right, height));
     part.text(-left + 8.0, 14.0, "b", count);
     part.text(-left + 16.0 + width(count, SIZE) * 1.08, 14.0, "s", header);
     part.way(&[(0.0, bar), (0.0, top)], true);
@@ -25,7 +25,13 @@ pub(super) fn repeated(count: &str, header: &str, inner: &Part) -> Part {
     let (bottom, x) = (top + inner.height, -left + BACK * 0.6);
     if !inner.is_end {
         part.way(
-            &[(0.0, bottom), (0.0, bottom + 8.0), (x, bottom + 8.0), (x, bar + 6.0), (-2.0, bar + 6.0)],
+            &[
+                (0.0, bottom),
+                (0.0, bottom + 8.0),
+                (x, bottom + 8.0),
+                (x, bar + 6.0),
+                (-2.0, bar + 6.0),
+            ],
             true,
         );
     }
@@ -40,7 +46,7 @@ pub(super) fn called(name: &str, inner: &Part) -> Part {
     let right = (inner.right + PAD).max(width(name, SMALL) + 14.0 - left);
     let height = top + inner.height + 8.0;
     let mut part = Part::of(left, right, height);
-    part.rect("call", -left, 0.0, left + right, height);
+    part.rect("call", (-left, 0.0), (left + right, height));
     part.text(-left + 7.0, 11.5, "f", name);
     // Where the name reaches the axis, the way goes on below it.
     let is_crossed = left - 10.0 < width(name, SMALL);
@@ -82,7 +88,10 @@ pub(super) fn passed(condition: &Part, done: (&str, &Part), past: &str) -> Part 
     part.way(&[(0.0, condition.height), (0.0, top)], true);
     part.text(-5.0, condition.height + 13.0, "e", label);
     part.place(inner, 0.0, top);
-    part.way(&[(condition.right, DIAMOND), (bypass, DIAMOND), (bypass, height), (0.0, height)], false);
+    part.way(
+        &[(condition.right, DIAMOND), (bypass, DIAMOND), (bypass, height), (0.0, height)],
+        false,
+    );
     part.text(bypass + 4.0, DIAMOND + 12.0, "s", past);
     if !inner.is_end {
         part.way(&[(0.0, top + inner.height), (0.0, height)], false);

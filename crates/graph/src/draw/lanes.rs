@@ -6,7 +6,6 @@ use super::steps::{Drawer, title};
 use super::text::{escape, width};
 use super::{View, part};
 use crate::shape::{Graph, Origin, Role};
-use std::fmt::Write;
 
 const MARGIN: f64 = 16.0;
 const TITLE_HEIGHT: f64 = 40.0;
@@ -88,7 +87,7 @@ fn view_of(graph: &Graph, name: &str, view: View) -> Page {
     whole.text(MARGIN, 25.0, "h", name);
     whole.text(MARGIN + width(name, 16.0) * 1.1 + 14.0, 25.0, "s", &said(graph));
     put_switch(&mut whole.svg, view, width_all);
-    let _ = write!(svg, "<g transform=\"translate({MARGIN} {legend_y:.1})\">{}</g>", legend.svg);
+    svg.push_str(&format!("<g transform=\"translate({MARGIN} {legend_y:.1})\">{}</g>", legend.svg));
     Page { svg: whole.svg + &svg, width: width_all, height: legend_y + legend.height + MARGIN }
 }
 
@@ -112,15 +111,12 @@ fn put_lane(svg: &mut String, role: &Role, lane: &Part, (x, height): (f64, f64))
     let left = lane.left.max(60.0) + LANE_PAD;
     let w = (left + lane.right + LANE_PAD).max(head + 2.0 * LANE_PAD);
     let y = TITLE_HEIGHT;
-    let _ = write!(
-        svg,
-        "<rect class=\"lane\" x=\"{x:.1}\" y=\"{y}\" width=\"{w:.1}\" height=\"{height:.1}\" rx=\"6\"/>\
+    svg.push_str(&format!("<rect class=\"lane\" x=\"{x:.1}\" y=\"{y}\" width=\"{w:.1}\" height=\"{height:.1}\" rx=\"6\"/>\
          <path class=\"head\" d=\"M{x:.1} {} V{} a6 6 0 0 1 6 -6 H{:.1} a6 6 0 0 1 6 6 V{} Z\"/>",
         y + 26.0,
         y + 6.0,
         x + w - 6.0,
-        y + 26.0,
-    );
+        y + 26.0));
     let mut words = Part::default();
     words.text(x + 10.0, y + 18.0, "r", &role.name);
     let beside = match (role.name == role.ranks, role.measured_ranks.len()) {
@@ -132,12 +128,7 @@ fn put_lane(svg: &mut String, role: &Role, lane: &Part, (x, height): (f64, f64))
     words.text(x + 20.0 + width(&role.name, 13.0) * 1.08, y + 18.0, "s", &beside);
     svg.push_str(&words.svg);
     let top = y + LANE_HEAD;
-    let _ = write!(
-        svg,
-        "<g transform=\"translate({:.1} {top:.1})\">{}</g>",
-        x + left,
-        lane.svg
-    );
+    svg.push_str(&format!("<g transform=\"translate({:.1} {top:.1})\">{}</g>", x + left, lane.svg));
     w
 }
 
@@ -148,11 +139,8 @@ fn put_switch(svg: &mut String, view: View, right: f64) {
     };
     let w = width(words, part::SIZE) + 20.0;
     let x = right - MARGIN - w;
-    let _ = write!(
-        svg,
-        "<g class=\"switch\" onclick=\"other()\">{}<rect x=\"{x:.1}\" y=\"10\" width=\"{w:.1}\" height=\"22\" rx=\"4\"/>\
+    svg.push_str(&format!("<g class=\"switch\" onclick=\"other()\">{}<rect x=\"{x:.1}\" y=\"10\" width=\"{w:.1}\" height=\"22\" rx=\"4\"/>\
          <text x=\"{:.1}\" y=\"25\">{words}</text></g>",
         title("shows the other view"),
-        x + 10.0
-    );
+        x + 10.0));
 }

@@ -4,27 +4,40 @@ use super::View;
 use super::part::{Part, SMALL};
 use super::symbol::{HALF, HEIGHT, symbol};
 use super::text::width;
+use crate::regions;
 use crate::shape::{Graph, Kind, Mpi, Node, Side};
 use std::collections::BTreeMap;
 
 /// The legend, within this width.
 pub(super) fn legend(graph: &Graph, view: View, width_max: f64) -> Part {
     let mut entries: Vec<(String, String)> = Vec::new();
+    let has = |wanted: &dyn Fn(&Node) -> bool| graph.roles.iter().any(|role| any(&role.body, wanted));
+    let has_branch = has(&|node| matches!(node.kind, Kind::Branch(_)));
     if view == View::Full {
         let mut found = BTreeMap::new();
         graph.roles.iter().for_each(|role| collect(&role.body, &mut found));
         entries.extend(found.into_values());
-        entries.push((sample("comp", "", true), "computation".into()));
+        if has(&|node| regions::is_costly(node)) {
+            entries.push((sample("comp", "", true), "computation".into()));
+        }
         entries.push((sample("else", "", false), "solid: blocking".into()));
         entries.push((sample("else", " dash", false), "dashed: non-blocking, persistent".into()));
-        entries.push((sample("cond", "", true), "branch, arms A, B".into()));
+        if has_branch {
+            entries.push((sample("cond", "", true), "branch, arms A, B".into()));
+        }
     } else {
         entries.push((sample("region", "", true), "region".into()));
-        entries.push((sample("cond", "", true), "fork; ways join below".into()));
+        if has_branch {
+            entries.push((sample("cond", "", true), "fork; ways join below".into()));
+        }
     }
-    entries.push((sample("loop", "", true), "loop with its iterations".into()));
+    if has(&|node| matches!(node.kind, Kind::Loop(_))) {
+        entries.push((sample("loop", "", true), "loop with its iterations".into()));
+    }
     if view == View::Full {
-        entries.push((sample("call", "", true), "function".into()));
+        if has(&|node| matches!(node.kind, Kind::Group(_))) {
+            entries.push((sample("call", "", true), "function".into()));
+        }
         entries.push(("<text x=\"0\" y=\"17\" class=\"p\">I, II</text>".into(), "region".into()));
     }
     lay_out(&entries, width_max)
@@ -72,6 +85,10 @@ fn collect(nodes: &[Node], found: &mut BTreeMap<(String, String), (String, Strin
         }
         node.bodies().into_iter().for_each(|body| collect(body, found));
     }
+}
+
+fn any(nodes: &[Node], wanted: &dyn Fn(&Node) -> bool) -> bool {
+    nodes.iter().any(|node| wanted(node) || node.bodies().into_iter().any(|body| any(body, wanted)))
 }
 
 fn side(mpi: &Mpi) -> &'static str {

@@ -1,7 +1,6 @@
 //! Parts of a picture: something drawn around an axis, along which the program runs downwards.
 
 use super::text::{escape, width};
-use std::fmt::Write;
 
 /// Size of most texts, in pixels.
 pub(super) const SIZE: f64 = 11.0;
@@ -33,14 +32,16 @@ impl Part {
     /// Draws another part, moved.
     pub(super) fn place(&mut self, part: &Self, x: f64, y: f64) -> &mut Self {
         if !part.svg.is_empty() {
-            let _ = write!(self.svg, "<g transform=\"translate({x:.1} {y:.1})\">{}</g>", part.svg);
+            self.svg
+                .push_str(&format!("<g transform=\"translate({x:.1} {y:.1})\">{}</g>", part.svg));
         }
         self
     }
 
     pub(super) fn text(&mut self, x: f64, y: f64, class: &str, text: &str) -> &mut Self {
         let text = escape(text);
-        let _ = write!(self.svg, "<text x=\"{x:.1}\" y=\"{y:.1}\" class=\"{class}\">{text}</text>");
+        self.svg
+            .push_str(&format!("<text x=\"{x:.1}\" y=\"{y:.1}\" class=\"{class}\">{text}</text>"));
         self
     }
 
@@ -48,15 +49,18 @@ impl Part {
     pub(super) fn way(&mut self, points: &[(f64, f64)], has_arrow: bool) -> &mut Self {
         let points: Vec<String> = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
         let arrow = if has_arrow { " marker-end=\"url(#arrow)\"" } else { "" };
-        let _ = write!(self.svg, "<polyline class=\"way\" points=\"{}\"{arrow}/>", points.join(" "));
+        self.svg
+            .push_str(&format!("<polyline class=\"way\" points=\"{}\"{arrow}/>", points.join(" ")));
         self
     }
 
-    pub(super) fn rect(&mut self, class: &str, x: f64, y: f64, w: f64, h: f64) -> &mut Self {
-        let _ = write!(
-            self.svg,
-            "<rect class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{w:.1}\" height=\"{h:.1}\" rx=\"5\"/>"
-        );
+    pub(super) fn rect(
+        &mut self,
+        class: &str,
+        (x, y): (f64, f64),
+        (w, h): (f64, f64),
+    ) -> &mut Self {
+        self.svg.push_str(&format!("<rect class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{w:.1}\" height=\"{h:.1}\" rx=\"5\"/>"));
         self
     }
 
@@ -108,7 +112,7 @@ pub(super) fn text_box(lines: &[(usize, String)], class: &str) -> Part {
     #[expect(clippy::cast_precision_loss, reason = "a few lines")]
     let height = lines.len() as f64 * line_height + 8.0;
     let mut part = Part::of(half, half, height);
-    part.rect(class, -half, 0.0, 2.0 * half, height);
+    part.rect(class, (-half, 0.0), (2.0 * half, height));
     let mut y = line_height + 1.0;
     for (indent, text) in lines {
         part.text(-half + 9.0 + indent_px(*indent), y, "t", text);

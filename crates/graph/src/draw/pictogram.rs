@@ -61,7 +61,8 @@ fn collective(mpi: &Mpi, body: &str) -> String {
     let both = "M-10 6 L0 13 M-10 13 H10 M-10 20 L0 13 L10 6 M0 13 L10 20";
     let plus = "<circle class=\"dot\" cx=\"0\" cy=\"13\" r=\"5\"/><path class=\"l\" d=\"M-3 13 H3 M0 10 V16\"/>";
     let squares = "<path class=\"fill\" d=\"M6 4 h4 v4 h-4z M6 11 h4 v4 h-4z M6 18 h4 v4 h-4z\"/>";
-    let squares_left = "<path class=\"fill\" d=\"M-10 4 h4 v4 h-4z M-10 11 h4 v4 h-4z M-10 18 h4 v4 h-4z\"/>";
+    let squares_left =
+        "<path class=\"fill\" d=\"M-10 4 h4 v4 h-4z M-10 11 h4 v4 h-4z M-10 18 h4 v4 h-4z\"/>";
     let ball = |x: i32| format!("<circle class=\"fill\" cx=\"{x}\" cy=\"13\" r=\"3\"/>");
     let own = if mpi.side == Side::Receives { ball(8) } else { ball(-9) };
     match body {
@@ -90,7 +91,9 @@ fn one_sided(body: &str) -> String {
         _ if body.starts_with("put") => line("M-15 13 H7 M3 9 L7 13 L3 17") + window,
         _ if body.starts_with("get") => line("M8 13 H-15 M-11 9 L-15 13 L-11 17") + window,
         _ if body.contains("acc") || body.contains("op") || body.contains("swap") => {
-            line("M-15 13 H4 M0 9 L4 13 L0 17") + window + "<text x=\"8\" y=\"17\" class=\"p\">+</text>"
+            line("M-15 13 H4 M0 9 L4 13 L0 17")
+                + window
+                + "<text x=\"8\" y=\"17\" class=\"p\">+</text>"
         }
         _ => letters("win"),
     }

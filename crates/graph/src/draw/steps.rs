@@ -1,10 +1,10 @@
 //! Steps of a role as parts of a picture.
 
+use super::View;
 use super::frames::{called, diamond, parted, passed, repeated};
 use super::part::{Part, SIZE, SMALL, sequence, text_box};
 use super::symbol::{HALF, HEIGHT, symbol};
 use super::text::{bytes, escape, seconds, shorten, times, width};
-use super::View;
 use crate::regions::roman;
 use crate::shape::{Arm, Branch, Exit, Group, Kind, Measured, Mpi, Node, Side};
 
@@ -166,7 +166,9 @@ impl Drawer {
         let name = mpi.operation.trim_start_matches("MPI_");
         if mpi.class == "environment" {
             let mut part = Part::of(42.0, 42.0, 20.0);
-            part.put("<rect class=\"pill\" x=\"-42\" y=\"0\" width=\"84\" height=\"20\" rx=\"10\"/>");
+            part.put(
+                "<rect class=\"pill\" x=\"-42\" y=\"0\" width=\"84\" height=\"20\" rx=\"10\"/>",
+            );
             part.text(0.0, 14.0, "p", &shorten(&mpi.operation, 16));
             return Some(part);
         }
@@ -175,14 +177,15 @@ impl Drawer {
             return Some(numbered(&number, name));
         }
         let beside = shorten(&beside(mpi), N_BESIDE_MAX);
-        let measured = node.measured.map(|it| shorten(&counted(&it), N_BESIDE_MAX + 8));
+        let measured = node.measured.map(|it| shorten(&counted(&it), 2 * N_BESIDE_MAX));
         let measured = measured.unwrap_or_default();
         let x = HALF + 8.0;
-        let widest = (width(name, SIZE) * 1.08)
-            .max(width(&beside, SMALL))
-            .max(width(&measured, SMALL));
+        let widest =
+            (width(name, SIZE) * 1.08).max(width(&beside, SMALL)).max(width(&measured, SMALL));
         let left = HALF + 8.0 + width(&number, SIZE) * 1.1;
-        let height = if measured.is_empty() { HEIGHT } else { HEIGHT + 11.0 };
+        let (second, third) =
+            if beside.is_empty() { (measured.as_str(), "") } else { (beside.as_str(), measured.as_str()) };
+        let height = if third.is_empty() { HEIGHT } else { HEIGHT + 11.0 };
         let mut part = Part::of(left, x + widest, height);
         part.put(&symbol(mpi));
         if HEIGHT < height {
@@ -190,9 +193,9 @@ impl Drawer {
         }
         part.text(-HALF - 6.0, HEIGHT / 2.0 + 4.0, "n", &number);
         part.text(x, 10.5, "b", name);
-        part.text(x, 22.5, "s", &beside);
-        if !measured.is_empty() {
-            part.text(x, 34.0, "m", &measured);
+        part.text(x, 22.5, if beside.is_empty() { "m" } else { "s" }, second);
+        if !third.is_empty() {
+            part.text(x, 34.0, "m", third);
         }
         part.hint(&format!("{} ({})", mpi.operation, place(node)));
         Some(part)
@@ -219,7 +222,7 @@ impl Drawer {
         let x = -part.right - 6.0;
         part.text(x, part.height / 2.0 + 4.0, "n", &number);
         if let Some(measured) = nodes.iter().find_map(|node| node.measured) {
-            let words = counted(&measured);
+            let words = format!("{} per rank", seconds(measured.compute_s / per_rank(&measured)));
             let x = part.right + 6.0;
             part.text(x, part.height / 2.0 + 3.5, "m", &words);
             part.right = x + width(&words, SMALL);
@@ -321,12 +324,14 @@ fn beside(mpi: &Mpi) -> String {
 /// What was measured, in words.
 #[expect(clippy::cast_precision_loss, reason = "a few digits are shown")]
 fn counted(measured: &Measured) -> String {
-    let n_ranks = measured.n_ranks.max(1) as f64;
+    let n_ranks = per_rank(measured);
     let mut words = vec![format!("{} × per rank", times(measured.count as f64 / n_ranks))];
     if 0.0 < measured.compute_s {
         words.push(format!("{} before", seconds(measured.compute_s / n_ranks)));
     }
-    words.push(format!("{} in it", seconds(measured.mpi_s / n_ranks)));
+    if 0.0 < measured.mpi_s {
+        words.push(format!("{} in it", seconds(measured.mpi_s / n_ranks)));
+    }
     if 0 < measured.bytes {
         words.push(bytes(measured.bytes));
     }
@@ -334,6 +339,11 @@ fn counted(measured: &Measured) -> String {
         words.push(format!("{} places", measured.n_places));
     }
     words.join(", ")
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a number of ranks")]
+fn per_rank(measured: &Measured) -> f64 {
+    measured.n_ranks.max(1) as f64
 }
 
 fn place(node: &Node) -> String {
@@ -369,7 +379,9 @@ fn regions_of(nodes: &[Node]) -> String {
     let mut found = Vec::new();
     collect(nodes, &mut found);
     match (found.iter().min(), found.iter().max()) {
-        (Some(first), Some(last)) if first != last => format!("{} to {}", roman(*first), roman(*last)),
+        (Some(first), Some(last)) if first != last => {
+            format!("{} to {}", roman(*first), roman(*last))
+        }
         (Some(first), _) => roman(*first),
         _ => String::new(),
     }

@@ -44,27 +44,46 @@ pub(super) fn escape(text: &str) -> String {
 
 /// Seconds as people say them.
 pub(super) fn seconds(seconds: f64) -> String {
-    let (value, unit) = match seconds {
-        s if s >= 1.0 => (s, "s"),
-        s if s >= 1e-3 => (s * 1e3, "ms"),
-        s => (s * 1e6, "µs"),
-    };
-    format!("{value:.3} {unit}").replacen(".000", "", 1)
+    match seconds {
+        s if s >= 1.0 => format!("{} s", digits(s)),
+        s if s >= 1e-3 => format!("{} ms", digits(s * 1e3)),
+        s => format!("{} µs", digits(s * 1e6)),
+    }
 }
 
 /// Bytes as people say them.
 #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
 pub(super) fn bytes(n_bytes: u64) -> String {
-    match n_bytes {
-        n if n >= 10_000_000 => format!("{:.1} MB", n as f64 / 1e6),
-        n if n >= 10_000 => format!("{:.1} kB", n as f64 / 1e3),
-        n => format!("{n} B"),
+    match n_bytes as f64 {
+        n if n >= 1e9 => format!("{} GB", digits(n / 1e9)),
+        n if n >= 1e6 => format!("{} MB", digits(n / 1e6)),
+        n if n >= 1e4 => format!("{} kB", digits(n / 1e3)),
+        n => format!("{n:.0} B"),
+    }
+}
+
+/// Three digits that count.
+fn digits(value: f64) -> String {
+    let n_places = match value {
+        v if v >= 99.95 => 0,
+        v if v >= 9.995 => 1,
+        _ => 2,
+    };
+    let text = format!("{value:.n_places$}");
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
     }
 }
 
 /// How often something happened.
 pub(super) fn times(count: f64) -> String {
-    if (count - count.round()).abs() < 0.005 { format!("{count:.0}") } else { format!("{count:.2}") }
+    if (count - count.round()).abs() < 0.005 {
+        format!("{count:.0}")
+    } else {
+        format!("{count:.2}")
+    }
 }
 
 #[cfg(test)]
@@ -84,10 +103,12 @@ mod tests {
 
     #[test]
     fn quantities_are_short() {
-        assert_eq!(seconds(1.5), "1.500 s");
+        assert_eq!(seconds(1.5), "1.5 s");
         assert_eq!(seconds(0.002), "2 ms");
-        assert_eq!(seconds(3.25e-6), "3.250 µs");
-        assert_eq!((bytes(12), bytes(123_456)), ("12 B".into(), "123.5 kB".into()));
+        assert_eq!(seconds(0.123_456), "123 ms");
+        assert_eq!(seconds(3.25e-6), "3.25 µs");
+        assert_eq!((bytes(12), bytes(123_456)), ("12 B".into(), "123 kB".into()));
+        assert_eq!(bytes(3_840_000), "3.84 MB");
         assert_eq!((times(4.0), times(0.3)), ("4".into(), "0.30".into()));
     }
 }

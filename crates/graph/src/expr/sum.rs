@@ -115,9 +115,8 @@ impl Sum {
 }
 
 fn product_of(product: Product, times: i64) -> Expr {
-    let factors = product
-        .into_iter()
-        .flat_map(|(factor, power)| std::iter::repeat_n(factor, power as usize));
+    let factors =
+        product.into_iter().flat_map(|(factor, power)| std::iter::repeat_n(factor, power as usize));
     let number = (times != 1).then_some(Expr::Number(times));
     let made = number.into_iter().chain(factors);
     let made = made.reduce(|one, other| binary(Operator::Multiply, one, other));

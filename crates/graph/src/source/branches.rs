@@ -14,9 +14,13 @@ struct Way<'t> {
 
 impl<'t> Walker<'_, 't> {
     pub(super) fn if_statement(&mut self, piece: Piece<'t>) -> Flow {
-        let Some(condition) = piece.field("condition") else { return None };
+        let condition = piece.field("condition")?;
         let written = short(condition);
-        let written = written.strip_prefix('(').and_then(|it| it.strip_suffix(')')).unwrap_or(&written).to_owned();
+        let written = written
+            .strip_prefix('(')
+            .and_then(|it| it.strip_suffix(')'))
+            .unwrap_or(&written)
+            .to_owned();
         let decides = self.expression(condition);
         let (one, other) = (piece.field("consequence"), piece.field("alternative"));
         let other: Vec<Piece<'t>> = match other {
@@ -135,11 +139,8 @@ impl<'t> Walker<'_, 't> {
             return self.top().statement(place);
         }
         if let [one, other] = branch.arms.as_slice() {
-            let (alone, empty, is_not) = if other.body.is_empty() {
-                (one, other, false)
-            } else {
-                (other, one, true)
-            };
+            let (alone, empty, is_not) =
+                if other.body.is_empty() { (one, other, false) } else { (other, one, true) };
             let shown: Vec<&Node> = alone.body.iter().filter(|it| is_shown(it)).collect();
             if let ([Node { kind: Kind::Exit(exit), .. }], true) =
                 (shown.as_slice(), empty.body.is_empty())
@@ -194,15 +195,17 @@ impl<'t> Walker<'_, 't> {
             Some(taken) => Some(Some(taken)),
             None => {
                 let default = ways.iter().position(|(case, _)| case.is_none());
-                let is_none =
-                    ways.iter().zip(&decided).all(|((case, _), it)| case.is_none() || *it == Some(false));
+                let is_none = ways
+                    .iter()
+                    .zip(&decided)
+                    .all(|((case, _), it)| case.is_none() || *it == Some(false));
                 is_none.then_some(default)
             }
         };
         let flow = match taken {
-            Some(taken) => {
-                taken.and_then(|taken| ways.get(taken)).and_then(|(_, way)| self.sequence(&way.pieces))
-            }
+            Some(taken) => taken
+                .and_then(|taken| ways.get(taken))
+                .and_then(|(_, way)| self.sequence(&way.pieces)),
             None => {
                 let ways = ways.into_iter().map(|(_, way)| way).collect();
                 self.branch(piece, format!("switch {written}"), value, ways)
@@ -215,7 +218,8 @@ impl<'t> Walker<'_, 't> {
 
 /// An arm that ends the program with a last word is a way out.
 fn give_up(arm: &mut Arm) {
-    let ends = |node: &Node| matches!(&node.kind, Kind::Exit(exit) if exit.leaves == Leave::Program);
+    let ends =
+        |node: &Node| matches!(&node.kind, Kind::Exit(exit) if exit.leaves == Leave::Program);
     if n_operations(&arm.body) <= 1 && arm.body.last().is_some_and(ends) {
         arm.body.drain(..arm.body.len() - 1);
     }
@@ -233,7 +237,9 @@ fn n_operations(nodes: &[Node]) -> usize {
 fn fall_through(ways: &mut [(Option<Expr>, Way<'_>)]) {
     for at in (1..ways.len()).rev() {
         let (before, after) = ways.split_at_mut(at);
-        let (Some((_, one)), Some((_, next))) = (before.last_mut(), after.first()) else { continue };
+        let (Some((_, one)), Some((_, next))) = (before.last_mut(), after.first()) else {
+            continue;
+        };
         let leaves = one.pieces.last().is_some_and(|last| {
             matches!(
                 last.kind(),

@@ -42,7 +42,11 @@ impl<'t> Walker<'_, 't> {
             Some(Value::Functions(names)) => names.clone(),
             _ => Vec::new(),
         };
-        if handed.is_empty() { self.call_named(name, piece, &list) } else { self.call_one_of(&handed, piece, &list) }
+        if handed.is_empty() {
+            self.call_named(name, piece, &list)
+        } else {
+            self.call_one_of(&handed, piece, &list)
+        }
     }
 
     /// A function of the program, or of a library.
@@ -59,7 +63,8 @@ impl<'t> Walker<'_, 't> {
             self.top().costly(place, &format!("{name}()"), n_loops);
             return self.result(name, piece, &arguments);
         }
-        if self.scopes.iter().any(|scope| scope.function == name) || N_CALLS_MAX < self.scopes.len() {
+        if self.scopes.iter().any(|scope| scope.function == name) || N_CALLS_MAX < self.scopes.len()
+        {
             self.recursive(name, piece);
             return self.result(name, piece, &arguments);
         }
@@ -142,7 +147,10 @@ impl<'t> Walker<'_, 't> {
     fn functions_in(&self, piece: Piece<'t>) -> Vec<&'t str> {
         let is_plain = matches!(
             piece.kind(),
-            "identifier" | "conditional_expression" | "pointer_expression" | "parenthesized_expression"
+            "identifier"
+                | "conditional_expression"
+                | "pointer_expression"
+                | "parenthesized_expression"
         );
         if !is_plain {
             return Vec::new();
@@ -151,7 +159,7 @@ impl<'t> Walker<'_, 't> {
             it.kind() == "identifier"
                 && self.program.functions.contains_key(it.text())
                 && self.value_of(it.text()).is_none()
-                && !it.parent().is_some_and(|parent| parent.kind() == "call_expression")
+                && it.parent().is_none_or(|parent| parent.kind() != "call_expression")
         });
         words.map(Piece::text).collect()
     }
@@ -200,10 +208,16 @@ impl<'t> Walker<'_, 't> {
     /// A function that the sources do not define.
     fn foreign(&mut self, name: &str, piece: Piece<'t>) {
         if self.program.is_of_mpi(name) {
-            self.warn(piece, format!("which function `{name}` calls is not known; it is not followed"));
+            self.warn(
+                piece,
+                format!("which function `{name}` calls is not known; it is not followed"),
+            );
         }
         if name.starts_with("MPI_") && !mpi_abi::is_local(name) {
-            self.warn(piece, format!("`{name}` is no operation of MPI that is known; it is left out"));
+            self.warn(
+                piece,
+                format!("`{name}` is no operation of MPI that is known; it is left out"),
+            );
         }
     }
 
@@ -227,13 +241,16 @@ impl<'t> Walker<'_, 't> {
         let mut left = vec![name];
         let mut n_loops = 0;
         while let Some(name) = left.pop() {
-            let Some(function) = self.program.function(name, 0, None).filter(|_| seen.insert(name)) else {
+            let Some(function) = self.program.function(name, 0, None).filter(|_| seen.insert(name))
+            else {
                 continue;
             };
             n_loops += function.n_loops;
             let words = function.body.all();
             let words = words.into_iter().filter(|it| it.kind() == "identifier");
-            left.extend(words.map(Piece::text).filter(|it| self.program.functions.contains_key(it)));
+            left.extend(
+                words.map(Piece::text).filter(|it| self.program.functions.contains_key(it)),
+            );
         }
         n_loops
     }

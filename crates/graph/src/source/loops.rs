@@ -26,10 +26,8 @@ impl<'t> Walker<'_, 't> {
         let place = self.place(piece);
         let header = header(piece);
         let updates = updates(piece);
-        let first: Vec<(String, Expr)> = updates
-            .iter()
-            .map(|(key, _)| (key.clone(), self.known(key)))
-            .collect();
+        let first: Vec<(String, Expr)> =
+            updates.iter().map(|(key, _)| (key.clone(), self.known(key))).collect();
         for key in changed_in(piece) {
             self.forget(&key, true);
         }
@@ -88,9 +86,7 @@ impl<'t> Walker<'_, 't> {
                 let count = passes(condition, key, first, &stride)?;
                 let step = match stride {
                     Stride::By(step) => step,
-                    Stride::Times(factor) => {
-                        Expr::Call("times".into(), vec![factor])
-                    }
+                    Stride::Times(factor) => Expr::Call("times".into(), vec![factor]),
                 };
                 let repeat = Repeat { variable: key.clone(), first: first.clone(), step };
                 Some((count, Some(repeat)))

@@ -87,10 +87,7 @@ impl<'t> Piece<'t> {
     pub(super) fn children(self) -> Vec<Self> {
         let mut walk = self.node.walk();
         let children = self.node.named_children(&mut walk);
-        children
-            .filter(|node| node.kind() != "comment")
-            .map(|node| Self { node, ..self })
-            .collect()
+        children.filter(|node| node.kind() != "comment").map(|node| Self { node, ..self }).collect()
     }
 
     pub(super) fn parent(self) -> Option<Self> {
@@ -123,10 +120,10 @@ impl<'t> Piece<'t> {
         for _ in 0..DEPTH_MAX {
             let next = match inner.kind() {
                 "field_expression" => inner.field("field"),
-                "qualified_identifier" | "template_function" | "template_method"
-                | "template_type" => {
-                    inner.field("name")
-                }
+                "qualified_identifier"
+                | "template_function"
+                | "template_method"
+                | "template_type" => inner.field("name"),
                 "parenthesized_expression" | "pointer_expression" => {
                     inner.children().into_iter().next()
                 }

@@ -217,7 +217,9 @@ impl<'t> Program<'t> {
                     }
                 }
                 "update_expression" => {
-                    *n_assigned.entry(piece.field("argument").map_or("", Piece::name)).or_default() += 2;
+                    *n_assigned
+                        .entry(piece.field("argument").map_or("", Piece::name))
+                        .or_default() += 2;
                 }
                 _ => {}
             }

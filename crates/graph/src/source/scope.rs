@@ -124,11 +124,8 @@ impl<'t> Walker<'_, 't> {
 
     /// Notes that a variable has a value that is not known.
     pub(super) fn forget(&mut self, key: &str, is_varying: bool) {
-        let value = if is_varying {
-            Expr::Varying(key.to_owned())
-        } else {
-            Expr::Name(key.to_owned())
-        };
+        let value =
+            if is_varying { Expr::Varying(key.to_owned()) } else { Expr::Name(key.to_owned()) };
         if key.contains(['.', '>']) || self.is_global(key) {
             self.globals.remove(key);
         } else {

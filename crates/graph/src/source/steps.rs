@@ -52,7 +52,8 @@ impl Steps {
     }
 
     fn open(&mut self, place: Place) -> &mut Open {
-        let open = self.open.get_or_insert_with(|| Open { place: place.clone(), ..Open::default() });
+        let open =
+            self.open.get_or_insert_with(|| Open { place: place.clone(), ..Open::default() });
         if open.place.file == place.file {
             open.place.end_line = open.place.end_line.max(place.end_line);
         }

@@ -100,9 +100,7 @@ impl<'p, 't> Walker<'p, 't> {
                 }
                 Some(as_written(piece))
             }
-            "conditional_expression" if self.program.reaches_mpi(piece) => {
-                Some(self.choice(piece))
-            }
+            "conditional_expression" if self.program.reaches_mpi(piece) => Some(self.choice(piece)),
             "binary_expression" => self.shortcut(piece),
             "lambda_expression" => {
                 if let Some(body) = piece.field("body").filter(|it| self.program.reaches_mpi(*it)) {
@@ -185,7 +183,11 @@ impl<'p, 't> Walker<'p, 't> {
     }
 
     /// Goes one deeper, unless that is too deep or too much.
-    pub(super) fn deeper(&mut self, piece: Piece<'t>, walk: impl FnOnce(&mut Self) -> Flow) -> Flow {
+    pub(super) fn deeper(
+        &mut self,
+        piece: Piece<'t>,
+        walk: impl FnOnce(&mut Self) -> Flow,
+    ) -> Flow {
         if NESTING_MAX <= self.depth {
             self.warn(piece, "nested too deep to be followed; what is within is left out");
             return None;
