@@ -15,6 +15,8 @@ pub(super) const MEASURED: &str = "measurements.jsonl";
 /// What predictions are compared with.
 pub(super) const HOLDOUT: &str = "holdout.jsonl";
 const RUNS: &str = "runs";
+/// Begin of the name of a run that goes on.
+const NOW: &str = "now-";
 const LOCK: &str = "lock";
 
 /// The folder of an experiment that goes on.
@@ -55,13 +57,38 @@ impl Folder {
         for file in [MEASURED, HOLDOUT] {
             folder.cut(file).context(NotWritten).context(name.clone())?;
         }
+        folder.remove_cut_off();
         folder.save()?;
         Ok(folder)
     }
 
-    /// Where a run has its record, its script and its output.
-    pub(super) fn of_run(&self, name: &str) -> PathBuf {
-        self.dir.join(RUNS).join(name)
+    /// Removes what a killed experiment left of its last run.
+    fn remove_cut_off(&self) {
+        for entry in fs::read_dir(self.dir.join(RUNS)).into_iter().flatten().flatten() {
+            if entry.file_name().to_string_lossy().starts_with(NOW) {
+                fs::remove_dir_all(entry.path()).ok();
+            }
+        }
+    }
+
+    /// Where the run that goes on has its record, its script and its output.
+    ///
+    /// Our own: what a killed experiment left behind may still be writing.
+    pub(super) fn of_now(&self) -> PathBuf {
+        self.dir.join(RUNS).join(format!("{NOW}{}", std::process::id()))
+    }
+
+    /// Gives the folder of the run that ended a name, or removes it.
+    pub(super) fn put_away(&self, name: Option<&str>) {
+        let now = self.of_now();
+        let kept = name.is_some_and(|name| {
+            let named = self.dir.join(RUNS).join(name);
+            fs::remove_dir_all(&named).ok();
+            fs::rename(&now, &named).is_ok()
+        });
+        if !kept {
+            fs::remove_dir_all(&now).ok();
+        }
     }
 
     /// Removes the folder of all runs when no run is in it.

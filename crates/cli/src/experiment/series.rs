@@ -103,7 +103,7 @@ fn tries(
     (signal, keep_records, progress): (&AtomicUsize, bool, &mut Progress),
 ) -> anyhow::Result<bool> {
     let point = &prepared.points[run.point];
-    let mut why = String::new();
+    let (name, mut why) = (name_of(point, run), String::new());
     for try_idx in 0..prepared.plan.tries {
         if signal.load(Ordering::Relaxed) != 0 {
             return Ok(false);
@@ -117,17 +117,16 @@ fn tries(
             calibration_s: calibration::time_s(folder.journal.n_calibration_rounds),
             ..Done::default()
         };
-        let place = folder.of_run(&name_of(point, run));
+        let place = folder.of_now();
         match once(prepared, point, &place, (&mut done, signal))? {
             Ok(seen) => {
+                // Before it counts, so that nothing is left of it when we are killed in between.
+                folder.put_away(keep_records.then_some(&name));
                 keep(folder, done, &seen)?;
-                if !keep_records {
-                    fs::remove_dir_all(&place).ok();
-                }
                 return Ok(true);
             }
             Err(Failure::Interrupted) => {
-                fs::remove_dir_all(&place).ok();
+                folder.put_away(None);
                 return Ok(false);
             }
             Err(Failure::Always(why)) => bail!("nothing can be measured: {why}"),
@@ -140,6 +139,7 @@ fn tries(
                     "the run at {at} does not count (try {number} of {tries}): {shown}"
                 ));
                 why = text;
+                folder.put_away(Some(&name));
             }
         }
     }
@@ -169,7 +169,6 @@ fn once(
     (done, signal): (&mut Done, &AtomicUsize),
 ) -> anyhow::Result<Result<Observed, Failure>> {
     let name = || format!("`{}`", place.display());
-    fs::remove_dir_all(place).ok();
     fs::create_dir_all(place).context(NotWritten).with_context(name)?;
     let plan = &prepared.plan;
     let script = place.join("script");

@@ -13,6 +13,7 @@ fn check(name: &str, words: &[&str]) {
 fn every_subcommand_explains_itself() {
     check("sintonia", &["--help"]);
     check("run", &["run", "--help"]);
+    check("experiment", &["experiment", "--help"]);
     check("report", &["report", "--help"]);
     check("export", &["export", "--help"]);
     check("doctor", &["doctor", "--help"]);
