@@ -133,6 +133,12 @@ const fn habits(role: Role) -> &'static [Habit] {
     }
 }
 
+/// Whether a factor is so unusual for what its parameter stands for that it needs many values to be seen.
+pub(crate) fn is_odd(role: Role, factor: &Factor) -> bool {
+    let habit = habits(role).iter().find(|habit| habit.factor(factor.parameter_idx) == *factor);
+    habit.is_some_and(|habit| 1.0 <= habit.oddity)
+}
+
 /// A term that may occur.
 #[derive(Clone, Debug)]
 pub(crate) struct Choice {
