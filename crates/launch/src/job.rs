@@ -5,6 +5,7 @@
 
 use crate::traces::{Mark, signal, words_of};
 use rustix::process::Signal;
+use std::cell::Cell;
 use std::ffi::{OsStr, OsString};
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -51,7 +52,7 @@ pub struct Running {
     deadline: Instant,
     lines: Receiver<String>,
     seen: String,
-    stderr: JoinHandle<String>,
+    stderr: Cell<Option<JoinHandle<String>>>,
     status: Receiver<ExitStatus>,
 }
 
@@ -182,7 +183,16 @@ impl Running {
         });
         let command = format!("{:?}", job.words);
         let deadline = Instant::now() + job.deadline;
-        Self { pid, mark, command, deadline, lines, seen: String::new(), stderr: words, status }
+        Self {
+            pid,
+            mark,
+            command,
+            deadline,
+            lines,
+            seen: String::new(),
+            stderr: Some(words),
+            status,
+        }
     }
 
     /// Process id of the command itself.
@@ -268,7 +278,7 @@ impl Running {
         self.mark.remove_library_files();
         self.seen.extend(self.lines.iter());
         let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default());
-        let stderr = self.stderr.join().unwrap_or_default();
+        let stderr = self.stderr.take().and_then(|words| words.join().ok()).unwrap_or_default();
         Ended { code, stdout: self.seen, stderr }
     }
 
@@ -277,7 +287,8 @@ impl Running {
         self.mark.end();
         self.mark.remove_library_files();
         let rest: String = self.lines.try_iter().collect();
-        panic!("{} {why}; it printed:\n{}{rest}", self.command, self.seen)
+        let errors = self.stderr.take().and_then(|words| words.join().ok()).unwrap_or_default();
+        panic!("{} {why}; it printed:\n{}{rest}{errors}", self.command, self.seen)
     }
 }
 
