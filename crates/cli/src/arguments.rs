@@ -124,8 +124,8 @@ pub(crate) struct Tuned {
     #[arg(long, value_name = "APP.toml")]
     pub(crate) app: Option<PathBuf>,
     /// A tunlet, built in (`sintonia tunlets` lists them) or from a library; the first one named owns what
-    /// several would change
-    #[arg(long, value_name = "NAME|LIB.so")]
+    /// several would change. Options may follow a built-in one: `worker-count:model=MODELS.json`
+    #[arg(long, value_name = "NAME[:OPTION=VALUE,...]|LIB.so")]
     pub(crate) tunlet: Vec<String>,
     /// Change nothing: events are recorded, and tunlets only look
     #[arg(long, conflicts_with = "dry_run")]

@@ -16,6 +16,7 @@
 //! # Not here
 //! The equations (`models`); starting and ending processes.
 
+mod curve;
 mod messages;
 mod words;
 
@@ -28,8 +29,9 @@ use crate::tunlet::{
     World,
 };
 use application::Application;
+use curve::Curve;
 use events::Rank;
-use messages::Messages;
+use messages::{Messages, all_latency};
 use models::master_worker::{Data, Iteration, Objective, Sends};
 use std::collections::{HashMap, HashSet, VecDeque};
 use words::{in_words, to_measure};
@@ -103,6 +105,8 @@ pub struct WorkerCount {
     work: Option<(f64, f64)>,
     n_held: usize,
     rest: Rest,
+    /// What was fitted before the run, which is trusted more than what is measured here.
+    curve: Option<Curve>,
 }
 
 /// Positions of events and attributes.
@@ -146,6 +150,10 @@ impl Tunlet for WorkerCount {
                 option("gain", "percent of the objective that a change has to gain [2]"),
                 option("window", "iterations remembered, and between two changes [3]"),
                 option("points", "number of workers in use [NW]"),
+                option(
+                    "model",
+                    "file of `sintonia fit -o`: times over the number of workers, used instead [none]",
+                ),
             ],
         }
     }
@@ -155,6 +163,7 @@ impl Tunlet for WorkerCount {
         *self = Self::default();
         self.places = Places::new(&look)?;
         self.options = Options::new(&look)?;
+        self.curve = Curve::of(&look)?;
         let point = look.points("NW")?.into_iter().next();
         let actor = application.events[self.places.start].actor;
         let n_workers = world.actors.get(actor).map_or(0, Vec::len);
@@ -336,6 +345,11 @@ impl WorkerCount {
     }
 
     fn decide(&mut self, decisions: &mut Vec<Decision>) {
+        if let Some(curve) = self.curve.take() {
+            self.decide_by(&curve, decisions);
+            self.curve = Some(curve);
+            return;
+        }
         let Some(model) = self.model() else { return };
         let is_told_apart = self.options.is_same
             || self.network.is_some()
@@ -377,15 +391,6 @@ fn each_s(chunks: &[Chunk], news: &IterationNews) -> f64 {
     late_s.sort_by(f64::total_cmp);
     let shares_s = (1..).zip(late_s).map(|(k, late_s)| late_s.max(0.0) / f64::from(k));
     shares_s.reduce(f64::min).unwrap_or(0.0)
-}
-
-/// The model if messages to `n_workers` took so long because of their latency alone.
-fn all_latency(model: &Iteration, n_workers: f64) -> Iteration {
-    let bytes = match model.data {
-        Data::Split { total_bytes, share_sent } => total_bytes * share_sent / n_workers,
-        Data::Same { each_bytes, .. } => each_bytes,
-    };
-    Iteration { latency_s: model.latency_s + model.byte_s * bytes, byte_s: 0.0, ..*model }
 }
 
 #[cfg(test)]
