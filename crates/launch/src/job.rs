@@ -5,7 +5,7 @@
 
 use crate::traces::{Mark, signal, words_of};
 use rustix::process::Signal;
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::ffi::{OsStr, OsString};
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -52,7 +52,7 @@ pub struct Running {
     deadline: Instant,
     lines: Receiver<String>,
     seen: String,
-    stderr: Cell<Option<JoinHandle<String>>>,
+    stderr: RefCell<Option<JoinHandle<String>>>,
     status: Receiver<ExitStatus>,
 }
 
@@ -190,7 +190,7 @@ impl Running {
             deadline,
             lines,
             seen: String::new(),
-            stderr: Some(words),
+            stderr: RefCell::new(Some(words)),
             status,
         }
     }
@@ -287,7 +287,10 @@ impl Running {
         self.mark.end();
         self.mark.remove_library_files();
         let rest: String = self.lines.try_iter().collect();
-        let errors = self.stderr.take().and_then(|words| words.join().ok()).unwrap_or_default();
+        // Somebody that is not known here may keep it open.
+        let errors =
+            self.stderr.take().filter(JoinHandle::is_finished).and_then(|words| words.join().ok());
+        let errors = errors.unwrap_or_default();
         panic!("{} {why}; it printed:\n{}{rest}{errors}", self.command, self.seen)
     }
 }
