@@ -84,6 +84,14 @@ pub(crate) fn graph(options: &GraphOptions) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// The graph of sources, or of a folder with them.
+pub(crate) fn of_sources(inputs: &[PathBuf]) -> anyhow::Result<Graph> {
+    let files = sources::read(inputs)?;
+    let texts: Vec<graph::Source<'_>> =
+        files.iter().map(|(name, text)| graph::Source { name, text }).collect();
+    Ok(graph::read(&texts)?)
+}
+
 fn read(options: &GraphOptions) -> anyhow::Result<Graph> {
     let run = match options.inputs.as_slice() {
         [folder] if measured::is_record(folder) => Some(folder),
@@ -101,10 +109,7 @@ fn read(options: &GraphOptions) -> anyhow::Result<Graph> {
             Ok(graph)
         }
         (None, overlay) => {
-            let files = sources::read(&options.inputs)?;
-            let texts: Vec<graph::Source<'_>> =
-                files.iter().map(|(name, text)| graph::Source { name, text }).collect();
-            let graph = graph::read(&texts)?;
+            let graph = of_sources(&options.inputs)?;
             match overlay {
                 Some(run) => Ok(graph::overlay(&graph, &measured::read(run)?)),
                 None => Ok(graph),

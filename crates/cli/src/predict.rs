@@ -8,6 +8,7 @@ mod engine;
 mod list;
 mod plot;
 mod table;
+mod unfolded;
 
 use crate::exit::{BadOption, NotWritten};
 use crate::fit::{input, is_wanted};
@@ -29,6 +30,7 @@ Examples:
   sintonia predict models.json --set n=1200 --best p --target-time 30
   sintonia predict models.json --set n=1200 --best p --efficiency 0.8 --cost
   sintonia predict RUN --engine smpi --machine network.json
+  sintonia predict models.json --graph src/ --set n=1200 --set p=16 --ranks 'p + 1' --let dim=n --machine network.json
 
 The whole program is the longest of the roles of its ranks, each the sum of its regions; without roles, the sum of all \
 regions. A region `total`, measured as a whole, stands beside it.
@@ -60,6 +62,8 @@ pub(crate) struct PredictOptions {
     wish: best::Wish,
     #[command(flatten)]
     engine: engine::EngineOptions,
+    #[command(flatten)]
+    graph: unfolded::GraphOptions,
 }
 
 /// How predictions are shown.
@@ -113,7 +117,11 @@ struct Question<'a> {
 
 /// Predicts and shows it.
 pub(crate) fn predict(options: &PredictOptions, terminal: Terminal) -> anyhow::Result<ExitCode> {
+    if options.graph.is_wanted() {
+        return unfolded::predict(options);
+    }
     if options.engine.is_wanted() {
+        engine::check_alone(options)?;
         return engine::predict(&options.models, &options.engine, &options.shown);
     }
     let names: Vec<&str> = options.set.iter().map(|values| values.name.as_str()).collect();

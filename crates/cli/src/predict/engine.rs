@@ -10,7 +10,7 @@ mod list;
 mod smpi;
 mod text;
 
-use super::Shown;
+use super::{PredictOptions, Shown};
 use crate::exit::{BadOption, NotWritten};
 use anyhow::{Context, anyhow};
 use clap::{Args, ValueEnum};
@@ -38,16 +38,12 @@ pub(crate) enum Engine {
 #[command(next_help_heading = "A traced run, on the same or another machine")]
 pub(crate) struct EngineOptions {
     /// Evaluate the traced run that stands in place of MODELS, or a folder with `trace.txt`; by default `composed`
-    #[arg(long, value_name = "ENGINE", conflicts_with_all = [
-        "set", "metric", "region", "csv", "plot", "cost", "processes", "best",
-    ])]
+    #[arg(long, value_name = "ENGINE")]
     engine: Option<Engine>,
     /// The machine: a file of `sintonia netbench --json`, a description in TOML, or `ethernet-1g`, `ethernet-10g`,
     /// `infiniband-hdr`, `shared-memory`, `ideal`
-    #[arg(long, value_name = "FILE", conflicts_with_all = [
-        "set", "metric", "region", "csv", "plot", "cost", "processes", "best",
-    ])]
-    machine: Option<String>,
+    #[arg(long, value_name = "FILE")]
+    pub(super) machine: Option<String>,
     /// The world of the run, where it has several
     #[arg(long, value_name = "NUMBER", default_value_t = 0, requires = "engine")]
     world: u32,
@@ -91,8 +87,8 @@ pub(super) fn predict(
 ) -> anyhow::Result<ExitCode> {
     let input = Input::read(run, options)?;
     let (machine_name, machine) = match &options.machine {
-        Some(name) => (name.as_str(), machine(name)?),
         None => default_machine(input.n_nodes),
+        named => machine_of(named.as_deref())?,
     };
     let total_s = |machine: &Machine| evaluate(&input.program, machine).map(|it| it.total_s);
     let composed = evaluate(&input.program, &machine).context("the run cannot be composed")?;
@@ -113,6 +109,34 @@ pub(super) fn predict(
         if shown.json { format!("{:#}\n", list::as_json(&answer)) } else { text::text(&answer) };
     std::io::stdout().write_all(text.as_bytes()).context(NotWritten)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// A run has no parameters and no models.
+pub(super) fn check_alone(options: &PredictOptions) -> anyhow::Result<()> {
+    let shown = &options.shown;
+    let wishes = [
+        ("--set", !options.set.is_empty()),
+        ("--metric", options.metric.is_some()),
+        ("--region", !options.region.is_empty()),
+        ("--best", options.wish.parameter().is_some()),
+        ("--csv", shown.csv.is_some()),
+        ("--plot", shown.plot.is_some()),
+        ("--cost", shown.cost),
+        ("--processes", shown.processes.is_some()),
+    ];
+    let wrong = wishes.iter().find(|(_, is_there)| *is_there);
+    wrong.map_or(Ok(()), |(name, _)| {
+        let text = format!(
+            "`{name}` asks models, and `--engine` and `--machine` a recorded run; with `--graph` models are composed on \
+             a machine"
+        );
+        Err(anyhow!(text).context(BadOption))
+    })
+}
+
+/// The machine that was asked for and its name.
+pub(super) fn machine_of(wish: Option<&str>) -> anyhow::Result<(&str, Machine)> {
+    wish.map_or_else(|| Ok(default_machine(1)), |name| Ok((name, machine(name)?)))
 }
 
 /// A file, or else a name.

@@ -12,6 +12,7 @@ mod new_tunlet;
 mod on_ranks_new;
 mod predict;
 mod predict_engine;
+mod predict_graph;
 mod report;
 mod run;
 mod simulate;
