@@ -6,7 +6,8 @@
 //! | TOML | `latency_us` and `per_byte_ns`, or `[[line]]` with `from_bytes` and these two; further keys are optional |
 //! | a name | one of [`NAMES`]: round figures of such a network, to begin with |
 //!
-//! Of several pairs of ranks in a measured network, the one with the median time counts.
+//! Of several pairs of ranks in a measured network, the one with the median time counts; where some are on different
+//! nodes, only those.
 //!
 //! # Not here
 //! Files: they are read by the caller.
@@ -28,6 +29,8 @@ pub const NAMES: [(&str, f64, f64); 5] = [
     ("shared-memory", 0.4, 0.1),
     ("ideal", 0.0, 0.0),
 ];
+/// How netbench calls pairs of ranks on different nodes.
+const BETWEEN_NODES: &str = "between_nodes";
 /// The message by whose time pairs of ranks are compared.
 const TYPICAL_BYTES: u64 = 8192;
 
@@ -79,6 +82,9 @@ pub enum MachineError {
 /// A pair of ranks, as netbench writes it.
 #[derive(Deserialize)]
 struct Pair {
+    /// Whether the two are on one node.
+    #[serde(default)]
+    place: String,
     model: NetModel,
 }
 
@@ -134,6 +140,10 @@ impl Machine {
     fn measured(text: &str) -> Result<Self, MachineError> {
         let mut pairs: Vec<Pair> = serde_json::from_str(text).map_err(MachineError::Json)?;
         pairs.retain(|pair| !pair.model.pieces.is_empty());
+        let is_between = |pair: &Pair| pair.place == BETWEEN_NODES;
+        if pairs.iter().any(is_between) {
+            pairs.retain(is_between);
+        }
         let time_s = |pair: &Pair| pair.model.one_way_s(TYPICAL_BYTES);
         pairs.sort_by(|a, b| time_s(a).total_cmp(&time_s(b)));
         let model = &pairs.get(pairs.len() / 2).ok_or(MachineError::Empty)?.model;
@@ -229,6 +239,8 @@ mod tests {
         };
         let measured = format!("[{},{},{}]", pair(&slow), pair(piece), pair(piece));
         check(&measured, 1000, 2e-6);
+        let between = pair(&slow).replace("\"model\"", "\"place\":\"between_nodes\",\"model\"");
+        check(&format!("[{},{between},{}]", pair(piece), pair(piece)), 0, 1e-3);
         let limits = Machine::read(&measured).expect("a machine").limits.expect("limits");
         assert!((limits[1].one_way_s(0) - 1.1e-6).abs() < 1e-15);
     }
