@@ -17,6 +17,7 @@ mod functions;
 mod latency;
 mod library;
 mod machine;
+mod models;
 mod overhead;
 mod place;
 mod price;
@@ -29,8 +30,7 @@ use error::BenchError;
 use place::Place;
 use std::process::ExitCode;
 
-const USAGE: &str =
-    "usage: bench [price] [functions] [latency] [overhead] [dealing] [composing] [--turns N]";
+const USAGE: &str = "usage: bench [price] [functions] [latency] [overhead] [dealing] [models] [composing] [--turns N]";
 
 /// What is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,11 +40,19 @@ enum Part {
     Latency,
     Overhead,
     Dealing,
+    Models,
     Composing,
 }
 
-const ALL: [Part; 6] =
-    [Part::Price, Part::Functions, Part::Latency, Part::Overhead, Part::Dealing, Part::Composing];
+const ALL: [Part; 7] = [
+    Part::Price,
+    Part::Functions,
+    Part::Latency,
+    Part::Overhead,
+    Part::Dealing,
+    Part::Models,
+    Part::Composing,
+];
 
 fn main() -> ExitCode {
     let (parts, n_turns) = match command_line(std::env::args().skip(1)) {
@@ -77,6 +85,7 @@ fn run(parts: &[Part], n_turns: usize) -> Result<bool, BenchError> {
             Part::Latency => ("latency", latency::measure(&place, &libraries, n_turns)?),
             Part::Overhead => ("overhead", overhead::measure(&place, n_turns)?),
             Part::Dealing => ("dealing", dealing::measure(&place, &libraries, n_turns)?),
+            Part::Models => ("models", models::measure(&place, n_turns)?),
             Part::Composing => ("composing", composing::measure(&place, n_turns)?),
         };
         println!("{}", report.text);
@@ -103,6 +112,7 @@ fn command_line(mut arguments: impl Iterator<Item = String>) -> Result<(Vec<Part
             "latency" => parts.push(Part::Latency),
             "overhead" => parts.push(Part::Overhead),
             "dealing" => parts.push(Part::Dealing),
+            "models" => parts.push(Part::Models),
             "composing" => parts.push(Part::Composing),
             "--turns" => {
                 let number = arguments.next().and_then(|number| number.parse().ok());

@@ -107,8 +107,8 @@ impl Lowest {
     pub(super) fn in_words(&self, objective: Objective) -> String {
         let Self { n_workers, speedup } = self;
         let what = match objective {
-            Objective::Time => "is fastest by the fitted models",
-            Objective::Index => "has the lowest performance index by the fitted models",
+            Objective::Time => "are fastest by the fitted models",
+            Objective::Index => "have the lowest performance index by the fitted models",
         };
         let [value, low, high] = [speedup.value, speedup.low, speedup.high].map(short);
         format!("{n_workers} workers {what}: {value} times as fast as now ({low} to {high})")
