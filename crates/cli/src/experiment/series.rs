@@ -143,17 +143,21 @@ fn tries(
             }
         }
     }
+    give_up(folder, point, run, &why)?;
+    Ok(true)
+}
+
+/// Takes note of a run that failed for good.
+fn give_up(folder: &mut Folder, point: &Point, run: Run, why: &str) -> anyhow::Result<()> {
     let (params, repetition) = (point.parameters.clone(), run.repetition);
-    folder.journal.failed.push(Failed { params, repetition, why: first_line(&why).to_owned() });
+    let why = first_line(why).to_owned();
+    folder.journal.failed.push(Failed { params, repetition, why: why.clone() });
     folder.save()?;
     let (n_done, n_failed) = (folder.journal.runs.len(), folder.journal.failed.len());
     if n_done == 0 && N_FAILED_FIRST <= n_failed {
-        bail!(
-            "the first {n_failed} runs failed, so that it must be the command: {}",
-            first_line(&why)
-        );
+        bail!("the first {n_failed} runs failed, so that it must be the command: {why}");
     }
-    Ok(true)
+    Ok(())
 }
 
 fn keep(folder: &mut Folder, done: Done, seen: &Observed) -> anyhow::Result<()> {
