@@ -103,10 +103,11 @@ pub fn unfold(graph: &Graph, setting: &Setting<'_>) -> Result<Unfolded, UnfoldEr
         walk.sequence(&role.body)?;
         n_steps += walk.passages.len();
         let shares = Shares::of(&walk.passages);
+        let here = operation::Here { rank, role, shares, setting };
         for passage in &walk.passages {
             let region = builder.region(&region_name(role, passage.node));
             let place = Place { region, site: passage.node.place.line };
-            operation::push(&mut builder, rank, place, passage, &shares, (setting, role))?;
+            operation::push(&mut builder, &here, place, passage)?;
         }
         notes.append(&mut walk.notes);
     }

@@ -9,19 +9,26 @@ use crate::shape::{self, Mpi, Role, Side};
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 
+/// The rank whose steps are written.
+pub(super) struct Here<'a> {
+    pub(super) rank: u32,
+    pub(super) role: &'a Role,
+    pub(super) shares: Shares,
+    pub(super) setting: &'a Setting<'a>,
+}
+
 /// The computation before the call, and the call.
 pub(super) fn push(
     builder: &mut ProgramBuilder,
-    rank: u32,
+    here: &Here<'_>,
     place: Place,
     passage: &Passage<'_>,
-    shares: &Shares,
-    (setting, role): (&Setting<'_>, &Role),
 ) -> Result<(), UnfoldError> {
+    let Here { rank, role, shares, setting } = here;
     let node = passage.node;
     let shape::Kind::Mpi(mpi) = &node.kind else { return Ok(()) };
     let amount = |of| (setting.amount_of)(role, node, of).map(|all| shares.part(node, all));
-    let mut steps = Steps { builder, rank, place, passage, mpi, n_ranks: setting.n_ranks };
+    let mut steps = Steps { builder, rank: *rank, place, passage, mpi, n_ranks: setting.n_ranks };
     let step = |source| UnfoldError::Step { label: node.label().unwrap_or_default(), source };
     if let Some(seconds) = amount(Amount::Computation).filter(|seconds| 0.0 < *seconds) {
         steps.push(Operation::Compute { seconds }).map_err(step)?;
