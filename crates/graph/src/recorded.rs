@@ -131,7 +131,7 @@ fn in_words(ranks: &[u32], n_ranks: usize) -> String {
     let is_last = |rank: u32| rank as usize + 1 == n_ranks;
     let words = spans.iter().map(|(first, last)| match (first == last, is_last(*last)) {
         (true, false) => first.to_string(),
-        (true, true) if *first == 0 || 1 < spans.len() => first.to_string(),
+        (true, true) if *first != 1 || 1 < spans.len() => first.to_string(),
         (_, true) => format!("{first}-"),
         (false, false) => format!("{first}-{last}"),
     });

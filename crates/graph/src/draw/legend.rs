@@ -11,7 +11,8 @@ use std::collections::BTreeMap;
 /// The legend, within this width.
 pub(super) fn legend(graph: &Graph, view: View, width_max: f64) -> Part {
     let mut entries: Vec<(String, String)> = Vec::new();
-    let has = |wanted: &dyn Fn(&Node) -> bool| graph.roles.iter().any(|role| any(&role.body, wanted));
+    let has =
+        |wanted: &dyn Fn(&Node) -> bool| graph.roles.iter().any(|role| any(&role.body, wanted));
     let has_branch = has(&|node| matches!(node.kind, Kind::Branch(_)));
     if view == View::Full {
         let mut found = BTreeMap::new();

@@ -183,8 +183,11 @@ impl Drawer {
         let widest =
             (width(name, SIZE) * 1.08).max(width(&beside, SMALL)).max(width(&measured, SMALL));
         let left = HALF + 8.0 + width(&number, SIZE) * 1.1;
-        let (second, third) =
-            if beside.is_empty() { (measured.as_str(), "") } else { (beside.as_str(), measured.as_str()) };
+        let (second, third) = if beside.is_empty() {
+            (measured.as_str(), "")
+        } else {
+            (beside.as_str(), measured.as_str())
+        };
         let height = if third.is_empty() { HEIGHT } else { HEIGHT + 11.0 };
         let mut part = Part::of(left, x + widest, height);
         part.put(&symbol(mpi));

@@ -65,11 +65,11 @@ pub(super) fn spans(order: &[u32], flows: &Flows) -> Vec<Span> {
     spans.into_iter().map(|span| counted(span, order, flows)).collect()
 }
 
-/// Joins spans that cross each other, until none do.
+/// Joins spans with the same head (a loop with a condition in it) and those that cross each other, until none do.
 fn merge(spans: &mut Vec<(usize, usize)>) {
     loop {
         spans.sort_unstable_by_key(|(first, last)| (*first, std::cmp::Reverse(*last)));
-        spans.dedup();
+        spans.dedup_by_key(|(first, _)| *first);
         let crossing = spans.iter().enumerate().find_map(|(at, one)| {
             let other = spans
                 .iter()
@@ -96,7 +96,7 @@ fn counted((first, last): (usize, usize), order: &[u32], flows: &Flows) -> Span 
         let is_inside = |at: Option<usize>| at.is_some_and(|at| (first..=last).contains(&at));
         if is_inside(position(*to)) && !is_inside(from) {
             n_in += n;
-        } else if Some(*to) == head && from == Some(last) {
+        } else if Some(*to) == head {
             n_back += n;
         }
     }
@@ -132,6 +132,12 @@ mod tests {
             &[(None, 1, 1), (Some(1), 2, 4), (Some(2), 2, 12), (Some(2), 1, 3), (Some(2), 3, 1)],
             &[1, 2, 3],
             &[(0, 1, 4.0), (1, 1, 4.0)],
+        );
+        // A loop that is gone on with from two places.
+        check(
+            &[(None, 1, 1), (Some(1), 1, 6), (Some(1), 2, 3), (Some(2), 1, 3), (Some(1), 3, 1)],
+            &[1, 2, 3],
+            &[(0, 1, 10.0)],
         );
         // One of two ways.
         check(

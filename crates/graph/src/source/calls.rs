@@ -102,12 +102,14 @@ impl<'t> Walker<'_, 't> {
     }
 
     fn recursive(&mut self, name: &str, piece: Piece<'t>) {
+        let place = self.place(piece);
         if self.program.is_of_mpi(name) {
             self.warn(piece, format!("`{name}` calls itself; it is shown once"));
+            let group = Group { function: name.to_owned(), is_recursive: true, body: Vec::new() };
+            self.push(Kind::Group(group), place);
+        } else {
+            self.top().costly(place, &format!("{name}()"), 0);
         }
-        let place = self.place(piece);
-        let group = Group { function: name.to_owned(), is_recursive: true, body: Vec::new() };
-        self.push(Kind::Group(group), place);
     }
 
     /// What a call wrote through the pointers it was given.

@@ -227,19 +227,22 @@ fn updates(piece: Piece<'_>) -> Vec<(String, Piece<'_>)> {
 
 /// How a loop is written, without its body.
 fn header(piece: Piece<'_>) -> String {
-    let words = piece.words();
-    let body = piece.field("body").map(Piece::words).unwrap_or_default();
-    let header = match piece.kind() {
-        "do_statement" => {
+    let words = match (piece.kind(), piece.field("body")) {
+        ("do_statement", _) => {
             let condition = piece.field("condition").map(short).unwrap_or_default();
             format!("do while {condition}")
         }
-        _ => words.strip_suffix(body.as_str()).unwrap_or(&words).trim().to_owned(),
+        (_, Some(body)) => {
+            let n_bytes = body.node.start_byte().saturating_sub(piece.node.start_byte());
+            let head = piece.text().get(..n_bytes).unwrap_or_default();
+            head.split_whitespace().collect::<Vec<_>>().join(" ")
+        }
+        (_, None) => short(piece),
     };
-    if header.chars().count() <= HEADER_MAX {
-        return header;
+    if words.chars().count() <= HEADER_MAX {
+        return words;
     }
-    header.chars().take(HEADER_MAX).chain(['…']).collect()
+    words.chars().take(HEADER_MAX).chain(['…']).collect()
 }
 
 const HEADER_MAX: usize = 80;

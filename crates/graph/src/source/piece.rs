@@ -106,12 +106,25 @@ impl<'t> Piece<'t> {
     /// It and everything below it, in the order of the text.
     pub(super) fn all(self) -> Vec<Self> {
         let mut found = Vec::new();
-        let mut left = vec![self];
-        while let Some(piece) = left.pop() {
-            found.push(piece);
-            left.extend(piece.children().into_iter().rev());
+        let mut cursor = self.node.walk();
+        let mut depth = 0_usize;
+        loop {
+            let node = cursor.node();
+            if node.is_named() && node.kind() != "comment" {
+                found.push(Self { node, ..self });
+            }
+            if cursor.goto_first_child() {
+                depth += 1;
+                continue;
+            }
+            while depth == 0 || !cursor.goto_next_sibling() {
+                if depth == 0 {
+                    return found;
+                }
+                cursor.goto_parent();
+                depth -= 1;
+            }
         }
-        found
     }
 
     /// The last word of a name: `send` of `comm.send`, `Comm::send<int>` and `send`.

@@ -76,6 +76,7 @@ impl<'t> Program<'t> {
         for file in files {
             file.root().all().into_iter().for_each(|piece| program.define(piece));
         }
+        files.iter().for_each(|file| program.define_broken(file.root()));
         program.find_globals(files);
         program.find_mpi(files);
         program
@@ -153,6 +154,21 @@ impl<'t> Program<'t> {
         let function = Function { name, parameters: parameters.unwrap_or_default(), body, n_loops };
         if !name.is_empty() {
             self.functions.entry(name).or_default().push(function);
+        }
+    }
+
+    /// A function that the parser did not see the end of: what was understood of it.
+    fn define_broken(&mut self, root: Piece<'t>) {
+        let broken =
+            root.all().into_iter().filter(|it| it.node.is_error() && it.text().contains('{'));
+        for piece in broken {
+            let declarators = piece.children().into_iter();
+            let declarator = declarators.into_iter().find(|it| it.kind() == "function_declarator");
+            if let Some(declarator) = declarator
+                && !self.functions.contains_key(declarator.name())
+            {
+                self.add(declarator, piece);
+            }
         }
     }
 

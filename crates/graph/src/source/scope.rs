@@ -126,8 +126,11 @@ impl<'t> Walker<'_, 't> {
     pub(super) fn forget(&mut self, key: &str, is_varying: bool) {
         let value =
             if is_varying { Expr::Varying(key.to_owned()) } else { Expr::Name(key.to_owned()) };
-        if key.contains(['.', '>']) || self.is_global(key) {
+        let is_member = key.contains(['.', '>']);
+        if self.is_global(key) {
             self.globals.remove(key);
+        } else if is_member && !is_varying {
+            self.scope().values.remove(key);
         } else {
             self.scope().values.insert(key.to_owned(), Value::Expr(value));
         }

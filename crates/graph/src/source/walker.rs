@@ -15,7 +15,7 @@ use crate::shape::{Kind, Leave, Place, Warning};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Statements and expressions within each other.
-const NESTING_MAX: usize = 400;
+const NESTING_MAX: usize = 250;
 /// Nodes of a role.
 const N_NODES_MAX: usize = 3000;
 
