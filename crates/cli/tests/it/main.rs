@@ -4,6 +4,7 @@ mod experiment;
 mod export;
 mod fit;
 mod functions;
+mod graph;
 mod help;
 mod messages;
 mod netbench;
