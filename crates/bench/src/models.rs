@@ -81,7 +81,7 @@ pub(crate) fn measure(place: &Place, n_turns: usize) -> Result<Report, BenchErro
     };
     let text = "Models of 200 regions over 2 parameters, 25 points, 5 repetitions; errors on 2 and 4 times the processes\n";
     let header =
-        ["", "tool", "median error", "mean error", "not positive", "cpu s", "ratio", "start ms"];
+        ["tool", "setting", "median error", "mean error", "not positive", "cpu s", "ratio", "start ms"];
     let rows: Vec<Vec<String>> = all.iter().map(|fitted| row(fitted, &all[0])).collect();
     let bars_met = is_met(&all[0]);
     let verdict = format!(
@@ -106,9 +106,10 @@ fn is_met(ours: &Fitted) -> bool {
 }
 
 fn row(fitted: &Fitted, ours: &Fitted) -> Vec<String> {
+    let (tool, setting) = fitted.name.split_once(", ").unwrap_or((&fitted.name, ""));
     vec![
-        String::new(),
-        fitted.name.clone(),
+        tool.to_owned(),
+        setting.to_owned(),
         format!("{:.2} %", fitted.median),
         format!("{:.2} %", fitted.mean),
         fitted.n_not_positive.to_string(),

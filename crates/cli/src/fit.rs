@@ -17,7 +17,7 @@ use crate::{picture, values};
 use anyhow::{Context, anyhow, ensure};
 use clap::Args;
 use fitting::formats::extrap_json;
-use fitting::{FitError, FittedModel, Fitter, Measurements, ModelFile, Settings};
+use fitting::{FitError, FittedModel, Fitter, Measurements, ModelFile, SampleRule, Settings};
 use input::InputOptions;
 pub(crate) use parts::is_wanted;
 use settings::FittingOptions;
@@ -105,7 +105,7 @@ struct Fitted {
 pub(crate) fn fit(options: &FitOptions, terminal: Terminal) -> anyhow::Result<ExitCode> {
     let text = input::open(&options.input)?;
     let measured = wanted(text.measured(&options.reading)?, options)?;
-    let settings = options.fitting.settings(&measured.parameters)?;
+    let mut settings = options.fitting.settings(&measured.parameters)?;
     if let Some(path) = &options.results.write_extrap {
         picture::write(path, &(extrap_json::write(&measured)? + "\n"))?;
     }
@@ -114,9 +114,12 @@ pub(crate) fn fit(options: &FitOptions, terminal: Terminal) -> anyhow::Result<Ex
         !seen.series.is_empty(),
         NotRead::of(&text.name, "all its points are kept back by `--holdout`")
     );
-    let mut all = fit_all(&seen, &settings);
+    let mut used = seen.clone();
+    let rule = settings.samples;
+    settings.samples = fitting::runs::leave_out(&mut used, rule);
+    let mut all = fit_all(&used, &settings);
     if !options.holdout.is_empty() {
-        judge(&mut all, &unseen, &settings)?;
+        judge(&mut all, &unseen, rule)?;
     }
     let models: Vec<FittedModel> =
         all.iter().filter_map(|one| one.model.as_ref().ok()).cloned().collect();
@@ -233,11 +236,11 @@ fn fit_all(measured: &Measurements, settings: &Settings) -> Vec<Fitted> {
 }
 
 /// Adds how well the points that were kept back are foretold.
-fn judge(all: &mut [Fitted], unseen: &Measurements, settings: &Settings) -> anyhow::Result<()> {
+fn judge(all: &mut [Fitted], unseen: &Measurements, rule: SampleRule) -> anyhow::Result<()> {
     for one in all {
         let Ok(model) = &one.model else { continue };
         let file = ModelFile::of(vec![model.clone()]);
-        let compared = fitting::compare(&file, &one.metric, unseen, settings.samples)?;
+        let compared = fitting::compare(&file, &one.metric, unseen, rule)?;
         let of_region = compared.iter().filter(|it| it.region.as_ref() == Some(&one.region));
         one.unseen = Some(fitting::Summary::of(of_region)).filter(|it| 0 < it.n_points);
     }

@@ -17,7 +17,7 @@ use crate::terminal::Terminal;
 use crate::values::{self, Point, Values};
 use anyhow::{Context, anyhow, ensure};
 use clap::Args;
-use fitting::{ModelFile, Prediction, Role, Warning};
+use fitting::{ModelFile, Prediction, Role, TOTAL, Warning};
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -102,8 +102,8 @@ struct Row<'a> {
 struct Region {
     name: String,
     said: Prediction,
-    /// Of the whole program.
-    share: f64,
+    /// Of the whole program; nothing for one that is the whole program itself.
+    share: Option<f64>,
     warnings: Vec<String>,
 }
 
@@ -219,7 +219,7 @@ impl<'a> Question<'a> {
             let model = &self.file.models[idx];
             let its = model.warnings_at(&model.point(point)?);
             if is_wanted(&self.options.region, &model.region) {
-                let share = said.value / total.value;
+                let share = Some(said.value / total.value).filter(|_| model.region != TOTAL);
                 let texts = its.iter().map(ToString::to_string).collect();
                 regions.push(Region { name: model.region.clone(), said, share, warnings: texts });
             }

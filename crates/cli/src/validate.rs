@@ -39,7 +39,8 @@ model; 102 when a result could not be written; 105 when MODELS or INPUT cannot b
 pub(crate) struct ValidateOptions {
     /// File of `sintonia fit -o`; or measurements, which are fitted first
     models: PathBuf,
-    /// New measurements: a folder of `sintonia experiment`, a file, or `-`
+    /// New measurements: a file, `-`, or a folder of `sintonia experiment`, of which those are taken that were
+    /// kept back, if there are such
     input: PathBuf,
     /// Print an object with all points and a summary as JSON
     #[arg(long)]
@@ -83,7 +84,7 @@ impl Outcome {
 
 /// Compares and shows it.
 pub(crate) fn validate(options: &ValidateOptions, terminal: Terminal) -> anyhow::Result<ExitCode> {
-    let text = input::open(&options.input)?;
+    let text = input::open_new(&options.input)?;
     let file = input::models(&options.models, &[])?;
     let names = file.parameters();
     let columns = options.reading.clone().with_parameters(&names);

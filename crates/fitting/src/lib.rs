@@ -40,6 +40,7 @@ pub mod model_file;
 mod pieces;
 mod pinv;
 mod random;
+pub mod runs;
 pub mod samples;
 mod search;
 mod solve;

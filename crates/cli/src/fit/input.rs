@@ -12,8 +12,9 @@ use fitting::{Measurements, ModelFile};
 use std::io::Read;
 use std::path::Path;
 
-/// What `sintonia experiment` writes into its folder.
+/// What `sintonia experiment` writes into its folder to be fitted, and to be compared with.
 const OF_EXPERIMENT: &str = "measurements.jsonl";
+const KEPT_BACK: &str = "holdout.jsonl";
 /// Bad lines that are shown; the rest is counted.
 const N_SHOWN: usize = 8;
 
@@ -117,6 +118,15 @@ pub(crate) fn open(path: &Path) -> anyhow::Result<Text> {
         anyhow!(NotRead::of(&name, format!("{error}; {remedy}")))
     })?;
     Ok(Text { text: text_of(&name, bytes)?, name, is_of_experiment })
+}
+
+/// Reads a file of new measurements: of a folder, those that were kept back, if there are such.
+///
+/// # Errors
+/// As [`open`].
+pub(crate) fn open_new(path: &Path) -> anyhow::Result<Text> {
+    let kept_back = path.join(KEPT_BACK);
+    open(if kept_back.is_file() { &kept_back } else { path })
 }
 
 /// Bytes as text; what is none is named by how it begins.
@@ -229,7 +239,9 @@ pub(crate) fn models(path: &Path, names: &[&str]) -> anyhow::Result<ModelFile> {
         Ok(measured) => measured,
         Err(_) => text.measured(&plain)?,
     };
-    let fitted = fitting::fit(&measured, &fitting::Settings::default());
+    let (mut used, mut settings) = (measured, fitting::Settings::default());
+    settings.samples = fitting::runs::leave_out(&mut used, settings.samples);
+    let fitted = fitting::fit(&used, &settings);
     let (good, bad): (Vec<_>, Vec<_>) = fitted.into_iter().partition(Result::is_ok);
     for error in bad.into_iter().filter_map(Result::err) {
         eprintln!("sintonia: {}: {error}", text.name);

@@ -88,10 +88,11 @@ pub(super) fn as_csv(question: &Question<'_>, rows: &[Row<'_>]) -> String {
     let metric = quoted(question.metric);
     for row in rows {
         let at: String = row.at.iter().map(|(_, value)| format!(",{value}")).collect();
-        let mut add = |region: &str, Prediction { value, low, high }, share: f64| {
+        let mut add = |region: &str, Prediction { value, low, high }, share: Option<f64>| {
+            let share = share.map_or(String::new(), |share| share.to_string());
             text += &format!("{},{metric}{at},{value},{low},{high},{share}\n", quoted(region));
         };
-        add("", row.total, 1.0);
+        add("", row.total, Some(1.0));
         row.regions.iter().for_each(|region| add(&region.name, region.said, region.share));
     }
     text

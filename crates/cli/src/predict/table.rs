@@ -70,7 +70,8 @@ fn point(question: &Question<'_>, row: &Row<'_>) -> String {
         text += &(row.trim_end().to_owned() + "\n");
     };
     for region in &row.regions {
-        line(&region.name, region.said, &format!("{:.1} %", 100.0 * region.share));
+        let share = region.share.map_or(String::new(), |share| format!("{:.1} %", 100.0 * share));
+        line(&region.name, region.said, &share);
     }
     line("the program", row.total, "");
     if let Some(role) = &row.role {

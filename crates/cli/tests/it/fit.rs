@@ -105,6 +105,12 @@ fn a_folder_of_an_experiment_is_read() {
     let predicted: Value = serde_json::from_str(&predicted.output).unwrap();
     assert_eq!(predicted["predictions"][0]["role"], "ranks 1-");
     assert!((predicted["predictions"][0]["value"].as_f64().unwrap() - 4.0).abs() < 1e-6);
+    // What was kept back is what is compared with.
+    std::fs::write(place.path("out/holdout.jsonl"), line(32, "total", 2.0)).expect("written");
+    let compared = said(&place, "validate models.json out --json");
+    let compared: Value = serde_json::from_str(&compared.output).expect("an object");
+    assert_eq!(compared["summary"]["n_points"], 1);
+    assert!((compared["points"][0]["predicted"].as_f64().unwrap() - 3.0).abs() < 1e-6);
 }
 
 #[test]
