@@ -219,7 +219,8 @@ impl<'a> Question<'a> {
             let model = &self.file.models[idx];
             let its = model.warnings_at(&model.point(point)?);
             if is_wanted(&self.options.region, &model.region) {
-                let share = Some(said.value / total.value).filter(|_| model.region != TOTAL);
+                let share = Some(said.value / total.value);
+                let share = share.filter(|share| share.is_finite() && model.region != TOTAL);
                 let texts = its.iter().map(ToString::to_string).collect();
                 regions.push(Region { name: model.region.clone(), said, share, warnings: texts });
             }

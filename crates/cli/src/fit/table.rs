@@ -31,7 +31,10 @@ pub(super) fn table(measured: &Measurements, all: &[Fitted], n_columns: usize) -
 fn heading(measured: &Measurements, all: &[Fitted]) -> String {
     let n_points: usize = all.iter().map(|one| one.n_points).max().unwrap_or(0);
     let regions = if all.len() == 1 { "model" } else { "models" };
-    let parameters = measured.parameters.join(", ");
+    let parameters = match &measured.parameters[..] {
+        [] => "no parameter".to_owned(),
+        names => names.join(", "),
+    };
     format!("{} {regions} over {parameters}, from up to {n_points} points each\n\n", all.len())
 }
 

@@ -12,8 +12,8 @@ pub(crate) fn extrap_text(names: [&str; 2], region: &str) -> String {
         for p in [1.0, 2.0, 4.0, 8.0] {
             let value = 2e-6 * n.powi(3) / p + 5.0;
             let disturbed = if n < 150.0 { 3.0 * value } else { value };
-            write!(points, " ({n} {p})").unwrap();
-            writeln!(data, "DATA {value} {value} {disturbed}").unwrap();
+            write!(points, " ({n} {p})").expect("it works");
+            writeln!(data, "DATA {value} {value} {disturbed}").expect("a string grows");
         }
     }
     format!(
@@ -27,7 +27,8 @@ pub(crate) fn table(heading: &str, separator: char) -> String {
     let mut text = heading.to_owned() + "\n";
     for n in [100.0_f64, 200.0, 300.0, 400.0, 500.0] {
         for p in [1.0, 2.0, 4.0, 8.0] {
-            writeln!(text, "{n}{separator}{p}{separator}{}", 2e-6 * n.powi(3) / p + 5.0).unwrap();
+            writeln!(text, "{n}{separator}{p}{separator}{}", 2e-6 * n.powi(3) / p + 5.0)
+                .expect("a string grows");
         }
     }
     text
@@ -53,7 +54,7 @@ fn check_read(file: &str, text: &str, options: &str, model: &str) {
     let list = list(&place, &format!("fit {file} --json{options}"));
     assert_eq!(list.len(), 1);
     assert_eq!(list[0]["model"], model, "{}", list[0]);
-    assert!(list[0]["held_out_error"].as_f64().unwrap() < 1e-3, "{}", list[0]);
+    assert!(list[0]["held_out_error"].as_f64().expect("a number") < 1e-3, "{}", list[0]);
 }
 
 #[test]
@@ -96,21 +97,23 @@ fn a_folder_of_an_experiment_is_read() {
     std::fs::write(place.path("out/experiment.json"), "{\"program\":\"matmul\"}").expect("written");
     let list = list(&place, "fit out --json -o models.json");
     assert_eq!(list.len(), 2);
-    let file: Value =
-        serde_json::from_str(&std::fs::read_to_string(place.path("models.json")).unwrap()).unwrap();
+    let file: Value = serde_json::from_str(
+        &std::fs::read_to_string(place.path("models.json")).expect("it works"),
+    )
+    .expect("it works");
     assert_eq!(file["format_version"], 1);
     assert_eq!(file["program"], "matmul");
     assert_eq!(file["roles"]["ranks 1-"][0], "ranks 1-->a.c:2 MPI_Recv");
     let predicted = said(&place, "predict models.json --set p=4 --json");
-    let predicted: Value = serde_json::from_str(&predicted.output).unwrap();
+    let predicted: Value = serde_json::from_str(&predicted.output).expect("it works");
     assert_eq!(predicted["predictions"][0]["role"], "ranks 1-");
-    assert!((predicted["predictions"][0]["value"].as_f64().unwrap() - 4.0).abs() < 1e-6);
+    assert!((predicted["predictions"][0]["value"].as_f64().expect("a number") - 4.0).abs() < 1e-6);
     // What was kept back is what is compared with.
     std::fs::write(place.path("out/holdout.jsonl"), line(32, "total", 2.0)).expect("written");
     let compared = said(&place, "validate models.json out --json");
     let compared: Value = serde_json::from_str(&compared.output).expect("an object");
     assert_eq!(compared["summary"]["n_points"], 1);
-    assert!((compared["points"][0]["predicted"].as_f64().unwrap() - 3.0).abs() < 1e-6);
+    assert!((compared["points"][0]["predicted"].as_f64().expect("a number") - 3.0).abs() < 1e-6);
 }
 
 #[test]
@@ -148,7 +151,7 @@ fn the_list_says_what_was_left_out() {
     assert_eq!(mean[0]["dropped"], 0);
     let kept = list(&place, "fit a.txt --json --holdout p=8 --holdout n=400,500");
     assert_eq!(kept[0]["unseen"]["n_points"], 2);
-    assert!(kept[0]["unseen"]["smape_percent"].as_f64().unwrap() < 0.1, "{}", kept[0]);
+    assert!(kept[0]["unseen"]["smape_percent"].as_f64().expect("a number") < 0.1, "{}", kept[0]);
     let given = list(&place, "fit a.txt --json --method pseudo-inverse --terms 1,n^3/p");
     assert_eq!(given[0]["model"], "5 + 2e-6 * n^3 / p");
 }
