@@ -45,6 +45,10 @@ pub(crate) struct GraphOptions {
     /// Draw the arms of branches by chance, instead of each in its share of the passages
     #[arg(long, value_name = "NUMBER", requires = "graph")]
     seed: Option<u64>,
+    /// So many draws: their mean, and the interval that holds 95 percent of them
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, requires = "seed",
+        value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    draws: u64,
 }
 
 /// A name with what it is worth.
@@ -76,11 +80,23 @@ struct Question<'a> {
     ranks: Expression,
 }
 
+/// One evaluation.
+struct Asked<'a> {
+    parameters: &'a BTreeMap<String, f64>,
+    n_ranks: usize,
+    amounts: &'a Amounts,
+    /// What of a model's interval counts.
+    end: fn(&Prediction) -> f64,
+    seed: Option<u64>,
+}
+
 /// A point and what it comes to.
 struct Row<'a> {
     at: Point<'a>,
     n_ranks: usize,
     composed: Outcome,
+    /// The mean of the draws.
+    total_s: f64,
     low_s: f64,
     high_s: f64,
     notes: Vec<String>,
@@ -133,12 +149,23 @@ impl Question<'_> {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bounded")]
         let n_ranks = ranks.round() as usize;
         let amounts = self.amounts(point)?;
-        let at = |end: fn(&Prediction) -> f64| self.composed(&parameters, n_ranks, &amounts, end);
-        let (composed, notes) = at(|said| said.value)?;
-        let [low, high] = [at(|said| said.low)?.0, at(|said| said.high)?.0];
-        let (low_s, high_s) =
-            (low.total_s.min(composed.total_s), high.total_s.max(composed.total_s));
-        Ok(Row { at: point.clone(), n_ranks, composed, low_s, high_s, notes })
+        let seed = self.options.seed;
+        let at = |end: fn(&Prediction) -> f64, seed| {
+            self.composed(&Asked { parameters: &parameters, n_ranks, amounts: &amounts, end, seed })
+        };
+        let (composed, notes) = at(|said| said.value, seed)?;
+        let [low, high] = [at(|said| said.low, seed)?.0, at(|said| said.high, seed)?.0];
+        let mut totals_s = vec![composed.total_s];
+        for draw in 1..self.options.draws {
+            let seed = seed.map(|seed| seed.wrapping_add(draw));
+            totals_s.push(at(|said| said.value, seed)?.0.total_s);
+        }
+        let drawn = Drawn::of(totals_s);
+        // The interval of the models goes on at the ends of that of the draws.
+        let low_s = drawn.low_s * (low.total_s / composed.total_s).min(1.0);
+        let high_s = drawn.high_s * (high.total_s / composed.total_s).max(1.0);
+        let total_s = drawn.mean_s;
+        Ok(Row { at: point.clone(), n_ranks, composed, total_s, low_s, high_s, notes })
     }
 
     /// What the models say of each region, by metric and region; functions that are measured by themselves count for
@@ -162,14 +189,9 @@ impl Question<'_> {
         Ok(amounts)
     }
 
-    /// The program at a point, with what models say at one end of their intervals.
-    fn composed(
-        &self,
-        parameters: &BTreeMap<String, f64>,
-        n_ranks: usize,
-        amounts: &Amounts,
-        end: fn(&Prediction) -> f64,
-    ) -> anyhow::Result<(Outcome, Vec<String>)> {
+    /// The program at a point.
+    fn composed(&self, asked: &Asked<'_>) -> anyhow::Result<(Outcome, Vec<String>)> {
+        let Asked { parameters, n_ranks, amounts, end, seed } = *asked;
         let value_of = |name: &str, rank: u32| {
             let Some(named) = self.options.names.iter().find(|named| named.name == name) else {
                 return parameters.get(name).copied();
@@ -191,7 +213,6 @@ impl Question<'_> {
             }
             said.map(|said| end(&said).max(0.0))
         };
-        let seed = self.options.seed;
         let setting = Setting { n_ranks, value_of: &value_of, amount_of: &amount_of, seed };
         let unfolded = unfold(&self.graph, &setting)?;
         let mut notes = unfolded.notes;
@@ -201,6 +222,24 @@ impl Question<'_> {
         let composed =
             evaluate(&unfolded.program, &self.machine).context("the graph cannot be composed")?;
         Ok((composed, notes))
+    }
+}
+
+/// Times of several draws.
+struct Drawn {
+    mean_s: f64,
+    low_s: f64,
+    high_s: f64,
+}
+
+impl Drawn {
+    fn of(mut totals_s: Vec<f64>) -> Self {
+        totals_s.sort_by(f64::total_cmp);
+        let last = totals_s.len() - 1;
+        // Of few draws the outermost ones.
+        let outside = totals_s.len() / 40;
+        let mean_s = totals_s.iter().sum::<f64>() / totals_s.len() as f64;
+        Self { mean_s, low_s: totals_s[outside], high_s: totals_s[last - outside] }
     }
 }
 
@@ -217,11 +256,11 @@ fn as_json(rows: &[Row<'_>]) -> Value {
             row.at.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
         predictions.push(json!({
             "region": null, "metric": "time", "engine": "composed", "parameters": parameters,
-            "value": row.composed.total_s, "low": row.low_s, "high": row.high_s, "share": 1.0,
+            "value": row.total_s, "low": row.low_s, "high": row.high_s, "share": 1.0,
             "ranks": row.n_ranks, "waiting_share": row.composed.waiting_share(),
             "path_transfer_s": row.composed.path_transfer_s, "notes": row.notes,
         }));
-        let [low, high] = [row.low_s, row.high_s].map(|end_s| end_s / row.composed.total_s);
+        let [low, high] = [row.low_s, row.high_s].map(|end_s| end_s / row.total_s);
         for region in &row.composed.regions {
             predictions.push(json!({
                 "region": region.name, "metric": "time", "engine": "composed",
@@ -242,7 +281,7 @@ fn table(row: &Row<'_>) -> String {
         "{}, {} ranks: {} s ({} to {}), of it waiting {:.1} %\n",
         at.join(", "),
         row.n_ranks,
-        short(composed.total_s),
+        short(row.total_s),
         short(row.low_s),
         short(row.high_s),
         100.0 * composed.waiting_share(),

@@ -97,6 +97,28 @@ fn another_network_makes_another_time() {
 }
 
 #[test]
+fn draws_have_a_mean_and_an_interval() {
+    let place = place();
+    let branch = PROGRAM.replace(
+        "    MPI_Finalize",
+        "    for (int i = 0; i < 100; i++)\n        if (diverges(x))\n            \
+         MPI_Barrier(MPI_COMM_WORLD);\n    MPI_Finalize",
+    );
+    fs::write(place.path("program.c"), branch).expect("written");
+    fs::write(place.path("slow.toml"), "latency_us = 1e6\nper_byte_ns = 0\n").expect("written");
+    let words = "predict measured.jsonl --graph program.c --json --set n=100 --set p=2 --seed 7 \
+                 --draws 100 --machine slow.toml";
+    let said = place.sintonia(&words.split(' ').collect::<Vec<_>>());
+    assert_eq!(said.code, Some(0), "{}", said.errors);
+    let all: Value = serde_json::from_str(&said.output).expect("an object");
+    let [low, value, high] =
+        ["low", "value", "high"].map(|key| all["predictions"][0][key].as_f64().expect(key));
+    // Half of a hundred barriers of a second, give or take two deviations of five, two messages and 5 s of work.
+    assert!((value - 57.0).abs() < 3.0, "{value}");
+    assert!((5.0..15.0).contains(&(value - low)) && (5.0..15.0).contains(&(high - value)));
+}
+
+#[test]
 fn what_no_model_knows_is_a_note_and_what_makes_no_sense_is_refused() {
     let told = said("predict measured.jsonl --graph program.c --set n=100 --set p=2 --ranks p+1");
     assert!(told.output.contains("no model says what `master->program.c:14 MPI_Recv`"), "{told:?}");

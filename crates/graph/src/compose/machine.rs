@@ -43,7 +43,7 @@ pub struct Machine {
     pub limits: Option<[Network; 2]>,
     /// How fast it computes, against the machine whose times are given.
     pub speed: f64,
-    /// Cores of a node, where known.
+    /// Its cores, where they count: ranks beyond them share them.
     pub n_cores: Option<u32>,
     /// How collectives choose.
     pub rules: Rules,
@@ -118,6 +118,13 @@ impl Machine {
         Self { network, limits: None, speed: 1.0, n_cores: None, rules: Rules::default() }
     }
 
+    /// How fast each of so many ranks computes: more ranks than cores take turns.
+    #[must_use]
+    pub fn speed_of(&self, n_ranks: usize) -> f64 {
+        let cores = self.n_cores.map_or(f64::INFINITY, f64::from);
+        self.speed * (cores / n_ranks.max(1) as f64).min(1.0)
+    }
+
     /// One of the described machines.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
@@ -179,6 +186,9 @@ impl Described {
         if let Some(speed) = self.speed {
             let is_possible = 0.0 < speed && speed.is_finite();
             machine.speed = within("speed", speed, is_possible, "write a number above 0")?;
+        }
+        if let Some(cores) = self.cores {
+            within("cores", f64::from(cores), 0 < cores, "write a number above 0")?;
         }
         machine.n_cores = self.cores;
         machine.rules.linear_up_to = self.linear_up_to.unwrap_or(machine.rules.linear_up_to);
@@ -251,6 +261,7 @@ mod tests {
         check_wrong("speed = 2.0\n", "latency_us");
         check_wrong("latency_us = -2\nper_byte_ns = 1\n", "latency_us = -2");
         check_wrong("latency_us = 2\nper_byte_ns = 1\nspeed = 0\n", "speed = 0");
+        check_wrong("latency_us = 2\nper_byte_ns = 1\ncores = 0\n", "cores = 0");
         check_wrong("latencies = 2\n", "neither");
         check_wrong("[]", "no times");
         check_wrong("{}", "netbench");

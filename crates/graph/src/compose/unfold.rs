@@ -9,7 +9,7 @@
 //!
 //! # Invariants
 //! - What is left out of the program is a note, once.
-//! - Ranks of a role take the same arms, so that messages inside find each other.
+//! - All ranks take the same arms of a branch, so that messages inside find each other.
 //!
 //! # Not here
 //! Where times of regions come from: models (`fitting`) or a measured graph, by the caller.

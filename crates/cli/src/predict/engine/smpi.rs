@@ -60,7 +60,7 @@ pub(super) fn replay(input: &Input, machine: &Machine, at_most_s: f64) -> anyhow
 
 fn platform(machine: &Machine, n_ranks: usize, flops_per_s: f64) -> String {
     let base = base(machine);
-    let speed = flops_per_s * machine.speed;
+    let speed = flops_per_s * machine.speed_of(n_ranks);
     let bytes_per_s = 1.0 / base.s_per_byte;
     let (last, half_s) = (n_ranks.saturating_sub(1), base.latency_s / 2.0);
     format!(

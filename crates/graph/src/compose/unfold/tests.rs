@@ -133,6 +133,21 @@ fn drawn_branches_have_their_share_on_the_whole_and_differ() {
 }
 
 #[test]
+fn roles_take_the_same_arms() {
+    let lines = "if (rank == 0)\nMPI_Send(x, 1, MPI_DOUBLE, 1, 0, MPI_COMM_WORLD);\nelse\n\
+        MPI_Recv(x, 1, MPI_DOUBLE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);\n\
+        for (int i = 0; i < n; i++)\nif (converges(x))\nMPI_Barrier(MPI_COMM_WORLD);";
+    let graph = graph_of(lines);
+    assert!(1 < graph.roles.len());
+    for seed in [None, Some(1), Some(2), Some(3)] {
+        // Where they did not, ranks would wait for each other.
+        let (outcome, notes) = composed(&graph, 2, seed);
+        assert!(0.5 < outcome.total_s);
+        assert!(notes[0].contains("nothing says how often `converges(x)` holds"), "{notes:?}");
+    }
+}
+
+#[test]
 fn what_is_not_known_is_named() {
     let lines = "MPI_Send(x, n, MPI_DOUBLE, partner(), 0, MPI_COMM_WORLD);";
     let setting =

@@ -3,6 +3,7 @@
 use super::{Setting, UnfoldError};
 use crate::shape::{Branch, Graph, Kind, Leave, Loop, Node};
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// A node that a rank passes, with the values of loop variables then.
 pub(super) struct Passage<'a> {
@@ -22,8 +23,8 @@ pub(super) struct Walk<'a> {
     n_steps_max: usize,
     /// Variables of the loops that it is in.
     variables: BTreeMap<String, f64>,
-    /// How often each branch was passed, and each of its arms taken.
-    arms: BTreeMap<usize, Vec<u64>>,
+    /// How often each arm of a branch was taken, by its place.
+    arms: BTreeMap<u64, Vec<u64>>,
     pub(super) passages: Vec<Passage<'a>>,
     pub(super) notes: BTreeSet<String>,
 }
@@ -142,12 +143,13 @@ impl<'a> Walk<'a> {
                 of.condition
             ));
         }
-        let taken = self.arms.entry(node.id).or_insert_with(|| vec![0; n_arms]);
+        let place = place_of(node, of);
+        let taken = self.arms.entry(place).or_insert_with(|| vec![0; n_arms]);
         let n_passed = taken.iter().sum::<u64>();
         #[expect(clippy::cast_precision_loss, reason = "passages are far below 2^53")]
         let behind = |arm: usize| shares[arm] * (n_passed + 1) as f64 - taken[arm] as f64;
         let arm = match self.setting.seed {
-            Some(seed) => drawn(seed, node.id as u64, n_passed, &shares),
+            Some(seed) => drawn(seed, place, n_passed, &shares),
             None => (0..shares.len())
                 .rev()
                 .max_by(|a, b| behind(*a).total_cmp(&behind(*b)))
@@ -198,10 +200,17 @@ impl<'a> Walk<'a> {
     }
 }
 
+/// A number for a branch of the sources: the roles that pass it take the same arms.
+fn place_of(node: &Node, of: &Branch) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (&node.place.file, node.place.line, &of.condition).hash(&mut hasher);
+    hasher.finish()
+}
+
 /// An arm by chance, the same on all ranks in the same passage.
-fn drawn(seed: u64, node: u64, passage: u64, shares: &[f64]) -> usize {
+fn drawn(seed: u64, place: u64, passage: u64, shares: &[f64]) -> usize {
     // SplitMix64 (Steele, Lea, Flood 2014).
-    let mut mixed = seed ^ node.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ passage.rotate_left(32);
+    let mut mixed = seed ^ place.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ passage.rotate_left(32);
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     let bits = u32::try_from((mixed ^ (mixed >> 31)) >> 32).unwrap_or(u32::MAX);
