@@ -19,6 +19,10 @@ use serde::{Deserialize, Serialize};
 
 /// Number of the file format.
 pub const FORMAT: u32 = 1;
+/// How far curves through few values of a parameter come apart, as a share, for each doubling beyond what was measured.
+///
+/// The formulas that would do as well differ more than draws from the best few of them show.
+const APART_PER_DOUBLING: f64 = 0.03;
 /// A prediction is at least this share of the smallest measured value.
 const FLOOR_SHARE: f64 = 1e-3;
 
@@ -181,7 +185,25 @@ impl FittedModel {
             return Err(no_value());
         }
         let drawn = piece.drawn(at).into_iter().map(|drawn| self.kept_positive(drawn)).collect();
-        Ok(Outlook { value, drawn, noise: piece.noise * value.abs() })
+        let noise = piece.noise.hypot(APART_PER_DOUBLING * self.doublings_unseen(at));
+        Ok(Outlook { value, drawn, noise: noise * value.abs() })
+    }
+
+    /// How many times parameters are doubled, or halved, beyond what was measured, of those with too few values to tell
+    /// curves apart.
+    fn doublings_unseen(&self, at: &[f64]) -> f64 {
+        let few = self.warnings.iter().filter_map(|warning| match warning {
+            Warning::TooFewValues { parameter, .. } => {
+                self.parameters.iter().position(|name| name == parameter)
+            }
+            _ => None,
+        });
+        let beyond = few.filter_map(|idx| {
+            let (range, x) = (self.ranges.get(idx)?, at.get(idx)?);
+            let factor = if *x < range.low { range.low / x } else { x / range.high };
+            Some(factor.log2().max(0.0)).filter(|doublings| doublings.is_finite())
+        });
+        beyond.sum()
     }
 
     fn kept_positive(&self, value: f64) -> f64 {

@@ -58,6 +58,22 @@ impl ModelFile {
     ///
     /// The interval is that of means: noise of single runs is no part of it.
     ///
+    /// ```
+    /// # use fitting::{Measurements, ModelFile, Settings, fit};
+    /// # let mut measured = Measurements::of(vec!["n".into(), "p".into()]);
+    /// # for n in [100.0, 200.0, 300.0, 400.0] {
+    /// #     for p in [1.0, 2.0, 4.0, 8.0] {
+    /// #         measured.add("multiply", "time", &[n, p], &[n / p + 1.0]);
+    /// #     }
+    /// # }
+    /// # let models = fit(&measured, &Settings::default()).into_iter().filter_map(Result::ok).collect();
+    /// # let written = ModelFile::of(models).write()?;
+    /// let models = ModelFile::read(&written)?;
+    /// let speedup = models.speedup(&[("n", 400.0), ("p", 8.0)], "p", 8.0)?.expect("there are models");
+    /// assert!(1.9 < speedup.low, "it is worth asking for 8 more");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// When a parameter has no value, or a formula has none there.
     pub fn speedup(
