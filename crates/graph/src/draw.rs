@@ -14,6 +14,7 @@ mod lanes;
 mod legend;
 mod part;
 mod pictogram;
+mod said;
 mod steps;
 mod symbol;
 mod text;

@@ -142,6 +142,7 @@ fn syntax(file: &Parsed) -> Vec<Warning> {
 }
 
 fn graph(program: &Program<'_>, mut warnings: BTreeSet<Warning>) -> Graph {
+    warnings.extend(other_mains(program));
     let (_, _, conditions) = walk(program, None, &mut warnings);
     let (roles, left_out) = roles::of_conditions(&conditions, &program.constants);
     for condition in left_out {
@@ -171,6 +172,22 @@ fn graph(program: &Program<'_>, mut warnings: BTreeSet<Warning>) -> Graph {
     };
     regions::number(&mut graph);
     graph
+}
+
+/// Sources of several programs: one is drawn.
+fn other_mains(program: &Program<'_>) -> Vec<Warning> {
+    let all = program.functions.get("main").map_or(&[][..], Vec::as_slice);
+    let Some(taken) = program.function("main", 2, None).map(|main| main.body) else {
+        return Vec::new();
+    };
+    let others = all.iter().map(|main| main.body).filter(|body| !body.is(taken));
+    others
+        .map(|body| Warning {
+            file: body.file.name.clone(),
+            line: body.line(),
+            text: format!("another `main`; that of `{}` is taken", taken.file.name),
+        })
+        .collect()
 }
 
 /// Steps of a role, the ranks that were asked for, and the conditions that were met.

@@ -3,13 +3,16 @@
 use super::View;
 use super::frames::{called, diamond, parted, passed, repeated};
 use super::part::{Part, SIZE, SMALL, sequence, text_box};
+use super::said::{
+    N_BESIDE_MAX, beside, counted, describe, n_operations, per_rank, place, places, product,
+    regions_of,
+};
 use super::symbol::{HALF, HEIGHT, symbol};
-use super::text::{bytes, escape, seconds, shorten, times, width};
+use super::text::{escape, seconds, shorten, times, width};
 use crate::regions::roman;
-use crate::shape::{Arm, Branch, Exit, Group, Kind, Measured, Mpi, Node, Side};
+use crate::shape::{Arm, Branch, Exit, Group, Kind, Mpi, Node};
 
-/// Characters of texts beside symbols, of conditions, of headers of loops.
-const N_BESIDE_MAX: usize = 46;
+/// Characters of conditions, and of headers of loops.
 const N_CONDITION_MAX: usize = 40;
 const N_HEADER_MAX: usize = 44;
 
@@ -62,7 +65,7 @@ impl Drawer {
                 let iterations = measured.and_then(|it| it.iterations);
                 let iterations =
                     iterations.map(|it| format!(" = {}", times(it))).unwrap_or_default();
-                let count = shorten(&of.count.to_string(), N_CONDITION_MAX);
+                let count = shorten(&product(&of.count), N_CONDITION_MAX);
                 let header = match self.view {
                     View::Full => shorten(&of.header, N_HEADER_MAX),
                     View::Regions => String::new(),
@@ -254,30 +257,6 @@ fn numbered(number: &str, name: &str) -> Part {
     part
 }
 
-fn describe(node: &Node, indent: usize, lines: &mut Vec<(usize, String)>) {
-    match &node.kind {
-        Kind::Compute(compute) if !compute.is_costly => {}
-        Kind::Compute(compute) => {
-            let label = match compute.label.as_str() {
-                "" => format!("{} statements", compute.n_statements),
-                label => shorten(label, N_BESIDE_MAX),
-            };
-            lines.push((indent, label));
-        }
-        Kind::Loop(of) => {
-            let count = shorten(&of.count.to_string(), 30);
-            let variable = of.repeat.as_ref().map(|it| format!(" ({})", it.variable));
-            lines.push((indent, format!("↻ {count} ×{}", variable.unwrap_or_default())));
-            of.body.iter().for_each(|node| describe(node, indent + 1, lines));
-        }
-        Kind::Group(group) => {
-            lines.push((indent, format!("{}()", group.function)));
-            group.body.iter().for_each(|node| describe(node, indent + 1, lines));
-        }
-        _ => node.bodies().into_iter().flatten().for_each(|node| describe(node, indent, lines)),
-    }
-}
-
 fn is_quiet(node: &Node) -> bool {
     !node.has_mpi()
         && match &node.kind {
@@ -285,109 +264,6 @@ fn is_quiet(node: &Node) -> bool {
             Kind::Group(group) => !group.is_recursive,
             _ => true,
         }
-}
-
-/// With whom, how much, by which tag.
-fn beside(mpi: &Mpi) -> String {
-    let mut words = Vec::new();
-    for transfer in &mpi.transfers {
-        let arrow = match transfer.side {
-            Side::Sends => "→ ",
-            Side::Receives => "← ",
-            _ => "",
-        };
-        let mut said = String::new();
-        if let Some(peer) = &transfer.peer {
-            said = format!("{arrow}{peer}");
-        }
-        if let Some(n_bytes) = &transfer.bytes {
-            let comma = if said.is_empty() { "" } else { ", " };
-            said = format!("{said}{comma}{n_bytes} B");
-        }
-        words.push(said);
-    }
-    if let Some(root) = &mpi.root {
-        words.insert(0, format!("root {root}"));
-    }
-    if let Some(tag) = &mpi.tag {
-        words.push(tag.to_string());
-    }
-    if let Some(request) = &mpi.request
-        && mpi.transfers.is_empty()
-    {
-        words.push(request.clone());
-    }
-    if words.is_empty() && mpi.class != "completion" {
-        words.push(mpi.scope.clone());
-    }
-    words.retain(|word| !word.is_empty());
-    words.join(" · ")
-}
-
-/// What was measured, in words.
-#[expect(clippy::cast_precision_loss, reason = "a few digits are shown")]
-fn counted(measured: &Measured) -> String {
-    let n_ranks = per_rank(measured);
-    let mut words = vec![format!("{} × per rank", times(measured.count as f64 / n_ranks))];
-    if 0.0 < measured.compute_s {
-        words.push(format!("{} before", seconds(measured.compute_s / n_ranks)));
-    }
-    if 0.0 < measured.mpi_s {
-        words.push(format!("{} in it", seconds(measured.mpi_s / n_ranks)));
-    }
-    if 0 < measured.bytes {
-        words.push(bytes(measured.bytes));
-    }
-    if 1 < measured.n_places {
-        words.push(format!("{} places", measured.n_places));
-    }
-    words.join(", ")
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a number of ranks")]
-fn per_rank(measured: &Measured) -> f64 {
-    measured.n_ranks.max(1) as f64
-}
-
-fn place(node: &Node) -> String {
-    let base = node.place.base();
-    if base.is_empty() { String::new() } else { format!("{base}:{}", node.place.line) }
-}
-
-/// What tells whether two bodies show the same.
-fn places(nodes: &[Node]) -> String {
-    let own = |node: &Node| {
-        let inner: String = node.bodies().into_iter().map(places).collect();
-        format!("{}:{}({inner})", node.place.file, node.place.line)
-    };
-    nodes.iter().map(own).collect()
-}
-
-fn n_operations(nodes: &[Node]) -> usize {
-    let count = |node: &Node| match node.kind {
-        Kind::Mpi(_) => 1,
-        _ => node.bodies().into_iter().map(n_operations).sum(),
-    };
-    nodes.iter().map(count).sum()
-}
-
-/// `XIII to XVI`, the regions in a body.
-fn regions_of(nodes: &[Node]) -> String {
-    fn collect(nodes: &[Node], found: &mut Vec<u32>) {
-        for node in nodes {
-            found.extend(node.region);
-            node.bodies().into_iter().for_each(|body| collect(body, found));
-        }
-    }
-    let mut found = Vec::new();
-    collect(nodes, &mut found);
-    match (found.iter().min(), found.iter().max()) {
-        (Some(first), Some(last)) if first != last => {
-            format!("{} to {}", roman(*first), roman(*last))
-        }
-        (Some(first), _) => roman(*first),
-        _ => String::new(),
-    }
 }
 
 /// A title for where the pointer rests.

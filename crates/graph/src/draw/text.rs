@@ -13,7 +13,8 @@ fn ems(character: char) -> f64 {
         'm' | 'M' | 'w' | 'W' | '@' | '%' | '…' | '→' | '←' | '×' | '↻' => 0.95,
         '_' => 0.58,
         c if c.is_uppercase() => 0.73,
-        _ => 0.59,
+        '0'..='9' => 0.64,
+        _ => 0.61,
     }
 }
 
@@ -52,9 +53,8 @@ pub(super) fn seconds(seconds: f64) -> String {
 }
 
 /// Bytes as people say them.
-#[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
-pub(super) fn bytes(n_bytes: u64) -> String {
-    match n_bytes as f64 {
+pub(super) fn bytes(n_bytes: f64) -> String {
+    match n_bytes {
         n if n >= 1e9 => format!("{} GB", digits(n / 1e9)),
         n if n >= 1e6 => format!("{} MB", digits(n / 1e6)),
         n if n >= 1e4 => format!("{} kB", digits(n / 1e3)),
@@ -107,8 +107,8 @@ mod tests {
         assert_eq!(seconds(0.002), "2 ms");
         assert_eq!(seconds(0.123_456), "123 ms");
         assert_eq!(seconds(3.25e-6), "3.25 µs");
-        assert_eq!((bytes(12), bytes(123_456)), ("12 B".into(), "123 kB".into()));
-        assert_eq!(bytes(3_840_000), "3.84 MB");
+        assert_eq!((bytes(12.0), bytes(123_456.0)), ("12 B".into(), "123 kB".into()));
+        assert_eq!(bytes(3_840_000.0), "3.84 MB");
         assert_eq!((times(4.0), times(0.3)), ("4".into(), "0.30".into()));
     }
 }

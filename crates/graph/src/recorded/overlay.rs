@@ -29,14 +29,27 @@ pub fn overlay(graph: &Graph, run: &Run) -> Graph {
         measure(role, run);
     }
     let known: BTreeSet<u32> = by_role.into_iter().flatten().collect();
-    for site in run.sites.iter().filter(|site| !known.contains(&site.id)) {
-        graph.warnings.push(Warning {
+    graph.warnings.extend(unknown(run, &known));
+    graph
+}
+
+/// Call sites of the run that the sources do not have.
+fn unknown(run: &Run, known: &BTreeSet<u32>) -> Vec<Warning> {
+    if known.is_empty() && run.sites.iter().all(|site| site.place.line == 0) {
+        return vec![Warning {
+            file: "the run".to_owned(),
+            line: 0,
+            text: "does not know the lines of its calls: compile the program with `-g`".to_owned(),
+        }];
+    }
+    let unknown = run.sites.iter().filter(|site| !known.contains(&site.id));
+    unknown
+        .map(|site| Warning {
             file: site.place.file.clone(),
             line: site.place.line,
             text: format!("`{}` was called in the run and is not in the sources", site.operation),
-        });
-    }
-    graph
+        })
+        .collect()
 }
 
 /// The role whose conditions hold for a rank, or, where that cannot be told, the one with its call sites.
@@ -60,10 +73,13 @@ fn role_of(
     let candidates =
         graph.roles.iter().enumerate().filter(|(_, role)| fits(role)).map(|(at, _)| at);
     candidates.max_by_key(|at| {
+        let role = graph.roles.get(*at);
+        let conditions = role.map_or(&[][..], |role| role.conditions.as_slice());
+        let told = conditions.iter().filter(|(condition, _)| condition.whole(&value).is_some());
         let own = by_role.get(*at);
         let n_common = own.map_or(0, |own| own.intersection(sites).count());
         // Of equals the first.
-        (n_common, std::cmp::Reverse(*at))
+        (told.count(), n_common, std::cmp::Reverse(*at))
     })
 }
 
@@ -102,8 +118,26 @@ fn measure(role: &mut Role, run: &Run) {
     in_order(&role.body, run, &mut steps);
     let times = between(&steps, run, &ranks);
     put_times(&mut role.body, &times);
+    let mut entries = BTreeMap::new();
+    entered(&role.body, run, &ranks, &mut entries);
     #[expect(clippy::cast_precision_loss, reason = "a number of ranks")]
-    share(&mut role.body, Some(ranks.len() as f64));
+    share(&mut role.body, Some(ranks.len() as f64), &entries);
+}
+
+/// How often each loop was come to from an operation outside of it.
+fn entered(nodes: &[Node], run: &Run, ranks: &[u32], to: &mut BTreeMap<usize, f64>) {
+    for node in nodes {
+        if let Kind::Loop(of) = &node.kind {
+            let inside = sites_of(&of.body, run);
+            let is_in = |site: &u32| inside.contains_key(site);
+            let passages = run.passages.iter().filter(|it| ranks.contains(&it.rank));
+            let ways = passages.filter(|it| is_in(&it.to) && !it.from.as_ref().is_some_and(is_in));
+            let n: u64 = ways.map(|it| it.calls).sum();
+            #[expect(clippy::cast_precision_loss, reason = "a count, for a ratio")]
+            to.insert(node.id, n as f64);
+        }
+        node.bodies().into_iter().for_each(|body| entered(body, run, ranks, to));
+    }
 }
 
 fn put(nodes: &mut [Node], run: &Run, ranks: &[u32], places: &BTreeMap<u32, usize>) {

@@ -5,9 +5,11 @@
 //! branch is reached, its share.
 
 use crate::shape::{Kind, Measured, Node};
+use std::collections::BTreeMap;
 
-/// Fills in what counts tell, in a sequence that was passed this often.
-pub(super) fn share(nodes: &mut [Node], passed: Option<f64>) {
+/// Fills in what counts tell, in a sequence that was passed this often. `entries` says of loops, by the number of the
+/// node, how often they were come to from an operation outside, which counts where nothing else tells how often.
+pub(super) fn share(nodes: &mut [Node], passed: Option<f64>, entries: &BTreeMap<usize, f64>) {
     let mut passed = passed;
     for at in 0..nodes.len() {
         if let Some(count) = nodes.get(at..).and_then(known) {
@@ -17,8 +19,10 @@ pub(super) fn share(nodes: &mut [Node], passed: Option<f64>) {
         match &mut node.kind {
             Kind::Loop(of) => {
                 let inner = known(&of.body);
-                share(&mut of.body, inner);
-                let iterations = inner.zip(passed).and_then(|(inner, passed)| ratio(inner, passed));
+                share(&mut of.body, inner, entries);
+                let reached = passed.or_else(|| entries.get(&node.id).copied());
+                let iterations =
+                    inner.zip(reached).and_then(|(inner, reached)| ratio(inner, reached));
                 if let (Some(inner), Some(_)) = (inner, iterations) {
                     let count = whole(inner);
                     node.measured = Some(Measured { count, iterations, ..Measured::default() });
@@ -38,10 +42,10 @@ pub(super) fn share(nodes: &mut [Node], passed: Option<f64>) {
                 {
                     arm.probability = share_of;
                     let inner = count.or_else(|| Some(share_of? * reached?));
-                    share(&mut arm.body, inner);
+                    share(&mut arm.body, inner, entries);
                 }
             }
-            Kind::Group(group) => share(&mut group.body, passed),
+            Kind::Group(group) => share(&mut group.body, passed, entries),
             // Behind a way out the program comes by less often.
             Kind::Exit(_) => passed = None,
             _ => {}

@@ -28,7 +28,7 @@ impl<'t> Walker<'_, 't> {
             other => other.into_iter().collect(),
         };
         let one: Vec<Piece<'t>> = one.into_iter().collect();
-        if let Some(holds) = self.holds(&decides) {
+        if let Some(holds) = self.holds_before(&decides, piece) {
             return self.sequence(if holds { &one } else { &other });
         }
         let ways = vec![
@@ -38,7 +38,7 @@ impl<'t> Walker<'_, 't> {
         self.branch(piece, written, decides, ways)
     }
 
-    /// `a ? b : c` with MPI in it.
+    /// `a ? b : c`.
     pub(super) fn choice(&mut self, piece: Piece<'t>) -> Expr {
         let (Some(condition), Some(one), Some(other)) =
             (piece.field("condition"), piece.field("consequence"), piece.field("alternative"))
@@ -47,8 +47,12 @@ impl<'t> Walker<'_, 't> {
         };
         let written = short(condition);
         let decides = self.expression(condition);
-        if let Some(holds) = self.holds(&decides) {
+        if let Some(holds) = self.holds_before(&decides, piece) {
             return self.expression(if holds { one } else { other });
+        }
+        if !self.program.reaches_mpi(piece) {
+            let (one, other) = (self.expression(one), self.expression(other));
+            return Expr::Choice(Box::new(decides), Box::new(one), Box::new(other));
         }
         let ways = vec![
             Way { label: "yes".into(), pieces: vec![one] },
@@ -56,6 +60,19 @@ impl<'t> Walker<'_, 't> {
         ];
         self.branch(piece, written, decides, ways);
         as_written(piece)
+    }
+
+    /// Whether a condition holds for this role. It tells roles apart only where something depends on it that is shown.
+    pub(super) fn holds_before(&mut self, condition: &Expr, piece: Piece<'t>) -> Option<bool> {
+        let is_shown = self.program.reaches_mpi(piece)
+            || leaves_within(piece)
+            || piece.all().into_iter().any(|it| it.is_loop() || self.is_call_with_loops(it));
+        if is_shown { self.holds(condition) } else { self.holds_quietly(condition) }
+    }
+
+    fn is_call_with_loops(&self, piece: Piece<'t>) -> bool {
+        let called = piece.field("function").filter(|_| piece.kind() == "call_expression");
+        called.is_some_and(|called| 0 < self.program.n_loops_below(called.name()))
     }
 
     /// `a && b` with MPI in `b`; none where nothing of that kind is there.
@@ -188,7 +205,7 @@ impl<'t> Walker<'_, 't> {
             .iter()
             .map(|(case, _)| {
                 let case = case.clone()?;
-                self.holds(&value.clone().join(Operator::Equal, case))
+                self.holds_before(&value.clone().join(Operator::Equal, case), piece)
             })
             .collect();
         let taken = match decided.iter().position(|holds| *holds == Some(true)) {

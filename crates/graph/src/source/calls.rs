@@ -7,7 +7,6 @@ use super::scope::{Scope, Value, key};
 use super::walker::Walker;
 use crate::expr::Expr;
 use crate::shape::{Arm, Branch, Group, Kind, Leave, Node};
-use std::collections::BTreeSet;
 
 /// Functions that call each other.
 const N_CALLS_MAX: usize = 40;
@@ -58,8 +57,8 @@ impl<'t> Walker<'_, 't> {
             return self.result(name, piece, &arguments);
         };
         let name = function.name;
-        if !program.is_of_mpi(name) && N_LOOPS_SHOWN < self.n_loops_below(name) {
-            let (n_loops, place) = (self.n_loops_below(name), self.place(piece));
+        if !program.is_of_mpi(name) && N_LOOPS_SHOWN < self.program.n_loops_below(name) {
+            let (n_loops, place) = (self.program.n_loops_below(name), self.place(piece));
             self.top().costly(place, &format!("{name}()"), n_loops);
             return self.result(name, piece, &arguments);
         }
@@ -228,33 +227,13 @@ impl<'t> Walker<'_, 't> {
         for call in piece.all().into_iter().filter(|it| it.kind() == "call_expression") {
             let name = call.field("function").map_or("", Piece::name);
             if let Some((name, _)) = self.program.functions.get_key_value(name) {
-                let n_loops = self.n_loops_below(name);
+                let n_loops = self.program.n_loops_below(name);
                 if 0 < n_loops {
                     let place = self.place(call);
                     self.top().costly(place, &format!("{name}()"), n_loops);
                 }
             }
         }
-    }
-
-    /// Loops of a function and of all that it calls.
-    pub(super) fn n_loops_below(&self, name: &str) -> usize {
-        let mut seen: BTreeSet<&str> = BTreeSet::new();
-        let mut left = vec![name];
-        let mut n_loops = 0;
-        while let Some(name) = left.pop() {
-            let Some(function) = self.program.function(name, 0, None).filter(|_| seen.insert(name))
-            else {
-                continue;
-            };
-            n_loops += function.n_loops;
-            let words = function.body.all();
-            let words = words.into_iter().filter(|it| it.kind() == "identifier");
-            left.extend(
-                words.map(Piece::text).filter(|it| self.program.functions.contains_key(it)),
-            );
-        }
-        n_loops
     }
 
     /// `MPI_Comm_rank(comm, &rank)`; returns whether it is one of these.

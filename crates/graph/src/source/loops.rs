@@ -35,6 +35,13 @@ impl<'t> Walker<'_, 't> {
         let condition = piece.field("condition");
         let (before, decides) =
             self.apart(|walker| condition.map(|condition| walker.expression(condition)));
+        let is_never =
+            decides.as_ref().is_some_and(|it| self.holds_before(it, piece) == Some(false));
+        if is_never && piece.kind() != "do_statement" {
+            let scope = self.scope();
+            scope.n_loops_around = scope.n_loops_around.saturating_sub(1);
+            return None;
+        }
         let (count, repeat) = self.count(piece, decides.as_ref(), &updates, &first);
         let (mut body, flow) = self.apart(|walker| {
             let flow = piece.field("body").and_then(|body| walker.statement(body));

@@ -226,13 +226,6 @@ impl Call<'_, '_, '_> {
     }
 }
 
-impl Walker<'_, '_> {
-    /// Whether a condition holds for this role, without making it one that tells roles apart.
-    fn holds_quietly(&self, condition: &Expr) -> Option<bool> {
-        self.ranks.and_then(|ranks| ranks.hold(condition, &self.program.constants))
-    }
-}
-
 /// The name of a family in the table of operations.
 fn class_name(class: Class) -> &'static str {
     Class::NAMES.iter().find(|row| row.1 == class).map_or("", |row| row.0)

@@ -21,6 +21,8 @@ pub(super) struct Program<'t> {
     pub(super) constants: BTreeMap<String, i64>,
     /// Functions that come to an MPI operation, or ask for the rank.
     mpi: BTreeSet<&'t str>,
+    /// Loops of each function and of all that it calls.
+    n_loops_below: BTreeMap<&'t str, usize>,
     /// Names of parameters and members that are called, where one of these functions may be meant.
     pointers: BTreeSet<&'t str>,
     /// Variables outside of functions that are assigned more than once.
@@ -98,6 +100,11 @@ impl<'t> Program<'t> {
             (!is_near, !fits)
         };
         all.iter().min_by_key(rank)
+    }
+
+    /// Loops of a function and of all that it calls.
+    pub(super) fn n_loops_below(&self, name: &str) -> usize {
+        self.n_loops_below.get(name).copied().unwrap_or_default()
     }
 
     /// Whether an MPI operation is reached from here.
@@ -252,10 +259,32 @@ impl<'t> Program<'t> {
             let words = words.filter(|it| matches!(it.kind(), "identifier" | "field_identifier"));
             uses.push((function.name, words.map(Piece::text).collect()));
         }
+        self.count_loops(&uses);
         self.spread(&uses);
         if self.is_one_handed_on(files) {
             self.pointers = self.called_pointers();
             self.spread(&uses);
+        }
+    }
+
+    fn count_loops(&mut self, uses: &[(&'t str, BTreeSet<&'t str>)]) {
+        let mut called: BTreeMap<&'t str, BTreeSet<&'t str>> = BTreeMap::new();
+        for (name, words) in uses {
+            let functions = words.iter().filter(|word| self.functions.contains_key(*word));
+            called.entry(name).or_default().extend(functions);
+        }
+        for name in called.keys() {
+            let mut seen = BTreeSet::new();
+            let mut left = vec![*name];
+            let mut n_loops = 0;
+            while let Some(one) = left.pop() {
+                if seen.insert(one) {
+                    let function = self.functions.get(one).and_then(|all| all.first());
+                    n_loops += function.map_or(0, |function| function.n_loops);
+                    left.extend(called.get(one).into_iter().flatten());
+                }
+            }
+            self.n_loops_below.insert(name, n_loops);
         }
     }
 

@@ -100,7 +100,7 @@ impl<'p, 't> Walker<'p, 't> {
                 }
                 Some(as_written(piece))
             }
-            "conditional_expression" if self.program.reaches_mpi(piece) => Some(self.choice(piece)),
+            "conditional_expression" => Some(self.choice(piece)),
             "binary_expression" => self.shortcut(piece),
             "lambda_expression" => {
                 if let Some(body) = piece.field("body").filter(|it| self.program.reaches_mpi(*it)) {
@@ -131,6 +131,11 @@ impl<'p, 't> Walker<'p, 't> {
         if condition.has_rank() && !self.conditions.contains(condition) {
             self.conditions.push(condition.clone());
         }
+        self.holds_quietly(condition)
+    }
+
+    /// Whether a condition holds for this role, without making it one that tells roles apart.
+    pub(super) fn holds_quietly(&self, condition: &Expr) -> Option<bool> {
         match self.ranks {
             Some(ranks) => ranks.hold(condition, &self.program.constants),
             None => super::roles::always(condition, &self.program.constants),

@@ -49,6 +49,18 @@ fn several_files_are_one_program() {
 }
 
 #[test]
+fn of_several_programs_the_first_is_taken() {
+    let files = [
+        Source { name: "one.c", text: "int main() { MPI_Barrier(c); }" },
+        Source { name: "two.c", text: "\nint main() { MPI_Wait(r, s); }" },
+    ];
+    let graph = read(&files).expect("a program");
+    assert_eq!(roles(&graph), ["all ranks: Barrier"]);
+    let said = graph.warnings.first().map(ToString::to_string);
+    assert_eq!(said.as_deref(), Some("two.c:2: another `main`; that of `one.c` is taken"));
+}
+
+#[test]
 fn old_c_is_read() {
     check(
         "a.c",

@@ -28,22 +28,14 @@ fn program(folder: &str, wanted: &[&str]) -> Graph {
     read(&files).expect("it is a program")
 }
 
-/// Fields that say something about each node, one node to a line.
+/// Fields that say something about each node, one node to a line; without lines of the program, so that a comment in
+/// it changes nothing here.
 fn shown(graph: &Graph) -> String {
     let json = json(graph);
-    let words = |value: &Value| match value {
-        Value::Null => String::new(),
-        Value::String(text) => text.clone(),
-        value => value.to_string(),
-    };
     let mut text = String::new();
     for role in json["roles"].as_array().expect("a list") {
-        text.push_str(&format!(
-            "{} ({}) {}\n",
-            words(&role["name"]),
-            words(&role["ranks"]),
-            role["nodes"]
-        ));
+        let [name, ranks] = ["name", "ranks"].map(|field| words(&role[field]));
+        text.push_str(&format!("{name} ({ranks}) {}\n", role["nodes"]));
     }
     for node in json["nodes"].as_array().expect("a list") {
         let fields = [
@@ -58,15 +50,11 @@ fn shown(graph: &Graph) -> String {
             "mode",
             "count",
         ];
-        let fields: Vec<String> = fields.iter().map(|field| words(&node[*field])).collect();
-        text.push_str(&fields.join(" | "));
+        text.push_str(&fields.map(|field| without_lines(&words(&node[field]))).join(" | "));
         let transfers = node["transfers"].as_array();
         for transfer in transfers.into_iter().flatten() {
-            text.push_str(&format!(
-                " | {} {} B",
-                words(&transfer["peer"]),
-                words(&transfer["bytes"])
-            ));
+            let [peer, bytes] = ["peer", "bytes"].map(|field| words(&transfer[field]));
+            text.push_str(&format!(" | {peer} {bytes} B"));
         }
         text.push('\n');
     }
@@ -74,6 +62,23 @@ fn shown(graph: &Graph) -> String {
         text.push_str(&format!("{}-{} {}\n", edge["from"], edge["to"], words(&edge["kind"])));
     }
     text
+}
+
+fn words(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        value => value.to_string(),
+    }
+}
+
+/// `main.c:12 MPI_Send` as `main.c MPI_Send`.
+fn without_lines(text: &str) -> String {
+    let words = text.split(' ').map(|word| match word.split_once(".c:") {
+        Some((file, line)) if line.chars().all(|c| c.is_ascii_digit()) => format!("{file}.c"),
+        _ => word.to_owned(),
+    });
+    words.collect::<Vec<_>>().join(" ")
 }
 
 #[test]

@@ -70,6 +70,24 @@ fn ranks_may_be_told_apart_otherwise() {
 }
 
 #[test]
+fn a_loop_of_one_role_is_not_of_the_others() {
+    check(
+        "for (int i = 0; rank == 0 && i < n; i++) SEND MPI_Barrier(c);",
+        &["master: loop(n){Send} Barrier", "workers: Barrier"],
+    );
+}
+
+#[test]
+fn neighbors_at_the_ends_are_no_roles() {
+    check(
+        "int left = rank - 1, right = rank + 1; if (rank == 0) left = MPI_PROC_NULL;\n\
+         if (rank == size - 1) right = MPI_PROC_NULL;\n\
+         MPI_Sendrecv(a, 1, MPI_INT, left, 0, b, 1, MPI_INT, right, 0, c, s);",
+        &["all ranks: Sendrecv"],
+    );
+}
+
+#[test]
 fn a_rank_that_changes_in_a_loop_is_no_role() {
     check(
         "for (int i = 0; i < size; i++) if (rank == i) SEND",

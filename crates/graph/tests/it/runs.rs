@@ -123,3 +123,12 @@ fn a_line_that_stands_in_two_places_says_so() {
     let Kind::Branch(branch) = &branch.kind else { return };
     assert_eq!(branch.arms[0].probability, None);
 }
+
+#[test]
+fn a_run_without_lines_says_what_to_do() {
+    let mut run = run();
+    run.sites.iter_mut().for_each(|site| site.place = Place::default());
+    let warnings = overlay(&graph(TEXT), &run).warnings;
+    assert_eq!(warnings.len(), 1);
+    assert!(warnings[0].text.contains("`-g`"), "{}", warnings[0]);
+}
