@@ -1,6 +1,6 @@
 """Experiments on this machine: `sintonia experiment`, `fit` and `validate` in a row, and what came of it as table and picture.
 
-Workers run on the nodes of a virtual cluster, each with its own share of a core, so that many of them fit on two cores.
+Workers run on the nodes of a virtual cluster. More of them than there are cores have to be asleep most of the time.
 """
 import json
 import os
@@ -17,7 +17,9 @@ SINTONIA = pathlib.Path(os.environ.get("SINTONIA", ROOT / "target/release/sinton
 # What is measured stays here, so that a measurement that was interrupted goes on.
 KEPT = ROOT / "target/experiments"
 # What a command on the cluster begins with: the master here, and a worker on each of p nodes.
-LAUNCHER = "mpirun.openmpi --map-by node -np {p + 1}"
+LAUNCHER = "mpirun.openmpi -np {p + 1}"
+# Other programs use this machine: only runs near the fastest one count.
+SAMPLES = ["--samples", "near-minimum:0.1"]
 # The file with the nodes of a run, for Open MPI.
 HOSTS = "OMPI_MCA_orte_default_hostfile"
 
@@ -43,14 +45,14 @@ def plan(command, parameters, holdout, on_nodes=True, **fields):
     return "\n".join([*lines, ""])
 
 
-def measure(name, text, nodes=(), cpu_share=None):
+def measure(name, text, nodes=()):
     """Does the runs of a plan, on a cluster where `nodes` has the numbers of workers; where they are, and what is said."""
     KEPT.mkdir(parents=True, exist_ok=True)
     (KEPT / f"{name}.toml").write_text(text)
     if not nodes:
         return run(name, {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
                           "OMPI_MCA_mpi_yield_when_idle": "1"})
-    with Cluster(max(nodes), cpu_share) as cluster:
+    with Cluster(max(nodes), cpu_share=1) as cluster:
         for n_workers in nodes:
             _, variables = cluster.launcher(n_workers)
             hosts = pathlib.Path(variables.pop(HOSTS))
@@ -74,11 +76,11 @@ def sintonia(*words):
 def judge(folder, case=""):
     """Fits what is to be fitted; a row for each point, composed and as a whole, and the models of both."""
     models = folder.with_suffix(".models.json")
-    fitted = {one["region"]: one["model"] for one in sintonia("fit", folder, "-o", models, "--json")
+    fitted = {one["region"]: one["model"] for one in sintonia("fit", folder, "-o", models, "--json", *SAMPLES)
               if one["metric"] == "time"}
     rows = {}
     for file, is_seen in (("measurements.jsonl", True), ("holdout.jsonl", False)):
-        for point in sintonia("validate", models, folder / file, "--json")["points"]:
+        for point in sintonia("validate", models, folder / file, "--json", *SAMPLES)["points"]:
             if point["region"] not in (None, "total"):
                 continue
             key = tuple(point["parameters"].values())

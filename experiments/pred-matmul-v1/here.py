@@ -10,7 +10,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "common"))
 import measured  # noqa: E402
 
-N_REPETITIONS = 10
+N_REPETITIONS = 12
 SIZES, LARGER = [300, 400, 500, 600, 700, 800], [950, 1100, 1250]
 
 
