@@ -11,7 +11,7 @@ use crate::shape::{Arm, Branch, Group, Kind, Leave, Node};
 /// Functions that call each other.
 const N_CALLS_MAX: usize = 40;
 /// A function without MPI is shown when it has no more loops than this.
-const N_LOOPS_SHOWN: usize = 4;
+const N_LOOPS_SHOWN: usize = 5;
 
 /// What a value of a call may be.
 struct Argument<'t> {

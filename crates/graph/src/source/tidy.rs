@@ -6,7 +6,7 @@
 use crate::shape::{Compute, Kind, Node};
 
 /// Loops of a computation that are shown one by one.
-const N_LOOPS_SHOWN: usize = 4;
+const N_LOOPS_SHOWN: usize = 5;
 
 /// Shortens a sequence and all within it.
 pub(super) fn tidy(nodes: &mut Vec<Node>) {
