@@ -78,7 +78,7 @@ fn check(call: &str, mode: &str, send_mode: Option<SendMode>, side: Side, transf
 #[test]
 fn modes_peers_and_bytes_are_read() {
     use SendMode::{Buffered, Ready, Standard, Synchronous};
-    use Side::{Both, Neither, Receives, Sends};
+    use Side::{Both, Receives, Sends};
     let c = "MPI_COMM_WORLD";
     let send = |name: &str| format!("{name}(a, 2 * n, MPI_DOUBLE, to, 7, {c});");
     check(&send("MPI_Send"), "blocking", Some(Standard), Sends, "to:16 * n");
@@ -108,6 +108,12 @@ fn modes_peers_and_bytes_are_read() {
         Both,
         "up:4 down:8",
     );
+}
+
+#[test]
+fn sides_and_bytes_of_the_others_are_read() {
+    use Side::{Both, Neither, Receives, Sends};
+    let c = "MPI_COMM_WORLD";
     check("MPI_Wait(&r, &s);", "blocking", None, Neither, "");
     check("MPI_Testall(2, r, &f, s);", "nonblocking", None, Neither, "");
     check(&format!("MPI_Bcast(a, n, MPI_INT, 0, {c});"), "blocking", None, Both, ":4 * n");
