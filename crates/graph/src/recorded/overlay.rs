@@ -3,7 +3,7 @@
 //! A call site of the run is the operation of the same name in a file of the same name, in one of the lines of the call.
 
 use super::Run;
-use super::shares::share;
+use super::shares::{Known, Passed, share};
 use crate::expr::Expr;
 use crate::regions;
 use crate::shape::{Graph, Kind, Measured, Node, Origin, Role, Warning};
@@ -25,8 +25,9 @@ pub fn overlay(graph: &Graph, run: &Run) -> Graph {
             role.measured_ranks.push(rank);
         }
     }
+    let constants = graph.constants.clone();
     for role in &mut graph.roles {
-        measure(role, run);
+        measure(role, run, &constants);
     }
     let known: BTreeSet<u32> = by_role.into_iter().flatten().collect();
     graph.warnings.extend(unknown(run, &known));
@@ -110,7 +111,7 @@ fn site_of(node: &Node, run: &Run) -> Option<u32> {
     site.map(|site| site.id)
 }
 
-fn measure(role: &mut Role, run: &Run) {
+fn measure(role: &mut Role, run: &Run, constants: &BTreeMap<String, i64>) {
     let places = sites_of(&role.body, run);
     let ranks = role.measured_ranks.clone();
     put(&mut role.body, run, &ranks, &places);
@@ -118,26 +119,41 @@ fn measure(role: &mut Role, run: &Run) {
     in_order(&role.body, run, &mut steps);
     let times = between(&steps, run, &ranks);
     put_times(&mut role.body, &times);
-    let mut entries = BTreeMap::new();
-    entered(&role.body, run, &ranks, &mut entries);
+    let mut known =
+        Known { entries: BTreeMap::new(), n_ranks: run.n_ranks, constants: constants.clone() };
+    entered(&role.body, (run, &ranks, &places), &mut known);
     #[expect(clippy::cast_precision_loss, reason = "a number of ranks")]
-    share(&mut role.body, Some(ranks.len() as f64), &entries);
+    let passed = Passed { times: Some(ranks.len() as f64), is_told: true };
+    share(&mut role.body, passed, &known);
 }
 
-/// How often each loop was come to from an operation outside of it.
-fn entered(nodes: &[Node], run: &Run, ranks: &[u32], to: &mut BTreeMap<usize, f64>) {
+/// How often each loop and each arm was come to from an operation outside of it, where its operations stand nowhere else.
+fn entered(
+    nodes: &[Node],
+    (run, ranks, places): (&Run, &[u32], &BTreeMap<u32, usize>),
+    to: &mut Known,
+) {
     for node in nodes {
-        if let Kind::Loop(of) = &node.kind {
-            let inside = sites_of(&of.body, run);
-            let is_in = |site: &u32| inside.contains_key(site);
-            let passages = run.passages.iter().filter(|it| ranks.contains(&it.rank));
-            let ways = passages.filter(|it| is_in(&it.to) && !it.from.as_ref().is_some_and(is_in));
-            let n: u64 = ways.map(|it| it.calls).sum();
-            #[expect(clippy::cast_precision_loss, reason = "a count, for a ratio")]
-            to.insert(node.id, n as f64);
+        let is_counted = matches!(node.kind, Kind::Loop(_) | Kind::Branch(_));
+        for (at, body) in node.bodies().into_iter().enumerate() {
+            let inside = sites_of(body, run);
+            if is_counted
+                && !inside.is_empty()
+                && inside.iter().all(|(id, n)| places.get(id) == Some(n))
+            {
+                to.entries.insert((node.id, at), n_entries(&inside, run, ranks));
+            }
+            entered(body, (run, ranks, places), to);
         }
-        node.bodies().into_iter().for_each(|body| entered(body, run, ranks, to));
     }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a count, for a ratio")]
+fn n_entries(inside: &BTreeMap<u32, usize>, run: &Run, ranks: &[u32]) -> f64 {
+    let is_in = |site: &u32| inside.contains_key(site);
+    let passages = run.passages.iter().filter(|it| ranks.contains(&it.rank));
+    let ways = passages.filter(|it| is_in(&it.to) && !it.from.as_ref().is_some_and(is_in));
+    ways.map(|it| it.calls).sum::<u64>() as f64
 }
 
 fn put(nodes: &mut [Node], run: &Run, ranks: &[u32], places: &BTreeMap<u32, usize>) {

@@ -132,3 +132,35 @@ fn a_run_without_lines_says_what_to_do() {
     assert_eq!(warnings.len(), 1);
     assert!(warnings[0].text.contains("`-g`"), "{}", warnings[0]);
 }
+
+#[test]
+fn an_arm_with_a_loop_is_counted_by_how_often_it_is_come_to() {
+    let text = "int main() {\nMPI_Barrier(c);\nif (x) {\nfor (;;) {\nMPI_Recv(a, 4, MPI_INT, 0, 0, c, s);\n\
+        if (a[0]) break; }\n}\nfor (int i = 0; i < 2; i++)\nif (y)\nMPI_Send(a, 4, MPI_INT, 0, 0, c);\n}\n";
+    let run = Run {
+        n_ranks: 2,
+        sites: vec![site(0, "MPI_Barrier", 2), site(1, "MPI_Recv", 5), site(2, "MPI_Send", 10)],
+        passages: vec![
+            passage(0, None, 0, 1),
+            passage(0, Some(0), 1, 1),
+            passage(0, Some(1), 1, 5),
+            passage(0, Some(1), 2, 1),
+            passage(1, None, 0, 1),
+        ],
+    };
+    let graph = overlay(&graph(text), &run);
+    let shares = |wanted: &str| {
+        let node = find(
+            &graph,
+            0,
+            &|node| matches!(&node.kind, Kind::Branch(branch) if branch.condition == wanted),
+        );
+        let Kind::Branch(branch) = &node.kind else { return Vec::new() };
+        branch.arms.iter().map(|arm| arm.probability).collect()
+    };
+    assert_eq!(shares("x"), [Some(0.5), Some(0.5)]);
+    // Two rounds on two ranks, of which one passed it.
+    assert_eq!(shares("y"), [Some(0.25), Some(0.75)]);
+    let of = find(&graph, 0, &|node| matches!(node.kind, Kind::Loop(_)));
+    assert_eq!(of.measured.and_then(|it| it.iterations), Some(6.0));
+}
