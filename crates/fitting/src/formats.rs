@@ -60,6 +60,9 @@ pub enum Fault {
     /// Something is missing.
     #[error("`{0}` is missing: add it")]
     Missing(String),
+    /// There is nothing at all.
+    #[error("there is nothing: name a file with measurements")]
+    Empty,
     /// An id that nothing has.
     #[error("nothing in `{list}` has the id {id}: correct it")]
     UnknownId {

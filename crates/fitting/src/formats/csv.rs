@@ -36,7 +36,7 @@ pub fn read(text: &str, columns: &Columns) -> Reading {
         !line.is_empty() && !line.starts_with('#')
     });
     let Some((idx, heading)) = lines.next() else {
-        reading.problems.push(Fault::Missing("heading".into()).at_line(0));
+        reading.problems.push(Fault::Empty.at_line(0));
         return reading;
     };
     let separator = separator(heading);
@@ -177,7 +177,7 @@ mod tests {
         assert_eq!(reading.measured.series[0].points.len(), 2);
         let places: Vec<&str> = reading.problems.iter().map(|problem| &problem.place[..]).collect();
         assert_eq!(places, ["line 4", "line 5"]);
-        assert_eq!(read("", &Columns::default()).problems.len(), 1);
+        assert_eq!(read("# words", &Columns::default()).problems, [Fault::Empty.at_line(0)]);
     }
 
     #[track_caller]
