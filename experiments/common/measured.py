@@ -90,7 +90,7 @@ def judge(folder, case=""):
             prefix = "composed_" if point["region"] is None else "whole_"
             for column, key in (("s", "predicted"), ("low_s", "low"), ("high_s", "high")):
                 row[prefix + column] = f"{point[key]:.5g}"
-    return list(rows.values()), fitted["total"]
+    return [rows[key] for key in sorted(rows)], fitted["total"]
 
 
 def summary(rows, way):
