@@ -37,7 +37,7 @@ pub use json::{FORMAT_VERSION, json};
 pub use recorded::{Passage, Run, Site, from_run, overlay};
 pub use regions::roman;
 pub use shape::{
-    Arm, Branch, Compute, Exit, Graph, Group, Kind, Leave, Loop, Measured, Mpi, Node, Origin, Place,
-    Repeat, Role, SendMode, Side, Transfer, Warning,
+    Arm, Branch, Compute, Exit, Graph, Group, Kind, Leave, Loop, Measured, Mpi, Node, Origin,
+    Place, Repeat, Role, SendMode, Side, Transfer, Warning,
 };
 pub use source::{Source, SourceError, read};

@@ -206,8 +206,12 @@ impl<'t> Walker<'_, 't> {
         }
     }
 
-    /// A function that the sources do not define.
+    /// A function that the sources do not define. One that they declare is of the program, and may cost something.
     fn foreign(&mut self, name: &str, piece: Piece<'t>) {
+        if self.program.globals.contains(name) {
+            let place = self.place(piece);
+            self.top().costly(place, &format!("{name}()"), 0);
+        }
         if self.program.is_of_mpi(name) {
             self.warn(
                 piece,

@@ -35,6 +35,15 @@ fn calls_are_followed() {
 }
 
 #[test]
+fn functions_that_are_only_declared_compute() {
+    check(
+        "a.c",
+        "void solve(double *a, int n);\nint main() { solve(a, 10); printf(\"\"); MPI_Barrier(c); }",
+        &["all ranks: <solve()> Barrier"],
+    );
+}
+
+#[test]
 fn several_files_are_one_program() {
     let files = [
         Source { name: "main.c", text: "int main() { work(0); }" },
