@@ -6,37 +6,42 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 use suite::tool::sintonia;
-use suite::{Ended, Job, Library, Program};
+use suite::{Ended, Job, Library, Program, Slurm};
 use tempfile::TempDir;
 
 /// What stands for the number of ranks and the size until the plan is written.
 const N_RANKS: usize = 999;
 const SIZE: &str = "888";
 
-/// An experiment of 2 x 2 points with 2 repetitions, and one point to validate.
+/// A plan, and where it is carried out.
 struct Experiment {
     folder: TempDir,
     shared_memory: TempDir,
 }
 
 impl Experiment {
+    /// 2 x 2 points with 2 repetitions, and one point to validate.
     fn new(library: Library, more: &str) -> Self {
+        let program = Program::matmul("matmul2").built(library);
+        let job = library.launch(N_RANKS, &program).arg(SIZE);
+        let grid = "[parameters]\nn = [40, 80]\np = [1, 2]\n[[holdout]]\nn = [120]\np = [2]\n";
+        Self::of(&job.script(), &format!("repetitions = 2\nseed = 7\ntimeout_s = 60\n{more}"), grid)
+    }
+
+    /// Of the line of a shell in which stand [`N_RANKS`] and [`SIZE`].
+    fn of(script: &str, fields: &str, grid: &str) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let shared_memory =
             tempfile::Builder::new().prefix("sintonia-suite-").tempdir_in("/dev/shm");
-        let program = Program::matmul("matmul2").built(library);
-        let script = library.launch(N_RANKS, &program).arg(SIZE).script();
-        let at = script.find("'/").expect("the launcher has a path");
+        let has_settings = !script.starts_with('\'');
+        let at = script.find(" '/").filter(|_| has_settings).map_or(0, |at| at + 1);
         let (settings, line) = script.split_at(at);
         let settings: String =
             settings.split_whitespace().map(|word| word.replacen('=', " = ", 1) + "\n").collect();
         let line =
             line.replace(&format!("'{N_RANKS}'"), "{p + 1}").replace(&format!("'{SIZE}'"), "{n}");
-        let plan = format!(
-            "command = \"\"\"{line}\"\"\"\nrepetitions = 2\nseed = 7\ntimeout_s = 60\n{more}\n\
-             [environment]\n{settings}\n[parameters]\nn = [40, 80]\np = [1, 2]\n\
-             [[holdout]]\nn = [120]\np = [2]\n"
-        );
+        let plan =
+            format!("command = \"\"\"{line}\"\"\"\n{fields}\n[environment]\n{settings}\n{grid}");
         fs::write(folder.path().join("plan.toml"), plan).expect("the folder is ours");
         Self { folder, shared_memory: shared_memory.expect("`/dev/shm` is writable") }
     }
@@ -168,4 +173,42 @@ fn a_killed_experiment_goes_on_under_mpich() {
 fn an_interrupted_experiment_goes_on() {
     check_going_on(Library::OpenMpi4, |running| running.interrupt(running.pid()), 130);
     check_going_on(Library::Mpich4, |running| running.terminate(running.pid()), 143);
+}
+
+/// Under Slurm, where the number of ranks is that of the allocation.
+#[track_caller]
+fn check_slurm(slurm: &Slurm, script: &str, fields: &str) {
+    let experiment = Experiment::of(script, fields, "[parameters]\nn = [40, 80]\n");
+    let ended = experiment.job().run();
+    assert_eq!(ended.code, 0, "{}\n{}", ended.text(), slurm.logs());
+    let lines = experiment.lines("measurements.jsonl");
+    let totals = lines.iter().filter(|line| line["callpath"] == "total").count();
+    assert_eq!(totals, 2);
+    let sends = lines.iter().filter(|line| {
+        let path = line["callpath"].as_str().unwrap_or_default();
+        path.starts_with("master->matmul2.c:") && path.ends_with("MPI_Send") && line["value"] == 3.0
+    });
+    assert_eq!(sends.count(), 6, "three places at two points, each called for three workers");
+}
+
+#[test]
+fn slurm_starts_the_runs_of_an_experiment() {
+    let program = Program::matmul("matmul2").built(Library::Mpich4);
+    let slurm = Slurm::new(2);
+    let step = slurm.srun("pmi2", 2, &program).arg(SIZE);
+    check_slurm(&slurm, &step.script(), "repetitions = 1");
+}
+
+#[test]
+fn a_run_of_an_experiment_may_be_a_batch_job() {
+    let program = Program::matmul("matmul2").built(Library::Mpich4);
+    let slurm = Slurm::new(2);
+    let step = slurm.srun("pmi2", 2, &program).script();
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = folder.path().join("output");
+    let line =
+        step.replace("/srun'", "/sbatch'").replace(&format!("'{}'", program.display()), "{script}");
+    let line = line.replace("'--mpi=pmi2'", &format!("'--wait' '--output={}'", output.display()));
+    let fields = format!("repetitions = 1\nscript = \"\"\"#!/bin/sh\n{step} {{n}}\n\"\"\"");
+    check_slurm(&slurm, &line, &fields);
 }
