@@ -62,10 +62,11 @@ fn library_path(command: &[OsString]) -> Option<OsString> {
 fn observed_program(command: &[OsString]) -> Option<PathBuf> {
     let (first, rest) = command.split_first()?;
     let launched = rest.iter().filter(|word| !word.as_encoded_bytes().starts_with(b"-"));
-    launched
-        .filter_map(|word| executable(word))
-        .find(|path| is_elf(path))
-        .or_else(|| executable(first))
+    let program = |word: &&OsString| executable(word).filter(|path| is_elf(path));
+    let has_path = |word: &&OsString| word.as_encoded_bytes().contains(&b'/');
+    // The value of an option may have the name of a command, such as that of `--map-by node`.
+    let named = launched.clone().filter(has_path).find_map(|word| program(&word));
+    named.or_else(|| launched.clone().find_map(|word| program(&word))).or_else(|| executable(first))
 }
 
 /// The file that running `word` would execute.
@@ -134,6 +135,7 @@ mod tests {
         check_name(&["ls"], "ls");
         check_name(&["/bin/sh", "-c", "exit 3"], "sh");
         check_name(&["env", "-i", "4", "/bin/cat", "x"], "cat");
+        check_name(&["env", "--map-by", "sort", "/bin/cat"], "cat");
         check_name(&["not there at all"], "notthereatall");
         check_name(&[], "run");
     }
