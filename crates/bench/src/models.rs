@@ -80,8 +80,16 @@ pub(crate) fn measure(place: &Place, n_turns: usize) -> Result<Report, BenchErro
         Err(error) => format!("Extra-P did not run: {error}\n"),
     };
     let text = "Models of 200 regions over 2 parameters, 25 points, 5 repetitions; errors on 2 and 4 times the processes\n";
-    let header =
-        ["tool", "setting", "median error", "mean error", "not positive", "cpu s", "ratio", "start ms"];
+    let header = [
+        "tool",
+        "setting",
+        "median error",
+        "mean error",
+        "not positive",
+        "cpu s",
+        "ratio",
+        "start ms",
+    ];
     let rows: Vec<Vec<String>> = all.iter().map(|fitted| row(fitted, &all[0])).collect();
     let bars_met = is_met(&all[0]);
     let verdict = format!(
