@@ -109,6 +109,7 @@ fn values(lines: &[Value], metric: &str) -> BTreeMap<String, f64> {
 }
 
 #[track_caller]
+#[expect(clippy::float_cmp, reason = "counts are whole numbers")]
 fn check(library: Library) {
     let experiment = Experiment::new(library, "functions = [\"multiply\"]");
     experiment.check_whole(&experiment.job().run());
