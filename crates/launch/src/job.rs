@@ -279,7 +279,7 @@ impl Running {
         self.seen.extend(self.lines.iter());
         let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default());
         let stderr = self.stderr.take().and_then(|words| words.join().ok()).unwrap_or_default();
-        Ended { code, stdout: self.seen, stderr }
+        Ended { code, stdout: std::mem::take(&mut self.seen), stderr }
     }
 
     #[track_caller]
@@ -292,6 +292,15 @@ impl Running {
             self.stderr.take().filter(JoinHandle::is_finished).and_then(|words| words.join().ok());
         let errors = errors.unwrap_or_default();
         panic!("{} {why}; it printed:\n{}{rest}{errors}", self.command, self.seen)
+    }
+}
+
+impl Drop for Running {
+    /// A test that fails leaves nothing behind either.
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.mark.end();
+        }
     }
 }
 
@@ -309,4 +318,23 @@ fn lines_of(stdout: ChildStdout) -> Receiver<String> {
         }
     });
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    #[test]
+    fn a_test_that_fails_leaves_nothing_behind() {
+        let pid = AtomicU32::new(0);
+        let failed = std::panic::catch_unwind(|| {
+            let running = Job::new("sleep").arg("1000").start();
+            pid.store(running.pid(), Ordering::Relaxed);
+            running.wait_until("its start", |running| !words_of(running.pid()).is_empty());
+            assert_eq!(running.pid(), 0, "as tests fail");
+        });
+        assert!(failed.is_err());
+        assert_eq!(words_of(pid.into_inner()), [""; 0]);
+    }
 }

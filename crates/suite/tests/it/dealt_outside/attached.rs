@@ -1,6 +1,7 @@
 //! A program that runs already is attached to: it tells what became of its work so far, and is tuned.
 
 use super::N_RANKS;
+use launch::Running;
 use launch::place::example;
 use run_record::Summary;
 use suite::library::Library;
@@ -9,13 +10,24 @@ use suite::tool::Scene;
 /// More than anybody waits for.
 const N_FRAMES: &str = "1000000";
 
+/// How often a program is attached to until a decision was carried out: busy machines need longer for it.
+const N_TIMES: usize = 6;
+
 #[track_caller]
 fn check(library: Library) {
-    let scene = Scene::new();
     let job = library.launch(N_RANKS, &example("mandelbrot"));
     let running = job.args(["60", N_FRAMES, "--policy", "static"]).start();
     let is_rank = |words: &[String]| words.first().is_some_and(|word| word.contains("/mandelbrot"));
     running.wait_until("all ranks", |running| running.processes(is_rank).len() == N_RANKS);
+    assert!((0..N_TIMES).any(|_| 0 < n_applied(&running)), "nothing was changed");
+    running.terminate(running.pid());
+    assert_ne!(running.finish().code, 0);
+}
+
+/// Attaches for some seconds; how many decisions were carried out.
+#[track_caller]
+fn n_applied(running: &Running) -> usize {
+    let scene = Scene::new();
     let ended = scene.attach(running.pid(), &["--tunlet", "factoring", "--for", "3"]).run();
     assert_eq!(ended.code, 0, "{}", ended.stderr);
     assert!(ended.stderr.contains("sintonia: description of `master-worker` in `"));
@@ -24,10 +36,7 @@ fn check(library: Library) {
     let dealt = summary.dealt.expect("the program told what became of its work");
     assert!(0 < dealt.sums.n_iterations && dealt.policy == "static", "{dealt:?}");
     let tuning = summary.tuning.expect("it was tuned");
-    let applied = tuning.decisions.iter().filter(|decision| decision.applied_s.is_some());
-    assert!(0 < applied.count(), "{:#?}", tuning.decisions);
-    running.terminate(running.pid());
-    assert_ne!(running.finish().code, 0);
+    tuning.decisions.iter().filter(|decision| decision.applied_s.is_some()).count()
 }
 
 #[test]
