@@ -33,19 +33,24 @@ fn the_number_of_workers_and_the_factors_are_tuned_together() {
     bodies(Library::OpenMpi4, SMALL, &["worker-count", "factoring"]);
 }
 
-/// Messages cost more than what there is to compute: fewer workers are faster.
+/// Messages cost more than what there is to compute: fewer workers are faster, unless the machine is so busy that
+/// times say nothing, and the tunlet nothing either.
 #[test]
 fn the_number_of_workers_is_set_while_it_runs() {
     for library in Library::SYSTEM {
-        let watched = bodies(library, ["24", "400"], &["worker-count"]);
-        let decisions = &summary(&watched).decisions;
-        let is_it = |one: &&DecisionStory| one.point == "NW" && one.applied_s.is_some();
-        let found = decisions.iter().find(is_it);
-        assert_eq!(found.map(|decision| decision.n_ranks), Some(1), "{library:?}: {decisions:#?}");
+        let mut runs = (0..5).map(|_| bodies(library, ["24", "800"], &["worker-count"]));
+        let watched = runs.find(|watched| decision(watched).is_some()).expect("a decision");
+        assert_eq!(decision(&watched).map(|one| one.n_ranks), Some(1), "{library:?}");
         let dealt = watched.summary.dealt.as_ref().expect("the program left its own numbers");
         let told = dealt.changes.iter().any(|change| change.what.starts_with("workers"));
         assert!(told, "{library:?}: {dealt:#?}");
     }
+}
+
+/// The first one that set the number of workers.
+fn decision(watched: &Watched) -> Option<&DecisionStory> {
+    let is_it = |one: &&DecisionStory| one.point == "NW" && one.applied_s.is_some();
+    summary(watched).decisions.iter().find(is_it)
 }
 
 #[test]
