@@ -49,10 +49,11 @@ test: ## run all tests, on real ranks
 	@$(CARGO) test --quiet --doc --workspace
 	@$(CARGO) nextest run --workspace
 
-bench: ## measure what watching and dealing cost
+bench: ## measure what watching, dealing and fitting cost
 	@scripts/setup.sh bench
 	@$(CARGO) build --quiet --release $(probe_and_cli) --package bench
 	@$(CARGO) build --quiet --release --package instrument --example price
+	@$(CARGO) build --quiet --release --package fitting --example made_up
 	@$(CARGO) build --quiet --release --package comm --example comm_dealing --package master-worker --example dealing
 	@$(call make_xfire,openmpi)
 	@target/release/bench

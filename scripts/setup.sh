@@ -50,6 +50,7 @@ environments() {
 target/venv-openmpi5 | scripts/python/openmpi5.txt | test | Open MPI 5 with mpi4py
 target/venv-mpich5   | scripts/python/mpich5.txt   | test | MPICH 5 with mpi4py
 target/venv-mpi4py   | scripts/python/mpi4py.txt   | test | mpi4py on the system's own MPI libraries
+target/venv-extrap   | scripts/python/extrap.txt   | bench | Extra-P, beside which models are fitted
 TABLE
 }
 
@@ -232,9 +233,15 @@ link_mpich_for_mpi4py() {
 
 purpose=${1:-}
 case $purpose in
-  demo | bench)
+  demo)
     install_packages
     check_rust
+    ;;
+  bench)
+    install_packages
+    check_rust
+    # In a shell of its own: without Extra-P the rest can be measured all the same.
+    (install_environments) || say "going on without Extra-P"
     ;;
   test)
     install_packages

@@ -1,30 +1,21 @@
 /*
- * A master that initializes two matrices and sends one of them to each worker, in the three cases of
- * synchronization:
+ * A master that initializes two matrices and sends one of them to each worker, in the three cases
+ * of synchronization:
  *   S1  the master comes first: workers sleep before they receive
  *   S2  the workers come first: they wait while the master initializes
  *   S3  all come at once: a barrier before
  *
  * usage: mpirun -n P+1 mastersend S1|S2|S3 DIMENSION [SLEEP_MS]
  */
-#define _POSIX_C_SOURCE 200809L
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "matrix.h"
 #include "start.h"
 
 enum { TAG_A = 1, SLEEP_MS = 200, SLEEP_MS_MAX = 100000 };
-
-static void sleep_ms(int ms)
-{
-    struct timespec left = {ms / 1000, (long)(ms % 1000) * 1000000};
-    while (nanosleep(&left, &left) != 0)
-        continue;
-}
 
 static void master(int n_workers, int dim, bool is_together)
 {
@@ -43,7 +34,7 @@ static void master(int n_workers, int dim, bool is_together)
 static void worker(int dim, bool is_together, int late_ms)
 {
     double *a = there(matrix_new(dim, dim));
-    sleep_ms(late_ms);
+    idle(late_ms * 1e-3);
     if (is_together)
         MPI_Barrier(MPI_COMM_WORLD);
     MPI_Recv(a, dim * dim, MPI_DOUBLE, MASTER, TAG_A, MPI_COMM_WORLD, MPI_STATUS_IGNORE);

@@ -2,7 +2,10 @@
  * Version 2: a master and p workers. The master sends to each worker its rows of A, all get B by a
  * broadcast, each multiplies its rows, and the master receives them in the order of the workers.
  *
- * usage: mpirun -n P+1 matmul2 DIMENSION
+ * With WAIT_NS each product of two numbers takes a worker so much longer, asleep: on a machine with
+ * fewer cores than workers the time is then that of a machine with enough slow ones.
+ *
+ * usage: mpirun -n P+1 matmul2 DIMENSION [WAIT_NS]
  */
 #include <inttypes.h>
 #include <mpi.h>
@@ -12,7 +15,7 @@
 #include "matrix.h"
 #include "start.h"
 
-enum { TAG_OFFSET = 1, TAG_ROWS, TAG_A, TAG_C };
+enum { TAG_OFFSET = 1, TAG_ROWS, TAG_A, TAG_C, WAIT_NS_MAX = 1000000 };
 
 /* The rows of a worker: as many as others have, or one more. */
 static int rows_of(int worker, int n_workers, int dim)
@@ -48,7 +51,7 @@ static double *master(int n_workers, int dim)
     return c;
 }
 
-static void worker(int dim)
+static void worker(int dim, int wait_ns)
 {
     int offset, rows;
     double *b = there(matrix_new(dim, dim));
@@ -60,6 +63,7 @@ static void worker(int dim)
     MPI_Recv(a, rows * dim, MPI_DOUBLE, MASTER, TAG_A, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     MPI_Bcast(b, dim * dim, MPI_DOUBLE, MASTER, MPI_COMM_WORLD);
     multiply(a, b, c, rows, dim);
+    idle(1e-9 * wait_ns * rows * dim * dim);
     MPI_Send(&offset, 1, MPI_INT, MASTER, TAG_OFFSET, MPI_COMM_WORLD);
     MPI_Send(&rows, 1, MPI_INT, MASTER, TAG_ROWS, MPI_COMM_WORLD);
     MPI_Send(c, rows * dim, MPI_DOUBLE, MASTER, TAG_C, MPI_COMM_WORLD);
@@ -76,12 +80,13 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &n_ranks);
     int dim = number(argv[1], "DIMENSION", DIMENSION_MAX);
+    int wait_ns = argc < 3 ? 0 : number(argv[2], "WAIT_NS", WAIT_NS_MAX);
     if (n_ranks < 2)
         refuse("matmul2 needs a worker besides the master; start it with `mpirun -n 2` or more");
     if (rank == MASTER)
         product = master(n_ranks - 1, dim);
     else
-        worker(dim);
+        worker(dim, wait_ns);
     MPI_Finalize();
     /* Behind the end of MPI, so that no time that is measured is the check's. */
     if (rank != MASTER)

@@ -1,5 +1,6 @@
 /*
- * Initializes the two matrices that the other programs multiply: a sequential part of two nested loops.
+ * Initializes the two matrices that the other programs multiply: a sequential part of two nested
+ * loops.
  *
  * usage: mpirun -n 1 matrixinit DIMENSION
  */

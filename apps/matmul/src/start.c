@@ -1,9 +1,11 @@
-/* Arguments and memory; see start.h. */
+/* Arguments, memory and time; see start.h. */
+#define _POSIX_C_SOURCE 200809L
 #include "start.h"
 
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 void refuse(const char *sentence)
 {
@@ -34,4 +36,12 @@ double *there(double *room)
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
     return room;
+}
+
+void idle(double seconds)
+{
+    time_t whole = (time_t)seconds;
+    struct timespec left = {whole, (long)((seconds - (double)whole) * 1e9)};
+    while (seconds > 0.0 && nanosleep(&left, &left) != 0)
+        continue;
 }

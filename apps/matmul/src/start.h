@@ -12,6 +12,9 @@ int number(const char *word, const char *name, int most);
 /* Ends all ranks: a sentence from the master, and exit code 2. */
 void refuse(const char *sentence);
 
+/* Lets time pass, asleep. */
+void idle(double seconds);
+
 /* The memory that was asked for; ends all ranks when it is not there. */
 double *there(double *room);
 

@@ -1,4 +1,4 @@
-//! What watching and dealing cost, measured: `make bench`, or `bench [price] [functions] [latency] [overhead] [dealing] [--turns N]`.
+//! What watching, dealing and predicting cost, measured: `make bench`, or `bench [PART...] [--turns N]`.
 //!
 //! Every figure is a median over turns; in a turn each tool runs once, one after another, so that a
 //! busier machine is busier for all. Tables go to the terminal, numbers to `target/bench/*.json`.
@@ -9,6 +9,7 @@
 //! How to read the tables: `docs/benchmarks.md`. Tests: no test is timed.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program whose result is printed")]
 
+mod composing;
 mod dealing;
 mod error;
 mod figures;
@@ -16,6 +17,7 @@ mod functions;
 mod latency;
 mod library;
 mod machine;
+mod models;
 mod overhead;
 mod place;
 mod price;
@@ -28,7 +30,7 @@ use error::BenchError;
 use place::Place;
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: bench [price] [functions] [latency] [overhead] [dealing] [--turns N]";
+const USAGE: &str = "usage: bench [price] [functions] [latency] [overhead] [dealing] [models] [composing] [--turns N]";
 
 /// What is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,9 +40,19 @@ enum Part {
     Latency,
     Overhead,
     Dealing,
+    Models,
+    Composing,
 }
 
-const ALL: [Part; 5] = [Part::Price, Part::Functions, Part::Latency, Part::Overhead, Part::Dealing];
+const ALL: [Part; 7] = [
+    Part::Price,
+    Part::Functions,
+    Part::Latency,
+    Part::Overhead,
+    Part::Dealing,
+    Part::Models,
+    Part::Composing,
+];
 
 fn main() -> ExitCode {
     let (parts, n_turns) = match command_line(std::env::args().skip(1)) {
@@ -73,6 +85,8 @@ fn run(parts: &[Part], n_turns: usize) -> Result<bool, BenchError> {
             Part::Latency => ("latency", latency::measure(&place, &libraries, n_turns)?),
             Part::Overhead => ("overhead", overhead::measure(&place, n_turns)?),
             Part::Dealing => ("dealing", dealing::measure(&place, &libraries, n_turns)?),
+            Part::Models => ("models", models::measure(&place, n_turns)?),
+            Part::Composing => ("composing", composing::measure(&place, n_turns)?),
         };
         println!("{}", report.text);
         place.write_json(title, &report.json)?;
@@ -98,6 +112,8 @@ fn command_line(mut arguments: impl Iterator<Item = String>) -> Result<(Vec<Part
             "latency" => parts.push(Part::Latency),
             "overhead" => parts.push(Part::Overhead),
             "dealing" => parts.push(Part::Dealing),
+            "models" => parts.push(Part::Models),
+            "composing" => parts.push(Part::Composing),
             "--turns" => {
                 let number = arguments.next().and_then(|number| number.parse().ok());
                 n_turns = number.filter(|n| 0 < *n).ok_or("`--turns` needs a number above 0")?;

@@ -16,7 +16,8 @@
 //!
 //! The smallest chunk `m` is one of `x*h / (sigma/mu)`: all chunks cost a worker `x*h*ln(T/m)`, the last one
 //! makes it late by about `m*sigma/mu`, and together that is least there. For this, `sigma/mu` is taken to be
-//! 0.2 to 1. When that is more than an equal part of what is left, equal parts are dealt. But the
+//! 0.2 to 1, and a task for as long as the newest ones, where these are dearer than the mean. When `m` is more than an
+//! equal part of what is left, equal parts are dealt. But the
 //! last few tasks may be most of the work: where `2*ln(2*m)` chunks more for each worker cost no more than
 //! that insurance, chunks go on to shrink below `m`, as `R/(2*N)`.
 //!
@@ -81,6 +82,8 @@ struct Best {
     round: Option<Round>,
     /// Rounds begun in the iteration.
     n_rounds: f64,
+    /// Time of a task in the newest chunk of the iteration.
+    newest_s: f64,
 }
 
 #[derive(Debug)]
@@ -99,6 +102,8 @@ struct Known {
     /// Deviation of a task over its mean, as if tasks had nothing to do with each other.
     task_deviation: f64,
     overhead_s: f64,
+    /// Time of a task in the newest chunk.
+    newest_s: f64,
     /// Whether no iteration is over yet.
     is_first: bool,
 }
@@ -113,6 +118,7 @@ impl Best {
             n_tasks: 0,
             round: None,
             n_rounds: 0.0,
+            newest_s: 0.0,
         }
     }
 
@@ -123,7 +129,8 @@ impl Best {
         let overhead_s = self.overhead.usual_s().or(self.settings.overhead_s)?;
         let task_deviation = moments.spread_of_tasks().map_or(0.0, |tasks| tasks.relative());
         let is_first = self.measured.is_first();
-        Some(Known { spread, task_deviation, overhead_s, is_first })
+        let newest_s = self.newest_s;
+        Some(Known { spread, task_deviation, overhead_s, newest_s, is_first })
     }
 
     /// A round is over when a worker comes again.
@@ -199,9 +206,10 @@ impl Known {
         if is_cheap { smallest.min(equal / LAST_DIVISOR) } else { smallest }
     }
 
-    /// Tasks that keep a usual worker busy for this time; 0 where tasks take none.
+    /// Tasks that keep a usual worker busy for this time, at the end of an iteration; 0 where tasks take none.
     fn n_tasks_in(self, time_s: f64) -> f64 {
-        if 0.0 < self.spread.mean_s { time_s / self.spread.mean_s } else { 0.0 }
+        let task_s = self.spread.mean_s.max(self.newest_s);
+        if 0.0 < task_s { time_s / task_s } else { 0.0 }
     }
 }
 
@@ -212,6 +220,7 @@ impl Policy for Best {
         self.measured.begin();
         self.round = None;
         self.n_rounds = 0.0;
+        self.newest_s = 0.0;
     }
 
     fn restart(&mut self, _: &Work) {
@@ -238,6 +247,7 @@ impl Policy for Best {
         // Against what was expected of the worker: what it is now itself could not say how uneven it is.
         let usual_s = done.compute_s * self.speeds.relative(done.worker);
         self.measured.add(done.n_tasks, usual_s);
+        self.newest_s = if 0 < done.n_tasks { usual_s / done.n_tasks as f64 } else { 0.0 };
         self.speeds.add(done);
         self.overhead.add(done.overhead_s);
     }
@@ -289,6 +299,15 @@ mod tests {
         check(&ALIKE, 0.01, 600, 100);
         check(&ALIKE, 0.01, 200, 50);
         check(&ALIKE, 0.01, 30, 8);
+    }
+
+    #[test]
+    fn the_last_chunks_are_small_where_the_newest_tasks_are_dear() {
+        let dear = [&ALIKE[..], &[(0, 10, 1.0)]].concat();
+        let cheap = [&[(0, 10, 1.0)], &ALIKE[..]].concat();
+        // 25 tasks are an equal part of 100; with all tasks alike the smallest chunk would be larger.
+        check(&cheap, 0.02, 100, 25);
+        check(&dear, 0.02, 100, 4);
     }
 
     #[test]

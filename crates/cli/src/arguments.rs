@@ -35,12 +35,19 @@ pub(crate) enum Subcommand {
     Export(ExportOptions),
     Doctor(DoctorOptions),
     Functions(crate::functions::FunctionsOptions),
+    Graph(crate::graph::GraphOptions),
     Messages(crate::messages::MessagesOptions),
+    Experiment(crate::experiment::ExperimentOptions),
     Netbench(crate::netbench::NetbenchOptions),
     Tunlets(crate::tunlets::TunletsOptions),
     New(crate::new::NewOptions),
     NewTunlet(crate::new_tunlet::NewTunletOptions),
+    Fit(crate::fit::FitOptions),
+    Predict(crate::predict::PredictOptions),
+    Validate(crate::validate::ValidateOptions),
     Simulate(crate::simulate::SimulateOptions),
+    #[command(hide = true)]
+    ExperimentRun(crate::experiment::RunOfExperiment),
     #[command(hide = true)]
     TunletHost(crate::tunlet_host::TunletHostOptions),
     #[command(hide = true)]
@@ -117,8 +124,8 @@ pub(crate) struct Tuned {
     #[arg(long, value_name = "APP.toml")]
     pub(crate) app: Option<PathBuf>,
     /// A tunlet, built in (`sintonia tunlets` lists them) or from a library; the first one named owns what
-    /// several would change
-    #[arg(long, value_name = "NAME|LIB.so")]
+    /// several would change. Options may follow a built-in one: `worker-count:model=MODELS.json`
+    #[arg(long, value_name = "NAME[:OPTION=VALUE,...]|LIB.so")]
     pub(crate) tunlet: Vec<String>,
     /// Change nothing: events are recorded, and tunlets only look
     #[arg(long, conflicts_with = "dry_run")]

@@ -9,6 +9,7 @@
 
 pub(crate) mod entrance;
 mod job;
+mod numbers;
 mod ranks;
 
 use crate::arguments::WatchOptions;

@@ -15,6 +15,8 @@ const NOT_WRITTEN: u8 = 102;
 pub(crate) const BAD_DESCRIPTION: u8 = 103;
 /// The program that runs already cannot be attached to.
 const NOT_ATTACHED: u8 = 104;
+/// Measurements or models are not there, damaged, or of a newer version.
+const NOT_READ: u8 = 105;
 /// The command is there but cannot be started, as shells say it.
 pub(crate) const NOT_EXECUTABLE: u8 = 126;
 /// There is no such command, as shells say it.
@@ -31,7 +33,8 @@ Exit codes:
   101        the run record is not there or cannot be read
   102        the result could not be written
   103        `run` or `attach` did not begin: `--app`, `--tunlet` or `--probe` is wrong
-  104        `attach` changed nothing: a rank cannot be attached to; the message names the setting that forbids it";
+  104        `attach` changed nothing: a rank cannot be attached to; the message names the setting that forbids it
+  105        of `fit`, `predict` and `validate`: measurements or models cannot be read; the message names file and line";
 
 /// A result could not be written to its place.
 #[derive(Debug)]
@@ -52,6 +55,25 @@ impl std::fmt::Display for BadOption {
         to.write_str("an option is wrong")
     }
 }
+
+/// Measurements or models cannot be read: the file, and why.
+#[derive(Debug)]
+pub(crate) struct NotRead(String);
+
+impl NotRead {
+    /// Of this file, for this reason.
+    pub(crate) fn of(name: &str, why: impl std::fmt::Display) -> Self {
+        Self(format!("{name}: {why}"))
+    }
+}
+
+impl std::fmt::Display for NotRead {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        to.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for NotRead {}
 
 /// A program cannot be attached to.
 #[derive(Debug)]
@@ -83,6 +105,8 @@ pub(crate) fn code_of(error: &anyhow::Error) -> ExitCode {
         BAD_DESCRIPTION
     } else if error.is::<NotAttached>() {
         NOT_ATTACHED
+    } else if error.is::<NotRead>() {
+        NOT_READ
     } else if error.chain().any(|cause| cause.is::<RecordError>()) {
         NO_RECORD
     } else {

@@ -16,16 +16,21 @@
 
 mod arguments;
 mod attach;
+mod chart;
 mod collector;
 mod doctor;
 mod exit;
+mod experiment;
 mod export;
+mod fit;
 mod functions;
+mod graph;
 mod messages;
 mod netbench;
 mod new;
 mod new_tunlet;
 mod picture;
+mod predict;
 mod project;
 mod report;
 mod run;
@@ -33,6 +38,8 @@ mod simulate;
 mod terminal;
 mod tunlet_host;
 mod tunlets;
+mod validate;
+mod values;
 mod watch;
 
 use arguments::{Arguments, Subcommand};
@@ -49,12 +56,18 @@ fn main() -> ExitCode {
         Subcommand::Export(options) => export::export(&options),
         Subcommand::Doctor(options) => doctor::doctor(&options, terminal),
         Subcommand::Functions(options) => functions::functions(&options),
+        Subcommand::Graph(options) => graph::graph(&options),
         Subcommand::Messages(options) => messages::messages(&options),
+        Subcommand::Experiment(options) => experiment::experiment(&options),
         Subcommand::Netbench(options) => netbench::netbench(&options),
         Subcommand::Tunlets(options) => tunlets::tunlets(&options),
         Subcommand::New(options) => new::make(&options),
         Subcommand::NewTunlet(options) => new_tunlet::make(&options),
+        Subcommand::Fit(options) => fit::fit(&options, terminal),
+        Subcommand::Predict(options) => predict::predict(&options, terminal),
+        Subcommand::Validate(options) => validate::validate(&options, terminal),
         Subcommand::Simulate(options) => simulate::simulate(&options),
+        Subcommand::ExperimentRun(options) => Ok(experiment::be_run(&options, terminal)),
         Subcommand::TunletHost(options) => tunlet_host::serve(&options),
         Subcommand::Enter(options) => attach::entrance::serve(&options),
         Subcommand::NetbenchRank(options) => netbench::be_rank(&options),

@@ -6,6 +6,7 @@
 //! # Not here
 //! Measuring and the lines through the times: `comm::netbench` and `models::network`.
 
+mod pairs;
 mod plot;
 mod rank;
 mod table;
@@ -14,8 +15,7 @@ use crate::exit::NotWritten;
 use crate::picture;
 use anyhow::{Context, bail};
 use clap::Args;
-use models::network::NetModel;
-use serde::{Deserialize, Serialize};
+use models::network::Pair;
 use std::ffi::OsString;
 use std::io::{Read, Write};
 use std::path::PathBuf;
@@ -35,13 +35,15 @@ Examples:
   sintonia netbench --json -- srun -n 8 > network.json
   sintonia netbench --plot network.svg -- mpirun -np 2
 
+When the ranks lie on several nodes, messages inside a node and between nodes are told apart, by `place` in the JSON.
 A time is that of one message, half of a round trip. What stands behind `+-` is half of the interval
 that holds the true value with 95 percent. A master/worker program begins with what was measured
 when it is run with `--network network.json`.";
 
 /// Measure latency and cost per byte between the ranks of a launcher
 ///
-/// Times messages of 0 bytes to 4 MiB between rank 0 and each of the others, and draws lines through the medians, one
+/// Times messages of 0 bytes to 4 MiB between rank 0 and each of the others, and between two ranks of each further
+/// node, and draws lines through the medians, one
 /// for each way in which the library sends (short messages are copied, long ones are announced first).
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -67,14 +69,6 @@ pub(crate) struct NetbenchOptions {
 fn seconds(text: &str) -> Result<f64, String> {
     let time_s = text.parse().ok().filter(|time_s| (1e-3..=1e5).contains(time_s));
     time_s.ok_or_else(|| "write a number from 0.001 to 100000".to_owned())
-}
-
-/// What was measured between two ranks.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Pair {
-    from: u32,
-    to: u32,
-    model: NetModel,
 }
 
 /// Measures and shows what came of it.

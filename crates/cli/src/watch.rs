@@ -13,8 +13,10 @@ pub(crate) use observation::{Observation, Way};
 pub(crate) use tuning::Tuning;
 
 use analyzer::RunFacts;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
+use symbols::{Program, ProgramError};
 
 /// What a program is, and whether it is there already.
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +33,8 @@ pub(crate) struct Programs {
     pub(crate) observed: Option<PathBuf>,
     /// All, such as those of the words of a command, in order.
     pub(crate) all: Vec<PathBuf>,
+    /// Their `LD_LIBRARY_PATH`.
+    pub(crate) library_path: Option<OsString>,
 }
 
 impl Programs {
@@ -38,6 +42,11 @@ impl Programs {
     pub(crate) fn nearest_first(&self) -> impl Iterator<Item = &Path> {
         let others = self.all.iter().filter(|path| Some(*path) != self.observed.as_ref());
         self.observed.iter().chain(others).map(PathBuf::as_path)
+    }
+
+    /// One of them, whose libraries are looked for where it will look.
+    pub(crate) fn open(&self, path: &Path) -> Result<Program, ProgramError> {
+        Program::open_with(path, self.library_path.as_deref())
     }
 }
 

@@ -17,6 +17,8 @@ pub mod live;
 pub mod terminal;
 pub mod timeline;
 
+pub use place::call_label;
+
 mod efficiency;
 mod functions;
 mod place;

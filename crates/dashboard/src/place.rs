@@ -45,6 +45,11 @@ pub(crate) fn call(summary: &Summary, id: usize) -> Option<String> {
     Some(format!("{} in {}", harmless(&site.operation), place(&site.place)))
 }
 
+/// `heat.c:12 MPI_Recv`: a call site as measurements name it.
+pub fn call_label(site: &CallSite) -> String {
+    format!("{} {}", location(&site.place), harmless(&site.operation))
+}
+
 /// Where a region starts and ends: locations of the calls around it.
 pub(crate) fn region_ends(summary: &Summary, region: &Region) -> (String, String) {
     let end = |id: Option<usize>, missing: &str| {

@@ -2,12 +2,14 @@
 
 use crate::{
     solve::dot,
-    term::Term,
-    vocabulary::{Choice, Role, choices},
+    term::{Factor, Term},
+    vocabulary::{Choice, Role, choices, is_odd},
 };
 
 /// Columns whose squared cosine is nearer to one say the same.
 const SAME_WITHIN: f64 = 1e-10;
+/// So many values of a parameter do not show unusual terms of it.
+const N_VALUES_FEW: usize = 3;
 /// Groups of points when no parameter has enough values to keep the largest back.
 const N_GROUPS: usize = 8;
 
@@ -50,7 +52,16 @@ impl Design {
         };
         let far = far_points(points, roles);
         let known = first.iter().map(|term| Choice { term: term.clone(), oddity: 0.0 });
-        for choice in known.chain(choices(roles)) {
+        // Through three numbers of processes goes many a curve: of those, the usual ones are the likely ones.
+        let is_seen = |factor: &Factor| {
+            let (idx, role) = (factor.parameter_idx, roles[factor.parameter_idx]);
+            role != Role::Processes
+                || !is_odd(role, factor)
+                || N_VALUES_FEW < levels(points, idx).len()
+        };
+        let usual =
+            choices(roles).into_iter().filter(|choice| choice.term.factors.iter().all(is_seen));
+        for choice in known.chain(usual) {
             design.offer(choice, &far);
         }
         design

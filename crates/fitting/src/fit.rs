@@ -31,7 +31,7 @@ pub enum Method {
     /// Terms are chosen and weighted by relative error.
     #[default]
     Chosen,
-    /// These terms, by plain least squares with the pseudo-inverse, as in the source (spec 30).
+    /// These terms, by plain least squares with the pseudo-inverse, as in the source (Laine 2003).
     PseudoInverse(Vec<Term>),
 }
 

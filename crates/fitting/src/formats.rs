@@ -1,4 +1,4 @@
-//! Files of measurements: Extra-P's text, JSON and JSON Lines as they are, and CSV.
+//! Files of measurements: Extra-P's text, JSON and JSON Lines and those of Talpas as they are, and CSV.
 //!
 //! Text in, measurements and problems out: a bad line costs itself and nothing else. Extra-P's formats
 //! are described in its `docs/file-formats.md`.
@@ -22,6 +22,8 @@ pub struct Reading {
     pub measured: Measurements,
     /// What was left out.
     pub problems: Vec<Problem>,
+    /// How the file was understood where it could have been otherwise, in sentences.
+    pub notes: Vec<String>,
 }
 
 /// A part of a file that could not be used.
@@ -58,6 +60,9 @@ pub enum Fault {
     /// Something is missing.
     #[error("`{0}` is missing: add it")]
     Missing(String),
+    /// There is nothing at all.
+    #[error("there is nothing: name a file with measurements")]
+    Empty,
     /// An id that nothing has.
     #[error("nothing in `{list}` has the id {id}: correct it")]
     UnknownId {
@@ -83,6 +88,7 @@ impl Fault {
 
 /// A format of files of measurements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Format {
     /// Extra-P's text.
     Text,
@@ -90,6 +96,8 @@ pub enum Format {
     Json,
     /// Extra-P's JSON Lines.
     JsonLines,
+    /// The lines of Talpas.
+    Talpas,
     /// A table with a heading.
     Csv,
 }
@@ -97,16 +105,21 @@ pub enum Format {
 impl Format {
     /// The format of a file, by what it begins with.
     pub fn of(text: &str) -> Self {
+        let text = text.trim_start_matches(BYTE_ORDER_MARK);
         let mut lines =
             text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
         let first = lines.next().unwrap_or_default();
         let is_section =
-            extrap_text::SECTIONS.iter().any(|name| first.starts_with(&format!("{name} ")));
+            extrap_text::SECTIONS.iter().any(|name| first.split_whitespace().next() == Some(name));
         if is_section {
             Self::Text
         } else if first.starts_with('{') {
-            let whole_line = first.ends_with('}') && first.contains("\"params\"");
-            if whole_line { Self::JsonLines } else { Self::Json }
+            let is_whole = first.ends_with('}');
+            match () {
+                () if is_whole && first.contains("\"params\"") => Self::JsonLines,
+                () if is_whole && first.contains("\"callpath\"") => Self::Talpas,
+                () => Self::Json,
+            }
         } else {
             Self::Csv
         }
@@ -114,14 +127,19 @@ impl Format {
 
     /// Reads a file of this format.
     pub fn read(self, text: &str) -> Reading {
+        let text = text.trim_start_matches(BYTE_ORDER_MARK);
         match self {
             Self::Text => extrap_text::read(text),
             Self::Json => extrap_json::read(text),
             Self::JsonLines => json_lines::read(text),
+            Self::Talpas => json_lines::read_talpas(text),
             Self::Csv => csv::read(text, &Columns::default()),
         }
     }
 }
+
+/// What some editors put before everything else.
+pub(crate) const BYTE_ORDER_MARK: char = '\u{feff}';
 
 fn number(text: &str) -> Result<f64, Fault> {
     let text = text.trim();
@@ -144,6 +162,11 @@ mod tests {
         check("{\n  \"parameters\": [\"p\"]", Format::Json);
         check("{\"parameters\": [\"p\"], \"measurements\": {}}", Format::Json);
         check("\n{\"params\": {\"p\": 1}, \"value\": 2}\n", Format::JsonLines);
+        check("\u{feff}PARAMETER\tp\n", Format::Text);
+        check(
+            "{\"parameters\":{\"p\":2};\"metric\":\"t\";\"callpath\":\"a\";\"value\":1}",
+            Format::Talpas,
+        );
         check("p,n,value\n", Format::Csv);
         check("", Format::Csv);
     }

@@ -26,8 +26,9 @@
 //! - A prediction is positive where all measurements are.
 //!
 //! # Not here
-//! How measurements are taken (`cli`), how models of regions make one of a program (`models`).
+//! How measurements are taken (`cli`), and waiting: programs whose time is not the sum of their regions' (`graph`).
 
+pub mod comparison;
 mod design;
 mod draws;
 pub mod fit;
@@ -35,21 +36,27 @@ pub mod formats;
 mod judge;
 pub mod measurements;
 pub mod model;
+pub mod model_file;
 mod pieces;
 mod pinv;
 mod random;
+pub mod runs;
 pub mod samples;
 mod search;
 mod solve;
 pub mod term;
+pub mod total;
 mod vocabulary;
 pub mod warning;
 
+pub use comparison::{Compared, Summary, compare};
 pub use fit::{FitError, Fitter, Method, Settings, fit};
 pub use measurements::{Measurements, Point, Series};
 pub use model::{Draw, FittedModel, ModelError, Piece, Prediction, Range};
+pub use model_file::{ModelFile, ModelFileError};
 pub use samples::{Level, SampleRule};
 pub use solve::N_TERMS_MAX;
 pub use term::{Factor, Formula, Term, TermError, Weighted};
+pub use total::{Said, TOTAL};
 pub use vocabulary::Role;
 pub use warning::{Cache, Warning};

@@ -37,6 +37,23 @@ impl Measurements {
         Self { parameters, series: Vec::new() }
     }
 
+    /// Those at points that are wanted, and the others.
+    pub fn split(self, is_wanted: impl Fn(&[f64]) -> bool) -> (Self, Self) {
+        let (mut wanted, mut others) =
+            (Self::of(self.parameters.clone()), Self::of(self.parameters));
+        for Series { region, metric, points } in self.series {
+            let (some, rest): (Vec<Point>, _) =
+                points.into_iter().partition(|point| is_wanted(&point.at));
+            for (points, to) in [(some, &mut wanted), (rest, &mut others)] {
+                if !points.is_empty() {
+                    let (region, metric) = (region.clone(), metric.clone());
+                    to.series.push(Series { region, metric, points });
+                }
+            }
+        }
+        (wanted, others)
+    }
+
     /// Adds repetitions at a point, which may be there already.
     pub fn add(&mut self, region: &str, metric: &str, at: &[f64], values: &[f64]) {
         let named = |series: &Series| series.region == region && series.metric == metric;
@@ -72,5 +89,21 @@ mod tests {
         let point = |p, values: &[f64]| Point { at: vec![p], values: values.to_vec() };
         let a = vec![point(1.0, &[1.0, 4.0]), point(2.0, &[3.0])];
         assert_eq!(points, [a, vec![point(1.0, &[2.0])]]);
+    }
+
+    #[test]
+    fn points_may_be_kept_back() {
+        let mut measured = Measurements::of(vec!["p".into()]);
+        for (region, p) in [("a", 1.0), ("a", 2.0), ("b", 2.0)] {
+            measured.add(region, "time", &[p], &[p]);
+        }
+        let (small, large) = measured.split(|at| at[0] < 2.0);
+        let regions = |measured: Measurements| {
+            measured.series.into_iter().map(|it| it.region).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            (regions(small), regions(large)),
+            (vec!["a".to_owned()], vec!["a".into(), "b".into()])
+        );
     }
 }

@@ -19,6 +19,10 @@ use serde::{Deserialize, Serialize};
 
 /// Number of the file format.
 pub const FORMAT: u32 = 1;
+/// How far curves through few values of a parameter come apart, as a share, for each doubling beyond what was measured.
+///
+/// The formulas that would do as well differ more than draws from the best few of them show.
+const APART_PER_DOUBLING: f64 = 0.03;
 /// A prediction is at least this share of the smallest measured value.
 const FLOOR_SHARE: f64 = 1e-3;
 
@@ -168,19 +172,38 @@ impl FittedModel {
     /// # Errors
     /// When the formula has no value there.
     pub fn value_at(&self, at: &[f64]) -> Result<Prediction, ModelError> {
+        let outlook = self.outlook(at)?;
+        Ok(outlook.prediction(self.rate, self.smallest.is_some()))
+    }
+
+    /// What the model says at a point, and what fits of the measurements as they might have come out say.
+    pub(crate) fn outlook(&self, at: &[f64]) -> Result<Outlook, ModelError> {
         let no_value = || ModelError::NoValue { region: self.region.clone(), at: at.to_vec() };
         let piece = self.piece_at(at).ok_or_else(no_value)?;
         let value = self.kept_positive(piece.formula.value(at));
         if !value.is_finite() {
             return Err(no_value());
         }
-        let spread = deviations(self.rate) * piece.deviation(value, at, |v| self.kept_positive(v));
-        let (low, high) = if self.smallest.is_some() {
-            (value * (-spread).exp(), value * spread.exp())
-        } else {
-            (value - spread * value.abs(), value + spread * value.abs())
-        };
-        Ok(Prediction { value, low, high })
+        let drawn = piece.drawn(at).into_iter().map(|drawn| self.kept_positive(drawn)).collect();
+        let noise = piece.noise.hypot(APART_PER_DOUBLING * self.doublings_unseen(at));
+        Ok(Outlook { value, drawn, noise: noise * value.abs() })
+    }
+
+    /// How many times parameters are doubled, or halved, beyond what was measured, of those with too few values to tell
+    /// curves apart.
+    fn doublings_unseen(&self, at: &[f64]) -> f64 {
+        let few = self.warnings.iter().filter_map(|warning| match warning {
+            Warning::TooFewValues { parameter, .. } => {
+                self.parameters.iter().position(|name| name == parameter)
+            }
+            _ => None,
+        });
+        let beyond = few.filter_map(|idx| {
+            let (range, x) = (self.ranges.get(idx)?, at.get(idx)?);
+            let factor = if *x < range.low { range.low / x } else { x / range.high };
+            Some(factor.log2().max(0.0)).filter(|doublings| doublings.is_finite())
+        });
+        beyond.sum()
     }
 
     fn kept_positive(&self, value: f64) -> f64 {
@@ -295,30 +318,61 @@ fn between(left: &Piece, right: &Piece) -> f64 {
 }
 
 impl Piece {
-    /// Deviation of a measurement from `value`, as a share of it.
-    #[expect(clippy::cast_precision_loss, reason = "some dozens of draws")]
-    fn deviation(&self, value: f64, at: &[f64], kept: impl Fn(f64) -> f64) -> f64 {
-        if self.draws.is_empty() || value == 0.0 {
-            return self.noise;
-        }
+    /// What each draw says at a point.
+    fn drawn(&self, at: &[f64]) -> Vec<f64> {
         let terms: Vec<Vec<f64>> = self
             .alternatives
             .iter()
             .map(|terms| terms.iter().map(|term| term.value(at)).collect())
             .collect();
-        let squares = self.draws.iter().filter_map(|draw| {
+        let drawn = self.draws.iter().filter_map(|draw| {
             let values = terms.get(draw.alternative_idx)?;
-            let drawn: f64 = values.iter().zip(&draw.coefficients).map(|(x, c)| x * c).sum();
-            Some((kept(drawn) / value - 1.0).powi(2))
+            Some(values.iter().zip(&draw.coefficients).map(|(x, c)| x * c).sum())
         });
-        (squares.sum::<f64>() / self.draws.len() as f64 + self.noise * self.noise).sqrt()
+        drawn.collect()
+    }
+}
+
+/// A value, and what else it might be.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Outlook {
+    /// The most likely value.
+    pub(crate) value: f64,
+    /// What draws say.
+    pub(crate) drawn: Vec<f64>,
+    /// Deviation of a single measurement.
+    pub(crate) noise: f64,
+}
+
+impl Outlook {
+    /// The value with the interval that holds so large a share of measurements.
+    pub(crate) fn prediction(&self, rate: f64, is_positive: bool) -> Prediction {
+        let Self { value, noise, .. } = *self;
+        let noise = if value == 0.0 { noise } else { noise / value.abs() };
+        let spread = deviations(rate) * self.deviation().hypot(noise);
+        let (low, high) = if is_positive {
+            (value * (-spread).exp(), value * spread.exp())
+        } else {
+            (value - spread * value.abs(), value + spread * value.abs())
+        };
+        Prediction { value, low, high }
+    }
+
+    /// How far draws lie from the value, as a share of it.
+    #[expect(clippy::cast_precision_loss, reason = "some dozens of draws")]
+    pub(crate) fn deviation(&self) -> f64 {
+        if self.drawn.is_empty() || self.value == 0.0 {
+            return 0.0;
+        }
+        let squares = self.drawn.iter().map(|drawn| (drawn / self.value - 1.0).powi(2));
+        (squares.sum::<f64>() / self.drawn.len() as f64).sqrt()
     }
 }
 
 /// How many deviations to each side hold this share of a normal distribution.
 ///
 /// Abramowitz and Stegun, Handbook of Mathematical Functions, 26.2.23; the error is below 4.5e-4.
-fn deviations(rate: f64) -> f64 {
+pub(crate) fn deviations(rate: f64) -> f64 {
     let tail = ((1.0 - rate) / 2.0).clamp(1e-12, 0.5);
     let t = (-2.0 * tail.ln()).sqrt();
     let above = 0.010_328f64.mul_add(t, 0.802_853).mul_add(t, 2.515_517);

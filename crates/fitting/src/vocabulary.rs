@@ -38,7 +38,10 @@ impl Role {
     /// What a parameter of this name stands for, by custom.
     pub fn of_name(name: &str) -> Self {
         let name = name.to_lowercase();
-        if NAMES_OF_PROCESSES.contains(&name.as_str()) {
+        let words = name.split(|letter: char| !letter.is_alphanumeric());
+        // A letter says something only by itself.
+        let mut parts = words.filter(|word| 1 < word.len()).chain([name.as_str()]);
+        if parts.any(|part| NAMES_OF_PROCESSES.contains(&part)) {
             Self::Processes
         } else if name == "n"
             || name.contains("size")
@@ -79,6 +82,8 @@ impl Habit {
 
 /// Terms that are tried; more are too slow and find what is not there.
 const N_CHOICES_MAX: usize = 256;
+/// The same with four parameters and more: usual products of four are hundreds.
+const N_CHOICES_MAX_OF_MANY: usize = 768;
 
 /// Division of work, trees, one message for each.
 const OF_PROCESSES: [Habit; 12] = [
@@ -133,6 +138,12 @@ const fn habits(role: Role) -> &'static [Habit] {
     }
 }
 
+/// Whether a factor is so unusual for what its parameter stands for that it needs many values to be seen.
+pub(crate) fn is_odd(role: Role, factor: &Factor) -> bool {
+    let habit = habits(role).iter().find(|habit| habit.factor(factor.parameter_idx) == *factor);
+    habit.is_some_and(|habit| 1.0 <= habit.oddity)
+}
+
 /// A term that may occur.
 #[derive(Clone, Debug)]
 pub(crate) struct Choice {
@@ -143,6 +154,7 @@ pub(crate) struct Choice {
 
 /// Products of the parameters' factors, the constant first; of too many the simplest.
 pub(crate) fn choices(roles: &[Role]) -> Vec<Choice> {
+    let n_max = if roles.len() < 4 { N_CHOICES_MAX } else { N_CHOICES_MAX_OF_MANY };
     let mut choices = vec![Choice { term: Term::constant(), oddity: 0.0 }];
     for (parameter_idx, role) in roles.iter().enumerate() {
         let before = std::mem::take(&mut choices);
@@ -153,9 +165,9 @@ pub(crate) fn choices(roles: &[Role]) -> Vec<Choice> {
                 oddity: choice.oddity + habit.oddity,
             }));
         }
-        if N_CHOICES_MAX < choices.len() {
+        if n_max < choices.len() {
             choices.sort_by(|a, b| a.complexity().total_cmp(&b.complexity()));
-            choices.truncate(N_CHOICES_MAX);
+            choices.truncate(n_max);
         }
     }
     choices
@@ -181,6 +193,9 @@ mod tests {
     fn names_say_what_parameters_stand_for() {
         check("p", Role::Processes);
         check("Ranks", Role::Processes);
+        check("num_procs", Role::Processes);
+        check("MPI ranks", Role::Processes);
+        check("step_p", Role::Any);
         check("n", Role::Size);
         check("message_bytes", Role::Size);
         check("x", Role::Any);
@@ -191,7 +206,11 @@ mod tests {
         assert_eq!(choices(&[]).len(), 1);
         assert_eq!(choices(&[Role::Processes]).len(), OF_PROCESSES.len());
         let many = choices(&[Role::Any, Role::Processes, Role::Size, Role::Any]);
-        assert_eq!(many.len(), N_CHOICES_MAX);
+        assert_eq!(many.len(), N_CHOICES_MAX_OF_MANY);
+        let all =
+            many.iter().filter(|choice| choice.term.factors.len() == 4 && choice.oddity == 0.0);
+        assert_eq!(all.count(), 3 * 4 * 4 * 4);
+        assert_eq!(choices(&[Role::Any, Role::Processes, Role::Size]).len(), N_CHOICES_MAX);
         assert!(many[0].term.factors.is_empty());
     }
 }

@@ -35,6 +35,7 @@ pub mod outcome;
 mod path;
 pub mod program;
 pub mod trace;
+pub mod unfold;
 
 pub use evaluate::{ComposeError, Standing, evaluate};
 pub use machine::{Machine, MachineError};
@@ -42,6 +43,7 @@ pub use network::Network;
 pub use outcome::{Leg, Outcome, RankTime, RegionTime};
 pub use program::{Collective, Kind, Operation, Place, Program, ProgramBuilder, SendMode};
 pub use trace::{TraceError, TraceReader};
+pub use unfold::{Amount, Setting, UnfoldError, Unfolded, unfold};
 
 #[cfg(test)]
 mod tests;

@@ -22,15 +22,22 @@
 //! # Not here
 //! Files and the command line (`cli`), the record of a run (`run-record`), times of regions (`fitting`).
 
+pub mod compose;
+mod draw;
 mod expr;
+mod json;
+mod recorded;
 mod regions;
 mod shape;
 mod source;
 
+pub use draw::{View, draw};
 pub use expr::{Expr, Operator};
+pub use json::{FORMAT_VERSION, json};
+pub use recorded::{Passage, Run, Site, from_run, overlay};
 pub use regions::roman;
 pub use shape::{
-    Arm, Branch, Compute, Exit, Graph, Group, Kind, Leave, Loop, Measured, Mpi, Node, Origin, Place,
-    Repeat, Role, SendMode, Side, Transfer, Warning,
+    Arm, Branch, Compute, Exit, Graph, Group, Kind, Leave, Loop, Measured, Mpi, Node, Origin,
+    Place, Repeat, Role, SendMode, Side, Transfer, Warning,
 };
 pub use source::{Source, SourceError, read};

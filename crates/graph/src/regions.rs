@@ -9,7 +9,7 @@ use crate::shape::{Graph, Kind, Node};
 pub(crate) fn number(graph: &mut Graph) {
     let mut next_id = 0;
     for role in &mut graph.roles {
-        let mut next_region = 1;
+        let mut next_region = Next { region: 1, is_over: false };
         number_nodes(&mut role.body, &mut next_id);
         number_regions(&mut role.body, &mut next_region);
     }
@@ -23,22 +23,40 @@ fn number_nodes(nodes: &mut [Node], next: &mut usize) {
     }
 }
 
-fn number_regions(nodes: &mut [Node], next: &mut u32) {
+/// The number to come, until the end of MPI: nothing after it is measured.
+struct Next {
+    region: u32,
+    is_over: bool,
+}
+
+fn number_regions(nodes: &mut [Node], next: &mut Next) {
     // The number of the computation that the last nodes belong to.
     let mut computation = None;
     for node in nodes.iter_mut() {
-        if is_mpi(node) {
-            node.region = Some(*next);
-            *next += 1;
-            computation = None;
-        } else if node.has_mpi() {
-            node.bodies_mut().into_iter().for_each(|body| number_regions(body, next));
-            computation = None;
-        } else if is_costly(node) {
-            let region = computation.unwrap_or(*next);
-            *next = (*next).max(region + 1);
-            computation = Some(region);
-            give(node, region);
+        if next.is_over {
+            break;
+        }
+        match &node.kind {
+            Kind::Mpi(mpi) if mpi.class == "environment" => {
+                next.is_over = matches!(mpi.operation.as_str(), "MPI_Finalize");
+                computation = None;
+            }
+            Kind::Mpi(_) => {
+                node.region = Some(next.region);
+                next.region += 1;
+                computation = None;
+            }
+            _ if node.has_mpi() => {
+                node.bodies_mut().into_iter().for_each(|body| number_regions(body, next));
+                computation = None;
+            }
+            _ if is_costly(node) => {
+                let region = computation.unwrap_or(next.region);
+                next.region = next.region.max(region + 1);
+                computation = Some(region);
+                give(node, region);
+            }
+            _ => {}
         }
     }
     join_simple(nodes);
@@ -61,11 +79,6 @@ fn give(node: &mut Node, region: u32) {
     for inner in node.bodies_mut().into_iter().flatten() {
         give(inner, region);
     }
-}
-
-/// An operation that takes time of its own: start and end of MPI are drawn as such.
-fn is_mpi(node: &Node) -> bool {
-    matches!(&node.kind, Kind::Mpi(mpi) if mpi.class != "environment")
 }
 
 /// Whether computation takes time worth a number.

@@ -286,10 +286,12 @@ impl Node {
         }
     }
 
-    /// Whether it is an MPI operation or holds one.
+    /// Whether it is an MPI operation, or holds one, or calls again what does.
     #[must_use]
     pub fn has_mpi(&self) -> bool {
-        matches!(self.kind, Kind::Mpi(_))
+        let is_again = matches!(&self.kind, Kind::Group(group) if group.is_recursive);
+        is_again
+            || matches!(self.kind, Kind::Mpi(_))
             || self.bodies().into_iter().flatten().any(Node::has_mpi)
     }
 }

@@ -21,6 +21,7 @@ mod roles;
 mod scope;
 mod statements;
 mod steps;
+mod tidy;
 mod walker;
 
 use crate::expr::Expr;
@@ -60,7 +61,9 @@ pub enum SourceError {
         files: String,
     },
     /// A program without MPI.
-    #[error("`main` reaches no MPI operation in {files}: give the files with the functions that call MPI, too")]
+    #[error(
+        "`main` reaches no MPI operation in {files}: give the files with the functions that call MPI, too"
+    )]
     NoMpi {
         /// Their names.
         files: String,
@@ -98,7 +101,7 @@ pub fn read(sources: &[Source<'_>]) -> Result<Graph, SourceError> {
 
 /// As C, or C++ where that fits better.
 fn parse(source: &Source<'_>) -> Option<Parsed> {
-    let text = source.text.to_owned();
+    let text = typed(source.text);
     let first = Parsed::of(source.name, text.clone(), Tongue::of(source.name), 1)?;
     let is_header = source.name.ends_with(".h");
     if is_header && first.tree.root_node().has_error() {
@@ -107,10 +110,27 @@ fn parse(source: &Source<'_>) -> Option<Parsed> {
     Some(first)
 }
 
+/// `main(int argc, ...)` without a type is no C any more, but was; lines stay where they are.
+fn typed(text: &str) -> String {
+    let lines = text.split_inclusive('\n').map(|line| {
+        let rest = line.strip_prefix("main").map(str::trim_start);
+        let is_untyped = rest.is_some_and(|rest| rest.starts_with('('));
+        if is_untyped { format!("int {line}") } else { line.to_owned() }
+    });
+    lines.collect()
+}
+
 /// What the parser could not make sense of.
 fn syntax(file: &Parsed) -> Vec<Warning> {
     let all = file.root().all();
-    let wrong = all.iter().filter(|piece| piece.node.is_error());
+    // A word before a function or a declaration is a macro of the program.
+    let is_word = |piece: &&piece::Piece<'_>| {
+        piece.text().chars().all(|c| c.is_alphanumeric() || c == '_')
+            && piece.parent().is_some_and(|around| {
+                matches!(around.kind(), "function_definition" | "declaration")
+            })
+    };
+    let wrong = all.iter().filter(|piece| piece.node.is_error() && !is_word(piece));
     wrong
         .take(N_WARNINGS_MAX)
         .map(|piece| Warning {
@@ -122,6 +142,7 @@ fn syntax(file: &Parsed) -> Vec<Warning> {
 }
 
 fn graph(program: &Program<'_>, mut warnings: BTreeSet<Warning>) -> Graph {
+    warnings.extend(other_mains(program));
     let (_, _, conditions) = walk(program, None, &mut warnings);
     let (roles, left_out) = roles::of_conditions(&conditions, &program.constants);
     for condition in left_out {
@@ -153,6 +174,22 @@ fn graph(program: &Program<'_>, mut warnings: BTreeSet<Warning>) -> Graph {
     graph
 }
 
+/// Sources of several programs: one is drawn.
+fn other_mains(program: &Program<'_>) -> Vec<Warning> {
+    let all = program.functions.get("main").map_or(&[][..], Vec::as_slice);
+    let Some(taken) = program.function("main", 2, None).map(|main| main.body) else {
+        return Vec::new();
+    };
+    let others = all.iter().map(|main| main.body).filter(|body| !body.is(taken));
+    others
+        .map(|body| Warning {
+            file: body.file.name.clone(),
+            line: body.line(),
+            text: format!("another `main`; that of `{}` is taken", taken.file.name),
+        })
+        .collect()
+}
+
 /// Steps of a role, the ranks that were asked for, and the conditions that were met.
 fn walk<'a>(
     program: &Program<'_>,
@@ -160,7 +197,7 @@ fn walk<'a>(
     warnings: &mut BTreeSet<Warning>,
 ) -> (Vec<Node>, Option<&'a Ranks>, Vec<Expr>) {
     let mut walker = Walker::new(program, ranks);
-    if let Some(main) = program.function("main", 2) {
+    if let Some(main) = program.function("main", 2, None) {
         let mut scope = Scope { function: "main", ..Scope::default() };
         for parameter in &main.parameters {
             let value = Value::Expr(Expr::Name((*parameter).to_owned()));
@@ -170,8 +207,9 @@ fn walk<'a>(
         walker.statement(main.body);
     }
     warnings.append(&mut walker.warnings);
-    let steps = walker.steps.pop().unwrap_or_default();
-    (steps.finish(), ranks, walker.conditions)
+    let mut steps = walker.steps.pop().unwrap_or_default().finish();
+    tidy::tidy(&mut steps);
+    (steps, ranks, walker.conditions)
 }
 
 fn named(

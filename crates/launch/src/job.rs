@@ -5,6 +5,7 @@
 
 use crate::traces::{Mark, signal, words_of};
 use rustix::process::Signal;
+use std::cell::RefCell;
 use std::ffi::{OsStr, OsString};
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -51,7 +52,7 @@ pub struct Running {
     deadline: Instant,
     lines: Receiver<String>,
     seen: String,
-    stderr: JoinHandle<String>,
+    stderr: RefCell<Option<JoinHandle<String>>>,
     status: Receiver<ExitStatus>,
 }
 
@@ -182,7 +183,16 @@ impl Running {
         });
         let command = format!("{:?}", job.words);
         let deadline = Instant::now() + job.deadline;
-        Self { pid, mark, command, deadline, lines, seen: String::new(), stderr: words, status }
+        Self {
+            pid,
+            mark,
+            command,
+            deadline,
+            lines,
+            seen: String::new(),
+            stderr: RefCell::new(Some(words)),
+            status,
+        }
     }
 
     /// Process id of the command itself.
@@ -268,15 +278,29 @@ impl Running {
         self.mark.remove_library_files();
         self.seen.extend(self.lines.iter());
         let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default());
-        let stderr = self.stderr.join().unwrap_or_default();
-        Ended { code, stdout: self.seen, stderr }
+        let stderr = self.stderr.take().and_then(|words| words.join().ok()).unwrap_or_default();
+        Ended { code, stdout: std::mem::take(&mut self.seen), stderr }
     }
 
     #[track_caller]
     fn give_up(&self, why: &str) -> ! {
         self.mark.end();
+        self.mark.remove_library_files();
         let rest: String = self.lines.try_iter().collect();
-        panic!("{} {why}; it printed:\n{}{rest}", self.command, self.seen)
+        // Somebody that is not known here may keep it open.
+        let errors =
+            self.stderr.take().filter(JoinHandle::is_finished).and_then(|words| words.join().ok());
+        let errors = errors.unwrap_or_default();
+        panic!("{} {why}; it printed:\n{}{rest}{errors}", self.command, self.seen)
+    }
+}
+
+impl Drop for Running {
+    /// A test that fails leaves nothing behind either.
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.mark.end();
+        }
     }
 }
 
@@ -294,4 +318,23 @@ fn lines_of(stdout: ChildStdout) -> Receiver<String> {
         }
     });
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    #[test]
+    fn a_test_that_fails_leaves_nothing_behind() {
+        let pid = AtomicU32::new(0);
+        let failed = std::panic::catch_unwind(|| {
+            let running = Job::new("sleep").arg("1000").start();
+            pid.store(running.pid(), Ordering::Relaxed);
+            running.wait_until("its start", |running| !words_of(running.pid()).is_empty());
+            assert_eq!(running.pid(), 0, "as tests fail");
+        });
+        assert!(failed.is_err());
+        assert_eq!(words_of(pid.into_inner()), [""; 0]);
+    }
 }

@@ -20,7 +20,7 @@ const LAST_GRACE: Duration = Duration::from_secs(2);
 #[derive(Clone, Debug)]
 pub(crate) struct Mark {
     value: String,
-    /// Files of MPI libraries that were there before the job.
+    /// Files and folders of MPI libraries that were there before the job.
     before: HashSet<PathBuf>,
 }
 
@@ -30,7 +30,7 @@ impl Mark {
         static N_MARKS: AtomicU32 = AtomicU32::new(0);
         let n = N_MARKS.fetch_add(1, Ordering::Relaxed);
         let value = format!("{}-{n}", std::process::id());
-        let before = library_files().map(|entry| entry.path()).collect();
+        let before = library_files().chain(sessions()).map(|entry| entry.path()).collect();
         Self { value, before }
     }
 
@@ -75,9 +75,19 @@ impl Mark {
         self.remove_library_files();
     }
 
-    /// Removes the shared memory that MPI libraries made since the job started and no process has: that of
-    /// ranks that were killed.
+    /// Removes the shared memory that MPI libraries made since the job started and no process has, and the session
+    /// folders of processes that are gone: those of ranks and launchers that were killed.
     pub(crate) fn remove_library_files(&self) {
+        // A launcher that later gets the number of the dead one finds its folder, and refuses to start.
+        for session in
+            sessions().map(|entry| entry.path()).filter(|path| !self.before.contains(path))
+        {
+            let is_alive =
+                number_of(&session).is_some_and(|pid| Path::new("/proc").join(pid).exists());
+            if !is_alive {
+                std::fs::remove_dir_all(&session).unwrap_or_default();
+            }
+        }
         let files = library_files().map(|entry| entry.path());
         let left: Vec<PathBuf> = files.filter(|path| !self.before.contains(path)).collect();
         if left.is_empty() {
@@ -100,6 +110,18 @@ fn library_files() -> impl Iterator<Item = DirEntry> {
         let name = entry.file_name().to_string_lossy().into_owned();
         LIBRARY_FILES.iter().any(|start| name.starts_with(start))
     })
+}
+
+/// Session folders of Open MPI 5: `ompi.` and the process id of a launcher.
+fn sessions() -> impl Iterator<Item = DirEntry> {
+    entries_of(&std::env::temp_dir()).filter(|entry| {
+        number_of(&entry.path()).is_some_and(|pid| pid.bytes().all(|byte| byte.is_ascii_digit()))
+    })
+}
+
+/// The process id in the name of a session folder.
+fn number_of(session: &Path) -> Option<&str> {
+    session.file_name()?.to_str()?.strip_prefix("ompi.")
 }
 
 fn entries_of(folder: &Path) -> impl Iterator<Item = DirEntry> + use<> {
@@ -174,6 +196,21 @@ mod tests {
         fn drop(&mut self) {
             std::fs::remove_file(&self.0).unwrap_or_default();
         }
+    }
+
+    #[test]
+    fn a_session_of_a_dead_launcher_is_removed() {
+        let mark = Mark::new();
+        let folder = |pid: u32| std::env::temp_dir().join(format!("ompi.{pid}"));
+        // No process has a number above the largest that Linux gives.
+        let (dead, alive) = (folder(1 << 23), folder(std::process::id()));
+        for session in [&dead, &alive] {
+            std::fs::create_dir_all(session.join("0")).expect("a folder");
+        }
+        mark.remove_library_files();
+        let are_there = (dead.exists(), alive.exists());
+        std::fs::remove_dir_all(&alive).expect("a folder");
+        assert_eq!(are_there, (false, true));
     }
 
     #[test]

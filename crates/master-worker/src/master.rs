@@ -15,7 +15,7 @@ use crate::report::{IterationReport, Report};
 use crate::staff::{Headcount, Parked, Staff, Wish};
 use crate::talk::Talker;
 use crate::tool::{Observed, shares_of};
-use crate::written;
+use crate::written::Teller;
 use chunking::{Policy, Settings, by_name};
 use comm::Transport;
 use dealt::Iterated;
@@ -98,6 +98,7 @@ struct Master<'a, P: Program, T> {
     tally: Tally,
     report: Report,
     talker: Talker,
+    teller: Teller,
     /// The time as it was read last; a clock costs as much as a short message does.
     now_s: f64,
     /// Whether the user's code ran since.
@@ -152,6 +153,7 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
             tally: Tally::default(),
             report: Report::new(&options.policy),
             talker,
+            teller: Teller::new(),
             now_s: 0.0,
             is_late: true,
             buffer: Vec::new(),
@@ -170,12 +172,13 @@ impl<'a, P: Program, T: Transport> Master<'a, P, T> {
             self.program.end_iteration(&report);
             self.talker.end(&report, self.transport.now_s());
             self.report.add(report, dealt, self.options.n_history);
+            self.teller.tell(&self.report.dealt, self.transport.now_s());
             number += 1;
             self.save(number)?;
         }
         self.remark_missing();
         self.talker.finish(&self.report);
-        written::write(&self.report.dealt, self.options.report.as_deref())?;
+        self.teller.finish(&self.report.dealt, self.options.report.as_deref())?;
         Ok(std::mem::take(&mut self.report))
     }
 

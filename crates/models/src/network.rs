@@ -17,12 +17,14 @@
 //! Measuring: `comm::netbench`.
 
 mod line;
+mod places;
 mod refresh;
 mod sample;
 
 use line::{Line, through};
 use serde::{Deserialize, Serialize};
 
+pub use places::{Networks, Pair, Place};
 pub use refresh::Refresh;
 pub use sample::{Sample, median_of};
 

@@ -53,6 +53,15 @@ impl Program {
             .flags(&[&format!("-J{}", modules.display())])
     }
 
+    /// A program of `apps/matmul`.
+    pub fn matmul(name: &str) -> Self {
+        let folder = Path::new("../../../apps/matmul/src");
+        let sources = [name, "matrix", "start"].map(|part| folder.join(format!("{part}.c")));
+        let mut program = Self::new(name, Language::C, &[]).flags(&["-std=gnu11"]);
+        program.sources.extend(sources.iter().map(|source| source_folder().join(source)));
+        program
+    }
+
     /// A C program that a test wrote.
     pub fn generated(name: &str, text: &str) -> Self {
         let folder = target().join("suite/generated");

@@ -134,11 +134,15 @@ fn as_bits(share: *mut f64) -> &'static AtomicU64 {
     unsafe { AtomicU64::from_ptr(share.cast()) }
 }
 
-#[expect(unsafe_code, reason = "the variable has the type of C, not that of an atomic")]
 pub(crate) fn report_folder() -> &'static [AtomicU8; N_FOLDER_BYTES] {
-    // SAFETY: it lives for ever, an `AtomicU8` has size and alignment of a `u8`, and all of this program go
-    // through here.
-    unsafe { &*(&raw mut mw_report_folder).cast() }
+    as_bytes(&raw mut mw_report_folder)
+}
+
+#[expect(unsafe_code, reason = "the variable has the type of C, not that of an atomic")]
+fn as_bytes(folder: *mut [u8; N_FOLDER_BYTES]) -> &'static [AtomicU8; N_FOLDER_BYTES] {
+    // SAFETY: it points to one of the statics above, which live for ever; an `AtomicU8` has size and alignment of
+    // a `u8`, and all of this program go through here.
+    unsafe { &*folder.cast() }
 }
 
 static IS_CLAIMED: AtomicBool = AtomicBool::new(false);

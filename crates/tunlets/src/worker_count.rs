@@ -11,25 +11,30 @@
 //! # Invariants
 //! - Never above the workers that are there, never below 1.
 //! - After a change, as many iterations pass as the window has before the next one.
+//! - Nothing is changed while workers take part that are not heard, such as those that were started later.
 //!
 //! # Not here
 //! The equations (`models`); starting and ending processes.
 
+mod curve;
 mod messages;
+mod words;
 
 use crate::chunks::{Chunk, Chunks};
 use crate::guide::{EventNeed, Guide, PointNeed};
-use crate::lookup::{Lookup, Point, median, short, time};
+use crate::lookup::{Lookup, Point, median};
 use crate::rest::Rest;
 use crate::tunlet::{
     Decision, Detail, EventNews, IterationNews, News, Requests, Tunlet, TunletError, TunletSpec,
     World,
 };
 use application::Application;
+use curve::Curve;
 use events::Rank;
-use messages::Messages;
+use messages::{Messages, all_latency};
 use models::master_worker::{Data, Iteration, Objective, Sends};
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
+use words::{in_words, to_measure};
 
 pub use models::master_worker::transfer::Cost;
 
@@ -87,6 +92,9 @@ pub struct WorkerCount {
     n_workers_max: u32,
     chunks: Chunks,
     messages: Messages,
+    heard: HashSet<Rank>,
+    /// When the newest message left to workers that were never heard.
+    unheard: HashMap<Rank, f64>,
     /// What a message costs, from who knows it better than the messages seen here tell.
     network: Option<Cost>,
     pending: VecDeque<IterationNews>,
@@ -97,6 +105,8 @@ pub struct WorkerCount {
     work: Option<(f64, f64)>,
     n_held: usize,
     rest: Rest,
+    /// What was fitted before the run, which is trusted more than what is measured here.
+    curve: Option<Curve>,
 }
 
 /// Positions of events and attributes.
@@ -140,6 +150,10 @@ impl Tunlet for WorkerCount {
                 option("gain", "percent of the objective that a change has to gain [2]"),
                 option("window", "iterations remembered, and between two changes [3]"),
                 option("points", "number of workers in use [NW]"),
+                option(
+                    "model",
+                    "file of `sintonia fit -o`: times over the number of workers, used instead [none]",
+                ),
             ],
         }
     }
@@ -149,6 +163,7 @@ impl Tunlet for WorkerCount {
         *self = Self::default();
         self.places = Places::new(&look)?;
         self.options = Options::new(&look)?;
+        self.curve = Curve::of(&look)?;
         let point = look.points("NW")?.into_iter().next();
         let actor = application.events[self.places.start].actor;
         let n_workers = world.actors.get(actor).map_or(0, Vec::len);
@@ -249,8 +264,14 @@ impl WorkerCount {
             if let Some(rank) = rank.and_then(|rank| u32::try_from(rank).ok()) {
                 let bytes = number(places.tasks) * unit_bytes;
                 self.messages.sent(Rank(rank), event.time_s, bytes);
+                if !self.heard.contains(&Rank(rank)) {
+                    self.unheard.insert(Rank(rank), event.time_s);
+                }
             }
         } else if event.event == places.start {
+            if self.heard.insert(event.rank) {
+                self.unheard.remove(&event.rank);
+            }
             self.messages.arrived(event.rank, event.time_s);
             self.chunks.start(event.rank, event.thread, event.time_s);
         } else if event.event == places.end {
@@ -272,6 +293,13 @@ impl WorkerCount {
             }
             self.pending.pop_front();
             let Some(iteration) = self.chunks.take(&news) else { continue };
+            let began_s = news.end_s - news.duration_s;
+            if !is_complete && self.unheard.values().any(|sent_s| began_s <= *sent_s) {
+                self.compute_s.clear();
+                self.each_s.clear();
+                self.n_held = 0;
+                continue;
+            }
             self.compute_s.push_back(iteration.chunks.iter().map(Chunk::time_s).sum());
             self.each_s.push_back(each_s(&iteration.chunks, &news));
             if self.options.window < self.compute_s.len() {
@@ -317,6 +345,11 @@ impl WorkerCount {
     }
 
     fn decide(&mut self, decisions: &mut Vec<Decision>) {
+        if let Some(curve) = self.curve.take() {
+            self.decide_by(&curve, decisions);
+            self.curve = Some(curve);
+            return;
+        }
         let Some(model) = self.model() else { return };
         let is_told_apart = self.options.is_same
             || self.network.is_some()
@@ -358,42 +391,6 @@ fn each_s(chunks: &[Chunk], news: &IterationNews) -> f64 {
     late_s.sort_by(f64::total_cmp);
     let shares_s = (1..).zip(late_s).map(|(k, late_s)| late_s.max(0.0) / f64::from(k));
     shares_s.reduce(f64::min).unwrap_or(0.0)
-}
-
-/// The model if messages to `n_workers` took so long because of their latency alone.
-fn all_latency(model: &Iteration, n_workers: f64) -> Iteration {
-    let bytes = match model.data {
-        Data::Split { total_bytes, share_sent } => total_bytes * share_sent / n_workers,
-        Data::Same { each_bytes, .. } => each_bytes,
-    };
-    Iteration { latency_s: model.latency_s + model.byte_s * bytes, byte_s: 0.0, ..*model }
-}
-
-fn to_measure(seen: &Iteration) -> String {
-    format!(
-        "messages of one size, {}, do not tell latency from cost per byte: if it is latency, Nopt is {} \
-         ({}); half the way there shows other sizes",
-        time(seen.latency_s),
-        short(seen.optimum()),
-        seen.equation()
-    )
-}
-
-fn in_words(model: &Iteration, objective: Objective, [now_s, then_s]: [f64; 2]) -> String {
-    let what = match objective {
-        Objective::Time => {
-            format!("Nopt is {} ({})", short(model.optimum()), model.equation())
-        }
-        Objective::Index => "the performance index is lowest there".to_owned(),
-    };
-    format!(
-        "{what} for latency {}, {:.2} ns per byte, {} of computing: {} against {} now",
-        time(model.latency_s),
-        model.byte_s * 1e9,
-        time(model.compute_s),
-        time(then_s),
-        time(now_s)
-    )
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Ranks while they are watched: entered together, left together.
 
 use super::entrance::enter;
+use super::numbers::{self, Asked};
 use super::ranks::Ranks;
 use crate::watch::Observation;
 use crate::watch::environment::told;
@@ -31,6 +32,8 @@ const END: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub(super) struct Attached {
     ranks: Vec<Rank>,
+    /// Masters that leave their numbers in the record.
+    asked: Vec<Asked>,
     /// Set by Ctrl-C and the like.
     interrupted: Arc<AtomicBool>,
     until: Option<Instant>,
@@ -52,9 +55,16 @@ impl Attached {
         for signal in [SIGINT, SIGTERM, SIGHUP] {
             flag::register(signal, Arc::clone(&interrupted))?;
         }
-        let mut attached = Self { ranks: Vec::new(), interrupted, until: None };
+        let asked = Vec::new();
+        let mut attached = Self { ranks: Vec::new(), asked, interrupted, until: None };
         match attached.enter_all(&ranks, observation) {
-            Ok(()) => Ok(attached),
+            Ok(()) => {
+                let masters = ranks.jobs().flatten().filter(|rank| rank.rank == 0);
+                let folder = observation.record.dir();
+                attached.asked =
+                    masters.filter_map(|rank| numbers::ask(rank.pid, folder)).collect();
+                Ok(attached)
+            }
             Err(error) => {
                 attached.leave(observation).iter().for_each(|text| crate::watch::warn(text));
                 observation.server.finish();
@@ -116,6 +126,7 @@ impl Attached {
 
     /// Leaves all ranks as they were; sentences about those that did not answer.
     pub(super) fn leave(&self, observation: &Observation) -> Vec<String> {
+        self.asked.iter().for_each(Asked::withdraw);
         let entered: Vec<&Rank> = self.ranks.iter().filter(|rank| rank.is_entered).collect();
         // One that was entered only now tells of itself first.
         let is_known = |rank: &&&Rank| report_of(rank, observation).is_some() || rank.has_ended();

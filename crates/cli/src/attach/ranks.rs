@@ -4,7 +4,9 @@ use crate::watch::{Programs, plain_name};
 use anyhow::{Context, bail};
 use inject::InjectError;
 use inject::job::{Found, RunningRank, ranks_of};
+use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 /// All ranks on this node of one job or several.
@@ -36,7 +38,8 @@ impl Ranks {
         let all = self.found.ranks.iter().filter_map(|rank| program_of(rank.pid).ok());
         let mut all: Vec<PathBuf> = all.collect();
         all.dedup();
-        Programs { observed: all.first().cloned(), all }
+        let library_path = self.found.ranks.first().and_then(|rank| library_path(rank.pid));
+        Programs { observed: all.first().cloned(), all, library_path }
     }
 
     /// The first rank's name for files.
@@ -107,6 +110,14 @@ fn stranger(pid: i32) -> anyhow::Error {
         "process {pid} is no rank of an MPI program that runs, and has none below it; name the launcher (`pgrep \
          mpirun`) or a rank"
     )
+}
+
+/// What it was started with.
+fn library_path(pid: i32) -> Option<OsString> {
+    let variables = fs::read(format!("/proc/{pid}/environ")).ok()?;
+    let mut variables = variables.split(|byte| *byte == 0);
+    let value = variables.find_map(|variable| variable.strip_prefix(b"LD_LIBRARY_PATH="))?;
+    Some(OsStr::from_bytes(value).to_owned())
 }
 
 fn program_of(pid: i32) -> anyhow::Result<PathBuf> {

@@ -1,6 +1,6 @@
 //! Times of messages over their length as a picture, with the lines through them; both axes logarithmic.
 
-use super::Pair;
+use models::network::Pair;
 use std::fmt::Write;
 
 const WIDTH: f64 = 760.0;
@@ -173,7 +173,7 @@ mod tests {
             Sample { n_bytes, median_s, low_s: 0.9 * median_s, high_s: 1.1 * median_s, n_times: 9 }
         };
         let samples: Vec<Sample> = (0..21).map(sample).collect();
-        Pair { from: 0, to, model: NetModel::fit(&samples).expect("enough samples") }
+        Pair::new((0, to), ["a"; 2], NetModel::fit(&samples).expect("enough samples"))
     }
 
     #[test]

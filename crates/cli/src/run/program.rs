@@ -4,6 +4,7 @@ use crate::watch::Programs;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
@@ -40,17 +41,32 @@ pub(crate) fn name(command: &[OsString]) -> String {
 /// The programs that the words of the command name.
 pub(crate) fn programs(command: &[OsString]) -> Programs {
     let all = command.iter().filter_map(|word| executable(word)).collect();
-    Programs { observed: observed_program(command), all }
+    Programs { observed: observed_program(command), all, library_path: library_path(command) }
+}
+
+/// What the command sets this variable to (`env NAME=VALUE`, `-x NAME=VALUE`, `-genv NAME VALUE`), or has from us.
+fn library_path(command: &[OsString]) -> Option<OsString> {
+    const NAME: &str = "LD_LIBRARY_PATH";
+    let set_at = |idx: usize| match command.get(idx.checked_sub(1)?)?.to_str()? {
+        "-genv" | "-env" if command[idx] == NAME => command.get(idx + 1).map(OsString::as_os_str),
+        _ => {
+            let value = command[idx].as_bytes().strip_prefix(NAME.as_bytes())?;
+            value.strip_prefix(b"=").map(OsStr::from_bytes)
+        }
+    };
+    let set = (0..command.len()).rev().find_map(set_at).map(OsStr::to_owned);
+    set.or_else(|| std::env::var_os(NAME))
 }
 
 /// The program that the launcher's words lead to; the command itself when they lead to none.
 fn observed_program(command: &[OsString]) -> Option<PathBuf> {
     let (first, rest) = command.split_first()?;
     let launched = rest.iter().filter(|word| !word.as_encoded_bytes().starts_with(b"-"));
-    launched
-        .filter_map(|word| executable(word))
-        .find(|path| is_elf(path))
-        .or_else(|| executable(first))
+    let program = |word: &&OsString| executable(word).filter(|path| is_elf(path));
+    let has_path = |word: &&OsString| word.as_encoded_bytes().contains(&b'/');
+    // The value of an option may have the name of a command, such as that of `--map-by node`.
+    let named = launched.clone().filter(has_path).find_map(|word| program(&word));
+    named.or_else(|| launched.clone().find_map(|word| program(&word))).or_else(|| executable(first))
 }
 
 /// The file that running `word` would execute.
@@ -119,6 +135,7 @@ mod tests {
         check_name(&["ls"], "ls");
         check_name(&["/bin/sh", "-c", "exit 3"], "sh");
         check_name(&["env", "-i", "4", "/bin/cat", "x"], "cat");
+        check_name(&["env", "--map-by", "sort", "/bin/cat"], "cat");
         check_name(&["not there at all"], "notthereatall");
         check_name(&[], "run");
     }
@@ -128,6 +145,22 @@ mod tests {
         let programs = programs(&words(&["/bin/env", "-i", "/bin/sh", "-c", "/bin/cat"]));
         let nearest: Vec<_> = programs.nearest_first().collect();
         assert_eq!(nearest, ["/bin/sh", "/bin/env", "/bin/cat"].map(Path::new));
+    }
+
+    #[track_caller]
+    fn check_library_path(command: &[&str], expected: &str) {
+        let own = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+        let expected = OsString::from(expected.replace("OURS", &own.to_string_lossy()));
+        assert_eq!(library_path(&words(command)).unwrap_or_default(), expected);
+    }
+
+    #[test]
+    fn libraries_are_looked_for_where_the_command_says() {
+        check_library_path(&["env", "LD_LIBRARY_PATH=/a:/b", "/bin/cat"], "/a:/b");
+        check_library_path(&["mpirun", "-x", "LD_LIBRARY_PATH=/a", "/bin/cat"], "/a");
+        check_library_path(&["mpirun", "-genv", "LD_LIBRARY_PATH", "/a", "/bin/cat"], "/a");
+        check_library_path(&["mpirun", "-x", "LD_LIBRARY_PATH", "/bin/cat"], "OURS");
+        check_library_path(&["/bin/cat"], "OURS");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod description;
 mod libraries;
+mod options;
 
 use crate::arguments::Tuned;
 use crate::watch::Programs;
@@ -41,13 +42,17 @@ impl Tuning {
         description.check(&Names::of(&program))?;
         let Description { application: mut described, folder, origin, .. } = description;
         libraries::locate(&mut described, &folder)?;
+        options::add(&mut described, &tuned.tunlet, &folder)?;
         let resolved = resolve(&described, &tuned.probe, &program);
         let (application, plan) = resolved.map_err(|error| explained(error, &program))?;
-        let tunlets: anyhow::Result<Vec<_>> =
-            tuned.tunlet.iter().map(|name| open_tunlet(name, &application)).collect();
+        let tunlets: anyhow::Result<Vec<_>> = tuned
+            .tunlet
+            .iter()
+            .map(|name| open_tunlet(options::name(name), &application))
+            .collect();
         let tunlets = tunlets?;
         check_once(&tunlets)?;
-        let (mode, options) = (mode(tuned), options(tuned));
+        let (mode, options) = (mode(tuned), trial_options(tuned));
         Ok(Some(Self { application, plan, origin, tunlets, mode, options }))
     }
 
@@ -69,7 +74,7 @@ fn mode(tuned: &Tuned) -> Mode {
     }
 }
 
-fn options(tuned: &Tuned) -> Options {
+fn trial_options(tuned: &Tuned) -> Options {
     Options {
         n_window: usize::from(tuned.trial_iterations),
         action_timeout_s: tuned.action_timeout,

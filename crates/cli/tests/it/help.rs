@@ -13,6 +13,7 @@ fn check(name: &str, words: &[&str]) {
 fn every_subcommand_explains_itself() {
     check("sintonia", &["--help"]);
     check("run", &["run", "--help"]);
+    check("experiment", &["experiment", "--help"]);
     check("report", &["report", "--help"]);
     check("export", &["export", "--help"]);
     check("doctor", &["doctor", "--help"]);
@@ -22,6 +23,9 @@ fn every_subcommand_explains_itself() {
     check("tunlets", &["tunlets", "--help"]);
     check("new", &["new", "--help"]);
     check("new-tunlet", &["new-tunlet", "--help"]);
+    check("fit", &["fit", "--help"]);
+    check("predict", &["predict", "--help"]);
+    check("validate", &["validate", "--help"]);
     check("simulate-chunking", &["simulate", "chunking", "--help"]);
 }
 

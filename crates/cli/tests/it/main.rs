@@ -1,13 +1,19 @@
 //! The program `sintonia` from outside, mostly on commands without MPI.
 
+mod experiment;
 mod export;
+mod fit;
 mod functions;
+mod graph;
 mod help;
 mod messages;
 mod netbench;
 mod new;
 mod new_tunlet;
 mod on_ranks_new;
+mod predict;
+mod predict_engine;
+mod predict_graph;
 mod report;
 mod run;
 mod simulate;

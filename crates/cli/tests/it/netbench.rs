@@ -32,10 +32,11 @@ fn launchers() -> Vec<Launcher> {
     all.into_iter().filter(is_there).collect()
 }
 
-fn netbench(place: &Place, options: &[&str], launcher: &Launcher, n_ranks: &str) -> Said {
+/// `words` are the number of ranks, and what starts each of them if it is not the program itself.
+fn netbench(place: &Place, options: &[&str], launcher: &Launcher, words: &[&str]) -> Said {
     let mut command =
         place.command(&[&["netbench", "--seconds", "0.1"], options, &["--"]].concat());
-    command.arg(&launcher.path).args(launcher.words).args(["-n", n_ranks]);
+    command.arg(&launcher.path).args(launcher.words).arg("-n").args(words);
     command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
     command.env("OMPI_MCA_mpi_yield_when_idle", "1").envs(launcher.variables.iter().copied());
     Said::from(command.output().expect("the program starts"))
@@ -45,7 +46,7 @@ fn netbench(place: &Place, options: &[&str], launcher: &Launcher, n_ranks: &str)
 fn the_times_of_messages_are_shown() {
     for launcher in launchers() {
         let (place, name) = (Place::new(), launcher.path.display());
-        let said = netbench(&place, &["--plot", "out.svg"], &launcher, "2");
+        let said = netbench(&place, &["--plot", "out.svg"], &launcher, &["2"]);
         assert_eq!(said.code, Some(0), "{name}: {}", said.errors);
         assert!(said.output.starts_with("ranks 0 and 1\n"), "{name}: {}", said.output);
         assert!(said.output.contains("one way: 8 B "), "{name}: {}", said.output);
@@ -58,7 +59,7 @@ fn the_times_of_messages_are_shown() {
 fn every_rank_is_measured_with_the_first() {
     for launcher in launchers() {
         let name = launcher.path.display();
-        let said = netbench(&Place::new(), &["--json"], &launcher, "3");
+        let said = netbench(&Place::new(), &["--json"], &launcher, &["3"]);
         assert_eq!(said.code, Some(0), "{name}: {}", said.errors);
         let pairs: Vec<Value> = serde_json::from_str(&said.output).expect("JSON");
         let ranks: Vec<_> =
@@ -71,14 +72,54 @@ fn every_rank_is_measured_with_the_first() {
     }
 }
 
+/// Starts a rank under the host name of its node, two ranks on each: the names are all that is seen of nodes.
+const ON_NODES: &str = r#"
+rank=${PMI_RANK:-$OMPI_COMM_WORLD_RANK}
+[ "$(id -u)" = 0 ] || map=--map-root-user
+exec unshare $map --uts sh -c 'hostname "$0"; exec "$@"' "node$((rank / 2))" "$@""#;
+
+#[test]
+fn messages_inside_a_node_and_between_nodes_are_told_apart() {
+    for launcher in launchers() {
+        let (place, name) = (Place::new(), launcher.path.display());
+        let five = |options: &[&str]| {
+            let words = ["5", "sh", "-c", ON_NODES, "on-nodes"];
+            let said = netbench(&place, options, &launcher, &words);
+            assert_eq!(said.code, Some(0), "{name}: {}", said.errors);
+            said.output
+        };
+        let pairs: Vec<Value> = serde_json::from_str(&five(&["--json"])).expect("JSON");
+        let seen = pairs.iter().map(|pair| {
+            let [from, to] = ["from", "to"].map(|end| pair[end].as_u64().expect("a rank"));
+            assert_eq!(pair["nodes"][0], format!("node{}", from / 2));
+            assert_eq!(pair["nodes"][1], format!("node{}", to / 2));
+            assert_eq!(pair["model"]["samples"].as_array().expect("samples").len(), 45);
+            (from, to, pair["place"].as_str().expect("a place"))
+        });
+        let (within, between) = ("within_node", "between_nodes");
+        let expected =
+            [(0, 1, within), (0, 2, between), (0, 3, between), (0, 4, between), (2, 3, within)];
+        assert_eq!(seen.collect::<Vec<_>>(), expected, "{name}");
+        let table = five(&[]);
+        for title in [
+            "ranks 2 and 3, inside `node1`\n",
+            "ranks 0 and 4, between `node0` and `node2`\n",
+            "inside a node, the middle of 2 pairs\n",
+            "between nodes, the middle of 3 pairs\n",
+        ] {
+            assert!(table.contains(title), "{name}: {table}");
+        }
+    }
+}
+
 #[test]
 fn what_goes_wrong_is_told() {
     for launcher in launchers() {
         let (place, name) = (Place::new(), launcher.path.display());
-        let said = netbench(&place, &[], &launcher, "1");
+        let said = netbench(&place, &[], &launcher, &["1"]);
         assert_eq!(said.code, Some(100), "{name}");
         assert!(said.errors.contains("start at least two"), "{name}: {}", said.errors);
-        let said = netbench(&place, &["--plot", "none/out.svg"], &launcher, "2");
+        let said = netbench(&place, &["--plot", "none/out.svg"], &launcher, &["2"]);
         assert_eq!(said.code, Some(102), "{name}: {}", said.errors);
     }
     let place = Place::new();

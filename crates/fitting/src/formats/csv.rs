@@ -1,108 +1,101 @@
 //! Tables with a heading: columns for parameters, the region, the metric, and the value.
 //!
-//! Each row is one repetition. Cells may be in double quotes, which is how a comma gets into one.
+//! Each row is one repetition. Cells are separated by commas, semicolons or tabs, whichever the heading has, and may be in
+//! double quotes, which is how a comma gets into one. What a column is for is known by its name and its cells
+//! (`columns`), or said.
 
-use super::{Fault, Reading, number};
+mod columns;
+
+use super::{BYTE_ORDER_MARK, Fault, Reading, number};
 use crate::measurements::Measurements;
+use columns::Places;
 use std::fmt::Write;
 
 /// Which columns are read, where their names do not say it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Columns {
-    /// The parameters; otherwise all columns that are nothing else.
+    /// The parameters; otherwise all columns of numbers that are nothing else.
     pub parameters: Option<Vec<String>>,
-    /// The value; otherwise `value`, or the last column.
+    /// The value; otherwise the column that is named like a measured time.
     pub value: Option<String>,
-    /// The region; otherwise `region` or `callpath`, if there is one.
+    /// The region; otherwise `region` or `callpath`, or columns of words.
     pub region: Option<String>,
     /// The metric; otherwise `metric`, if there is one.
     pub metric: Option<String>,
 }
 
-/// Positions of the columns.
-struct Places {
-    parameters: Vec<usize>,
-    value: usize,
-    region: Option<usize>,
-    metric: Option<usize>,
-}
+/// A row and the number of its line, from 0.
+type Row = (usize, Vec<String>);
 
 /// Reads a table.
 pub fn read(text: &str, columns: &Columns) -> Reading {
     let mut reading = Reading::default();
+    let text = text.trim_start_matches(BYTE_ORDER_MARK);
     let mut lines = text.lines().enumerate().filter(|(_, line)| {
         let line = line.trim();
         !line.is_empty() && !line.starts_with('#')
     });
     let Some((idx, heading)) = lines.next() else {
-        reading.problems.push(Fault::Missing("heading".into()).at_line(0));
+        reading.problems.push(Fault::Empty.at_line(0));
         return reading;
     };
-    let heading = cells(heading);
-    let places = match Places::of(&heading, columns) {
+    let separator = separator(heading);
+    let heading = cells(heading, separator);
+    let rows: Vec<Row> = lines.map(|(idx, line)| (idx, cells(line, separator))).collect();
+    let places = match Places::of(&heading, &rows, columns) {
         Ok(places) => places,
         Err(fault) => {
             reading.problems.push(fault.at_line(idx));
             return reading;
         }
     };
-    let metric = heading[places.value].clone();
+    reading.notes = places.notes(&heading);
     reading.measured.parameters =
         places.parameters.iter().map(|idx| heading[*idx].clone()).collect();
-    for (idx, line) in lines {
-        if let Err(fault) = places.take(&mut reading.measured, &cells(line), &metric) {
-            reading.problems.push(fault.at_line(idx));
+    let metric = heading[places.values[0]].as_str();
+    for (idx, row) in &rows {
+        if let Err(fault) = take(&places, &mut reading.measured, row, metric) {
+            reading.problems.push(fault.at_line(*idx));
         }
     }
     reading
 }
 
-impl Places {
-    fn of(heading: &[String], columns: &Columns) -> Result<Self, Fault> {
-        let of = |name: &str| heading.iter().position(|other| other == name);
-        let wished = |name: &Option<String>, customs: &[&str]| match name {
-            Some(name) => of(name).map(Some).ok_or_else(|| Fault::Missing(name.clone())),
-            None => Ok(customs.iter().find_map(|name| of(name))),
-        };
-        let region = wished(&columns.region, &["region", "callpath"])?;
-        let metric = wished(&columns.metric, &["metric"])?;
-        let value = wished(&columns.value, &["value"])?.unwrap_or(heading.len() - 1);
-        let parameters = match &columns.parameters {
-            Some(names) => names
-                .iter()
-                .map(|name| of(name).ok_or_else(|| Fault::Missing(name.clone())))
-                .collect::<Result<Vec<usize>, Fault>>()?,
-            None => (0..heading.len())
-                .filter(|idx| ![Some(value), region, metric].contains(&Some(*idx)))
-                .collect(),
-        };
-        Ok(Self { parameters, value, region, metric })
-    }
-
-    /// Adds a row; the metric is `otherwise` without a column for it.
-    fn take(
-        &self,
-        measured: &mut Measurements,
-        row: &[String],
-        otherwise: &str,
-    ) -> Result<(), Fault> {
-        let cell = |idx: usize| {
-            let name = || Fault::Missing(format!("column {}", idx + 1));
-            row.get(idx).map(String::as_str).ok_or_else(name)
-        };
-        let at =
-            self.parameters.iter().map(|idx| number(cell(*idx)?)).collect::<Result<Vec<_>, _>>()?;
-        let region = self.region.map_or(Ok(""), cell)?;
-        let metric = self.metric.map_or(Ok(otherwise), cell)?;
-        measured.add(region, metric, &at, &[number(cell(self.value)?)?]);
-        Ok(())
-    }
+/// Adds a row; the metric is `otherwise` without a column for it.
+fn take(
+    places: &Places,
+    measured: &mut Measurements,
+    row: &[String],
+    otherwise: &str,
+) -> Result<(), Fault> {
+    let cell = |idx: &usize| {
+        let name = || Fault::Missing(format!("column {}", idx + 1));
+        row.get(*idx).map(String::as_str).ok_or_else(name)
+    };
+    let at =
+        places.parameters.iter().map(|idx| number(cell(idx)?)).collect::<Result<Vec<_>, _>>()?;
+    let region = places.region.iter().map(cell).collect::<Result<Vec<_>, _>>()?.join("->");
+    let metric = places.metric.as_ref().map_or(Ok(otherwise), cell)?;
+    // A repetition that is missing at the end of a row costs itself.
+    let (first, more) = places.values.split_first().expect("there is a value");
+    let more = more.iter().filter_map(|idx| number(row.get(*idx)?).ok());
+    let values: Vec<f64> = std::iter::once(number(cell(first)?)?).chain(more).collect();
+    measured.add(&region, metric, &at, &values);
+    Ok(())
 }
 
-fn cells(line: &str) -> Vec<String> {
+/// The one of the usual separators that the heading has most of; a comma where it has none.
+fn separator(heading: &str) -> char {
+    let count = |separator: char| heading.matches(separator).count();
+    let most = [';', '\t', ','].into_iter().max_by_key(|separator| count(*separator));
+    most.filter(|separator| 0 < count(*separator)).unwrap_or(',')
+}
+
+fn cells(line: &str, separator: char) -> Vec<String> {
     let mut cells = vec![String::new()];
     let mut quoted = false;
-    let mut letters = line.trim().chars().peekable();
+    // A tab at an end separates an empty cell.
+    let mut letters = line.trim_matches([' ', '\r']).chars().peekable();
     while let Some(letter) = letters.next() {
         let cell = cells.last_mut().expect("there is always one");
         match letter {
@@ -111,7 +104,7 @@ fn cells(line: &str) -> Vec<String> {
                 cell.push('"');
             }
             '"' => quoted = !quoted,
-            ',' if !quoted => cells.push(String::new()),
+            _ if letter == separator && !quoted => cells.push(String::new()),
             _ => cell.push(letter),
         }
     }
@@ -140,8 +133,9 @@ pub fn write(measured: &Measurements) -> String {
     text
 }
 
-fn quoted(cell: &str) -> String {
-    if cell.contains([',', '"']) {
+/// A cell as it stands in a table: in quotes where it has to be.
+pub fn quoted(cell: &str) -> String {
+    if cell.contains([',', '"', ';', '\t', '\n']) {
         format!("\"{}\"", cell.replace('"', "\"\""))
     } else {
         cell.to_owned()
@@ -157,8 +151,9 @@ mod tests {
         let mut measured = Measurements::of(vec!["p".into(), "n".into()]);
         measured.add("f(int, \"x\")->g", "time", &[2.0, 10.0], &[1.5, 2.0]);
         measured.add("h", "bytes", &[2.0, 10.5], &[3e-7]);
+        measured.add("h", "bytes", &[4.0, 10.5], &[3e-7]);
         let reading = read(&write(&measured), &Columns::default());
-        assert_eq!(reading, Reading { measured, problems: Vec::new() });
+        assert_eq!(reading, Reading { measured, ..Reading::default() });
     }
 
     #[test]
@@ -166,12 +161,12 @@ mod tests {
         let text = "workers,dimension,bytes,measured_s,predicted_s\n1,300,720000,2.091,1.984\n";
         let columns = Columns {
             parameters: Some(vec!["workers".into(), "bytes".into()]),
-            value: Some("measured_s".into()),
+            value: Some("predicted_s".into()),
             ..Columns::default()
         };
         let mut expected = Measurements::of(vec!["workers".into(), "bytes".into()]);
-        expected.add("", "measured_s", &[1.0, 720_000.0], &[2.091]);
-        assert_eq!(read(text, &columns), Reading { measured: expected, problems: Vec::new() });
+        expected.add("", "predicted_s", &[1.0, 720_000.0], &[1.984]);
+        assert_eq!(read(text, &columns).measured, expected);
         let missing = Columns { value: Some("time".into()), ..Columns::default() };
         assert_eq!(read(text, &missing).problems, [Fault::Missing("time".into()).at_line(0)]);
     }
@@ -182,6 +177,21 @@ mod tests {
         assert_eq!(reading.measured.series[0].points.len(), 2);
         let places: Vec<&str> = reading.problems.iter().map(|problem| &problem.place[..]).collect();
         assert_eq!(places, ["line 4", "line 5"]);
-        assert_eq!(read("", &Columns::default()).problems.len(), 1);
+        assert_eq!(read("# words", &Columns::default()).problems, [Fault::Empty.at_line(0)]);
+    }
+
+    #[track_caller]
+    fn check_separated(text: &str) {
+        let mut expected = Measurements::of(vec!["p".into(), "n".into()]);
+        expected.add("", "time", &[2.0, 10.0], &[1.5]);
+        assert_eq!(read(text, &Columns::default()).measured, expected, "{text}");
+    }
+
+    #[test]
+    fn cells_may_be_separated_in_several_ways() {
+        check_separated("p,n,time\n2,10,1.5\n");
+        check_separated("\u{feff}p;n;time\r\n2;10;1.5\r\n");
+        check_separated("p\tn\ttime\n2\t10\t1.5");
+        check_separated("\"p\", \"n\", \"time\"\n\"2\", 10, 1.5");
     }
 }

@@ -91,7 +91,7 @@ pub fn read(text: &str) -> Reading {
 
 fn read_newer(file: Newer) -> Reading {
     let n_parameters = file.parameters.len();
-    let mut reading = Reading { measured: Measurements::of(file.parameters), problems: Vec::new() };
+    let mut reading = Reading { measured: Measurements::of(file.parameters), ..Reading::default() };
     for (region, metrics) in &file.measurements.0 {
         for (metric, points) in &metrics.0 {
             for (idx, point) in points.iter().enumerate() {
@@ -113,7 +113,7 @@ fn read_older(file: &Older) -> Reading {
     let mut parameters: Vec<&Named> = file.parameters.iter().collect();
     parameters.sort_by_key(|parameter| parameter.id);
     let names = parameters.iter().map(|parameter| parameter.name.clone()).collect();
-    let mut reading = Reading { measured: Measurements::of(names), problems: Vec::new() };
+    let mut reading = Reading { measured: Measurements::of(names), ..Reading::default() };
     for (idx, measurement) in file.measurements.iter().enumerate() {
         if let Err(fault) = take(&mut reading.measured, file, &parameters, measurement) {
             reading.problems.push(fault.at(format!("measurement {}", idx + 1)));
@@ -191,7 +191,7 @@ mod tests {
         let reading = read(&write(&measured()).unwrap());
         let mut expected = measured();
         expected.series.swap(1, 2);
-        assert_eq!(reading, Reading { measured: expected, problems: Vec::new() });
+        assert_eq!(reading, Reading { measured: expected, ..Reading::default() });
     }
 
     #[test]
@@ -210,7 +210,7 @@ mod tests {
         expected.add("sweep", "time", &[4.0, 10.0], &[3.5, 4.0]);
         let fault = Fault::UnknownId { list: "coordinates".into(), id: 8 };
         let problems = vec![fault.at("measurement 3")];
-        assert_eq!(read(text), Reading { measured: expected, problems });
+        assert_eq!(read(text), Reading { measured: expected, problems, ..Reading::default() });
     }
 
     #[test]

@@ -27,7 +27,7 @@ pub fn read(text: &str) -> Reading {
         let faults = state.take(line);
         problems.extend(faults.into_iter().map(|fault| fault.at_line(idx)));
     }
-    Reading { measured: state.measured, problems }
+    Reading { measured: state.measured, problems, ..Reading::default() }
 }
 
 impl State {

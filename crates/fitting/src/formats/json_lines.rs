@@ -1,8 +1,10 @@
-//! Extra-P's JSON Lines: each line is an object with `params`, `value` and perhaps `callpath` and `metric`.
+//! Extra-P's JSON Lines: each line is an object with `params`, `value` and perhaps `callpath` and `metric`;
+//! and the lines of Talpas, with `parameters` and semicolons.
 
 use super::{Fault, Reading, pairs::Pairs};
 use crate::measurements::Measurements;
 use serde::Deserialize;
+use std::borrow::Cow;
 
 /// What Extra-P calls a region that is not named.
 const REGION: &str = "<root>";
@@ -11,6 +13,7 @@ const METRIC: &str = "<default>";
 
 #[derive(Deserialize)]
 struct Line {
+    #[serde(alias = "parameters")]
     params: Pairs<f64>,
     value: Values,
     callpath: Option<String>,
@@ -26,15 +29,35 @@ enum Values {
 
 /// Reads a file.
 pub fn read(text: &str) -> Reading {
+    read_lines(text, |line| line.into())
+}
+
+/// Reads a file of Talpas, whose lines have semicolons where JSON has commas.
+pub fn read_talpas(text: &str) -> Reading {
+    read_lines(text, |line| commas(line).into())
+}
+
+fn read_lines<'a>(text: &'a str, json: impl Fn(&'a str) -> Cow<'a, str>) -> Reading {
     let mut reading = Reading::default();
     for (idx, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        let parsed = serde_json::from_str::<Line>(line);
+        let parsed = serde_json::from_str::<Line>(&json(line));
         let taken = parsed.map_err(|error| Fault::Malformed(error.to_string()));
         if let Err(fault) = taken.and_then(|line| take(&mut reading.measured, &line)) {
             reading.problems.push(fault.at_line(idx));
         }
     }
     reading
+}
+
+/// Semicolons outside of quotes become commas.
+fn commas(line: &str) -> String {
+    let (mut is_quoted, mut is_escaped) = (false, false);
+    let one = |letter| {
+        is_quoted ^= letter == '"' && !is_escaped;
+        is_escaped = letter == '\\' && !is_escaped;
+        if letter == ';' && !is_quoted { ',' } else { letter }
+    };
+    line.chars().map(one).collect()
 }
 
 fn take(measured: &mut Measurements, line: &Line) -> Result<(), Fault> {
@@ -76,7 +99,15 @@ mod tests {
         let mut expected = Measurements::of(vec!["p".into(), "n".into()]);
         expected.add("<root>", "<default>", &[2.0, 10.0], &[1.5, 2.0, 3.5]);
         expected.add("a->b", "time", &[4.0, 10.0], &[4.0]);
-        assert_eq!(reading, Reading { measured: expected, problems: Vec::new() });
+        assert_eq!(reading, Reading { measured: expected, ..Reading::default() });
+    }
+
+    #[test]
+    fn talpas_has_semicolons() {
+        let text = r#"{"parameters":{"x":20;"y":1};"metric":"time";"callpath":"a(int; \";\")";"value":8.2}"#;
+        let mut expected = Measurements::of(vec!["x".into(), "y".into()]);
+        expected.add("a(int; \";\")", "time", &[20.0, 1.0], &[8.2]);
+        assert_eq!(read_talpas(text), Reading { measured: expected, ..Reading::default() });
     }
 
     #[test]

@@ -77,3 +77,27 @@ fn three_parameters_are_no_harder() {
         assert!(off.abs() < 0.05, "{at:?}: {off} {}", model.text);
     }
 }
+
+#[test]
+fn four_parameters_may_be_multiplied() {
+    let truth =
+        |[p, n, m, steps]: [f64; 4]| steps * (1e-8 * n * n * m / p + 1e-5 * p.log2() + 1e-6 * n);
+    let names = ["p", "n", "m", "steps"].map(str::to_owned).to_vec();
+    let mut measured = Measurements::of(names);
+    for p in [1.0, 2.0, 4.0, 8.0] {
+        for n in [100.0, 200.0, 400.0] {
+            for m in [10.0, 20.0, 40.0] {
+                for steps in [10.0, 20.0, 30.0] {
+                    let at = [p, n, m, steps];
+                    let noise = |k: f64| 1.0 + 0.02 * (k * n + 7.0 * p + 3.0 * m + steps).sin();
+                    measured.add("", "time", &at, &[1.0, 2.0, 3.0].map(|k| truth(at) * noise(k)));
+                }
+            }
+        }
+    }
+    let model = fit(&measured, &Settings::default()).remove(0).unwrap();
+    for at in [[16.0, 800.0, 80.0, 50.0], [32.0, 400.0, 40.0, 30.0]] {
+        let off = model.value_at(&at).unwrap().value / truth(at) - 1.0;
+        assert!(off.abs() < 0.03, "{at:?}: {off} {}", model.text);
+    }
+}

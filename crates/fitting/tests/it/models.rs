@@ -77,6 +77,22 @@ fn intervals_hold_the_value_and_grow_with_the_rate_and_the_distance() {
 }
 
 #[test]
+fn few_values_are_trusted_less_the_farther_away() {
+    let widths = |processes: &[f64]| {
+        let mut measured = Measurements::of(vec!["p".into()]);
+        processes.iter().for_each(|p| measured.add("", "time", &[*p], &[2.0 + 8.0 / p]));
+        let model = fit(&measured, &Settings::default()).remove(0).unwrap();
+        [3.0, 8.0, 16.0].map(|p| {
+            let said = model.value_at(&[p]).unwrap();
+            said.high / said.value - 1.0
+        })
+    };
+    let [inside, at_twice, at_four_times] = widths(&[1.0, 2.0, 4.0]);
+    assert!(inside < 0.01 && 0.05 < at_twice && 1.5 * at_twice < at_four_times);
+    assert!(widths(&[1.0, 2.0, 3.0, 4.0]).iter().all(|width| *width < 0.01));
+}
+
+#[test]
 fn a_prediction_far_away_is_positive() {
     let falling = model(&Settings::default(), |p, n| 1.0 + 1e-3 * n - 0.03 * p);
     for p in [2.0, 64.0, 1024.0, 1e6] {

@@ -142,7 +142,7 @@ impl<'a> Evaluation<'a> {
             program,
             network: &machine.network,
             rules: machine.rules,
-            speed: machine.speed,
+            speed: machine.speed_of(n_ranks),
             ranks: (0..n_ranks).map(|_| Rank::new(program.regions.len())).collect(),
             transfers: Transfers::new(program.n_channels),
             gathering,

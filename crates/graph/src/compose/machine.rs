@@ -6,7 +6,8 @@
 //! | TOML | `latency_us` and `per_byte_ns`, or `[[line]]` with `from_bytes` and these two; further keys are optional |
 //! | a name | one of [`NAMES`]: round figures of such a network, to begin with |
 //!
-//! Of several pairs of ranks in a measured network, the one with the median time counts.
+//! Of several pairs of ranks in a measured network, the one with the median time counts; where some are on different
+//! nodes, only those.
 //!
 //! # Not here
 //! Files: they are read by the caller.
@@ -28,6 +29,8 @@ pub const NAMES: [(&str, f64, f64); 5] = [
     ("shared-memory", 0.4, 0.1),
     ("ideal", 0.0, 0.0),
 ];
+/// How netbench calls pairs of ranks on different nodes.
+const BETWEEN_NODES: &str = "between_nodes";
 /// The message by whose time pairs of ranks are compared.
 const TYPICAL_BYTES: u64 = 8192;
 
@@ -40,7 +43,7 @@ pub struct Machine {
     pub limits: Option<[Network; 2]>,
     /// How fast it computes, against the machine whose times are given.
     pub speed: f64,
-    /// Cores of a node, where known.
+    /// Its cores, where they count: ranks beyond them share them.
     pub n_cores: Option<u32>,
     /// How collectives choose.
     pub rules: Rules,
@@ -79,6 +82,9 @@ pub enum MachineError {
 /// A pair of ranks, as netbench writes it.
 #[derive(Deserialize)]
 struct Pair {
+    /// Whether the two are on one node.
+    #[serde(default)]
+    place: String,
     model: NetModel,
 }
 
@@ -112,6 +118,13 @@ impl Machine {
         Self { network, limits: None, speed: 1.0, n_cores: None, rules: Rules::default() }
     }
 
+    /// How fast each of so many ranks computes: more ranks than cores take turns.
+    #[must_use]
+    pub fn speed_of(&self, n_ranks: usize) -> f64 {
+        let cores = self.n_cores.map_or(f64::INFINITY, f64::from);
+        self.speed * (cores / n_ranks.max(1) as f64).min(1.0)
+    }
+
     /// One of the described machines.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
@@ -134,6 +147,10 @@ impl Machine {
     fn measured(text: &str) -> Result<Self, MachineError> {
         let mut pairs: Vec<Pair> = serde_json::from_str(text).map_err(MachineError::Json)?;
         pairs.retain(|pair| !pair.model.pieces.is_empty());
+        let is_between = |pair: &Pair| pair.place == BETWEEN_NODES;
+        if pairs.iter().any(is_between) {
+            pairs.retain(is_between);
+        }
         let time_s = |pair: &Pair| pair.model.one_way_s(TYPICAL_BYTES);
         pairs.sort_by(|a, b| time_s(a).total_cmp(&time_s(b)));
         let model = &pairs.get(pairs.len() / 2).ok_or(MachineError::Empty)?.model;
@@ -169,6 +186,9 @@ impl Described {
         if let Some(speed) = self.speed {
             let is_possible = 0.0 < speed && speed.is_finite();
             machine.speed = within("speed", speed, is_possible, "write a number above 0")?;
+        }
+        if let Some(cores) = self.cores {
+            within("cores", f64::from(cores), 0 < cores, "write a number above 0")?;
         }
         machine.n_cores = self.cores;
         machine.rules.linear_up_to = self.linear_up_to.unwrap_or(machine.rules.linear_up_to);
@@ -229,6 +249,8 @@ mod tests {
         };
         let measured = format!("[{},{},{}]", pair(&slow), pair(piece), pair(piece));
         check(&measured, 1000, 2e-6);
+        let between = pair(&slow).replace("\"model\"", "\"place\":\"between_nodes\",\"model\"");
+        check(&format!("[{},{between},{}]", pair(piece), pair(piece)), 0, 1e-3);
         let limits = Machine::read(&measured).expect("a machine").limits.expect("limits");
         assert!((limits[1].one_way_s(0) - 1.1e-6).abs() < 1e-15);
     }
@@ -239,6 +261,7 @@ mod tests {
         check_wrong("speed = 2.0\n", "latency_us");
         check_wrong("latency_us = -2\nper_byte_ns = 1\n", "latency_us = -2");
         check_wrong("latency_us = 2\nper_byte_ns = 1\nspeed = 0\n", "speed = 0");
+        check_wrong("latency_us = 2\nper_byte_ns = 1\ncores = 0\n", "cores = 0");
         check_wrong("latencies = 2\n", "neither");
         check_wrong("[]", "no times");
         check_wrong("{}", "netbench");

@@ -3,7 +3,7 @@
 //! # Invariants
 //! - Every peer and root is a rank of the program; every wait has its start before it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use thiserror::Error;
 
 /// The steps of all ranks, in phases that one rank after the other goes through.
@@ -68,7 +68,7 @@ pub enum Operation {
         bytes: u64,
         /// How.
         mode: SendMode,
-        /// Any number that a later wait names.
+        /// Any number that a later wait names; of several with the same, the first is waited for first.
         request: Option<u64>,
     },
     /// It receives; with a request it goes on and waits later.
@@ -203,7 +203,7 @@ pub struct ProgramBuilder {
 /// The open requests of a rank, and numbers that are free again.
 #[derive(Debug, Default)]
 struct Requests {
-    open: HashMap<u64, u32>,
+    open: HashMap<u64, VecDeque<u32>>,
     free: Vec<u32>,
     n_numbers: u32,
 }
@@ -245,9 +245,21 @@ impl ProgramBuilder {
     pub fn push(&mut self, rank: u32, place: Place, what: Operation) -> Result<(), ProgramError> {
         self.is_rank(rank)?;
         let act = self.act(rank, what)?;
-        let phase = self.program.phases.last_mut().expect("a program begins with a phase");
-        phase.steps[rank as usize].push(Step { place, act });
+        if let Some(phase) = self.program.phases.last_mut() {
+            phase.steps[rank as usize].push(Step { place, act });
+        }
         Ok(())
+    }
+
+    /// What a rank started and did not wait for; as often as it is open.
+    #[must_use]
+    pub fn open_requests(&self, rank: u32) -> Vec<u64> {
+        let requests = self.requests.get(rank as usize);
+        let open = requests.into_iter().flat_map(|requests| &requests.open);
+        let mut open: Vec<u64> =
+            open.flat_map(|(request, numbers)| vec![*request; numbers.len()]).collect();
+        open.sort_unstable();
+        open
     }
 
     /// The program.
@@ -272,8 +284,8 @@ impl ProgramBuilder {
             }
             Operation::Wait { request } => {
                 let requests = &mut self.requests[rank as usize];
-                let number = requests.open.remove(&request);
-                let number = number.ok_or(ProgramError::NothingToWaitFor { rank, request })?;
+                let first = requests.open.get_mut(&request).and_then(VecDeque::pop_front);
+                let number = first.ok_or(ProgramError::NothingToWaitFor { rank, request })?;
                 requests.free.push(number);
                 Act::Wait { request: number }
             }
@@ -303,7 +315,7 @@ impl ProgramBuilder {
             requests.n_numbers += 1;
             requests.n_numbers - 1
         });
-        requests.open.insert(request, number);
+        requests.open.entry(request).or_default().push_back(number);
         number
     }
 }

@@ -129,7 +129,8 @@ impl TraceReader {
         let name = words.next().ok_or(Wrong::Form("after the rank comes an action"))?;
         numbers.clear();
         for word in words {
-            let number = word.parse().ok().filter(|number: &f64| 0.0 <= *number);
+            let number =
+                word.parse().ok().filter(|number: &f64| 0.0 <= *number && number.is_finite());
             numbers.push(number.ok_or(Wrong::Form("after the action come numbers"))?);
         }
         let region = self.builder.region(name);
@@ -268,6 +269,7 @@ fn shortened(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::compose::{Machine, Network, evaluate};
+    use proptest::prelude::*;
 
     fn read(lines: &[&str]) -> Result<Program, TraceError> {
         let mut reader = TraceReader::new(lines.len(), 1e9);
@@ -328,4 +330,28 @@ mod tests {
         let timed = outcome.regions.iter().filter(|region| 0.0 < region.mean_s);
         assert_eq!(timed.count(), Kind::NAMED.len(), "{:?}", outcome.regions);
     }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_the_reader_or_the_evaluation_fail(
+            lines in prop::collection::vec(prop::collection::vec(0..WORDS.len(), 0..7), 0..40),
+        ) {
+            let line = |words: &Vec<usize>| words.iter().map(|at| WORDS[*at]).collect::<Vec<_>>().join(" ");
+            let text: Vec<String> = lines.iter().map(line).collect();
+            // What is left after each line that is wrong.
+            let mut reader = TraceReader::new(3, 1e9);
+            for line in &text {
+                reader.read("trace", line).ok();
+            }
+            let machine = Machine::of(Network::uniform(1e-6, 1e-9));
+            if let Ok(outcome) = evaluate(&reader.finish(), &machine) {
+                prop_assert!(outcome.total_s.is_finite() && 0.0 <= outcome.total_s);
+            }
+        }
+    }
+
+    const WORDS: [&str; 20] = [
+        "0", "1", "2", "3", "8", "1e9", "inf", "-1", "send", "isend", "recv", "irecv", "wait",
+        "waitall", "compute", "bcast", "reduce", "barrier", "alltoall", "x",
+    ];
 }

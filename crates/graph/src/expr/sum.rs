@@ -90,8 +90,8 @@ impl Sum {
 
     fn into_expr(mut self) -> Expr {
         self.0.retain(|(_, times)| *times != 0);
-        // Positive terms first, plain numbers last: `n - 1`, not `-1 + n`.
-        self.0.sort_by_key(|(product, times)| (product.is_empty(), *times < 0));
+        // Positive terms first, plain numbers behind names: `n - 1`, not `-1 + n`.
+        self.0.sort_by_key(|(product, times)| (*times < 0, product.is_empty()));
         let terms = self.0.into_iter();
         let sum = terms.fold(None, |sum: Option<Expr>, (product, times)| {
             let term = product_of(product, times.checked_abs().unwrap_or(i64::MAX));
@@ -115,9 +115,8 @@ impl Sum {
 }
 
 fn product_of(product: Product, times: i64) -> Expr {
-    let factors = product
-        .into_iter()
-        .flat_map(|(factor, power)| std::iter::repeat_n(factor, power as usize));
+    let factors =
+        product.into_iter().flat_map(|(factor, power)| std::iter::repeat_n(factor, power as usize));
     let number = (times != 1).then_some(Expr::Number(times));
     let made = number.into_iter().chain(factors);
     let made = made.reduce(|one, other| binary(Operator::Multiply, one, other));

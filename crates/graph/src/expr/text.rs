@@ -35,15 +35,13 @@ fn write(expr: &Expr, to: &mut Formatter<'_>, around: u8) -> Result {
             }
             to.write_str(")")
         }
-        Expr::Choice(condition, one, other) => {
-            enclosed(to, 0 < around, |to| {
-                write(condition, to, 1)?;
-                to.write_str(" ? ")?;
-                write(one, to, 1)?;
-                to.write_str(" : ")?;
-                write(other, to, 1)
-            })
-        }
+        Expr::Choice(condition, one, other) => enclosed(to, 0 < around, |to| {
+            write(condition, to, 1)?;
+            to.write_str(" ? ")?;
+            write(one, to, 1)?;
+            to.write_str(" : ")?;
+            write(other, to, 1)
+        }),
         Expr::Binary(operator, one, other) => {
             let (sign, _, binds) = operator.row();
             enclosed(to, *binds < around, |to| {

@@ -16,7 +16,11 @@ impl Expr {
             Self::Not(inner) => f64::from(inner.value(of)? == 0.0),
             Self::Call(name, arguments) => call(self, name, arguments, of)?,
             Self::Choice(condition, one, other) => {
-                if condition.value(of)? == 0.0 { other.value(of)? } else { one.value(of)? }
+                if condition.value(of)? == 0.0 {
+                    other.value(of)?
+                } else {
+                    one.value(of)?
+                }
             }
             Self::Binary(operator, one, other) => {
                 joined(*operator, one.value(of)?, other.value(of)?)?
@@ -32,7 +36,11 @@ impl Expr {
             Self::Number(number) => Some(*number),
             Self::Not(inner) => Some(i64::from(inner.whole(of)? == 0)),
             Self::Choice(condition, one, other) => {
-                if condition.whole(of)? == 0 { other.whole(of) } else { one.whole(of) }
+                if condition.whole(of)? == 0 {
+                    other.whole(of)
+                } else {
+                    one.whole(of)
+                }
             }
             Self::Binary(operator, one, other) => whole(*operator, one.whole(of), other.whole(of)),
             leaf => of(leaf),

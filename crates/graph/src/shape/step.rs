@@ -1,6 +1,7 @@
 //! MPI operations as steps of a role.
 
 use crate::expr::Expr;
+use mpi_abi::{Class, Flow, Operation};
 
 /// An MPI operation where the program calls it.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,6 +54,22 @@ impl SendMode {
     #[must_use]
     pub fn name(self) -> &'static str {
         Self::NAMES.iter().find(|row| row.1 == self).map_or("", |row| row.0)
+    }
+
+    /// How an operation sends: the letter before `send` in its name says it.
+    pub(crate) fn of(operation: &Operation) -> Option<Self> {
+        let sends = operation.movements.iter().any(|movement| movement.flow == Flow::Send);
+        if !sends || operation.class != Class::PointToPoint {
+            return None;
+        }
+        let stem = operation.stem.to_ascii_lowercase();
+        let stem = stem.strip_prefix('i').unwrap_or(&stem);
+        Some(match stem.as_bytes() {
+            [b'b', b's', ..] => Self::Buffered,
+            [b's', b's', ..] => Self::Synchronous,
+            [b'r', b's', ..] => Self::Ready,
+            _ => Self::Standard,
+        })
     }
 }
 

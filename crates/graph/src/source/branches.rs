@@ -14,9 +14,13 @@ struct Way<'t> {
 
 impl<'t> Walker<'_, 't> {
     pub(super) fn if_statement(&mut self, piece: Piece<'t>) -> Flow {
-        let Some(condition) = piece.field("condition") else { return None };
+        let condition = piece.field("condition")?;
         let written = short(condition);
-        let written = written.strip_prefix('(').and_then(|it| it.strip_suffix(')')).unwrap_or(&written).to_owned();
+        let written = written
+            .strip_prefix('(')
+            .and_then(|it| it.strip_suffix(')'))
+            .unwrap_or(&written)
+            .to_owned();
         let decides = self.expression(condition);
         let (one, other) = (piece.field("consequence"), piece.field("alternative"));
         let other: Vec<Piece<'t>> = match other {
@@ -24,7 +28,7 @@ impl<'t> Walker<'_, 't> {
             other => other.into_iter().collect(),
         };
         let one: Vec<Piece<'t>> = one.into_iter().collect();
-        if let Some(holds) = self.holds(&decides) {
+        if let Some(holds) = self.holds_before(&decides, piece) {
             return self.sequence(if holds { &one } else { &other });
         }
         let ways = vec![
@@ -34,7 +38,7 @@ impl<'t> Walker<'_, 't> {
         self.branch(piece, written, decides, ways)
     }
 
-    /// `a ? b : c` with MPI in it.
+    /// `a ? b : c`.
     pub(super) fn choice(&mut self, piece: Piece<'t>) -> Expr {
         let (Some(condition), Some(one), Some(other)) =
             (piece.field("condition"), piece.field("consequence"), piece.field("alternative"))
@@ -43,8 +47,12 @@ impl<'t> Walker<'_, 't> {
         };
         let written = short(condition);
         let decides = self.expression(condition);
-        if let Some(holds) = self.holds(&decides) {
+        if let Some(holds) = self.holds_before(&decides, piece) {
             return self.expression(if holds { one } else { other });
+        }
+        if !self.program.reaches_mpi(piece) {
+            let (one, other) = (self.expression(one), self.expression(other));
+            return Expr::Choice(Box::new(decides), Box::new(one), Box::new(other));
         }
         let ways = vec![
             Way { label: "yes".into(), pieces: vec![one] },
@@ -52,6 +60,19 @@ impl<'t> Walker<'_, 't> {
         ];
         self.branch(piece, written, decides, ways);
         as_written(piece)
+    }
+
+    /// Whether a condition holds for this role. It tells roles apart only where something depends on it that is shown.
+    pub(super) fn holds_before(&mut self, condition: &Expr, piece: Piece<'t>) -> Option<bool> {
+        let is_shown = self.program.reaches_mpi(piece)
+            || leaves_within(piece)
+            || piece.all().into_iter().any(|it| it.is_loop() || self.is_call_with_loops(it));
+        if is_shown { self.holds(condition) } else { self.holds_quietly(condition) }
+    }
+
+    fn is_call_with_loops(&self, piece: Piece<'t>) -> bool {
+        let called = piece.field("function").filter(|_| piece.kind() == "call_expression");
+        called.is_some_and(|called| 0 < self.program.n_loops_below(called.name()))
     }
 
     /// `a && b` with MPI in `b`; none where nothing of that kind is there.
@@ -130,15 +151,13 @@ impl<'t> Walker<'_, 't> {
                 arm.body.clear();
             }
         }
+        branch.arms.iter_mut().for_each(give_up);
         if branch.arms.iter().all(|arm| arm.body.is_empty()) {
             return self.top().statement(place);
         }
         if let [one, other] = branch.arms.as_slice() {
-            let (alone, empty, is_not) = if other.body.is_empty() {
-                (one, other, false)
-            } else {
-                (other, one, true)
-            };
+            let (alone, empty, is_not) =
+                if other.body.is_empty() { (one, other, false) } else { (other, one, true) };
             let shown: Vec<&Node> = alone.body.iter().filter(|it| is_shown(it)).collect();
             if let ([Node { kind: Kind::Exit(exit), .. }], true) =
                 (shown.as_slice(), empty.body.is_empty())
@@ -186,22 +205,24 @@ impl<'t> Walker<'_, 't> {
             .iter()
             .map(|(case, _)| {
                 let case = case.clone()?;
-                self.holds(&value.clone().join(Operator::Equal, case))
+                self.holds_before(&value.clone().join(Operator::Equal, case), piece)
             })
             .collect();
         let taken = match decided.iter().position(|holds| *holds == Some(true)) {
             Some(taken) => Some(Some(taken)),
             None => {
                 let default = ways.iter().position(|(case, _)| case.is_none());
-                let is_none =
-                    ways.iter().zip(&decided).all(|((case, _), it)| case.is_none() || *it == Some(false));
+                let is_none = ways
+                    .iter()
+                    .zip(&decided)
+                    .all(|((case, _), it)| case.is_none() || *it == Some(false));
                 is_none.then_some(default)
             }
         };
         let flow = match taken {
-            Some(taken) => {
-                taken.and_then(|taken| ways.get(taken)).and_then(|(_, way)| self.sequence(&way.pieces))
-            }
+            Some(taken) => taken
+                .and_then(|taken| ways.get(taken))
+                .and_then(|(_, way)| self.sequence(&way.pieces)),
             None => {
                 let ways = ways.into_iter().map(|(_, way)| way).collect();
                 self.branch(piece, format!("switch {written}"), value, ways)
@@ -212,11 +233,30 @@ impl<'t> Walker<'_, 't> {
     }
 }
 
+/// An arm that ends the program with a last word is a way out.
+fn give_up(arm: &mut Arm) {
+    let ends =
+        |node: &Node| matches!(&node.kind, Kind::Exit(exit) if exit.leaves == Leave::Program);
+    if n_operations(&arm.body) <= 1 && arm.body.last().is_some_and(ends) {
+        arm.body.drain(..arm.body.len() - 1);
+    }
+}
+
+fn n_operations(nodes: &[Node]) -> usize {
+    let count = |node: &Node| match &node.kind {
+        Kind::Mpi(mpi) => usize::from(mpi.class != "environment"),
+        _ => node.bodies().into_iter().map(n_operations).sum(),
+    };
+    nodes.iter().map(count).sum()
+}
+
 /// Cases without `break` go on with the next.
 fn fall_through(ways: &mut [(Option<Expr>, Way<'_>)]) {
     for at in (1..ways.len()).rev() {
         let (before, after) = ways.split_at_mut(at);
-        let (Some((_, one)), Some((_, next))) = (before.last_mut(), after.first()) else { continue };
+        let (Some((_, one)), Some((_, next))) = (before.last_mut(), after.first()) else {
+            continue;
+        };
         let leaves = one.pieces.last().is_some_and(|last| {
             matches!(
                 last.kind(),

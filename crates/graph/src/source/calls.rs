@@ -6,13 +6,12 @@ use super::program::{RANKS, SIZES};
 use super::scope::{Scope, Value, key};
 use super::walker::Walker;
 use crate::expr::Expr;
-use crate::shape::{Arm, Branch, Group, Kind, Node};
-use std::collections::BTreeSet;
+use crate::shape::{Arm, Branch, Group, Kind, Leave, Node};
 
 /// Functions that call each other.
 const N_CALLS_MAX: usize = 40;
 /// A function without MPI is shown when it has no more loops than this.
-const N_LOOPS_SHOWN: usize = 4;
+const N_LOOPS_SHOWN: usize = 5;
 
 /// What a value of a call may be.
 struct Argument<'t> {
@@ -29,6 +28,12 @@ impl<'t> Walker<'_, 't> {
         if super::program::is_mpi(name) && !self.program.functions.contains_key(name) {
             return self.mpi(name, piece, &list);
         }
+        // It comes back only after its body: it may call itself.
+        if let Some(body) = self.lambdas.remove(name) {
+            self.statement(body);
+            self.lambdas.insert(name.to_owned(), body);
+            return as_written(piece);
+        }
         if called.kind() != "identifier" {
             self.expression(called);
         }
@@ -36,24 +41,29 @@ impl<'t> Walker<'_, 't> {
             Some(Value::Functions(names)) => names.clone(),
             _ => Vec::new(),
         };
-        if handed.is_empty() { self.call_named(name, piece, &list) } else { self.call_one_of(&handed, piece, &list) }
+        if handed.is_empty() {
+            self.call_named(name, piece, &list)
+        } else {
+            self.call_one_of(&handed, piece, &list)
+        }
     }
 
     /// A function of the program, or of a library.
     pub(super) fn call_named(&mut self, name: &str, piece: Piece<'t>, list: &[Piece<'t>]) -> Expr {
         let arguments: Vec<Argument<'t>> = list.iter().map(|it| self.argument(*it)).collect();
         let program = self.program;
-        let Some(function) = program.function(name, list.len()) else {
+        let Some(function) = program.function(name, list.len(), Some(&piece.file.name)) else {
             self.foreign(name, piece);
             return self.result(name, piece, &arguments);
         };
         let name = function.name;
-        if !program.is_of_mpi(name) && N_LOOPS_SHOWN < self.n_loops_below(name) {
-            let (n_loops, place) = (self.n_loops_below(name), self.place(piece));
+        if !program.is_of_mpi(name) && N_LOOPS_SHOWN < self.program.n_loops_below(name) {
+            let (n_loops, place) = (self.program.n_loops_below(name), self.place(piece));
             self.top().costly(place, &format!("{name}()"), n_loops);
             return self.result(name, piece, &arguments);
         }
-        if self.scopes.iter().any(|scope| scope.function == name) || N_CALLS_MAX < self.scopes.len() {
+        if self.scopes.iter().any(|scope| scope.function == name) || N_CALLS_MAX < self.scopes.len()
+        {
             self.recursive(name, piece);
             return self.result(name, piece, &arguments);
         }
@@ -64,12 +74,15 @@ impl<'t> Walker<'_, 't> {
         }
         let body = function.body;
         let place = self.place(piece);
+        scope.called_at = body.file.is_macro.then(|| place.clone());
         self.scopes.push(scope);
-        let (steps, _) = self.apart(|walker| walker.statement(body));
+        let (steps, flow) = self.apart(|walker| walker.statement(body));
         let scope = self.scopes.pop().unwrap_or_default();
+        self.has_ended |= flow == Some(Leave::Program);
         self.put_group(name, steps, place);
         self.hand_back(&function.parameters, &arguments, &scope);
-        let single = scope.returned.filter(|_| scope.n_returns == 1);
+        let is_single = |value: &Expr| scope.n_returns == 1 && !is_of(value, &scope);
+        let single = scope.returned.clone().filter(is_single);
         single.unwrap_or_else(|| self.result(name, piece, &[]))
     }
 
@@ -88,12 +101,14 @@ impl<'t> Walker<'_, 't> {
     }
 
     fn recursive(&mut self, name: &str, piece: Piece<'t>) {
+        let place = self.place(piece);
         if self.program.is_of_mpi(name) {
             self.warn(piece, format!("`{name}` calls itself; it is shown once"));
+            let group = Group { function: name.to_owned(), is_recursive: true, body: Vec::new() };
+            self.push(Kind::Group(group), place);
+        } else {
+            self.top().costly(place, &format!("{name}()"), 0);
         }
-        let place = self.place(piece);
-        let group = Group { function: name.to_owned(), is_recursive: true, body: Vec::new() };
-        self.push(Kind::Group(group), place);
     }
 
     /// What a call wrote through the pointers it was given.
@@ -101,7 +116,9 @@ impl<'t> Walker<'_, 't> {
         for (parameter, argument) in parameters.iter().zip(arguments) {
             let Value::Address(to) = &argument.value else { continue };
             match scope.values.get(&format!("*{parameter}")) {
-                Some(Value::Expr(value)) => self.assign(to.clone(), value.clone()),
+                Some(Value::Expr(value)) if !is_of(value, scope) => {
+                    self.assign(to.clone(), value.clone());
+                }
                 _ => {
                     let is_varying = self.is_in_loop();
                     self.forget(to, is_varying);
@@ -131,7 +148,10 @@ impl<'t> Walker<'_, 't> {
     fn functions_in(&self, piece: Piece<'t>) -> Vec<&'t str> {
         let is_plain = matches!(
             piece.kind(),
-            "identifier" | "conditional_expression" | "pointer_expression" | "parenthesized_expression"
+            "identifier"
+                | "conditional_expression"
+                | "pointer_expression"
+                | "parenthesized_expression"
         );
         if !is_plain {
             return Vec::new();
@@ -140,7 +160,7 @@ impl<'t> Walker<'_, 't> {
             it.kind() == "identifier"
                 && self.program.functions.contains_key(it.text())
                 && self.value_of(it.text()).is_none()
-                && !it.parent().is_some_and(|parent| parent.kind() == "call_expression")
+                && it.parent().is_none_or(|parent| parent.kind() != "call_expression")
         });
         words.map(Piece::text).collect()
     }
@@ -186,13 +206,23 @@ impl<'t> Walker<'_, 't> {
         }
     }
 
-    /// A function that the sources do not define.
+    /// A function that the sources do not define. One that they declare is of the program, and may cost something.
     fn foreign(&mut self, name: &str, piece: Piece<'t>) {
+        if self.program.globals.contains(name) {
+            let place = self.place(piece);
+            self.top().costly(place, &format!("{name}()"), 0);
+        }
         if self.program.is_of_mpi(name) {
-            self.warn(piece, format!("which function `{name}` calls is not known; it is not followed"));
+            self.warn(
+                piece,
+                format!("which function `{name}` calls is not known; it is not followed"),
+            );
         }
         if name.starts_with("MPI_") && !mpi_abi::is_local(name) {
-            self.warn(piece, format!("`{name}` is no operation of MPI that is known; it is left out"));
+            self.warn(
+                piece,
+                format!("`{name}` is no operation of MPI that is known; it is left out"),
+            );
         }
     }
 
@@ -201,30 +231,13 @@ impl<'t> Walker<'_, 't> {
         for call in piece.all().into_iter().filter(|it| it.kind() == "call_expression") {
             let name = call.field("function").map_or("", Piece::name);
             if let Some((name, _)) = self.program.functions.get_key_value(name) {
-                let n_loops = self.n_loops_below(name);
+                let n_loops = self.program.n_loops_below(name);
                 if 0 < n_loops {
                     let place = self.place(call);
                     self.top().costly(place, &format!("{name}()"), n_loops);
                 }
             }
         }
-    }
-
-    /// Loops of a function and of all that it calls.
-    pub(super) fn n_loops_below(&self, name: &str) -> usize {
-        let mut seen: BTreeSet<&str> = BTreeSet::new();
-        let mut left = vec![name];
-        let mut n_loops = 0;
-        while let Some(name) = left.pop() {
-            let Some(function) = self.program.function(name, 0).filter(|_| seen.insert(name)) else {
-                continue;
-            };
-            n_loops += function.n_loops;
-            let words = function.body.all();
-            let words = words.into_iter().filter(|it| it.kind() == "identifier");
-            left.extend(words.map(Piece::text).filter(|it| self.program.functions.contains_key(it)));
-        }
-        n_loops
     }
 
     /// `MPI_Comm_rank(comm, &rank)`; returns whether it is one of these.
@@ -244,6 +257,16 @@ impl<'t> Walker<'_, 't> {
         }
         true
     }
+}
+
+/// Whether a value is told by names of a function that its callers do not know.
+fn is_of(value: &Expr, scope: &Scope<'_>) -> bool {
+    value.parts().iter().any(|part| match part {
+        Expr::Name(name) | Expr::Varying(name) => {
+            matches!(scope.values.get(name), Some(Value::Expr(own)) if own == *part)
+        }
+        _ => false,
+    })
 }
 
 /// The variable that a call writes: `x` for `&x`, `*x` for a pointer `x`.

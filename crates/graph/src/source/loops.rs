@@ -26,10 +26,8 @@ impl<'t> Walker<'_, 't> {
         let place = self.place(piece);
         let header = header(piece);
         let updates = updates(piece);
-        let first: Vec<(String, Expr)> = updates
-            .iter()
-            .map(|(key, _)| (key.clone(), self.known(key)))
-            .collect();
+        let first: Vec<(String, Expr)> =
+            updates.iter().map(|(key, _)| (key.clone(), self.known(key))).collect();
         for key in changed_in(piece) {
             self.forget(&key, true);
         }
@@ -37,6 +35,13 @@ impl<'t> Walker<'_, 't> {
         let condition = piece.field("condition");
         let (before, decides) =
             self.apart(|walker| condition.map(|condition| walker.expression(condition)));
+        let is_never =
+            decides.as_ref().is_some_and(|it| self.holds_before(it, piece) == Some(false));
+        if is_never && piece.kind() != "do_statement" {
+            let scope = self.scope();
+            scope.n_loops_around = scope.n_loops_around.saturating_sub(1);
+            return None;
+        }
         let (count, repeat) = self.count(piece, decides.as_ref(), &updates, &first);
         let (mut body, flow) = self.apart(|walker| {
             let flow = piece.field("body").and_then(|body| walker.statement(body));
@@ -88,9 +93,7 @@ impl<'t> Walker<'_, 't> {
                 let count = passes(condition, key, first, &stride)?;
                 let step = match stride {
                     Stride::By(step) => step,
-                    Stride::Times(factor) => {
-                        Expr::Call("times".into(), vec![factor])
-                    }
+                    Stride::Times(factor) => Expr::Call("times".into(), vec![factor]),
                 };
                 let repeat = Repeat { variable: key.clone(), first: first.clone(), step };
                 Some((count, Some(repeat)))
@@ -231,19 +234,22 @@ fn updates(piece: Piece<'_>) -> Vec<(String, Piece<'_>)> {
 
 /// How a loop is written, without its body.
 fn header(piece: Piece<'_>) -> String {
-    let words = piece.words();
-    let body = piece.field("body").map(Piece::words).unwrap_or_default();
-    let header = match piece.kind() {
-        "do_statement" => {
+    let words = match (piece.kind(), piece.field("body")) {
+        ("do_statement", _) => {
             let condition = piece.field("condition").map(short).unwrap_or_default();
             format!("do while {condition}")
         }
-        _ => words.strip_suffix(body.as_str()).unwrap_or(&words).trim().to_owned(),
+        (_, Some(body)) => {
+            let n_bytes = body.node.start_byte().saturating_sub(piece.node.start_byte());
+            let head = piece.text().get(..n_bytes).unwrap_or_default();
+            head.split_whitespace().collect::<Vec<_>>().join(" ")
+        }
+        (_, None) => short(piece),
     };
-    if header.chars().count() <= HEADER_MAX {
-        return header;
+    if words.chars().count() <= HEADER_MAX {
+        return words;
     }
-    header.chars().take(HEADER_MAX).chain(['…']).collect()
+    words.chars().take(HEADER_MAX).chain(['…']).collect()
 }
 
 const HEADER_MAX: usize = 80;

@@ -108,7 +108,7 @@ impl Call<'_, '_, '_> {
             operation: operation.name.clone(),
             class: class_name(operation.class),
             mode: mode_name(operation.mode),
-            send_mode: send_mode(operation),
+            send_mode: SendMode::of(operation),
             side,
             root,
             tag: tag.and_then(|at| self.arguments.get(at)).cloned(),
@@ -126,8 +126,7 @@ impl Call<'_, '_, '_> {
             (false, true) => return Side::Receives,
             (false, false) => {}
         }
-        let is_collective =
-            matches!(self.operation.class, Class::Collective | Class::Neighborhood);
+        let is_collective = matches!(self.operation.class, Class::Collective | Class::Neighborhood);
         if !is_collective || self.operation.movements.is_empty() {
             return Side::Neither;
         }
@@ -227,13 +226,6 @@ impl Call<'_, '_, '_> {
     }
 }
 
-impl Walker<'_, '_> {
-    /// Whether a condition holds for this role, without making it one that tells roles apart.
-    fn holds_quietly(&self, condition: &Expr) -> Option<bool> {
-        self.ranks.and_then(|ranks| ranks.hold(condition, &self.program.constants))
-    }
-}
-
 /// The name of a family in the table of operations.
 fn class_name(class: Class) -> &'static str {
     Class::NAMES.iter().find(|row| row.1 == class).map_or("", |row| row.0)
@@ -242,22 +234,6 @@ fn class_name(class: Class) -> &'static str {
 /// The name of a mode in the table of operations.
 fn mode_name(mode: Mode) -> &'static str {
     Mode::NAMES.iter().find(|row| row.1 == mode).map_or("", |row| row.0)
-}
-
-/// The letter before `send` in the name of an operation says its mode.
-fn send_mode(operation: &Operation) -> Option<SendMode> {
-    let sends = operation.movements.iter().any(|movement| movement.flow == Flow::Send);
-    if !sends || operation.class != Class::PointToPoint {
-        return None;
-    }
-    let stem = operation.stem.to_ascii_lowercase();
-    let stem = stem.strip_prefix('i').unwrap_or(&stem);
-    Some(match stem.as_bytes() {
-        [b'b', b's', ..] => SendMode::Buffered,
-        [b's', b's', ..] => SendMode::Synchronous,
-        [b'r', b's', ..] => SendMode::Ready,
-        _ => SendMode::Standard,
-    })
 }
 
 /// Bytes of an element of a datatype, as 64-bit systems have them.

@@ -9,6 +9,8 @@ pub(super) struct Parsed {
     pub(super) tree: Tree,
     /// Line of the file in which the text starts, from 1.
     pub(super) first_line: u32,
+    /// Whether it is a macro: what stands in it counts as standing where it is called.
+    pub(super) is_macro: bool,
 }
 
 /// C++ or C.
@@ -36,7 +38,7 @@ impl Parsed {
         let mut parser = Parser::new();
         parser.set_language(&language).ok()?;
         let tree = parser.parse(&text, None)?;
-        Some(Self { name: name.to_owned(), text, tree, first_line })
+        Some(Self { name: name.to_owned(), text, tree, first_line, is_macro: false })
     }
 
     pub(super) fn root(&self) -> Piece<'_> {
@@ -85,10 +87,7 @@ impl<'t> Piece<'t> {
     pub(super) fn children(self) -> Vec<Self> {
         let mut walk = self.node.walk();
         let children = self.node.named_children(&mut walk);
-        children
-            .filter(|node| node.kind() != "comment")
-            .map(|node| Self { node, ..self })
-            .collect()
+        children.filter(|node| node.kind() != "comment").map(|node| Self { node, ..self }).collect()
     }
 
     pub(super) fn parent(self) -> Option<Self> {
@@ -107,12 +106,25 @@ impl<'t> Piece<'t> {
     /// It and everything below it, in the order of the text.
     pub(super) fn all(self) -> Vec<Self> {
         let mut found = Vec::new();
-        let mut left = vec![self];
-        while let Some(piece) = left.pop() {
-            found.push(piece);
-            left.extend(piece.children().into_iter().rev());
+        let mut cursor = self.node.walk();
+        let mut depth = 0_usize;
+        loop {
+            let node = cursor.node();
+            if node.is_named() && node.kind() != "comment" {
+                found.push(Self { node, ..self });
+            }
+            if cursor.goto_first_child() {
+                depth += 1;
+                continue;
+            }
+            while depth == 0 || !cursor.goto_next_sibling() {
+                if depth == 0 {
+                    return found;
+                }
+                cursor.goto_parent();
+                depth -= 1;
+            }
         }
-        found
     }
 
     /// The last word of a name: `send` of `comm.send`, `Comm::send<int>` and `send`.
@@ -121,9 +133,10 @@ impl<'t> Piece<'t> {
         for _ in 0..DEPTH_MAX {
             let next = match inner.kind() {
                 "field_expression" => inner.field("field"),
-                "qualified_identifier" | "template_function" | "template_method" => {
-                    inner.field("name")
-                }
+                "qualified_identifier"
+                | "template_function"
+                | "template_method"
+                | "template_type" => inner.field("name"),
                 "parenthesized_expression" | "pointer_expression" => {
                     inner.children().into_iter().next()
                 }

@@ -21,6 +21,8 @@ pub(super) struct Program<'t> {
     pub(super) constants: BTreeMap<String, i64>,
     /// Functions that come to an MPI operation, or ask for the rank.
     mpi: BTreeSet<&'t str>,
+    /// Loops of each function and of all that it calls.
+    n_loops_below: BTreeMap<&'t str, usize>,
     /// Names of parameters and members that are called, where one of these functions may be meant.
     pointers: BTreeSet<&'t str>,
     /// Variables outside of functions that are assigned more than once.
@@ -43,7 +45,8 @@ pub(super) fn macros(file: &Parsed) -> Vec<Parsed> {
             let body = value.text().replace("\\\n", " \n").replace("\\\r\n", " \r\n");
             let words: Vec<&str> = parameters.children().iter().map(|it| it.text()).collect();
             let text = format!("void {name}(int {}) {{ {body} ; }}", words.join(", int "));
-            Parsed::of(&file.name, text, Tongue::Cpp, piece.line())
+            let parsed = Parsed::of(&file.name, text, Tongue::Cpp, piece.line())?;
+            Some(Parsed { is_macro: true, ..parsed })
         })
         .collect()
 }
@@ -73,21 +76,35 @@ impl<'t> Program<'t> {
     pub(super) fn of(files: &'t [Parsed]) -> Self {
         let mut program = Self::default();
         for file in files {
-            let all = file.root().all();
-            for (at, piece) in all.iter().enumerate() {
-                program.define(*piece, all.get(at + 1..).unwrap_or_default());
-            }
+            file.root().all().into_iter().for_each(|piece| program.define(piece));
         }
+        files.iter().for_each(|file| program.define_broken(file.root()));
         program.find_globals(files);
         program.find_mpi(files);
         program
     }
 
-    /// The function that a call means: of this name, and with as many parameters where there are several.
-    pub(super) fn function(&self, name: &str, n_arguments: usize) -> Option<&Function<'t>> {
+    /// The function that a call means: of this name, where there are several in the same file, and with as many
+    /// parameters.
+    pub(super) fn function(
+        &self,
+        name: &str,
+        n_arguments: usize,
+        file: Option<&str>,
+    ) -> Option<&Function<'t>> {
         let all = self.functions.get(name)?;
-        let fits = all.iter().find(|function| function.parameters.len() == n_arguments);
-        fits.or_else(|| all.first())
+        let rank = |function: &&Function<'t>| {
+            let is_near = file.is_some_and(|file| function.body.file.name == file);
+            let fits = function.parameters.len() == n_arguments;
+            // The first of the best.
+            (!is_near, !fits)
+        };
+        all.iter().min_by_key(rank)
+    }
+
+    /// Loops of a function and of all that it calls.
+    pub(super) fn n_loops_below(&self, name: &str) -> usize {
+        self.n_loops_below.get(name).copied().unwrap_or_default()
     }
 
     /// Whether an MPI operation is reached from here.
@@ -102,7 +119,7 @@ impl<'t> Program<'t> {
         self.mpi.contains(name) || self.pointers.contains(name) || is_mpi(name)
     }
 
-    fn define(&mut self, piece: Piece<'t>, after: &[Piece<'t>]) {
+    fn define(&mut self, piece: Piece<'t>) {
         match piece.kind() {
             "function_definition" => {
                 if let (Some(declarator), Some(body)) =
@@ -112,7 +129,7 @@ impl<'t> Program<'t> {
                 }
             }
             // `main(argc, argv)` of old, with the body behind it.
-            "call_expression" => self.define_untyped(piece, after),
+            "call_expression" => self.define_untyped(piece),
             "preproc_def" => {
                 let value = piece.field("value").map_or("", Piece::text);
                 let value = value.split("/*").next().unwrap_or_default();
@@ -147,21 +164,39 @@ impl<'t> Program<'t> {
         }
     }
 
-    fn define_untyped(&mut self, call: Piece<'t>, after: &[Piece<'t>]) {
-        let outside = call.parent().is_some_and(|it| {
-            matches!(it.kind(), "translation_unit" | "ERROR")
-                || it.kind() == "expression_statement"
-                    && it.parent().is_some_and(|it| it.kind() == "translation_unit")
-        });
+    /// A function that the parser did not see the end of: what was understood of it.
+    fn define_broken(&mut self, root: Piece<'t>) {
+        let broken =
+            root.all().into_iter().filter(|it| it.node.is_error() && it.text().contains('{'));
+        for piece in broken {
+            let declarators = piece.children().into_iter();
+            let declarator = declarators.into_iter().find(|it| it.kind() == "function_declarator");
+            if let Some(declarator) = declarator
+                && !self.functions.contains_key(declarator.name())
+            {
+                self.add(declarator, piece);
+            }
+        }
+    }
+
+    fn define_untyped(&mut self, call: Piece<'t>) {
+        let Some(statement) = call.parent().filter(|it| it.kind() == "expression_statement") else {
+            return;
+        };
+        let is_outside = statement.parent().is_some_and(|it| it.kind() == "translation_unit");
         let (Some(name), Some(list)) = (call.field("function"), call.field("arguments")) else {
             return;
         };
-        let end = call.node.end_byte();
-        let body = after.iter().find(|it| end <= it.node.start_byte());
-        if let Some(body) = body.filter(|it| outside && it.kind() == "compound_statement") {
+        // The types of its parameters stand between.
+        let mut next = statement.node.next_named_sibling();
+        while next.is_some_and(|it| matches!(it.kind(), "declaration" | "comment")) {
+            next = next.and_then(|it| it.next_named_sibling());
+        }
+        if let Some(node) = next.filter(|it| is_outside && it.kind() == "compound_statement") {
             let parameters = list.children().into_iter().map(Piece::name).collect();
+            let body = Piece { node, ..call };
             let n_loops = body.all().iter().filter(|it| it.is_loop()).count();
-            let function = Function { name: name.name(), parameters, body: *body, n_loops };
+            let function = Function { name: name.name(), parameters, body, n_loops };
             self.functions.entry(name.name()).or_default().push(function);
         }
     }
@@ -205,7 +240,9 @@ impl<'t> Program<'t> {
                     }
                 }
                 "update_expression" => {
-                    *n_assigned.entry(piece.field("argument").map_or("", Piece::name)).or_default() += 2;
+                    *n_assigned
+                        .entry(piece.field("argument").map_or("", Piece::name))
+                        .or_default() += 2;
                 }
                 _ => {}
             }
@@ -222,10 +259,32 @@ impl<'t> Program<'t> {
             let words = words.filter(|it| matches!(it.kind(), "identifier" | "field_identifier"));
             uses.push((function.name, words.map(Piece::text).collect()));
         }
+        self.count_loops(&uses);
         self.spread(&uses);
         if self.is_one_handed_on(files) {
             self.pointers = self.called_pointers();
             self.spread(&uses);
+        }
+    }
+
+    fn count_loops(&mut self, uses: &[(&'t str, BTreeSet<&'t str>)]) {
+        let mut called: BTreeMap<&'t str, BTreeSet<&'t str>> = BTreeMap::new();
+        for (name, words) in uses {
+            let functions = words.iter().filter(|word| self.functions.contains_key(*word));
+            called.entry(name).or_default().extend(functions);
+        }
+        for name in called.keys() {
+            let mut seen = BTreeSet::new();
+            let mut left = vec![*name];
+            let mut n_loops = 0;
+            while let Some(one) = left.pop() {
+                if seen.insert(one) {
+                    let function = self.functions.get(one).and_then(|all| all.first());
+                    n_loops += function.map_or(0, |function| function.n_loops);
+                    left.extend(called.get(one).into_iter().flatten());
+                }
+            }
+            self.n_loops_below.insert(name, n_loops);
         }
     }
 

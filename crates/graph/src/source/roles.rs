@@ -228,7 +228,10 @@ mod tests {
         check(&[rank().join(Operator::Equal, name("MASTER"))], &["rank 0", "ranks 1-"]);
         check(&[Expr::Not(Box::new(rank()))], &["rank 0", "ranks 1-"]);
         check(&[rank().join(Operator::Less, name("k"))], &["ranks 0 to k - 1", "ranks k-"]);
-        check(&[rank().join(Operator::Equal, name("root"))], &["ranks 0 to root - 1, root + 1-", "rank root"]);
+        check(
+            &[rank().join(Operator::Equal, name("root"))],
+            &["ranks 0 to root - 1, root + 1-", "rank root"],
+        );
         check(
             &[rank().join(Operator::Remainder, number(2)).join(Operator::Equal, number(0))],
             &["even ranks", "odd ranks"],
@@ -240,6 +243,9 @@ mod tests {
         );
         let verbose = rank().join(Operator::Equal, number(0)).join(Operator::And, name("verbose"));
         check(&[verbose], &["rank 0", "ranks 1-"]);
-        check(&[name("verbose").join(Operator::Or, rank().join(Operator::Less, number(3)))], &["ranks 0 to 2", "ranks 3-"]);
+        check(
+            &[name("verbose").join(Operator::Or, rank().join(Operator::Less, number(3)))],
+            &["ranks 0 to 2", "ranks 3-"],
+        );
     }
 }

@@ -3,10 +3,11 @@
 use super::piece::Piece;
 use super::walker::Walker;
 use crate::expr::Expr;
+use crate::shape::Place;
 use std::collections::BTreeMap;
 
 /// Longer expressions stay names.
-const N_PARTS_MAX: usize = 12;
+const N_PARTS_MAX: usize = 9;
 
 /// What a name stands for.
 #[derive(Clone, Debug)]
@@ -23,6 +24,8 @@ pub(super) enum Value<'t> {
 pub(super) struct Scope<'t> {
     pub(super) function: &'t str,
     pub(super) values: BTreeMap<String, Value<'t>>,
+    /// Where a macro is called, while it is walked.
+    pub(super) called_at: Option<Place>,
     pub(super) n_loops_around: usize,
     pub(super) n_returns: usize,
     pub(super) returned: Option<Expr>,
@@ -76,8 +79,7 @@ impl<'t> Walker<'_, 't> {
         if let Some(Value::Expr(expr)) = self.value_of(&key) {
             return expr.clone();
         }
-        let member = piece.kind() == "field_expression";
-        if let Some(expr) = self.members.get(piece.name()).filter(|_| member) {
+        if let Some(expr) = self.members.get(piece.name()) {
             return expr.clone();
         }
         match key.as_str() {
@@ -88,7 +90,9 @@ impl<'t> Walker<'_, 't> {
 
     /// Notes what a variable is worth from here on.
     pub(super) fn assign(&mut self, key: String, value: Expr) {
-        let is_member = key.contains(['.', '>']);
+        let is_known = self.value_of(&key).is_some() || self.program.globals.contains(key.as_str());
+        // Members of a class stand in its functions like variables that nobody declares.
+        let is_member = key.contains(['.', '>']) || !is_known && !key.starts_with('*');
         let is_of_ranks = value.parts().iter().any(|it| matches!(it, Expr::Rank | Expr::Size));
         let value = if is_kept(&value, &key) {
             value
@@ -99,6 +103,8 @@ impl<'t> Walker<'_, 't> {
         };
         if is_member && !is_of_ranks {
             self.scope().values.remove(&key);
+        } else if is_member && self.is_in_loop() {
+            self.forget(&key, true);
         } else if is_member {
             let name = key.rsplit(['.', '>']).next().unwrap_or_default();
             self.members.insert(name.to_owned(), value);
@@ -118,13 +124,13 @@ impl<'t> Walker<'_, 't> {
 
     /// Notes that a variable has a value that is not known.
     pub(super) fn forget(&mut self, key: &str, is_varying: bool) {
-        let value = if is_varying {
-            Expr::Varying(key.to_owned())
-        } else {
-            Expr::Name(key.to_owned())
-        };
-        if key.contains(['.', '>']) || self.is_global(key) {
+        let value =
+            if is_varying { Expr::Varying(key.to_owned()) } else { Expr::Name(key.to_owned()) };
+        let is_member = key.contains(['.', '>']);
+        if self.is_global(key) {
             self.globals.remove(key);
+        } else if is_member && !is_varying {
+            self.scope().values.remove(key);
         } else {
             self.scope().values.insert(key.to_owned(), Value::Expr(value));
         }

@@ -26,7 +26,8 @@ const IDLE: [&str; 14] = [
 impl<'t> Walker<'_, 't> {
     /// Walks through a statement.
     pub(super) fn statement(&mut self, piece: Piece<'t>) -> Flow {
-        self.deeper(piece, |walker| walker.statement_within(piece))
+        let flow = self.deeper(piece, |walker| walker.statement_within(piece));
+        if std::mem::take(&mut self.has_ended) { Some(Leave::Program) } else { flow }
     }
 
     /// Walks through statements until one leaves.
@@ -48,12 +49,14 @@ impl<'t> Walker<'_, 't> {
             "break_statement" => Some(Leave::Loop),
             "continue_statement" => Some(Leave::Iteration),
             "goto_statement" => {
-                self.warn(piece, "`goto` is not followed; the statement behind it is taken as next");
+                self.warn(
+                    piece,
+                    "`goto` is not followed; the statement behind it is taken as next",
+                );
                 None
             }
-            "labeled_statement" | "attributed_statement" => {
-                self.sequence(&piece.children().into_iter().filter(is_statement).collect::<Vec<_>>())
-            }
+            "labeled_statement" | "attributed_statement" => self
+                .sequence(&piece.children().into_iter().filter(is_statement).collect::<Vec<_>>()),
             "try_statement" => self.try_statement(piece),
             "declaration" => self.declaration(piece),
             "preproc_ifdef" | "preproc_if" | "preproc_elif" | "preproc_elifdef"
@@ -113,7 +116,10 @@ impl<'t> Walker<'_, 't> {
         let mut made = None;
         for one in &declarators {
             let name = one.name();
-            if let Some(value) = one.field("value") {
+            let lambda = one.field("value").filter(|it| it.kind() == "lambda_expression");
+            if let Some(body) = lambda.and_then(|it| it.field("body")) {
+                self.lambdas.insert(name.to_owned(), body);
+            } else if let Some(value) = one.field("value") {
                 let value = self.expression(value);
                 // A name of this function hides one outside.
                 self.scope().values.remove(name);
@@ -161,7 +167,8 @@ impl<'t> Walker<'_, 't> {
             .filter(|it| !given.is_some_and(|given| given.is(*it)))
             .collect();
         let reaches = |it: &Piece<'t>| self.program.reaches_mpi(*it);
-        let (has_first, has_other) = (first.iter().any(reaches), other.as_ref().is_some_and(reaches));
+        let (has_first, has_other) =
+            (first.iter().any(reaches), other.as_ref().is_some_and(reaches));
         let is_never = given.is_some_and(|it| it.text().trim() == "0");
         if is_never || has_other && !has_first {
             return other.and_then(|other| self.statement(other));

@@ -7,6 +7,9 @@ use crate::shape::{Compute, Kind, Node, Place};
 /// Labels of one computation; more are counted.
 const N_LABELS_MAX: usize = 3;
 
+/// More statements than these take time that is worth a region.
+const N_STATEMENTS_SIMPLE: usize = 20;
+
 /// Steps of a sequence that is being walked.
 #[derive(Default)]
 pub(super) struct Steps {
@@ -49,7 +52,8 @@ impl Steps {
     }
 
     fn open(&mut self, place: Place) -> &mut Open {
-        let open = self.open.get_or_insert_with(|| Open { place: place.clone(), ..Open::default() });
+        let open =
+            self.open.get_or_insert_with(|| Open { place: place.clone(), ..Open::default() });
         if open.place.file == place.file {
             open.place.end_line = open.place.end_line.max(place.end_line);
         }
@@ -58,7 +62,8 @@ impl Steps {
 
     fn close(&mut self) {
         let Some(open) = self.open.take() else { return };
-        let is_costly = !open.labels.is_empty() || 0 < open.n_loops;
+        let is_long = N_STATEMENTS_SIMPLE < open.n_statements;
+        let is_costly = !open.labels.is_empty() || 0 < open.n_loops || is_long;
         let shown = open.labels.len().min(N_LABELS_MAX);
         let mut label = open.labels.get(..shown).unwrap_or_default().join(", ");
         if shown < open.labels.len() {

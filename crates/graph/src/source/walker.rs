@@ -15,7 +15,7 @@ use crate::shape::{Kind, Leave, Place, Warning};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Statements and expressions within each other.
-const NESTING_MAX: usize = 400;
+const NESTING_MAX: usize = 250;
 /// Nodes of a role.
 const N_NODES_MAX: usize = 3000;
 
@@ -29,9 +29,13 @@ pub(super) struct Walker<'p, 't> {
     pub(super) members: BTreeMap<String, Expr>,
     /// Communicators in which ranks count anew.
     pub(super) parts: BTreeSet<String>,
+    /// Bodies of functions that variables of C++ hold.
+    pub(super) lambdas: BTreeMap<String, Piece<'t>>,
     pub(super) steps: Vec<Steps>,
     pub(super) depth: usize,
     pub(super) n_nodes: usize,
+    /// A function that was called ended the program.
+    pub(super) has_ended: bool,
     /// Conditions on the rank, as they were met.
     pub(super) conditions: Vec<Expr>,
     pub(super) warnings: BTreeSet<Warning>,
@@ -49,9 +53,11 @@ impl<'p, 't> Walker<'p, 't> {
             globals: BTreeMap::new(),
             members: BTreeMap::new(),
             parts: BTreeSet::new(),
+            lambdas: BTreeMap::new(),
             steps: vec![Steps::default()],
             depth: 0,
             n_nodes: 0,
+            has_ended: false,
             conditions: Vec::new(),
             warnings: BTreeSet::new(),
         }
@@ -94,9 +100,7 @@ impl<'p, 't> Walker<'p, 't> {
                 }
                 Some(as_written(piece))
             }
-            "conditional_expression" if self.program.reaches_mpi(piece) => {
-                Some(self.choice(piece))
-            }
+            "conditional_expression" => Some(self.choice(piece)),
             "binary_expression" => self.shortcut(piece),
             "lambda_expression" => {
                 if let Some(body) = piece.field("body").filter(|it| self.program.reaches_mpi(*it)) {
@@ -127,6 +131,11 @@ impl<'p, 't> Walker<'p, 't> {
         if condition.has_rank() && !self.conditions.contains(condition) {
             self.conditions.push(condition.clone());
         }
+        self.holds_quietly(condition)
+    }
+
+    /// Whether a condition holds for this role, without making it one that tells roles apart.
+    pub(super) fn holds_quietly(&self, condition: &Expr) -> Option<bool> {
         match self.ranks {
             Some(ranks) => ranks.hold(condition, &self.program.constants),
             None => super::roles::always(condition, &self.program.constants),
@@ -134,6 +143,9 @@ impl<'p, 't> Walker<'p, 't> {
     }
 
     pub(super) fn place(&self, piece: Piece<'t>) -> Place {
+        if let Some(place) = self.scopes.last().and_then(|scope| scope.called_at.clone()) {
+            return place;
+        }
         Place {
             file: piece.file.name.clone(),
             line: piece.line(),
@@ -176,7 +188,11 @@ impl<'p, 't> Walker<'p, 't> {
     }
 
     /// Goes one deeper, unless that is too deep or too much.
-    pub(super) fn deeper(&mut self, piece: Piece<'t>, walk: impl FnOnce(&mut Self) -> Flow) -> Flow {
+    pub(super) fn deeper(
+        &mut self,
+        piece: Piece<'t>,
+        walk: impl FnOnce(&mut Self) -> Flow,
+    ) -> Flow {
         if NESTING_MAX <= self.depth {
             self.warn(piece, "nested too deep to be followed; what is within is left out");
             return None;

@@ -1,1 +1,11 @@
 //! Graphs of programs, from outside.
+
+mod forms;
+mod laws;
+mod loops;
+mod operations;
+mod pictures;
+mod programs;
+mod roles;
+mod runs;
+mod said;

@@ -1,9 +1,14 @@
 //! Programs of the master-worker library tuned from outside, without a line of configuration: nobody named a
 //! description, and their symbols are gone.
 
+mod attached;
+mod bodies;
+mod in_c;
+mod started;
+
 use launch::place::example;
 use run_record::tuning::TuningSummary;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use suite::Job;
 use suite::library::Library;
@@ -13,36 +18,48 @@ const N_RANKS: usize = 4;
 const N_FRAMES: &str = "40";
 
 /// Draws the frames, as they are drawn without us, with equal parts of each for the workers: some have more to do.
-fn job(library: Library, program: &Path, picture: &Path) -> Job {
+fn drawing(library: Library, program: &Path, picture: &Path) -> Job {
     let picture = picture.to_str().expect("text");
     library.launch(N_RANKS, program).args(["150", N_FRAMES, picture, "--policy", "static"])
 }
 
 /// A copy of the program without its symbols.
-fn stripped(folder: &Path) -> std::path::PathBuf {
-    let program = folder.join("drawing");
-    std::fs::copy(example("mandelbrot"), &program).expect("the folder is ours");
-    let strip = Command::new("strip").arg("--strip-all").arg(&program).status();
+fn stripped(program: &Path, folder: &Path) -> PathBuf {
+    let copy = folder.join("stripped");
+    std::fs::copy(program, &copy).expect("the folder is ours");
+    let strip = Command::new("strip").arg("--strip-all").arg(&copy).status();
     assert!(strip.expect("`strip` comes with compilers").success());
-    program
+    copy
 }
 
-/// Runs the program with tunlets, and expects the picture that it draws without.
+/// Runs what `job` makes for a file with tunlets, and expects the file that is written without; `carrier` has the
+/// description.
+#[track_caller]
+fn watched(
+    scene: Scene,
+    job: impl Fn(&Path) -> Job,
+    tunlets: &[&str],
+    (program, carrier): (&str, &Path),
+) -> Watched {
+    let (alone, watched) = (scene.folder().join("alone.xyz"), scene.folder().join("watched.xyz"));
+    let ended = job(&alone).run();
+    assert_eq!(ended.code, 0, "{}", ended.text());
+    let named: Vec<&str> = tunlets.iter().flat_map(|name| ["--tunlet", name]).collect();
+    let ended = scene.job(&job(&watched), &named).run();
+    assert_eq!(ended.code, 0, "{}", ended.text());
+    let origin = format!("sintonia: description of `{program}` in `{}`\n", carrier.display());
+    assert!(ended.stderr.contains(&origin), "{}", ended.stderr);
+    let [alone, watched] = [alone, watched].map(|path| std::fs::read(path).expect("written"));
+    assert!(alone == watched, "the results differ");
+    scene.finish(ended)
+}
+
 #[track_caller]
 fn tuned(library: Library, tunlets: &[&str]) -> Watched {
     let scene = Scene::new();
-    let program = stripped(scene.folder());
-    let (alone, watched) = (scene.folder().join("alone.pgm"), scene.folder().join("watched.pgm"));
-    let ended = job(library, &program, &alone).run();
-    assert_eq!(ended.code, 0, "{}", ended.text());
-    let named: Vec<&str> = tunlets.iter().flat_map(|name| ["--tunlet", name]).collect();
-    let ended = scene.job(&job(library, &program, &watched), &named).run();
-    assert_eq!(ended.code, 0, "{}", ended.text());
-    let origin = format!("sintonia: description of `master-worker` in `{}`\n", program.display());
-    assert!(ended.stderr.contains(&origin), "{}", ended.stderr);
-    let [alone, watched] = [alone, watched].map(|path| std::fs::read(path).expect("it was drawn"));
-    assert!(alone == watched, "the picture differs");
-    scene.finish(ended)
+    let program = stripped(&example("mandelbrot"), scene.folder());
+    let job = |picture: &Path| drawing(library, &program, picture);
+    watched(scene, job, tunlets, ("master-worker", &program))
 }
 
 fn summary(watched: &Watched) -> &TuningSummary {

@@ -41,6 +41,7 @@ fn place() -> tempfile::TempDir {
         (tool::sintonia(), bin.join("sintonia")),
         (xfire, bin.join("xfire")),
         (launch::place::profile().join("nbody"), bin.join("nbody")),
+        (root().join("target/matmul-openmpi/matmul2"), bin.join("matmul2")),
         (root().join("apps"), place.path().join("apps")),
     ];
     for (to, link) in links {

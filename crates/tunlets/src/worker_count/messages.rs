@@ -6,6 +6,7 @@
 use crate::costs::Costs;
 use events::Rank;
 use models::master_worker::transfer::Transfer;
+use models::master_worker::{Data, Iteration};
 use std::collections::HashMap;
 
 /// A latency before one was seen.
@@ -57,6 +58,15 @@ impl Messages {
     pub(super) fn line(&self) -> Option<Transfer> {
         (!self.costs.is_empty()).then(|| self.costs.line())
     }
+}
+
+/// The model if messages to `n_workers` took so long because of their latency alone.
+pub(super) fn all_latency(model: &Iteration, n_workers: f64) -> Iteration {
+    let bytes = match model.data {
+        Data::Split { total_bytes, share_sent } => total_bytes * share_sent / n_workers,
+        Data::Same { each_bytes, .. } => each_bytes,
+    };
+    Iteration { latency_s: model.latency_s + model.byte_s * bytes, byte_s: 0.0, ..*model }
 }
 
 #[cfg(test)]

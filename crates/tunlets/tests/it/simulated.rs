@@ -31,6 +31,8 @@ pub(crate) const BYTES_PER_TASK: f64 = 16.0;
 pub(crate) struct Simulated {
     pub(crate) n_tasks: u64,
     pub(crate) n_workers: u32,
+    /// Workers that say when they compute, the first ones.
+    pub(crate) n_heard: u32,
     pub(crate) n_tasks_min: u64,
     pub(crate) latency_s: f64,
     pub(crate) byte_s: f64,
@@ -45,6 +47,7 @@ impl Simulated {
         Self {
             n_tasks: 20_000,
             n_workers,
+            n_heard: n_workers,
             n_tasks_min: 32,
             latency_s: 20e-6,
             byte_s: 1e-9,
@@ -122,8 +125,10 @@ impl Simulated {
             let message_s = self.latency_s + self.byte_s * BYTES_PER_TASK * what[2];
             master_s += message_s;
             let end_s = master_s + self.compute_s(number, chunk, worker);
-            told.event(4, worker, master_s, &[number as f64, what[1]]);
-            told.event(5, worker, end_s, &[number as f64, what[1], what[2]]);
+            if worker <= self.n_heard {
+                told.event(4, worker, master_s, &[number as f64, what[1]]);
+                told.event(5, worker, end_s, &[number as f64, what[1], what[2]]);
+            }
             let back = (end_s + message_s).to_bits();
             workers.push(Reverse((back, worker, chunk.batch, chunk.n_tasks)));
         }

@@ -50,6 +50,15 @@ fn it_ends_at_the_best_number_of_workers() {
 }
 
 #[test]
+fn nothing_is_changed_while_workers_are_not_heard() {
+    let mut simulated = Simulated::new(24, |_, _, _| 5e-6);
+    (simulated.latency_s, simulated.n_heard) = (1e-3, 12);
+    let mut tunlets = [built_in("worker-count").expect("it is built in")];
+    let run = Run::new(&mut simulated, &application(&[]), &mut tunlets, 10);
+    assert!(run.decisions.is_empty(), "{:#?}", run.decisions);
+}
+
+#[test]
 fn its_reason_names_the_numbers_it_follows_from() {
     let mut simulated = Simulated::new(24, |_, _, _| 5e-6);
     simulated.latency_s = 1e-3;
@@ -62,4 +71,38 @@ fn its_reason_names_the_numbers_it_follows_from() {
     for part in ["Nopt is ", "(eq. 3)", "latency ", "ns per byte", "of computing"] {
         assert!(reason.contains(part), "{reason}");
     }
+}
+
+/// Models of `work_s / workers + each_s * workers`, as `sintonia fit` writes them.
+fn fitted(work_s: f64, each_s: f64) -> String {
+    let mut measured = fitting::Measurements::of(vec!["workers".into()]);
+    for n in [1.0_f64, 2.0, 4.0, 8.0, 16.0, 24.0] {
+        measured.add("all", "time", &[n], &[work_s / n + each_s * n]);
+    }
+    let models = fitting::fit(&measured, &fitting::Settings::default());
+    let models = models.into_iter().map(|model| model.expect("six points")).collect();
+    fitting::ModelFile::of(models).write().expect("numbers are finite")
+}
+
+#[track_caller]
+fn check_fitted(first: u32, each_s: f64, expected: u32) {
+    let mut simulated = Simulated::new(N_WORKERS, |_, _, _| 5e-6);
+    // The network of the run says the same, so that the trial of the change keeps it.
+    (simulated.latency_s, simulated.byte_s, simulated.nw) = (each_s, 1e-10, first);
+    let model = fitted(0.1, each_s);
+    let options = [("worker-count", &[("model", model.as_str())] as &[_])];
+    let mut tunlets = [built_in("worker-count").expect("it is built in")];
+    let run = Run::new(&mut simulated, &application(&options), &mut tunlets, 12);
+    assert_eq!(simulated.nw, expected, "{:#?}", run.decisions);
+    assert!(
+        run.decisions.iter().all(|(_, decision)| decision.reason.contains("by the fitted models"))
+    );
+}
+
+#[test]
+fn a_fitted_model_says_the_number_of_workers() {
+    check_fitted(2, 1e-3, 10);
+    check_fitted(24, 1e-3, 10);
+    check_fitted(1, 1e-5, 24);
+    check_fitted(10, 1e-3, 10);
 }

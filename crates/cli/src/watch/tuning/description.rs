@@ -27,7 +27,7 @@ pub(super) struct Description {
 pub(super) fn choose(tuned: &Tuned, programs: &Programs) -> anyhow::Result<(Description, Program)> {
     if let Some(path) = &tuned.app {
         let description = Description::read(path)?;
-        let program = Program::open(&described(&description, path, programs)?)?;
+        let program = programs.open(&described(&description, path, programs)?)?;
         return Ok((description.of_program(&program), program));
     }
     if !tuned.needs_description() {
@@ -35,9 +35,9 @@ pub(super) fn choose(tuned: &Tuned, programs: &Programs) -> anyhow::Result<(Desc
             .observed
             .as_deref()
             .context("the command names no program in which functions could be measured")?;
-        return Ok((Description::default(), Program::open(path)?));
+        return Ok((Description::default(), programs.open(path)?));
     }
-    let carried = programs.nearest_first().find_map(carried);
+    let carried = programs.nearest_first().find_map(|path| carried(path, programs));
     let (path, text, program) = carried.ok_or_else(|| undescribed(programs))?;
     let folder = program.path().parent().map(Path::to_owned).unwrap_or_default();
     let mut description = Description::of(text, format!("description in {path}"), folder)?;
@@ -47,8 +47,8 @@ pub(super) fn choose(tuned: &Tuned, programs: &Programs) -> anyhow::Result<(Desc
 }
 
 /// A program that carries a description: the file that has it, and its text.
-fn carried(path: &Path) -> Option<(String, String, Program)> {
-    let program = Program::open(path).ok()?;
+fn carried(path: &Path, programs: &Programs) -> Option<(String, String, Program)> {
+    let program = programs.open(path).ok()?;
     let (file, text) = program.description()?;
     let file = file.display().to_string();
     Some((file, text, program))
@@ -64,7 +64,7 @@ fn described(
     let name = description.application.program.as_str();
     let is_named = |path: &&PathBuf| path.file_name().is_some_and(|file| file == name);
     let carries = |path: &&Path| {
-        let text = carried(path).map(|(_, text, _)| text);
+        let text = carried(path, programs).map(|(_, text, _)| text);
         let application = text.and_then(|text| application::read(&text).0);
         application.is_some_and(|application| application.program == name)
     };
@@ -80,14 +80,25 @@ fn described(
 fn undescribed(programs: &Programs) -> anyhow::Error {
     match &programs.observed {
         Some(program) => anyhow!(
-            "`{}` carries no description of itself, as programs of the master-worker library do; describe it, and \
+            "`{}` carries no description of itself, as programs of the master-worker library do{}; describe it, and \
              name the description with `--app APP.toml`",
-            program.display()
+            program.display(),
+            missing(program, programs)
         ),
         None => anyhow!(
             "the command names no program that could carry a description of itself; name one with `--app APP.toml`"
         ),
     }
+}
+
+/// A library may carry it that is found only where the program runs.
+fn missing(program: &Path, programs: &Programs) -> String {
+    let Ok(program) = programs.open(program) else { return String::new() };
+    let names: Vec<&str> = program.missing_libraries().iter().map(String::as_str).collect();
+    if names.is_empty() {
+        return String::new();
+    }
+    format!(", and `{}` is not found here (set `LD_LIBRARY_PATH`)", names.join("`, `"))
 }
 
 impl Description {

@@ -241,3 +241,12 @@ fn a_faster_machine_computes_faster() {
     let fast = Machine { speed: 2.0, ..machine() };
     check(evaluate(&program(&ranks), &fast).expect("a time").total_s, 1.5);
 }
+
+#[test]
+fn ranks_beyond_the_cores_take_turns() {
+    let ranks = [vec![compute(1.0)], vec![compute(1.0)], vec![compute(1.0)]];
+    for (n_cores, expected_s) in [(1, 3.0), (2, 1.5), (4, 1.0)] {
+        let small = Machine { n_cores: Some(n_cores), ..machine() };
+        check(evaluate(&program(&ranks), &small).expect("a time").total_s, expected_s);
+    }
+}

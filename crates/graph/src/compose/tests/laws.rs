@@ -34,7 +34,6 @@ fn together() -> impl Strategy<Value = Together> {
 fn ranks(all: &[Together], rank: impl Fn(u32) -> u32) -> Vec<Vec<Operation>> {
     let mut ranks = vec![Vec::new(); N_RANKS as usize];
     for (request, step) in (1_u64..).zip(all) {
-        let request = Some(request);
         match *step {
             Together::Compute(at, seconds) => ranks[rank(at) as usize].push(compute(seconds)),
             Together::Message(from, to, bytes) => {
@@ -43,7 +42,8 @@ fn ranks(all: &[Together], rank: impl Fn(u32) -> u32) -> Vec<Vec<Operation>> {
             }
             Together::Started(from, to, bytes) => {
                 let (from, to, mode) = (rank(from), rank(to), SendMode::Standard);
-                let wait = Operation::Wait { request: request.unwrap_or_default() };
+                let wait = Operation::Wait { request };
+                let request = Some(request);
                 let send = Operation::Send { to, tag: 1, bytes, mode, request };
                 ranks[from as usize].extend([send, compute(1e-3), wait]);
                 let receive = Operation::Receive { from, tag: 1, request };
@@ -82,11 +82,12 @@ proptest! {
     fn more_of_anything_is_never_faster(
         all in prop::collection::vec(together(), 1..60),
         at in 0_usize..60,
+        rank in 0..N_RANKS,
         more_s in 0.0..1e-2,
     ) {
         let total_s = run(&all, &machine(5e-6)).total_s;
         let mut longer = all.clone();
-        longer.insert(at.min(all.len()), Together::Compute(at as u32 % N_RANKS, more_s));
+        longer.insert(at.min(all.len()), Together::Compute(rank, more_s));
         prop_assert!(total_s <= run(&longer, &machine(5e-6)).total_s + 1e-12);
         prop_assert!(total_s <= run(&all, &machine(6e-6)).total_s + 1e-12);
     }

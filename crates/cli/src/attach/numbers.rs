@@ -1,0 +1,58 @@
+//! The own numbers of a master that runs already: a program of the master/worker library leaves them in the record,
+//! once it was told where that is.
+//!
+//! # Not here
+//! What the program does with the folder (`master-worker/src/written.rs`).
+
+use std::fs::{self, OpenOptions};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use symbols::{ModuleMap, carried_variable};
+
+/// Holds the folder, and a zero.
+const VARIABLE: &str = "mw_report_folder";
+
+/// A process that was asked.
+#[derive(Debug)]
+pub(super) struct Asked {
+    pid: i32,
+    address: u64,
+    n_bytes: usize,
+}
+
+/// Asks a process to leave its numbers in `folder`; none where it is of another kind, or cannot be asked.
+pub(super) fn ask(pid: i32, folder: &Path) -> Option<Asked> {
+    let folder = folder.canonicalize().ok()?;
+    let path = folder.as_os_str().as_bytes();
+    let maps = fs::read_to_string(format!("/proc/{pid}/maps")).ok()?;
+    let (map, _) = ModuleMap::parse(&maps);
+    let mut found = map
+        .files()
+        .filter_map(|(file, start)| Some((start, carried_variable(Path::new(file), VARIABLE)?)));
+    let (start, variable) = found.next()?;
+    let n_bytes = usize::try_from(variable.n_bytes).ok().filter(|n_bytes| path.len() < *n_bytes)?;
+    let asked = Asked { pid, address: start.checked_add(variable.offset_in_memory)?, n_bytes };
+    asked.write(path).is_ok().then_some(asked)
+}
+
+impl Asked {
+    /// The process has zeros again.
+    pub(super) fn withdraw(&self) {
+        // It may have ended.
+        self.write_at(0, &vec![0; self.n_bytes]).ok();
+    }
+
+    /// The first byte last: the process reads nothing before that.
+    fn write(&self, path: &[u8]) -> io::Result<()> {
+        let Some((first, rest)) = path.split_first() else { return Ok(()) };
+        self.write_at(1, &[rest, &[0]].concat())?;
+        self.write_at(0, &[*first])
+    }
+
+    fn write_at(&self, place: u64, bytes: &[u8]) -> io::Result<()> {
+        let memory = OpenOptions::new().write(true).open(format!("/proc/{}/mem", self.pid))?;
+        memory.write_all_at(bytes, self.address + place)
+    }
+}

@@ -1,0 +1,151 @@
+//! `sintonia experiment`: runs a program over a grid of its parameters, and keeps the times of its regions.
+//!
+//! Each run is one of `sintonia run`, in a process of its own, so that a run that goes wrong costs nothing but itself.
+//!
+//! # Invariants
+//! - What a run measured is in the folder whole or not at all, also after `kill -9`.
+//! - A run that failed, or was interrupted, never counts.
+//!
+//! # Not here
+//! Plans, the order of runs, and what regions are: crate `experiment`. Models: `sintonia fit`.
+
+mod calibration;
+mod environment;
+mod folder;
+mod observed;
+mod one_run;
+mod progress;
+mod said;
+mod series;
+
+pub(crate) use one_run::{RunOfExperiment, be_run};
+
+use crate::exit::NotWritten;
+use anyhow::{Context, bail};
+use clap::Args;
+use experiment::journal::{Done, Journal};
+use experiment::plan::EXAMPLE;
+use experiment::schedule::{self, Pace, Run};
+use experiment::{Plan, Point};
+use folder::Folder;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+const EXAMPLES: &str = "\
+Examples:
+  sintonia experiment --example > plan.toml
+  sintonia experiment plan.toml --dry-run
+  sintonia experiment plan.toml -o measured
+  sintonia fit measured
+
+A plan says the command, such as `mpirun -n {p + 1} ./program {n}` or `srun -n {p} ./program {n}`, and the values of
+n and p. Ctrl-C ends the run that goes on; the same command does those that are left.
+
+The folder gets `measurements.jsonl` and `holdout.jsonl` (JSON Lines as Extra-P reads them: a line for each run,
+region and metric) and `experiment.json` (the plan, the machine, its noise, the runs).
+
+Exit codes: 0 when all runs are done; 2 when an option is wrong; 100 when runs failed or the plan is wrong; 102 when a
+result could not be written; 128 + N when signal N came.";
+
+/// Measure a program over its parameters
+///
+/// Runs the program at all points of a grid several times, in a random order, watches every run as `sintonia run` does,
+/// and keeps the times of its regions for `sintonia fit`. The program's source is not touched.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+#[expect(clippy::struct_excessive_bools, reason = "options are given or not")]
+pub(crate) struct ExperimentOptions {
+    /// The plan
+    #[arg(required_unless_present = "example", value_name = "PLAN.toml")]
+    plan: Option<PathBuf>,
+    /// Folder of what is measured; by default `PLAN-measured`
+    #[arg(long, short, value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// Forget what the folder holds of an experiment, and begin anew
+    #[arg(long)]
+    fresh: bool,
+    /// List the runs and the time they take; start nothing
+    #[arg(long, conflicts_with = "fresh")]
+    dry_run: bool,
+    /// Keep the record of every run in the folder's `runs`
+    #[arg(long)]
+    keep_records: bool,
+    /// Print what was done as JSON
+    #[arg(long)]
+    json: bool,
+    /// Print a plan with comments, to begin with
+    #[arg(long, exclusive = true)]
+    example: bool,
+}
+
+/// An experiment before its first run.
+struct Prepared {
+    plan: Plan,
+    points: Vec<Point>,
+    runs: Vec<Run>,
+    /// Folder of the plan: commands run there.
+    home: PathBuf,
+}
+
+impl Prepared {
+    /// What runs took so far.
+    fn pace(&self, runs: &[Done]) -> Pace {
+        let mut pace = Pace::new(&self.plan, &self.points);
+        for done in runs {
+            let is_at = |point: &Point| point.parameters == done.params;
+            if let Some(at) = self.points.iter().position(is_at) {
+                pace.add(at, done.wall_s);
+            }
+        }
+        pace
+    }
+}
+
+/// Does what is left of an experiment.
+pub(crate) fn experiment(options: &ExperimentOptions) -> anyhow::Result<ExitCode> {
+    let Some(path) = options.plan.as_deref().filter(|_| !options.example) else {
+        print(EXAMPLE)?;
+        return Ok(ExitCode::SUCCESS);
+    };
+    let prepared = prepare(path).with_context(|| format!("`{}`", path.display()))?;
+    let dir = options.output.clone().unwrap_or_else(|| default_folder(path));
+    if options.dry_run {
+        let earlier = Folder::look(&dir, &prepared.plan)?;
+        let journal = earlier.unwrap_or_else(|| Journal::new(prepared.plan.clone()));
+        print(&said::dry_run(&prepared, &journal, options.json)?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut folder = Folder::open(&dir, &prepared.plan, options.fresh)?;
+    let stopped = series::run(&prepared, &mut folder, options.keep_records)?;
+    print(&said::result(&prepared, &folder, options.json)?)?;
+    if let Some(signal) = stopped {
+        return Ok(ExitCode::from(u8::try_from(128 + signal).unwrap_or(u8::MAX)));
+    }
+    let n_failed = folder.journal.failed.len();
+    if 0 < n_failed {
+        bail!("{n_failed} runs failed; the same command tries them again");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn prepare(path: &Path) -> anyhow::Result<Prepared> {
+    let text = std::fs::read_to_string(path).context("the plan cannot be read")?;
+    let plan = Plan::read(&text)?;
+    let points = plan.points()?;
+    let runs = schedule::runs(points.len(), plan.repetitions, plan.seed);
+    let path = std::path::absolute(path).context("the folder of the plan is not known")?;
+    let home = path.parent().map(Path::to_owned).unwrap_or_default();
+    Ok(Prepared { plan, points, runs, home })
+}
+
+/// Beside us, named after the plan.
+fn default_folder(plan: &Path) -> PathBuf {
+    let mut name = plan.file_stem().unwrap_or_default().to_owned();
+    name.push("-measured");
+    name.into()
+}
+
+fn print(text: &str) -> anyhow::Result<()> {
+    std::io::stdout().write_all(text.as_bytes()).context(NotWritten)
+}

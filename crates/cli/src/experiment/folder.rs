@@ -1,0 +1,204 @@
+//! The folder of an experiment: its journal, and files of measurements that are valid up to what the journal says.
+
+use crate::exit::NotWritten;
+use anyhow::{Context, bail};
+use experiment::journal::{Done, Journal};
+use experiment::{Measurement, Plan};
+use serde_json::{Map, Number, Value, json};
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+const JOURNAL: &str = "experiment.json";
+/// What is fitted.
+pub(super) const MEASURED: &str = "measurements.jsonl";
+/// What predictions are compared with.
+pub(super) const HOLDOUT: &str = "holdout.jsonl";
+const RUNS: &str = "runs";
+/// Begin of the name of a run that goes on.
+const NOW: &str = "now-";
+const LOCK: &str = "lock";
+
+/// The folder of an experiment that goes on.
+pub(super) struct Folder {
+    pub(super) dir: PathBuf,
+    pub(super) journal: Journal,
+    /// Nobody else works in the folder while it is open.
+    _lock: File,
+}
+
+impl Folder {
+    /// What is in the folder of an earlier experiment with this plan; none where there was none.
+    pub(super) fn look(dir: &Path, plan: &Plan) -> anyhow::Result<Option<Journal>> {
+        let path = dir.join(JOURNAL);
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error).with_context(|| format!("`{}`", path.display())),
+        };
+        let damaged = || format!("`{}` is damaged; begin anew with `--fresh`", path.display());
+        let mut journal: Journal = serde_json::from_str(&text).with_context(damaged)?;
+        journal.go_on(plan).with_context(|| format!("`{}`", dir.display()))?;
+        Ok(Some(journal))
+    }
+
+    /// Opens or makes the folder; what belongs to a run that was not done is removed.
+    pub(super) fn open(dir: &Path, plan: &Plan, fresh: bool) -> anyhow::Result<Self> {
+        let dir = std::path::absolute(dir)?;
+        let name = format!("`{}`", dir.display());
+        check_ours(&dir)?;
+        fs::create_dir_all(&dir).context(NotWritten).context(name.clone())?;
+        let lock = lock(&dir)?;
+        if fresh {
+            remove(&dir).context(NotWritten).context(name.clone())?;
+        }
+        let journal = Self::look(&dir, plan)?.unwrap_or_else(|| Journal::new(plan.clone()));
+        let folder = Self { dir, journal, _lock: lock };
+        for file in [MEASURED, HOLDOUT] {
+            folder.cut(file).context(NotWritten).context(name.clone())?;
+        }
+        folder.remove_cut_off();
+        folder.save()?;
+        Ok(folder)
+    }
+
+    /// Removes what a killed experiment left of its last run.
+    fn remove_cut_off(&self) {
+        for entry in fs::read_dir(self.dir.join(RUNS)).into_iter().flatten().flatten() {
+            if entry.file_name().to_string_lossy().starts_with(NOW) {
+                fs::remove_dir_all(entry.path()).ok();
+            }
+        }
+    }
+
+    /// Where the run that goes on has its record, its script and its output.
+    ///
+    /// Our own: what a killed experiment left behind may still be writing.
+    pub(super) fn of_now(&self) -> PathBuf {
+        self.dir.join(RUNS).join(format!("{NOW}{}", std::process::id()))
+    }
+
+    /// Gives the folder of the run that ended a name, or removes it.
+    pub(super) fn put_away(&self, name: Option<&str>) {
+        let now = self.of_now();
+        let kept = name.is_some_and(|name| {
+            let named = self.dir.join(RUNS).join(name);
+            fs::remove_dir_all(&named).ok();
+            fs::rename(&now, &named).is_ok()
+        });
+        if !kept {
+            fs::remove_dir_all(&now).ok();
+        }
+    }
+
+    /// Removes the folder of all runs when no run is in it.
+    pub(super) fn tidy(&self) {
+        // Fails when anything is in it.
+        fs::remove_dir(self.dir.join(RUNS)).ok();
+    }
+
+    /// Keeps what a run measured: whole, or not at all.
+    pub(super) fn add(&mut self, done: Done, measured: &[Measurement]) -> anyhow::Result<()> {
+        let name = if done.is_holdout { HOLDOUT } else { MEASURED };
+        let text: String = measured.iter().map(|one| line(&done, one)).collect();
+        let path = self.dir.join(name);
+        let mut file = OpenOptions::new().append(true).create(true).open(&path);
+        let written =
+            file.as_mut().map_err(|error| io::Error::from(error.kind())).and_then(|file| {
+                file.write_all(text.as_bytes())?;
+                file.sync_data()
+            });
+        if let Err(error) = written {
+            self.cut(name).ok();
+            return Err(error).context(NotWritten).with_context(|| format!("`{}`", path.display()));
+        }
+        *self.journal.valid_bytes.entry(name.to_owned()).or_default() += text.len() as u64;
+        self.journal.add(done);
+        self.save()
+    }
+
+    /// Writes the journal; the file is there whole at any time.
+    pub(super) fn save(&self) -> anyhow::Result<()> {
+        let path = self.dir.join(JOURNAL);
+        let text = format!("{:#}\n", serde_json::to_value(&self.journal)?);
+        let partial = path.with_added_extension("partial");
+        let write = || {
+            let mut file = File::create(&partial)?;
+            file.write_all(text.as_bytes())?;
+            file.sync_data()?;
+            fs::rename(&partial, &path)
+        };
+        write().context(NotWritten).with_context(|| format!("`{}`", path.display()))
+    }
+
+    /// Cuts off what is not valid.
+    fn cut(&self, name: &str) -> io::Result<()> {
+        let n_bytes = self.journal.valid_bytes.get(name).copied().unwrap_or(0);
+        match OpenOptions::new().write(true).open(self.dir.join(name)) {
+            Ok(file) if file.metadata()?.len() < n_bytes => Err(io::Error::other(format!(
+                "`{name}` is shorter than it was; begin anew with `--fresh`"
+            ))),
+            Ok(file) => file.set_len(n_bytes),
+            Err(error) if error.kind() == io::ErrorKind::NotFound && n_bytes == 0 => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// A line as Extra-P reads it.
+fn line(done: &Done, measured: &Measurement) -> String {
+    let params = done.params.iter().map(|(name, value)| (name.clone(), number(*value)));
+    let params: Map<String, Value> = params.collect();
+    let Measurement { callpath, metric, value } = measured;
+    let line = json!({ "params": params, "callpath": callpath, "metric": metric, "value": value });
+    format!("{line}\n")
+}
+
+/// Whole numbers without a point.
+fn number(value: f64) -> Value {
+    const EXACT: f64 = 9e15;
+    if value.fract() == 0.0 && value.abs() < EXACT {
+        #[expect(clippy::cast_possible_truncation, reason = "it is a whole number and in range")]
+        return Value::from(value as i64);
+    }
+    Number::from_f64(value).map_or(Value::Null, Value::from)
+}
+
+/// Whether the folder is empty or that of an experiment.
+fn check_ours(dir: &Path) -> anyhow::Result<()> {
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+    let mut foreign = entries.filter(|entry| entry.file_name() != LOCK);
+    if foreign.next().is_some() && !dir.join(JOURNAL).exists() {
+        bail!(
+            "`{}` holds something that is no experiment; name another folder with `-o`",
+            dir.display()
+        );
+    }
+    Ok(())
+}
+
+fn lock(dir: &Path) -> anyhow::Result<File> {
+    let path = dir.join(LOCK);
+    let name = || format!("`{}`", path.display());
+    let file = File::create(&path).context(NotWritten).with_context(name)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => {
+            bail!("another `sintonia experiment` works in `{}`; wait for its end", dir.display())
+        }
+        // Some network file systems have no locks; then people have to take care themselves.
+        Err(TryLockError::Error(_)) => Ok(file),
+    }
+}
+
+/// Removes what is of an experiment, and nothing else.
+fn remove(dir: &Path) -> io::Result<()> {
+    let gone = |removed: io::Result<()>| match removed {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    };
+    for name in [MEASURED, HOLDOUT, JOURNAL] {
+        gone(fs::remove_file(dir.join(name)))?;
+    }
+    gone(fs::remove_dir_all(dir.join(RUNS)))
+}

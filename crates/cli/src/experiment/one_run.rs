@@ -1,0 +1,116 @@
+//! One run: a process of our own that watches the command, and ends when we do.
+
+use crate::arguments::RunOptions;
+use crate::terminal::Terminal;
+use clap::Args;
+use rustix::process::{
+    Pid, Signal, kill_process, kill_process_group, set_parent_process_death_signal,
+};
+use std::fs::File;
+use std::io;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+/// Time for a command to end in order when it is asked to.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// A run of an experiment; started by `sintonia experiment`
+#[derive(Args, Debug)]
+pub(crate) struct RunOfExperiment {
+    #[command(flatten)]
+    run: RunOptions,
+}
+
+/// Runs and watches a command, and ends it when the experiment is killed.
+pub(crate) fn be_run(options: &RunOfExperiment, terminal: Terminal) -> ExitCode {
+    // Without it the command would go on alone, which harms nothing but the next run.
+    set_parent_process_death_signal(Some(Signal::TERM)).ok();
+    crate::run::run(&options.run, terminal)
+}
+
+/// What is started.
+#[derive(Debug)]
+pub(super) struct OneRun {
+    pub(super) words: Vec<String>,
+    pub(super) variables: Vec<(String, String)>,
+    /// Where the command runs.
+    pub(super) home: PathBuf,
+    /// Folder for the record.
+    pub(super) record: PathBuf,
+    /// File for what the command prints.
+    pub(super) output: PathBuf,
+    pub(super) functions: Vec<String>,
+    pub(super) timeout: Duration,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ended {
+    /// By itself.
+    Itself(ExitStatus),
+    /// It took too long.
+    TooLong,
+    /// A person ended it.
+    Interrupted,
+}
+
+impl OneRun {
+    /// Runs it; `signal` is what came for us, or 0.
+    pub(super) fn run(&self, signal: &AtomicUsize) -> io::Result<Ended> {
+        let mut child = self.start()?;
+        let (started, mut asked) = (Instant::now(), None);
+        loop {
+            if let Some(status) = child.try_wait()? {
+                return Ok(asked.map_or(Ended::Itself(status), |(ended, _)| ended));
+            }
+            match asked {
+                None if signal.load(Ordering::Relaxed) != 0 => {
+                    asked = Some((Ended::Interrupted, Instant::now()));
+                    kill_process(Pid::from_child(&child), Signal::INT).ok();
+                }
+                None if self.timeout < started.elapsed() => {
+                    asked = Some((Ended::TooLong, Instant::now()));
+                    kill_process(Pid::from_child(&child), Signal::TERM).ok();
+                }
+                Some((_, since)) if GRACE < since.elapsed() => {
+                    kill_process_group(Pid::from_child(&child), Signal::KILL).ok();
+                }
+                _ => {}
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+    }
+
+    /// In a group of its own: Ctrl-C comes to us alone, and is passed on once.
+    fn start(&self) -> io::Result<Child> {
+        let output = File::create(&self.output)?;
+        let mut command = Command::new(std::env::current_exe()?);
+        command.arg("experiment-run").arg("--out").arg(&self.record).args(["--quiet", "--no-html"]);
+        if !self.functions.is_empty() {
+            // Only every passage by itself tells in which region a function ran.
+            command.arg("--trace");
+            self.functions.iter().for_each(|name| {
+                command.arg(format!("--probe={name}"));
+            });
+        }
+        command
+            .arg("--")
+            .args(&self.words)
+            .envs(self.variables.iter().map(|(name, value)| (name, value)));
+        command.current_dir(&self.home).process_group(0).stdin(Stdio::null());
+        command.stderr(output.try_clone()?).stdout(output).spawn()
+    }
+}
+
+/// `exit code 3`, `signal 9`.
+pub(super) fn in_words(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("exit code {code}"),
+        (None, Some(signal)) => format!("signal {signal}"),
+        (None, None) => status.to_string(),
+    }
+}

@@ -1,0 +1,243 @@
+//! One run after the other, until all are done or somebody ends it.
+
+use super::Prepared;
+use super::calibration;
+use super::environment;
+use super::folder::Folder;
+use super::observed::{Observed, observed};
+use super::one_run::{Ended, OneRun, in_words};
+use super::progress::Progress;
+use crate::exit::{BAD_DESCRIPTION, NOT_EXECUTABLE, NOT_FOUND, NotWritten};
+use anyhow::{Context, bail};
+use experiment::Point;
+use experiment::journal::{Done, Failed};
+use experiment::schedule::Run;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag::register_usize;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// Runs that failed for good before any succeeded: then it is the command.
+const N_FAILED_FIRST: usize = 3;
+/// What a command printed is shown so far when it failed.
+const N_LINES_SHOWN: usize = 10;
+
+/// Why a run does not count.
+enum Failure {
+    /// Another try may succeed.
+    ThisTime(String),
+    /// It is the plan: nothing can succeed.
+    Always(String),
+    /// A person ended it.
+    Interrupted,
+}
+
+/// Does the runs that are left; the signal that ended it, if one did.
+pub(super) fn run(
+    prepared: &Prepared,
+    folder: &mut Folder,
+    keep_records: bool,
+) -> anyhow::Result<Option<i32>> {
+    let signal = signals()?;
+    let mut progress = Progress::new();
+    let mut pace = prepared.pace(&folder.journal.runs);
+    note_environment(prepared, folder, &mut progress)?;
+    let left = folder.journal.left(&prepared.points, &prepared.runs);
+    for (idx, one) in left.iter().enumerate() {
+        let point = &prepared.points[one.point];
+        let number = prepared.runs.len() - left.len() + idx + 1;
+        progress.show(
+            number,
+            prepared.runs.len(),
+            &point.in_words(),
+            pace.remaining_s(&left[idx..]),
+        );
+        let started = Instant::now();
+        let ended = tries(prepared, folder, *one, (&signal, keep_records, &mut progress));
+        match ended? {
+            true => pace.add(one.point, started.elapsed().as_secs_f64()),
+            false => break,
+        }
+    }
+    progress.clear();
+    folder.tidy();
+    let signal = i32::try_from(signal.load(Ordering::Relaxed)).unwrap_or(0);
+    Ok(Some(signal).filter(|signal| *signal != 0))
+}
+
+/// The signal that came, once one did; no longer ends this process.
+fn signals() -> anyhow::Result<Arc<AtomicUsize>> {
+    let signal = Arc::new(AtomicUsize::new(0));
+    for number in [SIGINT, SIGTERM, SIGHUP] {
+        let value = usize::try_from(number).unwrap_or(1);
+        register_usize(number, Arc::clone(&signal), value).context("signals cannot be caught")?;
+    }
+    Ok(signal)
+}
+
+/// Writes down where this is, and says what changed since an earlier part of the experiment.
+fn note_environment(
+    prepared: &Prepared,
+    folder: &mut Folder,
+    progress: &mut Progress,
+) -> anyhow::Result<()> {
+    let words = prepared.plan.words(&prepared.points[0], Some(""))?;
+    let now = environment::facts(&words, &prepared.home);
+    let journal = &mut folder.journal;
+    environment::changes(&journal.environment, &now).iter().for_each(|text| progress.warn(text));
+    if journal.runs.is_empty() {
+        journal.environment = now;
+        journal.n_calibration_rounds = calibration::rounds();
+    }
+    folder.save()
+}
+
+/// Starts a run until it succeeds or has failed for good; whether to go on.
+fn tries(
+    prepared: &Prepared,
+    folder: &mut Folder,
+    run: Run,
+    (signal, keep_records, progress): (&AtomicUsize, bool, &mut Progress),
+) -> anyhow::Result<bool> {
+    let point = &prepared.points[run.point];
+    let (name, mut why) = (name_of(point, run), String::new());
+    for try_idx in 0..prepared.plan.tries {
+        if signal.load(Ordering::Relaxed) != 0 {
+            return Ok(false);
+        }
+        let mut done = Done {
+            params: point.parameters.clone(),
+            is_holdout: point.is_holdout,
+            repetition: run.repetition,
+            tries: try_idx + 1,
+            load: environment::load(),
+            calibration_s: calibration::time_s(folder.journal.n_calibration_rounds),
+            ..Done::default()
+        };
+        let place = folder.of_now();
+        match once(prepared, point, &place, (&mut done, signal))? {
+            Ok(seen) => {
+                // Before it counts, so that nothing is left of it when we are killed in between.
+                folder.put_away(keep_records.then_some(&name));
+                keep(folder, done, &seen)?;
+                return Ok(true);
+            }
+            Err(Failure::Interrupted) => {
+                folder.put_away(None);
+                return Ok(false);
+            }
+            Err(Failure::Always(why)) => bail!("nothing can be measured: {why}"),
+            Err(Failure::ThisTime(text)) => {
+                let (number, tries) = (try_idx + 1, prepared.plan.tries);
+                // What it printed is shown once.
+                let shown = if number < tries { first_line(&text) } else { &text };
+                let at = point.in_words();
+                progress.warn(&format!(
+                    "the run at {at} does not count (try {number} of {tries}): {shown}"
+                ));
+                why = text;
+                folder.put_away(Some(&name));
+            }
+        }
+    }
+    give_up(folder, point, run, &why)?;
+    Ok(true)
+}
+
+/// Takes note of a run that failed for good.
+fn give_up(folder: &mut Folder, point: &Point, run: Run, why: &str) -> anyhow::Result<()> {
+    let (params, repetition) = (point.parameters.clone(), run.repetition);
+    let why = first_line(why).to_owned();
+    folder.journal.failed.push(Failed { params, repetition, why: why.clone() });
+    folder.save()?;
+    let (n_done, n_failed) = (folder.journal.runs.len(), folder.journal.failed.len());
+    if n_done == 0 && N_FAILED_FIRST <= n_failed {
+        bail!("the first {n_failed} runs failed, so that it must be the command: {why}");
+    }
+    Ok(())
+}
+
+fn keep(folder: &mut Folder, done: Done, seen: &Observed) -> anyhow::Result<()> {
+    folder.journal.environment.entry("mpi".to_owned()).or_insert_with(|| seen.mpi.clone());
+    folder.add(done, &seen.measurements)
+}
+
+/// Starts a run once.
+fn once(
+    prepared: &Prepared,
+    point: &Point,
+    place: &Path,
+    (done, signal): (&mut Done, &AtomicUsize),
+) -> anyhow::Result<Result<Observed, Failure>> {
+    let name = || format!("`{}`", place.display());
+    fs::create_dir_all(place).context(NotWritten).with_context(name)?;
+    let plan = &prepared.plan;
+    let script = place.join("script");
+    if let Some(text) = plan.script(point)? {
+        fs::write(&script, text).context(NotWritten).with_context(name)?;
+    }
+    let one = OneRun {
+        words: plan.words(point, Some(&script.to_string_lossy()))?,
+        variables: plan.variables(point)?,
+        home: prepared.home.clone(),
+        record: place.join("record"),
+        output: place.join("output.txt"),
+        functions: plan.functions.clone(),
+        timeout: Duration::from_secs_f64(plan.timeout_s),
+    };
+    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    done.started_s = since_1970.as_secs_f64();
+    let started = Instant::now();
+    let ended = one.run(signal).context("the run cannot be started")?;
+    done.wall_s = started.elapsed().as_secs_f64();
+    let seen = judge(ended, &one);
+    if let Ok(seen) = &seen {
+        done.elapsed_s = seen.elapsed_s;
+    }
+    Ok(seen)
+}
+
+/// What a run came to, if it counts.
+fn judge(ended: Ended, one: &OneRun) -> Result<Observed, Failure> {
+    let status = match ended {
+        Ended::Itself(status) => status,
+        Ended::TooLong => {
+            let limit_s = one.timeout.as_secs_f64();
+            return Err(Failure::ThisTime(format!(
+                "it took longer than {limit_s} s (`timeout_s`)"
+            )));
+        }
+        Ended::Interrupted => return Err(Failure::Interrupted),
+    };
+    if !status.success() {
+        let (command, how) = (one.words.join(" "), in_words(status));
+        let text = format!("`{command}` ended with {how}{}", last_lines(&one.output));
+        let never = [NOT_EXECUTABLE, NOT_FOUND, BAD_DESCRIPTION].map(i32::from);
+        let is_never = status.code().is_some_and(|code| never.contains(&code));
+        return Err(if is_never { Failure::Always(text) } else { Failure::ThisTime(text) });
+    }
+    observed(&one.record, !one.functions.is_empty())
+        .map_err(|error| Failure::ThisTime(format!("{error:#}{}", last_lines(&one.output))))
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
+}
+
+/// What a command said last, as further lines.
+fn last_lines(output: &Path) -> String {
+    let bytes = fs::read(output).unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    let shown = &lines[lines.len().saturating_sub(N_LINES_SHOWN)..];
+    shown.iter().map(|line| format!("\n  {line}")).collect()
+}
+
+/// A name for files: `n200-p4-0`.
+fn name_of(point: &Point, run: Run) -> String {
+    let each = point.parameters.iter().map(|(name, value)| format!("{name}{value}-"));
+    each.collect::<String>() + &run.repetition.to_string()
+}

@@ -1,0 +1,253 @@
+//! Measurements and models as files: which is which, and what is wrong with them, in a sentence.
+//!
+//! # Not here
+//! Their formats (`fitting::formats`, `fitting::model_file`).
+
+use crate::exit::{BadOption, NotRead};
+use anyhow::{anyhow, ensure};
+use clap::{Args, ValueEnum};
+use fitting::formats::csv::{self, Columns};
+use fitting::formats::{self, Reading};
+use fitting::{Measurements, ModelFile};
+use std::io::Read;
+use std::path::Path;
+
+/// What `sintonia experiment` writes into its folder to be fitted, and to be compared with.
+const OF_EXPERIMENT: &str = "measurements.jsonl";
+const KEPT_BACK: &str = "holdout.jsonl";
+/// Bad lines that are shown; the rest is counted.
+const N_SHOWN: usize = 8;
+
+/// How a file of measurements is read, where it does not say so itself.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "How INPUT is read")]
+pub(crate) struct InputOptions {
+    /// Format of the file; by default what it begins with tells
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+    /// Columns that are parameters, with CSV; by default columns of numbers that are nothing else
+    #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
+    parameter: Vec<String>,
+    /// Column of the measured time, with CSV; by default `time`, `value`, `measured_s` or the like
+    #[arg(long, value_name = "COLUMN")]
+    value: Option<String>,
+    /// Column of the region, with CSV; by default `region` or `callpath`, or columns of words
+    #[arg(long, value_name = "COLUMN")]
+    region_column: Option<String>,
+    /// Column of the metric, with CSV; by default `metric`
+    #[arg(long, value_name = "COLUMN")]
+    metric_column: Option<String>,
+}
+
+/// Formats of measurements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// Extra-P's text.
+    Text,
+    /// Extra-P's JSON.
+    Json,
+    /// Extra-P's JSON Lines, as `sintonia experiment` writes them.
+    Jsonl,
+    /// The lines of Talpas.
+    Talpas,
+    /// A table with a heading.
+    Csv,
+}
+
+impl Format {
+    fn known(self) -> formats::Format {
+        match self {
+            Self::Text => formats::Format::Text,
+            Self::Json => formats::Format::Json,
+            Self::Jsonl => formats::Format::JsonLines,
+            Self::Talpas => formats::Format::Talpas,
+            Self::Csv => formats::Format::Csv,
+        }
+    }
+}
+
+impl InputOptions {
+    /// Takes these columns for the parameters, where none were named.
+    pub(crate) fn with_parameters(mut self, names: &[&str]) -> Self {
+        if self.parameter.is_empty() {
+            self.parameter = names.iter().map(|name| (*name).to_owned()).collect();
+        }
+        self
+    }
+
+    fn columns(&self) -> Columns {
+        Columns {
+            parameters: (!self.parameter.is_empty()).then(|| self.parameter.clone()),
+            value: self.value.clone(),
+            region: self.region_column.clone(),
+            metric: self.metric_column.clone(),
+        }
+    }
+}
+
+/// A file as it was read.
+#[derive(Debug)]
+pub(crate) struct Text {
+    /// Its name, for messages.
+    pub(crate) name: String,
+    text: String,
+    /// The folder of `sintonia experiment` that it belongs to.
+    is_of_experiment: bool,
+}
+
+/// Reads a file; `-` is standard input, and a folder that of `sintonia experiment`.
+///
+/// # Errors
+/// When it is not there, or holds no text.
+pub(crate) fn open(path: &Path) -> anyhow::Result<Text> {
+    if path == Path::new("-") {
+        let (name, mut bytes) = ("standard input".to_owned(), Vec::new());
+        let read = std::io::stdin().lock().read_to_end(&mut bytes);
+        read.map_err(|error| anyhow!(NotRead::of(&name, error)))?;
+        return Ok(Text { text: text_of(&name, bytes)?, name, is_of_experiment: false });
+    }
+    let is_of_experiment = path.is_dir();
+    let path = if is_of_experiment { path.join(OF_EXPERIMENT) } else { path.to_owned() };
+    let name = format!("`{}`", path.display());
+    let bytes = std::fs::read(&path).map_err(|error| {
+        let remedy = if is_of_experiment {
+            "name a folder that `sintonia experiment` wrote, or a file; convert CUBE files as `sintonia fit --help` says"
+        } else {
+            "name a file of measurements or models"
+        };
+        anyhow!(NotRead::of(&name, format!("{error}; {remedy}")))
+    })?;
+    Ok(Text { text: text_of(&name, bytes)?, name, is_of_experiment })
+}
+
+/// Reads a file of new measurements: of a folder, those that were kept back, if there are such.
+///
+/// # Errors
+/// As [`open`].
+pub(crate) fn open_new(path: &Path) -> anyhow::Result<Text> {
+    let kept_back = path.join(KEPT_BACK);
+    open(if kept_back.is_file() { &kept_back } else { path })
+}
+
+/// Bytes as text; what is none is named by how it begins.
+fn text_of(name: &str, bytes: Vec<u8>) -> anyhow::Result<String> {
+    let what = match &bytes[..] {
+        [0x1f, 0x8b, ..] => {
+            "it is compressed: unpack it with `gunzip`, or convert CUBE files as `sintonia fit --help` says"
+        }
+        [b'P', b'K', ..] => {
+            "it is an archive, perhaps an experiment that Extra-P saved: export it from there as JSON"
+        }
+        _ => {
+            "it is no text: give measurements as text, JSON, JSON Lines or CSV, and convert CUBE files as `sintonia fit --help` says"
+        }
+    };
+    String::from_utf8(bytes).map_err(|_| anyhow!(NotRead::of(name, what)))
+}
+
+impl Text {
+    /// Whether it is meant to hold models.
+    pub(crate) fn is_of_models(&self) -> bool {
+        ModelFile::is_meant(&self.text)
+    }
+
+    /// Its models.
+    ///
+    /// # Errors
+    /// When it has none, or was cut off.
+    pub(crate) fn models(&self) -> anyhow::Result<ModelFile> {
+        let file =
+            ModelFile::read(&self.text).map_err(|error| anyhow!(NotRead::of(&self.name, error)))?;
+        ensure!(
+            !file.models.is_empty(),
+            NotRead::of(&self.name, "it holds no model: fit some with `sintonia fit -o`")
+        );
+        Ok(file)
+    }
+
+    /// Its measurements; what cannot be used of it is told.
+    ///
+    /// # Errors
+    /// When nothing of it can be used, or options do not belong to its format.
+    pub(crate) fn measured(&self, options: &InputOptions) -> anyhow::Result<Measurements> {
+        if self.is_of_models() {
+            let remedy = "these are models: name the measurements that they were made of";
+            return Err(anyhow!(NotRead::of(&self.name, remedy)));
+        }
+        let format = options.format.map_or_else(|| formats::Format::of(&self.text), Format::known);
+        let columns = options.columns();
+        let reading = if format == formats::Format::Csv {
+            csv::read(&self.text, &columns)
+        } else {
+            ensure!(
+                columns == Columns::default(),
+                anyhow!("{} is no CSV, and only that has columns to name", self.name)
+                    .context(BadOption)
+            );
+            format.read(&self.text)
+        };
+        self.judge(reading)
+    }
+
+    fn judge(&self, reading: Reading) -> anyhow::Result<Measurements> {
+        let Reading { measured, problems, notes, .. } = reading;
+        let mut points = measured.series.iter().flat_map(|series| &series.points);
+        if points.all(|point| point.values.is_empty()) {
+            let what = problems.first().map_or_else(
+                || {
+                    "it holds no measurement: give at least a line with parameters and a value"
+                        .to_owned()
+                },
+                ToString::to_string,
+            );
+            return Err(anyhow!(NotRead::of(&self.name, what)));
+        }
+        for note in notes {
+            eprintln!("sintonia: {}: {note}", self.name);
+        }
+        for problem in problems.iter().take(N_SHOWN) {
+            eprintln!("sintonia: {}: {problem}; left out", self.name);
+        }
+        if let Some(n_more @ 1..) = problems.len().checked_sub(N_SHOWN) {
+            eprintln!("sintonia: {}: {n_more} more of its lines were left out", self.name);
+        }
+        Ok(measured)
+    }
+
+    /// The program that was measured, as the folder of `sintonia experiment` says.
+    pub(crate) fn program(&self, path: &Path) -> Option<String> {
+        let text = std::fs::read_to_string(path.join("experiment.json")).ok();
+        let text = text.filter(|_| self.is_of_experiment)?;
+        let value: serde_json::Value = serde_json::from_str(&text).ok()?;
+        Some(value.get("program")?.as_str()?.to_owned())
+    }
+}
+
+/// Models from a file of models; or of measurements, fitted as `sintonia fit` does without options.
+///
+/// `names` are parameters that will be asked for: of a table they are the columns, if it has them.
+///
+/// # Errors
+/// When the file is neither, or no region can be modeled.
+pub(crate) fn models(path: &Path, names: &[&str]) -> anyhow::Result<ModelFile> {
+    let text = open(path)?;
+    if text.is_of_models() {
+        return text.models();
+    }
+    let plain = InputOptions::default();
+    let measured = match text.measured(&plain.clone().with_parameters(names)) {
+        Ok(measured) => measured,
+        Err(_) => text.measured(&plain)?,
+    };
+    let (mut used, mut settings) = (measured, fitting::Settings::default());
+    settings.samples = fitting::runs::leave_out(&mut used, settings.samples);
+    let fitted = fitting::fit(&used, &settings);
+    let (good, bad): (Vec<_>, Vec<_>) = fitted.into_iter().partition(Result::is_ok);
+    for error in bad.into_iter().filter_map(Result::err) {
+        eprintln!("sintonia: {}: {error}", text.name);
+    }
+    let models: Vec<_> = good.into_iter().filter_map(Result::ok).collect();
+    ensure!(!models.is_empty(), NotRead::of(&text.name, "no region can be modeled"));
+    eprintln!("sintonia: {} holds measurements; models were fitted to them", text.name);
+    Ok(ModelFile::of(models))
+}

@@ -1,0 +1,289 @@
+//! `sintonia predict`: what models say about points that were not measured.
+//!
+//! # Not here
+//! What models come to (`fitting::total`); finding them (`sintonia fit`).
+
+mod best;
+mod engine;
+mod list;
+mod plot;
+mod table;
+mod unfolded;
+
+use crate::exit::{BadOption, NotWritten};
+use crate::fit::{input, is_wanted};
+use crate::picture;
+use crate::terminal::Terminal;
+use crate::values::{self, Point, Values};
+use anyhow::{Context, anyhow, ensure};
+use clap::Args;
+use fitting::{ModelFile, Prediction, Role, TOTAL, Warning};
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+const EXAMPLES: &str = "\
+Examples:
+  sintonia predict models.json --set n=1200 --set p=16
+  sintonia predict models.json --set n=1200 --set p=2:64:*2 --plot time.svg
+  sintonia predict models.json --set n=500:2000:500 --set p=4,8 --json
+  sintonia predict models.json --set n=1200 --best p --target-time 30
+  sintonia predict models.json --set n=1200 --best p --efficiency 0.8 --cost
+  sintonia predict RUN --engine smpi --machine network.json
+  sintonia predict models.json --graph src/ --set n=1200 --set p=16 --ranks 'p + 1' --let dim=n --machine network.json
+
+The whole program is the longest of the roles of its ranks, each the sum of its regions; without roles, the sum of all \
+regions. A region `total`, measured as a whole, stands beside it.
+
+Exit codes: 0 when it is done; 2 when an option is wrong; 100 when nothing reaches the target, or a formula has \
+no value there; 102 when a result could not be written; 105 when MODELS cannot be read.";
+
+/// Predict the time of a program for sizes and numbers of processes
+///
+/// The whole program and each region, with the interval that is meant to hold a measurement, and warnings where the
+/// prediction leaves what was measured.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct PredictOptions {
+    /// File of `sintonia fit -o`; or measurements, which are fitted first
+    models: PathBuf,
+    /// Values of a parameter: a list (`p=2,4,8`), a range (`n=100:1000:100`), a range by factors (`p=2:64:*2`)
+    #[arg(long, value_name = "NAME=VALUES")]
+    set: Vec<Values>,
+    /// Metric that is predicted; by default `time`
+    #[arg(long, value_name = "NAME")]
+    metric: Option<String>,
+    /// Only regions that match; the whole program is always there; may be given several times
+    #[arg(long, value_name = "PATTERN")]
+    region: Vec<String>,
+    #[command(flatten)]
+    shown: Shown,
+    #[command(flatten)]
+    wish: best::Wish,
+    #[command(flatten)]
+    engine: engine::EngineOptions,
+    #[command(flatten)]
+    graph: unfolded::GraphOptions,
+}
+
+/// How predictions are shown.
+#[derive(Args, Debug)]
+struct Shown {
+    /// Print an object with a list of predictions as JSON
+    #[arg(long)]
+    json: bool,
+    /// Write the predictions as a table
+    #[arg(long, value_name = "FILE.csv")]
+    csv: Option<PathBuf>,
+    /// Write a picture of the whole program over the parameter with the most values
+    #[arg(long, value_name = "FILE.svg")]
+    plot: Option<PathBuf>,
+    /// Say what it costs in core-hours
+    #[arg(long)]
+    cost: bool,
+    /// The parameter that counts processes, where its name does not say it
+    #[arg(long, value_name = "NAME")]
+    processes: Option<String>,
+}
+
+/// What is said about a point.
+struct Row<'a> {
+    at: Point<'a>,
+    total: Prediction,
+    /// The role that takes longest.
+    role: Option<String>,
+    /// Regions that are wanted.
+    regions: Vec<Region>,
+    warnings: Vec<Warning>,
+    core_hours: Option<f64>,
+}
+
+/// What is said about a region.
+struct Region {
+    name: String,
+    said: Prediction,
+    /// Of the whole program; nothing for one that is the whole program itself.
+    share: Option<f64>,
+    warnings: Vec<String>,
+}
+
+/// What is asked, of which models.
+struct Question<'a> {
+    options: &'a PredictOptions,
+    file: &'a ModelFile,
+    metric: &'a str,
+    processes: Option<String>,
+}
+
+/// Predicts and shows it.
+pub(crate) fn predict(options: &PredictOptions, terminal: Terminal) -> anyhow::Result<ExitCode> {
+    if options.graph.is_wanted() {
+        return unfolded::predict(options);
+    }
+    if options.engine.is_wanted() {
+        engine::check_alone(options)?;
+        return engine::predict(&options.models, &options.engine, &options.shown);
+    }
+    let names: Vec<&str> = options.set.iter().map(|values| values.name.as_str()).collect();
+    let file = input::models(&options.models, &names)?;
+    let question = Question::new(options, &file)?;
+    check_names(options, &file)?;
+    let points = values::points(&options.set)?;
+    // Where the best value of a parameter is looked for in values of our choice, only that is shown.
+    let asked = if best::is_free(&options.wish, &options.set) { &[][..] } else { &points[..] };
+    let rows = asked.iter().map(|point| question.row(point)).collect::<anyhow::Result<Vec<_>>>()?;
+    let best = best::best(&question, &options.set)?;
+    if let Some(path) = &options.shown.csv {
+        picture::write(path, &list::as_csv(&question, &rows))?;
+    }
+    if let Some(path) = &options.shown.plot {
+        ensure!(
+            !rows.is_empty(),
+            anyhow!("`--plot` needs values of all parameters: add `--set`").context(BadOption)
+        );
+        picture::write(path, &plot::picture(&question, &rows))?;
+    }
+    let text = if options.shown.json {
+        format!("{:#}\n", list::as_json(&question, &rows, &best))
+    } else {
+        table::table(&question, &rows, &best, terminal.stdout_style().width)
+    };
+    std::io::stdout().write_all(text.as_bytes()).context(NotWritten)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Every parameter of the models has a value, and nothing else has.
+fn check_names(options: &PredictOptions, file: &ModelFile) -> anyhow::Result<()> {
+    let known = file.parameters();
+    let wished = options.wish.parameter();
+    let named = || options.set.iter().map(|values| values.name.as_str()).chain(wished);
+    for name in named() {
+        ensure!(
+            known.contains(&name),
+            anyhow!("the models have no parameter `{name}`; they have {}", known.join(", "))
+                .context(BadOption)
+        );
+    }
+    for name in known {
+        ensure!(
+            named().any(|other| other == name),
+            anyhow!("`{name}` has no value: add `--set {name}=VALUE`").context(BadOption)
+        );
+    }
+    Ok(())
+}
+
+impl<'a> Question<'a> {
+    fn new(options: &'a PredictOptions, file: &'a ModelFile) -> anyhow::Result<Self> {
+        let metric = match &options.metric {
+            None => file.usual_metric(),
+            Some(name) => file.metrics().into_iter().find(|metric| metric == name),
+        };
+        let metric = metric.ok_or_else(|| {
+            let name = options.metric.as_deref().unwrap_or_default();
+            anyhow!("there is no metric `{name}`; there are {}", file.metrics().join(", "))
+                .context(BadOption)
+        })?;
+        let of_processes = |name: &&&str| Role::of_name(name) == Role::Processes;
+        let processes = match &options.shown.processes {
+            None => file.parameters().iter().find(of_processes).map(|name| (*name).to_owned()),
+            named => named.clone(),
+        };
+        let is_known = |name: &String| file.parameters().contains(&name.as_str());
+        ensure!(
+            processes.as_ref().is_none_or(is_known),
+            anyhow!("the models have no parameter `{}`", processes.unwrap_or_default())
+                .context(BadOption)
+        );
+        ensure!(
+            !options.shown.cost || processes.is_some(),
+            anyhow!(
+                "`--cost` needs to know which parameter counts processes: add `--processes NAME`"
+            )
+            .context(BadOption)
+        );
+        Ok(Self { options, file, metric, processes })
+    }
+
+    /// The whole program at a point.
+    fn total(&self, point: &[(&str, f64)]) -> anyhow::Result<Prediction> {
+        let said = self.file.say(self.metric, point)?;
+        said.total.context("no region of this metric has a model")
+    }
+
+    fn row<'b>(&self, point: &Point<'b>) -> anyhow::Result<Row<'b>> {
+        let said = self.file.say(self.metric, point)?;
+        let total = said.total.context("no region of this metric has a model")?;
+        let (mut regions, mut warnings) = (Vec::new(), Vec::new());
+        for (idx, said) in said.regions {
+            let model = &self.file.models[idx];
+            let its = model.warnings_at(&model.point(point)?);
+            if is_wanted(&self.options.region, &model.region) {
+                let share = Some(said.value / total.value);
+                let share = share.filter(|share| share.is_finite() && model.region != TOTAL);
+                let texts = its.iter().map(ToString::to_string).collect();
+                regions.push(Region { name: model.region.clone(), said, share, warnings: texts });
+            }
+            let new: Vec<Warning> =
+                its.into_iter().filter(|warning| !warnings.contains(warning)).collect();
+            warnings.extend(new);
+        }
+        let core_hours = self.core_hours(point, total.value);
+        Ok(Row { at: point.clone(), total, role: said.role, regions, warnings, core_hours })
+    }
+
+    /// What it costs, where that is asked for.
+    fn core_hours(&self, point: &[(&str, f64)], time_s: f64) -> Option<f64> {
+        let processes = self.processes.as_deref().filter(|_| self.options.shown.cost)?;
+        let (_, n_processes) = point.iter().find(|(name, _)| *name == processes)?;
+        Some(n_processes * time_s / 3600.0)
+    }
+
+    /// A value with its unit, where that is known.
+    fn with_unit(&self, value: f64) -> String {
+        let number = short(value);
+        if is_in_seconds(self.metric) { format!("{number} s") } else { number }
+    }
+}
+
+/// Whether a metric is a time in seconds, as its name says.
+pub(crate) fn is_in_seconds(metric: &str) -> bool {
+    let metric = metric.to_lowercase();
+    ["time", "seconds"].contains(&metric.as_str())
+        || metric.ends_with("_s")
+        || metric.ends_with("(s)")
+}
+
+/// A number with four significant digits.
+pub(crate) fn short(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return format!("{value}");
+    }
+    if !(1e-4..1e7).contains(&value.abs()) {
+        return format!("{value:.3e}");
+    }
+    let n_before = value.abs().log10().floor();
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 8")]
+    let n_digits = (3.0 - n_before).clamp(0.0, 8.0) as usize;
+    format!("{value:.n_digits$}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::short;
+
+    #[test]
+    fn numbers_have_four_digits() {
+        for (value, expected) in [
+            (0.0, "0"),
+            (1.234_56, "1.235"),
+            (1234.5, "1234"),
+            (0.012_345, "0.01235"),
+            (1e-9, "1.000e-9"),
+            (-3.0, "-3.000"),
+            (123_456.0, "123456"),
+        ] {
+            assert_eq!(short(value), expected);
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! The best number of processes: the fastest, the smallest that is fast enough, or the largest that is efficient.
+
+use super::Question;
+use crate::exit::BadOption;
+use crate::values::{self, Point, Values};
+use anyhow::{anyhow, ensure};
+use clap::Args;
+use fitting::Prediction;
+
+/// Values that are tried where none were given, at most.
+const N_TRIED_MAX: usize = 100_000;
+/// They reach from 1 to so many times the largest measured value.
+const BEYOND: f64 = 4.0;
+
+/// What is looked for.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "The best value of a parameter")]
+pub(crate) struct Wish {
+    /// Find the best value of a parameter, among those of `--set`, or the whole numbers up to four times the largest
+    /// measured one; by default the one with the least time
+    #[arg(long, value_name = "NAME")]
+    best: Option<String>,
+    /// The smallest value of it with which the program takes no longer than this
+    #[arg(long, value_name = "SECONDS", requires = "best", conflicts_with = "efficiency", value_parser = positive)]
+    target_time: Option<f64>,
+    /// The largest value of it whose efficiency, against the smallest value tried, is not below this
+    #[arg(long, value_name = "SHARE", requires = "best", value_parser = positive)]
+    efficiency: Option<f64>,
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number: &f64| number.is_finite() && 0.0 < *number);
+    number.ok_or_else(|| "write a number above 0".to_owned())
+}
+
+impl Wish {
+    /// The parameter whose best value is looked for.
+    pub(crate) fn parameter(&self) -> Option<&str> {
+        self.best.as_deref()
+    }
+
+    /// In words, for a title.
+    pub(super) fn in_words(&self) -> String {
+        match (self.target_time, self.efficiency) {
+            (Some(time_s), _) => format!("smallest with at most {time_s} s"),
+            (None, Some(share)) => format!("largest with an efficiency of at least {share}"),
+            (None, None) => "with the least time".to_owned(),
+        }
+    }
+}
+
+/// Whether the values to choose from are ours to choose.
+pub(super) fn is_free(wish: &Wish, set: &[Values]) -> bool {
+    wish.parameter().is_some_and(|name| set.iter().all(|values| values.name != name))
+}
+
+/// The best value for one combination of the other parameters.
+pub(super) struct Best<'a> {
+    pub(super) others: Point<'a>,
+    /// Nothing where no value will do.
+    pub(super) found: Option<Found>,
+}
+
+/// A value that will do.
+pub(super) struct Found {
+    pub(super) value: f64,
+    pub(super) said: Prediction,
+    /// Against the smallest value tried.
+    pub(super) efficiency: f64,
+    pub(super) core_hours: Option<f64>,
+    pub(super) warnings: Vec<String>,
+}
+
+/// The best value for each combination of the other parameters; nothing where none is asked for.
+pub(super) fn best<'a>(
+    question: &Question<'_>,
+    set: &'a [Values],
+) -> anyhow::Result<Vec<Best<'a>>> {
+    let wish = &question.options.wish;
+    let Some(name) = wish.parameter() else { return Ok(Vec::new()) };
+    let (own, others): (Vec<&Values>, Vec<&Values>) =
+        set.iter().partition(|values| values.name == name);
+    let tried = match own.first() {
+        Some(values) => values.values.clone(),
+        None => whole_numbers(question, name)?,
+    };
+    let mut sorted = tried;
+    sorted.sort_by(f64::total_cmp);
+    let mut all = Vec::new();
+    for point in values::points_of(&others)? {
+        let found = found(question, name, &sorted, &point)?;
+        all.push(Best { others: point, found });
+    }
+    ensure!(
+        all.iter().any(|best| best.found.is_some()),
+        "no `{name}` from {} to {} reaches the target: allow others with `--set {name}=VALUES`",
+        sorted.first().unwrap_or(&0.0),
+        sorted.last().unwrap_or(&0.0)
+    );
+    Ok(all)
+}
+
+/// From 1 to some times the largest measured value.
+fn whole_numbers(question: &Question<'_>, name: &str) -> anyhow::Result<Vec<f64>> {
+    let ranges =
+        question.file.models.iter().flat_map(|model| model.parameters.iter().zip(&model.ranges));
+    let largest =
+        ranges.filter(|(other, _)| *other == name).map(|(_, range)| range.high).fold(1.0, f64::max);
+    let last = (BEYOND * largest).floor();
+    ensure!(
+        last <= N_TRIED_MAX as f64,
+        anyhow!("`{name}` has too many values to try: give some with `--set {name}=VALUES`")
+            .context(BadOption)
+    );
+    let all = std::iter::successors(Some(1.0), |value| Some(value + 1.0));
+    Ok(all.take_while(|value| *value <= last).collect())
+}
+
+fn found(
+    question: &Question<'_>,
+    name: &str,
+    tried: &[f64],
+    others: &[(&str, f64)],
+) -> anyhow::Result<Option<Found>> {
+    let at = |value: f64| [others, &[(name, value)]].concat();
+    let mut said = Vec::new();
+    for value in tried {
+        said.push((*value, question.total(&at(*value))?));
+    }
+    let Some((first, at_first)) = said.first().copied() else { return Ok(None) };
+    let efficiency =
+        |(value, said): &(f64, Prediction)| first * at_first.value / (value * said.value);
+    let wish = &question.options.wish;
+    let chosen = match (wish.target_time, wish.efficiency) {
+        (Some(time_s), _) => said.iter().find(|(_, said)| said.value <= time_s),
+        (None, Some(share)) => said.iter().rev().find(|one| share <= efficiency(one)),
+        (None, None) => said.iter().min_by(|a, b| a.1.value.total_cmp(&b.1.value)),
+    };
+    let Some(chosen) = chosen else { return Ok(None) };
+    let point = at(chosen.0);
+    let row = question.row(&point)?;
+    Ok(Some(Found {
+        value: chosen.0,
+        said: chosen.1,
+        efficiency: efficiency(chosen),
+        core_hours: row.core_hours,
+        warnings: row.warnings.iter().map(ToString::to_string).collect(),
+    }))
+}

@@ -1,0 +1,122 @@
+//! The answer for people.
+
+use super::{Answer, Engine};
+use crate::predict::short;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// Ranks of the critical path that are named.
+const N_RANKS_SHOWN: usize = 4;
+/// A part of the path below this is not worth a line.
+const SHARE_MIN: f64 = 0.005;
+
+/// Both predictions beside the measured time, then where the time goes.
+pub(super) fn text(answer: &Answer<'_>) -> String {
+    let mut text = String::new();
+    add(
+        &mut text,
+        format_args!(
+            "{}: {} ranks, on `{}`\n",
+            answer.run.display(),
+            answer.input.program.n_ranks(),
+            answer.machine_name
+        ),
+    );
+    if let Some(measured_s) = answer.input.measured_s {
+        add(&mut text, format_args!("measured   {:>10} s", short(measured_s)));
+    }
+    let composed_s = answer.composed.total_s;
+    let interval = answer.limits_s.map(|[low_s, high_s]| {
+        format!("   {} to {} s by the network's intervals", short(low_s), short(high_s))
+    });
+    let error = answer.error(composed_s);
+    let interval = interval.unwrap_or_default();
+    add(&mut text, format_args!("composed   {:>10} s{error}{interval}", short(composed_s)));
+    if let Some(replay) = &answer.replay {
+        let (total_s, error) = (replay.total_s, answer.error(replay.total_s));
+        let took = short(replay.took_s);
+        add(
+            &mut text,
+            format_args!("SMPI       {:>10} s{error}   replayed in {took} s", short(total_s)),
+        );
+    }
+    regions(&mut text, answer);
+    path(&mut text, answer);
+    for note in &answer.input.notes {
+        add(&mut text, format_args!("! {note}"));
+    }
+    text
+}
+
+impl Answer<'_> {
+    /// The total by the engine that was asked for.
+    pub(super) fn total_s(&self) -> f64 {
+        let replay = self.replay.as_ref().filter(|_| self.engine == Engine::Smpi);
+        replay.map_or(self.composed.total_s, |replay| replay.total_s)
+    }
+
+    fn error(&self, predicted_s: f64) -> String {
+        let share = self.input.measured_s.map(|measured_s| predicted_s / measured_s - 1.0);
+        share.map_or_else(String::new, |share| format!("   {:+.1} %", 100.0 * share))
+    }
+}
+
+fn regions(text: &mut String, answer: &Answer<'_>) {
+    let composed = &answer.composed;
+    let title = ["region", "mean", "longest", "waiting", "share", "critical path"];
+    let [region, mean, longest, waiting, share, on_path] = title;
+    add(
+        text,
+        format_args!(
+            "\n{region:<16} {mean:>10} {longest:>10} {waiting:>10} {share:>7} {on_path:>13}"
+        ),
+    );
+    for region in composed.regions.iter().filter(|region| 0.0 < region.longest_s) {
+        add(
+            text,
+            format_args!(
+                "{:<16} {:>10} {:>10} {:>10} {:>5.1} % {:>11.1} %",
+                region.name,
+                short(region.mean_s),
+                short(region.longest_s),
+                short(region.waiting_s),
+                100.0 * region.mean_s / composed.total_s,
+                100.0 * region.on_path_s / composed.total_s,
+            ),
+        );
+    }
+    add(
+        text,
+        format_args!(
+            "\nranks wait {:.1} % of the time for others",
+            100.0 * composed.waiting_share()
+        ),
+    );
+}
+
+/// Which ranks decide about the end.
+fn path(text: &mut String, answer: &Answer<'_>) {
+    let composed = &answer.composed;
+    let mut stays: BTreeMap<u32, f64> = BTreeMap::new();
+    for leg in &composed.path {
+        *stays.entry(leg.rank).or_default() += leg.to_s - leg.from_s;
+    }
+    let mut stays: Vec<(u32, f64)> = stays.into_iter().collect();
+    stays.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let share = |time_s: f64| 100.0 * time_s / composed.total_s;
+    let shown = stays
+        .iter()
+        .take(N_RANKS_SHOWN)
+        .filter(|(_, stay_s)| SHARE_MIN <= stay_s / composed.total_s);
+    let mut parts: Vec<String> =
+        shown.map(|(rank, stay_s)| format!("rank {rank} ({:.1} %)", share(*stay_s))).collect();
+    if let Some(n_more @ 1..) = stays.len().checked_sub(parts.len()) {
+        parts.push(format!("{n_more} more"));
+    }
+    parts.push(format!("messages ({:.1} %)", share(composed.path_transfer_s)));
+    add(text, format_args!("critical path: {}", parts.join(", ")));
+}
+
+fn add(text: &mut String, line: std::fmt::Arguments<'_>) {
+    writeln!(text, "{line}").expect("text grows without failing");
+}

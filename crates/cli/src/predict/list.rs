@@ -1,0 +1,99 @@
+//! Predictions as lists for other programs: JSON and CSV.
+
+use super::best::Best;
+use super::{Question, Row};
+use fitting::Prediction;
+use fitting::formats::csv::quoted;
+use serde_json::{Map, Value, json};
+
+/// An object with `predictions`: for each point the whole program, whose region is null, then its regions.
+pub(super) fn as_json(question: &Question<'_>, rows: &[Row<'_>], best: &[Best<'_>]) -> Value {
+    let mut predictions = Vec::new();
+    for row in rows {
+        let parameters = parameters(&row.at);
+        let warnings: Vec<String> = row.warnings.iter().map(ToString::to_string).collect();
+        let mut total = prediction(question, Value::Null, &parameters, row.total);
+        total["share"] = json!(1.0);
+        total["role"] = json!(row.role);
+        total["warnings"] = json!(warnings);
+        if let Some(core_hours) = row.core_hours {
+            total["core_hours"] = json!(core_hours);
+        }
+        predictions.push(total);
+        for region in &row.regions {
+            let mut one = prediction(question, json!(region.name), &parameters, region.said);
+            one["share"] = json!(region.share);
+            one["warnings"] = json!(region.warnings);
+            predictions.push(one);
+        }
+    }
+    let rate = question.file.rate(question.metric);
+    let mut all = json!({ "metric": question.metric, "rate": rate, "predictions": predictions });
+    if let Some(name) = question.options.wish.parameter() {
+        all["best"] = best.iter().map(|best| of_best(name, best)).collect();
+    }
+    all
+}
+
+fn parameters(at: &[(&str, f64)]) -> Value {
+    Value::Object(
+        at.iter().map(|(name, value)| ((*name).to_owned(), number(*value))).collect::<Map<_, _>>(),
+    )
+}
+
+/// A whole number as one.
+fn number(value: f64) -> Value {
+    #[expect(clippy::cast_possible_truncation, reason = "a whole number that fits")]
+    if value.fract() == 0.0 && value.abs() < 9e15 { json!(value as i64) } else { json!(value) }
+}
+
+fn prediction(
+    question: &Question<'_>,
+    region: Value,
+    parameters: &Value,
+    said: Prediction,
+) -> Value {
+    json!({
+        "region": region,
+        "metric": question.metric,
+        "parameters": parameters,
+        "value": said.value,
+        "low": said.low,
+        "high": said.high,
+    })
+}
+
+fn of_best(name: &str, best: &Best<'_>) -> Value {
+    let found = best.found.as_ref();
+    json!({
+        "parameter": name,
+        "parameters": parameters(&best.others),
+        "best": found.map(|found| number(found.value)),
+        "value": found.map(|found| found.said.value),
+        "low": found.map(|found| found.said.low),
+        "high": found.map(|found| found.said.high),
+        "efficiency": found.map(|found| found.efficiency),
+        "core_hours": found.and_then(|found| found.core_hours),
+        "warnings": found.map(|found| &found.warnings),
+    })
+}
+
+/// A row for each point and region; the whole program has an empty one.
+pub(super) fn as_csv(question: &Question<'_>, rows: &[Row<'_>]) -> String {
+    let names: Vec<&str> =
+        rows.first().map_or(Vec::new(), |row| row.at.iter().map(|(name, _)| *name).collect());
+    let mut text = "region,metric".to_owned();
+    names.iter().for_each(|name| text += &format!(",{}", quoted(name)));
+    text += ",value,low,high,share\n";
+    let metric = quoted(question.metric);
+    for row in rows {
+        let at: String = row.at.iter().map(|(_, value)| format!(",{value}")).collect();
+        let mut add = |region: &str, Prediction { value, low, high }, share: Option<f64>| {
+            let share = share.map_or(String::new(), |share| share.to_string());
+            text += &format!("{},{metric}{at},{value},{low},{high},{share}\n", quoted(region));
+        };
+        add("", row.total, Some(1.0));
+        row.regions.iter().for_each(|region| add(&region.name, region.said, region.share));
+    }
+    text
+}

@@ -1,0 +1,227 @@
+//! `sintonia fit`, and the file that it writes.
+
+use crate::sintonia::{Place, Said};
+use serde_json::Value;
+use std::fmt::Write as _;
+use std::io::Write as _;
+
+/// `2 * n^3 / p + 5` in Extra-P's text, with parameters of these names and one disturbed repetition.
+pub(crate) fn extrap_text(names: [&str; 2], region: &str) -> String {
+    let (mut points, mut data) = (String::new(), String::new());
+    for n in [100.0_f64, 200.0, 300.0, 400.0, 500.0] {
+        for p in [1.0, 2.0, 4.0, 8.0] {
+            let value = 2e-6 * n.powi(3) / p + 5.0;
+            let disturbed = if n < 150.0 { 3.0 * value } else { value };
+            write!(points, " ({n} {p})").expect("it works");
+            writeln!(data, "DATA {value} {value} {disturbed}").expect("a string grows");
+        }
+    }
+    format!(
+        "PARAMETER {}\nPARAMETER {}\nPOINTS{points}\nREGION {region}\nMETRIC time\n{data}",
+        names[0], names[1]
+    )
+}
+
+/// The same as rows of a table.
+pub(crate) fn table(heading: &str, separator: char) -> String {
+    let mut text = heading.to_owned() + "\n";
+    for n in [100.0_f64, 200.0, 300.0, 400.0, 500.0] {
+        for p in [1.0, 2.0, 4.0, 8.0] {
+            writeln!(text, "{n}{separator}{p}{separator}{}", 2e-6 * n.powi(3) / p + 5.0)
+                .expect("a string grows");
+        }
+    }
+    text
+}
+
+pub(crate) fn said(place: &Place, words: &str) -> Said {
+    place.sintonia(&words.split_whitespace().collect::<Vec<_>>())
+}
+
+#[track_caller]
+fn list(place: &Place, words: &str) -> Vec<Value> {
+    let said = said(place, words);
+    assert_eq!(said.code, Some(0), "{}", said.errors);
+    serde_json::from_str(&said.output).expect("a list")
+}
+
+const MODEL: &str = "2e-6 * n^3 / p + 5";
+
+#[track_caller]
+fn check_read(file: &str, text: &str, options: &str, model: &str) {
+    let place = Place::new();
+    std::fs::write(place.path(file), text).expect("written");
+    let list = list(&place, &format!("fit {file} --json{options}"));
+    assert_eq!(list.len(), 1);
+    assert_eq!(list[0]["model"], model, "{}", list[0]);
+    assert!(list[0]["held_out_error"].as_f64().expect("a number") < 1e-3, "{}", list[0]);
+}
+
+#[test]
+fn measurements_are_read_in_many_forms() {
+    check_read("a.txt", &extrap_text(["n", "p"], "main->solve"), "", MODEL);
+    check_read("a.txt", &extrap_text(["size", "cores"], "x"), "", "2e-6 * size^3 / cores + 5");
+    check_read("a.csv", &table("n,p,time", ','), "", MODEL);
+    check_read("a.csv", &table("n;p;Time (s)", ';'), "", MODEL);
+    check_read("a.tsv", &table("n\tp\telapsed_s", '\t'), "", MODEL);
+    check_read("a.csv", &table("n,p,what", ','), " --value what --parameter n,p", MODEL);
+    let rows: Vec<String> = table("", ',').lines().skip(1).map(str::to_owned).collect();
+    let line = |row: &String| {
+        let cells: Vec<&str> = row.split(',').collect();
+        format!("{{\"params\":{{\"n\":{},\"p\":{}}},\"value\":{}}}\n", cells[0], cells[1], cells[2])
+    };
+    let lines: String = rows.iter().map(line).collect();
+    check_read("a.jsonl", &lines, "", MODEL);
+    let talpas = lines
+        .replace("\"params\"", "\"parameters\"")
+        .replace(",\"value\"", ";\"metric\":\"time\";\"callpath\":\"a\";\"value\"");
+    check_read("a.json", &talpas, "", MODEL);
+}
+
+#[test]
+fn a_folder_of_an_experiment_is_read() {
+    let place = Place::new();
+    std::fs::create_dir(place.path("out")).expect("a folder");
+    let line = |p: u32, role: &str, value: f64| {
+        format!(
+            "{{\"params\":{{\"p\":{p}}},\"callpath\":\"{role}\",\"metric\":\"time\",\"value\":{value}}}\n"
+        )
+    };
+    let lines: String = [1, 2, 4, 8, 16]
+        .map(|p| {
+            line(p, "rank 0->a.c:1 MPI_Send", 3.0)
+                + &line(p, "ranks 1-->a.c:2 MPI_Recv", 16.0 / f64::from(p))
+        })
+        .concat();
+    std::fs::write(place.path("out/measurements.jsonl"), lines).expect("written");
+    std::fs::write(place.path("out/experiment.json"), "{\"program\":\"matmul\"}").expect("written");
+    let list = list(&place, "fit out --json -o models.json");
+    assert_eq!(list.len(), 2);
+    let file: Value = serde_json::from_str(
+        &std::fs::read_to_string(place.path("models.json")).expect("it works"),
+    )
+    .expect("it works");
+    assert_eq!(file["format_version"], 1);
+    assert_eq!(file["program"], "matmul");
+    assert_eq!(file["roles"]["ranks 1-"][0], "ranks 1-->a.c:2 MPI_Recv");
+    let predicted = said(&place, "predict models.json --set p=4 --json");
+    let predicted: Value = serde_json::from_str(&predicted.output).expect("it works");
+    assert_eq!(predicted["predictions"][0]["role"], "ranks 1-");
+    assert!((predicted["predictions"][0]["value"].as_f64().expect("a number") - 4.0).abs() < 1e-6);
+    // What was kept back is what is compared with.
+    std::fs::write(place.path("out/holdout.jsonl"), line(32, "total", 2.0)).expect("written");
+    let compared = said(&place, "validate models.json out --json");
+    let compared: Value = serde_json::from_str(&compared.output).expect("an object");
+    assert_eq!(compared["summary"]["n_points"], 1);
+    assert!((compared["points"][0]["predicted"].as_f64().expect("a number") - 3.0).abs() < 1e-6);
+}
+
+#[test]
+fn standard_input_is_a_file() {
+    let place = Place::new();
+    let mut child = place.start(&["fit", "-", "--json"]);
+    child
+        .stdin
+        .take()
+        .expect("piped")
+        .write_all(extrap_text(["n", "p"], "a").as_bytes())
+        .expect("read");
+    let output = child.wait_with_output().expect("it ends");
+    let list: Value = serde_json::from_slice(&output.stdout).expect("a list");
+    assert_eq!(list[0]["model"], MODEL);
+}
+
+#[test]
+fn the_list_says_what_was_left_out() {
+    let place = Place::new();
+    std::fs::write(place.path("a.txt"), extrap_text(["n", "p"], "main->solve")).expect("written");
+    let all = list(&place, "fit a.txt --json");
+    let one = &all[0];
+    assert_eq!(
+        (&one["region"], &one["metric"]),
+        (&Value::from("main->solve"), &Value::from("time"))
+    );
+    assert_eq!(
+        [&one["dropped"], &one["n_samples"], &one["n_points"]].map(|n| n.as_u64()),
+        [Some(4), Some(60), Some(20)]
+    );
+    assert_eq!(one["warnings"], serde_json::json!([]));
+    assert_eq!(one["measured_between"]["p"], serde_json::json!([1.0, 8.0]));
+    let mean = list(&place, "fit a.txt --json --samples mean");
+    assert_eq!(mean[0]["dropped"], 0);
+    let kept = list(&place, "fit a.txt --json --holdout p=8 --holdout n=400,500");
+    assert_eq!(kept[0]["unseen"]["n_points"], 2);
+    assert!(kept[0]["unseen"]["smape_percent"].as_f64().expect("a number") < 0.1, "{}", kept[0]);
+    let given = list(&place, "fit a.txt --json --method pseudo-inverse --terms 1,n^3/p");
+    assert_eq!(given[0]["model"], "5 + 2e-6 * n^3 / p");
+}
+
+#[test]
+fn people_get_a_table_a_picture_and_files() {
+    let place = Place::new();
+    std::fs::write(place.path("a.txt"), extrap_text(["n", "p"], "main->solve")).expect("written");
+    let said = said(&place, "fit a.txt --plot a.svg --csv a.csv --write-extrap a.json");
+    assert_eq!((said.code, said.errors.as_str()), (Some(0), ""));
+    insta::assert_snapshot!("fit-table", said.output);
+    let read = |name: &str| std::fs::read_to_string(place.path(name)).expect("a file");
+    assert!(read("a.svg").starts_with("<svg ") && read("a.svg").contains("<polygon"));
+    assert!(read("a.csv").starts_with("region,metric,model,held_out_error,"), "{}", read("a.csv"));
+    let again = list(&place, "fit a.json --json");
+    assert_eq!(again[0]["model"], MODEL);
+}
+
+#[track_caller]
+fn check(words: &str, code: i32, part: &str) {
+    let place = Place::new();
+    let files = [
+        ("a.txt", extrap_text(["n", "p"], "a")),
+        ("bad.txt", "PARAMETER p\nPOINTS 1 2\nREGION a\nDATA x\n".to_owned()),
+        ("cut.json", "{\"parameters\": [\"p\"],\n \"measure".to_owned()),
+        ("empty.txt", String::new()),
+        ("packed.cubex", "\u{1f}".to_owned()),
+        ("one.csv", "p,time\n1,2\n".to_owned()),
+    ];
+    for (name, text) in files {
+        std::fs::write(place.path(name), text).expect("written");
+    }
+    std::fs::write(place.path("packed.cubex"), [0x1f, 0x8b, 0x08, 0xff]).expect("written");
+    let said = said(&place, words);
+    assert_eq!(said.code, Some(code), "{}{}", said.output, said.errors);
+    assert!(said.errors.contains(part), "{}", said.errors);
+    assert_eq!(said.output, "");
+    assert_eq!(
+        said.errors.lines().count(),
+        if code == 2 { said.errors.lines().count() } else { 1 }
+    );
+}
+
+#[test]
+fn what_is_wrong_is_said_with_a_code() {
+    check("fit none.txt", 105, "`none.txt`: ");
+    check("fit bad.txt", 105, "`bad.txt`: line 4: `x` is no number: write it like 12 or 1.5e-3");
+    check("fit cut.json", 105, "`cut.json`: line 2: ");
+    check("fit empty.txt", 105, "`empty.txt`: line 1: ");
+    check("fit packed.cubex", 105, "`packed.cubex`: it is compressed");
+    check("fit shm", 105, "name a folder that `sintonia experiment` wrote");
+    check("fit a.txt --value time", 2, "no CSV");
+    check("fit a.txt --metric bytes", 2, "there is no metric `bytes`; there are time");
+    check("fit a.txt --region b*", 2, "no region matches `b*`");
+    check("fit a.txt --holdout q=1", 2, "there is no parameter `q`; there are n, p");
+    check("fit a.txt --holdout p=3", 2, "matches no point");
+    check("fit a.txt --holdout p", 2, "write NAME=VALUE");
+    check("fit a.txt --terms n", 2, "`--terms` belong to `--method pseudo-inverse`");
+    check("fit a.txt --method pseudo-inverse", 2, "needs `--terms`");
+    check("fit a.txt --method pseudo-inverse --terms q", 2, "`q` is no part of a term");
+    check("fit a.txt --role q=size", 2, "there is no parameter `q`");
+    check("fit a.txt --samples best", 2, "near-minimum");
+    check("fit a.txt -o none/models.json", 102, "none/models.json");
+}
+
+#[test]
+fn a_bad_line_costs_itself_and_is_told() {
+    let place = Place::new();
+    std::fs::write(place.path("a.csv"), table("n,p,time", ',') + "x,1,2\n").expect("written");
+    let said = said(&place, "fit a.csv --json");
+    assert_eq!(said.code, Some(0));
+    assert!(said.errors.contains("`a.csv`: line 22: `x` is no number"), "{}", said.errors);
+}

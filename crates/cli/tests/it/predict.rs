@@ -1,0 +1,190 @@
+//! `sintonia predict` and `sintonia validate`.
+
+use crate::fit::{extrap_text, said, table};
+use crate::sintonia::Place;
+use serde_json::{Value, json};
+
+/// A place with models of `2e-6 * n^3 / p + 5`.
+fn place() -> Place {
+    let place = Place::new();
+    std::fs::write(place.path("a.txt"), extrap_text(["n", "p"], "main->solve")).expect("written");
+    let fitted = said(&place, "fit a.txt -o models.json");
+    assert_eq!(fitted.code, Some(0), "{}", fitted.errors);
+    place
+}
+
+#[track_caller]
+fn object(place: &Place, words: &str) -> Value {
+    let said = said(place, words);
+    assert_eq!(said.code, Some(0), "{}", said.errors);
+    serde_json::from_str(&said.output).expect("an object")
+}
+
+fn near(value: &Value, expected: f64) -> bool {
+    value.as_f64().is_some_and(|value| (value / expected - 1.0).abs() < 1e-4)
+}
+
+#[track_caller]
+fn check_predicted(words: &str, expected: &[(Value, f64)]) {
+    let all = object(&place(), &format!("predict {words} --json"));
+    let totals: Vec<&Value> = all["predictions"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter(|one| one["region"].is_null())
+        .collect();
+    assert_eq!(totals.len(), expected.len());
+    for (one, (parameters, value)) in totals.iter().zip(expected) {
+        assert_eq!(one["parameters"], *parameters);
+        assert!(near(&one["value"], *value), "{one}");
+        let [low, value, high] =
+            ["low", "value", "high"].map(|key| one[key].as_f64().expect("a number"));
+        assert!(0.0 < low && low <= value && value <= high, "{one}");
+    }
+}
+
+#[test]
+fn points_and_ranges_are_predicted() {
+    check_predicted("models.json --set n=1000 --set p=16", &[(json!({"n": 1000, "p": 16}), 130.0)]);
+    check_predicted(
+        "models.json --set n=1000 --set p=8:16:*2",
+        &[(json!({"n": 1000, "p": 8}), 255.0), (json!({"n": 1000, "p": 16}), 130.0)],
+    );
+    check_predicted("a.txt --set p=16 --set n=1000", &[(json!({"n": 1000, "p": 16}), 130.0)]);
+}
+
+#[test]
+fn regions_stand_beside_the_program() {
+    let all = object(&place(), "predict models.json --set n=1000 --set p=16 --json");
+    let list = all["predictions"].as_array().expect("a list");
+    assert_eq!((&list[0]["region"], &list[1]["region"]), (&Value::Null, &json!("main->solve")));
+    assert!(near(&list[1]["share"], 1.0));
+    let warnings = list[0]["warnings"].as_array().expect("a list");
+    assert_eq!(warnings.len(), 2, "{warnings:?}");
+    assert_eq!(warnings[0], "`n` = 1000 lies outside of what was measured, 100 to 500");
+}
+
+#[test]
+fn a_cache_that_is_passed_is_told() {
+    let place = place();
+    let fitted = said(&place, "fit a.txt -o models.json --cache L3:24000000:n:24:2");
+    assert_eq!(fitted.code, Some(0), "{}", fitted.errors);
+    let warnings = |n: &str| {
+        let all = object(&place, &format!("predict models.json --set n={n} --set p=4 --json"));
+        all["predictions"][0]["warnings"].to_string()
+    };
+    assert!(!warnings("900").contains("L3"), "{}", warnings("900"));
+    assert!(warnings("1100").contains("the data pass the size of `L3`"), "{}", warnings("1100"));
+}
+
+#[test]
+fn the_best_number_of_processes_is_found() {
+    let best = |words: &str| {
+        let all =
+            object(&place(), &format!("predict models.json --set n=1000 --best p {words} --json"));
+        all["best"][0].clone()
+    };
+    assert_eq!(best("")["best"], 32);
+    assert_eq!(best("--target-time 205")["best"], 10);
+    let efficient = best("--efficiency 0.95 --cost");
+    assert_eq!(efficient["best"], 22, "{efficient}");
+    let hours = 22.0 * (2000.0 / 22.0 + 5.0) / 3600.0;
+    assert!(near(&efficient["core_hours"], hours), "{efficient}");
+    assert_eq!(best("--set p=2,4,8 --target-time 300")["best"], 8);
+}
+
+#[test]
+fn people_get_tables_and_a_picture() {
+    let place = place();
+    let one = said(&place, "predict models.json --set n=1000 --set p=16 --cost");
+    insta::assert_snapshot!("predict-point", one.output);
+    let many =
+        said(&place, "predict models.json --set n=1000 --set p=2:32:*2 --plot a.svg --csv a.csv");
+    insta::assert_snapshot!("predict-points", many.output);
+    let picture = std::fs::read_to_string(place.path("a.svg")).expect("a picture");
+    assert!(picture.contains("<polyline") && picture.contains(">time in s<"), "{picture}");
+    let rows = std::fs::read_to_string(place.path("a.csv")).expect("a table");
+    assert_eq!(rows.lines().count(), 11, "{rows}");
+}
+
+#[test]
+fn the_list_of_fit_is_a_file_of_models() {
+    let place = place();
+    let list = said(&place, "fit a.txt --json").output;
+    std::fs::write(place.path("list.json"), list).expect("written");
+    let all = object(&place, "predict list.json --set n=1000 --set p=16 --json");
+    assert!(near(&all["predictions"][0]["value"], 130.0));
+}
+
+#[test]
+fn new_measurements_are_compared() {
+    let place = place();
+    let rows = "n,p,time\n1000,16,130\n1000,32,60\n";
+    std::fs::write(place.path("later.csv"), rows).expect("written");
+    std::fs::write(
+        place.path("same.csv"),
+        table("region,n,p,time", ',').replace("\n", "\nmain->solve,"),
+    )
+    .expect("written");
+    // Rows without a region are of no region that has a model.
+    let said_of = said(&place, "validate models.json later.csv");
+    assert_eq!(said_of.code, Some(100), "{}", said_of.errors);
+    let of_region = rows.replace("\n1000", "\nmain->solve,1000").replacen("n,p", "region,n,p", 1);
+    std::fs::write(place.path("later.csv"), of_region).expect("written");
+    let all = object(&place, "validate models.json later.csv --json");
+    assert_eq!(all["summary"]["n_points"], 2);
+    assert_eq!(all["summary"]["n_within"], 1);
+    assert!(near(&all["points"][1]["error_percent"], 100.0 * 7.5 / 67.5), "{all}");
+    assert!(near(&all["summary"]["smape_percent"], 0.5 * 200.0 * 7.5 / 127.5), "{all}");
+    insta::assert_snapshot!(
+        "validate-table",
+        said(&place, "validate models.json later.csv").output
+    );
+}
+
+#[track_caller]
+fn check(words: &str, code: i32, part: &str) {
+    let place = place();
+    let text = std::fs::read_to_string(place.path("models.json")).expect("models");
+    std::fs::write(place.path("cut.json"), &text[..text.len() / 2]).expect("written");
+    std::fs::write(place.path("new.json"), text.replacen(":1,", ":7,", 1)).expect("written");
+    let said = said(&place, words);
+    assert_eq!(said.code, Some(code), "{}{}", said.output, said.errors);
+    assert!(said.errors.contains(part), "{}", said.errors);
+    assert_eq!(said.output, "");
+}
+
+#[test]
+fn what_is_wrong_is_said_with_a_code() {
+    check("predict none.json --set n=1 --set p=1", 105, "`none.json`");
+    check(
+        "predict cut.json --set n=1 --set p=1",
+        105,
+        "`cut.json`: line 1 ends too early: the file was cut off",
+    );
+    check("predict new.json --set n=1 --set p=1", 105, "format 7, and 1 is the newest known");
+    check("predict models.json --set n=1", 2, "`p` has no value: add `--set p=VALUE`");
+    check(
+        "predict models.json --set n=1 --set p=1 --set q=1",
+        2,
+        "no parameter `q`; they have n, p",
+    );
+    check("predict models.json --set n=1 --set p=1 --set p=2", 2, "`p` is given twice");
+    check("predict models.json --set n=1 --set p=x", 2, "write NAME=VALUE");
+    check(
+        "predict models.json --set n=1 --set p=1 --metric bytes",
+        2,
+        "there is no metric `bytes`; there are time",
+    );
+    check("predict models.json --set n=1 --set p=1 --target-time 3", 2, "--best");
+    check(
+        "predict models.json --set n=1000 --best p --target-time 3",
+        100,
+        "no `p` from 1 to 32 reaches the target",
+    );
+    check("predict models.json --set n=1 --set p=1 --processes q", 2, "no parameter `q`");
+    check("predict models.json --set n=1 --set p=1 --csv none/a.csv", 102, "none/a.csv");
+    check("validate models.json none.csv", 105, "`none.csv`");
+    check("validate cut.json a.txt", 105, "`cut.json`");
+    check("validate models.json a.txt --metric bytes", 2, "the models have no metric `bytes`");
+}

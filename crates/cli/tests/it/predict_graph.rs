@@ -1,0 +1,138 @@
+//! `sintonia predict MODELS --graph`: models of regions along the graph of a program.
+
+use crate::sintonia::{Place, Said};
+use serde_json::Value;
+use std::fmt::Write;
+use std::fs;
+
+/// The master sends to every worker and waits for what each of them answers.
+const PROGRAM: &str = "\
+#include <mpi.h>
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+    int rank, size;
+    double x[4];
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (rank == 0) {
+        for (int to = 1; to < size; to++)
+            MPI_Send(x, 4, MPI_DOUBLE, to, 0, MPI_COMM_WORLD); /* 12 */
+        for (int from = 1; from < size; from++)
+            MPI_Recv(x, 4, MPI_DOUBLE, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else {
+        MPI_Recv(x, 4, MPI_DOUBLE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Send(x, 4, MPI_DOUBLE, 0, 0, MPI_COMM_WORLD); /* 17 */
+    }
+    MPI_Finalize();
+    return 0;
+}
+";
+
+/// Workers compute `1e-3 * n^2 / p`, half of it in a function, the master `1e-4 * n` before it sends.
+fn place() -> Place {
+    let place = Place::new();
+    fs::write(place.path("program.c"), PROGRAM).expect("written");
+    let mut lines = String::new();
+    for n in [100.0, 200.0, 300.0, 400.0, 500.0_f64] {
+        for p in [1.0, 2.0, 4.0, 8.0, 16.0] {
+            for (region, value) in [
+                ("master->program.c:12 MPI_Send", 1e-4 * n),
+                ("workers->program.c:17 MPI_Send", 5e-4 * n * n / p),
+                ("workers->program.c:17 MPI_Send->multiply", 5e-4 * n * n / p),
+            ] {
+                writeln!(
+                    lines,
+                    r#"{{"params":{{"n":{n},"p":{p}}},"callpath":"{region}","metric":"computation","value":{value}}}"#
+                )
+                .expect("text grows");
+            }
+        }
+    }
+    fs::write(place.path("measured.jsonl"), lines).expect("written");
+    place
+}
+
+fn said(words: &str) -> Said {
+    let words: Vec<&str> = words.split(' ').collect();
+    place().sintonia(&words)
+}
+
+/// The time of the whole program and where it stands, at each point.
+#[track_caller]
+fn check(words: &str, expected_s: &[f64]) {
+    let said = said(&format!("predict measured.jsonl --graph program.c --json {words}"));
+    assert_eq!(said.code, Some(0), "{}", said.errors);
+    let all: Value = serde_json::from_str(&said.output).expect("an object");
+    let list = all["predictions"].as_array().expect("a list");
+    let totals: Vec<&Value> = list.iter().filter(|one| one["region"].is_null()).collect();
+    assert_eq!(totals.len(), expected_s.len());
+    for (total, expected_s) in totals.iter().zip(expected_s) {
+        let value = total["value"].as_f64().expect("a time");
+        assert!((value / expected_s - 1.0).abs() < 1e-3, "{total}, not {expected_s}");
+    }
+}
+
+#[test]
+fn a_program_takes_what_its_graph_makes_of_its_regions() {
+    // The master computes, then every worker does; nothing else takes time.
+    check("--set n=1000 --set p=4 --ranks p+1 --machine ideal", &[0.1 + 250.0]);
+    check("--set n=1000 --set p=4,8 --machine ideal", &[0.1 + 250.0, 0.1 + 125.0]);
+}
+
+#[test]
+fn another_network_makes_another_time() {
+    let place = place();
+    // Messages of a second: the master hands out four, one after the other, and gets back four.
+    fs::write(place.path("slow.toml"), "latency_us = 1e6\nper_byte_ns = 0\neager_bytes = 0\n")
+        .expect("written");
+    let words = "predict measured.jsonl --graph program.c --json --set n=1000 --set p=4 --ranks p+1 \
+                 --machine slow.toml";
+    let said = place.sintonia(&words.split(' ').collect::<Vec<_>>());
+    let all: Value = serde_json::from_str(&said.output).expect("an object");
+    let value = all["predictions"][0]["value"].as_f64().expect("a time");
+    // The last worker ends a second after the one before, when the master is there for it.
+    assert!((value - (0.1 + 4.0 + 250.0 + 1.0)).abs() < 0.3, "{value}");
+}
+
+#[test]
+fn draws_have_a_mean_and_an_interval() {
+    let place = place();
+    let branch = PROGRAM.replace(
+        "    MPI_Finalize",
+        "    for (int i = 0; i < 100; i++)\n        if (diverges(x))\n            \
+         MPI_Barrier(MPI_COMM_WORLD);\n    MPI_Finalize",
+    );
+    fs::write(place.path("program.c"), branch).expect("written");
+    fs::write(place.path("slow.toml"), "latency_us = 1e6\nper_byte_ns = 0\n").expect("written");
+    let words = "predict measured.jsonl --graph program.c --json --set n=100 --set p=2 --seed 7 \
+                 --draws 100 --machine slow.toml";
+    let said = place.sintonia(&words.split(' ').collect::<Vec<_>>());
+    assert_eq!(said.code, Some(0), "{}", said.errors);
+    let all: Value = serde_json::from_str(&said.output).expect("an object");
+    let [low, value, high] =
+        ["low", "value", "high"].map(|key| all["predictions"][0][key].as_f64().expect(key));
+    // Half of a hundred barriers of a second, give or take two deviations of five, two messages and 5 s of work.
+    assert!((value - 57.0).abs() < 3.0, "{value}");
+    assert!((5.0..15.0).contains(&(value - low)) && (5.0..15.0).contains(&(high - value)));
+}
+
+#[test]
+fn what_no_model_knows_is_a_note_and_what_makes_no_sense_is_refused() {
+    let told = said("predict measured.jsonl --graph program.c --set n=100 --set p=2 --ranks p+1");
+    assert!(told.output.contains("no model says what `master->program.c:14 MPI_Recv`"), "{told:?}");
+    for (words, names) in [
+        ("predict measured.jsonl --graph program.c --set n=100 --set p=2 --ranks p-2", "--ranks"),
+        (
+            "predict measured.jsonl --graph program.c --set n=100 --set p=2 --engine smpi",
+            "--engine",
+        ),
+        ("predict measured.jsonl --set n=100 --set p=2 --ranks p", "--graph"),
+        ("predict measured.jsonl --graph program.c --set n=100 --set p=2 --let x", "--let"),
+    ] {
+        let told = said(words);
+        assert_eq!(told.code, Some(2), "{words}: {}", told.errors);
+        assert!(told.errors.contains(names), "{}", told.errors);
+    }
+}

@@ -1,0 +1,255 @@
+//! Predictions beside new measurements, in the form of the source's tables.
+//!
+//! The error is `(predicted - measured) / predicted`, in percent (Laine 2003); SMAPE is the mean of
+//! `200 * |predicted - measured| / (|predicted| + |measured|)`.
+
+use crate::measurements::Measurements;
+use crate::model::{ModelError, Prediction};
+use crate::model_file::ModelFile;
+use crate::samples::SampleRule;
+use crate::total::TOTAL;
+
+/// A prediction and what was measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Compared {
+    /// The region; nothing for the whole program.
+    pub region: Option<String>,
+    /// The parameters, in the order of the measurements.
+    pub at: Vec<f64>,
+    /// What was measured, one value made of the repetitions.
+    pub measured: f64,
+    /// What was predicted.
+    pub predicted: Prediction,
+}
+
+impl Compared {
+    /// The error in percent of the prediction; too low a prediction is negative.
+    pub fn error_percent(&self) -> f64 {
+        100.0 * (self.predicted.value - self.measured) / self.predicted.value
+    }
+
+    /// Whether the measured value lies in the interval.
+    pub fn is_within(&self) -> bool {
+        (self.predicted.low..=self.predicted.high).contains(&self.measured)
+    }
+
+    fn smape_percent(&self) -> f64 {
+        let (predicted, measured) = (self.predicted.value, self.measured);
+        let sizes = predicted.abs() + measured.abs();
+        if 0.0 < sizes { 200.0 * (predicted - measured).abs() / sizes } else { 0.0 }
+    }
+}
+
+/// How good predictions are, over all points.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Summary {
+    /// Points compared.
+    pub n_points: usize,
+    /// Those whose measured value lies in the interval.
+    pub n_within: usize,
+    /// Symmetric mean absolute error, in percent.
+    pub smape_percent: f64,
+    /// Mean of the errors without their signs, in percent.
+    pub mean_error_percent: f64,
+    /// The largest error without its sign, in percent.
+    pub largest_error_percent: f64,
+}
+
+impl Summary {
+    /// The summary of these points.
+    #[expect(clippy::cast_precision_loss, reason = "numbers of points are small")]
+    pub fn of<'a>(compared: impl Iterator<Item = &'a Compared>) -> Self {
+        let mut all = Self::default();
+        for one in compared {
+            let error = one.error_percent().abs();
+            all.n_points += 1;
+            all.n_within += usize::from(one.is_within());
+            all.smape_percent += one.smape_percent();
+            all.mean_error_percent += error;
+            all.largest_error_percent = all.largest_error_percent.max(error);
+        }
+        let n = all.n_points.max(1) as f64;
+        Self {
+            smape_percent: all.smape_percent / n,
+            mean_error_percent: all.mean_error_percent / n,
+            ..all
+        }
+    }
+
+    /// Share of the points whose measured value lies in the interval.
+    #[expect(clippy::cast_precision_loss, reason = "numbers of points are small")]
+    pub fn coverage(&self) -> f64 {
+        self.n_within as f64 / self.n_points.max(1) as f64
+    }
+}
+
+/// All points of a metric that were measured and have a model: first the whole program, then region by region.
+///
+/// The whole program is the region `total` where that was measured; else, where all regions were, what they come to.
+///
+/// # Errors
+/// When the measurements lack a parameter of the models, or a formula has no value at a point.
+pub fn compare(
+    file: &ModelFile,
+    metric: &str,
+    measured: &Measurements,
+    rule: SampleRule,
+) -> Result<Vec<Compared>, ModelError> {
+    let (mut programs, mut regions) = (Vec::new(), Vec::new());
+    for at in points(measured, metric) {
+        let values = || measured.parameters.iter().map(String::as_str).zip(at.iter().copied());
+        let named: Vec<(&str, f64)> = values().collect();
+        let said = file.say(metric, &named)?;
+        let level = |region: &str| level(measured, metric, region, &at, rule);
+        for (idx, predicted) in said.regions {
+            let region = &file.models[idx].region;
+            if let Some(measured) = level(region) {
+                let (region, at) = (Some(region.clone()), at.clone());
+                regions.push(Compared { region, at, measured, predicted });
+            }
+        }
+        if let Some((predicted, measured)) = said.total.zip(program(file, metric, level)) {
+            programs.push(Compared { region: None, at, measured, predicted });
+        }
+    }
+    let order = |compared: &Compared| {
+        file.models.iter().position(|model| Some(&model.region) == compared.region.as_ref())
+    };
+    regions.sort_by_key(order);
+    programs.extend(regions);
+    Ok(programs)
+}
+
+/// All points of a metric, each once.
+fn points(measured: &Measurements, metric: &str) -> Vec<Vec<f64>> {
+    let series = measured.series.iter().filter(|series| series.metric == metric);
+    let mut points: Vec<Vec<f64>> = Vec::new();
+    for point in series.flat_map(|series| &series.points) {
+        if !points.contains(&point.at) {
+            points.push(point.at.clone());
+        }
+    }
+    points
+}
+
+fn level(
+    measured: &Measurements,
+    metric: &str,
+    region: &str,
+    at: &[f64],
+    rule: SampleRule,
+) -> Option<f64> {
+    let mut series = measured.series.iter();
+    let series = series.find(|series| series.region == region && series.metric == metric)?;
+    let rule = rule.widened(series.points.iter().map(|point| &point.values[..]));
+    let point = series.points.iter().find(|point| point.at == at)?;
+    rule.level(&point.values).map(|level| level.value)
+}
+
+/// What the whole program took.
+fn program(file: &ModelFile, metric: &str, level: impl Fn(&str) -> Option<f64>) -> Option<f64> {
+    if let Some(total) = level(TOTAL) {
+        return Some(total);
+    }
+    let of_metric = file.models.iter().filter(|model| model.metric == metric);
+    let regions = of_metric.map(|model| &model.region).filter(|region| *region != TOTAL);
+    let all: Vec<&String> = regions.collect();
+    if all.is_empty() {
+        return None;
+    }
+    let sum = |regions: &mut dyn Iterator<Item = &String>| {
+        regions.map(|region| level(region)).sum::<Option<f64>>()
+    };
+    if file.roles.is_empty() {
+        return sum(&mut all.into_iter());
+    }
+    let roles: Option<Vec<f64>> = file.roles.values().map(|role| sum(&mut role.iter())).collect();
+    roles?.into_iter().reduce(f64::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Settings, fit};
+
+    fn measured(regions: &[(&str, f64)], sizes: &[f64]) -> Measurements {
+        let mut measured = Measurements::of(vec!["n".into()]);
+        for (region, each) in regions {
+            sizes.iter().for_each(|n| measured.add(region, "time", &[*n], &[each * n]));
+        }
+        measured
+    }
+
+    fn models(regions: &[(&str, f64)]) -> ModelFile {
+        let measured = measured(regions, &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+        ModelFile::of(
+            fit(&measured, &Settings::default()).into_iter().map(Result::unwrap).collect(),
+        )
+    }
+
+    /// Regions with the models, and as measured at 10: the region, measured, predicted and error of each.
+    #[track_caller]
+    fn check(
+        models_of: &[(&str, f64)],
+        later: &[(&str, f64)],
+        expected: &[(Option<&str>, f64, f64, f64)],
+    ) {
+        let file = models(models_of);
+        let found = compare(&file, "time", &measured(later, &[10.0]), SampleRule::Mean).unwrap();
+        let rounded = |x: f64| (1e6 * x).round() / 1e6;
+        let row = |it: &Compared| {
+            (
+                it.region.clone(),
+                rounded(it.measured),
+                rounded(it.predicted.value),
+                rounded(it.error_percent()),
+            )
+        };
+        let found: Vec<_> = found.iter().map(row).collect();
+        let expected: Vec<_> = expected
+            .iter()
+            .map(|(region, a, b, c)| (region.map(str::to_owned), *a, *b, *c))
+            .collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn predictions_stand_beside_measurements() {
+        check(
+            &[("a", 2.0)],
+            &[("a", 1.5)],
+            &[(None, 15.0, 20.0, 25.0), (Some("a"), 15.0, 20.0, 25.0)],
+        );
+        check(
+            &[("a", 1.0), ("b", 3.0)],
+            &[("b", 2.0), ("a", 1.0)],
+            &[
+                (None, 30.0, 40.0, 25.0),
+                (Some("a"), 10.0, 10.0, 0.0),
+                (Some("b"), 20.0, 30.0, 33.333_333),
+            ],
+        );
+        check(&[("a", 1.0), ("b", 3.0)], &[("a", 1.0)], &[(Some("a"), 10.0, 10.0, 0.0)]);
+        check(&[("a", 1.0)], &[("total", 2.0)], &[(None, 20.0, 10.0, -100.0)]);
+        check(
+            &[("rank 0->a", 1.0), ("ranks 1-->b", 3.0)],
+            &[("rank 0->a", 1.0), ("ranks 1-->b", 3.0)],
+            &[
+                (None, 30.0, 30.0, 0.0),
+                (Some("rank 0->a"), 10.0, 10.0, 0.0),
+                (Some("ranks 1-->b"), 30.0, 30.0, 0.0),
+            ],
+        );
+    }
+
+    #[test]
+    fn a_summary_has_all_points() {
+        let predicted = Prediction { value: 10.0, low: 9.0, high: 11.0 };
+        let one = |measured| Compared { region: None, at: vec![], measured, predicted };
+        let summary = Summary::of([one(10.0), one(30.0)].iter());
+        assert_eq!((summary.n_points, summary.n_within), (2, 1));
+        assert!((summary.smape_percent - 50.0).abs() < 1e-12);
+        assert!((summary.mean_error_percent - 100.0).abs() < 1e-12);
+        assert!((summary.coverage() - 0.5).abs() < 1e-12);
+    }
+}

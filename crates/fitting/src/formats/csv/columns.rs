@@ -1,0 +1,296 @@
+//! What the columns of a table are for: said by the user, or known by their names and cells.
+//!
+//! A column of words names regions. Of the columns of numbers, the value is the one named like a measured time; those
+//! named like a prediction, an error or the number of a repetition are left out, as is one that says the same
+//! as another. All others are parameters. What was guessed is said ([`Places::notes`]).
+
+use super::{Columns, Row};
+use crate::formats::{Fault, number};
+use std::collections::HashMap;
+
+/// Positions of the columns.
+pub(super) struct Places {
+    pub(super) parameters: Vec<usize>,
+    /// Columns of values, more than one where each repetition has its own.
+    pub(super) values: Vec<usize>,
+    /// Columns whose cells, joined, are the region.
+    pub(super) region: Vec<usize>,
+    pub(super) metric: Option<usize>,
+    /// Columns that are not used, and why.
+    left_out: Vec<(usize, String)>,
+    /// Whether more than one column could have been the value.
+    is_value_guessed: bool,
+}
+
+const REGIONS: [&str; 6] = ["region", "callpath", "call_path", "function", "kernel", "phase"];
+const METRICS: [&str; 1] = ["metric"];
+/// Names of a value; the first that is there counts.
+const VALUES: [&str; 16] = [
+    "value",
+    "time",
+    "measured",
+    "runtime",
+    "run_time",
+    "walltime",
+    "wall_time",
+    "elapsed",
+    "duration",
+    "seconds",
+    "secs",
+    "median",
+    "mean",
+    "average",
+    "avg",
+    "t",
+];
+/// What may stand behind the name of a time.
+const UNITS: [&str; 9] = ["s", "ms", "us", "ns", "sec", "secs", "seconds", "min", "minutes"];
+/// First words of names of what was computed and not measured.
+const COMPUTED: [&str; 23] = [
+    "predict",
+    "predicted",
+    "prediction",
+    "forecast",
+    "modeled",
+    "modelled",
+    "expected",
+    "error",
+    "errors",
+    "residual",
+    "speedup",
+    "efficiency",
+    "extrap",
+    "std",
+    "stdev",
+    "stddev",
+    "sd",
+    "var",
+    "variance",
+    "ci",
+    "sem",
+    "min",
+    "max",
+];
+const REPETITIONS: [&str; 9] =
+    ["rep", "repetition", "repeat", "trial", "sample", "replicate", "run_id", "iteration", "row"];
+
+impl Places {
+    /// Finds the columns.
+    ///
+    /// # Errors
+    /// When a column that was named is not there, or none is left for the value.
+    pub(super) fn of(heading: &[String], rows: &[Row], columns: &Columns) -> Result<Self, Fault> {
+        let named = |name: &String| {
+            let found = heading.iter().position(|other| other == name);
+            found.ok_or_else(|| Fault::Missing(name.clone()))
+        };
+        let customary = |customs: &[&str]| {
+            let is = |cell: &String| customs.contains(&cell.to_lowercase().as_str());
+            heading.iter().position(is)
+        };
+        let wished = |name: &Option<String>, customs: &[&str]| match name {
+            Some(name) => named(name).map(Some),
+            None => Ok(customary(customs)),
+        };
+        let metric = wished(&columns.metric, &METRICS)?;
+        let mut region: Vec<usize> = wished(&columns.region, &REGIONS)?.into_iter().collect();
+        let said: Option<Vec<usize>> = match &columns.parameters {
+            Some(names) => Some(names.iter().map(named).collect::<Result<_, Fault>>()?),
+            None => None,
+        };
+        let is_taken = |idx: &usize| Some(*idx) == metric || region.contains(idx);
+        let is_parameter = |idx: &usize| said.as_ref().is_some_and(|said| said.contains(idx));
+        let (mut words, mut numbers) = (Vec::new(), Vec::new());
+        for idx in (0..heading.len()).filter(|idx| !is_taken(idx) && !is_parameter(idx)) {
+            if is_words(rows, idx) { words.push(idx) } else { numbers.push(idx) }
+        }
+        let (value, is_value_guessed) = match &columns.value {
+            Some(name) => (named(name)?, false),
+            None => value(heading, &numbers).ok_or_else(|| Fault::Missing("value".into()))?,
+        };
+        let mut left_out: Vec<(usize, String)> = Vec::new();
+        if region.is_empty() {
+            region = words;
+        } else {
+            left_out.extend(words.into_iter().map(|idx| (idx, "it has no numbers".to_owned())));
+        }
+        let is_more =
+            |idx: usize| columns.value.is_none() && are_numbered(&heading[idx], &heading[value]);
+        let (mut values, numbers): (Vec<usize>, _) =
+            numbers.into_iter().partition(|idx| *idx == value || is_more(*idx));
+        if values.is_empty() {
+            values.push(value);
+        }
+        let parameters = match said {
+            Some(said) => {
+                left_out
+                    .extend(numbers.into_iter().map(|idx| (idx, "it was not named".to_owned())));
+                said
+            }
+            None => parameters(heading, rows, numbers, &mut left_out),
+        };
+        Ok(Self { parameters, values, region, metric, left_out, is_value_guessed })
+    }
+
+    /// What was guessed, in sentences.
+    pub(super) fn notes(&self, heading: &[String]) -> Vec<String> {
+        let one = |(idx, reason): &(usize, String)| {
+            format!("column `{}` is not used: {reason}", heading[*idx])
+        };
+        let mut notes: Vec<String> = self.left_out.iter().map(one).collect();
+        if let Some(value) = self.values.first().filter(|_| self.is_value_guessed) {
+            notes.push(format!("column `{}` is taken for the measured value", heading[*value]));
+        }
+        notes
+    }
+}
+
+/// Whether most cells of a column are no numbers.
+fn is_words(rows: &[Row], idx: usize) -> bool {
+    let cells = || rows.iter().filter_map(|(_, row)| row.get(idx)).filter(|cell| !cell.is_empty());
+    let n_words = cells().filter(|cell| number(cell).is_err()).count();
+    cells().count() < 2 * n_words
+}
+
+/// A name without the unit behind it, in small letters: `Time (s)` and `time_s` are `time`.
+fn plain(name: &str) -> String {
+    let mut name = name.to_lowercase();
+    if let Some((before, _)) = name.split_once(['(', '[']) {
+        name = before.trim().to_owned();
+    }
+    match name.rsplit_once(['_', ' ', '-', '.']) {
+        Some((before, unit)) if UNITS.contains(&unit) => before.to_owned(),
+        _ => name,
+    }
+}
+
+/// Whether its name says that a column was computed.
+fn is_computed(name: &str) -> bool {
+    let name = plain(name);
+    let first = name.split(|letter: char| !letter.is_alphanumeric()).next().unwrap_or_default();
+    name == "model" || COMPUTED.contains(&first)
+}
+
+/// Whether two names differ in the number at their ends only, as `time_1` and `time_2` do.
+fn are_numbered(name: &str, other: &str) -> bool {
+    let stem = |name: &'_ str| {
+        let stem = name.trim_end_matches(|letter: char| letter.is_ascii_digit());
+        (stem.len() < name.len()).then(|| stem.to_owned())
+    };
+    stem(name).is_some() && stem(name) == stem(other)
+}
+
+/// The column of the value, and whether another one could have been it.
+fn value(heading: &[String], numbers: &[usize]) -> Option<(usize, bool)> {
+    let measured: Vec<usize> =
+        numbers.iter().copied().filter(|idx| !is_computed(&heading[*idx])).collect();
+    let stem = |idx: usize| {
+        let name = plain(&heading[idx]);
+        name.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '_').to_owned()
+    };
+    let customary =
+        VALUES.iter().find_map(|custom| measured.iter().copied().find(|idx| stem(*idx) == *custom));
+    if let Some(idx) = customary {
+        return Some((idx, false));
+    }
+    let has_unit = |idx: &usize| plain(&heading[*idx]) != heading[*idx].to_lowercase();
+    let with_unit: Vec<usize> = measured.iter().copied().filter(has_unit).collect();
+    match with_unit[..] {
+        [only] => Some((only, false)),
+        [.., last] => Some((last, true)),
+        [] => measured.last().or(numbers.last()).map(|idx| (*idx, 2 < numbers.len())),
+    }
+}
+
+/// Those of the columns that are parameters.
+fn parameters(
+    heading: &[String],
+    rows: &[Row],
+    numbers: Vec<usize>,
+    left_out: &mut Vec<(usize, String)>,
+) -> Vec<usize> {
+    let mut parameters: Vec<usize> = Vec::new();
+    let mut repeating: Vec<(usize, String)> = Vec::new();
+    for idx in numbers {
+        let name = &heading[idx];
+        let same = || parameters.iter().find(|other| say_the_same(rows, **other, idx));
+        if is_computed(name) {
+            left_out.push((idx, "its name says that it was computed".to_owned()));
+        } else if REPETITIONS.contains(&plain(name).as_str()) {
+            left_out.push((idx, "its name says that it counts repetitions".to_owned()));
+        } else if let Some(other) = same() {
+            repeating.push((idx, format!("it says the same as `{}`", heading[*other])));
+        } else {
+            parameters.push(idx);
+        }
+    }
+    // Sizes that grow with the processes, and nothing else: which of both matters is not known.
+    if parameters.len() < 2 {
+        parameters.extend(repeating.into_iter().map(|(idx, _)| idx));
+    } else {
+        left_out.extend(repeating);
+    }
+    parameters
+}
+
+/// Whether each of at least three values of one column goes with one of the other.
+fn say_the_same(rows: &[Row], a: usize, b: usize) -> bool {
+    let (mut forth, mut back) = (HashMap::new(), HashMap::new());
+    for (_, row) in rows {
+        let (Some(a), Some(b)) = (row.get(a), row.get(b)) else { continue };
+        if *forth.entry(a).or_insert(b) != b || *back.entry(b).or_insert(a) != a {
+            return false;
+        }
+    }
+    2 < forth.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::read;
+    use super::*;
+
+    /// Parameters, metric, regions and the number of notes.
+    #[track_caller]
+    fn check(text: &str, parameters: &[&str], metric: &str, regions: &[&str], n_notes: usize) {
+        let reading = read(text, &Columns::default());
+        assert_eq!(reading.problems, [], "{text}");
+        assert_eq!(reading.measured.parameters, parameters, "{text}");
+        let found: Vec<&str> =
+            reading.measured.series.iter().map(|it| it.region.as_str()).collect();
+        assert_eq!(found, regions, "{text}");
+        assert!(reading.measured.series.iter().all(|series| series.metric == metric), "{text}");
+        assert_eq!(reading.notes.len(), n_notes, "{:?}", reading.notes);
+    }
+
+    #[test]
+    fn names_and_cells_say_what_columns_are_for() {
+        check("p,n,time\n1,2,3", &["p", "n"], "time", &[""], 0);
+        check("time,p,n\n1,2,3", &["p", "n"], "time", &[""], 0);
+        check("p,n,Time (s)\n1,2,3", &["p", "n"], "Time (s)", &[""], 0);
+        check("p,x\n1,2", &["p"], "x", &[""], 0);
+        check("p,n,x\n1,2,3", &["p", "n"], "x", &[""], 1);
+        check("p,rep,time_ms\n1,1,3\n1,2,3", &["p"], "time_ms", &[""], 1);
+        check(
+            "case,p,predicted_s,measured_s\nS1,3,2,3\nS2/3,3,2,3",
+            &["p"],
+            "measured_s",
+            &["S1", "S2/3"],
+            1,
+        );
+        check("region,metric,p,value\na,bytes,3,2", &["p"], "bytes", &["a"], 0);
+        check("file,function,p,time\nx.c,f,3,2", &["p"], "time", &["f"], 1);
+        check("file,line,p,time\nx.c,f,3,2", &["p"], "time", &["x.c->f"], 0);
+        check("p,n,time_1,time_2\n3,2,5,6", &["p", "n"], "time_1", &[""], 0);
+        check("p,n,mean,std\n3,2,5,6", &["p", "n"], "mean", &[""], 1);
+    }
+
+    #[test]
+    fn a_column_that_repeats_another_is_left_out() {
+        let text = "workers,dimension,bytes,measured_s,predicted_s\n1,300,720,2,1\n1,600,2880,2,1\n1,900,6480,2,1\n\
+                    2,300,720,2,1\n2,600,2880,2,1\n2,900,6480,2,1\n";
+        check(text, &["workers", "dimension"], "measured_s", &[""], 2);
+        // Where sizes grow with the processes, nothing else is known of either.
+        check("p,n,time\n1,10,3\n2,20,3\n3,30,3", &["p", "n"], "time", &[""], 0);
+    }
+}

@@ -1,0 +1,226 @@
+//! The way of one rank through its role.
+
+use super::{Setting, UnfoldError};
+use crate::shape::{Branch, Graph, Kind, Leave, Loop, Node};
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+/// A node that a rank passes, with the values of loop variables then.
+pub(super) struct Passage<'a> {
+    pub(super) node: &'a Node,
+    /// Values of the peers' and bytes' expressions at this moment.
+    pub(super) peer: Vec<Option<f64>>,
+    pub(super) bytes: Vec<Option<f64>>,
+    pub(super) root: Option<f64>,
+    pub(super) tag: Option<f64>,
+}
+
+/// One rank on its way.
+pub(super) struct Walk<'a> {
+    graph: &'a Graph,
+    setting: &'a Setting<'a>,
+    rank: u32,
+    n_steps_max: usize,
+    /// Variables of the loops that it is in.
+    variables: BTreeMap<String, f64>,
+    /// How often each arm of a branch was taken, by its place.
+    arms: BTreeMap<u64, Vec<u64>>,
+    pub(super) passages: Vec<Passage<'a>>,
+    pub(super) notes: BTreeSet<String>,
+}
+
+/// Values of names on a rank, constants of the program included.
+pub(super) fn values<'a>(
+    graph: &'a Graph,
+    setting: &'a Setting<'_>,
+    rank: u32,
+) -> impl Fn(&str) -> Option<f64> + 'a {
+    move |name| match name {
+        "rank" => Some(f64::from(rank)),
+        #[expect(clippy::cast_precision_loss, reason = "ranks are far below 2^53")]
+        "p" => Some(setting.n_ranks as f64),
+        "MPI_PROC_NULL" => Some(-1.0),
+        _ => {
+            #[expect(clippy::cast_precision_loss, reason = "a constant of a program")]
+            let constant = graph.constants.get(name).map(|constant| *constant as f64);
+            constant.or_else(|| (setting.value_of)(name, rank))
+        }
+    }
+}
+
+impl<'a> Walk<'a> {
+    pub(super) fn new(
+        graph: &'a Graph,
+        setting: &'a Setting<'a>,
+        rank: u32,
+        n_steps_max: usize,
+    ) -> Self {
+        Self {
+            graph,
+            setting,
+            rank,
+            n_steps_max,
+            variables: BTreeMap::new(),
+            arms: BTreeMap::new(),
+            passages: Vec::new(),
+            notes: BTreeSet::new(),
+        }
+    }
+
+    /// Nodes one after the other; what they leave early.
+    pub(super) fn sequence(&mut self, nodes: &'a [Node]) -> Result<Option<Leave>, UnfoldError> {
+        for node in nodes {
+            if let Some(leave) = self.node(node)? {
+                return Ok(Some(leave));
+            }
+        }
+        Ok(None)
+    }
+
+    fn node(&mut self, node: &'a Node) -> Result<Option<Leave>, UnfoldError> {
+        match &node.kind {
+            Kind::Mpi(_) => self.pass(node)?,
+            Kind::Loop(of) if node.has_mpi() => return self.repeat(node, of),
+            Kind::Branch(of) => return self.branch(node, of),
+            Kind::Group(of) => {
+                if of.is_recursive {
+                    self.notes.insert(format!("`{}` calls itself: once is assumed", of.function));
+                }
+                let leave = self.sequence(&of.body)?;
+                return Ok(leave.filter(|leave| *leave == Leave::Program));
+            }
+            Kind::Exit(exit) if exit.condition.is_empty() => return Ok(Some(exit.leaves)),
+            Kind::Exit(_) | Kind::Compute(_) | Kind::Loop(_) => (),
+        }
+        Ok(None)
+    }
+
+    fn repeat(&mut self, node: &'a Node, of: &'a Loop) -> Result<Option<Leave>, UnfoldError> {
+        let measured = node.measured.and_then(|measured| measured.iterations);
+        let count = self.value(&of.count).or(measured).ok_or_else(|| UnfoldError::Unknown {
+            label: of.header.clone(),
+            expression: of.count.to_string(),
+        })?;
+        let turn = of.repeat.as_ref().and_then(|repeat| {
+            Some((&repeat.variable, self.value(&repeat.first)?, self.value(&repeat.step)?))
+        });
+        let mut number = 0.0;
+        while number < count.round() {
+            if let Some((variable, first, step)) = turn {
+                self.variables.insert(variable.clone(), first + number * step);
+            }
+            match self.sequence(&of.body)? {
+                Some(Leave::Loop) => break,
+                None | Some(Leave::Iteration) => number += 1.0,
+                leave => return Ok(leave),
+            }
+        }
+        if let Some((variable, ..)) = turn {
+            self.variables.remove(variable);
+        }
+        Ok(None)
+    }
+
+    fn branch(&mut self, node: &'a Node, of: &'a Branch) -> Result<Option<Leave>, UnfoldError> {
+        let arm = match self.value(&of.decides) {
+            Some(value) if of.arms.len() == 2 => usize::from(value == 0.0),
+            _ => self.arm_in_turn(node, of),
+        };
+        match of.arms.get(arm) {
+            Some(arm) => self.sequence(&arm.body),
+            None => Ok(None),
+        }
+    }
+
+    /// The arm that is furthest behind its share of the passages; or one that is drawn.
+    fn arm_in_turn(&mut self, node: &Node, of: &Branch) -> usize {
+        let n_arms = of.arms.len().max(1);
+        let even = 1.0 / n_arms as f64;
+        let shares: Vec<f64> = of.arms.iter().map(|arm| arm.probability.unwrap_or(even)).collect();
+        if node.has_mpi() && of.arms.iter().any(|arm| arm.probability.is_none()) {
+            self.notes.insert(format!(
+                "nothing says how often `{}` holds: its arms are taken equally often",
+                of.condition
+            ));
+        }
+        let place = place_of(node, of);
+        let taken = self.arms.entry(place).or_insert_with(|| vec![0; n_arms]);
+        let n_passed = taken.iter().sum::<u64>();
+        #[expect(clippy::cast_precision_loss, reason = "passages are far below 2^53")]
+        let behind = |arm: usize| shares[arm] * (n_passed + 1) as f64 - taken[arm] as f64;
+        let arm = match self.setting.seed {
+            Some(seed) => drawn(seed, place, n_passed, &shares),
+            None => (0..shares.len())
+                .rev()
+                .max_by(|a, b| behind(*a).total_cmp(&behind(*b)))
+                .unwrap_or(0),
+        };
+        if let Some(n_taken) = taken.get_mut(arm) {
+            *n_taken += 1;
+        }
+        arm
+    }
+
+    fn pass(&mut self, node: &'a Node) -> Result<(), UnfoldError> {
+        let Kind::Mpi(mpi) = &node.kind else { return Ok(()) };
+        if self.n_steps_max <= self.passages.len() {
+            return Err(UnfoldError::TooLong);
+        }
+        let is_world = matches!(mpi.scope.as_str(), "" | "MPI_COMM_WORLD");
+        if mpi.class == "collective" && !is_world {
+            self.notes.insert(format!(
+                "`{}` is on `{}`, whose members are not known: it is taken as one of all ranks",
+                node.label().unwrap_or_default(),
+                mpi.scope
+            ));
+        }
+        if mpi.class == "collective" && mpi.mode == "nonblocking" {
+            self.notes.insert(format!(
+                "`{}` is taken as a blocking one",
+                node.label().unwrap_or_default()
+            ));
+        }
+        let values = |of: fn(&crate::shape::Transfer) -> Option<&crate::Expr>| {
+            mpi.transfers.iter().map(|it| of(it).and_then(|of| self.value(of))).collect()
+        };
+        let passage = Passage {
+            node,
+            peer: values(|transfer| transfer.peer.as_ref()),
+            bytes: values(|transfer| transfer.bytes.as_ref()),
+            root: mpi.root.as_ref().and_then(|root| self.value(root)),
+            tag: mpi.tag.as_ref().and_then(|tag| self.value(tag)),
+        };
+        self.passages.push(passage);
+        Ok(())
+    }
+
+    fn value(&self, of: &crate::Expr) -> Option<f64> {
+        let known = values(self.graph, self.setting, self.rank);
+        of.value(&|name| self.variables.get(name).copied().or_else(|| known(name)))
+    }
+}
+
+/// A number for a branch of the sources: the roles that pass it take the same arms.
+fn place_of(node: &Node, of: &Branch) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (&node.place.file, node.place.line, &of.condition).hash(&mut hasher);
+    hasher.finish()
+}
+
+/// An arm by chance, the same on all ranks in the same passage.
+fn drawn(seed: u64, place: u64, passage: u64, shares: &[f64]) -> usize {
+    // SplitMix64 (Steele, Lea, Flood 2014).
+    let mut mixed = seed ^ place.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ passage.rotate_left(32);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    let bits = u32::try_from((mixed ^ (mixed >> 31)) >> 32).unwrap_or(u32::MAX);
+    let at = f64::from(bits) / f64::from(u32::MAX);
+    let mut sum = 0.0;
+    for (arm, share) in shares.iter().enumerate() {
+        sum += share;
+        if at < sum {
+            return arm;
+        }
+    }
+    shares.len().saturating_sub(1)
+}

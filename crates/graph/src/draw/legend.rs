@@ -1,0 +1,102 @@
+//! What the symbols of a picture mean: those that are in it.
+
+use super::View;
+use super::part::{Part, SMALL};
+use super::symbol::{HALF, HEIGHT, symbol};
+use super::text::width;
+use crate::regions;
+use crate::shape::{Graph, Kind, Mpi, Node, Side};
+use std::collections::BTreeMap;
+
+/// The legend, within this width.
+pub(super) fn legend(graph: &Graph, view: View, width_max: f64) -> Part {
+    let mut entries: Vec<(String, String)> = Vec::new();
+    let has =
+        |wanted: &dyn Fn(&Node) -> bool| graph.roles.iter().any(|role| any(&role.body, wanted));
+    let has_branch = has(&|node| matches!(node.kind, Kind::Branch(_)));
+    if view == View::Full {
+        let mut found = BTreeMap::new();
+        graph.roles.iter().for_each(|role| collect(&role.body, &mut found));
+        entries.extend(found.into_values());
+        if has(&|node| regions::is_costly(node)) {
+            entries.push((sample("comp", "", true), "computation".into()));
+        }
+        entries.push((sample("else", "", false), "solid: blocking".into()));
+        entries.push((sample("else", " dash", false), "dashed: non-blocking, persistent".into()));
+        if has_branch {
+            entries.push((sample("cond", "", true), "branch, arms A, B".into()));
+        }
+    } else {
+        entries.push((sample("region", "", true), "region".into()));
+        if has_branch {
+            entries.push((sample("cond", "", true), "fork; ways join below".into()));
+        }
+    }
+    if has(&|node| matches!(node.kind, Kind::Loop(_))) {
+        entries.push((sample("loop", "", true), "loop with its iterations".into()));
+    }
+    if view == View::Full {
+        if has(&|node| matches!(node.kind, Kind::Group(_))) {
+            entries.push((sample("call", "", true), "function".into()));
+        }
+        entries.push(("<text x=\"0\" y=\"17\" class=\"p\">I, II</text>".into(), "region".into()));
+    }
+    lay_out(&entries, width_max)
+}
+
+fn lay_out(entries: &[(String, String)], width_max: f64) -> Part {
+    let cell = entries.iter().map(|(_, words)| width(words, SMALL)).fold(0.0, f64::max)
+        + 2.0 * HALF
+        + 26.0;
+    let mut part = Part::default();
+    let (mut x, mut y) = (0.0, 0.0);
+    for (drawing, words) in entries {
+        if width_max < x + cell && 0.0 < x {
+            (x, y) = (0.0, y + HEIGHT + 10.0);
+        }
+        let one = Part { svg: drawing.clone(), ..Part::default() };
+        part.place(&one, x + HALF, y);
+        part.text(x + 2.0 * HALF + 6.0, y + HEIGHT / 2.0 + 3.5, "s", words);
+        x += cell;
+        part.right = part.right.max(x);
+    }
+    part.height = y + HEIGHT;
+    part
+}
+
+fn sample(class: &str, dashed: &str, is_small: bool) -> String {
+    let (w, h, y) = if is_small { (36.0, 18.0, 4.0) } else { (2.0 * HALF, HEIGHT, 0.0) };
+    format!(
+        "<rect class=\"{class}{dashed}\" x=\"{:.1}\" y=\"{y}\" width=\"{w}\" height=\"{h}\" rx=\"4\"/>",
+        -w / 2.0
+    )
+}
+
+/// One of each symbol, by family and name.
+fn collect(nodes: &[Node], found: &mut BTreeMap<(String, String), (String, String)>) {
+    for node in nodes {
+        if let Kind::Mpi(mpi) = &node.kind
+            && mpi.class != "environment"
+        {
+            let name = mpi.operation.trim_start_matches("MPI_").to_owned();
+            let words = format!("{name}{}", side(mpi));
+            found
+                .entry((mpi.class.to_owned(), words.clone()))
+                .or_insert_with(|| (symbol(mpi), words));
+        }
+        node.bodies().into_iter().for_each(|body| collect(body, found));
+    }
+}
+
+fn any(nodes: &[Node], wanted: &dyn Fn(&Node) -> bool) -> bool {
+    nodes.iter().any(|node| wanted(node) || node.bodies().into_iter().any(|body| any(body, wanted)))
+}
+
+fn side(mpi: &Mpi) -> &'static str {
+    match (mpi.root.is_some(), mpi.side) {
+        (true, Side::Sends) => ", sending side",
+        (true, Side::Receives) => ", receiving side",
+        (true, Side::Both) => ", either side",
+        _ => "",
+    }
+}

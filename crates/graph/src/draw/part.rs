@@ -1,0 +1,127 @@
+//! Parts of a picture: something drawn around an axis, along which the program runs downwards.
+
+use super::text::{escape, width};
+
+/// Size of most texts, in pixels.
+pub(super) const SIZE: f64 = 11.0;
+/// Of what is said beside.
+pub(super) const SMALL: f64 = 9.5;
+
+/// Something that is drawn. Its axis is at x = 0, its top at y = 0.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Part {
+    pub(super) svg: String,
+    /// How far it goes to the left and right of its axis.
+    pub(super) left: f64,
+    pub(super) right: f64,
+    pub(super) height: f64,
+    /// Nothing follows it: the way ends here.
+    pub(super) is_end: bool,
+}
+
+impl Part {
+    pub(super) fn of(left: f64, right: f64, height: f64) -> Self {
+        Self { left, right, height, ..Self::default() }
+    }
+
+    pub(super) fn put(&mut self, svg: &str) -> &mut Self {
+        self.svg.push_str(svg);
+        self
+    }
+
+    /// Draws another part, moved.
+    pub(super) fn place(&mut self, part: &Self, x: f64, y: f64) -> &mut Self {
+        if !part.svg.is_empty() {
+            self.svg
+                .push_str(&format!("<g transform=\"translate({x:.1} {y:.1})\">{}</g>", part.svg));
+        }
+        self
+    }
+
+    pub(super) fn text(&mut self, x: f64, y: f64, class: &str, text: &str) -> &mut Self {
+        let text = escape(text);
+        self.svg
+            .push_str(&format!("<text x=\"{x:.1}\" y=\"{y:.1}\" class=\"{class}\">{text}</text>"));
+        self
+    }
+
+    /// A way that the program takes; its end has an arrow.
+    pub(super) fn way(&mut self, points: &[(f64, f64)], has_arrow: bool) -> &mut Self {
+        let points: Vec<String> = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
+        let arrow = if has_arrow { " marker-end=\"url(#arrow)\"" } else { "" };
+        self.svg
+            .push_str(&format!("<polyline class=\"way\" points=\"{}\"{arrow}/>", points.join(" ")));
+        self
+    }
+
+    pub(super) fn rect(
+        &mut self,
+        class: &str,
+        (x, y): (f64, f64),
+        (w, h): (f64, f64),
+    ) -> &mut Self {
+        self.svg.push_str(&format!("<rect class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{w:.1}\" height=\"{h:.1}\" rx=\"5\"/>"));
+        self
+    }
+
+    /// Says more where the pointer rests on it.
+    pub(super) fn hint(&mut self, text: &str) -> &mut Self {
+        if !text.is_empty() {
+            self.svg = format!("<g><title>{}</title>{}</g>", escape(text), self.svg);
+        }
+        self
+    }
+}
+
+/// Space between two parts of a sequence.
+pub(super) const GAP: f64 = 16.0;
+
+/// Parts one after the other, with arrows between them.
+pub(super) fn sequence(parts: &[Part]) -> Part {
+    let mut whole = Part::default();
+    let mut is_first = true;
+    let mut is_open = true;
+    for part in parts {
+        if !is_first {
+            let top = whole.height;
+            whole.height += GAP;
+            if is_open {
+                whole.way(&[(0.0, top), (0.0, top + GAP)], true);
+            }
+        }
+        let y = whole.height;
+        whole.place(part, 0.0, y);
+        whole.left = whole.left.max(part.left);
+        whole.right = whole.right.max(part.right);
+        whole.height += part.height;
+        is_first = false;
+        is_open = !part.is_end;
+    }
+    whole.is_end = !is_open;
+    whole
+}
+
+/// A box with lines of text in it, around the axis.
+pub(super) fn text_box(lines: &[(usize, String)], class: &str) -> Part {
+    let line_height = 14.0;
+    let widest = lines
+        .iter()
+        .map(|(indent, text)| width(text, SIZE) + indent_px(*indent))
+        .fold(60.0_f64, f64::max);
+    let half = widest / 2.0 + 9.0;
+    #[expect(clippy::cast_precision_loss, reason = "a few lines")]
+    let height = lines.len() as f64 * line_height + 8.0;
+    let mut part = Part::of(half, half, height);
+    part.rect(class, (-half, 0.0), (2.0 * half, height));
+    let mut y = line_height + 1.0;
+    for (indent, text) in lines {
+        part.text(-half + 9.0 + indent_px(*indent), y, "t", text);
+        y += line_height;
+    }
+    part
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a few levels")]
+fn indent_px(indent: usize) -> f64 {
+    indent.min(8) as f64 * 12.0
+}

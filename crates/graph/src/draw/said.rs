@@ -1,0 +1,145 @@
+//! What stands beside symbols and in boxes.
+
+use super::text::{bytes, seconds, shorten, times};
+use crate::expr::Expr;
+use crate::regions::roman;
+use crate::shape::{Kind, Measured, Mpi, Node, Side};
+
+/// Characters of texts beside symbols.
+pub(super) const N_BESIDE_MAX: usize = 46;
+
+/// An expression with short signs of multiplication.
+pub(super) fn product(expr: &Expr) -> String {
+    expr.to_string().replace(" * ", "·")
+}
+
+/// Computation as lines, each with how far it is within others.
+pub(super) fn describe(node: &Node, indent: usize, lines: &mut Vec<(usize, String)>) {
+    match &node.kind {
+        Kind::Compute(compute) if !compute.is_costly => {}
+        Kind::Compute(compute) => {
+            let label = match compute.label.as_str() {
+                "" => format!("{} statements", compute.n_statements),
+                label => shorten(label, N_BESIDE_MAX),
+            };
+            lines.push((indent, label));
+        }
+        Kind::Loop(of) => {
+            let count = shorten(&product(&of.count), 30);
+            let variable = of.repeat.as_ref().map(|it| format!(" ({})", it.variable));
+            lines.push((indent, format!("↻ {count} ×{}", variable.unwrap_or_default())));
+            of.body.iter().for_each(|node| describe(node, indent + 1, lines));
+        }
+        Kind::Group(group) => {
+            lines.push((indent, format!("{}()", group.function)));
+            group.body.iter().for_each(|node| describe(node, indent + 1, lines));
+        }
+        _ => node.bodies().into_iter().flatten().for_each(|node| describe(node, indent, lines)),
+    }
+}
+
+/// With whom, how much, by which tag.
+pub(super) fn beside(mpi: &Mpi) -> String {
+    let mut words = Vec::new();
+    for transfer in &mpi.transfers {
+        let arrow = match transfer.side {
+            Side::Sends => "→ ",
+            Side::Receives => "← ",
+            _ => "",
+        };
+        let mut said = String::new();
+        if let Some(peer) = &transfer.peer {
+            said = format!("{arrow}{}", product(peer));
+        }
+        if let Some(n_bytes) = &transfer.bytes {
+            let comma = if said.is_empty() { "" } else { ", " };
+            said = format!("{said}{comma}{} B", product(n_bytes));
+        }
+        words.push(said);
+    }
+    if let Some(root) = &mpi.root {
+        words.insert(0, format!("root {root}"));
+    }
+    if let Some(tag) = &mpi.tag {
+        words.push(tag.to_string());
+    }
+    if let Some(request) = &mpi.request
+        && mpi.transfers.is_empty()
+    {
+        words.push(request.clone());
+    }
+    if words.is_empty() && mpi.class != "completion" {
+        words.push(mpi.scope.clone());
+    }
+    words.retain(|word| !word.is_empty());
+    words.join(" · ")
+}
+
+/// What was measured, in words: means of ranks.
+#[expect(clippy::cast_precision_loss, reason = "a few digits are shown")]
+pub(super) fn counted(measured: &Measured) -> String {
+    let n_ranks = per_rank(measured);
+    let mut words = vec![format!("{} × per rank", times(measured.count as f64 / n_ranks))];
+    if 0.0 < measured.compute_s {
+        words.push(format!("{} before", seconds(measured.compute_s / n_ranks)));
+    }
+    if 0.0 < measured.mpi_s {
+        words.push(format!("{} in it", seconds(measured.mpi_s / n_ranks)));
+    }
+    if 0 < measured.bytes {
+        words.push(bytes(measured.bytes as f64 / n_ranks));
+    }
+    if 1 < measured.n_places {
+        words.push(format!("{} places", measured.n_places));
+    }
+    words.join(", ")
+}
+
+/// Ranks, to divide by.
+#[expect(clippy::cast_precision_loss, reason = "a number of ranks")]
+pub(super) fn per_rank(measured: &Measured) -> f64 {
+    measured.n_ranks.max(1) as f64
+}
+
+/// Where it stands, in short.
+pub(super) fn place(node: &Node) -> String {
+    let base = node.place.base();
+    if base.is_empty() { String::new() } else { format!("{base}:{}", node.place.line) }
+}
+
+/// What tells whether two bodies show the same.
+pub(super) fn places(nodes: &[Node]) -> String {
+    let own = |node: &Node| {
+        let inner: String = node.bodies().into_iter().map(places).collect();
+        format!("{}:{}({inner})", node.place.file, node.place.line)
+    };
+    nodes.iter().map(own).collect()
+}
+
+/// Operations in a sequence.
+pub(super) fn n_operations(nodes: &[Node]) -> usize {
+    let count = |node: &Node| match node.kind {
+        Kind::Mpi(_) => 1,
+        _ => node.bodies().into_iter().map(n_operations).sum(),
+    };
+    nodes.iter().map(count).sum()
+}
+
+/// `XIII to XVI`, the regions in a body.
+pub(super) fn regions_of(nodes: &[Node]) -> String {
+    fn collect(nodes: &[Node], found: &mut Vec<u32>) {
+        for node in nodes {
+            found.extend(node.region);
+            node.bodies().into_iter().for_each(|body| collect(body, found));
+        }
+    }
+    let mut found = Vec::new();
+    collect(nodes, &mut found);
+    match (found.iter().min(), found.iter().max()) {
+        (Some(first), Some(last)) if first != last => {
+            format!("{} to {}", roman(*first), roman(*last))
+        }
+        (Some(first), _) => roman(*first),
+        _ => String::new(),
+    }
+}

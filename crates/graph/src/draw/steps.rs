@@ -1,0 +1,272 @@
+//! Steps of a role as parts of a picture.
+
+use super::View;
+use super::frames::{called, diamond, parted, passed, repeated};
+use super::part::{Part, SIZE, SMALL, sequence, text_box};
+use super::said::{
+    N_BESIDE_MAX, beside, counted, describe, n_operations, per_rank, place, places, product,
+    regions_of,
+};
+use super::symbol::{HALF, HEIGHT, symbol};
+use super::text::{escape, seconds, shorten, times, width};
+use crate::regions::roman;
+use crate::shape::{Arm, Branch, Exit, Group, Kind, Mpi, Node};
+
+/// Characters of conditions, and of headers of loops.
+const N_CONDITION_MAX: usize = 40;
+const N_HEADER_MAX: usize = 44;
+
+/// Draws the steps of one role.
+pub(super) struct Drawer {
+    view: View,
+    /// Functions that were drawn, with what is in them and their regions.
+    drawn: Vec<(String, String)>,
+}
+
+impl Drawer {
+    pub(super) fn new(view: View) -> Self {
+        Self { view, drawn: Vec::new() }
+    }
+
+    /// A sequence; none when nothing of it is shown.
+    pub(super) fn body(&mut self, nodes: &[Node]) -> Option<Part> {
+        let parts = self.parts(nodes);
+        (!parts.is_empty()).then(|| sequence(&parts))
+    }
+
+    fn parts(&mut self, nodes: &[Node]) -> Vec<Part> {
+        let mut parts = Vec::new();
+        let mut at = 0;
+        while let Some(node) = nodes.get(at) {
+            if is_quiet(node) {
+                // Computation without MPI between is one box.
+                let run = nodes.get(at..).unwrap_or_default();
+                let n_quiet = run.iter().take_while(|node| is_quiet(node)).count();
+                parts.extend(self.computation(run.get(..n_quiet).unwrap_or_default()));
+                at += n_quiet.max(1);
+                continue;
+            }
+            parts.extend(self.node(node));
+            at += 1;
+        }
+        parts
+    }
+
+    fn node(&mut self, node: &Node) -> Vec<Part> {
+        let measured = node.measured;
+        match &node.kind {
+            Kind::Mpi(mpi) => self.operation(node, mpi).into_iter().collect(),
+            Kind::Exit(exit) => self.exit(exit).into_iter().collect(),
+            Kind::Branch(branch) => self.branch(branch).into_iter().collect(),
+            Kind::Group(group) if self.view == View::Regions => self.parts(&group.body),
+            Kind::Group(group) => self.group(node, group).into_iter().collect(),
+            Kind::Loop(of) => {
+                let inner = self.body(&of.body).unwrap_or_default();
+                let iterations = measured.and_then(|it| it.iterations);
+                let iterations =
+                    iterations.map(|it| format!(" = {}", times(it))).unwrap_or_default();
+                let count = shorten(&product(&of.count), N_CONDITION_MAX);
+                let header = match self.view {
+                    View::Full => shorten(&of.header, N_HEADER_MAX),
+                    View::Regions => String::new(),
+                };
+                let mut part = repeated(&format!("↻ {count}{iterations} ×"), &header, &inner);
+                part.hint(&format!("{} ({})", of.header, place(node)));
+                vec![part]
+            }
+            Kind::Compute(_) => Vec::new(),
+        }
+    }
+
+    /// Functions that only call each other share a frame.
+    fn group(&mut self, node: &Node, group: &Group) -> Option<Part> {
+        if group.is_recursive {
+            let words = format!("{}() again, within itself", group.function);
+            return Some(text_box(&[(0, words)], "again"));
+        }
+        let mut names = vec![format!("{}()", group.function)];
+        let mut body = &group.body;
+        while let [Node { kind: Kind::Group(inner), .. }] = body.as_slice() {
+            if inner.is_recursive {
+                break;
+            }
+            names.push(format!("{}()", inner.function));
+            body = &inner.body;
+        }
+        let inside = places(body);
+        let regions = regions_of(body);
+        let known = self.drawn.iter().find(|(known, _)| *known == inside);
+        if let Some((_, before)) = known.filter(|_| 1 < n_operations(body)) {
+            let words = format!("as at {before}: {regions}");
+            let lines = [(0, shorten(&names.join(" › "), N_CONDITION_MAX)), (0, words)];
+            return Some(text_box(&lines, "again"));
+        }
+        let inner = self.body(body)?;
+        self.drawn.push((inside, regions));
+        let mut part = called(&shorten(&names.join(" › "), 70), &inner);
+        part.hint(&format!("{} ({})", group.function, place(node)));
+        Some(part)
+    }
+
+    fn branch(&mut self, branch: &Branch) -> Option<Part> {
+        let condition = shorten(&branch.condition, N_CONDITION_MAX);
+        let mut condition = match self.view {
+            View::Full => diamond(&condition),
+            View::Regions => diamond(&shorten(&condition, 14)),
+        };
+        condition.hint(&branch.condition);
+        let label = |arm: &Arm| {
+            let share = arm.probability.map(|share| format!(" {:.0} %", share * 100.0));
+            format!("{} · {}{}", arm.name, shorten(&arm.label, 30), share.unwrap_or_default())
+        };
+        let drawn: Vec<(String, Option<Part>)> =
+            branch.arms.iter().map(|arm| (label(arm), self.body(&arm.body))).collect();
+        let mut with: Vec<(String, Part)> = Vec::new();
+        let mut without: Vec<String> = Vec::new();
+        for (label, part) in drawn {
+            match part {
+                Some(part) => with.push((label, part)),
+                None => without.push(label),
+            }
+        }
+        match (with.as_slice(), without.as_slice()) {
+            ([], _) => None,
+            ([(label, inner)], past) => {
+                Some(passed(&condition, (label, inner), past.first().map_or("", String::as_str)))
+            }
+            (_, []) => Some(parted(&condition, &with)),
+            (_, past) => {
+                let empty = Part { height: 1.0, ..Part::default() };
+                with.push((past.join(", "), empty));
+                Some(parted(&condition, &with))
+            }
+        }
+    }
+
+    fn exit(&self, exit: &Exit) -> Option<Part> {
+        if self.view == View::Regions {
+            let mut end = Part { is_end: true, ..Part::of(4.0, 4.0, 8.0) };
+            end.put("<circle class=\"out\" cx=\"0\" cy=\"4\" r=\"3\"/>");
+            return exit.condition.is_empty().then_some(end);
+        }
+        let condition = shorten(&exit.condition, N_CONDITION_MAX);
+        let words = match condition.as_str() {
+            "" => exit.leaves.word().to_owned(),
+            condition => format!("{} if {condition}", exit.leaves.word()),
+        };
+        let mut part = Part::of(4.0, 30.0 + width(&words, SMALL), 10.0);
+        if !condition.is_empty() {
+            part.way(&[(0.0, 0.0), (0.0, 10.0)], false);
+        }
+        part.put("<circle class=\"out\" cx=\"0\" cy=\"5\" r=\"3\"/>");
+        part.way(&[(3.0, 5.0), (20.0, 5.0)], true);
+        part.text(25.0, 8.5, "x", &words);
+        part.is_end = condition.is_empty();
+        Some(part.hint(&exit.condition).clone())
+    }
+
+    fn operation(&self, node: &Node, mpi: &Mpi) -> Option<Part> {
+        let name = mpi.operation.trim_start_matches("MPI_");
+        if mpi.class == "environment" {
+            let mut part = Part::of(42.0, 42.0, 20.0);
+            part.put(
+                "<rect class=\"pill\" x=\"-42\" y=\"0\" width=\"84\" height=\"20\" rx=\"10\"/>",
+            );
+            part.text(0.0, 14.0, "p", &shorten(&mpi.operation, 16));
+            return Some(part);
+        }
+        let number = node.region.map(roman).unwrap_or_default();
+        if self.view == View::Regions {
+            return Some(numbered(&number, name));
+        }
+        let beside = shorten(&beside(mpi), N_BESIDE_MAX);
+        let measured = node.measured.map(|it| shorten(&counted(&it), 2 * N_BESIDE_MAX));
+        let measured = measured.unwrap_or_default();
+        let x = HALF + 8.0;
+        let widest =
+            (width(name, SIZE) * 1.08).max(width(&beside, SMALL)).max(width(&measured, SMALL));
+        let left = HALF + 8.0 + width(&number, SIZE) * 1.1;
+        let (second, third) = if beside.is_empty() {
+            (measured.as_str(), "")
+        } else {
+            (beside.as_str(), measured.as_str())
+        };
+        let height = if third.is_empty() { HEIGHT } else { HEIGHT + 11.0 };
+        let mut part = Part::of(left, x + widest, height);
+        part.put(&symbol(mpi));
+        if HEIGHT < height {
+            part.way(&[(0.0, HEIGHT), (0.0, height)], false);
+        }
+        part.text(-HALF - 6.0, HEIGHT / 2.0 + 4.0, "n", &number);
+        part.text(x, 10.5, "b", name);
+        part.text(x, 22.5, if beside.is_empty() { "m" } else { "s" }, second);
+        if !third.is_empty() {
+            part.text(x, 34.0, "m", third);
+        }
+        part.hint(&format!("{} ({})", mpi.operation, place(node)));
+        Some(part)
+    }
+
+    /// Nodes without MPI in one box.
+    fn computation(&self, nodes: &[Node]) -> Option<Part> {
+        let mut lines = Vec::new();
+        nodes.iter().for_each(|node| describe(node, 0, &mut lines));
+        let number = nodes.iter().find_map(|node| node.region).map(roman).unwrap_or_default();
+        if lines.is_empty() || self.view == View::Regions && number.is_empty() {
+            return None;
+        }
+        if self.view == View::Regions {
+            return Some(numbered(&number, "computation"));
+        }
+        let n_hidden = lines.len().saturating_sub(N_LINES_MAX);
+        lines.truncate(N_LINES_MAX);
+        if 0 < n_hidden {
+            lines.push((0, format!("and {n_hidden} more")));
+        }
+        let mut part = text_box(&lines, "comp");
+        part.left += width(&number, SIZE) * 1.1 + 8.0;
+        let x = -part.right - 6.0;
+        part.text(x, part.height / 2.0 + 4.0, "n", &number);
+        if let Some(measured) = nodes.iter().find_map(|node| node.measured) {
+            let words = format!("{} per rank", seconds(measured.compute_s / per_rank(&measured)));
+            let x = part.right + 6.0;
+            part.text(x, part.height / 2.0 + 3.5, "m", &words);
+            part.right = x + width(&words, SMALL);
+        }
+        let first = nodes.first().map(place).unwrap_or_default();
+        part.hint(&first);
+        Some(part)
+    }
+}
+
+/// Lines of a box of computation.
+const N_LINES_MAX: usize = 7;
+
+/// A region by its number only.
+fn numbered(number: &str, name: &str) -> Part {
+    let half = (width(number, SIZE) / 2.0 + 7.0).max(13.0);
+    let name = shorten(name, 24);
+    let mut part = Part::of(half, half + 6.0 + width(&name, SMALL), 22.0);
+    part.put(&format!(
+        "<rect class=\"region\" x=\"{:.1}\" y=\"0\" width=\"{:.1}\" height=\"22\" rx=\"11\"/>",
+        -half,
+        2.0 * half
+    ));
+    part.text(0.0, 15.0, "p", number);
+    part.text(half + 6.0, 14.5, "s", &name);
+    part
+}
+
+fn is_quiet(node: &Node) -> bool {
+    !node.has_mpi()
+        && match &node.kind {
+            Kind::Exit(_) => false,
+            Kind::Group(group) => !group.is_recursive,
+            _ => true,
+        }
+}
+
+/// A title for where the pointer rests.
+pub(super) fn title(text: &str) -> String {
+    format!("<title>{}</title>", escape(text))
+}

@@ -1,0 +1,176 @@
+//! Graphs as JSON, for other programs.
+//!
+//! Nodes and edges are lists: a node names what holds it (`parent`, and `arm` within a branch), and edges say which
+//! node may follow which. Fields are added over time and never change their meaning; a change of meaning raises
+//! [`FORMAT_VERSION`].
+
+mod edges;
+
+use crate::regions::roman;
+use crate::shape::{Arm, Graph, Kind, Measured, Mpi, Node, Origin, Role, Transfer};
+use serde_json::{Map, Value, json};
+
+/// Version of the meaning of the fields.
+pub const FORMAT_VERSION: u32 = 1;
+
+/// The graph as JSON.
+#[must_use]
+pub fn json(graph: &Graph) -> Value {
+    let mut nodes = Vec::new();
+    for role in &graph.roles {
+        put(&role.body, &role.name, &Value::Null, &Value::Null, &mut nodes);
+    }
+    let origin = match graph.origin {
+        Origin::Source => "source",
+        Origin::Run => "run",
+        Origin::Both => "source and run",
+    };
+    json!({
+        "format_version": FORMAT_VERSION,
+        "origin": origin,
+        "n_ranks": graph.n_ranks,
+        "roles": graph.roles.iter().map(role).collect::<Vec<_>>(),
+        "constants": graph.constants,
+        "nodes": nodes,
+        "edges": edges::edges(graph),
+        "warnings": graph.warnings.iter().map(|it| {
+            json!({ "file": it.file, "line": it.line, "text": it.text })
+        }).collect::<Vec<_>>(),
+    })
+}
+
+fn role(role: &Role) -> Value {
+    let conditions = role.conditions.iter();
+    let conditions = conditions
+        .map(|(condition, holds)| json!({ "condition": condition.to_string(), "holds": holds }));
+    json!({
+        "name": role.name,
+        "ranks": role.ranks,
+        "conditions": conditions.collect::<Vec<_>>(),
+        "measured_ranks": role.measured_ranks,
+        "nodes": role.body.iter().map(|node| node.id).collect::<Vec<_>>(),
+    })
+}
+
+fn put(nodes: &[Node], role: &str, parent: &Value, arm: &Value, to: &mut Vec<Value>) {
+    for node in nodes {
+        let mut fields = Map::new();
+        let (kind, label) = (kind(node), label(node));
+        fields.insert("id".into(), json!(node.id));
+        fields.insert("role".into(), json!(role));
+        fields.insert("kind".into(), json!(kind));
+        fields.insert("label".into(), json!(label));
+        fields.insert("file".into(), json!(node.place.file));
+        fields.insert("line".into(), json!(node.place.line));
+        fields.insert("end_line".into(), json!(node.place.end_line));
+        fields.insert("function".into(), json!(node.place.function));
+        fields.insert("parent".into(), parent.clone());
+        fields.insert("arm".into(), arm.clone());
+        fields.insert("region".into(), json!(node.region));
+        fields.insert("region_name".into(), json!(node.region.map(roman)));
+        details(node, &mut fields);
+        fields.insert("measured".into(), node.measured.as_ref().map_or(Value::Null, measured));
+        to.push(Value::Object(fields));
+        let parent = json!(node.id);
+        match &node.kind {
+            Kind::Branch(branch) => {
+                for one in &branch.arms {
+                    put(&one.body, role, &parent, &json!(one.name), to);
+                }
+            }
+            _ => node
+                .bodies()
+                .into_iter()
+                .for_each(|body| put(body, role, &parent, &Value::Null, to)),
+        }
+    }
+}
+
+fn kind(node: &Node) -> &'static str {
+    match &node.kind {
+        Kind::Compute(_) => "computation",
+        Kind::Loop(_) => "loop",
+        Kind::Branch(_) => "branch",
+        Kind::Group(_) => "function",
+        Kind::Mpi(_) => "mpi",
+        Kind::Exit(_) => "exit",
+    }
+}
+
+fn label(node: &Node) -> String {
+    match &node.kind {
+        Kind::Compute(compute) => compute.label.clone(),
+        Kind::Loop(of) => of.header.clone(),
+        Kind::Branch(branch) => branch.condition.clone(),
+        Kind::Group(group) => format!("{}()", group.function),
+        Kind::Mpi(_) => node.label().unwrap_or_default(),
+        Kind::Exit(exit) => exit.leaves.word().to_owned(),
+    }
+}
+
+/// What nodes of this kind have besides.
+fn details(node: &Node, to: &mut Map<String, Value>) {
+    let mut put = |name: &str, value: Value| drop(to.insert(name.to_owned(), value));
+    match &node.kind {
+        Kind::Compute(compute) => {
+            put("n_statements", json!(compute.n_statements));
+            put("n_loops", json!(compute.n_loops));
+        }
+        Kind::Loop(of) => {
+            put("count", json!(of.count.to_string()));
+            let repeat = of.repeat.as_ref();
+            put("variable", json!(repeat.map(|it| &it.variable)));
+            put("first", json!(repeat.map(|it| it.first.to_string())));
+            put("step", json!(repeat.map(|it| it.step.to_string())));
+        }
+        Kind::Branch(branch) => {
+            put("decides", json!(branch.decides.to_string()));
+            put("arms", branch.arms.iter().map(arm).collect());
+        }
+        Kind::Group(group) => put("is_recursive", json!(group.is_recursive)),
+        Kind::Exit(exit) => put("condition", json!(exit.condition)),
+        Kind::Mpi(mpi) => operation(mpi, &mut put),
+    }
+}
+
+fn arm(arm: &Arm) -> Value {
+    json!({
+        "name": arm.name,
+        "label": arm.label,
+        "probability": arm.probability,
+        "nodes": arm.body.iter().map(|node| node.id).collect::<Vec<_>>(),
+    })
+}
+
+fn operation(mpi: &Mpi, put: &mut impl FnMut(&str, Value)) {
+    let said = |expr: &Option<crate::expr::Expr>| json!(expr.as_ref().map(ToString::to_string));
+    let transfer = |transfer: &Transfer| {
+        json!({
+            "side": transfer.side.name(),
+            "peer": said(&transfer.peer),
+            "bytes": said(&transfer.bytes),
+        })
+    };
+    put("operation", json!(mpi.operation));
+    put("class", json!(mpi.class));
+    put("mode", json!(mpi.mode));
+    put("send_mode", json!(mpi.send_mode.map(crate::shape::SendMode::name)));
+    put("side", json!(mpi.side.name()));
+    put("transfers", mpi.transfers.iter().map(transfer).collect());
+    put("root", said(&mpi.root));
+    put("tag", said(&mpi.tag));
+    put("scope", json!(mpi.scope));
+    put("request", json!(mpi.request));
+}
+
+fn measured(measured: &Measured) -> Value {
+    json!({
+        "count": measured.count,
+        "n_ranks": measured.n_ranks,
+        "compute_s": measured.compute_s,
+        "mpi_s": measured.mpi_s,
+        "bytes": measured.bytes,
+        "iterations": measured.iterations,
+        "n_places": measured.n_places,
+    })
+}

@@ -1,0 +1,226 @@
+//! Graphs from recorded runs, and what runs measured on graphs from sources.
+//!
+//! A run knows call sites, and how often each followed which. From that come roles (ranks with the same call sites),
+//! the order of regions, and loops (ways back).
+//!
+//! # Not here
+//! The record itself (`run-record`): the caller says what stands in it.
+
+mod order;
+mod overlay;
+mod shares;
+
+use crate::expr::Expr;
+use crate::regions;
+use crate::shape::{
+    Graph, Kind, Loop, Measured, Mpi, Node, Origin, Place, Role, SendMode, Side, Transfer,
+};
+use mpi_abi::{Class, Flow, Mode};
+use order::{Span, order, spans};
+use std::collections::{BTreeMap, BTreeSet};
+
+pub use overlay::overlay;
+
+/// What a run measured.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Run {
+    /// Its ranks.
+    pub n_ranks: usize,
+    /// Places that call MPI.
+    pub sites: Vec<Site>,
+    /// How often these followed each other on each rank.
+    pub passages: Vec<Passage>,
+}
+
+/// A place that calls MPI.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Site {
+    /// The number by which passages name it.
+    pub id: u32,
+    /// The operation, for example `MPI_Send`.
+    pub operation: String,
+    /// Where it is, as far as that is known.
+    pub place: Place,
+}
+
+/// The computation between two calls, and the second call.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Passage {
+    /// The rank.
+    pub rank: u32,
+    /// The site before; none at the start.
+    pub from: Option<u32>,
+    /// The site that ends it.
+    pub to: u32,
+    /// Times it was passed.
+    pub calls: u64,
+    /// Computation, in seconds.
+    pub compute_s: f64,
+    /// Time inside the call, in seconds.
+    pub mpi_s: f64,
+    /// Bytes moved.
+    pub bytes: u64,
+}
+
+impl Run {
+    /// What was measured of a site on some ranks; none when they never passed it.
+    fn measured(&self, site: u32, ranks: &[u32]) -> Option<Measured> {
+        let mut sum = Measured { n_places: 1, ..Measured::default() };
+        let mut seen = BTreeSet::new();
+        for passage in self.passages.iter().filter(|it| it.to == site && ranks.contains(&it.rank)) {
+            sum.count += passage.calls;
+            sum.compute_s += passage.compute_s;
+            sum.mpi_s += passage.mpi_s;
+            sum.bytes += passage.bytes;
+            seen.insert(passage.rank);
+        }
+        sum.n_ranks = seen.len();
+        (0 < sum.count).then_some(sum)
+    }
+
+    /// Sites of each rank.
+    fn sites_by_rank(&self) -> BTreeMap<u32, BTreeSet<u32>> {
+        let mut sites: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
+        for passage in &self.passages {
+            sites.entry(passage.rank).or_default().insert(passage.to);
+        }
+        sites
+    }
+}
+
+/// The graph of a run: regions in order, role by role.
+#[must_use]
+pub fn from_run(run: &Run) -> Graph {
+    let mut groups: Vec<(BTreeSet<u32>, Vec<u32>)> = Vec::new();
+    for (rank, sites) in run.sites_by_rank() {
+        match groups.iter_mut().find(|(known, _)| *known == sites) {
+            Some((_, ranks)) => ranks.push(rank),
+            None => groups.push((sites, vec![rank])),
+        }
+    }
+    let words: Vec<String> = groups.iter().map(|(_, ranks)| in_words(ranks, run.n_ranks)).collect();
+    let are_two = words == ["rank 0", "ranks 1-"];
+    let roles = groups.into_iter().zip(words).map(|((_, ranks), words)| {
+        let name = match words.as_str() {
+            "rank 0" if are_two => "master".to_owned(),
+            "ranks 1-" if are_two => "workers".to_owned(),
+            words => words.to_owned(),
+        };
+        let body = body(run, &ranks);
+        Role { name, ranks: words, conditions: Vec::new(), measured_ranks: ranks, body }
+    });
+    let mut graph = Graph {
+        origin: Origin::Run,
+        roles: roles.collect(),
+        n_ranks: Some(run.n_ranks),
+        ..Graph::default()
+    };
+    regions::number(&mut graph);
+    graph
+}
+
+/// Ranks as reports name them: `rank 0`, `ranks 1-`, `ranks 2-5,7`.
+fn in_words(ranks: &[u32], n_ranks: usize) -> String {
+    let mut spans: Vec<(u32, u32)> = Vec::new();
+    for rank in ranks {
+        match spans.last_mut() {
+            Some((_, last)) if *last + 1 == *rank => *last = *rank,
+            _ => spans.push((*rank, *rank)),
+        }
+    }
+    let is_last = |rank: u32| rank as usize + 1 == n_ranks;
+    let words = spans.iter().map(|(first, last)| match (first == last, is_last(*last)) {
+        (true, false) => first.to_string(),
+        (true, true) if *first != 1 || 1 < spans.len() => first.to_string(),
+        (_, true) => format!("{first}-"),
+        (false, false) => format!("{first}-{last}"),
+    });
+    let words: Vec<String> = words.collect();
+    let one = ranks.len() == 1 && words.iter().all(|it| !it.ends_with('-'));
+    format!("{} {}", if one { "rank" } else { "ranks" }, words.join(","))
+}
+
+fn body(run: &Run, ranks: &[u32]) -> Vec<Node> {
+    let mut flows: BTreeMap<(Option<u32>, u32), u64> = BTreeMap::new();
+    for passage in run.passages.iter().filter(|it| ranks.contains(&it.rank)) {
+        *flows.entry((passage.from, passage.to)).or_default() += passage.calls;
+    }
+    let order = order(&flows);
+    let steps = order.iter().map(|site| step(run, *site, ranks)).collect::<Vec<_>>();
+    nested(&steps, 0, &spans(&order, &flows))
+}
+
+/// Steps within the loops around them: `spans` are sorted, outer ones first.
+fn nested(steps: &[Option<Node>], offset: usize, spans: &[Span]) -> Vec<Node> {
+    let mut nodes = Vec::new();
+    let mut at = offset;
+    while at < offset + steps.len() {
+        let span =
+            spans.iter().position(|span| span.first == at && span.last < offset + steps.len());
+        let Some((which, span)) = span.and_then(|which| Some((which, spans.get(which)?))) else {
+            nodes.extend(steps.get(at - offset).cloned().flatten());
+            at += 1;
+            continue;
+        };
+        let inner = steps.get(at - offset..=span.last - offset).unwrap_or_default();
+        let body = nested(inner, at, spans.get(which + 1..).unwrap_or_default());
+        nodes.extend(repeated(span, body));
+        at = span.last + 1;
+    }
+    nodes
+}
+
+fn repeated(span: &Span, body: Vec<Node>) -> Option<Node> {
+    let place = body.first()?.place.clone();
+    let measured =
+        Measured { count: span.n_back, iterations: Some(span.iterations), ..Measured::default() };
+    let of = Loop { count: Expr::Unknown("i".into()), header: String::new(), repeat: None, body };
+    Some(Node { id: 0, kind: Kind::Loop(of), place, region: None, measured: Some(measured) })
+}
+
+fn step(run: &Run, id: u32, ranks: &[u32]) -> Option<Node> {
+    let site = run.sites.iter().find(|site| site.id == id)?;
+    Some(Node {
+        id: 0,
+        kind: Kind::Mpi(operation(&site.operation)),
+        place: site.place.clone(),
+        region: None,
+        measured: run.measured(id, ranks),
+    })
+}
+
+/// What the table says of an operation, without a call of it.
+fn operation(name: &str) -> Mpi {
+    let known = mpi_abi::find(name).and_then(mpi_abi::operation);
+    let side = |flow: Flow| match flow {
+        Flow::Send | Flow::Put | Flow::Accumulate | Flow::Write => Side::Sends,
+        Flow::Receive | Flow::Get | Flow::Read => Side::Receives,
+        _ => Side::Both,
+    };
+    let movements = known.map_or(&[][..], |it| it.movements.as_slice());
+    let transfers: Vec<Transfer> = movements
+        .iter()
+        .map(|it| Transfer { side: side(it.flow), peer: None, bytes: None })
+        .collect();
+    let has = |side: Side| transfers.iter().any(|it| it.side == side || it.side == Side::Both);
+    let all = match (has(Side::Sends), has(Side::Receives)) {
+        (true, true) => Side::Both,
+        (true, false) => Side::Sends,
+        (false, true) => Side::Receives,
+        (false, false) => Side::Neither,
+    };
+    let class = known.map(|it| it.class);
+    let mode = known.map(|it| it.mode);
+    Mpi {
+        operation: name.to_owned(),
+        class: Class::NAMES.iter().find(|row| Some(row.1) == class).map_or("", |row| row.0),
+        mode: Mode::NAMES.iter().find(|row| Some(row.1) == mode).map_or("", |row| row.0),
+        send_mode: known.and_then(SendMode::of),
+        side: all,
+        transfers,
+        root: None,
+        tag: None,
+        scope: String::new(),
+        request: None,
+    }
+}

@@ -1,0 +1,233 @@
+//! What a run measured, on the graph of its sources.
+//!
+//! A call site of the run is the operation of the same name in a file of the same name, in one of the lines of the call.
+
+use super::Run;
+use super::shares::{Known, Passed, share};
+use crate::expr::Expr;
+use crate::regions;
+use crate::shape::{Graph, Kind, Measured, Node, Origin, Role, Warning};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The graph of sources with counts, times, iterations and shares of branches of a run.
+///
+/// Where several places of the graph are one line of the program, all have its numbers, and say so.
+#[must_use]
+pub fn overlay(graph: &Graph, run: &Run) -> Graph {
+    let mut graph = graph.clone();
+    graph.origin = Origin::Both;
+    graph.n_ranks = Some(run.n_ranks);
+    let by_role: Vec<BTreeSet<u32>> =
+        graph.roles.iter().map(|role| sites_of(&role.body, run).into_keys().collect()).collect();
+    for (rank, sites) in run.sites_by_rank() {
+        let role = role_of(rank, &sites, (&graph, run), &by_role);
+        if let Some(role) = role.and_then(|role| graph.roles.get_mut(role)) {
+            role.measured_ranks.push(rank);
+        }
+    }
+    let constants = graph.constants.clone();
+    for role in &mut graph.roles {
+        measure(role, run, &constants);
+    }
+    let known: BTreeSet<u32> = by_role.into_iter().flatten().collect();
+    graph.warnings.extend(unknown(run, &known));
+    graph
+}
+
+/// Call sites of the run that the sources do not have.
+fn unknown(run: &Run, known: &BTreeSet<u32>) -> Vec<Warning> {
+    if known.is_empty() && run.sites.iter().all(|site| site.place.line == 0) {
+        return vec![Warning {
+            file: "the run".to_owned(),
+            line: 0,
+            text: "does not know the lines of its calls: compile the program with `-g`".to_owned(),
+        }];
+    }
+    let unknown = run.sites.iter().filter(|site| !known.contains(&site.id));
+    unknown
+        .map(|site| Warning {
+            file: site.place.file.clone(),
+            line: site.place.line,
+            text: format!("`{}` was called in the run and is not in the sources", site.operation),
+        })
+        .collect()
+}
+
+/// The role whose conditions hold for a rank, or, where that cannot be told, the one with its call sites.
+fn role_of(
+    rank: u32,
+    sites: &BTreeSet<u32>,
+    (graph, run): (&Graph, &Run),
+    by_role: &[BTreeSet<u32>],
+) -> Option<usize> {
+    let value = |leaf: &Expr| match leaf {
+        Expr::Rank => Some(i64::from(rank)),
+        Expr::Size => i64::try_from(run.n_ranks).ok(),
+        Expr::Name(name) => graph.constants.get(name).copied(),
+        _ => None,
+    };
+    let fits = |role: &&Role| {
+        role.conditions.iter().all(|(condition, holds)| {
+            condition.whole(&value).is_none_or(|value| (value != 0) == *holds)
+        })
+    };
+    let candidates =
+        graph.roles.iter().enumerate().filter(|(_, role)| fits(role)).map(|(at, _)| at);
+    candidates.max_by_key(|at| {
+        let role = graph.roles.get(*at);
+        let conditions = role.map_or(&[][..], |role| role.conditions.as_slice());
+        let told = conditions.iter().filter(|(condition, _)| condition.whole(&value).is_some());
+        let own = by_role.get(*at);
+        let n_common = own.map_or(0, |own| own.intersection(sites).count());
+        // Of equals the first.
+        (told.count(), n_common, std::cmp::Reverse(*at))
+    })
+}
+
+/// Sites of the run in a sequence, each with its number of places.
+fn sites_of(nodes: &[Node], run: &Run) -> BTreeMap<u32, usize> {
+    let mut sites = BTreeMap::new();
+    for node in nodes {
+        if let Some(site) = site_of(node, run) {
+            *sites.entry(site).or_default() += 1;
+        }
+        for body in node.bodies() {
+            for (site, n) in sites_of(body, run) {
+                *sites.entry(site).or_default() += n;
+            }
+        }
+    }
+    sites
+}
+
+fn site_of(node: &Node, run: &Run) -> Option<u32> {
+    let Kind::Mpi(mpi) = &node.kind else { return None };
+    let lines = node.place.line..=node.place.end_line.max(node.place.line);
+    let site = run.sites.iter().find(|site| {
+        site.operation == mpi.operation
+            && site.place.base() == node.place.base()
+            && lines.contains(&site.place.line)
+    });
+    site.map(|site| site.id)
+}
+
+fn measure(role: &mut Role, run: &Run, constants: &BTreeMap<String, i64>) {
+    let places = sites_of(&role.body, run);
+    let ranks = role.measured_ranks.clone();
+    put(&mut role.body, run, &ranks, &places);
+    let mut steps = Vec::new();
+    in_order(&role.body, run, &mut steps);
+    let times = between(&steps, run, &ranks);
+    put_times(&mut role.body, &times);
+    let mut known =
+        Known { entries: BTreeMap::new(), n_ranks: run.n_ranks, constants: constants.clone() };
+    entered(&role.body, (run, &ranks, &places), &mut known);
+    #[expect(clippy::cast_precision_loss, reason = "a number of ranks")]
+    let passed = Passed { times: Some(ranks.len() as f64), is_told: true };
+    share(&mut role.body, passed, &known);
+}
+
+/// How often each loop and each arm was come to from an operation outside of it, where its operations stand nowhere else.
+fn entered(
+    nodes: &[Node],
+    (run, ranks, places): (&Run, &[u32], &BTreeMap<u32, usize>),
+    to: &mut Known,
+) {
+    for node in nodes {
+        let is_counted = matches!(node.kind, Kind::Loop(_) | Kind::Branch(_));
+        for (at, body) in node.bodies().into_iter().enumerate() {
+            let inside = sites_of(body, run);
+            if is_counted
+                && !inside.is_empty()
+                && inside.iter().all(|(id, n)| places.get(id) == Some(n))
+            {
+                to.entries.insert((node.id, at), n_entries(&inside, run, ranks));
+            }
+            entered(body, (run, ranks, places), to);
+        }
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a count, for a ratio")]
+fn n_entries(inside: &BTreeMap<u32, usize>, run: &Run, ranks: &[u32]) -> f64 {
+    let is_in = |site: &u32| inside.contains_key(site);
+    let passages = run.passages.iter().filter(|it| ranks.contains(&it.rank));
+    let ways = passages.filter(|it| is_in(&it.to) && !it.from.as_ref().is_some_and(is_in));
+    ways.map(|it| it.calls).sum::<u64>() as f64
+}
+
+fn put(nodes: &mut [Node], run: &Run, ranks: &[u32], places: &BTreeMap<u32, usize>) {
+    for node in nodes {
+        if let Some(site) = site_of(node, run) {
+            let n_places = places.get(&site).copied().unwrap_or(1);
+            let none = Measured::default();
+            let measured = run.measured(site, ranks).unwrap_or(none);
+            node.measured = Some(Measured { n_places, ..measured });
+        } else if matches!(node.kind, Kind::Mpi(_)) {
+            node.measured = Some(Measured { n_places: 1, ..Measured::default() });
+        }
+        node.bodies_mut().into_iter().for_each(|body| put(body, run, ranks, places));
+    }
+}
+
+/// A step in the order of the text: an operation with its site, or computation between.
+enum Step {
+    Site(Option<u32>),
+    Computation(usize),
+}
+
+fn in_order(nodes: &[Node], run: &Run, to: &mut Vec<Step>) {
+    for node in nodes {
+        match &node.kind {
+            Kind::Mpi(_) => to.push(Step::Site(site_of(node, run))),
+            _ if node.has_mpi() => {
+                node.bodies().into_iter().for_each(|body| in_order(body, run, to));
+            }
+            _ if regions::is_costly(node) => to.push(Step::Computation(node.id)),
+            _ => {}
+        }
+    }
+}
+
+/// Times of computations: of the way from the operation before to the one behind. Where several stand between the same
+/// two, the first has the time of all.
+fn between(steps: &[Step], run: &Run, ranks: &[u32]) -> BTreeMap<usize, Measured> {
+    let mut times = BTreeMap::new();
+    let mut before = None;
+    let mut open = None;
+    for step in steps {
+        match step {
+            Step::Computation(id) => open = open.or(Some(*id)),
+            Step::Site(site) => {
+                if let (Some(id), Some(to)) = (open.take(), site) {
+                    let measured = way(run, before, *to, ranks);
+                    times.extend(measured.map(|measured| (id, measured)));
+                }
+                before = *site;
+            }
+        }
+    }
+    times
+}
+
+fn way(run: &Run, from: Option<u32>, to: u32, ranks: &[u32]) -> Option<Measured> {
+    let mut sum = Measured { n_places: 1, ..Measured::default() };
+    let mut seen = BTreeSet::new();
+    let passages = run.passages.iter();
+    for one in passages.filter(|it| it.from == from && it.to == to && ranks.contains(&it.rank)) {
+        sum.count += one.calls;
+        sum.compute_s += one.compute_s;
+        seen.insert(one.rank);
+    }
+    sum.n_ranks = seen.len();
+    (0 < sum.count).then_some(sum)
+}
+
+fn put_times(nodes: &mut [Node], times: &BTreeMap<usize, Measured>) {
+    for node in nodes {
+        if let Some(measured) = times.get(&node.id) {
+            node.measured = Some(*measured);
+        }
+        node.bodies_mut().into_iter().for_each(|body| put_times(body, times));
+    }
+}

@@ -1,0 +1,134 @@
+//! Iterations of loops and shares of branches, from counts of the operations in them.
+//!
+//! An operation that stands in a sequence, and not behind a condition, is passed as often as the sequence. How often
+//! a loop is passed over how often it is reached is its iterations; how often an arm is passed over how often the
+//! branch is reached, its share. Where no operation stands that way, it counts how often the loop or the arm was come
+//! to from an operation outside of it.
+
+use crate::shape::{Kind, Loop, Measured, Node};
+use std::collections::BTreeMap;
+
+/// What is known besides counts of operations.
+pub(super) struct Known {
+    /// By the number of a loop or a branch, and of its body: how often that was come to from an operation outside.
+    pub(super) entries: BTreeMap<(usize, usize), f64>,
+    pub(super) n_ranks: usize,
+    pub(super) constants: BTreeMap<String, i64>,
+}
+
+/// How often a sequence is passed.
+#[derive(Clone, Copy)]
+pub(super) struct Passed {
+    pub(super) times: Option<f64>,
+    /// Between two passages there is an operation outside of what the sequence holds, so that entries are all counted.
+    pub(super) is_told: bool,
+}
+
+/// Fills in what counts tell, in a sequence that was passed this often.
+pub(super) fn share(nodes: &mut [Node], mut passed: Passed, facts: &Known) {
+    for at in 0..nodes.len() {
+        if let Some(count) = nodes.get(at..).and_then(known) {
+            passed.times = Some(count);
+        }
+        let Some(node) = nodes.get_mut(at) else { return };
+        match &mut node.kind {
+            Kind::Loop(_) => share_loop(node, passed, facts),
+            Kind::Branch(_) => share_branch(node, passed, facts),
+            Kind::Group(group) => share(&mut group.body, passed, facts),
+            // Behind a way out the program comes by less often.
+            Kind::Exit(_) => passed.times = None,
+            _ => {}
+        }
+    }
+}
+
+fn share_loop(node: &mut Node, passed: Passed, facts: &Known) {
+    let entries = facts.entries.get(&(node.id, 0)).copied();
+    let Kind::Loop(of) = &mut node.kind else { return };
+    let counted = known(&of.body);
+    let reached = passed.times.or_else(|| entries.filter(|_| passed.is_told));
+    let inner = counted.or_else(|| Some(reached? * foretold(of, facts)?));
+    share(&mut of.body, Passed { times: inner, is_told: counted.is_some() }, facts);
+    // What only the source tells is not measured.
+    let iterations = counted.zip(reached).and_then(|(counted, reached)| ratio(counted, reached));
+    if let (Some(counted), Some(_)) = (counted, iterations) {
+        let count = whole(counted);
+        node.measured = Some(Measured { count, iterations, ..Measured::default() });
+    }
+}
+
+/// Iterations that the source tells, in numbers.
+fn foretold(of: &Loop, facts: &Known) -> Option<f64> {
+    #[expect(clippy::cast_precision_loss, reason = "numbers of a program, for a ratio")]
+    let value = of.count.value(&|name| match name {
+        "p" => Some(facts.n_ranks as f64),
+        name => facts.constants.get(name).map(|value| *value as f64),
+    });
+    value.filter(|value| 0.0 <= *value)
+}
+
+fn share_branch(node: &mut Node, passed: Passed, facts: &Known) {
+    let id = node.id;
+    let Kind::Branch(branch) = &mut node.kind else { return };
+    let count = |(at, arm): (usize, &crate::shape::Arm)| {
+        let entries = facts.entries.get(&(id, at)).copied();
+        known(&arm.body).or_else(|| entries.filter(|_| passed.is_told))
+    };
+    let counts: Vec<Option<f64>> = branch.arms.iter().enumerate().map(count).collect();
+    let all: Option<f64> = counts.iter().copied().sum();
+    let reached = all.or(passed.times);
+    let shares = counts.iter().map(|count| ratio((*count)?, reached?));
+    let mut shares: Vec<Option<f64>> =
+        shares.map(|share| share.filter(|share| *share <= 1.0)).collect();
+    complete(&mut shares);
+    for (arm, (share_of, count)) in branch.arms.iter_mut().zip(shares.into_iter().zip(counts)) {
+        arm.probability = share_of;
+        let times = count.or_else(|| Some(share_of? * reached?));
+        share(&mut arm.body, Passed { times, ..passed }, facts);
+    }
+}
+
+/// The one share that is not known is what the others leave.
+fn complete(shares: &mut [Option<f64>]) {
+    let known: f64 = shares.iter().flatten().sum();
+    let mut left = shares.iter_mut().filter(|share| share.is_none());
+    if let (Some(one), None) = (left.next(), left.next()) {
+        *one = (0.0..=1.0).contains(&known).then_some(1.0 - known);
+    }
+}
+
+/// How often a sequence is passed, by the first operation that stands in it before a way out.
+fn known(nodes: &[Node]) -> Option<f64> {
+    for node in nodes {
+        match &node.kind {
+            Kind::Mpi(_) => {
+                let measured = node.measured.filter(|it| it.n_places == 1);
+                #[expect(clippy::cast_precision_loss, reason = "a count, for a ratio")]
+                return measured.map(|it| it.count as f64);
+            }
+            Kind::Exit(_) => return None,
+            Kind::Group(group) => {
+                let count = known(&group.body);
+                if count.is_some() {
+                    return count;
+                }
+                // A function that may end early ends only itself.
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+fn ratio(one: f64, other: f64) -> Option<f64> {
+    (0.0 < other).then(|| one / other)
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a count that was a whole number before"
+)]
+fn whole(count: f64) -> u64 {
+    count as u64
+}

@@ -1,0 +1,94 @@
+//! What a walk found, made as short as it can be said.
+//!
+//! Simple statements go: they belong to the region beside them. Where nothing communicates, ways out go too, and a
+//! function with many loops becomes one computation.
+
+use crate::shape::{Compute, Kind, Node};
+
+/// Loops of a computation that are shown one by one.
+const N_LOOPS_SHOWN: usize = 5;
+
+/// Shortens a sequence and all within it.
+pub(super) fn tidy(nodes: &mut Vec<Node>) {
+    let mut kept: Vec<Node> = Vec::new();
+    for mut node in std::mem::take(nodes) {
+        node.bodies_mut().into_iter().for_each(tidy);
+        if node.has_mpi() || matches!(&node.kind, Kind::Exit(_)) {
+            kept.push(node);
+        } else {
+            kept.extend(quiet(node));
+        }
+    }
+    *nodes = joined(kept);
+}
+
+/// What communicates nothing; none when it is simple.
+fn quiet(mut node: Node) -> Vec<Node> {
+    strip(&mut node);
+    let n_loops = n_loops(&node);
+    let is_large = N_LOOPS_SHOWN < n_loops;
+    match &mut node.kind {
+        Kind::Compute(compute) if !compute.is_costly => Vec::new(),
+        Kind::Group(group) if group.is_recursive => vec![node],
+        Kind::Group(group) if is_large => {
+            let label = format!("{}()", group.function);
+            vec![computation(label, n_loops, &node)]
+        }
+        Kind::Group(group) if group.body.is_empty() => Vec::new(),
+        Kind::Branch(branch) if branch.arms.iter().all(|arm| arm.body.is_empty()) => Vec::new(),
+        Kind::Branch(branch) => {
+            let label = format!("if {}", branch.condition);
+            vec![computation(label, n_loops, &node)]
+        }
+        Kind::Loop(of) if is_large => {
+            let label = of.header.clone();
+            vec![computation(label, n_loops, &node)]
+        }
+        _ => vec![node],
+    }
+}
+
+/// Takes the ways out away.
+fn strip(node: &mut Node) {
+    for body in node.bodies_mut() {
+        body.retain(|node| !matches!(node.kind, Kind::Exit(_)));
+        body.iter_mut().for_each(strip);
+    }
+}
+
+fn computation(label: String, n_loops: usize, of: &Node) -> Node {
+    let compute = Compute { label, n_statements: 1, n_loops, is_costly: true };
+    Node { kind: Kind::Compute(compute), ..of.clone() }
+}
+
+fn n_loops(node: &Node) -> usize {
+    let own = match &node.kind {
+        Kind::Loop(_) => 1,
+        Kind::Compute(compute) => compute.n_loops,
+        _ => 0,
+    };
+    own + node.bodies().into_iter().flatten().map(n_loops).sum::<usize>()
+}
+
+/// Computations that follow each other as one.
+fn joined(nodes: Vec<Node>) -> Vec<Node> {
+    let mut joined: Vec<Node> = Vec::new();
+    for node in nodes {
+        if let (Kind::Compute(next), Some(last)) = (&node.kind, joined.last_mut())
+            && let Kind::Compute(before) = &mut last.kind
+        {
+            if !before.label.is_empty() && !next.label.is_empty() {
+                before.label.push_str(", ");
+            }
+            before.label.push_str(&next.label);
+            before.n_statements += next.n_statements;
+            before.n_loops += next.n_loops;
+            if last.place.file == node.place.file {
+                last.place.end_line = last.place.end_line.max(node.place.end_line);
+            }
+            continue;
+        }
+        joined.push(node);
+    }
+    joined
+}

@@ -1,0 +1,144 @@
+//! Messages inside a node and between nodes apart: they take other ways, and other times.
+//!
+//! A [`Pair`] is what was measured between two ranks. [`Networks`] draws the lines through all pairs inside nodes, and
+//! through all between nodes: for each length the pair in the middle counts.
+//!
+//! # Not here
+//! Which pairs are measured: `sintonia netbench`.
+
+use super::{NetModel, Sample};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What was measured between two ranks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Pair {
+    /// The rank that measured.
+    pub from: u32,
+    /// The one that answered.
+    pub to: u32,
+    /// The names of their nodes; missing in older files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nodes: Option<[String; 2]>,
+    /// Whether their messages leave a node; missing in older files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<Place>,
+    /// The time of a message between them.
+    pub model: NetModel,
+}
+
+/// Where a message goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Place {
+    /// From a rank of a node to another one of it.
+    WithinNode,
+    /// To another node.
+    BetweenNodes,
+}
+
+/// The time of a message by where it goes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Networks {
+    /// Inside a node; `None` when no node with two ranks was measured.
+    pub within_node: Option<NetModel>,
+    /// Between nodes; `None` when there was one only.
+    pub between_nodes: Option<NetModel>,
+}
+
+impl Pair {
+    /// Of two ranks on nodes of these names.
+    #[must_use]
+    pub fn new((from, to): (u32, u32), nodes: [&str; 2], model: NetModel) -> Self {
+        let is_within = nodes[0] == nodes[1];
+        let place = if is_within { Place::WithinNode } else { Place::BetweenNodes };
+        let nodes = Some(nodes.map(str::to_owned));
+        Self { from, to, nodes, place: Some(place), model }
+    }
+
+    /// Whether it says something of this place; a pair of which nothing is known speaks for both.
+    fn is_of(&self, place: Place) -> bool {
+        self.place.is_none_or(|own| own == place)
+    }
+}
+
+impl Networks {
+    /// What the pairs say.
+    #[must_use]
+    pub fn of(pairs: &[Pair]) -> Self {
+        let model = |place| middle(pairs.iter().filter(|pair| pair.is_of(place)));
+        Self { within_node: model(Place::WithinNode), between_nodes: model(Place::BetweenNodes) }
+    }
+}
+
+/// The model of the pair in the middle at each length.
+fn middle<'a>(pairs: impl Iterator<Item = &'a Pair>) -> Option<NetModel> {
+    let models: Vec<&NetModel> = pairs.map(|pair| &pair.model).collect();
+    let mut lengths: BTreeMap<u64, Vec<Sample>> = BTreeMap::new();
+    for sample in models.iter().flat_map(|model| &model.samples) {
+        lengths.entry(sample.n_bytes).or_default().push(*sample);
+    }
+    let middle = |mut samples: Vec<Sample>| {
+        samples.sort_by(|a, b| a.median_s.total_cmp(&b.median_s));
+        samples.get((samples.len().max(1) - 1) / 2).copied()
+    };
+    match models.as_slice() {
+        [] => None,
+        [only] => Some((*only).clone()),
+        _ => NetModel::fit(&lengths.into_values().filter_map(middle).collect::<Vec<_>>()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn model(latency_s: f64) -> NetModel {
+        let sample = |power: u32| {
+            let n_bytes = 1_u64 << power;
+            let median_s = latency_s + 1e-10 * n_bytes as f64;
+            Sample { n_bytes, median_s, low_s: median_s, high_s: median_s, n_times: 9 }
+        };
+        NetModel::fit(&(0..21).map(sample).collect::<Vec<_>>()).expect("enough samples")
+    }
+
+    fn pair(ranks: (u32, u32), nodes: [&str; 2], latency_s: f64) -> Pair {
+        Pair::new(ranks, nodes, model(latency_s))
+    }
+
+    fn latency_us(model: Option<NetModel>) -> Option<f64> {
+        model.map(|model| (1e8 * model.pieces[0].latency_s).round() / 100.0)
+    }
+
+    /// The latencies inside nodes and between them, in microseconds.
+    #[track_caller]
+    fn check(pairs: &[Pair], within: Option<f64>, between: Option<f64>) {
+        let Networks { within_node, between_nodes } = Networks::of(pairs);
+        assert_eq!((latency_us(within_node), latency_us(between_nodes)), (within, between));
+    }
+
+    #[test]
+    fn pairs_inside_a_node_and_between_nodes_are_kept_apart() {
+        let near = pair((0, 1), ["a", "a"], 1e-6);
+        let far = pair((0, 2), ["a", "b"], 30e-6);
+        check(&[], None, None);
+        check(std::slice::from_ref(&near), Some(1.0), None);
+        check(std::slice::from_ref(&far), None, Some(30.0));
+        check(&[near.clone(), far.clone()], Some(1.0), Some(30.0));
+        let others = [pair((0, 3), ["a", "c"], 90e-6), pair((0, 4), ["a", "b"], 40e-6)];
+        check(&[others.as_slice(), &[near, far]].concat(), Some(1.0), Some(40.0));
+    }
+
+    #[test]
+    fn a_file_without_nodes_speaks_for_both() {
+        let mut old = as_it_was(&pair((0, 1), ["a", "a"], 2e-6));
+        check(std::slice::from_ref(&old), Some(2.0), Some(2.0));
+        old.place = Some(Place::BetweenNodes);
+        check(&[old], None, Some(2.0));
+    }
+
+    /// As an older file has it.
+    fn as_it_was(pair: &Pair) -> Pair {
+        Pair { nodes: None, place: None, ..pair.clone() }
+    }
+}

@@ -1,0 +1,57 @@
+//! A program that runs already is attached to: it tells what became of its work so far, and is tuned.
+
+use super::N_RANKS;
+use launch::Running;
+use launch::place::example;
+use run_record::Summary;
+use suite::library::Library;
+use suite::tool::Scene;
+
+/// More than anybody waits for.
+const N_FRAMES: &str = "1000000";
+
+/// How often a program is attached to until a decision was carried out: busy machines need longer for it.
+const N_TIMES: usize = 6;
+
+#[track_caller]
+fn check(library: Library) {
+    let job = library.launch(N_RANKS, &example("mandelbrot"));
+    let running = job.args(["200", N_FRAMES, "--policy", "static"]).start();
+    let is_rank = |words: &[String]| words.first().is_some_and(|word| word.contains("/mandelbrot"));
+    // They find their MPI library by themselves, and are not known as ranks before.
+    let has_mpi = |pid: &u32| {
+        let maps = std::fs::read_to_string(format!("/proc/{pid}/maps"));
+        maps.is_ok_and(|maps| maps.contains("libmpi"))
+    };
+    running.wait_until("all ranks with MPI", |running| {
+        running.processes(is_rank).iter().filter(|pid| has_mpi(pid)).count() == N_RANKS
+    });
+    assert!((0..N_TIMES).any(|_| 0 < n_applied(&running)), "nothing was changed");
+    running.terminate(running.pid());
+    assert_ne!(running.finish().code, 0);
+}
+
+/// Attaches for some seconds; how many decisions were carried out.
+#[track_caller]
+fn n_applied(running: &Running) -> usize {
+    let scene = Scene::new();
+    let ended = scene.attach(running.pid(), &["--tunlet", "factoring", "--for", "3"]).run();
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    assert!(ended.stderr.contains("sintonia: description of `master-worker` in `"));
+    let text = std::fs::read_to_string(scene.record().join("summary.json")).expect("a record");
+    let summary: Summary = serde_json::from_str(&text).expect("a summary");
+    let dealt = summary.dealt.expect("the program told what became of its work");
+    assert!(0 < dealt.sums.n_iterations && dealt.policy == "static", "{dealt:?}");
+    let tuning = summary.tuning.expect("it was tuned");
+    tuning.decisions.iter().filter(|decision| decision.applied_s.is_some()).count()
+}
+
+#[test]
+fn under_open_mpi() {
+    check(Library::OpenMpi4);
+}
+
+#[test]
+fn under_mpich() {
+    check(Library::Mpich4);
+}

@@ -1,0 +1,64 @@
+//! A program that does something: the bodies are where they are without us, whatever tunes them.
+
+use super::{stripped, summary, watched};
+use launch::place::profile;
+use run_record::tuning::DecisionStory;
+use std::path::Path;
+use suite::library::Library;
+use suite::tool::{Scene, Watched};
+
+const SMALL: [&str; 2] = ["240", "60"];
+
+#[track_caller]
+fn bodies(library: Library, [n_bodies, n_steps]: [&str; 2], tunlets: &[&str]) -> Watched {
+    let scene = Scene::new();
+    let program = profile().join("nbody");
+    assert!(program.exists(), "there is no `nbody`; run `cargo build --package nbody`");
+    let program = stripped(&program, scene.folder());
+    let job = |frames: &Path| {
+        let job = library.launch(4, &program).args(["--bodies", n_bodies, "--steps", n_steps]);
+        job.args(["--policy", "static", "--output"]).arg(frames)
+    };
+    let watched = watched(scene, job, tunlets, ("master-worker", &program));
+    let tuning = summary(&watched);
+    assert_eq!(tuning.warnings, Vec::<String>::new());
+    assert_eq!(tuning.iterations.len().to_string(), n_steps);
+    let dealt = watched.summary.dealt.as_ref().expect("the program left its own numbers");
+    assert_eq!(dealt.sums.n_iterations.to_string(), n_steps);
+    watched
+}
+
+#[test]
+fn the_number_of_workers_and_the_factors_are_tuned_together() {
+    bodies(Library::OpenMpi4, SMALL, &["worker-count", "factoring"]);
+}
+
+/// Messages cost more than what there is to compute: fewer workers are faster, unless the machine is so busy that
+/// times say nothing, and the tunlet nothing either.
+#[test]
+fn the_number_of_workers_is_set_while_it_runs() {
+    for library in Library::SYSTEM {
+        let mut runs = (0..5).map(|_| bodies(library, ["24", "800"], &["worker-count"]));
+        let watched = runs.find(|watched| decision(watched).is_some()).expect("a decision");
+        assert_eq!(decision(&watched).map(|one| one.n_ranks), Some(1), "{library:?}");
+        let dealt = watched.summary.dealt.as_ref().expect("the program left its own numbers");
+        let told = dealt.changes.iter().any(|change| change.what.starts_with("workers"));
+        assert!(told, "{library:?}: {dealt:#?}");
+    }
+}
+
+/// The first one that set the number of workers.
+fn decision(watched: &Watched) -> Option<&DecisionStory> {
+    let is_it = |one: &&DecisionStory| one.point == "NW" && one.applied_s.is_some();
+    summary(watched).decisions.iter().find(is_it)
+}
+
+#[test]
+fn all_that_hear_of_it_may_listen() {
+    bodies(Library::Mpich4, SMALL, &["worker-count", "imbalance"]);
+}
+
+#[test]
+fn values_are_tried() {
+    bodies(Library::Mpich4, SMALL, &["search"]);
+}

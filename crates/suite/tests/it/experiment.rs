@@ -1,0 +1,215 @@
+//! `sintonia experiment` on the matrices of `apps/matmul`: what is measured, and what an interruption leaves.
+
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+use suite::tool::sintonia;
+use suite::{Ended, Job, Library, Program, Slurm};
+use tempfile::TempDir;
+
+/// What stands for the number of ranks and the size until the plan is written.
+const N_RANKS: usize = 999;
+const SIZE: &str = "888";
+
+/// A plan, and where it is carried out.
+struct Experiment {
+    folder: TempDir,
+    shared_memory: TempDir,
+}
+
+impl Experiment {
+    /// 2 x 2 points with 2 repetitions, and one point to validate.
+    fn new(library: Library, more: &str) -> Self {
+        let program = Program::matmul("matmul2").built(library);
+        let job = library.launch(N_RANKS, &program).arg(SIZE);
+        let grid = "[parameters]\nn = [40, 80]\np = [1, 2]\n[[holdout]]\nn = [120]\np = [2]\n";
+        Self::of(&job.script(), &format!("repetitions = 2\nseed = 7\ntimeout_s = 60\n{more}"), grid)
+    }
+
+    /// Of the line of a shell in which stand [`N_RANKS`] and [`SIZE`].
+    fn of(script: &str, fields: &str, grid: &str) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let shared_memory =
+            tempfile::Builder::new().prefix("sintonia-suite-").tempdir_in("/dev/shm");
+        let has_settings = !script.starts_with('\'');
+        let at = script.find(" '/").filter(|_| has_settings).map_or(0, |at| at + 1);
+        let (settings, line) = script.split_at(at);
+        let settings: String =
+            settings.split_whitespace().map(|word| word.replacen('=', " = ", 1) + "\n").collect();
+        let line =
+            line.replace(&format!("'{N_RANKS}'"), "{p + 1}").replace(&format!("'{SIZE}'"), "{n}");
+        let plan =
+            format!("command = \"\"\"{line}\"\"\"\n{fields}\n[environment]\n{settings}\n{grid}");
+        fs::write(folder.path().join("plan.toml"), plan).expect("the folder is ours");
+        Self { folder, shared_memory: shared_memory.expect("`/dev/shm` is writable") }
+    }
+
+    fn out(&self) -> PathBuf {
+        self.folder.path().join("measured")
+    }
+
+    fn job(&self) -> Job {
+        let job = Job::new(sintonia()).arg("experiment").arg(self.folder.path().join("plan.toml"));
+        let job = job.arg("-o").arg(self.out()).arg("--json").within(Duration::from_secs(300));
+        job.variable("SINTONIA_SHM_DIR", self.shared_memory.path())
+    }
+
+    /// All runs were done once, and nothing else is left.
+    #[track_caller]
+    fn check_whole(&self, ended: &Ended) {
+        assert_eq!(ended.code, 0, "{}", ended.text());
+        let said: Value = serde_json::from_str(&ended.stdout).expect("it prints JSON");
+        assert_eq!(
+            (&said["n_done"], &said["n_left"], &said["n_failed"]),
+            (&10.into(), &0.into(), &0.into())
+        );
+        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+        for file in ["measurements.jsonl", "holdout.jsonl"] {
+            for line in self.lines(file).iter().filter(|line| line["callpath"] == "total") {
+                *counts.entry(format!("{file} {}", line["params"])).or_default() += 1;
+            }
+        }
+        let points =
+            [(40, 1), (40, 2), (80, 1), (80, 2)].map(|(n, p)| (n, p, "measurements.jsonl"));
+        let points = points.into_iter().chain([(120, 2, "holdout.jsonl")]);
+        let expected = points.map(|(n, p, file)| (format!("{file} {{\"n\":{n},\"p\":{p}}}"), 2));
+        assert_eq!(counts, expected.collect());
+        let mut names: Vec<String> = fs::read_dir(self.out())
+            .expect("it was made")
+            .map(|entry| entry.expect("it is there").file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        assert_eq!(names, ["experiment.json", "holdout.jsonl", "lock", "measurements.jsonl"]);
+        assert_eq!(fs::read_dir(self.shared_memory.path()).map(Iterator::count).ok(), Some(0));
+    }
+
+    fn lines(&self, file: &str) -> Vec<Value> {
+        let text = fs::read_to_string(self.out().join(file)).expect("it was written");
+        text.lines().map(|line| serde_json::from_str(line).expect("it is JSON")).collect()
+    }
+
+    /// Runs that the journal has so far.
+    fn n_done(&self) -> usize {
+        let text = fs::read_to_string(self.out().join("experiment.json")).unwrap_or_default();
+        let journal: Value = serde_json::from_str(&text).unwrap_or_default();
+        journal["runs"].as_array().map_or(0, Vec::len)
+    }
+}
+
+/// The values of a metric by region, at n = 80 and p = 2, of one repetition.
+fn values(lines: &[Value], metric: &str) -> BTreeMap<String, f64> {
+    let here = lines.iter().filter(|line| {
+        line["metric"] == metric && line["params"]["n"] == 80 && line["params"]["p"] == 2
+    });
+    let pair =
+        |line: &Value| Some((line["callpath"].as_str()?.to_owned(), line["value"].as_f64()?));
+    here.filter_map(pair).collect()
+}
+
+#[track_caller]
+#[expect(clippy::float_cmp, reason = "counts are whole numbers")]
+fn check(library: Library) {
+    let experiment = Experiment::new(library, "functions = [\"multiply\"]");
+    experiment.check_whole(&experiment.job().run());
+    let lines = experiment.lines("measurements.jsonl");
+    let calls = values(&lines, "calls");
+    let count = |role: &str, operation: &str| -> f64 {
+        let of =
+            calls.iter().filter(|(path, _)| path.starts_with(role) && path.ends_with(operation));
+        of.map(|(_, calls)| calls).sum()
+    };
+    assert_eq!([count("master->matmul2.c:", "MPI_Send"), count("master->", "MPI_Recv")], [6.0; 2]);
+    assert_eq!([count("workers->", "MPI_Send"), count("workers->", "MPI_Recv")], [3.0; 2]);
+    assert_eq!([count("master->", "MPI_Bcast"), count("workers->", "MPI_Bcast")], [1.0; 2]);
+    let multiply: Vec<&String> =
+        calls.keys().filter(|path| path.contains("MPI_Send->multiply")).collect();
+    assert!(matches!(multiply[..], [path] if path.starts_with("workers->")), "{multiply:?}");
+    let times = values(&lines, "time");
+    assert!(0.0 < times[multiply[0]], "{times:?}");
+    for role in ["master->", "workers->"] {
+        let own = times.iter().filter(|(path, _)| path.starts_with(role));
+        let sum_s: f64 = own.map(|(_, time_s)| time_s).sum();
+        assert!(0.0 < sum_s && sum_s < 1.01 * times["total"], "{role} {sum_s} {times:?}");
+    }
+    assert!(values(&lines, "bytes").values().any(|bytes| *bytes == 80.0 * 80.0 * 8.0));
+}
+
+#[test]
+fn matrices_are_measured_on_open_mpi() {
+    check(Library::OpenMpi4);
+}
+
+#[test]
+fn matrices_are_measured_on_mpich() {
+    check(Library::Mpich4);
+}
+
+/// Ended in the middle, it goes on where it was.
+#[track_caller]
+fn check_going_on(library: Library, end: impl Fn(&suite::Running), code: i32) {
+    let experiment = Experiment::new(library, "");
+    let running = experiment.job().start();
+    running.wait_until("three runs are done", |_| 3 <= experiment.n_done());
+    end(&running);
+    let ended = running.finish();
+    assert_eq!(ended.code, code, "{}", ended.text());
+    let n_done = experiment.n_done();
+    assert!((3..10).contains(&n_done), "{n_done}");
+    experiment.check_whole(&experiment.job().run());
+}
+
+#[test]
+fn a_killed_experiment_goes_on_under_open_mpi() {
+    check_going_on(Library::OpenMpi4, |running| running.kill(running.pid()), 137);
+}
+
+#[test]
+fn a_killed_experiment_goes_on_under_mpich() {
+    check_going_on(Library::Mpich4, |running| running.kill(running.pid()), 137);
+}
+
+#[test]
+fn an_interrupted_experiment_goes_on() {
+    check_going_on(Library::OpenMpi4, |running| running.interrupt(running.pid()), 130);
+    check_going_on(Library::Mpich4, |running| running.terminate(running.pid()), 143);
+}
+
+/// Under Slurm, where the number of ranks is that of the allocation.
+#[track_caller]
+fn check_slurm(slurm: &Slurm, script: &str, fields: &str) {
+    let experiment = Experiment::of(script, fields, "[parameters]\nn = [40, 80]\n");
+    let ended = experiment.job().run();
+    assert_eq!(ended.code, 0, "{}\n{}", ended.text(), slurm.logs());
+    let lines = experiment.lines("measurements.jsonl");
+    let totals = lines.iter().filter(|line| line["callpath"] == "total").count();
+    assert_eq!(totals, 2);
+    let sends = lines.iter().filter(|line| {
+        let path = line["callpath"].as_str().unwrap_or_default();
+        path.starts_with("master->matmul2.c:") && path.ends_with("MPI_Send") && line["value"] == 3.0
+    });
+    assert_eq!(sends.count(), 6, "three places at two points, each called for three workers");
+}
+
+#[test]
+fn slurm_starts_the_runs_of_an_experiment() {
+    let program = Program::matmul("matmul2").built(Library::Mpich4);
+    let slurm = Slurm::new(2);
+    let step = slurm.srun("pmi2", 2, &program).arg(SIZE);
+    check_slurm(&slurm, &step.script(), "repetitions = 1");
+}
+
+#[test]
+fn a_run_of_an_experiment_may_be_a_batch_job() {
+    let program = Program::matmul("matmul2").built(Library::Mpich4);
+    let slurm = Slurm::new(2);
+    let step = slurm.srun("pmi2", 2, &program).script();
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = folder.path().join("output");
+    let line =
+        step.replace("/srun'", "/sbatch'").replace(&format!("'{}'", program.display()), "{script}");
+    let line = line.replace("'--mpi=pmi2'", &format!("'--wait' '--output={}'", output.display()));
+    let fields = format!("repetitions = 1\nscript = \"\"\"#!/bin/sh\n{step} {{n}}\n\"\"\"");
+    check_slurm(&slurm, &line, &fields);
+}

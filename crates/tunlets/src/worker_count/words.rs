@@ -1,0 +1,35 @@
+//! Why a number of workers is asked for, in words.
+
+use crate::lookup::{short, time};
+use models::master_worker::{Iteration, Objective};
+
+pub(super) fn to_measure(seen: &Iteration) -> String {
+    format!(
+        "messages of one size, {}, do not tell latency from cost per byte: if it is latency, Nopt is {} \
+         ({}); half the way there shows other sizes",
+        time(seen.latency_s),
+        short(seen.optimum()),
+        seen.equation()
+    )
+}
+
+pub(super) fn in_words(
+    model: &Iteration,
+    objective: Objective,
+    [now_s, then_s]: [f64; 2],
+) -> String {
+    let what = match objective {
+        Objective::Time => {
+            format!("Nopt is {} ({})", short(model.optimum()), model.equation())
+        }
+        Objective::Index => "the performance index is lowest there".to_owned(),
+    };
+    format!(
+        "{what} for latency {}, {:.2} ns per byte, {} of computing: {} against {} now",
+        time(model.latency_s),
+        model.byte_s * 1e9,
+        time(model.compute_s),
+        time(then_s),
+        time(now_s)
+    )
+}
