@@ -33,6 +33,8 @@ static CODE: AtomicI32 = AtomicI32::new(0);
 const PAUSE: Duration = Duration::from_millis(1);
 /// Looks before the first pause: mostly all are done at once.
 const N_AWAKE: u32 = 1000;
+/// How long launchers get to pass on what was printed last: MPICH's drops what it did not read when a job is aborted.
+const LAST_WORDS: Duration = Duration::from_millis(500);
 /// How long rank 0 waits for who was missing.
 const LAST_CHANCE: Duration = Duration::from_millis(500);
 
@@ -165,7 +167,27 @@ impl Exit {
         // The library ends the process at once, without what a program in C has printed and not flushed.
         // SAFETY: a null pointer stands for all streams.
         let _flushed = unsafe { libc::fflush(std::ptr::null_mut()) };
+        wait_for_readers();
         // SAFETY: initialized and not finalized; a predefined communicator.
         let _code = unsafe { (self.functions.abort)(self.world, code) };
+    }
+}
+
+/// Waits until nothing that was printed is left in the pipes to the launcher.
+fn wait_for_readers() {
+    let began = Instant::now();
+    loop {
+        std::thread::sleep(LAST_WORDS / 10);
+        let is_read = [libc::STDOUT_FILENO, libc::STDERR_FILENO].into_iter().all(|file| {
+            let mut n_bytes: c_int = 0;
+            // SAFETY: a question about a file, with room for its answer.
+            let code = unsafe { libc::ioctl(file, libc::FIONREAD, &raw mut n_bytes) };
+            code != 0 || n_bytes == 0
+        });
+        if is_read || LAST_WORDS < began.elapsed() {
+            // What was read is on its way.
+            std::thread::sleep(LAST_WORDS / 10);
+            return;
+        }
     }
 }
