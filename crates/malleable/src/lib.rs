@@ -1,0 +1,10 @@
+//! A library for iterative programs that change their number of ranks while they run.
+//!
+//! # Invariants
+//! - No `unsafe`.
+//!
+//! # Not here
+//! Which rows move where and where new processes go (`resizing`), calls of MPI (`mpi`), the words of status and
+//! record (`resized`).
+
+#![forbid(unsafe_code)]
