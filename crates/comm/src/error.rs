@@ -1,6 +1,6 @@
 //! Why ranks could not communicate.
 
-use std::path::PathBuf;
+use mpi::MpiError;
 
 /// A message, a collective operation or a change of the group failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -54,54 +54,12 @@ pub enum CommError {
         "this process was started for an earlier or a later run of the program, and has nothing to do in this one"
     )]
     OtherTurn,
-    /// The library of the launcher is not there.
-    #[error(
-        "cannot open the MPI library `{}`: {why}; set SINTONIA_MPI_LIBRARY to the path of the one that the launcher belongs to",
-        path.display()
-    )]
-    NoLibrary {
-        /// The likeliest one.
-        path: PathBuf,
-        /// In the words of the dynamic linker.
-        why: String,
-    },
-    /// A file was opened that is no known MPI library.
-    #[error(
-        "`{}` is no library of Open MPI or MPICH; set SINTONIA_MPI_LIBRARY to the path of one",
-        .0.display()
-    )]
-    OtherLibrary(PathBuf),
-    /// The library lacks a function.
-    #[error("the MPI library has no `{name}`; use Open MPI 4, MPICH 4, or newer ones")]
-    NoFunction {
-        /// Which one.
-        name: &'static str,
-    },
     /// MPI was ended before.
     #[error("MPI was finalized in this process already; make one transport and keep it to the end")]
     Finalized,
-    /// Something was asked of MPI before its beginning.
-    #[error("MPI is not initialized; call `MPI_Init` before, or make a transport")]
-    NotInitialized,
-    /// The program initialized MPI for calls of one thread only.
-    #[error("the program initialized MPI below `MPI_THREAD_SERIALIZED`; ask for that level there")]
-    ThreadLevel,
-    /// A call failed.
-    #[error("`{call}` failed with code {code}: {why}")]
-    Mpi {
-        /// Which call.
-        call: &'static str,
-        /// What it returned.
-        code: i32,
-        /// In the words of the library.
-        why: String,
-    },
-    /// A message is longer than MPI counts.
-    #[error("a message of {n_bytes} bytes is too long for MPI; send it in parts below 2 GiB")]
-    TooLong {
-        /// Its length.
-        n_bytes: usize,
-    },
+    /// The library was not found, or one of its calls failed.
+    #[error(transparent)]
+    Mpi(MpiError),
     /// A call did not return in time, so that no other can be made.
     #[error("`{call}` did not return; MPI is of no more use in this process: end it")]
     Stuck {
@@ -114,4 +72,14 @@ pub enum CommError {
         /// Why, and what would help.
         why: String,
     },
+}
+
+impl From<MpiError> for CommError {
+    fn from(error: MpiError) -> Self {
+        match error {
+            MpiError::NoLauncher => Self::NoLauncher,
+            MpiError::Finalized => Self::Finalized,
+            other => Self::Mpi(other),
+        }
+    }
 }

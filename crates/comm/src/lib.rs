@@ -28,15 +28,14 @@
 mod collective;
 mod deadline;
 mod error;
-mod layout;
 mod mpi;
 pub mod netbench;
 mod threads;
 mod transport;
 
+pub use self::mpi::{MpiTransport, Start};
+pub use ::mpi::{Datatype, EXIT_STUCK, Field, Kind, Layout, MpiError, SpawnSupport};
 pub use error::CommError;
-pub use layout::{Field, Kind, Layout};
-pub use mpi::{Datatype, EXIT_STUCK, MpiTransport, SpawnSupport, Start};
 pub use mpi_abi::Number;
 pub use threads::{ThreadTransport, threads};
 pub use transport::{Envelope, Tag, Transport};

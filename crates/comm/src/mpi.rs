@@ -8,30 +8,21 @@
 //! Threads as ranks: [`threads`](crate::threads()).
 
 mod buffers;
-#[expect(unsafe_code, reason = "calls into the MPI library")]
-mod calls;
-#[expect(unsafe_code, reason = "an address becomes a function")]
-mod functions;
 mod inbox;
-#[expect(unsafe_code, reason = "the dynamic linker is asked for the library")]
-mod library;
-mod names;
+#[expect(unsafe_code, reason = "lines are given up, of which the library asks for a promise")]
+mod lines;
 mod outbox;
 mod peers;
 mod spawn;
-mod support;
 mod transport;
 mod turn;
 mod wait;
-#[expect(unsafe_code, reason = "a process that is stuck is ended")]
-mod watch;
 
 use crate::CommError;
 use crate::deadline::Deadline;
 use buffers::Buffers;
-use calls::{Address, Found, Mpi};
-use functions::Handle;
 use inbox::Inbox;
+use mpi::{Address, Found, Line, Mpi, MpiError, names};
 use outbox::Outbox;
 use peers::Peers;
 use std::collections::BTreeSet;
@@ -39,10 +30,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use wait::Wait;
 
-pub use calls::Datatype;
 pub use spawn::Start;
-pub use support::SpawnSupport;
-pub use watch::EXIT_STUCK;
 
 /// Whom a message is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +69,7 @@ pub struct MpiTransport {
     inboxes: [Inbox; 2],
     outbox: Outbox,
     /// With this rank only, for each thread that adds ranks; made when they are needed.
-    own_selves: Vec<Handle>,
+    own_selves: Vec<Line>,
     began: Instant,
     /// How long nothing was sent or received, as far as it was waited for.
     silent: Duration,
@@ -121,11 +109,11 @@ impl MpiTransport {
         if let Some(end) = turn::of_added(turn) {
             return end;
         }
-        let mpi = Arc::new(Mpi::init(is_multiple)?);
+        let mpi = Arc::new(lines::begin(is_multiple)?);
         let peers = match mpi.parent()? {
-            Some(comm) => {
+            Some(line) => {
                 names::remove();
-                Peers::added(comm)
+                Peers::added(line)
             }
             None => {
                 // When this returns, every rank was in it.
@@ -175,7 +163,7 @@ impl MpiTransport {
     pub fn leave_alone(&mut self) -> Result<(), CommError> {
         self.check_open()?;
         self.ended = Some(CommError::Finalized);
-        self.mpi.close_alone(self.peers.own() == 0)
+        Ok(self.mpi.close_alone(self.peers.own() == 0)?)
     }
 
     /// Starts to send; the tag may be one of ours.
@@ -186,9 +174,9 @@ impl MpiTransport {
         let mut bytes = self.buffers.take();
         parts.iter().for_each(|part| bytes.extend_from_slice(part));
         let sent = self.mpi.send(bytes, address, tag);
-        let mut transfer = self.peers.judge(address.comm, sent)?;
+        let mut transfer = self.peers.judge(address.line, sent)?;
         let is_complete = self.mpi.is_complete(&mut transfer);
-        if self.peers.judge(address.comm, is_complete)? {
+        if self.peers.judge(address.line, is_complete)? {
             self.buffers.give(transfer.finished());
         } else {
             self.outbox.keep(to, n_bytes, transfer);
@@ -216,11 +204,11 @@ impl MpiTransport {
             let inbox = &mut self.inboxes[found_lane as usize];
             if is_wanted && found.n_bytes <= SHORT_BYTES_MAX && !inbox.has_of(sender) {
                 let received = self.mpi.receive_now(into, found);
-                self.peers.judge(found.from.comm, received)?;
+                self.peers.judge(found.from.line, received)?;
                 return Ok(Some((sender, found.tag)));
             }
             let transfer = self.mpi.receive(self.buffers.take(), found);
-            let transfer = self.peers.judge(found.from.comm, transfer)?;
+            let transfer = self.peers.judge(found.from.line, transfer)?;
             inbox.keep(sender, found.tag, transfer);
             if is_wanted {
                 return self.take(lane, &wanted, into);
@@ -249,7 +237,7 @@ impl MpiTransport {
     /// `None` where a rank is lost, of which the next receive tells.
     fn unless_lost<V>(
         &mut self,
-        result: Result<V, (u32, CommError)>,
+        result: Result<V, (u32, MpiError)>,
     ) -> Result<Option<V>, CommError> {
         match result {
             Ok(value) => Ok(Some(value)),
@@ -257,7 +245,7 @@ impl MpiTransport {
                 self.lost.insert(rank);
                 Ok(None)
             }
-            Err((_, error)) => Err(error),
+            Err((_, error)) => Err(error.into()),
         }
     }
 
@@ -284,9 +272,9 @@ impl MpiTransport {
             return Ok(None);
         }
         for _ in 0..self.peers.n_channels() {
-            let Some(comm) = self.peers.next_channel() else { break };
-            let found = self.mpi.probe(comm);
-            let found = self.peers.judge(comm, found)?;
+            let Some(line) = self.peers.next_channel() else { break };
+            let found = self.mpi.probe(line);
+            let found = self.peers.judge(line, found)?;
             if found.is_some() {
                 return Ok(found);
             }
@@ -351,8 +339,8 @@ impl MpiTransport {
     fn finish(&mut self) -> Result<(), CommError> {
         self.ended = Some(CommError::Finalized);
         let own_selves = std::mem::take(&mut self.own_selves);
-        for comm in self.peers.world().into_iter().chain(own_selves) {
-            self.mpi.free(comm)?;
+        for line in self.peers.world().into_iter().chain(own_selves) {
+            lines::free(&self.mpi, line)?;
         }
         self.mpi.close();
         Ok(())

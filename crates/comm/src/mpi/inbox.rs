@@ -1,8 +1,7 @@
 //! Messages that were found and not handed out yet: long ones on their way, and others than wanted.
 
 use super::buffers::Buffers;
-use super::calls::{Mpi, Transfer};
-use crate::CommError;
+use mpi::{Mpi, MpiError, Transfer};
 use std::collections::VecDeque;
 
 /// Messages that are kept.
@@ -60,7 +59,7 @@ impl Inbox {
         mpi: &Mpi,
         buffers: &mut Buffers,
         into: &mut Vec<u8>,
-    ) -> Result<Option<(u32, u16)>, (u32, CommError)> {
+    ) -> Result<Option<(u32, u16)>, (u32, MpiError)> {
         for at in 0..self.arrivals.len() {
             let Some(arrival) = self.arrivals.get_mut(at) else { break };
             let (sender, tag) = (arrival.from, arrival.tag);

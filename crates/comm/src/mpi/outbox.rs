@@ -1,8 +1,7 @@
 //! Messages that were sent and not taken yet.
 
 use super::buffers::Buffers;
-use super::calls::{Mpi, Transfer};
-use crate::CommError;
+use mpi::{Mpi, MpiError, Transfer};
 
 /// Bytes on their way; one message may always be.
 const BYTES_MAX: usize = 256 << 20;
@@ -45,7 +44,7 @@ impl Outbox {
         &mut self,
         mpi: &Mpi,
         buffers: &mut Buffers,
-    ) -> Result<(), (u32, CommError)> {
+    ) -> Result<(), (u32, MpiError)> {
         let mut n_in_vain = 0;
         while n_in_vain < N_LOOKS.min(self.departures.len()) {
             self.turn = if self.turn < self.departures.len() { self.turn } else { 0 };

@@ -1,8 +1,7 @@
-//! Who is connected with this rank, and by which communicator.
+//! Who is connected with this rank, and by which line.
 
-use super::calls::Address;
-use super::functions::Handle;
 use crate::CommError;
+use mpi::{Address, Line, MpiError};
 
 /// The ranks that this one can reach.
 #[derive(Debug)]
@@ -10,8 +9,8 @@ pub(super) struct Peers {
     own: u32,
     /// Ranks that were launched together with this one; 0 for a rank that was added.
     n_launched: u32,
-    /// Their communicator.
-    world: Option<Handle>,
+    /// The line to them.
+    world: Option<Line>,
     links: Vec<Link>,
     /// The numbers of the links that are connected.
     present: Vec<u32>,
@@ -23,7 +22,7 @@ pub(super) struct Peers {
 #[derive(Debug)]
 struct Link {
     number: u32,
-    comm: Handle,
+    line: Line,
     state: State,
 }
 
@@ -35,22 +34,22 @@ enum State {
 }
 
 impl Link {
-    /// Whether it is connected by this communicator; that of a rank that left may come again for another.
-    fn is_over(&self, comm: Handle) -> bool {
-        self.state == State::Present && self.comm == comm
+    /// Whether it is connected by this line; that of a rank that left may come again for another.
+    fn is_over(&self, line: Line) -> bool {
+        self.state == State::Present && self.line == line
     }
 }
 
 impl Peers {
     /// Those of a rank that was launched with others.
-    pub(super) fn launched(world: Handle, own: u32, n_launched: u32) -> Self {
+    pub(super) fn launched(world: Line, own: u32, n_launched: u32) -> Self {
         let (links, present) = (Vec::new(), Vec::new());
         Self { own, n_launched, world: Some(world), links, present, turn: 0 }
     }
 
     /// Those of a rank that was added: rank 0 only. Its own number is not known yet.
-    pub(super) fn added(comm: Handle) -> Self {
-        let links = vec![Link { number: 0, comm, state: State::Present }];
+    pub(super) fn added(line: Line) -> Self {
+        let links = vec![Link { number: 0, line, state: State::Present }];
         Self { own: u32::MAX, n_launched: 0, world: None, links, present: vec![0], turn: 0 }
     }
 
@@ -60,32 +59,30 @@ impl Peers {
     }
 
     /// Adds a rank; its number.
-    pub(super) fn add(&mut self, comm: Handle) -> u32 {
+    pub(super) fn add(&mut self, line: Line) -> u32 {
         let number = self.n_numbers();
-        self.links.push(Link { number, comm, state: State::Present });
+        self.links.push(Link { number, line, state: State::Present });
         self.present.push(number);
         number
     }
 
     /// Takes a rank out that left; its communicator.
-    pub(super) fn remove(&mut self, rank: u32) -> Option<Handle> {
+    pub(super) fn remove(&mut self, rank: u32) -> Option<Line> {
         let link = self.links.iter_mut().find(|link| link.number == rank)?;
         link.state = State::Left;
         self.present.retain(|present| *present != rank);
-        Some(link.comm)
+        Some(link.line)
     }
 
     /// The result, or that a rank is gone when the connection with it fails.
     pub(super) fn judge<T>(
         &mut self,
-        comm: Handle,
-        result: Result<T, CommError>,
+        line: Line,
+        result: Result<T, MpiError>,
     ) -> Result<T, CommError> {
-        if !matches!(result, Err(CommError::Mpi { .. })) {
-            return result;
-        }
-        let Some(link) = self.links.iter_mut().find(|link| link.comm == comm) else {
-            return result;
+        let Err(MpiError::Call { .. }) = result else { return Ok(result?) };
+        let Some(link) = self.links.iter_mut().find(|link| link.line == line) else {
+            return Ok(result?);
         };
         link.state = State::Gone;
         let rank = link.number;
@@ -94,8 +91,8 @@ impl Peers {
     }
 
     /// Whether the failure of a message of this rank means that it is gone, as it does where it is connected alone.
-    pub(super) fn lose(&mut self, rank: u32, error: &CommError) -> bool {
-        let is_mpi = matches!(error, CommError::Mpi { .. });
+    pub(super) fn lose(&mut self, rank: u32, error: &MpiError) -> bool {
+        let is_mpi = matches!(error, MpiError::Call { .. });
         let link = self.links.iter_mut().find(|link| link.number == rank);
         let Some(link) = link.filter(|_| is_mpi) else { return false };
         link.state = State::Gone;
@@ -104,15 +101,15 @@ impl Peers {
     }
 
     pub(super) fn address(&self, rank: u32) -> Result<Address, CommError> {
-        if let Some(comm) = self.world
+        if let Some(line) = self.world
             && rank < self.n_launched
             && rank != self.own
         {
-            return Ok(Address { comm, rank });
+            return Ok(Address { line, rank });
         }
         let link = self.links.iter().find(|link| link.number == rank);
-        match link.map(|link| (link.state, link.comm)) {
-            Some((State::Present, comm)) => Ok(Address { comm, rank: 0 }),
+        match link.map(|link| (link.state, link.line)) {
+            Some((State::Present, line)) => Ok(Address { line, rank: 0 }),
             Some((State::Gone, _)) => Err(CommError::Gone { rank }),
             Some((State::Left, _)) | None => Err(CommError::NotPresent { rank, own: self.own }),
         }
@@ -120,20 +117,20 @@ impl Peers {
 
     /// The number of the rank at this address.
     pub(super) fn number(&self, address: Address) -> u32 {
-        if self.world == Some(address.comm) {
+        if self.world == Some(address.line) {
             return address.rank;
         }
-        let link = self.links.iter().find(|link| link.is_over(address.comm));
+        let link = self.links.iter().find(|link| link.is_over(address.line));
         link.map_or(address.rank, |link| link.number)
     }
 
-    /// How many communicators messages may come in.
+    /// How many lines messages may come in.
     pub(super) fn n_channels(&self) -> usize {
         usize::from(1 < self.n_launched) + self.present.len()
     }
 
     /// One of them after the other.
-    pub(super) fn next_channel(&mut self) -> Option<Handle> {
+    pub(super) fn next_channel(&mut self) -> Option<Line> {
         let n_channels = self.n_channels();
         self.turn = if self.turn + 1 < n_channels { self.turn + 1 } else { 0 };
         let has_world = 1 < self.n_launched;
@@ -141,7 +138,7 @@ impl Peers {
             return self.world;
         }
         let number = self.present.get(self.turn - usize::from(has_world))?;
-        self.links.iter().find(|link| link.number == *number).map(|link| link.comm)
+        self.links.iter().find(|link| link.number == *number).map(|link| link.line)
     }
 
     pub(super) fn own(&self) -> u32 {
@@ -152,7 +149,7 @@ impl Peers {
         self.n_launched
     }
 
-    pub(super) fn world(&self) -> Option<Handle> {
+    pub(super) fn world(&self) -> Option<Line> {
         self.world
     }
 

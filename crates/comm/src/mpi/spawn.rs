@@ -6,12 +6,10 @@
 //! Calls that start or part processes run in a thread of their own while this one waits, so that one that
 //! does not return costs a deadline and not the program.
 
-use super::calls::{Mpi, Program};
-use super::functions::Handle;
-use super::support::{self, SpawnSupport};
-use super::{DEPARTURE, MpiTransport, WELCOME};
+use super::{DEPARTURE, MpiTransport, WELCOME, lines};
 use crate::deadline::Deadline;
 use crate::{CommError, Transport};
+use mpi::{Line, Mpi, MpiError, Program, SpawnSupport};
 use std::collections::BTreeMap;
 use std::ffi::{CString, OsString};
 use std::path::PathBuf;
@@ -67,7 +65,7 @@ impl MpiTransport {
     /// Whether ranks can be added here, and why or why not.
     #[must_use]
     pub fn spawn_support(&self) -> SpawnSupport {
-        support::of_library(&self.mpi.version())
+        self.mpi.spawn_support()
     }
 
     /// Adds a rank; its number. Only rank 0 can.
@@ -113,13 +111,13 @@ impl MpiTransport {
         }
         let calls = programs.into_iter().zip(self.own_selves.clone());
         let calls = calls.map(|(program, own)| move |mpi: &Mpi| mpi.spawn(&program, own));
-        let comms = self.apart("MPI_Comm_spawn", deadline, calls)?;
-        Ok(comms.into_iter().map(|comm| self.welcome(comm?)).collect())
+        let added = self.apart("MPI_Comm_spawn", deadline, calls)?;
+        Ok(added.into_iter().map(|line| self.welcome(line?)).collect())
     }
 
     /// Gives the rank behind this communicator a number.
-    fn welcome(&mut self, comm: Handle) -> Result<u32, CommError> {
-        let rank = self.peers.add(comm);
+    fn welcome(&mut self, line: Line) -> Result<u32, CommError> {
+        let rank = self.peers.add(line);
         let numbers = [rank, self.round, self.turn].map(u32::to_le_bytes);
         self.post(rank, WELCOME, &[numbers.as_flattened()])?;
         Ok(rank)
@@ -183,10 +181,10 @@ impl MpiTransport {
 
     fn disconnect(&mut self, rank: u32, deadline: Deadline) -> Result<(), CommError> {
         self.inboxes.iter_mut().for_each(|inbox| inbox.forget(rank));
-        let Some(comm) = self.peers.remove(rank) else { return Ok(()) };
-        let disconnect = move |mpi: &Mpi| mpi.disconnect(comm);
+        let Some(line) = self.peers.remove(rank) else { return Ok(()) };
+        let disconnect = move |mpi: &Mpi| lines::disconnect(mpi, line);
         let mut ended = self.apart("MPI_Comm_disconnect", deadline, [disconnect])?;
-        ended.pop().unwrap_or(Ok(()))
+        Ok(ended.pop().unwrap_or(Ok(()))?)
     }
 
     /// Makes calls in threads of their own, and returns what they do in their order; when one of them does not return
@@ -195,8 +193,8 @@ impl MpiTransport {
         &mut self,
         call: &'static str,
         deadline: Deadline,
-        calls: impl IntoIterator<Item = impl FnOnce(&Mpi) -> Result<T, CommError> + Send + 'static>,
-    ) -> Result<Vec<Result<T, CommError>>, CommError> {
+        calls: impl IntoIterator<Item = impl FnOnce(&Mpi) -> Result<T, MpiError> + Send + 'static>,
+    ) -> Result<Vec<Result<T, MpiError>>, CommError> {
         let (tell, results) = channel();
         for (place, make) in calls.into_iter().enumerate() {
             let (tell, mpi) = (tell.clone(), Arc::clone(&self.mpi));

@@ -7,7 +7,7 @@
 //! The library is opened for everybody, and functions are then looked up as a linked program does: so a
 //! monitor that was preloaded sees the calls.
 
-use crate::CommError;
+use crate::MpiError;
 use mpi_abi::Library;
 use std::ffi::{CStr, CString, OsStr};
 use std::fs;
@@ -24,23 +24,23 @@ pub(crate) fn symbol(name: &CStr) -> Option<NonNull<libc::c_void>> {
 }
 
 /// The family of the library, which is loaded after this.
-pub(crate) fn load() -> Result<Library, CommError> {
+pub(crate) fn load() -> Result<Library, MpiError> {
     if let Some(library) = loaded() {
         return Ok(library);
     }
     let names = match std::env::var_os(VARIABLE) {
         Some(path) => vec![PathBuf::from(path)],
-        None => launcher().ok_or(CommError::NoLauncher)?.libraries(),
+        None => launcher().ok_or(MpiError::NoLauncher)?.libraries(),
     };
     let mut why = String::new();
     for name in &names {
         match open(name) {
-            Ok(()) => return loaded().ok_or_else(|| CommError::OtherLibrary(name.clone())),
+            Ok(()) => return loaded().ok_or_else(|| MpiError::OtherLibrary(name.clone())),
             Err(sentence) => why = sentence,
         }
     }
     let path = names.first().cloned().unwrap_or_default();
-    Err(CommError::NoLibrary { path, why })
+    Err(MpiError::NoLibrary { path, why })
 }
 
 /// The family of the library that this process has.

@@ -5,7 +5,7 @@
 //! before, so that the half that is not written stays zero.
 
 use super::library;
-use crate::CommError;
+use crate::MpiError;
 use std::ffi::{c_char, c_int, c_void};
 
 /// An MPI handle of any kind, in a register.
@@ -21,9 +21,9 @@ macro_rules! functions {
 
         impl $table {
             /// Looks all of them up.
-            pub(crate) fn find() -> Result<Self, CommError> {
+            pub(crate) fn find() -> Result<Self, MpiError> {
                 Ok(Self { $($field: {
-                    let missing = CommError::NoFunction { name: $name.to_str().unwrap_or_default() };
+                    let missing = MpiError::NoFunction { name: $name.to_str().unwrap_or_default() };
                     let address = library::symbol($name).ok_or(missing)?;
                     // SAFETY: the MPI standard gives the function of this name this signature, when
                     // handles are registers.

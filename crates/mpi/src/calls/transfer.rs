@@ -1,36 +1,39 @@
-//! Messages.
+//! Messages of bytes, for who looks after lines and buffers itself.
+//!
+//! # Not here
+//! Messages of numbers, with communicators that know their ranks: [`Comm`](crate::Comm).
 
-use super::Mpi;
-use crate::CommError;
-use crate::mpi::functions::Handle;
+use super::{Line, Mpi};
+use crate::MpiError;
+use crate::functions::Handle;
 use std::ffi::{c_int, c_void};
 use std::mem::ManuallyDrop;
 
-/// A rank in a communicator, which may be one between two groups.
+/// A rank that can be reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Address {
-    /// Of ours.
-    pub(crate) comm: Handle,
+pub struct Address {
+    /// By which it is reached.
+    pub line: Line,
     /// Its number there.
-    pub(crate) rank: u32,
+    pub rank: u32,
 }
 
 /// A message that waits to be received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Found {
+pub struct Found {
     /// Its sender.
-    pub(crate) from: Address,
+    pub from: Address,
     /// Its tag.
-    pub(crate) tag: u16,
+    pub tag: u16,
     /// Its length.
-    pub(crate) n_bytes: usize,
+    pub n_bytes: usize,
 }
 
 /// A message on its way, with its buffer.
 ///
 /// When it is dropped on the way, the buffer stays allocated for good: the library may still use it.
 #[derive(Debug)]
-pub(crate) struct Transfer {
+pub struct Transfer {
     request: Handle,
     bytes: ManuallyDrop<Vec<u8>>,
     n_bytes: usize,
@@ -39,7 +42,8 @@ pub(crate) struct Transfer {
 
 impl Transfer {
     /// Gives the buffer back when the transfer is complete.
-    pub(crate) fn finished(mut self) -> Option<Vec<u8>> {
+    #[must_use]
+    pub fn finished(mut self) -> Option<Vec<u8>> {
         if !self.is_done {
             return None;
         }
@@ -51,7 +55,8 @@ impl Transfer {
     }
 
     /// Its length.
-    pub(crate) fn n_bytes(&self) -> usize {
+    #[must_use]
+    pub fn n_bytes(&self) -> usize {
         self.n_bytes
     }
 }
@@ -62,12 +67,10 @@ struct Status([u8; 32]);
 
 impl Mpi {
     /// Starts to send `bytes`.
-    pub(crate) fn send(
-        &self,
-        bytes: Vec<u8>,
-        to: Address,
-        tag: u16,
-    ) -> Result<Transfer, CommError> {
+    ///
+    /// # Errors
+    /// When the library refuses, or the other rank is gone.
+    pub fn send(&self, bytes: Vec<u8>, to: Address, tag: u16) -> Result<Transfer, MpiError> {
         let n = bytes.len();
         let n_bytes = length(n)?;
         let (rank, tag) = (c_int::try_from(to.rank).unwrap_or(c_int::MAX), c_int::from(tag));
@@ -76,21 +79,32 @@ impl Mpi {
         let start = bytes.as_ptr().cast();
         // SAFETY: the buffer has `n_bytes`, and lives until the transfer is complete.
         let code = unsafe {
-            (self.functions.isend)(start, n_bytes, self.byte, rank, tag, to.comm, &raw mut request)
+            (self.functions.isend)(
+                start,
+                n_bytes,
+                self.byte,
+                rank,
+                tag,
+                to.line.0,
+                &raw mut request,
+            )
         };
         self.check("MPI_Isend", code)?;
         Ok(Transfer { request, bytes, n_bytes: n, is_done: false })
     }
 
     /// Starts to receive the message that was found, into `bytes`.
-    pub(crate) fn receive(&self, mut bytes: Vec<u8>, found: Found) -> Result<Transfer, CommError> {
+    ///
+    /// # Errors
+    /// When the library refuses, or the other rank is gone.
+    pub fn receive(&self, mut bytes: Vec<u8>, found: Found) -> Result<Transfer, MpiError> {
         bytes.clear();
         bytes.reserve(found.n_bytes);
         let n_bytes = length(found.n_bytes)?;
         let (rank, tag) = (c_int::try_from(found.from.rank).unwrap_or(0), c_int::from(found.tag));
         let mut bytes = ManuallyDrop::new(bytes);
         let mut request: Handle = 0;
-        let (start, comm) = (bytes.as_mut_ptr().cast(), found.from.comm);
+        let (start, comm) = (bytes.as_mut_ptr().cast(), found.from.line.0);
         // SAFETY: the buffer has room for `n_bytes`, and lives until the transfer is complete.
         let code = unsafe {
             (self.functions.irecv)(start, n_bytes, self.byte, rank, tag, comm, &raw mut request)
@@ -100,13 +114,16 @@ impl Mpi {
     }
 
     /// Receives the message that was found, which should be so short that it has arrived as a whole.
-    pub(crate) fn receive_now(&self, into: &mut Vec<u8>, found: Found) -> Result<(), CommError> {
+    ///
+    /// # Errors
+    /// When the library refuses, or the other rank is gone.
+    pub fn receive_now(&self, into: &mut Vec<u8>, found: Found) -> Result<(), MpiError> {
         into.clear();
         into.reserve(found.n_bytes);
         let n_bytes = length(found.n_bytes)?;
         let (rank, tag) = (c_int::try_from(found.from.rank).unwrap_or(0), c_int::from(found.tag));
         let ignored = self.constants.status_ignore as *mut c_void;
-        let (start, comm) = (into.as_mut_ptr().cast(), found.from.comm);
+        let (start, comm) = (into.as_mut_ptr().cast(), found.from.line.0);
         // SAFETY: there is room for `n_bytes`.
         let code =
             unsafe { (self.functions.recv)(start, n_bytes, self.byte, rank, tag, comm, ignored) };
@@ -117,7 +134,10 @@ impl Mpi {
     }
 
     /// Whether a transfer is complete; looks after all others of the process too.
-    pub(crate) fn is_complete(&self, transfer: &mut Transfer) -> Result<bool, CommError> {
+    ///
+    /// # Errors
+    /// When the library refuses, or the other rank is gone.
+    pub fn is_complete(&self, transfer: &mut Transfer) -> Result<bool, MpiError> {
         if !transfer.is_done {
             let mut flag = 0;
             let ignored = self.constants.status_ignore as *mut c_void;
@@ -130,21 +150,24 @@ impl Mpi {
         Ok(transfer.is_done)
     }
 
-    /// A message that waits to be received in this communicator.
-    pub(crate) fn probe(&self, comm: Handle) -> Result<Option<Found>, CommError> {
+    /// A message that waits to be received from this line.
+    ///
+    /// # Errors
+    /// When the library refuses, or a rank is gone.
+    pub fn probe(&self, line: Line) -> Result<Option<Found>, MpiError> {
         let source = self.constants.any_source;
         let (mut flag, mut status) = (0, Status([0; 32]));
         let (any_tag, to) = (self.constants.any_tag, (&raw mut status).cast());
         // SAFETY: a communicator of ours, and room for a flag and a status.
-        let code = unsafe { (self.functions.iprobe)(source, any_tag, comm, &raw mut flag, to) };
+        let code = unsafe { (self.functions.iprobe)(source, any_tag, line.0, &raw mut flag, to) };
         self.check("MPI_Iprobe", code)?;
         if flag == 0 {
             return Ok(None);
         }
-        self.found(comm, &status).map(Some)
+        self.found(line, &status).map(Some)
     }
 
-    fn found(&self, comm: Handle, status: &Status) -> Result<Found, CommError> {
+    fn found(&self, line: Line, status: &Status) -> Result<Found, MpiError> {
         let read = |offset: usize| {
             let bytes = status.0.get(offset..).and_then(|rest| rest.first_chunk());
             bytes.map_or(0, |bytes| c_int::from_ne_bytes(*bytes))
@@ -155,11 +178,11 @@ impl Mpi {
             Some(n_bytes) => usize::try_from(n_bytes).unwrap_or(usize::MAX),
             None => self.count(status)?,
         };
-        Ok(Found { from: Address { comm, rank }, tag, n_bytes })
+        Ok(Found { from: Address { line, rank }, tag, n_bytes })
     }
 
     /// The length that a status tells only to the library.
-    fn count(&self, status: &Status) -> Result<usize, CommError> {
+    fn count(&self, status: &Status) -> Result<usize, MpiError> {
         let mut n_bytes = 0;
         let from = (&raw const *status).cast();
         // SAFETY: a status that the library wrote, and room for a count.
@@ -169,6 +192,6 @@ impl Mpi {
     }
 }
 
-fn length(n_bytes: usize) -> Result<c_int, CommError> {
-    c_int::try_from(n_bytes).map_err(|_| CommError::TooLong { n_bytes })
+fn length(n_bytes: usize) -> Result<c_int, MpiError> {
+    c_int::try_from(n_bytes).map_err(|_| MpiError::TooLong { n_bytes })
 }

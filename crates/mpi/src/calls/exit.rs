@@ -1,4 +1,4 @@
-//! The end of MPI where we began it: when the process exits, so that another transport may follow the last one.
+//! The end of MPI where we began it: when the process exits, so that who needs it again finds it.
 //!
 //! A rank that is done early waits for the others asleep: in `MPI_Finalize` it would keep a core busy.
 //!
@@ -7,21 +7,21 @@
 //! the other ranks wait for that.
 //!
 //! # Invariants
-//! - MPI is ended only when every transport was left in good order. Otherwise somebody may wait for this rank for
+//! - MPI is ended only when everybody who began it has closed it in good order. Otherwise somebody may wait for this rank for
 //!   ever, whom the launcher ends when this process exits without.
 
 use super::{Mpi, value};
-use crate::CommError;
-use crate::mpi::functions::{Entrance, Functions, Handle};
-use crate::mpi::library::symbol;
-use crate::mpi::watch::watched;
+use crate::MpiError;
+use crate::functions::{Entrance, Functions, Handle};
+use crate::library::symbol;
+use crate::watch::watched;
 use std::ffi::{c_int, c_void};
 use std::io::Write;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-/// Transports that were not left.
+/// Who began MPI and did not close it.
 static N_OPEN: AtomicU32 = AtomicU32::new(0);
 static EXIT: OnceLock<Exit> = OnceLock::new();
 /// Whether this rank ends the job when somebody is missing in the end.
@@ -49,7 +49,7 @@ struct Exit {
 
 impl Mpi {
     /// Sees to it that MPI is ended with the process; for who began it.
-    pub(super) fn end_with_process(&self) -> Result<(), CommError> {
+    pub(super) fn end_with_process(&self) -> Result<(), MpiError> {
         let exit = Exit {
             entrance: Entrance::find()?,
             functions: Functions::find()?,
@@ -61,7 +61,7 @@ impl Mpi {
             let code = unsafe { libc::atexit(at_exit) };
             if code != 0 {
                 let why = "the process takes no more functions for its end".to_owned();
-                return Err(CommError::Mpi { call: "atexit", code, why });
+                return Err(MpiError::Call { call: "atexit", code, why });
             }
         }
         Ok(())
@@ -71,14 +71,20 @@ impl Mpi {
         N_OPEN.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// The transport needs MPI no more.
-    pub(crate) fn close(&self) {
-        N_OPEN.fetch_sub(1, Ordering::AcqRel);
+    /// Needs MPI no more: when all who began it say so, it ends with the process. Who does not say so, as after a
+    /// failure, keeps it from ending, and the launcher ends the others.
+    pub fn close(&self) {
+        if self.is_open.swap(false, Ordering::AcqRel) {
+            N_OPEN.fetch_sub(1, Ordering::AcqRel);
+        }
     }
 
     /// The same when somebody is missing; `is_first` for rank 0, which ends the job. A program that began MPI ends it
     /// as well.
-    pub(crate) fn close_alone(&self, is_first: bool) -> Result<(), CommError> {
+    ///
+    /// # Errors
+    /// When the process takes no more functions for its end.
+    pub fn close_alone(&self, is_first: bool) -> Result<(), MpiError> {
         if is_first && EXIT.get().is_some() {
             IS_ENDING.store(true, Ordering::Release);
             remember_code()?;
@@ -92,15 +98,15 @@ impl Mpi {
 type OnExit = unsafe extern "C" fn(extern "C" fn(c_int, *mut c_void), *mut c_void) -> c_int;
 
 /// Sees to it that the code of the process is known in the end: functions that are registered later run earlier.
-fn remember_code() -> Result<(), CommError> {
+fn remember_code() -> Result<(), MpiError> {
     let name = c"on_exit";
-    let address = symbol(name).ok_or(CommError::NoFunction { name: "on_exit" })?;
+    let address = symbol(name).ok_or(MpiError::NoFunction { name: "on_exit" })?;
     // SAFETY: the C library gives the function of this name this signature.
     let on_exit = unsafe { std::mem::transmute::<std::ptr::NonNull<c_void>, OnExit>(address) };
     // SAFETY: a function that lies in the program to its end, and does not look at its argument.
     let code = unsafe { on_exit(keep_code, std::ptr::null_mut()) };
     let why = || "the process takes no more functions for its end".to_owned();
-    (code == 0).then_some(()).ok_or_else(|| CommError::Mpi { call: "on_exit", code, why: why() })
+    (code == 0).then_some(()).ok_or_else(|| MpiError::Call { call: "on_exit", code, why: why() })
 }
 
 extern "C" fn keep_code(code: c_int, _nothing: *mut c_void) {

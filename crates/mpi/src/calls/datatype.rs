@@ -4,17 +4,18 @@
 //! Messages of this library: they are bytes.
 
 use super::{failure, value};
-use crate::CommError;
+use crate::MpiError;
+use crate::functions::{Entrance, Handle, Types};
 use crate::layout::{Kind, Layout};
-use crate::mpi::functions::{Entrance, Handle, Types};
-use crate::mpi::library;
+use crate::library;
 use mpi_abi::Library;
 use std::ffi::{c_int, c_void};
 
 /// A committed MPI datatype, for MPI calls that the program makes itself.
 ///
 /// ```no_run
-/// use comm::{Datatype, Field, Kind, Layout, Number};
+/// use mpi::{Datatype, Field, Kind, Layout};
+/// use mpi_abi::Number;
 ///
 /// const REAL: Kind = Kind::Number(Number::F64);
 /// const BODY: Layout = Layout {
@@ -27,7 +28,7 @@ use std::ffi::{c_int, c_void};
 /// let body = Datatype::commit(Kind::Struct(&BODY))?;
 /// // As an `MPI_Datatype` it goes into `MPI_Send` and its like.
 /// let handle = body.handle();
-/// # Ok::<(), comm::CommError>(())
+/// # Ok::<(), mpi::MpiError>(())
 /// ```
 ///
 /// What lies between the fields is not sent, and is left as it is where one is received.
@@ -43,19 +44,19 @@ pub struct Datatype {
 }
 
 impl Datatype {
-    /// Describes a value to the MPI library of this process, which must be initialized: by the program, or by
-    /// [`MpiTransport::init`](crate::MpiTransport::init).
+    /// Describes a value to the MPI library of this process, which must be initialized: by the program, or by who
+    /// made an [`Mpi`](crate::Mpi).
     ///
     /// # Errors
     /// When MPI is not initialized, or finalized already, or the library refuses.
-    pub fn commit(kind: Kind) -> Result<Self, CommError> {
+    pub fn commit(kind: Kind) -> Result<Self, MpiError> {
         let library = library::load()?;
         let entrance = Entrance::find()?;
         if entrance.is(entrance.finalized) {
-            return Err(CommError::Finalized);
+            return Err(MpiError::Finalized);
         }
         if !entrance.is(entrance.initialized) {
-            return Err(CommError::NotInitialized);
+            return Err(MpiError::NotInitialized);
         }
         let types = Types::find()?;
         let mut datatype = Self { handle: 0, entrance, types, library };
@@ -76,7 +77,7 @@ impl Datatype {
         self.handle
     }
 
-    fn of_struct(&self, layout: &Layout) -> Result<Handle, CommError> {
+    fn of_struct(&self, layout: &Layout) -> Result<Handle, MpiError> {
         let fields = layout.fields.iter();
         let blocks: Vec<_> =
             fields.map(|field| (field.offset_bytes, field.kind, field.n_values)).collect();
@@ -88,7 +89,7 @@ impl Datatype {
         &self,
         blocks: &[(usize, Kind, usize)],
         extent_bytes: usize,
-    ) -> Result<Handle, CommError> {
+    ) -> Result<Handle, MpiError> {
         let mut parts = Vec::new();
         for (_, kind, _) in blocks {
             parts.push(match kind {
@@ -112,7 +113,7 @@ impl Datatype {
         &self,
         blocks: &[(usize, Kind, usize)],
         parts: &[Handle],
-    ) -> Result<Handle, CommError> {
+    ) -> Result<Handle, MpiError> {
         let n_blocks = number(blocks.len())?;
         let lengths: Vec<c_int> =
             blocks.iter().map(|(_, _, n_values)| number(*n_values)).collect::<Result<_, _>>()?;
@@ -132,7 +133,7 @@ impl Datatype {
         Ok(handle)
     }
 
-    fn resized(&self, datatype: Handle, extent_bytes: usize) -> Result<Handle, CommError> {
+    fn resized(&self, datatype: Handle, extent_bytes: usize) -> Result<Handle, MpiError> {
         let extent = extent_bytes.cast_signed();
         let mut handle: Handle = 0;
         // SAFETY: a datatype of ours, and room for a handle.
@@ -141,13 +142,13 @@ impl Datatype {
         Ok(handle)
     }
 
-    fn free(&self, datatype: &mut Handle) -> Result<(), CommError> {
+    fn free(&self, datatype: &mut Handle) -> Result<(), MpiError> {
         // SAFETY: a datatype of ours that is used no more; what was made of it lives on.
         let code = unsafe { (self.types.free)(&raw mut *datatype) };
         self.check("MPI_Type_free", code)
     }
 
-    fn check(&self, call: &'static str, code: c_int) -> Result<(), CommError> {
+    fn check(&self, call: &'static str, code: c_int) -> Result<(), MpiError> {
         failure(self.types.error_string, call, code).map_or(Ok(()), Err)
     }
 }
@@ -164,8 +165,8 @@ impl Drop for Datatype {
 }
 
 /// How many, as MPI counts.
-fn number(n: usize) -> Result<c_int, CommError> {
-    c_int::try_from(n).map_err(|_| CommError::TooLong { n_bytes: n })
+fn number(n: usize) -> Result<c_int, MpiError> {
+    c_int::try_from(n).map_err(|_| MpiError::TooLong { n_bytes: n })
 }
 
 /// A handle of a library whose handles are that wide.

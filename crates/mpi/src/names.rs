@@ -7,8 +7,9 @@ use std::path::Path;
 
 const START: &str = "/dev/shm/mpich_shm_";
 
-/// Removes the names; called when all ranks of the world are known to be through `MPI_Init`.
-pub(super) fn remove() {
+/// Removes the names of what this process has mapped; call it when all ranks of the world are known to be through
+/// `MPI_Init`.
+pub fn remove() {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
     for path in paths(&maps) {
         // Another rank of this node may have been faster.

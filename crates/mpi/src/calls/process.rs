@@ -1,21 +1,28 @@
 //! Processes that are started later.
 
-use super::{Mpi, value};
-use crate::CommError;
-use crate::mpi::functions::Handle;
+use super::{Line, Mpi, value};
+use crate::MpiError;
+use crate::functions::Handle;
 use std::ffi::{CString, c_char};
 
 /// A program as `MPI_Comm_spawn` takes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Program {
-    pub(crate) path: CString,
-    pub(crate) arguments: Vec<CString>,
-    pub(crate) host: Option<CString>,
+pub struct Program {
+    /// Its file, or a name that the launcher finds.
+    pub path: CString,
+    /// Its words after the name.
+    pub arguments: Vec<CString>,
+    /// Where it runs; the launcher's choice when there is none.
+    pub host: Option<CString>,
 }
 
 impl Mpi {
-    /// Starts one process of `program`, as a world of its own, and the communicator with it.
-    pub(crate) fn spawn(&self, program: &Program, own_self: Handle) -> Result<Handle, CommError> {
+    /// Starts one process of `program`, as a world of its own, and the line to it; `own_self` is one of
+    /// [`own_self`](Self::own_self) that no other thread uses meanwhile.
+    ///
+    /// # Errors
+    /// When the library cannot, or the program does not start.
+    pub fn spawn(&self, program: &Program, own_self: Line) -> Result<Line, MpiError> {
         let info = self.info(program)?;
         let mut arguments: Vec<*const c_char> =
             program.arguments.iter().map(|argument| argument.as_ptr()).collect();
@@ -31,7 +38,7 @@ impl Mpi {
                 1,
                 info,
                 0,
-                own_self,
+                own_self.0,
                 &raw mut comm,
                 &raw mut failure,
             )
@@ -40,11 +47,14 @@ impl Mpi {
         self.check("MPI_Comm_spawn", code)?;
         self.check("MPI_Comm_spawn", failure)?;
         self.return_errors(comm)?;
-        Ok(comm)
+        Ok(Line(comm))
     }
 
-    /// The communicator with the process that started this one.
-    pub(crate) fn parent(&self) -> Result<Option<Handle>, CommError> {
+    /// The line to the process that started this one.
+    ///
+    /// # Errors
+    /// When the library refuses.
+    pub fn parent(&self) -> Result<Option<Line>, MpiError> {
         let mut comm: Handle = 0;
         // SAFETY: room for a handle.
         let code = unsafe { (self.functions.comm_get_parent)(&raw mut comm) };
@@ -53,18 +63,24 @@ impl Mpi {
             return Ok(None);
         }
         self.return_errors(comm)?;
-        Ok(Some(comm))
+        Ok(Some(Line(comm)))
     }
 
     /// Ends the connection with another world, together with it.
-    pub(crate) fn disconnect(&self, mut comm: Handle) -> Result<(), CommError> {
+    ///
+    /// # Errors
+    /// When the library refuses.
+    ///
+    /// # Safety
+    /// The line is used no more, in none of its copies.
+    pub unsafe fn disconnect(&self, mut line: Line) -> Result<(), MpiError> {
         // SAFETY: a communicator between two worlds that its owner gives up.
-        let code = unsafe { (self.functions.comm_disconnect)(&raw mut comm) };
+        let code = unsafe { (self.functions.comm_disconnect)(&raw mut line.0) };
         self.check("MPI_Comm_disconnect", code)
     }
 
     /// Says on which host the program is to run.
-    fn info(&self, program: &Program) -> Result<Handle, CommError> {
+    fn info(&self, program: &Program) -> Result<Handle, MpiError> {
         let Some(host) = &program.host else { return value(self.constants.info_null) };
         let mut info: Handle = 0;
         // SAFETY: room for a handle.
@@ -78,7 +94,7 @@ impl Mpi {
         Ok(info)
     }
 
-    fn free_info(&self, mut info: Handle) -> Result<(), CommError> {
+    fn free_info(&self, mut info: Handle) -> Result<(), MpiError> {
         if info == value(self.constants.info_null)? {
             return Ok(());
         }

@@ -3,17 +3,17 @@
 //! Measured on Debian 12: 12 runs of 5 spawns with Open MPI 4.1.4, 48 runs with Open MPI 5.0.11, 36 with
 //! MPICH 5.0.2.
 
-/// Whether ranks can be added while the program runs.
+/// Whether a library can start processes while the program runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpawnSupport {
-    /// Whether [`MpiTransport::spawn`](super::MpiTransport::spawn) tries.
+    /// Whether it does so reliably; one that is not trusted hangs, or cannot.
     pub is_trusted: bool,
     /// Why, or why not and what would help.
     pub why: String,
 }
 
 /// Judges a library by what `MPI_Get_library_version` says.
-pub(super) fn of_library(version: &str) -> SpawnSupport {
+pub(crate) fn of_library(version: &str) -> SpawnSupport {
     let open_mpi = number_after(version, "Open MPI v");
     let mpich = number_after(version, "MPICH Version:");
     let (is_trusted, why) = match (open_mpi, mpich) {

@@ -1,52 +1,63 @@
 //! MPI calls that cannot be misused: errors are values, and buffers outlive their transfers.
 //!
 //! # Invariants
-//! - One thread at a time calls: whoever has the `Mpi` is the only one to use it, and the library was
-//!   initialized for calls of one thread after another. Only processes are started by several threads at a time,
-//!   where the library says that it can.
-//!
-//! # Not here
-//! Whom to send to and when: [`MpiTransport`](super::MpiTransport).
+//! - Where the library does not take calls of several threads at a time, only the thread that began it calls, or
+//!   whoever began it has promised that they take turns.
 
 mod datatype;
 mod exit;
 mod process;
 mod transfer;
 
-use super::functions::{Entrance, Functions, Handle};
-use super::library;
-use super::watch::watched;
-use crate::CommError;
+use crate::MpiError;
+use crate::functions::{Entrance, Functions, Handle};
+use crate::library;
+use crate::support::{self, SpawnSupport};
+use crate::watch::watched;
 use mpi_abi::{Constants, Library, StatusLayout};
 use std::ffi::{CString, c_char, c_int};
+use std::sync::atomic::AtomicBool;
 
 pub use datatype::Datatype;
-pub(crate) use process::Program;
-pub(crate) use transfer::{Address, Found, Transfer};
+pub use process::Program;
+pub use transfer::{Address, Found, Transfer};
 
 /// Longest text that a library returns (MPICH's description of itself).
 const TEXT_BYTES_MAX: usize = 8192;
 
 /// An initialized MPI library.
 #[derive(Debug)]
-pub(crate) struct Mpi {
+pub struct Mpi {
     library: Library,
     constants: &'static Constants,
     layout: StatusLayout,
     entrance: Entrance,
     functions: Functions,
     byte: Handle,
+    /// Whoever has this did not close it yet.
+    is_open: AtomicBool,
 }
+
+/// A communicator of ours that its holder looks after: all copies are one, and it lasts until it is given up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Line(pub(crate) Handle);
 
 impl Mpi {
     /// Initializes the library, unless the program has done so; `is_multiple` asks for calls of several threads at
-    /// a time, which a library may not grant.
-    pub(crate) fn init(is_multiple: bool) -> Result<Self, CommError> {
+    /// a time, which a library may not grant. MPI ends with the process, when this began it.
+    ///
+    /// # Errors
+    /// When this process was not launched as a rank, or the library is missing or unknown, or begun for fewer
+    /// threads.
+    ///
+    /// # Safety
+    /// Where [`is_multiple`](Self::is_multiple) says no, calls are made by one thread at a time.
+    pub unsafe fn init_in_turns(is_multiple: bool) -> Result<Self, MpiError> {
         let library = library::load()?;
         let constants = library.constants();
         let entrance = Entrance::find()?;
         if entrance.is(entrance.finalized) {
-            return Err(CommError::Finalized);
+            return Err(MpiError::Finalized);
         }
         let is_ours = !entrance.is(entrance.initialized);
         if is_ours {
@@ -55,12 +66,20 @@ impl Mpi {
             watched("MPI_Init_thread", || entrance.init(level))?;
         }
         if entrance.thread_level() < constants.thread_serialized {
-            return Err(CommError::ThreadLevel);
+            return Err(MpiError::ThreadLevel);
         }
         let functions = Functions::find()?;
         let byte = value(constants.byte)?;
         let layout = library.status_layout();
-        let mpi = Self { library, constants, layout, entrance, functions, byte };
+        let mpi = Self {
+            library,
+            constants,
+            layout,
+            entrance,
+            functions,
+            byte,
+            is_open: AtomicBool::new(true),
+        };
         if is_ours {
             mpi.end_with_process()?;
         }
@@ -69,29 +88,43 @@ impl Mpi {
     }
 
     /// Whether several threads may call at a time.
-    pub(crate) fn is_multiple(&self) -> bool {
+    #[must_use]
+    pub fn is_multiple(&self) -> bool {
         self.constants.thread_multiple <= self.entrance.thread_level()
     }
 
     /// What the library says of itself.
-    pub(crate) fn version(&self) -> String {
+    #[must_use]
+    pub fn version(&self) -> String {
         text(|bytes, n_bytes| {
             // SAFETY: room for the longest text of any library, and for its length.
             unsafe { (self.entrance.get_library_version)(bytes, n_bytes) }
         })
     }
 
-    /// A communicator of ours with the ranks of all that were launched together.
-    pub(crate) fn own_world(&self) -> Result<Handle, CommError> {
-        self.duplicate(value(self.constants.comm_world)?)
+    /// Whether the library can start processes, and why or why not.
+    #[must_use]
+    pub fn spawn_support(&self) -> SpawnSupport {
+        support::of_library(&self.version())
     }
 
-    /// A communicator of ours with this rank only.
-    pub(crate) fn own_self(&self) -> Result<Handle, CommError> {
-        self.duplicate(value(self.constants.comm_self)?)
+    /// A line to all that were launched together; they all call this.
+    ///
+    /// # Errors
+    /// When the library refuses.
+    pub fn own_world(&self) -> Result<Line, MpiError> {
+        self.duplicate(value(self.constants.comm_world)?).map(Line)
     }
 
-    fn duplicate(&self, comm: Handle) -> Result<Handle, CommError> {
+    /// A line to this rank only.
+    ///
+    /// # Errors
+    /// When the library refuses.
+    pub fn own_self(&self) -> Result<Line, MpiError> {
+        self.duplicate(value(self.constants.comm_self)?).map(Line)
+    }
+
+    fn duplicate(&self, comm: Handle) -> Result<Handle, MpiError> {
         let mut copy: Handle = 0;
         let duplicate = || {
             // SAFETY: a predefined communicator, and room for a handle.
@@ -103,38 +136,47 @@ impl Mpi {
         Ok(copy)
     }
 
-    /// Frees a communicator of ours.
-    pub(crate) fn free(&self, mut comm: Handle) -> Result<(), CommError> {
+    /// Frees a line.
+    ///
+    /// # Errors
+    /// When the library refuses.
+    ///
+    /// # Safety
+    /// The line is used no more, in none of its copies.
+    pub unsafe fn free(&self, mut line: Line) -> Result<(), MpiError> {
         let free = || {
-            // SAFETY: `comm` came from `duplicate`, and its owner gives it up.
-            unsafe { (self.functions.comm_free)(&raw mut comm) }
+            // SAFETY: a communicator of ours, which its owner gives up.
+            unsafe { (self.functions.comm_free)(&raw mut line.0) }
         };
         let code = watched("MPI_Comm_free", free);
         self.check("MPI_Comm_free", code)
     }
 
     /// Makes errors on `comm` values instead of the end of the program.
-    fn return_errors(&self, comm: Handle) -> Result<(), CommError> {
+    fn return_errors(&self, comm: Handle) -> Result<(), MpiError> {
         let handler = value(self.constants.errors_return)?;
         // SAFETY: a communicator of ours and a predefined error handler.
         let code = unsafe { (self.functions.comm_set_errhandler)(comm, handler) };
         self.check("MPI_Comm_set_errhandler", code)
     }
 
-    /// Number of this process in `comm`, and the number of all there.
-    pub(crate) fn place(&self, comm: Handle) -> Result<(u32, u32), CommError> {
+    /// Number of this process among those of a line, and how many they are.
+    ///
+    /// # Errors
+    /// When the library refuses.
+    pub fn place(&self, line: Line) -> Result<(u32, u32), MpiError> {
         let (mut rank, mut size) = (0, 0);
         // SAFETY: a communicator of ours, and room for an `int`.
-        let code = unsafe { (self.functions.comm_rank)(comm, &raw mut rank) };
+        let code = unsafe { (self.functions.comm_rank)(line.0, &raw mut rank) };
         self.check("MPI_Comm_rank", code)?;
         // SAFETY: as above.
-        let code = unsafe { (self.functions.comm_size)(comm, &raw mut size) };
+        let code = unsafe { (self.functions.comm_size)(line.0, &raw mut size) };
         self.check("MPI_Comm_size", code)?;
         Ok((u32::try_from(rank).unwrap_or_default(), u32::try_from(size).unwrap_or_default()))
     }
 
     /// The error of a call that returned `code`.
-    fn check(&self, call: &'static str, code: c_int) -> Result<(), CommError> {
+    fn check(&self, call: &'static str, code: c_int) -> Result<(), MpiError> {
         failure(self.functions.error_string, call, code).map_or(Ok(()), Err)
     }
 }
@@ -148,14 +190,14 @@ impl Entrance {
         code == 0 && flag != 0
     }
 
-    fn init(&self, level: c_int) -> Result<(), CommError> {
+    fn init(&self, level: c_int) -> Result<(), MpiError> {
         let mut provided = 0;
         let nothing = std::ptr::null_mut;
         // SAFETY: not initialized yet; the arguments of `main` may be left out.
         let code =
             unsafe { (self.init_thread)(nothing(), nothing().cast(), level, &raw mut provided) };
         let why = || "the library's own words are above".to_owned();
-        let failed = || CommError::Mpi { call: "MPI_Init_thread", code, why: why() };
+        let failed = || MpiError::Call { call: "MPI_Init_thread", code, why: why() };
         (code == 0).then_some(()).ok_or_else(failed)
     }
 
@@ -171,7 +213,7 @@ impl Entrance {
 type ErrorString = unsafe extern "C" fn(c_int, *mut c_char, *mut c_int) -> c_int;
 
 /// What a call that returned `code` failed with, if it did.
-fn failure(error_string: ErrorString, call: &'static str, code: c_int) -> Option<CommError> {
+fn failure(error_string: ErrorString, call: &'static str, code: c_int) -> Option<MpiError> {
     if code == 0 {
         return None;
     }
@@ -179,15 +221,15 @@ fn failure(error_string: ErrorString, call: &'static str, code: c_int) -> Option
         // SAFETY: a code that the library returned, and room for its longest text.
         unsafe { error_string(code, bytes, n_bytes) }
     });
-    Some(CommError::Mpi { call, code, why })
+    Some(MpiError::Call { call, code, why })
 }
 
 /// The value of a predefined handle in this process.
-fn value(handle: mpi_abi::Handle) -> Result<Handle, CommError> {
+fn value(handle: mpi_abi::Handle) -> Result<Handle, MpiError> {
     match handle {
         mpi_abi::Handle::Value(value) => Ok(value as Handle),
         mpi_abi::Handle::AddressOf(name) => {
-            let missing = CommError::NoFunction { name };
+            let missing = MpiError::NoFunction { name };
             let symbol = CString::new(name).ok().and_then(|name| library::symbol(&name));
             symbol.map(|address| address.as_ptr() as Handle).ok_or(missing)
         }

@@ -1,0 +1,22 @@
+//! The beginning of MPI and the end of its lines, where the library asks for a promise.
+
+use mpi::{Line, Mpi, MpiError};
+
+/// Begins MPI for a transport.
+pub(super) fn begin(is_multiple: bool) -> Result<Mpi, MpiError> {
+    // SAFETY: a transport calls with itself borrowed for writing, so one thread at a time does; only what starts and
+    // parts processes runs beside, while the transport waits for it.
+    unsafe { Mpi::init_in_turns(is_multiple) }
+}
+
+/// Frees the line to the world, or to this rank itself.
+pub(super) fn free(mpi: &Mpi, line: Line) -> Result<(), MpiError> {
+    // SAFETY: the transport has ended, and makes no call with it any more.
+    unsafe { mpi.free(line) }
+}
+
+/// Parts from a rank of another world.
+pub(super) fn disconnect(mpi: &Mpi, line: Line) -> Result<(), MpiError> {
+    // SAFETY: the peers have forgotten it before.
+    unsafe { mpi.disconnect(line) }
+}

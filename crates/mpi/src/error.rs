@@ -1,0 +1,62 @@
+//! Why a call of MPI could not be made, or failed.
+
+use std::path::PathBuf;
+
+/// The library was not found, or one of its calls failed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum MpiError {
+    /// The program was not started as a rank.
+    #[error(
+        "this process was not started by an MPI launcher; start it with `mpirun -n 4 PROGRAM`, or use threads"
+    )]
+    NoLauncher,
+    /// The library of the launcher is not there.
+    #[error(
+        "cannot open the MPI library `{}`: {why}; set SINTONIA_MPI_LIBRARY to the path of the one that the launcher belongs to",
+        path.display()
+    )]
+    NoLibrary {
+        /// The likeliest one.
+        path: PathBuf,
+        /// In the words of the dynamic linker.
+        why: String,
+    },
+    /// A file was opened that is no known MPI library.
+    #[error(
+        "`{}` is no library of Open MPI or MPICH; set SINTONIA_MPI_LIBRARY to the path of one",
+        .0.display()
+    )]
+    OtherLibrary(PathBuf),
+    /// The library lacks a function.
+    #[error("the MPI library has no `{name}`; use Open MPI 4, MPICH 4, or newer ones")]
+    NoFunction {
+        /// Which one.
+        name: &'static str,
+    },
+    /// MPI was ended before.
+    #[error("MPI was finalized in this process already; begin it once and keep it to the end")]
+    Finalized,
+    /// Something was asked of MPI before its beginning.
+    #[error("MPI is not initialized; call `MPI_Init_thread` before")]
+    NotInitialized,
+    /// The program initialized MPI for calls of one thread only.
+    #[error("the program initialized MPI below `MPI_THREAD_SERIALIZED`; ask for that level there")]
+    ThreadLevel,
+    /// A call failed.
+    #[error("`{call}` failed with code {code}: {why}")]
+    Call {
+        /// Which call.
+        call: &'static str,
+        /// What it returned.
+        code: i32,
+        /// In the words of the library.
+        why: String,
+    },
+    /// A message is longer than MPI counts.
+    #[error("a message of {n_bytes} bytes is too long for MPI; send it in parts below 2 GiB")]
+    TooLong {
+        /// Its length.
+        n_bytes: usize,
+    },
+}
