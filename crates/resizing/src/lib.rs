@@ -3,6 +3,7 @@
 //! A program of `P` *sources* becomes one of `H` *targets*. Its distributed data are rows; a [`Partition`] says who holds
 //! which of them before and after, a [`Plan`] what moves between the two. With the strategy *merge* some sources become
 //! targets, and [`stay`] chooses which, so that least moves. [`place()`] finds nodes for processes that are new.
+//! [`payoff`] says whether the change is worth what it costs.
 //!
 //! ```
 //! use resizing::{Partition, Plan, RowBytes, Seat, stay};
@@ -31,6 +32,8 @@ mod place;
 mod plan;
 mod row_bytes;
 mod stay;
+
+pub mod payoff;
 
 pub use partition::{Partition, PartitionError};
 pub use place::{Node, PlaceError, Placement, place, place_nearest};

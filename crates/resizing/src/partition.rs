@@ -1,5 +1,8 @@
 //! Which part holds which rows.
 
+mod grid;
+
+use grid::Grid;
 use std::ops::Range;
 
 /// Why rows cannot be divided so.
@@ -36,6 +39,8 @@ enum Shape {
     Blocks { bounds: Vec<u64> },
     /// Block `b` of `block_rows` rows is in part `b % n_parts`.
     Cyclic { block_rows: u64 },
+    /// Rows are cells of a field of two dimensions.
+    Grid(Grid),
 }
 
 impl Partition {
@@ -44,9 +49,7 @@ impl Partition {
     /// # Errors
     /// [`PartitionError::NoParts`].
     pub fn even(n_rows: u64, n_parts: u32) -> Result<Self, PartitionError> {
-        let parts = u64::from(positive(n_parts)?);
-        let (length, n_longer) = (n_rows / parts, n_rows % parts);
-        let bounds = (0..=parts).map(|part| part * length + part.min(n_longer)).collect();
+        let bounds = grid::even(n_rows, positive(n_parts)?);
         Ok(Self { n_rows, n_parts, shape: Shape::Blocks { bounds } })
     }
 
@@ -58,23 +61,68 @@ impl Partition {
     pub fn weighted(weights: &[u64], n_parts: u32) -> Result<Self, PartitionError> {
         positive(n_parts)?;
         let total = weights.iter().map(|weight| u128::from(*weight)).sum::<u128>();
-        let mut bounds = Vec::with_capacity(n_parts as usize + 1);
-        let (mut row, mut before) = (0_usize, 0_u128);
-        for part in 0..n_parts {
-            let share = total * u128::from(part) / u128::from(n_parts);
-            // A row goes to the part in which more than half of it lies.
-            while let Some(weight) = weights.get(row)
-                && 2 * before + u128::from(*weight) <= 2 * share
-                && before < share
-            {
-                before += u128::from(*weight);
-                row += 1;
-            }
-            bounds.push(row as u64);
-        }
+        let mut bounds = cuts(weights.iter().copied(), 0, total, n_parts);
         let n_rows = weights.len() as u64;
         bounds.push(n_rows);
         Ok(Self { n_rows, n_parts, shape: Shape::Blocks { bounds } })
+    }
+
+    /// What one holder of rows knows of where [`weighted`](Self::weighted) cuts: how many of its rows come before each
+    /// part, whose sums over all holders are the bounds, but for the last one. With the `weights` of its rows, which lie
+    /// together, `before` as the weight of all rows before them, and `total` as that of all.
+    ///
+    /// # Errors
+    /// [`PartitionError::NoParts`].
+    pub fn weighted_cuts(
+        weights: impl IntoIterator<Item = u64>,
+        before: u128,
+        total: u128,
+        n_parts: u32,
+    ) -> Result<Vec<u64>, PartitionError> {
+        positive(n_parts)?;
+        Ok(cuts(weights.into_iter(), before, total, n_parts))
+    }
+
+    /// Even blocks whose bounds are multiples of `block_rows`, for rows that belong together.
+    ///
+    /// # Errors
+    /// [`PartitionError::NoParts`], [`PartitionError::NoBlock`].
+    pub fn aligned(n_rows: u64, n_parts: u32, block_rows: u64) -> Result<Self, PartitionError> {
+        if block_rows == 0 {
+            return Err(PartitionError::NoBlock);
+        }
+        let bounds = grid::even(n_rows.div_ceil(block_rows), positive(n_parts)?);
+        let bounds = bounds.into_iter().map(|bound| bound.saturating_mul(block_rows).min(n_rows));
+        Ok(Self { n_rows, n_parts, shape: Shape::Blocks { bounds: bounds.collect() } })
+    }
+
+    /// Rectangles of a field of `n_rows` times `n_columns` cells, which are this partition's rows: cell `column` of row
+    /// `row` is `row * n_columns + column`. Of all grids of `n_parts` rectangles it is the one with the shortest borders.
+    ///
+    /// # Errors
+    /// [`PartitionError::NoParts`].
+    pub fn blocks_2d(n_rows: u64, n_columns: u64, n_parts: u32) -> Result<Self, PartitionError> {
+        let grid = Grid::shortest((n_rows, n_columns), positive(n_parts)?);
+        Ok(Self { n_rows: n_rows * n_columns, n_parts, shape: Shape::Grid(grid) })
+    }
+
+    /// How many parts there are below each other and side by side: `(n_parts, 1)` but for [`blocks_2d`](Self::blocks_2d),
+    /// where `part / side_by_side` and `part % side_by_side` are a part's place.
+    #[must_use]
+    pub fn grid(&self) -> (u32, u32) {
+        match &self.shape {
+            Shape::Grid(grid) => grid.shape(),
+            Shape::Blocks { .. } | Shape::Cyclic { .. } => (self.n_parts, 1),
+        }
+    }
+
+    /// Rows and columns of the field in a part of [`blocks_2d`](Self::blocks_2d).
+    #[must_use]
+    pub fn block_2d(&self, part: u32) -> Option<[Range<u64>; 2]> {
+        match &self.shape {
+            Shape::Grid(grid) => grid.block(part),
+            Shape::Blocks { .. } | Shape::Cyclic { .. } => None,
+        }
     }
 
     /// Part `k` holds rows `bounds[k]..bounds[k + 1]`.
@@ -138,6 +186,7 @@ impl Partition {
                 let first = block_rows.saturating_mul(part.into());
                 (first, block_rows.saturating_mul((self.n_parts - 1).into()))
             }
+            Shape::Grid(grid) => grid.first(part),
         };
         std::iter::from_fn(move || {
             let (owner, rows) = (row < self.n_rows).then(|| self.run_at(row))?;
@@ -156,10 +205,9 @@ impl Partition {
     fn run_at(&self, row: u64) -> (u32, Range<u64>) {
         match &self.shape {
             Shape::Blocks { bounds } => {
-                // The last bound that is not above, so that parts without rows are passed over.
-                let above = bounds.partition_point(|bound| *bound <= row);
-                let end = bounds.get(above).copied().unwrap_or(self.n_rows);
-                (u32::try_from(above - 1).unwrap_or(u32::MAX), row..end)
+                let part = grid::place(bounds, row);
+                let end = bounds.get(part + 1).copied().unwrap_or(self.n_rows);
+                (u32::try_from(part).unwrap_or(u32::MAX), row..end)
             }
             Shape::Cyclic { block_rows } => {
                 let block = row / block_rows;
@@ -170,8 +218,37 @@ impl Partition {
                 let part = block % u64::from(self.n_parts);
                 (u32::try_from(part).unwrap_or(u32::MAX), row..end)
             }
+            Shape::Grid(grid) => {
+                let (part, end) = grid.run_at(row);
+                (part, row..end)
+            }
         }
     }
+}
+
+/// The first row of each part among these, which begin after a weight of `before`.
+fn cuts(
+    weights: impl Iterator<Item = u64>,
+    mut before: u128,
+    total: u128,
+    n_parts: u32,
+) -> Vec<u64> {
+    let mut bounds = Vec::with_capacity(n_parts as usize + 1);
+    let mut weights = weights.peekable();
+    let mut row = 0;
+    for part in 0..n_parts {
+        let share = total * u128::from(part) / u128::from(n_parts);
+        // A row goes to the part in which more than half of it lies.
+        let is_before = |weight: &u64, before| {
+            2 * before + u128::from(*weight) <= 2 * share && before < share
+        };
+        while let Some(weight) = weights.next_if(|weight| is_before(weight, before)) {
+            before += u128::from(weight);
+            row += 1;
+        }
+        bounds.push(row);
+    }
+    bounds
 }
 
 fn positive(n_parts: u32) -> Result<u32, PartitionError> {
@@ -202,6 +279,12 @@ mod tests {
         check(Partition::cyclic(7, 2, 2), &[&[0..2, 4..6], &[2..4, 6..7]]);
         check(Partition::cyclic(7, 1, 2), &[&[0..7]]);
         check(Partition::cyclic(3, 3, 5), &[&[0..3], &[], &[]]);
+        check(Partition::aligned(10, 3, 4), &[&[0..4], &[4..8], &[8..10]]);
+        check(Partition::aligned(9, 2, 2), &[&[0..6], &[6..9]]);
+        check(Partition::blocks_2d(4, 3, 2), &[&[0..6], &[6..12]]);
+        check(Partition::blocks_2d(2, 3, 4), &[&[0..2], &[2..3], &[3..5], &[5..6]]);
+        check(Partition::blocks_2d(1, 5, 2), &[&[0..3], &[3..5]]);
+        check(Partition::blocks_2d(1, 1, 2), &[&[0..1], &[]]);
         check(Partition::weighted(&[9, 1, 1, 1, 3, 3], 2), &[&[0..1], &[1..6]]);
         check(Partition::weighted(&[1, 1, 1, 1, 4], 2), &[&[0..4], &[4..5]]);
         check(Partition::weighted(&[0, 0, 0], 2), &[&[], &[0..3]]);
@@ -219,6 +302,8 @@ mod tests {
         check_refused(Partition::even(3, 0), "0 parts");
         check_refused(Partition::weighted(&[1], 0), "0 parts");
         check_refused(Partition::cyclic(3, 2, 0), "blocks of 0 rows");
+        check_refused(Partition::aligned(3, 2, 0), "blocks of 0 rows");
+        check_refused(Partition::blocks_2d(3, 2, 0), "0 parts");
         check_refused(Partition::given(vec![0]), "0 parts");
         check_refused(Partition::given(vec![1, 2]), "bound 0 is 1");
         check_refused(Partition::given(vec![0, 5, 4]), "bound 2 is 4");

@@ -16,6 +16,13 @@ fn partition(n_rows: u64) -> impl Strategy<Value = Partition> {
         .prop_map(|(weights, parts)| Partition::weighted(&weights, parts).expect("weights"));
     prop_oneof![
         parts.clone().prop_map(move |parts| Partition::even(n_rows, parts).expect("parts")),
+        (parts.clone(), 1..6_u64)
+            .prop_map(move |(parts, block)| Partition::aligned(n_rows, parts, block).expect("parts")),
+        (parts.clone(), 1..9_u64).prop_map(move |(parts, n_columns)| {
+            // The nearest width that divides the cells into whole rows.
+            let n_columns = (1..=n_columns).rev().find(|n| n_rows.is_multiple_of(*n)).expect("1 does");
+            Partition::blocks_2d(n_rows / n_columns, n_columns, parts).expect("parts")
+        }),
         (parts, 1..6_u64)
             .prop_map(move |(parts, block)| Partition::cyclic(n_rows, parts, block).expect("parts")),
         bounds,
@@ -138,6 +145,42 @@ proptest! {
             let rows = partition.rows_of(part).flatten();
             let weight = rows.map(|row| weights[row as usize]).sum::<u64>() as f64;
             prop_assert!(weight <= total / f64::from(parts) + heaviest + 1e-9, "{part}: {weight}");
+        }
+    }
+
+    #[test]
+    fn holders_of_rows_find_the_same_cuts(
+        (weights, bounds) in (0..60_u64).prop_flat_map(|n_rows| (
+            prop::collection::vec(0..50_u64, n_rows as usize),
+            blocks(n_rows),
+        )),
+        parts in 1..9_u32,
+    ) {
+        let total = weights.iter().copied().map(u128::from).sum::<u128>();
+        let mut sums = vec![0; parts as usize];
+        for (_, rows) in bounds.runs() {
+            let before = weights[..rows.start as usize].iter().copied().map(u128::from).sum();
+            let own = weights[rows.start as usize..rows.end as usize].iter().copied();
+            let cuts = Partition::weighted_cuts(own, before, total, parts).unwrap();
+            sums.iter_mut().zip(cuts).for_each(|(sum, cut)| *sum += cut);
+        }
+        sums.push(bounds.n_rows());
+        let whole = Partition::weighted(&weights, parts).unwrap();
+        prop_assert_eq!(whole, Partition::given(sums).unwrap());
+    }
+
+    #[test]
+    fn rectangles_are_whole(n_rows in 0..12_u64, n_columns in 1..12_u64, parts in 1..9_u32) {
+        let partition = Partition::blocks_2d(n_rows, n_columns, parts).unwrap();
+        let (down, across) = partition.grid();
+        prop_assert_eq!(down * across, parts);
+        let owners = owners(&partition);
+        for part in 0..parts {
+            let [rows, columns] = partition.block_2d(part).unwrap();
+            let cells = rows.flat_map(|row| columns.clone().map(move |column| row * n_columns + column));
+            let cells = cells.collect::<Vec<_>>();
+            prop_assert_eq!(cells.len() as u64, partition.n_rows_of(part));
+            prop_assert!(cells.iter().all(|cell| owners[*cell as usize] == part));
         }
     }
 

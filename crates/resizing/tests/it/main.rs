@@ -4,3 +4,4 @@
 #![allow(clippy::cast_precision_loss, reason = "tests count little")]
 
 mod laws;
+mod payoffs;

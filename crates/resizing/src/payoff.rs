@@ -1,0 +1,348 @@
+//! Whether changing the size pays within the iterations that are left, and which size pays most.
+//!
+//! `gain = iterations left * (seconds now - seconds then) - seconds that the program stops for the change`. What is not
+//! known for sure counts against a change: it is advised where it gains at the worst end of all intervals.
+//!
+//! ```
+//! use resizing::payoff::{Estimate, Prospect, Verdict, pays};
+//!
+//! let prospect = Prospect { size: 4, n_iterations_left: 400, candidates: &[2, 8, 16], may_explore: false };
+//! let seconds = |size: u32| Some(Estimate::around(0.01 + 0.4 / f64::from(size), 0.001));
+//! let cost = |_size: u32| Estimate::around(0.5, 0.1);
+//! let payoff = pays(&prospect, seconds, cost);
+//! assert_eq!((payoff.verdict, payoff.size), (Verdict::Resize, 16));
+//! assert!(payoff.reason.starts_with("16 processes end 29.5 s sooner than 4"), "{}", payoff.reason);
+//! ```
+//!
+//! # Not here
+//! Models made beforehand (`fitting`), measuring, and who else may want another size.
+
+mod cost;
+mod curve;
+mod seen;
+
+pub use cost::{Change, Cost};
+pub use curve::Curve;
+pub use seen::{History, Seen};
+
+/// The share of the remaining time that a try may lose.
+const TRY_SHARE: f64 = 0.05;
+/// Iterations until a size that was tried is known.
+const N_TRY_ITERATIONS: f64 = 10.0;
+
+/// A number that is known so well.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// The likely value.
+    pub value: f64,
+    /// It is hardly less.
+    pub low: f64,
+    /// It is hardly more.
+    pub high: f64,
+}
+
+impl Estimate {
+    /// A value and how far off it may be; what is estimated is not negative.
+    pub fn around(value: f64, error: f64) -> Self {
+        Self { value, low: (value - error).max(0.0), high: value + error }
+    }
+}
+
+/// What a program may become.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Prospect<'a> {
+    /// Its size now.
+    pub size: u32,
+    /// Iterations that it has still to do.
+    pub n_iterations_left: u64,
+    /// Sizes that it may have; its own is skipped.
+    pub candidates: &'a [u32],
+    /// Whether a size may be tried of which little is known.
+    pub may_explore: bool,
+}
+
+/// What is advised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// No change pays for sure.
+    Stay,
+    /// A change pays.
+    Resize,
+    /// A change may pay, and trying it costs little.
+    Explore,
+}
+
+/// What is advised, and why.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Payoff {
+    /// What is advised.
+    pub verdict: Verdict,
+    /// The size to have: that of now where it stays.
+    pub size: u32,
+    /// What the best change gains, in seconds, its cost taken off; 0 where there is none to judge.
+    pub gain_s: Estimate,
+    /// What that change costs, in seconds.
+    pub cost_s: f64,
+    /// Why, as a sentence for a person.
+    pub reason: String,
+}
+
+/// One size, judged.
+#[derive(Clone, Copy, Debug)]
+struct Judged {
+    size: u32,
+    seconds: Estimate,
+    cost_s: Estimate,
+    gain_s: Estimate,
+}
+
+/// Whether a change pays: `seconds` says what an iteration takes with a size, the present one among them, or nothing where
+/// that is not known; `cost` for how many seconds the program stops to have another size.
+pub fn pays(
+    prospect: &Prospect<'_>,
+    seconds: impl Fn(u32) -> Option<Estimate>,
+    cost: impl Fn(u32) -> Estimate,
+) -> Payoff {
+    let stay = |reason| Payoff {
+        verdict: Verdict::Stay,
+        size: prospect.size,
+        gain_s: Estimate::around(0.0, 0.0),
+        cost_s: 0.0,
+        reason,
+    };
+    let Some(now) = seconds(prospect.size).filter(|now| now.value.is_finite()) else {
+        return stay(format!(
+            "it is not known yet how long an iteration takes with {}",
+            processes(prospect.size)
+        ));
+    };
+    if prospect.n_iterations_left == 0 {
+        return stay("no iterations are left".to_owned());
+    }
+    let others = prospect.candidates.iter().copied().filter(|size| *size != prospect.size);
+    let judged: Vec<Judged> =
+        others.filter_map(|size| judge(prospect, now, size, &seconds, &cost)).collect();
+    let best_by = |gain: fn(&Judged) -> f64| {
+        judged.iter().copied().max_by(|one, other| gain(one).total_cmp(&gain(other)))
+    };
+    let is_sure = |one: &&Judged| 0.0 < one.gain_s.low;
+    let surest = judged.iter().filter(is_sure).max_by(|one, other| {
+        one.gain_s.value.total_cmp(&other.gain_s.value).then(other.size.cmp(&one.size))
+    });
+    if let Some(best) = surest {
+        return advise(Verdict::Resize, best, sooner(prospect, now, best));
+    }
+    let worth_a_try = best_by(|one| one.gain_s.high).filter(|one| is_cheap(prospect, now, one));
+    if let (true, Some(best)) = (prospect.may_explore, worth_a_try) {
+        return advise(Verdict::Explore, &best, worth(prospect, &best));
+    }
+    match best_by(|one| one.gain_s.value) {
+        Some(best) => {
+            let reason = no_gain(prospect, now, &best);
+            Payoff { size: prospect.size, ..advise(Verdict::Stay, &best, reason) }
+        }
+        None => stay("no other size is known or allowed".to_owned()),
+    }
+}
+
+fn judge(
+    prospect: &Prospect<'_>,
+    now: Estimate,
+    size: u32,
+    seconds: impl Fn(u32) -> Option<Estimate>,
+    cost: impl Fn(u32) -> Estimate,
+) -> Option<Judged> {
+    let (then, cost_s) = (seconds(size)?, cost(size));
+    let gain = |then: f64, cost: f64| iterations(prospect) * (now.value - then) - cost;
+    let gain_s = Estimate {
+        value: gain(then.value, cost_s.value),
+        low: gain(then.high, cost_s.high) - iterations(prospect) * (now.value - now.low),
+        high: gain(then.low, cost_s.low) + iterations(prospect) * (now.high - now.value),
+    };
+    let is_known = [gain_s.value, gain_s.low, gain_s.high].iter().all(|gain| gain.is_finite());
+    is_known.then_some(Judged { size, seconds: then, cost_s, gain_s })
+}
+
+/// Whether trying a size and coming back loses little, and may gain more than that.
+fn is_cheap(prospect: &Prospect<'_>, now: Estimate, one: &Judged) -> bool {
+    let n_tried = N_TRY_ITERATIONS.min(iterations(prospect));
+    let lost_s = 2.0 * one.cost_s.high + n_tried * (one.seconds.high - now.value).max(0.0);
+    lost_s <= TRY_SHARE * iterations(prospect) * now.value && lost_s < one.gain_s.high
+}
+
+#[expect(clippy::cast_precision_loss, reason = "fewer iterations than 2^53")]
+fn iterations(prospect: &Prospect<'_>) -> f64 {
+    prospect.n_iterations_left as f64
+}
+
+fn advise(verdict: Verdict, best: &Judged, reason: String) -> Payoff {
+    let Judged { size, cost_s, gain_s, .. } = *best;
+    Payoff { verdict, size, gain_s, cost_s: cost_s.value, reason }
+}
+
+fn sooner(prospect: &Prospect<'_>, now: Estimate, best: &Judged) -> String {
+    format!(
+        "{} end {} sooner than {} in the {} iterations left: {} each instead of {}, and the change costs {}",
+        processes(best.size),
+        said(best.gain_s.value),
+        prospect.size,
+        prospect.n_iterations_left,
+        said(best.seconds.value),
+        said(now.value),
+        said(best.cost_s.value)
+    )
+}
+
+fn worth(prospect: &Prospect<'_>, best: &Judged) -> String {
+    format!(
+        "{} may end up to {} sooner than {}, and to try it costs {}",
+        processes(best.size),
+        said(best.gain_s.high),
+        prospect.size,
+        said(best.cost_s.value)
+    )
+}
+
+fn no_gain(prospect: &Prospect<'_>, now: Estimate, best: &Judged) -> String {
+    let saved_s = iterations(prospect) * (now.value - best.seconds.value);
+    let (size, cost) = (processes(best.size), said(best.cost_s.value));
+    let n_left = prospect.n_iterations_left;
+    if saved_s <= 0.0 {
+        format!("no size is faster: {size} would take {} longer", said(-saved_s))
+    } else if best.gain_s.value <= 0.0 {
+        format!(
+            "{size} would save {} in the {n_left} iterations left, and the change costs {cost}",
+            said(saved_s)
+        )
+    } else {
+        format!(
+            "{size} would end some {} sooner, but that is not sure: it may be {} later",
+            said(best.gain_s.value),
+            said(-best.gain_s.low)
+        )
+    }
+}
+
+fn processes(n: u32) -> String {
+    if n == 1 { "1 process".to_owned() } else { format!("{n} processes") }
+}
+
+/// Seconds with three digits.
+fn said(seconds: f64) -> String {
+    let (value, unit) = match seconds.abs() {
+        least if least < 1e-3 => (seconds * 1e6, "us"),
+        small if small < 1.0 => (seconds * 1e3, "ms"),
+        _ => (seconds, "s"),
+    };
+    let n_digits = match value.abs() {
+        small if small < 9.995 => 2,
+        middle if middle < 99.95 => 1,
+        _ => 0,
+    };
+    let text = format!("{value:.n_digits$}");
+    let text =
+        if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    format!("{text} {unit}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Seconds of an iteration that has a part for one process and one for all.
+    fn amdahl(size: u32) -> Estimate {
+        Estimate::around(0.01 + 0.4 / f64::from(size), 0.002)
+    }
+
+    #[track_caller]
+    fn check(n_left: u64, may_explore: bool, cost_s: f64, expected: (Verdict, u32, &str)) {
+        let prospect =
+            Prospect { size: 4, n_iterations_left: n_left, candidates: &[2, 4, 8], may_explore };
+        let payoff = pays(&prospect, |size| Some(amdahl(size)), |_| Estimate::around(cost_s, 0.0));
+        assert_eq!((payoff.verdict, payoff.size, payoff.reason.as_str()), expected);
+    }
+
+    #[test]
+    fn a_change_has_to_earn_what_it_costs() {
+        check(
+            100,
+            false,
+            0.5,
+            (
+                Verdict::Resize,
+                8,
+                "8 processes end 4.5 s sooner than 4 in the 100 iterations left: 60 ms each instead of 110 ms, and the change costs 500 ms",
+            ),
+        );
+        check(
+            9,
+            false,
+            0.5,
+            (
+                Verdict::Stay,
+                4,
+                "8 processes would save 450 ms in the 9 iterations left, and the change costs 500 ms",
+            ),
+        );
+        check(
+            100,
+            false,
+            4.8,
+            (
+                Verdict::Stay,
+                4,
+                "8 processes would end some 200 ms sooner, but that is not sure: it may be 200 ms later",
+            ),
+        );
+        check(0, true, 0.0, (Verdict::Stay, 4, "no iterations are left"));
+    }
+
+    #[track_caller]
+    fn check_unknown(seconds: fn(u32) -> Option<Estimate>, n_left: u64, expected: (Verdict, &str)) {
+        let prospect =
+            Prospect { size: 4, n_iterations_left: n_left, candidates: &[3, 8], may_explore: true };
+        let payoff = pays(&prospect, seconds, |_| Estimate::around(0.1, 0.02));
+        assert_eq!((payoff.verdict, payoff.reason.as_str()), expected);
+    }
+
+    #[test]
+    fn sizes_that_nobody_saw_are_tried_when_that_is_cheap() {
+        let unsure: fn(u32) -> Option<Estimate> = |size| {
+            let (value, error) = if size == 4 { (1.0, 0.0) } else { (0.9, 0.3) };
+            Some(Estimate::around(value, error))
+        };
+        check_unknown(
+            unsure,
+            100,
+            (
+                Verdict::Explore,
+                "8 processes may end up to 39.9 s sooner than 4, and to try it costs 100 ms",
+            ),
+        );
+        check_unknown(
+            unsure,
+            5,
+            (
+                Verdict::Stay,
+                "8 processes would end some 400 ms sooner, but that is not sure: it may be 1.12 s later",
+            ),
+        );
+        let slower: fn(u32) -> Option<Estimate> =
+            |size| Some(Estimate::around(f64::from(size.abs_diff(4) + 1), 0.0));
+        check_unknown(
+            slower,
+            100,
+            (Verdict::Stay, "no size is faster: 3 processes would take 100 s longer"),
+        );
+        check_unknown(
+            |_| None,
+            9,
+            (Verdict::Stay, "it is not known yet how long an iteration takes with 4 processes"),
+        );
+        check_unknown(
+            |size| (size == 4).then(|| Estimate::around(1.0, 0.0)),
+            9,
+            (Verdict::Stay, "no other size is known or allowed"),
+        );
+    }
+}

@@ -1,0 +1,106 @@
+//! How long iterations took with the sizes that a program has had.
+
+use std::collections::{BTreeMap, VecDeque};
+
+/// Iterations of a size that are kept: the newest ones, because programs change.
+const N_KEPT: usize = 64;
+/// Iterations of a size until it is known.
+const N_LEAST: usize = 3;
+/// Standard deviations of normal values in a median absolute deviation.
+const DEVIATIONS: f64 = 1.4826;
+/// A median is so much less sure than a mean.
+const MEDIAN_FACTOR: f64 = 1.2533;
+/// No measurement is better than this share of its value.
+const ERROR_SHARE_MIN: f64 = 0.01;
+
+/// What was seen of a size.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Seen {
+    /// The size.
+    pub size: u32,
+    /// Seconds of an iteration.
+    pub seconds: f64,
+    /// How far off that may be.
+    pub error_s: f64,
+}
+
+/// Times of iterations by size.
+///
+/// The time of a size is the median: an iteration that was disturbed, or had others wait for data, does not count more than
+/// another one.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct History {
+    seconds: BTreeMap<u32, VecDeque<f64>>,
+}
+
+impl History {
+    /// Adds an iteration; what is no time is left out.
+    pub fn add(&mut self, size: u32, seconds: f64) {
+        if size == 0 || !seconds.is_finite() || seconds <= 0.0 {
+            return;
+        }
+        let kept = self.seconds.entry(size).or_default();
+        if kept.len() == N_KEPT {
+            kept.pop_front();
+        }
+        kept.push_back(seconds);
+    }
+
+    /// Sizes of which enough was seen, the smallest first.
+    pub fn seen(&self) -> Vec<Seen> {
+        let enough = self.seconds.iter().filter(|(_, kept)| N_LEAST <= kept.len());
+        enough.map(|(size, kept)| summary(*size, kept)).collect()
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "at most `N_KEPT`")]
+fn summary(size: u32, kept: &VecDeque<f64>) -> Seen {
+    let seconds = median(kept.iter().copied());
+    let deviation = DEVIATIONS * median(kept.iter().map(|one| (one - seconds).abs()));
+    let error_s = 2.0 * MEDIAN_FACTOR * deviation / (kept.len() as f64).sqrt();
+    Seen { size, seconds, error_s: error_s.max(ERROR_SHARE_MIN * seconds) }
+}
+
+/// The middle of some values, of which there is one at least.
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    if values.len().is_multiple_of(2) {
+        f64::midpoint(values[middle - 1], values[middle])
+    } else {
+        values[middle]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(seconds: &[f64], expected: Option<(f64, f64)>) {
+        let mut history = History::default();
+        for seconds in seconds {
+            history.add(4, *seconds);
+        }
+        let found = history.seen().first().map(|seen| (seen.seconds, seen.error_s));
+        let is_near = |(found, expected): (f64, f64)| (found - expected).abs() < 1e-4;
+        match (found, expected) {
+            (Some(found), Some(expected)) => assert!(
+                is_near((found.0, expected.0)) && is_near((found.1, expected.1)),
+                "{found:?}"
+            ),
+            _ => assert_eq!(found, expected),
+        }
+    }
+
+    #[test]
+    fn one_that_was_disturbed_does_not_count() {
+        check(&[1.0, 1.0, 9.0, 1.0], Some((1.0, 0.01)));
+        check(&[1.0, 1.2, 1.1, 1.3], Some((1.15, 0.1858)));
+        check(&[1.0, f64::NAN, -1.0, 1.0], None);
+        let mut many = vec![5.0; 100];
+        many.extend([2.0; N_KEPT]);
+        check(&many, Some((2.0, 0.02)));
+    }
+}
