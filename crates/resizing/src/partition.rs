@@ -103,7 +103,8 @@ impl Partition {
     /// [`PartitionError::NoParts`].
     pub fn blocks_2d(n_rows: u64, n_columns: u64, n_parts: u32) -> Result<Self, PartitionError> {
         let grid = Grid::shortest((n_rows, n_columns), positive(n_parts)?);
-        Ok(Self { n_rows: n_rows * n_columns, n_parts, shape: Shape::Grid(grid) })
+        let n_cells = n_rows.saturating_mul(n_columns);
+        Ok(Self { n_rows: n_cells, n_parts, shape: Shape::Grid(grid) })
     }
 
     /// How many parts there are below each other and side by side: `(n_parts, 1)` but for [`blocks_2d`](Self::blocks_2d),
@@ -239,9 +240,8 @@ fn cuts(
     for part in 0..n_parts {
         let share = total * u128::from(part) / u128::from(n_parts);
         // A row goes to the part in which more than half of it lies.
-        let is_before = |weight: &u64, before| {
-            2 * before + u128::from(*weight) <= 2 * share && before < share
-        };
+        let is_before =
+            |weight: &u64, before| 2 * before + u128::from(*weight) <= 2 * share && before < share;
         while let Some(weight) = weights.next_if(|weight| is_before(weight, before)) {
             before += u128::from(weight);
             row += 1;
