@@ -73,6 +73,9 @@ pub struct JobStatus {
     pub n_iterations: Option<u64>,
     /// Seconds of an iteration at the present size.
     pub seconds_per_iteration: Option<f64>,
+    /// Ranks that it has on a node at most, where a resource manager lends whole nodes.
+    #[serde(default)]
+    pub slots_per_node: Option<u32>,
     /// Number of the Slurm job, if it is one.
     pub slurm_job: Option<u64>,
     /// Slurm jobs that lent it nodes.
