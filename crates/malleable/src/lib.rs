@@ -8,3 +8,10 @@
 //! record (`resized`).
 
 #![forbid(unsafe_code)]
+
+mod decision;
+mod options;
+
+pub use decision::DecisionError;
+pub use options::{ManagerKind, Options, OptionsError, Placement, Redistribution};
+pub use resized::{Spawn, Strategy};

@@ -136,3 +136,26 @@ pub struct Decision {
     /// The same in words.
     pub sentence: String,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_resize_is_read_as_it_was_written() {
+        let resize = Resize {
+            iteration: 10,
+            from: 4,
+            to: 8,
+            reason: "schedule".to_owned(),
+            spawn: Spawn::PerNode,
+            outcome: Outcome::TimedOut,
+            decision: Some(Decision { iterations_left: 3, ..Decision::default() }),
+            ..Resize::default()
+        };
+        let text = serde_json::to_string(&resize).unwrap();
+        assert!(text.contains(r#""strategy":"merge","spawn":"per-node","started":"spawned""#));
+        assert!(text.contains(r#""outcome":"timed-out""#));
+        assert_eq!(serde_json::from_str::<Resize>(&text).unwrap(), resize);
+    }
+}

@@ -15,3 +15,17 @@ pub struct Wish {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<String>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wish_is_short() {
+        let text = r#"{"id":7,"size":4,"from":"person"}"#;
+        let wish = serde_json::from_str::<Wish>(text).unwrap();
+        let expected = Wish { id: 7, size: 4, from: "person".to_owned(), hosts: Vec::new() };
+        assert_eq!(wish, expected);
+        assert_eq!(serde_json::to_string(&wish).unwrap(), text);
+    }
+}
