@@ -122,9 +122,6 @@ pub fn pays(
     let others = prospect.candidates.iter().copied().filter(|size| *size != prospect.size);
     let judged: Vec<Judged> =
         others.filter_map(|size| judge(prospect, now, size, &seconds, &cost)).collect();
-    let best_by = |gain: fn(&Judged) -> f64| {
-        judged.iter().copied().max_by(|one, other| gain(one).total_cmp(&gain(other)))
-    };
     let is_sure = |one: &&Judged| 0.0 < one.gain_s.low;
     let surest = judged.iter().filter(is_sure).max_by(|one, other| {
         one.gain_s.value.total_cmp(&other.gain_s.value).then(other.size.cmp(&one.size))
@@ -132,14 +129,15 @@ pub fn pays(
     if let Some(best) = surest {
         return advise(Verdict::Resize, best, sooner(prospect, now, best));
     }
-    let worth_a_try = best_by(|one| one.gain_s.high).filter(|one| is_cheap(prospect, now, one));
-    if let (true, Some(best)) = (prospect.may_explore, worth_a_try) {
-        return advise(Verdict::Explore, &best, worth(prospect, &best));
-    }
-    match best_by(|one| one.gain_s.value) {
+    let likeliest =
+        judged.iter().max_by(|one, other| one.gain_s.value.total_cmp(&other.gain_s.value));
+    match likeliest {
+        Some(best) if prospect.may_explore && is_worth_a_try(prospect, now, best) => {
+            advise(Verdict::Explore, best, worth(prospect, best))
+        }
         Some(best) => {
-            let reason = no_gain(prospect, now, &best);
-            Payoff { size: prospect.size, ..advise(Verdict::Stay, &best, reason) }
+            let reason = no_gain(prospect, now, best);
+            Payoff { size: prospect.size, ..advise(Verdict::Stay, best, reason) }
         }
         None => stay("no other size is known or allowed".to_owned()),
     }
@@ -163,11 +161,12 @@ fn judge(
     is_known.then_some(Judged { size, seconds: then, cost_s, gain_s })
 }
 
-/// Whether trying a size and coming back loses little, and may gain more than that.
-fn is_cheap(prospect: &Prospect<'_>, now: Estimate, one: &Judged) -> bool {
+/// Whether a size is likely to gain, and trying it and coming back loses little, and less than it may gain.
+fn is_worth_a_try(prospect: &Prospect<'_>, now: Estimate, one: &Judged) -> bool {
     let n_tried = N_TRY_ITERATIONS.min(iterations(prospect));
     let lost_s = 2.0 * one.cost_s.high + n_tried * (one.seconds.high - now.value).max(0.0);
-    lost_s <= TRY_SHARE * iterations(prospect) * now.value && lost_s < one.gain_s.high
+    let may_lose_s = TRY_SHARE * iterations(prospect) * now.value;
+    0.0 < one.gain_s.value && lost_s <= may_lose_s && lost_s < one.gain_s.high
 }
 
 #[expect(clippy::cast_precision_loss, reason = "fewer iterations than 2^53")]
@@ -195,10 +194,11 @@ fn sooner(prospect: &Prospect<'_>, now: Estimate, best: &Judged) -> String {
 
 fn worth(prospect: &Prospect<'_>, best: &Judged) -> String {
     format!(
-        "{} may end up to {} sooner than {}, and to try it costs {}",
+        "{} may end some {} sooner than {}, {} at best, and to try it costs {}",
         processes(best.size),
-        said(best.gain_s.high),
+        said(best.gain_s.value),
         prospect.size,
+        said(best.gain_s.high),
         said(best.cost_s.value)
     )
 }
@@ -316,7 +316,7 @@ mod tests {
             100,
             (
                 Verdict::Explore,
-                "8 processes may end up to 39.9 s sooner than 4, and to try it costs 100 ms",
+                "8 processes may end some 9.9 s sooner than 4, 39.9 s at best, and to try it costs 100 ms",
             ),
         );
         check_unknown(
