@@ -223,7 +223,9 @@ impl Options {
         self
     }
 
-    /// A model file of the program's time, by which it is judged whether a resize pays.
+    /// By what it is judged whether a resize pays: a model file of the program's time, `FILE:NAME=VALUE,...` where it has
+    /// parameters beside the number of processes; or `learn`, by what was seen of the sizes that it has had; or `explore`,
+    /// which tries sizes, too. The program then changes its size by itself.
     #[must_use]
     pub fn model(mut self, file: impl AsRef<Path>) -> Self {
         self.model = Some(file.as_ref().to_owned());

@@ -24,7 +24,7 @@ impl Options {
     /// | `--placement balance\|fill\|nearest` | [`placement`](Self::placement) |
     /// | `--hosts FILE` | [`hosts`](Self::hosts) |
     /// | `--manager none\|hosts\|slurm\|auto` | [`manager`](Self::manager) |
-    /// | `--model FILE` | [`model`](Self::model) |
+    /// | `--model FILE[:NAME=VALUE,...]\|learn\|explore` | [`model`](Self::model) |
     /// | `--iterations N` | [`iterations`](Self::iterations) |
     /// | `--record DIR` | [`record`](Self::record) |
     /// | `--control DIR` | [`control`](Self::control) |
@@ -115,7 +115,7 @@ impl Options {
             "--placement" => self.placement = value("balance|fill|nearest")?.word(placement)?,
             "--hosts" => self.hosts = Some(value("FILE")?.text.into()),
             "--manager" => self.manager = value("none|hosts|slurm|auto")?.word(manager)?,
-            "--model" => self.model = Some(value("FILE")?.text.into()),
+            "--model" => self.model = Some(value("FILE|learn|explore")?.text.into()),
             "--iterations" => self.n_iterations = Some(value("N")?.word(positive)?),
             "--record" => self.record = Some(value("DIR")?.text.into()),
             "--control" => self.control = Some(value("DIR")?.text.into()),
