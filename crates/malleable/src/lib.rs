@@ -9,9 +9,15 @@
 
 #![forbid(unsafe_code)]
 
+mod csr;
+mod data;
 mod decision;
+pub mod manager;
+mod moving;
 mod options;
 
+pub use csr::Csr;
+pub use data::{Class, Cut, Data, State};
 pub use decision::DecisionError;
 pub use options::{ManagerKind, Options, OptionsError, Placement, Redistribution};
 pub use resized::{Spawn, Strategy};

@@ -1,0 +1,68 @@
+//! Rows of a sparse matrix.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Rows of a sparse matrix, compressed: how many entries each has, and for all of them their columns and values.
+///
+/// It is one object for [`Data`](crate::Data): its parts travel in the order in which they are needed. They are shared, so
+/// that they can be sent while the program computes with them.
+#[derive(Clone, PartialEq)]
+pub struct Csr<T = f64> {
+    /// Entries of each row.
+    pub lengths: Arc<[u32]>,
+    /// The column of each entry, row by row.
+    pub columns: Arc<[u32]>,
+    /// The value of each entry, row by row.
+    pub values: Arc<[T]>,
+}
+
+impl<T> Csr<T> {
+    /// Rows held here.
+    #[must_use]
+    pub fn n_rows(&self) -> usize {
+        self.lengths.len()
+    }
+
+    /// Entries held here.
+    #[must_use]
+    pub fn n_entries(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// Where the entries of each row lie in columns and values.
+    pub fn rows(&self) -> impl Iterator<Item = Range<usize>> {
+        self.lengths.iter().scan(0, |begin, length| {
+            let row = *begin..*begin + *length as usize;
+            *begin = row.end;
+            Some(row)
+        })
+    }
+}
+
+impl<T> Default for Csr<T> {
+    fn default() -> Self {
+        Self { lengths: Arc::from([]), columns: Arc::from([]), values: Vec::new().into() }
+    }
+}
+
+impl<T> fmt::Debug for Csr<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Csr of {} rows with {} entries", self.n_rows(), self.n_entries())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_found() {
+        let lengths = [2, 0, 1].into();
+        let csr = Csr { lengths, columns: [0, 3, 1].into(), values: [1.0, 2.0, 3.0].into() };
+        assert_eq!(csr.rows().collect::<Vec<_>>(), [0..2, 2..2, 2..3]);
+        assert_eq!(format!("{csr:?}"), "Csr of 3 rows with 3 entries");
+        assert_eq!(Csr::<f64>::default().rows().count(), 0);
+    }
+}

@@ -1,0 +1,224 @@
+//! Places of the program's state, whatever their types.
+
+use bytemuck::Pod;
+use std::any::Any;
+use std::iter::repeat_n;
+use std::sync::Arc;
+
+/// Bytes that are sent. As long as somebody has them, they stay where they are.
+pub(crate) type Lent = Arc<dyn AsRef<[u8]> + Send + Sync>;
+
+/// Memory that is received into, and then becomes part of the state.
+pub(crate) trait Memory: AsMut<[u8]> + Send {
+    /// As what it is.
+    fn into_any(self: Box<Self>) -> Box<dyn Any>;
+}
+
+/// The place of an array in the state.
+pub(crate) trait Slot {
+    fn element_bytes(&self) -> usize;
+    fn n_elements(&self) -> usize;
+    /// Its contents. Those that are not constant come back when the place goes, unless it got new ones.
+    fn lend(&mut self) -> Lent;
+    /// Memory for another number of elements.
+    fn allocate(&self, n_elements: usize) -> Box<dyn Memory>;
+    /// Takes `memory` as its new contents, which has to come from this place.
+    fn put(&mut self, memory: Box<dyn Memory>);
+}
+
+/// The place of what every rank has: its bytes are copied.
+pub(crate) trait Words {
+    /// Bytes of an element, and whether there may be any number of them.
+    fn form(&self) -> (usize, bool);
+    fn bytes(&self) -> &[u8];
+    fn put(&mut self, bytes: &[u8]);
+}
+
+/// One value.
+pub(crate) struct Single<'a, T>(pub(crate) &'a mut T);
+
+impl<T: Pod> Words for Single<'_, T> {
+    fn form(&self) -> (usize, bool) {
+        (size_of::<T>(), false)
+    }
+
+    fn bytes(&self) -> &[u8] {
+        bytemuck::bytes_of(self.0)
+    }
+
+    fn put(&mut self, bytes: &[u8]) {
+        bytemuck::bytes_of_mut(self.0).copy_from_slice(bytes);
+    }
+}
+
+impl<T: Pod> Words for &mut Vec<T> {
+    fn form(&self) -> (usize, bool) {
+        (size_of::<T>(), true)
+    }
+
+    fn bytes(&self) -> &[u8] {
+        bytemuck::cast_slice(self)
+    }
+
+    fn put(&mut self, bytes: &[u8]) {
+        self.resize(bytes.len() / size_of::<T>().max(1), T::zeroed());
+        bytemuck::cast_slice_mut(self).copy_from_slice(bytes);
+    }
+}
+
+/// An array that is shared with those who read it.
+pub(crate) struct Shared<'a, T>(pub(crate) &'a mut Arc<[T]>);
+
+struct SharedBytes<T>(Arc<[T]>);
+
+impl<T: Pod> AsRef<[u8]> for SharedBytes<T> {
+    fn as_ref(&self) -> &[u8] {
+        bytemuck::cast_slice(&self.0)
+    }
+}
+
+impl<T: Pod> AsMut<[u8]> for SharedBytes<T> {
+    fn as_mut(&mut self) -> &mut [u8] {
+        bytemuck::cast_slice_mut(Arc::get_mut(&mut self.0).expect("new memory has one owner"))
+    }
+}
+
+impl<T: Pod + Send + Sync> Memory for SharedBytes<T> {
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        Box::new(self.0)
+    }
+}
+
+impl<T: Pod + Send + Sync> Slot for Shared<'_, T> {
+    fn element_bytes(&self) -> usize {
+        size_of::<T>()
+    }
+
+    fn n_elements(&self) -> usize {
+        self.0.len()
+    }
+
+    fn lend(&mut self) -> Lent {
+        Arc::new(SharedBytes(Arc::clone(self.0)))
+    }
+
+    fn allocate(&self, n_elements: usize) -> Box<dyn Memory> {
+        Box::new(SharedBytes(repeat_n(T::zeroed(), n_elements).collect::<Arc<[T]>>()))
+    }
+
+    fn put(&mut self, memory: Box<dyn Memory>) {
+        *self.0 = *memory.into_any().downcast().expect("the memory was allocated here");
+    }
+}
+
+/// An array of the state's own. What is lent comes back at the latest when this goes.
+pub(crate) struct Own<'a, T: Pod> {
+    array: &'a mut Vec<T>,
+    lent: Option<Arc<OwnBytes<T>>>,
+}
+
+impl<'a, T: Pod> Own<'a, T> {
+    pub(crate) const fn of(array: &'a mut Vec<T>) -> Self {
+        Self { array, lent: None }
+    }
+}
+
+impl<T: Pod> Drop for Own<'_, T> {
+    fn drop(&mut self) {
+        if let Some(lent) = self.lent.take() {
+            // Where somebody still sends them, he keeps them.
+            *self.array = Arc::try_unwrap(lent).map_or_else(|lent| lent.0.clone(), |own| own.0);
+        }
+    }
+}
+
+struct OwnBytes<T>(Vec<T>);
+
+impl<T: Pod> AsRef<[u8]> for OwnBytes<T> {
+    fn as_ref(&self) -> &[u8] {
+        bytemuck::cast_slice(&self.0)
+    }
+}
+
+impl<T: Pod> AsMut<[u8]> for OwnBytes<T> {
+    fn as_mut(&mut self) -> &mut [u8] {
+        bytemuck::cast_slice_mut(&mut self.0)
+    }
+}
+
+impl<T: Pod + Send> Memory for OwnBytes<T> {
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        Box::new(self.0)
+    }
+}
+
+impl<T: Pod + Send + Sync> Slot for Own<'_, T> {
+    fn element_bytes(&self) -> usize {
+        size_of::<T>()
+    }
+
+    fn n_elements(&self) -> usize {
+        self.array.len()
+    }
+
+    fn lend(&mut self) -> Lent {
+        let lent = self.lent.insert(Arc::new(OwnBytes(std::mem::take(self.array))));
+        Arc::<OwnBytes<T>>::clone(lent)
+    }
+
+    fn allocate(&self, n_elements: usize) -> Box<dyn Memory> {
+        Box::new(OwnBytes(vec![T::zeroed(); n_elements]))
+    }
+
+    fn put(&mut self, memory: Box<dyn Memory>) {
+        self.lent = None;
+        *self.array = *memory.into_any().downcast().expect("the memory was allocated here");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_lent_comes_back() {
+        let mut rows = vec![1_u16, 2, 3];
+        let kept = Own::of(&mut rows).lend();
+        assert_eq!((*kept).as_ref().len(), 6);
+        assert_eq!(rows, [1, 2, 3]);
+        drop(Own::of(&mut rows).lend());
+        assert_eq!(rows, [1, 2, 3]);
+    }
+
+    #[test]
+    fn new_contents_replace_what_is_lent() {
+        let mut rows = vec![1_u16, 2, 3];
+        let mut place = Own::of(&mut rows);
+        let lent = place.lend();
+        let mut memory = place.allocate(2);
+        memory.as_mut().as_mut().copy_from_slice(&[7, 0, 8, 0]);
+        place.put(memory);
+        drop((place, lent));
+        assert_eq!(rows, [7, 8]);
+    }
+
+    #[test]
+    fn constants_stay_while_they_are_lent() {
+        let mut rows: Arc<[u8]> = [1, 2].into();
+        let mut place = Shared(&mut rows);
+        let lent = place.lend();
+        let mut memory = place.allocate(1);
+        memory.as_mut().as_mut()[0] = 9;
+        place.put(memory);
+        assert_eq!((&*rows, (*lent).as_ref()), (&[9][..], &[1, 2][..]));
+    }
+
+    #[test]
+    fn words_are_copied() {
+        let (mut value, mut list) = (5_u32, vec![1_u8]);
+        Single(&mut value).put(&7_u32.to_ne_bytes());
+        let mut words = &mut list;
+        Words::put(&mut words, &[3, 4]);
+        assert_eq!((words.form(), value, list), ((1, true), 7, vec![3, 4]));
+    }
+}

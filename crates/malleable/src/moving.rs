@@ -1,0 +1,3 @@
+//! Moves the data of a program to its new ranks.
+
+mod route;
