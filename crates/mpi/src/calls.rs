@@ -10,13 +10,16 @@ mod process;
 mod transfer;
 
 use crate::MpiError;
-use crate::functions::{Entrance, Functions, Handle};
+use crate::functions::{Collectives, Entrance, Functions, Handle, Types};
 use crate::library;
 use crate::support::{self, SpawnSupport};
 use crate::watch::watched;
 use mpi_abi::{Constants, Library, StatusLayout};
+use std::collections::BTreeMap;
 use std::ffi::{CString, c_char, c_int};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicI32};
+use std::sync::{Arc, Mutex};
+use std::thread::ThreadId;
 
 pub use datatype::Datatype;
 pub use process::Program;
@@ -28,12 +31,20 @@ const TEXT_BYTES_MAX: usize = 8192;
 /// An initialized MPI library.
 #[derive(Debug)]
 pub struct Mpi {
-    library: Library,
-    constants: &'static Constants,
-    layout: StatusLayout,
+    pub(crate) library: Library,
+    pub(crate) constants: &'static Constants,
+    pub(crate) layout: StatusLayout,
     entrance: Entrance,
-    functions: Functions,
-    byte: Handle,
+    pub(crate) functions: Functions,
+    pub(crate) collectives: Collectives,
+    pub(crate) types: Types,
+    pub(crate) byte: Handle,
+    /// The only thread that may call; `None` where several may, or take turns.
+    pub(crate) owner: Option<ThreadId>,
+    /// Datatypes of elements by their width, made when they are needed.
+    pub(crate) elements: Mutex<BTreeMap<usize, Handle>>,
+    /// Counts above this one go as datatypes.
+    pub(crate) count_max: AtomicI32,
     /// Whoever has this did not close it yet.
     is_open: AtomicBool,
 }
@@ -43,6 +54,19 @@ pub struct Mpi {
 pub struct Line(pub(crate) Handle);
 
 impl Mpi {
+    /// Initializes the library, unless the program has done so, for calls of several threads at a time. Where it does
+    /// not grant that, or the program did not ask for it, only the thread that calls this may call further.
+    /// MPI ends with the process, when this began it and everybody who began it [closed](Self::close) it.
+    ///
+    /// # Errors
+    /// When this process was not launched as a rank, or the library is missing or unknown, or the program began it
+    /// below `MPI_THREAD_SERIALIZED`.
+    pub fn init() -> Result<Arc<Self>, MpiError> {
+        let mut mpi = Self::begin(true)?;
+        mpi.owner = (!mpi.is_multiple()).then(|| std::thread::current().id());
+        Ok(Arc::new(mpi))
+    }
+
     /// Initializes the library, unless the program has done so; `is_multiple` asks for calls of several threads at
     /// a time, which a library may not grant. MPI ends with the process, when this began it.
     ///
@@ -53,6 +77,10 @@ impl Mpi {
     /// # Safety
     /// Where [`is_multiple`](Self::is_multiple) says no, calls are made by one thread at a time.
     pub unsafe fn init_in_turns(is_multiple: bool) -> Result<Self, MpiError> {
+        Self::begin(is_multiple)
+    }
+
+    fn begin(is_multiple: bool) -> Result<Self, MpiError> {
         let library = library::load()?;
         let constants = library.constants();
         let entrance = Entrance::find()?;
@@ -69,6 +97,7 @@ impl Mpi {
             return Err(MpiError::ThreadLevel);
         }
         let functions = Functions::find()?;
+        let (collectives, types) = (Collectives::find()?, Types::find()?);
         let byte = value(constants.byte)?;
         let layout = library.status_layout();
         let mpi = Self {
@@ -77,7 +106,12 @@ impl Mpi {
             layout,
             entrance,
             functions,
+            collectives,
+            types,
             byte,
+            owner: None,
+            elements: Mutex::new(BTreeMap::new()),
+            count_max: AtomicI32::new(c_int::MAX),
             is_open: AtomicBool::new(true),
         };
         if is_ours {
@@ -124,10 +158,10 @@ impl Mpi {
         self.duplicate(value(self.constants.comm_self)?).map(Line)
     }
 
-    fn duplicate(&self, comm: Handle) -> Result<Handle, MpiError> {
+    pub(crate) fn duplicate(&self, comm: Handle) -> Result<Handle, MpiError> {
         let mut copy: Handle = 0;
         let duplicate = || {
-            // SAFETY: a predefined communicator, and room for a handle.
+            // SAFETY: a predefined communicator or one of ours, and room for a handle.
             unsafe { (self.functions.comm_dup)(comm, &raw mut copy) }
         };
         let code = watched("MPI_Comm_dup", duplicate);
@@ -153,7 +187,7 @@ impl Mpi {
     }
 
     /// Makes errors on `comm` values instead of the end of the program.
-    fn return_errors(&self, comm: Handle) -> Result<(), MpiError> {
+    pub(crate) fn return_errors(&self, comm: Handle) -> Result<(), MpiError> {
         let handler = value(self.constants.errors_return)?;
         // SAFETY: a communicator of ours and a predefined error handler.
         let code = unsafe { (self.functions.comm_set_errhandler)(comm, handler) };
@@ -175,8 +209,16 @@ impl Mpi {
         Ok((u32::try_from(rank).unwrap_or_default(), u32::try_from(size).unwrap_or_default()))
     }
 
+    /// Whether this thread may call.
+    pub(crate) fn enter(&self) -> Result<(), MpiError> {
+        match self.owner {
+            Some(owner) if owner != std::thread::current().id() => Err(MpiError::OtherThread),
+            _ => Ok(()),
+        }
+    }
+
     /// The error of a call that returned `code`.
-    fn check(&self, call: &'static str, code: c_int) -> Result<(), MpiError> {
+    pub(crate) fn check(&self, call: &'static str, code: c_int) -> Result<(), MpiError> {
         failure(self.functions.error_string, call, code).map_or(Ok(()), Err)
     }
 }
@@ -225,7 +267,7 @@ fn failure(error_string: ErrorString, call: &'static str, code: c_int) -> Option
 }
 
 /// The value of a predefined handle in this process.
-fn value(handle: mpi_abi::Handle) -> Result<Handle, MpiError> {
+pub(crate) fn value(handle: mpi_abi::Handle) -> Result<Handle, MpiError> {
     match handle {
         mpi_abi::Handle::Value(value) => Ok(value as Handle),
         mpi_abi::Handle::AddressOf(name) => {
@@ -237,7 +279,7 @@ fn value(handle: mpi_abi::Handle) -> Result<Handle, MpiError> {
 }
 
 /// The text that `write` writes, given room for it and for its length.
-fn text(write: impl FnOnce(*mut c_char, *mut c_int) -> c_int) -> String {
+pub(crate) fn text(write: impl FnOnce(*mut c_char, *mut c_int) -> c_int) -> String {
     let mut bytes = vec![0_u8; TEXT_BYTES_MAX];
     let mut n_bytes = 0;
     let code = write(bytes.as_mut_ptr().cast(), &raw mut n_bytes);

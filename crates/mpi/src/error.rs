@@ -43,6 +43,39 @@ pub enum MpiError {
     /// The program initialized MPI for calls of one thread only.
     #[error("the program initialized MPI below `MPI_THREAD_SERIALIZED`; ask for that level there")]
     ThreadLevel,
+    /// The library takes calls of one thread only, and another one called.
+    #[error(
+        "the MPI library was begun for calls of one thread; call from the thread that began it, or ask for `MPI_THREAD_MULTIPLE`"
+    )]
+    OtherThread,
+    /// A rank was named that is not there.
+    #[error("there is no rank `{rank}` among {n_ranks}; name one below that number")]
+    NoRank {
+        /// Which one.
+        rank: u32,
+        /// How many there are.
+        n_ranks: u32,
+    },
+    /// A buffer does not fit what is to be there.
+    #[error("`{call}` was given {given} elements where {wanted} are wanted; give it as many")]
+    Length {
+        /// Which call.
+        call: &'static str,
+        /// How many were given.
+        given: usize,
+        /// How many are wanted.
+        wanted: usize,
+    },
+    /// Something did not happen in time.
+    #[error(
+        "`{call}` did not end within {waited_ms} ms; see whether the other ranks take part, or allow more time"
+    )]
+    Late {
+        /// Which call.
+        call: &'static str,
+        /// How long it was waited for.
+        waited_ms: u128,
+    },
     /// A call failed.
     #[error("`{call}` failed with code {code}: {why}")]
     Call {

@@ -57,6 +57,7 @@ functions! {
         finalize = c"MPI_Finalize" ();
         abort = c"MPI_Abort" (Handle, c_int);
         error_string = c"MPI_Error_string" (c_int, *mut c_char, *mut c_int);
+        get_processor_name = c"MPI_Get_processor_name" (*mut c_char, *mut c_int);
         comm_rank = c"MPI_Comm_rank" (Handle, *mut c_int);
         comm_size = c"MPI_Comm_size" (Handle, *mut c_int);
         comm_dup = c"MPI_Comm_dup" (Handle, *mut Handle);
@@ -74,6 +75,13 @@ functions! {
         isend = c"MPI_Isend" (*const c_void, c_int, Handle, c_int, c_int, Handle, *mut Handle);
         irecv = c"MPI_Irecv" (*mut c_void, c_int, Handle, c_int, c_int, Handle, *mut Handle);
         recv = c"MPI_Recv" (*mut c_void, c_int, Handle, c_int, c_int, Handle, *mut c_void);
+        send = c"MPI_Send" (*const c_void, c_int, Handle, c_int, c_int, Handle);
+        sendrecv = c"MPI_Sendrecv" (
+            *const c_void, c_int, Handle, c_int, c_int,
+            *mut c_void, c_int, Handle, c_int, c_int, Handle, *mut c_void
+        );
+        improbe = c"MPI_Improbe" (c_int, c_int, Handle, *mut c_int, *mut Handle, *mut c_void);
+        mrecv = c"MPI_Mrecv" (*mut c_void, c_int, Handle, *mut Handle, *mut c_void);
         iprobe = c"MPI_Iprobe" (c_int, c_int, Handle, *mut c_int, *mut c_void);
         test = c"MPI_Test" (*mut Handle, *mut c_int, *mut c_void);
         get_count = c"MPI_Get_count" (*const c_void, Handle, *mut c_int);
@@ -81,9 +89,31 @@ functions! {
 }
 
 functions! {
+    /// Those that all ranks of a communicator call together. Lists of datatypes hold handles as wide as the
+    /// library's.
+    Collectives {
+        comm_split = c"MPI_Comm_split" (Handle, c_int, c_int, *mut Handle);
+        comm_split_type = c"MPI_Comm_split_type" (Handle, c_int, c_int, Handle, *mut Handle);
+        barrier = c"MPI_Barrier" (Handle);
+        bcast = c"MPI_Bcast" (*mut c_void, c_int, Handle, c_int, Handle);
+        allreduce = c"MPI_Allreduce" (*const c_void, *mut c_void, c_int, Handle, Handle, Handle);
+        gather = c"MPI_Gather" (
+            *const c_void, c_int, Handle, *mut c_void, c_int, Handle, c_int, Handle
+        );
+        allgather = c"MPI_Allgather" (
+            *const c_void, c_int, Handle, *mut c_void, c_int, Handle, Handle
+        );
+        allgatherv = c"MPI_Allgatherv" (
+            *const c_void, c_int, Handle, *mut c_void, *const c_int, *const c_int, Handle, Handle
+        );
+    }
+}
+
+functions! {
     /// Those for datatypes. The list of datatypes holds handles as wide as the library's.
     Types {
         error_string = c"MPI_Error_string" (c_int, *mut c_char, *mut c_int);
+        contiguous = c"MPI_Type_contiguous" (c_int, Handle, *mut Handle);
         create_struct = c"MPI_Type_create_struct" (
             c_int, *const c_int, *const isize, *const c_void, *mut Handle
         );

@@ -1,5 +1,9 @@
 //! The MPI library of the launcher, found at run time, as calls that cannot be misused.
 //!
+//! [`Mpi::init`] begins MPI, and a [`Comm`] is a group of ranks: messages (`send`, `receive`, `send_receive`, `probe`,
+//! `take`) and what all do together (`barrier`, `broadcast`, `allreduce`, `gather`, `allgather`, `allgather_rows`).
+//! Elements are numbers, or any struct that is plain data (`bytemuck::Pod`); they travel bit by bit.
+//!
 //! # Invariants
 //! - Memory that MPI may still touch is not freed: it belongs to the call, or to its request.
 //! - An error of MPI on a communicator of ours is a value, and not the end of the program.
@@ -9,19 +13,33 @@
 
 #[expect(unsafe_code, reason = "calls into the MPI library")]
 mod calls;
+#[expect(unsafe_code, reason = "calls into the MPI library")]
+mod channel;
+#[expect(unsafe_code, reason = "calls into the MPI library")]
+mod comm;
+#[expect(unsafe_code, reason = "calls into the MPI library")]
+mod elements;
 mod error;
 #[expect(unsafe_code, reason = "an address becomes a function")]
 mod functions;
 mod layout;
 #[expect(unsafe_code, reason = "the dynamic linker is asked for the library")]
 mod library;
+#[expect(unsafe_code, reason = "calls into the MPI library")]
+mod message;
 pub mod names;
+mod number;
+mod pause;
 mod support;
 #[expect(unsafe_code, reason = "a process that is stuck is ended")]
 mod watch;
 
 pub use calls::{Address, Datatype, Found, Line, Mpi, Program, Transfer};
+pub use channel::Channel;
+pub use comm::Comm;
 pub use error::MpiError;
 pub use layout::{Field, Kind, Layout};
+pub use message::Arrival;
+pub use number::{Number, Op};
 pub use support::SpawnSupport;
 pub use watch::EXIT_STUCK;

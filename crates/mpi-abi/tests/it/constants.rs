@@ -73,7 +73,12 @@ fn number_rows(constants: &Constants) -> Vec<Row> {
         row("MPI_PROC_NULL", constants.proc_null),
         row("MPI_ROOT", constants.root),
         row("MPI_UNDEFINED", constants.undefined),
+        row("MPI_COMM_TYPE_SHARED", constants.comm_type_shared),
+        row("MPI_MODE_NOCHECK", constants.mode_nocheck),
+        row("MPI_MAX_PORT_NAME", constants.max_port_name),
+        row("MPI_MAX_PROCESSOR_NAME", constants.max_processor_name),
         row("MPI_THREAD_SERIALIZED", constants.thread_serialized),
+        row("MPI_THREAD_MULTIPLE", constants.thread_multiple),
         row("MPI_CART", constants.cart),
         row("MPI_GRAPH", constants.graph),
         row("MPI_DIST_GRAPH", constants.dist_graph),
@@ -91,6 +96,10 @@ fn handle_rows(constants: &Constants) -> Vec<Row> {
         ("MPI_BYTE", constants.byte),
         ("MPI_INFO_NULL", constants.info_null),
         ("MPI_ERRORS_RETURN", constants.errors_return),
+        ("MPI_SUM", constants.sum),
+        ("MPI_MIN", constants.min),
+        ("MPI_MAX", constants.max),
+        ("MPI_WIN_NULL", constants.win_null),
     ];
     named.into_iter().map(handle_row).collect()
 }

@@ -5,11 +5,12 @@
 
 use super::{failure, value};
 use crate::MpiError;
+use crate::elements::Handles;
 use crate::functions::{Entrance, Handle, Types};
 use crate::layout::{Kind, Layout};
 use crate::library;
 use mpi_abi::Library;
-use std::ffi::{c_int, c_void};
+use std::ffi::c_int;
 
 /// A committed MPI datatype, for MPI calls that the program makes itself.
 ///
@@ -118,10 +119,8 @@ impl Datatype {
         let lengths: Vec<c_int> =
             blocks.iter().map(|(_, _, n_values)| number(*n_values)).collect::<Result<_, _>>()?;
         let offsets: Vec<isize> = blocks.iter().map(|(offset, ..)| offset.cast_signed()).collect();
-        let narrow: Vec<u32> = parts.iter().map(|part| lower_half(*part)).collect();
-        let is_narrow = self.library.constants().handle_bytes == size_of::<u32>();
-        let parts: *const c_void =
-            if is_narrow { narrow.as_ptr().cast() } else { parts.as_ptr().cast() };
+        let list = Handles::of(self.library.constants(), parts.iter().copied());
+        let parts = list.as_ptr();
         let (lengths, offsets) = (lengths.as_ptr(), offsets.as_ptr());
         let mut handle: Handle = 0;
         // SAFETY: as many lengths, offsets and datatypes as there are blocks, datatypes as wide as the
@@ -167,10 +166,4 @@ impl Drop for Datatype {
 /// How many, as MPI counts.
 fn number(n: usize) -> Result<c_int, MpiError> {
     c_int::try_from(n).map_err(|_| MpiError::TooLong { n_bytes: n })
-}
-
-/// A handle of a library whose handles are that wide.
-#[expect(clippy::cast_possible_truncation, reason = "that is what is asked for")]
-fn lower_half(handle: Handle) -> u32 {
-    handle as u32
 }

@@ -6,6 +6,7 @@
 use super::{Line, Mpi};
 use crate::MpiError;
 use crate::functions::Handle;
+use crate::message::{Arrival, Status};
 use std::ffi::{c_int, c_void};
 use std::mem::ManuallyDrop;
 
@@ -60,10 +61,6 @@ impl Transfer {
         self.n_bytes
     }
 }
-
-/// As large as the largest `MPI_Status`, and aligned as all.
-#[repr(C, align(8))]
-struct Status([u8; 32]);
 
 impl Mpi {
     /// Starts to send `bytes`.
@@ -156,39 +153,16 @@ impl Mpi {
     /// When the library refuses, or a rank is gone.
     pub fn probe(&self, line: Line) -> Result<Option<Found>, MpiError> {
         let source = self.constants.any_source;
-        let (mut flag, mut status) = (0, Status([0; 32]));
-        let (any_tag, to) = (self.constants.any_tag, (&raw mut status).cast());
+        let (mut flag, mut status) = (0, Status::new());
+        let (any_tag, to) = (self.constants.any_tag, status.as_mut_ptr());
         // SAFETY: a communicator of ours, and room for a flag and a status.
         let code = unsafe { (self.functions.iprobe)(source, any_tag, line.0, &raw mut flag, to) };
         self.check("MPI_Iprobe", code)?;
         if flag == 0 {
             return Ok(None);
         }
-        self.found(line, &status).map(Some)
-    }
-
-    fn found(&self, line: Line, status: &Status) -> Result<Found, MpiError> {
-        let read = |offset: usize| {
-            let bytes = status.0.get(offset..).and_then(|rest| rest.first_chunk());
-            bytes.map_or(0, |bytes| c_int::from_ne_bytes(*bytes))
-        };
-        let rank = u32::try_from(read(self.layout.source_offset)).unwrap_or_default();
-        let tag = u16::try_from(read(self.layout.tag_offset)).unwrap_or(u16::MAX);
-        let n_bytes = match self.layout.bytes_received(&status.0) {
-            Some(n_bytes) => usize::try_from(n_bytes).unwrap_or(usize::MAX),
-            None => self.count(status)?,
-        };
-        Ok(Found { from: Address { line, rank }, tag, n_bytes })
-    }
-
-    /// The length that a status tells only to the library.
-    fn count(&self, status: &Status) -> Result<usize, MpiError> {
-        let mut n_bytes = 0;
-        let from = (&raw const *status).cast();
-        // SAFETY: a status that the library wrote, and room for a count.
-        let code = unsafe { (self.functions.get_count)(from, self.byte, &raw mut n_bytes) };
-        self.check("MPI_Get_count", code)?;
-        Ok(usize::try_from(n_bytes).unwrap_or_default())
+        let Arrival { from, tag, n_bytes } = self.arrival(&status)?;
+        Ok(Some(Found { from: Address { line, rank: from }, tag, n_bytes }))
     }
 }
 

@@ -1,0 +1,55 @@
+//! A rank of the tests: `mpi_ranks SCENARIO`, started by an MPI launcher.
+#![expect(clippy::print_stdout, reason = "the tests read it")]
+#![expect(clippy::print_stderr, reason = "the tests read it")]
+
+#[path = "mpi_ranks/together.rs"]
+mod together;
+
+use mpi::{Comm, Mpi};
+use std::error::Error;
+use std::process::ExitCode;
+
+/// What a scenario ends with.
+pub(crate) type Outcome = Result<(), Box<dyn Error>>;
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Outcome {
+    let mpi = Mpi::init()?;
+    let scenario = std::env::args().nth(1).unwrap_or_default();
+    let world = Comm::world(&mpi)?;
+    match scenario.as_str() {
+        "together" => together::all(&world)?,
+        "narrow" => {
+            // As if counts were that short, so that everything goes as datatypes and in pieces.
+            mpi.set_count_max(3);
+            together::all(&world)?;
+        }
+        other => return Err(format!("there is no scenario `{other}`").into()),
+    }
+    world.barrier()?;
+    if world.rank() == 0 {
+        println!("{} ranks did {scenario}", world.size());
+    }
+    world.free()?;
+    mpi.close();
+    Ok(())
+}
+
+/// An error that says where it is and what does not hold.
+#[track_caller]
+pub(crate) fn equal<T: PartialEq + std::fmt::Debug>(found: T, expected: T) -> Outcome {
+    let place = std::panic::Location::caller();
+    if found == expected {
+        return Ok(());
+    }
+    Err(format!("{place}: found {found:?}, not {expected:?}").into())
+}

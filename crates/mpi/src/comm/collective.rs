@@ -1,0 +1,159 @@
+//! What all ranks of a group do together, each waiting for the others as MPI does: busily, and without a deadline.
+
+use super::Comm;
+use crate::calls::value;
+use crate::elements::Elements;
+use crate::{MpiError, Number, Op};
+use bytemuck::Pod;
+use std::ffi::{c_int, c_void};
+
+impl Comm {
+    /// Waits until all are here.
+    ///
+    /// # Errors
+    /// When the library refuses, or a rank is gone.
+    pub fn barrier(&self) -> Result<(), MpiError> {
+        self.mpi.enter()?;
+        // SAFETY: a communicator of ours.
+        let code = unsafe { (self.mpi.collectives.barrier)(self.comm) };
+        self.mpi.check("MPI_Barrier", code)
+    }
+
+    /// Gives all the elements of `root`; all have as many.
+    ///
+    /// # Errors
+    /// When there is no such rank, or the library refuses.
+    pub fn broadcast<T: Pod>(&self, values: &mut [T], root: u32) -> Result<(), MpiError> {
+        let (root, moved) = (self.peer(root)?, self.mpi.elements::<T>(values.len())?);
+        let Elements { n, datatype, .. } = moved;
+        let start = values.as_mut_ptr().cast();
+        // SAFETY: `n` of the datatype are the values, which are borrowed for writing during the call.
+        let code = unsafe { (self.mpi.collectives.bcast)(start, n, datatype, root, self.comm) };
+        self.mpi.check("MPI_Bcast", code)
+    }
+
+    /// Combines the numbers of all, place by place; all have as many.
+    ///
+    /// # Errors
+    /// When the library refuses.
+    pub fn allreduce<T: Number>(&self, op: Op, values: &mut [T]) -> Result<(), MpiError> {
+        self.mpi.enter()?;
+        let (datatype, op) = (self.mpi.datatype_of::<T>()?, self.operation(op)?);
+        let in_place = self.mpi.constants.in_place as *const c_void;
+        for piece in values.chunks_mut(self.mpi.count_max()) {
+            let n = c_int::try_from(piece.len()).unwrap_or(c_int::MAX);
+            let start = piece.as_mut_ptr().cast();
+            // SAFETY: `n` numbers of this datatype, which are borrowed for writing during the call.
+            let code = unsafe {
+                (self.mpi.collectives.allreduce)(in_place, start, n, datatype, op, self.comm)
+            };
+            self.mpi.check("MPI_Allreduce", code)?;
+        }
+        Ok(())
+    }
+
+    /// The elements of all ranks in their order, at `root`; all have as many.
+    ///
+    /// # Errors
+    /// When there is no such rank, or the library refuses.
+    pub fn gather<T: Pod>(&self, own: &[T], root: u32) -> Result<Option<Vec<T>>, MpiError> {
+        let (number, part) = (self.peer(root)?, self.mpi.elements::<T>(own.len())?);
+        let Elements { n, datatype, .. } = part;
+        let is_root = root == self.rank();
+        let n_all = if is_root { own.len() * self.size() as usize } else { 0 };
+        let mut all = vec![T::zeroed(); n_all];
+        let (from, to) = (own.as_ptr().cast(), all.as_mut_ptr().cast());
+        // SAFETY: `n` of the datatype are the elements of this rank; the root has room for as many of each rank.
+        let code = unsafe {
+            (self.mpi.collectives.gather)(from, n, datatype, to, n, datatype, number, self.comm)
+        };
+        self.mpi.check("MPI_Gather", code)?;
+        Ok(is_root.then_some(all))
+    }
+
+    /// The elements of all ranks in their order, everywhere; all have as many.
+    ///
+    /// # Errors
+    /// When the library refuses.
+    pub fn allgather<T: Pod>(&self, own: &[T]) -> Result<Vec<T>, MpiError> {
+        self.mpi.enter()?;
+        let Elements { n, datatype, .. } = &self.mpi.elements::<T>(own.len())?;
+        let mut all = vec![T::zeroed(); own.len() * self.size() as usize];
+        let (from, to) = (own.as_ptr().cast(), all.as_mut_ptr().cast());
+        // SAFETY: `n` of the datatype are the elements of this rank, and there is room for as many of each rank.
+        let code = unsafe {
+            (self.mpi.collectives.allgather)(from, *n, *datatype, to, *n, *datatype, self.comm)
+        };
+        self.mpi.check("MPI_Allgather", code)?;
+        Ok(all)
+    }
+
+    /// The elements of all ranks in their order, everywhere: `counts` says how many each has, the same on all.
+    ///
+    /// # Errors
+    /// When the lengths of `own` and `all` are not those of `counts`, or the library refuses.
+    pub fn allgather_rows<T: Pod>(
+        &self,
+        own: &[T],
+        counts: &[usize],
+        all: &mut [T],
+    ) -> Result<(), MpiError> {
+        const CALL: &str = "MPI_Allgatherv";
+        self.mpi.enter()?;
+        wanted(CALL, counts.len(), self.size() as usize)?;
+        wanted(CALL, own.len(), counts[self.rank() as usize])?;
+        let n_all: usize = counts.iter().sum();
+        wanted(CALL, all.len(), n_all)?;
+        if self.mpi.count_max() < n_all {
+            return self.allgather_by_turns(own, counts, all);
+        }
+        let number = |n: usize| c_int::try_from(n).unwrap_or(c_int::MAX);
+        let lengths: Vec<c_int> = counts.iter().map(|n| number(*n)).collect();
+        let ends = counts.iter().scan(0, |end, n| {
+            *end += n;
+            Some(number(*end - n))
+        });
+        let starts: Vec<c_int> = ends.collect();
+        let (from, n, datatype) =
+            (own.as_ptr().cast(), number(own.len()), self.mpi.datatype_of_width(size_of::<T>())?);
+        let (to, lengths, starts) = (all.as_mut_ptr().cast(), lengths.as_ptr(), starts.as_ptr());
+        let gather = self.mpi.collectives.allgatherv;
+        // SAFETY: `n` elements are those of this rank, there is room for those of all, and both lists are as long as
+        // there are ranks.
+        let code = unsafe { gather(from, n, datatype, to, lengths, starts, datatype, self.comm) };
+        self.mpi.check(CALL, code)
+    }
+
+    /// The same for more elements than MPI counts: a broadcast of each rank.
+    fn allgather_by_turns<T: Pod>(
+        &self,
+        own: &[T],
+        counts: &[usize],
+        all: &mut [T],
+    ) -> Result<(), MpiError> {
+        let mut rest = all;
+        for (root, n) in (0..).zip(counts) {
+            let (part, behind) = rest.split_at_mut(*n);
+            if root == self.rank() {
+                part.copy_from_slice(own);
+            }
+            self.broadcast(part, root)?;
+            rest = behind;
+        }
+        Ok(())
+    }
+
+    fn operation(&self, op: Op) -> Result<usize, MpiError> {
+        let constants = self.mpi.constants;
+        value(match op {
+            Op::Sum => constants.sum,
+            Op::Min => constants.min,
+            Op::Max => constants.max,
+        })
+    }
+}
+
+/// Checks how many elements were given.
+pub(crate) fn wanted(call: &'static str, given: usize, wanted: usize) -> Result<(), MpiError> {
+    if given == wanted { Ok(()) } else { Err(MpiError::Length { call, given, wanted }) }
+}
