@@ -1,0 +1,171 @@
+//! Hosts, and how many ranks each has and takes.
+
+use super::{Place, Request, Way};
+use resizing::{Node, Placement, place};
+
+/// A host on which ranks may be started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Host {
+    /// Its name.
+    pub name: String,
+    /// Ranks that it takes.
+    pub n_slots: u32,
+    /// Ranks that it has.
+    pub n_busy: u32,
+    /// How further ones get there.
+    pub way: Way,
+}
+
+/// All hosts of a program.
+#[derive(Clone, Debug, Default)]
+pub struct Hosts {
+    hosts: Vec<Host>,
+    placement: Placement,
+}
+
+impl Hosts {
+    /// None yet; ranks will be placed by this rule.
+    pub fn new(placement: Placement) -> Self {
+        Self { hosts: Vec::new(), placement }
+    }
+
+    /// One more. A name that is there already gets further slots.
+    pub fn add(&mut self, host: Host) {
+        match self.hosts.iter_mut().find(|known| is_same(&known.name, &host.name)) {
+            Some(known) => known.n_slots += host.n_slots,
+            None => self.hosts.push(host),
+        }
+    }
+
+    /// One less, by its name.
+    pub fn remove(&mut self, name: &str) {
+        self.hosts.retain(|host| !is_same(&host.name, name));
+    }
+
+    /// All of them.
+    pub fn all(&self) -> &[Host] {
+        &self.hosts
+    }
+
+    /// Free slots of those that a request may use.
+    pub fn n_free(&self, request: &Request) -> u32 {
+        let free = self.hosts.iter().filter(|host| is_wanted(host, request));
+        free.map(|host| host.n_slots.saturating_sub(host.n_busy)).fold(0, u32::saturating_add)
+    }
+
+    /// Takes slots for all ranks of a request, or none.
+    pub fn take(&mut self, request: &Request) -> Option<Vec<Place>> {
+        if self.n_free(request) < request.n_ranks {
+            return None;
+        }
+        // What is taken beyond the slots would be shared: full hosts offer nothing.
+        let nodes = self.hosts.iter().map(|host| match is_wanted(host, request) {
+            true if host.n_busy < host.n_slots => {
+                Node { n_cores: host.n_slots, n_busy: host.n_busy }
+            }
+            _ => Node { n_cores: 0, n_busy: 0 },
+        });
+        let nodes = nodes.collect::<Vec<_>>();
+        let placed = place(self.placement, &nodes, request.n_ranks).unwrap_or_default();
+        let taken = self.hosts.iter_mut().zip(placed).filter(|(_, n_ranks)| 0 < *n_ranks);
+        let places = taken.map(|(host, n_ranks)| {
+            host.n_busy += n_ranks;
+            Place { host: host.name.clone(), n_ranks, way: host.way.clone() }
+        });
+        Some(places.collect())
+    }
+
+    /// Notes a rank that is there without having been asked for.
+    pub fn occupy(&mut self, name: &str) {
+        if let Some(host) = self.hosts.iter_mut().find(|host| is_same(&host.name, name)) {
+            host.n_busy += 1;
+        }
+    }
+
+    /// Frees slots.
+    pub fn free(&mut self, name: &str, n_ranks: u32) {
+        if let Some(host) = self.hosts.iter_mut().find(|host| is_same(&host.name, name)) {
+            host.n_busy = host.n_busy.saturating_sub(n_ranks);
+        }
+    }
+}
+
+fn is_wanted(host: &Host, request: &Request) -> bool {
+    request.hosts.is_empty() || request.hosts.iter().any(|name| is_same(name, &host.name))
+}
+
+/// True for names of one host, with or without its domain.
+pub(super) fn is_same(some: &str, other: &str) -> bool {
+    let is_address = |name: &str| name.starts_with(|first: char| first.is_ascii_digit());
+    let short = |name: &'_ str| name.split('.').next().unwrap_or_default().to_owned();
+    some == other
+        || !is_address(some)
+            && !is_address(other)
+            && (!some.contains('.') || !other.contains('.'))
+            && short(some) == short(other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hosts(placement: Placement, slots: &[(&str, u32, u32)]) -> Hosts {
+        let mut hosts = Hosts::new(placement);
+        for (name, n_slots, n_busy) in slots {
+            let (name, n_slots, n_busy) = ((*name).to_owned(), *n_slots, *n_busy);
+            hosts.add(Host { name, n_slots, n_busy, way: Way::Named });
+        }
+        hosts
+    }
+
+    fn request(n_ranks: u32, hosts: &[&str]) -> Request {
+        Request { n_ranks, hosts: hosts.iter().map(|name| (*name).to_owned()).collect() }
+    }
+
+    #[track_caller]
+    fn check(hosts: &mut Hosts, request: &Request, expected: Option<&[(&str, u32)]>) {
+        let places = hosts.take(request);
+        let places = places.as_ref().map(|places| {
+            places.iter().map(|place| (place.host.as_str(), place.n_ranks)).collect::<Vec<_>>()
+        });
+        assert_eq!(places.as_deref(), expected);
+    }
+
+    #[test]
+    fn ranks_get_slots_or_nothing() {
+        let mut balanced = hosts(Placement::Balance, &[("a", 4, 2), ("b", 4, 0)]);
+        check(&mut balanced, &request(2, &[]), Some(&[("b", 2)]));
+        check(&mut balanced, &request(5, &[]), None);
+        check(&mut balanced, &request(4, &[]), Some(&[("a", 2), ("b", 2)]));
+        check(&mut balanced, &request(1, &[]), None);
+        balanced.free("b", 3);
+        check(&mut balanced, &request(3, &[]), Some(&[("b", 3)]));
+    }
+
+    #[test]
+    fn a_full_host_is_not_shared_while_another_has_room() {
+        let mut filled = hosts(Placement::Fill, &[("a", 2, 2), ("b", 4, 3), ("c", 1, 0)]);
+        check(&mut filled, &request(2, &[]), Some(&[("b", 1), ("c", 1)]));
+    }
+
+    #[test]
+    fn only_wanted_hosts_are_taken() {
+        let mut some = hosts(Placement::Fill, &[("a", 2, 0), ("b.site", 2, 0)]);
+        check(&mut some, &request(1, &["b"]), Some(&[("b.site", 1)]));
+        check(&mut some, &request(2, &["b"]), None);
+        check(&mut some, &request(1, &["nobody"]), None);
+    }
+
+    #[test]
+    fn a_domain_makes_no_other_host() {
+        for (some, other, expected) in [
+            ("n1", "n1", true),
+            ("n1", "n1.site.org", true),
+            ("n1.here", "n1.there", false),
+            ("10.1.1.1", "10.1.1.2", false),
+            ("n1", "n2", false),
+        ] {
+            assert_eq!(is_same(some, other), expected, "{some} {other}");
+        }
+    }
+}

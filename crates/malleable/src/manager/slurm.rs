@@ -1,0 +1,258 @@
+//! Nodes that Slurm lends: a *companion job* for each node, submitted to grow and ended to shrink.
+//!
+//! Slurm changes the nodes of a running job only downwards; a job of its own for each further node is what it does in every
+//! version, without a data base. Why so, and how ranks get there: `docs/decisions/0015-companion-jobs.md`.
+//!
+//! # Invariants
+//! - A companion lives as long as it has ranks, or until the program's own job ends: it looks by itself.
+//! - Slurm may go away and come back: what was not ended is tried again.
+
+mod clerk;
+mod commands;
+
+pub use commands::CommandError;
+
+use super::{Host, Hosts, Manager, Place, Reply, Request, Ticket, Tickets, Way};
+use clerk::{Clerk, Lent, Order, RealQueue};
+use resizing::Placement;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+/// What starts ranks on nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Launcher {
+    /// `mpirun` of Open MPI: its processes talk to it over TCP, wherever they are started.
+    OpenMpi,
+    /// `mpiexec` of MPICH: it starts a process of its own on each node, by a command that knows companions.
+    Mpich,
+}
+
+/// Why nodes cannot be had of Slurm.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SlurmError {
+    /// The program was not started under Slurm.
+    #[error("`SLURM_JOB_ID` is not set; start the program in a job of Slurm")]
+    NoJob,
+    /// The launcher cannot reach further nodes.
+    #[error(
+        "`{variable}` is not `{value}`, and without it no rank gets to another job's node; start the program by `sintonia malleable -- mpiexec ...`"
+    )]
+    Launcher {
+        /// What is not set.
+        variable: &'static str,
+        /// To what it has to be.
+        value: &'static str,
+    },
+    /// Slurm said no.
+    #[error(transparent)]
+    Command(#[from] CommandError),
+}
+
+/// The job of Slurm in which a program runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SlurmJob {
+    /// Its number.
+    pub job: u64,
+    /// Its nodes as Slurm writes them, `n[1-3]`.
+    pub nodes: String,
+    /// Ranks that a node takes.
+    pub slots_per_node: u32,
+}
+
+/// The name of the command by which MPICH's launcher reaches nodes.
+const AGENT: &str = "sintonia-on-node";
+
+impl SlurmJob {
+    /// From the environment of a job, given as a function from names to values.
+    ///
+    /// # Errors
+    /// [`SlurmError`] where there is no job, or the launcher was not prepared for further nodes.
+    pub fn of(
+        variable: impl Fn(&str) -> Option<String>,
+        launcher: Launcher,
+    ) -> Result<Self, SlurmError> {
+        let number = |name: &str| variable(name).and_then(|value| value.parse().ok());
+        let job = number("SLURM_JOB_ID").ok_or(SlurmError::NoJob)?;
+        let nodes = variable("SLURM_JOB_NODELIST").ok_or(SlurmError::NoJob)?;
+        let slots = number("SLURM_NTASKS_PER_NODE").or_else(|| number("SLURM_CPUS_ON_NODE"));
+        let slots_per_node = slots.and_then(|slots| u32::try_from(slots).ok()).unwrap_or(1).max(1);
+        let (name, expected) = match launcher {
+            Launcher::OpenMpi => ("PMIX_MCA_gds", "hash"),
+            Launcher::Mpich => ("HYDRA_LAUNCHER_EXEC", AGENT),
+        };
+        if !variable(name).is_some_and(|value| value.ends_with(expected)) {
+            return Err(SlurmError::Launcher { variable: name, value: expected });
+        }
+        Ok(Self { job, nodes, slots_per_node })
+    }
+}
+
+/// Nodes of the job itself and of its companions.
+#[derive(Debug)]
+pub struct Slurm {
+    job: SlurmJob,
+    launcher: Launcher,
+    hosts: Hosts,
+    /// Node and number of each companion that has ranks.
+    lent: Vec<Lent>,
+    requests: BTreeMap<Ticket, Asked>,
+    tickets: Tickets,
+    patience: Duration,
+    clerk: Clerk,
+}
+
+/// What became of a request until now.
+#[derive(Debug)]
+enum Asked {
+    /// So much is still wanted, once the clerk has nodes.
+    Borrowing(Request),
+    Granted(Vec<Place>),
+    Refused(String),
+}
+
+impl Slurm {
+    /// Of this job. `present` are the hosts of the ranks that are there; a node that does not come within `patience` is
+    /// given up.
+    ///
+    /// # Errors
+    /// [`SlurmError::Command`] where Slurm's own commands are missing.
+    pub fn new(
+        job: SlurmJob,
+        launcher: Launcher,
+        (placement, present): (Placement, &[String]),
+        patience: Duration,
+    ) -> Result<Self, SlurmError> {
+        let mut hosts = Hosts::new(placement);
+        for name in commands::host_names(&job.nodes)? {
+            hosts.add(Host { name, n_slots: job.slots_per_node, n_busy: 0, way: Way::Named });
+        }
+        present.iter().for_each(|name| hosts.occupy(name));
+        let clerk = Clerk::start(RealQueue::new(job.job, job.slots_per_node));
+        let (lent, requests) = (Vec::new(), BTreeMap::new());
+        let tickets = Tickets::default();
+        Ok(Self { job, launcher, hosts, lent, requests, tickets, patience, clerk })
+    }
+
+    /// Nodes came: they are ours, and the request is served from them.
+    fn serve(&mut self, request: &Request, lent: Vec<Lent>) -> Vec<Place> {
+        for Lent { job, node } in &lent {
+            let way = match self.launcher {
+                Launcher::OpenMpi => Way::Through(commands::step(*job, node)),
+                Launcher::Mpich => Way::Named,
+            };
+            let n_slots = self.job.slots_per_node;
+            self.hosts.add(Host { name: node.clone(), n_slots, n_busy: 0, way });
+        }
+        self.lent.extend(lent);
+        self.hosts.take(request).unwrap_or_default()
+    }
+
+    /// Ends companions that have no rank.
+    fn return_unused(&mut self) {
+        let hosts = &mut self.hosts;
+        let is_unused =
+            |lent: &Lent| hosts.all().iter().any(|host| host.name == lent.node && host.n_busy == 0);
+        let (unused, kept) = self.lent.drain(..).partition::<Vec<_>, _>(is_unused);
+        self.lent = kept;
+        unused.iter().for_each(|lent| hosts.remove(&lent.node));
+        if !unused.is_empty() {
+            self.clerk.order(Order::Return(unused.iter().map(|lent| lent.job).collect()));
+        }
+    }
+}
+
+impl Manager for Slurm {
+    fn request(&mut self, request: &Request) -> Ticket {
+        let ticket = self.tickets.next();
+        let asked = if let Some(places) = self.hosts.take(request) {
+            Asked::Granted(places)
+        } else {
+            let n_missing = request.n_ranks.saturating_sub(self.hosts.n_free(request));
+            let n_nodes = n_missing.div_ceil(self.job.slots_per_node);
+            let until = Instant::now() + self.patience;
+            let hosts = request.hosts.clone();
+            self.clerk.order(Order::Borrow { ticket, n_nodes, hosts, until });
+            Asked::Borrowing(request.clone())
+        };
+        self.requests.insert(ticket, asked);
+        ticket
+    }
+
+    fn poll(&mut self, ticket: Ticket) -> Reply {
+        let Some(asked) = self.requests.remove(&ticket) else {
+            return Reply::Refused("the request was withdrawn".to_owned());
+        };
+        let (asked, reply) = match asked {
+            Asked::Borrowing(request) => match self.clerk.answer(ticket) {
+                Ok(Some(lent)) => {
+                    let places = self.serve(&request, lent);
+                    (Asked::Granted(places.clone()), Reply::Granted(places))
+                }
+                Ok(None) => (Asked::Borrowing(request), Reply::Pending(self.clerk.waiting())),
+                Err(why) => (Asked::Refused(why.clone()), Reply::Refused(why)),
+            },
+            Asked::Granted(places) => (Asked::Granted(places.clone()), Reply::Granted(places)),
+            Asked::Refused(why) => (Asked::Refused(why.clone()), Reply::Refused(why)),
+        };
+        self.requests.insert(ticket, asked);
+        reply
+    }
+
+    fn withdraw(&mut self, ticket: Ticket) {
+        match self.requests.remove(&ticket) {
+            Some(Asked::Borrowing(_)) => self.clerk.order(Order::Forget(ticket)),
+            Some(Asked::Granted(places)) => {
+                places.iter().for_each(|place| self.hosts.free(&place.host, place.n_ranks));
+                self.return_unused();
+            }
+            Some(Asked::Refused(_)) | None => {}
+        }
+    }
+
+    fn give_back(&mut self, host: &str, n_ranks: u32) {
+        self.hosts.free(host, n_ranks);
+        self.return_unused();
+    }
+
+    fn companions(&self) -> Vec<u64> {
+        self.lent.iter().map(|lent| lent.job).collect()
+    }
+
+    fn slots_per_node(&self) -> Option<u32> {
+        Some(self.job.slots_per_node)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(variables: &[(&str, &str)], launcher: Launcher, expected: Result<u32, &str>) {
+        let value = |name: &str| {
+            let found = variables.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| (*value).to_owned())
+        };
+        let job = SlurmJob::of(value, launcher);
+        match (job, expected) {
+            (Ok(job), Ok(slots)) => assert_eq!(job.slots_per_node, slots),
+            (Err(error), Err(words)) => assert!(error.to_string().contains(words), "{error}"),
+            (found, expected) => panic!("{found:?} and not {expected:?}"),
+        }
+    }
+
+    #[test]
+    fn the_environment_says_which_job_it_is() {
+        let job = [("SLURM_JOB_ID", "7"), ("SLURM_JOB_NODELIST", "n1"), ("PMIX_MCA_gds", "hash")];
+        let and = |more: &[(&'static str, &'static str)]| [&job, more].concat();
+        check(&and(&[("SLURM_CPUS_ON_NODE", "8")]), Launcher::OpenMpi, Ok(8));
+        let both = [("SLURM_CPUS_ON_NODE", "8"), ("SLURM_NTASKS_PER_NODE", "2")];
+        check(&and(&both), Launcher::OpenMpi, Ok(2));
+        check(&and(&[]), Launcher::Mpich, Err("`HYDRA_LAUNCHER_EXEC` is not"));
+        let agent = [("HYDRA_LAUNCHER_EXEC", "/home/me/.sintonia/sintonia-on-node")];
+        check(&and(&agent), Launcher::Mpich, Ok(1));
+        check(&job[..2], Launcher::OpenMpi, Err("`PMIX_MCA_gds` is not"));
+        check(&[], Launcher::OpenMpi, Err("`SLURM_JOB_ID` is not set"));
+    }
+}

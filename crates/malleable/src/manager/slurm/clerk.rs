@@ -1,0 +1,300 @@
+//! The thread that talks to Slurm, so that the program does not wait for it.
+//!
+//! # Invariants
+//! - What was borrowed and nobody took is returned, also when the program forgets it or ends.
+
+use super::super::Ticket;
+use super::commands::{self, CommandError, Companion, Queued};
+use std::collections::BTreeMap;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Time between looks at the queue while something is waited for.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+/// Time after which what failed is tried again.
+const RETRY_EVERY: Duration = Duration::from_secs(2);
+
+/// A node, and the companion that holds it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Lent {
+    pub(super) job: u64,
+    pub(super) node: String,
+}
+
+/// What the clerk is told.
+#[derive(Debug)]
+pub(super) enum Order {
+    /// Borrow nodes, until then.
+    Borrow { ticket: Ticket, n_nodes: u32, hosts: Vec<String>, until: Instant },
+    /// Nobody waits for these any more.
+    Forget(Ticket),
+    /// These companions are not needed any more.
+    Return(Vec<u64>),
+}
+
+/// The queue of Slurm.
+pub(super) trait Queue: Send + 'static {
+    fn submit(&mut self, hosts: &[String]) -> Result<u64, CommandError>;
+    fn companions(&mut self) -> Result<Vec<Queued>, CommandError>;
+    fn cancel(&mut self, jobs: &[u64]) -> Result<(), CommandError>;
+}
+
+/// The one behind the commands.
+#[derive(Debug)]
+pub(super) struct RealQueue {
+    job: u64,
+    slots_per_node: u32,
+}
+
+impl RealQueue {
+    /// Of a job that wants companions.
+    pub(super) fn new(job: u64, slots_per_node: u32) -> Self {
+        Self { job, slots_per_node }
+    }
+}
+
+impl Queue for RealQueue {
+    /// The time that the job has left is asked for each time.
+    fn submit(&mut self, hosts: &[String]) -> Result<u64, CommandError> {
+        let facts = commands::facts(self.job, self.slots_per_node)?;
+        commands::submit(&Companion { hosts: hosts.to_vec(), ..facts })
+    }
+
+    fn companions(&mut self) -> Result<Vec<Queued>, CommandError> {
+        commands::companions(self.job)
+    }
+
+    fn cancel(&mut self, jobs: &[u64]) -> Result<(), CommandError> {
+        commands::cancel(jobs)
+    }
+}
+
+/// What clerk and program both see.
+#[derive(Debug, Default)]
+struct Desk {
+    answers: BTreeMap<Ticket, Result<Vec<Lent>, String>>,
+    waiting: String,
+}
+
+/// The program's end of the thread.
+#[derive(Debug)]
+pub(super) struct Clerk {
+    desk: Arc<Mutex<Desk>>,
+    /// Dropped to end the thread.
+    orders: Option<Sender<Order>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Clerk {
+    pub(super) fn start(queue: impl Queue) -> Self {
+        let (orders, received) = channel();
+        let desk = Arc::<Mutex<Desk>>::default();
+        let mut office = Office {
+            desk: desk.clone(),
+            queue,
+            loans: BTreeMap::new(),
+            returns: vec![],
+            rest_until: None,
+        };
+        let thread = std::thread::Builder::new().name("sintonia-slurm".to_owned());
+        let thread = thread.spawn(move || office.work(&received)).ok();
+        Self { desk, orders: Some(orders), thread }
+    }
+
+    pub(super) fn order(&self, order: Order) {
+        let sent = self.orders.as_ref().map(|orders| orders.send(order));
+        if let Some(Err(lost)) = sent
+            && let Order::Borrow { ticket, .. } = lost.0
+        {
+            let why = "the thread that talks to Slurm is not there".to_owned();
+            lock(&self.desk).answers.insert(ticket, Err(why));
+        }
+    }
+
+    /// Nodes; nothing yet; or why there will be none. Given once.
+    pub(super) fn answer(&self, ticket: Ticket) -> Result<Option<Vec<Lent>>, String> {
+        lock(&self.desk).answers.remove(&ticket).transpose()
+    }
+
+    /// What is waited for.
+    pub(super) fn waiting(&self) -> String {
+        lock(&self.desk).waiting.clone()
+    }
+}
+
+impl Drop for Clerk {
+    fn drop(&mut self) {
+        self.orders = None;
+        self.thread.take().map(JoinHandle::join);
+    }
+}
+
+/// Nodes that are on their way.
+#[derive(Debug)]
+struct Loan {
+    hosts: Vec<String>,
+    n_missing: u32,
+    jobs: Vec<u64>,
+    until: Instant,
+}
+
+struct Office<Q> {
+    desk: Arc<Mutex<Desk>>,
+    queue: Q,
+    loans: BTreeMap<Ticket, Loan>,
+    /// Companions to be ended.
+    returns: Vec<u64>,
+    rest_until: Option<Instant>,
+}
+
+impl<Q: Queue> Office<Q> {
+    fn work(&mut self, orders: &Receiver<Order>) {
+        loop {
+            let is_busy = !self.loans.is_empty() || !self.returns.is_empty();
+            let order = match is_busy {
+                true => orders.recv_timeout(LOOK_EVERY),
+                false => orders.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            };
+            match order {
+                Ok(order) => self.take(order),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            orders.try_iter().for_each(|order| self.take(order));
+            self.look();
+        }
+        // The program ends: what it did not return is returned for it.
+        let tickets = self.loans.keys().copied().collect::<Vec<_>>();
+        tickets.into_iter().for_each(|ticket| self.give_up(ticket));
+        let unclaimed = std::mem::take(&mut lock(&self.desk).answers);
+        self.returns.extend(unclaimed.into_values().flatten().flatten().map(|lent| lent.job));
+        self.rest_until = None;
+        self.end_returned();
+    }
+
+    fn take(&mut self, order: Order) {
+        match order {
+            Order::Borrow { ticket, n_nodes, hosts, until } => {
+                let loan = Loan { hosts, n_missing: n_nodes, jobs: Vec::new(), until };
+                self.loans.insert(ticket, loan);
+            }
+            Order::Forget(ticket) => {
+                self.give_up(ticket);
+                let answer = lock(&self.desk).answers.remove(&ticket);
+                self.returns.extend(answer.into_iter().flatten().flatten().map(|lent| lent.job));
+            }
+            Order::Return(jobs) => self.returns.extend(jobs),
+        }
+    }
+
+    fn give_up(&mut self, ticket: Ticket) {
+        self.returns.extend(self.loans.remove(&ticket).into_iter().flat_map(|loan| loan.jobs));
+    }
+
+    fn look(&mut self) {
+        if self.rest_until.is_some_and(|until| Instant::now() < until) {
+            return self.expire("Slurm does not answer");
+        }
+        self.rest_until = None;
+        self.end_returned();
+        if let Err(error) = self.submit_missing().and_then(|()| self.collect()) {
+            self.rest(&error);
+        }
+    }
+
+    /// A refusal is final; where Slurm is away, it is asked again.
+    fn submit_missing(&mut self) -> Result<(), CommandError> {
+        let mut refused = Vec::new();
+        for (ticket, loan) in &mut self.loans {
+            while 0 < loan.n_missing {
+                match self.queue.submit(&loan.hosts) {
+                    Ok(job) => loan.jobs.push(job),
+                    Err(CommandError::Failed { said, .. }) if !is_away(&said) => {
+                        refused.push((*ticket, format!("Slurm lends no node: {said}")));
+                        break;
+                    }
+                    Err(error) => return Err(error),
+                }
+                loan.n_missing -= 1;
+            }
+        }
+        refused.into_iter().for_each(|(ticket, why)| self.refuse(ticket, why));
+        Ok(())
+    }
+
+    /// Sees which loans are complete.
+    fn collect(&mut self) -> Result<(), CommandError> {
+        if self.loans.is_empty() {
+            return Ok(());
+        }
+        let queue = self.queue.companions()?;
+        let mut reasons = Vec::new();
+        for ticket in self.loans.keys().copied().collect::<Vec<_>>() {
+            let loan = &self.loans[&ticket];
+            let found = loan.jobs.iter().map(|job| queue.iter().find(|queued| queued.job == *job));
+            let found = found.collect::<Vec<_>>();
+            if found.iter().all(|job| job.is_some_and(|job| job.state == "RUNNING")) {
+                let lent = found.into_iter().flatten();
+                let lent = lent.map(|job| Lent { job: job.job, node: job.node.clone() }).collect();
+                lock(&self.desk).answers.insert(ticket, Ok(lent));
+                self.loans.remove(&ticket);
+            } else if found.iter().any(Option::is_none) {
+                self.refuse(
+                    ticket,
+                    "a job that was to lend a node was ended by somebody else".to_owned(),
+                );
+            } else {
+                let waits = found.into_iter().flatten().filter(|job| job.state != "RUNNING");
+                reasons.extend(waits.map(|job| format!("job {} waits ({})", job.job, job.reason)));
+            }
+        }
+        let reasons = reasons.join(", ");
+        self.expire(&reasons);
+        lock(&self.desk).waiting = reasons;
+        Ok(())
+    }
+
+    /// Gives up what has waited for too long.
+    fn expire(&mut self, why: &str) {
+        let now = Instant::now();
+        let late = self.loans.iter().filter(|(_, loan)| loan.until <= now);
+        for ticket in late.map(|(ticket, _)| *ticket).collect::<Vec<_>>() {
+            self.refuse(ticket, format!("Slurm lent no node in time: {why}"));
+        }
+    }
+
+    fn refuse(&mut self, ticket: Ticket, why: String) {
+        self.give_up(ticket);
+        lock(&self.desk).answers.insert(ticket, Err(why));
+    }
+
+    fn end_returned(&mut self) {
+        if self.returns.is_empty() {
+            return;
+        }
+        match self.queue.cancel(&self.returns) {
+            Ok(()) => self.returns.clear(),
+            Err(error) => self.rest(&error),
+        }
+    }
+
+    fn rest(&mut self, error: &CommandError) {
+        lock(&self.desk).waiting = error.to_string();
+        self.rest_until = Some(Instant::now() + RETRY_EVERY);
+        self.expire(&error.to_string());
+    }
+}
+
+/// Whether the controller could not be reached, in its commands' words.
+fn is_away(said: &str) -> bool {
+    ["contact", "onnection", "timed out", "temporarily"].iter().any(|word| said.contains(word))
+}
+
+fn lock(desk: &Mutex<Desk>) -> std::sync::MutexGuard<'_, Desk> {
+    desk.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests;

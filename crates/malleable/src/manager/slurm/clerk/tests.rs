@@ -1,0 +1,171 @@
+//! The clerk against a queue that only seems to be one. Its thread is not needed: orders and looks are calls.
+
+use super::*;
+use std::cell::RefCell;
+
+/// What a fake Slurm has and was told.
+#[derive(Debug, Default)]
+struct Fake {
+    n_submitted: u64,
+    /// Numbers of jobs that run; others wait.
+    running: Vec<u64>,
+    canceled: Vec<u64>,
+    /// What commands fail with.
+    away: Option<&'static str>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct FakeQueue(Arc<Mutex<RefCell<Fake>>>);
+
+impl FakeQueue {
+    fn with<T>(&self, look: impl FnOnce(&mut Fake) -> T) -> T {
+        look(&mut self.0.lock().unwrap().borrow_mut())
+    }
+
+    fn failing(&self) -> Result<(), CommandError> {
+        let command = "sbatch".to_owned();
+        let failed = |said: &str| CommandError::Failed { command, said: said.to_owned() };
+        self.with(|fake| fake.away).map_or(Ok(()), |said| Err(failed(said)))
+    }
+}
+
+impl Queue for FakeQueue {
+    fn submit(&mut self, _hosts: &[String]) -> Result<u64, CommandError> {
+        self.failing()?;
+        Ok(self.with(|fake| {
+            fake.n_submitted += 1;
+            fake.n_submitted
+        }))
+    }
+
+    fn companions(&mut self) -> Result<Vec<Queued>, CommandError> {
+        self.failing()?;
+        Ok(self.with(|fake| {
+            let there = (1..=fake.n_submitted).filter(|job| !fake.canceled.contains(job));
+            let queued = there.map(|job| match fake.running.contains(&job) {
+                true => Queued {
+                    job,
+                    state: "RUNNING".into(),
+                    reason: "None".into(),
+                    node: format!("n{job}"),
+                },
+                false => Queued {
+                    job,
+                    state: "PENDING".into(),
+                    reason: "Resources".into(),
+                    node: String::new(),
+                },
+            });
+            queued.collect()
+        }))
+    }
+
+    fn cancel(&mut self, jobs: &[u64]) -> Result<(), CommandError> {
+        self.failing()?;
+        self.with(|fake| fake.canceled.extend(jobs));
+        Ok(())
+    }
+}
+
+const FIRST: Ticket = Ticket(1);
+
+fn office() -> (FakeQueue, Office<FakeQueue>) {
+    let queue = FakeQueue::default();
+    let office = Office {
+        desk: Arc::default(),
+        queue: queue.clone(),
+        loans: BTreeMap::new(),
+        returns: Vec::new(),
+        rest_until: None,
+    };
+    (queue, office)
+}
+
+fn borrow(n_nodes: u32, patience: Duration) -> Order {
+    let until = Instant::now() + patience;
+    Order::Borrow { ticket: FIRST, n_nodes, hosts: Vec::new(), until }
+}
+
+const LONG: Duration = Duration::from_secs(3600);
+
+fn answer(office: &Office<FakeQueue>) -> Option<Result<Vec<u64>, String>> {
+    let answer = lock(&office.desk).answers.get(&FIRST).cloned();
+    answer.map(|answer| answer.map(|lent| lent.iter().map(|lent| lent.job).collect()))
+}
+
+#[test]
+fn nodes_are_lent_when_all_are_there() {
+    let (queue, mut office) = office();
+    office.take(borrow(2, LONG));
+    office.look();
+    queue.with(|fake| fake.running = vec![2]);
+    office.look();
+    assert_eq!(answer(&office), None);
+    assert_eq!(lock(&office.desk).waiting, "job 1 waits (Resources)");
+    queue.with(|fake| fake.running = vec![1, 2]);
+    office.look();
+    assert_eq!(answer(&office), Some(Ok(vec![1, 2])));
+    assert_eq!(queue.with(|fake| fake.canceled.clone()), Vec::<u64>::new());
+}
+
+#[test]
+fn what_comes_too_late_is_returned_with_slurms_reason() {
+    let (queue, mut office) = office();
+    office.take(borrow(2, Duration::ZERO));
+    queue.with(|fake| fake.running = vec![1]);
+    office.look();
+    let why = "Slurm lent no node in time: job 2 waits (Resources)".to_owned();
+    assert_eq!(answer(&office), Some(Err(why)));
+    office.look();
+    assert_eq!(queue.with(|fake| fake.canceled.clone()), [1, 2]);
+}
+
+#[test]
+fn a_refusal_is_final_and_an_absence_is_not() {
+    let (queue, mut office) = office();
+    queue.with(|fake| fake.away = Some("Unable to contact slurm controller"));
+    office.take(borrow(1, LONG));
+    office.look();
+    assert_eq!(answer(&office), None);
+    queue.with(|fake| fake.away = Some("Invalid account"));
+    office.rest_until = None;
+    office.look();
+    let why = "Slurm lends no node: Invalid account".to_owned();
+    assert_eq!(answer(&office), Some(Err(why)));
+}
+
+#[test]
+fn what_is_forgotten_is_returned() {
+    let (queue, mut office) = office();
+    office.take(borrow(1, LONG));
+    office.look();
+    office.take(Order::Forget(FIRST));
+    office.look();
+    assert_eq!(queue.with(|fake| fake.canceled.clone()), [1]);
+    assert_eq!(answer(&office), None);
+}
+
+#[test]
+fn a_return_is_tried_until_it_is_heard() {
+    let (queue, mut office) = office();
+    queue.with(|fake| fake.away = Some("Unable to contact slurm controller"));
+    office.take(Order::Return(vec![7]));
+    office.look();
+    assert_eq!(queue.with(|fake| fake.canceled.clone()), Vec::<u64>::new());
+    queue.with(|fake| fake.away = None);
+    office.rest_until = None;
+    office.look();
+    assert_eq!(queue.with(|fake| fake.canceled.clone()), [7]);
+}
+
+#[test]
+fn the_end_of_the_program_returns_everything() {
+    let queue = FakeQueue::default();
+    let clerk = Clerk::start(queue.clone());
+    clerk.order(borrow(1, LONG));
+    clerk.order(Order::Return(vec![9]));
+    drop(clerk);
+    let canceled = queue.with(|fake| fake.canceled.clone());
+    assert!(canceled.contains(&9), "{canceled:?}");
+    assert_eq!(queue.with(|fake| fake.n_submitted), u64::from(canceled.contains(&1)));
+}

@@ -1,0 +1,266 @@
+//! The commands of Slurm that are used, and how their answers are read.
+//!
+//! Only options and fields that Slurm has had for ten years, and no JSON, which depends on how Slurm was built.
+
+use std::io::Read;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long a command may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+
+/// Why a command gave nothing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CommandError {
+    /// It is not there.
+    #[error("`{command}` cannot be started: {why}; have Slurm's commands on `PATH`")]
+    NotStarted {
+        /// Its name.
+        command: String,
+        /// Why.
+        why: String,
+    },
+    /// It took too long.
+    #[error("`{command}` did not answer within {seconds} s; Slurm's controller may be away")]
+    TimedOut {
+        /// Its name.
+        command: String,
+        /// The limit.
+        seconds: u64,
+    },
+    /// It said so.
+    #[error("`{command}` failed: {said}")]
+    Failed {
+        /// Its name.
+        command: String,
+        /// What it said.
+        said: String,
+    },
+    /// It said what it does not say.
+    #[error("`{command}` printed `{said}`, which is not understood")]
+    Answer {
+        /// Its name.
+        command: String,
+        /// What it said.
+        said: String,
+    },
+}
+
+/// A job that holds nodes for another one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Companion {
+    /// The job for which it holds them.
+    pub(super) of_job: u64,
+    /// Where and at whose cost that one runs, so that this one does as well.
+    pub(super) partition: Option<String>,
+    /// Its account.
+    pub(super) account: Option<String>,
+    /// Its quality of service.
+    pub(super) qos: Option<String>,
+    /// The time that it has left.
+    pub(super) time: Option<String>,
+    /// The only hosts that are wanted.
+    pub(super) hosts: Vec<String>,
+    /// Ranks that a node is to take.
+    pub(super) slots_per_node: u32,
+}
+
+/// A job in the queue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Queued {
+    /// Its number.
+    pub(super) job: u64,
+    /// Its state in Slurm's words.
+    pub(super) state: String,
+    /// Why it waits, in Slurm's words.
+    pub(super) reason: String,
+    /// Its node, once it runs.
+    pub(super) node: String,
+}
+
+/// The name of companions, by which a launcher finds them.
+pub(super) fn companion_name(of_job: u64) -> String {
+    format!("sintonia-{of_job}")
+}
+
+/// Submits a companion of one node; its number.
+pub(super) fn submit(companion: &Companion) -> Result<u64, CommandError> {
+    let mut words =
+        vec!["--parsable".to_owned(), "--nodes=1".to_owned(), "--output=/dev/null".to_owned()];
+    words.push(format!("--job-name={}", companion_name(companion.of_job)));
+    words.push(format!("--ntasks-per-node={}", companion.slots_per_node));
+    let options = [
+        ("partition", &companion.partition),
+        ("account", &companion.account),
+        ("qos", &companion.qos),
+        ("time", &companion.time),
+    ];
+    for (name, value) in options {
+        words.extend(value.as_ref().map(|value| format!("--{name}={value}")));
+    }
+    if !companion.hosts.is_empty() {
+        words.push(format!("--nodelist={}", companion.hosts.join(",")));
+    }
+    words.push(format!("--wrap={}", holding(companion.of_job)));
+    let said = run("sbatch", &words)?;
+    // With several clusters: `NUMBER;CLUSTER`.
+    let number = said.trim().split(';').next().unwrap_or_default();
+    number.parse().map_err(|_| not_understood("sbatch", &said))
+}
+
+/// What a companion does: nothing, until the job that it belongs to is gone. When Slurm does not answer, it stays.
+fn holding(of_job: u64) -> String {
+    format!(
+        "while :; do jobs=$(squeue --noheader --user=\"$(id -un)\" --format=%A) && \
+         ! printf '%s\\n' \"$jobs\" | grep -qx {of_job} && exit 0; sleep 10; done"
+    )
+}
+
+/// All companions of a job that are waiting, running or ending.
+pub(super) fn companions(of_job: u64) -> Result<Vec<Queued>, CommandError> {
+    let name = format!("--name={}", companion_name(of_job));
+    let said = run("squeue", &["--noheader".to_owned(), name, "--format=%A|%T|%r|%N".to_owned()])?;
+    said.lines().map(|line| queued(line).ok_or_else(|| not_understood("squeue", line))).collect()
+}
+
+fn queued(line: &str) -> Option<Queued> {
+    let mut fields = line.trim().split('|').map(str::to_owned);
+    let mut next = || fields.next();
+    let (job, state, reason, node) = (next()?.parse().ok()?, next()?, next()?, next()?);
+    Some(Queued { job, state, reason, node })
+}
+
+/// Ends jobs; those that are gone are no failure.
+pub(super) fn cancel(jobs: &[u64]) -> Result<(), CommandError> {
+    let jobs = jobs.iter().map(u64::to_string).collect::<Vec<_>>();
+    run("scancel", &jobs).map(drop).or_else(|error| match error {
+        CommandError::Failed { said, .. } if said.contains("Invalid job id") => Ok(()),
+        other => Err(other),
+    })
+}
+
+/// A companion for a job, asked for as the job itself was.
+pub(super) fn facts(of_job: u64, slots_per_node: u32) -> Result<Companion, CommandError> {
+    let job = format!("--jobs={of_job}");
+    let said = run("squeue", &["--noheader".to_owned(), job, "--format=%P|%a|%q|%L".to_owned()])?;
+    let mut fields = said.trim().split('|').map(|field| match field.trim() {
+        "" | "(null)" | "N/A" | "UNLIMITED" | "NOT_SET" | "INVALID" => None,
+        word => Some(word.to_owned()),
+    });
+    let mut next = || fields.next().flatten();
+    let (partition, account, qos, time) = (next(), next(), next(), next());
+    Ok(Companion { of_job, partition, account, qos, time, slots_per_node, hosts: Vec::new() })
+}
+
+/// The names in a list such as `n[1-3,7]`.
+pub(super) fn host_names(list: &str) -> Result<Vec<String>, CommandError> {
+    let words = ["show", "hostnames", list].map(str::to_owned);
+    Ok(run("scontrol", &words)?.lines().map(|line| line.trim().to_owned()).collect())
+}
+
+/// The words before a program that bring one rank of it to a node of a companion.
+pub(super) fn step(companion: u64, node: &str) -> Vec<String> {
+    let fixed = [
+        "--overlap",
+        "--quiet",
+        "--nodes=1",
+        "--ntasks=1",
+        "--mpi=none",
+        "--input=none",
+        "--export=ALL",
+    ];
+    let mut words =
+        vec!["srun".to_owned(), format!("--jobid={companion}"), format!("--nodelist={node}")];
+    words.extend(fixed.map(str::to_owned));
+    words
+}
+
+/// What a command prints.
+fn run(name: &str, words: &[String]) -> Result<String, CommandError> {
+    let command = name.to_owned();
+    // Tools that watch the program have no business in these.
+    let mut child = Command::new(name)
+        .args(words)
+        .env_remove("LD_PRELOAD")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|error| CommandError::NotStarted {
+            command: command.clone(),
+            why: error.to_string(),
+        })?;
+    let until = Instant::now() + PATIENCE;
+    // Both pipes are read meanwhile: a long answer would fill them.
+    let (output, complaints) = (read(child.stdout.take()), read(child.stderr.take()));
+    let ended = ended(&mut child, until)
+        .ok_or(CommandError::TimedOut { command: command.clone(), seconds: PATIENCE.as_secs() })?;
+    let (output, complaints) = (output.join(), complaints.join());
+    if ended {
+        Ok(output.unwrap_or_default())
+    } else {
+        let said = complaints.unwrap_or_default();
+        let said = said.trim().lines().next_back().unwrap_or("no word").to_owned();
+        Err(CommandError::Failed { command, said })
+    }
+}
+
+/// Whether it ended well; nothing where it had to be killed.
+fn ended(child: &mut Child, until: Instant) -> Option<bool> {
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) => return Some(status.success()),
+            Ok(None) if Instant::now() < until => std::thread::sleep(LOOK_EVERY),
+            _ => break,
+        }
+    }
+    child.kill().unwrap_or_default();
+    child.wait().map(drop).unwrap_or_default();
+    None
+}
+
+fn read(pipe: Option<impl Read + Send + 'static>) -> std::thread::JoinHandle<String> {
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        pipe.map(|mut pipe| pipe.read_to_end(&mut bytes).unwrap_or_default());
+        String::from_utf8_lossy(&bytes).into_owned()
+    })
+}
+
+fn not_understood(command: &str, said: &str) -> CommandError {
+    CommandError::Answer { command: command.to_owned(), said: said.trim().to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(line: &str, expected: Option<(u64, &str, &str, &str)>) {
+        let found = queued(line);
+        let found = found
+            .as_ref()
+            .map(|job| (job.job, job.state.as_str(), job.reason.as_str(), job.node.as_str()));
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn lines_of_the_queue_are_read() {
+        check("33|PENDING|Resources|", Some((33, "PENDING", "Resources", "")));
+        check("34|RUNNING|None|n2\n", Some((34, "RUNNING", "None", "n2")));
+        check("slurm_load_jobs error", None);
+        check("", None);
+    }
+
+    #[test]
+    fn a_command_that_fails_is_quoted() {
+        let failed =
+            run("sh", &["-c".to_owned(), "echo first >&2; echo last >&2; exit 3".to_owned()]);
+        let said = "last".to_owned();
+        assert_eq!(failed, Err(CommandError::Failed { command: "sh".to_owned(), said }));
+        assert!(matches!(run("no-such-command", &[]), Err(CommandError::NotStarted { .. })));
+        assert_eq!(run("sh", &["-c".to_owned(), "echo word".to_owned()]).as_deref(), Ok("word\n"));
+    }
+}
