@@ -12,12 +12,19 @@
 mod csr;
 mod data;
 mod decision;
+mod leaving;
 pub mod manager;
 mod moving;
 mod options;
+mod protocol;
+mod record;
+mod release;
+mod wish;
 
 pub use csr::Csr;
 pub use data::{Class, Cut, Data, State};
 pub use decision::DecisionError;
 pub use options::{ManagerKind, Options, OptionsError, Placement, Redistribution};
+pub use record::RecordError;
 pub use resized::{Spawn, Strategy};
+pub use wish::ControlError;

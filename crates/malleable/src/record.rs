@@ -1,0 +1,121 @@
+//! The record of resizes: a line of JSON for each, and one on standard error where it is asked for.
+
+use resized::{Outcome, Resize};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// The file in the folder of `--record`.
+const FILE: &str = "resizes.jsonl";
+
+/// Why the record cannot be written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RecordError {
+    /// It cannot be opened.
+    #[error("the record `{}` cannot be written; choose another folder with `--record`", path.display())]
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+/// Where resizes are written down.
+#[derive(Debug, Default)]
+pub(crate) struct Record {
+    file: Option<File>,
+    is_explaining: bool,
+    resizes: Vec<Resize>,
+}
+
+impl Record {
+    /// Goes on with the record in `folder`, if there is to be one.
+    pub(crate) fn open(folder: Option<&Path>, is_explaining: bool) -> Result<Self, RecordError> {
+        let file = folder.map(open).transpose()?;
+        Ok(Self { file, is_explaining, resizes: Vec::new() })
+    }
+
+    /// Resizes that the rank before this one wrote down.
+    pub(crate) fn inherit(&mut self, resizes: Vec<Resize>) {
+        self.resizes = resizes;
+    }
+
+    /// All resizes so far.
+    pub(crate) fn resizes(&self) -> &[Resize] {
+        &self.resizes
+    }
+
+    /// Writes one down. A disk that is full does not end the program: its resizes are still known to it.
+    pub(crate) fn keep(&mut self, resize: Resize) {
+        if let Some(file) = &mut self.file {
+            let mut line = serde_json::to_vec(&resize).unwrap_or_default();
+            line.push(b'\n');
+            let _written = file.write_all(&line);
+        }
+        if self.is_explaining {
+            let _written = writeln!(io::stderr(), "{}", sentence(&resize));
+        }
+        self.resizes.push(resize);
+    }
+}
+
+fn open(folder: &Path) -> Result<File, RecordError> {
+    let path = folder.join(FILE);
+    let file = std::fs::create_dir_all(folder)
+        .and_then(|()| OpenOptions::new().create(true).append(true).open(&path));
+    file.map_err(|source| RecordError::Open { path, source })
+}
+
+/// What became of a resize, on one line.
+fn sentence(resize: &Resize) -> String {
+    let Resize { iteration, from, to, reason, seconds, .. } = resize;
+    let why = resize
+        .decision
+        .as_ref()
+        .map_or_else(String::new, |decision| format!("; {}", decision.sentence));
+    let told = &resize.sentence;
+    match resize.outcome {
+        Outcome::Done => format!(
+            "iteration {iteration}: {told} ({reason}): started {:.3} s, joined {:.3} s, waited {:.3} s, of which \
+             data {:.3} s; released {:.3} s{why}",
+            seconds.spawn, seconds.connect, seconds.wait, seconds.variable, seconds.release
+        ),
+        _ => format!(
+            "iteration {iteration}: {from} ranks do not become {to} ({reason}): {told}{why}"
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn resizes_are_lines() {
+        let folder = tempfile::tempdir().unwrap();
+        for to in [2, 3] {
+            let mut record = Record::open(Some(folder.path()), false).unwrap();
+            record.keep(Resize { to, ..Resize::default() });
+            assert_eq!(record.resizes().len(), 1);
+        }
+        let text = std::fs::read_to_string(folder.path().join(FILE)).unwrap();
+        let lines = text.lines().map(|line| serde_json::from_str::<Resize>(line).unwrap());
+        assert_eq!(lines.map(|resize| resize.to).collect::<Vec<_>>(), [2, 3]);
+    }
+
+    #[test]
+    fn a_resize_is_explained() {
+        let mut resize = Resize { iteration: 9, from: 4, to: 8, ..Resize::default() };
+        resize.reason = "schedule".to_owned();
+        resize.sentence = "4 ranks became 8".to_owned();
+        assert!(
+            sentence(&resize)
+                .starts_with("iteration 9: 4 ranks became 8 (schedule): started 0.000 s")
+        );
+        resize.outcome = Outcome::Refused;
+        resize.sentence = "no nodes".to_owned();
+        assert_eq!(sentence(&resize), "iteration 9: 4 ranks do not become 8 (schedule): no nodes");
+    }
+}
