@@ -34,6 +34,7 @@ mod row_bytes;
 mod stay;
 
 pub mod payoff;
+pub mod queue;
 
 pub use partition::{Partition, PartitionError};
 pub use place::{Node, PlaceError, Placement, place, place_nearest};

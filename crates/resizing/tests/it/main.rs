@@ -5,3 +5,4 @@
 
 mod laws;
 mod payoffs;
+mod queues;
