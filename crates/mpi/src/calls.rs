@@ -10,7 +10,7 @@ mod process;
 mod transfer;
 
 use crate::MpiError;
-use crate::functions::{Collectives, Entrance, Functions, Handle, Types};
+use crate::functions::{Collectives, Entrance, Exchanges, Functions, Handle, Types};
 use crate::library;
 use crate::support::{self, SpawnSupport};
 use crate::watch::watched;
@@ -37,6 +37,9 @@ pub struct Mpi {
     entrance: Entrance,
     pub(crate) functions: Functions,
     pub(crate) collectives: Collectives,
+    pub(crate) started: Started,
+    pub(crate) worlds: Worlds,
+    pub(crate) exchanges: Exchanges,
     pub(crate) types: Types,
     pub(crate) byte: Handle,
     /// The only thread that may call; `None` where several may, or take turns.
@@ -97,7 +100,9 @@ impl Mpi {
             return Err(MpiError::ThreadLevel);
         }
         let functions = Functions::find()?;
-        let (collectives, types) = (Collectives::find()?, Types::find()?);
+        let (collectives, started) = (Collectives::find()?, Started::find()?);
+        let (types, worlds) = (Types::find()?, Worlds::find()?);
+        let exchanges = Exchanges::find()?;
         let byte = value(constants.byte)?;
         let layout = library.status_layout();
         let mpi = Self {
@@ -107,6 +112,9 @@ impl Mpi {
             entrance,
             functions,
             collectives,
+            started,
+            worlds,
+            exchanges,
             types,
             byte,
             owner: None,

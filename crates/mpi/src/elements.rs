@@ -79,6 +79,14 @@ impl Mpi {
         Ok(datatype)
     }
 
+    /// A datatype of so many bytes side by side, however many they are.
+    pub(crate) fn contiguous_bytes(&self, n_bytes: usize) -> Result<Handle, MpiError> {
+        match c_int::try_from(n_bytes) {
+            Ok(n) if n <= self.count_max.load(Ordering::Relaxed) => self.contiguous(n_bytes, self.byte),
+            _ => self.many(n_bytes, self.byte, 1),
+        }
+    }
+
     /// `n` of `datatype`, which is `n_bytes` wide, as one datatype: blocks as long as counts may be, and the rest.
     fn many(&self, n: usize, datatype: Handle, n_bytes: usize) -> Result<Handle, MpiError> {
         let n_in_block = self.count_max();

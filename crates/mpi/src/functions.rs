@@ -100,11 +100,52 @@ functions! {
         gather = c"MPI_Gather" (
             *const c_void, c_int, Handle, *mut c_void, c_int, Handle, c_int, Handle
         );
+        alltoallv = c"MPI_Alltoallv" (
+            *const c_void, *const c_int, *const c_int, Handle,
+            *mut c_void, *const c_int, *const c_int, Handle, Handle
+        );
+        alltoallw = c"MPI_Alltoallw" (
+            *const c_void, *const c_int, *const c_int, *const c_void,
+            *mut c_void, *const c_int, *const c_int, *const c_void, Handle
+        );
         allgather = c"MPI_Allgather" (
             *const c_void, c_int, Handle, *mut c_void, c_int, Handle, Handle
         );
         allgatherv = c"MPI_Allgatherv" (
             *const c_void, c_int, Handle, *mut c_void, *const c_int, *const c_int, Handle, Handle
+        );
+    }
+}
+
+functions! {
+    /// Those that connect worlds.
+    Worlds {
+        comm_remote_size = c"MPI_Comm_remote_size" (Handle, *mut c_int);
+        intercomm_create = c"MPI_Intercomm_create" (
+            Handle, c_int, Handle, c_int, c_int, *mut Handle
+        );
+        intercomm_merge = c"MPI_Intercomm_merge" (Handle, c_int, *mut Handle);
+        open_port = c"MPI_Open_port" (Handle, *mut c_char);
+        close_port = c"MPI_Close_port" (*const c_char);
+        accept = c"MPI_Comm_accept" (*const c_char, Handle, c_int, Handle, *mut Handle);
+        connect = c"MPI_Comm_connect" (*const c_char, Handle, c_int, Handle, *mut Handle);
+    }
+}
+
+functions! {
+    /// Those that all ranks of a communicator begin together, and that go on in the background.
+    Started {
+        ibcast = c"MPI_Ibcast" (*mut c_void, c_int, Handle, c_int, Handle, *mut Handle);
+        iallreduce = c"MPI_Iallreduce" (
+            *const c_void, *mut c_void, c_int, Handle, Handle, Handle, *mut Handle
+        );
+        ialltoallv = c"MPI_Ialltoallv" (
+            *const c_void, *const c_int, *const c_int, Handle,
+            *mut c_void, *const c_int, *const c_int, Handle, Handle, *mut Handle
+        );
+        ialltoallw = c"MPI_Ialltoallw" (
+            *const c_void, *const c_int, *const c_int, *const c_void,
+            *mut c_void, *const c_int, *const c_int, *const c_void, Handle, *mut Handle
         );
     }
 }
@@ -120,5 +161,37 @@ functions! {
         create_resized = c"MPI_Type_create_resized" (Handle, isize, isize, *mut Handle);
         commit = c"MPI_Type_commit" (*mut Handle);
         free = c"MPI_Type_free" (*mut Handle);
+    }
+}
+
+functions! {
+    /// Those for arrays of which stretches move, together or read by who needs them. Lists of datatypes hold handles as
+    /// wide as the library's.
+    Exchanges {
+        ibcast = c"MPI_Ibcast" (*mut c_void, c_int, Handle, c_int, Handle, *mut Handle);
+        alltoallv = c"MPI_Alltoallv" (
+            *const c_void, *const c_int, *const c_int, Handle,
+            *mut c_void, *const c_int, *const c_int, Handle, Handle
+        );
+        ialltoallv = c"MPI_Ialltoallv" (
+            *const c_void, *const c_int, *const c_int, Handle,
+            *mut c_void, *const c_int, *const c_int, Handle, Handle, *mut Handle
+        );
+        alltoallw = c"MPI_Alltoallw" (
+            *const c_void, *const c_int, *const c_int, *const c_void,
+            *mut c_void, *const c_int, *const c_int, *const c_void, Handle
+        );
+        ialltoallw = c"MPI_Ialltoallw" (
+            *const c_void, *const c_int, *const c_int, *const c_void,
+            *mut c_void, *const c_int, *const c_int, *const c_void, Handle, *mut Handle
+        );
+        win_create = c"MPI_Win_create" (*mut c_void, isize, c_int, Handle, Handle, *mut Handle);
+        win_set_errhandler = c"MPI_Win_set_errhandler" (Handle, Handle);
+        win_lock_all = c"MPI_Win_lock_all" (c_int, Handle);
+        win_unlock_all = c"MPI_Win_unlock_all" (Handle);
+        win_free = c"MPI_Win_free" (*mut Handle);
+        rget = c"MPI_Rget" (
+            *mut c_void, c_int, Handle, c_int, isize, c_int, Handle, Handle, *mut Handle
+        );
     }
 }

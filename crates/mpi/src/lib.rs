@@ -20,6 +20,8 @@ mod comm;
 #[expect(unsafe_code, reason = "calls into the MPI library")]
 mod elements;
 mod error;
+#[expect(unsafe_code, reason = "calls into the MPI library")]
+mod exchange;
 #[expect(unsafe_code, reason = "an address becomes a function")]
 mod functions;
 mod layout;
@@ -33,13 +35,17 @@ mod pause;
 mod support;
 #[expect(unsafe_code, reason = "a process that is stuck is ended")]
 mod watch;
+#[expect(unsafe_code, reason = "calls into the MPI library")]
+mod window;
 
 pub use calls::{Address, Datatype, Found, Line, Mpi, Program, Transfer};
 pub use channel::Channel;
 pub use comm::Comm;
 pub use error::MpiError;
+pub use exchange::{Bundle, Exchange, Lent, Memory, Stretch};
 pub use layout::{Field, Kind, Layout};
 pub use message::Arrival;
 pub use number::{Number, Op};
 pub use support::SpawnSupport;
 pub use watch::EXIT_STUCK;
+pub use window::{Fetch, Window};

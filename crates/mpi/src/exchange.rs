@@ -1,0 +1,313 @@
+//! Stretches of arrays on their way between ranks.
+//!
+//! All that a rank sends another one at a time, of however many arrays, is one message: a derived datatype of the
+//! addresses of the stretches. Sender and receiver name them in the same order.
+//!
+//! # Invariants
+//! - What is on its way belongs to the [`Exchange`], which gives it back when it has come. When it is dropped before, its
+//!   memory stays allocated for good: the library may still use it.
+
+mod side;
+
+use crate::calls::Mpi;
+use crate::functions::Handle;
+use crate::{Channel, Comm, MpiError};
+use side::{Side, received, sent};
+use std::any::Any;
+use std::ffi::{c_int, c_void};
+use std::mem::ManuallyDrop;
+use std::sync::Arc;
+
+/// Bytes that are read and not changed as long as somebody holds them.
+pub type Lent = Arc<dyn AsRef<[u8]> + Send + Sync>;
+
+/// Memory that is written to by MPI.
+pub trait Memory: AsMut<[u8]> + Send {
+    /// As what it is.
+    fn into_any(self: Box<Self>) -> Box<dyn Any>;
+}
+
+impl Memory for Vec<u8> {
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+}
+
+/// Bytes of an array that another rank sends or gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stretch {
+    /// The other rank.
+    pub peer: u32,
+    /// Where they begin.
+    pub start: usize,
+    /// How many they are.
+    pub n_bytes: usize,
+}
+
+/// Arrays of which stretches are sent, and arrays of which stretches are received. What a rank has for itself is not sent.
+#[derive(Default)]
+pub struct Bundle {
+    /// Arrays that are read.
+    pub sent: Vec<(Lent, Vec<Stretch>)>,
+    /// Arrays that are written.
+    pub received: Vec<(Box<dyn Memory>, Vec<Stretch>)>,
+}
+
+/// A bundle on its way.
+pub struct Exchange {
+    mpi: Arc<Mpi>,
+    requests: Vec<Handle>,
+    bundle: ManuallyDrop<Bundle>,
+    /// What the library may read until the end.
+    lists: ManuallyDrop<Vec<Side>>,
+    is_done: bool,
+}
+
+impl Comm {
+    /// Exchanges with all ranks at once (`MPI_Ialltoallw`), each message a datatype. All ranks call it.
+    ///
+    /// # Errors
+    /// When there is no such rank, a stretch is longer than its array, or the library refuses.
+    pub fn start_exchange(&self, bundle: Bundle) -> Result<Exchange, MpiError> {
+        self.exchange(bundle, None, true)
+    }
+
+    /// The same, and waits until the own part is done (`MPI_Alltoallw`).
+    ///
+    /// # Errors
+    /// As [`start_exchange`](Self::start_exchange).
+    pub fn exchange_now(&self, bundle: Bundle) -> Result<Exchange, MpiError> {
+        self.exchange(bundle, None, false)
+    }
+
+    /// The same for one array of elements of `width` bytes, of which at most one stretch goes to each rank and comes from
+    /// each (`MPI_Ialltoallv`).
+    ///
+    /// # Errors
+    /// As [`start_exchange`](Self::start_exchange); [`MpiError::TooLong`] beyond 2³¹ elements.
+    pub fn start_exchange_of_rows(
+        &self,
+        bundle: Bundle,
+        width: usize,
+    ) -> Result<Exchange, MpiError> {
+        self.exchange(bundle, Some(width), true)
+    }
+
+    /// The same, and waits until the own part is done (`MPI_Alltoallv`).
+    ///
+    /// # Errors
+    /// As [`start_exchange_of_rows`](Self::start_exchange_of_rows).
+    pub fn exchange_rows_now(&self, bundle: Bundle, width: usize) -> Result<Exchange, MpiError> {
+        self.exchange(bundle, Some(width), false)
+    }
+
+    fn exchange(
+        &self,
+        mut bundle: Bundle,
+        width: Option<usize>,
+        is_started: bool,
+    ) -> Result<Exchange, MpiError> {
+        let sent = sent(&bundle)?;
+        let received = received(&mut bundle)?;
+        let datatype = width.map(|width| self.mpi.datatype_of_width(width)).transpose()?;
+        let sides = match width {
+            Some(width) => {
+                vec![Side::rows(self, &sent, width)?, Side::rows(self, &received, width)?]
+            }
+            None => vec![Side::derived(self, &sent)?, Side::derived(self, &received)?],
+        };
+        let mut exchange = Exchange::of(&self.mpi, bundle, sides);
+        let request = exchange.call(self.comm, datatype, is_started)?;
+        exchange.requests.extend(request);
+        exchange.is_done = !is_started;
+        Ok(exchange)
+    }
+}
+
+impl Channel {
+    /// Exchanges with those ranks only with which something is shared, in one message each (`MPI_Isend`, `MPI_Irecv`).
+    ///
+    /// # Errors
+    /// When there is no such rank, a stretch is longer than its array, or the library refuses.
+    pub fn start_messages(&self, mut bundle: Bundle, tag: u16) -> Result<Exchange, MpiError> {
+        let (sent, received) = (sent(&bundle)?, received(&mut bundle)?);
+        let (functions, tag) = (&self.mpi.functions, c_int::from(tag));
+        let mut exchange = Exchange::of(&self.mpi, bundle, Vec::new());
+        for (peer, blocks) in (0..).zip(&received).filter(|(_, blocks)| !blocks.is_empty()) {
+            let (rank, mut datatype) = (self.peer(peer)?, self.mpi.stretches(blocks)?);
+            let (bottom, mut request) = (std::ptr::null_mut(), 0);
+            // SAFETY: a datatype of addresses inside arrays that the exchange keeps until they were received.
+            let code = unsafe {
+                (functions.irecv)(bottom, 1, datatype, rank, tag, self.comm, &raw mut request)
+            };
+            self.mpi.check("MPI_Irecv", code)?;
+            exchange.requests.push(request);
+            self.mpi.free_datatype(&mut datatype)?;
+        }
+        for (peer, blocks) in (0..).zip(&sent).filter(|(_, blocks)| !blocks.is_empty()) {
+            let (rank, mut datatype) = (self.peer(peer)?, self.mpi.stretches(blocks)?);
+            let (bottom, mut request) = (std::ptr::null(), 0);
+            // SAFETY: a datatype of addresses inside arrays that the exchange keeps until they were sent.
+            let code = unsafe {
+                (functions.isend)(bottom, 1, datatype, rank, tag, self.comm, &raw mut request)
+            };
+            self.mpi.check("MPI_Isend", code)?;
+            exchange.requests.push(request);
+            self.mpi.free_datatype(&mut datatype)?;
+        }
+        Ok(exchange)
+    }
+}
+
+impl Comm {
+    /// Starts to give all ranks the bytes of `root` (`MPI_Ibcast`); all have as much memory.
+    ///
+    /// # Errors
+    /// When there is no such rank, or the library refuses.
+    pub fn start_broadcast(
+        &self,
+        memory: Box<dyn Memory>,
+        root: u32,
+    ) -> Result<Exchange, MpiError> {
+        let root = self.peer(root)?;
+        let mut bundle = Bundle { sent: Vec::new(), received: vec![(memory, Vec::new())] };
+        let bytes = (*bundle.received[0].0).as_mut();
+        let (start, moved) =
+            (bytes.as_mut_ptr().cast::<c_void>(), self.mpi.elements::<u8>(bytes.len())?);
+        let mut exchange = Exchange::of(&self.mpi, bundle, Vec::new());
+        let mut request = 0;
+        let broadcast = self.mpi.exchanges.ibcast;
+        // SAFETY: as many bytes as the memory has, which the exchange keeps to the end.
+        let code =
+            unsafe { broadcast(start, moved.n, moved.datatype, root, self.comm, &raw mut request) };
+        self.mpi.check("MPI_Ibcast", code)?;
+        exchange.requests.push(request);
+        Ok(exchange)
+    }
+
+    /// Starts to wait for all ranks (`MPI_Ibarrier`).
+    ///
+    /// # Errors
+    /// When the library refuses.
+    pub fn start_barrier(&self) -> Result<Exchange, MpiError> {
+        self.mpi.enter()?;
+        let mut exchange = Exchange::of(&self.mpi, Bundle::default(), Vec::new());
+        let mut request = 0;
+        // SAFETY: a communicator of ours, and room for a request.
+        let code = unsafe { (self.mpi.functions.ibarrier)(self.comm, &raw mut request) };
+        self.mpi.check("MPI_Ibarrier", code)?;
+        exchange.requests.push(request);
+        Ok(exchange)
+    }
+}
+
+impl Exchange {
+    fn of(mpi: &Arc<Mpi>, bundle: Bundle, lists: Vec<Side>) -> Self {
+        let (bundle, lists) = (ManuallyDrop::new(bundle), ManuallyDrop::new(lists));
+        Self { mpi: Arc::clone(mpi), requests: Vec::new(), bundle, lists, is_done: false }
+    }
+
+    /// Whether everything has come and nothing of it is needed here any more. Looks after all others of the process too.
+    ///
+    /// # Errors
+    /// When the library refuses, or a rank is gone.
+    pub fn is_complete(&mut self) -> Result<bool, MpiError> {
+        if !self.is_done {
+            self.mpi.enter()?;
+            let mpi = &self.mpi;
+            let mut open = Vec::new();
+            for request in std::mem::take(&mut self.requests) {
+                open.extend(mpi.unless_complete(request)?);
+            }
+            self.requests = open;
+            self.is_done = self.requests.is_empty();
+        }
+        Ok(self.is_done)
+    }
+
+    /// What was sent and received, when it [is complete](Self::is_complete).
+    #[must_use]
+    pub fn finished(mut self) -> Option<Bundle> {
+        self.is_done.then(|| std::mem::take(&mut *self.bundle))
+    }
+
+    /// Calls what all ranks call together, with a datatype of elements or with one for each rank.
+    fn call(
+        &mut self,
+        comm: Handle,
+        element: Option<Handle>,
+        is_started: bool,
+    ) -> Result<Option<Handle>, MpiError> {
+        let [from, to] = self.lists.as_slice() else { return Ok(None) };
+        let functions = &self.mpi.exchanges;
+        let (read, write) = (from.base as *const c_void, to.base as *mut c_void);
+        let [n_read, n_write] = [from, to].map(|side| side.counts.as_ptr());
+        let [at_read, at_write] = [from, to].map(|side| side.displacements.as_ptr());
+        let [of_read, of_write] = [from, to].map(|side| side.list.as_ptr());
+        let mut request = 0;
+        let made = &raw mut request;
+        let (call, code) = match (element, is_started) {
+            (Some(element), true) => ("MPI_Ialltoallv", {
+                // SAFETY: lists as long as there are ranks, of elements inside arrays; the exchange keeps both to the end.
+                unsafe {
+                    (functions.ialltoallv)(
+                        read, n_read, at_read, element, write, n_write, at_write, element, comm,
+                        made,
+                    )
+                }
+            }),
+            (Some(element), false) => ("MPI_Alltoallv", {
+                // SAFETY: as above.
+                unsafe {
+                    (functions.alltoallv)(
+                        read, n_read, at_read, element, write, n_write, at_write, element, comm,
+                    )
+                }
+            }),
+            (None, true) => ("MPI_Ialltoallw", {
+                // SAFETY: as above; the datatypes hold addresses inside arrays.
+                unsafe {
+                    (functions.ialltoallw)(
+                        read, n_read, at_read, of_read, write, n_write, at_write, of_write, comm,
+                        made,
+                    )
+                }
+            }),
+            (None, false) => ("MPI_Alltoallw", {
+                // SAFETY: as above.
+                unsafe {
+                    (functions.alltoallw)(
+                        read, n_read, at_read, of_read, write, n_write, at_write, of_write, comm,
+                    )
+                }
+            }),
+        };
+        self.mpi.check(call, code)?;
+        for datatype in self.lists.iter().flat_map(|side| &side.datatypes).filter(|one| **one != 0)
+        {
+            self.mpi.free_datatype(&mut datatype.clone())?;
+        }
+        Ok(is_started.then_some(request))
+    }
+}
+
+impl Drop for Exchange {
+    fn drop(&mut self) {
+        if self.is_done {
+            drop(std::mem::take(&mut *self.bundle));
+            drop(std::mem::take(&mut *self.lists));
+        }
+    }
+}
+
+impl Mpi {
+    /// The request, unless it is complete.
+    pub(crate) fn unless_complete(&self, mut request: Handle) -> Result<Option<Handle>, MpiError> {
+        let mut flag = 0;
+        let ignored = self.constants.status_ignore as *mut c_void;
+        // SAFETY: a request that was not completed before, and room for a flag.
+        let code = unsafe { (self.functions.test)(&raw mut request, &raw mut flag, ignored) };
+        self.check("MPI_Test", code)?;
+        Ok((flag == 0).then_some(request))
+    }
+}

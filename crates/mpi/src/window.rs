@@ -1,0 +1,158 @@
+//! Memory that other ranks read by themselves.
+//!
+//! Whoever has data exposes them; whoever needs them gets them, at its own time. Where the library reads another process's
+//! memory directly, the one that exposes goes on to compute undisturbed.
+//!
+//! # Invariants
+//! - What is exposed stays as long as the window, and what is got into as long as the [`Fetch`].
+
+use crate::calls::{Mpi, value};
+use crate::exchange::{Lent, Memory};
+use crate::functions::Handle;
+use crate::{Comm, MpiError};
+use std::ffi::c_int;
+use std::mem::ManuallyDrop;
+use std::sync::Arc;
+
+/// Memory of all ranks of a communicator, which all of them may read.
+///
+/// When it is dropped and not closed, its memory stays for good.
+pub struct Window {
+    mpi: Arc<Mpi>,
+    window: Handle,
+    exposed: ManuallyDrop<Option<Lent>>,
+    /// Bytes that each rank exposes.
+    n_bytes: Vec<usize>,
+}
+
+/// What is read from a window, on its way.
+///
+/// When it is dropped on the way, its memory stays for good.
+pub struct Fetch {
+    mpi: Arc<Mpi>,
+    memory: ManuallyDrop<Box<dyn Memory>>,
+    requests: Vec<Handle>,
+}
+
+impl Window {
+    /// Exposes bytes, or nothing. All ranks call it.
+    ///
+    /// # Errors
+    /// When the library refuses.
+    pub fn expose(comm: &Comm, exposed: Option<Lent>) -> Result<Self, MpiError> {
+        let bytes = exposed.as_ref().map_or(&[][..], |lent| (**lent).as_ref());
+        let n_bytes = comm.allgather(&[bytes.len()])?;
+        let mpi = Arc::clone(comm.mpi());
+        let info = value(mpi.constants.info_null)?;
+        let start = if bytes.is_empty() { 0 } else { bytes.as_ptr() as usize };
+        let (length, mut window) = (bytes.len().cast_signed(), 0);
+        let create = mpi.exchanges.win_create;
+        // SAFETY: bytes that the window keeps and nobody changes; nobody writes to it either, since there are only gets.
+        let code =
+            unsafe { create(start as *mut _, length, 1, info, comm.handle(), &raw mut window) };
+        mpi.check("MPI_Win_create", code)?;
+        let exposed = ManuallyDrop::new(exposed);
+        let window = Self { mpi, window, exposed, n_bytes };
+        window.lock()?;
+        Ok(window)
+    }
+
+    fn lock(&self) -> Result<(), MpiError> {
+        let handler = value(self.mpi.constants.errors_return)?;
+        // SAFETY: a window of ours and a predefined error handler.
+        let code = unsafe { (self.mpi.exchanges.win_set_errhandler)(self.window, handler) };
+        self.mpi.check("MPI_Win_set_errhandler", code)?;
+        // SAFETY: a window of ours, which is locked once.
+        let code = unsafe { (self.mpi.exchanges.win_lock_all)(0, self.window) };
+        self.mpi.check("MPI_Win_lock_all", code)
+    }
+
+    /// Starts to get `n_bytes` of rank `from`, from its byte `there` on, to byte `here` of what is fetched (`MPI_Rget`).
+    ///
+    /// # Errors
+    /// When there is no such rank, one side has not so many bytes, or the library refuses.
+    pub fn get(
+        &self,
+        fetch: &mut Fetch,
+        here: usize,
+        (from, there): (u32, usize),
+        n_bytes: usize,
+    ) -> Result<(), MpiError> {
+        self.mpi.enter()?;
+        let n_ranks = u32::try_from(self.n_bytes.len()).unwrap_or(u32::MAX);
+        let exposed = self.n_bytes.get(from as usize).copied();
+        let exposed = exposed.ok_or(MpiError::NoRank { rank: from, n_ranks })?;
+        fits(exposed, there, n_bytes)?;
+        let bytes = (**fetch.memory).as_mut();
+        fits(bytes.len(), here, n_bytes)?;
+        let to = bytes[here..].as_mut_ptr().cast();
+        let rank = c_int::try_from(from).unwrap_or(c_int::MAX);
+        let (n, byte, there) = (count(n_bytes)?, self.mpi.byte, there.cast_signed());
+        let mut request = 0;
+        let get = self.mpi.exchanges.rget;
+        // SAFETY: so many bytes are exposed there, and there is room for them here as long as the fetch is.
+        let code = unsafe { get(to, n, byte, rank, there, n, byte, self.window, &raw mut request) };
+        self.mpi.check("MPI_Rget", code)?;
+        fetch.requests.push(request);
+        Ok(())
+    }
+
+    /// Ends the window, when nobody reads any more. All ranks call it.
+    ///
+    /// # Errors
+    /// When the library refuses.
+    pub fn close(mut self) -> Result<(), MpiError> {
+        self.mpi.enter()?;
+        // SAFETY: a window of ours, which was locked.
+        let code = unsafe { (self.mpi.exchanges.win_unlock_all)(self.window) };
+        self.mpi.check("MPI_Win_unlock_all", code)?;
+        // SAFETY: a window of ours, which ends with this value.
+        let code = unsafe { (self.mpi.exchanges.win_free)(&raw mut self.window) };
+        self.mpi.check("MPI_Win_free", code)?;
+        drop(self.exposed.take());
+        Ok(())
+    }
+}
+
+impl Fetch {
+    /// Nothing yet, for this memory.
+    #[must_use]
+    pub fn into(mpi: &Arc<Mpi>, memory: Box<dyn Memory>) -> Self {
+        Self { mpi: Arc::clone(mpi), memory: ManuallyDrop::new(memory), requests: Vec::new() }
+    }
+
+    /// Whether everything has come that was asked for.
+    ///
+    /// # Errors
+    /// When the library refuses.
+    pub fn is_complete(&mut self) -> Result<bool, MpiError> {
+        self.mpi.enter()?;
+        let mut open = Vec::new();
+        for request in std::mem::take(&mut self.requests) {
+            open.extend(self.mpi.unless_complete(request)?);
+        }
+        self.requests = open;
+        Ok(self.requests.is_empty())
+    }
+
+    /// The memory, when it [is complete](Self::is_complete).
+    #[must_use]
+    pub fn finished(self) -> Option<Box<dyn Memory>> {
+        let memory = ManuallyDrop::into_inner(self.memory);
+        if self.requests.is_empty() {
+            return Some(memory);
+        }
+        std::mem::forget(memory);
+        None
+    }
+}
+
+fn fits(length: usize, start: usize, n_bytes: usize) -> Result<(), MpiError> {
+    let wanted = start.saturating_add(n_bytes);
+    let error = MpiError::Length { call: "MPI_Rget", given: length, wanted };
+    if wanted <= length { Ok(()) } else { Err(error) }
+}
+
+fn count(n_bytes: usize) -> Result<c_int, MpiError> {
+    c_int::try_from(n_bytes).map_err(|_| MpiError::TooLong { n_bytes })
+}
