@@ -1,0 +1,267 @@
+//! What is typed behind the program's name, besides the options of the library.
+
+use crate::CgError;
+use crate::generate::{MODELS, Model};
+use crate::solver::Settings;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// What `--help` says.
+pub const USAGE: &str = "\
+Solves sparse, symmetric, positive definite linear systems by conjugate gradients.
+
+usage: cg [options] MATRIX.mtx[.gz]                 alone
+       mpirun -n 8 cg [options] MATRIX.mtx[.gz]     on ranks of Open MPI or MPICH
+       cg generate MODEL -o MATRIX.mtx[.gz]         write a matrix
+
+  --generate MODEL     make the matrix instead of reading it:
+                       audikw_1|tetrahedra:AxBxC|laplace3d:N
+  --seed S             another seed makes another matrix [1]
+  --right-hand-side FILE  a number to a line; without it, what a solution of ones leads to
+  --iterations N       at most so many [1000]
+  --tolerance T        solved when the residual is shorter than this share of the
+                       right-hand side; 0 for all iterations [1e-8]
+  --reproducible       the same bits on any number of ranks
+  -o, --output FILE    write the solution, or with `generate` the matrix
+  --json               the line at the end as JSON
+  --wait-us-per-row U  a row takes its rank at least U microseconds, mostly asleep
+
+Exit codes: 0 fine, 1 the run failed, 2 an option or a file is wrong,
+3 not solved within the iterations.
+";
+
+/// Where the matrix comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A Matrix Market file.
+    File(PathBuf),
+    /// It is made.
+    Model(Model),
+}
+
+/// What is to be done.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Arguments {
+    /// Where the matrix comes from; none with `--help`.
+    pub source: Option<Source>,
+    /// The seed of a matrix that is made.
+    pub seed: u64,
+    /// A vector in a file.
+    pub right_side: Option<PathBuf>,
+    /// How it is solved.
+    pub settings: Settings,
+    /// Where the solution goes, or the matrix.
+    pub output: Option<PathBuf>,
+    /// JSON instead of a line.
+    pub is_json: bool,
+    /// The matrix is written and not solved.
+    pub is_only_written: bool,
+    /// Nothing but the usage is wanted.
+    pub is_help: bool,
+}
+
+impl Default for Arguments {
+    fn default() -> Self {
+        Self {
+            source: None,
+            seed: 1,
+            right_side: None,
+            settings: Settings::default(),
+            output: None,
+            is_json: false,
+            is_only_written: false,
+            is_help: false,
+        }
+    }
+}
+
+impl Arguments {
+    /// From what the library left over.
+    ///
+    /// # Errors
+    /// At the first argument that is wrong, or when it is not clear which matrix is meant.
+    pub fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Self, CgError> {
+        let mut parsed = Self::default();
+        let mut arguments = arguments.into_iter().peekable();
+        if arguments.next_if(|first| first == "generate").is_some() {
+            parsed.is_only_written = true;
+            let text = arguments.next_if(|model| !model.starts_with('-'));
+            parsed
+                .set_source(Source::Model(Value::required("generate", text, MODELS)?.model()?))?;
+        }
+        while let Some(argument) = arguments.next() {
+            parsed.take(&argument, &mut arguments)?;
+        }
+        if parsed.is_help {
+            return Ok(parsed);
+        }
+        if parsed.source.is_none() {
+            return Err(CgError::NoMatrix { found: "no" });
+        }
+        if parsed.is_only_written && parsed.output.is_none() {
+            let (option, expected) = ("--output".to_owned(), "FILE.mtx");
+            return Err(CgError::NoValue { option, expected });
+        }
+        Ok(parsed)
+    }
+
+    fn take(
+        &mut self,
+        argument: &str,
+        rest: &mut impl Iterator<Item = String>,
+    ) -> Result<(), CgError> {
+        let (option, attached) = match argument.split_once('=') {
+            Some((option, value)) if option.starts_with('-') => (option, Some(value.to_owned())),
+            _ => (argument, None),
+        };
+        let mut value = |expected| {
+            let text = attached.clone().or_else(|| rest.next());
+            Value::required(option, text, expected)
+        };
+        match option {
+            "--generate" => self.set_source(Source::Model(value(MODELS)?.model()?))?,
+            "--seed" => self.seed = value("S")?.number(|_| true)?,
+            "--right-hand-side" => self.right_side = Some(value("FILE")?.text.into()),
+            "--iterations" => self.settings.n_iterations_max = value("N")?.number(|_| true)?,
+            "--tolerance" => self.settings.tolerance = value("T")?.number(is_size)?,
+            "--reproducible" => self.settings.is_reproducible = true,
+            "-o" | "--output" => self.output = Some(value("FILE")?.text.into()),
+            "--json" => self.is_json = true,
+            "--wait-us-per-row" => self.settings.wait_us_per_row = value("U")?.number(is_size)?,
+            "--help" | "-h" => self.is_help = true,
+            _ if option.starts_with('-') => {
+                return Err(CgError::Unknown { argument: argument.to_owned() });
+            }
+            _ => self.set_source(Source::File(argument.into()))?,
+        }
+        Ok(())
+    }
+
+    fn set_source(&mut self, source: Source) -> Result<(), CgError> {
+        match self.source.replace(source) {
+            None => Ok(()),
+            Some(_) => Err(CgError::NoMatrix { found: "more than one" }),
+        }
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as filters take it")]
+fn is_size(number: &f64) -> bool {
+    number.is_finite() && 0.0 <= *number
+}
+
+/// What was written for an option.
+struct Value {
+    option: String,
+    text: String,
+    expected: &'static str,
+}
+
+impl Value {
+    fn required(
+        option: &str,
+        text: Option<String>,
+        expected: &'static str,
+    ) -> Result<Self, CgError> {
+        let option = option.to_owned();
+        match text {
+            Some(text) => Ok(Self { option, text, expected }),
+            None => Err(CgError::NoValue { option, expected }),
+        }
+    }
+
+    fn number<N: FromStr>(self, is_usable: impl Fn(&N) -> bool) -> Result<N, CgError> {
+        let number = self.text.parse().ok().filter(is_usable);
+        number.ok_or_else(|| self.wrong())
+    }
+
+    fn model(self) -> Result<Model, CgError> {
+        self.text.parse().map_err(|()| self.wrong())
+    }
+
+    fn wrong(self) -> CgError {
+        let Self { option, text: value, expected } = self;
+        CgError::Value { option, value, expected }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Arguments, CgError> {
+        Arguments::parse(line.split_whitespace().map(str::to_owned))
+    }
+
+    #[test]
+    fn options_are_taken() {
+        let parsed = parse("a=b.mtx --iterations 7 --tolerance=0 --reproducible --json -o x.mtx");
+        let settings = Settings {
+            n_iterations_max: 7,
+            tolerance: 0.0,
+            is_reproducible: true,
+            ..Settings::default()
+        };
+        let expected = Arguments {
+            source: Some(Source::File("a=b.mtx".into())),
+            settings,
+            output: Some("x.mtx".into()),
+            is_json: true,
+            ..Arguments::default()
+        };
+        assert_eq!(parsed.unwrap(), expected);
+        let written = parse("generate tetrahedra:2x3x4 --seed 5 --output a.mtx.gz").unwrap();
+        assert_eq!(written.source, Some(Source::Model(Model::Tetrahedra([2, 3, 4]))));
+        assert!(written.is_only_written && written.seed == 5);
+        assert_eq!(
+            parse("--generate audikw_1").unwrap().source,
+            Some(Source::Model(Model::Audikw1))
+        );
+        assert!(parse("--help").unwrap().is_help);
+    }
+
+    #[track_caller]
+    fn check_wrong(line: &str, expected: &str) {
+        assert_eq!(parse(line).unwrap_err().to_string(), expected);
+    }
+
+    #[test]
+    fn what_is_wrong_is_told() {
+        let models = "audikw_1|tetrahedra:AxBxC|laplace3d:N";
+        check_wrong("", &format!("there is no matrix; name one file, or `--generate {models}`"));
+        check_wrong(
+            "a.mtx --generate laplace3d:3",
+            &format!("there is more than one matrix; name one file, or `--generate {models}`"),
+        );
+        check_wrong("--iteration 3", "`--iteration` is no option; `--help` lists them");
+        check_wrong("a.mtx --seed", "`--seed` has no value; write `--seed S`");
+        check_wrong(
+            "a.mtx --tolerance -1",
+            "`--tolerance -1` is not understood; write `--tolerance T`",
+        );
+        check_wrong(
+            "generate -o a",
+            &format!("`generate` has no value; write `generate {models}`"),
+        );
+        check_wrong("generate audikw_1", "`--output` has no value; write `--output FILE.mtx`");
+        for model in ["laplace3d", "laplace3d:0", "audikw_1:2", "tetrahedra:2x2", "audikw"] {
+            let said =
+                format!("`--generate {model}` is not understood; write `--generate {models}`");
+            check_wrong(&format!("--generate {model}"), &said);
+        }
+    }
+
+    #[test]
+    fn every_option_is_listed() {
+        for option in "generate seed right-hand-side iterations tolerance output wait-us-per-row"
+            .split_whitespace()
+        {
+            let option = format!("--{option}");
+            assert!(USAGE.contains(&format!("{option} ")), "{option}");
+            assert!(matches!(parse(&option), Err(CgError::NoValue { .. })), "{option}");
+        }
+        for option in ["--reproducible", "--json", "--help"] {
+            assert!(parse(&format!("{option} a.mtx")).is_ok(), "{option}");
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! The six tetrahedra of a cube, and which nodes they couple.
+//!
+//! A cube is cut along the diagonal from its first to its last corner, a tetrahedron for each order in which the three
+//! axes are walked (Kuhn's triangulation); it fits those of the cubes around it. A quadratic tetrahedron has ten nodes:
+//! its corners and the middles of its edges. With half an edge as the unit, nodes are all points with whole
+//! coordinates, and corners those whose coordinates are even.
+
+/// Coordinates of a node, or from one node to another, in halves of an edge.
+pub(super) type Point = [i32; 3];
+
+/// What is around a node, seen from it.
+#[derive(Debug)]
+pub(super) struct Around {
+    /// For each tetrahedron that it is a node of: where the cube begins.
+    pub(super) cubes: Vec<Point>,
+    /// All nodes of these tetrahedra, itself too, in the order of rows; with the cubes whose tetrahedra couple the two.
+    pub(super) nodes: Vec<(Point, Vec<Point>)>,
+}
+
+const ORDERS: [[usize; 3]; 6] = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
+
+/// What is around nodes of each of eight kinds; see [`kind`].
+pub(super) fn around() -> [Around; 8] {
+    std::array::from_fn(|kind| {
+        let places = points(0..=2).filter(|place| self::kind(*place) == kind);
+        let tetrahedra: Vec<_> = places.flat_map(at).collect();
+        let all = points(-2..=2).map(|node| {
+            let coupling = tetrahedra.iter().filter(|(_, nodes)| nodes.contains(&node));
+            let mut cubes: Vec<Point> = coupling.map(|(cube, _)| *cube).collect();
+            in_order(&mut cubes);
+            (node, cubes)
+        });
+        let nodes = all.filter(|(_, cubes)| !cubes.is_empty()).collect();
+        Around { cubes: tetrahedra.into_iter().map(|(cube, _)| cube).collect(), nodes }
+    })
+}
+
+/// Which of its coordinates are odd: the corners, and the middles of edges in seven directions.
+pub(super) fn kind(node: Point) -> usize {
+    node.iter().rev().fold(0, |kind, along| 2 * kind + usize::from(along % 2 != 0))
+}
+
+/// Sorts as rows are, and keeps each once.
+pub(super) fn in_order(nodes: &mut Vec<Point>) {
+    nodes.sort_unstable_by_key(|[x, y, z]| [*z, *y, *x]);
+    nodes.dedup();
+}
+
+/// All points with coordinates in a range, in the order of rows.
+pub(super) fn points(range: std::ops::RangeInclusive<i32>) -> impl Iterator<Item = Point> {
+    let (y, x) = (range.clone(), range.clone());
+    range.flat_map(move |z| {
+        let x = x.clone();
+        y.clone().flat_map(move |y| x.clone().map(move |x| [x, y, z]))
+    })
+}
+
+pub(super) fn plus(a: Point, b: Point) -> Point {
+    [a[0] + b[0], a[1] + b[1], a[2] + b[2]]
+}
+
+/// From `b` to `a`.
+pub(super) fn minus(a: Point, b: Point) -> Point {
+    [a[0] - b[0], a[1] - b[1], a[2] - b[2]]
+}
+
+/// The tetrahedra of a cube that have a node at this place, seen from there.
+fn at(place: Point) -> impl Iterator<Item = (Point, [Point; 10])> {
+    let all = ORDERS.into_iter().map(tetrahedron);
+    let those = all.filter(move |nodes| nodes.contains(&place));
+    those.map(move |nodes| (minus([0; 3], place), nodes.map(|node| minus(node, place))))
+}
+
+/// The nodes of a tetrahedron in the cube that begins at 0.
+fn tetrahedron(order: [usize; 3]) -> [Point; 10] {
+    let mut corners = [[0; 3]; 4];
+    for (at, axis) in order.into_iter().enumerate() {
+        corners[at + 1] = corners[at];
+        corners[at + 1][axis] += 2;
+    }
+    let pairs = [(0, 0), (1, 1), (2, 2), (3, 3), (0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)];
+    pairs.map(|(a, b): (usize, usize)| plus(corners[a], corners[b]).map(|twice| twice / 2))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(node: Point, n_tetrahedra: usize, n_nodes: usize) {
+        let around = &around()[kind(node)];
+        assert_eq!((around.cubes.len(), around.nodes.len()), (n_tetrahedra, n_nodes));
+        assert!(around.nodes.iter().any(|(other, _)| *other == [0; 3]));
+        // Who is coupled with me, I am coupled with.
+        let all = super::around();
+        for (other, _) in &around.nodes {
+            let mut back = all[kind(plus(node, *other))].nodes.iter();
+            assert!(back.any(|(back, _)| *back == minus([0; 3], *other)), "{other:?}");
+        }
+    }
+
+    #[test]
+    fn inside_a_node_has_its_ring_of_tetrahedra() {
+        check([0, 0, 0], 24, 65);
+        check([4, 2, 5], 6, 27);
+        check([1, 1, 2], 4, 19);
+        check([-1, 2, -3], 4, 19);
+        check([1, 3, 5], 6, 27);
+    }
+}

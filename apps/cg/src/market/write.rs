@@ -1,0 +1,50 @@
+//! Writes a matrix, the lower half of it.
+
+use crate::generate::Generator;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+/// Rows that are made at a time.
+const ROWS: usize = 3000;
+
+/// Writes a matrix that is made, as a symmetric file of real numbers; compressed when its name ends in `.gz`.
+///
+/// # Errors
+/// When the file cannot be written.
+pub fn write(path: &Path, generator: &Generator) -> io::Result<()> {
+    let file = BufWriter::new(File::create(path)?);
+    if path.extension().is_some_and(|ending| ending == "gz") {
+        let mut zipped = BufWriter::new(GzEncoder::new(file, Compression::fast()));
+        write_text(&mut zipped, generator)?;
+        zipped.into_inner()?.finish()?.flush()
+    } else {
+        let mut file = file;
+        write_text(&mut file, generator)?;
+        file.flush()
+    }
+}
+
+fn write_text(file: &mut impl Write, generator: &Generator) -> io::Result<()> {
+    let n_rows = generator.n_rows();
+    let parts = || (0..n_rows).step_by(ROWS).map(|begin| begin..(begin + ROWS).min(n_rows));
+    // The diagonal is full, and the halves are equal.
+    let n_non_zeros: usize =
+        parts().flat_map(|rows| generator.lengths(rows)).map(|length| length as usize).sum();
+    let n_entries = usize::midpoint(n_non_zeros, n_rows);
+    writeln!(file, "%%MatrixMarket matrix coordinate real symmetric")?;
+    writeln!(file, "{n_rows} {n_rows} {n_entries}")?;
+    for rows in parts() {
+        let csr = generator.rows(rows.clone());
+        for (row, (columns, values)) in rows.zip(csr.rows()) {
+            let lower =
+                columns.iter().zip(values).take_while(|(column, _)| **column as usize <= row);
+            for (column, value) in lower {
+                writeln!(file, "{} {} {value:?}", row + 1, column + 1)?;
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,83 @@
+//! What became of a run.
+
+use crate::solver::unix_s;
+use crate::{Arguments, Cg, CgError, Group, vector};
+use serde::Serialize;
+use std::fmt;
+
+/// What became of a run; times are in seconds.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Report {
+    /// Rows of the matrix.
+    pub n_rows: u64,
+    /// Its non-zeros.
+    pub n_non_zeros: u64,
+    /// Ranks at the end.
+    pub n_ranks: usize,
+    /// Iterations.
+    pub n_iterations: u64,
+    /// Whether the residual became short enough.
+    pub is_solved: bool,
+    /// The length of the residual, computed anew, as a share of the right-hand side's.
+    pub residual: f64,
+    /// How far the solution is from ones at most, where these are what should be found.
+    pub error: Option<f64>,
+    /// From the first iteration to the last.
+    pub iterations_s: f64,
+    /// Of one.
+    pub iteration_s: f64,
+    /// A number made of all bits of the solution.
+    pub solution: String,
+}
+
+impl Report {
+    /// Gathers the solution, and writes it where that is wished. All ranks call this.
+    ///
+    /// # Errors
+    /// When MPI fails, or the solution cannot be written.
+    pub fn of(cg: &Cg, arguments: &Arguments, group: &impl Group) -> Result<Self, CgError> {
+        let iterations_s = unix_s() - cg.system.began_s;
+        let solution = cg.solution(group)?;
+        let residual = cg.residual_length(group)?;
+        if let (Some(path), 0) = (&arguments.output, group.rank()) {
+            vector::write(path, &solution).map_err(CgError::write(path))?;
+        }
+        let largest = |largest: f64, x: &f64| largest.max((x - 1.0).abs());
+        let is_of_ones = arguments.right_side.is_none();
+        Ok(Self {
+            n_rows: cg.system.n_rows,
+            n_non_zeros: cg.system.n_non_zeros,
+            n_ranks: group.n_ranks(),
+            n_iterations: cg.n_iterations(),
+            is_solved: cg.is_solved(),
+            residual: residual / cg.system.right_length.max(f64::MIN_POSITIVE),
+            error: is_of_ones.then(|| solution.iter().fold(0.0, largest)),
+            iterations_s,
+            iteration_s: iterations_s / cg.n_iterations().max(1) as f64,
+            solution: format!("{:016x}", fingerprint(&solution)),
+        })
+    }
+}
+
+/// FNV-1a of all bits, a number at a time.
+fn fingerprint(numbers: &[f64]) -> u64 {
+    let add = |hash: u64, number: &f64| (hash ^ number.to_bits()).wrapping_mul(0x0100_0000_01b3);
+    numbers.iter().fold(0xcbf2_9ce4_8422_2325, add)
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { n_rows, n_non_zeros, n_ranks, n_iterations, iterations_s, .. } = self;
+        let solved = if self.is_solved { "solved" } else { "not solved" };
+        write!(
+            formatter,
+            "{n_rows} rows, {n_non_zeros} non-zeros, {n_ranks} ranks; {solved} after {n_iterations} iterations in \
+             {iterations_s:.3} s, {:.6} s each; residual {:.2e}",
+            self.iteration_s, self.residual
+        )?;
+        if let Some(error) = self.error {
+            write!(formatter, ", error {error:.2e}")?;
+        }
+        write!(formatter, "; solution {}", self.solution)
+    }
+}

@@ -1,0 +1,68 @@
+//! A run of the program, from its arguments to its exit code.
+
+use crate::generate::Generator;
+use crate::{Arguments, CgError, Report, Source, USAGE, market};
+use std::error::Error;
+use std::io::Write;
+use std::process::ExitCode;
+
+/// The run failed.
+const FAILED: u8 = 1;
+/// An option or a file is wrong.
+const WRONG: u8 = 2;
+/// The residual did not become short enough.
+const UNSOLVED: u8 = 3;
+
+/// Runs the program: `solve` gives a report to the rank that shall tell it.
+pub fn run(
+    arguments: Result<Arguments, CgError>,
+    solve: impl FnOnce(&Arguments) -> Result<Option<Report>, CgError>,
+) -> ExitCode {
+    let done = arguments.and_then(|arguments| {
+        if arguments.is_help {
+            say_aloud(USAGE);
+            return Ok(ExitCode::SUCCESS);
+        }
+        if let (true, Some(Source::Model(model)), Some(path)) =
+            (arguments.is_only_written, &arguments.source, &arguments.output)
+        {
+            let generator = Generator::new(*model, arguments.seed);
+            market::write(path, &generator).map_err(CgError::write(path))?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        Ok(solve(&arguments)?.map_or(ExitCode::SUCCESS, |report| tell(&report, &arguments)))
+    });
+    done.unwrap_or_else(|error| complain(&error))
+}
+
+fn tell(report: &Report, arguments: &Arguments) -> ExitCode {
+    let line = match arguments.is_json {
+        true => serde_json::to_string(report).expect("a report has finite numbers and text"),
+        false => report.to_string(),
+    };
+    say_aloud(&format!("{line}\n"));
+    let is_wished = 0.0 < arguments.settings.tolerance;
+    if report.is_solved || !is_wished { ExitCode::SUCCESS } else { UNSOLVED.into() }
+}
+
+fn complain(error: &CgError) -> ExitCode {
+    if !matches!(error, CgError::Elsewhere { .. }) {
+        let mut said = format!("cg: {error}");
+        let mut cause = error.source();
+        while let Some(error) = cause {
+            said.push_str(": ");
+            said.push_str(&error.to_string());
+            cause = error.source();
+        }
+        let _written = writeln!(std::io::stderr(), "{said}");
+    }
+    match error {
+        CgError::Mpi(_) | CgError::NotPositive { .. } => FAILED.into(),
+        _ => WRONG.into(),
+    }
+}
+
+/// Whoever closed standard output does not want to hear it.
+fn say_aloud(text: &str) {
+    let _written = std::io::stdout().write_all(text.as_bytes());
+}

@@ -1,0 +1,271 @@
+//! Conjugate gradients (Hestenes and Stiefel 1952), on rows that are distributed.
+
+use crate::blocks::{block_sums, n_blocks, rows_of};
+use crate::{BLOCK_ROWS, CgError, Csr, Group};
+use bytemuck::{Pod, Zeroable};
+use std::ops::Range;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+
+/// How a system is solved.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settings {
+    /// Iterations at most.
+    pub n_iterations_max: u64,
+    /// It is solved when the residual is shorter than this share of the right-hand side.
+    pub tolerance: f64,
+    /// Whether sums have the same bits on any number of ranks.
+    pub is_reproducible: bool,
+    /// How long a row takes its rank at least, in microseconds, mostly asleep.
+    pub wait_us_per_row: f64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            n_iterations_max: 1000,
+            tolerance: 1e-8,
+            is_reproducible: false,
+            wait_us_per_row: 0.0,
+        }
+    }
+}
+
+/// A rank's part of a system that is being solved, by class, as for a change of ranks.
+///
+/// What an iteration needs only within itself is not among them.
+#[derive(Clone, Debug, Default)]
+pub struct Cg {
+    /// Known to all ranks by their arguments.
+    pub(crate) settings: Settings,
+    /// Constant, and the same on all ranks.
+    pub(crate) system: System,
+    /// Constant rows.
+    pub(crate) matrix: Csr,
+    /// Constant rows.
+    pub(crate) right_side: Arc<[f64]>,
+    /// Variable, and the same on all ranks.
+    pub(crate) progress: Progress,
+    /// Variable rows.
+    pub(crate) solution: Vec<f64>,
+    /// Variable rows.
+    pub(crate) residual: Vec<f64>,
+    /// Variable rows.
+    pub(crate) direction: Vec<f64>,
+    /// The directions of all ranks, and the matrix times them.
+    scratch: (Vec<f64>, Vec<f64>),
+}
+
+/// What does not change.
+#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct System {
+    pub(crate) n_rows: u64,
+    pub(crate) n_non_zeros: u64,
+    /// The length of the right-hand side.
+    pub(crate) right_length: f64,
+    /// When the iterations began, in seconds of Unix time: who computes last may have come later.
+    pub(crate) began_s: f64,
+}
+
+/// What an iteration hands to the next.
+#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct Progress {
+    /// The square of the residual's length.
+    pub(crate) square: f64,
+    pub(crate) n_iterations: u64,
+}
+
+impl Cg {
+    /// Nothing yet, for a rank that gets its part from others.
+    #[must_use]
+    pub fn empty(settings: Settings) -> Self {
+        Self { settings, ..Self::default() }
+    }
+
+    /// Begins with a solution of zeros; the right-hand side is what ones lead to unless it is given.
+    ///
+    /// # Errors
+    /// When MPI fails.
+    pub fn new(
+        matrix: Csr,
+        n_rows: usize,
+        right_side: Option<Vec<f64>>,
+        settings: Settings,
+        group: &impl Group,
+    ) -> Result<Self, CgError> {
+        let right_side = right_side.unwrap_or_else(|| {
+            let mut right_side = vec![0.0; matrix.n_rows()];
+            matrix.multiply(&vec![1.0; n_rows], &mut right_side);
+            right_side
+        });
+        let mut n_non_zeros = [matrix.n_non_zeros() as f64];
+        group.sum(&mut n_non_zeros)?;
+        let mut cg = Self {
+            system: System { n_rows: n_rows as u64, ..System::default() },
+            matrix,
+            solution: vec![0.0; right_side.len()],
+            residual: right_side.clone(),
+            direction: right_side.clone(),
+            right_side: right_side.into(),
+            ..Self::empty(settings)
+        };
+        cg.progress.square = cg.dot(&cg.residual, &cg.residual, group)?;
+        cg.system.n_non_zeros = count(n_non_zeros[0]);
+        cg.system.right_length = cg.progress.square.sqrt();
+        cg.system.began_s = unix_s();
+        Ok(cg)
+    }
+
+    /// Whether there is something left to do.
+    #[must_use]
+    pub fn goes_on(&self) -> bool {
+        !self.is_solved() && self.progress.n_iterations < self.settings.n_iterations_max
+    }
+
+    /// Whether the residual is short enough, or cannot become shorter.
+    #[must_use]
+    pub fn is_solved(&self) -> bool {
+        let square = self.progress.square;
+        square.sqrt() < self.settings.tolerance * self.system.right_length || square <= 0.0
+    }
+
+    /// An iteration.
+    ///
+    /// With `A` the matrix and `d`, `r`, `x` the direction, the residual and the solution:
+    /// `z = A d`, `rho = (r r)/(d z)`, `x += rho d`, `r -= rho z`, `d = r + (r r)/(r r before) d`.
+    ///
+    /// # Errors
+    /// When the matrix is not positive definite, or MPI fails.
+    pub fn step(&mut self, group: &impl Group) -> Result<(), CgError> {
+        let (mut all, mut product) = std::mem::take(&mut self.scratch);
+        self.multiply(&self.direction, (&mut all, &mut product), group)?;
+        let curvature = self.dot(&self.direction, &product, group)?;
+        if curvature.is_nan() || curvature <= 0.0 {
+            return Err(CgError::NotPositive {
+                n_iterations: self.progress.n_iterations,
+                curvature,
+            });
+        }
+        let rho = self.progress.square / curvature;
+        add(&mut self.solution, rho, &self.direction);
+        add(&mut self.residual, -rho, &product);
+        self.scratch = (all, product);
+        let before = self.progress.square;
+        self.progress.square = self.dot(&self.residual, &self.residual, group)?;
+        let share = self.progress.square / before;
+        for (direction, residual) in self.direction.iter_mut().zip(&self.residual) {
+            *direction = residual + share * *direction;
+        }
+        self.progress.n_iterations += 1;
+        Ok(())
+    }
+
+    /// How long the residual is, computed anew from the solution.
+    ///
+    /// # Errors
+    /// When MPI fails.
+    pub fn residual_length(&self, group: &impl Group) -> Result<f64, CgError> {
+        let (mut all, mut product) = (Vec::new(), Vec::new());
+        self.multiply(&self.solution, (&mut all, &mut product), group)?;
+        for (product, right_side) in product.iter_mut().zip(&*self.right_side) {
+            *product = right_side - *product;
+        }
+        Ok(self.dot(&product, &product, group)?.sqrt())
+    }
+
+    /// The solutions of all ranks.
+    ///
+    /// # Errors
+    /// When MPI fails.
+    pub fn solution(&self, group: &impl Group) -> Result<Vec<f64>, CgError> {
+        let n_rows = self.n_rows();
+        let mut all = vec![0.0; n_rows];
+        let lengths =
+            lengths(group.n_ranks(), |rank| rows_of(self.n_rows(), rank, group.n_ranks()));
+        group.gather(&self.solution, &lengths, &mut all)?;
+        Ok(all)
+    }
+
+    /// How many rows the ranks have together.
+    #[must_use]
+    pub fn n_rows(&self) -> usize {
+        usize::try_from(self.system.n_rows).expect("rows have numbers of 32 bits")
+    }
+
+    /// How many iterations there were.
+    #[must_use]
+    pub const fn n_iterations(&self) -> u64 {
+        self.progress.n_iterations
+    }
+
+    /// The length of the residual that the iterations follow.
+    #[must_use]
+    pub fn followed_length(&self) -> f64 {
+        self.progress.square.sqrt()
+    }
+
+    /// The rows of this rank.
+    #[must_use]
+    pub const fn matrix(&self) -> &Csr {
+        &self.matrix
+    }
+
+    /// The matrix times a vector, of which each rank has its rows; `all` becomes the whole vector.
+    fn multiply(
+        &self,
+        vector: &[f64],
+        (all, product): (&mut Vec<f64>, &mut Vec<f64>),
+        group: &impl Group,
+    ) -> Result<(), CgError> {
+        let began = Instant::now();
+        all.resize(self.n_rows(), 0.0);
+        product.resize(self.matrix.n_rows(), 0.0);
+        let lengths =
+            lengths(group.n_ranks(), |rank| rows_of(self.n_rows(), rank, group.n_ranks()));
+        group.gather(vector, &lengths, all)?;
+        self.matrix.multiply(all, product);
+        let wait_s = 1e-6 * self.settings.wait_us_per_row * self.matrix.n_rows() as f64;
+        thread::sleep(Duration::from_secs_f64(wait_s).saturating_sub(began.elapsed()));
+        Ok(())
+    }
+
+    fn dot(&self, a: &[f64], b: &[f64], group: &impl Group) -> Result<f64, CgError> {
+        let own = block_sums(a, b);
+        if !self.settings.is_reproducible {
+            let mut sum = [own.iter().sum()];
+            group.sum(&mut sum)?;
+            return Ok(sum[0]);
+        }
+        let mut all = vec![0.0; n_blocks(self.n_rows())];
+        let lengths = lengths(group.n_ranks(), |rank| {
+            let rows = rows_of(self.n_rows(), rank, group.n_ranks());
+            rows.start / BLOCK_ROWS..rows.end.div_ceil(BLOCK_ROWS)
+        });
+        group.gather(&own, &lengths, &mut all)?;
+        Ok(all.iter().sum())
+    }
+}
+
+/// A count that was added up as a number.
+#[expect(clippy::cast_possible_truncation, reason = "far below the numbers that are not whole")]
+#[expect(clippy::cast_sign_loss, reason = "a count")]
+pub(crate) fn count(number: f64) -> u64 {
+    number as u64
+}
+
+pub(crate) fn unix_s() -> f64 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs_f64()
+}
+
+fn add(vector: &mut [f64], factor: f64, other: &[f64]) {
+    for (number, other) in vector.iter_mut().zip(other) {
+        *number += factor * other;
+    }
+}
+
+fn lengths(n_ranks: usize, part: impl Fn(usize) -> Range<usize>) -> Vec<usize> {
+    (0..n_ranks).map(|rank| part(rank).len()).collect()
+}

@@ -1,0 +1,9 @@
+//! Conjugate gradients from outside: against a direct solver, on any number of ranks, from files, and the program itself.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
+
+mod files;
+mod matrices;
+mod program;
+mod solutions;
+mod threads;
