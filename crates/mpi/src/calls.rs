@@ -10,7 +10,7 @@ mod process;
 mod transfer;
 
 use crate::MpiError;
-use crate::functions::{Collectives, Entrance, Exchanges, Functions, Handle, Types};
+use crate::functions::{Collectives, Entrance, Exchanges, Functions, Handle, Types, Worlds};
 use crate::library;
 use crate::support::{self, SpawnSupport};
 use crate::watch::watched;
@@ -37,7 +37,6 @@ pub struct Mpi {
     entrance: Entrance,
     pub(crate) functions: Functions,
     pub(crate) collectives: Collectives,
-    pub(crate) started: Started,
     pub(crate) worlds: Worlds,
     pub(crate) exchanges: Exchanges,
     pub(crate) types: Types,
@@ -100,9 +99,8 @@ impl Mpi {
             return Err(MpiError::ThreadLevel);
         }
         let functions = Functions::find()?;
-        let (collectives, started) = (Collectives::find()?, Started::find()?);
+        let (collectives, exchanges) = (Collectives::find()?, Exchanges::find()?);
         let (types, worlds) = (Types::find()?, Worlds::find()?);
-        let exchanges = Exchanges::find()?;
         let byte = value(constants.byte)?;
         let layout = library.status_layout();
         let mpi = Self {
@@ -112,7 +110,6 @@ impl Mpi {
             entrance,
             functions,
             collectives,
-            started,
             worlds,
             exchanges,
             types,

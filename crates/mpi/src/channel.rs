@@ -152,6 +152,17 @@ impl Channel {
         if flag == 0 { Ok(None) } else { self.mpi.arrival(&status).map(Some) }
     }
 
+    /// Waits until all are here; all of both groups where there are two.
+    ///
+    /// # Errors
+    /// When the library refuses, or a rank is gone.
+    pub fn barrier(&self) -> Result<(), MpiError> {
+        self.mpi.enter()?;
+        // SAFETY: a communicator of ours.
+        let code = unsafe { (self.mpi.collectives.barrier)(self.comm) };
+        self.mpi.check("MPI_Barrier", code)
+    }
+
     /// A rank and a tag, or any, as MPI numbers them.
     pub(crate) fn wanted(
         &self,

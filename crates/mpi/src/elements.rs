@@ -82,7 +82,9 @@ impl Mpi {
     /// A datatype of so many bytes side by side, however many they are.
     pub(crate) fn contiguous_bytes(&self, n_bytes: usize) -> Result<Handle, MpiError> {
         match c_int::try_from(n_bytes) {
-            Ok(n) if n <= self.count_max.load(Ordering::Relaxed) => self.contiguous(n_bytes, self.byte),
+            Ok(n) if n <= self.count_max.load(Ordering::Relaxed) => {
+                self.contiguous(n_bytes, self.byte)
+            }
             _ => self.many(n_bytes, self.byte, 1),
         }
     }
@@ -103,6 +105,17 @@ impl Mpi {
         let mut made = made?;
         self.commit(&mut made)?;
         Ok(made)
+    }
+
+    /// `n` elements that begin `start` elements behind the start of the memory.
+    pub(crate) fn placed<T: Pod>(&self, start: usize, n: usize) -> Result<Handle, MpiError> {
+        let (width, datatype) = (size_of::<T>(), self.datatype_of_width(size_of::<T>())?);
+        let mut part = self.many(n, datatype, width)?;
+        let placed = self.joined(&[(start * width, part)]);
+        self.free_datatype(&mut part)?;
+        let mut placed = placed?;
+        self.commit(&mut placed)?;
+        Ok(placed)
     }
 
     fn contiguous(&self, n: usize, datatype: Handle) -> Result<Handle, MpiError> {
@@ -164,6 +177,14 @@ impl Handles {
             Self::Narrow(handles) => handles.as_ptr().cast(),
             Self::Wide(handles) => handles.as_ptr().cast(),
         }
+    }
+}
+
+impl Elements<'_> {
+    /// The datatype that was made, whose end is now looked after elsewhere.
+    pub(crate) fn keep(mut self) -> Option<Handle> {
+        let is_made = std::mem::take(&mut self.is_made);
+        is_made.then_some(self.datatype)
     }
 }
 

@@ -76,6 +76,23 @@ pub enum MpiError {
         /// How long it was waited for.
         waited_ms: u128,
     },
+    /// A text cannot be given to the library.
+    #[error("`{text}` contains a zero byte; take it out")]
+    ZeroByte {
+        /// The text.
+        text: String,
+    },
+    /// The process that started this one was asked for before.
+    #[error("the connection with the process that started this one was handed out before; keep it")]
+    ParentTaken,
+    /// More elements than the call counts.
+    #[error("`{call}` of {n} elements at once is too long; call `Parts::wide` on all ranks")]
+    TooMany {
+        /// Which call.
+        call: &'static str,
+        /// How many.
+        n: usize,
+    },
     /// A call failed.
     #[error("`{call}` failed with code {code}: {why}")]
     Call {
@@ -92,4 +109,9 @@ pub enum MpiError {
         /// Its length.
         n_bytes: usize,
     },
+}
+
+/// Checks how many elements were given.
+pub(crate) fn wanted(call: &'static str, given: usize, wanted: usize) -> Result<(), MpiError> {
+    if given == wanted { Ok(()) } else { Err(MpiError::Length { call, given, wanted }) }
 }

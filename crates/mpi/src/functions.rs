@@ -100,13 +100,8 @@ functions! {
         gather = c"MPI_Gather" (
             *const c_void, c_int, Handle, *mut c_void, c_int, Handle, c_int, Handle
         );
-        alltoallv = c"MPI_Alltoallv" (
-            *const c_void, *const c_int, *const c_int, Handle,
-            *mut c_void, *const c_int, *const c_int, Handle, Handle
-        );
-        alltoallw = c"MPI_Alltoallw" (
-            *const c_void, *const c_int, *const c_int, *const c_void,
-            *mut c_void, *const c_int, *const c_int, *const c_void, Handle
+        iallreduce = c"MPI_Iallreduce" (
+            *const c_void, *mut c_void, c_int, Handle, Handle, Handle, *mut Handle
         );
         allgather = c"MPI_Allgather" (
             *const c_void, c_int, Handle, *mut c_void, c_int, Handle, Handle
@@ -129,24 +124,6 @@ functions! {
         close_port = c"MPI_Close_port" (*const c_char);
         accept = c"MPI_Comm_accept" (*const c_char, Handle, c_int, Handle, *mut Handle);
         connect = c"MPI_Comm_connect" (*const c_char, Handle, c_int, Handle, *mut Handle);
-    }
-}
-
-functions! {
-    /// Those that all ranks of a communicator begin together, and that go on in the background.
-    Started {
-        ibcast = c"MPI_Ibcast" (*mut c_void, c_int, Handle, c_int, Handle, *mut Handle);
-        iallreduce = c"MPI_Iallreduce" (
-            *const c_void, *mut c_void, c_int, Handle, Handle, Handle, *mut Handle
-        );
-        ialltoallv = c"MPI_Ialltoallv" (
-            *const c_void, *const c_int, *const c_int, Handle,
-            *mut c_void, *const c_int, *const c_int, Handle, Handle, *mut Handle
-        );
-        ialltoallw = c"MPI_Ialltoallw" (
-            *const c_void, *const c_int, *const c_int, *const c_void,
-            *mut c_void, *const c_int, *const c_int, *const c_void, Handle, *mut Handle
-        );
     }
 }
 

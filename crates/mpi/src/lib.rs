@@ -11,6 +11,7 @@
 //! # Not here
 //! Messages between ranks that may be threads as well, and ranks that come and go one by one: crate `comm`.
 
+mod buffer;
 #[expect(unsafe_code, reason = "calls into the MPI library")]
 mod calls;
 #[expect(unsafe_code, reason = "calls into the MPI library")]
@@ -24,6 +25,8 @@ mod error;
 mod exchange;
 #[expect(unsafe_code, reason = "an address becomes a function")]
 mod functions;
+#[expect(unsafe_code, reason = "calls into the MPI library")]
+mod intercomm;
 mod layout;
 #[expect(unsafe_code, reason = "the dynamic linker is asked for the library")]
 mod library;
@@ -31,21 +34,32 @@ mod library;
 mod message;
 pub mod names;
 mod number;
+#[expect(unsafe_code, reason = "calls into the MPI library")]
+mod parts;
 mod pause;
+#[expect(unsafe_code, reason = "calls into the MPI library")]
+mod request;
+#[expect(unsafe_code, reason = "calls into the MPI library")]
+mod started;
 mod support;
 #[expect(unsafe_code, reason = "a process that is stuck is ended")]
 mod watch;
 #[expect(unsafe_code, reason = "calls into the MPI library")]
 mod window;
 
+pub use buffer::{Share, Source};
 pub use calls::{Address, Datatype, Found, Line, Mpi, Program, Transfer};
 pub use channel::Channel;
 pub use comm::Comm;
 pub use error::MpiError;
 pub use exchange::{Bundle, Exchange, Lent, Memory, Stretch};
+pub use intercomm::{Intercomm, Port, Spawn};
 pub use layout::{Field, Kind, Layout};
 pub use message::Arrival;
 pub use number::{Number, Op};
+pub use parts::Parts;
+pub use request::Request;
+pub use started::Origin;
 pub use support::SpawnSupport;
 pub use watch::EXIT_STUCK;
 pub use window::{Fetch, Window};

@@ -3,22 +3,12 @@
 use super::Comm;
 use crate::calls::value;
 use crate::elements::Elements;
+use crate::error::wanted;
 use crate::{MpiError, Number, Op};
 use bytemuck::Pod;
 use std::ffi::{c_int, c_void};
 
 impl Comm {
-    /// Waits until all are here.
-    ///
-    /// # Errors
-    /// When the library refuses, or a rank is gone.
-    pub fn barrier(&self) -> Result<(), MpiError> {
-        self.mpi.enter()?;
-        // SAFETY: a communicator of ours.
-        let code = unsafe { (self.mpi.collectives.barrier)(self.comm) };
-        self.mpi.check("MPI_Barrier", code)
-    }
-
     /// Gives all the elements of `root`; all have as many.
     ///
     /// # Errors
@@ -143,7 +133,7 @@ impl Comm {
         Ok(())
     }
 
-    fn operation(&self, op: Op) -> Result<usize, MpiError> {
+    pub(crate) fn operation(&self, op: Op) -> Result<usize, MpiError> {
         let constants = self.mpi.constants;
         value(match op {
             Op::Sum => constants.sum,
@@ -151,9 +141,4 @@ impl Comm {
             Op::Max => constants.max,
         })
     }
-}
-
-/// Checks how many elements were given.
-pub(crate) fn wanted(call: &'static str, given: usize, wanted: usize) -> Result<(), MpiError> {
-    if given == wanted { Ok(()) } else { Err(MpiError::Length { call, given, wanted }) }
 }
