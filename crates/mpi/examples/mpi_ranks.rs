@@ -2,15 +2,23 @@
 #![expect(clippy::print_stdout, reason = "the tests read it")]
 #![expect(clippy::print_stderr, reason = "the tests read it")]
 
+#[path = "mpi_ranks/background.rs"]
+mod background;
 #[path = "mpi_ranks/together.rs"]
 mod together;
+#[path = "mpi_ranks/worlds.rs"]
+mod worlds;
 
 use mpi::{Comm, Mpi};
 use std::error::Error;
 use std::process::ExitCode;
+use std::time::Duration;
 
 /// What a scenario ends with.
 pub(crate) type Outcome = Result<(), Box<dyn Error>>;
+
+/// No wait takes longer unless something is wrong.
+pub(crate) const SOON: Duration = Duration::from_secs(20);
 
 fn main() -> ExitCode {
     match run() {
@@ -27,16 +35,22 @@ fn run() -> Outcome {
     let scenario = std::env::args().nth(1).unwrap_or_default();
     let world = Comm::world(&mpi)?;
     match scenario.as_str() {
-        "together" => together::all(&world)?,
+        "everything" => {
+            together::all(&world)?;
+            background::all(&world, false)?;
+        }
         "narrow" => {
             // As if counts were that short, so that everything goes as datatypes and in pieces.
             mpi.set_count_max(3);
             together::all(&world)?;
+            background::all(&world, true)?;
         }
+        "worlds" => worlds::parents(&world)?,
+        "started" => worlds::child(&mpi, &world)?,
         other => return Err(format!("there is no scenario `{other}`").into()),
     }
     world.barrier()?;
-    if world.rank() == 0 {
+    if world.rank() == 0 && scenario != "started" {
         println!("{} ranks did {scenario}", world.size());
     }
     world.free()?;

@@ -1,12 +1,9 @@
 //! Messages and what all ranks of a group do together.
 
-use crate::{Outcome, equal};
+use crate::{Outcome, SOON, equal};
 use bytemuck::{Pod, Zeroable};
 use mpi::{Comm, MpiError, Number, Op};
 use std::time::Duration;
-
-/// No wait takes longer unless something is wrong.
-const SOON: Duration = Duration::from_secs(20);
 
 /// Elements of no predefined width.
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]

@@ -14,7 +14,7 @@ fn check(library: Library, n_ranks: usize, scenario: &str) {
 fn groups_communicate() {
     for library in Library::ALL {
         for n_ranks in [1, 4] {
-            check(library, n_ranks, "together");
+            check(library, n_ranks, "everything");
         }
     }
 }
@@ -23,5 +23,12 @@ fn groups_communicate() {
 fn counts_that_mpi_does_not_know_go_as_datatypes() {
     for library in Library::ALL {
         check(library, 3, "narrow");
+    }
+}
+
+#[test]
+fn worlds_come_and_go() {
+    for library in Library::DYNAMIC {
+        check(library, 2, "worlds");
     }
 }

@@ -1,0 +1,138 @@
+//! Processes that are started, that connect, and that leave.
+
+use crate::{Outcome, SOON, equal};
+use mpi::{Comm, Intercomm, Mpi, Op, Origin, Parts, Spawn};
+use std::sync::Arc;
+
+/// Processes that are started together.
+const N_STARTED: u32 = 2;
+
+/// What the ranks do that a launcher started.
+pub(crate) fn parents(world: &Comm) -> Outcome {
+    equal(world.mpi().take_parent()?.is_none(), true)?;
+    together(world)?;
+    one_by_one(world)?;
+    ports(world)
+}
+
+fn start(n: u32) -> Result<Spawn, Box<dyn std::error::Error>> {
+    let mut start = Spawn::new(std::env::current_exe()?, n);
+    start.arguments = vec!["started".into()];
+    Ok(start)
+}
+
+/// All start one world, join it, and let it go.
+fn together(world: &Comm) -> Outcome {
+    let children = world.spawn(&start(N_STARTED)?, world.size() - 1)?;
+    equal((children.size(), children.n_peers()), (world.size(), N_STARTED))?;
+    talk(&children, true)?;
+    let merged = children.merge(false)?;
+    equal(merged.rank(), world.rank())?;
+    count(&merged, world.size() + N_STARTED)?;
+    merged.free()?;
+    Ok(children.disconnect()?)
+}
+
+/// What a started process does.
+pub(crate) fn child(mpi: &Arc<Mpi>, world: &Comm) -> Outcome {
+    let parents = mpi.take_parent()?.ok_or("nobody started it")?;
+    equal(mpi.take_parent().is_err(), true)?;
+    talk(&parents, false)?;
+    let merged = parents.merge(true)?;
+    count(&merged, world.size() + parents.n_peers())?;
+    if world.size() == 1 {
+        // It joined the others in a chain.
+        let link = world.join(0, Some((&merged, merged.rank() - 1)), 7)?;
+        equal(link.n_peers(), 1)?;
+        talk(&link, false)?;
+        link.disconnect()?;
+    }
+    merged.free()?;
+    Ok(parents.disconnect()?)
+}
+
+/// Both sides have a word for each other.
+fn talk(other: &Intercomm, is_parent: bool) -> Outcome {
+    let (own, n_peers) = (other.rank(), other.n_peers());
+    other.barrier()?;
+    let origin = match (is_parent, own) {
+        (true, 0) => Origin::Here,
+        (true, _) => Origin::Beside,
+        (false, _) => Origin::There(0),
+    };
+    let word = if origin == Origin::Here { vec![7_u16; 9] } else { vec![0; 9] };
+    let word = other.ibroadcast(word, origin)?.finish(SOON)?;
+    equal(word[8], if origin == Origin::Beside { 0 } else { 7 })?;
+    let parts = Parts::new(&vec![3; n_peers as usize]);
+    let sent = vec![own + 1; 3 * n_peers as usize];
+    let expected: Vec<u32> = (1..=n_peers).flat_map(|rank| [rank; 3]).collect();
+    let mut received = vec![0; sent.len()];
+    other.alltoallv((&sent, &parts), (&mut received, &parts))?;
+    equal(&received, &expected)?;
+    let empty = vec![0; sent.len()];
+    let wide = parts.clone().wide();
+    let request = other.ialltoallv((sent, &wide), (empty, &wide))?;
+    equal(request.finish(SOON)?.1, expected)?;
+    // Each sends to the one with its number, or the last.
+    let to = own.min(n_peers - 1);
+    let sent = other.isend(vec![own; 5], to, 1)?;
+    for from in (0..n_peers).filter(|from| (*from).min(other.size() - 1) == own) {
+        equal(other.ireceive(vec![0; 5], from, 1)?.finish(SOON)?, vec![from; 5])?;
+    }
+    sent.finish(SOON)?;
+    Ok(other.ibarrier()?.finish(SOON)?)
+}
+
+/// All are there.
+fn count(merged: &Comm, expected: u32) -> Outcome {
+    equal(merged.size(), expected)?;
+    let mut sums = [1, merged.rank()];
+    merged.allreduce(Op::Sum, &mut sums)?;
+    equal(sums, [expected, expected * (expected - 1) / 2])
+}
+
+/// The first rank starts a world of one in a thread of its own, where the library lets it, and meets it there.
+fn one_by_one(world: &Comm) -> Outcome {
+    if world.rank() != 0 {
+        return Ok(world.barrier()?);
+    }
+    let mpi = world.mpi();
+    equal(mpi.is_multiple(), true)?;
+    let (alone, start) = (Comm::own_self(mpi)?, start(1)?);
+    let spawning = std::thread::spawn(move || {
+        let spawned = alone.spawn(&start, 0);
+        alone.free().and(spawned)
+    });
+    world.barrier()?;
+    let child = spawning.join().map_err(|_| "the thread failed")??;
+    talk(&child, true)?;
+    let merged = child.merge(false)?;
+    count(&merged, 2)?;
+    let alone = Comm::own_self(mpi)?;
+    let link = alone.join(0, Some((&merged, 1)), 7)?;
+    talk(&link, true)?;
+    link.disconnect()?;
+    alone.free()?;
+    merged.free()?;
+    Ok(child.disconnect()?)
+}
+
+/// The two halves connect as if they were strangers.
+fn ports(world: &Comm) -> Outcome {
+    let is_host = world.rank() == 0;
+    let half = world.split(Some(u32::from(is_host)), 0)?.ok_or("no half")?;
+    let port = is_host.then(|| world.mpi().open_port()).transpose()?;
+    let mut name = port.as_ref().map(|port| port.name().into_bytes()).unwrap_or_default();
+    name.resize(2048, 0);
+    world.broadcast(&mut name, 0)?;
+    let name: Vec<u8> = name.into_iter().take_while(|byte| *byte != 0).collect();
+    let other = match &port {
+        Some(port) => half.accept(Some(port), 0)?,
+        None => half.connect(&String::from_utf8(name)?, 0)?,
+    };
+    equal(other.n_peers(), world.size() - half.size())?;
+    other.barrier()?;
+    other.disconnect()?;
+    port.map(mpi::Port::close).transpose()?;
+    Ok(half.free()?)
+}
