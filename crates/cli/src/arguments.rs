@@ -46,6 +46,9 @@ pub(crate) enum Subcommand {
     Predict(crate::predict::PredictOptions),
     Validate(crate::validate::ValidateOptions),
     Simulate(crate::simulate::SimulateOptions),
+    Malleable(crate::malleable::MalleableOptions),
+    Resize(crate::resize::ResizeOptions),
+    SlurmPolicy(crate::slurm_policy::SlurmPolicyOptions),
     #[command(hide = true)]
     ExperimentRun(crate::experiment::RunOfExperiment),
     #[command(hide = true)]

@@ -17,6 +17,10 @@ pub(crate) const BAD_DESCRIPTION: u8 = 103;
 const NOT_ATTACHED: u8 = 104;
 /// Measurements or models are not there, damaged, or of a newer version.
 const NOT_READ: u8 = 105;
+/// A program keeps its size.
+const NOT_RESIZED: u8 = 106;
+/// There is no such job.
+const NO_JOB: u8 = 107;
 /// The command is there but cannot be started, as shells say it.
 pub(crate) const NOT_EXECUTABLE: u8 = 126;
 /// There is no such command, as shells say it.
@@ -34,7 +38,9 @@ Exit codes:
   102        the result could not be written
   103        `run` or `attach` did not begin: `--app`, `--tunlet` or `--probe` is wrong
   104        `attach` changed nothing: a rank cannot be attached to; the message names the setting that forbids it
-  105        of `fit`, `predict` and `validate`: measurements or models cannot be read; the message names file and line";
+  105        of `fit`, `predict` and `validate`: measurements or models cannot be read; the message names file and line
+  106        of `resize`: the program keeps its size; the message says why
+  107        of `resize`: there is no such job, or it has ended";
 
 /// A result could not be written to its place.
 #[derive(Debug)]
@@ -75,6 +81,44 @@ impl std::fmt::Display for NotRead {
 
 impl std::error::Error for NotRead {}
 
+/// A program keeps its size: why.
+#[derive(Debug)]
+pub(crate) struct NotResized(String);
+
+impl NotResized {
+    /// For this reason.
+    pub(crate) fn because(why: String) -> Self {
+        Self(why)
+    }
+}
+
+impl std::fmt::Display for NotResized {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        to.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for NotResized {}
+
+/// There is no such job: why.
+#[derive(Debug)]
+pub(crate) struct NoJob(String);
+
+impl NoJob {
+    /// For this reason.
+    pub(crate) fn because(why: String) -> Self {
+        Self(why)
+    }
+}
+
+impl std::fmt::Display for NoJob {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        to.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for NoJob {}
+
 /// A program cannot be attached to.
 #[derive(Debug)]
 pub(crate) struct NotAttached;
@@ -107,6 +151,10 @@ pub(crate) fn code_of(error: &anyhow::Error) -> ExitCode {
         NOT_ATTACHED
     } else if error.is::<NotRead>() {
         NOT_READ
+    } else if error.is::<NotResized>() {
+        NOT_RESIZED
+    } else if error.is::<NoJob>() {
+        NO_JOB
     } else if error.chain().any(|cause| cause.is::<RecordError>()) {
         NO_RECORD
     } else {

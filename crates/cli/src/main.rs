@@ -18,6 +18,8 @@ mod arguments;
 mod attach;
 mod chart;
 mod collector;
+mod commands;
+mod control;
 mod doctor;
 mod exit;
 mod experiment;
@@ -25,6 +27,7 @@ mod export;
 mod fit;
 mod functions;
 mod graph;
+mod malleable;
 mod messages;
 mod netbench;
 mod new;
@@ -33,8 +36,10 @@ mod picture;
 mod predict;
 mod project;
 mod report;
+mod resize;
 mod run;
 mod simulate;
+mod slurm_policy;
 mod terminal;
 mod tunlet_host;
 mod tunlets;
@@ -67,6 +72,9 @@ fn main() -> ExitCode {
         Subcommand::Predict(options) => predict::predict(&options, terminal),
         Subcommand::Validate(options) => validate::validate(&options, terminal),
         Subcommand::Simulate(options) => simulate::simulate(&options),
+        Subcommand::Malleable(options) => malleable::malleable(&options),
+        Subcommand::Resize(options) => resize::resize(&options),
+        Subcommand::SlurmPolicy(options) => slurm_policy::slurm_policy(&options),
         Subcommand::ExperimentRun(options) => Ok(experiment::be_run(&options, terminal)),
         Subcommand::TunletHost(options) => tunlet_host::serve(&options),
         Subcommand::Enter(options) => attach::entrance::serve(&options),

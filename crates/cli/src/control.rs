@@ -1,0 +1,111 @@
+//! The folder in which malleable programs say how they are and are told what is wished of them.
+//!
+//! # Not here
+//! The other side (`malleable`), and the words of the files (`resized`).
+
+use anyhow::Context;
+use resized::{JobStatus, Wish};
+use std::fs;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// The folder.
+#[derive(Clone, Debug)]
+pub(crate) struct Control {
+    folder: PathBuf,
+}
+
+/// What is said of a job.
+#[derive(Clone, Debug)]
+pub(crate) struct Found {
+    pub(crate) status: JobStatus,
+    /// True where the program is certainly gone.
+    pub(crate) is_stale: bool,
+}
+
+impl Control {
+    /// This one, or the user's own.
+    pub(crate) fn of(folder: Option<&Path>) -> anyhow::Result<Self> {
+        let home = || std::env::var_os("HOME").map(|home| Path::new(&home).join(".sintonia/jobs"));
+        let folder = folder.map(Path::to_owned).or_else(home);
+        Ok(Self { folder: folder.context("`HOME` is not set; name a folder by `--control DIR`")? })
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// All jobs, by name. Files that are no status are passed over.
+    pub(crate) fn jobs(&self) -> Vec<Found> {
+        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let paths = entries.map(|entry| entry.path());
+        let statuses = paths.filter(|path| path.extension().is_some_and(|ending| ending == "json"));
+        let mut jobs: Vec<Found> = statuses.filter_map(|path| read(&path)).collect();
+        jobs.sort_by(|some, other| some.status.job.cmp(&other.status.job));
+        jobs
+    }
+
+    /// One job.
+    pub(crate) fn job(&self, name: &str) -> Option<Found> {
+        read(&self.file(name, "json"))
+    }
+
+    /// What a job's program left when it was killed is removed.
+    pub(crate) fn forget(&self, name: &str) {
+        for ending in ["json", "wish"] {
+            fs::remove_file(self.file(name, ending)).ok();
+        }
+    }
+
+    /// True where a wish has not been taken yet.
+    pub(crate) fn has_wish(&self, name: &str) -> bool {
+        self.file(name, "wish").exists()
+    }
+
+    /// Takes a wish back that nobody took.
+    pub(crate) fn take_back(&self, name: &str, wish: &Wish) {
+        let path = self.file(name, "wish");
+        let ours =
+            fs::read(&path).ok().and_then(|bytes| serde_json::from_slice::<Wish>(&bytes).ok());
+        if ours.is_some_and(|found| found.id == wish.id) {
+            fs::remove_file(path).ok();
+        }
+    }
+
+    /// Tells a program's wish; it appears when it is whole.
+    pub(crate) fn wish(&self, name: &str, wish: &Wish) -> anyhow::Result<()> {
+        let path = self.file(name, "wish");
+        let partial = self.file(name, &format!("wish.{}", wish.id));
+        let said = || format!("no wish can be written into `{}`", self.folder.display());
+        fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&self.folder)
+            .with_context(said)?;
+        fs::write(&partial, serde_json::to_vec(wish)?).with_context(said)?;
+        fs::rename(&partial, &path).with_context(said)
+    }
+
+    fn file(&self, name: &str, ending: &str) -> PathBuf {
+        self.folder.join(format!("{name}.{ending}"))
+    }
+}
+
+fn read(path: &Path) -> Option<Found> {
+    let status: JobStatus = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
+    // Of other hosts nothing is known from here.
+    let is_stale =
+        status.host == host() && !Path::new("/proc").join(status.pid.to_string()).exists();
+    Some(Found { status, is_stale })
+}
+
+fn host() -> String {
+    fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default().trim().to_owned()
+}
+
+/// A number that no other wish has.
+pub(crate) fn wish_id() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(now.as_micros()).unwrap_or_default()
+}

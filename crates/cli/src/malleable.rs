@@ -1,0 +1,113 @@
+//! `sintonia malleable`: starts a launcher so that its program can be resized.
+
+use crate::control::Control;
+use anyhow::Context;
+use clap::Args;
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+const EXAMPLES: &str = "\
+Examples:
+  sintonia malleable -- mpiexec -n 2 ./cg --sizes 2:16
+  sbatch --nodes=1 --wrap 'sintonia malleable -- mpiexec -n 8 ./cg --sizes 8:32'
+
+What is set, unless it is set already:
+  Open MPI  OMPI_MCA_coll=^han (its collectives can hang when groups are joined); under Slurm PMIX_MCA_gds=hash
+            (ranks on nodes that come later share no memory with the launcher)
+  MPICH     MPIR_CVAR_CH4_NETMOD=ofi (groups join over it); under Slurm HYDRA_LAUNCHER and HYDRA_LAUNCHER_EXEC (ranks
+            get to nodes of companion jobs by `srun`)";
+
+/// Start a program that may be resized, with the settings that its MPI library needs for that
+///
+/// The command takes the place of this program. Outside of Slurm it matters little; inside, a program that was started
+/// without it keeps its nodes.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct MalleableOptions {
+    /// Only print what is set
+    #[arg(long)]
+    print: bool,
+    /// The command, after `--`
+    #[arg(required_unless_present = "print", last = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+/// By its name the library knows that the launcher reaches nodes that come later.
+const AGENT_NAME: &str = "sintonia-on-node";
+
+/// What MPICH's launcher calls for each node, as it would call `ssh`: options, node, command.
+///
+/// A node of a companion job is known by that job's name; others belong to the job itself.
+const AGENT: &str = r#"#!/bin/sh
+while [ "${1#-}" != "$1" ]; do shift; done
+node=$1
+shift
+job=$(squeue --noheader --states=RUNNING --name="sintonia-$SLURM_JOB_ID" --nodelist="$node" --format=%A | head -n 1)
+exec srun --jobid="${job:-$SLURM_JOB_ID}" --nodelist="$node" --overlap --quiet --nodes=1 --ntasks=1 --mpi=none \
+  --input=none --export=ALL sh -c "$*"
+"#;
+
+/// Becomes the command.
+pub(crate) fn malleable(options: &MalleableOptions) -> anyhow::Result<ExitCode> {
+    let is_slurm = std::env::var_os("SLURM_JOB_ID").is_some();
+    let agent = if is_slurm { Some(write_agent()?) } else { None };
+    let variables = variables(agent.as_deref());
+    let unset = variables.iter().filter(|(name, _)| std::env::var_os(name).is_none());
+    if options.print {
+        unset.for_each(|(name, value)| println!("export {name}='{value}'"));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let (program, arguments) = options.command.split_first().context("there is no command")?;
+    let mut command = Command::new(program);
+    let error = command.args(arguments).envs(unset.map(|(name, value)| (name, value))).exec();
+    eprintln!("sintonia: `{}` cannot be started: {error}", program.display());
+    let is_missing = error.kind() == std::io::ErrorKind::NotFound;
+    let code = if is_missing { crate::exit::NOT_FOUND } else { crate::exit::NOT_EXECUTABLE };
+    Ok(ExitCode::from(code))
+}
+
+fn variables(agent: Option<&Path>) -> Vec<(&'static str, String)> {
+    let always = [("OMPI_MCA_coll", "^han"), ("MPIR_CVAR_CH4_NETMOD", "ofi")];
+    let mut variables = always.map(|(name, value)| (name, value.to_owned())).to_vec();
+    if let Some(agent) = agent {
+        variables.push(("PMIX_MCA_gds", "hash".to_owned()));
+        variables.push(("HYDRA_LAUNCHER", "ssh".to_owned()));
+        variables.push(("HYDRA_LAUNCHER_EXEC", agent.display().to_string()));
+    }
+    variables
+}
+
+/// Beside the control folder, where all nodes see it. Written again each time, by renaming: another launcher may run it.
+fn write_agent() -> anyhow::Result<PathBuf> {
+    let control = Control::of(None)?;
+    let folder = control.folder().parent().unwrap_or(control.folder()).to_owned();
+    let (path, partial) =
+        (folder.join(AGENT_NAME), folder.join(format!("agent.{}", std::process::id())));
+    let said = || format!("`{}` cannot be written", path.display());
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder).with_context(said)?;
+    let file =
+        fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o700).open(&partial);
+    let written = file.and_then(|mut file| std::io::Write::write_all(&mut file, AGENT.as_bytes()));
+    written.and_then(|()| fs::rename(&partial, &path)).with_context(said)?;
+    Ok(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn launchers_are_told_of_companions_under_slurm_only() {
+        let names = |agent: Option<&str>| {
+            let variables = variables(agent.map(Path::new));
+            variables.into_iter().map(|(name, _)| name).collect::<Vec<_>>()
+        };
+        assert_eq!(names(None), ["OMPI_MCA_coll", "MPIR_CVAR_CH4_NETMOD"]);
+        let all = names(Some("/home/me/.sintonia/sintonia-on-node"));
+        assert!(all.contains(&"HYDRA_LAUNCHER_EXEC") && all.contains(&"PMIX_MCA_gds"), "{all:?}");
+    }
+}
