@@ -24,7 +24,7 @@ use slot::{Own, Shared, Single};
 use std::sync::Arc;
 
 pub use cut::Cut;
-pub(crate) use slot::{Memory, Slot, Words};
+pub use slot::{Allocate, Lent, Memory, Slot, Words};
 
 /// The state of a program, which every rank has a part of.
 pub trait State {
@@ -155,6 +155,31 @@ impl<'a> Data<'a> {
     ) {
         let array = Box::new(Own::of(rows));
         self.object(name, Class::Variable, Rows::Even { n_per_row, array });
+    }
+
+    /// What every rank has all of, where it lies in memory of another language.
+    pub fn foreign_words(
+        &mut self,
+        name: &'static str,
+        class: Class,
+        words: Box<dyn Words + 'a>,
+    ) {
+        self.replicated.push(Replicated { name, class, words });
+    }
+
+    /// One element for each row, where they lie in memory of another language.
+    pub fn foreign_rows(&mut self, name: &'static str, class: Class, array: Box<dyn Slot + 'a>) {
+        self.object(name, class, Rows::Even { n_per_row: 1, array });
+    }
+
+    /// The rows of a matrix that does not change: columns and values lie in memory of another language.
+    pub fn foreign_csr(
+        &mut self,
+        name: &'static str,
+        lengths: &'a mut Arc<[u32]>,
+        arrays: [Box<dyn Slot + 'a>; 2],
+    ) {
+        self.object(name, Class::Constant, Rows::Sparse { lengths: Shared(lengths), arrays });
     }
 
     fn object(&mut self, name: &'static str, class: Class, rows: Rows<'a>) {

@@ -9,21 +9,29 @@
 
 #![forbid(unsafe_code)]
 
+mod bridge;
 mod csr;
 mod data;
 mod decision;
 mod leaving;
 pub mod manager;
-mod moving;
+pub mod moving;
 mod options;
 mod protocol;
 mod record;
 mod release;
 mod wish;
 
+/// For libraries that bring this one to other languages: places of a state whose memory is not Rust's.
+pub mod places {
+    pub use crate::data::{Allocate, Lent, Memory, Slot, Words};
+}
+
+pub use bridge::Bridge;
 pub use csr::Csr;
 pub use data::{Class, Cut, Data, State};
 pub use decision::DecisionError;
+pub use moving::{Method, MoveError};
 pub use options::{ManagerKind, Options, OptionsError, Placement, Redistribution};
 pub use record::RecordError;
 pub use resized::{Spawn, Strategy};

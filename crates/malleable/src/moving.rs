@@ -1,3 +1,273 @@
-//! Moves the data of a program to its new ranks.
+//! Moves the data of a program from its sources to its targets.
+//!
+//! Constant data go first, and the sources may compute meanwhile: [`Moving::begin`] agrees on what goes where and sends
+//! it off, [`Moving::test`] looks after it once an iteration. New ranks [wait](Moving::wait). Then all of them
+//! [switch](Moving::switch): variable data move while the program stands still, and targets get their new state.
+//!
+//! # Invariants
+//! - Until the switch the state is untouched, so that whatever fails changes nothing.
+//! - New ranks leave the cores to those that compute.
+//! - What stays on a rank is copied there.
+//!
+//! # Not here
+//! When data move, and which ranks there are: [`run`](crate::run). Which method is best: `probing`.
 
+mod agreed;
+mod error;
+mod fetching;
+mod load;
+mod pace;
+mod patience;
 mod route;
+mod travel;
+mod words;
+
+use crate::bridge::Bridge;
+use crate::data::{Class, Data};
+use agreed::Agreed;
+use fetching::{Fetching, Windows};
+use load::Load;
+use mpi::Exchange;
+use pace::{Credit, Stints};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use travel::{Landed, Travel};
+
+pub use error::MoveError;
+
+/// How distributed data move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Method {
+    /// In one exchange of all ranks that everybody waits for (`MPI_Alltoallv`).
+    Sync,
+    /// In one exchange of all ranks, in the background (`MPI_Ialltoallv`).
+    Async,
+    /// In messages between those who share rows, in the background (`MPI_Isend`, `MPI_Irecv`).
+    PointToPoint,
+    /// Targets get what they need (`MPI_Rget`).
+    Get,
+}
+
+impl Method {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Sync, Self::Async, Self::PointToPoint, Self::Get];
+
+    /// As it is called in options and records.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Sync => "sync",
+            Self::Async => "async",
+            Self::PointToPoint => "p2p",
+            Self::Get => "get",
+        }
+    }
+}
+
+/// What was moved of a class, on all ranks together.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Moved {
+    /// Bytes of the data.
+    pub bytes: u64,
+    /// Bytes that went to another rank.
+    pub bytes_sent: u64,
+    /// From the beginning until they had arrived everywhere, as this rank saw it.
+    pub seconds: f64,
+}
+
+/// Constant data on their way.
+pub struct Moving {
+    method: Method,
+    agreed: Agreed,
+    began: Instant,
+    moved: Moved,
+    credit: Credit,
+    words: words::Travel,
+    stage: Stage,
+}
+
+enum Stage {
+    /// A thread makes memory for what comes, and copies what is kept, while this one computes.
+    Preparing(JoinHandle<Vec<Load>>, Windows),
+    Travelling(Travel),
+    /// Everything has come here; the others are waited for.
+    Arriving(Travel, Exchange),
+    Here(Vec<Landed>),
+    /// After an error.
+    Lost,
+}
+
+impl Moving {
+    /// Agrees on what goes where, and sends constant data off. All ranks of the bridge call it.
+    ///
+    /// # Errors
+    /// When ranks registered other data than each other, hold other rows than they said, or the library refuses.
+    pub fn begin(
+        bridge: &Bridge<'_>,
+        data: &mut Data<'_>,
+        method: Method,
+    ) -> Result<Self, MoveError> {
+        let began = Instant::now();
+        let agreed = Agreed::on(bridge, data)?;
+        let words = words::Travel::begin(bridge, data, Class::Constant)?;
+        let mut loads = load::loads(bridge, &agreed, data, Class::Constant);
+        let mut moved = moved(bridge, &loads, &words);
+        moved.seconds = 0.0;
+        let windows = match method {
+            Method::Get => fetching::expose(bridge, &loads)?,
+            Method::Sync | Method::Async | Method::PointToPoint => Vec::new(),
+        };
+        let is_in_background =
+            method != Method::Sync && bridge.is_source() && loads.iter().any(Load::is_wanted);
+        let stage = if is_in_background {
+            Stage::preparing(loads, windows)?
+        } else {
+            loads.iter_mut().for_each(Load::prepare);
+            Stage::travelling(bridge, method, loads, windows)?
+        };
+        let credit = Credit::new();
+        Ok(Self { method, agreed, began, moved, credit, words, stage })
+    }
+
+    /// Whether all constant data have arrived everywhere; looks after what is under way, in little time.
+    ///
+    /// # Errors
+    /// When the library refuses, or there is no memory.
+    pub fn test(&mut self, bridge: &Bridge<'_>) -> Result<bool, MoveError> {
+        let budget = self.credit.budget();
+        let is_here = match budget {
+            Some(budget) => self.advance(bridge, budget)?,
+            None => matches!(self.stage, Stage::Here(_)),
+        };
+        self.credit.spend();
+        Ok(is_here)
+    }
+
+    /// Waits until all constant data have arrived everywhere, on a rank that has nothing else to do; whether they have in
+    /// this time.
+    ///
+    /// # Errors
+    /// As [`test`](Self::test).
+    pub fn wait(&mut self, bridge: &Bridge<'_>, at_most: Duration) -> Result<bool, MoveError> {
+        let (began, stints) = (Instant::now(), Stints { share: self.agreed.share });
+        while began.elapsed() < at_most {
+            let stint = Instant::now();
+            if self.advance(bridge, stints.budget())? {
+                return Ok(true);
+            }
+            std::thread::sleep(stints.pause_after(stint.elapsed()));
+        }
+        Ok(matches!(self.stage, Stage::Here(_)))
+    }
+
+    /// Waits for constant data, moves variable ones, and gives the targets their new state. All ranks of the bridge call
+    /// it with what they registered before.
+    ///
+    /// Returns what was moved of constant and of variable data.
+    ///
+    /// # Errors
+    /// As [`test`](Self::test), and when it takes too long. The state is as it was then.
+    pub fn switch(
+        mut self,
+        bridge: &Bridge<'_>,
+        data: &mut Data<'_>,
+        at_most: Duration,
+    ) -> Result<[Moved; 2], MoveError> {
+        patience::until(at_most, || self.advance(bridge, Duration::MAX))?;
+        let Stage::Here(constants) = std::mem::replace(&mut self.stage, Stage::Lost) else {
+            return Ok([self.moved, Moved::default()]);
+        };
+        // New ranks are here early, and sleep until all others are.
+        let mut all_here = bridge.comm.start_barrier()?;
+        patience::until(at_most, || Ok(all_here.is_complete()?))?;
+        let began = Instant::now();
+        let mut words = words::Travel::begin(bridge, data, Class::Variable)?;
+        let mut loads = load::loads(bridge, &self.agreed, data, Class::Variable);
+        let mut variable = moved(bridge, &loads, &words);
+        loads.iter_mut().for_each(Load::prepare);
+        let mut travel = Travel::begin(bridge, loads, self.method)?;
+        patience::until(at_most, || Ok(travel.advance(Duration::MAX)? && words.advance()?))?;
+        let variables = travel.close()?;
+        if bridge.target().is_some() {
+            self.words.put(data, Class::Constant);
+            words.put(data, Class::Variable);
+            put(data, Class::Constant, constants);
+            put(data, Class::Variable, variables);
+        }
+        variable.seconds = began.elapsed().as_secs_f64();
+        Ok([self.moved, variable])
+    }
+
+    /// Works for about as long as the budget; whether all is here.
+    fn advance(&mut self, bridge: &Bridge<'_>, budget: Duration) -> Result<bool, MoveError> {
+        let has_words = self.words.advance()?;
+        self.stage = match std::mem::replace(&mut self.stage, Stage::Lost) {
+            Stage::Preparing(thread, windows) if thread.is_finished() => {
+                let loads = thread.join().map_err(|_| MoveError::Memory)?;
+                Stage::travelling(bridge, self.method, loads, windows)?
+            }
+            Stage::Travelling(mut travel) => {
+                if travel.advance(budget)? && has_words {
+                    Stage::Arriving(travel, bridge.comm.start_barrier()?)
+                } else {
+                    Stage::Travelling(travel)
+                }
+            }
+            Stage::Arriving(travel, mut all) => {
+                if all.is_complete()? {
+                    self.moved.seconds = self.began.elapsed().as_secs_f64();
+                    Stage::Here(travel.close()?)
+                } else {
+                    Stage::Arriving(travel, all)
+                }
+            }
+            same @ (Stage::Preparing(..) | Stage::Here(_) | Stage::Lost) => same,
+        };
+        Ok(matches!(self.stage, Stage::Here(_)))
+    }
+}
+
+impl Stage {
+    fn preparing(mut loads: Vec<Load>, windows: Windows) -> Result<Self, MoveError> {
+        let prepare = move || {
+            loads.iter_mut().for_each(Load::prepare);
+            loads
+        };
+        let thread = std::thread::Builder::new().name("new memory".to_owned()).spawn(prepare);
+        thread.map(|thread| Self::Preparing(thread, windows)).map_err(|_| MoveError::Memory)
+    }
+
+    fn travelling(
+        bridge: &Bridge<'_>,
+        method: Method,
+        loads: Vec<Load>,
+        windows: Windows,
+    ) -> Result<Self, MoveError> {
+        Ok(Self::Travelling(match method {
+            Method::Get => {
+                let (fetching, here) = Fetching::of(bridge.comm.mpi(), windows, loads);
+                Travel::fetch(fetching, here)
+            }
+            Method::Sync | Method::Async | Method::PointToPoint => {
+                Travel::begin(bridge, loads, method)?
+            }
+        }))
+    }
+}
+
+/// What is to be moved of a class.
+fn moved(bridge: &Bridge<'_>, loads: &[Load], words: &words::Travel) -> Moved {
+    let n_new = bridge.targets.iter().filter(|rank| !bridge.sources.contains(rank)).count() as u64;
+    let of_words = [words.n_bytes(), words.n_bytes() * n_new];
+    let sum = |kind: usize| loads.iter().map(|load| load.bytes[kind]).sum::<u64>() + of_words[kind];
+    Moved { bytes: sum(0), bytes_sent: sum(1), seconds: 0.0 }
+}
+
+fn put(data: &mut Data<'_>, class: Class, landed: Vec<Landed>) {
+    let mut landed = landed.into_iter().collect::<std::collections::BTreeMap<_, _>>();
+    for (number, place) in load::places(data, class).enumerate() {
+        if let Some(memory) = landed.remove(&number) {
+            place.put(memory);
+        }
+    }
+}

@@ -135,6 +135,12 @@ impl Fetch {
         Ok(self.requests.is_empty())
     }
 
+    /// How many gets were not found complete yet.
+    #[must_use]
+    pub fn n_open(&self) -> usize {
+        self.requests.len()
+    }
+
     /// The memory, when it [is complete](Self::is_complete).
     #[must_use]
     pub fn finished(self) -> Option<Box<dyn Memory>> {

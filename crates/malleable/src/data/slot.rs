@@ -5,32 +5,32 @@ use std::any::Any;
 use std::iter::repeat_n;
 use std::sync::Arc;
 
-/// Bytes that are sent. As long as somebody has them, they stay where they are.
-pub(crate) type Lent = Arc<dyn AsRef<[u8]> + Send + Sync>;
+pub use mpi::{Lent, Memory};
 
-/// Memory that is received into, and then becomes part of the state.
-pub(crate) trait Memory: AsMut<[u8]> + Send {
-    /// As what it is.
-    fn into_any(self: Box<Self>) -> Box<dyn Any>;
-}
+/// Makes memory for a number of elements, on any thread.
+pub type Allocate = Box<dyn FnOnce(usize) -> Box<dyn Memory> + Send>;
 
 /// The place of an array in the state.
-pub(crate) trait Slot {
+pub trait Slot {
+    /// Bytes of an element.
     fn element_bytes(&self) -> usize;
+    /// How many it has now.
     fn n_elements(&self) -> usize;
     /// Its contents. Those that are not constant come back when the place goes, unless it got new ones.
     fn lend(&mut self) -> Lent;
-    /// Memory for another number of elements.
-    fn allocate(&self, n_elements: usize) -> Box<dyn Memory>;
+    /// What makes memory for it, with any number of elements.
+    fn allocator(&self) -> Allocate;
     /// Takes `memory` as its new contents, which has to come from this place.
     fn put(&mut self, memory: Box<dyn Memory>);
 }
 
 /// The place of what every rank has: its bytes are copied.
-pub(crate) trait Words {
+pub trait Words {
     /// Bytes of an element, and whether there may be any number of them.
     fn form(&self) -> (usize, bool);
+    /// Them as they are now.
     fn bytes(&self) -> &[u8];
+    /// Replaces them.
     fn put(&mut self, bytes: &[u8]);
 }
 
@@ -102,8 +102,11 @@ impl<T: Pod + Send + Sync> Slot for Shared<'_, T> {
         Arc::new(SharedBytes(Arc::clone(self.0)))
     }
 
-    fn allocate(&self, n_elements: usize) -> Box<dyn Memory> {
-        Box::new(SharedBytes(repeat_n(T::zeroed(), n_elements).collect::<Arc<[T]>>()))
+    fn allocator(&self) -> Allocate {
+        // Collected where it stays: to make an `Arc` of a `Vec` would copy it.
+        Box::new(|n_elements| {
+            Box::new(SharedBytes(repeat_n(T::zeroed(), n_elements).collect::<Arc<[T]>>()))
+        })
     }
 
     fn put(&mut self, memory: Box<dyn Memory>) {
@@ -166,8 +169,8 @@ impl<T: Pod + Send + Sync> Slot for Own<'_, T> {
         Arc::<OwnBytes<T>>::clone(lent)
     }
 
-    fn allocate(&self, n_elements: usize) -> Box<dyn Memory> {
-        Box::new(OwnBytes(vec![T::zeroed(); n_elements]))
+    fn allocator(&self) -> Allocate {
+        Box::new(|n_elements| Box::new(OwnBytes(vec![T::zeroed(); n_elements])))
     }
 
     fn put(&mut self, memory: Box<dyn Memory>) {
@@ -195,7 +198,7 @@ mod tests {
         let mut rows = vec![1_u16, 2, 3];
         let mut place = Own::of(&mut rows);
         let lent = place.lend();
-        let mut memory = place.allocate(2);
+        let mut memory = place.allocator()(2);
         memory.as_mut().as_mut().copy_from_slice(&[7, 0, 8, 0]);
         place.put(memory);
         drop((place, lent));
@@ -207,7 +210,7 @@ mod tests {
         let mut rows: Arc<[u8]> = [1, 2].into();
         let mut place = Shared(&mut rows);
         let lent = place.lend();
-        let mut memory = place.allocate(1);
+        let mut memory = place.allocator()(1);
         memory.as_mut().as_mut()[0] = 9;
         place.put(memory);
         assert_eq!((&*rows, (*lent).as_ref()), (&[9][..], &[1, 2][..]));

@@ -1,0 +1,101 @@
+//! Targets get what they need, piece by piece, at their own time.
+//!
+//! # Invariants
+//! - A call takes about as long as its budget, so that a rank that computes can fetch between its iterations.
+
+use super::error::MoveError;
+use super::load::{Load, place};
+use super::route::{Piece, split};
+use super::travel::{Landed, landed};
+use crate::bridge::Bridge;
+use mpi::{Fetch, Mpi, Window};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Long enough that its start costs little, and short enough that nobody waits for it long.
+const PIECE_BYTES: u64 = 1 << 20;
+/// Pieces on their way at a time, where the library gets them with the help of others.
+const N_OPEN_MAX: usize = 8;
+
+/// Arrays that are got by those who need them.
+pub(crate) struct Fetching {
+    windows: Vec<Window>,
+    arrays: VecDeque<Array>,
+    done: Vec<Landed>,
+}
+
+struct Array {
+    number: usize,
+    window: usize,
+    fetch: Fetch,
+    pieces: VecDeque<Piece>,
+}
+
+/// Windows on arrays, by their number.
+pub(crate) type Windows = Vec<(usize, Window)>;
+
+/// Exposes all arrays of which something moves. All ranks of the bridge call it.
+pub(crate) fn expose(bridge: &Bridge<'_>, loads: &[Load]) -> Result<Windows, MoveError> {
+    let mut windows = Vec::new();
+    for (number, load) in loads.iter().enumerate().filter(|(_, load)| 0 < load.bytes[1]) {
+        windows.push((number, Window::expose(bridge.comm, load.lent.clone())?));
+    }
+    Ok(windows)
+}
+
+impl Fetching {
+    /// What this rank has to get, of arrays that are prepared, and what it has already.
+    pub(crate) fn of(mpi: &Arc<Mpi>, windows: Windows, loads: Vec<Load>) -> (Self, Vec<Landed>) {
+        let (numbers, windows): (Vec<_>, Vec<_>) = windows.into_iter().unzip();
+        let mut fetching = Self { windows, arrays: VecDeque::new(), done: Vec::new() };
+        let mut here = Vec::new();
+        for (number, load) in loads.into_iter().enumerate() {
+            let pieces = split(&load.route.receives, PIECE_BYTES).collect::<VecDeque<_>>();
+            let Some((number, memory)) = landed((number, load)) else { continue };
+            match numbers.iter().position(|exposed| *exposed == number) {
+                Some(window) if !pieces.is_empty() => {
+                    let fetch = Fetch::into(mpi, memory);
+                    fetching.arrays.push_back(Array { number, window, fetch, pieces });
+                }
+                _ => here.push((number, memory)),
+            }
+        }
+        (fetching, here)
+    }
+
+    /// Gets pieces for about as long as the budget, at least one; whether this rank has all.
+    pub(crate) fn advance(&mut self, budget: Duration) -> Result<bool, MoveError> {
+        let began = Instant::now();
+        while let Some(array) = self.arrays.front_mut() {
+            array.fetch.is_complete()?;
+            while array.fetch.n_open() < N_OPEN_MAX
+                && let Some(piece) = array.pieces.pop_front()
+            {
+                let there = (piece.peer, place(piece.there));
+                let window = &self.windows[array.window];
+                window.get(&mut array.fetch, place(piece.here), there, place(piece.n_bytes))?;
+                array.fetch.is_complete()?;
+                if budget <= began.elapsed() {
+                    return Ok(false);
+                }
+            }
+            if 0 < array.fetch.n_open() || !array.pieces.is_empty() {
+                return Ok(false);
+            }
+            if let Some(array) = self.arrays.pop_front() {
+                let memory = array.fetch.finished();
+                self.done.extend(memory.map(|memory| (array.number, memory)));
+            }
+        }
+        Ok(true)
+    }
+
+    /// Ends the windows, together with the others, when nobody fetches any more.
+    pub(crate) fn close(self) -> Result<Vec<Landed>, MoveError> {
+        for window in self.windows {
+            window.close()?;
+        }
+        Ok(self.done)
+    }
+}

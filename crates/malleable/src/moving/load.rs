@@ -1,0 +1,177 @@
+//! An array of the state on its way from its sources to its targets, as one rank has part in it.
+
+use super::agreed::Agreed;
+use super::route::{Piece, Route, Seats, Transfer};
+use crate::bridge::Bridge;
+use crate::data::{Allocate, Class, Data, Lent, Memory, Rows, Slot};
+use mpi::{Bundle, Stretch};
+use std::collections::BTreeSet;
+
+/// An array on its way.
+pub(crate) struct Load {
+    /// When it is sent, among those of its class: what comes before is needed to understand it.
+    pub(crate) turn: u32,
+    /// Bytes of an element.
+    pub(crate) width: usize,
+    pub(crate) route: Route,
+    /// Whether at most one stretch goes from any rank to any other, so that counts and places say it all.
+    pub(crate) is_plain: bool,
+    /// Bytes of all ranks together, and those of them that go to another rank.
+    pub(crate) bytes: [u64; 2],
+    /// What a source gives.
+    pub(crate) lent: Option<Lent>,
+    pub(crate) target: Target,
+}
+
+/// What a target has of it.
+pub(crate) enum Target {
+    /// Nothing, on a rank that is none.
+    None,
+    /// Memory is to be made.
+    Wanted(Allocate),
+    /// Memory, filled or not.
+    Memory(Box<dyn Memory>),
+}
+
+/// All arrays of a class, in an order that is the same on all ranks; sources lend theirs.
+pub(crate) fn loads(
+    bridge: &Bridge<'_>,
+    agreed: &Agreed,
+    data: &mut Data<'_>,
+    class: Class,
+) -> Vec<Load> {
+    let mut loads = Vec::new();
+    for (group, of) in data.groups.iter_mut().zip(&agreed.groups) {
+        let objects = group.objects.iter_mut().enumerate();
+        for (number, object) in objects.filter(|(_, object)| object.class == class) {
+            match &mut object.rows {
+                Rows::Even { n_per_row, array } => {
+                    loads.push(Load::of(bridge, &of.even(*n_per_row as u64), &mut **array, 0));
+                }
+                Rows::Sparse { lengths, arrays } => {
+                    loads.push(Load::of(bridge, &of.even(1), lengths, 0));
+                    let transfers = of.sparse(number);
+                    for (turn, array) in (1..).zip(arrays) {
+                        loads.push(Load::of(bridge, &transfers, &mut **array, turn));
+                    }
+                }
+            }
+        }
+    }
+    loads
+}
+
+/// The places of the arrays of a class, in the order of [`loads`].
+pub(crate) fn places<'d, 'a>(
+    data: &'d mut Data<'a>,
+    class: Class,
+) -> impl Iterator<Item = &'d mut (dyn Slot + 'd)>
+where
+    'a: 'd,
+{
+    let objects = data.groups.iter_mut().flat_map(|group| &mut group.objects);
+    objects.filter(move |object| object.class == class).flat_map(|object| {
+        let mut places: Vec<&'d mut (dyn Slot + 'd)> = Vec::new();
+        match &mut object.rows {
+            Rows::Even { array, .. } => places.push(&mut **array),
+            Rows::Sparse { lengths, arrays: [columns, values] } => {
+                places.push(lengths);
+                places.push(&mut **columns);
+                places.push(&mut **values);
+            }
+        }
+        places
+    })
+}
+
+impl Load {
+    fn of(bridge: &Bridge<'_>, transfers: &[Transfer], place: &mut dyn Slot, turn: u32) -> Self {
+        let seats = Seats { sources: &bridge.sources, targets: &bridge.targets };
+        let width = place.element_bytes();
+        let route = Route::of(bridge.comm.rank(), seats, transfers, width as u64);
+        Self {
+            turn,
+            width,
+            route,
+            is_plain: is_plain(seats, transfers),
+            bytes: bytes(seats, transfers, width as u64),
+            lent: bridge.is_source().then(|| place.lend()),
+            target: match bridge.target() {
+                Some(_) => Target::Wanted(place.allocator()),
+                None => Target::None,
+            },
+        }
+    }
+
+    /// Whether this rank has to make memory for it, or to copy what it keeps.
+    pub(crate) fn is_wanted(&self) -> bool {
+        matches!(self.target, Target::Wanted(_))
+    }
+
+    /// Makes memory for what comes, with what is kept.
+    pub(crate) fn prepare(&mut self) {
+        self.target = match std::mem::replace(&mut self.target, Target::None) {
+            Target::Wanted(allocate) => {
+                let mut memory = allocate(place(self.route.n_bytes) / self.width.max(1));
+                if let Some(lent) = &self.lent {
+                    keep((**lent).as_ref(), (*memory).as_mut(), &self.route.keeps);
+                }
+                Target::Memory(memory)
+            }
+            other => other,
+        };
+    }
+
+    /// Puts it into a bundle, of which all arrays go in one message to each rank. It has to be prepared.
+    pub(crate) fn board(&mut self, bundle: &mut Bundle) {
+        if let Some(lent) = self.lent.take() {
+            bundle.sent.push((lent, stretches(&self.route.sends)));
+        }
+        match std::mem::replace(&mut self.target, Target::None) {
+            Target::Memory(memory) => {
+                bundle.received.push((memory, stretches(&self.route.receives)));
+            }
+            other => self.target = other,
+        }
+    }
+}
+
+fn stretches(pieces: &[Piece]) -> Vec<Stretch> {
+    let stretch = |piece: &Piece| {
+        let (peer, start) = (piece.peer, place(piece.here));
+        Stretch { peer, start, n_bytes: place(piece.n_bytes) }
+    };
+    pieces.iter().map(stretch).collect()
+}
+
+fn keep(from: &[u8], to: &mut [u8], keeps: &[Piece]) {
+    for piece in keeps {
+        let n_bytes = place(piece.n_bytes);
+        let kept = &from[place(piece.here)..][..n_bytes];
+        to[place(piece.there)..][..n_bytes].copy_from_slice(kept);
+    }
+}
+
+/// Whether counts of elements say it all, on every rank.
+fn is_plain(seats: Seats<'_>, transfers: &[Transfer]) -> bool {
+    let mut pairs = BTreeSet::new();
+    transfers.iter().filter(|transfer| 0 < transfer.n_elements).all(|transfer| {
+        let pair = (seats.sources[transfer.from as usize], seats.targets[transfer.to as usize]);
+        let end = transfer.n_elements + transfer.send_at.max(transfer.receive_at);
+        pair.0 == pair.1 || pairs.insert(pair) && i32::try_from(end).is_ok()
+    })
+}
+
+fn bytes(seats: Seats<'_>, transfers: &[Transfer], width: u64) -> [u64; 2] {
+    let is_sent = |transfer: &&Transfer| {
+        seats.sources[transfer.from as usize] != seats.targets[transfer.to as usize]
+    };
+    let sent = transfers.iter().filter(is_sent).map(|transfer| transfer.n_elements).sum::<u64>();
+    let all = transfers.iter().map(|transfer| transfer.n_elements).sum::<u64>();
+    [all, sent].map(|n_elements| n_elements * width)
+}
+
+/// A place in memory, which has less than 2^64 bytes.
+pub(crate) fn place(bytes: u64) -> usize {
+    usize::try_from(bytes).unwrap_or(usize::MAX)
+}

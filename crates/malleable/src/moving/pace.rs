@@ -1,0 +1,89 @@
+//! How much of its time a rank gives to data.
+
+use std::time::{Duration, Instant};
+
+/// Part of the cores of a node that all its new ranks together take from those that compute, where there are not enough
+/// for all; and part of its own time that a rank takes that computes and fetches.
+const SHARE: f64 = 0.1;
+/// Time that a new rank works on end.
+const STINT: Duration = Duration::from_millis(1);
+/// Longest pause, so that what comes in is looked after.
+const PAUSE_MAX: Duration = Duration::from_millis(20);
+/// Pause of a rank that waits for others.
+const LOOK: Duration = Duration::from_micros(500);
+
+/// How much of its time a rank on a node with `n_cores` may work while others compute: `n_new` of its `n_ranks` do as
+/// this one does.
+pub(crate) fn share(n_cores: usize, n_ranks: usize, n_new: usize) -> f64 {
+    if n_ranks <= n_cores {
+        return 1.0;
+    }
+    (SHARE * n_cores as f64 / n_new.max(1) as f64).min(1.0)
+}
+
+/// The stints of a rank that has nothing else to do.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stints {
+    pub(crate) share: f64,
+}
+
+impl Stints {
+    pub(crate) const fn budget(self) -> Duration {
+        STINT
+    }
+
+    /// The pause after a stint of this length.
+    pub(crate) fn pause_after(self, worked: Duration) -> Duration {
+        let pause = worked.mul_f64((1.0 / self.share.clamp(0.01, 1.0) - 1.0).max(0.0));
+        // A short stint has found nothing to do.
+        if worked < LOOK / 10 { pause.max(LOOK) } else { pause.min(PAUSE_MAX) }
+    }
+}
+
+/// The time of a rank that computes: what it has not used counts for later, what it overdrew as well.
+#[derive(Debug)]
+pub(crate) struct Credit {
+    left_s: f64,
+    since: Instant,
+}
+
+impl Credit {
+    pub(crate) fn new() -> Self {
+        Self { left_s: 0.0, since: Instant::now() }
+    }
+
+    /// What may be spent now, if anything.
+    pub(crate) fn budget(&mut self) -> Option<Duration> {
+        self.left_s += SHARE * self.since.elapsed().as_secs_f64();
+        self.since = Instant::now();
+        Duration::try_from_secs_f64(self.left_s).ok().filter(|left| !left.is_zero())
+    }
+
+    /// Counts what was spent since [`budget`](Self::budget).
+    pub(crate) fn spend(&mut self) {
+        self.left_s -= self.since.elapsed().as_secs_f64();
+        self.since = Instant::now();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn new_ranks_leave_the_cores_to_those_that_compute() {
+        assert_eq!(share(8, 8, 4), 1.0);
+        assert_eq!(share(2, 4, 2), 0.1);
+        assert_eq!(share(2, 10, 8), 0.025);
+        assert_eq!(share(16, 17, 1), 1.0);
+    }
+
+    #[test]
+    fn a_pause_is_as_long_as_the_share_asks_for() {
+        let ms = Duration::from_millis;
+        assert_eq!(Stints { share: 1.0 }.pause_after(ms(1)), ms(0));
+        assert_eq!(Stints { share: 0.1 }.pause_after(ms(1)), ms(9));
+        assert_eq!(Stints { share: 0.1 }.pause_after(ms(9)), PAUSE_MAX);
+        assert_eq!(Stints { share: 1.0 }.pause_after(Duration::ZERO), LOOK);
+    }
+}

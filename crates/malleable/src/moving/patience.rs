@@ -1,0 +1,29 @@
+//! Waiting between looks, in a way that leaves the cores to those who have something to do.
+
+use super::error::MoveError;
+use std::time::{Duration, Instant};
+
+/// Time after which it sleeps between looks.
+const AWAKE: Duration = Duration::from_millis(2);
+/// Sleep between looks.
+const SLEEP: Duration = Duration::from_micros(500);
+
+/// Looks until it is so.
+pub(crate) fn until(
+    deadline: Duration,
+    mut is_so: impl FnMut() -> Result<bool, MoveError>,
+) -> Result<(), MoveError> {
+    let began = Instant::now();
+    while !is_so()? {
+        let waited = began.elapsed();
+        if deadline <= waited {
+            return Err(MoveError::Late { waited_ms: waited.as_millis() });
+        }
+        if waited < AWAKE {
+            std::thread::yield_now();
+        } else {
+            std::thread::sleep(SLEEP);
+        }
+    }
+    Ok(())
+}

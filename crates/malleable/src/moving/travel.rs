@@ -1,0 +1,112 @@
+//! Arrays under way, by any of the methods.
+
+use super::Method;
+use super::error::MoveError;
+use super::fetching::Fetching;
+use super::load::{Load, Target};
+use crate::bridge::Bridge;
+use crate::data::Memory;
+use mpi::{Bundle, Comm, Exchange};
+use std::time::Duration;
+
+/// An array that has come, with its number among those of its class.
+pub(crate) type Landed = (usize, Box<dyn Memory>);
+
+/// Arrays under way, numbered as they are registered.
+#[derive(Default)]
+pub(crate) struct Travel {
+    exchanges: Vec<(Vec<usize>, Exchange)>,
+    fetching: Option<Fetching>,
+    /// What has come.
+    landed: Vec<Landed>,
+}
+
+impl Travel {
+    /// Sends arrays off, which have to be prepared. All ranks of the bridge do, with the same method.
+    pub(crate) fn begin(
+        bridge: &Bridge<'_>,
+        loads: Vec<Load>,
+        method: Method,
+    ) -> Result<Self, MoveError> {
+        let mut travel = Self::default();
+        let n_turns = loads.iter().map(|load| load.turn + 1).max().unwrap_or(0);
+        let mut loads = loads.into_iter().enumerate().collect::<Vec<_>>();
+        for turn in 0..n_turns {
+            let (now, later) = loads.into_iter().partition(|(_, load)| load.turn == turn);
+            loads = later;
+            travel.send(bridge.comm, now, method)?;
+        }
+        Ok(travel)
+    }
+
+    /// What fetches by itself, and what nobody has to fetch.
+    pub(crate) fn fetch(fetching: Fetching, landed: Vec<Landed>) -> Self {
+        Self { exchanges: Vec::new(), fetching: Some(fetching), landed }
+    }
+
+    /// Sends the arrays of a turn off, all that goes to one rank in one message.
+    fn send(
+        &mut self,
+        comm: &Comm,
+        loads: Vec<(usize, Load)>,
+        method: Method,
+    ) -> Result<(), MoveError> {
+        let (moved, kept): (Vec<_>, Vec<_>) =
+            loads.into_iter().partition(|(_, load)| 0 < load.bytes[1]);
+        self.landed.extend(kept.into_iter().filter_map(landed));
+        let (Some((_, first)), n_arrays) = (moved.first(), moved.len()) else { return Ok(()) };
+        let (width, tag) = (first.width, u16::try_from(first.turn).unwrap_or(u16::MAX));
+        let is_plain = n_arrays == 1 && first.is_plain;
+        let (mut bundle, mut numbers) = (Bundle::default(), Vec::with_capacity(n_arrays));
+        for (number, mut load) in moved {
+            let n_received = bundle.received.len();
+            load.board(&mut bundle);
+            numbers.extend((n_received < bundle.received.len()).then_some(number));
+        }
+        let exchange = match (method, is_plain) {
+            (Method::Sync, true) => comm.exchange_rows_now(bundle, width),
+            (Method::Sync, false) => comm.exchange_now(bundle),
+            (Method::PointToPoint, _) => comm.start_messages(bundle, tag),
+            (Method::Async | Method::Get, true) => comm.start_exchange_of_rows(bundle, width),
+            (Method::Async | Method::Get, false) => comm.start_exchange(bundle),
+        };
+        self.exchanges.push((numbers, exchange?));
+        Ok(())
+    }
+
+    /// Looks after what is under way, and fetches for about as long as the budget; whether all has come.
+    pub(crate) fn advance(&mut self, budget: Duration) -> Result<bool, MoveError> {
+        let mut open = Vec::new();
+        for (numbers, mut exchange) in std::mem::take(&mut self.exchanges) {
+            if exchange.is_complete()? {
+                let received = exchange.finished().unwrap_or_default().received;
+                let memories = received.into_iter().map(|(memory, _)| memory);
+                self.landed.extend(numbers.into_iter().zip(memories));
+            } else {
+                open.push((numbers, exchange));
+            }
+        }
+        self.exchanges = open;
+        let has_fetched = match &mut self.fetching {
+            Some(fetching) => fetching.advance(budget)?,
+            None => true,
+        };
+        Ok(has_fetched && self.exchanges.is_empty())
+    }
+
+    /// What has come; everybody has fetched what he needs.
+    pub(crate) fn close(mut self) -> Result<Vec<Landed>, MoveError> {
+        if let Some(fetching) = self.fetching.take() {
+            self.landed.extend(fetching.close()?);
+        }
+        Ok(self.landed)
+    }
+}
+
+/// The memory of an array of which nothing moves.
+pub(crate) fn landed((number, load): (usize, Load)) -> Option<Landed> {
+    match load.target {
+        Target::Memory(memory) => Some((number, memory)),
+        Target::None | Target::Wanted(_) => None,
+    }
+}
