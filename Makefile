@@ -17,6 +17,9 @@ xfire := apps/xfire
 matmul := apps/matmul
 make_matmul = $(MAKE) --silent -C $(matmul) MPICC=mpicc.$(1) MPIRUN="mpirun.$(1)" \
   BUILD=$(CURDIR)/target/matmul-$(1)
+stencil := apps/stencil
+make_stencil = $(MAKE) --silent -C $(stencil) MPICC=mpicc.$(1) MPIRUN="mpirun.$(1)" \
+  BUILD=$(CURDIR)/target/stencil-$(1)
 make_xfire = $(MAKE) --silent -C $(xfire) MPICC=mpicc.$(1) MPIRUN="mpirun.$(1)" \
   BUILD=$(CURDIR)/target/xfire-$(1)
 
@@ -46,6 +49,8 @@ test: ## run all tests, on real ranks
 	@$(call make_xfire,mpich) check
 	@$(call make_matmul,openmpi) check
 	@$(call make_matmul,mpich) check
+	@$(call make_stencil,openmpi) check
+	@$(call make_stencil,mpich) check
 	@$(CARGO) test --quiet --doc --workspace
 	@$(CARGO) nextest run --workspace
 

@@ -63,7 +63,7 @@ pub struct Generator(Kind);
 
 #[derive(Debug)]
 enum Kind {
-    Springs(Springs),
+    Springs(Box<Springs>),
     Laplace(Laplace),
 }
 
@@ -71,9 +71,11 @@ impl Generator {
     /// This model from this seed; a Laplace operator has no seed.
     #[must_use]
     pub fn new(model: Model, seed: u64) -> Self {
+        let springs =
+            |cells, n_spokes| Kind::Springs(Box::new(Springs::new(cells, n_spokes, seed)));
         Self(match model {
-            Model::Audikw1 => Kind::Springs(Springs::new(AUDIKW1_CELLS, AUDIKW1_SPOKES, seed)),
-            Model::Tetrahedra(cells) => Kind::Springs(Springs::new(cells, 0, seed)),
+            Model::Audikw1 => springs(AUDIKW1_CELLS, AUDIKW1_SPOKES),
+            Model::Tetrahedra(cells) => springs(cells, 0),
             Model::Laplace3d(n) => Kind::Laplace(Laplace::new(n)),
         })
     }

@@ -32,6 +32,12 @@ pub(super) struct Header {
     pub(super) n_lines: u64,
 }
 
+impl Header {
+    pub(super) fn n_rows(&self) -> usize {
+        usize::try_from(self.n_rows).unwrap_or(usize::MAX)
+    }
+}
+
 const BANNER: &str =
     "`%%MatrixMarket matrix coordinate real symmetric`, as Matrix Market files begin";
 const SIZE: &str = "the number of rows, of columns and of entries, before the entries";

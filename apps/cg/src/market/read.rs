@@ -27,7 +27,7 @@ pub fn read(path: &Path, group: &impl Group) -> Result<(usize, Csr), CgError> {
     let text = agree(group, text.map_err(CgError::from))?;
     let file = File { path, header };
     let entries = file.entries(text, group)?;
-    let n_rows = usize::try_from(header.n_rows).expect("rows have numbers of 32 bits");
+    let n_rows = header.n_rows();
     let own = rows_of(n_rows, group.rank(), group.n_ranks());
     let csr = agree(group, rows(entries, own, path).map_err(CgError::from))?;
     if !header.is_symmetric && !symmetry::holds(&csr, n_rows, group)? {
@@ -49,7 +49,7 @@ fn tell(
         head
     });
     let told = group.exchange(&vec![head; group.n_ranks()])?;
-    let (header, is_zipped) = told.split_first_chunk().expect("the first rank has a head");
+    let (header, is_zipped) = told.split_first_chunk().unwrap_or((&[0; 6], &[]));
     Ok((Header::from(*header), *is_zipped == [1]))
 }
 
@@ -91,7 +91,7 @@ impl File<'_> {
         n_ranks: usize,
         n_stored: &mut u64,
     ) -> Result<Vec<Vec<Entry>>, CgError> {
-        let n_rows = usize::try_from(self.header.n_rows).expect("rows have numbers of 32 bits");
+        let n_rows = self.header.n_rows();
         let mut parts = vec![Vec::new(); n_ranks];
         for (at, line) in piece.text.split(|byte| *byte == b'\n').enumerate() {
             let entry = match parse(line, &self.header) {

@@ -30,7 +30,7 @@ pub(super) fn rows(
     let mut ends = next.into_iter();
     let (mut begin, mut row) = (0, Vec::new());
     for number in own {
-        let end = ends.next().expect("each row has an end");
+        let end = ends.next().unwrap_or(begin);
         sort(&mut columns[begin..end], &mut values[begin..end], &mut row);
         if let Some(twice) = columns[begin..end].windows(2).find(|pair| pair[0] == pair[1]) {
             let (row, column) = (number as u64 + 1, u64::from(twice[0]) + 1);

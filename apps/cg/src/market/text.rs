@@ -56,10 +56,13 @@ fn lines_in(text: &[u8]) -> u64 {
     text.iter().filter(|byte| **byte == b'\n').count() as u64
 }
 
+/// A compressed file.
+type Inflated = Box<BufReader<MultiGzDecoder<File>>>;
+
 /// Head and entries of a file, opened by the first rank.
 pub(super) enum Opened {
     Plain,
-    Zipped(BufReader<MultiGzDecoder<File>>),
+    Zipped(Inflated),
 }
 
 /// Opens a file, whatever its name: a compressed one is known by its first bytes.
@@ -70,7 +73,8 @@ pub(super) fn open(path: &Path) -> Result<(Header, Opened), MarketError> {
     let n_first = file.read(&mut first).map_err(&read)?;
     file.rewind().map_err(&read)?;
     if n_first == 2 && first == [0x1f, 0x8b] {
-        let mut text = BufReader::with_capacity(PIECE_BYTES, MultiGzDecoder::new(file));
+        let text = BufReader::with_capacity(PIECE_BYTES, MultiGzDecoder::new(file));
+        let mut text = Box::new(text);
         return Ok((read_header(&mut text, path)?, Opened::Zipped(text)));
     }
     Ok((read_header(&mut BufReader::new(file), path)?, Opened::Plain))
@@ -81,7 +85,7 @@ pub(super) enum Text {
     /// Of its own part of the file.
     Plain { pieces: Pieces<Take<File>>, n_bytes: u64 },
     /// What the first rank deals out, which alone has the file.
-    Zipped { pieces: Option<Pieces<BufReader<MultiGzDecoder<File>>>>, n_lines: u64 },
+    Zipped { pieces: Option<Pieces<Inflated>>, n_lines: u64 },
 }
 
 impl Text {

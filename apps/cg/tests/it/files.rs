@@ -36,9 +36,11 @@ fn read(path: &Path, n_ranks: usize) -> Result<BTreeMap<(usize, usize), f64>, St
     Err(told[0].clone())
 }
 
+type Entry = ((usize, usize), f64);
+
 /// The same from the plain and the compressed file, on some numbers of ranks.
 #[track_caller]
-fn check(text: &str, expected: Result<&[((usize, usize), f64)], &str>) {
+fn check(text: &str, expected: Result<&[Entry], &str>) {
     let folder = tempfile::tempdir().unwrap();
     let plain = folder.path().join("a.mtx");
     std::fs::write(&plain, text).unwrap();
