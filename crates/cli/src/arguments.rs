@@ -56,6 +56,8 @@ pub(crate) enum Subcommand {
     #[command(hide = true)]
     Enter(crate::attach::entrance::EnterOptions),
     #[command(hide = true)]
+    DoctorRank(crate::doctor::dynamic::rank::DoctorRankOptions),
+    #[command(hide = true)]
     NetbenchRank(crate::netbench::NetbenchRankOptions),
     #[command(hide = true)]
     Collector(CollectorOptions),
@@ -196,14 +198,28 @@ pub(crate) struct ReportOptions {
     pub(crate) json: bool,
 }
 
+const DOCTOR_EXAMPLES: &str = "\
+Examples:
+  sintonia doctor
+  sintonia doctor --quick                                 what can be seen without starting a job
+  sintonia doctor -- /opt/openmpi-5/bin/mpirun --host a:2,b:2";
+
 /// Say what this machine offers, what is missing, and what that costs
 ///
-/// Looks at MPI libraries, the clock, permissions, limits, Slurm and tools; changes nothing.
+/// Looks at MPI libraries, the clock, permissions, limits, Slurm and tools; changes nothing. With each MPI launcher a
+/// tiny job tries whether processes can be started, joined and released while a program runs; what hangs is ended.
 #[derive(Args, Debug)]
+#[command(after_help = DOCTOR_EXAMPLES)]
 pub(crate) struct DoctorOptions {
+    /// Start no jobs
+    #[arg(long, conflicts_with = "launcher")]
+    pub(crate) quick: bool,
     /// Print the checks as JSON
     #[arg(long)]
     pub(crate) json: bool,
+    /// Try jobs with this launcher and its options only, instead of all in `PATH`
+    #[arg(last = true, value_name = "LAUNCHER")]
+    pub(crate) launcher: Vec<OsString>,
 }
 
 const EXPORT_EXAMPLES: &str = "\

@@ -7,6 +7,7 @@
 //! Whether a given program can be watched: `sintonia run` says it.
 
 mod commands;
+pub(crate) mod dynamic;
 mod limits;
 mod mpi;
 mod privileges;
@@ -20,18 +21,42 @@ use crate::terminal::Terminal;
 use anyhow::Context;
 use serde_json::{Value, json};
 use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 
 /// Examines this machine and prints what was found.
 pub(crate) fn doctor(options: &DoctorOptions, terminal: Terminal) -> anyhow::Result<ExitCode> {
     let checks = examine();
+    let tried = try_launchers(options)?;
     let text = if options.json {
-        format!("{:#}\n", json(&checks))
+        let tried = tried.iter().map(|tried| tried.json(one_json(&tried.check())));
+        format!("{:#}\n", checks.iter().map(one_json).chain(tried).collect::<Value>())
     } else {
-        render(&checks, Style { color: terminal.stdout_style().color })
+        let style = Style { color: terminal.stdout_style().color };
+        let all: Vec<Check> =
+            checks.into_iter().chain(tried.iter().map(dynamic::Tried::check)).collect();
+        let details = tried.iter().map(|tried| tried.render(style));
+        render(&all, style) + &details.collect::<String>()
     };
     std::io::stdout().write_all(text.as_bytes()).context(NotWritten)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Tries the launcher that is named, or all that are in `PATH`.
+fn try_launchers(options: &DoctorOptions) -> anyhow::Result<Vec<dynamic::Tried>> {
+    let Some((launcher, words)) = options.launcher.split_first() else {
+        let launchers = if options.quick { Vec::new() } else { mpi::launchers() };
+        return launchers.into_iter().map(|launcher| dynamic::attempt(launcher, &[])).collect();
+    };
+    let path = Path::new(launcher);
+    let path = if path.components().count() == 1 {
+        commands::find(&launcher.to_string_lossy()).context("no such launcher in PATH")?
+    } else {
+        path.to_owned()
+    };
+    let launcher = mpi::Launcher::at(&path)
+        .with_context(|| format!("`{}` is no launcher of Open MPI or MPICH", path.display()))?;
+    Ok(vec![dynamic::attempt(launcher, words)?])
 }
 
 /// How a thing stands.
@@ -92,6 +117,7 @@ pub(crate) fn examine() -> Vec<Check> {
     checks.extend(privileges::checks());
     checks.extend(limits::checks());
     checks.extend(slurm::checks());
+    checks.extend(dynamic::leftovers::check());
     checks.extend(tools::checks());
     checks
 }
@@ -120,14 +146,11 @@ pub(crate) fn render(checks: &[Check], style: Style) -> String {
 }
 
 /// For programs.
-pub(crate) fn json(checks: &[Check]) -> Value {
-    let one = |check: &Check| {
-        json!({
-            "name": check.name, "found": check.found, "state": word(check.state),
-            "costs": check.costs, "remedy": check.remedy,
-        })
-    };
-    Value::Array(checks.iter().map(one).collect())
+fn one_json(check: &Check) -> Value {
+    json!({
+        "name": check.name, "found": check.found, "state": word(check.state),
+        "costs": check.costs, "remedy": check.remedy,
+    })
 }
 
 /// Whether words are colored.
@@ -138,7 +161,10 @@ pub(crate) struct Style {
 
 impl Style {
     fn paint(self, state: State) -> String {
-        let word = word(state);
+        self.colored(state, word(state))
+    }
+
+    fn colored(self, state: State, word: &str) -> String {
         let code = match state {
             State::Ok => 32,
             State::Limited => 33,
@@ -173,7 +199,7 @@ missing  slurm  no `srun`
 1 thing is missing or limited; the rest works without it
 ";
         assert_eq!(render(&checks, Style { color: false }), expected);
-        assert_eq!(json(&checks)[1]["state"], "missing");
+        assert_eq!(one_json(&checks[1])["state"], "missing");
     }
 
     #[test]

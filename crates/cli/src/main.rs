@@ -78,6 +78,7 @@ fn main() -> ExitCode {
         Subcommand::ExperimentRun(options) => Ok(experiment::be_run(&options, terminal)),
         Subcommand::TunletHost(options) => tunlet_host::serve(&options),
         Subcommand::Enter(options) => attach::entrance::serve(&options),
+        Subcommand::DoctorRank(options) => doctor::dynamic::rank::be_rank(&options),
         Subcommand::NetbenchRank(options) => netbench::be_rank(&options),
         Subcommand::Collector(options) => Ok(collector::collect(&options)),
     };

@@ -1,7 +1,7 @@
 //! The MPI libraries whose launchers are in `PATH`.
 
 use super::{Check, commands};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const NAMES: [&str; 8] = [
     "mpirun",
@@ -14,18 +14,55 @@ const NAMES: [&str; 8] = [
     "prterun",
 ];
 
+/// The launcher of an MPI library.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Launcher {
+    pub(crate) path: PathBuf,
+    /// Open MPI, or MPICH.
+    pub(crate) is_open_mpi: bool,
+    /// Major and minor number.
+    pub(crate) version: (u32, u32),
+    /// The version as it is written.
+    pub(crate) text: String,
+}
+
+impl Launcher {
+    /// The launcher at this path; nothing where it is of unknown make.
+    pub(crate) fn at(path: &Path) -> Option<Self> {
+        Self::that_says(&commands::say(&path.to_string_lossy(), &["--version"])?, path)
+    }
+
+    fn that_says(said: &str, path: &Path) -> Option<Self> {
+        let is_open_mpi =
+            said.contains("Open MPI") || said.contains("OpenRTE") || said.contains("PRRTE");
+        let is_mpich = said.contains("HYDRA") || said.contains("MPICH");
+        let (text, version) = version(said).filter(|_| is_open_mpi || is_mpich)?;
+        Some(Self { path: path.to_owned(), is_open_mpi, version, text })
+    }
+
+    /// The library and its version.
+    pub(crate) fn name(&self) -> String {
+        format!("{} {}", if self.is_open_mpi { "Open MPI" } else { "MPICH" }, self.text)
+    }
+}
+
+/// The launchers in `PATH`, one for each library and version, what programs type first.
+pub(crate) fn launchers() -> Vec<Launcher> {
+    let mut launchers: Vec<Launcher> = Vec::new();
+    for launcher in distinct().iter().filter_map(|path| Launcher::at(path)) {
+        if !launchers.iter().any(|known| known.name() == launcher.name()) {
+            launchers.push(launcher);
+        }
+    }
+    launchers
+}
+
 /// One check per library and version, or one that says that there is none.
 pub(crate) fn libraries() -> Vec<Check> {
-    let mut seen: Vec<PathBuf> = Vec::new();
     let mut checks: Vec<Check> = Vec::new();
-    for path in NAMES.into_iter().filter_map(commands::find) {
-        let target = path.canonicalize().unwrap_or_else(|_| path.clone());
-        if seen.contains(&target) {
-            continue;
-        }
-        seen.push(target);
+    for path in distinct() {
         let Some(said) = commands::say(&path.to_string_lossy(), &["--version"]) else { continue };
-        let check = judge(&said, &path.to_string_lossy());
+        let check = judge(&said, &path);
         if !checks.iter().any(|known| same_library(known, &check)) {
             checks.push(check);
         }
@@ -40,6 +77,20 @@ pub(crate) fn libraries() -> Vec<Check> {
     checks
 }
 
+/// Launchers in `PATH`, those that are the same file once.
+fn distinct() -> Vec<PathBuf> {
+    let mut seen: Vec<PathBuf> = Vec::new();
+    let mut paths: Vec<PathBuf> = Vec::new();
+    for path in NAMES.into_iter().filter_map(commands::find) {
+        let target = path.canonicalize().unwrap_or_else(|_| path.clone());
+        if !seen.contains(&target) {
+            seen.push(target);
+            paths.push(path);
+        }
+    }
+    paths
+}
+
 fn same_library(one: &Check, other: &Check) -> bool {
     let library = |check: &Check| check.found.split(", ").next().map(str::to_owned);
     library(one) == library(other)
@@ -49,19 +100,17 @@ const SPAWN_WITH: &str =
     "for programs that start processes while they run, use MPICH 5 or Open MPI 5";
 
 /// What a launcher says of itself; the defects of versions were met with programs that spawn.
-fn judge(said: &str, path: &str) -> Check {
-    let is_open_mpi =
-        said.contains("Open MPI") || said.contains("OpenRTE") || said.contains("PRRTE");
-    let Some((text, version)) = version(said) else {
+fn judge(said: &str, path: &Path) -> Check {
+    let Some(launcher) = Launcher::that_says(said, path) else {
         let advice = [
             "it works if it is made of Open MPI or MPICH; nobody knows",
             "try `sintonia run` with it and look at the line `mpi` of the report",
         ];
-        return Check::limited("MPI", format!("a launcher of unknown make, {path}"), advice);
+        let found = format!("a launcher of unknown make, {}", path.display());
+        return Check::limited("MPI", found, advice);
     };
-    let name = if is_open_mpi { "Open MPI" } else { "MPICH" };
-    let found = format!("{name} {text}, {path}");
-    let costs = match (is_open_mpi, version) {
+    let found = format!("{}, {}", launcher.name(), path.display());
+    let costs = match (launcher.is_open_mpi, launcher.version) {
         (true, (..=4, _)) => {
             "MPI_Comm_spawn hangs now and then: a child stays in its start-up (openpmix #2735)"
         }
@@ -92,7 +141,7 @@ mod tests {
 
     #[track_caller]
     fn check(said: &str, found: &str, state: State) {
-        let check = judge(said, "/usr/bin/mpirun");
+        let check = judge(said, Path::new("/usr/bin/mpirun"));
         assert_eq!((check.found.as_str(), check.state), (found, state));
     }
 
@@ -117,6 +166,7 @@ mod tests {
             "MPICH 5.0.2, /usr/bin/mpirun",
             State::Ok,
         );
+        check("true 9.1\n", "a launcher of unknown make, /usr/bin/mpirun", State::Limited);
         check("what?", "a launcher of unknown make, /usr/bin/mpirun", State::Limited);
     }
 }

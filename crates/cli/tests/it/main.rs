@@ -1,5 +1,6 @@
 //! The program `sintonia` from outside, mostly on commands without MPI.
 
+mod doctor;
 mod experiment;
 mod export;
 mod fit;

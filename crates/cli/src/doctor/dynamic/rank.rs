@@ -1,0 +1,200 @@
+//! A rank that tries what its MPI library can, and says so on standard output before and after each step.
+//!
+//! # Not here
+//! Who waits for the answer, and for how long: `trial`.
+
+mod part;
+
+use clap::Args;
+use mpi::{Comm, Mpi};
+use std::io::Write;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// What stands before the words for `trial`.
+pub(super) const MARK: &str = "sintonia-doctor ";
+
+/// Something that a library can do, or not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// Ranks start.
+    Start,
+    /// Several threads call at a time.
+    Threads,
+    /// A process is started, and disconnected again.
+    SpawnOne,
+    /// Several are started, merged with those that are there, and disconnected again.
+    Merge,
+    /// Those that were disconnected end while the others go on.
+    Release,
+    /// A process is started by a thread while the other one goes on.
+    Background,
+    /// Ranks fetch from each other's memory, over worlds.
+    Window,
+    /// A job of another launcher connects.
+    Connect,
+}
+
+impl Step {
+    /// All of them; each needs those before it less than those after it.
+    pub(crate) const ALL: [Self; 8] = [
+        Self::Start,
+        Self::Threads,
+        Self::SpawnOne,
+        Self::Merge,
+        Self::Release,
+        Self::Background,
+        Self::Window,
+        Self::Connect,
+    ];
+
+    /// As it is written on command lines and in JSON.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Start => "start",
+            Self::Threads => "threads",
+            Self::SpawnOne => "spawn-one",
+            Self::Merge => "merge",
+            Self::Release => "release",
+            Self::Background => "background",
+            Self::Window => "window",
+            Self::Connect => "connect",
+        }
+    }
+
+    /// Whether processes are started for it.
+    pub(super) fn starts_processes(self) -> bool {
+        !matches!(self, Self::Start | Self::Threads | Self::Connect)
+    }
+
+    /// What is tried, for people.
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            Self::Start => "start ranks",
+            Self::Threads => "calls of several threads",
+            Self::SpawnOne => "start a process",
+            Self::Merge => "start several, merge",
+            Self::Release => "release them",
+            Self::Background => "start in the background",
+            Self::Window => "one-sided, over worlds",
+            Self::Connect => "connect another launcher's",
+        }
+    }
+}
+
+/// Try an MPI library as one rank of `sintonia doctor`
+#[derive(Args, Debug)]
+pub(crate) struct DoctorRankOptions {
+    /// What is tried, in this order
+    #[arg(long, value_delimiter = ',')]
+    steps: Vec<String>,
+    /// The port of a job that waits for this one
+    #[arg(long)]
+    connect: Option<String>,
+    /// What this process was started for, by another one
+    #[arg(long)]
+    started_for: Option<String>,
+}
+
+/// Does what it was started for.
+pub(crate) fn be_rank(options: &DoctorRankOptions) -> anyhow::Result<ExitCode> {
+    let began = Instant::now();
+    let mpi = Mpi::init()?;
+    match (&options.connect, &options.started_for) {
+        (Some(port), _) => visit(&mpi, port)?,
+        (None, Some(step)) => part::be_started(&mpi, step)?,
+        (None, None) => try_all(&mpi, &options.steps, began)?,
+    }
+    mpi.close();
+    Ok(ExitCode::SUCCESS)
+}
+
+fn try_all(mpi: &Arc<Mpi>, names: &[String], began: Instant) -> anyhow::Result<()> {
+    let world = Comm::world(mpi)?;
+    let is_asked = |step: &Step| names.iter().any(|name| name == step.name());
+    for step in Step::ALL.into_iter().filter(is_asked) {
+        let done = attempt(step, &world, began);
+        if world.rank() == 0 {
+            let (verdict, text) = match done {
+                Ok(text) => ("ok", text),
+                Err(error) => ("failed", format!("{error:#}")),
+            };
+            say(&format!("{verdict} {} {}", step.name(), text.replace('\n', " ")))?;
+        }
+        // Whoever takes no part in a step must not begin the next one.
+        world.barrier()?;
+    }
+    Ok(())
+}
+
+/// A line for `trial`.
+fn say(words: &str) -> std::io::Result<()> {
+    let mut output = std::io::stdout().lock();
+    writeln!(output, "{MARK}{words}")?;
+    output.flush()
+}
+
+fn attempt(step: Step, world: &Comm, began: Instant) -> anyhow::Result<String> {
+    let mpi = world.mpi();
+    let start = Instant::now();
+    let took = || format!("{:.2} s", start.elapsed().as_secs_f64());
+    match step {
+        Step::Start => {
+            Ok(format!("{} ranks after {:.2} s", world.size(), began.elapsed().as_secs_f64()))
+        }
+        Step::Threads if mpi.is_multiple() => Ok("MPI_THREAD_MULTIPLE".to_owned()),
+        Step::Threads => anyhow::bail!("the library takes calls of one thread at a time"),
+        Step::Merge => part::merge(world).map(|n| format!("{n} ranks, {}", took())),
+        Step::Window => part::window(world).map(|()| took()),
+        _ if world.rank() != 0 => Ok(String::new()),
+        Step::SpawnOne => part::start_and_leave(&Comm::own_self(mpi)?, 1).map(|_| took()),
+        Step::Release => {
+            let pids = part::start_and_leave(&Comm::own_self(mpi)?, 2)?;
+            let start = Instant::now();
+            wait_until_gone(&pids)?;
+            Ok(format!("gone {:.2} s after they left", start.elapsed().as_secs_f64()))
+        }
+        Step::Background => {
+            anyhow::ensure!(mpi.is_multiple(), "the library takes calls of one thread at a time");
+            let alone = Comm::own_self(mpi)?;
+            let started = std::thread::spawn(move || part::start_and_leave(&alone, 1));
+            let started = started.join().map_err(|_| anyhow::anyhow!("the thread failed"))?;
+            started.map(|_| took())
+        }
+        Step::Connect => receive_guest(mpi).map(|()| took()),
+    }
+}
+
+/// Waits until processes are gone; `trial` has the deadline.
+fn wait_until_gone(pids: &[u32]) -> anyhow::Result<()> {
+    let is_there = |pid: &u32| {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        // One that waits to be reaped has given everything back.
+        stat.rsplit(')').next().is_some_and(|rest| !rest.is_empty() && !rest.starts_with(" Z"))
+    };
+    anyhow::ensure!(!pids.is_empty(), "nobody said who he was");
+    while pids.iter().any(is_there) {
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    Ok(())
+}
+
+/// Lets one process of another launcher connect.
+fn receive_guest(mpi: &Arc<Mpi>) -> anyhow::Result<()> {
+    let port = mpi.open_port()?;
+    say(&format!("port {}", port.name()))?;
+    let guest = Comm::own_self(mpi)?.accept(Some(&port), 0)?;
+    let mut pid = [0_u32];
+    guest.receive(&mut pid, 0, part::TAG)?;
+    guest.disconnect()?;
+    port.close()?;
+    Ok(())
+}
+
+fn visit(mpi: &Arc<Mpi>, port: &str) -> anyhow::Result<()> {
+    let host = Comm::own_self(mpi)?.connect(port, 0)?;
+    host.send(&[std::process::id()], 0, part::TAG)?;
+    host.disconnect()?;
+    Ok(())
+}

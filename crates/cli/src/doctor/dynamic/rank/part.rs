@@ -1,0 +1,93 @@
+//! What ranks and the processes that they start do together.
+
+use super::Step;
+use anyhow::Context;
+use mpi::{Comm, Fetch, Intercomm, Mpi, Op, Spawn, Window};
+use std::sync::Arc;
+
+/// Of all messages here.
+pub(super) const TAG: u16 = 1;
+/// Processes that are merged with those that are there.
+const N_STARTED: u32 = 2;
+/// What is fetched over worlds.
+const FETCHED: [u8; 8] = *b"sintonia";
+
+fn start(from: &Comm, step: Step, n: u32) -> anyhow::Result<Intercomm> {
+    let mut spawn = Spawn::new(std::env::current_exe()?, n);
+    let words = ["doctor-rank", "--started-for", step.name()];
+    spawn.arguments = words.map(Into::into).to_vec();
+    Ok(from.spawn(&spawn, 0)?)
+}
+
+/// Starts processes that leave at once, together with all of a group; who they were.
+pub(super) fn start_and_leave(from: &Comm, n: u32) -> anyhow::Result<Vec<u32>> {
+    let started = start(from, Step::SpawnOne, n)?;
+    let mut pids = vec![0; n as usize];
+    for (rank, pid) in (0..n).zip(&mut pids) {
+        started.receive(std::slice::from_mut(pid), rank, TAG)?;
+    }
+    started.disconnect()?;
+    Ok(pids)
+}
+
+/// Starts some, and adds something up with them; how many ranks these are together.
+pub(super) fn merge(world: &Comm) -> anyhow::Result<u32> {
+    let started = start(world, Step::Merge, N_STARTED)?;
+    let n = add_up(&started, false)?;
+    started.disconnect()?;
+    Ok(n)
+}
+
+fn add_up(other: &Intercomm, is_high: bool) -> anyhow::Result<u32> {
+    let merged = other.merge(is_high)?;
+    let mut sum = [1_u32];
+    merged.allreduce(Op::Sum, &mut sum)?;
+    let n = merged.size();
+    anyhow::ensure!(sum == [n], "the sum over {n} ranks is {}", sum[0]);
+    merged.free()?;
+    Ok(n)
+}
+
+/// Starts some that fetch from rank 0's memory.
+pub(super) fn window(world: &Comm) -> anyhow::Result<()> {
+    let started = start(world, Step::Window, N_STARTED)?;
+    let merged = started.merge(false)?;
+    let exposed = (merged.rank() == 0).then(|| Arc::new(FETCHED) as mpi::Lent);
+    let window = Window::expose(&merged, exposed)?;
+    merged.barrier()?;
+    window.close()?;
+    merged.free()?;
+    started.disconnect()?;
+    Ok(())
+}
+
+fn fetch(mpi: &Arc<Mpi>, parent: &Intercomm) -> anyhow::Result<()> {
+    let merged = parent.merge(true)?;
+    let window = Window::expose(&merged, None)?;
+    let mut fetch = Fetch::into(mpi, Box::new(vec![0_u8; FETCHED.len()]));
+    window.get(&mut fetch, 0, (0, 0), FETCHED.len())?;
+    while !fetch.is_complete()? {
+        std::thread::yield_now();
+    }
+    let fetched = fetch.finished().and_then(|memory| memory.into_any().downcast::<Vec<u8>>().ok());
+    // Who is missed here is missed by all.
+    anyhow::ensure!(fetched.is_some_and(|bytes| *bytes == FETCHED), "other bytes were fetched");
+    merged.barrier()?;
+    window.close()?;
+    merged.free()?;
+    Ok(())
+}
+
+/// The part of a process that was started.
+pub(super) fn be_started(mpi: &Arc<Mpi>, step: &str) -> anyhow::Result<()> {
+    let parent = mpi.take_parent()?.context("nobody started this process")?;
+    if step == Step::Merge.name() {
+        add_up(&parent, true)?;
+    } else if step == Step::Window.name() {
+        fetch(mpi, &parent)?;
+    } else {
+        parent.send(&[std::process::id()], 0, TAG)?;
+    }
+    parent.disconnect()?;
+    Ok(())
+}

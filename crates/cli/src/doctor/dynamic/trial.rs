@@ -1,0 +1,192 @@
+//! Tries what a library can, step by step, in jobs that are ended when they hang.
+//!
+//! The ranks say on standard output what they begin and what came of it. A step without an answer hangs, or has ended the
+//! job; a further job tries those that follow.
+
+use super::job::{Heard, Job};
+use super::rank::{MARK, Step};
+use std::ffi::OsString;
+use std::time::Duration;
+
+/// What came of a step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// It works; what was seen.
+    Works(String),
+    /// The library, or a rank, says why not.
+    Fails(String),
+    /// It did not end.
+    Hangs,
+    /// The job ended in the midst of it.
+    Dies(String),
+    /// What it needs does not work.
+    NotTried,
+}
+
+/// How long is waited.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    /// Until ranks are there.
+    pub(super) start: Duration,
+    /// For each step.
+    pub(super) step: Duration,
+}
+
+/// How ranks are started.
+#[derive(Clone, Debug)]
+pub(super) struct Start {
+    /// The launcher, with its options.
+    pub(super) launcher: Vec<OsString>,
+    /// What it starts, which takes `--steps NAME,...` and `--connect PORT`.
+    pub(super) program: Vec<OsString>,
+    /// Variables of the environment.
+    pub(super) variables: Vec<(&'static str, &'static str)>,
+}
+
+impl Start {
+    fn job(&self, n_ranks: &str, options: [&str; 2]) -> std::io::Result<Job> {
+        let counted = ["-n", n_ranks].map(OsString::from);
+        let options = options.map(OsString::from);
+        let words = self.launcher.iter().chain(&counted).chain(&self.program).chain(&options);
+        Job::start(&words.cloned().collect::<Vec<_>>(), &self.variables)
+    }
+}
+
+/// Tries these steps; the first one is that ranks start.
+pub(super) fn conduct(start: &Start, steps: &[Step], limits: Limits) -> Vec<(Step, Outcome)> {
+    let mut done: Vec<(Step, Outcome)> = Vec::new();
+    while done.len() < steps.len() {
+        let left = &steps[done.len()..];
+        let is_hopeless = |outcome: &Outcome| !matches!(outcome, Outcome::Works(_));
+        let is_started = !done.first().is_some_and(|(_, outcome)| is_hopeless(outcome));
+        // Where one process could not be started in time, others would take their time, too.
+        let is_hanging = done.iter().any(|(_, outcome)| *outcome == Outcome::Hangs);
+        match left[0] {
+            step if !is_started || (is_hanging && step.starts_processes()) => {
+                done.push((step, Outcome::NotTried));
+            }
+            _ => attempt(start, left, limits, &mut done),
+        }
+    }
+    done
+}
+
+/// One job: adds what came of its steps, up to the first without an answer.
+fn attempt(start: &Start, left: &[Step], limits: Limits, done: &mut Vec<(Step, Outcome)>) {
+    let names: Vec<&str> = left.iter().map(|step| step.name()).collect();
+    let mut job = match start.job("2", ["--steps", &names.join(",")]) {
+        Ok(job) => job,
+        Err(error) => return done.push((left[0], Outcome::Fails(error.to_string()))),
+    };
+    let mut guest = None;
+    let mut left = left.iter().copied();
+    let mut open = left.next();
+    let mut limit = limits.start;
+    while let Some(step) = open {
+        let outcome = match job.hear(limit) {
+            Heard::Line(line) => match line.split_once(MARK).map(|(_, said)| said) {
+                None => continue,
+                Some(said) => match answer(said, step) {
+                    Some(outcome) => outcome,
+                    None => {
+                        if let Some(port) = said.strip_prefix("port ") {
+                            // One that does not start is missed by the one that waits for it.
+                            guest = start.job("1", ["--connect", port]).ok();
+                        }
+                        continue;
+                    }
+                },
+            },
+            Heard::Silence => return done.push((step, Outcome::Hangs)),
+            Heard::End => return done.push((step, ending(&mut job))),
+        };
+        done.push((step, outcome));
+        limit = limits.step;
+        open = left.next();
+    }
+    drop(guest);
+}
+
+/// What a line says of a step: `ok NAME ...` or `failed NAME ...`.
+fn answer(said: &str, step: Step) -> Option<Outcome> {
+    let mut words = said.splitn(3, ' ');
+    let (verdict, name, rest) = (words.next()?, words.next()?, words.next().unwrap_or_default());
+    match (verdict, name == step.name()) {
+        ("ok", true) => Some(Outcome::Works(rest.to_owned())),
+        ("failed", true) => Some(Outcome::Fails(rest.to_owned())),
+        _ => None,
+    }
+}
+
+/// Why a job ended before its time.
+fn ending(job: &mut Job) -> Outcome {
+    let Some(status) = job.ended() else { return Outcome::Hangs };
+    let said = job.complaints();
+    let is_said = |line: &&str| line.chars().any(char::is_alphabetic);
+    let first = said.lines().map(str::trim).find(is_said).unwrap_or_default();
+    Outcome::Dies(if first.is_empty() { status.to_string() } else { format!("{status}: {first}") })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A launcher that is a shell: it has the options `-n 2 rank --steps NAMES` in `$*`.
+    fn start(script: &str) -> Start {
+        let launcher = ["sh", "-c", script, "launcher"].map(OsString::from).to_vec();
+        Start { launcher, program: vec!["rank".into()], variables: Vec::new() }
+    }
+
+    #[track_caller]
+    fn check(script: &str, expected: [Outcome; 3]) {
+        let steps = [Step::Start, Step::SpawnOne, Step::Window];
+        let limits = Limits { start: Duration::from_secs(60), step: Duration::from_millis(300) };
+        let found = conduct(&start(script), &steps, limits);
+        assert_eq!(found, steps.into_iter().zip(expected).collect::<Vec<_>>(), "{script}");
+    }
+
+    fn works(text: &str) -> Outcome {
+        Outcome::Works(text.to_owned())
+    }
+
+    #[test]
+    fn what_ranks_say_is_heard() {
+        let said = "echo noise; echo '[0] sintonia-doctor ok start 2 ranks'; echo sintonia-doctor ok start again; \
+                    echo sintonia-doctor failed spawn-one no room; echo sintonia-doctor ok window";
+        check(said, [works("2 ranks"), Outcome::Fails("no room".to_owned()), works("")]);
+    }
+
+    #[test]
+    fn a_step_that_ends_the_job_does_not_keep_others_from_being_tried() {
+        let hangs = "case \"$*\" in *--steps\\ start,*) echo sintonia-doctor ok start; sleep 1000;; \
+                     *--steps\\ window) echo sintonia-doctor ok window;; esac";
+        check(hangs, [works(""), Outcome::Hangs, Outcome::NotTried]);
+        let dies = hangs.replace("sleep 1000", "echo '***' >&2; echo 'bad news' >&2; exit 9");
+        check(&dies, [works(""), Outcome::Dies("exit status: 9: bad news".to_owned()), works("")]);
+    }
+
+    #[test]
+    fn nothing_is_tried_where_nothing_starts() {
+        let not_tried = || Outcome::NotTried;
+        let dies = Outcome::Dies("exit status: 1".to_owned());
+        check("exit 1", [dies, not_tried(), not_tried()]);
+        let none = Start { launcher: vec!["/nowhere/mpirun".into()], ..start("") };
+        let limits = Limits { start: Duration::from_secs(60), step: Duration::from_secs(60) };
+        let found = conduct(&none, &[Step::Start, Step::Window], limits);
+        assert!(matches!(found[0].1, Outcome::Fails(_)), "{found:?}");
+        assert_eq!(found[1].1, not_tried());
+    }
+
+    #[test]
+    fn a_port_gets_a_guest() {
+        let script = "case \"$*\" in *--connect\\ tag#1) touch $DOCTOR_TEST;; \
+                      *) echo sintonia-doctor port tag#1; until [ -e $DOCTOR_TEST ]; do sleep 0.01; done; \
+                      echo sintonia-doctor ok connect met;; esac";
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("met").display().to_string();
+        let script = script.replace("$DOCTOR_TEST", &path);
+        let limits = Limits { start: Duration::from_secs(60), step: Duration::from_secs(60) };
+        let found = conduct(&start(&script), &[Step::Connect], limits);
+        assert_eq!(found, [(Step::Connect, works("met"))]);
+    }
+}

@@ -1,0 +1,51 @@
+//! `sintonia doctor` with the installed launchers.
+
+use crate::sintonia::{Place, Said};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+/// What came of each step with a launcher.
+#[track_caller]
+fn outcomes(launcher: &Path) -> Vec<(String, String)> {
+    let place = Place::new();
+    let said = place.command(&["doctor", "--json", "--"]).arg(launcher).output();
+    let said = Said::from(said.expect("the program starts"));
+    assert_eq!(said.code, Some(0), "{}", said.errors);
+    let checks: Value = serde_json::from_str(&said.output).expect("JSON");
+    let tried = checks.as_array().and_then(|checks| checks.last()).expect("checks");
+    assert_eq!(tried["name"], "dynamic processes");
+    let left = std::fs::read_dir(place.path("tmp")).expect("a folder").count();
+    assert_eq!(left, 0, "files stay");
+    let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let steps = tried["steps"].as_array().expect("steps");
+    steps.iter().map(|step| (word(&step["step"]), word(&step["outcome"]))).collect()
+}
+
+#[track_caller]
+fn check(launcher: &Path, n_expected: usize, failing: &[&str]) {
+    let found = outcomes(launcher);
+    assert_eq!(found.len(), n_expected, "{found:?}");
+    let amiss = found.iter().filter(|(_, outcome)| outcome != "ok").map(|(step, _)| step.as_str());
+    assert_eq!(amiss.collect::<Vec<_>>(), failing, "{found:?}");
+}
+
+#[test]
+fn what_libraries_can_is_tried() {
+    let target = Path::new(env!("CARGO_BIN_EXE_sintonia")).ancestors().nth(2).expect("a folder");
+    let installed = |folder: &str| target.join(folder).join("bin/mpiexec");
+    check(&installed("venv-mpich5"), 8, &[]);
+    check(&installed("venv-openmpi5"), 7, &[]);
+    let starting = ["spawn-one", "merge", "release", "background", "window", "connect"];
+    check(&PathBuf::from("mpirun.mpich"), 8, &starting);
+}
+
+#[test]
+fn no_launcher_is_told() {
+    let place = Place::new();
+    let said = place.sintonia(&["doctor", "--", "/bin/true"]);
+    assert_eq!(said.code, Some(100));
+    assert!(said.errors.contains("`/bin/true` is no launcher of Open MPI or MPICH"));
+    let quick = place.sintonia(&["doctor", "--quick"]);
+    assert_eq!(quick.code, Some(0), "{}", quick.errors);
+    assert!(!quick.output.contains("Processes started"), "{}", quick.output);
+}
