@@ -2,6 +2,8 @@
 #![expect(clippy::print_stdout, reason = "the tests read it")]
 #![expect(clippy::print_stderr, reason = "the tests read it")]
 
+#[path = "mpi_ranks/arrays.rs"]
+mod arrays;
 #[path = "mpi_ranks/background.rs"]
 mod background;
 #[path = "mpi_ranks/together.rs"]
@@ -38,12 +40,14 @@ fn run() -> Outcome {
         "everything" => {
             together::all(&world)?;
             background::all(&world, false)?;
+            arrays::all(&world)?;
         }
         "narrow" => {
             // As if counts were that short, so that everything goes as datatypes and in pieces.
             mpi.set_count_max(3);
             together::all(&world)?;
             background::all(&world, true)?;
+            arrays::all(&world)?;
         }
         "worlds" => worlds::parents(&world)?,
         "started" => worlds::child(&mpi, &world)?,
