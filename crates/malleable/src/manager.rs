@@ -18,63 +18,6 @@ pub use host_file::{HostFile, HostFileError};
 pub use hosts::{Host, Hosts};
 pub use slurm::{CommandError, Launcher, Slurm, SlurmError, SlurmJob};
 
-use crate::{ManagerKind, Options};
-use std::path::PathBuf;
-
-/// Why there is no manager.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ManagerError {
-    /// The file of hosts cannot be read.
-    #[error("the host file `{}` cannot be read; name one that can by `--hosts FILE`", path.display())]
-    NotRead {
-        /// Its name.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// There is something wrong in it.
-    #[error(transparent)]
-    HostFile(#[from] HostFileError),
-    /// Slurm cannot be asked.
-    #[error(transparent)]
-    Slurm(#[from] SlurmError),
-}
-
-/// The manager that options ask for. `present` are the hosts of the ranks that are there, rank 0 first.
-///
-/// # Errors
-/// [`ManagerError`]. A program may go on without a manager, at its present size.
-pub fn find(
-    options: &Options,
-    launcher: Launcher,
-    present: &[String],
-) -> Result<Box<dyn Manager>, ManagerError> {
-    let is_job = std::env::var_os("SLURM_JOB_ID").is_some();
-    let placement = match options.placement {
-        crate::Placement::Fill => resizing::Placement::Fill,
-        crate::Placement::Balance | crate::Placement::Nearest => resizing::Placement::Balance,
-    };
-    let is_slurm = match options.manager {
-        ManagerKind::Slurm => true,
-        ManagerKind::Auto => is_job && options.hosts.is_none(),
-        ManagerKind::None | ManagerKind::Hosts => false,
-    };
-    if is_slurm {
-        let job = SlurmJob::of(|name| std::env::var(name).ok(), launcher)?;
-        let where_to = (placement, present);
-        return Ok(Box::new(Slurm::new(job, launcher, where_to, options.deadline)?));
-    }
-    match options.hosts.as_ref().filter(|_| options.manager != ManagerKind::None) {
-        None => Ok(Box::new(HostFile::anywhere())),
-        Some(path) => {
-            let text = std::fs::read_to_string(path)
-                .map_err(|source| ManagerError::NotRead { path: path.clone(), source })?;
-            Ok(Box::new(HostFile::read(&text, placement, present)?))
-        }
-    }
-}
-
 /// Lends places for ranks.
 pub trait Manager: Send {
     /// Asks for places.

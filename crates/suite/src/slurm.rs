@@ -42,6 +42,87 @@ impl Slurm {
         slurm
     }
 
+    /// Submits a batch job of these options that runs the lines of `script`; its number.
+    ///
+    /// # Panics
+    /// When Slurm does not take it.
+    #[track_caller]
+    pub fn submit(&self, options: &[&str], script: &str) -> u64 {
+        let folder = self.folder.path().display();
+        let output = format!("--output={folder}/%j.out");
+        let script = format!("--wrap={script}");
+        let words = [&["--parsable", &output], options, &[&script]].concat();
+        let said = self.ask("sbatch", &words);
+        said.parse().unwrap_or_else(|_| panic!("`sbatch` said {said:?}:\n{}", self.logs()))
+    }
+
+    /// What a batch job of [`submit`](Self::submit) has written.
+    pub fn output(&self, job: u64) -> String {
+        let path = self.folder.path().join(format!("{job}.out"));
+        fs::read_to_string(path).unwrap_or_default()
+    }
+
+    /// What a command of Slurm prints; nothing where it fails.
+    pub fn ask(&self, command: &str, words: &[&str]) -> String {
+        let output = self.command(command).args(words).output();
+        output.map_or_else(
+            |error| error.to_string(),
+            |output| String::from_utf8_lossy(&output.stdout).trim().to_owned(),
+        )
+    }
+
+    /// A command that finds this Slurm.
+    pub fn command(&self, name: impl AsRef<Path>) -> Command {
+        let name = name.as_ref();
+        let path =
+            if name.is_absolute() { name.to_owned() } else { on_path(&name.to_string_lossy()) };
+        let mut command = Command::new(path);
+        command.env("SLURM_CONF", self.conf());
+        command
+    }
+
+    /// How many nodes have no job.
+    pub fn n_idle(&self) -> usize {
+        let states = self.ask("sinfo", &["--noheader", "--Node", "--format=%T"]);
+        states.lines().filter(|state| *state == "idle").count()
+    }
+
+    /// Waits for something to come about.
+    ///
+    /// # Panics
+    /// When it does not.
+    #[track_caller]
+    pub fn wait(&self, what: &str, mut is_so: impl FnMut() -> bool) {
+        let until = Instant::now() + PATIENCE;
+        while !is_so() {
+            let queue = || self.ask("squeue", &["--format=%A %T %D %r %N %j"]);
+            assert!(Instant::now() < until, "not so: {what}\n{}\n{}", queue(), self.logs());
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// Kills the controller.
+    pub fn kill_controller(&mut self) {
+        if let Some(controller) = self.daemons.first_mut() {
+            controller.kill().unwrap_or_default();
+            controller.wait().map(drop).unwrap_or_default();
+        }
+    }
+
+    /// Starts it again.
+    ///
+    /// # Panics
+    /// When it does not come up.
+    #[track_caller]
+    pub fn restart_controller(&mut self) {
+        self.start_daemon(Command::new(daemon("slurmctld")), "slurmctld-again");
+        let controller = self.daemons.pop().expect("it was just started");
+        self.daemons[0] = controller;
+        self.wait("the controller answers", || {
+            !self.ask("sinfo", &["--noheader", "--format=%D"]).is_empty()
+        });
+    }
+
     /// `srun` of a program, `n_per_node` tasks on each node, with one of Slurm's MPI plugins.
     ///
     /// # Panics
@@ -88,7 +169,8 @@ impl Slurm {
              SlurmdPidFile={folder}/slurmd-%n.pid\nProctrackType=proctrack/linuxproc\n\
              TaskPlugin=task/none\nJobAcctGatherType=jobacct_gather/none\nMpiDefault=none\n\
              AccountingStorageType=accounting_storage/none\nSelectType=select/linear\n\
-             SchedulerType=sched/builtin\nReturnToService=2\nKillWait=2\n\
+             SchedulerType=sched/builtin\nSchedulerParameters=batch_sched_delay=0\n\
+             ReturnToService=2\nKillWait=2\n\
              SlurmdParameters=config_overrides\n",
             cluster.host_address(),
         );
@@ -132,21 +214,7 @@ impl Slurm {
 
     #[track_caller]
     fn wait_until_idle(&self) {
-        let until = Instant::now() + PATIENCE;
-        let mut states = String::new();
-        while Instant::now() < until {
-            let mut sinfo = Command::new(on_path("sinfo"));
-            sinfo.args(["--noheader", "--Node", "--format=%T"]).env("SLURM_CONF", self.conf());
-            states = sinfo.output().map_or_else(
-                |error| error.to_string(),
-                |output| String::from_utf8_lossy(&output.stdout).into_owned(),
-            );
-            if states.lines().filter(|state| *state == "idle").count() == self.cluster.n_nodes() {
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(50));
-        }
-        panic!("Slurm's nodes are not idle but {states:?}:\n{}", self.logs());
+        self.wait("all nodes are idle", || self.n_idle() == self.cluster.n_nodes());
     }
 
     /// What the daemons said.
