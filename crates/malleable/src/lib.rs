@@ -10,17 +10,25 @@
 #![forbid(unsafe_code)]
 
 mod bridge;
+mod change;
 mod csr;
 mod data;
 mod decision;
+mod error;
+mod head;
 mod leaving;
 pub mod manager;
 pub mod moving;
 mod options;
+mod order;
 mod protocol;
+mod ready;
 mod record;
 mod release;
+mod run;
+mod spawn;
 mod wish;
+mod world;
 
 /// For libraries that bring this one to other languages: places of a state whose memory is not Rust's.
 pub mod places {
@@ -31,8 +39,11 @@ pub use bridge::Bridge;
 pub use csr::Csr;
 pub use data::{Class, Cut, Data, State};
 pub use decision::DecisionError;
+pub use error::Error;
 pub use moving::{Method, MoveError};
+pub use mpi::Comm;
 pub use options::{ManagerKind, Options, OptionsError, Placement, Redistribution};
 pub use record::RecordError;
 pub use resized::{Spawn, Strategy};
+pub use run::{Malleable, Step};
 pub use wish::ControlError;

@@ -1,0 +1,200 @@
+//! What is to become of whom in one resize: rank 0 decides it, and tells all that take part.
+
+use crate::leaving::{Leaving, leaving};
+use crate::moving::Method;
+use resized::{Spawn, Strategy};
+use resizing::{Partition, Plan, RowBytes, Seat, stay};
+use serde::{Deserialize, Serialize};
+
+/// One resize.
+///
+/// Who takes part has a number: sources first, in the order of their ranks, then new processes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Change {
+    /// Counted from the start of the program.
+    pub(crate) serial: u16,
+    /// Ranks before.
+    pub(crate) n_sources: u32,
+    /// The number of who becomes each rank.
+    pub(crate) targets: Vec<u32>,
+    /// Processes that are started.
+    pub(crate) starts: Vec<Start>,
+    /// Place in [`Method::ALL`] of how data move.
+    pub(crate) method: usize,
+    /// How long anything may take.
+    pub(crate) deadline_ms: u64,
+}
+
+/// Processes that are started together.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Start {
+    /// The rank that starts them.
+    pub(crate) parent: u32,
+    /// The number of the first of them.
+    pub(crate) first: u32,
+    /// How many.
+    pub(crate) n_ranks: u32,
+    /// Where; the launcher's choice when it is nowhere.
+    pub(crate) host: Option<String>,
+    /// Words before the program.
+    pub(crate) through: Vec<String>,
+}
+
+/// Room for processes on a host.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Room {
+    pub(crate) n_ranks: u32,
+    pub(crate) host: Option<String>,
+    pub(crate) through: Vec<String>,
+}
+
+impl Change {
+    /// Who goes on when ranks, each with the number of its world, become `n_targets`; and whether anybody does.
+    ///
+    /// Where data lie in blocks of equal weight, those stay that have most of what they need.
+    pub(crate) fn seats(
+        worlds: &[u64],
+        n_targets: u32,
+        strategy: Strategy,
+    ) -> (Vec<u32>, Strategy) {
+        let n_sources = u32::try_from(worlds.len()).unwrap_or(u32::MAX);
+        match leaving(worlds, n_targets as usize, strategy) {
+            Leaving::All => {
+                ((n_sources..n_sources.saturating_add(n_targets)).collect(), Strategy::Baseline)
+            }
+            Leaving::Fixed { staying } => (staying, Strategy::Merge),
+            Leaving::Free { is_bound } => {
+                (stayed(n_sources, n_targets, &is_bound), Strategy::Merge)
+            }
+        }
+    }
+
+    /// How data move.
+    pub(crate) fn method(&self) -> Method {
+        Method::ALL.get(self.method).copied().unwrap_or(Method::Sync)
+    }
+
+    /// How many processes are new.
+    pub(crate) fn n_new(&self) -> u32 {
+        let is_new = |number: &&u32| self.n_sources <= **number;
+        u32::try_from(self.targets.iter().filter(is_new).count()).unwrap_or(u32::MAX)
+    }
+
+    /// Sets who starts the new processes, and where there is room for them.
+    pub(crate) fn start(&mut self, spawn: Spawn, rooms: &[Room]) {
+        let mut left = self.n_new();
+        let mut first = self.n_sources;
+        for room in rooms {
+            let mut n_here = room.n_ranks.min(left);
+            left -= n_here;
+            while 0 < n_here {
+                let n_ranks =
+                    if matches!(spawn, Spawn::Tree | Spawn::Sequential) { 1 } else { n_here };
+                let number = u32::try_from(self.starts.len()).unwrap_or(u32::MAX);
+                let is_spread = matches!(spawn, Spawn::Tree | Spawn::PerNode);
+                let parent = if is_spread { number % self.n_sources.max(1) } else { 0 };
+                let Room { host, through, .. } = room.clone();
+                self.starts.push(Start { parent, first, n_ranks, host, through });
+                (first, n_here) = (first + n_ranks, n_here - n_ranks);
+            }
+        }
+    }
+
+    /// What a source starts, in this order.
+    pub(crate) fn started_by(&self, source: u32) -> impl Iterator<Item = &Start> {
+        self.starts.iter().filter(move |start| start.parent == source)
+    }
+
+    /// All that take part.
+    pub(crate) fn n_all(&self) -> u32 {
+        self.n_sources + self.n_new()
+    }
+
+    /// The rank that who has this number gets, if it gets one.
+    pub(crate) fn target(&self, number: u32) -> Option<u32> {
+        let place = self.targets.iter().position(|target| *target == number);
+        place.and_then(|place| u32::try_from(place).ok())
+    }
+
+    /// Numbers of sources that leave.
+    pub(crate) fn leavers(&self) -> impl Iterator<Item = u32> {
+        (0..self.n_sources).filter(|source| !self.targets.contains(source))
+    }
+
+    /// Who is rank 0 afterwards.
+    pub(crate) fn next_first(&self) -> u32 {
+        self.targets.first().copied().unwrap_or(0)
+    }
+}
+
+/// Which numbers the targets have, when sources hold equal shares one after the other.
+fn stayed(n_sources: u32, n_targets: u32, is_bound: &[bool]) -> Vec<u32> {
+    let shares = u64::from(n_sources) * u64::from(n_targets);
+    let plan = Partition::even(shares, n_sources).ok().zip(Partition::even(shares, n_targets).ok());
+    let plan = plan.and_then(|(before, after)| Plan::between(&before, &after).ok());
+    let seats = plan.and_then(|plan| stay(&plan, &RowBytes::Each(1), is_bound).ok());
+    let mut next = n_sources..;
+    let number = |seat: Seat| match seat {
+        Seat::Stays { source } => Some(source),
+        Seat::New => next.next(),
+    };
+    seats.unwrap_or_default().into_iter().filter_map(number).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(worlds: &[u64], n_targets: u32, strategy: Strategy, expected: (&[u32], Strategy)) {
+        let (targets, used) = Change::seats(worlds, n_targets, strategy);
+        assert_eq!((&*targets, used), expected);
+    }
+
+    #[test]
+    fn those_stay_who_have_most() {
+        use Strategy::{Baseline, Merge};
+        check(&[0, 0, 0, 0], 8, Merge, (&[0, 4, 1, 5, 2, 6, 3, 7], Merge));
+        check(&[0, 1], 3, Merge, (&[0, 2, 1], Merge));
+        check(&[0, 1], 1, Merge, (&[0], Merge));
+        check(&[0, 0, 0, 1, 2, 3], 3, Merge, (&[0, 1, 2], Merge));
+        check(&[0, 0, 2, 3, 4], 1, Merge, (&[2], Merge));
+        check(&[0, 0, 0], 2, Merge, (&[3, 4], Baseline));
+        check(&[0, 1], 2, Baseline, (&[2, 3], Baseline));
+    }
+
+    fn change(n_sources: u32, targets: &[u32]) -> Change {
+        Change { n_sources, targets: targets.to_vec(), ..Change::default() }
+    }
+
+    fn room(n_ranks: u32, host: &str) -> Room {
+        Room { n_ranks, host: Some(host.to_owned()), through: Vec::new() }
+    }
+
+    #[track_caller]
+    fn check_starts(spawn: Spawn, rooms: &[Room], expected: &[(u32, u32, u32, &str)]) {
+        let mut change = change(2, &[0, 2, 3, 1, 4]);
+        change.start(spawn, rooms);
+        let starts = change.starts.iter();
+        let starts =
+            starts.map(|s| (s.parent, s.first, s.n_ranks, s.host.as_deref().unwrap_or("")));
+        assert_eq!(starts.collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn new_processes_have_parents() {
+        let rooms = [room(2, "a"), room(8, "b")];
+        check_starts(Spawn::Tree, &rooms, &[(0, 2, 1, "a"), (1, 3, 1, "a"), (0, 4, 1, "b")]);
+        check_starts(Spawn::Sequential, &rooms, &[(0, 2, 1, "a"), (0, 3, 1, "a"), (0, 4, 1, "b")]);
+        check_starts(Spawn::PerNode, &rooms, &[(0, 2, 2, "a"), (1, 4, 1, "b")]);
+        check_starts(Spawn::One, &[Room { n_ranks: 3, ..Room::default() }], &[(0, 2, 3, "")]);
+    }
+
+    #[test]
+    fn numbers_are_ranks() {
+        let change = change(3, &[3, 1]);
+        assert_eq!((change.n_new(), change.n_all(), change.next_first()), (1, 4, 3));
+        assert_eq!((change.target(1), change.target(0)), (Some(1), None));
+        assert_eq!(change.leavers().collect::<Vec<_>>(), [0, 2]);
+    }
+}

@@ -1,0 +1,60 @@
+//! Why a malleable program cannot go on.
+
+use crate::decision::DecisionError;
+use crate::moving::MoveError;
+use crate::options::OptionsError;
+use crate::record::RecordError;
+use crate::wish::ControlError;
+use mpi::MpiError;
+use std::error::Error as _;
+use std::fmt;
+
+/// Why a malleable program cannot go on. A resize that fails is no such reason: see [`Malleable::resizes`](crate::Malleable::resizes).
+#[derive(thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// An option cannot be used.
+    #[error("the options are wrong")]
+    Options(#[from] OptionsError),
+    /// A call of MPI failed.
+    #[error("the ranks cannot communicate")]
+    Mpi(#[from] MpiError),
+    /// Data could not be moved.
+    #[error("data cannot be moved to other ranks")]
+    Move(#[from] MoveError),
+    /// The record cannot be written.
+    #[error("resizes cannot be written down")]
+    Record(#[from] RecordError),
+    /// There is no control folder.
+    #[error("nobody can wish for another size")]
+    Control(#[from] ControlError),
+    /// The model cannot be used.
+    #[error("no model can decide")]
+    Decision(#[from] DecisionError),
+    /// A new rank could not join the others.
+    #[error("this new rank cannot join the others: {why}; see the output of rank 0")]
+    Join {
+        /// Why.
+        why: String,
+    },
+    /// The others say nothing.
+    #[error(
+        "rank 0 said nothing for {seconds:.0} s; see its output, or allow more time with `--deadline`"
+    )]
+    Silent {
+        /// How long it was waited.
+        seconds: f64,
+    },
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{self}")?;
+        let mut source = self.source();
+        while let Some(error) = source {
+            write!(formatter, ": {error}")?;
+            source = error.source();
+        }
+        Ok(())
+    }
+}

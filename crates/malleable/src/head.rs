@@ -1,0 +1,310 @@
+//! What rank 0 has to do beside computing: it hears wishes, decides, and says what all do next.
+//!
+//! At each look it sees how far things have come, and gives the order for the next one. It waits for nothing.
+
+mod baton;
+mod lender;
+mod pace;
+mod wanted;
+
+pub(crate) use baton::Baton;
+
+use crate::change::Change;
+use crate::decision::Judge;
+use crate::error::Error;
+use crate::options::Options;
+use crate::order::{Order, interval};
+use crate::protocol::{Attempt, Protocol, Seen, Todo};
+use crate::record::Record;
+use crate::release::{Release, Watch};
+use crate::wish::{self, Control};
+use crate::world::World;
+use lender::{Answer as Room, Lender};
+use pace::Pace;
+use resized::{Answer, JobStatus, Outcome, Resize, Sizes};
+use std::time::{Duration, Instant};
+
+/// What rank 0 can see at a look.
+#[derive(Debug, Default)]
+pub(crate) struct Look {
+    /// The iteration that comes next.
+    pub(crate) iteration: u64,
+    /// Whether processes that are prepared have been started.
+    pub(crate) is_spawned: bool,
+    /// Whether they are joined, once that is known.
+    pub(crate) joined: Option<Result<(), String>>,
+    /// Whether constant data have arrived.
+    pub(crate) has_constant: bool,
+    /// Why no process can be started.
+    pub(crate) obstacle: Option<String>,
+}
+
+/// What rank 0 has to do.
+#[derive(Debug)]
+pub(crate) struct Head {
+    options: Options,
+    protocol: Protocol,
+    record: Record,
+    control: Option<Control>,
+    judge: Judge,
+    lender: Option<Result<Lender, String>>,
+    is_open_mpi: bool,
+    watch: Option<Watch>,
+    clock: Instant,
+    pace: Pace,
+    baton: Baton,
+    /// What all do at the next look.
+    next: Order,
+    /// What is to become of whom, where a resize was ordered.
+    change: Option<Change>,
+    ordered_at: u64,
+}
+
+impl Head {
+    /// At the start of the program.
+    pub(crate) fn new(options: &Options, world: &World, is_open_mpi: bool) -> Result<Self, Error> {
+        let sizes = options.sizes_with(world.size());
+        let baton = Baton { job: wish::job_name(), sizes, ..Baton::default() };
+        Self::inherit(options, world, is_open_mpi, baton)
+    }
+
+    /// After another process that was rank 0.
+    pub(crate) fn inherit(
+        options: &Options,
+        world: &World,
+        is_open_mpi: bool,
+        mut baton: Baton,
+    ) -> Result<Self, Error> {
+        let deadline_s = options.deadline.as_secs_f64();
+        let mut protocol = Protocol::new(deadline_s, 10.0 * deadline_s);
+        if let Some(attempt) = baton.attempt.take() {
+            protocol.go_on(attempt, 0.0);
+        }
+        let mut record = Record::open(options.record.as_deref(), options.is_explaining)?;
+        record.inherit(std::mem::take(&mut baton.resizes));
+        let mut judge = Judge::new(options.model.as_deref(), options.n_iterations)?;
+        baton.seen.iter().for_each(|(size, seconds)| judge.saw(*size, *seconds));
+        let mut head = Self {
+            options: options.clone(),
+            protocol,
+            record,
+            control: None,
+            judge,
+            lender: None,
+            is_open_mpi,
+            watch: None,
+            clock: Instant::now(),
+            pace: Pace::default(),
+            baton,
+            next: Order::new(Todo::GoOn, 0, options.check_every.unwrap_or(1)),
+            change: None,
+            ordered_at: 0,
+        };
+        head.control = head.open_control(world)?;
+        Ok(head)
+    }
+
+    /// What is left for the next rank 0. The control files stay.
+    pub(crate) fn hand_over(mut self) -> Baton {
+        if let Some(control) = self.control.take() {
+            control.hand_over();
+        }
+        self.baton.resizes = self.record.resizes().to_vec();
+        self.baton.attempt = self.protocol.attempt().cloned();
+        self.baton
+    }
+
+    /// The order that was given at the last look.
+    pub(crate) fn order(&self) -> Order {
+        self.next
+    }
+
+    /// What is to become of whom, when it was ordered.
+    pub(crate) fn take_change(&mut self) -> Option<Change> {
+        self.change.take()
+    }
+
+    /// All resizes so far.
+    pub(crate) fn resizes(&self) -> &[Resize] {
+        self.record.resizes()
+    }
+
+    /// Sees how things stand, and gives the order for the next look.
+    pub(crate) fn look(&mut self, look: &Look, world: &World) -> Order {
+        let now_s = self.clock.elapsed().as_secs_f64();
+        let seconds = self.pace.look(look.iteration);
+        if let Some(seconds) = seconds.filter(|_| self.protocol.attempt().is_none()) {
+            self.judge.saw(world.size(), seconds);
+            self.note_pace(world.size(), seconds);
+        }
+        if self.protocol.attempt().is_none() {
+            self.begin_wanted(look, world, now_s);
+        }
+        let seen = self.seen(look, world);
+        let (todo, ended) = self.protocol.advance(&seen, now_s);
+        if todo == Todo::Start {
+            self.ordered_at = look.iteration;
+        }
+        if let Some(attempt) = ended {
+            self.conclude(attempt, look.iteration, world);
+        }
+        let before = self.next.interval;
+        let fast = self.pace.seconds().unwrap_or(1.0);
+        // Whoever waits for an order gets it soon.
+        let is_calm = self.protocol.attempt().is_none() || self.options.check_every.is_some();
+        let free = if is_calm { interval(fast, before) } else { interval(fast, before).min(4) };
+        self.next = Order::new(todo, self.baton.serial, self.options.check_every.unwrap_or(free));
+        self.tell(look.iteration, world);
+        self.next
+    }
+
+    fn seen(&mut self, look: &Look, world: &World) -> Seen {
+        let permission = self.permission(look, world);
+        let gone = self.watch.as_ref().map(Watch::seen);
+        if let (Some(attempt), Some(gone)) = (self.protocol.attempt_mut(), &gone) {
+            attempt.resize.pids_gone.clone_from(&gone.pids);
+        }
+        Seen {
+            permission,
+            is_spawned: look.is_spawned,
+            joined: look.joined.clone(),
+            has_constant: look.has_constant,
+            are_gone: gone.is_none_or(|gone| gone.is_over),
+        }
+    }
+
+    /// A resize is over, however.
+    fn conclude(&mut self, attempt: Attempt, iteration: u64, world: &World) {
+        let Attempt { mut resize, wish, .. } = attempt;
+        if resize.outcome == Outcome::Done {
+            let left = std::mem::take(&mut self.baton.hosts_left);
+            if let Some(Ok(lender)) = &mut self.lender {
+                lender.give_back(&left);
+            }
+        } else {
+            resize.iteration = iteration;
+            if let Some(Ok(lender)) = &mut self.lender {
+                lender.forget();
+            }
+            self.change = None;
+        }
+        if let Some(id) = wish {
+            let (outcome, sentence) = (resize.outcome, resize.sentence.clone());
+            self.baton.answered = Some(Answer { id, outcome, sentence });
+        }
+        self.watch = None;
+        let standing = self.standing(iteration, world);
+        self.judge.learn(&resize, &standing);
+        self.record.keep(resize);
+    }
+
+    /// Those that leave are seen off, before the new size begins.
+    pub(crate) fn see_off(&mut self, release: Option<Release>, n_leaving: usize) {
+        let at_most = self.options.deadline;
+        self.watch = release.map(|release| release.watch(n_leaving, at_most));
+    }
+
+    /// A resize is about to be made: what is known of it.
+    pub(crate) fn note(&mut self, note: impl FnOnce(&mut Resize)) {
+        if let Some(attempt) = self.protocol.attempt_mut() {
+            note(&mut attempt.resize);
+        }
+    }
+
+    /// All leave that are to leave: the hosts that they had.
+    pub(crate) fn note_left(&mut self, hosts: Vec<String>) {
+        self.baton.hosts_left = hosts;
+        if let Some(Ok(lender)) = &mut self.lender {
+            lender.keep();
+        }
+    }
+
+    /// The iteration at which the present resize was ordered.
+    pub(crate) fn ordered_at(&self) -> u64 {
+        self.ordered_at
+    }
+
+    /// The new size is in force.
+    pub(crate) fn switched(&mut self) {
+        self.protocol.switched(self.clock.elapsed().as_secs_f64());
+        self.pace.restart();
+        self.next =
+            Order::new(Todo::GoOn, self.baton.serial, self.options.check_every.unwrap_or(1));
+    }
+
+    /// Time that is no iteration's.
+    pub(crate) fn interrupt(&mut self) {
+        self.pace.interrupt();
+    }
+
+    /// At the end of the program: waits until those that left are gone, so that the record is complete.
+    pub(crate) fn finish(&mut self, iteration: u64, world: &World) {
+        const PATIENCE: Duration = Duration::from_secs(5);
+        let until = Instant::now() + PATIENCE;
+        while let Some(watch) = &self.watch
+            && !watch.seen().is_over
+            && Instant::now() < until
+        {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let now_s = self.clock.elapsed().as_secs_f64();
+        let seen = self.seen(&Look::default(), world);
+        if let (_, Some(attempt)) = self.protocol.advance(&seen, now_s) {
+            self.conclude(attempt, iteration, world);
+        }
+        self.control = None;
+    }
+
+    fn note_pace(&mut self, size: u32, seconds: f64) {
+        const N_SEEN_MAX: usize = 200;
+        if N_SEEN_MAX <= self.baton.seen.len() {
+            self.baton.seen.drain(..N_SEEN_MAX / 2);
+        }
+        self.baton.seen.push((size, seconds));
+    }
+
+    fn open_control(&self, world: &World) -> Result<Option<Control>, Error> {
+        let (min, max) = self.baton.sizes;
+        let status = JobStatus {
+            job: self.baton.job.clone(),
+            pid: std::process::id(),
+            host: wish::host(),
+            program: program_name(),
+            size: world.size(),
+            sizes: Sizes { min, max, preferred: self.options.preferred },
+            n_iterations: self.options.n_iterations,
+            slurm_job: wish::slurm_job(),
+            ..JobStatus::default()
+        };
+        match &self.options.control {
+            Some(folder) => Ok(Some(Control::open(folder, status)?)),
+            // Nobody asked for it: a program without a home runs as well.
+            None if min < max => {
+                Ok(wish::default_folder().and_then(|folder| Control::open(&folder, status).ok()))
+            }
+            None => Ok(None),
+        }
+    }
+
+    fn tell(&self, iteration: u64, world: &World) {
+        let Some(control) = &self.control else { return };
+        let companions = match &self.lender {
+            Some(Ok(lender)) => lender.companions(),
+            _ => Vec::new(),
+        };
+        control.say(|status| {
+            status.size = world.size();
+            status.state = self.protocol.phase();
+            status.iteration = iteration;
+            status.seconds_per_iteration = self.pace.seconds();
+            status.companions = companions;
+            status.answered.clone_from(&self.baton.answered);
+            status.last = self.record.resizes().last().cloned();
+        });
+    }
+}
+
+fn program_name() -> String {
+    let path = std::env::current_exe().unwrap_or_default();
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}

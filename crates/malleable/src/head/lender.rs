@@ -1,0 +1,137 @@
+//! Where new ranks may run: asked of whoever has places.
+
+use crate::change::Room;
+use crate::manager::{
+    HostFile, Launcher, Manager, Place, Reply, Request, Slurm, SlurmJob, Ticket, Way,
+};
+use crate::options::{ManagerKind, Options, Placement};
+use std::fmt;
+use std::path::Path;
+
+/// A manager and what was asked of it.
+pub(crate) struct Lender {
+    manager: Box<dyn Manager>,
+    /// What is asked at present, and how many ranks it is for.
+    asked: Option<Ticket>,
+    /// What was granted and is not in use yet.
+    granted: Option<Ticket>,
+}
+
+impl fmt::Debug for Lender {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Lender").field("asked", &self.asked).finish_non_exhaustive()
+    }
+}
+
+/// Whether there is room.
+pub(crate) enum Answer {
+    /// Not yet known.
+    Pending,
+    Rooms(Vec<Room>),
+    None(String),
+}
+
+impl Lender {
+    /// As the options say; `present` are the hosts of the ranks that are there. Why there is none, in words.
+    pub(crate) fn new(
+        options: &Options,
+        present: &[String],
+        is_open_mpi: bool,
+    ) -> Result<Self, String> {
+        let is_job = crate::wish::slurm_job().is_some();
+        let kind = match (options.manager, &options.hosts) {
+            (ManagerKind::Auto, Some(_)) => ManagerKind::Hosts,
+            (ManagerKind::Auto, None) if is_job => ManagerKind::Slurm,
+            (kind, _) => kind,
+        };
+        let manager: Box<dyn Manager> = match (kind, &options.hosts) {
+            (ManagerKind::Hosts, Some(file)) => Box::new(host_file(file, options, present)?),
+            (ManagerKind::Hosts, None) => {
+                return Err("`--manager hosts` needs `--hosts FILE`".to_owned());
+            }
+            (ManagerKind::Slurm, _) => Box::new(slurm(options, present, is_open_mpi)?),
+            _ => Box::new(HostFile::anywhere()),
+        };
+        Ok(Self { manager, asked: None, granted: None })
+    }
+
+    /// Asks for room, or whether there is any by now.
+    pub(crate) fn ask(&mut self, n_ranks: u32, hosts: &[String]) -> Answer {
+        if n_ranks == 0 {
+            return Answer::Rooms(Vec::new());
+        }
+        let ticket = *self.asked.get_or_insert_with(|| {
+            self.manager.request(&Request { n_ranks, hosts: hosts.to_vec() })
+        });
+        match self.manager.poll(ticket) {
+            Reply::Pending(_) => Answer::Pending,
+            Reply::Granted(places) => {
+                (self.asked, self.granted) = (None, Some(ticket));
+                Answer::Rooms(places.into_iter().map(room).collect())
+            }
+            Reply::Refused(why) => {
+                self.asked = None;
+                Answer::None(why)
+            }
+        }
+    }
+
+    /// What was granted is in use now.
+    pub(crate) fn keep(&mut self) {
+        self.granted = None;
+    }
+
+    /// What was asked or granted is not needed.
+    pub(crate) fn forget(&mut self) {
+        for ticket in self.asked.take().into_iter().chain(self.granted.take()) {
+            self.manager.withdraw(ticket);
+        }
+    }
+
+    /// Ranks of these hosts are gone.
+    pub(crate) fn give_back(&mut self, hosts: &[String]) {
+        hosts.iter().for_each(|host| self.manager.give_back(host, 1));
+    }
+
+    pub(crate) fn companions(&self) -> Vec<u64> {
+        self.manager.companions()
+    }
+}
+
+fn room(place: Place) -> Room {
+    let (n_ranks, host) = (place.n_ranks, Some(place.host));
+    match place.way {
+        Way::Anywhere => Room { n_ranks, host: None, through: Vec::new() },
+        Way::Named => Room { n_ranks, host, through: Vec::new() },
+        Way::Through(through) => Room { n_ranks, host: None, through },
+    }
+}
+
+fn host_file(file: &Path, options: &Options, present: &[String]) -> Result<HostFile, String> {
+    let shown = file.display();
+    let text = std::fs::read_to_string(file);
+    let text = text.map_err(|error| format!("the host file `{shown}` cannot be read: {error}"))?;
+    HostFile::read(&text, placement(options), present)
+        .map_err(|error| format!("the host file `{shown}` is wrong: {error}"))
+}
+
+fn slurm(options: &Options, present: &[String], is_open_mpi: bool) -> Result<Slurm, String> {
+    let launcher = if is_open_mpi { Launcher::OpenMpi } else { Launcher::Mpich };
+    let job = SlurmJob::of(|name| std::env::var(name).ok(), launcher);
+    let placed = (placement(options), present);
+    job.and_then(|job| Slurm::new(job, launcher, placed, patience(options)))
+        .map_err(|error| error.to_string())
+}
+
+/// How long nodes may take to come.
+fn patience(options: &Options) -> std::time::Duration {
+    10 * options.deadline
+}
+
+fn placement(options: &Options) -> resizing::Placement {
+    match options.placement {
+        Placement::Fill => resizing::Placement::Fill,
+        // New ranks are numbered so that they lie near: the nodes themselves are filled evenly.
+        Placement::Balance | Placement::Nearest => resizing::Placement::Balance,
+    }
+}

@@ -1,0 +1,143 @@
+//! Who wants another size, and whether it may be.
+
+use super::{Answer, Head, Lender, Look, Room};
+use crate::change::Change;
+use crate::decision::Standing;
+use crate::moving::Method;
+use crate::options::Redistribution;
+use crate::world::World;
+use resized::{Decision, Outcome, Resize, Strategy};
+
+/// A size that somebody wants.
+struct Wanted {
+    size: u32,
+    reason: String,
+    wish: Option<u64>,
+    hosts: Vec<String>,
+    decision: Option<Decision>,
+}
+
+impl Head {
+    /// Begins the resize that is wanted, if one is.
+    pub(super) fn begin_wanted(&mut self, look: &Look, world: &World, now_s: f64) {
+        let Some(wanted) = self.wanted(look, world) else { return };
+        let Wanted { size, reason, wish, hosts, decision } = wanted;
+        let from = world.size();
+        if size == from {
+            if let Some(id) = wish {
+                let sentence = format!("the program has {size} ranks already");
+                self.baton.answered = Some(Answer { id, outcome: Outcome::Done, sentence });
+            }
+            return;
+        }
+        let spawn = self.options.spawn;
+        let iteration = look.iteration;
+        let resize =
+            Resize { iteration, from, to: size, reason, spawn, decision, ..Resize::default() };
+        self.protocol.begin(resize, wish, hosts, now_s);
+    }
+
+    fn wanted(&mut self, look: &Look, world: &World) -> Option<Wanted> {
+        let wish = self.control.as_ref().and_then(|control| control.take_wish());
+        let standing = self.standing(look.iteration, world);
+        if let Some(wish) = wish {
+            let decision = self.judge.weigh(&standing, wish.size).map(|advice| advice.decision);
+            let (size, reason, hosts) = (wish.size, wish.from, wish.hosts);
+            return Some(Wanted { size, reason, wish: Some(wish.id), hosts, decision });
+        }
+        if let Some(size) = self.scheduled(look.iteration) {
+            let (reason, hosts) = ("schedule".to_owned(), Vec::new());
+            return Some(Wanted { size, reason, wish: None, hosts, decision: None });
+        }
+        let advice = self.judge.advice(&standing)?;
+        let (size, reason, hosts) = (advice.size, "model".to_owned(), Vec::new());
+        Some(Wanted { size, reason, wish: None, hosts, decision: Some(advice.decision) })
+    }
+
+    /// The newest entry of the schedule that is due when the next order is carried out.
+    fn scheduled(&mut self, iteration: u64) -> Option<u32> {
+        let reached = iteration + u64::from(self.next.interval);
+        let left = self.options.schedule.iter().skip(self.baton.n_scheduled);
+        let due = left.take_while(|(at, _)| *at <= reached).map(|(_, size)| *size);
+        let due = due.collect::<Vec<_>>();
+        self.baton.n_scheduled += due.len();
+        due.last().copied()
+    }
+
+    pub(super) fn standing(&self, iteration: u64, world: &World) -> Standing {
+        let resizes = self.record.resizes();
+        let bytes = resizes.last().map_or(0, |last| last.bytes.constant + last.bytes.variable);
+        let (size, sizes) = (world.size(), self.baton.sizes);
+        Standing { iteration, size, sizes, bytes, strategy: self.options.strategy }
+    }
+
+    /// Whether the resize may begin, once that is known. Then it is clear what becomes of whom.
+    pub(super) fn permission(&mut self, look: &Look, world: &World) -> Option<Result<(), String>> {
+        let attempt = self.protocol.attempt()?;
+        if attempt.phase != resized::State::Deciding {
+            return None;
+        }
+        let (size, hosts) = (attempt.resize.to, attempt.hosts.clone());
+        let (min, max) = self.baton.sizes;
+        if size < min || max < size {
+            return Some(Err(format!("the program takes {min} to {max} ranks")));
+        }
+        let (targets, strategy) = Change::seats(&world.worlds(), size, self.options.strategy);
+        let deadline_ms = u64::try_from(self.options.deadline.as_millis()).unwrap_or(u64::MAX);
+        let n_sources = world.size();
+        let mut change = Change { n_sources, targets, deadline_ms, ..Change::default() };
+        let n_new = change.n_new();
+        if 0 < n_new {
+            if let Some(obstacle) = &look.obstacle {
+                return Some(Err(obstacle.clone()));
+            }
+            let is_open_mpi = self.is_open_mpi;
+            let hosts_present = world.members.iter().map(crate::world::Member::host);
+            let hosts_present = hosts_present.collect::<Vec<_>>();
+            let options = &self.options;
+            let lender = self
+                .lender
+                .get_or_insert_with(|| Lender::new(options, &hosts_present, is_open_mpi));
+            let rooms = match lender {
+                Err(why) => return Some(Err(why.clone())),
+                Ok(lender) => match lender.ask(n_new, &hosts) {
+                    Room::Pending => return None,
+                    Room::None(why) => return Some(Err(why)),
+                    Room::Rooms(rooms) => rooms,
+                },
+            };
+            change.start(self.options.spawn, &rooms);
+        }
+        self.commission(change, strategy);
+        Some(Ok(()))
+    }
+
+    fn method(&self) -> Method {
+        match self.options.redistribution {
+            Redistribution::Async => Method::Async,
+            Redistribution::PointToPoint => Method::PointToPoint,
+            Redistribution::Get => Method::Get,
+            Redistribution::Sync | Redistribution::Auto => Method::Sync,
+        }
+    }
+
+    fn commission(&mut self, mut change: Change, strategy: Strategy) {
+        self.baton.serial = self.baton.serial.wrapping_add(1);
+        change.serial = self.baton.serial;
+        let method = self.method();
+        change.method = Method::ALL.iter().position(|other| *other == method).unwrap_or(0);
+        if let Some(attempt) = self.protocol.attempt_mut() {
+            attempt.is_overlapping = method != Method::Sync;
+        }
+        let is_forced = strategy != self.options.strategy;
+        self.note(|resize| {
+            resize.strategy = strategy;
+            if is_forced {
+                resize.reason.push_str(
+                    ", with new processes for all since those there can only leave together",
+                );
+            }
+        });
+        self.change = Some(change);
+    }
+}

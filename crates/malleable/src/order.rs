@@ -1,0 +1,79 @@
+//! What rank 0 tells all others at a resize point, to be done at the next one.
+//!
+//! Nobody waits for it: it was sent at the resize point before, and mostly arrived long ago. Rank 0 sends it to each rank; that is
+//! some microseconds for a hundred ranks, every 10 ms.
+
+use crate::protocol::Todo;
+use bytemuck::{Pod, Zeroable};
+
+/// The order, as it is sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct Order {
+    todo: u32,
+    /// Which resize it is about.
+    pub(crate) serial: u32,
+    /// Resize points from that at which it is carried out to that of the next one.
+    pub(crate) interval: u32,
+    padding: u32,
+}
+
+impl Order {
+    pub(crate) fn new(todo: Todo, serial: u16, interval: u32) -> Self {
+        let todo = match todo {
+            Todo::GoOn => 0,
+            Todo::Start => 1,
+            Todo::Move => 2,
+            Todo::Switch => 3,
+            Todo::GiveUp => 4,
+        };
+        Self { todo, serial: serial.into(), interval, padding: 0 }
+    }
+
+    pub(crate) fn todo(self) -> Todo {
+        match self.todo {
+            1 => Todo::Start,
+            2 => Todo::Move,
+            3 => Todo::Switch,
+            4 => Todo::GiveUp,
+            _ => Todo::GoOn,
+        }
+    }
+
+    pub(crate) fn serial(self) -> u16 {
+        u16::try_from(self.serial).unwrap_or_default()
+    }
+}
+
+/// Resize points until the next one that looks, so that about one in 10 ms does.
+pub(crate) fn interval(seconds_per_iteration: f64, before: u32) -> u32 {
+    const LOOK_S: f64 = 0.010;
+    const INTERVAL_MAX: u32 = 1 << 20;
+    // What was measured may be wrong: it grows step by step.
+    let most = before.saturating_mul(2).clamp(1, INTERVAL_MAX);
+    let doubled = std::iter::successors(Some(1_u32), |n| Some(n * 2));
+    let may_be = |n: &u32| *n <= most && f64::from(*n) * seconds_per_iteration <= LOOK_S;
+    doubled.take_while(may_be).last().unwrap_or(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_order_is_heard_as_it_was_given() {
+        for todo in [Todo::GoOn, Todo::Start, Todo::Move, Todo::Switch, Todo::GiveUp] {
+            let order = Order::new(todo, 7, 3);
+            assert_eq!((order.todo(), order.serial(), order.interval), (todo, 7, 3));
+        }
+    }
+
+    #[test]
+    fn looks_are_rare() {
+        assert_eq!(interval(0.002, 4), 4);
+        assert_eq!(interval(0.003, 4), 2);
+        assert_eq!(interval(0.5, 4), 1);
+        assert_eq!(interval(0.000_001, 4), 8);
+        assert_eq!(interval(0.0, 0), 1);
+    }
+}

@@ -1,0 +1,293 @@
+//! A program that changes its number of ranks while it runs: what it calls.
+
+mod arrival;
+mod preparing;
+mod switch;
+
+use crate::data::State;
+use crate::error::Error;
+use crate::head::{Head, Look};
+use crate::options::Options;
+use crate::order::Order;
+use crate::protocol::Todo;
+use crate::ready::Prepared;
+use crate::world::{Member, World};
+use arrival::{Arrival, Cue};
+use mpi::{Comm, Mpi};
+use preparing::{Preparing, Waited};
+use resized::Resize;
+use std::sync::Arc;
+use switch::Underway;
+
+/// The order of rank 0, on the backstage; threads that prepare a change have other tags.
+const ORDER_TAG: u16 = 0;
+
+/// How a rank goes on after a resize point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// With the iteration.
+    Continue,
+    /// The program is done.
+    Done,
+    /// Not at all: its part of the data is with others, and its process ends soon.
+    Left,
+}
+
+/// A program that changes its number of ranks while it runs, as one of its ranks sees it.
+///
+/// All present ranks call its methods, in the same order. See the [crate's documentation](crate) for an example.
+#[derive(Debug)]
+pub struct Malleable {
+    mpi: Arc<Mpi>,
+    options: Options,
+    world: World,
+    iteration: u64,
+    is_new: bool,
+    /// Resize points until the one that looks.
+    until_look: u32,
+    /// Whether an order was given since the ranks are the present ones.
+    has_order: bool,
+    stage: Stage,
+    /// Why no process can be started any more.
+    obstacle: Option<String>,
+    /// Whether a thread does not return from MPI, which therefore cannot be ended in good order.
+    is_stuck: bool,
+    /// On rank 0.
+    head: Option<Head>,
+}
+
+/// What this rank is about.
+#[derive(Debug)]
+enum Stage {
+    /// Computing.
+    Calm,
+    /// A change is prepared.
+    Preparing(Preparing),
+    /// Constant data travel.
+    Moving(Underway),
+    /// It is new, and waits for its place.
+    Arriving(Arrival),
+    /// It has left.
+    Gone,
+}
+
+impl Malleable {
+    /// Starts MPI; a new process joins those that started it.
+    ///
+    /// # Errors
+    /// When this process was not launched as a rank, the record or the control folder cannot be used, or a new process cannot
+    /// join the others.
+    pub fn begin(options: Options) -> Result<Self, Error> {
+        let mpi = Mpi::init()?;
+        if let Some(parent) = mpi.take_parent()? {
+            return Self::arrive(mpi, options, parent);
+        }
+        let comm = Comm::world(&mpi)?;
+        mpi::names::remove();
+        let members = comm.allgather(&[Member::own(0)])?;
+        let world = World::of(comm, members)?;
+        let support = mpi.spawn_support();
+        let obstacle = (!support.is_trusted).then_some(support.why);
+        let is_open_mpi = is_open_mpi(&mpi);
+        let head =
+            world.is_first().then(|| Head::new(&options, &world, is_open_mpi)).transpose()?;
+        Ok(Self::of(mpi, options, world, Stage::Calm, (head, obstacle)))
+    }
+
+    fn of(
+        mpi: Arc<Mpi>,
+        options: Options,
+        world: World,
+        stage: Stage,
+        (head, obstacle): (Option<Head>, Option<String>),
+    ) -> Self {
+        let is_new = !matches!(stage, Stage::Calm);
+        let (iteration, until_look, has_order) = (0, 0, false);
+        let is_stuck = false;
+        Self {
+            mpi,
+            options,
+            world,
+            iteration,
+            is_new,
+            until_look,
+            has_order,
+            stage,
+            obstacle,
+            is_stuck,
+            head,
+        }
+    }
+
+    /// Whether this process was started by the others: its state comes from them, at the first resize point.
+    #[must_use]
+    pub fn is_new(&self) -> bool {
+        self.is_new
+    }
+
+    /// The ranks that compute at present. A resize point may replace it.
+    #[must_use]
+    pub fn comm(&self) -> &Comm {
+        &self.world.comm
+    }
+
+    /// The iteration that comes next: on a new rank, after its first resize point, that of the others.
+    #[must_use]
+    pub fn iteration(&self) -> u64 {
+        self.iteration
+    }
+
+    /// All resizes so far, on rank 0; those that failed, too.
+    #[must_use]
+    pub fn resizes(&self) -> &[Resize] {
+        self.head.as_ref().map_or(&[], Head::resizes)
+    }
+
+    /// Computes iteration after iteration, with a resize point before each, until one says [`Step::Done`] or this rank leaves.
+    ///
+    /// # Errors
+    /// What an iteration returns, and [`Error`] of resize points.
+    pub fn iterate<S: State, E: From<Error>>(
+        &mut self,
+        state: &mut S,
+        mut step: impl FnMut(&mut S, u64, &Comm) -> Result<Step, E>,
+    ) -> Result<Step, E> {
+        loop {
+            if self.resize_point(self.iteration, state)? == Step::Left {
+                return Ok(Step::Left);
+            }
+            let done = step(state, self.iteration, &self.world.comm)?;
+            self.iteration += 1;
+            if done != Step::Continue {
+                self.finish()?;
+                return Ok(done);
+            }
+        }
+    }
+
+    /// A place in the program where its size may change: at the head of its loop, before this iteration.
+    ///
+    /// On a new rank it returns when the state is there; [`iteration`](Self::iteration) then says where the others are.
+    /// After [`Step::Left`] the process should end soon.
+    ///
+    /// # Errors
+    /// When ranks cannot communicate, or what is registered is not the same on all. A resize that fails is no error.
+    pub fn resize_point<S: State>(&mut self, iteration: u64, state: &mut S) -> Result<Step, Error> {
+        match std::mem::replace(&mut self.stage, Stage::Calm) {
+            Stage::Gone => {
+                self.stage = Stage::Gone;
+                return Ok(Step::Left);
+            }
+            Stage::Arriving(arrival) => return self.take_place(arrival, state),
+            other => self.stage = other,
+        }
+        self.iteration = iteration;
+        if let Stage::Moving(underway) = &mut self.stage {
+            underway.advance()?;
+        }
+        if 0 < self.until_look {
+            self.until_look -= 1;
+            return Ok(Step::Continue);
+        }
+        self.look(state)
+    }
+
+    /// Ends the resizing, when the last iteration is done: all ranks call it. [`iterate`](Self::iterate) does.
+    ///
+    /// # Errors
+    /// When ranks cannot communicate any more.
+    pub fn finish(&mut self) -> Result<(), Error> {
+        match std::mem::replace(&mut self.stage, Stage::Gone) {
+            Stage::Gone => return Ok(()),
+            Stage::Preparing(preparing) => match preparing.wait(self.options.deadline) {
+                Waited::Ready(prepared) => self.dismiss(*prepared)?,
+                Waited::Failed => {}
+                Waited::Stuck => self.is_stuck = true,
+            },
+            Stage::Moving(underway) => {
+                let prepared = underway.into_prepared(self.options.deadline)?;
+                self.dismiss(prepared)?;
+            }
+            Stage::Arriving(_) | Stage::Calm => {}
+        }
+        if self.has_order && self.head.is_none() {
+            self.hear()?;
+        }
+        if let Some(head) = &mut self.head {
+            head.finish(self.iteration, &self.world);
+        }
+        self.close()
+    }
+
+    /// Carries out the order that was given at the last look, and gives the next one.
+    fn look<S: State>(&mut self, state: &mut S) -> Result<Step, Error> {
+        let order = match (&self.head, self.has_order) {
+            (_, false) => Order::new(Todo::GoOn, 0, 1),
+            (Some(head), true) => head.order(),
+            (None, true) => self.hear()?,
+        };
+        self.has_order = true;
+        self.until_look = order.interval.saturating_sub(1);
+        match order.todo() {
+            Todo::GoOn => {}
+            Todo::Start => self.prepare(order.serial())?,
+            Todo::GiveUp => self.give_up()?,
+            Todo::Move => self.move_constant(state)?,
+            Todo::Switch => return self.switch(state),
+        }
+        self.give_order()?;
+        Ok(Step::Continue)
+    }
+
+    /// The order of rank 0.
+    fn hear(&self) -> Result<Order, Error> {
+        let mut order = [Order::default()];
+        self.world.backstage.receive(&mut order, 0, ORDER_TAG)?;
+        Ok(order[0])
+    }
+
+    /// Rank 0 says what is next.
+    fn give_order(&mut self) -> Result<(), Error> {
+        let Some(head) = &mut self.head else { return Ok(()) };
+        let mut look =
+            Look { iteration: self.iteration, obstacle: self.obstacle.clone(), ..Look::default() };
+        match &self.stage {
+            Stage::Preparing(preparing) => {
+                (look.is_spawned, look.joined) = (preparing.is_spawned(), preparing.seen());
+            }
+            Stage::Moving(underway) => look.has_constant = underway.is_everywhere(),
+            _ => {}
+        }
+        let order = head.look(&look, &self.world);
+        let backstage = &self.world.backstage;
+        (1..self.world.size()).try_for_each(|rank| backstage.send(&[order], rank, ORDER_TAG))?;
+        Ok(())
+    }
+
+    /// Sends those away that were prepared in vain.
+    fn dismiss(&mut self, prepared: Prepared) -> Result<(), Error> {
+        if self.world.is_first() {
+            arrival::call(&prepared, Cue::Leave)?;
+        }
+        prepared.free()?;
+        Ok(())
+    }
+
+    /// Gives back what belongs to MPI, which ends with the process.
+    fn close(&mut self) -> Result<(), Error> {
+        let is_first = self.world.is_first();
+        let alone = World::alone(&self.mpi)?;
+        std::mem::replace(&mut self.world, alone).free()?;
+        if self.is_stuck {
+            self.mpi.close_alone(is_first)?;
+        } else {
+            self.mpi.close();
+        }
+        Ok(())
+    }
+}
+
+/// Whether names of keys are those of Open MPI.
+fn is_open_mpi(mpi: &Mpi) -> bool {
+    mpi.version().contains("Open MPI")
+}

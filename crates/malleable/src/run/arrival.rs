@@ -1,0 +1,122 @@
+//! A new rank waits for its place, and is called to it by the first of the sources.
+
+use super::switch::{Underway, moved_within};
+use super::{Malleable, Stage, Step};
+use crate::data::{Data, State};
+use crate::error::Error;
+use crate::options::Options;
+use crate::ready::Prepared;
+use crate::spawn;
+use crate::world::World;
+use bytemuck::{Pod, Zeroable};
+use mpi::{Intercomm, Mpi, MpiError};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Calls, on the bridge.
+const CUE_TAG: u16 = 1003;
+/// An iteration of the others may take long, and so may what comes before it.
+const PATIENCE: Duration = Duration::from_hours(24);
+/// How long data travel before the next look for a call.
+const STINT: Duration = Duration::from_millis(5);
+
+/// A call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cue {
+    /// Constant data begin to travel.
+    Move,
+    /// The new size begins, before this iteration.
+    Switch(u64),
+    /// It was in vain.
+    Leave,
+}
+
+/// A call, as it is sent.
+#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+#[repr(C)]
+struct Sent {
+    kind: u64,
+    iteration: u64,
+}
+
+/// A new rank that has joined, and has nothing yet.
+#[derive(Debug)]
+pub(super) struct Arrival(Prepared);
+
+/// Calls all new ranks.
+pub(super) fn call(prepared: &Prepared, cue: Cue) -> Result<(), MpiError> {
+    let (kind, iteration) = match cue {
+        Cue::Leave => (0, 0),
+        Cue::Move => (1, 0),
+        Cue::Switch(iteration) => (2, iteration),
+    };
+    let (first, end) = (prepared.change.n_sources, prepared.change.n_all());
+    let sent = [Sent { kind, iteration }];
+    (first..end).try_for_each(|number| prepared.bridge.send(&sent, number, CUE_TAG))
+}
+
+/// Waits for a call.
+fn hear(prepared: &Prepared, at_most: Duration) -> Result<Option<Cue>, MpiError> {
+    let heard = prepared.bridge.take::<Sent>(Some(0), Some(CUE_TAG), at_most)?;
+    Ok(heard.and_then(|(_, sent)| sent.first().copied()).map(|sent| match sent.kind {
+        1 => Cue::Move,
+        2 => Cue::Switch(sent.iteration),
+        _ => Cue::Leave,
+    }))
+}
+
+impl Malleable {
+    /// A process that others have started joins them.
+    pub(super) fn arrive(
+        mpi: Arc<Mpi>,
+        options: Options,
+        parent: Intercomm,
+    ) -> Result<Self, Error> {
+        let joined = spawn::arrive(&mpi, parent, 3 * options.deadline);
+        let arrived = joined.map_err(|error| Error::Join { why: error.to_string() })?;
+        let Some(mut prepared) = arrived else {
+            let world = World::alone(&mpi)?;
+            mpi.close();
+            return Ok(Self::of(mpi, options, world, Stage::Gone, (None, None)));
+        };
+        let world = prepared.world.take().map_or_else(|| World::alone(&mpi), Ok)?;
+        let stage = Stage::Arriving(Arrival(prepared));
+        Ok(Self::of(mpi, options, world, stage, (None, None)))
+    }
+
+    /// Waits for the first of the sources to call, and takes its part of the data.
+    pub(super) fn take_place<S: State>(
+        &mut self,
+        Arrival(prepared): Arrival,
+        state: &mut S,
+    ) -> Result<Step, Error> {
+        let mut underway = Underway::of(prepared);
+        let (iteration, called) = loop {
+            let at_most = if underway.is_travelling() { Duration::ZERO } else { PATIENCE };
+            match hear(&underway.prepared, at_most)? {
+                Some(Cue::Switch(iteration)) => break (iteration, Instant::now()),
+                Some(Cue::Move) => {
+                    let mut data = Data::default();
+                    state.data(&mut data);
+                    underway.begin(&mut data)?;
+                }
+                Some(Cue::Leave) => return self.leave_unused(underway),
+                None if underway.is_travelling() => underway.wait(STINT)?,
+                None => return Err(Error::Silent { seconds: PATIENCE.as_secs_f64() }),
+            }
+        };
+        self.iteration = iteration;
+        let mut data = Data::default();
+        state.data(&mut data);
+        let (prepared, moved) = underway.switch(&mut data, moved_within(&self.options))?;
+        drop(data);
+        self.settle(prepared, moved, called)?;
+        Ok(Step::Continue)
+    }
+
+    fn leave_unused(&mut self, underway: Underway) -> Result<Step, Error> {
+        underway.prepared.free()?;
+        self.retire()?;
+        Ok(Step::Left)
+    }
+}

@@ -1,0 +1,141 @@
+//! A change is prepared in the background, while the program computes.
+
+use super::{Malleable, Stage};
+use crate::error::Error;
+use crate::ready::Prepared;
+use crate::spawn::{self, Preparation, SpawnError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, channel};
+use std::thread::Builder;
+use std::time::Duration;
+
+/// A thread that prepares a change, or what came of it.
+#[derive(Debug)]
+pub(super) struct Preparing {
+    stage: spawn::Stage,
+    result: std::cell::RefCell<Outcome>,
+}
+
+#[derive(Debug)]
+enum Outcome {
+    Awaited(Receiver<Result<Prepared, SpawnError>>),
+    Ready(Box<Prepared>),
+    Failed(String),
+}
+
+impl Preparing {
+    fn begin(preparation: Preparation, is_background: bool) -> Self {
+        let stage = preparation.stage.clone();
+        if !is_background {
+            let result = outcome(preparation.run());
+            return Self { stage, result: result.into() };
+        }
+        let (tell, told) = channel();
+        let work = move || tell.send(preparation.run()).unwrap_or_default();
+        let thread = Builder::new().name("prepare".to_owned()).spawn(work);
+        let result = match thread {
+            Ok(_) => Outcome::Awaited(told),
+            Err(error) => Outcome::Failed(format!("no thread could be started: {error}")),
+        };
+        Self { stage, result: result.into() }
+    }
+
+    /// Whether all new processes have come.
+    pub(super) fn is_spawned(&self) -> bool {
+        self.stage.is_spawned()
+    }
+
+    /// How it ended, if it did.
+    pub(super) fn seen(&self) -> Option<Result<(), String>> {
+        self.poll();
+        match &*self.result.borrow() {
+            Outcome::Awaited(_) => None,
+            Outcome::Ready(_) => Some(Ok(())),
+            Outcome::Failed(why) => Some(Err(why.clone())),
+        }
+    }
+
+    fn poll(&self) {
+        let mut result = self.result.borrow_mut();
+        if let Outcome::Awaited(told) = &*result {
+            match told.try_recv() {
+                Ok(end) => *result = outcome(end),
+                Err(TryRecvError::Disconnected) => *result = Outcome::Failed(died()),
+                Err(TryRecvError::Empty) => {}
+            }
+        }
+    }
+
+    /// Waits for it; `None` when it is not there in time. What failed has been cleaned up.
+    pub(super) fn wait(self, at_most: Duration) -> Waited {
+        match self.result.into_inner() {
+            Outcome::Ready(prepared) => Waited::Ready(prepared),
+            Outcome::Failed(_) => Waited::Failed,
+            Outcome::Awaited(told) => match told.recv_timeout(at_most) {
+                Ok(Ok(prepared)) => Waited::Ready(Box::new(prepared)),
+                Ok(Err(_)) | Err(RecvTimeoutError::Disconnected) => Waited::Failed,
+                Err(RecvTimeoutError::Timeout) => Waited::Stuck,
+            },
+        }
+    }
+}
+
+/// What a thread has come to.
+pub(super) enum Waited {
+    Ready(Box<Prepared>),
+    Failed,
+    Stuck,
+}
+
+fn outcome(result: Result<Prepared, SpawnError>) -> Outcome {
+    match result {
+        Ok(prepared) => Outcome::Ready(Box::new(prepared)),
+        Err(error) => Outcome::Failed(error.to_string()),
+    }
+}
+
+fn died() -> String {
+    "the thread that prepares a resize ended early".to_owned()
+}
+
+impl Malleable {
+    /// Begins to prepare the change that rank 0 ordered.
+    pub(super) fn prepare(&mut self, serial: u16) -> Result<(), Error> {
+        let own = self.world.comm.rank() as usize;
+        let preparation = Preparation {
+            backstage: std::sync::Arc::clone(&self.world.backstage),
+            serial,
+            change: self.head.as_mut().and_then(crate::head::Head::take_change),
+            own_world: self.world.members.get(own).map_or(0, |member| member.world),
+            deadline: self.options.deadline,
+            stage: spawn::Stage::default(),
+        };
+        let is_background = !self.options.is_foreground && self.mpi.is_multiple();
+        self.stage = Stage::Preparing(Preparing::begin(preparation, is_background));
+        if !is_background && let Some(head) = &mut self.head {
+            head.interrupt();
+        }
+        Ok(())
+    }
+
+    /// Forgets what was prepared, or is still.
+    pub(super) fn give_up(&mut self) -> Result<(), Error> {
+        match std::mem::replace(&mut self.stage, Stage::Calm) {
+            Stage::Preparing(preparing) => match preparing.wait(Duration::ZERO) {
+                Waited::Ready(prepared) => self.dismiss(*prepared),
+                Waited::Failed => Ok(()),
+                Waited::Stuck => {
+                    self.is_stuck = true;
+                    self.obstacle = Some(
+                        "starting processes got stuck in the MPI library before; start the program anew to resize it"
+                            .to_owned(),
+                    );
+                    Ok(())
+                }
+            },
+            other => {
+                self.stage = other;
+                Ok(())
+            }
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! The moment at which the new size begins.
+
+use super::arrival::{Cue, call};
+use super::preparing::Waited;
+use super::{Malleable, Stage, Step, is_open_mpi};
+use crate::bridge::Bridge;
+use crate::data::{Data, State};
+use crate::error::Error;
+use crate::head::{Baton, Head};
+use crate::moving::{MoveError, Moved, Moving};
+use crate::options::Options;
+use crate::ready::Prepared;
+use crate::release::say_goodbye;
+use crate::world::World;
+use resized::{Bytes, Resize};
+use std::fmt;
+use std::time::{Duration, Instant};
+
+/// What rank 0 leaves to the next one, on the bridge.
+const BATON_TAG: u16 = 1004;
+/// Data take their time, however short other deadlines are.
+const MOVE_AT_LEAST: Duration = Duration::from_mins(10);
+
+/// How long data may travel while the program waits.
+pub(super) fn moved_within(options: &Options) -> Duration {
+    (10 * options.deadline).max(MOVE_AT_LEAST)
+}
+
+/// A change for which data may travel already.
+pub(super) struct Underway {
+    pub(super) prepared: Prepared,
+    moving: Option<Moving>,
+    is_everywhere: bool,
+}
+
+impl fmt::Debug for Underway {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Underway")
+            .field("change", &self.prepared.change)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Underway {
+    pub(super) fn of(prepared: Prepared) -> Self {
+        Self { prepared, moving: None, is_everywhere: false }
+    }
+
+    /// Whether data are on their way, and not there yet.
+    pub(super) fn is_travelling(&self) -> bool {
+        self.moving.is_some() && !self.is_everywhere
+    }
+
+    /// Whether constant data are everywhere.
+    pub(super) fn is_everywhere(&self) -> bool {
+        self.is_everywhere
+    }
+
+    /// Sends constant data off.
+    pub(super) fn begin(&mut self, data: &mut Data<'_>) -> Result<(), MoveError> {
+        let method = self.prepared.change.method();
+        self.moving = Some(Moving::begin(&bridge(&self.prepared), data, method)?);
+        Ok(())
+    }
+
+    /// Looks after what is on its way.
+    pub(super) fn advance(&mut self) -> Result<(), MoveError> {
+        if let Some(moving) = self.moving.as_mut().filter(|_| !self.is_everywhere) {
+            self.is_everywhere = moving.test(&bridge(&self.prepared))?;
+        }
+        Ok(())
+    }
+
+    /// The same, on a rank that has nothing else to do.
+    pub(super) fn wait(&mut self, at_most: Duration) -> Result<(), MoveError> {
+        if let Some(moving) = &mut self.moving {
+            self.is_everywhere = moving.wait(&bridge(&self.prepared), at_most)?;
+        }
+        Ok(())
+    }
+
+    /// Moves all that has not been moved.
+    pub(super) fn switch(
+        mut self,
+        data: &mut Data<'_>,
+        at_most: Duration,
+    ) -> Result<(Prepared, [Moved; 2]), MoveError> {
+        if self.moving.is_none() {
+            self.begin(data)?;
+        }
+        let Self { prepared, moving, .. } = self;
+        let switch = moving.map(|moving| moving.switch(&bridge(&prepared), data, at_most));
+        let moved = switch.transpose()?.unwrap_or_default();
+        Ok((prepared, moved))
+    }
+
+    /// Waits until nothing is on its way any more, when it was in vain.
+    pub(super) fn into_prepared(mut self, at_most: Duration) -> Result<Prepared, MoveError> {
+        if self.is_travelling() {
+            self.wait(at_most)?;
+        }
+        Ok(self.prepared)
+    }
+}
+
+fn bridge(prepared: &Prepared) -> Bridge<'_> {
+    let change = &prepared.change;
+    let (sources, targets) = ((0..change.n_sources).collect(), change.targets.clone());
+    Bridge { comm: &prepared.bridge, sources, targets }
+}
+
+impl Malleable {
+    /// Constant data begin to travel; the program goes on.
+    pub(super) fn move_constant<S: State>(&mut self, state: &mut S) -> Result<(), Error> {
+        let Some(mut underway) = self.take_prepared() else { return Ok(()) };
+        if self.world.is_first() {
+            call(&underway.prepared, Cue::Move)?;
+        }
+        let mut data = Data::default();
+        state.data(&mut data);
+        underway.begin(&mut data)?;
+        self.stage = Stage::Moving(underway);
+        Ok(())
+    }
+
+    /// The new size begins.
+    pub(super) fn switch<S: State>(&mut self, state: &mut S) -> Result<Step, Error> {
+        let began = Instant::now();
+        let Some(underway) = self.take_prepared() else { return Ok(Step::Continue) };
+        self.hand_over(&underway.prepared)?;
+        let mut data = Data::default();
+        state.data(&mut data);
+        let (prepared, moved) = underway.switch(&mut data, moved_within(&self.options))?;
+        drop(data);
+        if prepared.world.is_none() {
+            return self.leave(prepared);
+        }
+        self.settle(prepared, moved, began)?;
+        Ok(Step::Continue)
+    }
+
+    /// What was prepared, on all ranks, as rank 0 knows.
+    fn take_prepared(&mut self) -> Option<Underway> {
+        match std::mem::replace(&mut self.stage, Stage::Calm) {
+            Stage::Moving(underway) => Some(underway),
+            Stage::Preparing(preparing) => match preparing.wait(self.options.deadline) {
+                Waited::Ready(prepared) => Some(Underway::of(*prepared)),
+                Waited::Failed | Waited::Stuck => None,
+            },
+            other => {
+                self.stage = other;
+                None
+            }
+        }
+    }
+
+    /// The first of the sources calls new ranks, and leaves what it knows to the next rank 0.
+    fn hand_over(&mut self, prepared: &Prepared) -> Result<(), Error> {
+        let Some(head) = &mut self.head else { return Ok(()) };
+        call(prepared, Cue::Switch(self.iteration))?;
+        let hosts = prepared.change.leavers().filter_map(|rank| {
+            self.world.members.get(rank as usize).map(crate::world::Member::host)
+        });
+        head.note_left(hosts.collect());
+        let meanwhile = self.iteration.saturating_sub(head.ordered_at());
+        head.note(|resize| {
+            resize.iteration = self.iteration;
+            resize.iterations_meanwhile = meanwhile;
+            resize.redistribution = prepared.change.method().name().to_owned();
+            resize.seconds.spawn = prepared.spawn_s;
+            resize.seconds.connect = prepared.connect_s;
+        });
+        let next = prepared.change.next_first();
+        if 0 < next
+            && let Some(head) = self.head.take()
+        {
+            let text = serde_json::to_vec(&head.hand_over()).unwrap_or_default();
+            prepared.bridge.send(&text, next, BATON_TAG)?;
+        }
+        Ok(())
+    }
+
+    /// The ranks are the new ones.
+    pub(super) fn settle(
+        &mut self,
+        prepared: Prepared,
+        moved: [Moved; 2],
+        began: Instant,
+    ) -> Result<(), Error> {
+        let Prepared { bridge, change, world, release, .. } = prepared;
+        let world = match world {
+            // A new rank has it already.
+            None => None,
+            Some(world) => Some(std::mem::replace(&mut self.world, world)),
+        };
+        if self.world.is_first() && self.head.is_none() {
+            let heard = bridge.take::<u8>(Some(0), Some(BATON_TAG), moved_within(&self.options))?;
+            let text = heard.map(|(_, text)| text).unwrap_or_default();
+            let baton = serde_json::from_slice::<Baton>(&text).unwrap_or_default();
+            let is_open_mpi = is_open_mpi(&self.mpi);
+            self.head = Some(Head::inherit(&self.options, &self.world, is_open_mpi, baton)?);
+        }
+        if let Some(head) = &mut self.head {
+            head.see_off(release, change.leavers().count());
+            head.note(|resize| note_moved(resize, moved, began.elapsed()));
+            head.switched();
+        }
+        world.map_or(Ok(()), World::free)?;
+        bridge.free()?;
+        (self.until_look, self.has_order) = (0, false);
+        Ok(())
+    }
+
+    /// This process goes; its data are elsewhere.
+    fn leave(&mut self, prepared: Prepared) -> Result<Step, Error> {
+        if let Some(door) = &prepared.door {
+            // Where nobody hears it, the others find out that it is gone, or do not.
+            let _is_heard = say_goodbye(door);
+        }
+        prepared.free()?;
+        self.retire()?;
+        Ok(Step::Left)
+    }
+
+    /// Has nothing to do with the others any more.
+    pub(super) fn retire(&mut self) -> Result<(), Error> {
+        let alone = World::alone(&self.mpi)?;
+        std::mem::replace(&mut self.world, alone).free()?;
+        self.stage = Stage::Gone;
+        self.mpi.close();
+        Ok(())
+    }
+}
+
+fn note_moved(resize: &mut Resize, [constant, variable]: [Moved; 2], waited: Duration) {
+    resize.seconds.wait = waited.as_secs_f64();
+    resize.seconds.constant = constant.seconds;
+    resize.seconds.variable = variable.seconds;
+    let moved = constant.bytes_sent + variable.bytes_sent;
+    resize.bytes = Bytes { constant: constant.bytes, variable: variable.bytes, moved };
+}

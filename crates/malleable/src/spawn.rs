@@ -1,0 +1,246 @@
+//! Starts processes, and joins them with those that are there.
+//!
+//! Each source starts its share of the new processes, all sources at the same time. When all have come, sources and new
+//! processes are joined, two groups at a time, without ports: a process that started others is the way between them and the
+//! other sources. As soon as all are in one communicator, those between parents and children are disconnected: then any
+//! process may leave, whoever started it.
+//!
+//! # Invariants
+//! - Nobody joins before all have come: where one does not, all new processes are sent away again.
+//! - Waiting for others sleeps; only MPI's own calls may be busy.
+//!
+//! # Not here
+//! What the joined ranks agree on: `ready`.
+
+mod join;
+
+use crate::change::{Change, Start};
+use crate::ready::{Prepared, Ready};
+use mpi::{Comm, Intercomm, Mpi, MpiError};
+use std::ffi::OsString;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Messages between the threads that prepare a change, for each change others.
+const PLAN: u16 = 1;
+const COME: u16 = 2;
+const VERDICT: u16 = 3;
+/// Tags up to this one are allowed in every library, with eight for each change.
+const N_SERIALS: u16 = 4095;
+/// The first message to a new process: the change and its start, or nothing, which sends it away.
+const GO_TAG: u16 = 4;
+
+/// Why processes are not there.
+#[derive(Clone, Debug, thiserror::Error)]
+pub(crate) enum SpawnError {
+    /// They could not be started.
+    #[error("rank {rank} could not start processes: {why}")]
+    Start { rank: u32, why: String },
+    /// Somebody did not answer.
+    #[error("rank {rank} did not start its processes within {seconds} s")]
+    Late { rank: u32, seconds: f64 },
+    /// Rank 0 did not say what to start, or gave it up.
+    #[error("rank 0 gave it up")]
+    GivenUp,
+    /// The processes that are to be released could not be watched.
+    #[error("the end of processes cannot be watched: {0}")]
+    Watch(String),
+    /// A call failed.
+    #[error("{0}")]
+    Mpi(#[from] MpiError),
+}
+
+/// How far the preparation has come, for who does not wait for its end.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Stage(Arc<AtomicBool>);
+
+impl Stage {
+    /// Whether all processes have come.
+    pub(crate) fn is_spawned(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
+}
+
+/// What a source needs to take part.
+#[derive(Debug)]
+pub(crate) struct Preparation {
+    /// Between the sources.
+    pub(crate) backstage: Arc<Comm>,
+    pub(crate) serial: u16,
+    /// Rank 0 has it, and tells the others.
+    pub(crate) change: Option<Change>,
+    /// The number of the world of this process.
+    pub(crate) own_world: u64,
+    pub(crate) deadline: Duration,
+    pub(crate) stage: Stage,
+}
+
+/// Processes that this one has started.
+type Child = (Start, Intercomm);
+
+impl Preparation {
+    /// Prepares the change: in the end all are joined, and know what is to become of them.
+    pub(crate) fn run(mut self) -> Result<Prepared, SpawnError> {
+        let began = Instant::now();
+        let change = self.share()?;
+        let own = self.backstage.rank();
+        let started = start_all(&self.backstage, &change);
+        let verdict = self.judge(&started);
+        let (children, ()) = match (started, verdict) {
+            (Ok(children), Ok(())) => (children, ()),
+            (Ok(children), Err(error)) => {
+                send_away(children)?;
+                return Err(error);
+            }
+            (Err(error), _) => return Err(error),
+        };
+        self.stage.0.store(true, Ordering::Release);
+        let spawned = Instant::now();
+        let bridge = if change.starts.is_empty() {
+            self.backstage.duplicate()?
+        } else {
+            join::as_source(&self.backstage, &change, &children)?
+        };
+        for (_, child) in children {
+            child.disconnect()?;
+        }
+        let ready = Ready { bridge, number: own, own_world: self.own_world, change };
+        let mut prepared = ready.agree()?;
+        prepared.spawn_s = (spawned - began).as_secs_f64();
+        prepared.connect_s = spawned.elapsed().as_secs_f64();
+        Ok(prepared)
+    }
+
+    /// Rank 0 tells all what is to be.
+    fn share(&mut self) -> Result<Change, SpawnError> {
+        let tag = self.tag(PLAN);
+        let Some(change) = self.change.take() else {
+            let heard = self.backstage.take::<u8>(Some(0), Some(tag), self.deadline)?;
+            let (_, text) = heard.ok_or(SpawnError::GivenUp)?;
+            return serde_json::from_slice(&text).map_err(|_| SpawnError::GivenUp);
+        };
+        let text = serde_json::to_vec(&change).unwrap_or_default();
+        (1..self.backstage.size()).try_for_each(|rank| self.backstage.send(&text, rank, tag))?;
+        Ok(change)
+    }
+
+    /// Whether everybody's processes have come: rank 0 hears it from all, and says it to all.
+    fn judge(&self, started: &Result<Vec<Child>, SpawnError>) -> Result<(), SpawnError> {
+        let (come, verdict) = (self.tag(COME), self.tag(VERDICT));
+        let why = started.as_ref().err().map_or_else(String::new, ToString::to_string);
+        if 0 < self.backstage.rank() {
+            self.backstage.send(why.as_bytes(), 0, come)?;
+            let patience = 2 * self.deadline;
+            let heard = self.backstage.take::<u8>(Some(0), Some(verdict), patience)?;
+            let is_to_be = heard.is_some_and(|(_, text)| text == [1]);
+            return if is_to_be { Ok(()) } else { Err(SpawnError::GivenUp) };
+        }
+        let judged = self.hear(come, why);
+        let word = [u8::from(judged.is_ok())];
+        (1..self.backstage.size())
+            .try_for_each(|rank| self.backstage.send(&word, rank, verdict))?;
+        judged
+    }
+
+    fn hear(&self, tag: u16, own: String) -> Result<(), SpawnError> {
+        let until = Instant::now() + self.deadline;
+        let mut failed = (!own.is_empty()).then_some((0, own));
+        for rank in 1..self.backstage.size() {
+            let left = until.saturating_duration_since(Instant::now());
+            let Some((_, text)) = self.backstage.take::<u8>(Some(rank), Some(tag), left)? else {
+                return Err(SpawnError::Late { rank, seconds: self.deadline.as_secs_f64() });
+            };
+            if failed.is_none() && !text.is_empty() {
+                failed = Some((rank, String::from_utf8_lossy(&text).into_owned()));
+            }
+        }
+        failed.map_or(Ok(()), |(rank, why)| Err(SpawnError::Start { rank, why }))
+    }
+
+    fn tag(&self, kind: u16) -> u16 {
+        self.serial % N_SERIALS * 8 + kind
+    }
+}
+
+/// Starts what this source has to start: side by side, where the library lets several threads call.
+fn start_all(backstage: &Comm, change: &Change) -> Result<Vec<Child>, SpawnError> {
+    let mpi = backstage.mpi();
+    let starts = change.started_by(backstage.rank()).cloned().collect::<Vec<_>>();
+    let alone = starts.iter().map(|_| Comm::own_self(mpi)).collect::<Result<Vec<_>, _>>()?;
+    let pairs = starts.iter().zip(&alone);
+    let results = if mpi.is_multiple() && 1 < starts.len() {
+        std::thread::scope(|scope| {
+            let threads =
+                pairs.map(|(start, alone)| scope.spawn(|| start_one(change, start, alone)));
+            let threads = threads.collect::<Vec<_>>();
+            let joined = threads.into_iter().map(|thread| {
+                let died = |_| Err(MpiError::NotInitialized);
+                thread.join().unwrap_or_else(died)
+            });
+            joined.collect::<Vec<_>>()
+        })
+    } else {
+        pairs.map(|(start, alone)| start_one(change, start, alone)).collect()
+    };
+    let mut children = Vec::new();
+    let mut failed = None;
+    for (start, result) in starts.into_iter().zip(results) {
+        match result {
+            Ok(child) => children.push((start, child)),
+            Err(error) => failed = Some(error),
+        }
+    }
+    alone.into_iter().try_for_each(Comm::free)?;
+    match failed {
+        None => Ok(children),
+        Some(error) => {
+            send_away(children)?;
+            Err(error.into())
+        }
+    }
+}
+
+fn start_one(_change: &Change, start: &Start, alone: &Comm) -> Result<Intercomm, MpiError> {
+    let own = std::env::current_exe().map(std::path::PathBuf::into_os_string).unwrap_or_default();
+    let through = start.through.iter().map(OsString::from);
+    let mut words = through.chain([own]).chain(std::env::args_os().skip(1));
+    let program = words.next().unwrap_or_default();
+    let mut spawn = mpi::Spawn::new(program, start.n_ranks);
+    spawn.arguments = words.collect();
+    spawn.hosts.clone_from(&start.host);
+    alone.spawn(&spawn, 0)
+}
+
+/// Lets processes go that have come in vain.
+fn send_away(children: Vec<Child>) -> Result<(), MpiError> {
+    for (_, child) in children {
+        (0..child.n_peers()).try_for_each(|rank| child.send::<u8>(&[], rank, GO_TAG))?;
+        child.disconnect()?;
+    }
+    Ok(())
+}
+
+/// A new process takes its place; `None` when it has come in vain.
+pub(crate) fn arrive(
+    mpi: &Arc<Mpi>,
+    parent: Intercomm,
+    patience: Duration,
+) -> Result<Option<Prepared>, SpawnError> {
+    let heard = parent.take::<u8>(Some(0), Some(GO_TAG), patience)?;
+    let text = heard.map(|(_, text)| text).unwrap_or_default();
+    let Ok((change, number)) = serde_json::from_slice::<(Change, usize)>(&text) else {
+        parent.disconnect()?;
+        return Ok(None);
+    };
+    let start = change.starts.get(number).cloned().unwrap_or_default();
+    let world = Comm::world(mpi)?;
+    let bridge = join::as_child(&world, &change, &start, &parent)?;
+    let number = start.first + world.rank();
+    world.free()?;
+    parent.disconnect()?;
+    // Serial numbers and first members are numbers of worlds that nobody else has.
+    let own_world = (u64::from(change.serial) << 32) | u64::from(start.first);
+    let ready = Ready { bridge, number, own_world, change };
+    ready.agree().map(Some)
+}

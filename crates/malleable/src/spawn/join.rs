@@ -1,0 +1,113 @@
+//! One communicator of all sources and all new processes.
+//!
+//! A source merges with its children one after the other, and is rank 0 of what results. Then neighbors join, and neighbors
+//! of those, each time led by the first source of each side, who speak with each other as sources do already.
+
+use super::{Child, GO_TAG};
+use crate::change::{Change, Start};
+use mpi::{Comm, Intercomm, MpiError};
+
+/// Between a source's children.
+const CHILD_TAG: u16 = 5;
+/// Between sources.
+const SIDE_TAG: u16 = 6;
+
+/// What a source does.
+pub(super) fn as_source(
+    backstage: &Comm,
+    change: &Change,
+    children: &[Child],
+) -> Result<Comm, MpiError> {
+    let own = backstage.rank();
+    for (start, child) in children {
+        let number = change.starts.iter().position(|other| other == start);
+        let text = serde_json::to_vec(&(change, number)).unwrap_or_default();
+        (0..child.n_peers()).try_for_each(|rank| child.send(&text, rank, GO_TAG))?;
+    }
+    let mut group: Option<Comm> = None;
+    for (_, child) in children {
+        let pair = child.merge(false)?;
+        group = Some(match group {
+            None => pair,
+            // Rank 1 of the pair leads the children.
+            Some(group) => {
+                let joined = joined(group, Some((&pair, 1)), CHILD_TAG, false)?;
+                pair.free()?;
+                joined
+            }
+        });
+    }
+    let group = group.map_or_else(|| Comm::own_self(backstage.mpi()), Ok)?;
+    let group = ascend(group, change.n_sources, own, Some(backstage))?;
+    numbered(group, own)
+}
+
+/// What a new process does.
+pub(super) fn as_child(
+    world: &Comm,
+    change: &Change,
+    start: &Start,
+    parent: &Intercomm,
+) -> Result<Comm, MpiError> {
+    let pair = parent.merge(true)?;
+    let mut siblings = change.started_by(start.parent).skip_while(|other| *other != start);
+    siblings.next();
+    let is_eldest = change.started_by(start.parent).next() == Some(start);
+    let mut group = if is_eldest {
+        pair
+    } else {
+        let joined = joined(world.duplicate()?, Some((&pair, 0)), CHILD_TAG, true)?;
+        pair.free()?;
+        joined
+    };
+    for _younger in siblings {
+        group = joined(group, None, CHILD_TAG, false)?;
+    }
+    let group = ascend(group, change.n_sources, start.parent, None)?;
+    numbered(group, start.first + world.rank())
+}
+
+/// Joins the groups of all sources. `source` is that to which this process belongs, and `own` is there on the source itself.
+fn ascend(
+    mut group: Comm,
+    n_sources: u32,
+    mut source: u32,
+    mut own: Option<&Comm>,
+) -> Result<Comm, MpiError> {
+    let mut step = 1;
+    while step < n_sources {
+        let low = source - source % (2 * step);
+        let is_low = source == low;
+        if low + step < n_sources {
+            let other = if is_low { low + step } else { low };
+            group = joined(group, own.map(|own| (own, other)), SIDE_TAG, !is_low)?;
+            if !is_low {
+                own = None;
+            }
+        }
+        (source, step) = (low, 2 * step);
+    }
+    Ok(group)
+}
+
+/// A group with another one, of which the leader is rank 0, who alone knows where the other leader is.
+fn joined(
+    group: Comm,
+    peer: Option<(&Comm, u32)>,
+    tag: u16,
+    is_high: bool,
+) -> Result<Comm, MpiError> {
+    let between = group.join(0, peer, tag)?;
+    let joined = between.merge(is_high)?;
+    between.free()?;
+    group.free()?;
+    Ok(joined)
+}
+
+/// All in the order of their numbers.
+fn numbered(group: Comm, number: u32) -> Result<Comm, MpiError> {
+    let key = i32::try_from(number).unwrap_or(i32::MAX);
+    let ordered = group.split(Some(0), key)?;
+    group.free()?;
+    Ok(ordered.expect("all are of one color"))
+}

@@ -1,0 +1,79 @@
+//! The ranks that compute at present.
+
+use crate::wish;
+use bytemuck::{Pod, Zeroable};
+use mpi::{Comm, Mpi, MpiError};
+use std::sync::Arc;
+
+/// Room for the name of a host.
+const HOST_BYTES: usize = 64;
+
+/// A process of the program.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct Member {
+    /// Processes that were started together have the same number: they leave together.
+    pub(crate) world: u64,
+    pub(crate) pid: u64,
+    host: [u8; HOST_BYTES],
+}
+
+impl Member {
+    /// This process.
+    pub(crate) fn own(world: u64) -> Self {
+        let mut host = [0; HOST_BYTES];
+        let name = wish::host();
+        host.iter_mut().zip(name.bytes()).for_each(|(place, byte)| *place = byte);
+        Self { world, pid: u64::from(std::process::id()), host }
+    }
+
+    /// The host that it runs on.
+    pub(crate) fn host(&self) -> String {
+        String::from_utf8_lossy(&self.host).trim_end_matches('\0').to_owned()
+    }
+}
+
+/// The ranks that compute at present.
+#[derive(Debug)]
+pub(crate) struct World {
+    /// The program's own.
+    pub(crate) comm: Comm,
+    /// For the orders of rank 0, and for the threads that prepare a change.
+    pub(crate) backstage: Arc<Comm>,
+    /// Who they are.
+    pub(crate) members: Vec<Member>,
+}
+
+impl World {
+    /// Of a communicator that becomes the program's; all its ranks call this.
+    pub(crate) fn of(comm: Comm, members: Vec<Member>) -> Result<Self, MpiError> {
+        let backstage = Arc::new(comm.duplicate()?);
+        Ok(Self { comm, backstage, members })
+    }
+
+    /// This process, without others.
+    pub(crate) fn alone(mpi: &Arc<Mpi>) -> Result<Self, MpiError> {
+        Self::of(Comm::own_self(mpi)?, Vec::new())
+    }
+
+    pub(crate) fn is_first(&self) -> bool {
+        self.comm.rank() == 0
+    }
+
+    pub(crate) fn size(&self) -> u32 {
+        self.comm.size()
+    }
+
+    /// The numbers of the worlds of all ranks.
+    pub(crate) fn worlds(&self) -> Vec<u64> {
+        self.members.iter().map(|member| member.world).collect()
+    }
+
+    /// Gives the communicators back, together with the others. One that a thread still uses is kept.
+    pub(crate) fn free(self) -> Result<(), MpiError> {
+        if let Some(backstage) = Arc::into_inner(self.backstage) {
+            backstage.free()?;
+        }
+        self.comm.free()
+    }
+}
