@@ -63,10 +63,11 @@ impl Agreed {
 fn introductions(bridge: &Bridge<'_>, data: &Data<'_>) -> Result<f64, MoveError> {
     let mut node = DefaultHasher::new();
     bridge.comm.mpi().processor_name().hash(&mut node);
-    let all = bridge.comm.allgather(&[[digest(data), node.finish()]])?;
+    let all = bridge.comm.allgather(&[digest(data), node.finish()])?;
+    let (all, _) = all.as_chunks::<2>();
     let first = bridge.sources.first().copied().unwrap_or(0);
     let registered = all.get(first as usize).map(|[digest, _]| digest);
-    if let Some((rank, _)) = (0..).zip(&all).find(|(_, [digest, _])| Some(digest) != registered) {
+    if let Some((rank, _)) = (0..).zip(all).find(|(_, [digest, _])| Some(digest) != registered) {
         return Err(MoveError::Registered { rank, first });
     }
     let is_here = |rank: &u32| all.get(*rank as usize).is_some_and(|[_, at]| *at == node.finish());
@@ -122,7 +123,8 @@ fn held(bridge: &Bridge<'_>, data: &Data<'_>) -> Result<Vec<Vec<Held>>, MoveErro
         Held { n_rows: group.n_rows, cut: group.cut.encode()[1], n_own, weight }
     };
     let own = data.groups.iter().map(of_group).collect::<Vec<_>>();
-    let all = bridge.comm.allgather(&own)?;
+    let all: Vec<u64> = bridge.comm.allgather(bytemuck::cast_slice(&own))?;
+    let all: &[Held] = bytemuck::cast_slice(&all);
     let mut all = all.chunks(own.len().max(1)).map(<[Held]>::to_vec).collect::<Vec<_>>();
     all.resize(bridge.comm.size() as usize, Vec::new());
     Ok(all)

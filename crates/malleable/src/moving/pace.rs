@@ -71,6 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[expect(clippy::float_cmp, reason = "a share is a tenth, divided")]
     fn new_ranks_leave_the_cores_to_those_that_compute() {
         assert_eq!(share(8, 8, 4), 1.0);
         assert_eq!(share(2, 4, 2), 0.1);

@@ -1,0 +1,161 @@
+//! A rank of the tests: `moving_ranks SCENARIO`, started by an MPI launcher. Some ranks are sources and some targets.
+#![expect(clippy::print_stdout, reason = "the tests read it")]
+#![expect(clippy::print_stderr, reason = "the tests read it")]
+
+#[path = "moving_ranks/cells.rs"]
+mod cells;
+
+use cells::{Cells, Change};
+use malleable::moving::{Method, Moving};
+use malleable::{Bridge, Cut, Data, State};
+use mpi::{Comm, Mpi, Op};
+use std::error::Error;
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// What a scenario ends with.
+type Outcome = Result<(), Box<dyn Error>>;
+
+/// No wait takes longer unless something is wrong.
+const SOON: Duration = Duration::from_secs(60);
+
+/// Sources and targets.
+type Seats = (&'static [u32], &'static [u32]);
+
+/// Those among five ranks.
+const SEATS: [Seats; 5] = [
+    // All go on and two are new, between them; fewer go on, under other numbers.
+    (&[0, 1], &[0, 2, 1, 3]),
+    (&[3, 1, 2, 0], &[1, 3]),
+    // Nobody goes on.
+    (&[0, 2, 4], &[1, 3]),
+    // One becomes all; the number stays the same and one is replaced.
+    (&[4], &[0, 1, 2, 3, 4]),
+    (&[0, 1, 2], &[0, 4, 2]),
+];
+
+const CUTS: [Cut; 6] = [
+    Cut::Even,
+    Cut::Weighted,
+    Cut::Aligned(4),
+    Cut::Cyclic(3),
+    Cut::Blocks2d { n_columns: 6 },
+    Cut::Given(longer_and_longer),
+];
+
+/// Each part has one row more than the one before, as far as there are rows.
+fn longer_and_longer(n_rows: u64, n_parts: u32) -> Vec<u64> {
+    let ends = (0..n_parts).map(|part| u64::from(part * (part + 1) / 2).min(n_rows));
+    ends.chain([n_rows]).collect()
+}
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Outcome {
+    let mpi = Mpi::init()?;
+    let world = Comm::world(&mpi)?;
+    let scenario = std::env::args().nth(1).unwrap_or_default();
+    let said = match scenario.as_str() {
+        "all" => all(&world, &SEATS)?,
+        "few" => all(&world, &SEATS[..1])?,
+        "refused" => refused(&world)?,
+        other => return Err(format!("there is no scenario `{other}`").into()),
+    };
+    world.barrier()?;
+    if world.rank() == 0 {
+        println!("{said}");
+    }
+    world.free()?;
+    mpi.close();
+    Ok(())
+}
+
+/// Every method between all seats, with the cuts in turns.
+fn all(world: &Comm, seats: &[Seats]) -> Result<String, Box<dyn Error>> {
+    let mut n_changes = 0_u32;
+    let mut cuts = CUTS.into_iter().cycle();
+    for (sources, targets) in seats {
+        for method in Method::ALL {
+            for cut in cuts.by_ref().take(2) {
+                let change = Change { sources, targets, cut };
+                moved(world, &change, method)
+                    .map_err(|error| format!("{change:?} by {method:?}: {error}"))?;
+                n_changes += 1;
+            }
+        }
+        // So that every method meets every cut.
+        cuts.next();
+    }
+    let mut all = [n_changes];
+    world.allreduce(Op::Min, &mut all)?;
+    Ok(format!("{} changes left everything in its place", all[0]))
+}
+
+fn moved(world: &Comm, change: &Change, method: Method) -> Outcome {
+    let (sources, targets) = (change.sources.to_vec(), change.targets.to_vec());
+    let bridge = Bridge { comm: world, sources, targets };
+    let before = change.before(world.rank());
+    let mut cells = before.clone();
+    let mut data = Data::default();
+    cells.data(&mut data);
+    let mut moving = Moving::begin(&bridge, &mut data, method)?;
+    drop(data);
+    if change.sources.contains(&world.rank()) {
+        while !moving.test(&bridge)? {
+            std::thread::yield_now();
+        }
+        // As the iterations do that went on meanwhile.
+        cells.compute();
+    } else if !moving.wait(&bridge, SOON)? {
+        return Err("constant data do not arrive".into());
+    }
+    let mut data = Data::default();
+    cells.data(&mut data);
+    let [constant, variable] = moving.switch(&bridge, &mut data, SOON)?;
+    drop(data);
+    let is_target = change.targets.contains(&world.rank());
+    let expected = if is_target { change.after(world.rank()) } else { before.computed() };
+    if change.sources.contains(&world.rank()) || is_target {
+        cells.same_as(&expected)?;
+    }
+    let bytes = change.bytes();
+    if [constant.bytes, variable.bytes] != bytes {
+        return Err(format!("{constant:?} and {variable:?} instead of {bytes:?} bytes").into());
+    }
+    Ok(())
+}
+
+/// What cannot be moved is refused on all ranks, and the state stays as it is.
+fn refused(world: &Comm) -> Result<String, Box<dyn Error>> {
+    let change = Change { sources: &[0, 1], targets: &[0, 1, 2], cut: Cut::Even };
+    let own = world.rank();
+    let mut said = Vec::new();
+    for wrong in ["rows", "total", "registered", "weights"] {
+        let mut cells = change.before(own);
+        match wrong {
+            "rows" if own == 1 => cells.x.push(0.0),
+            "total" => cells.n += 1,
+            "registered" => cells.is_otherwise = own == 2,
+            "weights" => (cells.is_dense, cells.cut) = (true, Cut::Weighted),
+            _ => {}
+        }
+        let before = cells.clone();
+        let (sources, targets) = (change.sources.to_vec(), change.targets.to_vec());
+        let bridge = Bridge { comm: world, sources, targets };
+        let mut data = Data::default();
+        cells.data(&mut data);
+        let error = Moving::begin(&bridge, &mut data, Method::Async).err();
+        drop(data);
+        cells.same_as(&before)?;
+        said.push(error.ok_or_else(|| format!("{wrong} is not refused"))?.to_string());
+    }
+    Ok(said.join("\n"))
+}
