@@ -18,6 +18,8 @@ pub(crate) struct Library {
     mpirun: PathBuf,
     alone_on_cores: &'static [&'static str],
     sharing_cores: &'static [&'static str],
+    /// Variables that its programs need.
+    pub(crate) settings: &'static [(&'static str, &'static str)],
 }
 
 /// Those found in `PATH`.
@@ -33,9 +35,34 @@ pub(crate) fn installed() -> Vec<Library> {
     .filter_map(|(name, key, alone_on_cores, sharing_cores)| {
         let mpicc = in_path(&format!("mpicc.{key}"))?;
         let mpirun = in_path(&format!("mpirun.{key}"))?;
-        Some(Library { name, key, mpicc, mpirun, alone_on_cores, sharing_cores })
+        let settings = &[];
+        Some(Library { name, key, mpicc, mpirun, alone_on_cores, sharing_cores, settings })
     })
     .collect()
+}
+
+/// Those installed by `scripts/setup.sh test` in which a running program can start processes.
+pub(crate) fn dynamic(place: &Place) -> Vec<Library> {
+    let giving_way: &[&str] = &["--oversubscribe", "--bind-to", "none"];
+    // Without these it sleeps at its start, and may hang in collectives of merged groups.
+    let open_mpi: &[_] = &[
+        ("OMPI_MCA_mpi_yield_when_idle", "1"),
+        ("OMPI_MCA_pml", "ob1"),
+        ("OMPI_MCA_btl", "self,sm,tcp"),
+        ("OMPI_MCA_coll", "^han"),
+    ];
+    let mpich: &[_] = &[("MPIR_CVAR_CH4_NETMOD", "ofi")];
+    let libraries = [
+        ("Open MPI 5", "openmpi5", giving_way, open_mpi),
+        ("MPICH 5", "mpich5", &["-bind-to", "none"], mpich),
+    ];
+    let installed = libraries.into_iter().map(|(name, key, options, settings)| {
+        let folder = place.root.join("target").join(format!("venv-{key}")).join("bin");
+        let (mpicc, mpirun) = (folder.join("mpicc"), folder.join("mpiexec"));
+        let (alone_on_cores, sharing_cores) = (options, options);
+        Library { name, key, mpicc, mpirun, alone_on_cores, sharing_cores, settings }
+    });
+    installed.filter(|library| library.mpirun.exists()).collect()
 }
 
 impl Library {

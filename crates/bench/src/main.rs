@@ -21,6 +21,7 @@ mod models;
 mod overhead;
 mod place;
 mod price;
+mod resizing;
 mod sample;
 mod statistics;
 mod table;
@@ -30,7 +31,7 @@ use error::BenchError;
 use place::Place;
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: bench [price] [functions] [latency] [overhead] [dealing] [models] [composing] [--turns N]";
+const USAGE: &str = "usage: bench [price] [functions] [latency] [overhead] [dealing] [models] [composing] [resizing] [--turns N]";
 
 /// What is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,9 +43,10 @@ enum Part {
     Dealing,
     Models,
     Composing,
+    Resizing,
 }
 
-const ALL: [Part; 7] = [
+const ALL: [Part; 8] = [
     Part::Price,
     Part::Functions,
     Part::Latency,
@@ -52,6 +54,7 @@ const ALL: [Part; 7] = [
     Part::Dealing,
     Part::Models,
     Part::Composing,
+    Part::Resizing,
 ];
 
 fn main() -> ExitCode {
@@ -87,6 +90,7 @@ fn run(parts: &[Part], n_turns: usize) -> Result<bool, BenchError> {
             Part::Dealing => ("dealing", dealing::measure(&place, &libraries, n_turns)?),
             Part::Models => ("models", models::measure(&place, n_turns)?),
             Part::Composing => ("composing", composing::measure(&place, n_turns)?),
+            Part::Resizing => ("resizing", resizing::measure(&place, n_turns)?),
         };
         println!("{}", report.text);
         place.write_json(title, &report.json)?;
@@ -114,6 +118,7 @@ fn command_line(mut arguments: impl Iterator<Item = String>) -> Result<(Vec<Part
             "dealing" => parts.push(Part::Dealing),
             "models" => parts.push(Part::Models),
             "composing" => parts.push(Part::Composing),
+            "resizing" => parts.push(Part::Resizing),
             "--turns" => {
                 let number = arguments.next().and_then(|number| number.parse().ok());
                 n_turns = number.filter(|n| 0 < *n).ok_or("`--turns` needs a number above 0")?;

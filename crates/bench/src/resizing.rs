@@ -1,0 +1,237 @@
+//! How long a program stands still when its number of ranks changes, beside what MPI itself needs: one spawn, and one
+//! `MPI_Alltoallv` of the bytes that moved.
+//!
+//! The bars are for a conjugate gradient that grows from 4 to 8 ranks and shrinks back: it waits at most 1.25 times that
+//! `MPI_Alltoallv`, and 50 ms more with Open MPI, which starts processes beside the program; with MPICH, whose calls
+//! stand still meanwhile, a spawn more.
+//!
+//! # Not here
+//! Where the time of a resize went: the record of the program (`resizes.jsonl`).
+
+use crate::error::BenchError;
+use crate::library::{self, Library};
+use crate::place::{Place, make_folder};
+use crate::sample;
+use crate::statistics::median;
+use crate::{Report, table};
+use serde_json::{Value, json};
+use std::path::Path;
+use std::process::Command;
+
+/// Numbers of ranks before and after.
+const CHANGES: [(u32, u32); 2] = [(4, 8), (8, 4)];
+/// What is solved meanwhile.
+const PROGRAM: [&str; 6] =
+    ["--generate", "laplace3d:100", "--iterations", "200", "--tolerance", "0"];
+/// The iteration of the change.
+const AT: u32 = 40;
+/// Bytes in all that the peer cuts where the program is missing.
+const BYTES: u64 = 100_000_000;
+/// Repetitions of the peer's `MPI_Alltoallv`.
+const N_TIMES: &str = "9";
+/// What a program that starts processes beside itself may wait more.
+const GRACE_S: f64 = 0.05;
+
+/// What MPI needs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Bare {
+    spawn_s: f64,
+    /// The first exchange, in which connections are made.
+    first_s: f64,
+    exchange_s: f64,
+    n_bytes: u64,
+}
+
+/// What a resize took.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Resized {
+    wait_s: f64,
+    n_bytes: u64,
+}
+
+/// All turns of one change under one library.
+#[derive(Debug)]
+struct Turns {
+    bare: Vec<Bare>,
+    ours: Vec<Resized>,
+}
+
+/// Runs both under all libraries that can start processes.
+pub(crate) fn measure(place: &Place, n_turns: usize) -> Result<Report, BenchError> {
+    let text = "Resizing: milliseconds that a program stands still, beside bare MPI\n";
+    let mut report = Report { text: text.to_owned(), json: json!([]), bars_met: true };
+    let mut rows = Vec::new();
+    for library in library::dynamic(place) {
+        for change in CHANGES {
+            let turns = take_turns(place, &library, change, n_turns)?;
+            let bar_s = turns.bar_s(&library, change);
+            let is_met = turns.ours.is_empty() || turns.wait_s() <= bar_s;
+            report.bars_met &= is_met;
+            rows.push(turns.row(&library, change, bar_s));
+            if let Value::Array(all) = &mut report.json {
+                all.push(turns.json(&library, change, bar_s));
+            }
+        }
+    }
+    let header =
+        ["library", "ranks", "MB moved", "spawn", "first exchange", "exchange", "ours", "bar"];
+    report.text += &table::render(&header.map(str::to_owned), &rows);
+    Ok(report)
+}
+
+fn take_turns(
+    place: &Place,
+    library: &Library,
+    change: (u32, u32),
+    n_turns: usize,
+) -> Result<Turns, BenchError> {
+    let raw = library.compile(place, "resizing.c", "resizing")?;
+    let program = place.probe.with_file_name("cg");
+    let mut turns = Turns { bare: Vec::new(), ours: Vec::new() };
+    for _ in 0..n_turns {
+        if program.exists() {
+            turns.ours.push(resized(place, library, &program, change)?);
+        }
+        // Half of what is cut moves, when the number doubles or is halved.
+        let n_bytes = turns.ours.last().map_or(BYTES, |ours| 2 * ours.n_bytes);
+        turns.bare.push(bare(library, &raw, change, n_bytes)?);
+    }
+    Ok(turns)
+}
+
+fn bare(
+    library: &Library,
+    raw: &Path,
+    (from, to): (u32, u32),
+    n_bytes: u64,
+) -> Result<Bare, BenchError> {
+    let words = [from.to_string(), to.to_string(), n_bytes.to_string(), N_TIMES.to_owned()];
+    let mut command = on_ranks(library, from);
+    command.arg(raw).args(words);
+    let name = sample::name_of(&command);
+    let output = sample::output_of(command)?;
+    figures_in(&output)
+        .ok_or_else(|| BenchError::NoFigure { command: name, output: sample::last_lines(&output) })
+}
+
+/// `resizing SPAWN FIRST EXCHANGE BYTES`.
+fn figures_in(output: &str) -> Option<Bare> {
+    let words = output.lines().find_map(|line| line.strip_prefix("resizing "))?;
+    let mut words = words.split(' ');
+    let mut second = || words.next()?.parse().ok();
+    let (spawn_s, first_s, exchange_s) = (second()?, second()?, second()?);
+    Some(Bare { spawn_s, first_s, exchange_s, n_bytes: words.next()?.parse().ok()? })
+}
+
+/// One run of the program, which changes once.
+fn resized(
+    place: &Place,
+    library: &Library,
+    program: &Path,
+    (from, to): (u32, u32),
+) -> Result<Resized, BenchError> {
+    let record = place.scratch().join("resizing");
+    if record.exists() {
+        let removed = std::fs::remove_dir_all(&record);
+        removed.map_err(|source| BenchError::File { path: record.clone(), source })?;
+    }
+    make_folder(&record)?;
+    let mut command = on_ranks(library, from);
+    command.arg(program).args(PROGRAM).args(["--schedule", &format!("{AT}:{to}")]);
+    command.args(["--sizes", "1:8", "--record"]).arg(&record);
+    let name = sample::name_of(&command);
+    let output = sample::output_of(command)?;
+    let path = record.join("resizes.jsonl");
+    let text =
+        std::fs::read_to_string(&path).map_err(|source| BenchError::File { path, source })?;
+    resize_in(&text)
+        .ok_or_else(|| BenchError::NoFigure { command: name, output: sample::last_lines(&output) })
+}
+
+/// The first line of a record, when that resize was done.
+fn resize_in(record: &str) -> Option<Resized> {
+    let resize: Value = serde_json::from_str(record.lines().next()?).ok()?;
+    let wait_s = resize["seconds"]["wait"].as_f64()?;
+    let is_done = resize["outcome"].as_str()?.eq_ignore_ascii_case("done");
+    is_done.then_some(Resized { wait_s, n_bytes: resize["bytes"]["moved"].as_u64()? })
+}
+
+fn on_ranks(library: &Library, n_ranks: u32) -> Command {
+    let launcher = library.launch_shared(n_ranks as usize);
+    let mut command = Command::new(&launcher[0]);
+    command.args(&launcher[1..]).envs(library.settings.iter().copied());
+    command
+}
+
+impl Turns {
+    fn wait_s(&self) -> f64 {
+        median(self.ours.iter().map(|ours| ours.wait_s))
+    }
+
+    fn of_bare(&self, figure: impl Fn(&Bare) -> f64) -> f64 {
+        median(self.bare.iter().map(figure))
+    }
+
+    fn bar_s(&self, library: &Library, (from, to): (u32, u32)) -> f64 {
+        let is_hidden = library.key == "openmpi5" || to < from;
+        let start_s = if is_hidden { GRACE_S } else { self.of_bare(|bare| bare.spawn_s) };
+        start_s + 1.25 * self.of_bare(|bare| bare.first_s)
+    }
+
+    fn row(&self, library: &Library, (from, to): (u32, u32), bar_s: f64) -> Vec<String> {
+        let ms = |seconds: f64| format!("{:.1}", seconds * 1e3);
+        let (ours, verdict) = match (self.ours.is_empty(), self.wait_s() <= bar_s) {
+            (true, _) => (String::new(), "not built"),
+            (false, true) => (ms(self.wait_s()), "met"),
+            (false, false) => (ms(self.wait_s()), "missed"),
+        };
+        vec![
+            library.name.to_owned(),
+            format!("{from} to {to}"),
+            format!("{:.1}", self.of_bare(|bare| bare.n_bytes as f64) / 1e6),
+            ms(self.of_bare(|bare| bare.spawn_s)),
+            ms(self.of_bare(|bare| bare.first_s)),
+            ms(self.of_bare(|bare| bare.exchange_s)),
+            ours,
+            format!("{} {verdict}", ms(bar_s)),
+        ]
+    }
+
+    fn json(&self, library: &Library, (from, to): (u32, u32), bar_s: f64) -> Value {
+        let bare = self.bare.iter().map(|bare| {
+            json!({ "spawn_s": bare.spawn_s, "first_exchange_s": bare.first_s,
+                "exchange_s": bare.exchange_s, "n_bytes": bare.n_bytes })
+        });
+        let ours =
+            self.ours.iter().map(|ours| json!({ "wait_s": ours.wait_s, "n_bytes": ours.n_bytes }));
+        json!({ "library": library.name, "from": from, "to": to, "bar_s": bar_s,
+            "bare": bare.collect::<Vec<_>>(), "ours": ours.collect::<Vec<_>>() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Bare, Resized, figures_in, resize_in};
+
+    #[test]
+    fn bare_mpi_says_its_figures() {
+        let expected = Bare { spawn_s: 0.5, first_s: 0.25, exchange_s: 0.125, n_bytes: 50_000 };
+        let output = "a warning\nresizing 0.500000 0.250000 0.125000 50000\n";
+        assert_eq!(figures_in(output), Some(expected));
+        assert_eq!(figures_in("resizing 0.5 0.25\n"), None);
+    }
+
+    #[track_caller]
+    fn check(outcome: &str, expected: Option<Resized>) {
+        let seconds = r#""seconds":{"wait":0.125,"spawn":3.0}"#;
+        let line = format!(r#"{{"outcome":"{outcome}",{seconds},"bytes":{{"moved":7}}}}"#);
+        assert_eq!(resize_in(&format!("{line}\n")), expected);
+    }
+
+    #[test]
+    fn a_record_says_how_long_the_program_stood_still() {
+        check("done", Some(Resized { wait_s: 0.125, n_bytes: 7 }));
+        check("timed_out", None);
+        assert_eq!(resize_in(""), None);
+    }
+}
