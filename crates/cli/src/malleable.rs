@@ -16,10 +16,10 @@ Examples:
   sbatch --nodes=1 --wrap 'sintonia malleable -- mpiexec -n 8 ./cg --sizes 8:32'
 
 What is set, unless it is set already:
-  Open MPI  OMPI_MCA_coll=^han (its collectives can hang when groups are joined); under Slurm PMIX_MCA_gds=hash
-            (ranks on nodes that come later share no memory with the launcher)
-  MPICH     MPIR_CVAR_CH4_NETMOD=ofi (groups join over it); under Slurm HYDRA_LAUNCHER and HYDRA_LAUNCHER_EXEC (ranks
-            get to nodes of companion jobs by `srun`)";
+  Open MPI  OMPI_MCA_coll=^han, since collectives can hang when groups are joined; under Slurm
+            PMIX_MCA_gds=hash, since ranks on further nodes share no memory with the launcher
+  MPICH     MPIR_CVAR_CH4_NETMOD=ofi, over which groups are joined; under Slurm HYDRA_LAUNCHER
+            and HYDRA_LAUNCHER_EXEC: ranks get to further nodes by `srun`";
 
 /// Start a program that may be resized, with the settings that its MPI library needs for that
 ///

@@ -22,9 +22,9 @@ Examples:
   sintonia resize node1-20833 2 --at-most 600
   sintonia resize --json | jq -r '.[] | select(.size < .sizes.max) | .job'
 
-JOB is the number of the Slurm job, or HOST-PID without Slurm; the list shows it. Exit codes: 0 the program has the new
-size; 2 it does not agree to this size; 106 it keeps its size, and the message says why; 107 there is no such job, or
-it has ended.";
+JOB is the number of the Slurm job, or HOST-PID without Slurm; the list shows it. Exit codes:
+0 the program has the new size; 2 it does not agree to this size; 106 it keeps its size, and the
+message says why; 107 there is no such job, or it has ended.";
 
 /// List the programs that may be resized, or give one another size
 ///

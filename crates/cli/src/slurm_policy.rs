@@ -39,9 +39,10 @@ Examples:
   sintonia slurm-policy --interval 5 --calm 120 --partition batch
   sintonia slurm-policy --json >> policy.jsonl
 
-Runs as the user whose programs it resizes, on any host that sees Slurm and the control folder. The first job that waits
-for nodes gets them from malleable jobs, from those first that have more than they prefer; nobody gets less than it
-agreed to. Nodes that nobody waits for go to the smallest programs.";
+Runs as the user whose programs it resizes, on any host that sees Slurm and the control folder.
+The first job that waits for nodes gets them from malleable jobs, from those first that have more
+than they prefer; nobody gets less than it agreed to. Nodes that nobody waits for go to the
+smallest programs.";
 
 /// Share the nodes of Slurm between malleable jobs and those that wait
 ///

@@ -26,6 +26,9 @@ fn every_subcommand_explains_itself() {
     check("fit", &["fit", "--help"]);
     check("predict", &["predict", "--help"]);
     check("validate", &["validate", "--help"]);
+    check("malleable", &["malleable", "--help"]);
+    check("resize", &["resize", "--help"]);
+    check("slurm-policy", &["slurm-policy", "--help"]);
     check("simulate-chunking", &["simulate", "chunking", "--help"]);
 }
 

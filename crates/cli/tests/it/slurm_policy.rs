@@ -1,0 +1,137 @@
+//! `sintonia slurm-policy`, with commands that only seem to be Slurm's.
+
+use crate::sintonia::{Place, Said};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// A queue in files: `jobs` and `nodes` are what `squeue` and `sinfo` print, until there is a file `away`.
+struct Fake {
+    place: Place,
+}
+
+const COMMAND: &str = "#!/bin/sh
+if [ -e FOLDER/away ]; then echo 'Unable to contact slurm controller' >&2; exit 1; fi
+cat FOLDER/FILE
+";
+
+impl Fake {
+    fn new(jobs: &[&str], nodes: &[&str]) -> Self {
+        let fake = Self { place: Place::new() };
+        let folder = fake.place.path("slurm");
+        for name in [&folder, &fake.place.path("control")] {
+            std::fs::create_dir(name).expect("a folder");
+        }
+        for (command, file, lines) in [("squeue", "jobs", jobs), ("sinfo", "nodes", nodes)] {
+            fake.write(file, &(lines.join("\n") + "\n"));
+            let text = COMMAND.replace("FOLDER", &folder.display().to_string());
+            fake.write(command, &text.replace("FILE", file));
+            let mode = std::fs::Permissions::from_mode(0o755);
+            std::fs::set_permissions(folder.join(command), mode).expect("it is ours");
+        }
+        fake
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.place.path("slurm").join(name), text).expect("the folder is ours");
+    }
+
+    /// Job 12 runs this test, with two ranks on each node, and may have eight.
+    fn say(&self, size: u32) {
+        let host = std::fs::read_to_string("/proc/sys/kernel/hostname").expect("a name");
+        let status = json!({
+            "job": "12", "pid": std::process::id(), "host": host.trim(), "program": "rod", "size": size,
+            "state": "idle", "sizes": {"min": 2, "max": 8, "preferred": null}, "iteration": 5, "n_iterations": null,
+            "seconds_per_iteration": 0.25, "slots_per_node": 2, "slurm_job": 12, "answered": null, "last": null,
+        });
+        let path = self.place.path("control").join("12.json");
+        std::fs::write(path, status.to_string()).expect("the folder is ours");
+    }
+
+    fn command(&self, words: &[&str]) -> Command {
+        let control = self.place.path("control").display().to_string();
+        let mut all = vec!["slurm-policy", "--control", &control];
+        all.extend(words);
+        let mut command = self.place.command(&all);
+        let path = std::env::var("PATH").unwrap_or_default();
+        command.env("PATH", format!("{}:{path}", self.place.path("slurm").display()));
+        command
+    }
+
+    fn run(&self, words: &[&str]) -> Said {
+        self.command(words).output().expect("it can be started").into()
+    }
+
+    fn wish(&self) -> Option<Value> {
+        let bytes = std::fs::read(self.place.path("control").join("12.wish")).ok()?;
+        serde_json::from_slice(&bytes).ok()
+    }
+}
+
+const OWN: &str = "12|RUNNING|1|None|9|rod.sh";
+const LENT: &str = "13|RUNNING|1|None|9|sintonia-12";
+const NODES: [&str; 3] = ["all*|n1|allocated", "all*|n2|allocated", "all*|n3|idle"];
+
+#[test]
+fn a_job_that_waits_gets_room() {
+    let fake = Fake::new(&[OWN, LENT, "14|PENDING|2|Resources|9|big"], &NODES);
+    fake.say(4);
+    let said = fake.run(&["--once"]);
+    assert_eq!(said.code, Some(0), "{}", said.errors);
+    let expected = "job 12 (rod) from 2 to 1 nodes, 4 to 2 ranks, so that job 14 can start\n";
+    assert_eq!(said.output, expected);
+    let wish = fake.wish().expect("a wish");
+    assert_eq!((wish["size"].as_u64(), wish["from"].as_str()), (Some(2), Some("slurm-policy")));
+    // What was wished is not wished again, by whoever looks next.
+    assert_eq!(fake.run(&["--once"]).output, "");
+}
+
+#[test]
+fn idle_nodes_are_used() {
+    let fake = Fake::new(&[OWN, LENT], &NODES);
+    fake.say(4);
+    let said = fake.run(&["--once", "--json", "--dry-run"]);
+    let line: Value = serde_json::from_str(&said.output).expect("a line of JSON");
+    assert_eq!((line["to_nodes"].as_u64(), line["to"].as_u64()), (Some(3), Some(6)), "{line}");
+    assert_eq!((line["what"].as_str(), &line["waiting_job"]), (Some("decision"), &Value::Null));
+    assert_eq!(fake.wish(), None, "a dry run wishes nothing");
+}
+
+#[test]
+fn a_slurm_that_does_not_answer_is_no_success_of_one_look() {
+    let fake = Fake::new(&[OWN], &NODES);
+    fake.write("away", "");
+    let said = fake.run(&["--once"]);
+    assert_eq!((said.code, said.output.as_str()), (Some(100), ""));
+    assert!(said.errors.contains("Unable to contact slurm controller"), "{}", said.errors);
+}
+
+#[test]
+fn it_goes_on_when_slurm_comes_back_and_ends_when_it_shall() {
+    let fake = Fake::new(&[OWN, LENT], &NODES);
+    fake.say(4);
+    fake.write("away", "");
+    let mut command = fake.command(&["--interval", "0.05"]);
+    let errors = fake.place.path("errors");
+    let file = std::fs::File::create(&errors).expect("the folder is ours");
+    let mut child =
+        command.stderr(file).stdout(std::process::Stdio::null()).spawn().expect("a child");
+    let wait = |what: &str, is_so: &dyn Fn() -> bool| {
+        let until = Instant::now() + Duration::from_secs(30);
+        while !is_so() {
+            assert!(Instant::now() < until, "not so: {what}");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    };
+    let said = || std::fs::read_to_string(&errors).unwrap_or_default();
+    wait("it says that Slurm is away", &|| said().contains("nothing is decided until it does"));
+    std::fs::remove_file(fake.place.path("slurm").join("away")).expect("it is there");
+    wait("there is a wish", &|| fake.wish().is_some());
+    let pid = Pid::from_raw(child.id().cast_signed()).expect("a process");
+    kill_process(pid, Signal::INT).expect("it runs");
+    let status = child.wait().expect("it was started");
+    assert_eq!(status.code(), Some(0), "{}", said());
+    assert_eq!(said().lines().count(), 2, "each is said once: {}", said());
+}
