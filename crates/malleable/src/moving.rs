@@ -92,7 +92,8 @@ enum Stage {
     Travelling(Travel),
     /// Everything has come here; the others are waited for.
     Arriving(Travel, Exchange),
-    Here(Vec<Landed>),
+    /// Everything has come everywhere. What was exposed is taken back at the switch, since all do that together.
+    Here(Travel),
     /// After an error.
     Lost,
 }
@@ -180,6 +181,7 @@ impl Moving {
         // New ranks are here early, and sleep until all others are.
         let mut all_here = bridge.comm.start_barrier()?;
         patience::until(at_most, || Ok(all_here.is_complete()?))?;
+        let constants = constants.close()?;
         let began = Instant::now();
         let mut words = words::Travel::begin(bridge, data, Class::Variable)?;
         let mut loads = load::loads(bridge, &self.agreed, data, Class::Variable);
@@ -216,7 +218,7 @@ impl Moving {
             Stage::Arriving(travel, mut all) => {
                 if all.is_complete()? {
                     self.moved.seconds = self.began.elapsed().as_secs_f64();
-                    Stage::Here(travel.close()?)
+                    Stage::Here(travel)
                 } else {
                     Stage::Arriving(travel, all)
                 }
