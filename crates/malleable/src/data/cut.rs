@@ -51,7 +51,10 @@ impl Cut {
     }
 
     /// The partition into `n_parts`. Where rows have weights, it is known elsewhere, and these are even blocks.
-    pub(crate) fn partition(self, n_rows: u64, n_parts: u32) -> Result<Partition, PartitionError> {
+    ///
+    /// # Errors
+    /// [`PartitionError`] where there are no parts, or bounds are none.
+    pub fn partition(self, n_rows: u64, n_parts: u32) -> Result<Partition, PartitionError> {
         match self {
             Self::Even | Self::Weighted => Partition::even(n_rows, n_parts),
             Self::Aligned(block_rows) => Partition::aligned(n_rows, n_parts, block_rows),

@@ -1,0 +1,58 @@
+//! Cuts as C says them.
+//!
+//! A cut by a function of C needs its context, which a function of Rust has no place for: there is a function for each of a
+//! few numbers, and a table of what C gave for them.
+
+use crate::abi::{
+    MALLEABLE_ALIGNED, MALLEABLE_BLOCKS_2D, MALLEABLE_CYCLIC, MALLEABLE_EVEN, MALLEABLE_WEIGHTED,
+    malleable_bounds,
+};
+use core::ffi::{c_int, c_void};
+use malleable::Cut;
+use std::sync::{Mutex, PoisonError};
+
+/// Functions of C in one program.
+const N_GIVEN: usize = 4;
+
+#[derive(Clone, Copy)]
+struct Given {
+    function: malleable_bounds,
+    context: *mut c_void,
+}
+
+// SAFETY: whoever gives a function lets the library call it; the header says so.
+unsafe impl Send for Given {}
+
+static GIVEN: Mutex<Vec<Given>> = Mutex::new(Vec::new());
+
+/// The cut of this number; nothing where there is none.
+pub(crate) fn cut(number: c_int, with: u64) -> Option<Cut> {
+    Some(match number {
+        MALLEABLE_EVEN => Cut::Even,
+        MALLEABLE_WEIGHTED => Cut::Weighted,
+        MALLEABLE_ALIGNED => Cut::Aligned(with),
+        MALLEABLE_CYCLIC => Cut::Cyclic(with),
+        MALLEABLE_BLOCKS_2D => Cut::Blocks2d { n_columns: with },
+        _ => return None,
+    })
+}
+
+/// A cut by a function of C; nothing when there are too many.
+pub(crate) fn given(function: malleable_bounds, context: *mut c_void) -> Option<Cut> {
+    let mut given = GIVEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let functions =
+        [bounds::<0>, bounds::<1>, bounds::<2>, bounds::<3>] as [fn(_, _) -> _; N_GIVEN];
+    let cut = functions.get(given.len()).map(|function| Cut::Given(*function))?;
+    given.push(Given { function, context });
+    Some(cut)
+}
+
+fn bounds<const N: usize>(n_rows: u64, n_parts: u32) -> Vec<u64> {
+    let mut bounds = vec![0; n_parts as usize + 1];
+    let given = GIVEN.lock().unwrap_or_else(PoisonError::into_inner).get(N).copied();
+    if let Some(Given { function: Some(function), context }) = given {
+        // SAFETY: a function of the program with its context and room for so many bounds, as the header says.
+        unsafe { function(n_rows, n_parts, bounds.as_mut_ptr(), context) };
+    }
+    bounds
+}

@@ -1,0 +1,20 @@
+//! The library for malleable programs in C and C++: `include/malleable.h` is made from this crate.
+//!
+//! # Invariants
+//! - No panic reaches C, and nothing ends the process: what goes wrong is a code, and a sentence that is asked for.
+//! - Arrays of the program come from `malloc`, before and after a change of the size; each is freed once.
+//!
+//! # Not here
+//! Changing the size (`malleable`).
+
+#![expect(unsafe_code, reason = "functions and data of C")]
+
+pub mod abi;
+pub mod arguments;
+mod cuts;
+pub mod failure;
+mod memory;
+mod places;
+pub mod register;
+pub mod run;
+mod state;

@@ -1,0 +1,86 @@
+//! Arrays that come from `malloc`, so that the program can free them.
+
+use malleable::places::Memory;
+use std::any::Any;
+use std::ptr;
+
+/// Bytes from `malloc`, which nobody else frees as long as this has them.
+pub(crate) struct Array {
+    start: *mut u8,
+    n_bytes: usize,
+}
+
+// SAFETY: it is the only owner of its bytes, like a box of them.
+unsafe impl Send for Array {}
+// SAFETY: shared, it is only read.
+unsafe impl Sync for Array {}
+
+impl Array {
+    /// Zeros. Where memory is short, none, as if nothing had been asked for: then `len` is 0.
+    pub(crate) fn zeros(n_bytes: usize) -> Self {
+        // SAFETY: `calloc` takes any numbers; a program may free what it gets even where that is nothing.
+        let start = unsafe { libc::calloc(n_bytes.max(1), 1) }.cast::<u8>();
+        Self { start, n_bytes: if start.is_null() { 0 } else { n_bytes } }
+    }
+
+    /// An array of the program, which it gives away.
+    ///
+    /// # Safety
+    /// So many bytes lie there, which come from `malloc`; or it is null and there are none.
+    pub(crate) unsafe fn adopt(start: *mut u8, n_bytes: usize) -> Self {
+        Self { start, n_bytes: if start.is_null() { 0 } else { n_bytes } }
+    }
+
+    pub(crate) fn copy_of(other: &Self) -> Self {
+        let mut copy = Self::zeros(other.n_bytes);
+        let n_bytes = copy.n_bytes;
+        copy.as_mut().copy_from_slice(&other.as_ref()[..n_bytes]);
+        copy
+    }
+
+    pub(crate) fn start(&self) -> *mut u8 {
+        self.start
+    }
+
+    pub(crate) fn n_bytes(&self) -> usize {
+        self.n_bytes
+    }
+
+    /// Gives it back to the program, which frees it.
+    pub(crate) fn into_raw(mut self) -> *mut u8 {
+        std::mem::replace(&mut self.start, ptr::null_mut())
+    }
+}
+
+impl AsRef<[u8]> for Array {
+    fn as_ref(&self) -> &[u8] {
+        if self.start.is_null() {
+            return &[];
+        }
+        // SAFETY: so many bytes lie there, and nobody changes them as long as this is shared.
+        unsafe { std::slice::from_raw_parts(self.start, self.n_bytes) }
+    }
+}
+
+impl AsMut<[u8]> for Array {
+    fn as_mut(&mut self) -> &mut [u8] {
+        if self.start.is_null() {
+            return &mut [];
+        }
+        // SAFETY: so many bytes lie there, and this is the only owner.
+        unsafe { std::slice::from_raw_parts_mut(self.start, self.n_bytes) }
+    }
+}
+
+impl Drop for Array {
+    fn drop(&mut self) {
+        // SAFETY: it comes from `malloc`, or is null, and has no other owner.
+        unsafe { libc::free(self.start.cast()) }
+    }
+}
+
+impl Memory for Array {
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+}

@@ -1,0 +1,230 @@
+//! Registration: what a program consists of.
+
+use crate::abi::{MALLEABLE_FAILED, malleable_bounds, malleable_share};
+use crate::cuts;
+use crate::failure::{guarded, misuse, say};
+use crate::places::{Place, Value};
+use crate::run::malleable;
+use ::malleable::{Class, Cut};
+use core::ffi::{CStr, c_char, c_int, c_void};
+
+/// A name of the program, which stays.
+///
+/// # Safety
+/// It is null or ends with a zero byte.
+unsafe fn name(text: *const c_char) -> Option<&'static str> {
+    if text.is_null() {
+        return None;
+    }
+    // SAFETY: by the condition of this function.
+    let text = unsafe { CStr::from_ptr(text) };
+    // A program registers few things, once.
+    Some(Box::leak(text.to_string_lossy().into_owned().into_boxed_str()))
+}
+
+/// Registers bytes that are the same on every rank and stay as they are: they travel while the program computes.
+///
+/// All functions that register return 0 or `MALLEABLE_MISUSE`. Every process registers the same, in the same order, before
+/// its first resize point; one that is new does so with places that are empty yet. Names are for messages.
+///
+/// # Safety
+/// The name ends with a zero byte, and so many bytes stay at the place until the end.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn malleable_constant(
+    program: *mut malleable,
+    called: *const c_char,
+    place: *mut c_void,
+    n_bytes: usize,
+) -> c_int {
+    // SAFETY: by the condition of this function.
+    unsafe { value(program, called, (place, n_bytes), Class::Constant) }
+}
+
+/// Registers bytes that are the same on every rank and change from iteration to iteration.
+///
+/// # Safety
+/// As of `malleable_constant`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn malleable_variable(
+    program: *mut malleable,
+    called: *const c_char,
+    place: *mut c_void,
+    n_bytes: usize,
+) -> c_int {
+    // SAFETY: by the condition of this function.
+    unsafe { value(program, called, (place, n_bytes), Class::Variable) }
+}
+
+unsafe fn value(
+    program: *mut malleable,
+    called: *const c_char,
+    (place, n_bytes): (*mut c_void, usize),
+    class: Class,
+) -> c_int {
+    // SAFETY: by the condition of the callers.
+    let (Some(program), Some(name)) = (unsafe { program.as_mut() }, unsafe { name(called) }) else {
+        return misuse("a value was registered with a null pointer");
+    };
+    if place.is_null() {
+        return misuse(&format!("`{name}` is registered at a null pointer"));
+    }
+    // SAFETY: by the condition of the callers.
+    let value = unsafe { Value::new(place.cast(), n_bytes) };
+    program.state.value(name, class, value);
+    0
+}
+
+/// Says how rows are cut, for the arrays that are registered next: `MALLEABLE_EVEN` and so on, with the number that goes
+/// with it. `share` says which rows this rank has: it is set here, except for `MALLEABLE_WEIGHTED`, and after every change of
+/// the size. A new rank need not know `n_rows`.
+///
+/// # Safety
+/// `share` stays where it is until the end.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn malleable_rows_of(
+    program: *mut malleable,
+    n_rows: u64,
+    cut: c_int,
+    with: u64,
+    share: *mut malleable_share,
+) -> c_int {
+    match cuts::cut(cut, with) {
+        // SAFETY: by the condition of this function.
+        Some(cut) => unsafe { space(program, n_rows, cut, share) },
+        None => misuse(&format!("there is no cut `{cut}`; the header lists them")),
+    }
+}
+
+/// As `malleable_rows_of`, with blocks whose bounds the program's function writes; four such functions at most.
+///
+/// # Safety
+/// As of `malleable_rows_of`; the function writes one bound more than there are parts.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn malleable_rows_given(
+    program: *mut malleable,
+    n_rows: u64,
+    bounds: malleable_bounds,
+    context: *mut c_void,
+    share: *mut malleable_share,
+) -> c_int {
+    if bounds.is_none() {
+        return misuse("`malleable_rows_given` got no function");
+    }
+    match cuts::given(bounds, context) {
+        // SAFETY: by the condition of this function.
+        Some(cut) => unsafe { space(program, n_rows, cut, share) },
+        None => misuse("there are four functions for bounds already"),
+    }
+}
+
+unsafe fn space(
+    program: *mut malleable,
+    n_rows: u64,
+    cut: Cut,
+    share: *mut malleable_share,
+) -> c_int {
+    // SAFETY: by the condition of the callers.
+    let (Some(program), false) = (unsafe { program.as_mut() }, share.is_null()) else {
+        return misuse("rows were registered with a null pointer");
+    };
+    guarded(|| {
+        if let Some(first) = program.first_share(n_rows, cut) {
+            let Ok(first) = first.map_err(|why| say(&why)) else { return MALLEABLE_FAILED };
+            // SAFETY: the program's own place for it.
+            unsafe { share.write(first) };
+        }
+        // SAFETY: by the condition of the callers.
+        unsafe { program.state.space(n_rows, cut, share) };
+        0
+    })
+}
+
+/// Registers an array with an element of `row_bytes` for each row that does not change: `place` is the address of the
+/// program's pointer to it. The array comes from `malloc`: a change of the size frees it and puts another one in its place,
+/// which the program frees in the end. Constant arrays travel while the program computes, so it must not write to them
+/// after its first resize point.
+///
+/// # Safety
+/// The name ends with a zero byte; at the place there is a pointer until the end, null or from `malloc`, to as many elements
+/// as this rank has rows.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn malleable_constant_rows(
+    program: *mut malleable,
+    called: *const c_char,
+    place: *mut c_void,
+    row_bytes: usize,
+) -> c_int {
+    // SAFETY: by the condition of this function.
+    unsafe { array(program, called, (place, row_bytes), Class::Constant) }
+}
+
+/// Registers an array with an element of `row_bytes` for each row that changes from iteration to iteration: `place` is the
+/// address of the program's pointer to it, which may point to another array from `malloc` at each resize point. A change of
+/// the size frees the array and puts another one in its place, which the program frees in the end.
+///
+/// # Safety
+/// As of `malleable_constant_rows`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn malleable_rows(
+    program: *mut malleable,
+    called: *const c_char,
+    place: *mut c_void,
+    row_bytes: usize,
+) -> c_int {
+    // SAFETY: by the condition of this function.
+    unsafe { array(program, called, (place, row_bytes), Class::Variable) }
+}
+
+unsafe fn array(
+    program: *mut malleable,
+    called: *const c_char,
+    (place, row_bytes): (*mut c_void, usize),
+    class: Class,
+) -> c_int {
+    // SAFETY: by the condition of the callers.
+    let (Some(program), Some(name)) = (unsafe { program.as_mut() }, unsafe { name(called) }) else {
+        return misuse("an array was registered with a null pointer");
+    };
+    if place.is_null() || row_bytes == 0 {
+        return misuse(&format!(
+            "`{name}` is registered at a null pointer, or has rows of no bytes"
+        ));
+    }
+    // SAFETY: by the condition of the callers.
+    let place = unsafe { Place::new(place.cast(), row_bytes) };
+    if program.state.array(name, class, place) { 0 } else { no_rows(name) }
+}
+
+fn no_rows(name: &str) -> c_int {
+    misuse(&format!("`{name}` belongs to no rows; call `malleable_rows_of` before"))
+}
+
+/// Registers the rows of a sparse matrix that does not change: addresses of the program's pointers to the number of entries
+/// of each row, and to the columns and values of all entries, row by row. The arrays come from `malloc`, as of
+/// `malleable_constant_rows`. For `MALLEABLE_WEIGHTED` each part gets as many entries.
+///
+/// # Safety
+/// As of `malleable_constant_rows`, with as many entries as the lengths say.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn malleable_constant_csr(
+    program: *mut malleable,
+    called: *const c_char,
+    lengths: *mut *mut u32,
+    columns: *mut *mut u32,
+    values: *mut c_void,
+    value_bytes: usize,
+) -> c_int {
+    // SAFETY: by the condition of this function.
+    let (Some(program), Some(name)) = (unsafe { program.as_mut() }, unsafe { name(called) }) else {
+        return misuse("a matrix was registered with a null pointer");
+    };
+    if lengths.is_null() || columns.is_null() || values.is_null() || value_bytes == 0 {
+        return misuse(&format!(
+            "`{name}` is registered at a null pointer, or has values of no bytes"
+        ));
+    }
+    let at = [(lengths.cast(), 4), (columns.cast(), 4), (values.cast(), value_bytes)];
+    // SAFETY: by the condition of this function.
+    let places = at.map(|(place, n_bytes)| unsafe { Place::new(place, n_bytes) });
+    if program.state.sparse(name, places) { 0 } else { no_rows(name) }
+}

@@ -1,0 +1,33 @@
+//! The examples give the same results whatever becomes of their size.
+
+use crate::program::Program;
+use launch::Library;
+
+/// What the rod says, and its last size.
+#[track_caller]
+fn rod(program: &Program, library: Library, n_ranks: usize, words: &str) -> (String, u32) {
+    let job = library.launch(n_ranks, &program.path()).args(words.split_whitespace());
+    let control = program.beside("control").display().to_string();
+    let ended = job.args(["--control", &control]).run();
+    assert_eq!(ended.code, 0, "{library:?} {words}: {}{}", ended.stdout, ended.stderr);
+    let said = ended.stdout.lines().find_map(|line| line.strip_prefix("digest "));
+    let (digest, ranks) = said.and_then(|said| said.split_once(" on ")).expect("a line");
+    let n = ranks.trim_end_matches(" ranks").parse().expect("a number");
+    (digest.to_owned(), n)
+}
+
+#[test]
+fn heat_is_the_same_on_changing_ranks() {
+    for library in Library::DYNAMIC {
+        let program = Program::of(library, "examples/rod.c");
+        let (unchanged, _) = rod(&program, library, 1, "");
+        // The program waits for the processes, or it would be done before they come.
+        for (n_ranks, words, last) in [
+            (2, "--foreground --check-every 1 --schedule 50:4", 4),
+            (1, "--foreground --check-every 1 --schedule 50:3", 3),
+        ] {
+            let found = rod(&program, library, n_ranks, words);
+            assert_eq!(found, (unchanged.clone(), last), "{library:?} {words}");
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! The library from C.
+
+mod examples;
+mod header;
+mod program;

@@ -1,0 +1,67 @@
+//! Programs in C, built with the library and an MPI library.
+
+use launch::Library;
+use launch::library::Language;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use tempfile::TempDir;
+
+/// A file of this repository.
+pub(crate) fn repository(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
+}
+
+/// The folder of the library. Cargo does not build it for tests, so it has to be there and be as new as its sources.
+#[track_caller]
+fn library() -> PathBuf {
+    let test = std::env::current_exe().expect("this test");
+    let folder = test.parent().and_then(Path::parent).expect("target/PROFILE/deps/TEST");
+    let changed = |path: &Path| path.metadata().and_then(|found| found.modified()).ok();
+    let sources = std::fs::read_dir(repository("crates/malleable-c/src")).expect("sources");
+    let newest = sources.filter_map(|entry| changed(&entry.ok()?.path())).max();
+    for name in ["libsintonia_malleable.a", "libsintonia_malleable.so"] {
+        let is_new = newest <= changed(&folder.join(name));
+        assert!(is_new, "`{name}` is missing or old; run `cargo build --package malleable-c`");
+    }
+    folder.to_owned()
+}
+
+/// A program that was built for one test.
+#[derive(Debug)]
+pub(crate) struct Program {
+    dir: TempDir,
+}
+
+impl Program {
+    /// Builds a file of this crate for an MPI library.
+    #[track_caller]
+    pub(crate) fn of(mpi: Library, source: &str) -> Self {
+        let (dir, folder) = (tempfile::tempdir().expect("a folder"), library());
+        let mut command = Command::new(mpi.compiler(Language::C));
+        command.args(["-Wall", "-Wextra", "-Werror", "-O1", "-std=c99"]);
+        command.arg("-I").arg(repository("crates/malleable-c/include"));
+        command.arg(repository("crates/malleable-c").join(source));
+        command.arg("-L").arg(&folder).arg("-lsintonia_malleable");
+        command.arg(format!("-Wl,-rpath,{}", folder.display()));
+        run(command.arg("-o").arg(dir.path().join("program")));
+        Self { dir }
+    }
+
+    pub(crate) fn path(&self) -> PathBuf {
+        self.beside("program")
+    }
+
+    /// A file beside it.
+    pub(crate) fn beside(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+}
+
+/// Runs a command that has to succeed.
+#[track_caller]
+pub(crate) fn run(command: &mut Command) {
+    let output = command.output().expect("it can be started");
+    let said = String::from_utf8_lossy(&output.stdout);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {}\n{said}{errors}", output.status);
+}
