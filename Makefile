@@ -12,7 +12,7 @@ PREFIX ?= /usr/local
 CARGO ?= cargo
 
 probe_and_cli := --package probe --package cli
-for_c := --package master-worker-c
+for_c := --package master-worker-c --package malleable-c
 xfire := apps/xfire
 matmul := apps/matmul
 make_matmul = $(MAKE) --silent -C $(matmul) MPICC=mpicc.$(1) MPIRUN="mpirun.$(1)" \
@@ -79,11 +79,15 @@ install: ## install below PREFIX (/usr/local)
 	install -D -m 755 target/release/libsintonia.so $(DESTDIR)$(PREFIX)/lib/libsintonia.so
 	install -D -m 755 target/release/libmaster_worker.so $(DESTDIR)$(PREFIX)/lib/libmaster_worker.so
 	install -D -m 644 target/release/libmaster_worker.a $(DESTDIR)$(PREFIX)/lib/libmaster_worker.a
+	install -D -m 755 target/release/libsintonia_malleable.so $(DESTDIR)$(PREFIX)/lib/libsintonia_malleable.so
+	install -D -m 644 target/release/libsintonia_malleable.a $(DESTDIR)$(PREFIX)/lib/libsintonia_malleable.a
 	install -D -m 644 --target-directory=$(DESTDIR)$(PREFIX)/include \
-	  crates/master-worker-c/include/master_worker.h crates/master-worker-c/include/master_worker.hpp
+	  crates/master-worker-c/include/master_worker.h crates/master-worker-c/include/master_worker.hpp \
+	  crates/malleable-c/include/malleable.h
 	@scripts/install-crates.sh $(DESTDIR)$(PREFIX)/share/sintonia
 
 uninstall: ## remove what `make install` put there
-	rm -f $(DESTDIR)$(PREFIX)/bin/sintonia $(DESTDIR)$(PREFIX)/include/master_worker.{h,hpp} \
-	  $(DESTDIR)$(PREFIX)/lib/lib{sintonia.so,master_worker.so,master_worker.a}
+	rm -f $(DESTDIR)$(PREFIX)/bin/sintonia $(DESTDIR)$(PREFIX)/include/{master_worker.h,master_worker.hpp,malleable.h} \
+	  $(DESTDIR)$(PREFIX)/lib/lib{sintonia.so,master_worker.so,master_worker.a} \
+	  $(DESTDIR)$(PREFIX)/lib/libsintonia_malleable.{so,a}
 	rm -rf $(DESTDIR)$(PREFIX)/share/sintonia

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the sources of the library `master-worker`, for projects of `sintonia new`: scripts/install-crates.sh DIR
+# Installs the sources of the libraries `master-worker`, for projects of `sintonia new`, and `malleable`: scripts/install-crates.sh DIR
 #
 # Below DIR are then the crates that the library consists of, with the manifest and the versions that they share.
 set -euo pipefail
@@ -10,8 +10,8 @@ cd "$root"
 
 # Our own crates that those for Rust and C are made of, by their paths.
 crates() {
-  "${CARGO:-cargo}" tree --package master-worker --package master-worker-c --edges normal,build --prefix none \
-    --format '{p}' | sed -nE "s|.* \($root/(crates/[^)]+)\).*|\1|p" | sort -u
+  "${CARGO:-cargo}" tree --package master-worker --package master-worker-c --package malleable \
+    --package malleable-c --edges normal,build --prefix none --format '{p}' | sed -nE "s|.* \($root/(crates/[^)]+)\).*|\1|p" | sort -u
 }
 
 mapfile -t names < <(crates)
