@@ -1,11 +1,12 @@
 //! Ranks that can send each other messages.
 
+use crate::MpiError;
 use crate::calls::{Line, Mpi};
+use crate::elements::{Elements, start_of, start_of_room};
 use crate::functions::Handle;
 use crate::message::Arrival;
-use crate::{MpiError, elements::Elements};
 use bytemuck::Pod;
-use std::ffi::{c_int, c_void};
+use std::ffi::c_int;
 use std::sync::Arc;
 
 /// What communicators of one group ([`Comm`](crate::Comm)) and between two groups
@@ -74,7 +75,7 @@ impl Channel {
     pub fn send<T: Pod>(&self, values: &[T], to: u32, tag: u16) -> Result<(), MpiError> {
         let (rank, sent) = (self.peer(to)?, self.mpi.elements::<T>(values.len())?);
         let Elements { n, datatype, .. } = sent;
-        let (start, tag) = (values.as_ptr().cast(), c_int::from(tag));
+        let (start, tag) = (start_of(values), c_int::from(tag));
         // SAFETY: `n` of the datatype are the values, which are borrowed during the call.
         let code = unsafe { (self.mpi.functions.send)(start, n, datatype, rank, tag, self.comm) };
         self.mpi.check("MPI_Send", code)
@@ -92,7 +93,7 @@ impl Channel {
     ) -> Result<usize, MpiError> {
         let (rank, room) = (self.peer(from)?, self.mpi.elements::<T>(values.len())?);
         let Elements { n, datatype, .. } = room;
-        let (start, mut status) = (values.as_mut_ptr().cast(), crate::message::Status::new());
+        let (start, mut status) = (start_of_room(values), crate::message::Status::new());
         let (tag, to) = (c_int::from(tag), status.as_mut_ptr());
         // SAFETY: there is room for `n` of the datatype, in values that take every bit pattern, and for a status.
         let code =
@@ -120,12 +121,12 @@ impl Channel {
         // SAFETY: as in `send` and `receive`; the two buffers are apart, since one is borrowed for writing.
         let code = unsafe {
             (self.mpi.functions.sendrecv)(
-                sent.as_ptr().cast(),
+                start_of(sent),
                 leaving.n,
                 leaving.datatype,
                 to,
                 tag,
-                received.as_mut_ptr().cast::<c_void>(),
+                start_of_room(received),
                 coming.n,
                 coming.datatype,
                 from,

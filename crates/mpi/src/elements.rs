@@ -2,7 +2,7 @@
 //!
 //! What is only moved goes as unsigned integers of its width, bit by bit. More elements than an `int` counts become one
 //! datatype that holds them all; whoever receives them may count them otherwise, since only their number and their kind
-//! must agree.
+//! must agree. Tried with 2³¹ + 1000 bytes in Open MPI 4 and 5 and in MPICH 4 and 5.
 //!
 //! # Invariants
 //! - A datatype of many elements is freed when [`Elements`] is dropped; MPI keeps it for transfers under way.
@@ -153,6 +153,20 @@ impl Mpi {
         let code = unsafe { (self.types.free)(datatype) };
         self.check("MPI_Type_free", code)
     }
+}
+
+/// Where elements to be read begin. Nothing begins somewhere as well: an empty slice of bytes may begin at 1, which is
+/// `MPI_IN_PLACE` in some libraries.
+pub(crate) fn start_of<T>(values: &[T]) -> *const c_void {
+    static NOTHING: u64 = 0;
+    if values.is_empty() { (&raw const NOTHING).cast() } else { values.as_ptr().cast() }
+}
+
+/// Where elements to be written begin; another place for nothing, since the two must not be one.
+pub(crate) fn start_of_room<T>(values: &mut [T]) -> *mut c_void {
+    static NOTHING: u64 = 0;
+    let nothing = (&raw const NOTHING).cast_mut().cast();
+    if values.is_empty() { nothing } else { values.as_mut_ptr().cast() }
 }
 
 /// Handles side by side, as the library reads them.

@@ -10,6 +10,7 @@
 mod side;
 
 use crate::calls::Mpi;
+use crate::elements::start_of_room;
 use crate::functions::Handle;
 use crate::{Channel, Comm, MpiError};
 use side::{Side, received, sent};
@@ -172,8 +173,7 @@ impl Comm {
         let root = self.peer(root)?;
         let mut bundle = Bundle { sent: Vec::new(), received: vec![(memory, Vec::new())] };
         let bytes = (*bundle.received[0].0).as_mut();
-        let (start, moved) =
-            (bytes.as_mut_ptr().cast::<c_void>(), self.mpi.elements::<u8>(bytes.len())?);
+        let (start, moved) = (start_of_room(bytes), self.mpi.elements::<u8>(bytes.len())?);
         let mut exchange = Exchange::of(&self.mpi, bundle, Vec::new());
         let mut request = 0;
         let broadcast = self.mpi.exchanges.ibcast;

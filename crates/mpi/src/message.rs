@@ -1,7 +1,7 @@
 //! Messages of which the receiver does not know the length.
 
 use crate::calls::Mpi;
-use crate::elements::Elements;
+use crate::elements::{Elements, start_of_room};
 use crate::functions::Handle;
 use crate::pause::Pause;
 use crate::{Channel, MpiError};
@@ -115,7 +115,7 @@ impl Channel {
         let mut values = vec![T::zeroed(); n];
         let Elements { n, datatype, .. } = &self.mpi.elements::<T>(n)?;
         let (start, ignored) =
-            (values.as_mut_ptr().cast(), self.mpi.constants.status_ignore as *mut c_void);
+            (start_of_room(&mut values), self.mpi.constants.status_ignore as *mut c_void);
         // SAFETY: there is room for `n` of the datatype, which is as long as the message that was found.
         let code =
             unsafe { (self.mpi.functions.mrecv)(start, *n, *datatype, &raw mut message, ignored) };

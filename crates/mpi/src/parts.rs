@@ -5,7 +5,7 @@
 
 use crate::calls::Mpi;
 use crate::channel::Channel;
-use crate::elements::Handles;
+use crate::elements::{Handles, start_of, start_of_room};
 use crate::functions::Handle;
 use crate::request::{Kept, Open, Request};
 use crate::{MpiError, Source};
@@ -133,7 +133,7 @@ impl Channel {
         leaving.check(CALL, self.n_peers(), sent.len())?;
         coming.check(CALL, self.n_peers(), received.len())?;
         let (out, into) = (self.mpi.told::<T>(CALL, leaving)?, self.mpi.told::<T>(CALL, coming)?);
-        let (from, to) = (sent.as_ptr().cast(), received.as_mut_ptr().cast());
+        let (from, to) = (start_of(sent), start_of_room(received));
         let (n_out, at_out) = (out.counts.as_ptr(), out.starts.as_ptr());
         let (n_in, at_in) = (into.counts.as_ptr(), into.starts.as_ptr());
         let code = if leaving.is_wide || coming.is_wide {
@@ -166,7 +166,7 @@ impl Channel {
         leaving.check(CALL, self.n_peers(), sent.elements().len())?;
         coming.check(CALL, self.n_peers(), received.len())?;
         let (out, into) = (self.mpi.told::<T>(CALL, leaving)?, self.mpi.told::<T>(CALL, coming)?);
-        let (from, to) = (sent.elements().as_ptr().cast(), received.as_mut_ptr().cast());
+        let (from, to) = (start_of(sent.elements()), start_of_room(&mut received));
         let (n_out, at_out) = (out.counts.as_ptr(), out.starts.as_ptr());
         let (n_in, at_in) = (into.counts.as_ptr(), into.starts.as_ptr());
         let (comm, mut handle) = (self.comm, 0);

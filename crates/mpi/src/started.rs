@@ -1,7 +1,7 @@
 //! Messages and common operations in the background.
 
 use crate::channel::Channel;
-use crate::elements::Elements;
+use crate::elements::{Elements, start_of_room};
 use crate::request::{Kept, Open, Request};
 use crate::{Comm, Intercomm, MpiError, Number, Op, Source};
 use bytemuck::Pod;
@@ -123,7 +123,7 @@ impl Channel {
     ) -> Result<Request<Vec<T>>, MpiError> {
         const CALL: &str = "MPI_Ibcast";
         let elements = self.mpi.elements::<T>(values.len())?;
-        let (start, n, datatype) = (values.as_mut_ptr().cast(), elements.n, elements.datatype);
+        let (start, n, datatype) = (start_of_room(&mut values), elements.n, elements.datatype);
         let mut request = Request::new(&self.mpi, CALL, Vec::new(), Kept::new(values));
         let (ibcast, mut handle) = (self.mpi.exchanges.ibcast, 0);
         // SAFETY: `n` of the datatype are the values, which stay with the request until it is complete.
@@ -162,7 +162,7 @@ impl Comm {
         let n_bytes = size_of_val(values.as_slice());
         let n = c_int::try_from(values.len()).map_err(|_| MpiError::TooLong { n_bytes })?;
         let in_place = self.mpi.constants.in_place as *const c_void;
-        let start = values.as_mut_ptr().cast();
+        let start = start_of_room(&mut values);
         let (iallreduce, comm, mut handle) = (self.mpi.collectives.iallreduce, self.handle(), 0);
         // SAFETY: `n` numbers of this datatype, which stay with the request until it is complete.
         let code = unsafe { iallreduce(in_place, start, n, datatype, op, comm, &raw mut handle) };

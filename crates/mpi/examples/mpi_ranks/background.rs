@@ -11,6 +11,7 @@ pub(crate) fn all(world: &Comm, is_wide: bool) -> Outcome {
     common(world)?;
     exchanges(world, is_wide)?;
     unequal(world, is_wide)?;
+    nothing(world, is_wide)?;
     lateness(world)
 }
 
@@ -113,6 +114,27 @@ fn unequal(world: &Comm, is_wide: bool) -> Outcome {
     let start = u16::try_from(10 * (n - 1 - own))?;
     equal((received[0], received[11]), (u16::MAX, u16::MAX))?;
     equal(received[1..11].to_vec(), (start..start + 10).collect())
+}
+
+/// Nothing is no special address: an empty slice of bytes may begin where `MPI_IN_PLACE` points to.
+fn nothing(world: &Comm, is_wide: bool) -> Outcome {
+    let parts = Parts::new(&vec![0; world.size() as usize]);
+    let parts = if is_wide { parts.wide() } else { parts };
+    world.alltoallv::<u8>((&[], &parts), (&mut [], &parts))?;
+    let request = world.ialltoallv::<u8, _>((Vec::new(), &parts), (Vec::new(), &parts))?;
+    equal(request.finish(SOON), Ok((Vec::new(), Vec::new())))?;
+    world.broadcast::<u8>(&mut [], 0)?;
+    equal(world.ibroadcast::<u8>(Vec::new(), 0)?.finish(SOON), Ok(Vec::new()))?;
+    world.allreduce::<u8>(Op::Sum, &mut [])?;
+    equal(world.iallreduce::<u8>(Op::Max, Vec::new())?.finish(SOON), Ok(Vec::new()))?;
+    equal(world.gather::<u8>(&[], 0)?.unwrap_or_default(), Vec::new())?;
+    equal(world.allgather::<u8>(&[])?, Vec::new())?;
+    world.allgather_rows::<u8>(&[], &vec![0; world.size() as usize], &mut [])?;
+    let own = world.rank();
+    equal(world.send_receive::<u8>((&[], own), (&mut [], own), 8)?, 0)?;
+    let sent = world.isend::<u8, _>(Vec::new(), own, 9)?;
+    equal(world.take::<u8>(Some(own), Some(9), SOON)?.map(|(_, bytes)| bytes), Some(Vec::new()))?;
+    Ok(sent.finish(SOON).map(drop)?)
 }
 
 /// What does not come is said, and its memory is not freed.

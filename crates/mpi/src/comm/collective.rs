@@ -2,7 +2,7 @@
 
 use super::Comm;
 use crate::calls::value;
-use crate::elements::Elements;
+use crate::elements::{Elements, start_of, start_of_room};
 use crate::error::wanted;
 use crate::{MpiError, Number, Op};
 use bytemuck::Pod;
@@ -16,7 +16,7 @@ impl Comm {
     pub fn broadcast<T: Pod>(&self, values: &mut [T], root: u32) -> Result<(), MpiError> {
         let (root, moved) = (self.peer(root)?, self.mpi.elements::<T>(values.len())?);
         let Elements { n, datatype, .. } = moved;
-        let start = values.as_mut_ptr().cast();
+        let start = start_of_room(values);
         // SAFETY: `n` of the datatype are the values, which are borrowed for writing during the call.
         let code = unsafe { (self.mpi.collectives.bcast)(start, n, datatype, root, self.comm) };
         self.mpi.check("MPI_Bcast", code)
@@ -32,7 +32,7 @@ impl Comm {
         let in_place = self.mpi.constants.in_place as *const c_void;
         for piece in values.chunks_mut(self.mpi.count_max()) {
             let n = c_int::try_from(piece.len()).unwrap_or(c_int::MAX);
-            let start = piece.as_mut_ptr().cast();
+            let start = start_of_room(piece);
             // SAFETY: `n` numbers of this datatype, which are borrowed for writing during the call.
             let code = unsafe {
                 (self.mpi.collectives.allreduce)(in_place, start, n, datatype, op, self.comm)
@@ -52,7 +52,7 @@ impl Comm {
         let is_root = root == self.rank();
         let n_all = if is_root { own.len() * self.size() as usize } else { 0 };
         let mut all = vec![T::zeroed(); n_all];
-        let (from, to) = (own.as_ptr().cast(), all.as_mut_ptr().cast());
+        let (from, to) = (start_of(own), start_of_room(&mut all));
         // SAFETY: `n` of the datatype are the elements of this rank; the root has room for as many of each rank.
         let code = unsafe {
             (self.mpi.collectives.gather)(from, n, datatype, to, n, datatype, number, self.comm)
@@ -69,7 +69,7 @@ impl Comm {
         self.mpi.enter()?;
         let Elements { n, datatype, .. } = &self.mpi.elements::<T>(own.len())?;
         let mut all = vec![T::zeroed(); own.len() * self.size() as usize];
-        let (from, to) = (own.as_ptr().cast(), all.as_mut_ptr().cast());
+        let (from, to) = (start_of(own), start_of_room(&mut all));
         // SAFETY: `n` of the datatype are the elements of this rank, and there is room for as many of each rank.
         let code = unsafe {
             (self.mpi.collectives.allgather)(from, *n, *datatype, to, *n, *datatype, self.comm)
@@ -105,8 +105,8 @@ impl Comm {
         });
         let starts: Vec<c_int> = ends.collect();
         let (from, n, datatype) =
-            (own.as_ptr().cast(), number(own.len()), self.mpi.datatype_of_width(size_of::<T>())?);
-        let (to, lengths, starts) = (all.as_mut_ptr().cast(), lengths.as_ptr(), starts.as_ptr());
+            (start_of(own), number(own.len()), self.mpi.datatype_of_width(size_of::<T>())?);
+        let (to, lengths, starts) = (start_of_room(all), lengths.as_ptr(), starts.as_ptr());
         let gather = self.mpi.collectives.allgatherv;
         // SAFETY: `n` elements are those of this rank, there is room for those of all, and both lists are as long as
         // there are ranks.
