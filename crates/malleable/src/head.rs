@@ -140,6 +140,9 @@ impl Head {
         if self.protocol.attempt().is_none() {
             self.begin_wanted(look, world, now_s);
         }
+        if self.options.is_foreground {
+            self.await_gone();
+        }
         let seen = self.seen(look, world);
         let (todo, ended) = self.protocol.advance(&seen, now_s);
         if todo == Todo::Start {
@@ -239,20 +242,20 @@ impl Head {
 
     /// At the end of the program: waits until those that left are gone, so that the record is complete.
     pub(crate) fn finish(&mut self, iteration: u64, world: &World) {
-        const PATIENCE: Duration = Duration::from_secs(5);
-        let until = Instant::now() + PATIENCE;
-        while let Some(watch) = &self.watch
-            && !watch.seen().is_over
-            && Instant::now() < until
-        {
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        self.await_gone();
         let now_s = self.clock.elapsed().as_secs_f64();
         let seen = self.seen(&Look::default(), world);
         if let (_, Some(attempt)) = self.protocol.advance(&seen, now_s) {
             self.conclude(attempt, iteration, world);
         }
         self.control = None;
+    }
+
+    /// Waits until those that left are gone, or are not in time.
+    fn await_gone(&self) {
+        while self.watch.as_ref().is_some_and(|watch| !watch.seen().is_over) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 
     fn note_pace(&mut self, size: u32, seconds: f64) {

@@ -159,7 +159,7 @@ impl Options {
         self
     }
 
-    /// From which iteration on it wants which size.
+    /// From which iteration on it wants which size; one after the other, none is left out.
     #[must_use]
     pub fn schedule(mut self, sizes: impl IntoIterator<Item = (u64, u32)>) -> Self {
         self.schedule = sizes.into_iter().collect();
@@ -188,7 +188,7 @@ impl Options {
         self
     }
 
-    /// The program waits while processes are started.
+    /// The program waits while processes are started, and until those that leave are gone.
     #[must_use]
     pub fn foreground(mut self) -> Self {
         self.is_foreground = true;
@@ -237,6 +237,12 @@ impl Options {
     pub fn iterations(mut self, n_iterations: u64) -> Self {
         self.n_iterations = Some(n_iterations);
         self
+    }
+
+    /// What [`iterations`](Self::iterations) said, or the argument of this name: the program may want to know it, too.
+    #[must_use]
+    pub const fn n_iterations(&self) -> Option<u64> {
+        self.n_iterations
     }
 
     /// A folder in which `resizes.jsonl` is written.

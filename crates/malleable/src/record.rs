@@ -8,6 +8,9 @@ use std::path::{Path, PathBuf};
 /// The file in the folder of `--record`.
 const FILE: &str = "resizes.jsonl";
 
+/// So many are known at most; the file has all.
+const N_KEPT_MAX: usize = 1000;
+
 /// Why the record cannot be written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -42,7 +45,7 @@ impl Record {
         self.resizes = resizes;
     }
 
-    /// All resizes so far.
+    /// The last resizes.
     pub(crate) fn resizes(&self) -> &[Resize] {
         &self.resizes
     }
@@ -56,6 +59,9 @@ impl Record {
         }
         if self.is_explaining {
             let _written = writeln!(io::stderr(), "{}", sentence(&resize));
+        }
+        if N_KEPT_MAX <= self.resizes.len() {
+            self.resizes.drain(..N_KEPT_MAX / 2);
         }
         self.resizes.push(resize);
     }

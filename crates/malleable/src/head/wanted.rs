@@ -54,14 +54,14 @@ impl Head {
         Some(Wanted { size, reason, wish: None, hosts, decision: Some(advice.decision) })
     }
 
-    /// The newest entry of the schedule that is due when the next order is carried out.
+    /// The next entry of the schedule, when it is due as the next order is carried out.
     fn scheduled(&mut self, iteration: u64) -> Option<u32> {
         let reached = iteration + u64::from(self.next.interval);
-        let left = self.options.schedule.iter().skip(self.baton.n_scheduled);
-        let due = left.take_while(|(at, _)| *at <= reached).map(|(_, size)| *size);
-        let due = due.collect::<Vec<_>>();
-        self.baton.n_scheduled += due.len();
-        due.last().copied()
+        let (at, size) = self.options.schedule.get(self.baton.n_scheduled)?;
+        (*at <= reached).then(|| {
+            self.baton.n_scheduled += 1;
+            *size
+        })
     }
 
     pub(super) fn standing(&self, iteration: u64, world: &World) -> Standing {

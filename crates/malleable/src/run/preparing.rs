@@ -23,12 +23,8 @@ enum Outcome {
 }
 
 impl Preparing {
-    fn begin(preparation: Preparation, is_background: bool) -> Self {
+    fn begin(preparation: Preparation) -> Self {
         let stage = preparation.stage.clone();
-        if !is_background {
-            let result = outcome(preparation.run());
-            return Self { stage, result: result.into() };
-        }
         let (tell, told) = channel();
         let work = move || tell.send(preparation.run()).unwrap_or_default();
         let thread = Builder::new().name("prepare".to_owned()).spawn(work);
@@ -37,6 +33,22 @@ impl Preparing {
             Err(error) => Outcome::Failed(format!("no thread could be started: {error}")),
         };
         Self { stage, result: result.into() }
+    }
+
+    /// Where only this thread may call MPI, and nothing can be done about a call that does not return.
+    fn make(preparation: Preparation) -> Self {
+        let stage = preparation.stage.clone();
+        Self { stage, result: outcome(preparation.run()).into() }
+    }
+
+    /// Lets it go on for so long at most, while nothing else is done.
+    fn await_end(&self, at_most: Duration) {
+        let mut result = self.result.borrow_mut();
+        if let Outcome::Awaited(told) = &*result
+            && let Ok(end) = told.recv_timeout(at_most)
+        {
+            *result = outcome(end);
+        }
     }
 
     /// Whether all new processes have come.
@@ -109,11 +121,18 @@ impl Malleable {
             deadline: self.options.deadline,
             stage: spawn::Stage::default(),
         };
-        let is_background = !self.options.is_foreground && self.mpi.is_multiple();
-        self.stage = Stage::Preparing(Preparing::begin(preparation, is_background));
-        if !is_background && let Some(head) = &mut self.head {
+        let preparing = if self.mpi.is_multiple() {
+            Preparing::begin(preparation)
+        } else {
+            Preparing::make(preparation)
+        };
+        if self.options.is_foreground {
+            preparing.await_end(self.options.deadline);
+        }
+        if let Some(head) = self.head.as_mut().filter(|_| self.options.is_foreground) {
             head.interrupt();
         }
+        self.stage = Stage::Preparing(preparing);
         Ok(())
     }
 

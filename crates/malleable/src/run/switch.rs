@@ -12,6 +12,7 @@ use crate::options::Options;
 use crate::ready::Prepared;
 use crate::release::say_goodbye;
 use crate::world::World;
+use mpi::Request;
 use resized::{Bytes, Resize};
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -128,11 +129,12 @@ impl Malleable {
     pub(super) fn switch<S: State>(&mut self, state: &mut S) -> Result<Step, Error> {
         let began = Instant::now();
         let Some(underway) = self.take_prepared() else { return Ok(Step::Continue) };
-        self.hand_over(&underway.prepared)?;
+        let baton = self.hand_over(&underway.prepared)?;
         let mut data = Data::default();
         state.data(&mut data);
         let (prepared, moved) = underway.switch(&mut data, moved_within(&self.options))?;
         drop(data);
+        baton.map_or(Ok(Vec::new()), |baton| baton.finish(moved_within(&self.options)))?;
         if prepared.world.is_none() {
             return self.leave(prepared);
         }
@@ -156,8 +158,8 @@ impl Malleable {
     }
 
     /// The first of the sources calls new ranks, and leaves what it knows to the next rank 0.
-    fn hand_over(&mut self, prepared: &Prepared) -> Result<(), Error> {
-        let Some(head) = &mut self.head else { return Ok(()) };
+    fn hand_over(&mut self, prepared: &Prepared) -> Result<Option<Request<Vec<u8>>>, Error> {
+        let Some(head) = &mut self.head else { return Ok(None) };
         call(prepared, Cue::Switch(self.iteration))?;
         let hosts = prepared.change.leavers().filter_map(|rank| {
             self.world.members.get(rank as usize).map(crate::world::Member::host)
@@ -176,9 +178,10 @@ impl Malleable {
             && let Some(head) = self.head.take()
         {
             let text = serde_json::to_vec(&head.hand_over()).unwrap_or_default();
-            prepared.bridge.send(&text, next, BATON_TAG)?;
+            // The next one takes it when it has its data.
+            return Ok(Some(prepared.bridge.isend(text, next, BATON_TAG)?));
         }
-        Ok(())
+        Ok(None)
     }
 
     /// The ranks are the new ones.
