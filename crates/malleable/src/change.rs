@@ -155,9 +155,10 @@ mod tests {
     fn those_stay_who_have_most() {
         use Strategy::{Baseline, Merge};
         check(&[0, 0, 0, 0], 8, Merge, (&[0, 4, 1, 5, 2, 6, 3, 7], Merge));
+        check(&[0, 0], 4, Merge, (&[0, 2, 1, 3], Merge));
         check(&[0, 1], 3, Merge, (&[0, 2, 1], Merge));
         check(&[0, 1], 1, Merge, (&[0], Merge));
-        check(&[0, 0, 0, 1, 2, 3], 3, Merge, (&[0, 1, 2], Merge));
+        check(&[0, 0, 0, 1, 2, 3], 3, Merge, (&[0, 2, 1], Merge));
         check(&[0, 0, 2, 3, 4], 1, Merge, (&[2], Merge));
         check(&[0, 0, 0], 2, Merge, (&[3, 4], Baseline));
         check(&[0, 1], 2, Baseline, (&[2, 3], Baseline));

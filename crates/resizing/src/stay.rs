@@ -173,9 +173,9 @@ impl Matching {
     }
 }
 
-/// Takes `sum` where it is more than what is known. The first of equals stays.
+/// Takes `sum` where it is as much as what is known: of equal seats a source gets the first, so that rank 0 stays rank 0.
 fn better(best: &mut Option<u64>, step: &mut Option<Step>, sum: Option<u64>, by: Step) {
-    if *best < sum {
+    if sum.is_some() && *best <= sum {
         (*best, *step) = (sum, Some(by));
     }
 }
