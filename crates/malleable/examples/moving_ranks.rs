@@ -1,11 +1,12 @@
 //! A rank of the tests: `moving_ranks SCENARIO`, started by an MPI launcher. Some ranks are sources and some targets.
 #![expect(clippy::print_stdout, reason = "the tests read it")]
 #![expect(clippy::print_stderr, reason = "the tests read it")]
+#![allow(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "tests are small")]
 
 #[path = "moving_ranks/cells.rs"]
 mod cells;
 
-use cells::{Cells, Change};
+use cells::Change;
 use malleable::moving::{Method, Moving};
 use malleable::{Bridge, Cut, Data, State};
 use mpi::{Comm, Mpi, Op};

@@ -1,5 +1,5 @@
 //! How fast a matrix moves to new ranks, and how many iterations its sources compute meanwhile:
-//! `moving_speed METHOD MIB N_NEW [merge|baseline]`, started by an MPI launcher that can start processes.
+//! `moving_speed METHOD|auto MIB N_NEW [merge|baseline]`, started by an MPI launcher that can start processes.
 #![expect(clippy::print_stdout, reason = "a person reads it")]
 #![expect(clippy::print_stderr, reason = "a person reads it")]
 #![allow(
@@ -9,6 +9,7 @@
 )]
 
 use malleable::moving::{Method, Moved, Moving};
+use malleable::probing;
 use malleable::{Bridge, Csr, Cut, Data, State};
 use mpi::{Comm, Mpi, Op, Spawn};
 use std::error::Error;
@@ -79,8 +80,11 @@ fn run() -> Outcome {
     let [method, mib, n_new, rest @ ..] = words.as_slice() else {
         return Err("METHOD MIB N_NEW [merge|baseline]".into());
     };
-    let method = Method::ALL.into_iter().find(|known| known.name() == method);
-    let method = method.ok_or("METHOD is sync, async, p2p or get")?;
+    let found = Method::ALL.into_iter().find(|known| known.name() == method);
+    if found.is_none() && method != "auto" {
+        return Err("METHOD is sync, async, p2p, get or auto".into());
+    }
+    let method = found;
     let n_rows = mib.parse::<u64>()? * (1 << 20) / (LENGTH * 12 + 4);
     let is_merge = rest.first().is_some_and(|word| word == "merge");
     let mpi = Mpi::init()?;
@@ -125,7 +129,7 @@ fn bridge(all: &Comm, n_sources: u32, is_merge: bool) -> Bridge<'_> {
 }
 
 /// A new rank.
-fn arrive(all: &Comm, n_sources: u32, method: Method, is_merge: bool) -> Outcome {
+fn arrive(all: &Comm, n_sources: u32, method: Option<Method>, is_merge: bool) -> Outcome {
     let bridge = bridge(all, n_sources, is_merge);
     let mut matrix = Matrix::default();
     // The sources measure themselves meanwhile.
@@ -133,10 +137,37 @@ fn arrive(all: &Comm, n_sources: u32, method: Method, is_merge: bool) -> Outcome
     while !ready.is_complete()? {
         std::thread::sleep(Duration::from_millis(1));
     }
+    let method = chosen(&bridge, &mut matrix, method)?;
     let mut moving = begin(&bridge, &mut matrix, method)?;
     moving.wait(&bridge, SOON)?;
     switch(moving, &bridge, &mut matrix)?;
     check(&matrix)
+}
+
+/// The method that was asked for, or the best of those tried.
+fn chosen(bridge: &Bridge<'_>, matrix: &mut Matrix, method: Option<Method>) -> Outcome<Method> {
+    if let Some(method) = method {
+        return Ok(method);
+    }
+    let began = Instant::now();
+    let trials = probing::try_all(bridge)?;
+    let tried_ms = 1e3 * began.elapsed().as_secs_f64();
+    if bridge.comm.rank() == 0 {
+        println!("tried in {tried_ms:.0} ms");
+    }
+    for trial in trials.iter().filter(|_| bridge.comm.rank() == 0) {
+        let (seconds, lost_s) = (trial.seconds, trial.lost_s());
+        let n = trial.n_iterations;
+        println!(
+            "  {:5} {:.1} ms, {n} iterations, {:.1} ms lost",
+            trial.method.name(),
+            1e3 * seconds,
+            1e3 * lost_s
+        );
+    }
+    let mut data = Data::default();
+    matrix.data(&mut data);
+    Ok(probing::choose(bridge, &data)?)
 }
 
 fn begin(bridge: &Bridge<'_>, matrix: &mut Matrix, method: Method) -> Outcome<Moving> {
@@ -165,7 +196,7 @@ fn leave(
     all: &Comm,
     world: &Comm,
     mut matrix: Matrix,
-    (method, is_merge): (Method, bool),
+    (method, is_merge): (Option<Method>, bool),
 ) -> Outcome {
     let bridge = bridge(all, world.size(), is_merge);
     let alone = |matrix: &Matrix| -> Outcome<f64> {
@@ -182,6 +213,7 @@ fn leave(
     while !ready.is_complete()? {
         std::thread::yield_now();
     }
+    let method = chosen(&bridge, &mut matrix, method)?;
     let began = Instant::now();
     let mut moving = begin(&bridge, &mut matrix, method)?;
     let begun_s = began.elapsed().as_secs_f64();

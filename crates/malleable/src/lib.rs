@@ -21,6 +21,7 @@ pub mod manager;
 pub mod moving;
 mod options;
 mod order;
+pub mod probing;
 mod protocol;
 mod ready;
 mod record;

@@ -130,6 +130,12 @@ impl Moving {
         Ok(Self { method, agreed, began, moved, credit, words, stage })
     }
 
+    /// How data move.
+    #[must_use]
+    pub const fn method(&self) -> Method {
+        self.method
+    }
+
     /// Whether all constant data have arrived everywhere; looks after what is under way, in little time.
     ///
     /// # Errors

@@ -1,0 +1,229 @@
+//! Which method moves data best, found by a trial of the real library.
+//!
+//! Whether constant data travel while a program computes depends on who copies them: some libraries let the receiver read the
+//! sender's memory, some copy only when both sides call, some send through the kernel. So a little of each kind is moved
+//! between the very ranks that are about to change, while the sources compute as a program does, and what it cost them
+//! counts.
+//!
+//! # Invariants
+//! - All ranks choose the same.
+//!
+//! # Not here
+//! A choice that a person made: [`Options`](crate::Options).
+
+use crate::bridge::Bridge;
+use crate::data::{Class, Cut, Data, Rows, State};
+use crate::moving::{Method, MoveError, Moving};
+use mpi::{Comm, Op};
+use std::hint::black_box;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Data below this are moved faster than tried.
+const BYTES_MIN: u64 = 16 << 20;
+/// Numbers of 8 bytes that each source gives away in a trial.
+const N_TRIAL: usize = 1 << 17;
+/// Trials of next to nothing.
+const N_EMPTY: usize = 2;
+const N_ITERATIONS_ALONE: usize = 9;
+const DEADLINE: Duration = Duration::from_secs(10);
+
+/// What a method did in a trial.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Trial {
+    /// Which one.
+    pub method: Method,
+    /// From its beginning to its end, without what any change takes.
+    pub seconds: f64,
+    /// Iterations that the sources did meanwhile.
+    pub n_iterations: u32,
+    /// How long one takes when nothing moves.
+    pub alone_s: f64,
+}
+
+impl Trial {
+    /// Time that the sources lost. What is exchanged at once hides nothing: iterations came after it.
+    #[must_use]
+    pub fn lost_s(&self) -> f64 {
+        let n_meanwhile = if self.method == Method::Sync { 0 } else { self.n_iterations };
+        (self.seconds - f64::from(n_meanwhile) * self.alone_s).max(0.0)
+    }
+}
+
+/// The method by which the sources lose least. Of those that are equal up to a tenth of the worst, the fastest of those that
+/// work in the background, since larger data would tell more of them apart.
+#[must_use]
+pub fn best(trials: &[Trial]) -> Option<Method> {
+    let lost = || trials.iter().map(Trial::lost_s);
+    let least = lost().fold(f64::INFINITY, f64::min) + lost().fold(0.0, f64::max) / 10.0;
+    let as_good = trials.iter().filter(|trial| trial.lost_s() <= least);
+    let order = |trial: &&Trial| (trial.method == Method::Sync, trial.seconds);
+    let first = as_good.min_by(|one, other| {
+        let (one, other) = (order(one), order(other));
+        one.0.cmp(&other.0).then(one.1.total_cmp(&other.1))
+    });
+    first.map(|trial| trial.method)
+}
+
+/// Chooses how to move what is registered: it tries all methods for about 50 ms, unless there is little to move. All ranks of
+/// the bridge call it.
+///
+/// # Errors
+/// When the library refuses, or a trial does not end.
+pub fn choose(bridge: &Bridge<'_>, data: &Data<'_>) -> Result<Method, MoveError> {
+    let mut n_bytes = [if bridge.is_source() { constant_bytes(data) } else { 0 }];
+    bridge.comm.allreduce(Op::Sum, &mut n_bytes)?;
+    if n_bytes[0] < BYTES_MIN {
+        return Ok(Method::Sync);
+    }
+    let root = bridge.sources.first().copied().unwrap_or(0);
+    let found = best(&try_all(bridge)?).unwrap_or(Method::Sync);
+    let place = Method::ALL.iter().position(|method| *method == found).unwrap_or(0);
+    let mut chosen = [place as u64];
+    bridge.comm.broadcast(&mut chosen, root)?;
+    let chosen = usize::try_from(chosen[0]).ok().and_then(|place| Method::ALL.get(place));
+    Ok(chosen.copied().unwrap_or(Method::Sync))
+}
+
+/// Sends constant data off by the best method, as [`Moving::begin`] does by a given one. All ranks of the bridge call it.
+///
+/// # Errors
+/// As [`choose`] and [`Moving::begin`].
+pub fn begin(bridge: &Bridge<'_>, data: &mut Data<'_>) -> Result<Moving, MoveError> {
+    let method = choose(bridge, data)?;
+    Moving::begin(bridge, data, method)
+}
+
+/// Tries all methods; what a source saw, and nothing on other ranks. All ranks of the bridge call it.
+///
+/// # Errors
+/// As [`choose`].
+pub fn try_all(bridge: &Bridge<'_>) -> Result<Vec<Trial>, MoveError> {
+    let side = bridge.comm.split(Some(u32::from(bridge.is_source())), 0)?;
+    let sources = side.as_ref().filter(|_| bridge.is_source());
+    let alone_s = sources.map(alone).transpose()?.unwrap_or(0.0);
+    let mut trials = Vec::new();
+    // What it takes to agree and to wait for each other is the same for all.
+    let mut any_s = f64::INFINITY;
+    for _ in 0..N_EMPTY {
+        any_s = any_s.min(trial(bridge, sources, Method::Sync, 1)?.0);
+    }
+    for method in Method::ALL {
+        let (seconds, n_iterations) = trial(bridge, sources, method, N_TRIAL)?;
+        let seconds = (seconds - any_s).max(0.0);
+        trials.extend(sources.map(|_| Trial { method, seconds, n_iterations, alone_s }));
+    }
+    side.map_or(Ok(()), Comm::free)?;
+    Ok(trials)
+}
+
+/// Bytes of constant data on this rank.
+fn constant_bytes(data: &Data<'_>) -> u64 {
+    let objects = data.groups.iter().flat_map(|group| &group.objects);
+    let bytes = objects.filter(|object| object.class == Class::Constant).map(|object| {
+        let arrays = match &object.rows {
+            Rows::Even { array, .. } => std::slice::from_ref(array),
+            Rows::Sparse { arrays, .. } => arrays,
+        };
+        arrays.iter().map(|array| (array.n_elements() * array.element_bytes()) as u64).sum::<u64>()
+    });
+    bytes.sum()
+}
+
+/// Data of a trial.
+struct Sample {
+    n: u64,
+    rows: Arc<[u64]>,
+}
+
+impl State for Sample {
+    fn data<'a>(&'a mut self, data: &mut Data<'a>) {
+        data.rows_of(self.n, Cut::Even);
+        data.constant_rows("rows", &mut self.rows);
+    }
+}
+
+/// How long a method takes from source to target, and how often the sources compute meanwhile.
+fn trial(
+    bridge: &Bridge<'_>,
+    sources: Option<&Comm>,
+    method: Method,
+    n_own: usize,
+) -> Result<(f64, u32), MoveError> {
+    let rows = if sources.is_some() { vec![1; n_own].into() } else { [].into() };
+    let mut sample = Sample { n: (bridge.sources.len() * n_own) as u64, rows };
+    let mut data = Data::default();
+    sample.data(&mut data);
+    let began = Instant::now();
+    let mut moving = Moving::begin(bridge, &mut data, method)?;
+    let mut n_iterations = 0;
+    match sources {
+        Some(sources) => loop {
+            let is_here = moving.test(bridge)?;
+            if iterate(sources, is_here)? {
+                break;
+            }
+            n_iterations += 1;
+        },
+        None => {
+            if !moving.wait(bridge, DEADLINE)? {
+                return Err(MoveError::Late { waited_ms: DEADLINE.as_millis() });
+            }
+        }
+    }
+    let seconds = began.elapsed().as_secs_f64();
+    moving.switch(bridge, &mut data, DEADLINE)?;
+    Ok((seconds, n_iterations))
+}
+
+/// Time of an iteration when nothing moves: the median of some.
+fn alone(sources: &Comm) -> Result<f64, MoveError> {
+    let mut seconds = Vec::new();
+    for _ in 0..N_ITERATIONS_ALONE {
+        let began = Instant::now();
+        iterate(sources, false)?;
+        seconds.push(began.elapsed().as_secs_f64());
+    }
+    seconds.sort_by(f64::total_cmp);
+    Ok(seconds.get(seconds.len() / 2).copied().unwrap_or(0.0))
+}
+
+/// An iteration of all sources: some arithmetic and a sum; whether all say that it was the last.
+fn iterate(sources: &Comm, is_last: bool) -> Result<bool, MoveError> {
+    let mut sum = 0.0;
+    for step in 0..100_000_u32 {
+        sum = black_box(sum * 0.5 + f64::from(step));
+    }
+    let mut sums = [sum, if is_last { 0.0 } else { 1.0 }];
+    sources.allreduce(Op::Sum, &mut sums)?;
+    Ok(sums[1] < 0.5)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(trials: &[(Method, f64, u32)], expected: Option<Method>) {
+        let trial = |(method, ms, n_iterations): &(Method, f64, u32)| Trial {
+            method: *method,
+            seconds: ms / 1000.0,
+            n_iterations: *n_iterations,
+            alone_s: 0.001,
+        };
+        assert_eq!(best(&trials.iter().map(trial).collect::<Vec<_>>()), expected);
+    }
+
+    #[test]
+    fn the_method_is_chosen_by_which_least_is_lost() {
+        use Method::{Async, Get, PointToPoint, Sync};
+        check(&[], None);
+        check(&[(Sync, 5.0, 0), (Async, 9.0, 2), (Get, 20.0, 19)], Some(Get));
+        // Nothing is hidden: the fastest.
+        check(&[(Sync, 5.0, 0), (Async, 12.0, 5), (PointToPoint, 9.0, 1)], Some(Sync));
+        // All is hidden: the fastest again.
+        check(&[(Sync, 50.0, 0), (Async, 40.0, 39), (Get, 20.0, 19)], Some(Get));
+        // Too little to tell: one that can hide something.
+        check(&[(Sync, 0.0, 2), (Async, 3.0, 3)], Some(Async));
+    }
+}
