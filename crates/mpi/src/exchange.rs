@@ -22,7 +22,8 @@ use std::sync::Arc;
 /// Bytes that are read and not changed as long as somebody holds them.
 pub type Lent = Arc<dyn AsRef<[u8]> + Send + Sync>;
 
-/// Memory that is written to by MPI.
+/// Memory that is written to by MPI: the same bytes whenever it is asked for them, which stay where they are when it moves, and
+/// which nobody else reads or writes meanwhile.
 pub trait Memory: AsMut<[u8]> + Send {
     /// As what it is.
     fn into_any(self: Box<Self>) -> Box<dyn Any>;

@@ -1,8 +1,14 @@
 //! The MPI library of the launcher, found at run time, as calls that cannot be misused.
 //!
 //! [`Mpi::init`] begins MPI, and a [`Comm`] is a group of ranks: messages (`send`, `receive`, `send_receive`, `probe`,
-//! `take`) and what all do together (`barrier`, `broadcast`, `allreduce`, `gather`, `allgather`, `allgather_rows`).
-//! Elements are numbers, or any struct that is plain data (`bytemuck::Pod`); they travel bit by bit.
+//! `take`) and what all do together (`barrier`, `broadcast`, `allreduce`, `gather`, `allgather`, `allgather_rows`,
+//! `alltoallv`). Elements are numbers, or any struct that is plain data (`bytemuck::Pod`); they travel bit by bit.
+//!
+//! What begins with an `i` goes on in the background: a [`Request`] has the memory meanwhile, and is looked at, or waited for
+//! with a deadline. A [`Bundle`] is stretches of several arrays that travel as one message, a [`Window`] memory that others
+//! read by themselves.
+//!
+//! [`Comm::spawn`], ports and [`Comm::join`] lead to other worlds: an [`Intercomm`] is the ranks of both sides.
 //!
 //! # Invariants
 //! - Memory that MPI may still touch is not freed: it belongs to the call, or to its request.
