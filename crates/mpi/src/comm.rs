@@ -4,7 +4,7 @@ mod collective;
 
 use crate::calls::{Line, Mpi, text, value};
 use crate::watch::watched;
-use crate::{Channel, MpiError};
+use crate::{Channel, MpiError, names};
 use std::ffi::c_int;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -44,7 +44,10 @@ impl Comm {
     /// When another thread began MPI for itself, or the library refuses.
     pub fn world(mpi: &Arc<Mpi>) -> Result<Self, MpiError> {
         mpi.enter()?;
-        Self::new(mpi, mpi.own_world()?)
+        let line = mpi.own_world()?;
+        // All of the world have mapped what the library shares.
+        names::remove();
+        Self::new(mpi, line)
     }
 
     /// This process alone, in a communicator of our own.

@@ -52,6 +52,8 @@ mod support;
 mod watch;
 #[expect(unsafe_code, reason = "calls into the MPI library")]
 mod window;
+#[expect(unsafe_code, reason = "zeros are plain data")]
+mod zeroed;
 
 pub use buffer::{Share, Source};
 pub use calls::{Address, Datatype, Found, Line, Mpi, Program, Transfer};
@@ -69,3 +71,4 @@ pub use started::Origin;
 pub use support::SpawnSupport;
 pub use watch::EXIT_STUCK;
 pub use window::{Fetch, Window};
+pub use zeroed::zeroed;
