@@ -121,9 +121,9 @@ impl Moving {
         let is_in_background =
             method != Method::Sync && bridge.is_source() && loads.iter().any(Load::is_wanted);
         let stage = if is_in_background {
-            Stage::preparing(loads, windows)?
+            Stage::preparing(loads, windows, Stints { share: agreed.share })?
         } else {
-            loads.iter_mut().for_each(Load::prepare);
+            loads.iter_mut().for_each(|load| load.prepare(Stints::ALL));
             Stage::travelling(bridge, method, loads, windows)?
         };
         let credit = Credit::new();
@@ -162,7 +162,7 @@ impl Moving {
             if self.advance(bridge, stints.budget())? {
                 return Ok(true);
             }
-            std::thread::sleep(stints.pause_after(stint.elapsed()));
+            std::thread::sleep(stints.pause_after_look(stint.elapsed()));
         }
         Ok(matches!(self.stage, Stage::Here(_)))
     }
@@ -192,7 +192,7 @@ impl Moving {
         let mut words = words::Travel::begin(bridge, data, Class::Variable)?;
         let mut loads = load::loads(bridge, &self.agreed, data, Class::Variable);
         let mut variable = moved(bridge, &loads, &words);
-        loads.iter_mut().for_each(Load::prepare);
+        loads.iter_mut().for_each(|load| load.prepare(Stints::ALL));
         let mut travel = Travel::begin(bridge, loads, self.method)?;
         patience::until(at_most, || Ok(travel.advance(Duration::MAX)? && words.advance()?))?;
         let variables = travel.close()?;
@@ -236,9 +236,13 @@ impl Moving {
 }
 
 impl Stage {
-    fn preparing(mut loads: Vec<Load>, windows: Windows) -> Result<Self, MoveError> {
+    fn preparing(
+        mut loads: Vec<Load>,
+        windows: Windows,
+        stints: Stints,
+    ) -> Result<Self, MoveError> {
         let prepare = move || {
-            loads.iter_mut().for_each(Load::prepare);
+            loads.iter_mut().for_each(|load| load.prepare(stints));
             loads
         };
         let thread = std::thread::Builder::new().name("new memory".to_owned()).spawn(prepare);

@@ -2,7 +2,6 @@
 
 use bytemuck::Pod;
 use std::any::Any;
-use std::iter::repeat_n;
 use std::sync::Arc;
 
 pub use mpi::{Lent, Memory};
@@ -103,10 +102,7 @@ impl<T: Pod + Send + Sync> Slot for Shared<'_, T> {
     }
 
     fn allocator(&self) -> Allocate {
-        // Collected where it stays: to make an `Arc` of a `Vec` would copy it.
-        Box::new(|n_elements| {
-            Box::new(SharedBytes(repeat_n(T::zeroed(), n_elements).collect::<Arc<[T]>>()))
-        })
+        Box::new(|n_elements| Box::new(SharedBytes(mpi::zeroed::<T>(n_elements))))
     }
 
     fn put(&mut self, memory: Box<dyn Memory>) {

@@ -1,11 +1,16 @@
 //! An array of the state on its way from its sources to its targets, as one rank has part in it.
 
 use super::agreed::Agreed;
-use super::route::{Piece, Route, Seats, Transfer};
+use super::pace::Stints;
+use super::route::{Piece, Route, Seats, Transfer, split};
 use crate::bridge::Bridge;
 use crate::data::{Allocate, Class, Data, Lent, Memory, Rows, Slot};
 use mpi::{Bundle, Stretch};
 use std::collections::BTreeSet;
+use std::time::Instant;
+
+/// What is copied at a time.
+const KEEP_BYTES: u64 = 1 << 20;
 
 /// An array on its way.
 pub(crate) struct Load {
@@ -108,13 +113,13 @@ impl Load {
         matches!(self.target, Target::Wanted(_))
     }
 
-    /// Makes memory for what comes, with what is kept.
-    pub(crate) fn prepare(&mut self) {
+    /// Makes memory for what comes, with what is kept, in stints.
+    pub(crate) fn prepare(&mut self, stints: Stints) {
         self.target = match std::mem::replace(&mut self.target, Target::None) {
             Target::Wanted(allocate) => {
                 let mut memory = allocate(place(self.route.n_bytes) / self.width.max(1));
                 if let Some(lent) = &self.lent {
-                    keep((**lent).as_ref(), (*memory).as_mut(), &self.route.keeps);
+                    keep((**lent).as_ref(), (*memory).as_mut(), &self.route.keeps, stints);
                 }
                 Target::Memory(memory)
             }
@@ -144,11 +149,13 @@ fn stretches(pieces: &[Piece]) -> Vec<Stretch> {
     pieces.iter().map(stretch).collect()
 }
 
-fn keep(from: &[u8], to: &mut [u8], keeps: &[Piece]) {
-    for piece in keeps {
+fn keep(from: &[u8], to: &mut [u8], keeps: &[Piece], stints: Stints) {
+    for piece in split(keeps, KEEP_BYTES) {
+        let began = Instant::now();
         let n_bytes = place(piece.n_bytes);
         let kept = &from[place(piece.here)..][..n_bytes];
         to[place(piece.there)..][..n_bytes].copy_from_slice(kept);
+        std::thread::sleep(stints.pause_after(began.elapsed()));
     }
 }
 

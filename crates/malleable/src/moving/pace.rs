@@ -28,6 +28,9 @@ pub(crate) struct Stints {
 }
 
 impl Stints {
+    /// Of a rank that works all the time.
+    pub(crate) const ALL: Self = Self { share: 1.0 };
+
     pub(crate) const fn budget(self) -> Duration {
         STINT
     }
@@ -35,8 +38,13 @@ impl Stints {
     /// The pause after a stint of this length.
     pub(crate) fn pause_after(self, worked: Duration) -> Duration {
         let pause = worked.mul_f64((1.0 / self.share.clamp(0.01, 1.0) - 1.0).max(0.0));
-        // A short stint has found nothing to do.
-        if worked < LOOK / 10 { pause.max(LOOK) } else { pause.min(PAUSE_MAX) }
+        pause.min(PAUSE_MAX)
+    }
+
+    /// The same where a short stint has found nothing to do.
+    pub(crate) fn pause_after_look(self, worked: Duration) -> Duration {
+        let pause = self.pause_after(worked);
+        if worked < LOOK / 10 { pause.max(LOOK) } else { pause }
     }
 }
 
@@ -85,6 +93,6 @@ mod tests {
         assert_eq!(Stints { share: 1.0 }.pause_after(ms(1)), ms(0));
         assert_eq!(Stints { share: 0.1 }.pause_after(ms(1)), ms(9));
         assert_eq!(Stints { share: 0.1 }.pause_after(ms(9)), PAUSE_MAX);
-        assert_eq!(Stints { share: 1.0 }.pause_after(Duration::ZERO), LOOK);
+        assert_eq!(Stints::ALL.pause_after_look(Duration::ZERO), LOOK);
     }
 }
