@@ -181,9 +181,7 @@ impl Head {
         let Attempt { mut resize, wish, .. } = attempt;
         if resize.outcome == Outcome::Done {
             let left = std::mem::take(&mut self.baton.hosts_left);
-            if let Some(Ok(lender)) = &mut self.lender {
-                lender.give_back(&left);
-            }
+            self.give_back(&left, world);
         } else {
             resize.iteration = iteration;
             if let Some(Ok(lender)) = &mut self.lender {
@@ -199,6 +197,23 @@ impl Head {
         let standing = self.standing(iteration, world);
         self.judge.learn(&resize, &standing);
         self.record.keep(resize);
+    }
+
+    /// Places of ranks that are gone go back to whoever lent them.
+    fn give_back(&mut self, hosts: &[String], world: &World) {
+        if hosts.is_empty() {
+            return;
+        }
+        match &mut self.lender {
+            Some(Ok(lender)) => lender.give_back(hosts),
+            Some(Err(_)) => {}
+            // An earlier rank 0 has borrowed them: who is asked now sees which of them have ranks.
+            None => {
+                let present = world.members.iter().map(crate::world::Member::host);
+                let present = present.collect::<Vec<_>>();
+                self.lender = Some(Lender::new(&self.options, &present, self.is_open_mpi));
+            }
+        }
     }
 
     /// Those that leave are seen off, before the new size begins.
@@ -277,6 +292,7 @@ impl Head {
             sizes: Sizes { min, max, preferred: self.options.preferred },
             n_iterations: self.options.n_iterations,
             slurm_job: wish::slurm_job(),
+            slots_per_node: crate::manager::slots_per_node(|name| std::env::var(name).ok()),
             ..JobStatus::default()
         };
         match &self.options.control {

@@ -16,7 +16,7 @@ mod slurm;
 
 pub use host_file::{HostFile, HostFileError};
 pub use hosts::{Host, Hosts};
-pub use slurm::{CommandError, Launcher, Slurm, SlurmError, SlurmJob};
+pub use slurm::{CommandError, Launcher, Slurm, SlurmError, SlurmJob, slots_per_node};
 
 /// Lends places for ranks.
 pub trait Manager: Send {

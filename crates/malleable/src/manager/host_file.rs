@@ -63,7 +63,10 @@ impl HostFile {
         if hosts.all().is_empty() {
             return Err(HostFileError::Empty);
         }
-        present.iter().for_each(|name| hosts.occupy(name));
+        for name in present {
+            // Ranks on other hosts take no slots of these.
+            hosts.occupy(name);
+        }
         Ok(Self::of(hosts))
     }
 

@@ -75,11 +75,10 @@ impl Hosts {
         Some(places.collect())
     }
 
-    /// Notes a rank that is there without having been asked for.
-    pub fn occupy(&mut self, name: &str) {
-        if let Some(host) = self.hosts.iter_mut().find(|host| is_same(&host.name, name)) {
-            host.n_busy += 1;
-        }
+    /// Notes a rank that is there without having been asked for. False where its host is not known.
+    pub fn occupy(&mut self, name: &str) -> bool {
+        let host = self.hosts.iter_mut().find(|host| is_same(&host.name, name));
+        host.map(|host| host.n_busy += 1).is_some()
     }
 
     /// Frees slots.

@@ -12,6 +12,7 @@ mod commands;
 
 pub use commands::CommandError;
 
+use super::hosts::is_same;
 use super::{Host, Hosts, Manager, Place, Reply, Request, Ticket, Tickets, Way};
 use clerk::{Clerk, Lent, Order, RealQueue};
 use resizing::Placement;
@@ -75,8 +76,7 @@ impl SlurmJob {
         let number = |name: &str| variable(name).and_then(|value| value.parse().ok());
         let job = number("SLURM_JOB_ID").ok_or(SlurmError::NoJob)?;
         let nodes = variable("SLURM_JOB_NODELIST").ok_or(SlurmError::NoJob)?;
-        let slots = number("SLURM_NTASKS_PER_NODE").or_else(|| number("SLURM_CPUS_ON_NODE"));
-        let slots_per_node = slots.and_then(|slots| u32::try_from(slots).ok()).unwrap_or(1).max(1);
+        let slots_per_node = slots_per_node(&variable).unwrap_or(1);
         let (name, expected) = match launcher {
             Launcher::OpenMpi => ("PMIX_MCA_gds", "hash"),
             Launcher::Mpich => ("HYDRA_LAUNCHER_EXEC", AGENT),
@@ -88,6 +88,12 @@ impl SlurmJob {
     }
 }
 
+/// Ranks that a node of a Slurm job takes: as many as tasks were asked for, else as it has cores.
+pub fn slots_per_node(variable: impl Fn(&str) -> Option<String>) -> Option<u32> {
+    let number = |name: &str| variable(name)?.parse().ok().filter(|number: &u32| 0 < *number);
+    number("SLURM_NTASKS_PER_NODE").or_else(|| number("SLURM_CPUS_ON_NODE"))
+}
+
 /// Nodes of the job itself and of its companions.
 #[derive(Debug)]
 pub struct Slurm {
@@ -96,6 +102,8 @@ pub struct Slurm {
     hosts: Hosts,
     /// Node and number of each companion that has ranks.
     lent: Vec<Lent>,
+    /// Ranks on hosts of which nothing is known yet.
+    elsewhere: BTreeMap<String, u32>,
     requests: BTreeMap<Ticket, Asked>,
     tickets: Tickets,
     patience: Duration,
@@ -127,24 +135,41 @@ impl Slurm {
         for name in commands::host_names(&job.nodes)? {
             hosts.add(Host { name, n_slots: job.slots_per_node, n_busy: 0, way: Way::Named });
         }
-        present.iter().for_each(|name| hosts.occupy(name));
-        let clerk = Clerk::start(RealQueue::new(job.job, job.slots_per_node));
-        let (lent, requests) = (Vec::new(), BTreeMap::new());
-        let tickets = Tickets::default();
-        Ok(Self { job, launcher, hosts, lent, requests, tickets, patience, clerk })
+        let mut elsewhere = BTreeMap::<String, u32>::new();
+        for name in present {
+            if !hosts.occupy(name) {
+                *elsewhere.entry(name.clone()).or_default() += 1;
+            }
+        }
+        let queue = RealQueue::new(job.job, job.slots_per_node);
+        let clerk = Clerk::start(queue, elsewhere.keys().cloned().collect());
+        let (lent, requests, tickets) = (Vec::new(), BTreeMap::new(), Tickets::default());
+        Ok(Self { job, launcher, hosts, lent, elsewhere, requests, tickets, patience, clerk })
+    }
+
+    /// Takes over what an earlier rank 0 has borrowed.
+    fn adopt(&mut self) {
+        for lent in self.clerk.adopted() {
+            let known = self.elsewhere.iter().find(|(name, _)| is_same(name, &lent.node));
+            let n_busy = known.map_or(0, |(_, n_ranks)| *n_ranks);
+            self.add(lent, n_busy);
+        }
+    }
+
+    fn add(&mut self, lent: Lent, n_busy: u32) {
+        let Lent { job, node } = &lent;
+        let way = match self.launcher {
+            Launcher::OpenMpi => Way::Through(commands::step(*job, node, &self.job)),
+            Launcher::Mpich => Way::Named,
+        };
+        let n_slots = self.job.slots_per_node;
+        self.hosts.add(Host { name: node.clone(), n_slots, n_busy, way });
+        self.lent.push(lent);
     }
 
     /// Nodes came: they are ours, and the request is served from them.
     fn serve(&mut self, request: &Request, lent: Vec<Lent>) -> Vec<Place> {
-        for Lent { job, node } in &lent {
-            let way = match self.launcher {
-                Launcher::OpenMpi => Way::Through(commands::step(*job, node)),
-                Launcher::Mpich => Way::Named,
-            };
-            let n_slots = self.job.slots_per_node;
-            self.hosts.add(Host { name: node.clone(), n_slots, n_busy: 0, way });
-        }
-        self.lent.extend(lent);
+        lent.into_iter().for_each(|lent| self.add(lent, 0));
         self.hosts.take(request).unwrap_or_default()
     }
 
@@ -164,6 +189,7 @@ impl Slurm {
 
 impl Manager for Slurm {
     fn request(&mut self, request: &Request) -> Ticket {
+        self.adopt();
         let ticket = self.tickets.next();
         let asked = if let Some(places) = self.hosts.take(request) {
             Asked::Granted(places)
@@ -211,6 +237,11 @@ impl Manager for Slurm {
     }
 
     fn give_back(&mut self, host: &str, n_ranks: u32) {
+        self.adopt();
+        if let Some((_, n_there)) = self.elsewhere.iter_mut().find(|(name, _)| is_same(name, host))
+        {
+            *n_there = n_there.saturating_sub(n_ranks);
+        }
         self.hosts.free(host, n_ranks);
         self.return_unused();
     }
@@ -221,6 +252,16 @@ impl Manager for Slurm {
 
     fn slots_per_node(&self) -> Option<u32> {
         Some(self.job.slots_per_node)
+    }
+}
+
+impl Drop for Slurm {
+    /// The program ends, or another rank becomes rank 0, who adopts what has ranks.
+    fn drop(&mut self) {
+        let jobs = self.companions();
+        if !jobs.is_empty() {
+            commands::cancel_unused(&jobs);
+        }
     }
 }
 

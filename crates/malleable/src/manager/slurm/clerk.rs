@@ -4,6 +4,7 @@
 //! - What was borrowed and nobody took is returned, also when the program forgets it or ends.
 
 use super::super::Ticket;
+use super::super::hosts::is_same;
 use super::commands::{self, CommandError, Companion, Queued};
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -76,6 +77,8 @@ impl Queue for RealQueue {
 struct Desk {
     answers: BTreeMap<Ticket, Result<Vec<Lent>, String>>,
     waiting: String,
+    /// Companions that were there before, with ranks.
+    adopted: Vec<Lent>,
 }
 
 /// The program's end of the thread.
@@ -88,7 +91,9 @@ pub(super) struct Clerk {
 }
 
 impl Clerk {
-    pub(super) fn start(queue: impl Queue) -> Self {
+    /// `occupied` are the hosts that have ranks: their companions are adopted, and others ended. An earlier rank 0 may have
+    /// borrowed them.
+    pub(super) fn start(queue: impl Queue, occupied: Vec<String>) -> Self {
         let (orders, received) = channel();
         let desk = Arc::<Mutex<Desk>>::default();
         let mut office = Office {
@@ -96,6 +101,7 @@ impl Clerk {
             queue,
             loans: BTreeMap::new(),
             returns: vec![],
+            occupied: Some(occupied),
             rest_until: None,
         };
         let thread = std::thread::Builder::new().name("sintonia-slurm".to_owned());
@@ -116,6 +122,11 @@ impl Clerk {
     /// Nodes; nothing yet; or why there will be none. Given once.
     pub(super) fn answer(&self, ticket: Ticket) -> Result<Option<Vec<Lent>>, String> {
         lock(&self.desk).answers.remove(&ticket).transpose()
+    }
+
+    /// Companions that were there before. Given once.
+    pub(super) fn adopted(&self) -> Vec<Lent> {
+        std::mem::take(&mut lock(&self.desk).adopted)
     }
 
     /// What is waited for.
@@ -146,13 +157,17 @@ struct Office<Q> {
     loans: BTreeMap<Ticket, Loan>,
     /// Companions to be ended.
     returns: Vec<u64>,
+    /// Hosts that had ranks at the start, until their companions are adopted.
+    occupied: Option<Vec<String>>,
     rest_until: Option<Instant>,
 }
 
 impl<Q: Queue> Office<Q> {
     fn work(&mut self, orders: &Receiver<Order>) {
+        self.look();
         loop {
-            let is_busy = !self.loans.is_empty() || !self.returns.is_empty();
+            let is_busy =
+                !self.loans.is_empty() || !self.returns.is_empty() || self.occupied.is_some();
             let order = match is_busy {
                 true => orders.recv_timeout(LOOK_EVERY),
                 false => orders.recv().map_err(|_| RecvTimeoutError::Disconnected),
@@ -198,10 +213,27 @@ impl<Q: Queue> Office<Q> {
             return self.expire("Slurm does not answer");
         }
         self.rest_until = None;
+        if let Err(error) = self.adopt() {
+            return self.rest(&error);
+        }
         self.end_returned();
         if let Err(error) = self.submit_missing().and_then(|()| self.collect()) {
             self.rest(&error);
         }
+    }
+
+    /// Companions that were there before anything was borrowed are ours if they have ranks, and else of no use.
+    fn adopt(&mut self) -> Result<(), CommandError> {
+        let Some(occupied) = &self.occupied else { return Ok(()) };
+        for Queued { job, node, .. } in self.queue.companions()? {
+            if occupied.iter().any(|host| is_same(host, &node)) {
+                lock(&self.desk).adopted.push(Lent { job, node });
+            } else {
+                self.returns.push(job);
+            }
+        }
+        self.occupied = None;
+        Ok(())
     }
 
     /// A refusal is final; where Slurm is away, it is asked again.

@@ -2,7 +2,9 @@
 //!
 //! Only options and fields that Slurm has had for ten years, and no JSON, which depends on how Slurm was built.
 
+use super::SlurmJob;
 use std::io::Read;
+use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -114,7 +116,7 @@ pub(super) fn submit(companion: &Companion) -> Result<u64, CommandError> {
 fn holding(of_job: u64) -> String {
     format!(
         "while :; do jobs=$(squeue --noheader --user=\"$(id -un)\" --format=%A) && \
-         ! printf '%s\\n' \"$jobs\" | grep -qx {of_job} && exit 0; sleep 10; done"
+         ! printf '%s\\n' \"$jobs\" | grep -qx {of_job} && exit 0; sleep 5; done"
     )
 }
 
@@ -160,8 +162,9 @@ pub(super) fn host_names(list: &str) -> Result<Vec<String>, CommandError> {
     Ok(run("scontrol", &words)?.lines().map(|line| line.trim().to_owned()).collect())
 }
 
-/// The words before a program that bring one rank of it to a node of a companion.
-pub(super) fn step(companion: u64, node: &str) -> Vec<String> {
+/// The words before a program that bring one rank of it to a node of a companion. It believes itself in the job that the
+/// companion belongs to.
+pub(super) fn step(companion: u64, node: &str, job: &SlurmJob) -> Vec<String> {
     let fixed = [
         "--overlap",
         "--quiet",
@@ -170,11 +173,33 @@ pub(super) fn step(companion: u64, node: &str) -> Vec<String> {
         "--mpi=none",
         "--input=none",
         "--export=ALL",
+        "env",
     ];
     let mut words =
         vec!["srun".to_owned(), format!("--jobid={companion}"), format!("--nodelist={node}")];
     words.extend(fixed.map(str::to_owned));
+    words.push(format!("SLURM_JOB_ID={}", job.job));
+    words.push(format!("SLURM_JOB_NODELIST={}", job.nodes));
+    words.push(format!("SLURM_NTASKS_PER_NODE={}", job.slots_per_node));
     words
+}
+
+/// Ends companions as soon as no rank is on them, for up to a minute; without waiting for it.
+pub(super) fn cancel_unused(jobs: &[u64]) {
+    let script = "for job in \"$@\"; do for second in $(seq 60); do \
+        steps=$(squeue --noheader --steps --jobs=\"$job\" --format=%i) || break; \
+        printf '%s\\n' \"$steps\" | grep -q '\\.[0-9]' || { scancel \"$job\"; break; }; sleep 1; done; done";
+    let words = ["-c", script, "sintonia-companions"].into_iter().map(str::to_owned);
+    let started = Command::new("sh")
+        .args(words.chain(jobs.iter().map(u64::to_string)))
+        .env_remove("LD_PRELOAD")
+        .process_group(0)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+    // Without it they end together with the program's job.
+    drop(started);
 }
 
 /// What a command prints.

@@ -76,6 +76,7 @@ fn office() -> (FakeQueue, Office<FakeQueue>) {
         queue: queue.clone(),
         loans: BTreeMap::new(),
         returns: Vec::new(),
+        occupied: None,
         rest_until: None,
     };
     (queue, office)
@@ -159,9 +160,22 @@ fn a_return_is_tried_until_it_is_heard() {
 }
 
 #[test]
+fn companions_of_an_earlier_rank_0_are_adopted_or_ended() {
+    let (queue, mut office) = office();
+    queue.with(|fake| (fake.n_submitted, fake.running) = (3, vec![1, 3]));
+    office.occupied = Some(vec!["n0".to_owned(), "n3.site".to_owned()]);
+    office.take(borrow(1, LONG));
+    office.look();
+    let adopted = lock(&office.desk).adopted.clone();
+    assert_eq!(adopted, [Lent { job: 3, node: "n3".to_owned() }]);
+    assert_eq!(queue.with(|fake| fake.canceled.clone()), [1, 2]);
+    assert_eq!(queue.with(|fake| fake.n_submitted), 4, "what is borrowed now is no stray");
+}
+
+#[test]
 fn the_end_of_the_program_returns_everything() {
     let queue = FakeQueue::default();
-    let clerk = Clerk::start(queue.clone());
+    let clerk = Clerk::start(queue.clone(), Vec::new());
     clerk.order(borrow(1, LONG));
     clerk.order(Order::Return(vec![9]));
     drop(clerk);
