@@ -3,6 +3,7 @@
 use crate::CgError;
 use crate::generate::{MODELS, Model};
 use crate::solver::Settings;
+use malleable::Options;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -76,6 +77,19 @@ impl Default for Arguments {
 }
 
 impl Arguments {
+    /// From the arguments of the process, without those of the library `malleable`, which wants to know the iterations, too.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse).
+    pub fn from_args() -> Result<Self, CgError> {
+        let (options, rest) = Options::from_args_and_rest()?;
+        let mut arguments = Self::parse(rest)?;
+        if let Some(n_iterations) = options.n_iterations() {
+            arguments.settings.n_iterations_max = n_iterations;
+        }
+        Ok(arguments)
+    }
+
     /// From what the library left over.
     ///
     /// # Errors

@@ -1,9 +1,12 @@
 //! The beginning of a run: the matrix is read or made, by all ranks together.
 
 use crate::blocks::rows_of;
+use crate::csr::multiply;
 use crate::error::agree;
 use crate::generate::Generator;
 use crate::{Arguments, Cg, CgError, Group, Source, market, vector};
+use malleable::Csr;
+use std::time::Instant;
 
 impl Cg {
     /// Each rank its rows.
@@ -11,20 +14,43 @@ impl Cg {
     /// # Errors
     /// When files are wrong or MPI fails: on one rank with the reason, on the others with [`CgError::Elsewhere`].
     pub fn begin(arguments: &Arguments, group: &impl Group) -> Result<Self, CgError> {
-        let (n_rows, matrix) = match &arguments.source {
-            Some(Source::File(path)) => market::read(path, group)?,
-            Some(Source::Model(model)) => {
-                let generator = Generator::new(*model, arguments.seed);
-                let n_rows = generator.n_rows();
-                (n_rows, generator.rows(rows_of(n_rows, group.rank(), group.n_ranks())))
-            }
-            None => return Err(CgError::NoMatrix { found: "no" }),
-        };
-        let own = rows_of(n_rows, group.rank(), group.n_ranks());
-        let right_side = arguments.right_side.as_ref().map(|path| {
-            let whole = vector::read(path, n_rows).map_err(CgError::from);
-            agree(group, whole).map(|whole| whole[own].to_vec())
-        });
-        Self::new(matrix, n_rows, right_side.transpose()?, arguments.settings, group)
+        let began = Instant::now();
+        let (n_rows, matrix) = matrix(arguments, group)?;
+        let matrix_s = began.elapsed().as_secs_f64();
+        let right_side = right_side(arguments, (n_rows, &matrix), group)?;
+        let mut cg = Self::new((n_rows, matrix), right_side, arguments.settings, group)?;
+        cg.system.matrix_s = matrix_s;
+        Ok(cg)
     }
+}
+
+fn matrix(arguments: &Arguments, group: &impl Group) -> Result<(usize, Csr), CgError> {
+    match &arguments.source {
+        Some(Source::File(path)) => market::read(path, group),
+        Some(Source::Model(model)) => {
+            let generator = Generator::new(*model, arguments.seed);
+            let n_rows = generator.n_rows();
+            Ok((n_rows, generator.rows(rows_of(n_rows, group.rank(), group.n_ranks()))))
+        }
+        None => Err(CgError::NoMatrix { found: "no" }),
+    }
+}
+
+/// A rank's part of the right-hand side: of a file, or what a solution of ones leads to.
+pub(crate) fn right_side(
+    arguments: &Arguments,
+    (n_rows, matrix): (usize, &Csr),
+    group: &impl Group,
+) -> Result<Vec<f64>, CgError> {
+    let Some(path) = &arguments.right_side else { return Ok(of_ones(n_rows, matrix)) };
+    let whole = agree(group, vector::read(path, n_rows).map_err(CgError::from))?;
+    Ok(whole[rows_of(n_rows, group.rank(), group.n_ranks())].to_vec())
+}
+
+/// What a solution of ones leads to.
+#[must_use]
+pub fn of_ones(n_rows: usize, matrix: &Csr) -> Vec<f64> {
+    let mut right_side = vec![0.0; matrix.n_rows()];
+    multiply(matrix, &vec![1.0; n_rows], &mut right_side);
+    right_side
 }

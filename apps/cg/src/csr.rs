@@ -1,74 +1,24 @@
-//! Rows of a sparse matrix, stored by rows: lengths, columns and values, as in the source.
+//! Rows of a sparse matrix, stored by rows: made, and multiplied.
 
+use malleable::Csr;
+use std::iter::repeat_n;
 use std::sync::Arc;
 
-/// Consecutive rows: the columns and values of the first one, then of the next.
+/// Rows of these lengths, whose columns and values `fill` fills in.
+pub(crate) fn filled(lengths: Vec<u32>, fill: impl FnOnce(&mut [u32], &mut [f64])) -> Csr {
+    let n_non_zeros = lengths.iter().map(|length| *length as usize).sum();
+    let (mut columns, mut values): (Arc<[u32]>, Arc<[f64]>) =
+        (repeat_n(0, n_non_zeros).collect(), repeat_n(0.0, n_non_zeros).collect());
+    fill(Arc::make_mut(&mut columns), Arc::make_mut(&mut values));
+    Csr { lengths: lengths.into(), columns, values }
+}
+
+/// These rows times a vector with a number for each column.
 ///
-/// The parts are constant and sit in an [`Arc`], so that they can travel to other ranks while they are multiplied.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Csr {
-    /// Non-zeros of each row.
-    pub lengths: Arc<[u32]>,
-    /// Their columns, ascending within a row.
-    pub columns: Arc<[u32]>,
-    /// Their values.
-    pub values: Arc<[f64]>,
-}
-
-impl Default for Csr {
-    fn default() -> Self {
-        Self::zeroed(Vec::new())
-    }
-}
-
-impl Csr {
-    /// Rows of these lengths with room for columns and values.
-    #[must_use]
-    pub fn zeroed(lengths: Vec<u32>) -> Self {
-        let n_non_zeros = lengths.iter().map(|length| *length as usize).sum();
-        Self {
-            lengths: lengths.into(),
-            columns: std::iter::repeat_n(0, n_non_zeros).collect(),
-            values: std::iter::repeat_n(0.0, n_non_zeros).collect(),
-        }
-    }
-
-    /// Columns and values, to be filled in; none when others share them.
-    pub(crate) fn parts_mut(&mut self) -> Option<(&mut [u32], &mut [f64])> {
-        Arc::get_mut(&mut self.columns).zip(Arc::get_mut(&mut self.values))
-    }
-
-    /// How many rows there are.
-    #[must_use]
-    pub fn n_rows(&self) -> usize {
-        self.lengths.len()
-    }
-
-    /// How many non-zeros there are.
-    #[must_use]
-    pub fn n_non_zeros(&self) -> usize {
-        self.values.len()
-    }
-
-    /// Columns and values of each row.
-    pub fn rows(&self) -> impl Iterator<Item = (&[u32], &[f64])> {
-        let (mut columns, mut values) = (&*self.columns, &*self.values);
-        self.lengths.iter().map(move |length| {
-            let row;
-            (row, columns) = columns.split_at(*length as usize);
-            let numbers;
-            (numbers, values) = values.split_at(*length as usize);
-            (row, numbers)
-        })
-    }
-
-    /// These rows times a vector with a number for each column.
-    ///
-    /// What a row gives does not depend on the rows around it, so that it is the same on any rank.
-    pub fn multiply(&self, vector: &[f64], product: &mut [f64]) {
-        for (product, (columns, values)) in product.iter_mut().zip(self.rows()) {
-            *product = dot(columns, values, vector);
-        }
+/// What a row gives does not depend on the rows around it, so that it is the same on any rank.
+pub fn multiply(csr: &Csr, vector: &[f64], product: &mut [f64]) {
+    for (product, row) in product.iter_mut().zip(csr.rows()) {
+        *product = dot(&csr.columns[row.clone()], &csr.values[row], vector);
     }
 }
 
@@ -96,14 +46,14 @@ mod tests {
 
     #[track_caller]
     fn check(lengths: &[u32], vector: &[f64], expected: &[f64]) {
-        let mut csr = Csr::zeroed(lengths.to_vec());
-        let (columns, values) = csr.parts_mut().unwrap();
-        for (at, (column, value)) in columns.iter_mut().zip(values).enumerate() {
-            *column = u32::try_from(at % vector.len()).unwrap();
-            *value = f64::from(*column + 1);
-        }
+        let csr = filled(lengths.to_vec(), |columns, values| {
+            for (at, (column, value)) in columns.iter_mut().zip(values).enumerate() {
+                *column = u32::try_from(at % vector.len()).unwrap();
+                *value = f64::from(*column + 1);
+            }
+        });
         let mut product = vec![f64::NAN; lengths.len()];
-        csr.multiply(vector, &mut product);
+        multiply(&csr, vector, &mut product);
         assert_eq!(product, expected);
     }
 

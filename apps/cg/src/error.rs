@@ -1,6 +1,7 @@
 //! Why a system was not solved.
 
 use crate::market::MarketError;
+use malleable::OptionsError;
 use mpi::MpiError;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -64,6 +65,12 @@ pub enum CgError {
     /// A call of MPI failed.
     #[error(transparent)]
     Mpi(#[from] MpiError),
+    /// An option of the library is wrong.
+    #[error(transparent)]
+    Options(#[from] OptionsError),
+    /// The number of ranks cannot be changed.
+    #[error(transparent)]
+    Malleable(#[from] malleable::Error),
     /// The reason is told by another rank.
     #[error("rank {rank} says why; look at what it wrote")]
     Elsewhere {
@@ -75,6 +82,15 @@ pub enum CgError {
 impl CgError {
     pub(crate) fn write(path: &Path) -> impl Fn(io::Error) -> Self + '_ {
         |source| Self::Write { path: path.to_owned(), source }
+    }
+
+    /// Whether there is no launcher, so that there is no MPI.
+    pub(crate) fn is_alone(&self) -> bool {
+        let alone = MpiError::NoLauncher;
+        match self {
+            Self::Mpi(error) | Self::Malleable(malleable::Error::Mpi(error)) => *error == alone,
+            _ => false,
+        }
     }
 
     /// The line of a file that it is about; 0 when it is about none.
@@ -99,5 +115,6 @@ pub(crate) fn agree<T>(group: &impl crate::Group, own: Result<T, CgError>) -> Re
     let Some(rank) = lines.iter().position(|line| line.is_finite() && *line <= first) else {
         return own;
     };
+    group.end();
     if rank == group.rank() { own } else { Err(CgError::Elsewhere { rank }) }
 }

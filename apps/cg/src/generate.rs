@@ -8,8 +8,9 @@ mod mesh;
 mod springs;
 mod tetrahedra;
 
-use crate::csr::Csr;
+use crate::csr::filled;
 use laplace::Laplace;
+use malleable::Csr;
 use springs::Springs;
 use std::ops::Range;
 use std::str::FromStr;
@@ -99,17 +100,11 @@ impl Generator {
     }
 
     /// These rows.
-    ///
-    /// # Panics
-    /// Never: nobody shares what was made here.
     #[must_use]
     pub fn rows(&self, rows: Range<usize>) -> Csr {
-        let mut csr = Csr::zeroed(self.lengths(rows.clone()));
-        let (columns, values) = csr.parts_mut().expect("nobody has a copy of new rows");
-        match &self.0 {
+        filled(self.lengths(rows.clone()), |columns, values| match &self.0 {
             Kind::Springs(springs) => springs.fill(rows, columns, values),
             Kind::Laplace(laplace) => laplace.fill(rows, columns, values),
-        }
-        csr
+        })
     }
 }

@@ -29,6 +29,9 @@ pub trait Group {
     /// # Errors
     /// When MPI fails.
     fn exchange<T: Pod>(&self, parts: &[Vec<T>]) -> Result<Vec<T>, CgError>;
+
+    /// All ranks are about to end, so that each waits for what the others still say.
+    fn end(&self) {}
 }
 
 /// One rank only.
@@ -102,6 +105,10 @@ impl Group for Comm {
             }
         }
         Ok(all)
+    }
+
+    fn end(&self) {
+        self.mpi().close();
     }
 }
 

@@ -21,6 +21,7 @@ mod vector;
 
 mod begin;
 mod solver;
+mod state;
 
 mod arguments;
 mod error;
@@ -28,8 +29,9 @@ mod report;
 mod run;
 
 pub use arguments::{Arguments, Source, USAGE};
+pub use begin::of_ones;
 pub use blocks::{BLOCK_ROWS, block_sums, n_blocks, owner, rows_of};
-pub use csr::Csr;
+pub use csr::multiply;
 pub use error::CgError;
 pub use generate::{Generator, MODELS, Model};
 pub use group::{Alone, Group};

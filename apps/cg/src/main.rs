@@ -1,35 +1,21 @@
-//! The program `cg`: arguments in, a line and files out.
+//! The program `cg`, on a number of ranks that may change.
 
-use cg::{Alone, Arguments, Cg, CgError, Report, run};
-use mpi::{Comm, Mpi, MpiError};
+use cg::{Arguments, Cg, CgError, Report, run};
+use malleable::{Malleable, Options, Step};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    run(Arguments::parse(std::env::args().skip(1)), |arguments| match Mpi::init() {
-        Ok(mpi) => {
-            let report = on_ranks(arguments, &Comm::world(&mpi)?);
-            mpi.close();
-            report
-        }
-        Err(MpiError::NoLauncher) => alone(arguments).map(Some),
-        Err(error) => Err(error.into()),
-    })
+    run(solve)
 }
 
-/// The first rank tells the report.
-fn on_ranks(arguments: &Arguments, comm: &Comm) -> Result<Option<Report>, CgError> {
-    let mut cg = Cg::begin(arguments, comm)?;
+fn solve(args: &Arguments) -> Result<Option<Report>, CgError> {
+    let mut run = Malleable::begin(Options::from_args()?)?;
+    let mut cg = if run.is_new() { Cg::empty(args) } else { Cg::begin(args, run.comm())? };
     while cg.goes_on() {
-        cg.step(comm)?;
+        let Step::Continue = run.resize_point(cg.n_iterations(), &mut cg)? else { return Ok(None) };
+        cg.step(run.comm())?;
     }
-    let report = Report::of(&cg, arguments, comm)?;
-    Ok((comm.rank() == 0).then_some(report))
-}
-
-fn alone(arguments: &Arguments) -> Result<Report, CgError> {
-    let mut cg = Cg::begin(arguments, &Alone)?;
-    while cg.goes_on() {
-        cg.step(&Alone)?;
-    }
-    Report::of(&cg, arguments, &Alone)
+    let report = Report::of(&cg, args, run.comm())?;
+    run.finish()?;
+    Ok(report)
 }

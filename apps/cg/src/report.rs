@@ -1,5 +1,7 @@
 //! What became of a run.
 
+use crate::begin::right_side;
+use crate::error::agree;
 use crate::solver::unix_s;
 use crate::{Arguments, Cg, CgError, Group, vector};
 use serde::Serialize;
@@ -22,6 +24,8 @@ pub struct Report {
     pub residual: f64,
     /// How far the solution is from ones at most, where these are what should be found.
     pub error: Option<f64>,
+    /// To read or make the matrix.
+    pub matrix_s: f64,
     /// From the first iteration to the last.
     pub iterations_s: f64,
     /// Of one.
@@ -31,20 +35,24 @@ pub struct Report {
 }
 
 impl Report {
-    /// Gathers the solution, and writes it where that is wished. All ranks call this.
+    /// Gathers the solution, writes it where that is wished, and gives the report to the first rank. All ranks call this.
     ///
     /// # Errors
     /// When MPI fails, or the solution cannot be written.
-    pub fn of(cg: &Cg, arguments: &Arguments, group: &impl Group) -> Result<Self, CgError> {
+    pub fn of(cg: &Cg, arguments: &Arguments, group: &impl Group) -> Result<Option<Self>, CgError> {
         let iterations_s = unix_s() - cg.system.began_s;
         let solution = cg.solution(group)?;
-        let residual = cg.residual_length(group)?;
-        if let (Some(path), 0) = (&arguments.output, group.rank()) {
-            vector::write(path, &solution).map_err(CgError::write(path))?;
-        }
+        let right_side = right_side(arguments, (cg.n_rows(), &cg.matrix), group)?;
+        let residual = cg.residual_length(&right_side, group)?;
+        let is_first = group.rank() == 0;
+        let written = match &arguments.output {
+            Some(path) if is_first => vector::write(path, &solution).map_err(CgError::write(path)),
+            _ => Ok(()),
+        };
+        agree(group, written)?;
         let largest = |largest: f64, x: &f64| largest.max((x - 1.0).abs());
         let is_of_ones = arguments.right_side.is_none();
-        Ok(Self {
+        let report = Self {
             n_rows: cg.system.n_rows,
             n_non_zeros: cg.system.n_non_zeros,
             n_ranks: group.n_ranks(),
@@ -52,10 +60,12 @@ impl Report {
             is_solved: cg.is_solved(),
             residual: residual / cg.system.right_length.max(f64::MIN_POSITIVE),
             error: is_of_ones.then(|| solution.iter().fold(0.0, largest)),
+            matrix_s: cg.system.matrix_s,
             iterations_s,
             iteration_s: iterations_s / cg.n_iterations().max(1) as f64,
             solution: format!("{:016x}", fingerprint(&solution)),
-        })
+        };
+        Ok(is_first.then_some(report))
     }
 }
 

@@ -1,7 +1,7 @@
 //! A run of the program, from its arguments to its exit code.
 
 use crate::generate::Generator;
-use crate::{Arguments, CgError, Report, Source, USAGE, market};
+use crate::{Alone, Arguments, Cg, CgError, Report, Source, USAGE, market};
 use std::error::Error;
 use std::io::Write;
 use std::process::ExitCode;
@@ -13,12 +13,9 @@ const WRONG: u8 = 2;
 /// The residual did not become short enough.
 const UNSOLVED: u8 = 3;
 
-/// Runs the program: `solve` gives a report to the rank that shall tell it.
-pub fn run(
-    arguments: Result<Arguments, CgError>,
-    solve: impl FnOnce(&Arguments) -> Result<Option<Report>, CgError>,
-) -> ExitCode {
-    let done = arguments.and_then(|arguments| {
+/// Runs the program: `solve` gives a report to the rank that shall tell it. Without a launcher one rank solves it alone.
+pub fn run(solve: impl FnOnce(&Arguments) -> Result<Option<Report>, CgError>) -> ExitCode {
+    let done = Arguments::from_args().and_then(|arguments| {
         if arguments.is_help {
             say_aloud(USAGE);
             return Ok(ExitCode::SUCCESS);
@@ -30,9 +27,21 @@ pub fn run(
             market::write(path, &generator).map_err(CgError::write(path))?;
             return Ok(ExitCode::SUCCESS);
         }
-        Ok(solve(&arguments)?.map_or(ExitCode::SUCCESS, |report| tell(&report, &arguments)))
+        let report = match solve(&arguments) {
+            Err(error) if error.is_alone() => alone(&arguments),
+            report => report,
+        };
+        Ok(report?.map_or(ExitCode::SUCCESS, |report| tell(&report, &arguments)))
     });
     done.unwrap_or_else(|error| complain(&error))
+}
+
+fn alone(arguments: &Arguments) -> Result<Option<Report>, CgError> {
+    let mut cg = Cg::begin(arguments, &Alone)?;
+    while cg.goes_on() {
+        cg.step(&Alone)?;
+    }
+    Report::of(&cg, arguments, &Alone)
 }
 
 fn tell(report: &Report, arguments: &Arguments) -> ExitCode {
@@ -57,7 +66,7 @@ fn complain(error: &CgError) -> ExitCode {
         let _written = writeln!(std::io::stderr(), "{said}");
     }
     match error {
-        CgError::Mpi(_) | CgError::NotPositive { .. } => FAILED.into(),
+        CgError::Mpi(_) | CgError::Malleable(_) | CgError::NotPositive { .. } => FAILED.into(),
         _ => WRONG.into(),
     }
 }

@@ -1,10 +1,12 @@
 //! Conjugate gradients (Hestenes and Stiefel 1952), on rows that are distributed.
 
 use crate::blocks::{block_sums, n_blocks, rows_of};
-use crate::{BLOCK_ROWS, CgError, Csr, Group};
+use crate::csr::multiply;
+use crate::error::agree;
+use crate::{Arguments, BLOCK_ROWS, CgError, Group};
 use bytemuck::{Pod, Zeroable};
+use malleable::Csr;
 use std::ops::Range;
-use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -43,8 +45,6 @@ pub struct Cg {
     pub(crate) system: System,
     /// Constant rows.
     pub(crate) matrix: Csr,
-    /// Constant rows.
-    pub(crate) right_side: Arc<[f64]>,
     /// Variable, and the same on all ranks.
     pub(crate) progress: Progress,
     /// Variable rows.
@@ -65,6 +65,8 @@ pub(crate) struct System {
     pub(crate) n_non_zeros: u64,
     /// The length of the right-hand side.
     pub(crate) right_length: f64,
+    /// How long it took to read or make the matrix.
+    pub(crate) matrix_s: f64,
     /// When the iterations began, in seconds of Unix time: who computes last may have come later.
     pub(crate) began_s: f64,
 }
@@ -81,36 +83,30 @@ pub(crate) struct Progress {
 impl Cg {
     /// Nothing yet, for a rank that gets its part from others.
     #[must_use]
-    pub fn empty(settings: Settings) -> Self {
-        Self { settings, ..Self::default() }
+    pub fn empty(arguments: &Arguments) -> Self {
+        Self { settings: arguments.settings, ..Self::default() }
     }
 
-    /// Begins with a solution of zeros; the right-hand side is what ones lead to unless it is given.
+    /// Begins with a solution of zeros.
     ///
     /// # Errors
     /// When MPI fails.
     pub fn new(
-        matrix: Csr,
-        n_rows: usize,
-        right_side: Option<Vec<f64>>,
+        (n_rows, matrix): (usize, Csr),
+        right_side: Vec<f64>,
         settings: Settings,
         group: &impl Group,
     ) -> Result<Self, CgError> {
-        let right_side = right_side.unwrap_or_else(|| {
-            let mut right_side = vec![0.0; matrix.n_rows()];
-            matrix.multiply(&vec![1.0; n_rows], &mut right_side);
-            right_side
-        });
-        let mut n_non_zeros = [matrix.n_non_zeros() as f64];
+        let mut n_non_zeros = [matrix.n_entries() as f64];
         group.sum(&mut n_non_zeros)?;
         let mut cg = Self {
+            settings,
             system: System { n_rows: n_rows as u64, ..System::default() },
             matrix,
             solution: vec![0.0; right_side.len()],
             residual: right_side.clone(),
-            direction: right_side.clone(),
-            right_side: right_side.into(),
-            ..Self::empty(settings)
+            direction: right_side,
+            ..Self::default()
         };
         cg.progress.square = cg.dot(&cg.residual, &cg.residual, group)?;
         cg.system.n_non_zeros = count(n_non_zeros[0]);
@@ -119,10 +115,11 @@ impl Cg {
         Ok(cg)
     }
 
-    /// Whether there is something left to do.
+    /// Whether there is something left to do; on a rank that has nothing yet there is.
     #[must_use]
     pub fn goes_on(&self) -> bool {
-        !self.is_solved() && self.progress.n_iterations < self.settings.n_iterations_max
+        let is_empty = self.system.began_s <= 0.0;
+        is_empty || !self.is_solved() && self.progress.n_iterations < self.settings.n_iterations_max
     }
 
     /// Whether the residual is short enough, or cannot become shorter.
@@ -144,10 +141,8 @@ impl Cg {
         self.multiply(&self.direction, (&mut all, &mut product), group)?;
         let curvature = self.dot(&self.direction, &product, group)?;
         if curvature.is_nan() || curvature <= 0.0 {
-            return Err(CgError::NotPositive {
-                n_iterations: self.progress.n_iterations,
-                curvature,
-            });
+            let n_iterations = self.progress.n_iterations;
+            return agree(group, Err(CgError::NotPositive { n_iterations, curvature }));
         }
         let rho = self.progress.square / curvature;
         add(&mut self.solution, rho, &self.direction);
@@ -167,10 +162,10 @@ impl Cg {
     ///
     /// # Errors
     /// When MPI fails.
-    pub fn residual_length(&self, group: &impl Group) -> Result<f64, CgError> {
+    pub fn residual_length(&self, right_side: &[f64], group: &impl Group) -> Result<f64, CgError> {
         let (mut all, mut product) = (Vec::new(), Vec::new());
         self.multiply(&self.solution, (&mut all, &mut product), group)?;
-        for (product, right_side) in product.iter_mut().zip(&*self.right_side) {
+        for (product, right_side) in product.iter_mut().zip(right_side) {
             *product = right_side - *product;
         }
         Ok(self.dot(&product, &product, group)?.sqrt())
@@ -226,7 +221,7 @@ impl Cg {
         let lengths =
             lengths(group.n_ranks(), |rank| rows_of(self.n_rows(), rank, group.n_ranks()));
         group.gather(vector, &lengths, all)?;
-        self.matrix.multiply(all, product);
+        multiply(&self.matrix, all, product);
         let wait_s = 1e-6 * self.settings.wait_us_per_row * self.matrix.n_rows() as f64;
         thread::sleep(Duration::from_secs_f64(wait_s).saturating_sub(began.elapsed()));
         Ok(())

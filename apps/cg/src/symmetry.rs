@@ -1,7 +1,9 @@
 //! Whether a matrix is symmetric, by its products with two vectors: `v A w` is `w A v`.
 
 use crate::blocks::rows_of;
-use crate::{CgError, Csr, Group};
+use crate::csr::multiply;
+use crate::{CgError, Group};
+use malleable::Csr;
 
 /// Differences by rounding are smaller than this share.
 const TOLERANCE: f64 = 1e-9;
@@ -15,7 +17,7 @@ pub(crate) fn holds(csr: &Csr, n_rows: usize, group: &impl Group) -> Result<bool
     let mut product = vec![0.0; own.len()];
     let mut sums = [0.0; 3];
     for (sum, (left, right)) in [(&v, &w), (&w, &v)].into_iter().enumerate() {
-        csr.multiply(right, &mut product);
+        multiply(csr, right, &mut product);
         for (left, product) in left[own.clone()].iter().zip(&product) {
             sums[sum] += left * product;
             sums[2] += (left * product).abs();

@@ -1,18 +1,15 @@
 #include "heat.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "words.h"
+
 static const double RATE = 0.2;
 
 enum { UP, DOWN, LEFT, RIGHT, N_SIDES };
-
-void refuse(const char *sentence)
-{
-    fprintf(stderr, "stencil: %s\n", sentence);
-    MPI_Abort(MPI_COMM_WORLD, 2);
-}
 
 /* The rectangle of this rank. */
 static block own_block(const heat *plate, MPI_Comm comm)
@@ -93,7 +90,7 @@ void heat_step(heat *plate, MPI_Comm comm)
 }
 
 /* Each cell with its place, mixed (SplitMix64) and added: no order of ranks shows. */
-uint64_t heat_digest(const heat *plate, MPI_Comm comm)
+static uint64_t digest_of(const heat *plate, MPI_Comm comm)
 {
     block own = own_block(plate, comm);
     uint64_t sum = 0, all;
@@ -111,7 +108,7 @@ uint64_t heat_digest(const heat *plate, MPI_Comm comm)
     return all;
 }
 
-double heat_warmest(const heat *plate, MPI_Comm comm)
+static double warmest_of(const heat *plate, MPI_Comm comm)
 {
     block own = own_block(plate, comm);
     double warmest = 0, all;
@@ -120,6 +117,18 @@ double heat_warmest(const heat *plate, MPI_Comm comm)
             warmest = plate->cells[cell];
     MPI_Allreduce(&warmest, &all, 1, MPI_DOUBLE, MPI_MAX, comm);
     return all;
+}
+
+void heat_tell(const heat *plate, MPI_Comm comm)
+{
+    int rank, n_ranks;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &n_ranks);
+    double warmest = warmest_of(plate, comm);
+    uint64_t digest = digest_of(plate, comm);
+    if (rank == 0)
+        printf("stencil: %ld x %ld cells, %" PRIu64 " steps, %d ranks; warmest %.17g, digest %016" PRIx64 "\n",
+               plate->n_rows, plate->n_columns, plate->step, n_ranks, warmest, digest);
 }
 
 /* Puts a rank's rectangle of gray cells where it belongs. */
@@ -148,7 +157,7 @@ void heat_picture(const heat *plate, const char *path, MPI_Comm comm)
     MPI_Comm_size(comm, &n_ranks);
     block own = own_block(plate, comm);
     long n_own = own.n_rows * own.n_columns;
-    double warmest = heat_warmest(plate, comm);
+    double warmest = warmest_of(plate, comm);
     /* On the first rank first the picture, and behind it a rectangle. */
     long n_all = plate->n_rows * plate->n_columns;
     unsigned char *picture = malloc((size_t)(rank == 0 ? 2 * n_all : n_own));

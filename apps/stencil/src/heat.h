@@ -29,19 +29,13 @@ void heat_begin(heat *plate, MPI_Comm comm);
 /* A step; all ranks call it. */
 void heat_step(heat *plate, MPI_Comm comm);
 
-/* A number made of the bits of all cells, on all ranks. */
-uint64_t heat_digest(const heat *plate, MPI_Comm comm);
-
-/* The warmest cell, on all ranks. */
-double heat_warmest(const heat *plate, MPI_Comm comm);
+/* The first rank says what became of the plate: its warmest cell, and a number made of the bits of all cells. */
+void heat_tell(const heat *plate, MPI_Comm comm);
 
 /* Writes the cells as a gray picture (PGM); ends all ranks with a sentence when it cannot be written. */
 void heat_picture(const heat *plate, const char *path, MPI_Comm comm);
 
 /* The memory goes back. */
 void heat_end(heat *plate);
-
-/* Ends all ranks: a sentence, and exit code 2. */
-void refuse(const char *sentence);
 
 #endif

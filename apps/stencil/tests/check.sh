@@ -25,4 +25,9 @@ for words in "0 5 5" "5 5" "5 5 many" "5 5 5 $out/no/a.pgm"; do
     if run -n 1 "$build/stencil" $words >/dev/null 2>&1; then fail "'$words' is not refused"; fi
 done
 if run -n 4 "$build/stencil" 3 9 1 >/dev/null 2>&1; then fail "4 ranks for 3 rows are not refused"; fi
+
+# What it takes to make the program malleable: lines that are new or other ones, without comments.
+sources=$(dirname "$0")/../src
+changed=$(diff -w "$sources/stencil.c" "$sources/stencil_malleable.c" | grep '^>' | grep -vc '^>  \*')
+[ "$changed" -le 15 ] || fail "$changed lines are changed"
 echo "stencil: all cells are the same"

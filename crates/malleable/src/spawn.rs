@@ -15,9 +15,11 @@
 mod join;
 
 use crate::change::{Change, Start};
+use crate::fault::{self, Deed, Point};
 use crate::ready::{Prepared, Ready};
 use mpi::{Comm, Intercomm, Mpi, MpiError};
 use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -166,13 +168,19 @@ impl Preparation {
 /// Starts what this source has to start: side by side, where the library lets several threads call.
 fn start_all(backstage: &Comm, change: &Change) -> Result<Vec<Child>, SpawnError> {
     let mpi = backstage.mpi();
+    let rank = backstage.rank();
+    let fault = fault::at(Point::Start, rank);
+    if fault == Some(Deed::Refuse) {
+        return Err(SpawnError::Start { rank, why: "a test wants it so".to_owned() });
+    }
+    let never_comes = fault == Some(Deed::Sleep);
     let starts = change.started_by(backstage.rank()).cloned().collect::<Vec<_>>();
     let alone = starts.iter().map(|_| Comm::own_self(mpi)).collect::<Result<Vec<_>, _>>()?;
     let pairs = starts.iter().zip(&alone);
     let results = if mpi.is_multiple() && 1 < starts.len() {
         std::thread::scope(|scope| {
             let threads =
-                pairs.map(|(start, alone)| scope.spawn(|| start_one(change, start, alone)));
+                pairs.map(|(start, alone)| scope.spawn(|| start_one(start, alone, never_comes)));
             let threads = threads.collect::<Vec<_>>();
             let joined = threads.into_iter().map(|thread| {
                 let died = |_| Err(MpiError::NotInitialized);
@@ -181,7 +189,7 @@ fn start_all(backstage: &Comm, change: &Change) -> Result<Vec<Child>, SpawnError
             joined.collect::<Vec<_>>()
         })
     } else {
-        pairs.map(|(start, alone)| start_one(change, start, alone)).collect()
+        pairs.map(|(start, alone)| start_one(start, alone, never_comes)).collect()
     };
     let mut children = Vec::new();
     let mut failed = None;
@@ -201,15 +209,27 @@ fn start_all(backstage: &Comm, change: &Change) -> Result<Vec<Child>, SpawnError
     }
 }
 
-fn start_one(_change: &Change, start: &Start, alone: &Comm) -> Result<Intercomm, MpiError> {
+fn start_one(start: &Start, alone: &Comm, never_comes: bool) -> Result<Intercomm, MpiError> {
+    if never_comes {
+        let mut sleeper = mpi::Spawn::new("/bin/sleep", start.n_ranks);
+        sleeper.arguments.push("1000".into());
+        return alone.spawn(&sleeper, 0);
+    }
     let own = std::env::current_exe().map(std::path::PathBuf::into_os_string).unwrap_or_default();
     let through = start.through.iter().map(OsString::from);
-    let mut words = through.chain([own]).chain(std::env::args_os().skip(1));
+    let mut words = through.chain([own]).chain(own_arguments());
     let program = words.next().unwrap_or_default();
     let mut spawn = mpi::Spawn::new(program, start.n_ranks);
     spawn.arguments = words.collect();
     spawn.hosts.clone_from(&start.host);
     alone.spawn(&spawn, 0)
+}
+
+/// What this process was started with: of the system, since a program in C takes options out of its own list.
+fn own_arguments() -> Vec<OsString> {
+    let line = std::fs::read("/proc/self/cmdline").unwrap_or_default();
+    let words = line.split_inclusive(|byte| *byte == 0).skip(1);
+    words.map(|word| OsString::from_vec(word.strip_suffix(&[0]).unwrap_or(word).to_vec())).collect()
 }
 
 /// Lets processes go that have come in vain.
@@ -235,6 +255,7 @@ pub(crate) fn arrive(
     };
     let start = change.starts.get(number).cloned().unwrap_or_default();
     let world = Comm::world(mpi)?;
+    fault::at(Point::Come, start.first + world.rank());
     let bridge = join::as_child(&world, &change, &start, &parent)?;
     let number = start.first + world.rank();
     world.free()?;

@@ -8,7 +8,8 @@ use super::text::{Opened, Piece, Text, open};
 use crate::blocks::{owner, rows_of};
 use crate::error::agree;
 use crate::solver::count;
-use crate::{CgError, Csr, Group, symmetry};
+use crate::{CgError, Group, symmetry};
+use malleable::Csr;
 use std::path::Path;
 
 /// A rank's rows of a matrix, and how many rows all ranks have.

@@ -2,7 +2,8 @@
 
 use super::MarketError;
 use super::entry::Entry;
-use crate::Csr;
+use crate::csr::filled;
+use malleable::Csr;
 use std::ops::Range;
 use std::path::Path;
 
@@ -20,25 +21,34 @@ pub(super) fn rows(
         .iter()
         .scan(0, |sum, length| Some(std::mem::replace(sum, *sum + *length as usize)))
         .collect();
-    let mut csr = Csr::zeroed(lengths);
-    let (columns, values) = csr.parts_mut().expect("nobody has a copy of new rows");
-    for entry in entries.into_iter().flatten() {
-        let at = &mut next[entry.row as usize - own.start];
-        (columns[*at], values[*at]) = (entry.column, entry.value);
-        *at += 1;
-    }
-    let mut ends = next.into_iter();
-    let (mut begin, mut row) = (0, Vec::new());
-    for number in own {
-        let end = ends.next().unwrap_or(begin);
-        sort(&mut columns[begin..end], &mut values[begin..end], &mut row);
-        if let Some(twice) = columns[begin..end].windows(2).find(|pair| pair[0] == pair[1]) {
-            let (row, column) = (number as u64 + 1, u64::from(twice[0]) + 1);
-            return Err(MarketError::Twice { path: path.to_owned(), row, column });
+    let mut twice = None;
+    let csr = filled(lengths, |columns, values| {
+        for entry in entries.into_iter().flatten() {
+            let at = &mut next[entry.row as usize - own.start];
+            (columns[*at], values[*at]) = (entry.column, entry.value);
+            *at += 1;
         }
-        begin = end;
+        twice = sort_all(&next, columns, values);
+    });
+    match twice {
+        None => Ok(csr),
+        Some((row, column)) => {
+            let (row, column) = ((own.start + row) as u64 + 1, u64::from(column) + 1);
+            Err(MarketError::Twice { path: path.to_owned(), row, column })
+        }
     }
-    Ok(csr)
+}
+
+/// Sorts each row by its columns; the first row and column of which there are two entries. Rows end at `ends`.
+fn sort_all(ends: &[usize], columns: &mut [u32], values: &mut [f64]) -> Option<(usize, u32)> {
+    let (mut begin, mut room, mut twice) = (0, Vec::new(), None);
+    for (row, end) in ends.iter().enumerate() {
+        sort(&mut columns[begin..*end], &mut values[begin..*end], &mut room);
+        let pair = columns[begin..*end].windows(2).find(|pair| pair[0] == pair[1]);
+        twice = twice.or(pair.map(|pair| (row, pair[0])));
+        begin = *end;
+    }
+    twice
 }
 
 fn sort(columns: &mut [u32], values: &mut [f64], row: &mut Vec<(u32, f64)>) {

@@ -38,7 +38,8 @@ fn write_text(file: &mut impl Write, generator: &Generator) -> io::Result<()> {
     writeln!(file, "{n_rows} {n_rows} {n_entries}")?;
     for rows in parts() {
         let csr = generator.rows(rows.clone());
-        for (row, (columns, values)) in rows.zip(csr.rows()) {
+        for (row, entries) in rows.zip(csr.rows()) {
+            let (columns, values) = (&csr.columns[entries.clone()], &csr.values[entries]);
             let lower =
                 columns.iter().zip(values).take_while(|(column, _)| **column as usize <= row);
             for (column, value) in lower {

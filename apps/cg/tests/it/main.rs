@@ -5,5 +5,6 @@
 mod files;
 mod matrices;
 mod program;
+mod resizes;
 mod solutions;
 mod threads;

@@ -37,7 +37,7 @@ fn exit_codes_are_those_of_the_help() {
 
 /// What identifies the solution in what the program says.
 #[track_caller]
-fn solution(said: &str) -> String {
+pub(crate) fn solution(said: &str) -> String {
     let found = said.lines().find_map(|line| line.split("; solution ").nth(1));
     found.expect("the program names its solution").to_owned()
 }
@@ -81,21 +81,21 @@ fn check_ranks(library: Library) {
 }
 
 #[test]
-fn solutions_are_the_same_under_open_mpi_4() {
+pub(crate) fn solutions_are_the_same_under_open_mpi_4() {
     check_ranks(Library::OpenMpi4);
 }
 
 #[test]
-fn solutions_are_the_same_under_open_mpi_5() {
+pub(crate) fn solutions_are_the_same_under_open_mpi_5() {
     check_ranks(Library::OpenMpi5);
 }
 
 #[test]
-fn solutions_are_the_same_under_mpich_4() {
+pub(crate) fn solutions_are_the_same_under_mpich_4() {
     check_ranks(Library::Mpich4);
 }
 
 #[test]
-fn solutions_are_the_same_under_mpich_5() {
+pub(crate) fn solutions_are_the_same_under_mpich_5() {
     check_ranks(Library::Mpich5);
 }

@@ -2,7 +2,8 @@
 
 use crate::matrices::{entries, whole};
 use crate::threads::on_ranks;
-use cg::{Alone, Cg, CgError, Csr, Generator, Model, Settings, rows_of};
+use cg::{Alone, Cg, CgError, Generator, Model, Settings, of_ones, rows_of};
+use malleable::Csr;
 
 /// Solves by factors `L L' = A` of the full matrix.
 fn cholesky(csr: &Csr, right_side: &[f64]) -> Vec<f64> {
@@ -46,11 +47,11 @@ fn solve(model: Model, n_ranks: usize, settings: Settings) -> (Vec<f64>, u64, f6
         let own = rows_of(n_rows, cg::Group::rank(group), n_ranks);
         let right_side = right_side(n_rows)[own.clone()].to_vec();
         let matrix = generator.rows(own);
-        let mut cg = Cg::new(matrix, n_rows, Some(right_side), settings, group).unwrap();
+        let mut cg = Cg::new((n_rows, matrix), right_side.clone(), settings, group).unwrap();
         while cg.goes_on() {
             cg.step(group).unwrap();
         }
-        let residual = cg.residual_length(group).unwrap();
+        let residual = cg.residual_length(&right_side, group).unwrap();
         assert!((residual - cg.followed_length()).abs() < 1e-9);
         (cg.solution(group).unwrap(), cg.n_iterations(), residual)
     });
@@ -102,7 +103,8 @@ fn solutions_have_the_same_bits_on_any_number_of_ranks() {
 fn ones_are_found_again() {
     let (n_rows, csr) = whole(Model::Tetrahedra([3, 4, 5]));
     let settings = Settings { tolerance: 1e-12, ..Settings::default() };
-    let mut cg = Cg::new(csr, n_rows, None, settings, &Alone).unwrap();
+    let right_side = of_ones(n_rows, &csr);
+    let mut cg = Cg::new((n_rows, csr), right_side, settings, &Alone).unwrap();
     while cg.goes_on() {
         cg.step(&Alone).unwrap();
     }
@@ -113,7 +115,7 @@ fn ones_are_found_again() {
 #[test]
 fn a_right_hand_side_of_zeros_is_solved() {
     let (n_rows, csr) = whole(Model::Laplace3d(3));
-    let cg = Cg::new(csr, n_rows, Some(vec![0.0; n_rows]), Settings::default(), &Alone).unwrap();
+    let cg = Cg::new((n_rows, csr), vec![0.0; n_rows], Settings::default(), &Alone).unwrap();
     assert!(!cg.goes_on() && cg.is_solved());
 }
 
@@ -121,8 +123,7 @@ fn a_right_hand_side_of_zeros_is_solved() {
 fn a_matrix_that_is_not_positive_is_refused() {
     let (n_rows, mut csr) = whole(Model::Laplace3d(5));
     csr.values = csr.values.iter().map(|value| if *value > 0.0 { 0.5 } else { *value }).collect();
-    let right_side = Some(right_side(n_rows));
-    let mut cg = Cg::new(csr, n_rows, right_side, Settings::default(), &Alone).unwrap();
+    let mut cg = Cg::new((n_rows, csr), right_side(n_rows), Settings::default(), &Alone).unwrap();
     let error = std::iter::repeat_with(|| cg.step(&Alone)).take(50).find_map(Result::err);
     assert!(matches!(error, Some(CgError::NotPositive { .. })), "{error:?}");
 }
