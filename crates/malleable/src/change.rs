@@ -1,5 +1,6 @@
 //! What is to become of whom in one resize: rank 0 decides it, and tells all that take part.
 
+use crate::emptying::empty_hosts;
 use crate::leaving::{Leaving, leaving};
 use crate::moving::Method;
 use resized::{Spawn, Strategy};
@@ -51,9 +52,10 @@ pub(crate) struct Room {
 impl Change {
     /// Who goes on when ranks, each with the number of its world, become `n_targets`; and whether anybody does.
     ///
-    /// Where data lie in blocks of equal weight, those stay that have most of what they need.
+    /// Those leave first who empty a host, since hosts are given back as a whole. Where data lie in blocks of equal weight,
+    /// those that stay go where they have most of what they need.
     pub(crate) fn seats(
-        worlds: &[u64],
+        (worlds, hosts): (&[u64], &[String]),
         n_targets: u32,
         strategy: Strategy,
     ) -> (Vec<u32>, Strategy) {
@@ -63,7 +65,11 @@ impl Change {
                 ((n_sources..n_sources.saturating_add(n_targets)).collect(), Strategy::Baseline)
             }
             Leaving::Fixed { staying } => (staying, Strategy::Merge),
-            Leaving::Free { is_bound } => {
+            Leaving::Free { mut is_bound } => {
+                let n_leaving = n_sources.saturating_sub(n_targets);
+                if 0 < n_leaving {
+                    empty_hosts(&mut is_bound, hosts, n_leaving as usize);
+                }
                 (stayed(n_sources, n_targets, &is_bound), Strategy::Merge)
             }
         }
@@ -147,7 +153,8 @@ mod tests {
 
     #[track_caller]
     fn check(worlds: &[u64], n_targets: u32, strategy: Strategy, expected: (&[u32], Strategy)) {
-        let (targets, used) = Change::seats(worlds, n_targets, strategy);
+        let hosts = vec!["host".to_owned(); worlds.len()];
+        let (targets, used) = Change::seats((worlds, &hosts), n_targets, strategy);
         assert_eq!((&*targets, used), expected);
     }
 

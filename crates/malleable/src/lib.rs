@@ -14,6 +14,7 @@ mod change;
 mod csr;
 mod data;
 mod decision;
+mod emptying;
 mod error;
 mod head;
 mod leaving;

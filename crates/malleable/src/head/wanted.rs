@@ -82,7 +82,10 @@ impl Head {
         if size < min || max < size {
             return Some(Err(format!("the program takes {min} to {max} ranks")));
         }
-        let (targets, strategy) = Change::seats(&world.worlds(), size, self.options.strategy);
+        let hosts_present = world.members.iter().map(crate::world::Member::host);
+        let hosts_present = hosts_present.collect::<Vec<_>>();
+        let there = (&*world.worlds(), &*hosts_present);
+        let (targets, strategy) = Change::seats(there, size, self.options.strategy);
         let deadline_ms = u64::try_from(self.options.deadline.as_millis()).unwrap_or(u64::MAX);
         let n_sources = world.size();
         let mut change = Change { n_sources, targets, deadline_ms, ..Change::default() };
@@ -92,8 +95,6 @@ impl Head {
                 return Some(Err(obstacle.clone()));
             }
             let is_open_mpi = self.is_open_mpi;
-            let hosts_present = world.members.iter().map(crate::world::Member::host);
-            let hosts_present = hosts_present.collect::<Vec<_>>();
             let options = &self.options;
             let lender = self
                 .lender
@@ -116,6 +117,8 @@ impl Head {
         match self.options.redistribution {
             Redistribution::Async => Method::Async,
             Redistribution::PointToPoint => Method::PointToPoint,
+            // Open MPI 5 hangs when it makes windows between processes that were started apart.
+            Redistribution::Get if self.is_open_mpi => Method::PointToPoint,
             Redistribution::Get => Method::Get,
             Redistribution::Sync | Redistribution::Auto => Method::Sync,
         }
