@@ -8,6 +8,7 @@ mod cells;
 
 use cells::Change;
 use malleable::moving::{Method, Moving};
+use malleable::probing;
 use malleable::{Bridge, Cut, Data, State};
 use mpi::{Comm, Mpi, Op};
 use std::error::Error;
@@ -67,6 +68,12 @@ fn run() -> Outcome {
     let said = match scenario.as_str() {
         "all" => all(&world, &SEATS)?,
         "few" => all(&world, &SEATS[..1])?,
+        "narrow" => {
+            // As if counts were that short, so that everything long goes as datatypes of datatypes.
+            mpi.set_count_max(7);
+            all(&world, &SEATS[..1])?
+        }
+        "best" => best(&world)?,
         "refused" => refused(&world)?,
         other => return Err(format!("there is no scenario `{other}`").into()),
     };
@@ -132,6 +139,23 @@ fn moved(world: &Comm, change: &Change, method: Method) -> Outcome {
         return Err(format!("{constant:?} and {variable:?} instead of {bytes:?} bytes").into());
     }
     Ok(())
+}
+
+/// All methods are tried, and one is chosen.
+fn best(world: &Comm) -> Result<String, Box<dyn Error>> {
+    let bridge = Bridge { comm: world, sources: vec![0, 1], targets: vec![2, 1] };
+    let trials = probing::try_all(&bridge)?;
+    let n_expected = if world.rank() < 2 { trials.len().max(3) } else { 0 };
+    if trials.len() != n_expected {
+        return Err(format!("{trials:?}").into());
+    }
+    let change = Change { sources: &[0, 1], targets: &[2, 1], cut: Cut::Even };
+    let mut cells = change.before(world.rank());
+    let mut data = Data::default();
+    cells.data(&mut data);
+    // There is too little of it to try.
+    let chosen = probing::choose(&bridge, &data)?;
+    Ok(format!("{} methods tried, {} chosen", trials.len(), chosen.name()))
 }
 
 /// What cannot be moved is refused on all ranks, and the state stays as it is.

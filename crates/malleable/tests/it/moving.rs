@@ -17,6 +17,24 @@ fn everything_is_in_its_place_after_a_change() {
 }
 
 #[test]
+fn long_arrays_go_as_datatypes() {
+    let job = Library::Mpich5.launch(N_RANKS, &example("moving_ranks"));
+    let ended = job.arg("narrow").run();
+    assert_eq!(ended.code, 0, "{}", ended.text());
+    assert!(ended.stdout.contains("8 changes left everything in its place"), "{}", ended.text());
+}
+
+#[test]
+fn methods_are_tried_that_a_library_can_be_trusted_with() {
+    for (library, n) in [(Library::OpenMpi5, 3), (Library::Mpich5, 4)] {
+        let ended = library.launch(3, &example("moving_ranks")).arg("best").run();
+        assert_eq!(ended.code, 0, "{library:?}: {}", ended.text());
+        let said = format!("{n} methods tried, sync chosen");
+        assert!(ended.stdout.contains(&said), "{library:?}: {}", ended.text());
+    }
+}
+
+#[test]
 fn what_cannot_be_moved_is_refused_everywhere() {
     let ended = Library::Mpich5.launch(3, &example("moving_ranks")).arg("refused").run();
     assert_eq!(ended.code, 0, "{}", ended.text());
