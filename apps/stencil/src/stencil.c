@@ -4,6 +4,7 @@
  * usage: mpirun -n 4 stencil ROWS COLUMNS STEPS [PICTURE.pgm]
  */
 #include <mpi.h>
+#include <stddef.h>
 
 #include "heat.h"
 #include "words.h"

@@ -5,6 +5,7 @@
  */
 #include <malleable.h>
 #include <mpi.h>
+#include <stddef.h>
 
 #include "heat.h"
 #include "words.h"

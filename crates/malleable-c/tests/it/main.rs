@@ -3,3 +3,4 @@
 mod examples;
 mod header;
 mod program;
+mod stencil;

@@ -13,7 +13,7 @@ pub(crate) fn repository(path: &str) -> PathBuf {
 
 /// The folder of the library. Cargo does not build it for tests, so it has to be there and be as new as its sources.
 #[track_caller]
-fn library() -> PathBuf {
+pub(crate) fn library() -> PathBuf {
     let test = std::env::current_exe().expect("this test");
     let folder = test.parent().and_then(Path::parent).expect("target/PROFILE/deps/TEST");
     let changed = |path: &Path| path.metadata().and_then(|found| found.modified()).ok();
