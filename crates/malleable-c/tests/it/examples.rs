@@ -24,10 +24,23 @@ fn heat_is_the_same_on_changing_ranks() {
         // The program waits for the processes, or it would be done before they come.
         for (n_ranks, words, last) in [
             (2, "--foreground --check-every 1 --schedule 50:4", 4),
-            (1, "--foreground --check-every 1 --schedule 50:3", 3),
+            (1, "--foreground --check-every 1 --schedule 50:3,100:2,150:1", 1),
         ] {
             let found = rod(&program, library, n_ranks, words);
             assert_eq!(found, (unchanged.clone(), last), "{library:?} {words}");
         }
+    }
+}
+
+/// All kinds of data and cuts: `kinds.c` knows what belongs where.
+#[test]
+fn everything_is_where_it_belongs() {
+    for library in Library::DYNAMIC {
+        let program = Program::of(library, "tests/programs/kinds.c");
+        let control = program.beside("control").display().to_string();
+        let words = ["own", "--schedule", "10:3,20:2,30:4,40:1", "--control", &control];
+        let ended = library.launch(1, &program.path()).args(words).run();
+        let said = "4 resizes, 1 ranks, 0 wrong\n";
+        assert_eq!((ended.code, ended.stdout.as_str()), (0, said), "{library:?}: {}", ended.stderr);
     }
 }

@@ -1,0 +1,204 @@
+/* Every kind of data and cut, with contents that say where they belong: whatever moves is checked at each iteration.
+ *
+ *   kinds [--schedule ...]     1 where something is wrong
+ */
+#include <malleable.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { N_ROWS = 1000, N_COLUMNS = 40, N_ITERATIONS = 60 };
+
+/* Rows and what there is for each of them. */
+struct part {
+    malleable_share share;
+    uint64_t *numbers;
+};
+
+struct all {
+    uint64_t n_rows;
+    double sum;
+    struct part even, cyclic, plate, given;
+    struct {
+        malleable_share share;
+        uint32_t *lengths, *columns;
+        double *values;
+    } matrix;
+};
+
+static int n_wrong;
+
+static void expect(int is_right, const char *what, uint64_t at)
+{
+    if (!is_right && n_wrong++ < 5)
+        fprintf(stderr, "wrong: %s at %llu\n", what, (unsigned long long)at);
+}
+
+/* A third of the rows for the first part, and the rest for the others. */
+static void bounds(uint64_t n_rows, uint32_t n_parts, uint64_t *bounds, void *context)
+{
+    uint64_t first = n_parts == 1 ? n_rows : n_rows / *(uint64_t *)context;
+    bounds[0] = 0;
+    for (uint32_t part = 1; part <= n_parts; part++)
+        bounds[part] = n_parts == 1 ? n_rows : first + (n_rows - first) * (part - 1) / (n_parts - 1);
+}
+
+/* The row that has this place, in turns of 7 rows. */
+static uint64_t cyclic_row(uint64_t place, int rank, int size)
+{
+    return (place / 7 * (uint64_t)size + (uint64_t)rank) * 7 + place % 7;
+}
+
+static uint64_t *numbers(malleable_share share)
+{
+    uint64_t *numbers = malloc((size_t)share.n_rows * sizeof *numbers);
+    for (uint64_t i = 0; i < share.n_rows; i++)
+        numbers[i] = share.first + i;
+    return numbers;
+}
+
+static uint32_t length_of(uint64_t row)
+{
+    return (uint32_t)(row % 5);
+}
+
+static void begin(struct all *all, int rank, int size)
+{
+    all->n_rows = N_ROWS;
+    all->even.numbers = numbers(all->even.share);
+    all->given.numbers = numbers(all->given.share);
+    all->cyclic.numbers = numbers(all->cyclic.share);
+    for (uint64_t i = 0; i < all->cyclic.share.n_rows; i++)
+        all->cyclic.numbers[i] = cyclic_row(i, rank, size);
+    all->plate.numbers = numbers(all->plate.share);
+    uint64_t first = N_ROWS * (uint64_t)rank / (uint64_t)size, end = N_ROWS * (uint64_t)(rank + 1) / (uint64_t)size;
+    all->matrix.share.first = first;
+    all->matrix.share.n_rows = end - first;
+    all->matrix.lengths = malloc((end - first) * sizeof(uint32_t));
+    all->matrix.columns = malloc((end - first) * 5 * sizeof(uint32_t));
+    all->matrix.values = malloc((end - first) * 5 * sizeof(double));
+    for (uint64_t row = first, entry = 0; row < end; row++) {
+        all->matrix.lengths[row - first] = length_of(row);
+        for (uint32_t k = 0; k < length_of(row); k++, entry++) {
+            all->matrix.columns[entry] = (uint32_t)row + k;
+            all->matrix.values[entry] = (double)row / (k + 1);
+        }
+    }
+}
+
+static void check_matrix(const struct all *all)
+{
+    uint64_t entry = 0, first = all->matrix.share.first;
+    for (uint64_t i = 0; i < all->matrix.share.n_rows; i++) {
+        expect(all->matrix.lengths[i] == length_of(first + i), "length", first + i);
+        for (uint32_t k = 0; k < all->matrix.lengths[i]; k++, entry++) {
+            expect(all->matrix.columns[entry] == first + i + k, "column", entry);
+            expect(all->matrix.values[entry] == (double)(first + i) / (k + 1), "value", entry);
+        }
+    }
+}
+
+static void check(const struct all *all, uint64_t iteration, MPI_Comm comm)
+{
+    int rank, size;
+    uint64_t held[5] = {all->even.share.n_rows, all->given.share.n_rows, all->cyclic.share.n_rows,
+                        all->plate.share.n_rows, all->matrix.share.n_rows};
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    expect(all->n_rows == N_ROWS, "constant", iteration);
+    expect(all->sum == (double)iteration, "variable", iteration);
+    for (uint64_t i = 0; i < all->even.share.n_rows; i++)
+        expect(all->even.numbers[i] == all->even.share.first + i + iteration, "even", i);
+    for (uint64_t i = 0; i < all->given.share.n_rows; i++)
+        expect(all->given.numbers[i] == all->given.share.first + i, "given", i);
+    for (uint64_t i = 0; i < all->cyclic.share.n_rows; i++)
+        expect(all->cyclic.numbers[i] == cyclic_row(i, rank, size), "cyclic", i);
+    if (all->plate.share.n_rows > 0)
+        expect(all->plate.numbers[0] == all->plate.share.first, "plate", all->plate.share.first);
+    check_matrix(all);
+    MPI_Allreduce(MPI_IN_PLACE, held, 5, MPI_UINT64_T, MPI_SUM, comm);
+    for (int kind = 0; kind < 5; kind++)
+        expect(held[kind] == N_ROWS, "rows of all ranks", (uint64_t)kind);
+    MPI_Allreduce(MPI_IN_PLACE, &n_wrong, 1, MPI_INT, MPI_MAX, comm);
+}
+
+static void step(struct all *all)
+{
+    /* As programs do that keep the values before. */
+    uint64_t *next = malloc((size_t)all->even.share.n_rows * sizeof *next + 1);
+    for (uint64_t i = 0; i < all->even.share.n_rows; i++)
+        next[i] = all->even.numbers[i] + 1;
+    free(all->even.numbers);
+    all->even.numbers = next;
+    all->sum += 1.0;
+}
+
+static int misuse(malleable *m, struct all *all)
+{
+    void *nowhere = NULL;
+    return malleable_rows(m, "early", &nowhere, 8) == MALLEABLE_MISUSE &&
+           strcmp(malleable_message(), "`early` belongs to no rows; call `malleable_rows_of` before") == 0 &&
+           malleable_rows_of(m, 10, 77, 0, &all->even.share) == MALLEABLE_MISUSE &&
+           malleable_constant(m, "nothing", NULL, 8) == MALLEABLE_MISUSE &&
+           malleable_constant(m, NULL, all, 8) == MALLEABLE_MISUSE &&
+           malleable_resize_point(m, NULL) == MALLEABLE_MISUSE &&
+           malleable_begin_with("--speed", NULL, NULL) == NULL &&
+           strcmp(malleable_message(), "`--speed` is no option; `malleable_help` lists them") == 0;
+}
+
+static void enlist(malleable *m, struct all *all)
+{
+    static uint64_t third = 3;
+    malleable_constant(m, "n", &all->n_rows, sizeof all->n_rows);
+    malleable_variable(m, "sum", &all->sum, sizeof all->sum);
+    malleable_rows_of(m, N_ROWS, MALLEABLE_EVEN, 0, &all->even.share);
+    malleable_rows(m, "even", &all->even.numbers, sizeof(uint64_t));
+    malleable_rows_given(m, N_ROWS, bounds, &third, &all->given.share);
+    malleable_constant_rows(m, "given", &all->given.numbers, sizeof(uint64_t));
+    malleable_rows_of(m, N_ROWS, MALLEABLE_CYCLIC, 7, &all->cyclic.share);
+    malleable_rows(m, "cyclic", &all->cyclic.numbers, sizeof(uint64_t));
+    malleable_rows_of(m, N_ROWS, MALLEABLE_BLOCKS_2D, N_COLUMNS, &all->plate.share);
+    malleable_rows(m, "plate", &all->plate.numbers, sizeof(uint64_t));
+    malleable_rows_of(m, N_ROWS, MALLEABLE_WEIGHTED, 0, &all->matrix.share);
+    malleable_constant_csr(m, "matrix", &all->matrix.lengths, &all->matrix.columns, &all->matrix.values, sizeof(double));
+}
+
+int main(int argc, char **argv)
+{
+    struct all all = {0};
+    int code = MALLEABLE_CONTINUE, rank, size, n_resized = 0;
+    malleable *m = malleable_begin_with("--foreground --check-every 1", &argc, &argv);
+    if (m == NULL)
+        return fprintf(stderr, "kinds: %s\n", malleable_message()), 1;
+    if (!misuse(m, &all) || argc != 2 || strcmp(argv[1], "own") != 0)
+        return fprintf(stderr, "misuse, or %d arguments: %s\n", argc, malleable_message()), 1;
+    MPI_Comm_rank(malleable_comm(m), &rank);
+    MPI_Comm_size(malleable_comm(m), &size);
+    enlist(m, &all);
+    if (!malleable_is_new(m))
+        begin(&all, rank, size);
+    for (uint64_t i = 0; i < N_ITERATIONS; i++) {
+        code = malleable_resize_point(m, &i);
+        if (code != MALLEABLE_CONTINUE && code != MALLEABLE_RESIZED)
+            break;
+        n_resized += code == MALLEABLE_RESIZED;
+        check(&all, i, malleable_comm(m));
+        step(&all);
+    }
+    MPI_Comm_rank(malleable_comm(m), &rank);
+    MPI_Comm_size(malleable_comm(m), &size);
+    if (code == MALLEABLE_CONTINUE && rank == 0)
+        printf("%d resizes, %d ranks, %d wrong\n", n_resized, size, n_wrong);
+    if (code > MALLEABLE_LEFT)
+        fprintf(stderr, "kinds: %s\n", malleable_message());
+    code = malleable_end(m) != 0 || code > MALLEABLE_LEFT || n_wrong != 0;
+    free(all.even.numbers);
+    free(all.given.numbers);
+    free(all.cyclic.numbers);
+    free(all.plate.numbers);
+    free(all.matrix.lengths);
+    free(all.matrix.columns);
+    free(all.matrix.values);
+    return code;
+}
