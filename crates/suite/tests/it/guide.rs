@@ -41,8 +41,11 @@ fn place() -> tempfile::TempDir {
         (tool::sintonia(), bin.join("sintonia")),
         (xfire, bin.join("xfire")),
         (launch::place::profile().join("nbody"), bin.join("nbody")),
+        (launch::place::profile().join("cg"), bin.join("cg")),
         (root().join("target/matmul-openmpi/matmul2"), bin.join("matmul2")),
         (root().join("apps"), place.path().join("apps")),
+        (root().join("crates"), place.path().join("crates")),
+        (launch::place::target(), place.path().join("target")),
     ];
     for (to, link) in links {
         symlink(to, link).expect("a new folder takes links");
