@@ -14,17 +14,20 @@
 
 mod agreed;
 mod error;
+mod feeding;
 mod fetching;
 mod load;
 mod pace;
 mod patience;
 mod route;
+mod throttle;
 mod travel;
 mod words;
 
 use crate::bridge::Bridge;
 use crate::data::{Class, Data};
 use agreed::Agreed;
+use feeding::Feeding;
 use fetching::{Fetching, Windows};
 use load::Load;
 use mpi::Exchange;
@@ -42,7 +45,7 @@ pub enum Method {
     Sync,
     /// In one exchange of all ranks, in the background (`MPI_Ialltoallv`).
     Async,
-    /// In messages between those who share rows, in the background (`MPI_Isend`, `MPI_Irecv`).
+    /// In messages between those who share rows, in the background (`MPI_Isend`, `MPI_Irecv`): as fast as iterations allow.
     PointToPoint,
     /// Targets get what they need (`MPI_Rget`).
     Get,
@@ -142,10 +145,7 @@ impl Moving {
     /// When the library refuses, or there is no memory.
     pub fn test(&mut self, bridge: &Bridge<'_>) -> Result<bool, MoveError> {
         let budget = self.credit.budget();
-        let is_here = match budget {
-            Some(budget) => self.advance(bridge, budget)?,
-            None => matches!(self.stage, Stage::Here(_)),
-        };
+        let is_here = self.advance(bridge, budget)?;
         self.credit.spend();
         Ok(is_here)
     }
@@ -194,7 +194,9 @@ impl Moving {
         let mut variable = moved(bridge, &loads, &words);
         loads.iter_mut().for_each(|load| load.prepare(Stints::ALL));
         let mut travel = Travel::begin(bridge, loads, self.method)?;
-        patience::until(at_most, || Ok(travel.advance(Duration::MAX)? && words.advance()?))?;
+        patience::until(at_most, || {
+            Ok(travel.advance(bridge.comm, Duration::MAX)? && words.advance()?)
+        })?;
         let variables = travel.close()?;
         if bridge.target().is_some() {
             self.words.put(data, Class::Constant);
@@ -215,7 +217,7 @@ impl Moving {
                 Stage::travelling(bridge, self.method, loads, windows)?
             }
             Stage::Travelling(mut travel) => {
-                if travel.advance(budget)? && has_words {
+                if travel.advance(bridge.comm, budget)? && has_words {
                     Stage::Arriving(travel, bridge.comm.start_barrier()?)
                 } else {
                     Stage::Travelling(travel)
@@ -256,13 +258,9 @@ impl Stage {
         windows: Windows,
     ) -> Result<Self, MoveError> {
         Ok(Self::Travelling(match method {
-            Method::Get => {
-                let (fetching, here) = Fetching::of(bridge.comm.mpi(), windows, loads);
-                Travel::fetch(fetching, here)
-            }
-            Method::Sync | Method::Async | Method::PointToPoint => {
-                Travel::begin(bridge, loads, method)?
-            }
+            Method::Get => Travel::fetch(Fetching::of(bridge.comm.mpi(), windows, loads)),
+            Method::PointToPoint => Travel::feed(Feeding::of(bridge, loads)),
+            Method::Sync | Method::Async => Travel::begin(bridge, loads, method)?,
         }))
     }
 }

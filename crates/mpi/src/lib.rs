@@ -44,6 +44,8 @@ mod number;
 mod parts;
 mod pause;
 #[expect(unsafe_code, reason = "calls into the MPI library")]
+mod pieces;
+#[expect(unsafe_code, reason = "calls into the MPI library")]
 mod request;
 #[expect(unsafe_code, reason = "calls into the MPI library")]
 mod started;
@@ -68,6 +70,7 @@ pub use number::{Number, Op};
 pub use parts::Parts;
 pub use request::Request;
 pub use started::Origin;
+pub use pieces::{Feed, Intake, Part};
 pub use support::SpawnSupport;
 pub use watch::EXIT_STUCK;
 pub use window::{Fetch, Window};

@@ -64,12 +64,13 @@ impl Fetching {
         (fetching, here)
     }
 
-    /// Gets pieces for about as long as the budget, at least one; whether this rank has all.
+    /// Gets pieces for about as long as the budget, at least one unless it is none; whether this rank has all.
     pub(crate) fn advance(&mut self, budget: Duration) -> Result<bool, MoveError> {
         let began = Instant::now();
         while let Some(array) = self.arrays.front_mut() {
             array.fetch.is_complete()?;
-            while array.fetch.n_open() < N_OPEN_MAX
+            while !budget.is_zero()
+                && array.fetch.n_open() < N_OPEN_MAX
                 && let Some(piece) = array.pieces.pop_front()
             {
                 let there = (piece.peer, place(piece.there));

@@ -60,11 +60,11 @@ impl Credit {
         Self { left_s: 0.0, since: Instant::now() }
     }
 
-    /// What may be spent now, if anything.
-    pub(crate) fn budget(&mut self) -> Option<Duration> {
+    /// What may be spent now.
+    pub(crate) fn budget(&mut self) -> Duration {
         self.left_s += SHARE * self.since.elapsed().as_secs_f64();
         self.since = Instant::now();
-        Duration::try_from_secs_f64(self.left_s).ok().filter(|left| !left.is_zero())
+        Duration::try_from_secs_f64(self.left_s).unwrap_or(Duration::ZERO)
     }
 
     /// Counts what was spent since [`budget`](Self::budget).

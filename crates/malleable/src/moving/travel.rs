@@ -2,6 +2,7 @@
 
 use super::Method;
 use super::error::MoveError;
+use super::feeding::Feeding;
 use super::fetching::Fetching;
 use super::load::{Load, Target};
 use crate::bridge::Bridge;
@@ -17,6 +18,7 @@ pub(crate) type Landed = (usize, Box<dyn Memory>);
 pub(crate) struct Travel {
     exchanges: Vec<(Vec<usize>, Exchange)>,
     fetching: Option<Fetching>,
+    feeding: Option<Feeding>,
     /// What has come.
     landed: Vec<Landed>,
 }
@@ -39,9 +41,14 @@ impl Travel {
         Ok(travel)
     }
 
-    /// What fetches by itself, and what nobody has to fetch.
-    pub(crate) fn fetch(fetching: Fetching, landed: Vec<Landed>) -> Self {
-        Self { exchanges: Vec::new(), fetching: Some(fetching), landed }
+    /// What targets fetch, and what nobody has to fetch.
+    pub(crate) fn fetch((fetching, landed): (Fetching, Vec<Landed>)) -> Self {
+        Self { fetching: Some(fetching), landed, ..Self::default() }
+    }
+
+    /// What sources send piece by piece, and what nobody has to send.
+    pub(crate) fn feed((feeding, landed): (Feeding, Vec<Landed>)) -> Self {
+        Self { feeding: Some(feeding), landed, ..Self::default() }
     }
 
     /// Sends the arrays of a turn off, all that goes to one rank in one message.
@@ -75,7 +82,7 @@ impl Travel {
     }
 
     /// Looks after what is under way, and fetches for about as long as the budget; whether all has come.
-    pub(crate) fn advance(&mut self, budget: Duration) -> Result<bool, MoveError> {
+    pub(crate) fn advance(&mut self, comm: &Comm, budget: Duration) -> Result<bool, MoveError> {
         let mut open = Vec::new();
         for (numbers, mut exchange) in std::mem::take(&mut self.exchanges) {
             if exchange.is_complete()? {
@@ -91,7 +98,11 @@ impl Travel {
             Some(fetching) => fetching.advance(budget)?,
             None => true,
         };
-        Ok(has_fetched && self.exchanges.is_empty())
+        let has_fed = match &mut self.feeding {
+            Some(feeding) => feeding.advance(comm, budget)?,
+            None => true,
+        };
+        Ok(has_fetched && has_fed && self.exchanges.is_empty())
     }
 
     /// What has come; everybody has fetched what he needs.
@@ -99,6 +110,7 @@ impl Travel {
         if let Some(fetching) = self.fetching.take() {
             self.landed.extend(fetching.close()?);
         }
+        self.landed.extend(self.feeding.take().map(Feeding::landed).unwrap_or_default());
         Ok(self.landed)
     }
 }

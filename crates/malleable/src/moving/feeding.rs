@@ -1,0 +1,111 @@
+//! Sources send piece by piece, at a rate that lets them compute, and targets receive.
+//!
+//! # Invariants
+//! - Each two ranks have pieces for each other in one order on both sides, and do not wait for others.
+
+use super::error::MoveError;
+use super::load::{Load, place};
+use super::route::{Piece, split};
+use super::throttle::Throttle;
+use super::travel::{Landed, landed};
+use crate::bridge::Bridge;
+use mpi::{Comm, Feed, Intake, Part};
+use std::collections::{BTreeMap, VecDeque};
+use std::time::{Duration, Instant};
+
+/// What is sent at a time.
+const PIECE_BYTES: u64 = 1 << 18;
+/// Pieces on their way between two ranks.
+const N_OPEN_MAX: usize = 16;
+const TAG: u16 = 7;
+
+/// Arrays that are sent piece by piece.
+pub(crate) struct Feeding {
+    feed: Feed,
+    intake: Intake,
+    /// Of each array that is received, its number.
+    numbers: Vec<usize>,
+    sends: Queues,
+    receives: Queues,
+    throttle: Throttle,
+    last: Instant,
+}
+
+/// Pieces for each other rank, in order, with the array that they are of.
+type Queues = BTreeMap<u32, VecDeque<(usize, Piece)>>;
+
+impl Feeding {
+    /// Of arrays that are prepared; and what needs not be sent.
+    pub(crate) fn of(bridge: &Bridge<'_>, loads: Vec<Load>) -> (Self, Vec<Landed>) {
+        let (mut lent, mut memories, mut numbers) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut sends, mut receives) = (Queues::new(), Queues::new());
+        let mut loads = loads.into_iter().enumerate().collect::<Vec<_>>();
+        loads.sort_by_key(|(number, load)| (load.turn, *number));
+        let mut here = Vec::new();
+        for (number, mut load) in loads {
+            if load.bytes[1] == 0 {
+                here.extend(landed((number, load)));
+                continue;
+            }
+            if let Some(array) = load.lent.take() {
+                queue(&mut sends, lent.len(), &load.route.sends);
+                lent.push(array);
+            }
+            queue(&mut receives, memories.len(), &load.route.receives);
+            if let Some((number, memory)) = landed((number, load)) {
+                memories.push(memory);
+                numbers.push(number);
+            }
+        }
+        let mpi = bridge.comm.mpi();
+        let (feed, intake) = (Feed::of(mpi, lent), Intake::of(mpi, memories));
+        let (throttle, last) = (Throttle::new(), Instant::now());
+        (Self { feed, intake, numbers, sends, receives, throttle, last }, here)
+    }
+
+    /// Looks after pieces, and sends further ones; all of them when the budget has no end. Whether all have been sent
+    /// and received.
+    pub(crate) fn advance(&mut self, comm: &Comm, budget: Duration) -> Result<bool, MoveError> {
+        let iteration_s = self.last.elapsed().as_secs_f64();
+        self.last = Instant::now();
+        let (mut is_done, is_hurried) = (self.intake.is_complete()?, budget == Duration::MAX);
+        for (from, pieces) in &mut self.receives {
+            while self.intake.n_open(*from) < N_OPEN_MAX
+                && let Some((array, piece)) = pieces.pop_front()
+            {
+                self.intake.receive(comm, part(array, &piece), *from, TAG)?;
+            }
+            is_done &= pieces.is_empty();
+        }
+        is_done &= self.feed.is_complete()?;
+        let mut may_send = self.throttle.pass(iteration_s);
+        for (to, pieces) in &mut self.sends {
+            while (is_hurried || may_send)
+                && self.feed.n_open(*to) < N_OPEN_MAX
+                && let Some((array, piece)) = pieces.pop_front()
+            {
+                self.feed.send(comm, part(array, &piece), *to, TAG)?;
+                may_send = self.throttle.send(piece.n_bytes);
+                is_done = false;
+            }
+            is_done &= pieces.is_empty();
+        }
+        Ok(is_done && self.intake.is_complete()?)
+    }
+
+    /// What was received, when all was.
+    pub(crate) fn landed(self) -> Vec<Landed> {
+        let memories = self.intake.finished().unwrap_or_default();
+        self.numbers.into_iter().zip(memories).collect()
+    }
+}
+
+fn queue(queues: &mut Queues, array: usize, pieces: &[Piece]) {
+    for piece in split(pieces, PIECE_BYTES) {
+        queues.entry(piece.peer).or_default().push_back((array, piece));
+    }
+}
+
+fn part(array: usize, piece: &Piece) -> Part {
+    Part { array, start: place(piece.here), n_bytes: place(piece.n_bytes) }
+}

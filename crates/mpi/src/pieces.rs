@@ -1,0 +1,183 @@
+//! Arrays that go piece by piece, as fast as both sides want.
+//!
+//! Pieces between two ranks arrive in the order in which they are sent.
+//!
+//! # Invariants
+//! - What is sent from or received into stays as long as pieces are on their way; for good when their owner is dropped
+//!   before, since the library may still use it.
+
+use crate::calls::Mpi;
+use crate::exchange::{Lent, Memory};
+use crate::functions::Handle;
+use crate::{Channel, MpiError};
+use std::ffi::c_int;
+use std::mem::ManuallyDrop;
+use std::sync::Arc;
+
+/// Pieces of arrays on their way to others.
+pub struct Feed {
+    mpi: Arc<Mpi>,
+    arrays: ManuallyDrop<Vec<Lent>>,
+    open: Open,
+}
+
+/// Pieces of arrays on their way from others.
+pub struct Intake {
+    mpi: Arc<Mpi>,
+    arrays: ManuallyDrop<Vec<Box<dyn Memory>>>,
+    open: Open,
+}
+
+/// Some bytes of an array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Its number.
+    pub array: usize,
+    /// Where they begin.
+    pub start: usize,
+    /// How many they are, below 2³¹.
+    pub n_bytes: usize,
+}
+
+/// Transfers under way, each with the other rank.
+type Open = Vec<(u32, Handle)>;
+
+impl Feed {
+    /// Of these arrays.
+    #[must_use]
+    pub fn of(mpi: &Arc<Mpi>, arrays: Vec<Lent>) -> Self {
+        Self { mpi: Arc::clone(mpi), arrays: ManuallyDrop::new(arrays), open: Vec::new() }
+    }
+
+    /// Starts to send a part (`MPI_Isend`).
+    ///
+    /// # Errors
+    /// When there is no such rank or part, or the library refuses.
+    pub fn send(
+        &mut self,
+        channel: &Channel,
+        part: Part,
+        to: u32,
+        tag: u16,
+    ) -> Result<(), MpiError> {
+        let rank = channel.peer(to)?;
+        let bytes = self.arrays.get(part.array).map_or(&[][..], |lent| (**lent).as_ref());
+        let n = part.check(bytes.len())?;
+        let (start, mut request) = (bytes[part.start..].as_ptr().cast(), 0);
+        let (send, tag) = (self.mpi.functions.isend, c_int::from(tag));
+        // SAFETY: bytes of an array that is kept until they were sent.
+        let code =
+            unsafe { send(start, n, self.mpi.byte, rank, tag, channel.handle(), &raw mut request) };
+        self.mpi.check("MPI_Isend", code)?;
+        self.open.push((to, request));
+        Ok(())
+    }
+
+    /// How many pieces are on their way to a rank, as far as it was looked.
+    #[must_use]
+    pub fn n_open(&self, to: u32) -> usize {
+        self.open.iter().filter(|(rank, _)| *rank == to).count()
+    }
+
+    /// Whether no piece is on its way any more; looks.
+    ///
+    /// # Errors
+    /// When the library refuses, or a rank is gone.
+    pub fn is_complete(&mut self) -> Result<bool, MpiError> {
+        self.mpi.unless_complete_all(&mut self.open)
+    }
+}
+
+impl Intake {
+    /// Into these arrays.
+    #[must_use]
+    pub fn of(mpi: &Arc<Mpi>, arrays: Vec<Box<dyn Memory>>) -> Self {
+        Self { mpi: Arc::clone(mpi), arrays: ManuallyDrop::new(arrays), open: Vec::new() }
+    }
+
+    /// Starts to receive a part (`MPI_Irecv`).
+    ///
+    /// # Errors
+    /// When there is no such rank or part, or the library refuses.
+    pub fn receive(
+        &mut self,
+        channel: &Channel,
+        part: Part,
+        from: u32,
+        tag: u16,
+    ) -> Result<(), MpiError> {
+        let rank = channel.peer(from)?;
+        let array = self.arrays.get_mut(part.array);
+        let bytes = array.map_or(&mut [][..], |memory| (**memory).as_mut());
+        let n = part.check(bytes.len())?;
+        let (start, mut request) = (bytes[part.start..].as_mut_ptr().cast(), 0);
+        let (receive, tag) = (self.mpi.functions.irecv, c_int::from(tag));
+        // SAFETY: room in an array that is kept until they were received.
+        let code = unsafe {
+            receive(start, n, self.mpi.byte, rank, tag, channel.handle(), &raw mut request)
+        };
+        self.mpi.check("MPI_Irecv", code)?;
+        self.open.push((from, request));
+        Ok(())
+    }
+
+    /// How many pieces are on their way from a rank, as far as it was looked.
+    #[must_use]
+    pub fn n_open(&self, from: u32) -> usize {
+        self.open.iter().filter(|(rank, _)| *rank == from).count()
+    }
+
+    /// Whether no piece is on its way any more; looks.
+    ///
+    /// # Errors
+    /// When the library refuses, or a rank is gone.
+    pub fn is_complete(&mut self) -> Result<bool, MpiError> {
+        self.mpi.unless_complete_all(&mut self.open)
+    }
+
+    /// The arrays, when it [is complete](Self::is_complete).
+    #[must_use]
+    pub fn finished(mut self) -> Option<Vec<Box<dyn Memory>>> {
+        self.open.is_empty().then(|| std::mem::take(&mut *self.arrays))
+    }
+}
+
+impl Drop for Feed {
+    fn drop(&mut self) {
+        if self.open.is_empty() {
+            self.arrays.clear();
+        }
+    }
+}
+
+impl Drop for Intake {
+    fn drop(&mut self) {
+        if self.open.is_empty() {
+            self.arrays.clear();
+        }
+    }
+}
+
+impl Mpi {
+    /// Keeps those that are not complete; whether there are none.
+    fn unless_complete_all(&self, open: &mut Open) -> Result<bool, MpiError> {
+        self.enter()?;
+        let mut left = Vec::with_capacity(open.len());
+        for (rank, request) in std::mem::take(open) {
+            left.extend(self.unless_complete(request)?.map(|request| (rank, request)));
+        }
+        *open = left;
+        Ok(open.is_empty())
+    }
+}
+
+impl Part {
+    /// Its length, when an array of so many bytes has it.
+    fn check(self, n_bytes: usize) -> Result<c_int, MpiError> {
+        let wanted = self.start.saturating_add(self.n_bytes);
+        if n_bytes < wanted {
+            return Err(MpiError::Length { call: "a piece", given: n_bytes, wanted });
+        }
+        c_int::try_from(self.n_bytes).map_err(|_| MpiError::TooLong { n_bytes: self.n_bytes })
+    }
+}
