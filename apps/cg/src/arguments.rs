@@ -27,6 +27,14 @@ usage: cg [options] MATRIX.mtx[.gz]                 alone
   --json               the line at the end as JSON
   --wait-us-per-row U  a row takes its rank at least U microseconds, mostly asleep
 
+Options of the library, by which ranks come and go while it runs:
+  --sizes MIN:MAX --preferred N --schedule ITERATION:SIZE,... --check-every K|auto
+  --strategy merge|baseline --spawn tree|one|per-node|sequential|companion
+  --redistribution auto|sync|async|p2p|get --placement balance|fill|nearest
+  --foreground --manager none|hosts|slurm|auto --hosts FILE --model FILE|learn|explore
+  --record DIR --control DIR --deadline SECONDS --explain
+  --checkpoint FILE --checkpoint-every N
+
 Exit codes: 0 fine, 1 the run failed, 2 an option or a file is wrong,
 3 not solved within the iterations.
 ";
