@@ -101,10 +101,12 @@ fn main() -> Result<(), Error> {
         true => Rod::default(),
         false => Rod::new(number("--rows", 1000), number("--until", 100), run.comm()),
     };
-    let pause = std::time::Duration::from_micros(number("--pause-us", 0));
+    // What an iteration takes beside the rod: a part that all ranks have, and a part that they share.
+    let (pause_us, work_us) = (number("--pause-us", 0), number("--work-us", 0));
     let mut digest = None;
     let step = run.iterate(&mut rod, |rod, _iteration, comm| {
-        std::thread::sleep(pause);
+        let pause_us = pause_us + work_us / u64::from(comm.size());
+        std::thread::sleep(std::time::Duration::from_micros(pause_us));
         let step = rod.step(comm)?;
         if step == Step::Done {
             digest = rod.digest(comm)?;

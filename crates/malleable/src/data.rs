@@ -158,12 +158,7 @@ impl<'a> Data<'a> {
     }
 
     /// What every rank has all of, where it lies in memory of another language.
-    pub fn foreign_words(
-        &mut self,
-        name: &'static str,
-        class: Class,
-        words: Box<dyn Words + 'a>,
-    ) {
+    pub fn foreign_words(&mut self, name: &'static str, class: Class, words: Box<dyn Words + 'a>) {
         self.replicated.push(Replicated { name, class, words });
     }
 

@@ -33,6 +33,8 @@ pub(crate) struct Look {
     pub(crate) is_spawned: bool,
     /// Whether they are joined, once that is known.
     pub(crate) joined: Option<Result<(), String>>,
+    /// Whether that is since somebody did not come in time.
+    pub(crate) is_late: bool,
     /// Whether constant data have arrived.
     pub(crate) has_constant: bool,
     /// Why no process can be started.
@@ -148,6 +150,8 @@ impl Head {
         if todo == Todo::Start {
             self.ordered_at = look.iteration;
         }
+        let is_late = ended.as_ref().is_some_and(|end| end.resize.outcome == Outcome::TimedOut);
+        let is_stuck = todo == Todo::GiveUp && is_late;
         if let Some(attempt) = ended {
             self.conclude(attempt, look.iteration, world);
         }
@@ -157,6 +161,9 @@ impl Head {
         let is_calm = self.protocol.attempt().is_none() || self.options.check_every.is_some();
         let free = if is_calm { interval(fast, before) } else { interval(fast, before).min(4) };
         self.next = Order::new(todo, self.baton.serial, self.options.check_every.unwrap_or(free));
+        if is_stuck {
+            self.next = self.next.stuck();
+        }
         self.tell(look.iteration, world);
         self.next
     }
@@ -171,6 +178,7 @@ impl Head {
             permission,
             is_spawned: look.is_spawned,
             joined: look.joined.clone(),
+            is_late: look.is_late,
             has_constant: look.has_constant,
             are_gone: gone.is_none_or(|gone| gone.is_over),
         }

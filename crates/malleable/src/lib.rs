@@ -16,6 +16,7 @@ mod data;
 mod decision;
 mod emptying;
 mod error;
+mod fault;
 mod head;
 mod leaving;
 pub mod manager;

@@ -15,7 +15,7 @@ pub(crate) struct Order {
     pub(crate) serial: u32,
     /// Resize points from that at which it is carried out to that of the next one.
     pub(crate) interval: u32,
-    padding: u32,
+    is_stuck: u32,
 }
 
 impl Order {
@@ -27,7 +27,7 @@ impl Order {
             Todo::Switch => 3,
             Todo::GiveUp => 4,
         };
-        Self { todo, serial: serial.into(), interval, padding: 0 }
+        Self { todo, serial: serial.into(), interval, is_stuck: 0 }
     }
 
     pub(crate) fn todo(self) -> Todo {
@@ -38,6 +38,15 @@ impl Order {
             4 => Todo::GiveUp,
             _ => Todo::GoOn,
         }
+    }
+
+    /// The same order, given since somebody may never return from the library.
+    pub(crate) fn stuck(self) -> Self {
+        Self { is_stuck: 1, ..self }
+    }
+
+    pub(crate) fn is_stuck(self) -> bool {
+        self.is_stuck == 1
     }
 
     pub(crate) fn serial(self) -> u16 {

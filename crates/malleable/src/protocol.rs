@@ -44,6 +44,8 @@ pub(crate) struct Seen {
     pub(crate) is_spawned: bool,
     /// Whether they are joined, once that is known; and why not.
     pub(crate) joined: Option<Result<(), String>>,
+    /// Whether that is since somebody did not come in time.
+    pub(crate) is_late: bool,
     /// Whether constant data have arrived everywhere.
     pub(crate) has_constant: bool,
     /// Whether those that left are gone.
@@ -168,7 +170,10 @@ impl Attempt {
             State::Spawning | State::Connecting => match &seen.joined {
                 Some(Ok(())) if self.is_overlapping => To(State::MovingConstant, Todo::Move),
                 Some(Ok(())) => To(State::MovingVariable, Todo::Switch),
-                Some(Err(why)) => End(Outcome::Failed, why.clone(), Todo::GiveUp),
+                Some(Err(why)) => {
+                    let outcome = if seen.is_late { Outcome::TimedOut } else { Outcome::Failed };
+                    End(outcome, why.clone(), Todo::GiveUp)
+                }
                 None if is_late => {
                     End(Outcome::TimedOut, self.late_sentence(seen.is_spawned), Todo::GiveUp)
                 }

@@ -4,6 +4,7 @@
 //! first source that they are ready. So nothing of that is left to do while the program waits.
 
 use crate::change::Change;
+use crate::fault::{self, Point};
 use crate::release::{Door, Release};
 use crate::spawn::SpawnError;
 use crate::world::{Member, World};
@@ -51,6 +52,7 @@ impl Prepared {
 impl Ready {
     pub(crate) fn agree(self) -> Result<Prepared, SpawnError> {
         let Self { bridge, number, own_world, change } = self;
+        fault::at(Point::Ready, number);
         let members = bridge.allgather(&[Member::own(own_world)])?;
         let world = next_world(&bridge, &change, number, &members)?;
         let release = open_door(&bridge, &change, number)?;
@@ -67,7 +69,8 @@ impl Ready {
         } else {
             for rank in 1..bridge.size() {
                 let heard = bridge.take::<u8>(Some(rank), Some(READY_TAG), deadline)?;
-                heard.ok_or(SpawnError::Late { rank, seconds: deadline.as_secs_f64() })?;
+                let late = SpawnError::Late { rank, seconds: deadline.as_secs_f64() };
+                heard.ok_or(late)?;
             }
         }
         Ok(Prepared { bridge, change, world, door, release, spawn_s: 0.0, connect_s: 0.0 })

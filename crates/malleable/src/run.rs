@@ -17,6 +17,7 @@ use mpi::{Comm, Mpi};
 use preparing::{Preparing, Waited};
 use resized::Resize;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use switch::Underway;
 
 /// The order of rank 0, on the backstage; threads that prepare a change have other tags.
@@ -52,6 +53,8 @@ pub struct Malleable {
     obstacle: Option<String>,
     /// Whether a thread does not return from MPI, which therefore cannot be ended in good order.
     is_stuck: bool,
+    /// Counts resize points, for who watches whether there are any.
+    heartbeat: Arc<AtomicU64>,
     /// On rank 0.
     head: Option<Head>,
 }
@@ -115,6 +118,7 @@ impl Malleable {
             stage,
             obstacle,
             is_stuck,
+            heartbeat: Arc::default(),
             head,
         }
     }
@@ -182,6 +186,7 @@ impl Malleable {
             other => self.stage = other,
         }
         self.iteration = iteration;
+        self.heartbeat.fetch_add(1, Ordering::Relaxed);
         if let Stage::Moving(underway) = &mut self.stage {
             underway.advance()?;
         }
@@ -231,7 +236,7 @@ impl Malleable {
         match order.todo() {
             Todo::GoOn => {}
             Todo::Start => self.prepare(order.serial())?,
-            Todo::GiveUp => self.give_up()?,
+            Todo::GiveUp => self.give_up(order.is_stuck())?,
             Todo::Move => self.move_constant(state)?,
             Todo::Switch => return self.switch(state),
         }
@@ -254,6 +259,7 @@ impl Malleable {
         match &self.stage {
             Stage::Preparing(preparing) => {
                 (look.is_spawned, look.joined) = (preparing.is_spawned(), preparing.seen());
+                look.is_late = preparing.is_late();
             }
             Stage::Moving(underway) => look.has_constant = underway.is_everywhere(),
             _ => {}
@@ -279,7 +285,7 @@ impl Malleable {
         let alone = World::alone(&self.mpi)?;
         std::mem::replace(&mut self.world, alone).free()?;
         if self.is_stuck {
-            self.mpi.close_alone(is_first)?;
+            self.mpi.close_stuck(is_first)?;
         } else {
             self.mpi.close();
         }

@@ -1,5 +1,6 @@
 //! A new rank waits for its place, and is called to it by the first of the sources.
 
+use super::preparing::Watchdog;
 use super::switch::{Underway, moved_within};
 use super::{Malleable, Stage, Step};
 use crate::data::{Data, State};
@@ -72,8 +73,10 @@ impl Malleable {
         options: Options,
         parent: Intercomm,
     ) -> Result<Self, Error> {
+        let watchdog = Watchdog::start(options.deadline, &Arc::default());
         let joined = spawn::arrive(&mpi, parent, 3 * options.deadline);
         let arrived = joined.map_err(|error| Error::Join { why: error.to_string() })?;
+        drop(watchdog);
         let Some(mut prepared) = arrived else {
             let world = World::alone(&mpi)?;
             mpi.close();

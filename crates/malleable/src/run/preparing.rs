@@ -1,12 +1,20 @@
 //! A change is prepared in the background, while the program computes.
 
+mod watchdog;
+
 use super::{Malleable, Stage};
 use crate::error::Error;
 use crate::ready::Prepared;
 use crate::spawn::{self, Preparation, SpawnError};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, channel};
 use std::thread::Builder;
 use std::time::Duration;
+pub(super) use watchdog::Watchdog;
+
+const STUCK: &str =
+    "starting processes got stuck in the MPI library before; start the program anew to resize it";
 
 /// A thread that prepares a change, or what came of it.
 #[derive(Debug)]
@@ -19,18 +27,23 @@ pub(super) struct Preparing {
 enum Outcome {
     Awaited(Receiver<Result<Prepared, SpawnError>>),
     Ready(Box<Prepared>),
-    Failed(String),
+    Failed { why: String, is_late: bool },
 }
 
 impl Preparing {
-    fn begin(preparation: Preparation) -> Self {
+    fn begin(preparation: Preparation, heartbeat: &Arc<AtomicU64>) -> Self {
         let stage = preparation.stage.clone();
         let (tell, told) = channel();
-        let work = move || tell.send(preparation.run()).unwrap_or_default();
+        let watchdog = Watchdog::start(preparation.deadline, heartbeat);
+        let work = move || {
+            let prepared = preparation.run();
+            drop(watchdog);
+            tell.send(prepared).unwrap_or_default();
+        };
         let thread = Builder::new().name("prepare".to_owned()).spawn(work);
         let result = match thread {
             Ok(_) => Outcome::Awaited(told),
-            Err(error) => Outcome::Failed(format!("no thread could be started: {error}")),
+            Err(error) => failed(format!("no thread could be started: {error}")),
         };
         Self { stage, result: result.into() }
     }
@@ -62,8 +75,13 @@ impl Preparing {
         match &*self.result.borrow() {
             Outcome::Awaited(_) => None,
             Outcome::Ready(_) => Some(Ok(())),
-            Outcome::Failed(why) => Some(Err(why.clone())),
+            Outcome::Failed { why, .. } => Some(Err(why.clone())),
         }
+    }
+
+    /// Whether it failed since somebody did not come in time, who may never come.
+    pub(super) fn is_late(&self) -> bool {
+        matches!(&*self.result.borrow(), Outcome::Failed { is_late: true, .. })
     }
 
     fn poll(&self) {
@@ -71,7 +89,7 @@ impl Preparing {
         if let Outcome::Awaited(told) = &*result {
             match told.try_recv() {
                 Ok(end) => *result = outcome(end),
-                Err(TryRecvError::Disconnected) => *result = Outcome::Failed(died()),
+                Err(TryRecvError::Disconnected) => *result = failed(died()),
                 Err(TryRecvError::Empty) => {}
             }
         }
@@ -81,7 +99,7 @@ impl Preparing {
     pub(super) fn wait(self, at_most: Duration) -> Waited {
         match self.result.into_inner() {
             Outcome::Ready(prepared) => Waited::Ready(prepared),
-            Outcome::Failed(_) => Waited::Failed,
+            Outcome::Failed { .. } => Waited::Failed,
             Outcome::Awaited(told) => match told.recv_timeout(at_most) {
                 Ok(Ok(prepared)) => Waited::Ready(Box::new(prepared)),
                 Ok(Err(_)) | Err(RecvTimeoutError::Disconnected) => Waited::Failed,
@@ -101,8 +119,15 @@ pub(super) enum Waited {
 fn outcome(result: Result<Prepared, SpawnError>) -> Outcome {
     match result {
         Ok(prepared) => Outcome::Ready(Box::new(prepared)),
-        Err(error) => Outcome::Failed(error.to_string()),
+        Err(error) => {
+            let is_late = matches!(error, SpawnError::Late { .. });
+            Outcome::Failed { why: error.to_string(), is_late }
+        }
     }
+}
+
+fn failed(why: String) -> Outcome {
+    Outcome::Failed { why, is_late: false }
 }
 
 fn died() -> String {
@@ -114,7 +139,7 @@ impl Malleable {
     pub(super) fn prepare(&mut self, serial: u16) -> Result<(), Error> {
         let own = self.world.comm.rank() as usize;
         let preparation = Preparation {
-            backstage: std::sync::Arc::clone(&self.world.backstage),
+            backstage: Arc::clone(&self.world.backstage),
             serial,
             change: self.head.as_mut().and_then(crate::head::Head::take_change),
             own_world: self.world.members.get(own).map_or(0, |member| member.world),
@@ -122,7 +147,7 @@ impl Malleable {
             stage: spawn::Stage::default(),
         };
         let preparing = if self.mpi.is_multiple() {
-            Preparing::begin(preparation)
+            Preparing::begin(preparation, &self.heartbeat)
         } else {
             Preparing::make(preparation)
         };
@@ -136,20 +161,16 @@ impl Malleable {
         Ok(())
     }
 
-    /// Forgets what was prepared, or is still.
-    pub(super) fn give_up(&mut self) -> Result<(), Error> {
+    /// Forgets what was prepared, or is still; `is_stuck` where somebody may never return from the library.
+    pub(super) fn give_up(&mut self, is_stuck: bool) -> Result<(), Error> {
+        self.is_stuck |= is_stuck;
+        if is_stuck {
+            self.obstacle = Some(STUCK.to_owned());
+        }
         match std::mem::replace(&mut self.stage, Stage::Calm) {
             Stage::Preparing(preparing) => match preparing.wait(Duration::ZERO) {
                 Waited::Ready(prepared) => self.dismiss(*prepared),
-                Waited::Failed => Ok(()),
-                Waited::Stuck => {
-                    self.is_stuck = true;
-                    self.obstacle = Some(
-                        "starting processes got stuck in the MPI library before; start the program anew to resize it"
-                            .to_owned(),
-                    );
-                    Ok(())
-                }
+                Waited::Failed | Waited::Stuck => Ok(()),
             },
             other => {
                 self.stage = other;

@@ -6,6 +6,7 @@ use super::{Malleable, Stage, Step, is_open_mpi};
 use crate::bridge::Bridge;
 use crate::data::{Data, State};
 use crate::error::Error;
+use crate::fault::{self, Point};
 use crate::head::{Baton, Head};
 use crate::moving::{MoveError, Moved, Moving};
 use crate::options::Options;
@@ -60,6 +61,7 @@ impl Underway {
 
     /// Sends constant data off.
     pub(super) fn begin(&mut self, data: &mut Data<'_>) -> Result<(), MoveError> {
+        fault::at(Point::Move, self.prepared.bridge.rank());
         let method = self.prepared.change.method();
         self.moving = Some(Moving::begin(&bridge(&self.prepared), data, method)?);
         Ok(())
@@ -87,6 +89,7 @@ impl Underway {
         data: &mut Data<'_>,
         at_most: Duration,
     ) -> Result<(Prepared, [Moved; 2]), MoveError> {
+        fault::at(Point::Switch, self.prepared.bridge.rank());
         if self.moving.is_none() {
             self.begin(data)?;
         }
@@ -192,6 +195,7 @@ impl Malleable {
         began: Instant,
     ) -> Result<(), Error> {
         let Prepared { bridge, change, world, release, .. } = prepared;
+        fault::at(Point::Settle, bridge.rank());
         let world = match world {
             // A new rank has it already.
             None => None,

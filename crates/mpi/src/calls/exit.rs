@@ -14,7 +14,7 @@ use super::{Mpi, value};
 use crate::MpiError;
 use crate::functions::{Entrance, Functions, Handle};
 use crate::library::symbol;
-use crate::watch::watched;
+use crate::watch::{EXIT_STUCK, watched};
 use std::ffi::{c_int, c_void};
 use std::io::Write;
 use std::sync::OnceLock;
@@ -26,6 +26,8 @@ static N_OPEN: AtomicU32 = AtomicU32::new(0);
 static EXIT: OnceLock<Exit> = OnceLock::new();
 /// Whether this rank ends the job when somebody is missing in the end.
 static IS_ENDING: AtomicBool = AtomicBool::new(false);
+/// Whether a thread does not return from the library, which therefore cannot be ended.
+static IS_STUCK: AtomicBool = AtomicBool::new(false);
 /// The code that this process ends with.
 static CODE: AtomicI32 = AtomicI32::new(0);
 
@@ -94,6 +96,18 @@ impl Mpi {
     }
 }
 
+impl Mpi {
+    /// The same when a thread does not return from a call: MPI cannot be ended in good order then, and rank 0 ends the job
+    /// as soon as its own process ends, with the code of that, or [`EXIT_STUCK`] instead of 0; the others wait for that.
+    ///
+    /// # Errors
+    /// As [`close_alone`](Self::close_alone).
+    pub fn close_stuck(&self, is_first: bool) -> Result<(), MpiError> {
+        IS_STUCK.store(true, Ordering::Release);
+        self.close_alone(is_first)
+    }
+}
+
 /// `on_exit` of the C library, whose functions are told the code of the process.
 type OnExit = unsafe extern "C" fn(extern "C" fn(c_int, *mut c_void), *mut c_void) -> c_int;
 
@@ -119,6 +133,15 @@ extern "C" fn at_exit() {
         && !exit.entrance.is(exit.entrance.finalized)
     {
         let is_ending = IS_ENDING.load(Ordering::Acquire);
+        if IS_STUCK.load(Ordering::Acquire) {
+            if is_ending {
+                // With the code 0 Open MPI leaves processes that were started later.
+                let code = CODE.load(Ordering::Acquire);
+                exit.abort(if code == 0 { EXIT_STUCK } else { code });
+            }
+            std::thread::sleep(Duration::from_hours(1));
+            return;
+        }
         if exit.are_all_here(is_ending.then_some(LAST_CHANCE)) {
             exit.finalize();
         } else {

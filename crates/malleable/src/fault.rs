@@ -1,0 +1,94 @@
+//! Faults for tests: a process dies, hangs or refuses at a point that a variable names.
+//!
+//! `SINTONIA_MALLEABLE_FAULT=POINT:NUMBER:DEED` does it to who has this number in a resize, the first time that it comes there.
+//! Without the variable nothing happens.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+const VARIABLE: &str = "SINTONIA_MALLEABLE_FAULT";
+
+/// Where something can fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Point {
+    /// A source is about to start processes.
+    Start,
+    /// A new process is about to join.
+    Come,
+    /// All are joined, and not yet ready.
+    Ready,
+    /// Constant data begin to travel.
+    Move,
+    /// The new size is about to begin.
+    Switch,
+    /// The new size has begun.
+    Settle,
+}
+
+/// What happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Deed {
+    /// The process is gone at once.
+    Die,
+    /// It does nothing any more.
+    Hang,
+    /// It cannot do what comes.
+    Refuse,
+    /// What it starts never comes.
+    Sleep,
+}
+
+static IS_DONE: AtomicBool = AtomicBool::new(false);
+
+/// What happens to who has this number here; dying and hanging happen at once.
+pub(crate) fn at(point: Point, number: u32) -> Option<Deed> {
+    static FAULT: OnceLock<Option<(Point, u32, Deed)>> = OnceLock::new();
+    let fault = FAULT.get_or_init(|| parse(&std::env::var(VARIABLE).ok()?));
+    let deed =
+        fault.filter(|(place, who, _)| (*place, *who) == (point, number)).map(|(.., deed)| deed)?;
+    if IS_DONE.swap(true, Ordering::AcqRel) {
+        return None;
+    }
+    match deed {
+        Deed::Die => std::process::abort(),
+        Deed::Hang => loop {
+            std::thread::park();
+        },
+        Deed::Refuse | Deed::Sleep => Some(deed),
+    }
+}
+
+fn parse(text: &str) -> Option<(Point, u32, Deed)> {
+    let mut words = text.split(':');
+    let point = match words.next()? {
+        "start" => Point::Start,
+        "come" => Point::Come,
+        "ready" => Point::Ready,
+        "move" => Point::Move,
+        "switch" => Point::Switch,
+        "settle" => Point::Settle,
+        _ => return None,
+    };
+    let number = words.next()?.parse().ok()?;
+    let deed = match words.next()? {
+        "die" => Deed::Die,
+        "hang" => Deed::Hang,
+        "refuse" => Deed::Refuse,
+        "sleep" => Deed::Sleep,
+        _ => return None,
+    };
+    Some((point, number, deed))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn faults_are_read() {
+        assert_eq!(parse("start:3:refuse"), Some((Point::Start, 3, Deed::Refuse)));
+        assert_eq!(parse("settle:0:die"), Some((Point::Settle, 0, Deed::Die)));
+        assert_eq!(parse("settle:0"), None);
+        assert_eq!(parse(""), None);
+    }
+}
