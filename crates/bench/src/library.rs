@@ -51,7 +51,8 @@ pub(crate) fn dynamic(place: &Place) -> Vec<Library> {
         ("OMPI_MCA_btl", "self,sm,tcp"),
         ("OMPI_MCA_coll", "^han"),
     ];
-    let mpich: &[_] = &[("MPIR_CVAR_CH4_NETMOD", "ofi")];
+    // Ranks that wait give way to those that compute.
+    let mpich: &[_] = &[("MPIR_CVAR_CH4_NETMOD", "ofi"), ("MPIR_CVAR_ENABLE_HEAVY_YIELD", "1")];
     let libraries = [
         ("Open MPI 5", "openmpi5", giving_way, open_mpi),
         ("MPICH 5", "mpich5", &["-bind-to", "none"], mpich),

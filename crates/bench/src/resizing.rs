@@ -20,11 +20,17 @@ use std::process::Command;
 
 /// Numbers of ranks before and after.
 const CHANGES: [(u32, u32); 2] = [(4, 8), (8, 4)];
-/// What is solved meanwhile.
-const PROGRAM: [&str; 6] =
-    ["--generate", "laplace3d:100", "--iterations", "200", "--tolerance", "0"];
-/// The iteration of the change.
-const AT: u32 = 40;
+/// What is solved meanwhile, in 161 iterations, and before which of them the number changes.
+const PROGRAM: [&str; 8] = [
+    "--generate",
+    "laplace3d:100",
+    "--tolerance",
+    "1e-4",
+    "--sizes",
+    "1:8",
+    "--schedule",
+    "20:8,80:4",
+];
 /// Bytes in all that the peer cuts where the program is missing.
 const BYTES: u64 = 100_000_000;
 /// Repetitions of the peer's `MPI_Alltoallv`.
@@ -62,8 +68,7 @@ pub(crate) fn measure(place: &Place, n_turns: usize) -> Result<Report, BenchErro
     let mut report = Report { text: text.to_owned(), json: json!([]), bars_met: true };
     let mut rows = Vec::new();
     for library in library::dynamic(place) {
-        for change in CHANGES {
-            let turns = take_turns(place, &library, change, n_turns)?;
+        for (change, turns) in CHANGES.into_iter().zip(take_turns(place, &library, n_turns)?) {
             let bar_s = turns.bar_s(&library, change);
             let is_met = turns.ours.is_empty() || turns.wait_s() <= bar_s;
             report.bars_met &= is_met;
@@ -79,22 +84,19 @@ pub(crate) fn measure(place: &Place, n_turns: usize) -> Result<Report, BenchErro
     Ok(report)
 }
 
-fn take_turns(
-    place: &Place,
-    library: &Library,
-    change: (u32, u32),
-    n_turns: usize,
-) -> Result<Turns, BenchError> {
+/// The turns of each change.
+fn take_turns(place: &Place, library: &Library, n_turns: usize) -> Result<[Turns; 2], BenchError> {
     let raw = library.compile(place, "resizing.c", "resizing")?;
     let program = place.probe.with_file_name("cg");
-    let mut turns = Turns { bare: Vec::new(), ours: Vec::new() };
+    let mut turns = CHANGES.map(|_| Turns { bare: Vec::new(), ours: Vec::new() });
     for _ in 0..n_turns {
-        if program.exists() {
-            turns.ours.push(resized(place, library, &program, change)?);
+        let ours = if program.exists() { resized(place, library, &program)? } else { Vec::new() };
+        for (place, (change, turns)) in CHANGES.into_iter().zip(&mut turns).enumerate() {
+            turns.ours.extend(ours.get(place));
+            // Half of what is cut moves, when the number doubles or is halved.
+            let n_bytes = turns.ours.last().map_or(BYTES, |ours| 2 * ours.n_bytes);
+            turns.bare.push(bare(library, &raw, change, n_bytes)?);
         }
-        // Half of what is cut moves, when the number doubles or is halved.
-        let n_bytes = turns.ours.last().map_or(BYTES, |ours| 2 * ours.n_bytes);
-        turns.bare.push(bare(library, &raw, change, n_bytes)?);
     }
     Ok(turns)
 }
@@ -123,34 +125,30 @@ fn figures_in(output: &str) -> Option<Bare> {
     Some(Bare { spawn_s, first_s, exchange_s, n_bytes: words.next()?.parse().ok()? })
 }
 
-/// One run of the program, which changes once.
-fn resized(
-    place: &Place,
-    library: &Library,
-    program: &Path,
-    (from, to): (u32, u32),
-) -> Result<Resized, BenchError> {
+/// One run of the program, with all changes.
+fn resized(place: &Place, library: &Library, program: &Path) -> Result<Vec<Resized>, BenchError> {
     let record = place.scratch().join("resizing");
     if record.exists() {
         let removed = std::fs::remove_dir_all(&record);
         removed.map_err(|source| BenchError::File { path: record.clone(), source })?;
     }
     make_folder(&record)?;
-    let mut command = on_ranks(library, from);
-    command.arg(program).args(PROGRAM).args(["--schedule", &format!("{AT}:{to}")]);
-    command.args(["--sizes", "1:8", "--record"]).arg(&record);
+    let mut command = on_ranks(library, CHANGES[0].0);
+    command.arg(program).args(PROGRAM).arg("--record").arg(&record);
     let name = sample::name_of(&command);
     let output = sample::output_of(command)?;
     let path = record.join("resizes.jsonl");
     let text =
         std::fs::read_to_string(&path).map_err(|source| BenchError::File { path, source })?;
-    resize_in(&text)
+    let resizes: Option<Vec<_>> = text.lines().map(resize_in).collect();
+    let resizes = resizes.filter(|resizes| resizes.len() == CHANGES.len());
+    resizes
         .ok_or_else(|| BenchError::NoFigure { command: name, output: sample::last_lines(&output) })
 }
 
-/// The first line of a record, when that resize was done.
-fn resize_in(record: &str) -> Option<Resized> {
-    let resize: Value = serde_json::from_str(record.lines().next()?).ok()?;
+/// A line of a record, when that resize was done.
+fn resize_in(line: &str) -> Option<Resized> {
+    let resize: Value = serde_json::from_str(line).ok()?;
     let wait_s = resize["seconds"]["wait"].as_f64()?;
     let is_done = resize["outcome"].as_str()?.eq_ignore_ascii_case("done");
     is_done.then_some(Resized { wait_s, n_bytes: resize["bytes"]["moved"].as_u64()? })
@@ -225,7 +223,7 @@ mod tests {
     fn check(outcome: &str, expected: Option<Resized>) {
         let seconds = r#""seconds":{"wait":0.125,"spawn":3.0}"#;
         let line = format!(r#"{{"outcome":"{outcome}",{seconds},"bytes":{{"moved":7}}}}"#);
-        assert_eq!(resize_in(&format!("{line}\n")), expected);
+        assert_eq!(resize_in(&line), expected);
     }
 
     #[test]
