@@ -15,8 +15,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// How long the daemons may take to find each other, and to end.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// How long the daemons may take to find each other, and to end; and anything else that is waited for.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A running Slurm.
 #[derive(Debug)]
@@ -101,11 +101,11 @@ impl Slurm {
         }
     }
 
-    /// Kills the controller.
-    pub fn kill_controller(&mut self) {
+    /// Ends the controller. It is asked to, so that it knows its jobs when it comes back: it writes them down now and then
+    /// only.
+    pub fn stop_controller(&mut self) {
         if let Some(controller) = self.daemons.first_mut() {
-            controller.kill().unwrap_or_default();
-            controller.wait().map(drop).unwrap_or_default();
+            end(controller);
         }
     }
 
@@ -228,20 +228,28 @@ impl Slurm {
 
 impl Drop for Slurm {
     fn drop(&mut self) {
-        for daemon in &self.daemons {
-            if let Some(pid) = Pid::from_raw(daemon.id().cast_signed()) {
-                kill_process(pid, Signal::TERM).unwrap_or_default();
-            }
-        }
-        let until = Instant::now() + PATIENCE;
-        for daemon in &mut self.daemons {
-            while matches!(daemon.try_wait(), Ok(None)) && Instant::now() < until {
-                std::thread::sleep(Duration::from_millis(20));
-            }
-            daemon.kill().unwrap_or_default();
-            daemon.wait().map(drop).unwrap_or_default();
-        }
+        self.daemons.iter().for_each(ask_to_end);
+        self.daemons.iter_mut().for_each(end);
     }
+}
+
+fn ask_to_end(daemon: &Child) {
+    if let Some(pid) = Pid::from_raw(daemon.id().cast_signed()) {
+        kill_process(pid, Signal::TERM).unwrap_or_default();
+    }
+}
+
+/// Waits for its end, which is made to come at last.
+fn end(daemon: &mut Child) {
+    if matches!(daemon.try_wait(), Ok(None)) {
+        ask_to_end(daemon);
+    }
+    let until = Instant::now() + PATIENCE;
+    while matches!(daemon.try_wait(), Ok(None)) && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    daemon.kill().unwrap_or_default();
+    daemon.wait().map(drop).unwrap_or_default();
 }
 
 fn make_folder(path: &Path) {
