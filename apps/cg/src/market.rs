@@ -5,7 +5,7 @@
 //! only repeat its work on cores that may be the same. Either way a rank holds a few pieces of text at a time.
 //!
 //! # Not here
-//! Vectors: [`vector`](crate::vector).
+//! Vectors: `vector.rs`.
 
 mod entry;
 mod error;

@@ -67,13 +67,13 @@ fn files_lead_to_the_same_solution() {
 fn check_ranks(library: Library) {
     let folder = tempfile::tempdir().unwrap();
     cg(folder.path(), "generate tetrahedra:3x4x5 -o a.mtx.gz");
-    let file = folder.path().join("a.mtx.gz");
-    let file = file.to_str().unwrap();
+    let [file, control] = ["a.mtx.gz", "control"].map(|name| folder.path().join(name));
+    let words = [file.to_str().unwrap(), "--reproducible", "--control", control.to_str().unwrap()];
     let alone = cg(folder.path(), "a.mtx.gz --reproducible");
     let alone = solution(&String::from_utf8_lossy(&alone.stdout));
     let program = Path::new(env!("CARGO_BIN_EXE_cg"));
     for n_ranks in [1, 3] {
-        let ended = library.launch(n_ranks, program).args([file, "--reproducible"]).run();
+        let ended = library.launch(n_ranks, program).args(words).run();
         assert_eq!(ended.code, 0, "{}", ended.text());
         assert_eq!(solution(&ended.text()), alone, "{n_ranks} ranks");
         assert!(ended.text().contains(&format!(", {n_ranks} ranks; solved ")), "{}", ended.text());
