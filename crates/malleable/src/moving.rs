@@ -146,7 +146,10 @@ impl Moving {
     pub fn test(&mut self, bridge: &Bridge<'_>) -> Result<bool, MoveError> {
         let budget = self.credit.budget();
         let is_here = self.advance(bridge, budget)?;
-        self.credit.spend();
+        // A look is free, so that who only looks has time to spend again.
+        if !budget.is_zero() {
+            self.credit.spend();
+        }
         Ok(is_here)
     }
 

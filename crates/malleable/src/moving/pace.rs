@@ -67,7 +67,7 @@ impl Credit {
         Duration::try_from_secs_f64(self.left_s).unwrap_or(Duration::ZERO)
     }
 
-    /// Counts what was spent since [`budget`](Self::budget).
+    /// Counts what was spent since [`budget`](Self::budget), which gave something.
     pub(crate) fn spend(&mut self) {
         self.left_s -= self.since.elapsed().as_secs_f64();
         self.since = Instant::now();
