@@ -55,7 +55,8 @@ pub(crate) fn dynamic(place: &Place) -> Vec<Library> {
     let mpich: &[_] = &[("MPIR_CVAR_CH4_NETMOD", "ofi"), ("MPIR_CVAR_ENABLE_HEAVY_YIELD", "1")];
     let libraries = [
         ("Open MPI 5", "openmpi5", giving_way, open_mpi),
-        ("MPICH 5", "mpich5", &["-bind-to", "none"], mpich),
+        // Its launcher fails at a spawn when it was told how to bind.
+        ("MPICH 5", "mpich5", &[], mpich),
     ];
     let installed = libraries.into_iter().map(|(name, key, options, settings)| {
         let folder = place.root.join("target").join(format!("venv-{key}")).join("bin");
