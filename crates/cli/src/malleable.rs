@@ -18,8 +18,8 @@ Examples:
 What is set, unless it is set already:
   Open MPI  OMPI_MCA_coll=^han, since collectives can hang when groups are joined; under Slurm
             PMIX_MCA_gds=hash, since ranks on further nodes share no memory with the launcher
-  MPICH     MPIR_CVAR_CH4_NETMOD=ofi, over which groups are joined; under Slurm HYDRA_LAUNCHER
-            and HYDRA_LAUNCHER_EXEC: ranks get to further nodes by `srun`";
+  MPICH     under Slurm HYDRA_LAUNCHER=ssh, and HYDRA_LAUNCHER_EXEC by which ranks get to further
+            nodes: a script of ours that calls `srun`";
 
 /// Start a program that may be resized, with the settings that its MPI library needs for that
 ///
@@ -71,8 +71,7 @@ pub(crate) fn malleable(options: &MalleableOptions) -> anyhow::Result<ExitCode> 
 }
 
 fn variables(agent: Option<&Path>) -> Vec<(&'static str, String)> {
-    let always = [("OMPI_MCA_coll", "^han"), ("MPIR_CVAR_CH4_NETMOD", "ofi")];
-    let mut variables = always.map(|(name, value)| (name, value.to_owned())).to_vec();
+    let mut variables = vec![("OMPI_MCA_coll", "^han".to_owned())];
     if let Some(agent) = agent {
         variables.push(("PMIX_MCA_gds", "hash".to_owned()));
         variables.push(("HYDRA_LAUNCHER", "ssh".to_owned()));
@@ -106,7 +105,7 @@ mod tests {
             let variables = variables(agent.map(Path::new));
             variables.into_iter().map(|(name, _)| name).collect::<Vec<_>>()
         };
-        assert_eq!(names(None), ["OMPI_MCA_coll", "MPIR_CVAR_CH4_NETMOD"]);
+        assert_eq!(names(None), ["OMPI_MCA_coll"]);
         let all = names(Some("/home/me/.sintonia/sintonia-on-node"));
         assert!(all.contains(&"HYDRA_LAUNCHER_EXEC") && all.contains(&"PMIX_MCA_gds"), "{all:?}");
     }
