@@ -20,8 +20,12 @@ pub(crate) struct Change {
     pub(crate) targets: Vec<u32>,
     /// Processes that are started.
     pub(crate) starts: Vec<Start>,
-    /// Place in [`Method::ALL`] of how data move.
-    pub(crate) method: usize,
+    /// Ranks that were launched and sleep, and now become new ones.
+    pub(crate) woken: Vec<u32>,
+    /// Whether those that leave sleep, and do not end.
+    pub(crate) is_parked: bool,
+    /// Place in [`Method::ALL`] of how data move; none where it is to be tried.
+    pub(crate) method: Option<usize>,
     /// How long anything may take.
     pub(crate) deadline_ms: u64,
 }
@@ -75,9 +79,14 @@ impl Change {
         }
     }
 
-    /// How data move.
-    pub(crate) fn method(&self) -> Method {
-        Method::ALL.get(self.method).copied().unwrap_or(Method::Sync)
+    /// How data move, where it is known.
+    pub(crate) fn method(&self) -> Option<Method> {
+        self.method.and_then(|place| Method::ALL.get(place)).copied()
+    }
+
+    /// Sets how data move.
+    pub(crate) fn set_method(&mut self, method: Method) {
+        self.method = Method::ALL.iter().position(|other| *other == method);
     }
 
     /// How many processes are new.

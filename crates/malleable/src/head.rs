@@ -12,6 +12,7 @@ pub(crate) use baton::Baton;
 use crate::change::Change;
 use crate::decision::Judge;
 use crate::error::Error;
+use crate::moving::Method;
 use crate::options::Options;
 use crate::order::{Order, interval};
 use crate::protocol::{Attempt, Protocol, Seen, Todo};
@@ -37,6 +38,8 @@ pub(crate) struct Look {
     pub(crate) is_late: bool,
     /// Whether constant data have arrived.
     pub(crate) has_constant: bool,
+    /// Ranks that sleep, where they are used instead of new processes.
+    pub(crate) sleeping: Option<Vec<u32>>,
     /// Why no process can be started.
     pub(crate) obstacle: Option<String>,
 }
@@ -235,6 +238,12 @@ impl Head {
         if let Some(attempt) = self.protocol.attempt_mut() {
             note(&mut attempt.resize);
         }
+    }
+
+    /// Data were moved so: what was tried once is not tried again.
+    pub(crate) fn note_method(&mut self, method: Method) {
+        self.baton.method = Method::ALL.iter().position(|other| *other == method);
+        self.note(|resize| method.name().clone_into(&mut resize.redistribution));
     }
 
     /// All leave that are to leave: the hosts that they had.

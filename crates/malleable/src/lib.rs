@@ -23,6 +23,7 @@ pub mod manager;
 pub mod moving;
 mod options;
 mod order;
+mod parked;
 pub mod probing;
 mod protocol;
 mod ready;

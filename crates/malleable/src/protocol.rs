@@ -15,7 +15,7 @@
 //! # Not here
 //! Carrying out what is to do next: `run`.
 
-use resized::{Outcome, Resize, State};
+use resized::{Outcome, Resize, Started, State};
 use serde::{Deserialize, Serialize};
 
 /// A resize on its way.
@@ -186,7 +186,10 @@ impl Attempt {
                 To(State::MovingVariable, Todo::Switch)
             }
             State::Releasing if seen.are_gone => {
-                End(Outcome::Done, format!("{from} ranks became {to}"), Todo::GoOn)
+                let is_parked = self.resize.started == Started::Parked && to < from;
+                let how =
+                    if is_parked { "; those that left sleep, and keep their places" } else { "" };
+                End(Outcome::Done, format!("{from} ranks became {to}{how}"), Todo::GoOn)
             }
             State::Releasing if is_late => {
                 let why =

@@ -57,7 +57,7 @@ impl Ready {
         let world = next_world(&bridge, &change, number, &members)?;
         let release = open_door(&bridge, &change, number)?;
         let deadline = Duration::from_millis(change.deadline_ms);
-        let door = if change.target(number).is_none() {
+        let door = if change.target(number).is_none() && !change.is_parked {
             let heard = bridge.take::<u8>(Some(change.next_first()), Some(DOOR_TAG), deadline)?;
             let text = heard.map(|(_, text)| text).unwrap_or_default();
             serde_json::from_slice(&text).ok()
@@ -93,7 +93,8 @@ fn next_world(
 
 /// Who is to be rank 0 sees off those that leave.
 fn open_door(bridge: &Comm, change: &Change, number: u32) -> Result<Option<Release>, SpawnError> {
-    if number != change.next_first() || change.leavers().next().is_none() {
+    let nobody_ends = change.is_parked || change.leavers().next().is_none();
+    if number != change.next_first() || nobody_ends {
         return Ok(None);
     }
     let release = Release::open().map_err(|error| SpawnError::Watch(error.to_string()))?;

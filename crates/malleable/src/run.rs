@@ -1,6 +1,7 @@
 //! A program that changes its number of ranks while it runs: what it calls.
 
 mod arrival;
+mod parking;
 mod preparing;
 mod switch;
 
@@ -9,6 +10,7 @@ use crate::error::Error;
 use crate::head::{Head, Look};
 use crate::options::Options;
 use crate::order::Order;
+use crate::parked::Parking;
 use crate::protocol::Todo;
 use crate::ready::Prepared;
 use crate::world::{Member, World};
@@ -53,6 +55,8 @@ pub struct Malleable {
     obstacle: Option<String>,
     /// Whether a thread does not return from MPI, which therefore cannot be ended in good order.
     is_stuck: bool,
+    /// Ranks that sleep, where no process can be started.
+    parking: Option<Arc<Parking>>,
     /// Counts resize points, for who watches whether there are any.
     heartbeat: Arc<AtomicU64>,
     /// On rank 0.
@@ -87,10 +91,14 @@ impl Malleable {
         }
         let comm = Comm::world(&mpi)?;
         mpi::names::remove();
-        let members = comm.allgather(&[Member::own(0)])?;
-        let world = World::of(comm, members)?;
         let support = mpi.spawn_support();
         let obstacle = (!support.is_trusted).then_some(support.why);
+        let (min, max) = options.sizes_with(comm.size());
+        if obstacle.is_some() && min < max {
+            return Self::begin_parked(mpi, options, comm, obstacle);
+        }
+        let members = comm.allgather(&[Member::own(0)])?;
+        let world = World::of(comm, members)?;
         let is_open_mpi = is_open_mpi(&mpi);
         let head =
             world.is_first().then(|| Head::new(&options, &world, is_open_mpi)).transpose()?;
@@ -118,6 +126,7 @@ impl Malleable {
             stage,
             obstacle,
             is_stuck,
+            parking: None,
             heartbeat: Arc::default(),
             head,
         }
@@ -220,6 +229,8 @@ impl Malleable {
         }
         if let Some(head) = &mut self.head {
             head.finish(self.iteration, &self.world);
+            let worlds = self.world.worlds();
+            self.parking.as_ref().map_or(Ok(()), |parking| parking.dismiss(&worlds))?;
         }
         self.close()
     }
@@ -254,8 +265,10 @@ impl Malleable {
     /// Rank 0 says what is next.
     fn give_order(&mut self) -> Result<(), Error> {
         let Some(head) = &mut self.head else { return Ok(()) };
-        let mut look =
-            Look { iteration: self.iteration, obstacle: self.obstacle.clone(), ..Look::default() };
+        let worlds = self.world.worlds();
+        let sleeping = self.parking.as_ref().map(|parking| parking.sleeping(&worlds));
+        let (iteration, obstacle) = (self.iteration, self.obstacle.clone());
+        let mut look = Look { iteration, obstacle, sleeping, ..Look::default() };
         match &self.stage {
             Stage::Preparing(preparing) => {
                 (look.is_spawned, look.joined) = (preparing.is_spawned(), preparing.seen());

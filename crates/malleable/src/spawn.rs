@@ -16,6 +16,7 @@ mod join;
 
 use crate::change::{Change, Start};
 use crate::fault::{self, Deed, Point};
+use crate::parked::Parking;
 use crate::ready::{Prepared, Ready};
 use mpi::{Comm, Intercomm, Mpi, MpiError};
 use std::ffi::OsString;
@@ -75,6 +76,8 @@ pub(crate) struct Preparation {
     /// The number of the world of this process.
     pub(crate) own_world: u64,
     pub(crate) deadline: Duration,
+    /// Ranks that sleep, where no process can be started.
+    pub(crate) parking: Option<Arc<Parking>>,
     pub(crate) stage: Stage,
 }
 
@@ -99,7 +102,12 @@ impl Preparation {
         };
         self.stage.0.store(true, Ordering::Release);
         let spawned = Instant::now();
-        let bridge = if change.starts.is_empty() {
+        let bridge = if let Some(parking) = &self.parking {
+            if own == 0 {
+                parking.wake(&change)?;
+            }
+            parking.join(&self.backstage, &change)?
+        } else if change.starts.is_empty() {
             self.backstage.duplicate()?
         } else {
             join::as_source(&self.backstage, &change, &children)?

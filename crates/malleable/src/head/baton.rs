@@ -16,6 +16,8 @@ pub(crate) struct Baton {
     pub(crate) resizes: Vec<Resize>,
     /// Size and seconds of an iteration, as they were seen.
     pub(crate) seen: Vec<(u32, f64)>,
+    /// Place of the method that was found best when it was tried.
+    pub(crate) method: Option<usize>,
     /// The resize by which another process becomes rank 0.
     pub(crate) attempt: Option<Attempt>,
     /// Hosts of ranks that leave.

@@ -6,7 +6,7 @@ use crate::decision::Standing;
 use crate::moving::Method;
 use crate::options::Redistribution;
 use crate::world::World;
-use resized::{Decision, Outcome, Resize, Strategy};
+use resized::{Decision, Outcome, Resize, Started, Strategy};
 
 /// A size that somebody wants.
 struct Wanted {
@@ -90,7 +90,18 @@ impl Head {
         let n_sources = world.size();
         let mut change = Change { n_sources, targets, deadline_ms, ..Change::default() };
         let n_new = change.n_new();
-        if 0 < n_new {
+        if let Some(sleeping) = &look.sleeping {
+            if sleeping.len() < n_new as usize {
+                let n_launched = sleeping.len() + n_sources as usize;
+                let why = look.obstacle.clone().unwrap_or_default();
+                return Some(Err(format!(
+                    "{n_launched} ranks were launched, and there are no more: {why}"
+                )));
+            }
+            change.is_parked = true;
+            change.woken = sleeping.iter().copied().take(n_new as usize).collect();
+            self.note(|resize| resize.started = Started::Parked);
+        } else if 0 < n_new {
             if let Some(obstacle) = &look.obstacle {
                 return Some(Err(obstacle.clone()));
             }
@@ -113,24 +124,28 @@ impl Head {
         Some(Ok(()))
     }
 
-    fn method(&self) -> Method {
-        match self.options.redistribution {
+    /// How data move, where somebody said it.
+    fn method(&self) -> Option<Method> {
+        Some(match self.options.redistribution {
+            Redistribution::Auto => return None,
+            Redistribution::Sync => Method::Sync,
             Redistribution::Async => Method::Async,
-            Redistribution::PointToPoint => Method::PointToPoint,
             // Open MPI 5 hangs when it makes windows between processes that were started apart.
-            Redistribution::Get if self.is_open_mpi => Method::PointToPoint,
-            Redistribution::Get => Method::Get,
-            Redistribution::Sync | Redistribution::Auto => Method::Sync,
-        }
+            Redistribution::Get if !self.is_open_mpi => Method::Get,
+            Redistribution::Get | Redistribution::PointToPoint => Method::PointToPoint,
+        })
     }
 
     fn commission(&mut self, mut change: Change, strategy: Strategy) {
         self.baton.serial = self.baton.serial.wrapping_add(1);
         change.serial = self.baton.serial;
         let method = self.method();
-        change.method = Method::ALL.iter().position(|other| *other == method).unwrap_or(0);
+        match method {
+            Some(method) => change.set_method(method),
+            None => change.method = self.baton.method,
+        }
         if let Some(attempt) = self.protocol.attempt_mut() {
-            attempt.is_overlapping = method != Method::Sync;
+            attempt.is_overlapping = change.method() != Some(Method::Sync);
         }
         let is_forced = strategy != self.options.strategy;
         self.note(|resize| {

@@ -44,6 +44,12 @@ struct Sent {
 #[derive(Debug)]
 pub(super) struct Arrival(Prepared);
 
+impl Arrival {
+    pub(super) fn of(prepared: Prepared) -> Self {
+        Self(prepared)
+    }
+}
+
 /// Calls all new ranks.
 pub(super) fn call(prepared: &Prepared, cue: Cue) -> Result<(), MpiError> {
     let (kind, iteration) = match cue {
@@ -103,7 +109,7 @@ impl Malleable {
                     state.data(&mut data);
                     underway.begin(&mut data)?;
                 }
-                Some(Cue::Leave) => return self.leave_unused(underway),
+                Some(Cue::Leave) => return self.leave_unused(underway, state),
                 None if underway.is_travelling() => underway.wait(STINT)?,
                 None => return Err(Error::Silent { seconds: PATIENCE.as_secs_f64() }),
             }
@@ -117,8 +123,11 @@ impl Malleable {
         Ok(Step::Continue)
     }
 
-    fn leave_unused(&mut self, underway: Underway) -> Result<Step, Error> {
+    fn leave_unused<S: State>(&mut self, underway: Underway, state: &mut S) -> Result<Step, Error> {
         underway.prepared.free()?;
+        if let Some(parking) = self.parking.clone() {
+            return self.sleep(&parking, state);
+        }
         self.retire()?;
         Ok(Step::Left)
     }

@@ -144,6 +144,7 @@ impl Malleable {
             change: self.head.as_mut().and_then(crate::head::Head::take_change),
             own_world: self.world.members.get(own).map_or(0, |member| member.world),
             deadline: self.options.deadline,
+            parking: self.parking.clone(),
             stage: spawn::Stage::default(),
         };
         let preparing = if self.mpi.is_multiple() {

@@ -10,6 +10,7 @@ use crate::fault::{self, Point};
 use crate::head::{Baton, Head};
 use crate::moving::{MoveError, Moved, Moving};
 use crate::options::Options;
+use crate::probing;
 use crate::ready::Prepared;
 use crate::release::say_goodbye;
 use crate::world::World;
@@ -62,7 +63,11 @@ impl Underway {
     /// Sends constant data off.
     pub(super) fn begin(&mut self, data: &mut Data<'_>) -> Result<(), MoveError> {
         fault::at(Point::Move, self.prepared.bridge.rank());
-        let method = self.prepared.change.method();
+        let method = match self.prepared.change.method() {
+            Some(method) => method,
+            None => probing::choose(&bridge(&self.prepared), data)?,
+        };
+        self.prepared.change.set_method(method);
         self.moving = Some(Moving::begin(&bridge(&self.prepared), data, method)?);
         Ok(())
     }
@@ -139,7 +144,7 @@ impl Malleable {
         drop(data);
         baton.map_or(Ok(Vec::new()), |baton| baton.finish(moved_within(&self.options)))?;
         if prepared.world.is_none() {
-            return self.leave(prepared);
+            return self.leave(prepared, state);
         }
         self.settle(prepared, moved, began)?;
         Ok(Step::Continue)
@@ -172,7 +177,6 @@ impl Malleable {
         head.note(|resize| {
             resize.iteration = self.iteration;
             resize.iterations_meanwhile = meanwhile;
-            resize.redistribution = prepared.change.method().name().to_owned();
             resize.seconds.spawn = prepared.spawn_s;
             resize.seconds.connect = prepared.connect_s;
         });
@@ -210,6 +214,9 @@ impl Malleable {
         }
         if let Some(head) = &mut self.head {
             head.see_off(release, change.leavers().count());
+            if let Some(method) = change.method() {
+                head.note_method(method);
+            }
             head.note(|resize| note_moved(resize, moved, began.elapsed()));
             head.switched();
         }
@@ -220,7 +227,11 @@ impl Malleable {
     }
 
     /// This process goes; its data are elsewhere.
-    fn leave(&mut self, prepared: Prepared) -> Result<Step, Error> {
+    fn leave<S: State>(&mut self, prepared: Prepared, state: &mut S) -> Result<Step, Error> {
+        if let Some(parking) = self.parking.clone() {
+            prepared.free()?;
+            return self.sleep(&parking, state);
+        }
         if let Some(door) = &prepared.door {
             // Where nobody hears it, the others find out that it is gone, or do not.
             let _is_heard = say_goodbye(door);

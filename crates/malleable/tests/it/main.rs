@@ -2,3 +2,4 @@
 #![allow(clippy::unwrap_used, reason = "a test stops where it cannot go on")]
 
 mod moving;
+mod resizing;

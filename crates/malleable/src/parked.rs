@@ -1,0 +1,86 @@
+//! Ranks that were launched and do not compute: where a library cannot start processes, they sleep until they are wanted.
+//!
+//! All ranks are launched at once. Those beyond the first size sleep, and so do those that leave later: they keep their
+//! processes and their places on nodes. What wakes them is a message of rank 0 of the present ranks, on a communicator of all.
+
+use crate::change::Change;
+use crate::ready::{Prepared, Ready};
+use crate::spawn::SpawnError;
+use mpi::{Comm, MpiError};
+use std::time::Duration;
+
+/// Messages to those that sleep, and between them and the others, on the communicator of all.
+const WAKE_TAG: u16 = 1;
+const JOIN_TAG: u16 = 2;
+const PATIENCE: Duration = Duration::from_hours(24 * 365);
+
+/// All ranks that were launched.
+#[derive(Debug)]
+pub(crate) struct Parking {
+    pub(crate) all: Comm,
+}
+
+impl Parking {
+    /// The number of the world of a rank, which leaves alone.
+    pub(crate) fn world_of(rank: u32) -> u64 {
+        u64::from(rank) + 1
+    }
+
+    /// The rank among all of who has a world of this number.
+    fn rank_of(world: u64) -> u32 {
+        u32::try_from(world.saturating_sub(1)).unwrap_or(u32::MAX)
+    }
+
+    /// Those that sleep when ranks with these worlds do not.
+    pub(crate) fn sleeping(&self, worlds: &[u64]) -> Vec<u32> {
+        let is_present = |rank: &u32| worlds.contains(&Self::world_of(*rank));
+        (0..self.all.size()).filter(|rank| !is_present(rank)).collect()
+    }
+
+    /// Wakes those that the change needs; the first of the sources does it.
+    pub(crate) fn wake(&self, change: &Change) -> Result<(), MpiError> {
+        let text = serde_json::to_vec(change).unwrap_or_default();
+        change.woken.iter().try_for_each(|rank| self.all.send(&text, *rank, WAKE_TAG))
+    }
+
+    /// Tells those that sleep that the program is done.
+    pub(crate) fn dismiss(&self, worlds: &[u64]) -> Result<(), MpiError> {
+        let mut sleeping = self.sleeping(worlds).into_iter();
+        sleeping.try_for_each(|rank| self.all.send::<u8>(&[], rank, WAKE_TAG))
+    }
+
+    /// Sleeps until this rank is wanted; `None` when the program is done.
+    pub(crate) fn sleep(&self) -> Result<Option<Prepared>, SpawnError> {
+        let heard = self.all.take::<u8>(None, Some(WAKE_TAG), PATIENCE)?;
+        let Some((arrival, text)) = heard else { return Ok(None) };
+        let Ok(change) = serde_json::from_slice::<Change>(&text) else { return Ok(None) };
+        let own = self.all.rank();
+        let place = change.woken.iter().position(|rank| *rank == own).unwrap_or(0);
+        let mut group =
+            joined(Comm::own_self(self.all.mpi())?, Some((&self.all, arrival.from)), true)?;
+        for _later in change.woken.iter().skip(place + 1) {
+            group = joined(group, None, false)?;
+        }
+        let number = change.n_sources + u32::try_from(place).unwrap_or(0);
+        let own_world = Self::world_of(own);
+        Ready { bridge: group, number, own_world, change }.agree().map(Some)
+    }
+
+    /// The sources and those that were woken: what a source does.
+    pub(crate) fn join(&self, backstage: &Comm, change: &Change) -> Result<Comm, MpiError> {
+        let mut group = backstage.duplicate()?;
+        for rank in &change.woken {
+            let peer = (backstage.rank() == 0).then_some((&self.all, *rank));
+            group = joined(group, peer, false)?;
+        }
+        Ok(group)
+    }
+}
+
+fn joined(group: Comm, peer: Option<(&Comm, u32)>, is_high: bool) -> Result<Comm, MpiError> {
+    let between = group.join(0, peer, JOIN_TAG)?;
+    let joined = between.merge(is_high)?;
+    between.free()?;
+    group.free()?;
+    Ok(joined)
+}

@@ -1,0 +1,190 @@
+//! Programs that change their size on the libraries that can start processes.
+
+use launch::{Job, Library, example};
+use resized::{Outcome, Resize, Spawn, Started, Strategy};
+use std::path::Path;
+
+/// Iterations, enough for data that travel meanwhile.
+const UNTIL: &str = "3000";
+
+/// A rod on so many ranks; the record goes into the folder.
+fn rod(library: Library, n_ranks: usize, folder: &Path, words: &[&str]) -> Job {
+    let job = library.launch(n_ranks, &example("rod")).args(words);
+    let job = job.arg("--record").arg(folder).arg("--control").arg(folder.join("jobs"));
+    // Other tests make and remove networks, and Open MPI would take them.
+    job.variable("OMPI_MCA_btl_tcp_if_include", "lo")
+}
+
+#[track_caller]
+fn record(folder: &Path) -> Vec<Resize> {
+    let text = std::fs::read_to_string(folder.join("resizes.jsonl")).unwrap_or_default();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// The number of the rod in the end, which does not depend on ranks.
+#[track_caller]
+fn digest(stdout: &str) -> &str {
+    stdout.lines().find(|line| line.starts_with("digest")).unwrap_or_else(|| panic!("{stdout}"))
+}
+
+/// All resizes of a schedule are made, and the result is that of a run without.
+#[track_caller]
+fn check(words: &[&str], expected: &[(u32, u32, Strategy)]) -> Vec<Vec<Resize>> {
+    let mut records = Vec::new();
+    for library in Library::DYNAMIC {
+        let (folder, plain) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let all = [&["--until", UNTIL, "--foreground", "--check-every", "1"], words].concat();
+        let ended = rod(library, 2, folder.path(), &all).run();
+        assert_eq!(ended.code, 0, "{ended:?}");
+        let alone = rod(library, 1, plain.path(), &["--until", UNTIL]).run();
+        assert_eq!(digest(&ended.stdout), digest(&alone.stdout), "{}", library.name());
+        let resizes = record(folder.path());
+        let found = resizes.iter().map(|resize| (resize.from, resize.to, resize.strategy));
+        assert_eq!(found.collect::<Vec<_>>(), expected, "{ended:?}");
+        for resize in &resizes {
+            assert_eq!(resize.outcome, Outcome::Done, "{resize:?}");
+            let n_left = match resize.strategy {
+                Strategy::Baseline => resize.from,
+                Strategy::Merge => resize.from.saturating_sub(resize.to),
+            };
+            assert_eq!(resize.pids_gone.len(), n_left as usize, "{resize:?}");
+        }
+        assert_eq!(std::fs::read_dir(folder.path().join("jobs")).unwrap().count(), 0);
+        records.push(resizes);
+    }
+    records
+}
+
+#[test]
+fn a_program_grows_and_shrinks() {
+    use Strategy::{Baseline, Merge};
+    let words = ["--schedule", "10:5,30:2,50:1,70:3", "--redistribution", "sync"];
+    let resizes = [(2, 5, Merge), (5, 2, Merge), (2, 1, Baseline), (1, 3, Merge)];
+    for record in check(&words, &resizes) {
+        assert!(record.iter().all(|resize| resize.redistribution == "sync"));
+        assert!(record.iter().all(|resize| resize.bytes.variable == 1000 * 8 + 8));
+    }
+}
+
+#[test]
+fn processes_are_started_in_other_ways() {
+    let ways = [(Spawn::One, "one", "async"), (Spawn::Sequential, "sequential", "p2p")];
+    for (spawn, word, method) in ways {
+        let words = [
+            "--schedule",
+            "10:4,30:2",
+            "--spawn",
+            word,
+            "--redistribution",
+            method,
+            "--pause-us",
+            "300",
+        ];
+        let resizes = [(2, 4, Strategy::Merge), (4, 2, Strategy::Merge)];
+        for record in check(&words, &resizes) {
+            assert!(record.iter().all(|resize| resize.spawn == spawn));
+        }
+    }
+}
+
+/// Sizes as a generator of random numbers gives them.
+fn random_schedule(n_resizes: u64) -> String {
+    let mut seed = 7_u64;
+    let sizes = (0..n_resizes).map(|number| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        format!("{}:{}", 10 + 4 * number, (seed >> 40) % 8 + 1)
+    });
+    sizes.collect::<Vec<_>>().join(",")
+}
+
+#[test]
+fn two_hundred_resizes_change_no_result_with_open_mpi() {
+    check_many(Library::OpenMpi5);
+}
+
+#[test]
+fn two_hundred_resizes_change_no_result_with_mpich() {
+    check_many(Library::Mpich5);
+}
+
+#[track_caller]
+fn check_many(library: Library) {
+    let schedule = random_schedule(200);
+    let folder = tempfile::tempdir().unwrap();
+    let words = [
+        "--until",
+        "820",
+        "--redistribution",
+        "sync",
+        "--foreground",
+        "--check-every",
+        "1",
+        "--schedule",
+        &schedule,
+    ];
+    let ended =
+        rod(library, 1, folder.path(), &words).within(std::time::Duration::from_mins(3)).run();
+    assert_eq!(ended.code, 0, "{ended:?}");
+    let plain = tempfile::tempdir().unwrap();
+    let alone = rod(library, 1, plain.path(), &["--until", "820"]).run();
+    assert_eq!(digest(&ended.stdout), digest(&alone.stdout), "{}", library.name());
+    let resizes = record(folder.path());
+    assert!(resizes.iter().all(|resize| resize.outcome == Outcome::Done), "{resizes:?}");
+    assert!(150 < resizes.len(), "{}", resizes.len());
+}
+
+/// A fault at a point of the protocol: the program ends, or goes on with its old size.
+#[track_caller]
+fn check_fault(library: Library, fault: &str, goes_on: bool) {
+    let folder = tempfile::tempdir().unwrap();
+    let words = ["--until", "3000", "--schedule", "10:4", "--foreground", "--deadline", "20"];
+    let job = rod(library, 2, folder.path(), &words).variable("SINTONIA_MALLEABLE_FAULT", fault);
+    let ended = job.run();
+    assert_eq!(ended.code == 0, goes_on, "{fault}: {ended:?}");
+    if goes_on {
+        assert!(digest(&ended.stdout).contains("after 3000 iterations"));
+        let resizes = record(folder.path());
+        assert!(resizes.iter().all(|resize| resize.outcome == Outcome::Failed), "{resizes:?}");
+        assert_eq!(resizes.len(), 1);
+    }
+}
+
+#[test]
+fn a_fault_is_the_end_of_a_resize_or_of_the_program() {
+    for library in Library::DYNAMIC {
+        check_fault(library, "start:1:refuse", true);
+        for fault in ["start:1:die", "come:3:die", "ready:1:die", "switch:2:die", "settle:0:die"] {
+            check_fault(library, fault, false);
+        }
+    }
+}
+
+#[test]
+fn where_nothing_can_be_started_a_wish_is_refused() {
+    for library in Library::SYSTEM {
+        let folder = tempfile::tempdir().unwrap();
+        let ended = rod(library, 2, folder.path(), &["--schedule", "10:4", "--until", "60"]).run();
+        assert_eq!(ended.code, 0, "{ended:?}");
+        let resizes = record(folder.path());
+        assert_eq!(resizes.len(), 1, "{ended:?}");
+        assert_eq!(resizes[0].outcome, Outcome::Refused);
+    }
+}
+
+#[test]
+fn ranks_sleep_where_no_process_can_be_started() {
+    for library in Library::SYSTEM {
+        let (folder, plain) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let words = ["--until", UNTIL, "--preferred", "2", "--schedule", "10:4,30:1,50:3"];
+        let ended = rod(library, 4, folder.path(), &words).run();
+        assert_eq!(ended.code, 0, "{ended:?}");
+        let alone = rod(library, 1, plain.path(), &["--until", UNTIL]).run();
+        assert_eq!(digest(&ended.stdout), digest(&alone.stdout), "{}", library.name());
+        let resizes = record(folder.path());
+        let found = resizes.iter().map(|resize| (resize.from, resize.to, resize.outcome));
+        let done = Outcome::Done;
+        assert_eq!(found.collect::<Vec<_>>(), [(2, 4, done), (4, 1, done), (1, 3, done)]);
+        assert!(resizes.iter().all(|resize| resize.started == Started::Parked));
+        assert!(resizes.iter().all(|resize| resize.pids_gone.is_empty()));
+    }
+}
