@@ -14,6 +14,9 @@ use std::time::{Duration, Instant};
 
 /// Time between looks at the queue while something is waited for.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
+/// How long a job may wait after Slurm has looked for a node and found none. It has a place in the queue, and those that run
+/// hold their nodes for nothing.
+const NO_NODE: Duration = Duration::from_secs(3);
 /// Time after which what failed is tried again.
 const RETRY_EVERY: Duration = Duration::from_secs(2);
 
@@ -149,6 +152,8 @@ struct Loan {
     n_missing: u32,
     jobs: Vec<u64>,
     until: Instant,
+    /// Since when Slurm says that there is no node.
+    vain_since: Option<Instant>,
 }
 
 struct Office<Q> {
@@ -192,7 +197,8 @@ impl<Q: Queue> Office<Q> {
     fn take(&mut self, order: Order) {
         match order {
             Order::Borrow { ticket, n_nodes, hosts, until } => {
-                let loan = Loan { hosts, n_missing: n_nodes, jobs: Vec::new(), until };
+                let (jobs, vain_since) = (Vec::new(), None);
+                let loan = Loan { hosts, n_missing: n_nodes, jobs, until, vain_since };
                 self.loans.insert(ticket, loan);
             }
             Order::Forget(ticket) => {
@@ -279,7 +285,12 @@ impl<Q: Queue> Office<Q> {
                 );
             } else {
                 let waits = found.into_iter().flatten().filter(|job| job.state != "RUNNING");
-                reasons.extend(waits.map(|job| format!("job {} waits ({})", job.job, job.reason)));
+                let waits = waits.collect::<Vec<_>>();
+                let is_vain = waits.iter().any(|job| is_vain(&job.reason));
+                reasons.extend(
+                    waits.iter().map(|job| format!("job {} waits ({})", job.job, job.reason)),
+                );
+                self.note_vain(ticket, is_vain);
             }
         }
         let reasons = reasons.join(", ");
@@ -288,10 +299,18 @@ impl<Q: Queue> Office<Q> {
         Ok(())
     }
 
+    /// Keeps the first moment at which there was no node.
+    fn note_vain(&mut self, ticket: Ticket, is_vain: bool) {
+        if let Some(loan) = self.loans.get_mut(&ticket) {
+            loan.vain_since = is_vain.then(|| loan.vain_since.unwrap_or_else(Instant::now));
+        }
+    }
+
     /// Gives up what has waited for too long.
     fn expire(&mut self, why: &str) {
         let now = Instant::now();
-        let late = self.loans.iter().filter(|(_, loan)| loan.until <= now);
+        let is_vain = |loan: &Loan| loan.vain_since.is_some_and(|since| NO_NODE <= now - since);
+        let late = self.loans.iter().filter(|(_, loan)| loan.until <= now || is_vain(loan));
         for ticket in late.map(|(ticket, _)| *ticket).collect::<Vec<_>>() {
             self.refuse(ticket, format!("Slurm lent no node in time: {why}"));
         }
@@ -317,6 +336,11 @@ impl<Q: Queue> Office<Q> {
         self.rest_until = Some(Instant::now() + RETRY_EVERY);
         self.expire(&error.to_string());
     }
+}
+
+/// Whether Slurm has looked, and there is no node.
+fn is_vain(reason: &str) -> bool {
+    ["Resources", "Priority"].contains(&reason)
 }
 
 /// Whether the controller could not be reached, in its commands' words.

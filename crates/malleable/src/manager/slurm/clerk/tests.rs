@@ -122,6 +122,20 @@ fn what_comes_too_late_is_returned_with_slurms_reason() {
 }
 
 #[test]
+fn nobody_holds_nodes_while_others_are_missing() {
+    let (queue, mut office) = office();
+    office.take(borrow(2, LONG));
+    queue.with(|fake| fake.running = vec![1]);
+    office.look();
+    assert_eq!(answer(&office), None);
+    let loan = office.loans.get_mut(&FIRST).unwrap();
+    loan.vain_since = loan.vain_since.map(|since| since - NO_NODE);
+    office.look();
+    let why = "Slurm lent no node in time: job 2 waits (Resources)".to_owned();
+    assert_eq!(answer(&office), Some(Err(why)));
+}
+
+#[test]
 fn a_refusal_is_final_and_an_absence_is_not() {
     let (queue, mut office) = office();
     queue.with(|fake| fake.away = Some("Unable to contact slurm controller"));
