@@ -123,24 +123,27 @@ pub fn pays(
     let judged: Vec<Judged> =
         others.filter_map(|size| judge(prospect, now, size, &seconds, &cost)).collect();
     let is_sure = |one: &&Judged| 0.0 < one.gain_s.low;
-    let surest = judged.iter().filter(is_sure).max_by(|one, other| {
-        one.gain_s.value.total_cmp(&other.gain_s.value).then(other.size.cmp(&one.size))
-    });
-    if let Some(best) = surest {
+    if let Some(best) = likeliest(judged.iter().filter(is_sure)) {
         return advise(Verdict::Resize, best, sooner(prospect, now, best));
     }
-    let likeliest =
-        judged.iter().max_by(|one, other| one.gain_s.value.total_cmp(&other.gain_s.value));
-    match likeliest {
-        Some(best) if prospect.may_explore && is_worth_a_try(prospect, now, best) => {
-            advise(Verdict::Explore, best, worth(prospect, best))
-        }
+    let is_tried = |one: &&Judged| prospect.may_explore && is_worth_a_try(prospect, now, one);
+    if let Some(best) = likeliest(judged.iter().filter(is_tried)) {
+        return advise(Verdict::Explore, best, worth(prospect, best));
+    }
+    match likeliest(judged.iter()) {
         Some(best) => {
             let reason = no_gain(prospect, now, best);
             Payoff { size: prospect.size, ..advise(Verdict::Stay, best, reason) }
         }
         None => stay("no other size is known or allowed".to_owned()),
     }
+}
+
+/// The one that gains most, if all is as it is likely; of several the smallest.
+fn likeliest<'a>(some: impl Iterator<Item = &'a Judged>) -> Option<&'a Judged> {
+    some.max_by(|one, other| {
+        one.gain_s.value.total_cmp(&other.gain_s.value).then(other.size.cmp(&one.size))
+    })
 }
 
 fn judge(
@@ -306,6 +309,18 @@ mod tests {
     }
 
     #[test]
+    fn what_is_too_dear_to_try_gives_way_to_a_smaller_step() {
+        let seconds = |size: u32| {
+            let error = if size == 1 { 0.0 } else { f64::from(size) };
+            Some(Estimate::around(1.0 / f64::from(size), error))
+        };
+        let prospect =
+            Prospect { size: 1, n_iterations_left: 400, candidates: &[2, 4, 8], may_explore: true };
+        let payoff = pays(&prospect, seconds, |_| Estimate::around(0.1, 0.0));
+        assert_eq!((payoff.verdict, payoff.size), (Verdict::Explore, 2), "{}", payoff.reason);
+    }
+
+    #[test]
     fn sizes_that_nobody_saw_are_tried_when_that_is_cheap() {
         let unsure: fn(u32) -> Option<Estimate> = |size| {
             let (value, error) = if size == 4 { (1.0, 0.0) } else { (0.9, 0.3) };
@@ -316,7 +331,7 @@ mod tests {
             100,
             (
                 Verdict::Explore,
-                "8 processes may end some 9.9 s sooner than 4, 39.9 s at best, and to try it costs 100 ms",
+                "3 processes may end some 9.9 s sooner than 4, 39.9 s at best, and to try it costs 100 ms",
             ),
         );
         check_unknown(
@@ -324,7 +339,7 @@ mod tests {
             5,
             (
                 Verdict::Stay,
-                "8 processes would end some 400 ms sooner, but that is not sure: it may be 1.12 s later",
+                "3 processes would end some 400 ms sooner, but that is not sure: it may be 1.12 s later",
             ),
         );
         let slower: fn(u32) -> Option<Estimate> =
