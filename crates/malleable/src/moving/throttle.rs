@@ -6,8 +6,8 @@
 
 /// Iterations that are measured before.
 const N_BEFORE: usize = 5;
-/// The least rate: a tenth of the time, where 0.5 GB/s are copied.
-const RATE_MIN: f64 = 50e6;
+/// The least rate: a tenth of the time, where 1 GB/s is copied.
+const RATE_MIN: f64 = 100e6;
 const RATE_MAX: f64 = 100e9;
 /// Iterations that take so much longer are slow, or fast enough for more.
 const SLOW: f64 = 1.25;
@@ -94,6 +94,6 @@ mod tests {
         let mut throttle = Throttle::new();
         sent(&mut throttle, &[0.001; 20]);
         sent(&mut throttle, &[0.002; 20]);
-        assert_eq!(sent(&mut throttle, &[0.002; 10]), 500_000);
+        assert_eq!(sent(&mut throttle, &[0.002; 10]), 1_000_000);
     }
 }
