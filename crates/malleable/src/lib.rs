@@ -1,7 +1,46 @@
 //! A library for iterative programs that change their number of ranks while they run.
 //!
+//! A program registers its data once, by class, and computes in iterations. Before each of them its size may change: rank 0
+//! hears wishes (a schedule, a control folder, a model), processes are started while the program computes, constant data
+//! travel meanwhile, and at one iteration, the same for all, variable data move and the new ranks go on.
+//!
+//! ```no_run
+//! use malleable::{Comm, Cut, Data, Error, Malleable, Options, State, Step};
+//!
+//! #[derive(Default)]
+//! struct Sum {
+//!     numbers: Vec<f64>,
+//! }
+//!
+//! impl State for Sum {
+//!     fn data<'a>(&'a mut self, data: &mut Data<'a>) {
+//!         data.rows_of(1000, Cut::Even);
+//!         data.rows("numbers", &mut self.numbers);
+//!     }
+//! }
+//!
+//! let mut run = Malleable::begin(Options::from_args()?)?;
+//! let mut sum = Sum::default();
+//! if !run.is_new() {
+//!     let (rank, size) = (run.comm().rank() as usize, run.comm().size() as usize);
+//!     sum.numbers = vec![1.0; 1000 / size + usize::from(rank < 1000 % size)];
+//! }
+//! let step = run.iterate(&mut sum, |sum, iteration, _comm: &Comm| {
+//!     sum.numbers.iter_mut().for_each(|number| *number *= 0.5);
+//!     Ok::<_, Error>(if iteration < 99 { Step::Continue } else { Step::Done })
+//! })?;
+//! // A rank that has left has nothing to print: `step` is `Step::Left` there.
+//! # Ok::<(), Error>(())
+//! ```
+//!
+//! # Where to start reading
+//! [`Malleable`] (`run`), what rank 0 does (`head`), the phases of a resize (`protocol`), how processes come (`spawn`, `ready`)
+//! and go (`release`).
+//!
 //! # Invariants
-//! - No `unsafe`.
+//! - No `unsafe`, and no end of the process: who leaves gets [`Step::Left`] back.
+//! - A resize that fails leaves the program at its old size, and says why.
+//! - What waits sleeps, but in calls of MPI.
 //!
 //! # Not here
 //! Which rows move where and where new processes go (`resizing`), calls of MPI (`mpi`), the words of status and

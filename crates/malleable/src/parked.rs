@@ -26,11 +26,6 @@ impl Parking {
         u64::from(rank) + 1
     }
 
-    /// The rank among all of who has a world of this number.
-    fn rank_of(world: u64) -> u32 {
-        u32::try_from(world.saturating_sub(1)).unwrap_or(u32::MAX)
-    }
-
     /// Those that sleep when ranks with these worlds do not.
     pub(crate) fn sleeping(&self, worlds: &[u64]) -> Vec<u32> {
         let is_present = |rank: &u32| worlds.contains(&Self::world_of(*rank));

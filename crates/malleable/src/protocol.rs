@@ -36,6 +36,7 @@ pub(crate) struct Attempt {
 }
 
 /// What rank 0 has seen of the present phase.
+#[expect(clippy::struct_excessive_bools, reason = "observations that do not depend on each other")]
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Seen {
     /// Whether it may be, once that is known; and why not.

@@ -71,9 +71,9 @@ enum Stage {
     /// A change is prepared.
     Preparing(Preparing),
     /// Constant data travel.
-    Moving(Underway),
+    Moving(Box<Underway>),
     /// It is new, and waits for its place.
-    Arriving(Arrival),
+    Arriving(Box<Arrival>),
     /// It has left.
     Gone,
 }
@@ -191,7 +191,7 @@ impl Malleable {
                 self.stage = Stage::Gone;
                 return Ok(Step::Left);
             }
-            Stage::Arriving(arrival) => return self.take_place(arrival, state),
+            Stage::Arriving(arrival) => return self.take_place(*arrival, state),
             other => self.stage = other,
         }
         self.iteration = iteration;

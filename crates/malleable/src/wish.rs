@@ -85,11 +85,6 @@ impl Control {
         shared.is_changed = true;
     }
 
-    /// What the status says.
-    pub(crate) fn status(&self) -> JobStatus {
-        lock(&self.shared).status.clone()
-    }
-
     /// A wish that nobody took yet.
     pub(crate) fn take_wish(&self) -> Option<Wish> {
         lock(&self.shared).wish.take()

@@ -89,7 +89,7 @@ impl Malleable {
             return Ok(Self::of(mpi, options, world, Stage::Gone, (None, None)));
         };
         let world = prepared.world.take().map_or_else(|| World::alone(&mpi), Ok)?;
-        let stage = Stage::Arriving(Arrival(prepared));
+        let stage = Stage::Arriving(Box::new(Arrival(prepared)));
         Ok(Self::of(mpi, options, world, stage, (None, None)))
     }
 

@@ -53,7 +53,7 @@ impl Malleable {
         if self.is_woken(parking)?
             && let Stage::Arriving(arrival) = std::mem::replace(&mut self.stage, Stage::Calm)
         {
-            return self.take_place(arrival, state);
+            return self.take_place(*arrival, state);
         }
         self.stage = Stage::Gone;
         self.mpi.close();
@@ -67,7 +67,7 @@ impl Malleable {
         if let Some(world) = prepared.world.take() {
             self.world = world;
         }
-        self.stage = Stage::Arriving(Arrival::of(prepared));
+        self.stage = Stage::Arriving(Box::new(Arrival::of(prepared)));
         Ok(true)
     }
 }

@@ -129,7 +129,7 @@ impl Malleable {
         let mut data = Data::default();
         state.data(&mut data);
         underway.begin(&mut data)?;
-        self.stage = Stage::Moving(underway);
+        self.stage = Stage::Moving(Box::new(underway));
         Ok(())
     }
 
@@ -153,7 +153,7 @@ impl Malleable {
     /// What was prepared, on all ranks, as rank 0 knows.
     fn take_prepared(&mut self) -> Option<Underway> {
         match std::mem::replace(&mut self.stage, Stage::Calm) {
-            Stage::Moving(underway) => Some(underway),
+            Stage::Moving(underway) => Some(*underway),
             Stage::Preparing(preparing) => match preparing.wait(self.options.deadline) {
                 Waited::Ready(prepared) => Some(Underway::of(*prepared)),
                 Waited::Failed | Waited::Stuck => None,

@@ -175,7 +175,8 @@ fn where_nothing_can_be_started_a_wish_is_refused() {
 fn ranks_sleep_where_no_process_can_be_started() {
     for library in Library::SYSTEM {
         let (folder, plain) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let words = ["--until", UNTIL, "--preferred", "2", "--schedule", "10:4,30:1,50:3"];
+        let schedule = ["--schedule", "10:4,30:1,50:3", "--foreground", "--check-every", "1"];
+        let words = [&["--until", UNTIL, "--preferred", "2"], &schedule[..]].concat();
         let ended = rod(library, 4, folder.path(), &words).run();
         assert_eq!(ended.code, 0, "{ended:?}");
         let alone = rod(library, 1, plain.path(), &["--until", UNTIL]).run();

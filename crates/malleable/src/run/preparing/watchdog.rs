@@ -15,7 +15,10 @@ const N_DEADLINES: u32 = 4;
 
 /// Watches as long as it lives.
 #[derive(Debug)]
-pub(in crate::run) struct Watchdog(Option<Sender<()>>);
+pub(in crate::run) struct Watchdog {
+    /// Its end is that of the watch.
+    _alive: Option<Sender<()>>,
+}
 
 impl Watchdog {
     /// Nothing is wrong as long as there are resize points.
@@ -36,7 +39,7 @@ impl Watchdog {
         };
         // Without a thread nobody watches.
         let thread = Builder::new().name("watchdog".to_owned()).spawn(watch);
-        Self(thread.is_ok().then_some(alive))
+        Self { _alive: thread.is_ok().then_some(alive) }
     }
 }
 
