@@ -23,8 +23,12 @@ fn heat_is_the_same_on_changing_ranks() {
         let (unchanged, _) = rod(&program, library, 1, "");
         // The program waits for the processes, or it would be done before they come.
         for (n_ranks, words, last) in [
-            (2, "--foreground --check-every 1 --schedule 50:4", 4),
-            (1, "--foreground --check-every 1 --schedule 50:3,100:2,150:1", 1),
+            (2, "--foreground --check-every 1 --redistribution sync --schedule 50:4", 4),
+            (
+                1,
+                "--foreground --check-every 1 --redistribution sync --schedule 50:3,100:2,150:1",
+                1,
+            ),
         ] {
             let found = rod(&program, library, n_ranks, words);
             assert_eq!(found, (unchanged.clone(), last), "{library:?} {words}");

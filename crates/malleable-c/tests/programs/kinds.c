@@ -168,7 +168,7 @@ int main(int argc, char **argv)
 {
     struct all all = {0};
     int code = MALLEABLE_CONTINUE, rank, size, n_resized = 0;
-    malleable *m = malleable_begin_with("--foreground --check-every 1", &argc, &argv);
+    malleable *m = malleable_begin_with("--foreground --check-every 1 --redistribution sync", &argc, &argv);
     if (m == NULL)
         return fprintf(stderr, "kinds: %s\n", malleable_message()), 1;
     if (!misuse(m, &all) || argc != 2 || strcmp(argv[1], "own") != 0)
