@@ -34,6 +34,8 @@ pub(super) struct Underway {
     pub(super) prepared: Prepared,
     moving: Option<Moving>,
     is_everywhere: bool,
+    /// How long the program stood still for what is on its way.
+    stood: Duration,
 }
 
 impl fmt::Debug for Underway {
@@ -47,7 +49,7 @@ impl fmt::Debug for Underway {
 
 impl Underway {
     pub(super) fn of(prepared: Prepared) -> Self {
-        Self { prepared, moving: None, is_everywhere: false }
+        Self { prepared, moving: None, is_everywhere: false, stood: Duration::ZERO }
     }
 
     /// Whether data are on their way, and not there yet.
@@ -62,6 +64,7 @@ impl Underway {
 
     /// Sends constant data off.
     pub(super) fn begin(&mut self, data: &mut Data<'_>) -> Result<(), MoveError> {
+        let began = Instant::now();
         fault::at(Point::Move, self.prepared.bridge.rank());
         let method = match self.prepared.change.method() {
             Some(method) => method,
@@ -69,6 +72,7 @@ impl Underway {
         };
         self.prepared.change.set_method(method);
         self.moving = Some(Moving::begin(&bridge(&self.prepared), data, method)?);
+        self.stood = began.elapsed();
         Ok(())
     }
 
@@ -137,6 +141,7 @@ impl Malleable {
     pub(super) fn switch<S: State>(&mut self, state: &mut S) -> Result<Step, Error> {
         let began = Instant::now();
         let Some(underway) = self.take_prepared() else { return Ok(Step::Continue) };
+        let began = began.checked_sub(underway.stood).unwrap_or(began);
         let baton = self.hand_over(&underway.prepared)?;
         let mut data = Data::default();
         state.data(&mut data);
