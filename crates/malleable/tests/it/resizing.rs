@@ -24,7 +24,7 @@ fn record(folder: &Path) -> Vec<Resize> {
 /// The number of the rod in the end, which does not depend on ranks.
 #[track_caller]
 fn digest(stdout: &str) -> &str {
-    stdout.lines().find(|line| line.starts_with("digest")).unwrap_or_else(|| panic!("{stdout}"))
+    stdout.lines().find(|line| line.starts_with("digest")).expect(stdout)
 }
 
 /// All resizes of a schedule are made, and the result is that of a run without.
