@@ -1,5 +1,7 @@
 //! Routes are carried out on arrays in memory, and compared with arrays that are distributed anew.
 
+#![expect(clippy::cast_possible_truncation, reason = "small numbers of rows and elements")]
+
 use super::*;
 use proptest::prelude::*;
 use resizing::{Partition, RowBytes, Seat, stay};
