@@ -6,10 +6,12 @@
 //! # Not here
 //! Files and who may write them: crate `malleable`.
 
+mod phase;
 mod resize;
 mod status;
 mod wish;
 
+pub use phase::Phase;
 pub use resize::{Bytes, Decision, Outcome, Resize, Seconds, Spawn, Started, Strategy};
 pub use status::{Answer, JobStatus, Sizes, State};
 pub use wish::Wish;

@@ -73,6 +73,9 @@ pub struct Seconds {
     pub variable: f64,
     /// Until those that left were gone.
     pub release: f64,
+    /// From the first moment until the new size was in force, or until it was given up.
+    #[serde(default)]
+    pub total: f64,
 }
 
 /// What a resize moved.
@@ -89,6 +92,9 @@ pub struct Bytes {
 /// A line of `resizes.jsonl`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Resize {
+    /// When it was first thought of, in seconds since 1970; 0 where that was not written down.
+    #[serde(default)]
+    pub began_s: f64,
     /// Before which iteration the new size was in force, or where it was given up.
     pub iteration: u64,
     /// Ranks before.

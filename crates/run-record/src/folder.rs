@@ -8,6 +8,7 @@ use crate::event_file::{EventReader, EventWriter};
 use crate::file_error::FileError;
 use crate::function_file::{FunctionReader, FunctionWriter};
 use crate::region_file::{self, RegionRow};
+use crate::resize_file::ResizeLines;
 use crate::summary::{FORMAT_VERSION, Summary};
 use crate::table::TableError;
 use crate::tuning::{self, TuningLines};
@@ -241,6 +242,14 @@ impl RunRecord {
         let path = self.dir.join(DEALT);
         let Ok(text) = std::fs::read(&path) else { return Ok(None) };
         parse(&path, &text).map(Some)
+    }
+
+    /// How the program changed its number of ranks; none when it is not malleable, or did not reach this folder.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn read_resizes(&self) -> Result<Option<ResizeLines>, RecordError> {
+        Ok(ResizeLines::read(&self.dir)?)
     }
 
     /// Where the spool file `name` is, for its writer.

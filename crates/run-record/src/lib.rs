@@ -8,6 +8,8 @@
 //! | `events.parquet` | [`Event`]: every MPI call | traced runs, at the end |
 //! | `function-events.parquet` | [`FunctionEvent`]: every passage of a measurement point | runs with `--app` or `--probe`, at the end |
 //! | `tuning.jsonl` | [`tuning`]: what tunlets saw, decided and did | runs with `--app`, as it happens |
+//! | `dealt.json` | [`dealt::Dealt`]: what became of dealt work | by a program of masters and workers, as it runs |
+//! | `resizes.jsonl` | [`resize_file`]: how the program changed its size | by a malleable program, as it happens |
 //! | `spool/` | [`spool`]: messages as they came, until the record is assembled | while the run is on |
 //!
 //! # Invariants
@@ -25,6 +27,7 @@ pub mod function_file;
 pub mod function_sums;
 pub mod function_totals;
 pub mod region_file;
+pub mod resize_file;
 pub mod spool;
 pub mod summary;
 mod table;
@@ -38,6 +41,7 @@ pub use function_file::{FunctionEvent, FunctionReader, FunctionWriter};
 pub use function_sums::FunctionSums;
 pub use function_totals::{FunctionTimes, FunctionTotals};
 pub use region_file::RegionRow;
+pub use resize_file::ResizeLines;
 pub use spool::{SpoolProblem, SpoolReader, SpoolWriter};
 pub use summary::Summary;
 pub use table::TableError;

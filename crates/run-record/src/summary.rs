@@ -7,6 +7,7 @@ use crate::function_sums::FunctionSums;
 use crate::function_totals::FunctionTotals;
 use crate::tuning::TuningSummary;
 use dealt::Dealt;
+use resized::Resize;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -67,6 +68,9 @@ pub struct Summary {
     /// What became of the work that a program of the master/worker library dealt out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dealt: Option<Dealt>,
+    /// How a malleable program changed its number of ranks, in the order in which that ended.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub resizes: Vec<Resize>,
 }
 
 /// How the observed command ended.
