@@ -16,7 +16,7 @@ use crate::moving::Method;
 use crate::options::Options;
 use crate::order::{Order, interval};
 use crate::protocol::{Attempt, Protocol, Seen, Todo};
-use crate::record::Record;
+use crate::record::{self, Record};
 use crate::release::{Release, Watch};
 use crate::wish::{self, Control};
 use crate::world::World;
@@ -194,6 +194,7 @@ impl Head {
             let left = std::mem::take(&mut self.baton.hosts_left);
             self.give_back(&left, world);
         } else {
+            note_total(&mut resize);
             resize.iteration = iteration;
             if let Some(Ok(lender)) = &mut self.lender {
                 lender.forget();
@@ -261,6 +262,7 @@ impl Head {
 
     /// The new size is in force.
     pub(crate) fn switched(&mut self) {
+        self.note(note_total);
         self.protocol.switched(self.clock.elapsed().as_secs_f64());
         self.pace.restart();
         self.next =
@@ -338,6 +340,11 @@ impl Head {
             status.last = self.record.resizes().last().cloned();
         });
     }
+}
+
+/// Where another rank 0 began with it, only the wall clock is the same.
+fn note_total(resize: &mut Resize) {
+    resize.seconds.total = (record::now_s() - resize.began_s).max(0.0);
 }
 
 fn program_name() -> String {

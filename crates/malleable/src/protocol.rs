@@ -216,6 +216,8 @@ impl Attempt {
         let (seconds, phase_s) = (&mut self.resize.seconds, now_s - self.since_s);
         match self.phase {
             State::Deciding => seconds.decide = phase_s,
+            State::Spawning => seconds.spawn = phase_s,
+            State::Connecting => seconds.connect = phase_s,
             State::MovingConstant => seconds.constant = phase_s,
             State::Releasing => seconds.release = phase_s,
             _ => {}

@@ -1,11 +1,17 @@
-//! The record of resizes: a line of JSON for each, and one on standard error where it is asked for.
+//! The record of resizes: a line of JSON for each, where it is asked for and where `sintonia run` watches, and one on standard
+//! error.
 
 use resized::{Outcome, Resize};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The file in the folder of `--record`.
+/// The folder of the record where `sintonia run` watches.
+const WATCHED: &str = "SINTONIA_OUT";
+/// In that folder as long as somebody watches.
+const OPEN: &str = "spool";
+/// The file in either folder.
 const FILE: &str = "resizes.jsonl";
 
 /// So many are known at most; the file has all.
@@ -28,7 +34,7 @@ pub enum RecordError {
 /// Where resizes are written down.
 #[derive(Debug, Default)]
 pub(crate) struct Record {
-    file: Option<File>,
+    files: Vec<File>,
     is_explaining: bool,
     resizes: Vec<Resize>,
 }
@@ -36,8 +42,10 @@ pub(crate) struct Record {
 impl Record {
     /// Goes on with the record in `folder`, if there is to be one.
     pub(crate) fn open(folder: Option<&Path>, is_explaining: bool) -> Result<Self, RecordError> {
-        let file = folder.map(open).transpose()?;
-        Ok(Self { file, is_explaining, resizes: Vec::new() })
+        let mut files: Vec<File> = folder.map(open).transpose()?.into_iter().collect();
+        // Those who watch see the rest without it.
+        files.extend(watched().and_then(|folder| open(&folder).ok()));
+        Ok(Self { files, is_explaining, resizes: Vec::new() })
     }
 
     /// Resizes that the rank before this one wrote down.
@@ -52,9 +60,9 @@ impl Record {
 
     /// Writes one down. A disk that is full does not end the program: its resizes are still known to it.
     pub(crate) fn keep(&mut self, resize: Resize) {
-        if let Some(file) = &mut self.file {
-            let mut line = serde_json::to_vec(&resize).unwrap_or_default();
-            line.push(b'\n');
+        let mut line = serde_json::to_vec(&resize).unwrap_or_default();
+        line.push(b'\n');
+        for file in &mut self.files {
             let _written = file.write_all(&line);
         }
         if self.is_explaining {
@@ -65,6 +73,17 @@ impl Record {
         }
         self.resizes.push(resize);
     }
+}
+
+/// This moment, in seconds since 1970.
+pub(crate) fn now_s() -> f64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64()
+}
+
+/// The record of the run that started the program, if that still goes on and its folder is seen from here.
+fn watched() -> Option<PathBuf> {
+    let folder = std::env::var_os(WATCHED).map(PathBuf::from)?;
+    folder.join(OPEN).is_dir().then_some(folder)
 }
 
 fn open(folder: &Path) -> Result<File, RecordError> {

@@ -32,8 +32,9 @@ impl Head {
         }
         let spawn = self.options.spawn;
         let iteration = look.iteration;
-        let resize =
-            Resize { iteration, from, to: size, reason, spawn, decision, ..Resize::default() };
+        let began_s = crate::record::now_s();
+        let known = Resize { began_s, iteration, reason, spawn, decision, ..Resize::default() };
+        let resize = Resize { from, to: size, ..known };
         self.protocol.begin(resize, wish, hosts, now_s);
     }
 
