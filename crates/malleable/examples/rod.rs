@@ -103,17 +103,17 @@ fn main() -> Result<(), Error> {
     };
     // What an iteration takes beside the rod: a part that all ranks have, and a part that they share.
     let (pause_us, work_us) = (number("--pause-us", 0), number("--work-us", 0));
-    let mut digest = None;
     let step = run.iterate(&mut rod, |rod, _iteration, comm| {
         let pause_us = pause_us + work_us / u64::from(comm.size());
         std::thread::sleep(std::time::Duration::from_micros(pause_us));
-        let step = rod.step(comm)?;
-        if step == Step::Done {
-            digest = rod.digest(comm)?;
-        }
-        Ok::<_, Error>(step)
+        rod.step(comm)
     })?;
-    if let (Step::Done, Some(digest)) = (step, digest) {
+    if step == Step::Left {
+        return Ok(());
+    }
+    let digest = rod.digest(run.comm())?;
+    run.finish()?;
+    if let Some(digest) = digest {
         println!("digest {digest:016x} after {} iterations", rod.n_done);
         for resize in run.resizes() {
             println!(

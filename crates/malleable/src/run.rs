@@ -1,6 +1,7 @@
 //! A program that changes its number of ranks while it runs: what it calls.
 
 mod arrival;
+mod ending;
 mod parking;
 mod preparing;
 mod switch;
@@ -12,11 +13,11 @@ use crate::options::Options;
 use crate::order::Order;
 use crate::parked::Parking;
 use crate::protocol::Todo;
-use crate::ready::Prepared;
 use crate::world::{Member, World};
-use arrival::{Arrival, Cue};
+use arrival::Arrival;
+use ending::Ending;
 use mpi::{Comm, Mpi};
-use preparing::{Preparing, Waited};
+use preparing::{NOBODY_WATCHES, Preparing};
 use resized::Resize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -57,6 +58,8 @@ pub struct Malleable {
     is_stuck: bool,
     /// Ranks that sleep, where no process can be started.
     parking: Option<Arc<Parking>>,
+    /// Whether an iteration has said that all is done, or whether the ranks have lost each other.
+    ending: Ending,
     /// Counts resize points, for who watches whether there are any.
     heartbeat: Arc<AtomicU64>,
     /// On rank 0.
@@ -127,6 +130,7 @@ impl Malleable {
             obstacle,
             is_stuck,
             parking: None,
+            ending: Ending::default(),
             heartbeat: Arc::default(),
             head,
         }
@@ -158,6 +162,9 @@ impl Malleable {
 
     /// Computes iteration after iteration, with a resize point before each, until one says [`Step::Done`] or this rank leaves.
     ///
+    /// After [`Step::Done`] the ranks are still together: results are put together over [`comm`](Self::comm). After
+    /// [`Step::Left`] all that this rank had is with others, and its process should end.
+    ///
     /// # Errors
     /// What an iteration returns, and [`Error`] of resize points.
     pub fn iterate<S: State, E: From<Error>>(
@@ -169,10 +176,12 @@ impl Malleable {
             if self.resize_point(self.iteration, state)? == Step::Left {
                 return Ok(Step::Left);
             }
-            let done = step(state, self.iteration, &self.world.comm)?;
+            let stepped = step(state, self.iteration, &self.world.comm);
+            let done = stepped.inspect_err(|_| self.ending = Ending::Failed)?;
             self.iteration += 1;
             if done != Step::Continue {
-                self.finish()?;
+                self.ending = Ending::Done;
+                self.heartbeat.store(NOBODY_WATCHES, Ordering::Relaxed);
                 return Ok(done);
             }
         }
@@ -186,6 +195,12 @@ impl Malleable {
     /// # Errors
     /// When ranks cannot communicate, or what is registered is not the same on all. A resize that fails is no error.
     pub fn resize_point<S: State>(&mut self, iteration: u64, state: &mut S) -> Result<Step, Error> {
+        let step = self.pass(iteration, state);
+        self.ending = if step.is_ok() { Ending::Open } else { Ending::Failed };
+        step
+    }
+
+    fn pass<S: State>(&mut self, iteration: u64, state: &mut S) -> Result<Step, Error> {
         match std::mem::replace(&mut self.stage, Stage::Calm) {
             Stage::Gone => {
                 self.stage = Stage::Gone;
@@ -204,35 +219,6 @@ impl Malleable {
             return Ok(Step::Continue);
         }
         self.look(state)
-    }
-
-    /// Ends the resizing, when the last iteration is done: all ranks call it. [`iterate`](Self::iterate) does.
-    ///
-    /// # Errors
-    /// When ranks cannot communicate any more.
-    pub fn finish(&mut self) -> Result<(), Error> {
-        match std::mem::replace(&mut self.stage, Stage::Gone) {
-            Stage::Gone => return Ok(()),
-            Stage::Preparing(preparing) => match preparing.wait(self.options.deadline) {
-                Waited::Ready(prepared) => self.dismiss(*prepared)?,
-                Waited::Failed => {}
-                Waited::Stuck => self.is_stuck = true,
-            },
-            Stage::Moving(underway) => {
-                let prepared = underway.into_prepared(self.options.deadline)?;
-                self.dismiss(prepared)?;
-            }
-            Stage::Arriving(_) | Stage::Calm => {}
-        }
-        if self.has_order && self.head.is_none() {
-            self.hear()?;
-        }
-        if let Some(head) = &mut self.head {
-            head.finish(self.iteration, &self.world);
-            let worlds = self.world.worlds();
-            self.parking.as_ref().map_or(Ok(()), |parking| parking.dismiss(&worlds))?;
-        }
-        self.close()
     }
 
     /// Carries out the order that was given at the last look, and gives the next one.
@@ -280,28 +266,6 @@ impl Malleable {
         let order = head.look(&look, &self.world);
         let backstage = &self.world.backstage;
         (1..self.world.size()).try_for_each(|rank| backstage.send(&[order], rank, ORDER_TAG))?;
-        Ok(())
-    }
-
-    /// Sends those away that were prepared in vain.
-    fn dismiss(&mut self, prepared: Prepared) -> Result<(), Error> {
-        if self.world.is_first() {
-            arrival::call(&prepared, Cue::Leave)?;
-        }
-        prepared.free()?;
-        Ok(())
-    }
-
-    /// Gives back what belongs to MPI, which ends with the process.
-    fn close(&mut self) -> Result<(), Error> {
-        let is_first = self.world.is_first();
-        let alone = World::alone(&self.mpi)?;
-        std::mem::replace(&mut self.world, alone).free()?;
-        if self.is_stuck {
-            self.mpi.close_stuck(is_first)?;
-        } else {
-            self.mpi.close();
-        }
         Ok(())
     }
 }

@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, channel};
 use std::thread::Builder;
 use std::time::Duration;
-pub(super) use watchdog::Watchdog;
+pub(super) use watchdog::{NOBODY_WATCHES, Watchdog};
 
 const STUCK: &str =
     "starting processes got stuck in the MPI library before; start the program anew to resize it";

@@ -13,6 +13,9 @@ use std::time::Duration;
 /// An iteration may take that many deadlines before the program counts as stuck.
 const N_DEADLINES: u32 = 4;
 
+/// In place of a number of resize points: there are to be none for a while, as long as that may be.
+pub(in crate::run) const NOBODY_WATCHES: u64 = u64::MAX;
+
 /// Watches as long as it lives.
 #[derive(Debug)]
 pub(in crate::run) struct Watchdog {
@@ -32,7 +35,8 @@ impl Watchdog {
                 if end != Err(RecvTimeoutError::Timeout) {
                     return;
                 }
-                if heartbeat.load(Ordering::Relaxed) == before {
+                let now = heartbeat.load(Ordering::Relaxed);
+                if now == before && now != NOBODY_WATCHES {
                     give_up(N_DEADLINES * deadline);
                 }
             }

@@ -1,0 +1,137 @@
+//! The end of the program: all ranks say that they are done, and give back what belongs to MPI.
+//!
+//! [`Malleable::finish`] says so, or the drop. A drop must not wait for ranks that never come: after a failure or a panic it
+//! does nothing, and as the process ends without the end of MPI, the launcher ends the others.
+
+use super::arrival::{Cue, call};
+use super::preparing::Waited;
+use super::{Malleable, Stage};
+use crate::error::Error;
+use crate::ready::Prepared;
+use crate::world::World;
+use std::time::{Duration, Instant};
+
+/// That a rank is done, and that all are: on the backstage, where resizes have other tags.
+const DONE_TAG: u16 = 5;
+const ALL_DONE_TAG: u16 = 6;
+/// What a rank does with its results may take long.
+const PATIENCE: Duration = Duration::from_hours(24 * 365);
+
+/// What is known of the end of the program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// Nothing.
+    #[default]
+    Open,
+    /// An iteration, the same on all ranks, was the last one.
+    Done,
+    /// This rank cannot go on, and nobody knows about the others.
+    Failed,
+}
+
+impl Malleable {
+    /// Ends it, when results are put together: all ranks call it, or drop this. It waits for them, and for the processes that
+    /// left. Afterwards [`comm`](Self::comm) is this rank alone.
+    ///
+    /// # Errors
+    /// When ranks cannot communicate any more; after an error, when the others do not come as well.
+    pub fn finish(&mut self) -> Result<(), Error> {
+        if matches!(self.stage, Stage::Gone) {
+            return Ok(());
+        }
+        let has_failed = self.ending == Ending::Failed;
+        let at_most = if has_failed { self.options.deadline } else { PATIENCE };
+        let finished = match self.are_all_done(at_most) {
+            Ok(true) => self.end(),
+            Ok(false) => Err(Error::Silent { seconds: at_most.as_secs_f64() }),
+            Err(error) => Err(error),
+        };
+        self.stage = Stage::Gone;
+        finished
+    }
+
+    /// Waits until all ranks are done; `false` where one is not in time.
+    fn are_all_done(&self, at_most: Duration) -> Result<bool, Error> {
+        let backstage = &self.world.backstage;
+        if !self.world.is_first() {
+            backstage.send::<u8>(&[], 0, DONE_TAG)?;
+            return Ok(backstage.take::<u8>(Some(0), Some(ALL_DONE_TAG), at_most)?.is_some());
+        }
+        let until = Instant::now() + at_most;
+        for rank in 1..self.world.size() {
+            let left = until.saturating_duration_since(Instant::now());
+            if backstage.take::<u8>(Some(rank), Some(DONE_TAG), left)?.is_none() {
+                return Ok(false);
+            }
+        }
+        (1..self.world.size()).try_for_each(|rank| backstage.send::<u8>(&[], rank, ALL_DONE_TAG))?;
+        Ok(true)
+    }
+
+    /// Ends what goes on, and MPI.
+    fn end(&mut self) -> Result<(), Error> {
+        match std::mem::replace(&mut self.stage, Stage::Gone) {
+            Stage::Gone => return Ok(()),
+            Stage::Preparing(preparing) => match preparing.wait(self.options.deadline) {
+                Waited::Ready(prepared) => self.dismiss(*prepared)?,
+                Waited::Failed => {}
+                Waited::Stuck => self.is_stuck = true,
+            },
+            Stage::Moving(underway) => {
+                let prepared = underway.into_prepared(self.options.deadline)?;
+                self.dismiss(prepared)?;
+            }
+            Stage::Arriving(_) | Stage::Calm => {}
+        }
+        if self.has_order && self.head.is_none() {
+            self.hear()?;
+        }
+        if let Some(head) = &mut self.head {
+            head.finish(self.iteration, &self.world);
+            let worlds = self.world.worlds();
+            self.parking.as_ref().map_or(Ok(()), |parking| parking.dismiss(&worlds))?;
+        }
+        self.close()
+    }
+
+    /// Sends those away that were prepared in vain.
+    pub(super) fn dismiss(&mut self, prepared: Prepared) -> Result<(), Error> {
+        if self.world.is_first() {
+            call(&prepared, Cue::Leave)?;
+        }
+        prepared.free()?;
+        Ok(())
+    }
+
+    /// Gives back what belongs to MPI, which ends with the process.
+    fn close(&mut self) -> Result<(), Error> {
+        let is_first = self.world.is_first();
+        self.tethers.let_go();
+        let alone = World::alone(&self.mpi)?;
+        std::mem::replace(&mut self.world, alone).free()?;
+        if self.is_stuck {
+            self.mpi.close_stuck(is_first)?;
+        } else {
+            self.mpi.close();
+        }
+        Ok(())
+    }
+}
+
+/// As [`finish`](Malleable::finish), where that is still to come. After [`Step::Done`](crate::Step::Done) of
+/// [`iterate`](Malleable::iterate) it waits for all; in a loop of the program's own, where this may be the way out after an
+/// error, for one deadline. After a panic or an error of this library, it does nothing: the launcher ends the program.
+impl Drop for Malleable {
+    fn drop(&mut self) {
+        let is_over = matches!(self.stage, Stage::Gone | Stage::Arriving(_));
+        if is_over || self.ending == Ending::Failed || std::thread::panicking() {
+            return;
+        }
+        let is_sure = self.ending == Ending::Done;
+        let at_most = if is_sure { PATIENCE } else { self.options.deadline };
+        if self.are_all_done(at_most).unwrap_or(false) {
+            // There is nobody to tell, and the launcher sees it.
+            let _ended = self.end();
+        }
+    }
+}
