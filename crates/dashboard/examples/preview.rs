@@ -10,7 +10,7 @@ fn main() -> std::io::Result<()> {
     let write = |name: &str, page: String| std::fs::write(Path::new(&folder).join(name), page);
     let tuned = Summary { tuning: Some(sample::tuning()), ..sample::summary() };
     write("tuned.html", html::page(&tuned, None))?;
-    let dealt = Summary { dealt: Some(sample::dealt(7, 60)), ..tuned };
+    let dealt = Summary { dealt: Some(sample::dealt(7, 60)), resizes: sample::resizes(), ..tuned };
     write("dealt.html", html::page(&dealt, None))?;
     write("small.html", html::page(&sample::summary(), Some(&sample::timeline(8, 6_000))))?;
     write(

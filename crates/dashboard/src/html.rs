@@ -19,13 +19,16 @@ mod matrix;
 mod packed;
 mod png;
 mod ranks;
+mod resizes;
 mod sizes;
 mod svg;
 mod tool;
 mod tuning;
 
+use crate::resizes::program_of;
 use crate::timeline::Timeline;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
+use resized::Resize;
 use run_record::Summary;
 
 const STYLE: &str = include_str!("../assets/page.css");
@@ -61,6 +64,16 @@ pub fn dealt(dealt: &::dealt::Dealt, name: &str) -> String {
     document(&format!("Sintonia: {name}"), &content)
 }
 
+/// The page of how a malleable program changed its number of ranks, as it wrote that into the folder `name`.
+#[must_use]
+pub fn resizes(resizes: &[Resize], name: &str) -> String {
+    let content = html! {
+        h1 { code { (crate::text::harmless(name)) } }
+        (resizes::draw(resizes, None))
+    };
+    document(&format!("Sintonia: {name}"), &content)
+}
+
 fn document(title: &str, content: &Markup) -> String {
     let page = html! {
         (DOCTYPE)
@@ -90,6 +103,7 @@ fn sections(summary: &Summary, timeline: Option<&Timeline>) -> Markup {
             (efficiencies::draw_findings(summary))
             (tuning::draw(summary))
             (dealt::draw(summary.dealt.as_ref()))
+            (resizes::draw(&summary.resizes, program_of(summary)))
             @if let Some(timeline) = timeline { (lanes::draw(summary, timeline)) }
             (ranks::draw(summary))
             (functions::draw(summary))

@@ -23,6 +23,7 @@ mod efficiency;
 mod functions;
 mod place;
 mod ranking;
+mod resizes;
 #[doc(hidden)]
 pub mod sample;
 mod story;

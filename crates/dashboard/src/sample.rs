@@ -2,12 +2,14 @@
 
 mod dealt;
 mod functions;
+mod resizes;
 mod snapshot;
 mod timeline;
 mod tuning;
 
 pub use dealt::dealt;
 pub use functions::functions;
+pub use resizes::resizes;
 pub use snapshot::snapshot;
 pub use timeline::timeline;
 pub use tuning::tuning;
@@ -61,6 +63,7 @@ pub fn summary_of(n_ranks: u32) -> Summary {
         tool: tool_cost(&ranks),
         tuning: None,
         dealt: None,
+        resizes: Vec::new(),
         functions: Vec::new(),
         function_sums: Vec::new(),
         ranks,

@@ -18,6 +18,7 @@ mod operations;
 mod page;
 mod performance;
 mod ranks;
+mod resizes;
 mod table;
 mod tool;
 mod tuning;
@@ -28,7 +29,9 @@ pub(crate) use operations::{
 };
 pub(crate) use tool::{kept, losses, price};
 
+use crate::resizes::program_of;
 use page::Page;
+use resized::Resize;
 use run_record::Summary;
 
 /// How the report is drawn.
@@ -59,6 +62,7 @@ pub fn report(summary: &Summary, written: &Written, style: Style) -> String {
         performance::write_findings(&mut page, summary);
         tuning::write(&mut page, summary);
         dealt::write(&mut page, summary.dealt.as_ref());
+        resizes::write(&mut page, &summary.resizes, program_of(summary));
         ranks::write(&mut page, summary);
         functions::write(&mut page, summary);
         calls::write_call_sites(&mut page, summary);
@@ -76,5 +80,13 @@ pub fn report(summary: &Summary, written: &Written, style: Style) -> String {
 pub fn dealt(dealt: &::dealt::Dealt, style: Style) -> String {
     let mut page = Page::new(style);
     dealt::write(&mut page, Some(dealt));
+    page.into_text()
+}
+
+/// How a malleable program changed its number of ranks, ending in a line feed.
+#[must_use]
+pub fn resizes(resizes: &[Resize], style: Style) -> String {
+    let mut page = Page::new(style);
+    resizes::write(&mut page, resizes, None);
     page.into_text()
 }

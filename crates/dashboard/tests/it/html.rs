@@ -32,6 +32,9 @@ fn a_page_says_what_the_summary_says() {
     check(&samples::tuned(), &tuned);
     let dealt = Summary { dealt: Some(sample::dealt(7, 60)), ..sample::summary() };
     check(&dealt, &["id=\"dealt\"", "dealt by fac2", "waits between chunks", "share of batch 1"]);
+    let resized = Summary { resizes: sample::resizes(), ..sample::summary() };
+    let said = ["id=\"resizes\"", "2 of 3 resizes", "8 → 16", "no nodes are idle", "wait 21.4 ms"];
+    check(&resized, &said);
     let probed = ["id=\"functions\"", "model::step_22(", "7 ×1.30", "with all that they call"];
     check(&samples::probed(8), &probed);
     check(&samples::huge_names(), &["&lt;script&gt;alert(1)"]);
@@ -42,6 +45,14 @@ fn what_a_program_wrote_is_a_page() {
     let page = html::dealt(&sample::dealt(3, 1), "<b>r.json");
     assert!(
         page.contains("&lt;b&gt;r.json") && page.contains("the slowest") && !page.contains("<b>")
+    );
+}
+
+#[test]
+fn what_a_malleable_program_wrote_is_a_page() {
+    let page = html::resizes(&sample::resizes(), "<b>r");
+    assert!(
+        page.contains("Ranks over time") && page.contains("&lt;b&gt;") && !page.contains("<b>r")
     );
 }
 

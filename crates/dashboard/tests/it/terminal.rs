@@ -68,6 +68,13 @@ fn what_became_of_dealt_work_is_told() {
 }
 
 #[test]
+fn resizes_are_told() {
+    let resized = Summary { resizes: sample::resizes(), ..sample::summary() };
+    check("resizes", &resized, NARROW);
+    check("resizes_wide", &resized, Style { color: false, width: 120 });
+}
+
+#[test]
 fn what_tuning_did_is_a_story() {
     check("tuned", &samples::tuned(), NARROW);
     let mut observed = samples::tuned();

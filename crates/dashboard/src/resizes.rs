@@ -1,0 +1,121 @@
+//! How a malleable program changed its number of ranks: what the reports on the terminal and as HTML both say.
+
+use crate::units::{bytes, plural, seconds, whole};
+use resized::{Outcome, Resize};
+use run_record::Summary;
+
+/// Ranks over time, in seconds since 1970.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Course {
+    pub(crate) start_s: f64,
+    pub(crate) end_s: f64,
+    /// From when on there were how many; the first from the start.
+    pub(crate) steps: Vec<(f64, u32)>,
+}
+
+impl Course {
+    /// As long as all `resizes`, and as the program where that is known; none when their times are not.
+    pub(crate) fn new(resizes: &[Resize], program: Option<(f64, f64)>) -> Option<Self> {
+        let first = resizes.first()?;
+        if resizes.iter().any(|resize| resize.began_s <= 0.0) {
+            return None;
+        }
+        let ends_s = resizes.iter().map(|one| in_force_s(one) + one.seconds.release);
+        let last_s = ends_s.fold(first.began_s, f64::max);
+        let first_s = resizes.iter().map(|one| one.began_s).fold(first.began_s, f64::min);
+        let (start_s, end_s) = program.unwrap_or((first_s, last_s));
+        let (start_s, end_s) = (start_s.min(first_s), end_s.max(last_s));
+        let done = resizes.iter().filter(|one| one.outcome == Outcome::Done);
+        let mut steps = vec![(start_s, first.from)];
+        steps.extend(done.map(|one| (in_force_s(one), one.to)));
+        Some(Self { start_s, end_s, steps })
+    }
+
+    /// How many there were in the middle of each of `n` equal parts of the time.
+    pub(crate) fn sampled(&self, n: usize) -> Vec<f64> {
+        let part_s = (self.end_s - self.start_s) / n.max(1) as f64;
+        let at = |idx: usize| {
+            let moment_s = self.start_s + part_s * (idx as f64 + 0.5);
+            let so_far = self.steps.iter().take_while(|(from_s, _)| *from_s <= moment_s);
+            f64::from(so_far.last().map_or(0, |(_, n_ranks)| *n_ranks))
+        };
+        (0..n).map(at).collect()
+    }
+
+    /// The most ranks at any time.
+    pub(crate) fn most(&self) -> u32 {
+        self.steps.iter().map(|(_, n_ranks)| *n_ranks).max().unwrap_or(0)
+    }
+}
+
+/// When the program of a run began and ended, where that is known.
+pub(crate) fn program_of(summary: &Summary) -> Option<(f64, f64)> {
+    let Summary { started_s, wall_s, .. } = summary;
+    (0.0 < *started_s && 0.0 < *wall_s).then(|| (*started_s, started_s + wall_s))
+}
+
+/// When the new size was in force, or was given up.
+pub(crate) fn in_force_s(resize: &Resize) -> f64 {
+    resize.began_s + resize.seconds.total
+}
+
+/// How many there were and what they took of the program's time.
+pub(crate) fn note(resizes: &[Resize]) -> String {
+    let done: Vec<&Resize> = resizes.iter().filter(|one| one.outcome == Outcome::Done).collect();
+    let wait_s: f64 = done.iter().map(|one| one.seconds.wait).sum();
+    let of =
+        if done.len() == resizes.len() { String::new() } else { format!("{} of ", done.len()) };
+    format!(
+        "{of}{}; the program stood still for {}",
+        plural(resizes.len(), "resize"),
+        seconds(wait_s)
+    )
+}
+
+/// How it ended, in a word or two.
+pub(crate) fn outcome(resize: &Resize) -> &'static str {
+    match resize.outcome {
+        Outcome::Done => "done",
+        Outcome::Refused => "refused",
+        Outcome::TimedOut => "timed out",
+        Outcome::Failed => "failed",
+    }
+}
+
+/// What left its process, and how fast while it travelled.
+pub(crate) fn moved(resize: &Resize) -> String {
+    let moved = resize.bytes.moved;
+    let travel_s = resize.seconds.constant + resize.seconds.variable;
+    if moved == 0 || travel_s <= 0.0 {
+        return bytes(moved);
+    }
+    format!("{}, {}/s", bytes(moved), bytes(whole(moved as f64 / travel_s)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use resized::Seconds;
+
+    fn resize(began_s: f64, (from, to): (u32, u32), outcome: Outcome) -> Resize {
+        let seconds = Seconds { total: 1.0, wait: 0.25, ..Seconds::default() };
+        Resize { began_s, from, to, outcome, seconds, ..Resize::default() }
+    }
+
+    #[test]
+    fn ranks_over_time_are_those_in_force() {
+        let resizes = [
+            resize(11.0, (2, 4), Outcome::Done),
+            resize(14.0, (4, 9), Outcome::Refused),
+            resize(16.0, (4, 1), Outcome::Done),
+        ];
+        let course = Course::new(&resizes, Some((10.0, 20.0))).unwrap();
+        assert_eq!(course.steps, [(10.0, 2), (12.0, 4), (17.0, 1)]);
+        assert_eq!(course.sampled(10), [2.0, 2.0, 4.0, 4.0, 4.0, 4.0, 4.0, 1.0, 1.0, 1.0]);
+        assert_eq!(course.most(), 4);
+        let alone = Course::new(&resizes, None).unwrap();
+        assert_eq!((alone.start_s, alone.end_s), (11.0, 17.0));
+        assert_eq!(note(&resizes), "2 of 3 resizes; the program stood still for 500 ms");
+        assert_eq!(Course::new(&[resize(0.0, (1, 2), Outcome::Done)], None), None);
+    }
+}
