@@ -24,7 +24,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let patience = Duration::from_secs(patience_s.parse()?);
     let where_to = (Placement::Balance, present.as_slice());
     let mut slurm = Slurm::new(job, Launcher::OpenMpi, where_to, patience)?;
-    let ticket = slurm.request(&Request { n_ranks: n_ranks.parse()?, hosts: Vec::new() });
+    let ticket = slurm.request(&Request { n_ranks: n_ranks.parse()?, ..Request::default() });
     let places = loop {
         match slurm.poll(ticket) {
             Reply::Pending(_) => std::thread::sleep(LOOK_EVERY),

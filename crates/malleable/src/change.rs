@@ -4,7 +4,7 @@ use crate::emptying::empty_hosts;
 use crate::leaving::{Leaving, leaving};
 use crate::moving::Method;
 use resized::{Spawn, Strategy};
-use resizing::{Partition, Plan, RowBytes, Seat, stay};
+use resizing::{PairBytes, Partition, Plan, RowBytes, Seat, stay};
 use serde::{Deserialize, Serialize};
 
 /// One resize.
@@ -43,12 +43,16 @@ pub(crate) struct Start {
     pub(crate) host: Option<String>,
     /// Words before the program.
     pub(crate) through: Vec<String>,
+    /// Whether another launcher starts them.
+    pub(crate) is_companion: bool,
 }
 
 /// Room for processes on a host.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Room {
     pub(crate) n_ranks: u32,
+    /// Which of the new ones they are to be, in the order of their ranks, where it matters.
+    pub(crate) ranks: Vec<usize>,
     pub(crate) host: Option<String>,
     pub(crate) through: Vec<String>,
 }
@@ -95,8 +99,37 @@ impl Change {
         u32::try_from(self.targets.iter().filter(is_new).count()).unwrap_or(u32::MAX)
     }
 
+    /// How much of its data each new process finds on which host, in the order of their ranks, where sources on `hosts` hold
+    /// equal shares one after the other.
+    pub(crate) fn finds(&self, hosts: &[String]) -> Vec<Vec<(String, u64)>> {
+        let n_targets = u32::try_from(self.targets.len()).unwrap_or(u32::MAX);
+        let mut finds = vec![Vec::new(); self.targets.len()];
+        for PairBytes { from, to, bytes } in shared(self.n_sources, n_targets) {
+            if let (Some(host), Some(finds)) =
+                (hosts.get(from as usize), finds.get_mut(to as usize))
+            {
+                finds.push((host.clone(), bytes));
+            }
+        }
+        let of_new = finds.into_iter().zip(&self.targets);
+        of_new.filter(|(_, number)| self.n_sources <= **number).map(|(finds, _)| finds).collect()
+    }
+
+    /// Numbers new processes as they are placed.
+    fn number(&mut self, rooms: &[Room]) {
+        let is_new = |rank: &usize| self.n_sources <= self.targets[*rank];
+        let new = (0..self.targets.len()).filter(is_new).collect::<Vec<_>>();
+        let placed = rooms.iter().flat_map(|room| &room.ranks).collect::<Vec<_>>();
+        if placed.len() == new.len() {
+            for (number, place) in (self.n_sources..).zip(placed) {
+                self.targets[new[*place]] = number;
+            }
+        }
+    }
+
     /// Sets who starts the new processes, and where there is room for them.
     pub(crate) fn start(&mut self, spawn: Spawn, rooms: &[Room]) {
+        self.number(rooms);
         let mut left = self.n_new();
         let mut first = self.n_sources;
         for room in rooms {
@@ -109,7 +142,8 @@ impl Change {
                 let is_spread = matches!(spawn, Spawn::Tree | Spawn::PerNode);
                 let parent = if is_spread { number % self.n_sources.max(1) } else { 0 };
                 let Room { host, through, .. } = room.clone();
-                self.starts.push(Start { parent, first, n_ranks, host, through });
+                let is_companion = spawn == Spawn::Companion;
+                self.starts.push(Start { parent, first, n_ranks, host, through, is_companion });
                 (first, n_here) = (first + n_ranks, n_here - n_ranks);
             }
         }
@@ -142,12 +176,22 @@ impl Change {
     }
 }
 
+/// What moves when equal shares become others.
+fn plan(n_sources: u32, n_targets: u32) -> Option<Plan> {
+    let shares = u64::from(n_sources) * u64::from(n_targets);
+    let before = Partition::even(shares, n_sources).ok()?;
+    Plan::between(&before, &Partition::even(shares, n_targets).ok()?).ok()
+}
+
+/// From whom each target gets how much, in shares.
+fn shared(n_sources: u32, n_targets: u32) -> Vec<PairBytes> {
+    plan(n_sources, n_targets).map_or_else(Vec::new, |plan| plan.bytes_per_pair(&RowBytes::Each(1)))
+}
+
 /// Which numbers the targets have, when sources hold equal shares one after the other.
 fn stayed(n_sources: u32, n_targets: u32, is_bound: &[bool]) -> Vec<u32> {
-    let shares = u64::from(n_sources) * u64::from(n_targets);
-    let plan = Partition::even(shares, n_sources).ok().zip(Partition::even(shares, n_targets).ok());
-    let plan = plan.and_then(|(before, after)| Plan::between(&before, &after).ok());
-    let seats = plan.and_then(|plan| stay(&plan, &RowBytes::Each(1), is_bound).ok());
+    let seats =
+        plan(n_sources, n_targets).and_then(|plan| stay(&plan, &RowBytes::Each(1), is_bound).ok());
     let mut next = n_sources..;
     let number = |seat: Seat| match seat {
         Seat::Stays { source } => Some(source),
@@ -185,7 +229,7 @@ mod tests {
     }
 
     fn room(n_ranks: u32, host: &str) -> Room {
-        Room { n_ranks, host: Some(host.to_owned()), through: Vec::new() }
+        Room { n_ranks, host: Some(host.to_owned()), ..Room::default() }
     }
 
     #[track_caller]
@@ -205,6 +249,19 @@ mod tests {
         check_starts(Spawn::Sequential, &rooms, &[(0, 2, 1, "a"), (0, 3, 1, "a"), (0, 4, 1, "b")]);
         check_starts(Spawn::PerNode, &rooms, &[(0, 2, 2, "a"), (1, 4, 1, "b")]);
         check_starts(Spawn::One, &[Room { n_ranks: 3, ..Room::default() }], &[(0, 2, 3, "")]);
+    }
+
+    #[test]
+    fn new_processes_are_numbered_as_they_are_placed() {
+        let hosts = ["a", "b"].map(str::to_owned);
+        let mut change = change(2, &[0, 2, 3, 1]);
+        let on = |host: &str| vec![(host.to_owned(), 2)];
+        assert_eq!(change.finds(&hosts), [on("a"), on("b")]);
+        let placed = |host, rank| Room { ranks: vec![rank], ..room(1, host) };
+        change.start(Spawn::Tree, &[placed("b", 1), placed("a", 0)]);
+        assert_eq!(change.targets, [0, 3, 2, 1]);
+        let starts = change.starts.iter().map(|start| (start.first, start.host.as_deref()));
+        assert_eq!(starts.collect::<Vec<_>>(), [(2, Some("b")), (3, Some("a"))]);
     }
 
     #[test]

@@ -45,6 +45,8 @@ pub struct Request {
     pub n_ranks: u32,
     /// The only hosts that are wanted; any where it is empty.
     pub hosts: Vec<String>,
+    /// For each rank the hosts on which it finds bytes, where the ranks are to run near them; empty where that does not count.
+    pub finds: Vec<Vec<(String, u64)>>,
 }
 
 /// By which an answer is known.
@@ -69,6 +71,8 @@ pub struct Place {
     pub host: String,
     /// How many.
     pub n_ranks: u32,
+    /// Which of the ranks they are, where it was said what these find.
+    pub ranks: Vec<usize>,
     /// How they get there.
     pub way: Way,
 }

@@ -37,7 +37,7 @@ pub mod payoff;
 pub mod queue;
 
 pub use partition::{Partition, PartitionError};
-pub use place::{Node, PlaceError, Placement, place, place_nearest};
+pub use place::{Node, PlaceError, Placement, place, place_nearest, place_where_found};
 pub use plan::{Move, PairBytes, Plan, PlanError};
 pub use row_bytes::RowBytes;
 pub use stay::{Seat, StayError, stay};

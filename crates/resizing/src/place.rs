@@ -81,39 +81,53 @@ pub fn place_nearest(
     node_of_source: &[usize],
     nodes: &[Node],
 ) -> Result<Vec<usize>, PlaceError> {
-    let n_targets = plan.n_targets();
-    let n_cores = nodes.iter().map(|node| u64::from(node.n_cores)).sum::<u64>();
+    let mut found = vec![vec![0; nodes.len()]; plan.n_targets() as usize];
+    for PairBytes { from, to, bytes } in plan.bytes_per_pair(of) {
+        if let Some(node) = node_of_source.get(from as usize).filter(|node| **node < nodes.len()) {
+            found[to as usize][*node] += bytes;
+        }
+    }
+    let nodes = nodes.iter().map(|node| Node { n_busy: 0, ..*node }).collect::<Vec<_>>();
+    place_where_found(&found, &nodes)
+}
+
+/// A node for each process, so that as many as possible of the bytes that they need are on their nodes: `found` has for each
+/// process the bytes on each node; no node gets more processes than it has free cores.
+///
+/// # Errors
+/// [`PlaceError::NoRoom`] where there are fewer free cores than processes.
+pub fn place_where_found(found: &[Vec<u64>], nodes: &[Node]) -> Result<Vec<usize>, PlaceError> {
+    let n_targets = u32::try_from(found.len()).unwrap_or(u32::MAX);
+    let free = nodes.iter().map(|node| node.n_cores.saturating_sub(node.n_busy));
+    let n_free = free.collect::<Vec<_>>();
+    let n_cores = n_free.iter().copied().map(u64::from).sum::<u64>();
     if n_cores < n_targets.into() {
         return Err(PlaceError::NoRoom { n_targets, n_cores });
     }
-    let mut kept = vec![vec![0_i128; nodes.len()]; n_targets as usize];
-    for PairBytes { from, to, bytes } in plan.bytes_per_pair(of) {
-        if let Some(node) = node_of_source.get(from as usize).filter(|node| **node < nodes.len()) {
-            kept[to as usize][*node] += i128::from(bytes);
-        }
-    }
-    let mut assignment = Assignment { kept, nodes, node_of: Vec::new() };
+    let bytes = |on: &Vec<u64>, node| on.get(node).copied().unwrap_or(0).into();
+    let kept = found.iter().map(|on| (0..nodes.len()).map(|node| bytes(on, node)).collect());
+    let mut assignment = Assignment { kept: kept.collect(), n_free, node_of: Vec::new() };
     for _ in 0..n_targets {
         assignment.add();
     }
     Ok(assignment.node_of)
 }
 
-struct Assignment<'a> {
+struct Assignment {
     /// Bytes that each target finds on each node.
     kept: Vec<Vec<i128>>,
-    nodes: &'a [Node],
+    n_free: Vec<u32>,
     node_of: Vec<usize>,
 }
 
 /// What a target loses by going from one node to another, and which one loses least.
 type Exchange = Option<(i128, usize)>;
 
-impl Assignment<'_> {
+impl Assignment {
     /// Assigns the next target.
     fn add(&mut self) {
         let target = self.node_of.len();
-        let n_nodes = self.nodes.len();
+        let n_nodes = self.n_free.len();
         let exchanges = self.exchanges();
         // Least loss at which each node gets one target more, and from where that one comes.
         let mut loss = (0..n_nodes).map(|node| -self.kept[target][node]).collect::<Vec<_>>();
@@ -137,7 +151,7 @@ impl Assignment<'_> {
         }
         let mut n_taken = vec![0_u32; n_nodes];
         self.node_of.iter().for_each(|node| n_taken[*node] += 1);
-        let has_room = |node: &usize| n_taken[*node] < self.nodes[*node].n_cores;
+        let has_room = |node: &usize| n_taken[*node] < self.n_free[*node];
         let end = (0..n_nodes).filter(has_room).min_by_key(|node| loss[*node]);
         let mut node = end.expect("there are as many cores as targets");
         while let Some(from) = came_from[node] {
@@ -149,7 +163,7 @@ impl Assignment<'_> {
     }
 
     fn exchanges(&self) -> Vec<Exchange> {
-        let n_nodes = self.nodes.len();
+        let n_nodes = self.n_free.len();
         let mut least = vec![None; n_nodes * n_nodes];
         for (target, from) in self.node_of.iter().enumerate() {
             for to in (0..n_nodes).filter(|to| to != from) {
@@ -189,6 +203,15 @@ mod tests {
         check(Fill, &[node(2, 2), node(2, 2)], 3, &[2, 1]);
         check(Fill, &[node(0, 0), node(2, 0)], 1, &[0, 1]);
         check(Balance, &[], 0, &[]);
+    }
+
+    #[test]
+    fn processes_go_where_their_bytes_are() {
+        let found = [vec![1, 9], vec![0, 8], vec![5, 6]];
+        assert_eq!(place_where_found(&found, &[node(4, 2), node(2, 0)]), Ok(vec![1, 1, 0]));
+        assert_eq!(place_where_found(&found, &[node(4, 2), node(4, 1)]), Ok(vec![1, 1, 1]));
+        let full = Err(PlaceError::NoRoom { n_targets: 3, n_cores: 2 });
+        assert_eq!(place_where_found(&found, &[node(4, 4), node(2, 0)]), full);
     }
 
     #[test]

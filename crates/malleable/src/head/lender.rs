@@ -56,13 +56,11 @@ impl Lender {
     }
 
     /// Asks for room, or whether there is any by now.
-    pub(crate) fn ask(&mut self, n_ranks: u32, hosts: &[String]) -> Answer {
-        if n_ranks == 0 {
+    pub(crate) fn ask(&mut self, request: &Request) -> Answer {
+        if request.n_ranks == 0 {
             return Answer::Rooms(Vec::new());
         }
-        let ticket = *self.asked.get_or_insert_with(|| {
-            self.manager.request(&Request { n_ranks, hosts: hosts.to_vec() })
-        });
+        let ticket = *self.asked.get_or_insert_with(|| self.manager.request(request));
         match self.manager.poll(ticket) {
             Reply::Pending(_) => Answer::Pending,
             Reply::Granted(places) => {
@@ -99,12 +97,13 @@ impl Lender {
 }
 
 fn room(place: Place) -> Room {
-    let (n_ranks, host) = (place.n_ranks, Some(place.host));
-    match place.way {
-        Way::Anywhere => Room { n_ranks, host: None, through: Vec::new() },
-        Way::Named => Room { n_ranks, host, through: Vec::new() },
-        Way::Through(through) => Room { n_ranks, host: None, through },
-    }
+    let (n_ranks, ranks, host) = (place.n_ranks, place.ranks, Some(place.host));
+    let (host, through) = match place.way {
+        Way::Anywhere => (None, Vec::new()),
+        Way::Named => (host, Vec::new()),
+        Way::Through(through) => (None, through),
+    };
+    Room { n_ranks, ranks, host, through }
 }
 
 fn host_file(file: &Path, options: &Options, present: &[String]) -> Result<HostFile, String> {
@@ -131,7 +130,7 @@ fn patience(options: &Options) -> std::time::Duration {
 fn placement(options: &Options) -> resizing::Placement {
     match options.placement {
         Placement::Fill => resizing::Placement::Fill,
-        // New ranks are numbered so that they lie near: the nodes themselves are filled evenly.
+        // Where it is known what ranks find, that decides.
         Placement::Balance | Placement::Nearest => resizing::Placement::Balance,
     }
 }

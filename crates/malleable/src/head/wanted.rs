@@ -3,8 +3,9 @@
 use super::{Answer, Head, Lender, Look, Room};
 use crate::change::Change;
 use crate::decision::Standing;
+use crate::manager::Request;
 use crate::moving::Method;
-use crate::options::Redistribution;
+use crate::options::{Placement, Redistribution};
 use crate::world::World;
 use resized::{Decision, Outcome, Resize, Started, Strategy};
 
@@ -106,6 +107,9 @@ impl Head {
             if let Some(obstacle) = &look.obstacle {
                 return Some(Err(obstacle.clone()));
             }
+            let is_near = self.options.placement == Placement::Nearest;
+            let finds = if is_near { change.finds(&hosts_present) } else { Vec::new() };
+            let request = Request { n_ranks: n_new, hosts, finds };
             let is_open_mpi = self.is_open_mpi;
             let options = &self.options;
             let lender = self
@@ -113,7 +117,7 @@ impl Head {
                 .get_or_insert_with(|| Lender::new(options, &hosts_present, is_open_mpi));
             let rooms = match lender {
                 Err(why) => return Some(Err(why.clone())),
-                Ok(lender) => match lender.ask(n_new, &hosts) {
+                Ok(lender) => match lender.ask(&request) {
                     Room::Pending => return None,
                     Room::None(why) => return Some(Err(why)),
                     Room::Rooms(rooms) => rooms,

@@ -181,24 +181,28 @@ mod tests {
         let present = ["n1".to_owned()];
         let file = HostFile::read("n1 slots=2\nn2 slots=2", Placement::Fill, &present);
         let mut hosts = file.unwrap();
-        let three = Request { n_ranks: 3, hosts: Vec::new() };
+        let three = Request { n_ranks: 3, ..Request::default() };
         let ticket = hosts.request(&three);
         let Reply::Granted(places) = hosts.poll(ticket) else { panic!("there are three slots") };
         let places = places.iter().map(|place| (place.host.as_str(), place.n_ranks));
         assert_eq!(places.collect::<Vec<_>>(), [("n1", 1), ("n2", 2)]);
-        let further = hosts.request(&Request { n_ranks: 1, hosts: Vec::new() });
+        let further = hosts.request(&Request { n_ranks: 1, ..Request::default() });
         let Reply::Refused(why) = hosts.poll(further) else { panic!("there is no slot") };
         assert!(why.contains("1 slots are wanted and 0 are free"), "{why}");
         hosts.give_back("n2", 2);
         hosts.withdraw(further);
-        let again = hosts.request(&Request { n_ranks: 2, hosts: vec!["n2".to_owned()] });
+        let again = hosts.request(&Request {
+            n_ranks: 2,
+            hosts: vec!["n2".to_owned()],
+            ..Request::default()
+        });
         assert!(matches!(hosts.poll(again), Reply::Granted(_)));
     }
 
     #[test]
     fn a_request_that_is_withdrawn_leaves_nothing() {
         let mut hosts = HostFile::read("n1 slots=2", Placement::Fill, &[]).unwrap();
-        let two = Request { n_ranks: 2, hosts: Vec::new() };
+        let two = Request { n_ranks: 2, ..Request::default() };
         let ticket = hosts.request(&two);
         hosts.withdraw(ticket);
         let again = hosts.request(&two);
@@ -208,7 +212,7 @@ mod tests {
     #[test]
     fn without_a_file_there_is_room() {
         let mut hosts = HostFile::anywhere();
-        let ticket = hosts.request(&Request { n_ranks: 100, hosts: Vec::new() });
+        let ticket = hosts.request(&Request { n_ranks: 100, ..Request::default() });
         let Reply::Granted(places) = hosts.poll(ticket) else { panic!("there is room") };
         assert_eq!((places[0].n_ranks, &places[0].way), (100, &Way::Anywhere));
     }

@@ -1,7 +1,7 @@
 //! Hosts, and how many ranks each has and takes.
 
 use super::{Place, Request, Way};
-use resizing::{Node, Placement, place};
+use resizing::{Node, Placement, place, place_where_found};
 
 /// A host on which ranks may be started.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,13 +66,39 @@ impl Hosts {
             _ => Node { n_cores: 0, n_busy: 0 },
         });
         let nodes = nodes.collect::<Vec<_>>();
-        let placed = place(self.placement, &nodes, request.n_ranks).unwrap_or_default();
-        let taken = self.hosts.iter_mut().zip(placed).filter(|(_, n_ranks)| 0 < *n_ranks);
-        let places = taken.map(|(host, n_ranks)| {
+        let near = self.near(request, &nodes);
+        let placed = match &near {
+            Some(near) => {
+                let count = |ranks: &Vec<usize>| u32::try_from(ranks.len()).unwrap_or(u32::MAX);
+                near.iter().map(count).collect()
+            }
+            None => place(self.placement, &nodes, request.n_ranks).unwrap_or_default(),
+        };
+        let near = near.unwrap_or_else(|| vec![Vec::new(); placed.len()]);
+        let hosts = self.hosts.iter_mut().zip(placed).zip(near);
+        let taken = hosts.filter(|((_, n_ranks), _)| 0 < *n_ranks);
+        let places = taken.map(|((host, n_ranks), ranks)| {
             host.n_busy += n_ranks;
-            Place { host: host.name.clone(), n_ranks, way: host.way.clone() }
+            Place { host: host.name.clone(), n_ranks, ranks, way: host.way.clone() }
         });
         Some(places.collect())
+    }
+
+    /// The ranks of each host, where they are to be near what they find.
+    fn near(&self, request: &Request, nodes: &[Node]) -> Option<Vec<Vec<usize>>> {
+        if request.finds.len() != request.n_ranks as usize {
+            return None;
+        }
+        let bytes = |finds: &Vec<(String, u64)>, host: &Host| {
+            let here = finds.iter().filter(|(name, _)| is_same(name, &host.name));
+            here.map(|(_, bytes)| bytes).sum::<u64>()
+        };
+        let found = |finds| self.hosts.iter().map(|host| bytes(finds, host)).collect();
+        let found = request.finds.iter().map(found).collect::<Vec<_>>();
+        let node_of = place_where_found(&found, nodes).ok()?;
+        let mut ranks = vec![Vec::new(); nodes.len()];
+        node_of.into_iter().enumerate().for_each(|(rank, node)| ranks[node].push(rank));
+        Some(ranks)
     }
 
     /// Notes a rank that is there without having been asked for. False where its host is not known.
@@ -118,7 +144,8 @@ mod tests {
     }
 
     fn request(n_ranks: u32, hosts: &[&str]) -> Request {
-        Request { n_ranks, hosts: hosts.iter().map(|name| (*name).to_owned()).collect() }
+        let hosts = hosts.iter().map(|name| (*name).to_owned()).collect();
+        Request { n_ranks, hosts, ..Request::default() }
     }
 
     #[track_caller]
@@ -145,6 +172,16 @@ mod tests {
     fn a_full_host_is_not_shared_while_another_has_room() {
         let mut filled = hosts(Placement::Fill, &[("a", 2, 2), ("b", 4, 3), ("c", 1, 0)]);
         check(&mut filled, &request(2, &[]), Some(&[("b", 1), ("c", 1)]));
+    }
+
+    #[test]
+    fn ranks_go_where_they_find_bytes() {
+        let mut hosts = hosts(Placement::Balance, &[("a", 4, 2), ("b", 4, 2)]);
+        let finds = |host: &str, bytes| vec![(host.to_owned(), bytes)];
+        let finds = vec![finds("b", 5), finds("a", 1), finds("b", 9), finds("b", 7)];
+        let places = hosts.take(&Request { finds, ..request(4, &[]) }).unwrap();
+        let places = places.iter().map(|place| (place.host.as_str(), &*place.ranks));
+        assert_eq!(places.collect::<Vec<_>>(), [("a", &[0, 1][..]), ("b", &[2, 3])]);
     }
 
     #[test]
