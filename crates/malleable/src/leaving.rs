@@ -57,7 +57,7 @@ pub(crate) fn leaving(worlds: &[u64], n_targets: usize, strategy: Strategy) -> L
     Leaving::Fixed { staying }
 }
 
-/// Of worlds with their sizes those that leave, so that up to `n_single` further ranks make it `n_leaving`.
+/// Of worlds with their sizes those that leave, the last ones first, so that up to `n_single` further ranks make it `n_leaving`.
 fn worlds_that_leave(
     large: &[(u64, usize)],
     n_leaving: usize,
@@ -66,7 +66,7 @@ fn worlds_that_leave(
     // For each number of ranks the worlds that make it up.
     let mut made = vec![None; n_leaving + 1];
     made[0] = Some(Vec::new());
-    for (world, n_ranks) in large {
+    for (world, n_ranks) in large.iter().rev() {
         for sum in (*n_ranks..=n_leaving).rev() {
             if made[sum].is_none()
                 && let Some(mut worlds) = made[sum - n_ranks].clone()
@@ -107,9 +107,9 @@ mod tests {
     fn larger_worlds_leave_as_a_whole() {
         check(&[0, 0, 2, 3, 4], 2, &free(&[1, 1, 0, 0, 0]));
         check(&[0, 0, 2, 3, 4], 1, &fixed(&[2]));
-        check(&[0, 0, 2, 3, 3], 2, &fixed(&[3, 4]));
+        check(&[0, 0, 2, 3, 3], 2, &fixed(&[0, 1]));
         check(&[5, 5, 6, 6, 6], 2, &fixed(&[0, 1]));
-        check(&[0, 0, 2, 2], 2, &fixed(&[2, 3]));
+        check(&[0, 0, 2, 2], 2, &fixed(&[0, 1]));
     }
 
     #[test]

@@ -84,6 +84,28 @@ impl Release {
         watch
     }
 
+    /// The first who comes and knows the word, unless it is too late or `is_in_vain`.
+    pub(crate) fn welcome(
+        &self,
+        until: Instant,
+        mut is_in_vain: impl FnMut() -> bool,
+    ) -> Option<TcpStream> {
+        while Instant::now() < until && !is_in_vain() {
+            if let Ok((mut stream, _)) = self.listener.accept() {
+                let mut said = [0; GREETING_BYTES];
+                let is_heard = stream.set_nonblocking(false).is_ok()
+                    && stream.set_read_timeout(Some(TRY)).is_ok()
+                    && stream.read_exact(&mut said).is_ok()
+                    && stream.set_read_timeout(None).is_ok();
+                if is_heard && said.starts_with(&self.door.word.to_le_bytes()) {
+                    return Some(stream);
+                }
+            }
+            thread::sleep(NAP);
+        }
+        None
+    }
+
     fn see_off(&self, n_leaving: usize, until: Instant, seen: &Watch) {
         let (mut guests, mut gone) = (Vec::<Guest>::new(), Vec::new());
         while gone.len() < n_leaving && Instant::now() < until {
@@ -144,15 +166,18 @@ impl Guest {
     }
 }
 
+/// Comes to a door, and says the word and who it is.
+pub(crate) fn knock(door: &Door) -> Option<TcpStream> {
+    let reached = door.addresses.iter().find_map(|at| TcpStream::connect_timeout(at, TRY).ok());
+    let mut stream = reached?;
+    let greeting = [&door.word.to_le_bytes()[..], &std::process::id().to_le_bytes()].concat();
+    stream.write_all(&greeting).is_ok().then_some(stream)
+}
+
 /// Says good-bye: called by a process that leaves, which must end soon. `false` where nobody is there any more.
 pub(crate) fn say_goodbye(door: &Door) -> bool {
-    let reached = door.addresses.iter().find_map(|at| TcpStream::connect_timeout(at, TRY).ok());
-    let Some(mut stream) = reached else { return false };
-    let greeting = [&door.word.to_le_bytes()[..], &std::process::id().to_le_bytes()].concat();
-    let is_said = stream.write_all(&greeting).is_ok();
-    // It is closed by the end of the process, and by nothing else.
-    std::mem::forget(stream);
-    is_said
+    // The connection is closed by the end of the process, and by nothing else.
+    knock(door).map(std::mem::forget).is_some()
 }
 
 /// Addresses of this host in its present network: those that others reach first.

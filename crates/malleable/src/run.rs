@@ -13,12 +13,13 @@ use crate::options::Options;
 use crate::order::Order;
 use crate::parked::Parking;
 use crate::protocol::Todo;
+use crate::spawn::companion::{self, Tethers};
 use crate::world::{Member, World};
 use arrival::Arrival;
 use ending::Ending;
 use mpi::{Comm, Mpi};
 use preparing::{NOBODY_WATCHES, Preparing};
-use resized::Resize;
+use resized::{Resize, Spawn};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use switch::Underway;
@@ -58,6 +59,8 @@ pub struct Malleable {
     is_stuck: bool,
     /// Ranks that sleep, where no process can be started.
     parking: Option<Arc<Parking>>,
+    /// What connects this process with those of other launchers.
+    tethers: Tethers,
     /// Whether an iteration has said that all is done, or whether the ranks have lost each other.
     ending: Ending,
     /// Counts resize points, for who watches whether there are any.
@@ -90,7 +93,15 @@ impl Malleable {
     pub fn begin(options: Options) -> Result<Self, Error> {
         let mpi = Mpi::init()?;
         if let Some(parent) = mpi.take_parent()? {
-            return Self::arrive(mpi, options, parent);
+            return Self::arrive(mpi, options, Some(parent));
+        }
+        if let Some(door) = companion::door() {
+            let tethers = Tethers::default();
+            let within = (3 * options.deadline, &tethers);
+            let parent = companion::connect(&mpi, &door, within)?;
+            let mut run = Self::arrive(mpi, options, parent)?;
+            run.tethers = tethers;
+            return Ok(run);
         }
         let comm = Comm::world(&mpi)?;
         mpi::names::remove();
@@ -116,6 +127,9 @@ impl Malleable {
         (head, obstacle): (Option<Head>, Option<String>),
     ) -> Self {
         let is_new = !matches!(stage, Stage::Calm);
+        let is_companion = options.spawn == Spawn::Companion;
+        let none = || is_companion.then(|| companion::obstacle_of(&mpi)).flatten();
+        let obstacle = obstacle.or_else(none);
         let (iteration, until_look, has_order) = (0, 0, false);
         let is_stuck = false;
         Self {
@@ -130,6 +144,7 @@ impl Malleable {
             obstacle,
             is_stuck,
             parking: None,
+            tethers: Tethers::default(),
             ending: Ending::default(),
             heartbeat: Arc::default(),
             head,

@@ -12,12 +12,14 @@
 //! # Not here
 //! What the joined ranks agree on: `ready`.
 
+pub(crate) mod companion;
 mod join;
 
 use crate::change::{Change, Start};
 use crate::fault::{self, Deed, Point};
 use crate::parked::Parking;
 use crate::ready::{Prepared, Ready};
+use companion::Tethers;
 use mpi::{Comm, Intercomm, Mpi, MpiError};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -40,6 +42,9 @@ pub(crate) enum SpawnError {
     /// They could not be started.
     #[error("rank {rank} could not start processes: {why}")]
     Start { rank: u32, why: String },
+    /// Another launcher was of no use.
+    #[error("a companion launcher did not bring processes: {0}")]
+    Companion(String),
     /// Somebody did not answer.
     #[error("rank {rank} did not start its processes within {seconds} s")]
     Late { rank: u32, seconds: f64 },
@@ -79,6 +84,8 @@ pub(crate) struct Preparation {
     /// Ranks that sleep, where no process can be started.
     pub(crate) parking: Option<Arc<Parking>>,
     pub(crate) stage: Stage,
+    /// What connects this process with those of other launchers.
+    pub(crate) tethers: Tethers,
 }
 
 /// Processes that this one has started.
@@ -90,7 +97,7 @@ impl Preparation {
         let began = Instant::now();
         let change = self.share()?;
         let own = self.backstage.rank();
-        let started = start_all(&self.backstage, &change);
+        let started = self.start_all(&change);
         let verdict = self.judge(&started);
         let (children, ()) = match (started, verdict) {
             (Ok(children), Ok(())) => (children, ()),
@@ -171,66 +178,78 @@ impl Preparation {
     fn tag(&self, kind: u16) -> u16 {
         self.serial % N_SERIALS * 8 + kind
     }
-}
 
-/// Starts what this source has to start: side by side, where the library lets several threads call.
-fn start_all(backstage: &Comm, change: &Change) -> Result<Vec<Child>, SpawnError> {
-    let mpi = backstage.mpi();
-    let rank = backstage.rank();
-    let fault = fault::at(Point::Start, rank);
-    if fault == Some(Deed::Refuse) {
-        return Err(SpawnError::Start { rank, why: "a test wants it so".to_owned() });
-    }
-    let never_comes = fault == Some(Deed::Sleep);
-    let starts = change.started_by(backstage.rank()).cloned().collect::<Vec<_>>();
-    let alone = starts.iter().map(|_| Comm::own_self(mpi)).collect::<Result<Vec<_>, _>>()?;
-    let pairs = starts.iter().zip(&alone);
-    let results = if mpi.is_multiple() && 1 < starts.len() {
-        std::thread::scope(|scope| {
-            let threads =
-                pairs.map(|(start, alone)| scope.spawn(|| start_one(start, alone, never_comes)));
-            let threads = threads.collect::<Vec<_>>();
-            let joined = threads.into_iter().map(|thread| {
-                let died = |_| Err(MpiError::NotInitialized);
-                thread.join().unwrap_or_else(died)
-            });
-            joined.collect::<Vec<_>>()
-        })
-    } else {
-        pairs.map(|(start, alone)| start_one(start, alone, never_comes)).collect()
-    };
-    let mut children = Vec::new();
-    let mut failed = None;
-    for (start, result) in starts.into_iter().zip(results) {
-        match result {
-            Ok(child) => children.push((start, child)),
-            Err(error) => failed = Some(error),
+    /// Starts what this source has to start: side by side, where the library lets several threads call.
+    fn start_all(&self, change: &Change) -> Result<Vec<Child>, SpawnError> {
+        let (mpi, rank) = (self.backstage.mpi(), self.backstage.rank());
+        let fault = fault::at(Point::Start, rank);
+        if fault == Some(Deed::Refuse) {
+            return Err(SpawnError::Start { rank, why: "a test wants it so".to_owned() });
+        }
+        let never_comes = fault == Some(Deed::Sleep);
+        let starts = change.started_by(rank).cloned().collect::<Vec<_>>();
+        let alone = starts.iter().map(|_| Comm::own_self(mpi)).collect::<Result<Vec<_>, _>>()?;
+        let pairs = starts.iter().zip(&alone);
+        let results = if mpi.is_multiple() && 1 < starts.len() {
+            std::thread::scope(|scope| {
+                let threads = pairs.map(|(start, alone)| {
+                    scope.spawn(|| self.start_one(start, alone, never_comes))
+                });
+                let threads = threads.collect::<Vec<_>>();
+                let joined = threads.into_iter().map(|thread| {
+                    let died = |_| Err(SpawnError::GivenUp);
+                    thread.join().unwrap_or_else(died)
+                });
+                joined.collect::<Vec<_>>()
+            })
+        } else {
+            pairs.map(|(start, alone)| self.start_one(start, alone, never_comes)).collect()
+        };
+        let mut children = Vec::new();
+        let mut failed = None;
+        for (start, result) in starts.into_iter().zip(results) {
+            match result {
+                Ok(child) => children.push((start, child)),
+                Err(error) => failed = Some(error),
+            }
+        }
+        alone.into_iter().try_for_each(Comm::free)?;
+        match failed {
+            None => Ok(children),
+            Some(error) => {
+                send_away(children)?;
+                Err(error)
+            }
         }
     }
-    alone.into_iter().try_for_each(Comm::free)?;
-    match failed {
-        None => Ok(children),
-        Some(error) => {
-            send_away(children)?;
-            Err(error.into())
-        }
-    }
-}
 
-fn start_one(start: &Start, alone: &Comm, never_comes: bool) -> Result<Intercomm, MpiError> {
-    if never_comes {
-        let mut sleeper = mpi::Spawn::new("/bin/sleep", start.n_ranks);
-        sleeper.arguments.push("1000".into());
-        return alone.spawn(&sleeper, 0);
+    fn start_one(
+        &self,
+        start: &Start,
+        alone: &Comm,
+        never_comes: bool,
+    ) -> Result<Intercomm, SpawnError> {
+        let mut words = start.through.iter().map(OsString::from).collect::<Vec<_>>();
+        if never_comes {
+            words = vec!["/bin/sleep".into(), "1000".into()];
+        } else {
+            let own = std::env::current_exe().map(std::path::PathBuf::into_os_string);
+            words.push(own.unwrap_or_default());
+            words.extend(own_arguments());
+        }
+        if start.is_companion {
+            // Before the others lose patience.
+            let within = (3 * self.deadline / 4, &self.tethers);
+            return companion::start(start, alone, &words, within);
+        }
+        let mut words = words.into_iter();
+        let mut spawn = mpi::Spawn::new(words.next().unwrap_or_default(), start.n_ranks);
+        spawn.arguments = words.collect();
+        if !never_comes {
+            spawn.hosts.clone_from(&start.host);
+        }
+        Ok(alone.spawn(&spawn, 0)?)
     }
-    let own = std::env::current_exe().map(std::path::PathBuf::into_os_string).unwrap_or_default();
-    let through = start.through.iter().map(OsString::from);
-    let mut words = through.chain([own]).chain(own_arguments());
-    let program = words.next().unwrap_or_default();
-    let mut spawn = mpi::Spawn::new(program, start.n_ranks);
-    spawn.arguments = words.collect();
-    spawn.hosts.clone_from(&start.host);
-    alone.spawn(&spawn, 0)
 }
 
 /// What this process was started with: of the system, since a program in C takes options out of its own list.

@@ -33,6 +33,8 @@ mod exchange;
 mod functions;
 #[expect(unsafe_code, reason = "calls into the MPI library")]
 mod intercomm;
+#[expect(unsafe_code, reason = "a file is kept from other programs")]
+pub mod launcher;
 mod layout;
 #[expect(unsafe_code, reason = "the dynamic linker is asked for the library")]
 mod library;

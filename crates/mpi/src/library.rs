@@ -110,6 +110,11 @@ fn launcher() -> Option<Launcher> {
     Some(by_ancestors.unwrap_or(by_variables))
 }
 
+/// The programs of the launchers that started this process, the nearest first.
+pub(crate) fn launchers() -> impl Iterator<Item = PathBuf> {
+    ancestors().filter(|program| Launcher::of_program(program).is_some())
+}
+
 /// The programs of the parent of this process, of its parent, and so on.
 fn ancestors() -> impl Iterator<Item = PathBuf> {
     let pids = std::iter::successors(parent("self"), |pid| parent(pid));

@@ -77,10 +77,11 @@ impl Malleable {
     pub(super) fn arrive(
         mpi: Arc<Mpi>,
         options: Options,
-        parent: Intercomm,
+        parent: Option<Intercomm>,
     ) -> Result<Self, Error> {
         let watchdog = Watchdog::start(options.deadline, &Arc::default());
-        let joined = spawn::arrive(&mpi, parent, 3 * options.deadline);
+        let patience = 3 * options.deadline;
+        let joined = parent.map_or(Ok(None), |parent| spawn::arrive(&mpi, parent, patience));
         let arrived = joined.map_err(|error| Error::Join { why: error.to_string() })?;
         drop(watchdog);
         let Some(mut prepared) = arrived else {

@@ -146,6 +146,7 @@ impl Malleable {
             deadline: self.options.deadline,
             parking: self.parking.clone(),
             stage: spawn::Stage::default(),
+            tethers: self.tethers.clone(),
         };
         let preparing = if self.mpi.is_multiple() {
             Preparing::begin(preparation, &self.heartbeat)

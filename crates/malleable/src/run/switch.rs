@@ -248,6 +248,7 @@ impl Malleable {
 
     /// Has nothing to do with the others any more.
     pub(super) fn retire(&mut self) -> Result<(), Error> {
+        self.tethers.let_go();
         let alone = World::alone(&self.mpi)?;
         std::mem::replace(&mut self.world, alone).free()?;
         self.stage = Stage::Gone;

@@ -8,7 +8,7 @@ use std::path::Path;
 const UNTIL: &str = "3000";
 
 /// A rod on so many ranks; the record goes into the folder.
-fn rod(library: Library, n_ranks: usize, folder: &Path, words: &[&str]) -> Job {
+pub(crate) fn rod(library: Library, n_ranks: usize, folder: &Path, words: &[&str]) -> Job {
     let job = library.launch(n_ranks, &example("rod")).args(words);
     let job = job.arg("--record").arg(folder).arg("--control").arg(folder.join("jobs"));
     // Other tests make and remove networks, and Open MPI would take them.
@@ -16,14 +16,14 @@ fn rod(library: Library, n_ranks: usize, folder: &Path, words: &[&str]) -> Job {
 }
 
 #[track_caller]
-fn record(folder: &Path) -> Vec<Resize> {
+pub(crate) fn record(folder: &Path) -> Vec<Resize> {
     let text = std::fs::read_to_string(folder.join("resizes.jsonl")).unwrap_or_default();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 /// The number of the rod in the end, which does not depend on ranks.
 #[track_caller]
-fn digest(stdout: &str) -> &str {
+pub(crate) fn digest(stdout: &str) -> &str {
     stdout.lines().find(|line| line.starts_with("digest")).expect(stdout)
 }
 
@@ -84,6 +84,20 @@ fn processes_are_started_in_other_ways() {
         for record in check(&words, &resizes) {
             assert!(record.iter().all(|resize| resize.spawn == spawn));
         }
+    }
+}
+
+#[test]
+fn processes_of_a_node_are_one_world() {
+    let hosts = tempfile::NamedTempFile::new().unwrap();
+    // Two names of this machine: two processes get onto the first, where two are, since that is nearer, and two onto the other.
+    // Three of six cannot leave then.
+    std::fs::write(hosts.path(), "localhost slots=4\n127.0.0.1 slots=8\n").unwrap();
+    let file = hosts.path().to_str().unwrap();
+    let words = ["--schedule", "10:6,30:3", "--spawn", "per-node", "--hosts", file];
+    let words = [&words[..], &["--placement", "nearest"]].concat();
+    for record in check(&words, &[(2, 6, Strategy::Merge), (6, 3, Strategy::Baseline)]) {
+        assert!(record.iter().all(|resize| resize.spawn == Spawn::PerNode));
     }
 }
 

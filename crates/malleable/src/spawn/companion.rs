@@ -1,0 +1,212 @@
+//! Processes that a second launcher starts, the *companion* of the first one: they connect, and then are as others that
+//! were started.
+//!
+//! Their rank 0 finds an address in its environment, and comes to it when all of them have begun MPI. Only then a port is
+//! opened and its name told over that connection: nobody waits in MPI for somebody who may never come. The connection stays,
+//! as a tether: its end without a word before is the end of the other side, which neither launcher would see.
+//!
+//! # Not here
+//! What both sides do when they are connected: `join`.
+
+use super::SpawnError;
+use crate::change::Start;
+use crate::release::{Door, Release, knock};
+use mpi::{Comm, Intercomm, Mpi, MpiError};
+use std::ffi::OsString;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::Builder;
+use std::time::{Duration, Instant};
+
+/// The variable that has the address.
+const VARIABLE: &str = "SINTONIA_MALLEABLE_COMPANION";
+/// The last word over a tether.
+const FAREWELL: u8 = b'.';
+/// The variable with which MPICH opens ports, and what it has to be.
+const NETMOD: (&str, &str) = ("MPIR_CVAR_CH4_NETMOD", "ofi");
+
+/// Why this library, which says so of itself, cannot connect what two launchers started.
+pub(crate) fn obstacle(version: &str, netmod: Option<&str>) -> Option<String> {
+    if version.contains("Open MPI") {
+        return Some(
+            "Open MPI connects what two launchers started over a common server only; use `--spawn tree`, or MPICH 5"
+                .to_owned(),
+        );
+    }
+    let (name, expected) = NETMOD;
+    (version.contains("ucx") && netmod != Some(expected)).then(|| {
+        format!(
+            "MPICH opens ports over `{expected}` only; set `{name}={expected}` before `mpiexec`, or use `--spawn tree`"
+        )
+    })
+}
+
+/// The same of the library of this process.
+pub(crate) fn obstacle_of(mpi: &Mpi) -> Option<String> {
+    obstacle(&mpi.version(), std::env::var(NETMOD.0).ok().as_deref())
+}
+
+/// Connections of this process with the other side of companions.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tethers(Arc<Ends>);
+
+#[derive(Debug, Default)]
+struct Ends {
+    streams: Mutex<Vec<TcpStream>>,
+    is_over: AtomicBool,
+}
+
+impl Tethers {
+    /// Watches the other side, in a thread of its own.
+    fn tie(&self, stream: TcpStream) {
+        let Ok(kept) = stream.try_clone() else { return };
+        self.0.streams.lock().unwrap_or_else(PoisonError::into_inner).push(kept);
+        let ends = Arc::clone(&self.0);
+        let watch = move || {
+            let mut last = [0];
+            let is_farewell = (&stream).read_exact(&mut last).is_ok() && last == [FAREWELL];
+            if !is_farewell && !ends.is_over.load(Ordering::Acquire) {
+                give_up();
+            }
+        };
+        // Without a thread nobody watches.
+        let _watched = Builder::new().name("tether".to_owned()).spawn(watch);
+    }
+
+    /// This process is about to end in good order.
+    pub(crate) fn let_go(&self) {
+        self.0.is_over.store(true, Ordering::Release);
+        let streams = &mut *self.0.streams.lock().unwrap_or_else(PoisonError::into_inner);
+        for mut stream in streams.drain(..) {
+            // Who is gone does not hear it.
+            let _heard = stream.write_all(&[FAREWELL]);
+        }
+    }
+}
+
+fn give_up() {
+    // Who does not hear it sees the code.
+    let _written = writeln!(
+        std::io::stderr(),
+        "processes of another launcher, to which this one is connected, have died: this one ends, too"
+    );
+    std::process::abort();
+}
+
+/// Has the companion start these words, and connects; `deadline` is for the processes to come.
+pub(super) fn start(
+    start: &Start,
+    alone: &Comm,
+    words: &[OsString],
+    (deadline, tethers): (Duration, &Tethers),
+) -> Result<Intercomm, SpawnError> {
+    let failed = |why: String| SpawnError::Companion(why);
+    let release = Release::open().map_err(|error| failed(error.to_string()))?;
+    let door = serde_json::to_string(release.door()).unwrap_or_default();
+    let none = || failed("there is no `mpiexec` beside the one that started this program".into());
+    let mut launcher = mpi::launcher::another().ok_or_else(none)?;
+    let hosts = start.host.iter().flat_map(|host| ["-hosts", host]);
+    launcher.args(hosts).args(["-n", &start.n_ranks.to_string()]).args(words);
+    launcher.env(VARIABLE, door).stdin(Stdio::null());
+    let mut child = launcher.spawn().map_err(|error| failed(error.to_string()))?;
+    let is_over = || matches!(child.try_wait(), Ok(Some(_)) | Err(_));
+    let Some(mut stream) = release.welcome(Instant::now() + deadline, is_over) else {
+        let _ended = child.kill().and_then(|()| child.wait());
+        let seconds = deadline.as_secs_f64();
+        return Err(failed(format!("its processes did not come within {seconds} s")));
+    };
+    look_after(child);
+    let port = alone.mpi().open_port()?;
+    writeln!(stream, "{}", port.name()).map_err(|error| failed(error.to_string()))?;
+    let inter = alone.accept(Some(&port), 0)?;
+    port.close()?;
+    tethers.tie(stream);
+    Ok(inter)
+}
+
+/// A process that nobody waits for would stay as a zombie.
+fn look_after(mut child: Child) {
+    let wait = move || drop(child.wait());
+    // Without a thread it stays until this process ends.
+    let _waits = Builder::new().name("companion".to_owned()).spawn(wait);
+}
+
+/// Where this process is expected, when a companion started it.
+pub(crate) fn door() -> Option<Door> {
+    serde_json::from_str(&std::env::var(VARIABLE).ok()?).ok()
+}
+
+/// Connects these processes with who wants them; `None` where nobody does any more.
+pub(crate) fn connect(
+    mpi: &Arc<Mpi>,
+    door: &Door,
+    (patience, tethers): (Duration, &Tethers),
+) -> Result<Option<Intercomm>, MpiError> {
+    let world = Comm::world(mpi)?;
+    world.barrier()?;
+    mpi::names::remove();
+    let heard = (world.rank() == 0).then(|| ask(door, patience)).flatten();
+    let (stream, name) = heard.unzip();
+    let mut name = name.unwrap_or_default().into_bytes();
+    let mut n_bytes = [name.len()];
+    world.broadcast(&mut n_bytes, 0)?;
+    name.resize(n_bytes[0], 0);
+    world.broadcast(&mut name, 0)?;
+    let inter = match String::from_utf8(name) {
+        Ok(name) if !name.is_empty() => Some(world.connect(&name, 0)?),
+        _ => None,
+    };
+    if let Some(stream) = stream.filter(|_| inter.is_some()) {
+        tethers.tie(stream);
+    }
+    world.free()?;
+    Ok(inter)
+}
+
+/// The name of the port, and the connection over which it came.
+fn ask(door: &Door, patience: Duration) -> Option<(TcpStream, String)> {
+    let stream = knock(door)?;
+    stream.set_read_timeout(Some(patience)).ok()?;
+    let mut name = String::new();
+    BufReader::new(&stream).read_line(&mut name).ok()?;
+    stream.set_read_timeout(None).ok()?;
+    Some((stream, name.trim_end().to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(version: &str, netmod: Option<&str>, part: Option<&str>) {
+        let found = obstacle(version, netmod);
+        assert_eq!(found.is_some(), part.is_some(), "{found:?}");
+        assert!(found.unwrap_or_default().contains(part.unwrap_or_default()));
+    }
+
+    #[test]
+    fn who_cannot_connect_says_what_would_help() {
+        let mpich = "MPICH Version: 5.0.2\nMPICH Device: ch4:ucx ofi";
+        check("Open MPI v5.0.11", Some("ofi"), Some("--spawn tree"));
+        check(mpich, None, Some("MPIR_CVAR_CH4_NETMOD=ofi"));
+        check(mpich, Some("ofi"), None);
+        check("MPICH Version: 4.3.0\nMPICH Device: ch4:ofi", None, None);
+    }
+
+    #[test]
+    fn a_side_that_says_farewell_is_not_missed() {
+        let release = Release::open().unwrap();
+        let other = knock(release.door()).unwrap();
+        let own = release.welcome(Instant::now() + Duration::from_secs(20), || false).unwrap();
+        let (here, there) = (Tethers::default(), Tethers::default());
+        here.tie(own);
+        there.tie(other);
+        // Without the word, either side would end this process.
+        there.let_go();
+        here.let_go();
+        assert!(here.0.streams.lock().unwrap().is_empty());
+    }
+}

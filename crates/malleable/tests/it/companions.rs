@@ -1,0 +1,68 @@
+//! Programs that grow by a second launcher.
+
+use crate::resizing::{digest, record, rod};
+use launch::Library;
+use resized::{Outcome, Spawn};
+
+/// The outcomes of two changes of size; the program goes on after either.
+#[track_caller]
+fn check(words: &[&str], fault: &str, expected: &[(u32, u32, Outcome, usize)]) {
+    let library = Library::Mpich5;
+    let (folder, plain) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let words = [&["--until", "300", "--spawn", "companion", "--foreground"], words].concat();
+    let job = rod(library, 2, folder.path(), &words).args(["--check-every", "1"]);
+    let ended = job.variable("SINTONIA_MALLEABLE_FAULT", fault).run();
+    assert_eq!(ended.code, 0, "{ended:?}");
+    let alone = rod(library, 1, plain.path(), &["--until", "300"]).run();
+    assert_eq!(digest(&ended.stdout), digest(&alone.stdout));
+    let resizes = record(folder.path());
+    let found = resizes.iter().map(|resize| {
+        assert_eq!(resize.spawn, Spawn::Companion);
+        (resize.from, resize.to, resize.outcome, resize.pids_gone.len())
+    });
+    assert_eq!(found.collect::<Vec<_>>(), expected, "{resizes:?}");
+}
+
+#[test]
+fn processes_of_another_launcher_come_and_go() {
+    use Outcome::Done;
+    let resizes = [(2, 4, Done, 0), (4, 2, Done, 2), (2, 3, Done, 0)];
+    check(&["--schedule", "10:4,30:2,50:3"], "", &resizes);
+    let baseline = ["--schedule", "10:1,30:2", "--strategy", "baseline"];
+    check(&baseline, "", &[(2, 1, Done, 2), (1, 2, Done, 1)]);
+}
+
+#[test]
+fn where_they_do_not_come_in_time_the_program_goes_on() {
+    let resizes = [(2, 4, Outcome::Failed, 0), (2, 3, Outcome::Done, 0)];
+    let words = ["--schedule", "10:4,20:3", "--deadline", "12"];
+    check(&words, "start:0:sleep", &resizes);
+}
+
+#[test]
+fn where_one_of_them_dies_all_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let words = ["--until", "30000", "--schedule", "10:4", "--spawn", "companion"];
+    for fault in ["come:3:die", "settle:0:die", "settle:3:die"] {
+        let job = rod(Library::Mpich5, 2, folder.path(), &words);
+        let ended = job.variable("SINTONIA_MALLEABLE_FAULT", fault).run();
+        assert_ne!(ended.code, 0, "{fault}: {ended:?}");
+    }
+}
+
+#[test]
+fn who_cannot_connect_refuses() {
+    for (library, part) in [
+        (Library::Mpich5, "set `MPIR_CVAR_CH4_NETMOD=ofi`"),
+        (Library::OpenMpi5, "use `--spawn tree`"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let words = ["--until", "60", "--schedule", "10:4", "--spawn", "companion"];
+        let job = rod(library, 2, folder.path(), &words).without("MPIR_CVAR_CH4_NETMOD");
+        assert_eq!(job.run().code, 0);
+        let resizes = record(folder.path());
+        let found = resizes.iter().map(|resize| (resize.outcome, &*resize.sentence));
+        let found = found.collect::<Vec<_>>();
+        assert!(matches!(found[..], [(Outcome::Refused, why)] if why.contains(part)), "{found:?}");
+    }
+}

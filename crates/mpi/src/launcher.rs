@@ -1,0 +1,59 @@
+//! Another launcher like the one that started this process.
+
+use crate::library;
+use std::ffi::OsString;
+use std::process::Command;
+
+/// How names of variables begin by which a launcher and its ranks know each other.
+const OWN: [&str; 4] = ["PMI_", "PMIX_", "HYDI_", "MPI_LOCAL"];
+/// Variables with the numbers of files over which MPICH's launcher speaks with a rank.
+const FILES: [&str; 2] = ["PMI_FD", "HYDI_CONTROL_FD"];
+
+/// The `mpiexec` beside the launcher that started this process, as a command that does not take itself for a part of this
+/// job; `None` where no such launcher is found.
+///
+/// What this process has opened to its own launcher is not passed on to any program that it starts from now on.
+#[must_use]
+pub fn another() -> Option<Command> {
+    let program = library::launchers()
+        .filter_map(|launcher| Some(launcher.parent()?.join("mpiexec")))
+        .find(|path| path.exists())?;
+    FILES.iter().for_each(|name| keep(name));
+    let mut command = Command::new(program);
+    std::env::vars_os().filter(|(name, _)| is_own(name)).for_each(|(name, _)| {
+        command.env_remove(name);
+    });
+    Some(command)
+}
+
+fn is_own(name: &OsString) -> bool {
+    name.to_str().is_some_and(|name| OWN.iter().any(|start| name.starts_with(start)))
+}
+
+/// A launcher that waits for the end of this connection would wait for those, too, who inherited it.
+fn keep(name: &str) {
+    let number = std::env::var(name).ok().and_then(|text| text.parse::<i32>().ok());
+    if let Some(file) = number {
+        // SAFETY: changes a flag of a file of this process; a number that is none of a file is refused.
+        let _done = unsafe { libc::fcntl(file, libc::F_SETFD, libc::FD_CLOEXEC) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(name: &str, expected: bool) {
+        assert_eq!(is_own(&name.into()), expected, "{name}");
+    }
+
+    #[test]
+    fn what_ranks_know_of_their_launcher_is_its_own() {
+        check("PMI_RANK", true);
+        check("HYDI_CONTROL_FD", true);
+        check("MPI_LOCALNRANKS", true);
+        check("HYDRA_LAUNCHER_EXEC", false);
+        check("MPIR_CVAR_CH4_NETMOD", false);
+    }
+}
