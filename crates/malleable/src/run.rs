@@ -1,6 +1,7 @@
 //! A program that changes its number of ranks while it runs: what it calls.
 
 mod arrival;
+mod crowd;
 mod ending;
 mod parking;
 mod preparing;
@@ -91,7 +92,7 @@ impl Malleable {
     /// When this process was not launched as a rank, the record or the control folder cannot be used, or a new process cannot
     /// join the others.
     pub fn begin(options: Options) -> Result<Self, Error> {
-        let mpi = Mpi::init()?;
+        let mpi = Mpi::init_dynamic(crowd::may_be(&options))?;
         if let Some(parent) = mpi.take_parent()? {
             return Self::arrive(mpi, options, Some(parent));
         }

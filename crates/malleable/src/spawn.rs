@@ -36,6 +36,9 @@ const N_SERIALS: u16 = 4095;
 /// The first message to a new process: the change and its start, or nothing, which sends it away.
 const GO_TAG: u16 = 4;
 
+/// The command that sets variables for another one.
+const ENV: &str = "/usr/bin/env";
+
 /// Why processes are not there.
 #[derive(Clone, Debug, thiserror::Error)]
 pub(crate) enum SpawnError {
@@ -230,6 +233,12 @@ impl Preparation {
         never_comes: bool,
     ) -> Result<Intercomm, SpawnError> {
         let mut words = start.through.iter().map(OsString::from).collect::<Vec<_>>();
+        let settings = alone.mpi().settings();
+        if !settings.is_empty() {
+            // Launchers pass their own variables on, and not those of a rank.
+            words.push(ENV.into());
+            words.extend(settings.iter().map(|(name, value)| format!("{name}={value}").into()));
+        }
         if never_comes {
             words = vec!["/bin/sleep".into(), "1000".into()];
         } else {

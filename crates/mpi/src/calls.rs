@@ -12,6 +12,7 @@ mod transfer;
 use crate::MpiError;
 use crate::functions::{Collectives, Entrance, Exchanges, Functions, Handle, Types, Worlds};
 use crate::library;
+use crate::settings::{self, Setting};
 use crate::support::{self, SpawnSupport};
 use crate::watch::watched;
 use mpi_abi::{Constants, Library, StatusLayout};
@@ -47,6 +48,8 @@ pub struct Mpi {
     pub(crate) elements: Mutex<BTreeMap<usize, Handle>>,
     /// Counts above this one go as datatypes.
     pub(crate) count_max: AtomicI32,
+    /// What was set for the library, since nobody else has.
+    settings: Vec<Setting>,
     /// Whoever has this did not close it yet.
     is_open: AtomicBool,
 }
@@ -64,9 +67,35 @@ impl Mpi {
     /// When this process was not launched as a rank, or the library is missing or unknown, or the program began it
     /// below `MPI_THREAD_SERIALIZED`.
     pub fn init() -> Result<Arc<Self>, MpiError> {
+        Self::owned(Vec::new())
+    }
+
+    /// As [`init`](Self::init), for programs that start processes: the library gets settings that such programs need, where
+    /// nobody has set anything else, and this is the only thread. `is_crowded` where more ranks than cores may share a node.
+    ///
+    /// # Errors
+    /// As [`init`](Self::init).
+    pub fn init_dynamic(is_crowded: bool) -> Result<Arc<Self>, MpiError> {
+        library::load()?;
+        let entrance = Entrance::find()?;
+        let is_begun = entrance.is(entrance.initialized);
+        let is_set = |name: &str| is_begun || std::env::var_os(name).is_some();
+        let node = settings::Node::here(is_crowded);
+        let settings = settings::choose(&version(&entrance), node, is_set);
+        Self::owned(settings::apply(settings))
+    }
+
+    fn owned(settings: Vec<Setting>) -> Result<Arc<Self>, MpiError> {
         let mut mpi = Self::begin(true)?;
         mpi.owner = (!mpi.is_multiple()).then(|| std::thread::current().id());
+        mpi.settings = settings;
         Ok(Arc::new(mpi))
+    }
+
+    /// Variables that were set for the library; processes of other worlds need them, too.
+    #[must_use]
+    pub fn settings(&self) -> &[Setting] {
+        &self.settings
     }
 
     /// Initializes the library, unless the program has done so; `is_multiple` asks for calls of several threads at
@@ -117,6 +146,7 @@ impl Mpi {
             owner: None,
             elements: Mutex::new(BTreeMap::new()),
             count_max: AtomicI32::new(c_int::MAX),
+            settings: Vec::new(),
             is_open: AtomicBool::new(true),
         };
         if is_ours {
@@ -135,10 +165,7 @@ impl Mpi {
     /// What the library says of itself.
     #[must_use]
     pub fn version(&self) -> String {
-        text(|bytes, n_bytes| {
-            // SAFETY: room for the longest text of any library, and for its length.
-            unsafe { (self.entrance.get_library_version)(bytes, n_bytes) }
-        })
+        version(&self.entrance)
     }
 
     /// Whether the library can start processes, and why or why not.
@@ -281,6 +308,13 @@ pub(crate) fn value(handle: mpi_abi::Handle) -> Result<Handle, MpiError> {
             symbol.map(|address| address.as_ptr() as Handle).ok_or(missing)
         }
     }
+}
+
+fn version(entrance: &Entrance) -> String {
+    text(|bytes, n_bytes| {
+        // SAFETY: room for the longest text of any library, and for its length.
+        unsafe { (entrance.get_library_version)(bytes, n_bytes) }
+    })
 }
 
 /// The text that `write` writes, given room for it and for its length.

@@ -49,6 +49,8 @@ mod pause;
 mod pieces;
 #[expect(unsafe_code, reason = "calls into the MPI library")]
 mod request;
+#[expect(unsafe_code, reason = "the environment is written to")]
+mod settings;
 #[expect(unsafe_code, reason = "calls into the MPI library")]
 mod started;
 mod support;
@@ -72,6 +74,7 @@ pub use number::{Number, Op};
 pub use parts::Parts;
 pub use pieces::{Feed, Intake, Part};
 pub use request::Request;
+pub use settings::Setting;
 pub use started::Origin;
 pub use support::SpawnSupport;
 pub use watch::EXIT_STUCK;

@@ -101,6 +101,31 @@ fn processes_of_a_node_are_one_world() {
     }
 }
 
+/// What tests set for libraries, and users need not.
+const SETTINGS: [&str; 7] = [
+    "OMPI_MCA_pml",
+    "OMPI_MCA_btl",
+    "OMPI_MCA_coll",
+    "OMPI_MCA_mpi_yield_when_idle",
+    "OMPI_MCA_btl_tcp_if_include",
+    "MPIR_CVAR_CH4_NETMOD",
+    "MPIR_CVAR_ENABLE_HEAVY_YIELD",
+];
+
+#[test]
+fn nobody_has_to_set_anything() {
+    for library in Library::DYNAMIC {
+        let folder = tempfile::tempdir().unwrap();
+        let words = ["--schedule", "10:4,40:2", "--until", "300", "--foreground"];
+        let job = rod(library, 2, folder.path(), &words).args(["--check-every", "1"]);
+        let ended = SETTINGS.iter().fold(job, |job, name| job.without(name)).run();
+        assert_eq!(ended.code, 0, "{ended:?}");
+        let resizes = record(folder.path());
+        assert!(resizes.iter().all(|resize| resize.outcome == Outcome::Done), "{resizes:?}");
+        assert_eq!(resizes.len(), 2, "{ended:?}");
+    }
+}
+
 /// Sizes as a generator of random numbers gives them.
 fn random_schedule(n_resizes: u64) -> String {
     let mut seed = 7_u64;

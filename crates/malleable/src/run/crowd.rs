@@ -1,0 +1,36 @@
+//! Whether more ranks than cores may share a node.
+
+use crate::options::Options;
+use crate::wish::slurm_job;
+use std::thread::available_parallelism;
+
+/// Variables with the number of ranks that a launcher has started on this node.
+const LOCAL: [&str; 2] = ["MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE"];
+
+/// Whether more ranks than cores may share this node: those that are there, or those that there may be where all are here.
+pub(super) fn may_be(options: &Options) -> bool {
+    let local = LOCAL.iter().find_map(|name| std::env::var(name).ok()?.parse().ok());
+    let is_alone = options.hosts.is_none() && slurm_job().is_none();
+    let n_cores = available_parallelism().map_or(1, usize::from);
+    is_crowded(n_cores, local.unwrap_or(1), is_alone.then_some(options))
+}
+
+fn is_crowded(n_cores: usize, n_local: u32, of_one_node: Option<&Options>) -> bool {
+    let n_most = of_one_node.map_or(n_local, |options| options.sizes_with(n_local).1);
+    u32::try_from(n_cores).is_ok_and(|n_cores| n_cores < n_most.max(n_local))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_is_crowded_by_ranks_that_may_come() {
+        let growing = Options::new().sizes(1, 8);
+        assert!(is_crowded(2, 4, None));
+        assert!(!is_crowded(4, 4, None));
+        assert!(is_crowded(4, 1, Some(&growing)));
+        assert!(!is_crowded(8, 1, Some(&growing)));
+        assert!(!is_crowded(4, 1, Some(&Options::new())));
+    }
+}
