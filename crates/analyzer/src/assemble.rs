@@ -30,6 +30,7 @@ mod warnings;
 
 use crate::{Measured, RunFacts};
 use functions::Functions;
+use resized::Resize;
 use roster::Roster;
 use run_record::{RunRecord, Summary, TableError, TuningSummary};
 use sites::Sites;
@@ -74,6 +75,7 @@ pub fn assemble(measured: &Measured, facts: &RunFacts, record: &RunRecord) -> As
         summary.tool.warnings.push(text);
         None
     });
+    summary.resizes = resizes(record, &mut summary.tool.warnings);
     if let Err(error) = record.write_regions(&regions::rows(&roster, &sites)) {
         unwritten.push(AssembleError::Regions(error));
     }
@@ -118,6 +120,21 @@ fn tuning(record: &RunRecord, warnings: &mut Vec<String>) -> Option<TuningSummar
         Err(error) => {
             warnings.push(format!("What was tuned is not in the summary: {error}."));
             None
+        }
+    }
+}
+
+/// How the program changed its number of ranks, from the lines that it left in the record.
+fn resizes(record: &RunRecord, warnings: &mut Vec<String>) -> Vec<Resize> {
+    match record.read_resizes().map(Option::unwrap_or_default) {
+        Ok(lines) => {
+            warnings.extend(lines.problems());
+            lines.resizes
+        }
+        Err(error) => {
+            warnings
+                .push(format!("How the program changed its size is not in the summary: {error}."));
+            Vec::new()
         }
     }
 }

@@ -188,7 +188,8 @@ Examples:
 #[derive(Args, Debug)]
 #[command(after_help = REPORT_EXAMPLES)]
 pub(crate) struct ReportOptions {
-    /// Folder of the record; or the file that a program of the master-worker library wrote with `--report FILE`
+    /// Folder of the record; or the file that a program of the master-worker library wrote with `--report FILE`, or the
+    /// folder that a malleable program wrote with `--record DIR`
     pub(crate) run: PathBuf,
     /// Write the report as a self-contained page instead
     #[arg(long, value_name = "FILE")]

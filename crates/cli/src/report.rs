@@ -2,6 +2,7 @@
 
 mod dealt;
 mod pictures;
+mod resizes;
 
 use crate::arguments::ReportOptions;
 use crate::exit::NotWritten;
@@ -16,6 +17,9 @@ use std::process::ExitCode;
 
 /// Shows the record of a run.
 pub(crate) fn report(options: &ReportOptions, terminal: Terminal) -> anyhow::Result<ExitCode> {
+    if let Some(folder) = resizes::folder(&options.run) {
+        return resizes::report(options, folder, terminal);
+    }
     if options.run.is_file() {
         return dealt::report(options, terminal);
     }

@@ -1,7 +1,7 @@
 //! How a malleable program changed its number of ranks: what the reports on the terminal and as HTML both say.
 
 use crate::units::{bytes, plural, seconds, whole};
-use resized::{Outcome, Resize};
+use resized::{Outcome, Resize, Started};
 use run_record::Summary;
 
 /// Ranks over time, in seconds since 1970.
@@ -72,6 +72,13 @@ pub(crate) fn note(resizes: &[Resize]) -> String {
     )
 }
 
+/// What to know of the numbers of a program whose ranks sleep when they are not wanted.
+pub(crate) fn caution(resizes: &[Resize]) -> Option<&'static str> {
+    resizes.iter().any(|one| one.started == Started::Parked).then_some(
+        "Ranks that are not wanted sleep outside MPI, which counts as computing everywhere in this report.",
+    )
+}
+
 /// How it ended, in a word or two.
 pub(crate) fn outcome(resize: &Resize) -> &'static str {
     match resize.outcome {
@@ -116,6 +123,8 @@ mod tests {
         let alone = Course::new(&resizes, None).unwrap();
         assert_eq!((alone.start_s, alone.end_s), (11.0, 17.0));
         assert_eq!(note(&resizes), "2 of 3 resizes; the program stood still for 500 ms");
+        assert_eq!(caution(&resizes), None);
+        assert!(caution(&[Resize { started: Started::Parked, ..Resize::default() }]).is_some());
         assert_eq!(Course::new(&[resize(0.0, (1, 2), Outcome::Done)], None), None);
     }
 }

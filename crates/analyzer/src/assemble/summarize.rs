@@ -86,6 +86,7 @@ pub(super) fn summarize(
         function_sums: Vec::new(),
         tuning: None,
         dealt: None,
+        resizes: Vec::new(),
     }
 }
 

@@ -4,7 +4,7 @@ mod course;
 
 use super::svg::stacked;
 use super::{rest, section};
-use crate::resizes::{Course, moved, note, outcome};
+use crate::resizes::{Course, caution, moved, note, outcome};
 use crate::text::harmless;
 use crate::units::{count, seconds, share_of};
 use maud::{Markup, html};
@@ -30,6 +30,7 @@ pub(super) fn draw(resizes: &[Resize], program: Option<(f64, f64)>) -> Markup {
             tbody { @for resize in resizes.iter().take(N_RESIZES_MAX) { (row(resize)) } }
         }
         (rest(resizes.len(), N_RESIZES_MAX))
+        @if let Some(caution) = caution(resizes) { p.note { (caution) } }
     };
     section("resizes", "Resizes", &note(resizes), &content)
 }
@@ -37,7 +38,7 @@ pub(super) fn draw(resizes: &[Resize], program: Option<(f64, f64)>) -> Markup {
 /// The color of a phase.
 fn class(phase: Phase) -> &'static str {
     match phase {
-        Phase::Decide => "between",
+        Phase::Decide => "decide",
         Phase::Spawn => "other",
         Phase::Connect => "first",
         Phase::Moving => "useful",

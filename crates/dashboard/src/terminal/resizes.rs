@@ -4,7 +4,7 @@ use super::bars;
 use super::ink::Tone;
 use super::page::{INDENT, Page};
 use super::table::{Align, Cell, Column, Table};
-use crate::resizes::{Course, note, outcome};
+use crate::resizes::{Course, caution, note, outcome};
 use crate::text::{self, harmless};
 use crate::units::{bytes, count, seconds};
 use resized::{Outcome, Phase, Resize};
@@ -51,6 +51,9 @@ pub(super) fn write(page: &mut Page, resizes: &[Resize], program: Option<(f64, f
         page.sentence("… ", &words, Tone::Dim);
     }
     listed(resizes).iter().for_each(|resize| write_words(page, resize));
+    if let Some(caution) = caution(resizes) {
+        page.sentence("! ", caution, Tone::Fair);
+    }
 }
 
 /// The first and the last ones.

@@ -2,6 +2,7 @@
 
 use super::words::{percent, size, time};
 use super::{Finding, Run, at_site, call_in_words};
+use resized::Outcome;
 
 /// Class, what its operations are called, what to do.
 const CLASSES: [(&str, &str, &str); 4] = [
@@ -10,12 +11,17 @@ const CLASSES: [(&str, &str, &str); 4] = [
     ("process", "Starting and connecting processes", "Start them once and keep them."),
     ("communicator", "Making communicators", "Make them once and keep them."),
 ];
+/// Classes of calls that a malleable program makes when it changes its size.
+const MADE_BY_RESIZES: [&str; 2] = ["process", "communicator"];
 /// A start below this is no matter.
 const START_S_MIN: f64 = 1.0;
 
 pub(super) fn findings(run: &Run<'_>) -> Vec<Finding> {
-    let classes = CLASSES.iter().filter_map(|class| of_class(run, class));
-    classes.chain(start(run)).collect()
+    // A resize starts processes and makes communicators in threads of its own, while the ranks compute.
+    let is_own = |class: &str| run.summary.resizes.is_empty() || !MADE_BY_RESIZES.contains(&class);
+    let classes = CLASSES.iter().filter(|(class, ..)| is_own(class));
+    let classes = classes.filter_map(|class| of_class(run, class));
+    classes.chain(resizes(run)).chain(start(run)).collect()
 }
 
 fn of_class(run: &Run<'_>, (class, name, advice): &(&str, &str, &str)) -> Option<Finding> {
@@ -33,6 +39,25 @@ fn of_class(run: &Run<'_>, (class, name, advice): &(&str, &str, &str)) -> Option
         call_in_words(site),
     );
     Some(at_site(site, share, text))
+}
+
+/// What changing the number of ranks cost those that were there.
+fn resizes(run: &Run<'_>) -> Option<Finding> {
+    let done = || run.summary.resizes.iter().filter(|one| one.outcome == Outcome::Done);
+    let wait_s: f64 = done().map(|one| one.seconds.wait).sum();
+    let rank_wait_s: f64 = done().map(|one| one.seconds.wait * f64::from(one.from)).sum();
+    let share = run.share(rank_wait_s);
+    (super::SHARE_MIN <= share).then(|| Finding {
+        text: format!(
+            "Changing the number of ranks {} times held the program up for {}, {} of the ranks' time. Change it less often, or \
+             let data move while it computes.",
+            done().count(),
+            time(wait_s),
+            percent(share),
+        ),
+        call_site: None,
+        share,
+    })
 }
 
 /// `MPI_Init` is before the time that efficiencies look at, so its share is that of the whole command.
@@ -73,6 +98,13 @@ mod tests {
         let spawn = made().site("MPI_Comm_spawn", 1, 0, &[2.0, 0.0]);
         check(findings, spawn, &[(0.1, Some(0), &["Starting and connecting"])]);
         check(findings, made().site("MPI_Comm_dup", 1, 0, &[0.1, 0.1]), &[]);
+    }
+
+    #[test]
+    fn of_a_resize_only_the_wait_holds_anybody_up() {
+        let resized = |wait| made().site("MPI_Comm_spawn", 1, 0, &[2.0, 0.0]).resize(2, wait);
+        check(findings, resized(0.1), &[]);
+        check(findings, resized(1.0).resize(2, 0.0), &[(0.1, None, &["2 times", "1.0 s, 10 %"])]);
     }
 
     #[test]

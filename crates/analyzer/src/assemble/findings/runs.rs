@@ -1,5 +1,6 @@
 //! Hand-made summaries for the tests of the rules: ranks of one world that ran 10 s each.
 
+use resized::{Resize, Seconds};
 use run_record::summary::{
     CallSite, OperationTotals, Place, RankTotals, Region, Summary, Traffic, World,
 };
@@ -94,6 +95,13 @@ impl Made {
                 self.0.traffic.push(Traffic { world: 0, from, to, messages, bytes: messages });
             }
         }
+        self
+    }
+
+    /// The program changed its number of ranks, and stood still for so long.
+    pub(super) fn resize(mut self, from: u32, wait: f64) -> Self {
+        let seconds = Seconds { wait, ..Seconds::default() };
+        self.0.resizes.push(Resize { from, to: 1, seconds, ..Resize::default() });
         self
     }
 

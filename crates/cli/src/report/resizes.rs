@@ -1,0 +1,59 @@
+//! The report of a folder that a malleable program wrote alone (`--record DIR`).
+
+use crate::arguments::ReportOptions;
+use crate::exit::NotWritten;
+use crate::terminal::Terminal;
+use anyhow::Context;
+use run_record::resize_file::{NAME, ResizeLines};
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+
+/// The folder in which such a program wrote, if `path` is one that is no record of a run, or the file in it.
+pub(super) fn folder(path: &Path) -> Option<&Path> {
+    if path.is_file() {
+        return path.parent().filter(|_| path.ends_with(NAME));
+    }
+    (path.join(NAME).is_file() && !path.join("run.json").exists()).then_some(path)
+}
+
+/// Shows what is in the folder.
+pub(super) fn report(
+    options: &ReportOptions,
+    folder: &Path,
+    terminal: Terminal,
+) -> anyhow::Result<ExitCode> {
+    let lines = ResizeLines::read(folder)?.unwrap_or_default();
+    lines.problems().iter().for_each(|problem| eprintln!("sintonia: {problem}"));
+    let text = if options.json {
+        format!("{}\n", serde_json::to_string_pretty(&lines.resizes)?)
+    } else if lines.resizes.is_empty() {
+        "the program did not change its size\n".to_owned()
+    } else {
+        dashboard::terminal::resizes(&lines.resizes, terminal.stdout_style())
+    };
+    if let Some(path) = &options.html {
+        let page = dashboard::html::resizes(&lines.resizes, &folder.display().to_string());
+        std::fs::write(path, page)
+            .context(NotWritten)
+            .with_context(|| format!("`{}`", path.display()))?;
+    }
+    std::io::stdout().write_all(text.as_bytes()).context(NotWritten)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_no_record_of_a_run_is_taken() {
+        let outer = tempfile::tempdir().unwrap();
+        let file = outer.path().join(NAME);
+        assert_eq!([folder(outer.path()), folder(&file)], [None; 2]);
+        std::fs::write(&file, "").unwrap();
+        assert_eq!([folder(outer.path()), folder(&file)], [Some(outer.path()); 2]);
+        std::fs::write(outer.path().join("run.json"), "").unwrap();
+        assert_eq!(folder(outer.path()), None);
+    }
+}
