@@ -5,6 +5,7 @@
 mod baton;
 mod lender;
 mod pace;
+mod stretch;
 mod wanted;
 
 pub(crate) use baton::Baton;
@@ -24,6 +25,7 @@ use lender::{Answer as Room, Lender};
 use pace::Pace;
 use resized::{Answer, JobStatus, Outcome, Resize, Sizes};
 use std::time::{Duration, Instant};
+use stretch::Stretch;
 
 /// What rank 0 can see at a look.
 #[derive(Debug, Default)]
@@ -63,6 +65,8 @@ pub(crate) struct Head {
     /// What is to become of whom, where a resize was ordered.
     change: Option<Change>,
     ordered_at: u64,
+    /// What tools see, and what they wish.
+    stretch: Stretch,
 }
 
 impl Head {
@@ -104,6 +108,7 @@ impl Head {
             next: Order::new(Todo::GoOn, 0, options.check_every.unwrap_or(1)),
             change: None,
             ordered_at: 0,
+            stretch: Stretch::default(),
         };
         head.control = head.open_control(world)?;
         Ok(head)
@@ -137,6 +142,7 @@ impl Head {
     /// Sees how things stand, and gives the order for the next look.
     pub(crate) fn look(&mut self, look: &Look, world: &World) -> Order {
         let now_s = self.clock.elapsed().as_secs_f64();
+        self.stretch.end();
         let seconds = self.pace.look(look.iteration);
         if let Some(seconds) = seconds.filter(|_| self.protocol.attempt().is_none()) {
             self.judge.saw(world.size(), seconds);
@@ -168,6 +174,9 @@ impl Head {
             self.next = self.next.stuck();
         }
         self.tell(look.iteration, world);
+        if self.protocol.attempt().is_none() {
+            self.stretch.start(look.iteration, self.next.interval, world.size());
+        }
         self.next
     }
 
@@ -276,6 +285,7 @@ impl Head {
 
     /// At the end of the program: waits until those that left are gone, so that the record is complete.
     pub(crate) fn finish(&mut self, iteration: u64, world: &World) {
+        self.stretch.end();
         self.await_gone();
         let now_s = self.clock.elapsed().as_secs_f64();
         let seen = self.seen(&Look::default(), world);

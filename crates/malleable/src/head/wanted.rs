@@ -47,6 +47,12 @@ impl Head {
             let (size, reason, hosts) = (wish.size, wish.from, wish.hosts);
             return Some(Wanted { size, reason, wish: Some(wish.id), hosts, decision });
         }
+        if let Some(size) = self.stretch.take_wish() {
+            // Tools know the largest range that any program has.
+            let size = size.clamp(self.baton.sizes.0, self.baton.sizes.1);
+            let (reason, hosts) = ("tunlet".to_owned(), Vec::new());
+            return Some(Wanted { size, reason, wish: None, hosts, decision: None });
+        }
         if let Some(size) = self.scheduled(look.iteration) {
             let (reason, hosts) = ("schedule".to_owned(), Vec::new());
             return Some(Wanted { size, reason, wish: None, hosts, decision: None });

@@ -1,0 +1,67 @@
+//! Start and end of a stretch of iterations: functions that do nothing but let tools measure and change.
+
+use crate::description::{Entry, keep};
+use crate::variables::Variable;
+use std::hint::black_box;
+
+/// The next iterations, so many from `iteration` on, run on so many ranks. Returns how many ranks somebody wishes: the same
+/// where nobody does.
+pub fn start(iteration: u64, n_iterations: u64, n_ranks: u32) -> u32 {
+    keep();
+    Variable::Iteration.set(iteration);
+    Variable::Iterations.set(n_iterations);
+    Variable::Ranks.set(u64::from(n_ranks));
+    let mut wished = n_ranks;
+    ml_stretch(&mut || wished = Variable::Ranks.get());
+    wished
+}
+
+/// They are done.
+pub fn end() {
+    ml_stretch_end();
+}
+
+/// Declares functions that tools find by name.
+macro_rules! exported {
+    ($(fn $name:ident($($inside:ident: $kind:ty)?) $body:block)*) => {
+        $(
+            #[expect(unsafe_code, reason = "tools find it by this name")]
+            // SAFETY: the prefix is ours, so no other symbol has the name.
+            #[unsafe(no_mangle)]
+            #[inline(never)]
+            fn $name($($inside: $kind)?) $body
+        )*
+
+        #[expect(unsafe_code, reason = "tools find it in a section of this name")]
+        // SAFETY: all that this section gets are entries.
+        #[unsafe(link_section = ".sintonia.names")]
+        #[used]
+        pub(crate) static ENTRIES: [Entry; [$(stringify!($name)),*].len()] = [
+            $(Entry::of(stringify!($name), $name as *const (), 0)),*
+        ];
+    };
+}
+
+// What is black to the compiler after the call keeps the exit where it is, and the bodies different.
+exported! {
+    fn ml_stretch(inside: &mut dyn FnMut()) {
+        inside();
+        black_box("stretch");
+    }
+    fn ml_stretch_end() {
+        black_box("stretch end");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_nobody_wishes_the_number_stays() {
+        assert_eq!(start(7, 4, 3), 3);
+        let seen = [Variable::Iteration, Variable::Iterations, Variable::Ranks].map(Variable::get);
+        assert_eq!(seen, [7, 4, 3]);
+        end();
+    }
+}

@@ -1,0 +1,72 @@
+//! The variables.
+
+use crate::description::Entry;
+use std::sync::atomic::{AtomicI32, Ordering};
+
+/// Declares variables that tools find by name.
+macro_rules! exported {
+    ($($(#[$doc:meta])* $name:ident;)*) => {
+        $(
+            $(#[$doc])*
+            #[expect(unsafe_code, reason = "tools find it by this name")]
+            // SAFETY: the prefix is ours, so no other symbol has the name.
+            #[unsafe(no_mangle)]
+            static mut $name: i32 = 0;
+        )*
+
+        #[expect(unsafe_code, reason = "tools find it in a section of this name")]
+        // SAFETY: all that this section gets are entries.
+        #[unsafe(link_section = ".sintonia.names")]
+        #[used]
+        pub(crate) static ENTRIES: [Entry; [$(stringify!($name)),*].len()] = [
+            $(Entry::of(stringify!($name), (&raw const $name).cast(), size_of::<i32>())),*
+        ];
+    };
+}
+
+exported! {
+    /// The first iteration of the stretch.
+    ml_iteration;
+    /// Iterations in the stretch.
+    ml_n_iterations;
+    /// Ranks at present, and the wish for another number.
+    ml_n_ranks;
+}
+
+/// A whole number that tools see.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Variable {
+    Iteration,
+    Iterations,
+    Ranks,
+}
+
+impl Variable {
+    /// Sets it; numbers above the largest `int` become that one.
+    pub(crate) fn set(self, value: u64) {
+        let value = i32::try_from(value).unwrap_or(i32::MAX);
+        self.atomic().store(value, Ordering::Relaxed);
+    }
+
+    /// Its value now; 0 for a negative one.
+    pub(crate) fn get(self) -> u32 {
+        u32::try_from(self.atomic().load(Ordering::Relaxed)).unwrap_or(0)
+    }
+
+    fn atomic(self) -> &'static AtomicI32 {
+        as_atomic(match self {
+            Self::Iteration => &raw mut ml_iteration,
+            Self::Iterations => &raw mut ml_n_iterations,
+            Self::Ranks => &raw mut ml_n_ranks,
+        })
+    }
+}
+
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "so that the instruction names the variable")]
+#[expect(unsafe_code, reason = "the variable has the type of C, not that of an atomic")]
+fn as_atomic(variable: *mut i32) -> &'static AtomicI32 {
+    // SAFETY: it points to one of the statics above, which live for ever and are aligned; all of this program
+    // go through here, and tools write whole values while the thread that reads them is stopped.
+    unsafe { AtomicI32::from_ptr(variable) }
+}
