@@ -26,7 +26,7 @@ Options of a malleable program:
   --control DIR               the folder of status and wishes (usual: $HOME/.sintonia/jobs)
   --deadline SECONDS          how long each phase of a change may take (usual: 60)
   --checkpoint FILE           write the state to this file, and go on from it when it is there
-  --checkpoint-every N        after every N-th iteration only
+  --checkpoint-every SECONDS  from one time to the next one (usual: 300)
   --explain                   a line on standard error for each change
 `--option=value` does as well; what stands after `--` is the program's own.
 ";

@@ -1,5 +1,6 @@
 //! Why a malleable program cannot go on.
 
+use crate::checkpoint::CheckpointError;
 use crate::decision::DecisionError;
 use crate::moving::MoveError;
 use crate::options::OptionsError;
@@ -31,6 +32,9 @@ pub enum Error {
     /// The model cannot be used.
     #[error("no model can decide")]
     Decision(#[from] DecisionError),
+    /// The checkpoint cannot be used.
+    #[error("the program cannot go on from its checkpoint")]
+    Checkpoint(#[from] CheckpointError),
     /// A new rank could not join the others.
     #[error("this new rank cannot join the others: {why}; see the output of rank 0")]
     Join {

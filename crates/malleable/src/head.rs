@@ -199,6 +199,14 @@ impl Head {
     /// A resize is over, however.
     fn conclude(&mut self, attempt: Attempt, iteration: u64, world: &World) {
         let Attempt { mut resize, wish, .. } = attempt;
+        if let Some(path) =
+            self.options.checkpoint.as_ref().filter(|_| resize.outcome != Outcome::Done)
+        {
+            let (to, path) = (resize.to, path.display());
+            let way =
+                format!("; started anew with {to} ranks, it goes on from the checkpoint `{path}`");
+            resize.sentence.push_str(&way);
+        }
         if resize.outcome == Outcome::Done {
             let left = std::mem::take(&mut self.baton.hosts_left);
             self.give_back(&left, world);

@@ -50,6 +50,7 @@
 
 mod bridge;
 mod change;
+mod checkpoint;
 mod csr;
 mod data;
 mod decision;
@@ -79,6 +80,7 @@ pub mod places {
 }
 
 pub use bridge::Bridge;
+pub use checkpoint::CheckpointError;
 pub use csr::Csr;
 pub use data::{Class, Cut, Data, State};
 pub use decision::DecisionError;

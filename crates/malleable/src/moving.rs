@@ -27,6 +27,7 @@ mod words;
 use crate::bridge::Bridge;
 use crate::data::{Class, Data};
 use agreed::Agreed;
+pub(crate) use agreed::partitions;
 use feeding::Feeding;
 use fetching::{Fetching, Windows};
 use load::Load;

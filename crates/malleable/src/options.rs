@@ -38,7 +38,7 @@ pub struct Options {
     pub(crate) control: Option<PathBuf>,
     pub(crate) deadline: Duration,
     pub(crate) checkpoint: Option<PathBuf>,
-    pub(crate) checkpoint_every: u64,
+    pub(crate) checkpoint_every: Duration,
     pub(crate) is_explaining: bool,
 }
 
@@ -108,6 +108,8 @@ pub enum OptionsError {
     },
 }
 
+/// From one checkpoint to the next one.
+const CHECKPOINT_EVERY: Duration = Duration::from_mins(5);
 /// Every phase of a resize may take so long.
 const DEADLINE: Duration = Duration::from_secs(60);
 
@@ -131,7 +133,7 @@ impl Default for Options {
             control: None,
             deadline: DEADLINE,
             checkpoint: None,
-            checkpoint_every: 1,
+            checkpoint_every: CHECKPOINT_EVERY,
             is_explaining: false,
         }
     }
@@ -266,17 +268,19 @@ impl Options {
         self
     }
 
-    /// The file that is written after iterations, and from which the program goes on when it is there at its start.
+    /// The file that the state is written to from time to time. When it is there at the start of the program, that goes on from
+    /// it, with any number of ranks; when the program is done, it is removed. It lies where every rank 0 can write: another
+    /// process may become rank 0. Beside it lies a file of constant data.
     #[must_use]
     pub fn checkpoint(mut self, file: impl AsRef<Path>) -> Self {
         self.checkpoint = Some(file.as_ref().to_owned());
         self
     }
 
-    /// Writes it after every `n`-th iteration only.
+    /// From one checkpoint to the next one; 5 minutes if nothing is said.
     #[must_use]
-    pub fn checkpoint_every(mut self, n_iterations: u64) -> Self {
-        self.checkpoint_every = n_iterations.max(1);
+    pub fn checkpoint_every(mut self, every: Duration) -> Self {
+        self.checkpoint_every = every;
         self
     }
 

@@ -4,6 +4,7 @@
 //! some microseconds for a hundred ranks, every 10 ms.
 
 use crate::protocol::Todo;
+use crate::run::Saving;
 use bytemuck::{Pod, Zeroable};
 
 /// The order, as it is sent.
@@ -16,6 +17,7 @@ pub(crate) struct Order {
     /// Resize points from that at which it is carried out to that of the next one.
     pub(crate) interval: u32,
     is_stuck: u32,
+    saving: u32,
 }
 
 impl Order {
@@ -27,7 +29,7 @@ impl Order {
             Todo::Switch => 3,
             Todo::GiveUp => 4,
         };
-        Self { todo, serial: serial.into(), interval, is_stuck: 0 }
+        Self { todo, serial: serial.into(), interval, is_stuck: 0, saving: 0 }
     }
 
     pub(crate) fn todo(self) -> Todo {
@@ -43,6 +45,25 @@ impl Order {
     /// The same order, given since somebody may never return from the library.
     pub(crate) fn stuck(self) -> Self {
         Self { is_stuck: 1, ..self }
+    }
+
+    /// The same order, and to write the state before.
+    pub(crate) fn saving(self, saving: Saving) -> Self {
+        let saving = match saving {
+            Saving::No => 0,
+            Saving::Variable => 1,
+            Saving::All => 2,
+        };
+        Self { saving, ..self }
+    }
+
+    /// What of the state is written before.
+    pub(crate) fn saved(self) -> Saving {
+        match self.saving {
+            1 => Saving::Variable,
+            2 => Saving::All,
+            _ => Saving::No,
+        }
     }
 
     pub(crate) fn is_stuck(self) -> bool {
@@ -74,6 +95,9 @@ mod tests {
         for todo in [Todo::GoOn, Todo::Start, Todo::Move, Todo::Switch, Todo::GiveUp] {
             let order = Order::new(todo, 7, 3);
             assert_eq!((order.todo(), order.serial(), order.interval), (todo, 7, 3));
+            for saving in [Saving::No, Saving::Variable, Saving::All] {
+                assert_eq!(order.saving(saving).saved(), saving);
+            }
         }
     }
 

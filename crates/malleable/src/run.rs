@@ -5,6 +5,7 @@ mod crowd;
 mod ending;
 mod parking;
 mod preparing;
+mod saving;
 mod switch;
 
 use crate::data::State;
@@ -21,6 +22,8 @@ use ending::Ending;
 use mpi::{Comm, Mpi};
 use preparing::{NOBODY_WATCHES, Preparing};
 use resized::{Resize, Spawn};
+pub(crate) use saving::Saving;
+use saving::{Resume, Saver};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use switch::Underway;
@@ -64,6 +67,8 @@ pub struct Malleable {
     tethers: Tethers,
     /// Whether an iteration has said that all is done, or whether the ranks have lost each other.
     ending: Ending,
+    /// When the state is written.
+    saver: Saver,
     /// Counts resize points, for who watches whether there are any.
     heartbeat: Arc<AtomicU64>,
     /// On rank 0.
@@ -81,6 +86,8 @@ enum Stage {
     Moving(Box<Underway>),
     /// It is new, and waits for its place.
     Arriving(Box<Arrival>),
+    /// Its state is in a checkpoint.
+    Resuming(Box<Resume>),
     /// It has left.
     Gone,
 }
@@ -115,9 +122,10 @@ impl Malleable {
         let members = comm.allgather(&[Member::own(0)])?;
         let world = World::of(comm, members)?;
         let is_open_mpi = is_open_mpi(&mpi);
+        let stage = Resume::stage(&options, &world)?;
         let head =
             world.is_first().then(|| Head::new(&options, &world, is_open_mpi)).transpose()?;
-        Ok(Self::of(mpi, options, world, Stage::Calm, (head, obstacle)))
+        Ok(Self::of(mpi, options, world, stage, (head, obstacle)))
     }
 
     fn of(
@@ -145,14 +153,16 @@ impl Malleable {
             obstacle,
             is_stuck,
             parking: None,
-            tethers: Tethers::default(),
             ending: Ending::default(),
+            saver: Saver::default(),
+            tethers: Tethers::default(),
             heartbeat: Arc::default(),
             head,
         }
     }
 
-    /// Whether this process was started by the others: its state comes from them, at the first resize point.
+    /// Whether the state comes at the first resize point: from the others, when they started this process, or from a checkpoint
+    /// (`--checkpoint`). So who does not make a state where this is true need do nothing else to go on from a checkpoint.
     #[must_use]
     pub fn is_new(&self) -> bool {
         self.is_new
@@ -223,6 +233,7 @@ impl Malleable {
                 return Ok(Step::Left);
             }
             Stage::Arriving(arrival) => return self.take_place(*arrival, state),
+            Stage::Resuming(resume) => return self.resume(*resume, state),
             other => self.stage = other,
         }
         self.iteration = iteration;
@@ -246,6 +257,8 @@ impl Malleable {
         };
         self.has_order = true;
         self.until_look = order.interval.saturating_sub(1);
+        let ordered = if self.head.is_some() { self.saver.take_ordered() } else { order.saved() };
+        self.save(ordered, state)?;
         match order.todo() {
             Todo::GoOn => {}
             Todo::Start => self.prepare(order.serial())?,
@@ -279,7 +292,7 @@ impl Malleable {
             Stage::Moving(underway) => look.has_constant = underway.is_everywhere(),
             _ => {}
         }
-        let order = head.look(&look, &self.world);
+        let order = head.look(&look, &self.world).saving(self.saver.order(&self.options));
         let backstage = &self.world.backstage;
         (1..self.world.size()).try_for_each(|rank| backstage.send(&[order], rank, ORDER_TAG))?;
         Ok(())

@@ -59,6 +59,24 @@ impl Agreed {
     }
 }
 
+/// What goes with the cut of each group, and who of the sources holds which rows.
+pub(crate) fn partitions(
+    bridge: &Bridge<'_>,
+    data: &Data<'_>,
+) -> Result<Vec<([u64; 2], Partition)>, MoveError> {
+    introductions(bridge, data)?;
+    let held = held(bridge, data)?;
+    let of_group = |(number, group): (usize, &Group<'_>)| {
+        let first = held.first().map(|rank| rank[number]).unwrap_or_default();
+        let cut = group.cut.informed(first.cut);
+        let known = Group { n_rows: first.n_rows, cut, objects: vec![] };
+        let name = group.objects.first().map_or("", |object| object.name);
+        let held_by = (0..).zip(held.iter().map(|rank| rank[number])).collect::<Vec<_>>();
+        Ok((cut.encode(), partition_held(&known, name, &held_by)?))
+    };
+    data.groups.iter().enumerate().map(of_group).collect()
+}
+
 /// Compares what all registered, and counts who is on this node.
 fn introductions(bridge: &Bridge<'_>, data: &Data<'_>) -> Result<f64, MoveError> {
     let mut node = DefaultHasher::new();

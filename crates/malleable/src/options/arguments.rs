@@ -30,7 +30,7 @@ impl Options {
     /// | `--control DIR` | [`control`](Self::control) |
     /// | `--deadline SECONDS` | [`deadline`](Self::deadline) |
     /// | `--checkpoint FILE` | [`checkpoint`](Self::checkpoint) |
-    /// | `--checkpoint-every N` | [`checkpoint_every`](Self::checkpoint_every) |
+    /// | `--checkpoint-every SECONDS` | [`checkpoint_every`](Self::checkpoint_every) |
     /// | `--explain` | [`explain`](Self::explain) |
     ///
     /// `--option=value` does as well. Other arguments are the program's own.
@@ -121,7 +121,7 @@ impl Options {
             "--control" => self.control = Some(value("DIR")?.text.into()),
             "--deadline" => self.deadline = value("SECONDS")?.word(seconds)?,
             "--checkpoint" => self.checkpoint = Some(value("FILE")?.text.into()),
-            "--checkpoint-every" => self.checkpoint_every = value("N")?.word(positive)?,
+            "--checkpoint-every" => self.checkpoint_every = value("SECONDS")?.word(seconds)?,
             "--explain" => self.is_explaining = true,
             _ => return Ok(false),
         }
@@ -255,7 +255,7 @@ mod tests {
         check("--record r --control c", Options::new().record("r").control("c"));
         check("--deadline 0.5", Options::new().deadline(Duration::from_millis(500)));
         check("--checkpoint f --checkpoint-every 3 --explain", {
-            Options::new().checkpoint("f").checkpoint_every(3).explain()
+            Options::new().checkpoint("f").checkpoint_every(Duration::from_secs(3)).explain()
         });
     }
 

@@ -42,7 +42,12 @@ impl Malleable {
         let has_failed = self.ending == Ending::Failed;
         let at_most = if has_failed { self.options.deadline } else { PATIENCE };
         let finished = match self.are_all_done(at_most) {
-            Ok(true) => self.end(),
+            Ok(true) => {
+                if !has_failed {
+                    self.forget();
+                }
+                self.end()
+            }
             Ok(false) => Err(Error::Silent { seconds: at_most.as_secs_f64() }),
             Err(error) => Err(error),
         };
@@ -64,7 +69,8 @@ impl Malleable {
                 return Ok(false);
             }
         }
-        (1..self.world.size()).try_for_each(|rank| backstage.send::<u8>(&[], rank, ALL_DONE_TAG))?;
+        (1..self.world.size())
+            .try_for_each(|rank| backstage.send::<u8>(&[], rank, ALL_DONE_TAG))?;
         Ok(true)
     }
 
@@ -81,7 +87,7 @@ impl Malleable {
                 let prepared = underway.into_prepared(self.options.deadline)?;
                 self.dismiss(prepared)?;
             }
-            Stage::Arriving(_) | Stage::Calm => {}
+            Stage::Arriving(_) | Stage::Resuming(_) | Stage::Calm => {}
         }
         if self.has_order && self.head.is_none() {
             self.hear()?;
@@ -130,6 +136,9 @@ impl Drop for Malleable {
         let is_sure = self.ending == Ending::Done;
         let at_most = if is_sure { PATIENCE } else { self.options.deadline };
         if self.are_all_done(at_most).unwrap_or(false) {
+            if is_sure {
+                self.forget();
+            }
             // There is nobody to tell, and the launcher sees it.
             let _ended = self.end();
         }

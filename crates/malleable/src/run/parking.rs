@@ -1,6 +1,7 @@
 //! A rank that sleeps while it is not wanted, since its library cannot start processes.
 
 use super::arrival::Arrival;
+use super::saving::Resume;
 use super::{Malleable, Stage, Step, is_open_mpi};
 use crate::data::State;
 use crate::error::Error;
@@ -26,10 +27,11 @@ impl Malleable {
         let mut run = if let Some(comm) = present {
             let members = comm.allgather(&[Member::own(Parking::world_of(rank))])?;
             let world = World::of(comm, members)?;
+            let stage = Resume::stage(&options, &world)?;
             let is_first = world.is_first();
             let is_open_mpi = is_open_mpi(&mpi);
             let head = is_first.then(|| Head::new(&options, &world, is_open_mpi)).transpose()?;
-            Self::of(mpi, options, world, Stage::Calm, (head, obstacle))
+            Self::of(mpi, options, world, stage, (head, obstacle))
         } else {
             let world = World::alone(&mpi)?;
             let mut run = Self::of(mpi, options, world, Stage::Gone, (None, obstacle));

@@ -1,0 +1,29 @@
+//! The state in a file, from which the program goes on with any number of ranks.
+//!
+//! Rank 0 writes it, in pieces that the others send: so the file needs no file system that all nodes see, and no more memory
+//! than a piece and the lengths of sparse rows. Rows lie in the order of their numbers, whoever held them: so any number of
+//! ranks can read them. Constant data are in a file of their own, which is written once.
+//!
+//! # Invariants
+//! - A file has its name only when it is complete and on disk: it is written beside and renamed.
+//! - The constant data that a file needs stay as long as it has its name.
+//!
+//! # Not here
+//! When it is written and read: `run::saving`.
+
+mod error;
+mod file;
+mod index;
+mod reading;
+mod writing;
+
+pub use error::CheckpointError;
+pub(crate) use file::Found;
+pub(crate) use index::Index;
+pub(crate) use reading::load;
+pub(crate) use writing::{Constants, remove, save};
+
+/// What travels and is written at a time.
+const PIECE_BYTES: usize = 4 << 20;
+/// Pieces, on the backstage: a number that resizes do not use.
+const PIECE_TAG: u16 = 7;

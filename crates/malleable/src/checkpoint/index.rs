@@ -1,0 +1,237 @@
+//! What a checkpoint holds, and where.
+
+use crate::data::{Class, Cut, Data, Rows};
+use resizing::Partition;
+use serde::{Deserialize, Serialize};
+
+/// What a checkpoint holds.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Index {
+    /// Who has written it, with its own arguments.
+    pub(crate) program: String,
+    /// The iteration that comes next.
+    pub(crate) iteration: u64,
+    /// The number of the file of constant data.
+    pub(crate) constants: u64,
+    pub(crate) replicated: Vec<Kept>,
+    pub(crate) groups: Vec<KeptGroup>,
+}
+
+/// What every rank has all of.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Kept {
+    pub(crate) name: String,
+    pub(crate) is_constant: bool,
+    /// Bytes of an element, and whether there may be any number of them.
+    pub(crate) form: (usize, bool),
+    pub(crate) array: Place,
+}
+
+/// Objects whose rows are cut in the same way.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct KeptGroup {
+    pub(crate) n_rows: u64,
+    pub(crate) cut: [u64; 2],
+    pub(crate) objects: Vec<KeptObject>,
+}
+
+/// An object that each rank has its rows of.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct KeptObject {
+    pub(crate) name: String,
+    pub(crate) is_constant: bool,
+    /// Elements of each row; none in a sparse one.
+    pub(crate) n_per_row: usize,
+    /// One, or lengths, columns and values.
+    pub(crate) arrays: Vec<Place>,
+}
+
+/// Where an array lies in its file.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Place {
+    /// Bytes of an element.
+    pub(crate) width: usize,
+    pub(crate) at: u64,
+    pub(crate) n_bytes: u64,
+}
+
+impl Index {
+    /// Of what is registered, for these partitions; `n_entries` of each sparse object, in order.
+    pub(crate) fn of(data: &Data<'_>, rows: &[([u64; 2], Partition)], n_entries: &[u64]) -> Self {
+        let mut ends = [0, 0];
+        let mut place = |class: Class, width: usize, n_bytes: u64| {
+            let end = &mut ends[usize::from(class == Class::Constant)];
+            let at = *end;
+            *end += n_bytes;
+            Place { width, at, n_bytes }
+        };
+        let replicated = data.replicated.iter().map(|object| {
+            let form = object.words.form();
+            Kept {
+                name: object.name.to_owned(),
+                is_constant: object.class == Class::Constant,
+                form,
+                array: place(object.class, form.0, object.words.bytes().len() as u64),
+            }
+        });
+        let replicated = replicated.collect();
+        let mut n_entries = n_entries.iter().copied();
+        let mut groups = Vec::new();
+        for (group, (cut, partition)) in data.groups.iter().zip(rows) {
+            let n_rows = partition.n_rows();
+            let objects = group.objects.iter().map(|object| {
+                let (n_per_row, arrays) = match &object.rows {
+                    Rows::Even { n_per_row, array } => {
+                        let width = array.element_bytes();
+                        let n_bytes = n_rows * (*n_per_row * width) as u64;
+                        (*n_per_row, vec![place(object.class, width, n_bytes)])
+                    }
+                    Rows::Sparse { arrays, .. } => {
+                        let n = n_entries.next().unwrap_or(0);
+                        let mut all = vec![place(object.class, 4, 4 * n_rows)];
+                        all.extend(arrays.iter().map(|array| {
+                            let width = array.element_bytes();
+                            place(object.class, width, n * width as u64)
+                        }));
+                        (0, all)
+                    }
+                };
+                let is_constant = object.class == Class::Constant;
+                KeptObject { name: object.name.to_owned(), is_constant, n_per_row, arrays }
+            });
+            groups.push(KeptGroup { n_rows, cut: *cut, objects: objects.collect() });
+        }
+        Self { replicated, groups, ..Self::default() }
+    }
+
+    /// Bytes of the variable and of the constant data.
+    pub(crate) fn n_bytes(&self) -> [u64; 2] {
+        let objects = self.groups.iter().flat_map(|group| &group.objects);
+        let rows = objects.flat_map(|object| {
+            object.arrays.iter().map(|array| (object.is_constant, array.n_bytes))
+        });
+        let replicated = self.replicated.iter().map(|kept| (kept.is_constant, kept.array.n_bytes));
+        let mut sums = [0, 0];
+        rows.chain(replicated).for_each(|(is_constant, n)| sums[usize::from(is_constant)] += n);
+        sums
+    }
+
+    /// What this holds and `data` does not have, with what that has instead: the first difference.
+    pub(crate) fn difference(&self, data: &Data<'_>) -> Option<(String, String)> {
+        let (held, registered) = (self.words(), words(data));
+        if held == registered {
+            return None;
+        }
+        let n_equal = held.iter().zip(&registered).take_while(|(a, b)| a == b).count();
+        let word = |words: &[String]| words.get(n_equal).cloned().unwrap_or("nothing more".into());
+        Some((word(&held), word(&registered)))
+    }
+
+    fn words(&self) -> Vec<String> {
+        let mut words = Vec::new();
+        for kept in &self.replicated {
+            words.push(replicated(&kept.name, kept.is_constant, kept.form));
+        }
+        for group in &self.groups {
+            words.push(cut(group.cut[0]));
+            for object in &group.objects {
+                let widths = object.arrays.iter().map(|array| array.width).collect::<Vec<_>>();
+                words.push(rows(&object.name, object.is_constant, (object.n_per_row, &widths)));
+            }
+        }
+        words
+    }
+}
+
+/// What is registered, in words that are compared.
+fn words(data: &Data<'_>) -> Vec<String> {
+    let mut words = Vec::new();
+    for object in &data.replicated {
+        let is_constant = object.class == Class::Constant;
+        words.push(replicated(object.name, is_constant, object.words.form()));
+    }
+    for group in &data.groups {
+        words.push(cut(group.cut.encode()[0]));
+        for object in &group.objects {
+            let (n_per_row, widths) = match &object.rows {
+                Rows::Even { n_per_row, array } => (*n_per_row, vec![array.element_bytes()]),
+                Rows::Sparse { arrays: [columns, values], .. } => {
+                    (0, vec![4, columns.element_bytes(), values.element_bytes()])
+                }
+            };
+            let is_constant = object.class == Class::Constant;
+            words.push(rows(object.name, is_constant, (n_per_row, &widths)));
+        }
+    }
+    words
+}
+
+fn kind(is_constant: bool) -> &'static str {
+    if is_constant { "constant" } else { "variable" }
+}
+
+fn replicated(name: &str, is_constant: bool, (width, is_list): (usize, bool)) -> String {
+    let list = if is_list { "a list with elements" } else { "a value" };
+    format!("{} `{name}`, {list} of {width} bytes", kind(is_constant))
+}
+
+fn cut(kind: u64) -> String {
+    let kinds = ["even", "weighted", "aligned", "cyclic", "rectangular", "given"];
+    let kind = usize::try_from(kind).ok().and_then(|kind| kinds.get(kind));
+    format!("rows in {} parts", kind.unwrap_or(&"unknown"))
+}
+
+fn rows(name: &str, is_constant: bool, (n_per_row, widths): (usize, &[usize])) -> String {
+    let each = match n_per_row {
+        0 => "entries".to_owned(),
+        1 => "an element for each row".to_owned(),
+        n => format!("{n} elements for each row"),
+    };
+    format!("{} `{name}`, {each} of {widths:?} bytes", kind(is_constant))
+}
+
+/// How the rows of a group are divided among so many ranks; where they have weights, those of its first sparse object.
+pub(crate) fn partition(
+    group: &KeptGroup,
+    cut: Cut,
+    n_parts: u32,
+    weights: &[u32],
+) -> Result<Partition, resizing::PartitionError> {
+    match cut {
+        Cut::Weighted => {
+            let weights = weights.iter().map(|weight| u64::from(*weight)).collect::<Vec<_>>();
+            Partition::weighted(&weights, n_parts)
+        }
+        _ => cut.informed(group.cut[1]).partition(group.n_rows, n_parts),
+    }
+}
+
+/// Where the bytes of a part lie in the array, in the part's order. `begins` is where rows begin, for `None` evenly.
+pub(crate) fn stretches(
+    partition: &Partition,
+    part: u32,
+    row_bytes: u64,
+    begins: Option<&[u64]>,
+) -> Vec<(u64, usize)> {
+    let stretch = |rows: std::ops::Range<u64>| {
+        let begin = |row: u64| match begins {
+            Some(begins) => {
+                let row = usize::try_from(row).unwrap_or(usize::MAX);
+                begins.get(row).copied().unwrap_or(0)
+            }
+            None => row,
+        };
+        let (from, to) = (begin(rows.start), begin(rows.end));
+        (from * row_bytes, usize::try_from((to - from) * row_bytes).unwrap_or(usize::MAX))
+    };
+    partition.rows_of(part).map(stretch).collect()
+}
+
+/// Where the entries of each row begin, and where the last one ends.
+pub(crate) fn begins(lengths: &[u32]) -> Vec<u64> {
+    let ends = lengths.iter().scan(0, |end, length| {
+        *end += u64::from(*length);
+        Some(*end)
+    });
+    std::iter::once(0).chain(ends).collect()
+}

@@ -1,0 +1,150 @@
+//! The state is written from time to time, and read when the program is started again.
+
+use super::{Malleable, Stage, Step};
+use crate::checkpoint::{self, CheckpointError, Constants, Found, Index};
+use crate::data::{Data, State};
+use crate::error::Error;
+use crate::options::Options;
+use crate::world::World;
+use std::io::Write;
+use std::time::Instant;
+
+/// A checkpoint that the state comes from.
+#[derive(Debug)]
+pub(super) struct Resume {
+    index: Index,
+    /// On rank 0.
+    found: Option<Found>,
+}
+
+/// Whether all write the state at the next look.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Saving {
+    /// They do not.
+    #[default]
+    No,
+    /// Variable data.
+    Variable,
+    /// All data.
+    All,
+}
+
+/// When the state is written, as rank 0 knows.
+#[derive(Debug)]
+pub(super) struct Saver {
+    last: Instant,
+    ordered: Saving,
+    constants: Constants,
+    has_complained: bool,
+}
+
+impl Default for Saver {
+    fn default() -> Self {
+        let (last, ordered) = (Instant::now(), Saving::No);
+        Self { last, ordered, constants: Constants::Missing, has_complained: false }
+    }
+}
+
+impl Saver {
+    /// What rank 0 orders for the next look.
+    pub(super) fn order(&mut self, options: &Options) -> Saving {
+        let is_due = options.checkpoint_every <= self.last.elapsed();
+        self.ordered = match self.constants {
+            _ if options.checkpoint.is_none() || !is_due => Saving::No,
+            Constants::Missing => Saving::All,
+            Constants::Written(_) => Saving::Variable,
+        };
+        self.ordered
+    }
+
+    /// What it has ordered.
+    pub(super) fn take_ordered(&mut self) -> Saving {
+        std::mem::take(&mut self.ordered)
+    }
+}
+
+impl Resume {
+    /// The checkpoint, if there is one; all ranks call it.
+    pub(super) fn look(options: &Options, world: &World) -> Result<Option<Self>, Error> {
+        let Some(path) = &options.checkpoint else { return Ok(None) };
+        let found = if world.is_first() { Found::at(path) } else { Ok(None) };
+        let text = match &found {
+            Ok(Some(found)) => serde_json::to_vec(&found.index).unwrap_or_default(),
+            Ok(None) | Err(_) => Vec::new(),
+        };
+        let mut told = [u64::from(found.is_ok()), text.len() as u64];
+        world.comm.broadcast(&mut told, 0)?;
+        let mut text = text;
+        text.resize(usize::try_from(told[1]).unwrap_or(0), 0);
+        world.comm.broadcast(&mut text, 0)?;
+        let found = found?;
+        if told[0] == 0 {
+            return Err(CheckpointError::Elsewhere.into());
+        }
+        if text.is_empty() {
+            return Ok(None);
+        }
+        let index = serde_json::from_slice(&text).map_err(|_| CheckpointError::Elsewhere)?;
+        Ok(Some(Self { index, found }))
+    }
+
+    /// What a rank is about that was started by the launcher.
+    pub(super) fn stage(options: &Options, world: &World) -> Result<Stage, Error> {
+        let resume = Self::look(options, world)?;
+        Ok(resume.map_or(Stage::Calm, |resume| Stage::Resuming(Box::new(resume))))
+    }
+}
+
+impl Malleable {
+    /// Takes its part of the state from the checkpoint, at the first resize point.
+    pub(super) fn resume<S: State>(
+        &mut self,
+        Resume { index, found }: Resume,
+        state: &mut S,
+    ) -> Result<Step, Error> {
+        let path = self.options.checkpoint.clone().unwrap_or_default();
+        let mut data = Data::default();
+        state.data(&mut data);
+        checkpoint::load(&self.world, (&path, &index), found, &mut data)?;
+        drop(data);
+        self.iteration = index.iteration;
+        self.saver.constants = Constants::Written(index.constants);
+        Ok(Step::Continue)
+    }
+
+    /// Writes the state; that a disk is full does not end the program.
+    pub(super) fn save<S: State>(&mut self, saving: Saving, state: &mut S) -> Result<(), Error> {
+        let Some(path) = self.options.checkpoint.as_ref().filter(|_| saving != Saving::No) else {
+            return Ok(());
+        };
+        let constants = match (saving, self.saver.constants) {
+            (Saving::All, _) => Constants::Missing,
+            (_, Constants::Missing) => Constants::Written(0),
+            (_, written) => written,
+        };
+        let mut data = Data::default();
+        state.data(&mut data);
+        let saved = checkpoint::save(&self.world, &mut data, path, self.iteration, constants)?;
+        match saved {
+            Ok(id) if self.world.is_first() => self.saver.constants = Constants::Written(id),
+            Ok(_) => {}
+            Err(error) if !self.saver.has_complained => {
+                let why = std::error::Error::source(&error).map(ToString::to_string);
+                let why = why.unwrap_or_default();
+                // Who does not hear it finds no file.
+                let _said = writeln!(std::io::stderr(), "{error}: {why}; the program goes on");
+                self.saver.has_complained = true;
+            }
+            Err(_) => {}
+        }
+        self.saver.last = Instant::now();
+        Ok(())
+    }
+
+    /// The program is done: it is not to go on from here.
+    pub(super) fn forget(&self) {
+        if let Some(path) = self.options.checkpoint.as_ref().filter(|_| self.world.is_first()) {
+            checkpoint::remove(path);
+        }
+    }
+}
