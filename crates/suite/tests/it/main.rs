@@ -18,6 +18,7 @@ mod guide;
 mod instrument;
 mod killed;
 mod losses;
+mod malleable;
 mod malleable_slurm;
 mod oddities;
 mod operations;

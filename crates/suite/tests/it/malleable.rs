@@ -1,0 +1,74 @@
+//! A malleable program under the probe: ranks come and go, each in a world of its own, and the record has them all.
+
+use launch::example;
+use resized::Outcome;
+use run_record::summary::RankTotals;
+use suite::{Job, Library, watch, watch_with};
+
+/// A rod on two ranks.
+fn rod(library: Library, words: &[&str]) -> Job {
+    // A resize is made before the next iteration, however slow the machine is.
+    let steady = ["--pause-us", "1000", "--check-every", "1", "--foreground"];
+    let job = library.launch(2, &example("rod")).args(steady);
+    // Other tests make and remove networks, and Open MPI would take them.
+    job.args(words).variable("OMPI_MCA_btl_tcp_if_include", "lo")
+}
+
+#[track_caller]
+fn check(library: Library) {
+    // Its two ranks get two more for a while.
+    let job = rod(library, &["--until", "600", "--schedule", "100:4,300:2"]);
+    let bare = job.run();
+    let watched = watch(&job);
+    let both = (watched.ended.code, &watched.ended.stdout);
+    assert_eq!(both, (0, &bare.stdout), "{}", watched.ended.stderr);
+    let summary = &watched.summary;
+    assert_eq!(summary.tool.warnings, Vec::<String>::new());
+    let sizes: Vec<usize> = summary.worlds.iter().map(|world| world.size).collect();
+    assert_eq!((summary.n_ranks, sizes), (4, vec![2, 1, 1]));
+    assert!(summary.ranks.iter().all(|rank| rank.end == "finalized"), "{:#?}", summary.ranks);
+    let lived_s = |of: &dyn Fn(&RankTotals) -> bool| -> Vec<f64> {
+        summary.ranks.iter().filter(|rank| of(rank)).map(|rank| rank.elapsed_s).collect()
+    };
+    // Those that came later were there for a part of the time, and what they waited for is over that part.
+    let (stayed, left) = (lived_s(&|rank| rank.world == 0), lived_s(&|rank| rank.world != 0));
+    assert!(left.iter().all(|left_s| stayed.iter().all(|s| left_s < s)), "{stayed:?} {left:?}");
+    let changes = summary.resizes.iter().map(|one| (one.from, one.to, one.outcome));
+    assert_eq!(changes.collect::<Vec<_>>(), [(2, 4, Outcome::Done), (4, 2, Outcome::Done)]);
+    assert!(summary.resizes.iter().all(|one| 0.0 < one.seconds.total && 0.0 < one.seconds.wait));
+    assert!(watched.ended.stderr.contains("Resizes"), "{}", watched.ended.stderr);
+}
+
+#[test]
+fn all_worlds_are_in_the_record_with_open_mpi() {
+    check(Library::OpenMpi5);
+}
+
+#[test]
+fn all_worlds_are_in_the_record_with_mpich() {
+    check(Library::Mpich5);
+}
+
+/// The number of the rod in the end, which does not depend on ranks.
+#[track_caller]
+fn digest(stdout: &str) -> &str {
+    stdout.lines().find(|line| line.starts_with("digest")).expect(stdout)
+}
+
+#[test]
+fn a_tunlet_sets_the_number_of_ranks() {
+    let words = ["--until", "2000", "--control"];
+    let folder = tempfile::tempdir().expect("there is a folder for temporary files");
+    let control = folder.path().to_str().expect("text");
+    let job = |sizes| rod(Library::OpenMpi5, &words).args([control, "--sizes", sizes]);
+    let bare = job("2:2").run();
+    let watched = watch_with(&job("2:3"), &["--tunlet", "search"]);
+    assert_eq!(watched.ended.code, 0, "{}", watched.ended.text());
+    assert_eq!(digest(&bare.stdout), digest(&watched.ended.stdout));
+    let first = watched.summary.resizes.first().expect("the tunlet tried another number");
+    assert_eq!((first.from, first.to, &*first.reason), (2, 3, "tunlet"), "{first:?}");
+    assert_eq!(first.outcome, Outcome::Done, "{first:?}");
+    let tuning = watched.summary.tuning.expect("it was tuned");
+    assert_eq!(tuning.warnings, Vec::<String>::new());
+    assert!(tuning.decisions.iter().any(|one| one.point == "n_ranks" && one.applied_s.is_some()));
+}
