@@ -67,6 +67,8 @@ pub struct Malleable {
     tethers: Tethers,
     /// Whether an iteration has said that all is done, or whether the ranks have lost each other.
     ending: Ending,
+    /// What those carry that were started last.
+    mark: String,
     /// When the state is written.
     saver: Saver,
     /// Counts resize points, for who watches whether there are any.
@@ -154,6 +156,7 @@ impl Malleable {
             is_stuck,
             parking: None,
             ending: Ending::default(),
+            mark: String::new(),
             saver: Saver::default(),
             tethers: Tethers::default(),
             heartbeat: Arc::default(),

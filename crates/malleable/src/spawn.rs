@@ -234,13 +234,14 @@ impl Preparation {
     ) -> Result<Intercomm, SpawnError> {
         let mut words = start.through.iter().map(OsString::from).collect::<Vec<_>>();
         let settings = alone.mpi().settings();
+        // Launchers pass their own variables on, and not those of a rank.
+        words.push(ENV.into());
+        words.push(mark(self.serial).into());
         if !settings.is_empty() {
-            // Launchers pass their own variables on, and not those of a rank.
-            words.push(ENV.into());
             words.extend(settings.iter().map(|(name, value)| format!("{name}={value}").into()));
         }
         if never_comes {
-            words = vec!["/bin/sleep".into(), "1000".into()];
+            words.extend(["/bin/sleep".into(), "1000".into()]);
         } else {
             let own = std::env::current_exe().map(std::path::PathBuf::into_os_string);
             words.push(own.unwrap_or_default());
@@ -259,6 +260,11 @@ impl Preparation {
         }
         Ok(alone.spawn(&spawn, 0)?)
     }
+}
+
+/// What stands in the environment of those that this process starts for this change.
+pub(crate) fn mark(serial: u16) -> String {
+    format!("SINTONIA_STARTED_BY={}-{}-{serial}", crate::wish::host(), std::process::id())
 }
 
 /// What this process was started with: of the system, since a program in C takes options out of its own list.

@@ -81,7 +81,10 @@ impl Malleable {
             Stage::Preparing(preparing) => match preparing.wait(self.options.deadline) {
                 Waited::Ready(prepared) => self.dismiss(*prepared)?,
                 Waited::Failed => {}
-                Waited::Stuck => self.is_stuck = true,
+                Waited::Stuck => {
+                    self.is_stuck = true;
+                    self.mpi.give_up_those_with(self.mark.clone());
+                }
             },
             Stage::Moving(underway) => {
                 let prepared = underway.into_prepared(self.options.deadline)?;

@@ -137,6 +137,7 @@ fn died() -> String {
 impl Malleable {
     /// Begins to prepare the change that rank 0 ordered.
     pub(super) fn prepare(&mut self, serial: u16) -> Result<(), Error> {
+        self.mark = spawn::mark(serial);
         let own = self.world.comm.rank() as usize;
         let preparation = Preparation {
             backstage: Arc::clone(&self.world.backstage),
@@ -168,6 +169,7 @@ impl Malleable {
         self.is_stuck |= is_stuck;
         if is_stuck {
             self.obstacle = Some(STUCK.to_owned());
+            self.mpi.give_up_those_with(self.mark.clone());
         }
         match std::mem::replace(&mut self.stage, Stage::Calm) {
             Stage::Preparing(preparing) => match preparing.wait(Duration::ZERO) {

@@ -1,6 +1,8 @@
 //! The crate from outside.
 #![allow(clippy::unwrap_used, reason = "a test stops where it cannot go on")]
 
+mod checkpoints;
 mod companions;
+mod faults;
 mod moving;
 mod resizing;

@@ -192,7 +192,14 @@ fn check_fault(library: Library, fault: &str, goes_on: bool) {
 fn a_fault_is_the_end_of_a_resize_or_of_the_program() {
     for library in Library::DYNAMIC {
         check_fault(library, "start:1:refuse", true);
-        for fault in ["start:1:die", "come:3:die", "ready:1:die", "switch:2:die", "settle:0:die"] {
+        for fault in [
+            "start:1:die",
+            "come:3:die",
+            "ready:1:die",
+            "move:2:die",
+            "switch:2:die",
+            "settle:0:die",
+        ] {
             check_fault(library, fault, false);
         }
     }

@@ -17,8 +17,8 @@ use crate::library::symbol;
 use crate::watch::{EXIT_STUCK, watched};
 use std::ffi::{c_int, c_void};
 use std::io::Write;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Who began MPI and did not close it.
@@ -28,6 +28,8 @@ static EXIT: OnceLock<Exit> = OnceLock::new();
 static IS_ENDING: AtomicBool = AtomicBool::new(false);
 /// Whether a thread does not return from the library, which therefore cannot be ended.
 static IS_STUCK: AtomicBool = AtomicBool::new(false);
+/// What stands in the environment of processes that never came, and would keep the launcher waiting.
+static LOST: Mutex<Vec<String>> = Mutex::new(Vec::new());
 /// The code that this process ends with.
 static CODE: AtomicI32 = AtomicI32::new(0);
 
@@ -108,6 +110,35 @@ impl Mpi {
     }
 }
 
+impl Mpi {
+    /// Processes on this host with this variable and value in their environment have not come to MPI: they are killed when this
+    /// process ends, after [`close_stuck`](Self::close_stuck). Open MPI's launcher waits for them otherwise.
+    pub fn give_up_those_with(&self, variable: String) {
+        LOST.lock().unwrap_or_else(PoisonError::into_inner).push(variable);
+    }
+}
+
+/// Ends those that never came.
+fn kill_lost() {
+    let lost = std::mem::take(&mut *LOST.lock().unwrap_or_else(PoisonError::into_inner));
+    if lost.is_empty() {
+        return;
+    }
+    let own = std::process::id();
+    for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let pid = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok());
+        let Some(pid) = pid.filter(|pid| *pid != own) else { continue };
+        let environment = std::fs::read(entry.path().join("environ")).unwrap_or_default();
+        let is_lost = |word: &[u8]| lost.iter().any(|variable| variable.as_bytes() == word);
+        if environment.split(|byte| *byte == 0).any(is_lost)
+            && let Ok(pid) = libc::pid_t::try_from(pid)
+        {
+            // SAFETY: a signal to a process that this one has started.
+            let _code = unsafe { libc::kill(pid, libc::SIGKILL) };
+        }
+    }
+}
+
 /// `on_exit` of the C library, whose functions are told the code of the process.
 type OnExit = unsafe extern "C" fn(extern "C" fn(c_int, *mut c_void), *mut c_void) -> c_int;
 
@@ -134,6 +165,9 @@ extern "C" fn at_exit() {
     {
         let is_ending = IS_ENDING.load(Ordering::Acquire);
         if IS_STUCK.load(Ordering::Acquire) {
+            if !is_ending {
+                kill_lost();
+            }
             if is_ending {
                 // With the code 0 Open MPI leaves processes that were started later.
                 let code = CODE.load(Ordering::Acquire);
@@ -197,6 +231,7 @@ impl Exit {
         // SAFETY: a null pointer stands for all streams.
         let _flushed = unsafe { libc::fflush(std::ptr::null_mut()) };
         wait_for_readers();
+        kill_lost();
         // SAFETY: initialized and not finalized; a predefined communicator.
         let _code = unsafe { (self.functions.abort)(self.world, code) };
     }

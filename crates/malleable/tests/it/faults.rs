@@ -1,0 +1,42 @@
+//! Ranks that hang, and processes that never come: deadlines decide.
+
+use crate::resizing::{digest, record, rod};
+use launch::Library;
+use resized::Outcome;
+
+/// The program goes on with its old size to its end, which the launcher sees.
+#[track_caller]
+fn check(library: Library, fault: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let words = ["--until", "3000", "--pause-us", "2000", "--schedule", "10:4", "--deadline", "2"];
+    let job = rod(library, 2, folder.path(), &words).variable("SINTONIA_MALLEABLE_FAULT", fault);
+    let ended = job.run();
+    assert!(digest(&ended.stdout).contains("after 3000 iterations"), "{fault}: {ended:?}");
+    let resizes = record(folder.path());
+    assert_eq!(resizes.len(), 1, "{resizes:?}");
+    assert_eq!(resizes[0].outcome, Outcome::TimedOut, "{resizes:?}");
+    // That of a library that does not return, or of a process that was killed.
+    assert_ne!(ended.code, 0, "{fault}: {ended:?}");
+}
+
+#[test]
+fn a_program_goes_on_when_a_rank_hangs_while_it_starts_others() {
+    for library in Library::DYNAMIC {
+        check(library, "start:1:hang");
+    }
+}
+
+#[test]
+fn a_launcher_ends_when_started_processes_never_come() {
+    check(Library::OpenMpi5, "start:0:sleep");
+}
+
+#[test]
+fn a_library_that_never_returns_is_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    let words = ["--until", "3000", "--pause-us", "2000", "--schedule", "10:4", "--deadline", "1"];
+    let job = rod(Library::Mpich5, 2, folder.path(), &words);
+    let ended = job.variable("SINTONIA_MALLEABLE_FAULT", "start:0:sleep").run();
+    assert_ne!(ended.code, 0, "{ended:?}");
+    assert!(ended.stderr.contains("the MPI library does not return"), "{ended:?}");
+}
