@@ -92,7 +92,8 @@ struct malleable *malleable_begin(int *argc,
 // `SINTONIA_MALLEABLE` and the arguments.
 struct malleable *malleable_begin_with(const char *words, int *argc, char ***argv);
 
-// Whether this process was started by the others: it does not make its data, which come at its first resize point.
+// Whether this process was started by the others, or goes on from a checkpoint: it does not make its data, which come at
+// its first resize point.
 bool malleable_is_new(const struct malleable *program);
 
 // A place where the size may change: at the head of the loop, before this iteration. All processes of the program call it.

@@ -106,7 +106,8 @@ impl malleable {
     }
 }
 
-/// Whether this process was started by the others: it does not make its data, which come at its first resize point.
+/// Whether this process was started by the others, or goes on from a checkpoint: it does not make its data, which come at
+/// its first resize point.
 ///
 /// # Safety
 /// The program was begun, and has not ended.
