@@ -35,7 +35,7 @@
 //!
 //! # Where to start reading
 //! [`Malleable`] (`run`), what rank 0 does (`head`), the phases of a resize (`protocol`), how processes come (`spawn`, `ready`)
-//! and go (`release`).
+//! and go (`release`), and how the state is kept in a file (`checkpoint`).
 //!
 //! # Invariants
 //! - No `unsafe`, and no end of the process: who leaves gets [`Step::Left`] back.

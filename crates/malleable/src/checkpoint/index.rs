@@ -235,3 +235,46 @@ pub(crate) fn begins(lengths: &[u32]) -> Vec<u64> {
     });
     std::iter::once(0).chain(ends).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Csr;
+
+    #[track_caller]
+    fn check(partition: &Partition, begins: Option<&[u64]>, parts: &[&[(u64, usize)]]) {
+        for (part, expected) in (0..).zip(parts) {
+            assert_eq!(stretches(partition, part, 8, begins), *expected, "part {part}");
+        }
+    }
+
+    #[test]
+    fn parts_lie_in_the_order_of_their_rows() {
+        check(&Partition::even(5, 2).unwrap(), None, &[&[(0, 24)], &[(24, 16)]]);
+        check(&Partition::cyclic(5, 2, 2).unwrap(), None, &[&[(0, 16), (32, 8)], &[(16, 16)]]);
+        let begins = begins(&[2, 0, 1]);
+        assert_eq!(begins, [0, 2, 2, 3]);
+        check(&Partition::even(3, 2).unwrap(), Some(&begins), &[&[(0, 16)], &[(16, 8)]]);
+    }
+
+    #[test]
+    fn the_first_difference_is_named() {
+        let (mut value, mut rows, mut csr) = (7_u64, vec![1.0; 3], Csr::<f64>::default());
+        let mut data = Data::default();
+        data.constant("value", &mut value);
+        data.rows_of(3, Cut::Even);
+        data.rows("x", &mut rows);
+        data.constant_csr("a", &mut csr);
+        let index = Index::of(&data, &[([0, 0], Partition::even(3, 1).unwrap())], &[4]);
+        assert_eq!(index.n_bytes(), [24, 8 + 12 + 16 + 32]);
+        assert_eq!(index.difference(&data), None);
+        let (mut value, mut rows) = (7_u64, vec![1.0_f32; 3]);
+        let mut data = Data::default();
+        data.constant("value", &mut value);
+        data.rows_of(3, Cut::Even);
+        data.rows("x", &mut rows);
+        let (held, registered) = index.difference(&data).unwrap();
+        assert_eq!(held, "variable `x`, an element for each row of [8] bytes");
+        assert_eq!(registered, "variable `x`, an element for each row of [4] bytes");
+    }
+}
