@@ -29,11 +29,10 @@ usage: cg [options] MATRIX.mtx[.gz]                 alone
 
 Options of the library, by which ranks come and go while it runs:
   --sizes MIN:MAX --preferred N --schedule ITERATION:SIZE,... --check-every K|auto
-  --strategy merge|baseline --spawn tree|one|per-node|sequential|companion
-  --redistribution auto|sync|async|p2p|get --placement balance|fill|nearest
+  --strategy merge|baseline --spawn tree|one|per-node|sequential
+  --redistribution auto|sync|async|p2p|get --placement balance|fill
   --foreground --manager none|hosts|slurm|auto --hosts FILE --model FILE|learn|explore
   --record DIR --control DIR --deadline SECONDS --explain
-  --checkpoint FILE --checkpoint-every N
 
 Exit codes: 0 fine, 1 the run failed, 2 an option or a file is wrong,
 3 not solved within the iterations.

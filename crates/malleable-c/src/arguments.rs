@@ -14,10 +14,10 @@ Options of a malleable program:
   --schedule ITERATION:SIZE,...  from which iteration on it wants which size
   --check-every K|auto        iterations between two resize points that look for news (usual: auto)
   --strategy merge|baseline   who goes on: as many as can (usual), or only new processes
-  --spawn tree|one|per-node|sequential|companion  how processes are started (usual: tree)
+  --spawn tree|one|per-node|sequential  how processes are started (usual: tree)
   --foreground                the program waits while they are started
   --redistribution auto|sync|async|p2p|get  how data travel (usual: auto)
-  --placement balance|fill|nearest  on which nodes processes are started (usual: balance)
+  --placement balance|fill  on which nodes processes are started (usual: balance)
   --hosts FILE                nodes for further processes
   --manager none|hosts|slurm|auto  who has such nodes (usual: auto)
   --model FILE|learn|explore  by what it is judged whether another size pays
@@ -25,8 +25,6 @@ Options of a malleable program:
   --record DIR                write what became of each change of the size to DIR/resizes.jsonl
   --control DIR               the folder of status and wishes (usual: $HOME/.sintonia/jobs)
   --deadline SECONDS          how long each phase of a change may take (usual: 60)
-  --checkpoint FILE           write the state to this file, and go on from it when it is there
-  --checkpoint-every N        after every N-th iteration only
   --explain                   a line on standard error for each change
 `--option=value` does as well; what stands after `--` is the program's own.
 ";

@@ -37,8 +37,6 @@ pub struct Options {
     pub(crate) record: Option<PathBuf>,
     pub(crate) control: Option<PathBuf>,
     pub(crate) deadline: Duration,
-    pub(crate) checkpoint: Option<PathBuf>,
-    pub(crate) checkpoint_every: u64,
     pub(crate) is_explaining: bool,
 }
 
@@ -66,8 +64,6 @@ pub enum Placement {
     Balance,
     /// Node after node.
     Fill,
-    /// Where the data are that they get.
-    Nearest,
 }
 
 /// Who has nodes for further processes.
@@ -130,8 +126,6 @@ impl Default for Options {
             record: None,
             control: None,
             deadline: DEADLINE,
-            checkpoint: None,
-            checkpoint_every: 1,
             is_explaining: false,
         }
     }
@@ -263,20 +257,6 @@ impl Options {
     #[must_use]
     pub fn deadline(mut self, deadline: Duration) -> Self {
         self.deadline = deadline;
-        self
-    }
-
-    /// The file that is written after iterations, and from which the program goes on when it is there at its start.
-    #[must_use]
-    pub fn checkpoint(mut self, file: impl AsRef<Path>) -> Self {
-        self.checkpoint = Some(file.as_ref().to_owned());
-        self
-    }
-
-    /// Writes it after every `n`-th iteration only.
-    #[must_use]
-    pub fn checkpoint_every(mut self, n_iterations: u64) -> Self {
-        self.checkpoint_every = n_iterations.max(1);
         self
     }
 

@@ -26,8 +26,6 @@ pub enum Spawn {
     PerNode,
     /// Rank 0 starts one after the other; each is a world of its own.
     Sequential,
-    /// Another launcher starts them, and they connect.
-    Companion,
 }
 
 /// What became of new ranks' processes.

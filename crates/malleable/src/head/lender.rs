@@ -132,6 +132,6 @@ fn placement(options: &Options) -> resizing::Placement {
     match options.placement {
         Placement::Fill => resizing::Placement::Fill,
         // New ranks are numbered so that they lie near: the nodes themselves are filled evenly.
-        Placement::Balance | Placement::Nearest => resizing::Placement::Balance,
+        Placement::Balance => resizing::Placement::Balance,
     }
 }

@@ -18,10 +18,10 @@ impl Options {
     /// | `--schedule ITERATION:SIZE,...` | [`schedule`](Self::schedule) |
     /// | `--check-every K\|auto` | [`check_every`](Self::check_every) |
     /// | `--strategy merge\|baseline` | [`strategy`](Self::strategy) |
-    /// | `--spawn tree\|one\|per-node\|sequential\|companion` | [`spawn`](Self::spawn) |
+    /// | `--spawn tree\|one\|per-node\|sequential` | [`spawn`](Self::spawn) |
     /// | `--foreground` | [`foreground`](Self::foreground) |
     /// | `--redistribution auto\|sync\|async\|p2p\|get` | [`redistribution`](Self::redistribution) |
-    /// | `--placement balance\|fill\|nearest` | [`placement`](Self::placement) |
+    /// | `--placement balance\|fill` | [`placement`](Self::placement) |
     /// | `--hosts FILE` | [`hosts`](Self::hosts) |
     /// | `--manager none\|hosts\|slurm\|auto` | [`manager`](Self::manager) |
     /// | `--model FILE[:NAME=VALUE,...]\|learn\|explore` | [`model`](Self::model) |
@@ -29,8 +29,6 @@ impl Options {
     /// | `--record DIR` | [`record`](Self::record) |
     /// | `--control DIR` | [`control`](Self::control) |
     /// | `--deadline SECONDS` | [`deadline`](Self::deadline) |
-    /// | `--checkpoint FILE` | [`checkpoint`](Self::checkpoint) |
-    /// | `--checkpoint-every N` | [`checkpoint_every`](Self::checkpoint_every) |
     /// | `--explain` | [`explain`](Self::explain) |
     ///
     /// `--option=value` does as well. Other arguments are the program's own.
@@ -106,13 +104,13 @@ impl Options {
             "--check-every" => self.check_every = value("K|auto")?.word(check_every)?,
             "--strategy" => self.strategy = value("merge|baseline")?.word(strategy)?,
             "--spawn" => {
-                self.spawn = value("tree|one|per-node|sequential|companion")?.word(spawn)?;
+                self.spawn = value("tree|one|per-node|sequential")?.word(spawn)?;
             }
             "--foreground" => self.is_foreground = true,
             "--redistribution" => {
                 self.redistribution = value("auto|sync|async|p2p|get")?.word(redistribution)?;
             }
-            "--placement" => self.placement = value("balance|fill|nearest")?.word(placement)?,
+            "--placement" => self.placement = value("balance|fill")?.word(placement)?,
             "--hosts" => self.hosts = Some(value("FILE")?.text.into()),
             "--manager" => self.manager = value("none|hosts|slurm|auto")?.word(manager)?,
             "--model" => self.model = Some(value("FILE|learn|explore")?.text.into()),
@@ -120,8 +118,6 @@ impl Options {
             "--record" => self.record = Some(value("DIR")?.text.into()),
             "--control" => self.control = Some(value("DIR")?.text.into()),
             "--deadline" => self.deadline = value("SECONDS")?.word(seconds)?,
-            "--checkpoint" => self.checkpoint = Some(value("FILE")?.text.into()),
-            "--checkpoint-every" => self.checkpoint_every = value("N")?.word(positive)?,
             "--explain" => self.is_explaining = true,
             _ => return Ok(false),
         }
@@ -182,7 +178,6 @@ fn spawn(text: &str) -> Option<Spawn> {
         "one" => Some(Spawn::One),
         "per-node" => Some(Spawn::PerNode),
         "sequential" => Some(Spawn::Sequential),
-        "companion" => Some(Spawn::Companion),
         _ => None,
     }
 }
@@ -202,7 +197,6 @@ fn placement(text: &str) -> Option<Placement> {
     match text {
         "balance" => Some(Placement::Balance),
         "fill" => Some(Placement::Fill),
-        "nearest" => Some(Placement::Nearest),
         _ => None,
     }
 }
@@ -243,8 +237,8 @@ mod tests {
         check("--strategy baseline --spawn one", {
             Options::new().strategy(Strategy::Baseline).spawn(Spawn::One)
         });
-        check("--spawn companion --foreground", {
-            Options::new().spawn(Spawn::Companion).foreground()
+        check("--spawn per-node --foreground", {
+            Options::new().spawn(Spawn::PerNode).foreground()
         });
         check("--redistribution p2p", {
             Options::new().redistribution(Redistribution::PointToPoint)
@@ -254,9 +248,7 @@ mod tests {
         check("--model m --iterations 9", Options::new().model("m").iterations(9));
         check("--record r --control c", Options::new().record("r").control("c"));
         check("--deadline 0.5", Options::new().deadline(Duration::from_millis(500)));
-        check("--checkpoint f --checkpoint-every 3 --explain", {
-            Options::new().checkpoint("f").checkpoint_every(3).explain()
-        });
+        check("--explain", Options::new().explain());
     }
 
     #[test]
