@@ -162,7 +162,7 @@ fn check_many(library: Library) {
         &schedule,
     ];
     let ended =
-        rod(library, 1, folder.path(), &words).within(std::time::Duration::from_mins(3)).run();
+        rod(library, 1, folder.path(), &words).within(std::time::Duration::from_mins(9)).run();
     assert_eq!(ended.code, 0, "{ended:?}");
     let plain = tempfile::tempdir().unwrap();
     let alone = rod(library, 1, plain.path(), &["--until", "820"]).run();

@@ -6,7 +6,8 @@ use suite::{Program, watch};
 
 /// Between our clock and the program's own.
 const TOLERANCE_OF_CLOCKS: f64 = 0.1;
-const TOLERANCE: f64 = 0.02;
+/// Ranks begin and end some milliseconds apart, more where others keep the cores busy.
+const TOLERANCE: f64 = 0.05;
 
 /// What TALP's definitions say of the times in which ranks were useful and of the elapsed time.
 fn by_definition(useful_s: &[f64], elapsed_s: f64) -> Efficiencies {
