@@ -303,6 +303,6 @@ impl Malleable {
 }
 
 /// Whether names of keys are those of Open MPI.
-fn is_open_mpi(mpi: &Mpi) -> bool {
+pub(crate) fn is_open_mpi(mpi: &Mpi) -> bool {
     mpi.version().contains("Open MPI")
 }

@@ -19,6 +19,7 @@ use crate::change::{Change, Start};
 use crate::fault::{self, Deed, Point};
 use crate::parked::Parking;
 use crate::ready::{Prepared, Ready};
+use crate::run::is_open_mpi;
 use companion::Tethers;
 use mpi::{Comm, Intercomm, Mpi, MpiError};
 use std::ffi::OsString;
@@ -182,7 +183,8 @@ impl Preparation {
         self.serial % N_SERIALS * 8 + kind
     }
 
-    /// Starts what this source has to start: side by side, where the library lets several threads call.
+    /// Starts what this source has to start: side by side, where the library lets several threads call. Open MPI says so of
+    /// itself, but looks processes up in a table without its lock, and refuses connections when another thread adds to it.
     fn start_all(&self, change: &Change) -> Result<Vec<Child>, SpawnError> {
         let (mpi, rank) = (self.backstage.mpi(), self.backstage.rank());
         let fault = fault::at(Point::Start, rank);
@@ -193,7 +195,7 @@ impl Preparation {
         let starts = change.started_by(rank).cloned().collect::<Vec<_>>();
         let alone = starts.iter().map(|_| Comm::own_self(mpi)).collect::<Result<Vec<_>, _>>()?;
         let pairs = starts.iter().zip(&alone);
-        let results = if mpi.is_multiple() && 1 < starts.len() {
+        let results = if mpi.is_multiple() && !is_open_mpi(mpi) && 1 < starts.len() {
             std::thread::scope(|scope| {
                 let threads = pairs.map(|(start, alone)| {
                     scope.spawn(|| self.start_one(start, alone, never_comes))

@@ -35,7 +35,7 @@ impl Node {
         let is_there = |folder: &&str| {
             Path::new(folder).read_dir().is_ok_and(|mut devices| devices.next().is_some())
         };
-        Self { is_crowded, has_fast_network: FAST.iter().any(|folder| is_there(folder)) }
+        Self { is_crowded, has_fast_network: FAST.iter().any(is_there) }
     }
 }
 
