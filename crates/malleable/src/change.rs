@@ -2,6 +2,7 @@
 
 use crate::emptying::empty_hosts;
 use crate::leaving::{Leaving, leaving};
+use crate::manager::is_same;
 use crate::moving::Method;
 use resized::{Spawn, Strategy};
 use resizing::{PairBytes, Partition, Plan, RowBytes, Seat, stay};
@@ -55,6 +56,13 @@ pub(crate) struct Room {
     pub(crate) ranks: Vec<usize>,
     pub(crate) host: Option<String>,
     pub(crate) through: Vec<String>,
+}
+
+impl Room {
+    /// Whether it is on a host that is none of these.
+    pub(crate) fn is_foreign_to(&self, hosts: &[String]) -> bool {
+        self.host.as_ref().is_some_and(|named| !hosts.iter().any(|host| is_same(host, named)))
+    }
 }
 
 impl Change {
@@ -127,8 +135,9 @@ impl Change {
         }
     }
 
-    /// Sets who starts the new processes, and where there is room for them.
-    pub(crate) fn start(&mut self, spawn: Spawn, rooms: &[Room]) {
+    /// Sets who starts the new processes, and where there is room for them: a source on the same host, if there is one, where
+    /// sources are on `hosts`.
+    pub(crate) fn start(&mut self, spawn: Spawn, rooms: &[Room], hosts: &[String]) {
         self.number(rooms);
         let mut left = self.n_new();
         let mut first = self.n_sources;
@@ -140,7 +149,9 @@ impl Change {
                     if matches!(spawn, Spawn::Tree | Spawn::Sequential) { 1 } else { n_here };
                 let number = u32::try_from(self.starts.len()).unwrap_or(u32::MAX);
                 let is_spread = matches!(spawn, Spawn::Tree | Spawn::PerNode);
-                let parent = if is_spread { number % self.n_sources.max(1) } else { 0 };
+                let near = neighbors(room, hosts, self.n_sources);
+                let turn = if is_spread { number as usize % near.len() } else { 0 };
+                let parent = near[turn];
                 let Room { host, through, .. } = room.clone();
                 let is_companion = spawn == Spawn::Companion;
                 self.starts.push(Start { parent, first, n_ranks, host, through, is_companion });
@@ -174,6 +185,16 @@ impl Change {
     pub(crate) fn next_first(&self) -> u32 {
         self.targets.first().copied().unwrap_or(0)
     }
+}
+
+/// The sources on the host of this room, or all: at least one.
+fn neighbors(room: &Room, hosts: &[String], n_sources: u32) -> Vec<u32> {
+    let is_near = |source: &u32| {
+        let host = hosts.get(*source as usize);
+        host.zip(room.host.as_ref()).is_some_and(|(own, named)| is_same(own, named))
+    };
+    let near = (0..n_sources).filter(is_near).collect::<Vec<_>>();
+    if near.is_empty() { (0..n_sources.max(1)).collect() } else { near }
 }
 
 /// What moves when equal shares become others.
@@ -232,10 +253,21 @@ mod tests {
         Room { n_ranks, host: Some(host.to_owned()), ..Room::default() }
     }
 
+    #[test]
+    fn processes_are_started_by_who_is_on_their_host() {
+        let hosts = ["a", "b.cluster"].map(str::to_owned);
+        let mut change = change(2, &[0, 2, 3, 1, 4]);
+        change.start(Spawn::Tree, &[room(2, "b"), room(1, "c")], &hosts);
+        let parents = change.starts.iter().map(|start| start.parent);
+        assert_eq!(parents.collect::<Vec<_>>(), [1, 1, 0]);
+        assert!(room(1, "c").is_foreign_to(&hosts) && !room(1, "b").is_foreign_to(&hosts));
+        assert!(!Room::default().is_foreign_to(&hosts));
+    }
+
     #[track_caller]
     fn check_starts(spawn: Spawn, rooms: &[Room], expected: &[(u32, u32, u32, &str)]) {
         let mut change = change(2, &[0, 2, 3, 1, 4]);
-        change.start(spawn, rooms);
+        change.start(spawn, rooms, &[]);
         let starts = change.starts.iter();
         let starts =
             starts.map(|s| (s.parent, s.first, s.n_ranks, s.host.as_deref().unwrap_or("")));
@@ -258,7 +290,7 @@ mod tests {
         let on = |host: &str| vec![(host.to_owned(), 2)];
         assert_eq!(change.finds(&hosts), [on("a"), on("b")]);
         let placed = |host, rank| Room { ranks: vec![rank], ..room(1, host) };
-        change.start(Spawn::Tree, &[placed("b", 1), placed("a", 0)]);
+        change.start(Spawn::Tree, &[placed("b", 1), placed("a", 0)], &[]);
         assert_eq!(change.targets, [0, 3, 2, 1]);
         let starts = change.starts.iter().map(|start| (start.first, start.host.as_deref()));
         assert_eq!(starts.collect::<Vec<_>>(), [(2, Some("b")), (3, Some("a"))]);

@@ -15,6 +15,7 @@ mod hosts;
 mod slurm;
 
 pub use host_file::{HostFile, HostFileError};
+pub(crate) use hosts::is_same;
 pub use hosts::{Host, Hosts};
 pub use slurm::{CommandError, Launcher, Slurm, SlurmError, SlurmJob, slots_per_node};
 

@@ -1,13 +1,17 @@
 //! Who wants another size, and whether it may be.
 
 use super::{Answer, Head, Lender, Look, Room};
-use crate::change::Change;
+use crate::change::{self, Change};
 use crate::decision::Standing;
 use crate::manager::Request;
 use crate::moving::Method;
 use crate::options::{Placement, Redistribution};
 use crate::world::World;
 use resized::{Decision, Outcome, Resize, Started, Strategy};
+
+/// Its launcher loses addresses of processes on other hosts than that of who starts them
+/// (<https://github.com/openpmix/openpmix/issues/4225>).
+const ONLY_INHABITED: &str = "Open MPI 5 starts ranks reliably only on hosts that have one; launch the program with a rank on each host (`--map-by node`)";
 
 /// A size that somebody wants.
 struct Wanted {
@@ -113,26 +117,46 @@ impl Head {
             if let Some(obstacle) = &look.obstacle {
                 return Some(Err(obstacle.clone()));
             }
-            let is_near = self.options.placement == Placement::Nearest;
-            let finds = if is_near { change.finds(&hosts_present) } else { Vec::new() };
-            let request = Request { n_ranks: n_new, hosts, finds };
-            let is_open_mpi = self.is_open_mpi;
-            let options = &self.options;
-            let lender = self
-                .lender
-                .get_or_insert_with(|| Lender::new(options, &hosts_present, is_open_mpi));
-            let rooms = match lender {
-                Err(why) => return Some(Err(why.clone())),
-                Ok(lender) => match lender.ask(&request) {
-                    Room::Pending => return None,
-                    Room::None(why) => return Some(Err(why)),
-                    Room::Rooms(rooms) => rooms,
-                },
+            let rooms = match self.rooms(&change, hosts, &hosts_present)? {
+                Ok(rooms) => rooms,
+                Err(why) => return Some(Err(why)),
             };
-            change.start(self.options.spawn, &rooms);
+            change.start(self.options.spawn, &rooms, &hosts_present);
         }
         self.commission(change, strategy);
         Some(Ok(()))
+    }
+
+    /// Where the new ranks may run, once that is known; `present` are the hosts of those that are there.
+    fn rooms(
+        &mut self,
+        change: &Change,
+        hosts: Vec<String>,
+        present: &[String],
+    ) -> Option<Result<Vec<change::Room>, String>> {
+        let is_near = self.options.placement == Placement::Nearest;
+        let finds = if is_near { change.finds(present) } else { Vec::new() };
+        let is_bound = self.is_open_mpi && hosts.is_empty() && self.options.hosts.is_some();
+        let hosts = if is_bound { present.to_vec() } else { hosts };
+        let request = Request { n_ranks: change.n_new(), hosts, finds };
+        let (options, is_open_mpi) = (&self.options, self.is_open_mpi);
+        let lender =
+            self.lender.get_or_insert_with(|| Lender::new(options, present, is_open_mpi)).as_mut();
+        let lender = match lender {
+            Ok(lender) => lender,
+            Err(why) => return Some(Err(why.clone())),
+        };
+        let rooms = match lender.ask(&request) {
+            Room::Pending => return None,
+            Room::None(why) if is_bound => return Some(Err(format!("{why}; {ONLY_INHABITED}"))),
+            Room::None(why) => return Some(Err(why)),
+            Room::Rooms(rooms) => rooms,
+        };
+        if is_open_mpi && rooms.iter().any(|room| room.is_foreign_to(present)) {
+            lender.forget();
+            return Some(Err(ONLY_INHABITED.to_owned()));
+        }
+        Some(Ok(rooms))
     }
 
     /// How data move, where somebody said it.

@@ -120,7 +120,7 @@ fn is_wanted(host: &Host, request: &Request) -> bool {
 }
 
 /// True for names of one host, with or without its domain.
-pub(super) fn is_same(some: &str, other: &str) -> bool {
+pub(crate) fn is_same(some: &str, other: &str) -> bool {
     let is_address = |name: &str| name.starts_with(|first: char| first.is_ascii_digit());
     let short = |name: &'_ str| name.split('.').next().unwrap_or_default().to_owned();
     some == other

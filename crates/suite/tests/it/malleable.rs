@@ -3,7 +3,7 @@
 use launch::example;
 use resized::Outcome;
 use run_record::summary::RankTotals;
-use suite::{Job, Library, watch, watch_with};
+use suite::{Cluster, Job, Library, watch, watch_with};
 
 /// A rod on two ranks.
 fn rod(library: Library, words: &[&str]) -> Job {
@@ -71,4 +71,34 @@ fn a_tunlet_sets_the_number_of_ranks() {
     let tuning = watched.summary.tuning.expect("it was tuned");
     assert_eq!(tuning.warnings, Vec::<String>::new());
     assert!(tuning.decisions.iter().any(|one| one.point == "n_ranks" && one.applied_s.is_some()));
+}
+
+/// Ranks are started where a rank is already, by that one.
+#[track_caller]
+fn check_two_nodes(library: Library) {
+    let cluster = Cluster::new(2);
+    let folder = tempfile::tempdir().expect("there is a folder for temporary files");
+    let hosts = folder.path().join("hosts");
+    let named = [1, 2].map(|number| format!("{} slots=4\n", cluster.node(number)));
+    std::fs::write(&hosts, named.concat()).expect("it can be written");
+    let words = ["--until", "600", "--schedule", "10:6,200:2,400:4", "--foreground", "--explain"];
+    let job = cluster.launch(library, 1, &example("rod")).args(words);
+    let job = job.args(["--check-every", "1", "--manager", "hosts", "--hosts"]).arg(&hosts);
+    let ended = job.arg("--control").arg(folder.path()).run();
+    assert_eq!(ended.code, 0, "{ended:?}");
+    for sentence in ["2 ranks became 6", "6 ranks became 2", "2 ranks became 4"] {
+        assert!(ended.stderr.contains(sentence), "{sentence}: {ended:?}");
+    }
+    let alone = library.launch(1, &example("rod")).args(["--until", "600"]).run();
+    assert_eq!(digest(&ended.stdout), digest(&alone.stdout), "{}", library.name());
+}
+
+#[test]
+fn ranks_come_and_go_on_two_nodes_with_open_mpi() {
+    check_two_nodes(Library::OpenMpi5);
+}
+
+#[test]
+fn ranks_come_and_go_on_two_nodes_with_mpich() {
+    check_two_nodes(Library::Mpich5);
 }
