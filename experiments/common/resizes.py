@@ -8,6 +8,7 @@ import json
 import math
 import os
 import pathlib
+import re
 import statistics
 import subprocess
 import sys
@@ -22,12 +23,18 @@ MPIEXEC = ROOT / "target/venv-mpich5/bin/mpiexec"
 SIZES = [int(size) for size in os.environ.get("SIZES", "1,2,4,8").split(",")]
 SLOTS = 8
 # The matrix, how often a row is passed, how long it takes its rank, and when the size changes.
-MATRIX, N_ITERATIONS, WAIT_US, CHANGE_AT = "laplace3d:36", 200, 0.6, 80
-REPETITIONS, TIMEOUT_S = 10, 120
+MATRIX, N_ITERATIONS, WAIT_US, CHANGE_AT = "laplace3d:36", 130, 0.3, 40
+REPETITIONS, TIMEOUT_S, N_TRIES = 10, 30, 3
+# Runs that failed, with why, and how many were made in all.
+again, n_runs = [], 0
 
 
 def pairs():
     return [(before, after) for before in SIZES for after in SIZES if before != after]
+
+
+class Failed(Exception):
+    """A run that did not do what it should."""
 
 
 class Nodes:
@@ -65,11 +72,14 @@ class Nodes:
                      "--reproducible", "--wait-us-per-row", WAIT_US, "--json", "--record", folder,
                      "--control", f"{folder}/control", *self.options, *options]
             words = [str(word) for word in words]
-            done = subprocess.run(words, env=self.variables(), text=True, timeout=TIMEOUT_S, stdout=subprocess.PIPE,
-                                  stderr=subprocess.PIPE)
+            try:
+                done = subprocess.run(words, env=self.variables(), text=True, timeout=TIMEOUT_S, stdout=subprocess.PIPE,
+                                      stderr=subprocess.PIPE)
+            except subprocess.TimeoutExpired:
+                raise Failed(f"`{' '.join(words)}` took longer than {TIMEOUT_S} s") from None
             said = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
             if done.returncode not in (0, 3) or not said:
-                sys.exit(f"`{' '.join(words)}` ended with {done.returncode}:\n{done.stdout}{done.stderr}")
+                raise Failed(f"`{' '.join(words)}` ended with {done.returncode}:\n{done.stdout}{done.stderr}")
             record = pathlib.Path(folder, "resizes.jsonl")
             return said[0], [json.loads(line) for line in record.read_text().splitlines()] if record.exists() else []
 
@@ -78,8 +88,22 @@ class Nodes:
         schedule = [f"{CHANGE_AT}:{after}"] if before == 1 else [f"1:{before}", f"{CHANGE_AT}:{after}"]
         said, changes = self.solve(["--schedule", ",".join(schedule), *options])
         if [(change["to"], change["outcome"]) for change in changes][-1:] != [(after, "done")]:
-            sys.exit(f"{before} -> {after} with {options}: {[change['sentence'] for change in changes]}")
+            raise Failed(f"{before} -> {after} with {options}: {[change['sentence'] for change in changes]}")
         return {"total_s": said["iterations_s"], "solution": said["solution"], **changes[-1]}
+
+
+def tried(run):
+    """What a run gives; it is made again when it fails, and counted."""
+    global n_runs
+    for left in reversed(range(N_TRIES)):
+        n_runs += 1
+        try:
+            return run()
+        except Failed as error:
+            print(error, file=sys.stderr)
+            again.append(str(error))
+            if left == 0:
+                sys.exit(f"{N_TRIES} tries failed")
 
 
 def measure(cases, n_repetitions=None, n_nodes=2):
@@ -90,7 +114,7 @@ def measure(cases, n_repetitions=None, n_nodes=2):
         for repetition in range(n_repetitions):
             for before, after in pairs():
                 for name, options in cases.items():
-                    run = nodes.run(before, after, options)
+                    run = tried(lambda: nodes.run(before, after, options))
                     runs.setdefault((before, after, name), []).append(run)
                     solutions.add(run["solution"])
                     print(f"{repetition + 1}: {before} -> {after}, {name}: {run['total_s']:.2f} s", file=sys.stderr)
@@ -102,7 +126,7 @@ def measure(cases, n_repetitions=None, n_nodes=2):
 def alone(n_repetitions=3):
     """Seconds of an iteration with each size, where nothing changes."""
     with Nodes(2) as nodes:
-        times = lambda size: [nodes.solve([], size)[0]["iteration_s"] for _ in range(n_repetitions)]
+        times = lambda size: [tried(lambda: nodes.solve([], size))[0]["iteration_s"] for _ in range(n_repetitions)]
         return {size: statistics.median(times(size)) for size in SIZES}
 
 
@@ -159,9 +183,14 @@ def report(here, header, lines):
     page, picture = here / "README.md", "![Figures of this machine](results.svg)"
     tables.fill(page, "results", header, lines)
     text = page.read_text()
+    end = "<!-- end of results -->\n"
     if picture not in text:
-        end = "<!-- end of results -->\n"
-        page.write_text(text.replace(end, f"{end}\n{picture}\n"))
+        text = text.replace(end, f"{end}\n{picture}\n")
+    counted = f"Of {n_runs} runs, {len(again)} failed and were made again.\n"
+    text = re.sub(r"Of \d+ runs, \d+ failed and were made again\.\n", counted, text)
+    if counted not in text:
+        text = text.replace(end, f"{end}\n{counted}")
+    page.write_text(text)
 
 
 def draw_source(here, title, columns, wanted=lambda row: True):

@@ -11,6 +11,8 @@ use mpi::{Comm, Intercomm, MpiError};
 const CHILD_TAG: u16 = 5;
 /// Between sources.
 const SIDE_TAG: u16 = 6;
+/// The first message between two leaders.
+const KNOCK_TAG: u16 = 7;
 
 /// What a source does.
 pub(super) fn as_source(
@@ -91,12 +93,21 @@ fn ascend(
 }
 
 /// A group with another one, of which the leader is rank 0, who alone knows where the other leader is.
+///
+/// Leaders connect one-sidedly first: where both did it at the same time, libfabric lost connections over TCP now and then.
 fn joined(
     group: Comm,
     peer: Option<(&Comm, u32)>,
     tag: u16,
     is_high: bool,
 ) -> Result<Comm, MpiError> {
+    if let Some((between, other)) = peer {
+        if is_high {
+            between.send::<u8>(&[], other, KNOCK_TAG)?;
+        } else {
+            between.receive::<u8>(&mut [], other, KNOCK_TAG)?;
+        }
+    }
     let between = group.join(0, peer, tag)?;
     let joined = between.merge(is_high)?;
     between.free()?;
