@@ -33,7 +33,7 @@ Options of the library, by which ranks come and go while it runs:
   --redistribution auto|sync|async|p2p|get --placement balance|fill|nearest
   --foreground --manager none|hosts|slurm|auto --hosts FILE --model FILE|learn|explore
   --record DIR --control DIR --deadline SECONDS --explain
-  --checkpoint FILE --checkpoint-every N
+  --checkpoint FILE --checkpoint-every SECONDS
 
 Exit codes: 0 fine, 1 the run failed, 2 an option or a file is wrong,
 3 not solved within the iterations.

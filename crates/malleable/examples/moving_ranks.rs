@@ -154,7 +154,7 @@ fn best(world: &Comm) -> Result<String, Box<dyn Error>> {
     let mut data = Data::default();
     cells.data(&mut data);
     // There is too little of it to try.
-    let chosen = probing::choose(&bridge, &data)?;
+    let chosen = probing::choose(&bridge, probing::constant_bytes(&data))?;
     Ok(format!("{} methods tried, {} chosen", trials.len(), chosen.name()))
 }
 

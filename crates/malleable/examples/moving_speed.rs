@@ -167,7 +167,7 @@ fn chosen(bridge: &Bridge<'_>, matrix: &mut Matrix, method: Option<Method>) -> O
     }
     let mut data = Data::default();
     matrix.data(&mut data);
-    Ok(probing::choose(bridge, &data)?)
+    Ok(probing::choose(bridge, probing::constant_bytes(&data))?)
 }
 
 fn begin(bridge: &Bridge<'_>, matrix: &mut Matrix, method: Method) -> Outcome<Moving> {

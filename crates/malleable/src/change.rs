@@ -1,9 +1,11 @@
 //! What is to become of whom in one resize: rank 0 decides it, and tells all that take part.
 
+use crate::bridge::Bridge;
 use crate::emptying::empty_hosts;
 use crate::leaving::{Leaving, leaving};
 use crate::manager::is_same;
 use crate::moving::Method;
+use mpi::Comm;
 use resized::{Spawn, Strategy};
 use resizing::{PairBytes, Partition, Plan, RowBytes, Seat, stay};
 use serde::{Deserialize, Serialize};
@@ -99,6 +101,11 @@ impl Change {
     /// Sets how data move.
     pub(crate) fn set_method(&mut self, method: Method) {
         self.method = Method::ALL.iter().position(|other| *other == method);
+    }
+
+    /// All that take part, on their communicator.
+    pub(crate) fn bridge<'a>(&self, comm: &'a Comm) -> Bridge<'a> {
+        Bridge { comm, sources: (0..self.n_sources).collect(), targets: self.targets.clone() }
     }
 
     /// How many processes are new.

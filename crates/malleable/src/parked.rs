@@ -58,7 +58,7 @@ impl Parking {
         }
         let number = change.n_sources + u32::try_from(place).unwrap_or(0);
         let own_world = Self::world_of(own);
-        Ready { bridge: group, number, own_world, change }.agree().map(Some)
+        Ready { bridge: group, number, own_world, change, n_bytes: 0 }.agree().map(Some)
     }
 
     /// The sources and those that were woken: what a source does.

@@ -65,13 +65,13 @@ pub fn best(trials: &[Trial]) -> Option<Method> {
     first.map(|trial| trial.method)
 }
 
-/// Chooses how to move what is registered: it tries all methods for about 50 ms, unless there is little to move. All ranks of
-/// the bridge call it.
+/// Chooses how to move so many bytes of each source: it tries all methods for about 50 ms, unless there is little to move. All
+/// ranks of the bridge call it.
 ///
 /// # Errors
 /// When the library refuses, or a trial does not end.
-pub fn choose(bridge: &Bridge<'_>, data: &Data<'_>) -> Result<Method, MoveError> {
-    let mut n_bytes = [if bridge.is_source() { constant_bytes(data) } else { 0 }];
+pub fn choose(bridge: &Bridge<'_>, n_own_bytes: u64) -> Result<Method, MoveError> {
+    let mut n_bytes = [if bridge.is_source() { n_own_bytes } else { 0 }];
     bridge.comm.allreduce(Op::Sum, &mut n_bytes)?;
     if n_bytes[0] < BYTES_MIN {
         return Ok(Method::Sync);
@@ -90,7 +90,7 @@ pub fn choose(bridge: &Bridge<'_>, data: &Data<'_>) -> Result<Method, MoveError>
 /// # Errors
 /// As [`choose`] and [`Moving::begin`].
 pub fn begin(bridge: &Bridge<'_>, data: &mut Data<'_>) -> Result<Moving, MoveError> {
-    let method = choose(bridge, data)?;
+    let method = choose(bridge, constant_bytes(data))?;
     Moving::begin(bridge, data, method)
 }
 
@@ -125,7 +125,8 @@ fn trusted(version: &str) -> impl Iterator<Item = Method> {
 }
 
 /// Bytes of constant data on this rank.
-fn constant_bytes(data: &Data<'_>) -> u64 {
+#[must_use]
+pub fn constant_bytes(data: &Data<'_>) -> u64 {
     let objects = data.groups.iter().flat_map(|group| &group.objects);
     let bytes = objects.filter(|object| object.class == Class::Constant).map(|object| {
         let arrays = match &object.rows {

@@ -1,10 +1,12 @@
 //! What all that take part in a resize agree on, before any data move.
 //!
-//! They make the communicators of the ranks to be, learn who these are and where those that leave say good-bye, and tell the
-//! first source that they are ready. So nothing of that is left to do while the program waits.
+//! They make the communicators of the ranks to be, learn who these are and where those that leave say good-bye, try how data
+//! move best, where nobody said it, and tell the first source that they are ready. So nothing of that is left to do while the program waits.
 
+use crate::bridge::Bridge;
 use crate::change::Change;
 use crate::fault::{self, Point};
+use crate::probing;
 use crate::release::{Door, Release};
 use crate::spawn::SpawnError;
 use crate::world::{Member, World};
@@ -23,6 +25,8 @@ pub(crate) struct Ready {
     pub(crate) number: u32,
     pub(crate) own_world: u64,
     pub(crate) change: Change,
+    /// Constant data of this process, in bytes.
+    pub(crate) n_bytes: u64,
 }
 
 /// A change that only has to be made.
@@ -42,6 +46,11 @@ pub(crate) struct Prepared {
 }
 
 impl Prepared {
+    /// Between those that have data and those that get them.
+    pub(crate) fn bridge(&self) -> Bridge<'_> {
+        self.change.bridge(&self.bridge)
+    }
+
     /// Gives the communicators back, together with the others.
     pub(crate) fn free(self) -> Result<(), MpiError> {
         self.world.map_or(Ok(()), World::free)?;
@@ -51,7 +60,7 @@ impl Prepared {
 
 impl Ready {
     pub(crate) fn agree(self) -> Result<Prepared, SpawnError> {
-        let Self { bridge, number, own_world, change } = self;
+        let Self { bridge, number, own_world, mut change, n_bytes } = self;
         fault::at(Point::Ready, number);
         let members = bridge.allgather(&[Member::own(own_world)])?;
         let world = next_world(&bridge, &change, number, &members)?;
@@ -64,6 +73,11 @@ impl Ready {
         } else {
             None
         };
+        if change.method().is_none() {
+            // Now, since nobody waits.
+            let found = probing::choose(&change.bridge(&bridge), n_bytes);
+            change.set_method(found.map_err(|error| SpawnError::Trial(error.to_string()))?);
+        }
         if 0 < number {
             bridge.send::<u8>(&[], 0, READY_TAG)?;
         } else {

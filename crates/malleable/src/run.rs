@@ -264,7 +264,7 @@ impl Malleable {
         self.save(ordered, state)?;
         match order.todo() {
             Todo::GoOn => {}
-            Todo::Start => self.prepare(order.serial())?,
+            Todo::Start => self.prepare(order.serial(), state)?,
             Todo::GiveUp => self.give_up(order.is_stuck())?,
             Todo::Move => self.move_constant(state)?,
             Todo::Switch => return self.switch(state),

@@ -58,6 +58,9 @@ pub(crate) enum SpawnError {
     /// The processes that are to be released could not be watched.
     #[error("the end of processes cannot be watched: {0}")]
     Watch(String),
+    /// Nobody said how data are to move, and trying it failed.
+    #[error("a trial of ways to move data failed: {0}; name one with `--redistribution`")]
+    Trial(String),
     /// A call failed.
     #[error("{0}")]
     Mpi(#[from] MpiError),
@@ -88,6 +91,8 @@ pub(crate) struct Preparation {
     /// Ranks that sleep, where no process can be started.
     pub(crate) parking: Option<Arc<Parking>>,
     pub(crate) stage: Stage,
+    /// Constant data of this process, in bytes.
+    pub(crate) n_bytes: u64,
     /// What connects this process with those of other launchers.
     pub(crate) tethers: Tethers,
 }
@@ -126,7 +131,8 @@ impl Preparation {
         for (_, child) in children {
             child.disconnect()?;
         }
-        let ready = Ready { bridge, number: own, own_world: self.own_world, change };
+        let (own_world, n_bytes) = (self.own_world, self.n_bytes);
+        let ready = Ready { bridge, number: own, own_world, change, n_bytes };
         let mut prepared = ready.agree()?;
         prepared.spawn_s = (spawned - began).as_secs_f64();
         prepared.connect_s = spawned.elapsed().as_secs_f64();
@@ -306,6 +312,6 @@ pub(crate) fn arrive(
     parent.disconnect()?;
     // Serial numbers and first members are numbers of worlds that nobody else has.
     let own_world = (u64::from(change.serial) << 32) | u64::from(start.first);
-    let ready = Ready { bridge, number, own_world, change };
+    let ready = Ready { bridge, number, own_world, change, n_bytes: 0 };
     ready.agree().map(Some)
 }

@@ -43,6 +43,30 @@ fn solutions_are_the_same_when_ranks_come_and_go_in_mpich() {
     check(Library::Mpich5);
 }
 
+/// A matrix whose parts have other sizes with other ranks, and whose rows take long enough that it is killed meanwhile.
+#[test]
+fn a_killed_solver_goes_on_with_another_number_of_ranks() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("cg.checkpoint");
+    let program = Path::new(env!("CARGO_BIN_EXE_cg"));
+    let alone = Command::new(program).args(RUN).output().unwrap();
+    let alone = solution(&String::from_utf8_lossy(&alone.stdout));
+    let words = ["--checkpoint-every", "0.001", "--check-every", "1", "--checkpoint"];
+    let job = |n_ranks, wait_us| {
+        let job = Library::Mpich5.launch(n_ranks, program).args(RUN).args(words).arg(&file);
+        job.args(["--wait-us-per-row", wait_us]).arg("--control").arg(folder.path().join("control"))
+    };
+    let running = job(3, "1000").start();
+    running.wait_until("a checkpoint", |_| file.exists());
+    let is_rank = |words: &[String]| words.first().is_some_and(|word| word.ends_with("/cg"));
+    running.processes(is_rank).into_iter().for_each(|pid| running.kill(pid));
+    assert_ne!(running.finish().code, 0);
+    let ended = job(2, "0").run();
+    assert_eq!(ended.code, 0, "{}", ended.text());
+    assert_eq!(solution(&ended.text()), alone);
+    assert!(!file.exists(), "the solver is done");
+}
+
 /// Lines of code of a file, without those that only close what was opened.
 fn code(path: &str) -> Vec<String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);

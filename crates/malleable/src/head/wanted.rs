@@ -66,6 +66,13 @@ impl Head {
         Some(Wanted { size, reason, wish: None, hosts, decision: Some(advice.decision) })
     }
 
+    /// The program goes on from here: of what was scheduled before, the last size holds.
+    pub(crate) fn skip_schedule(&mut self, iteration: u64) {
+        let is_over = |(at, _): &&(u64, u32)| *at < iteration;
+        let n_over = self.options.schedule.iter().take_while(is_over).count();
+        self.baton.n_scheduled = n_over.saturating_sub(1);
+    }
+
     /// The next entry of the schedule, when it is due as the next order is carried out.
     fn scheduled(&mut self, iteration: u64) -> Option<u32> {
         let reached = iteration + u64::from(self.next.interval);

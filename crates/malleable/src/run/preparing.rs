@@ -3,7 +3,9 @@
 mod watchdog;
 
 use super::{Malleable, Stage};
+use crate::data::{Data, State};
 use crate::error::Error;
+use crate::probing;
 use crate::ready::Prepared;
 use crate::spawn::{self, Preparation, SpawnError};
 use std::sync::Arc;
@@ -136,7 +138,11 @@ fn died() -> String {
 
 impl Malleable {
     /// Begins to prepare the change that rank 0 ordered.
-    pub(super) fn prepare(&mut self, serial: u16) -> Result<(), Error> {
+    pub(super) fn prepare<S: State>(&mut self, serial: u16, state: &mut S) -> Result<(), Error> {
+        let mut data = Data::default();
+        state.data(&mut data);
+        let n_bytes = probing::constant_bytes(&data);
+        drop(data);
         self.mark = spawn::mark(serial);
         let own = self.world.comm.rank() as usize;
         let preparation = Preparation {
@@ -147,6 +153,7 @@ impl Malleable {
             deadline: self.options.deadline,
             parking: self.parking.clone(),
             stage: spawn::Stage::default(),
+            n_bytes,
             tethers: self.tethers.clone(),
         };
         let preparing = if self.mpi.is_multiple() {

@@ -108,6 +108,9 @@ impl Malleable {
         checkpoint::load(&self.world, (&path, &index), found, &mut data)?;
         drop(data);
         self.iteration = index.iteration;
+        if let Some(head) = &mut self.head {
+            head.skip_schedule(index.iteration);
+        }
         self.saver.constants = Constants::Written(index.constants);
         Ok(Step::Continue)
     }

@@ -3,14 +3,12 @@
 use super::arrival::{Cue, call};
 use super::preparing::Waited;
 use super::{Malleable, Stage, Step, is_open_mpi};
-use crate::bridge::Bridge;
 use crate::data::{Data, State};
 use crate::error::Error;
 use crate::fault::{self, Point};
 use crate::head::{Baton, Head};
-use crate::moving::{MoveError, Moved, Moving};
+use crate::moving::{Method, MoveError, Moved, Moving};
 use crate::options::Options;
-use crate::probing;
 use crate::ready::Prepared;
 use crate::release::say_goodbye;
 use crate::world::World;
@@ -66,12 +64,8 @@ impl Underway {
     pub(super) fn begin(&mut self, data: &mut Data<'_>) -> Result<(), MoveError> {
         let began = Instant::now();
         fault::at(Point::Move, self.prepared.bridge.rank());
-        let method = match self.prepared.change.method() {
-            Some(method) => method,
-            None => probing::choose(&bridge(&self.prepared), data)?,
-        };
-        self.prepared.change.set_method(method);
-        self.moving = Some(Moving::begin(&bridge(&self.prepared), data, method)?);
+        let method = self.prepared.change.method().unwrap_or(Method::Sync);
+        self.moving = Some(Moving::begin(&self.prepared.bridge(), data, method)?);
         self.stood = began.elapsed();
         Ok(())
     }
@@ -79,7 +73,7 @@ impl Underway {
     /// Looks after what is on its way.
     pub(super) fn advance(&mut self) -> Result<(), MoveError> {
         if let Some(moving) = self.moving.as_mut().filter(|_| !self.is_everywhere) {
-            self.is_everywhere = moving.test(&bridge(&self.prepared))?;
+            self.is_everywhere = moving.test(&self.prepared.bridge())?;
         }
         Ok(())
     }
@@ -87,7 +81,7 @@ impl Underway {
     /// The same, on a rank that has nothing else to do.
     pub(super) fn wait(&mut self, at_most: Duration) -> Result<(), MoveError> {
         if let Some(moving) = &mut self.moving {
-            self.is_everywhere = moving.wait(&bridge(&self.prepared), at_most)?;
+            self.is_everywhere = moving.wait(&self.prepared.bridge(), at_most)?;
         }
         Ok(())
     }
@@ -103,7 +97,7 @@ impl Underway {
             self.begin(data)?;
         }
         let Self { prepared, moving, .. } = self;
-        let switch = moving.map(|moving| moving.switch(&bridge(&prepared), data, at_most));
+        let switch = moving.map(|moving| moving.switch(&prepared.bridge(), data, at_most));
         let moved = switch.transpose()?.unwrap_or_default();
         Ok((prepared, moved))
     }
@@ -115,12 +109,6 @@ impl Underway {
         }
         Ok(self.prepared)
     }
-}
-
-fn bridge(prepared: &Prepared) -> Bridge<'_> {
-    let change = &prepared.change;
-    let (sources, targets) = ((0..change.n_sources).collect(), change.targets.clone());
-    Bridge { comm: &prepared.bridge, sources, targets }
 }
 
 impl Malleable {
