@@ -52,16 +52,16 @@ fn a_killed_solver_goes_on_with_another_number_of_ranks() {
     let alone = Command::new(program).args(RUN).output().unwrap();
     let alone = solution(&String::from_utf8_lossy(&alone.stdout));
     let words = ["--checkpoint-every", "0.001", "--check-every", "1", "--checkpoint"];
-    let job = |n_ranks, wait_us| {
+    let job = |n_ranks| {
         let job = Library::Mpich5.launch(n_ranks, program).args(RUN).args(words).arg(&file);
-        job.args(["--wait-us-per-row", wait_us]).arg("--control").arg(folder.path().join("control"))
+        job.args(["--wait-us-per-row", "40"]).arg("--control").arg(folder.path().join("control"))
     };
-    let running = job(3, "1000").start();
+    let running = job(3).start();
     running.wait_until("a checkpoint", |_| file.exists());
     let is_rank = |words: &[String]| words.first().is_some_and(|word| word.ends_with("/cg"));
     running.processes(is_rank).into_iter().for_each(|pid| running.kill(pid));
     assert_ne!(running.finish().code, 0);
-    let ended = job(2, "0").run();
+    let ended = job(2).run();
     assert_eq!(ended.code, 0, "{}", ended.text());
     assert_eq!(solution(&ended.text()), alone);
     assert!(!file.exists(), "the solver is done");
