@@ -6,6 +6,7 @@
 use crate::change::Change;
 use crate::ready::{Prepared, Ready};
 use crate::spawn::SpawnError;
+use crate::spawn::join::joined;
 use mpi::{Comm, MpiError};
 use std::time::Duration;
 
@@ -51,10 +52,14 @@ impl Parking {
         let Ok(change) = serde_json::from_slice::<Change>(&text) else { return Ok(None) };
         let own = self.all.rank();
         let place = change.woken.iter().position(|rank| *rank == own).unwrap_or(0);
-        let mut group =
-            joined(Comm::own_self(self.all.mpi())?, Some((&self.all, arrival.from)), true)?;
+        let mut group = joined(
+            Comm::own_self(self.all.mpi())?,
+            Some((&self.all, arrival.from)),
+            JOIN_TAG,
+            true,
+        )?;
         for _later in change.woken.iter().skip(place + 1) {
-            group = joined(group, None, false)?;
+            group = joined(group, None, JOIN_TAG, false)?;
         }
         let number = change.n_sources + u32::try_from(place).unwrap_or(0);
         let own_world = Self::world_of(own);
@@ -66,16 +71,8 @@ impl Parking {
         let mut group = backstage.duplicate()?;
         for rank in &change.woken {
             let peer = (backstage.rank() == 0).then_some((&self.all, *rank));
-            group = joined(group, peer, false)?;
+            group = joined(group, peer, JOIN_TAG, false)?;
         }
         Ok(group)
     }
-}
-
-fn joined(group: Comm, peer: Option<(&Comm, u32)>, is_high: bool) -> Result<Comm, MpiError> {
-    let between = group.join(0, peer, JOIN_TAG)?;
-    let joined = between.merge(is_high)?;
-    between.free()?;
-    group.free()?;
-    Ok(joined)
 }

@@ -13,7 +13,7 @@
 //! What the joined ranks agree on: `ready`.
 
 pub(crate) mod companion;
-mod join;
+pub(crate) mod join;
 
 use crate::change::{Change, Start};
 use crate::fault::{self, Deed, Point};

@@ -11,7 +11,7 @@ use mpi::{Comm, Intercomm, MpiError};
 const CHILD_TAG: u16 = 5;
 /// Between sources.
 const SIDE_TAG: u16 = 6;
-/// The first message between two leaders.
+/// The first message between two leaders, and its answer.
 const KNOCK_TAG: u16 = 7;
 
 /// What a source does.
@@ -94,18 +94,22 @@ fn ascend(
 
 /// A group with another one, of which the leader is rank 0, who alone knows where the other leader is.
 ///
-/// Leaders connect one-sidedly first: where both did it at the same time, libfabric lost connections over TCP now and then.
-fn joined(
+/// Leaders meet first. MPICH tells what two leaders exchange from nothing else that comes, so that nobody may send before the other
+/// one is there, who may be about to join with somebody else; and where both connect at the same time, libfabric over TCP lost
+/// the connection now and then.
+pub(crate) fn joined(
     group: Comm,
     peer: Option<(&Comm, u32)>,
     tag: u16,
     is_high: bool,
 ) -> Result<Comm, MpiError> {
-    if let Some((between, other)) = peer {
+    if let Some((between, other)) = peer.filter(|_| group.rank() == 0) {
         if is_high {
             between.send::<u8>(&[], other, KNOCK_TAG)?;
-        } else {
-            between.receive::<u8>(&mut [], other, KNOCK_TAG)?;
+        }
+        between.receive::<u8>(&mut [], other, KNOCK_TAG)?;
+        if !is_high {
+            between.send::<u8>(&[], other, KNOCK_TAG)?;
         }
     }
     let between = group.join(0, peer, tag)?;
