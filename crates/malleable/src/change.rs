@@ -3,7 +3,7 @@
 use crate::bridge::Bridge;
 use crate::emptying::empty_hosts;
 use crate::leaving::{Leaving, leaving};
-use crate::manager::is_same;
+use crate::manager::{LOOPBACK, is_same};
 use crate::moving::Method;
 use mpi::Comm;
 use resized::{Spawn, Strategy};
@@ -63,7 +63,8 @@ pub(crate) struct Room {
 impl Room {
     /// Whether it is on a host that is none of these.
     pub(crate) fn is_foreign_to(&self, hosts: &[String]) -> bool {
-        self.host.as_ref().is_some_and(|named| !hosts.iter().any(|host| is_same(host, named)))
+        let is_foreign = |named: &String| !hosts.iter().any(|host| is_same(host, named));
+        self.host.as_ref().is_some_and(|named| !is_loopback(named) && is_foreign(named))
     }
 }
 
@@ -194,11 +195,20 @@ impl Change {
     }
 }
 
+fn is_loopback(name: &str) -> bool {
+    LOOPBACK.contains(&name)
+}
+
 /// The sources on the host of this room, or all: at least one.
 fn neighbors(room: &Room, hosts: &[String], n_sources: u32) -> Vec<u32> {
     let is_near = |source: &u32| {
         let host = hosts.get(*source as usize);
-        host.zip(room.host.as_ref()).is_some_and(|(own, named)| is_same(own, named))
+        // Rank 0 has read these names.
+        let named = room.host.as_ref().map(|named| match hosts.first() {
+            Some(first) if is_loopback(named) => first,
+            _ => named,
+        });
+        host.zip(named).is_some_and(|(own, named)| is_same(own, named))
     };
     let near = (0..n_sources).filter(is_near).collect::<Vec<_>>();
     if near.is_empty() { (0..n_sources.max(1)).collect() } else { near }
@@ -269,6 +279,8 @@ mod tests {
         assert_eq!(parents.collect::<Vec<_>>(), [1, 1, 0]);
         assert!(room(1, "c").is_foreign_to(&hosts) && !room(1, "b").is_foreign_to(&hosts));
         assert!(!Room::default().is_foreign_to(&hosts));
+        assert!(!room(1, "localhost").is_foreign_to(&hosts));
+        assert_eq!(neighbors(&room(1, "127.0.0.1"), &hosts, 2), [0]);
     }
 
     #[track_caller]

@@ -15,8 +15,8 @@ mod hosts;
 mod slurm;
 
 pub use host_file::{HostFile, HostFileError};
-pub(crate) use hosts::is_same;
 pub use hosts::{Host, Hosts};
+pub(crate) use hosts::{LOOPBACK, is_same};
 pub use slurm::{CommandError, Launcher, Slurm, SlurmError, SlurmJob, slots_per_node};
 
 /// Lends places for ranks.

@@ -3,7 +3,7 @@
 use super::{Answer, Head, Lender, Look, Room};
 use crate::change::{self, Change};
 use crate::decision::Standing;
-use crate::manager::Request;
+use crate::manager::{LOOPBACK, Request};
 use crate::moving::Method;
 use crate::options::{Placement, Redistribution};
 use crate::world::World;
@@ -144,7 +144,8 @@ impl Head {
         let is_near = self.options.placement == Placement::Nearest;
         let finds = if is_near { change.finds(present) } else { Vec::new() };
         let is_bound = self.is_open_mpi && hosts.is_empty() && self.options.hosts.is_some();
-        let hosts = if is_bound { present.to_vec() } else { hosts };
+        let own = LOOPBACK.iter().map(|name| (*name).to_owned());
+        let hosts = if is_bound { present.iter().cloned().chain(own).collect() } else { hosts };
         let request = Request { n_ranks: change.n_new(), hosts, finds };
         let (options, is_open_mpi) = (&self.options, self.is_open_mpi);
         let lender =

@@ -119,6 +119,9 @@ fn is_wanted(host: &Host, request: &Request) -> bool {
     request.hosts.is_empty() || request.hosts.iter().any(|name| is_same(name, &host.name))
 }
 
+/// Names that mean this host on every host.
+pub(crate) const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
+
 /// True for names of one host, with or without its domain.
 pub(crate) fn is_same(some: &str, other: &str) -> bool {
     let is_address = |name: &str| name.starts_with(|first: char| first.is_ascii_digit());
