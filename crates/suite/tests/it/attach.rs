@@ -244,8 +244,8 @@ fn all_ranks_are_attached_to_or_none() {
 #[test]
 fn a_program_is_watched_by_one_at_a_time() {
     let joined = Joined::start(Mpich4, &c());
-    let first = joined.scene.attach(joined.running.pid(), &["--quiet"]).start();
-    first.wait_until("the ranks are watched", |_| joined.is_watched());
+    let mut first = joined.scene.attach(joined.running.pid(), &[]).start();
+    first.wait_for_line_that("attached", |line| line.starts_with("sintonia: attached in "));
     let second = Scene::new().attach(joined.running.pid(), &[]).run();
     assert_eq!(second.code, NOT_ATTACHED, "{}", second.stderr);
     assert!(second.stderr.contains("watched already"), "{}", second.stderr);
