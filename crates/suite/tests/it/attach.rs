@@ -44,6 +44,14 @@ impl Joined {
         self.pids.iter().any(|pid| rank::is_watched(*pid))
     }
 
+    /// Attaches to it, and waits until all ranks are watched.
+    fn start_attach(&self, pid: u32) -> Running {
+        let errors_only = ["sh", "-c", "exec \"$@\" 2>&1 >/dev/null", "sh"].map(Into::into);
+        let mut attach = self.scene.attach(pid, &[]).after(errors_only.to_vec()).start();
+        attach.wait_for_line_that("attached", |line| line.starts_with("sintonia: attached in "));
+        attach
+    }
+
     /// Attaches to it, by its launcher; expects a report of all ranks, and that they are as before.
     #[track_caller]
     fn attach(&self, options: &[&str]) -> (Summary, Scene) {
@@ -186,10 +194,7 @@ fn a_variable_is_changed_and_stays() {
 fn a_program_may_end_meanwhile() {
     for library in Library::SYSTEM {
         let joined = Joined::start(library, &c());
-        let errors_only = ["sh", "-c", "exec \"$@\" 2>&1 >/dev/null", "sh"].map(Into::into);
-        let attach = joined.scene.attach(joined.pids[0], &[]).after(errors_only.to_vec());
-        let mut attach = attach.start();
-        attach.wait_for_line_that("attached", |line| line.starts_with("sintonia: attached in "));
+        let attach = joined.start_attach(joined.pids[0]);
         std::fs::write(joined.scene.folder().join("end"), "").expect("the folder is ours");
         let ended = joined.running.finish();
         assert_eq!((ended.code, ended.stdout), (0, plain(library, &c())), "{}", ended.stderr);
@@ -244,8 +249,7 @@ fn all_ranks_are_attached_to_or_none() {
 #[test]
 fn a_program_is_watched_by_one_at_a_time() {
     let joined = Joined::start(Mpich4, &c());
-    let mut first = joined.scene.attach(joined.running.pid(), &[]).start();
-    first.wait_for_line_that("attached", |line| line.starts_with("sintonia: attached in "));
+    let first = joined.start_attach(joined.running.pid());
     let second = Scene::new().attach(joined.running.pid(), &[]).run();
     assert_eq!(second.code, NOT_ATTACHED, "{}", second.stderr);
     assert!(second.stderr.contains("watched already"), "{}", second.stderr);
