@@ -6,7 +6,7 @@ use launch::library::Language;
 use std::path::Path;
 use std::process::Command;
 
-const PLATE: [&str; 3] = ["40", "61", "200"];
+const PLATE: [&str; 3] = ["40", "61", "6000"];
 
 /// What a program says of its ranks and its cells.
 #[track_caller]
@@ -31,7 +31,7 @@ fn cells_are_the_same_on_changing_ranks() {
         make.arg(format!("BUILD={}", built.path().display()));
         run(make.arg(format!("MALLEABLE={}", library().display())));
         let (_, fixed) = cells(mpi, 1, &built.path().join("stencil"), &[]);
-        let words = ["--foreground", "--check-every", "1", "--schedule", "20:4,60:1,120:6"];
+        let words = ["--foreground", "--check-every", "1", "--schedule", "20:4,2000:1,4000:6"];
         let changing = cells(mpi, 2, &built.path().join("stencil_malleable"), &words);
         assert_eq!(changing, ("6 ranks".to_owned(), fixed), "{mpi:?}");
     }
