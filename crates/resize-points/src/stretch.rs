@@ -1,6 +1,6 @@
 //! Start and end of a stretch of iterations: functions that do nothing but let tools measure and change.
 
-use crate::description::{Entry, keep};
+use crate::description::keep;
 use crate::variables::Variable;
 use std::hint::black_box;
 
@@ -21,29 +21,7 @@ pub fn end() {
     ml_stretch_end();
 }
 
-/// Declares functions that tools find by name.
-macro_rules! exported {
-    ($(fn $name:ident($($inside:ident: $kind:ty)?) $body:block)*) => {
-        $(
-            #[expect(unsafe_code, reason = "tools find it by this name")]
-            // SAFETY: the prefix is ours, so no other symbol has the name.
-            #[unsafe(no_mangle)]
-            #[inline(never)]
-            fn $name($($inside: $kind)?) $body
-        )*
-
-        #[expect(unsafe_code, reason = "tools find it in a section of this name")]
-        // SAFETY: all that this section gets are entries.
-        #[unsafe(link_section = ".sintonia.names")]
-        #[used]
-        pub(crate) static ENTRIES: [Entry; [$(stringify!($name)),*].len()] = [
-            $(Entry::of(stringify!($name), $name as *const (), 0)),*
-        ];
-    };
-}
-
-// What is black to the compiler after the call keeps the exit where it is, and the bodies different.
-exported! {
+points::functions! {
     fn ml_stretch(inside: &mut dyn FnMut()) {
         inside();
         black_box("stretch");

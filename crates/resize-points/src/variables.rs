@@ -1,36 +1,14 @@
 //! The variables.
 
-use crate::description::Entry;
 use std::sync::atomic::{AtomicI32, Ordering};
 
-/// Declares variables that tools find by name.
-macro_rules! exported {
-    ($($(#[$doc:meta])* $name:ident;)*) => {
-        $(
-            $(#[$doc])*
-            #[expect(unsafe_code, reason = "tools find it by this name")]
-            // SAFETY: the prefix is ours, so no other symbol has the name.
-            #[unsafe(no_mangle)]
-            static mut $name: i32 = 0;
-        )*
-
-        #[expect(unsafe_code, reason = "tools find it in a section of this name")]
-        // SAFETY: all that this section gets are entries.
-        #[unsafe(link_section = ".sintonia.names")]
-        #[used]
-        pub(crate) static ENTRIES: [Entry; [$(stringify!($name)),*].len()] = [
-            $(Entry::of(stringify!($name), (&raw const $name).cast(), size_of::<i32>())),*
-        ];
-    };
-}
-
-exported! {
+points::variables! {
     /// The first iteration of the stretch.
-    ml_iteration;
+    ml_iteration: i32 = 0;
     /// Iterations in the stretch.
-    ml_n_iterations;
+    ml_n_iterations: i32 = 0;
     /// Ranks at present, and the wish for another number.
-    ml_n_ranks;
+    ml_n_ranks: i32 = 0;
 }
 
 /// A whole number that tools see.

@@ -3,7 +3,6 @@
 //! They do what they are given, and nothing else: a tool measures there, and makes changes.
 
 use crate::Variable;
-use crate::description::Entry;
 use std::hint::black_box;
 
 /// An iteration of the master.
@@ -45,29 +44,7 @@ fn message(worker: u32, batch: u32, n_tasks: u64) {
     Variable::Tasks.set(n_tasks);
 }
 
-/// Declares functions that tools find by name.
-macro_rules! exported {
-    ($(fn $name:ident($($inside:ident: $kind:ty)?) $body:block)*) => {
-        $(
-            #[expect(unsafe_code, reason = "tools find it by this name")]
-            // SAFETY: the prefix is ours, so no other symbol has the name.
-            #[unsafe(no_mangle)]
-            #[inline(never)]
-            fn $name($($inside: $kind)?) $body
-        )*
-
-        #[expect(unsafe_code, reason = "tools find it in a section of this name")]
-        // SAFETY: all that this section gets are entries.
-        #[unsafe(link_section = ".sintonia.names")]
-        #[used]
-        pub(crate) static ENTRIES: [Entry; [$(stringify!($name)),*].len()] = [
-            $(Entry::of(stringify!($name), $name as *const (), 0)),*
-        ];
-    };
-}
-
-// What is black to the compiler after the call keeps the exit where it is, and the bodies different.
-exported! {
+points::functions! {
     fn mw_iteration(inside: &mut dyn FnMut()) {
         inside();
         black_box("iteration");

@@ -1,33 +1,12 @@
 //! The variables.
 
-use crate::description::{Entry, keep};
+use crate::description::keep;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, AtomicU64, Ordering};
 
 /// Room for the path of a folder and a zero.
 pub(crate) const N_FOLDER_BYTES: usize = 1024;
 
-/// Declares variables that tools find by name.
-macro_rules! exported {
-    ($($(#[$doc:meta])* $name:ident: $kind:ty = $start:expr;)*) => {
-        $(
-            $(#[$doc])*
-            #[expect(unsafe_code, reason = "tools find it by this name")]
-            // SAFETY: the prefix is ours, so no other symbol has the name.
-            #[unsafe(no_mangle)]
-            static mut $name: $kind = $start;
-        )*
-
-        #[expect(unsafe_code, reason = "tools find it in a section of this name")]
-        // SAFETY: all that this section gets are entries.
-        #[unsafe(link_section = ".sintonia.names")]
-        #[used]
-        pub(crate) static ENTRIES: [Entry; [$(stringify!($name)),*].len()] = [
-            $(Entry::of(stringify!($name), (&raw const $name).cast(), size_of::<$kind>())),*
-        ];
-    };
-}
-
-exported! {
+points::variables! {
     /// Share of the tasks left that goes into batch 0 (master).
     mw_share_first: f64 = 1.0;
     /// Into batch 1 (master).

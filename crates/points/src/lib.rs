@@ -1,0 +1,37 @@
+//! How a program's own file says what tools may measure and change in it.
+//!
+//! An ELF note has the text, an application description. Tables in a section of their own say by name where variables and
+//! functions lie, since `strip` takes the names of what is not exported out of a program. The crate `symbols` reads
+//! both (`symbols::Program::description`).
+//!
+//! ```
+//! # #![allow(unsafe_code)]
+//! points::variables! {
+//!     /// Rounds so far.
+//!     doc_round: i32 = 0;
+//! }
+//! mod at {
+//!     points::functions! {
+//!         fn doc_turn() { std::hint::black_box("turn"); }
+//!     }
+//!     pub(crate) fn turn() { doc_turn(); }
+//! }
+//! points::description!("name = \"turns\"\n");
+//!
+//! // Linkers keep what is referred to.
+//! std::hint::black_box((&NOTE, &ENTRIES, &at::ENTRIES));
+//! at::turn();
+//! ```
+//!
+//! # Invariants
+//! - Variables have the types of C: debug information says `i32`, nothing wrapped.
+//! - Functions have names that no compiler changes, and are never inlined.
+//!
+//! # Not here
+//! Which variables and functions there are (`tuning-points`, `resize-points`). A program carries one description.
+
+mod entry;
+mod note;
+
+pub use entry::Entry;
+pub use note::Note;
