@@ -1,6 +1,6 @@
 //! Arrays that come from `malloc`, so that the program can free them.
 
-use malleable::places::Memory;
+use malleable::places::{Memory, Steady};
 use std::any::Any;
 use std::ptr;
 
@@ -79,7 +79,11 @@ impl Drop for Array {
     }
 }
 
-impl Memory for Array {
+// SAFETY: nothing frees or changes the bytes behind an `Arc`: the program gave them away.
+unsafe impl Steady for Array {}
+
+// SAFETY: the bytes come from `malloc`, so they stay where they are, and it is their only owner.
+unsafe impl Memory for Array {
     fn into_any(self: Box<Self>) -> Box<dyn Any> {
         self
     }

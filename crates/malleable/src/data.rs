@@ -24,7 +24,7 @@ use slot::{Own, Shared, Single};
 use std::sync::Arc;
 
 pub use cut::Cut;
-pub use slot::{Allocate, Lent, Memory, Slot, Words};
+pub use slot::{Allocate, Lent, Memory, Slot, Steady, Words};
 
 /// The state of a program, which every rank has a part of.
 pub trait State {

@@ -12,7 +12,7 @@ mod transfer;
 use crate::MpiError;
 use crate::functions::{Collectives, Entrance, Exchanges, Functions, Handle, Types, Worlds};
 use crate::library;
-use crate::settings::{self, Setting};
+use crate::settings::{self, Nodes, Setting};
 use crate::support::{self, SpawnSupport};
 use crate::watch::watched;
 use mpi_abi::{Constants, Library, StatusLayout};
@@ -71,18 +71,20 @@ impl Mpi {
     }
 
     /// As [`init`](Self::init), for programs that start processes: the library gets settings that such programs need, where
-    /// nobody has set anything else, and this is the only thread. `is_crowded` where more ranks than cores may share a node.
+    /// nobody has set anything else, and this is the only thread; then comes what is to be done `before` it begins.
     ///
     /// # Errors
     /// As [`init`](Self::init).
-    pub fn init_dynamic(is_crowded: bool) -> Result<Arc<Self>, MpiError> {
+    pub fn init_dynamic(nodes: Nodes, before: impl FnOnce()) -> Result<Arc<Self>, MpiError> {
         library::load()?;
         let entrance = Entrance::find()?;
         let is_begun = entrance.is(entrance.initialized);
         let is_set = |name: &str| is_begun || std::env::var_os(name).is_some();
-        let node = settings::Node::here(is_crowded);
-        let settings = settings::choose(&version(&entrance), node, is_set);
-        Self::owned(settings::apply(settings))
+        let is_fast = settings::has_fast_network();
+        let settings = settings::choose(&version(&entrance), nodes, is_fast, is_set);
+        let settings = settings::apply(settings);
+        before();
+        Self::owned(settings)
     }
 
     fn owned(settings: Vec<Setting>) -> Result<Arc<Self>, MpiError> {

@@ -12,28 +12,12 @@ mod side;
 use crate::calls::Mpi;
 use crate::elements::start_of_room;
 use crate::functions::Handle;
+use crate::memory::{Lent, Memory};
 use crate::{Channel, Comm, MpiError};
 use side::{Side, received, sent};
-use std::any::Any;
 use std::ffi::{c_int, c_void};
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
-
-/// Bytes that are read and not changed as long as somebody holds them.
-pub type Lent = Arc<dyn AsRef<[u8]> + Send + Sync>;
-
-/// Memory that is written to by MPI: the same bytes whenever it is asked for them, which stay where they are when it moves, and
-/// which nobody else reads or writes meanwhile.
-pub trait Memory: AsMut<[u8]> + Send {
-    /// As what it is.
-    fn into_any(self: Box<Self>) -> Box<dyn Any>;
-}
-
-impl Memory for Vec<u8> {
-    fn into_any(self: Box<Self>) -> Box<dyn Any> {
-        self
-    }
-}
 
 /// Bytes of an array that another rank sends or gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -38,6 +38,8 @@ pub mod launcher;
 mod layout;
 #[expect(unsafe_code, reason = "the dynamic linker is asked for the library")]
 mod library;
+#[expect(unsafe_code, reason = "MPI keeps addresses")]
+mod memory;
 #[expect(unsafe_code, reason = "calls into the MPI library")]
 mod message;
 pub mod names;
@@ -66,15 +68,16 @@ pub use calls::{Address, Datatype, Found, Line, Mpi, Program, Transfer};
 pub use channel::Channel;
 pub use comm::Comm;
 pub use error::MpiError;
-pub use exchange::{Bundle, Exchange, Lent, Memory, Stretch};
+pub use exchange::{Bundle, Exchange, Stretch};
 pub use intercomm::{Intercomm, Port, Spawn};
 pub use layout::{Field, Kind, Layout};
+pub use memory::{Lent, Memory, Own, Shared, Steady};
 pub use message::Arrival;
 pub use number::{Number, Op};
 pub use parts::Parts;
 pub use pieces::{Feed, Intake, Part};
 pub use request::Request;
-pub use settings::Setting;
+pub use settings::{Nodes, Setting};
 pub use started::Origin;
 pub use support::SpawnSupport;
 pub use watch::EXIT_STUCK;

@@ -7,8 +7,8 @@
 //!   before, since the library may still use it.
 
 use crate::calls::Mpi;
-use crate::exchange::{Lent, Memory};
 use crate::functions::Handle;
+use crate::memory::{Lent, Memory};
 use crate::{Channel, MpiError};
 use std::ffi::c_int;
 use std::mem::ManuallyDrop;

@@ -7,6 +7,13 @@
 //! | | `pml=ob1`, `btl=self,sm,tcp` | it hangs otherwise where there is Ethernet only, and sleeps a second at its start |
 //! | | `mpi_yield_when_idle=1`, for crowded nodes | ranks that wait take the cores of those that compute |
 //! | MPICH | `MPIR_CVAR_ENABLE_HEAVY_YIELD=1`, for crowded nodes | the same: an iteration of four ranks on two cores took 14 ms instead of 83 |
+//! | MPICH 5 | `MPIR_CVAR_CH4_NETMOD=ofi`, for several nodes on Ethernet | over UCX, processes that are started on two nodes do not find each other |
+//! | | `FI_PROVIDER=tcp;ofi_rxm`, with it | `tcp` alone drops connections |
+//!
+//! libfabric's provider `tcp` (2.5.1) keeps the process number of a connection that has gone in the memory that the next one gets.
+//! Where two processes then connect to each other at the same time, the one takes the other's request for that of a
+//! process that has begun anew, and drops the connection, with what is on its way. Processes that come and go make this
+//! happen; the provider `ofi_rxm` over it connects in another way.
 //!
 //! # Invariants
 //! - What somebody has set stays.
@@ -20,34 +27,44 @@ const OPEN_MPI: [Setting; 1] = [("OMPI_MCA_coll", "^han")];
 const OPEN_MPI_ETHERNET: [Setting; 2] = [("OMPI_MCA_pml", "ob1"), ("OMPI_MCA_btl", "self,sm,tcp")];
 const OPEN_MPI_CROWDED: [Setting; 1] = [("OMPI_MCA_mpi_yield_when_idle", "1")];
 const MPICH_CROWDED: [Setting; 1] = [("MPIR_CVAR_ENABLE_HEAVY_YIELD", "1")];
+const MPICH_ETHERNET: [Setting; 2] =
+    [("MPIR_CVAR_CH4_NETMOD", "ofi"), ("FI_PROVIDER", "tcp;ofi_rxm")];
 /// Where the system lists networks that Open MPI has better ways for.
 const FAST: [&str; 3] = ["/sys/class/infiniband", "/sys/class/cxi", "/sys/class/hfi1"];
 
-/// What a node is like.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Node {
-    pub(crate) is_crowded: bool,
-    pub(crate) has_fast_network: bool,
+/// Where the ranks of a program may be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Nodes {
+    /// More of them than cores on a node.
+    pub is_crowded: bool,
+    /// On several nodes.
+    pub are_several: bool,
 }
 
-impl Node {
-    pub(crate) fn here(is_crowded: bool) -> Self {
-        let is_there = |folder: &&str| {
-            Path::new(folder).read_dir().is_ok_and(|mut devices| devices.next().is_some())
-        };
-        Self { is_crowded, has_fast_network: FAST.iter().any(is_there) }
-    }
+/// Whether this node has a network that needs no help.
+pub(crate) fn has_fast_network() -> bool {
+    let is_there = |folder: &&str| {
+        Path::new(folder).read_dir().is_ok_and(|mut devices| devices.next().is_some())
+    };
+    FAST.iter().any(is_there)
 }
 
 /// What to set for the library that says this of itself, but what is set.
-pub(crate) fn choose(version: &str, node: Node, is_set: impl Fn(&str) -> bool) -> Vec<Setting> {
+pub(crate) fn choose(
+    version: &str,
+    nodes: Nodes,
+    has_fast_network: bool,
+    is_set: impl Fn(&str) -> bool,
+) -> Vec<Setting> {
     let mut settings = Vec::new();
     if version.contains("Open MPI v5") {
         settings.extend(OPEN_MPI);
-        settings.extend(OPEN_MPI_ETHERNET.iter().filter(|_| !node.has_fast_network));
-        settings.extend(OPEN_MPI_CROWDED.iter().filter(|_| node.is_crowded));
-    } else if version.contains("MPICH") {
-        settings.extend(MPICH_CROWDED.iter().filter(|_| node.is_crowded));
+        settings.extend(OPEN_MPI_ETHERNET.iter().filter(|_| !has_fast_network));
+        settings.extend(OPEN_MPI_CROWDED.iter().filter(|_| nodes.is_crowded));
+    } else if let Some((_, number)) = version.split_once("MPICH Version:") {
+        settings.extend(MPICH_CROWDED.iter().filter(|_| nodes.is_crowded));
+        let is_alone = !nodes.are_several || has_fast_network || number.trim() < "5";
+        settings.extend(MPICH_ETHERNET.iter().filter(|_| !is_alone));
     }
     settings.retain(|(name, _)| !is_set(name));
     settings
@@ -71,19 +88,24 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(version: &str, (is_crowded, has_fast_network): (bool, bool), expected: &[&str]) {
+    fn check(version: &str, nodes: Nodes, has_fast_network: bool, expected: &[&str]) {
         let is_set = |name: &str| name == "OMPI_MCA_btl";
-        let settings = choose(version, Node { is_crowded, has_fast_network }, is_set);
+        let settings = choose(version, nodes, has_fast_network, is_set);
         assert_eq!(settings.iter().map(|(name, _)| *name).collect::<Vec<_>>(), expected);
     }
 
     #[test]
     fn what_nobody_has_set_is_chosen() {
         let (open_mpi, mpich) = ("Open MPI v5.0.11, package: x", "MPICH Version:      5.0.2");
-        check(open_mpi, (false, false), &["OMPI_MCA_coll", "OMPI_MCA_pml"]);
-        check(open_mpi, (true, true), &["OMPI_MCA_coll", "OMPI_MCA_mpi_yield_when_idle"]);
-        check("Open MPI v4.1.4", (true, false), &[]);
-        check(mpich, (true, false), &["MPIR_CVAR_ENABLE_HEAVY_YIELD"]);
-        check(mpich, (false, false), &[]);
+        let crowded = Nodes { is_crowded: true, are_several: false };
+        let several = Nodes { is_crowded: false, are_several: true };
+        check(open_mpi, Nodes::default(), false, &["OMPI_MCA_coll", "OMPI_MCA_pml"]);
+        check(open_mpi, crowded, true, &["OMPI_MCA_coll", "OMPI_MCA_mpi_yield_when_idle"]);
+        check("Open MPI v4.1.4", crowded, false, &[]);
+        check(mpich, crowded, false, &["MPIR_CVAR_ENABLE_HEAVY_YIELD"]);
+        check(mpich, Nodes::default(), false, &[]);
+        check(mpich, several, false, &["MPIR_CVAR_CH4_NETMOD", "FI_PROVIDER"]);
+        check(mpich, several, true, &[]);
+        check("MPICH Version:      4.0.2", several, false, &[]);
     }
 }

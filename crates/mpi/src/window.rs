@@ -7,8 +7,8 @@
 //! - What is exposed stays as long as the window, and what is got into as long as the [`Fetch`].
 
 use crate::calls::{Mpi, value};
-use crate::exchange::{Lent, Memory};
 use crate::functions::Handle;
+use crate::memory::{Lent, Memory};
 use crate::{Comm, MpiError};
 use std::ffi::c_int;
 use std::mem::ManuallyDrop;

@@ -182,7 +182,9 @@ Processes started while a program runs: MPICH 5.0.2, /opt/mpirun
   -        one-sided, over worlds      needs what does not work
   ok       connect another launcher's
   known: ports need MPIR_CVAR_CH4_NETMOD=ofi
-  set: MPIR_CVAR_CH4_NETMOD=ofi
+  known: a program that was started with mpiexec -bind-to ends when it starts processes (\"duplicate setting: binding\")
+  known: ranks that wait keep their core from others unless MPIR_CVAR_ENABLE_HEAVY_YIELD=1
+  set: MPIR_CVAR_CH4_NETMOD=ofi MPIR_CVAR_ENABLE_HEAVY_YIELD=1
   so: malleable programs use ranks that were started beforehand, until what fails here works
 "
         );

@@ -1,10 +1,9 @@
 //! Places of the program's state, whatever their types.
 
 use bytemuck::Pod;
-use std::any::Any;
 use std::sync::Arc;
 
-pub use mpi::{Lent, Memory};
+pub use mpi::{Lent, Memory, Steady};
 
 /// Makes memory for a number of elements, on any thread.
 pub type Allocate = Box<dyn FnOnce(usize) -> Box<dyn Memory> + Send>;
@@ -68,26 +67,6 @@ impl<T: Pod> Words for &mut Vec<T> {
 /// An array that is shared with those who read it.
 pub(crate) struct Shared<'a, T>(pub(crate) &'a mut Arc<[T]>);
 
-struct SharedBytes<T>(Arc<[T]>);
-
-impl<T: Pod> AsRef<[u8]> for SharedBytes<T> {
-    fn as_ref(&self) -> &[u8] {
-        bytemuck::cast_slice(&self.0)
-    }
-}
-
-impl<T: Pod> AsMut<[u8]> for SharedBytes<T> {
-    fn as_mut(&mut self) -> &mut [u8] {
-        bytemuck::cast_slice_mut(Arc::get_mut(&mut self.0).expect("new memory has one owner"))
-    }
-}
-
-impl<T: Pod + Send + Sync> Memory for SharedBytes<T> {
-    fn into_any(self: Box<Self>) -> Box<dyn Any> {
-        Box::new(self.0)
-    }
-}
-
 impl<T: Pod + Send + Sync> Slot for Shared<'_, T> {
     fn element_bytes(&self) -> usize {
         size_of::<T>()
@@ -98,11 +77,11 @@ impl<T: Pod + Send + Sync> Slot for Shared<'_, T> {
     }
 
     fn lend(&mut self) -> Lent {
-        Arc::new(SharedBytes(Arc::clone(self.0)))
+        Arc::new(mpi::Shared::read(self.0))
     }
 
     fn allocator(&self) -> Allocate {
-        Box::new(|n_elements| Box::new(SharedBytes(mpi::zeroed::<T>(n_elements))))
+        Box::new(|n_elements| Box::new(mpi::Shared::<T>::zeros(n_elements)))
     }
 
     fn put(&mut self, memory: Box<dyn Memory>) {
@@ -113,7 +92,7 @@ impl<T: Pod + Send + Sync> Slot for Shared<'_, T> {
 /// An array of the state's own. What is lent comes back at the latest when this goes.
 pub(crate) struct Own<'a, T: Pod> {
     array: &'a mut Vec<T>,
-    lent: Option<Arc<OwnBytes<T>>>,
+    lent: Option<Arc<mpi::Own<T>>>,
 }
 
 impl<'a, T: Pod> Own<'a, T> {
@@ -131,26 +110,6 @@ impl<T: Pod> Drop for Own<'_, T> {
     }
 }
 
-struct OwnBytes<T>(Vec<T>);
-
-impl<T: Pod> AsRef<[u8]> for OwnBytes<T> {
-    fn as_ref(&self) -> &[u8] {
-        bytemuck::cast_slice(&self.0)
-    }
-}
-
-impl<T: Pod> AsMut<[u8]> for OwnBytes<T> {
-    fn as_mut(&mut self) -> &mut [u8] {
-        bytemuck::cast_slice_mut(&mut self.0)
-    }
-}
-
-impl<T: Pod + Send> Memory for OwnBytes<T> {
-    fn into_any(self: Box<Self>) -> Box<dyn Any> {
-        Box::new(self.0)
-    }
-}
-
 impl<T: Pod + Send + Sync> Slot for Own<'_, T> {
     fn element_bytes(&self) -> usize {
         size_of::<T>()
@@ -161,12 +120,12 @@ impl<T: Pod + Send + Sync> Slot for Own<'_, T> {
     }
 
     fn lend(&mut self) -> Lent {
-        let lent = self.lent.insert(Arc::new(OwnBytes(std::mem::take(self.array))));
-        Arc::<OwnBytes<T>>::clone(lent)
+        let lent = self.lent.insert(Arc::new(mpi::Own(std::mem::take(self.array))));
+        Arc::<mpi::Own<T>>::clone(lent)
     }
 
     fn allocator(&self) -> Allocate {
-        Box::new(|n_elements| Box::new(OwnBytes(vec![T::zeroed(); n_elements])))
+        Box::new(|n_elements| Box::new(mpi::Own(vec![T::zeroed(); n_elements])))
     }
 
     fn put(&mut self, memory: Box<dyn Memory>) {

@@ -1,7 +1,7 @@
 //! Stretches of arrays that travel as one message, and those that are read by who needs them.
 
 use crate::{Outcome, SOON, equal};
-use mpi::{Bundle, Comm, Exchange, Fetch, Lent, Memory, MpiError, Stretch, Window};
+use mpi::{Bundle, Comm, Exchange, Fetch, Lent, Memory, MpiError, Own, Stretch, Window};
 use std::sync::Arc;
 
 /// Bytes of an array.
@@ -25,7 +25,7 @@ fn content(rank: u32, number: u8) -> Vec<u8> {
 }
 
 fn lent(rank: u32, number: u8) -> Lent {
-    Arc::new(content(rank, number))
+    Arc::new(Own(content(rank, number)))
 }
 
 type Begin<'a> = &'a mut dyn FnMut(Bundle) -> Result<Exchange, MpiError>;
@@ -49,7 +49,7 @@ fn check(world: &Comm, begin: Begin<'_>) -> Outcome {
     let (own, n) = (world.rank(), world.size());
     let (next, before) = ((own + 1) % n, (own + n - 1) % n);
     let stretch = |peer, start, n_bytes| Stretch { peer, start, n_bytes };
-    let empty = || -> Box<dyn Memory> { Box::new(vec![0_u8; N]) };
+    let empty = || -> Box<dyn Memory> { Box::new(Own(vec![0_u8; N])) };
     let exchange = begin(Bundle {
         sent: vec![
             (lent(own, 0), vec![stretch(next, 3, 10), stretch(next, 20, 1)]),
@@ -77,7 +77,7 @@ fn rows(world: &Comm, begin: Begin<'_>) -> Outcome {
     let start = |peer: u32| 8 * (n - 1 - peer) as usize;
     let stretch = |peer| Stretch { peer, start: start(peer), n_bytes: 8 };
     let stretches = if own == 0 { (0..n).map(stretch).collect() } else { Vec::new() };
-    let memory: Box<dyn Memory> = Box::new(vec![0_u8; 8]);
+    let memory: Box<dyn Memory> = Box::new(Own(vec![0_u8; 8]));
     let exchange = begin(Bundle {
         sent: vec![(lent(own, 0), stretches)],
         received: vec![(memory, vec![Stretch { peer: 0, start: 0, n_bytes: 8 }])],
@@ -88,7 +88,7 @@ fn rows(world: &Comm, begin: Begin<'_>) -> Outcome {
 fn common(world: &Comm) -> Outcome {
     let last = world.size() - 1;
     let own = if world.rank() == last { content(last, 3) } else { vec![0; N] };
-    equal(arrays(world.start_broadcast(Box::new(own), last)?)?, vec![content(last, 3)])?;
+    equal(arrays(world.start_broadcast(Box::new(Own(own)), last)?)?, vec![content(last, 3)])?;
     equal(arrays(world.start_barrier()?)?.len(), 0)
 }
 
@@ -102,7 +102,7 @@ fn windows(world: &Comm) -> Outcome {
         Err(MpiError::Call { call: "MPI_Win_create", .. }) if n == 1 => return Ok(()),
         window => window?,
     };
-    let mut fetch = Fetch::into(world.mpi(), Box::new(vec![0_u8; N]));
+    let mut fetch = Fetch::into(world.mpi(), Box::new(Own(vec![0_u8; N])));
     window.get(&mut fetch, 0, (0, 7), 20)?;
     let next = if is_empty((own + 1) % n) { own } else { (own + 1) % n };
     let from = if is_empty(next) { 0 } else { next };
