@@ -103,9 +103,11 @@ fn main() -> Result<(), Error> {
     };
     // What an iteration takes beside the rod: a part that all ranks have, and a part that they share.
     let (pause_us, work_us) = (number("--pause-us", 0), number("--work-us", 0));
+    let panic_at = number("--panic-at", u64::MAX);
     let step = run.iterate(&mut rod, |rod, _iteration, comm| {
         let pause_us = pause_us + work_us / u64::from(comm.size());
         std::thread::sleep(std::time::Duration::from_micros(pause_us));
+        assert!(rod.n_done != panic_at || comm.rank() + 1 < comm.size(), "the last rank gives up");
         rod.step(comm)
     })?;
     if step == Step::Left {

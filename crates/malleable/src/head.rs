@@ -300,6 +300,9 @@ impl Head {
         if let (_, Some(attempt)) = self.protocol.advance(&seen, now_s) {
             self.conclude(attempt, iteration, world);
         }
+        if let Some(attempt) = self.protocol.break_off(now_s) {
+            self.conclude(attempt, iteration, world);
+        }
         self.control = None;
     }
 

@@ -76,7 +76,7 @@ mod world;
 
 /// For libraries that bring this one to other languages: places of a state whose memory is not Rust's.
 pub mod places {
-    pub use crate::data::{Allocate, Lent, Memory, Slot, Words};
+    pub use crate::data::{Allocate, Lent, Memory, Slot, Steady, Words};
 }
 
 pub use bridge::Bridge;

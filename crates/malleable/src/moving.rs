@@ -212,6 +212,17 @@ impl Moving {
         Ok([self.moved, variable])
     }
 
+    /// Takes back what was exposed, where all was in vain. All ranks of the bridge call it, when data have arrived everywhere.
+    ///
+    /// # Errors
+    /// When the library refuses.
+    pub fn give_up(self) -> Result<(), MoveError> {
+        if let Stage::Here(travel) = self.stage {
+            travel.close()?;
+        }
+        Ok(())
+    }
+
     /// Works for about as long as the budget; whether all is here.
     fn advance(&mut self, bridge: &Bridge<'_>, budget: Duration) -> Result<bool, MoveError> {
         let has_words = self.words.advance()?;

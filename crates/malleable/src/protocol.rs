@@ -139,6 +139,23 @@ impl Protocol {
         }
     }
 
+    /// The program is over, whatever was on its way.
+    pub(crate) fn break_off(&mut self, now_s: f64) -> Option<Attempt> {
+        let mut attempt = self.attempt.take()?;
+        attempt.note_time(now_s);
+        let (from, to) = (attempt.resize.from, attempt.resize.to);
+        (attempt.resize.outcome, attempt.resize.sentence) = match attempt.phase {
+            State::Releasing => {
+                (Outcome::Done, format!("{from} ranks became {to}, and the program ended"))
+            }
+            State::Deciding => {
+                (Outcome::Refused, "the program ended before it was decided".to_owned())
+            }
+            _ => (Outcome::Failed, format!("the program ended before it had {to} ranks")),
+        };
+        Some(attempt)
+    }
+
     /// The processes are joined, and all that moves has moved: those that left are released now.
     pub(crate) fn switched(&mut self, now_s: f64) {
         if let Some(attempt) = &mut self.attempt {
@@ -295,6 +312,19 @@ mod tests {
             (1.0, joined(Ok(())), Todo::Switch, State::MovingVariable),
         ];
         check(&mut begun(false), &steps);
+    }
+
+    #[test]
+    fn an_end_of_the_program_ends_its_resize() {
+        let mut protocol = begun(true);
+        protocol.advance(&allowed(), 1.0);
+        protocol.advance(&joined(Ok(())), 3.0);
+        let resize = protocol.break_off(8.0).unwrap().resize;
+        assert_eq!(resize.outcome, Outcome::Failed);
+        assert_eq!(resize.sentence, "the program ended before it had 8 ranks");
+        assert_eq!((resize.seconds.spawn, resize.seconds.constant), (2.0, 5.0));
+        assert_eq!(protocol.break_off(9.0), None);
+        assert_eq!(begun(true).break_off(1.0).unwrap().resize.outcome, Outcome::Refused);
     }
 
     #[track_caller]

@@ -1,8 +1,9 @@
 //! A program that changes its number of ranks while it runs: what it calls.
 
 mod arrival;
-mod crowd;
 mod ending;
+mod nodes;
+mod orphan;
 mod parking;
 mod preparing;
 mod saving;
@@ -20,6 +21,7 @@ use crate::world::{Member, World};
 use arrival::Arrival;
 use ending::Ending;
 use mpi::{Comm, Mpi};
+use orphan::Orphan;
 use preparing::{NOBODY_WATCHES, Preparing};
 use resized::{Resize, Spawn};
 pub(crate) use saving::Saving;
@@ -101,7 +103,9 @@ impl Malleable {
     /// When this process was not launched as a rank, the record or the control folder cannot be used, or a new process cannot
     /// join the others.
     pub fn begin(options: Options) -> Result<Self, Error> {
-        let mpi = Mpi::init_dynamic(crowd::may_be(&options))?;
+        let mut orphan = None;
+        let watch = || orphan = Some(Orphan::watch());
+        let mpi = Mpi::init_dynamic(nodes::of(&options), watch)?;
         if let Some(parent) = mpi.take_parent()? {
             return Self::arrive(mpi, options, Some(parent));
         }

@@ -37,6 +37,8 @@ const N_SERIALS: u16 = 4095;
 /// The first message to a new process: the change and its start, or nothing, which sends it away.
 const GO_TAG: u16 = 4;
 
+/// In the environment of those that are started: by whom.
+const STARTED_BY: &str = "SINTONIA_MALLEABLE_STARTED_BY";
 /// The command that sets variables for another one.
 const ENV: &str = "/usr/bin/env";
 
@@ -272,7 +274,24 @@ impl Preparation {
 
 /// What stands in the environment of those that this process starts for this change.
 pub(crate) fn mark(serial: u16) -> String {
-    format!("SINTONIA_STARTED_BY={}-{}-{serial}", crate::wish::host(), std::process::id())
+    format!("{STARTED_BY}={}-{}-{serial}", place(), std::process::id())
+}
+
+/// Where numbers of processes mean the same: the host, and the namespace.
+pub(crate) fn place() -> String {
+    let namespace = std::fs::read_link("/proc/self/ns/pid").unwrap_or_default();
+    format!("{}-{}", crate::wish::host(), namespace.display())
+}
+
+/// Who has started this process: its [`place`] and number.
+pub(crate) fn started_by() -> Option<(String, u32)> {
+    parse(&std::env::var(STARTED_BY).ok()?)
+}
+
+fn parse(mark: &str) -> Option<(String, u32)> {
+    let mut words = mark.rsplitn(3, '-').skip(1);
+    let pid = words.next()?.parse().ok()?;
+    Some((words.next()?.to_owned(), pid))
 }
 
 /// What this process was started with: of the system, since a program in C takes options out of its own list.
@@ -314,4 +333,18 @@ pub(crate) fn arrive(
     let own_world = (u64::from(change.serial) << 32) | u64::from(start.first);
     let ready = Ready { bridge, number, own_world, change, n_bytes: 0 };
     ready.agree().map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_started_knows_by_whom() {
+        let variable = mark(7);
+        let (_, said) = variable.split_once('=').unwrap();
+        assert_eq!(parse(said), Some((place(), std::process::id())));
+        assert_eq!(parse("a-node-pid:[1]-12-3"), Some(("a-node-pid:[1]".to_owned(), 12)));
+        assert_eq!(parse("12-3"), None);
+    }
 }

@@ -69,6 +69,16 @@ impl World {
         self.members.iter().map(|member| member.world).collect()
     }
 
+    /// What rank 0 says; the text of others is not heard. All ranks call it.
+    pub(crate) fn tell(&self, text: String) -> Result<String, MpiError> {
+        let mut bytes = text.into_bytes();
+        let mut n_bytes = [bytes.len() as u64];
+        self.comm.broadcast(&mut n_bytes, 0)?;
+        bytes.resize(usize::try_from(n_bytes[0]).unwrap_or(0), 0);
+        self.comm.broadcast(&mut bytes, 0)?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
     /// Gives the communicators back, together with the others. One that a thread still uses is kept.
     pub(crate) fn free(self) -> Result<(), MpiError> {
         if let Some(backstage) = Arc::into_inner(self.backstage) {

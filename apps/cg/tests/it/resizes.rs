@@ -8,9 +8,16 @@ use std::process::Command;
 const RUN: [&str; 7] =
     ["--generate", "tetrahedra:3x4x5", "--reproducible", "--tolerance", "0", "--iterations", "60"];
 
-/// The program waits for the new processes, or it would be done before they come.
-const RESIZES: [&str; 5] =
-    ["--foreground", "--check-every", "1", "--schedule", "10:4,20:1,30:3,45:2"];
+/// The program waits for the new processes, and takes its time, or it would be done before they come and go.
+const RESIZES: [&str; 7] = [
+    "--foreground",
+    "--check-every",
+    "1",
+    "--schedule",
+    "10:4,20:1,30:3,45:2",
+    "--wait-us-per-row",
+    "10",
+];
 
 #[track_caller]
 fn check(library: Library) {

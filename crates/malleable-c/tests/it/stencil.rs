@@ -1,21 +1,35 @@
 //! `apps/stencil`: the same cells on fixed and on changing ranks.
 
 use crate::program::{library, repository, run};
-use launch::Library;
 use launch::library::Language;
+use launch::{Job, Library};
 use std::path::Path;
 use std::process::Command;
+use tempfile::TempDir;
 
-const PLATE: [&str; 3] = ["40", "61", "6000"];
+/// Both programs, compiled for this library.
+fn built(mpi: Library) -> TempDir {
+    let built = tempfile::tempdir().expect("a folder");
+    let mut make = Command::new("make");
+    make.arg("--silent").arg("-C").arg(repository("apps/stencil")).args(["all", "malleable"]);
+    make.arg(format!("MPICC={}", mpi.compiler(Language::C).display()));
+    make.arg(format!("BUILD={}", built.path().display()));
+    run(make.arg(format!("MALLEABLE={}", library().display())));
+    built
+}
+
+/// A plate after so many steps.
+fn job(mpi: Library, n_ranks: usize, program: &Path, n_steps: u32, words: &[&str]) -> Job {
+    let control = program.with_extension("control").display().to_string();
+    let job = mpi.launch(n_ranks, program).args(["40", "61"]).arg(n_steps.to_string());
+    job.args(words.iter().copied()).variable("SINTONIA_MALLEABLE", format!("--control {control}"))
+}
 
 /// What a program says of its ranks and its cells.
 #[track_caller]
-fn cells(mpi: Library, n_ranks: usize, program: &Path, words: &[&str]) -> (String, String) {
-    let control = program.with_extension("control").display().to_string();
-    let variable = format!("--control {control}");
-    let job = mpi.launch(n_ranks, program).args(PLATE).args(words.iter().copied());
-    let ended = job.variable("SINTONIA_MALLEABLE", &variable).run();
-    assert_eq!(ended.code, 0, "{mpi:?} {words:?}: {}", ended.text());
+fn cells(job: Job) -> (String, String) {
+    let ended = job.run();
+    assert_eq!(ended.code, 0, "{}", ended.text());
     let said = ended.stdout.lines().find_map(|line| line.split_once(" steps, "));
     let (ranks, cells) = said.and_then(|said| said.1.split_once("; ")).expect("a line");
     (ranks.to_owned(), cells.to_owned())
@@ -24,15 +38,29 @@ fn cells(mpi: Library, n_ranks: usize, program: &Path, words: &[&str]) -> (Strin
 #[test]
 fn cells_are_the_same_on_changing_ranks() {
     for mpi in Library::DYNAMIC {
-        let built = tempfile::tempdir().expect("a folder");
-        let mut make = Command::new("make");
-        make.arg("--silent").arg("-C").arg(repository("apps/stencil")).args(["all", "malleable"]);
-        make.arg(format!("MPICC={}", mpi.compiler(Language::C).display()));
-        make.arg(format!("BUILD={}", built.path().display()));
-        run(make.arg(format!("MALLEABLE={}", library().display())));
-        let (_, fixed) = cells(mpi, 1, &built.path().join("stencil"), &[]);
+        let built = built(mpi);
+        let (_, fixed) = cells(job(mpi, 1, &built.path().join("stencil"), 6000, &[]));
         let words = ["--foreground", "--check-every", "1", "--schedule", "20:4,2000:1,4000:6"];
-        let changing = cells(mpi, 2, &built.path().join("stencil_malleable"), &words);
+        let program = built.path().join("stencil_malleable");
+        let changing = cells(job(mpi, 2, &program, 6000, &words));
         assert_eq!(changing, ("6 ranks".to_owned(), fixed), "{mpi:?}");
     }
+}
+
+#[test]
+fn a_killed_program_goes_on_with_other_blocks() {
+    let mpi = Library::Mpich5;
+    let built = built(mpi);
+    let (_, fixed) = cells(job(mpi, 1, &built.path().join("stencil"), 30_000, &[]));
+    let program = built.path().join("stencil_malleable");
+    let file = built.path().join("checkpoint");
+    let words = ["--check-every", "1", "--checkpoint-every", "0.001", "--checkpoint"];
+    let words = words.into_iter().chain(file.to_str()).collect::<Vec<_>>();
+    let running = job(mpi, 4, &program, 30_000, &words).start();
+    running.wait_until("a checkpoint", |_| file.exists());
+    let is_rank = |words: &[String]| words.first().is_some_and(|word| word.ends_with("malleable"));
+    running.processes(is_rank).into_iter().for_each(|pid| running.kill(pid));
+    assert_ne!(running.finish().code, 0);
+    let resumed = cells(job(mpi, 2, &program, 30_000, &words));
+    assert_eq!(resumed, ("2 ranks".to_owned(), fixed));
 }

@@ -77,12 +77,23 @@ pub enum CheckpointError {
         registered: String,
     },
     /// Rank 0 has found something wrong.
-    #[error("rank 0 cannot use the checkpoint; see its output")]
-    Elsewhere,
+    #[error("{why}")]
+    Elsewhere {
+        /// What it says: its own output may be cut off by the end of another rank.
+        why: String,
+    },
     /// What is registered does not fit together.
     #[error("the state cannot be put in order")]
     State(#[from] MoveError),
     /// A call failed.
     #[error(transparent)]
     Mpi(#[from] MpiError),
+}
+
+impl CheckpointError {
+    /// The sentence, with what caused it.
+    pub(crate) fn with_causes(&self) -> String {
+        let causes = std::iter::successors(std::error::Error::source(self), |cause| cause.source());
+        causes.fold(self.to_string(), |text, cause| format!("{text}: {cause}"))
+    }
 }

@@ -176,12 +176,12 @@ impl Dealer<'_> {
 
     /// Whether all went well, on all ranks.
     fn end(self) -> Result<(), CheckpointError> {
-        let mut is_well = [u8::from(self.problem.is_none())];
-        self.world.comm.broadcast(&mut is_well, 0)?;
+        let why = self.problem.as_ref().map_or_else(String::new, CheckpointError::with_causes);
+        let why = self.world.tell(why)?;
         match self.problem {
             Some(problem) => Err(problem),
-            None if is_well == [1] => Ok(()),
-            None => Err(CheckpointError::Elsewhere),
+            None if why.is_empty() => Ok(()),
+            None => Err(CheckpointError::Elsewhere { why }),
         }
     }
 }

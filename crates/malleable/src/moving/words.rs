@@ -34,7 +34,7 @@ impl Travel {
         if bytes.is_empty() {
             return Ok(Self { lengths, exchange: None, bytes });
         }
-        let exchange = Some(bridge.comm.start_broadcast(Box::new(bytes), root)?);
+        let exchange = Some(bridge.comm.start_broadcast(Box::new(mpi::Own(bytes)), root)?);
         Ok(Self { lengths, exchange, bytes: Vec::new() })
     }
 

@@ -125,7 +125,7 @@ impl Malleable {
     }
 
     fn leave_unused<S: State>(&mut self, underway: Underway, state: &mut S) -> Result<Step, Error> {
-        underway.prepared.free()?;
+        underway.into_prepared(self.options.deadline)?.free()?;
         if let Some(parking) = self.parking.clone() {
             return self.sleep(&parking, state);
         }

@@ -87,8 +87,10 @@ impl Malleable {
                 }
             },
             Stage::Moving(underway) => {
-                let prepared = underway.into_prepared(self.options.deadline)?;
-                self.dismiss(prepared)?;
+                if self.world.is_first() {
+                    call(&underway.prepared, Cue::Leave)?;
+                }
+                underway.into_prepared(self.options.deadline)?.free()?;
             }
             Stage::Arriving(_) | Stage::Resuming(_) | Stage::Calm => {}
         }

@@ -69,22 +69,17 @@ impl Resume {
         let Some(path) = &options.checkpoint else { return Ok(None) };
         let found = if world.is_first() { Found::at(path) } else { Ok(None) };
         let text = match &found {
-            Ok(Some(found)) => serde_json::to_vec(&found.index).unwrap_or_default(),
-            Ok(None) | Err(_) => Vec::new(),
+            Ok(Some(found)) => serde_json::to_string(&found.index).unwrap_or_default(),
+            Ok(None) => String::new(),
+            Err(error) => error.with_causes(),
         };
-        let mut told = [u64::from(found.is_ok()), text.len() as u64];
-        world.comm.broadcast(&mut told, 0)?;
-        let mut text = text;
-        text.resize(usize::try_from(told[1]).unwrap_or(0), 0);
-        world.comm.broadcast(&mut text, 0)?;
+        let text = world.tell(text)?;
         let found = found?;
-        if told[0] == 0 {
-            return Err(CheckpointError::Elsewhere.into());
-        }
         if text.is_empty() {
             return Ok(None);
         }
-        let index = serde_json::from_slice(&text).map_err(|_| CheckpointError::Elsewhere)?;
+        let index = serde_json::from_str(&text);
+        let index = index.map_err(|_| CheckpointError::Elsewhere { why: text })?;
         Ok(Some(Self { index, found }))
     }
 

@@ -102,10 +102,14 @@ impl Underway {
         Ok((prepared, moved))
     }
 
-    /// Waits until nothing is on its way any more, when it was in vain.
+    /// Waits until nothing is on its way any more, when it was in vain, and takes back what was exposed. All ranks of the
+    /// bridge do.
     pub(super) fn into_prepared(mut self, at_most: Duration) -> Result<Prepared, MoveError> {
         if self.is_travelling() {
             self.wait(at_most)?;
+        }
+        if let Some(moving) = self.moving.filter(|_| self.is_everywhere) {
+            moving.give_up()?;
         }
         Ok(self.prepared)
     }

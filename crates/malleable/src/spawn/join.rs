@@ -95,8 +95,7 @@ fn ascend(
 /// A group with another one, of which the leader is rank 0, who alone knows where the other leader is.
 ///
 /// Leaders meet first. MPICH tells what two leaders exchange from nothing else that comes, so that nobody may send before the other
-/// one is there, who may be about to join with somebody else; and where both connect at the same time, libfabric over TCP lost
-/// the connection now and then.
+/// one is there, who may be about to join with somebody else.
 pub(crate) fn joined(
     group: Comm,
     peer: Option<(&Comm, u32)>,

@@ -40,3 +40,18 @@ fn a_library_that_never_returns_is_ended() {
     assert_ne!(ended.code, 0, "{ended:?}");
     assert!(ended.stderr.contains("the MPI library does not return"), "{ended:?}");
 }
+
+/// The others wait for it in the next iteration, and so does no drop.
+#[test]
+fn a_launcher_ends_when_a_rank_panics() {
+    for library in Library::DYNAMIC {
+        for schedule in ["900:4", "10:4"] {
+            let folder = tempfile::tempdir().unwrap();
+            let words =
+                ["--until", "1000", "--panic-at", "500", "--foreground", "--schedule", schedule];
+            let ended = rod(library, 2, folder.path(), &words).run();
+            assert_ne!(ended.code, 0, "{schedule}: {ended:?}");
+            assert!(ended.text().contains("the last rank gives up"), "{schedule}: {ended:?}");
+        }
+    }
+}

@@ -172,11 +172,12 @@ fn check_many(library: Library) {
     assert!(150 < resizes.len(), "{}", resizes.len());
 }
 
-/// A fault at a point of the protocol: the program ends, or goes on with its old size.
+/// A fault at a point of the protocol: the program ends, or goes on with its old size. Where the launcher of Open MPI forgets a
+/// process that joins one that has died, its watchdog ends it after four deadlines.
 #[track_caller]
 fn check_fault(library: Library, fault: &str, goes_on: bool) {
     let folder = tempfile::tempdir().unwrap();
-    let words = ["--until", "3000", "--schedule", "10:4", "--foreground", "--deadline", "20"];
+    let words = ["--until", "3000", "--schedule", "10:4", "--foreground", "--deadline", "10"];
     let job = rod(library, 2, folder.path(), &words).variable("SINTONIA_MALLEABLE_FAULT", fault);
     let ended = job.run();
     assert_eq!(ended.code == 0, goes_on, "{fault}: {ended:?}");
@@ -233,5 +234,27 @@ fn ranks_sleep_where_no_process_can_be_started() {
         assert_eq!(found.collect::<Vec<_>>(), [(2, 4, done), (4, 1, done), (1, 3, done)]);
         assert!(resizes.iter().all(|resize| resize.started == Started::Parked));
         assert!(resizes.iter().all(|resize| resize.pids_gone.is_empty()));
+    }
+}
+
+/// In whatever phase; windows are taken back, too, so that nothing is said that the program does not say.
+#[test]
+fn a_program_that_ends_first_says_so() {
+    for (library, method) in
+        [(Library::Mpich5, "get"), (Library::Mpich5, "async"), (Library::OpenMpi5, "p2p")]
+    {
+        for until in ["8", "16", "32", "64"] {
+            let folder = tempfile::tempdir().unwrap();
+            let words = ["--rows", "3000000", "--schedule", "5:4", "--redistribution", method];
+            let words = words.into_iter().chain(["--until", until]).collect::<Vec<_>>();
+            let job = rod(library, 2, folder.path(), &words);
+            let ended = job.without("MPIR_CVAR_CH4_NETMOD").run();
+            assert_eq!(ended.code, 0, "{method}: {ended:?}");
+            assert_eq!(ended.stdout.lines().count(), 2, "{method}: {}", ended.text());
+            let resizes = record(folder.path());
+            assert_eq!(resizes.len(), 1, "{resizes:?}");
+            let is_over = resizes[0].sentence == "the program ended before it had 4 ranks";
+            assert!(is_over || resizes[0].outcome == Outcome::Done, "{resizes:?}");
+        }
     }
 }

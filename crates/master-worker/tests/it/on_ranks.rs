@@ -217,7 +217,7 @@ fn a_worker_that_stands_still_is_missed_until_it_goes_on() {
             worker.set(number.and_then(|number| number.parse().ok()));
             number.is_some()
         });
-        running.wait_for_line("iteration 12 lost 0");
+        running.wait_for_line("iteration 4 lost 0");
         let worker = worker.get().unwrap();
         running.stop(worker);
         running.wait_for_line_that("a loss", |line| line.ends_with(" lost 1"));

@@ -1,20 +1,29 @@
-//! Whether more ranks than cores may share a node.
+//! Where the ranks of a program are, or may be later.
 
 use crate::options::Options;
 use crate::wish::slurm_job;
+use mpi::Nodes;
 use std::thread::available_parallelism;
 
 /// Variables with the number of ranks that a launcher has started on this node.
 const LOCAL: [&str; 2] = ["MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE"];
+/// The same for all nodes.
+const ALL: [&str; 2] = ["PMI_SIZE", "OMPI_COMM_WORLD_SIZE"];
 
-/// Whether more ranks than cores may share this node: those that are there, or those that there may be where all are here.
-pub(super) fn may_be(options: &Options) -> bool {
-    let local = LOCAL.iter().find_map(|name| std::env::var(name).ok()?.parse().ok());
+/// Those of a program with these options.
+pub(super) fn of(options: &Options) -> Nodes {
+    let number = |names: [&str; 2]| {
+        names.iter().find_map(|name| std::env::var(name).ok()?.parse::<u32>().ok()).unwrap_or(1)
+    };
     let is_alone = options.hosts.is_none() && slurm_job().is_none();
-    let n_cores = available_parallelism().map_or(1, usize::from);
-    is_crowded(n_cores, local.unwrap_or(1), is_alone.then_some(options))
+    let (n_local, n_cores) = (number(LOCAL), available_parallelism().map_or(1, usize::from));
+    Nodes {
+        is_crowded: is_crowded(n_cores, n_local, is_alone.then_some(options)),
+        are_several: !is_alone || n_local < number(ALL),
+    }
 }
 
+/// Whether more ranks than cores may share this node: those that are there, or those that there may be where all are here.
 fn is_crowded(n_cores: usize, n_local: u32, of_one_node: Option<&Options>) -> bool {
     let n_most = of_one_node.map_or(n_local, |options| options.sizes_with(n_local).1);
     u32::try_from(n_cores).is_ok_and(|n_cores| n_cores < n_most.max(n_local))
