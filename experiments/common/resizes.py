@@ -63,7 +63,8 @@ class Nodes:
         self.folder.cleanup()
 
     def variables(self):
-        return {**os.environ, "MPIR_CVAR_CH4_NETMOD": "ofi", "FI_PROVIDER": "tcp"}
+        # What malleable programs choose by themselves where there are several nodes.
+        return {**os.environ, "MPIR_CVAR_CH4_NETMOD": "ofi", "FI_PROVIDER": "tcp;ofi_rxm"}
 
     def solve(self, options, n_ranks=1):
         """What the solver says of a run that begins with so many ranks, and the lines of its record."""
