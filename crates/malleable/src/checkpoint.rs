@@ -25,5 +25,3 @@ pub(crate) use writing::{Constants, remove, save};
 
 /// What travels and is written at a time.
 const PIECE_BYTES: usize = 4 << 20;
-/// Pieces, on the backstage: a number that resizes do not use.
-const PIECE_TAG: u16 = 7;

@@ -71,6 +71,7 @@ mod record;
 mod release;
 mod run;
 mod spawn;
+mod tags;
 mod wish;
 mod world;
 

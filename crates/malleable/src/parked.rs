@@ -7,12 +7,10 @@ use crate::change::Change;
 use crate::ready::{Prepared, Ready};
 use crate::spawn::SpawnError;
 use crate::spawn::join::joined;
+use crate::tags::Tag;
 use mpi::{Comm, MpiError};
 use std::time::Duration;
 
-/// Messages to those that sleep, and between them and the others, on the communicator of all.
-const WAKE_TAG: u16 = 1;
-const JOIN_TAG: u16 = 2;
 const PATIENCE: Duration = Duration::from_hours(24 * 365);
 
 /// All ranks that were launched.
@@ -36,18 +34,18 @@ impl Parking {
     /// Wakes those that the change needs; the first of the sources does it.
     pub(crate) fn wake(&self, change: &Change) -> Result<(), MpiError> {
         let text = serde_json::to_vec(change).unwrap_or_default();
-        change.woken.iter().try_for_each(|rank| self.all.send(&text, *rank, WAKE_TAG))
+        change.woken.iter().try_for_each(|rank| self.all.send(&text, *rank, Tag::Wake.number()))
     }
 
     /// Tells those that sleep that the program is done.
     pub(crate) fn dismiss(&self, worlds: &[u64]) -> Result<(), MpiError> {
         let mut sleeping = self.sleeping(worlds).into_iter();
-        sleeping.try_for_each(|rank| self.all.send::<u8>(&[], rank, WAKE_TAG))
+        sleeping.try_for_each(|rank| self.all.send::<u8>(&[], rank, Tag::Wake.number()))
     }
 
     /// Sleeps until this rank is wanted; `None` when the program is done.
     pub(crate) fn sleep(&self) -> Result<Option<Prepared>, SpawnError> {
-        let heard = self.all.take::<u8>(None, Some(WAKE_TAG), PATIENCE)?;
+        let heard = self.all.take::<u8>(None, Some(Tag::Wake.number()), PATIENCE)?;
         let Some((arrival, text)) = heard else { return Ok(None) };
         let Ok(change) = serde_json::from_slice::<Change>(&text) else { return Ok(None) };
         let own = self.all.rank();
@@ -55,11 +53,11 @@ impl Parking {
         let mut group = joined(
             Comm::own_self(self.all.mpi())?,
             Some((&self.all, arrival.from)),
-            JOIN_TAG,
+            Tag::Join.number(),
             true,
         )?;
         for _later in change.woken.iter().skip(place + 1) {
-            group = joined(group, None, JOIN_TAG, false)?;
+            group = joined(group, None, Tag::Join.number(), false)?;
         }
         let number = change.n_sources + u32::try_from(place).unwrap_or(0);
         let own_world = Self::world_of(own);
@@ -71,7 +69,7 @@ impl Parking {
         let mut group = backstage.duplicate()?;
         for rank in &change.woken {
             let peer = (backstage.rank() == 0).then_some((&self.all, *rank));
-            group = joined(group, peer, JOIN_TAG, false)?;
+            group = joined(group, peer, Tag::Join.number(), false)?;
         }
         Ok(group)
     }

@@ -9,13 +9,10 @@ use crate::fault::{self, Point};
 use crate::probing;
 use crate::release::{Door, Release};
 use crate::spawn::SpawnError;
+use crate::tags::Tag;
 use crate::world::{Member, World};
 use mpi::{Comm, MpiError};
 use std::time::Duration;
-
-/// Messages on the bridge.
-const DOOR_TAG: u16 = 1;
-const READY_TAG: u16 = 2;
 
 /// A process that takes part, joined with the others.
 #[derive(Debug)]
@@ -67,7 +64,8 @@ impl Ready {
         let release = open_door(&bridge, &change, number)?;
         let deadline = Duration::from_millis(change.deadline_ms);
         let door = if change.target(number).is_none() && !change.is_parked {
-            let heard = bridge.take::<u8>(Some(change.next_first()), Some(DOOR_TAG), deadline)?;
+            let heard =
+                bridge.take::<u8>(Some(change.next_first()), Some(Tag::Door.number()), deadline)?;
             let text = heard.map(|(_, text)| text).unwrap_or_default();
             serde_json::from_slice(&text).ok()
         } else {
@@ -79,10 +77,10 @@ impl Ready {
             change.set_method(found.map_err(|error| SpawnError::Trial(error.to_string()))?);
         }
         if 0 < number {
-            bridge.send::<u8>(&[], 0, READY_TAG)?;
+            bridge.send::<u8>(&[], 0, Tag::Ready.number())?;
         } else {
             for rank in 1..bridge.size() {
-                let heard = bridge.take::<u8>(Some(rank), Some(READY_TAG), deadline)?;
+                let heard = bridge.take::<u8>(Some(rank), Some(Tag::Ready.number()), deadline)?;
                 let late = SpawnError::Late { rank, seconds: deadline.as_secs_f64() };
                 heard.ok_or(late)?;
             }
@@ -113,6 +111,6 @@ fn open_door(bridge: &Comm, change: &Change, number: u32) -> Result<Option<Relea
     }
     let release = Release::open().map_err(|error| SpawnError::Watch(error.to_string()))?;
     let text = serde_json::to_vec(release.door()).unwrap_or_default();
-    change.leavers().try_for_each(|leaver| bridge.send(&text, leaver, DOOR_TAG))?;
+    change.leavers().try_for_each(|leaver| bridge.send(&text, leaver, Tag::Door.number()))?;
     Ok(Some(release))
 }

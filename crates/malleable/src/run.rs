@@ -17,6 +17,7 @@ use crate::order::Order;
 use crate::parked::Parking;
 use crate::protocol::Todo;
 use crate::spawn::companion::{self, Tethers};
+use crate::tags::Tag;
 use crate::world::{Member, World};
 use arrival::Arrival;
 use ending::Ending;
@@ -31,7 +32,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use switch::Underway;
 
 /// The order of rank 0, on the backstage; threads that prepare a change have other tags.
-const ORDER_TAG: u16 = 0;
 
 /// How a rank goes on after a resize point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -280,7 +280,7 @@ impl Malleable {
     /// The order of rank 0.
     fn hear(&self) -> Result<Order, Error> {
         let mut order = [Order::default()];
-        self.world.backstage.receive(&mut order, 0, ORDER_TAG)?;
+        self.world.backstage.receive(&mut order, 0, Tag::Order.number())?;
         Ok(order[0])
     }
 
@@ -301,7 +301,8 @@ impl Malleable {
         }
         let order = head.look(&look, &self.world).saving(self.saver.order(&self.options));
         let backstage = &self.world.backstage;
-        (1..self.world.size()).try_for_each(|rank| backstage.send(&[order], rank, ORDER_TAG))?;
+        (1..self.world.size())
+            .try_for_each(|rank| backstage.send(&[order], rank, Tag::Order.number()))?;
         Ok(())
     }
 }

@@ -20,6 +20,7 @@ use crate::fault::{self, Deed, Point};
 use crate::parked::Parking;
 use crate::ready::{Prepared, Ready};
 use crate::run::is_open_mpi;
+use crate::tags::{OfChange, Tag};
 use companion::Tethers;
 use mpi::{Comm, Intercomm, Mpi, MpiError};
 use std::ffi::OsString;
@@ -27,15 +28,6 @@ use std::os::unix::ffi::OsStringExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-
-/// Messages between the threads that prepare a change, for each change others.
-const PLAN: u16 = 1;
-const COME: u16 = 2;
-const VERDICT: u16 = 3;
-/// Tags up to this one are allowed in every library, with eight for each change.
-const N_SERIALS: u16 = 4095;
-/// The first message to a new process: the change and its start, or nothing, which sends it away.
-const GO_TAG: u16 = 4;
 
 /// In the environment of those that are started: by whom.
 const STARTED_BY: &str = "SINTONIA_MALLEABLE_STARTED_BY";
@@ -143,7 +135,7 @@ impl Preparation {
 
     /// Rank 0 tells all what is to be.
     fn share(&mut self) -> Result<Change, SpawnError> {
-        let tag = self.tag(PLAN);
+        let tag = OfChange::Plan.number(self.serial);
         let Some(change) = self.change.take() else {
             let heard = self.backstage.take::<u8>(Some(0), Some(tag), self.deadline)?;
             let (_, text) = heard.ok_or(SpawnError::GivenUp)?;
@@ -156,7 +148,8 @@ impl Preparation {
 
     /// Whether everybody's processes have come: rank 0 hears it from all, and says it to all.
     fn judge(&self, started: &Result<Vec<Child>, SpawnError>) -> Result<(), SpawnError> {
-        let (come, verdict) = (self.tag(COME), self.tag(VERDICT));
+        let (come, verdict) =
+            (OfChange::Come.number(self.serial), OfChange::Verdict.number(self.serial));
         let why = started.as_ref().err().map_or_else(String::new, ToString::to_string);
         if 0 < self.backstage.rank() {
             self.backstage.send(why.as_bytes(), 0, come)?;
@@ -185,10 +178,6 @@ impl Preparation {
             }
         }
         failed.map_or(Ok(()), |(rank, why)| Err(SpawnError::Start { rank, why }))
-    }
-
-    fn tag(&self, kind: u16) -> u16 {
-        self.serial % N_SERIALS * 8 + kind
     }
 
     /// Starts what this source has to start: side by side, where the library lets several threads call. Open MPI says so of
@@ -304,7 +293,7 @@ fn own_arguments() -> Vec<OsString> {
 /// Lets processes go that have come in vain.
 fn send_away(children: Vec<Child>) -> Result<(), MpiError> {
     for (_, child) in children {
-        (0..child.n_peers()).try_for_each(|rank| child.send::<u8>(&[], rank, GO_TAG))?;
+        (0..child.n_peers()).try_for_each(|rank| child.send::<u8>(&[], rank, Tag::Go.number()))?;
         child.disconnect()?;
     }
     Ok(())
@@ -316,7 +305,7 @@ pub(crate) fn arrive(
     parent: Intercomm,
     patience: Duration,
 ) -> Result<Option<Prepared>, SpawnError> {
-    let heard = parent.take::<u8>(Some(0), Some(GO_TAG), patience)?;
+    let heard = parent.take::<u8>(Some(0), Some(Tag::Go.number()), patience)?;
     let text = heard.map(|(_, text)| text).unwrap_or_default();
     let Ok((change, number)) = serde_json::from_slice::<(Change, usize)>(&text) else {
         parent.disconnect()?;

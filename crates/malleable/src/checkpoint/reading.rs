@@ -1,12 +1,13 @@
 //! Rank 0 reads the state, and deals it out.
 
+use super::PIECE_BYTES;
 use super::error::CheckpointError;
 use super::file::Found;
 use super::index::{Index, KeptGroup, Place, begins, partition, stretches};
 use super::writing::Places;
-use super::{PIECE_BYTES, PIECE_TAG};
 use crate::data::{Cut, Data, Memory, Rows, Slot};
 use crate::moving::MoveError;
+use crate::tags::Tag;
 use crate::world::World;
 use mpi::MpiError;
 use resizing::Partition;
@@ -162,14 +163,14 @@ impl Dealer<'_> {
             let n_here = PIECE_BYTES.min(n_bytes - begin);
             piece.resize(n_here, 0_u8);
             places.take(n_here, |to, from| self.read(is_constant, &mut piece[to], at + from));
-            self.world.backstage.send(&piece, to, PIECE_TAG)?;
+            self.world.backstage.send(&piece, to, Tag::Piece.number())?;
         }
         Ok(())
     }
 
     fn receive(&self, memory: &mut dyn Memory) -> Result<(), MpiError> {
         for piece in memory.as_mut().chunks_mut(PIECE_BYTES) {
-            self.world.backstage.receive(piece, 0, PIECE_TAG)?;
+            self.world.backstage.receive(piece, 0, Tag::Piece.number())?;
         }
         Ok(())
     }

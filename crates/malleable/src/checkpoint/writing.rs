@@ -1,12 +1,13 @@
 //! Rank 0 collects the state and writes it.
 
+use super::PIECE_BYTES;
 use super::error::CheckpointError;
 use super::file::{Draft, all_constants, constants_at, program};
 use super::index::{Index, Place, begins, stretches};
-use super::{PIECE_BYTES, PIECE_TAG};
 use crate::bridge::Bridge;
 use crate::data::{Class, Data, Rows, Slot};
 use crate::moving::partitions;
+use crate::tags::Tag;
 use crate::world::World;
 use mpi::{MpiError, Op};
 use resizing::Partition;
@@ -145,7 +146,9 @@ impl Collector<'_> {
         let own = (*lent).as_ref();
         let backstage = &self.world.backstage;
         let Some(draft) = self.draft else {
-            return own.chunks(PIECE_BYTES).try_for_each(|p| backstage.send(p, 0, PIECE_TAG));
+            return own
+                .chunks(PIECE_BYTES)
+                .try_for_each(|p| backstage.send(p, 0, Tag::Piece.number()));
         };
         let mut piece = Vec::new();
         for part in 0..self.world.size() {
@@ -159,7 +162,7 @@ impl Collector<'_> {
             for begin in (0..n_bytes).step_by(PIECE_BYTES) {
                 let n_here = PIECE_BYTES.min(n_bytes - begin);
                 piece.resize(n_here, 0_u8);
-                backstage.receive(&mut piece, part, PIECE_TAG)?;
+                backstage.receive(&mut piece, part, Tag::Piece.number())?;
                 places.take(n_here, |from, to| draft.write(&piece[from], at + to));
             }
         }

@@ -9,6 +9,7 @@ use super::route::{Piece, split};
 use super::throttle::Throttle;
 use super::travel::{Landed, landed};
 use crate::bridge::Bridge;
+use crate::tags::Tag;
 use mpi::{Comm, Feed, Intake, Part};
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -17,7 +18,6 @@ use std::time::{Duration, Instant};
 const PIECE_BYTES: u64 = 1 << 18;
 /// Pieces on their way between two ranks.
 const N_OPEN_MAX: usize = 16;
-const TAG: u16 = 7;
 
 /// Arrays that are sent piece by piece.
 pub(crate) struct Feeding {
@@ -73,7 +73,7 @@ impl Feeding {
             while self.intake.n_open(*from) < N_OPEN_MAX
                 && let Some((array, piece)) = pieces.pop_front()
             {
-                self.intake.receive(comm, part(array, &piece), *from, TAG)?;
+                self.intake.receive(comm, part(array, &piece), *from, Tag::Feed.number())?;
             }
             is_done &= pieces.is_empty();
         }
@@ -84,7 +84,7 @@ impl Feeding {
                 && self.feed.n_open(*to) < N_OPEN_MAX
                 && let Some((array, piece)) = pieces.pop_front()
             {
-                self.feed.send(comm, part(array, &piece), *to, TAG)?;
+                self.feed.send(comm, part(array, &piece), *to, Tag::Feed.number())?;
                 may_send = self.throttle.send(piece.n_bytes);
                 is_done = false;
             }

@@ -8,6 +8,7 @@ use crate::error::Error;
 use crate::options::Options;
 use crate::ready::Prepared;
 use crate::spawn;
+use crate::tags::Tag;
 use crate::world::World;
 use bytemuck::{Pod, Zeroable};
 use mpi::{Intercomm, Mpi, MpiError};
@@ -15,7 +16,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Calls, on the bridge.
-const CUE_TAG: u16 = 1003;
 /// An iteration of the others may take long, and so may what comes before it.
 const PATIENCE: Duration = Duration::from_hours(24);
 /// How long data travel before the next look for a call.
@@ -59,12 +59,12 @@ pub(super) fn call(prepared: &Prepared, cue: Cue) -> Result<(), MpiError> {
     };
     let (first, end) = (prepared.change.n_sources, prepared.change.n_all());
     let sent = [Sent { kind, iteration }];
-    (first..end).try_for_each(|number| prepared.bridge.send(&sent, number, CUE_TAG))
+    (first..end).try_for_each(|number| prepared.bridge.send(&sent, number, Tag::Cue.number()))
 }
 
 /// Waits for a call.
 fn hear(prepared: &Prepared, at_most: Duration) -> Result<Option<Cue>, MpiError> {
-    let heard = prepared.bridge.take::<Sent>(Some(0), Some(CUE_TAG), at_most)?;
+    let heard = prepared.bridge.take::<Sent>(Some(0), Some(Tag::Cue.number()), at_most)?;
     Ok(heard.and_then(|(_, sent)| sent.first().copied()).map(|sent| match sent.kind {
         1 => Cue::Move,
         2 => Cue::Switch(sent.iteration),

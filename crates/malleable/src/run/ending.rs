@@ -8,12 +8,10 @@ use super::preparing::Waited;
 use super::{Malleable, Stage};
 use crate::error::Error;
 use crate::ready::Prepared;
+use crate::tags::Tag;
 use crate::world::World;
 use std::time::{Duration, Instant};
 
-/// That a rank is done, and that all are: on the backstage, where resizes have other tags.
-const DONE_TAG: u16 = 5;
-const ALL_DONE_TAG: u16 = 6;
 /// What a rank does with its results may take long.
 const PATIENCE: Duration = Duration::from_hours(24 * 365);
 
@@ -59,18 +57,20 @@ impl Malleable {
     fn are_all_done(&self, at_most: Duration) -> Result<bool, Error> {
         let backstage = &self.world.backstage;
         if !self.world.is_first() {
-            backstage.send::<u8>(&[], 0, DONE_TAG)?;
-            return Ok(backstage.take::<u8>(Some(0), Some(ALL_DONE_TAG), at_most)?.is_some());
+            backstage.send::<u8>(&[], 0, Tag::Done.number())?;
+            return Ok(backstage
+                .take::<u8>(Some(0), Some(Tag::AllDone.number()), at_most)?
+                .is_some());
         }
         let until = Instant::now() + at_most;
         for rank in 1..self.world.size() {
             let left = until.saturating_duration_since(Instant::now());
-            if backstage.take::<u8>(Some(rank), Some(DONE_TAG), left)?.is_none() {
+            if backstage.take::<u8>(Some(rank), Some(Tag::Done.number()), left)?.is_none() {
                 return Ok(false);
             }
         }
         (1..self.world.size())
-            .try_for_each(|rank| backstage.send::<u8>(&[], rank, ALL_DONE_TAG))?;
+            .try_for_each(|rank| backstage.send::<u8>(&[], rank, Tag::AllDone.number()))?;
         Ok(true)
     }
 

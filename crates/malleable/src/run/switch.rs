@@ -11,6 +11,7 @@ use crate::moving::{Method, MoveError, Moved, Moving};
 use crate::options::Options;
 use crate::ready::Prepared;
 use crate::release::say_goodbye;
+use crate::tags::Tag;
 use crate::world::World;
 use mpi::Request;
 use resized::{Bytes, Resize};
@@ -18,7 +19,6 @@ use std::fmt;
 use std::time::{Duration, Instant};
 
 /// What rank 0 leaves to the next one, on the bridge.
-const BATON_TAG: u16 = 1004;
 /// Data take their time, however short other deadlines are.
 const MOVE_AT_LEAST: Duration = Duration::from_mins(10);
 
@@ -183,7 +183,7 @@ impl Malleable {
         {
             let text = serde_json::to_vec(&head.hand_over()).unwrap_or_default();
             // The next one takes it when it has its data.
-            return Ok(Some(prepared.bridge.isend(text, next, BATON_TAG)?));
+            return Ok(Some(prepared.bridge.isend(text, next, Tag::Baton.number())?));
         }
         Ok(None)
     }
@@ -203,7 +203,11 @@ impl Malleable {
             Some(world) => Some(std::mem::replace(&mut self.world, world)),
         };
         if self.world.is_first() && self.head.is_none() {
-            let heard = bridge.take::<u8>(Some(0), Some(BATON_TAG), moved_within(&self.options))?;
+            let heard = bridge.take::<u8>(
+                Some(0),
+                Some(Tag::Baton.number()),
+                moved_within(&self.options),
+            )?;
             let text = heard.map(|(_, text)| text).unwrap_or_default();
             let baton = serde_json::from_slice::<Baton>(&text).unwrap_or_default();
             let is_open_mpi = is_open_mpi(&self.mpi);

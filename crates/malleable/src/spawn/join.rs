@@ -3,16 +3,10 @@
 //! A source merges with its children one after the other, and is rank 0 of what results. Then neighbors join, and neighbors
 //! of those, each time led by the first source of each side, who speak with each other as sources do already.
 
-use super::{Child, GO_TAG};
+use super::Child;
 use crate::change::{Change, Start};
+use crate::tags::Tag;
 use mpi::{Comm, Intercomm, MpiError};
-
-/// Between a source's children.
-const CHILD_TAG: u16 = 5;
-/// Between sources.
-const SIDE_TAG: u16 = 6;
-/// The first message between two leaders, and its answer: a number that neither checkpoints nor the end use on the backstage.
-const KNOCK_TAG: u16 = 4;
 
 /// What a source does.
 pub(super) fn as_source(
@@ -24,7 +18,7 @@ pub(super) fn as_source(
     for (start, child) in children {
         let number = change.starts.iter().position(|other| other == start);
         let text = serde_json::to_vec(&(change, number)).unwrap_or_default();
-        (0..child.n_peers()).try_for_each(|rank| child.send(&text, rank, GO_TAG))?;
+        (0..child.n_peers()).try_for_each(|rank| child.send(&text, rank, Tag::Go.number()))?;
     }
     let mut group: Option<Comm> = None;
     for (_, child) in children {
@@ -33,7 +27,7 @@ pub(super) fn as_source(
             None => pair,
             // Rank 1 of the pair leads the children.
             Some(group) => {
-                let joined = joined(group, Some((&pair, 1)), CHILD_TAG, false)?;
+                let joined = joined(group, Some((&pair, 1)), Tag::Child.number(), false)?;
                 pair.free()?;
                 joined
             }
@@ -58,12 +52,12 @@ pub(super) fn as_child(
     let mut group = if is_eldest {
         pair
     } else {
-        let joined = joined(world.duplicate()?, Some((&pair, 0)), CHILD_TAG, true)?;
+        let joined = joined(world.duplicate()?, Some((&pair, 0)), Tag::Child.number(), true)?;
         pair.free()?;
         joined
     };
     for _younger in siblings {
-        group = joined(group, None, CHILD_TAG, false)?;
+        group = joined(group, None, Tag::Child.number(), false)?;
     }
     let group = ascend(group, change.n_sources, start.parent, None)?;
     numbered(group, start.first + world.rank())
@@ -82,7 +76,7 @@ fn ascend(
         let is_low = source == low;
         if low + step < n_sources {
             let other = if is_low { low + step } else { low };
-            group = joined(group, own.map(|own| (own, other)), SIDE_TAG, !is_low)?;
+            group = joined(group, own.map(|own| (own, other)), Tag::Side.number(), !is_low)?;
             if !is_low {
                 own = None;
             }
@@ -104,11 +98,11 @@ pub(crate) fn joined(
 ) -> Result<Comm, MpiError> {
     if let Some((between, other)) = peer.filter(|_| group.rank() == 0) {
         if is_high {
-            between.send::<u8>(&[], other, KNOCK_TAG)?;
+            between.send::<u8>(&[], other, Tag::Knock.number())?;
         }
-        between.receive::<u8>(&mut [], other, KNOCK_TAG)?;
+        between.receive::<u8>(&mut [], other, Tag::Knock.number())?;
         if !is_high {
-            between.send::<u8>(&[], other, KNOCK_TAG)?;
+            between.send::<u8>(&[], other, Tag::Knock.number())?;
         }
     }
     let between = group.join(0, peer, tag)?;

@@ -116,8 +116,10 @@ const SETTINGS: [&str; 7] = [
 fn nobody_has_to_set_anything() {
     for library in Library::DYNAMIC {
         let folder = tempfile::tempdir().unwrap();
-        let words = ["--schedule", "10:4,40:2", "--until", "300", "--foreground"];
+        let words = ["--schedule", "10:4,40:2", "--until", UNTIL, "--foreground"];
         let job = rod(library, 2, folder.path(), &words).args(["--check-every", "1"]);
+        // The data travel while the program computes: it has to take long enough for that.
+        let job = job.args(["--pause-us", "300"]);
         let ended = SETTINGS.iter().fold(job, |job, name| job.without(name)).run();
         assert_eq!(ended.code, 0, "{ended:?}");
         let resizes = record(folder.path());
