@@ -5,6 +5,7 @@
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 const VARIABLE: &str = "SINTONIA_MALLEABLE_FAULT";
 
@@ -15,6 +16,8 @@ pub(crate) enum Point {
     Start,
     /// A new process is about to join.
     Come,
+    /// The leaders of two groups have met, and are about to join; the number is that between them.
+    Join,
     /// All are joined, and not yet ready.
     Ready,
     /// Constant data begin to travel.
@@ -36,11 +39,15 @@ pub(crate) enum Deed {
     Refuse,
     /// What it starts never comes.
     Sleep,
+    /// It goes on after half a second.
+    Wait,
 }
+
+const WAIT: Duration = Duration::from_millis(500);
 
 static IS_DONE: AtomicBool = AtomicBool::new(false);
 
-/// What happens to who has this number here; dying and hanging happen at once.
+/// What happens to who has this number here; dying, hanging and waiting happen at once.
 pub(crate) fn at(point: Point, number: u32) -> Option<Deed> {
     static FAULT: OnceLock<Option<(Point, u32, Deed)>> = OnceLock::new();
     let fault = FAULT.get_or_init(|| parse(&std::env::var(VARIABLE).ok()?));
@@ -54,6 +61,10 @@ pub(crate) fn at(point: Point, number: u32) -> Option<Deed> {
         Deed::Hang => loop {
             std::thread::park();
         },
+        Deed::Wait => {
+            std::thread::sleep(WAIT);
+            None
+        }
         Deed::Refuse | Deed::Sleep => Some(deed),
     }
 }
@@ -63,6 +74,7 @@ fn parse(text: &str) -> Option<(Point, u32, Deed)> {
     let point = match words.next()? {
         "start" => Point::Start,
         "come" => Point::Come,
+        "join" => Point::Join,
         "ready" => Point::Ready,
         "move" => Point::Move,
         "switch" => Point::Switch,
@@ -75,6 +87,7 @@ fn parse(text: &str) -> Option<(Point, u32, Deed)> {
         "hang" => Deed::Hang,
         "refuse" => Deed::Refuse,
         "sleep" => Deed::Sleep,
+        "wait" => Deed::Wait,
         _ => return None,
     };
     Some((point, number, deed))

@@ -5,6 +5,7 @@
 
 use super::Child;
 use crate::change::{Change, Start};
+use crate::fault::{self, Point};
 use crate::tags::Tag;
 use mpi::{Comm, Intercomm, MpiError};
 
@@ -104,6 +105,8 @@ pub(crate) fn joined(
         if !is_high {
             between.send::<u8>(&[], other, Tag::Knock.number())?;
         }
+        // Only a wait can be asked for here, and that is over.
+        let _none = fault::at(Point::Join, between.rank());
     }
     let between = group.join(0, peer, tag)?;
     let joined = between.merge(is_high)?;

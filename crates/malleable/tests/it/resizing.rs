@@ -260,3 +260,19 @@ fn a_program_that_ends_first_says_so() {
         }
     }
 }
+
+/// While leaders of two groups are about to join, other threads say on the same communicator that all is done.
+#[test]
+fn a_program_may_end_while_processes_join() {
+    for library in Library::DYNAMIC {
+        let folder = tempfile::tempdir().unwrap();
+        let words = ["--schedule", "5:4", "--until", "300", "--pause-us", "1000"];
+        let job = rod(library, 2, folder.path(), &words);
+        let ended = job.variable("SINTONIA_MALLEABLE_FAULT", "join:0:wait").run();
+        assert_eq!(ended.code, 0, "{ended:?}");
+        let resizes = record(folder.path());
+        assert_eq!(resizes.len(), 1, "{resizes:?}");
+        let is_over = resizes[0].sentence == "the program ended before it had 4 ranks";
+        assert!(is_over || resizes[0].outcome == Outcome::Done, "{resizes:?}");
+    }
+}
