@@ -31,6 +31,7 @@ openmpi-bin      | mpirun.openmpi                          | demo test bench | m
 libmpich-dev     | mpicc.mpich                             | test bench      | must | MPICH headers and compilers
 mpich            | mpirun.mpich                            | test bench      | must | starts ranks under MPICH
 g++              | g++                                     | test            | must | C++ programs under the probe
+clang            | clang                                   | test            | must | a second compiler for what users write in C
 gfortran         | gfortran                                | test            | must | the three Fortran bindings under the probe
 python3-venv     | /usr/lib/python3*/ensurepip/__init__.py | test            | must | Python programs and the MPI wheels of PyPI
 iproute2         | ip                                      | test            | may  | a cluster of network namespaces on one machine

@@ -31,8 +31,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use switch::Underway;
 
-/// The order of rank 0, on the backstage; threads that prepare a change have other tags.
-
 /// How a rank goes on after a resize point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {

@@ -15,7 +15,6 @@ use mpi::{Intercomm, Mpi, MpiError};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Calls, on the bridge.
 /// An iteration of the others may take long, and so may what comes before it.
 const PATIENCE: Duration = Duration::from_hours(24);
 /// How long data travel before the next look for a call.

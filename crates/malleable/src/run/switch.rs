@@ -18,7 +18,6 @@ use resized::{Bytes, Resize};
 use std::fmt;
 use std::time::{Duration, Instant};
 
-/// What rank 0 leaves to the next one, on the bridge.
 /// Data take their time, however short other deadlines are.
 const MOVE_AT_LEAST: Duration = Duration::from_mins(10);
 
