@@ -51,8 +51,12 @@ pub(crate) fn dynamic(place: &Place) -> Vec<Library> {
         ("OMPI_MCA_btl", "self,sm,tcp"),
         ("OMPI_MCA_coll", "^han"),
     ];
-    // Ranks that wait give way to those that compute.
-    let mpich: &[_] = &[("MPIR_CVAR_CH4_NETMOD", "ofi"), ("MPIR_CVAR_ENABLE_HEAVY_YIELD", "1")];
+    // Connections between worlds hold; ranks that wait give way to those that compute.
+    let mpich: &[_] = &[
+        ("MPIR_CVAR_CH4_NETMOD", "ofi"),
+        ("FI_PROVIDER", "tcp;ofi_rxm"),
+        ("MPIR_CVAR_ENABLE_HEAVY_YIELD", "1"),
+    ];
     let libraries = [
         ("Open MPI 5", "openmpi5", giving_way, open_mpi),
         // Its launcher fails at a spawn when it was told how to bind.

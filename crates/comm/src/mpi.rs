@@ -104,12 +104,12 @@ impl MpiTransport {
         Self::begin(true)
     }
 
-    fn begin(is_multiple: bool) -> Result<Self, CommError> {
+    fn begin(may_grow: bool) -> Result<Self, CommError> {
         let turn = turn::next();
         if let Some(end) = turn::of_added(turn) {
             return end;
         }
-        let mpi = Arc::new(lines::begin(is_multiple)?);
+        let mpi = Arc::new(lines::begin(may_grow)?);
         let peers = match mpi.parent()? {
             Some(line) => {
                 names::remove();

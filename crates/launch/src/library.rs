@@ -123,9 +123,13 @@ impl Library {
                 ("OMPI_MCA_btl", "self,sm,tcp"),
                 ("OMPI_MCA_coll", "^han"),
             ],
-            // Ports between worlds need the one; with the other, ranks that wait in calls of several threads give way
-            // to those that compute.
-            Mpich5 => &[("MPIR_CVAR_CH4_NETMOD", "ofi"), ("MPIR_CVAR_ENABLE_HEAVY_YIELD", "1")],
+            // Ports between worlds need the first, and the second keeps their connections; with the third, ranks that wait
+            // in calls of several threads give way to those that compute.
+            Mpich5 => &[
+                ("MPIR_CVAR_CH4_NETMOD", "ofi"),
+                ("FI_PROVIDER", "tcp;ofi_rxm"),
+                ("MPIR_CVAR_ENABLE_HEAVY_YIELD", "1"),
+            ],
             Mpich4 => &[],
         }
     }

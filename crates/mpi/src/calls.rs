@@ -76,13 +76,7 @@ impl Mpi {
     /// # Errors
     /// As [`init`](Self::init).
     pub fn init_dynamic(nodes: Nodes, before: impl FnOnce()) -> Result<Arc<Self>, MpiError> {
-        library::load()?;
-        let entrance = Entrance::find()?;
-        let is_begun = entrance.is(entrance.initialized);
-        let is_set = |name: &str| is_begun || std::env::var_os(name).is_some();
-        let is_fast = settings::has_fast_network();
-        let settings = settings::choose(&version(&entrance), nodes, is_fast, is_set);
-        let settings = settings::apply(settings);
+        let settings = set(nodes)?;
         before();
         Self::owned(settings)
     }
@@ -100,8 +94,9 @@ impl Mpi {
         &self.settings
     }
 
-    /// Initializes the library, unless the program has done so; `is_multiple` asks for calls of several threads at
-    /// a time, which a library may not grant. MPI ends with the process, when this began it.
+    /// Initializes the library, unless the program has done so. Who says on which `nodes` processes may be started gets
+    /// settings as with [`init_dynamic`](Self::init_dynamic), and asks for calls of several threads at a time, which a
+    /// library may not grant. MPI ends with the process, when this began it.
     ///
     /// # Errors
     /// When this process was not launched as a rank, or the library is missing or unknown, or begun for fewer
@@ -109,8 +104,11 @@ impl Mpi {
     ///
     /// # Safety
     /// Where [`is_multiple`](Self::is_multiple) says no, calls are made by one thread at a time.
-    pub unsafe fn init_in_turns(is_multiple: bool) -> Result<Self, MpiError> {
-        Self::begin(is_multiple)
+    pub unsafe fn init_in_turns(nodes: Option<Nodes>) -> Result<Self, MpiError> {
+        let settings = nodes.map(set).transpose()?;
+        let mut mpi = Self::begin(nodes.is_some())?;
+        mpi.settings = settings.unwrap_or_default();
+        Ok(mpi)
     }
 
     fn begin(is_multiple: bool) -> Result<Self, MpiError> {
@@ -310,6 +308,16 @@ pub(crate) fn value(handle: mpi_abi::Handle) -> Result<Handle, MpiError> {
             symbol.map(|address| address.as_ptr() as Handle).ok_or(missing)
         }
     }
+}
+
+/// Sets what programs on such nodes need that start processes; what was set.
+fn set(nodes: Nodes) -> Result<Vec<Setting>, MpiError> {
+    library::load()?;
+    let entrance = Entrance::find()?;
+    let is_begun = entrance.is(entrance.initialized);
+    let is_set = |name: &str| is_begun || std::env::var_os(name).is_some();
+    let is_fast = settings::has_fast_network();
+    Ok(settings::apply(settings::choose(&version(&entrance), nodes, is_fast, is_set)))
 }
 
 fn version(entrance: &Entrance) -> String {

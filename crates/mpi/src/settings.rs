@@ -7,7 +7,7 @@
 //! | | `pml=ob1`, `btl=self,sm,tcp` | it hangs otherwise where there is Ethernet only, and sleeps a second at its start |
 //! | | `mpi_yield_when_idle=1`, for crowded nodes | ranks that wait take the cores of those that compute |
 //! | MPICH | `MPIR_CVAR_ENABLE_HEAVY_YIELD=1`, for crowded nodes | the same: an iteration of four ranks on two cores took 14 ms instead of 83 |
-//! | MPICH 5 | `MPIR_CVAR_CH4_NETMOD=ofi`, for several nodes on Ethernet | over UCX, processes that are started on two nodes do not find each other |
+//! | MPICH 5 | `MPIR_CVAR_CH4_NETMOD=ofi`, for several nodes on Ethernet | over UCX, processes that are started on two nodes do not find each other, and `MPI_Comm_disconnect` from one that ends at once may wait for ever |
 //! | | `FI_PROVIDER=tcp;ofi_rxm`, with it | `tcp` alone drops connections |
 //!
 //! libfabric's provider `tcp` (2.5.1) keeps the process number of a connection that has gone in the memory that the next one gets.
@@ -63,8 +63,10 @@ pub(crate) fn choose(
         settings.extend(OPEN_MPI_CROWDED.iter().filter(|_| nodes.is_crowded));
     } else if let Some((_, number)) = version.split_once("MPICH Version:") {
         settings.extend(MPICH_CROWDED.iter().filter(|_| nodes.is_crowded));
+        let mut devices = version.lines().filter(|line| line.starts_with("MPICH Device:"));
+        let has_ofi = devices.any(|device| device.contains("ofi"));
         let is_alone = !nodes.are_several || has_fast_network || number.trim() < "5";
-        settings.extend(MPICH_ETHERNET.iter().filter(|_| !is_alone));
+        settings.extend(MPICH_ETHERNET.iter().filter(|_| has_ofi && !is_alone));
     }
     settings.retain(|(name, _)| !is_set(name));
     settings
@@ -96,7 +98,8 @@ mod tests {
 
     #[test]
     fn what_nobody_has_set_is_chosen() {
-        let (open_mpi, mpich) = ("Open MPI v5.0.11, package: x", "MPICH Version:      5.0.2");
+        let open_mpi = "Open MPI v5.0.11, package: x";
+        let mpich = "MPICH Version:      5.0.2\nMPICH Device:       ch4:ucx ofi\n";
         let crowded = Nodes { is_crowded: true, are_several: false };
         let several = Nodes { is_crowded: false, are_several: true };
         check(open_mpi, Nodes::default(), false, &["OMPI_MCA_coll", "OMPI_MCA_pml"]);
@@ -106,6 +109,7 @@ mod tests {
         check(mpich, Nodes::default(), false, &[]);
         check(mpich, several, false, &["MPIR_CVAR_CH4_NETMOD", "FI_PROVIDER"]);
         check(mpich, several, true, &[]);
-        check("MPICH Version:      4.0.2", several, false, &[]);
+        check("MPICH Version: 5.0.2\nMPICH Device: ch4:ucx\n", several, false, &[]);
+        check("MPICH Version: 4.0.2\nMPICH Device: ch4:ofi\n", several, false, &[]);
     }
 }

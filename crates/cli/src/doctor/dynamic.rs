@@ -92,8 +92,11 @@ impl Tried {
         let defects = known::defects(&self.launcher).iter();
         let defects: String = defects.map(|defect| format!("  known: {defect}\n")).collect();
         let way = known::way(&self.launcher, NEEDED.iter().all(|step| self.works(*step)));
-        let settings: Vec<String> =
-            self.settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let settings: Vec<String> = self
+            .settings
+            .iter()
+            .map(|(name, value)| format!("{name}={}", for_shells(value)))
+            .collect();
         let options = known::options(&self.launcher).join(" ");
         let set = [
             ("set: ", settings.join(" ")),
@@ -139,6 +142,11 @@ fn said(outcome: &Outcome) -> (State, &'static str, &str) {
     }
 }
 
+/// The value as shells take it.
+fn for_shells(value: &str) -> String {
+    if value.contains(';') { format!("'{value}'") } else { value.to_owned() }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -182,9 +190,10 @@ Processes started while a program runs: MPICH 5.0.2, /opt/mpirun
   -        one-sided, over worlds      needs what does not work
   ok       connect another launcher's
   known: ports need MPIR_CVAR_CH4_NETMOD=ofi
+  known: over libfabric's tcp alone, connections of processes that come and go are dropped now and then unless FI_PROVIDER=tcp;ofi_rxm
   known: a program that was started with mpiexec -bind-to ends when it starts processes (\"duplicate setting: binding\")
   known: ranks that wait keep their core from others unless MPIR_CVAR_ENABLE_HEAVY_YIELD=1
-  set: MPIR_CVAR_CH4_NETMOD=ofi MPIR_CVAR_ENABLE_HEAVY_YIELD=1
+  set: MPIR_CVAR_CH4_NETMOD=ofi FI_PROVIDER='tcp;ofi_rxm' MPIR_CVAR_ENABLE_HEAVY_YIELD=1
   so: malleable programs use ranks that were started beforehand, until what fails here works
 "
         );

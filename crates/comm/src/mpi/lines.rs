@@ -1,12 +1,15 @@
 //! The beginning of MPI and the end of its lines, where the library asks for a promise.
 
-use mpi::{Line, Mpi, MpiError};
+use mpi::{Line, Mpi, MpiError, Nodes};
 
-/// Begins MPI for a transport.
-pub(super) fn begin(is_multiple: bool) -> Result<Mpi, MpiError> {
+/// Ranks that are added may run on other nodes; those that wait sleep.
+const NODES: Nodes = Nodes { is_crowded: false, are_several: true };
+
+/// Begins MPI for a transport, to which ranks may be added.
+pub(super) fn begin(may_grow: bool) -> Result<Mpi, MpiError> {
     // SAFETY: a transport calls with itself borrowed for writing, so one thread at a time does; only what starts and
     // parts processes runs beside, while the transport waits for it.
-    unsafe { Mpi::init_in_turns(is_multiple) }
+    unsafe { Mpi::init_in_turns(may_grow.then_some(NODES)) }
 }
 
 /// Frees the line to the world, or to this rank itself.

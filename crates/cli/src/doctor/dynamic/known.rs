@@ -25,6 +25,7 @@ pub(super) fn settings(launcher: &Launcher, is_root: bool) -> Vec<Setting> {
         }
     } else if (4, 3) <= launcher.version {
         settings.push(("MPIR_CVAR_CH4_NETMOD", "ofi"));
+        settings.push(("FI_PROVIDER", "tcp;ofi_rxm"));
         settings.push(("MPIR_CVAR_ENABLE_HEAVY_YIELD", "1"));
     }
     settings
@@ -54,6 +55,7 @@ pub(super) fn defects(launcher: &Launcher) -> &'static [&'static str] {
         }
         (false, _) => &[
             "ports need MPIR_CVAR_CH4_NETMOD=ofi",
+            "over libfabric's tcp alone, connections of processes that come and go are dropped now and then unless FI_PROVIDER=tcp;ofi_rxm",
             "a program that was started with mpiexec -bind-to ends when it starts processes (\"duplicate setting: binding\")",
             "ranks that wait keep their core from others unless MPIR_CVAR_ENABLE_HEAVY_YIELD=1",
         ],
