@@ -220,7 +220,9 @@ fn a_worker_that_stands_still_is_missed_until_it_goes_on() {
         running.wait_for_line("iteration 4 lost 0");
         let worker = worker.get().unwrap();
         running.stop(worker);
-        running.wait_for_line_that("a loss", |line| line.ends_with(" lost 1"));
+        // Where it stands still half way through a send, MPICH keeps what others send behind it, who are missed as well.
+        let is_loss = |line: &str| line.contains(" lost ") && !line.ends_with(" lost 0");
+        running.wait_for_line_that("a loss", is_loss);
         running.resume(worker);
         running.wait_for_line_that("rank 2 at work", |line| line.ends_with(" by 2"));
         running.interrupt(running.pid());
