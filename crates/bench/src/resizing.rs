@@ -20,16 +20,19 @@ use std::process::Command;
 
 /// Numbers of ranks before and after.
 const CHANGES: [(u32, u32); 2] = [(4, 8), (8, 4)];
-/// What is solved meanwhile, in 161 iterations, and before which of them the number changes.
-const PROGRAM: [&str; 8] = [
+/// What is solved meanwhile, and before which of its iterations the number changes: there are enough of them that both
+/// changes are over on a busy machine, too.
+const PROGRAM: [&str; 10] = [
     "--generate",
     "laplace3d:100",
     "--tolerance",
-    "1e-4",
+    "0",
+    "--iterations",
+    "600",
     "--sizes",
     "1:8",
     "--schedule",
-    "20:8,80:4",
+    "20:8,300:4",
 ];
 /// Bytes in all that the peer cuts where the program is missing.
 const BYTES: u64 = 100_000_000;
