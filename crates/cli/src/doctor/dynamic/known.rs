@@ -97,7 +97,7 @@ mod tests {
         check(true, (4, 1), 3, "beforehand");
         check(true, (5, 0), 6, "start and release processes");
         check(false, (4, 0), 0, "beforehand");
-        check(false, (4, 3), 2, "start and release processes");
-        check(false, (5, 0), 2, "start and release processes");
+        check(false, (4, 3), 3, "start and release processes");
+        check(false, (5, 0), 3, "start and release processes");
     }
 }
