@@ -1,0 +1,365 @@
+//! The keeper's loop: one thread that waits for orders, for output and for ends.
+
+use std::{
+    collections::HashMap,
+    fs::File,
+    io::{self, Read},
+    os::unix::net::{UnixListener, UnixStream},
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use rustix::{
+    event::epoll,
+    net::sockopt::socket_peercred,
+    process::{Signal, geteuid},
+};
+
+use super::{
+    KeeperError, KeeperOptions, SOCKET, boot_now_ns,
+    guard::Guard,
+    held::HeldEnds,
+    leftovers::kill_marked,
+    reap, starting,
+    talk::Daemon,
+    tasks::{Task, never_ran},
+    words::{Cause, Key, Order, Report, Start, VERSION},
+};
+
+const LISTENER: u64 = 0;
+const DAEMON: u64 = 1;
+const CHILDREN: u64 = 2;
+/// Streams of tasks: twice the process number, plus one for standard error.
+const STREAMS: u64 = 16;
+
+/// Orders carried out before ends are looked for again.
+const N_ORDERS_AT_ONCE: usize = 16;
+/// The boot clock goes on while the machine sleeps and a waiting program does not notice.
+const WAIT_MAX: Duration = Duration::from_secs(1);
+
+/// Serves the state folder until there is nothing left to do.
+///
+/// # Errors
+/// Another keeper serves it, or the system refuses what is needed. Tasks that run then are ended by
+/// the guard.
+pub fn serve(options: KeeperOptions) -> Result<(), KeeperError> {
+    let lock = lock(&options.state)?;
+    // Neither a signal to the daemon's group nor its terminal's end may reach the tasks. A process
+    // that already leads a session has what it needs.
+    rustix::process::setsid().ok();
+    kill_marked(&options.state, None);
+    let outcome = Keeper::new(options).and_then(|mut keeper| keeper.run());
+    drop(lock);
+    outcome
+}
+
+fn lock(state: &Path) -> Result<File, KeeperError> {
+    let path = state.join("keeper.lock");
+    let folder = |source| KeeperError::Folder { path: path.clone(), source };
+    let options = File::options().create(true).truncate(false).write(true).open(&path);
+    let file = options.map_err(folder)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(std::fs::TryLockError::WouldBlock) => Err(KeeperError::Taken(state.to_owned())),
+        Err(std::fs::TryLockError::Error(source)) => Err(folder(source)),
+    }
+}
+
+struct Keeper {
+    options: KeeperOptions,
+    epoll: rustix::fd::OwnedFd,
+    listener: UnixListener,
+    children: UnixStream,
+    guard: Guard,
+    daemon: Option<Daemon>,
+    tasks: HashMap<u32, Task>,
+    pids: HashMap<Key, u32>,
+    held: HeldEnds,
+    idle_since: Instant,
+    finishing: bool,
+    buffer: Vec<u8>,
+}
+
+impl Keeper {
+    fn new(options: KeeperOptions) -> Result<Self, KeeperError> {
+        let system = |doing| move |source| KeeperError::System { doing, source };
+        let (children, signaled) = UnixStream::pair().map_err(system("make a pair of sockets"))?;
+        children.set_nonblocking(true).map_err(system("make a socket wait for nothing"))?;
+        signal_hook::low_level::pipe::register(signal_hook::consts::SIGCHLD, signaled)
+            .map_err(system("hear of children"))?;
+        let listener = listen(&options.state)?;
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)
+            .map_err(|errno| system("wait for events")(errno.into()))?;
+        let guard = Guard::start(&options.guard)
+            .map_err(|source| KeeperError::Guard { state: options.state.clone(), source })?;
+        let held = HeldEnds::load(&options.state, options.held_bytes_max);
+        let mut keeper = Self {
+            options,
+            epoll,
+            listener,
+            children,
+            guard,
+            daemon: None,
+            tasks: HashMap::new(),
+            pids: HashMap::new(),
+            held,
+            idle_since: Instant::now(),
+            finishing: false,
+            buffer: vec![0; 1 << 16],
+        };
+        keeper.watch_all().map_err(system("wait for events"))?;
+        Ok(keeper)
+    }
+
+    fn watch_all(&mut self) -> io::Result<()> {
+        watch(&self.epoll, &self.listener, LISTENER)?;
+        watch(&self.epoll, &self.children, CHILDREN)
+    }
+
+    fn run(&mut self) -> Result<(), KeeperError> {
+        let mut events = Vec::with_capacity(256);
+        let mut orders_wait = false;
+        while !self.is_over() {
+            let wait = if orders_wait { Duration::ZERO } else { self.wait() };
+            let wait = wait.try_into().expect("at most a second");
+            events.clear();
+            let spare = rustix::buffer::spare_capacity(&mut events);
+            match epoll::wait(&self.epoll, spare, Some(&wait)) {
+                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                Err(errno) => {
+                    return Err(KeeperError::System {
+                        doing: "wait for events",
+                        source: errno.into(),
+                    });
+                }
+            }
+            events.iter().for_each(|event| self.on_ready(event.data.u64()));
+            orders_wait = self.carry_out();
+            self.take_ends();
+            self.enforce(boot_now_ns());
+            self.tell();
+        }
+        self.held
+            .save(&self.options.state)
+            .map_err(|source| KeeperError::Folder { path: self.options.state.clone(), source })
+    }
+
+    fn is_over(&self) -> bool {
+        let nobody = self.daemon.is_none();
+        let idle = nobody && self.options.idle <= self.idle_since.elapsed();
+        let finished = self.finishing && (nobody || self.held.len() == 0);
+        self.tasks.is_empty() && (idle || finished)
+    }
+
+    fn wait(&self) -> Duration {
+        let now_ns = boot_now_ns();
+        let next_ns = self.tasks.values().filter_map(Task::deadline_ns).min();
+        let next = next_ns.map_or(WAIT_MAX, |next_ns| {
+            // A millisecond more than needed: waiting rounds down, and then the loop would spin.
+            Duration::from_nanos(next_ns.saturating_sub(now_ns)) + Duration::from_millis(1)
+        });
+        next.min(WAIT_MAX)
+    }
+
+    fn on_ready(&mut self, token: u64) {
+        match token {
+            LISTENER => self.accept(),
+            CHILDREN => while matches!(self.children.read(&mut self.buffer), Ok(1..)) {},
+            DAEMON => {
+                let read = self.daemon.as_mut().map(|daemon| daemon.read(&mut self.buffer));
+                if let Some(Err(_)) = read {
+                    self.forget_daemon();
+                }
+            }
+            stream => {
+                let pid = u32::try_from((stream - STREAMS) / 2).unwrap_or(0);
+                let stream_idx = usize::from(stream % 2 == 1);
+                if let Some(task) = self.tasks.get_mut(&pid) {
+                    task.read(stream_idx, &mut self.buffer);
+                }
+            }
+        }
+    }
+
+    /// The newest daemon counts: only one holds the lock of the state folder, and an older
+    /// connection is that of a dead one whose end was not heard yet.
+    fn accept(&mut self) {
+        let Ok((stream, _)) = self.listener.accept() else { return };
+        let ours = socket_peercred(&stream).is_ok_and(|peer| peer.uid == geteuid());
+        let Ok(mut daemon) = Daemon::new(stream) else { return };
+        let hello = Report::Hello {
+            version: VERSION,
+            pid: std::process::id(),
+            running: self.tasks.values().map(|task| task.running.clone()).collect(),
+            held: self.held.keys(),
+        };
+        if !ours || daemon.say(&hello).is_err() {
+            return;
+        }
+        self.forget_daemon();
+        self.held.send_again();
+        if watch(&self.epoll, &daemon.stream, DAEMON).is_ok() {
+            self.daemon = Some(daemon);
+        }
+    }
+
+    fn forget_daemon(&mut self) {
+        self.daemon = None;
+        self.idle_since = Instant::now();
+    }
+
+    /// Carries out some orders; true when more are waiting.
+    fn carry_out(&mut self) -> bool {
+        for _ in 0..N_ORDERS_AT_ONCE {
+            let Some(daemon) = &mut self.daemon else { return false };
+            match daemon.next_order() {
+                Ok(Some(order)) => self.on_order(order),
+                Ok(None) => return false,
+                Err(_) => {
+                    self.forget_daemon();
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    fn on_order(&mut self, order: Order) {
+        match order {
+            Order::Start(start) => self.start(&start),
+            Order::Renew { keys, until_ns } => {
+                for key in keys {
+                    let task = self.pids.get(&key).and_then(|pid| self.tasks.get_mut(pid));
+                    task.into_iter().for_each(|task| task.until_ns = Some(until_ns));
+                }
+            }
+            Order::Kill(key) => {
+                let task = self.pids.get(&key).and_then(|pid| self.tasks.get_mut(pid));
+                task.into_iter().for_each(|task| {
+                    task.end(Cause::Ordered, boot_now_ns(), self.options.grace);
+                });
+            }
+            Order::Acknowledge(number) => self.held.acknowledge(number),
+            Order::Finish => {
+                self.finishing = true;
+                let now_ns = boot_now_ns();
+                let grace = self.options.grace;
+                self.tasks.values_mut().for_each(|task| task.end(Cause::Ordered, now_ns, grace));
+            }
+        }
+    }
+
+    fn start(&mut self, start: &Start) {
+        if self.pids.contains_key(&start.key) || self.held.holds(&start.key) {
+            return;
+        }
+        if self.finishing || self.options.n_tasks_max <= self.tasks.len() + self.held.len() {
+            return self.say(&Report::Refused(start.key.clone()));
+        }
+        match starting::start(start, &self.options.state) {
+            Ok(started) => {
+                let task = Task::new(start, started);
+                let pid = task.running.pid;
+                for (idx, reader) in (0..).zip(task.readers()) {
+                    // Output that is not watched is read when the task ends.
+                    let token = STREAMS + 2 * u64::from(pid) + idx;
+                    reader.map(|reader| watch(&self.epoll, reader, token).ok());
+                }
+                self.say(&Report::Started(task.running.clone()));
+                self.pids.insert(start.key.clone(), pid);
+                self.tasks.insert(pid, task);
+            }
+            Err(outcome) => self.held.push(never_ran(start.key.clone(), outcome)),
+        }
+    }
+
+    /// A report that need not be repeated: the next [`Report::Hello`] says the same.
+    fn say(&mut self, report: &Report) {
+        let said = self.daemon.as_mut().map(|daemon| daemon.say(report));
+        if let Some(Err(_)) = said {
+            self.forget_daemon();
+        }
+    }
+
+    fn take_ends(&mut self) {
+        while let Some(pid) = reap::next_ended() {
+            let number = u32::try_from(pid).unwrap_or(0);
+            let task = self.tasks.remove(&number);
+            if let Some(task) = &task {
+                // The number still names the group, and whoever is left in it.
+                task.signal(Signal::KILL);
+            }
+            let (Some(reaped), task) = (reap::reap(pid), task) else { continue };
+            let Some(task) = task else {
+                self.on_other_end(number);
+                continue;
+            };
+            if task.cause.is_some() {
+                kill_marked(&self.options.state, Some(&task.running.key));
+            }
+            self.pids.remove(&task.running.key);
+            let ended = task.finish(reaped, &mut self.buffer);
+            self.held.push(ended);
+            self.idle_since = Instant::now();
+        }
+    }
+
+    /// Without its guard the keeper would be the only one to end tasks: it gets another.
+    fn on_other_end(&mut self, pid: u32) {
+        if pid == self.guard.pid()
+            && let Ok(guard) = Guard::start(&self.options.guard)
+        {
+            self.guard = guard;
+        }
+    }
+
+    fn enforce(&mut self, now_ns: u64) {
+        let grace = self.options.grace;
+        for task in self.tasks.values_mut() {
+            if task.deadline_ns().is_none_or(|deadline_ns| now_ns < deadline_ns) {
+                continue;
+            }
+            if task.cause.is_none() {
+                task.end(Cause::Overdue, now_ns, grace);
+            } else {
+                task.kill_at_ns = None;
+                task.signal(Signal::KILL);
+            }
+        }
+    }
+
+    fn tell(&mut self) {
+        let Some(daemon) = &mut self.daemon else { return };
+        while daemon.has_room() {
+            let Some(held) = self.held.next_unsent() else { break };
+            if daemon.say(&Report::Ended(Box::new(held.clone()))).is_err() {
+                return self.forget_daemon();
+            }
+        }
+        let more = daemon.write();
+        let flags = match more {
+            Ok(false) => epoll::EventFlags::IN,
+            Ok(true) => epoll::EventFlags::IN | epoll::EventFlags::OUT,
+            Err(_) => return self.forget_daemon(),
+        };
+        let data = epoll::EventData::new_u64(DAEMON);
+        if epoll::modify(&self.epoll, &daemon.stream, data, flags).is_err() {
+            self.forget_daemon();
+        }
+    }
+}
+
+fn listen(state: &Path) -> Result<UnixListener, KeeperError> {
+    let path = state.join(SOCKET);
+    // Whoever left it is dead: this keeper holds the lock.
+    std::fs::remove_file(&path).ok();
+    let folder = |source| KeeperError::Folder { path: path.clone(), source };
+    let listener = UnixListener::bind(&path).map_err(folder)?;
+    listener.set_nonblocking(true).map_err(folder)?;
+    Ok(listener)
+}
+
+fn watch(epoll: &impl rustix::fd::AsFd, source: &impl rustix::fd::AsFd, token: u64) -> io::Result<()> {
+    let data = epoll::EventData::new_u64(token);
+    Ok(epoll::add(epoll, source, data, epoll::EventFlags::IN)?)
+}
