@@ -80,6 +80,9 @@ pub struct TaskFilter {
     /// Those in this state.
     #[serde(default)]
     pub state: Option<TaskState>,
+    /// Those that people call so: [`TaskStatus::title`].
+    #[serde(default)]
+    pub title: Option<String>,
 }
 
 /// What a daemon says.
@@ -188,6 +191,14 @@ mod tests {
                 filter: TaskFilter { state: Some(TaskState::Running), ..TaskFilter::default() },
                 after: None,
                 n_max: 10,
+            },
+        );
+        check(
+            r#"{"request":"tasks","filter":{"title":"sweep"},"after":7,"n_max":1}"#,
+            &Request::Tasks {
+                filter: TaskFilter { title: Some("sweep".to_owned()), ..TaskFilter::default() },
+                after: Some(7),
+                n_max: 1,
             },
         );
     }
