@@ -1,0 +1,3 @@
+//! The rules from outside: laws that hold for every policy.
+
+mod messages;
