@@ -13,3 +13,4 @@
 //! When tasks move and where to (`balancing`); what clients see (`balanced`); arguments (`cli`).
 
 pub mod core;
+pub mod keeper;

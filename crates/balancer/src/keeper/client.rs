@@ -4,7 +4,7 @@ use std::{
     ffi::OsString,
     fs::{self, File},
     io::{self, Read, Write},
-    os::unix::net::UnixStream,
+    os::unix::{net::UnixStream, process::CommandExt},
     path::{Path, PathBuf},
     process::{Command, Stdio},
     sync::{Mutex, PoisonError},
@@ -14,24 +14,28 @@ use std::{
 
 use super::{
     SOCKET,
-    words::{Order, Report, VERSION, WordsError, decode, encode},
+    words::{Order, Report, Start, VERSION, WordsError, decode, encode},
 };
+use crate::core::words::{KeeperOrder, KeeperSays};
 
 /// Starting a keeper includes killing what an earlier one left.
 const STARTS_WITHIN: Duration = Duration::from_secs(10);
 const LOOKS_EVERY: Duration = Duration::from_millis(5);
 const LOG: &str = "keeper.log";
+/// Ends told to the core at once.
+const N_ENDED_AT_ONCE: usize = 256;
 
 /// A connection to the keeper; dropping it leaves keeper and tasks as they are.
 #[derive(Debug)]
-pub struct Connection {
+pub struct Keeper {
     stream: Mutex<UnixStream>,
+    pid: u32,
 }
 
 /// Why the keeper cannot be talked to.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum ConnectionError {
+pub enum KeeperClientError {
     /// A file of the state folder.
     #[error("cannot use `{path}`; check that the folder is yours and has room")]
     Folder {
@@ -68,61 +72,62 @@ pub enum ConnectionError {
         pid: u32,
     },
     /// The connection ended: the keeper is dead, or serves another daemon.
-    #[error("the keeper's connection ended; its tasks are gone or belong to another daemon")]
+    #[error("the connection to the keeper ended; restart the daemon")]
     Ended(#[source] io::Error),
     /// What was said is no message.
     #[error(transparent)]
     Words(#[from] WordsError),
 }
 
-/// Connects to the keeper of a state folder; where there is none, starts this program with
-/// `arguments`, which must then call [`super::serve`] for that folder.
-///
-/// `on_report` is called by a thread of its own: with each report, and at last with the reason why
-/// there will be no more. It may wait: the keeper holds what it has to say.
-///
-/// # Errors
-/// No keeper answers within ten seconds, or one of another version does.
-pub fn connect_or_start(
-    state: &Path,
-    arguments: &[OsString],
-    on_report: impl FnMut(Result<Report, ConnectionError>) + Send + 'static,
-) -> Result<Connection, ConnectionError> {
-    let folder = |source| ConnectionError::Folder { path: state.to_owned(), source };
-    let state = &fs::canonicalize(state).map_err(folder)?;
-    let socket = state.join(SOCKET);
-    let stream = match UnixStream::connect(&socket) {
-        Ok(stream) => stream,
-        Err(_) => start(state, arguments)?,
-    };
-    let mut reports = Reports { stream: stream.try_clone().map_err(folder)?, bytes: Vec::new() };
-    let hello = reports.next()?;
-    if let Report::Hello { version, pid, .. } = hello
-        && version != VERSION
-    {
-        return Err(ConnectionError::Version { version, pid });
+impl Keeper {
+    /// Connects to the keeper of a state folder; where there is none, starts one by `command`: a
+    /// program and arguments that make it call [`super::serve`] for that folder. The program's own
+    /// file is `/proc/self/exe`, also when it was replaced meanwhile.
+    ///
+    /// `on_says` is called by a thread of its own: first with [`KeeperSays::Inventory`], at last
+    /// with [`KeeperSays::Gone`]. It may wait: the keeper holds what it has to say.
+    ///
+    /// # Errors
+    /// No keeper answers within ten seconds, or one of another version does.
+    pub fn connect_or_start(
+        state: &Path,
+        command: &[OsString],
+        on_says: impl FnMut(KeeperSays) + Send + 'static,
+    ) -> Result<Self, KeeperClientError> {
+        let folder = |source| KeeperClientError::Folder { path: state.to_owned(), source };
+        let state = &fs::canonicalize(state).map_err(folder)?;
+        let stream = match UnixStream::connect(state.join(SOCKET)) {
+            Ok(stream) => stream,
+            Err(_) => start(state, command)?,
+        };
+        let mut reports =
+            Reports { stream: stream.try_clone().map_err(folder)?, bytes: Vec::new() };
+        let (pid, inventory) = reports.inventory()?;
+        thread::Builder::new()
+            .name("keeper".to_owned())
+            .spawn(move || reports.tell_all(inventory, on_says))
+            .map_err(folder)?;
+        Ok(Self { stream: Mutex::new(stream), pid })
     }
-    thread::Builder::new()
-        .name("keeper".to_owned())
-        .spawn(move || reports.tell_all(hello, on_report))
-        .map_err(folder)?;
-    Ok(Connection { stream: Mutex::new(stream) })
-}
 
-impl Connection {
     /// Sends orders in one piece. Waits while the keeper has many to carry out.
     ///
     /// # Errors
     /// The keeper is gone, or an order is too long; then none was sent.
-    pub fn send(&self, orders: &[Order]) -> Result<(), ConnectionError> {
+    pub fn send(&self, orders: &[KeeperOrder]) -> Result<(), KeeperClientError> {
         let mut bytes = Vec::new();
-        orders.iter().try_for_each(|order| encode(order, &mut bytes))?;
+        orders.iter().try_for_each(|order| encode(&as_order(order), &mut bytes))?;
         let mut stream = self.stream.lock().unwrap_or_else(PoisonError::into_inner);
-        stream.write_all(&bytes).map_err(ConnectionError::Ended)
+        stream.write_all(&bytes).map_err(KeeperClientError::Ended)
+    }
+
+    /// The keeper's process.
+    pub fn pid(&self) -> u32 {
+        self.pid
     }
 }
 
-impl Drop for Connection {
+impl Drop for Keeper {
     fn drop(&mut self) {
         let stream = self.stream.get_mut().unwrap_or_else(PoisonError::into_inner);
         // The reading thread has a second handle and ends when it hears of this.
@@ -130,18 +135,34 @@ impl Drop for Connection {
     }
 }
 
-fn start(state: &Path, arguments: &[OsString]) -> Result<UnixStream, ConnectionError> {
+fn as_order(order: &KeeperOrder) -> Order {
+    match order {
+        KeeperOrder::Start(job) => Order::Start(Box::new(Start::of(job))),
+        KeeperOrder::Kill { attempt, because } => {
+            Order::Kill { attempt: *attempt, because: *because }
+        }
+        KeeperOrder::Forget(attempts) => Order::Forget(attempts.clone()),
+        KeeperOrder::Extend { attempts, until } => {
+            Order::Extend { attempts: attempts.clone(), until: *until }
+        }
+        KeeperOrder::Leave => Order::Leave,
+    }
+}
+
+fn start(state: &Path, command: &[OsString]) -> Result<UnixStream, KeeperClientError> {
     let log = state.join(LOG);
-    let log_file =
-        File::create(&log).map_err(|source| ConnectionError::Folder { path: log.clone(), source })?;
-    let mut child = Command::new("/proc/self/exe")
+    let log_file = File::create(&log)
+        .map_err(|source| KeeperClientError::Folder { path: log.clone(), source })?;
+    let (program, arguments) = command.split_first().ok_or_else(|| missing(state))?;
+    let mut child = Command::new(program)
+        .arg0("sintonia")
         .args(arguments)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(log_file)
         .current_dir("/")
         .spawn()
-        .map_err(|source| ConnectionError::Start { state: state.to_owned(), source })?;
+        .map_err(|source| KeeperClientError::Start { state: state.to_owned(), source })?;
     let deadline = Instant::now() + STARTS_WITHIN;
     loop {
         let stream = UnixStream::connect(state.join(SOCKET));
@@ -156,10 +177,15 @@ fn start(state: &Path, arguments: &[OsString]) -> Result<UnixStream, ConnectionE
             Err(_) => {
                 let says = fs::read_to_string(&log).unwrap_or_default();
                 let says = says.lines().last().unwrap_or("nothing").to_owned();
-                return Err(ConnectionError::Mute { state: state.to_owned(), says });
+                return Err(KeeperClientError::Mute { state: state.to_owned(), says });
             }
         }
     }
+}
+
+fn missing(state: &Path) -> KeeperClientError {
+    let source = io::ErrorKind::InvalidInput.into();
+    KeeperClientError::Start { state: state.to_owned(), source }
 }
 
 struct Reports {
@@ -168,32 +194,64 @@ struct Reports {
 }
 
 impl Reports {
-    fn next(&mut self) -> Result<Report, ConnectionError> {
-        let mut buffer = [0; 1 << 14];
+    /// The keeper's process, what runs, and what ended before.
+    fn inventory(&mut self) -> Result<(u32, KeeperSays), KeeperClientError> {
+        let Report::Hello { version, pid, running, n_held } = self.next()? else {
+            return Err(KeeperClientError::Ended(io::ErrorKind::InvalidData.into()));
+        };
+        if version != VERSION {
+            return Err(KeeperClientError::Version { version, pid });
+        }
+        let mut ended = Vec::new();
+        while ended.len() < n_held {
+            if let Report::Ended(end) = self.next()? {
+                ended.push(*end);
+            }
+        }
+        Ok((pid, KeeperSays::Inventory { running, ended }))
+    }
+
+    fn next(&mut self) -> Result<Report, KeeperClientError> {
         loop {
-            if let Some((report, n_bytes)) = decode(&self.bytes)? {
-                self.bytes.drain(..n_bytes);
+            if let Some(report) = self.next_read()? {
                 return Ok(report);
             }
-            match self.stream.read(&mut buffer) {
-                Ok(0) => return Err(ConnectionError::Ended(io::ErrorKind::UnexpectedEof.into())),
-                Ok(n_bytes) => self.bytes.extend_from_slice(&buffer[..n_bytes]),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(ConnectionError::Ended(error)),
-            }
+            self.read()?;
         }
     }
 
-    fn tell_all(
-        mut self,
-        hello: Report,
-        mut on_report: impl FnMut(Result<Report, ConnectionError>),
-    ) {
-        let mut report = Ok(hello);
-        while report.is_ok() {
-            on_report(report);
-            report = self.next();
+    /// The next report of what was read already.
+    fn next_read(&mut self) -> Result<Option<Report>, KeeperClientError> {
+        let Some((report, n_bytes)) = decode(&self.bytes)? else { return Ok(None) };
+        self.bytes.drain(..n_bytes);
+        Ok(Some(report))
+    }
+
+    fn read(&mut self) -> Result<(), KeeperClientError> {
+        let mut buffer = [0; 1 << 14];
+        match self.stream.read(&mut buffer) {
+            Ok(0) => Err(KeeperClientError::Ended(io::ErrorKind::UnexpectedEof.into())),
+            Ok(n_bytes) => {
+                self.bytes.extend_from_slice(&buffer[..n_bytes]);
+                Ok(())
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
+            Err(error) => Err(KeeperClientError::Ended(error)),
         }
-        on_report(report);
+    }
+
+    fn tell_all(mut self, inventory: KeeperSays, mut on_says: impl FnMut(KeeperSays)) {
+        on_says(inventory);
+        // Whatever ends the connection, the daemon connects again, and starts a keeper if need be.
+        while let Ok(Report::Ended(first)) = self.next() {
+            let mut ended = vec![*first];
+            while ended.len() < N_ENDED_AT_ONCE
+                && let Ok(Some(Report::Ended(next))) = self.next_read()
+            {
+                ended.push(*next);
+            }
+            on_says(KeeperSays::Ended(ended));
+        }
+        on_says(KeeperSays::Gone);
     }
 }

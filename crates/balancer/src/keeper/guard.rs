@@ -6,9 +6,12 @@
 use std::{
     ffi::OsString,
     io::{self, Read},
+    os::unix::process::CommandExt,
     path::Path,
     process::{Child, ChildStdin, Command, Stdio},
 };
+
+use rustix::process::Pid;
 
 use super::leftovers::kill_marked;
 
@@ -33,6 +36,7 @@ impl Guard {
     pub(super) fn start(arguments: &[OsString]) -> io::Result<Self> {
         // The file of this program may have been replaced since it started.
         let mut child = Command::new("/proc/self/exe")
+            .arg0("sintonia")
             .args(arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
@@ -43,7 +47,7 @@ impl Guard {
         Ok(Self { child, _pipe: pipe })
     }
 
-    pub(super) fn pid(&self) -> u32 {
-        self.child.id()
+    pub(super) fn pid(&self) -> Pid {
+        Pid::from_child(&self.child)
     }
 }

@@ -5,21 +5,24 @@ use std::{ffi::OsStr, fs, os::unix::ffi::OsStrExt, path::Path};
 
 use rustix::process::{Pid, Signal, getpid, kill_process};
 
-use super::words::Key;
-
 /// Which state folder's keeper started a process.
 pub(super) const KEEPER_MARK: &str = "SINTONIA_KEEPER";
 /// For which task.
 pub(super) const TASK_MARK: &str = "SINTONIA_TASK";
+/// For which of its instances.
+pub(super) const INSTANCE_MARK: &str = "SINTONIA_INSTANCE";
 
 /// A process may fork while it is looked for; that often it is looked for again.
 const N_SEARCHES_MAX: usize = 20;
 
-/// Kills all processes of tasks of this state folder's keeper; `key` restricts it to one task.
+/// Kills all processes of tasks that this state folder's keeper started, or of one task's instance.
 /// Returns how many were found.
-pub(super) fn kill_marked(state: &Path, key: Option<&Key>) -> usize {
+pub(super) fn kill_marked(state: &Path, task: Option<(&str, u32)>) -> usize {
     let mut marks = vec![mark(KEEPER_MARK, state.as_os_str())];
-    marks.extend(key.map(|key| mark(TASK_MARK, OsStr::new(&key.0))));
+    if let Some((name, instance)) = task {
+        marks.push(mark(TASK_MARK, OsStr::new(name)));
+        marks.push(mark(INSTANCE_MARK, OsStr::new(&instance.to_string())));
+    }
     let spared = with_ancestors(getpid());
     let mut n_killed = 0;
     for _ in 0..N_SEARCHES_MAX {
@@ -29,7 +32,9 @@ pub(super) fn kill_marked(state: &Path, key: Option<&Key>) -> usize {
         }
         n_killed += found.len();
         // One that ended by itself meanwhile needs no signal.
-        found.into_iter().for_each(|pid| drop(kill_process(pid, Signal::KILL)));
+        for pid in found {
+            kill_process(pid, Signal::KILL).ok();
+        }
     }
     n_killed
 }
@@ -46,7 +51,8 @@ fn marked(marks: &[Vec<u8>], spared: &[Pid]) -> Vec<Pid> {
             let name = entry.ok()?.file_name();
             let pid = Pid::from_raw(name.to_str()?.parse().ok()?)?;
             let environment = fs::read(format!("/proc/{}/environ", pid.as_raw_nonzero())).ok()?;
-            let has = |mark: &Vec<u8>| environment.split(|byte| *byte == 0).any(|line| line == mark);
+            let has =
+                |mark: &Vec<u8>| environment.split(|byte| *byte == 0).any(|line| line == mark);
             (!spared.contains(&pid) && marks.iter().all(has)).then_some(pid)
         })
         .collect()

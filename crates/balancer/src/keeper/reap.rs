@@ -3,12 +3,14 @@
 
 use std::mem::MaybeUninit;
 
-use super::words::Outcome;
+use rustix::process::Pid;
+
+use crate::core::words::AttemptEnd;
 
 /// How a child ended and what it used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Reaped {
-    pub(super) outcome: Outcome,
+    pub(super) end: AttemptEnd,
     pub(super) user_us: u64,
     pub(super) system_us: u64,
     pub(super) resident_kib_max: u64,
@@ -16,7 +18,7 @@ pub(super) struct Reaped {
 
 /// A child that has ended and is not reaped yet. While it is not, its number names its group and
 /// nothing else.
-pub(super) fn next_ended() -> Option<i32> {
+pub(super) fn next_ended() -> Option<Pid> {
     let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
     let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
     // SAFETY: `info` is a place for the answer that lives during the call.
@@ -28,24 +30,25 @@ pub(super) fn next_ended() -> Option<i32> {
     let info = unsafe { info.assume_init() };
     // SAFETY: the answer of `waitid` about a child has this field; zero means that none has ended.
     let pid = unsafe { info.si_pid() };
-    (pid != 0).then_some(pid)
+    Pid::from_raw(pid)
 }
 
 /// Takes the end of a child that [`next_ended`] named.
-pub(super) fn reap(pid: i32) -> Option<Reaped> {
+pub(super) fn reap(pid: Pid) -> Option<Reaped> {
+    let pid = pid.as_raw_nonzero().get();
     let mut status = 0;
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: both places live during the call.
     let reaped = unsafe { libc::wait4(pid, &raw mut status, libc::WNOHANG, usage.as_mut_ptr()) };
     // SAFETY: all zeros are a valid `rusage`, and the system wrote over it or left it so.
     let usage = unsafe { usage.assume_init() };
-    let outcome = if libc::WIFSIGNALED(status) {
-        Outcome::Signaled(libc::WTERMSIG(status))
+    let end = if libc::WIFSIGNALED(status) {
+        AttemptEnd::Signal(libc::WTERMSIG(status))
     } else {
-        Outcome::Exited(libc::WEXITSTATUS(status))
+        AttemptEnd::Exit(libc::WEXITSTATUS(status))
     };
     (reaped == pid).then(|| Reaped {
-        outcome,
+        end,
         user_us: microseconds(usage.ru_utime),
         system_us: microseconds(usage.ru_stime),
         resident_kib_max: u64::try_from(usage.ru_maxrss).unwrap_or(0),

@@ -12,19 +12,21 @@ use std::{
 use rustix::{
     event::epoll,
     net::sockopt::socket_peercred,
-    process::{Signal, geteuid},
+    process::{Pid, Signal, geteuid},
 };
 
 use super::{
-    KeeperError, KeeperOptions, SOCKET, boot_now_ns,
+    KeeperError, KeeperOptions, SOCKET, boot_now,
     guard::Guard,
     held::HeldEnds,
     leftovers::kill_marked,
     reap, starting,
+    starting::WhyNot,
     talk::Daemon,
     tasks::{Task, never_ran},
-    words::{Cause, Key, Order, Report, Start, VERSION},
+    words::{Order, Report, Start, VERSION},
 };
+use crate::core::words::{Attempt, AttemptEnd, Moment};
 
 const LISTENER: u64 = 0;
 const DAEMON: u64 = 1;
@@ -42,7 +44,9 @@ const WAIT_MAX: Duration = Duration::from_secs(1);
 /// # Errors
 /// Another keeper serves it, or the system refuses what is needed. Tasks that run then are ended by
 /// the guard.
-pub fn serve(options: KeeperOptions) -> Result<(), KeeperError> {
+pub fn serve(mut options: KeeperOptions) -> Result<(), KeeperError> {
+    let folder = |source| KeeperError::Folder { path: options.state.clone(), source };
+    options.state = std::fs::canonicalize(&options.state).map_err(folder)?;
     let lock = lock(&options.state)?;
     // Neither a signal to the daemon's group nor its terminal's end may reach the tasks. A process
     // that already leads a session has what it needs.
@@ -72,11 +76,12 @@ struct Keeper {
     children: UnixStream,
     guard: Guard,
     daemon: Option<Daemon>,
-    tasks: HashMap<u32, Task>,
-    pids: HashMap<Key, u32>,
+    writing: bool,
+    tasks: HashMap<Pid, Task>,
+    pids: HashMap<Attempt, Pid>,
     held: HeldEnds,
     idle_since: Instant,
-    finishing: bool,
+    leaving: bool,
     buffer: Vec<u8>,
 }
 
@@ -100,11 +105,12 @@ impl Keeper {
             children,
             guard,
             daemon: None,
+            writing: false,
             tasks: HashMap::new(),
             pids: HashMap::new(),
             held,
             idle_since: Instant::now(),
-            finishing: false,
+            leaving: false,
             buffer: vec![0; 1 << 16],
         };
         keeper.watch_all().map_err(system("wait for events"))?;
@@ -136,7 +142,7 @@ impl Keeper {
             events.iter().for_each(|event| self.on_ready(event.data.u64()));
             orders_wait = self.carry_out();
             self.take_ends();
-            self.enforce(boot_now_ns());
+            self.enforce(boot_now());
             self.tell();
         }
         self.held
@@ -147,16 +153,16 @@ impl Keeper {
     fn is_over(&self) -> bool {
         let nobody = self.daemon.is_none();
         let idle = nobody && self.options.idle <= self.idle_since.elapsed();
-        let finished = self.finishing && (nobody || self.held.len() == 0);
+        let finished = self.leaving && (nobody || self.held.len() == 0);
         self.tasks.is_empty() && (idle || finished)
     }
 
     fn wait(&self) -> Duration {
-        let now_ns = boot_now_ns();
-        let next_ns = self.tasks.values().filter_map(Task::deadline_ns).min();
-        let next = next_ns.map_or(WAIT_MAX, |next_ns| {
+        let now = boot_now();
+        let next = self.tasks.values().filter_map(Task::deadline).min();
+        let next = next.map_or(WAIT_MAX, |next| {
             // A millisecond more than needed: waiting rounds down, and then the loop would spin.
-            Duration::from_nanos(next_ns.saturating_sub(now_ns)) + Duration::from_millis(1)
+            Duration::from_nanos(next.0.saturating_sub(now.0)) + Duration::from_millis(1)
         });
         next.min(WAIT_MAX)
     }
@@ -172,9 +178,9 @@ impl Keeper {
                 }
             }
             stream => {
-                let pid = u32::try_from((stream - STREAMS) / 2).unwrap_or(0);
+                let pid = i32::try_from((stream - STREAMS) / 2).ok().and_then(Pid::from_raw);
                 let stream_idx = usize::from(stream % 2 == 1);
-                if let Some(task) = self.tasks.get_mut(&pid) {
+                if let Some(task) = pid.and_then(|pid| self.tasks.get_mut(&pid)) {
                     task.read(stream_idx, &mut self.buffer);
                 }
             }
@@ -190,8 +196,8 @@ impl Keeper {
         let hello = Report::Hello {
             version: VERSION,
             pid: std::process::id(),
-            running: self.tasks.values().map(|task| task.running.clone()).collect(),
-            held: self.held.keys(),
+            running: self.tasks.values().map(|task| task.running).collect(),
+            n_held: self.held.len(),
         };
         if !ours || daemon.say(&hello).is_err() {
             return;
@@ -205,6 +211,7 @@ impl Keeper {
 
     fn forget_daemon(&mut self) {
         self.daemon = None;
+        self.writing = false;
         self.idle_since = Instant::now();
     }
 
@@ -227,85 +234,86 @@ impl Keeper {
     fn on_order(&mut self, order: Order) {
         match order {
             Order::Start(start) => self.start(&start),
-            Order::Renew { keys, until_ns } => {
-                for key in keys {
-                    let task = self.pids.get(&key).and_then(|pid| self.tasks.get_mut(pid));
-                    task.into_iter().for_each(|task| task.until_ns = Some(until_ns));
+            Order::Extend { attempts, until } => {
+                for attempt in attempts {
+                    self.task(&attempt).into_iter().for_each(|task| task.until = Some(until));
                 }
             }
-            Order::Kill(key) => {
-                let task = self.pids.get(&key).and_then(|pid| self.tasks.get_mut(pid));
-                task.into_iter().for_each(|task| {
-                    task.end(Cause::Ordered, boot_now_ns(), self.options.grace);
-                });
-            }
-            Order::Acknowledge(number) => self.held.acknowledge(number),
-            Order::Finish => {
-                self.finishing = true;
-                let now_ns = boot_now_ns();
+            Order::Kill { attempt, because } => {
                 let grace = self.options.grace;
-                self.tasks.values_mut().for_each(|task| task.end(Cause::Ordered, now_ns, grace));
+                let task = self.task(&attempt).into_iter();
+                task.for_each(|task| task.end(because, boot_now(), grace));
             }
+            Order::Forget(attempts) => {
+                attempts.iter().for_each(|attempt| self.held.forget(attempt));
+            }
+            Order::Leave => self.leaving = true,
         }
+    }
+
+    fn task(&mut self, attempt: &Attempt) -> Option<&mut Task> {
+        self.tasks.get_mut(self.pids.get(attempt)?)
     }
 
     fn start(&mut self, start: &Start) {
-        if self.pids.contains_key(&start.key) || self.held.holds(&start.key) {
+        let attempt = start.attempt;
+        if self.pids.contains_key(&attempt) || self.held.holds(&attempt) {
             return;
         }
-        if self.finishing || self.options.n_tasks_max <= self.tasks.len() + self.held.len() {
-            return self.say(&Report::Refused(start.key.clone()));
-        }
-        match starting::start(start, &self.options.state) {
+        let started = if self.options.n_tasks_max <= self.tasks.len() + self.held.len() {
+            Err(WhyNot::NoRoom("the keeper holds as many tasks as it may".to_owned()))
+        } else {
+            starting::start(start, &self.options.state)
+        };
+        match started {
             Ok(started) => {
+                let pid = started.pid;
                 let task = Task::new(start, started);
-                let pid = task.running.pid;
-                for (idx, reader) in (0..).zip(task.readers()) {
-                    // Output that is not watched is read when the task ends.
-                    let token = STREAMS + 2 * u64::from(pid) + idx;
-                    reader.map(|reader| watch(&self.epoll, reader, token).ok());
-                }
-                self.say(&Report::Started(task.running.clone()));
-                self.pids.insert(start.key.clone(), pid);
+                self.watch_streams(pid, &task);
+                self.pids.insert(attempt, pid);
                 self.tasks.insert(pid, task);
             }
-            Err(outcome) => self.held.push(never_ran(start.key.clone(), outcome)),
+            Err(WhyNot::Impossible(why)) => {
+                self.held.push(never_ran(attempt, AttemptEnd::NotStarted(why)));
+            }
+            Err(WhyNot::NoRoom(why)) => {
+                self.held.push(never_ran(attempt, AttemptEnd::NoRoom(why)));
+            }
         }
     }
 
-    /// A report that need not be repeated: the next [`Report::Hello`] says the same.
-    fn say(&mut self, report: &Report) {
-        let said = self.daemon.as_mut().map(|daemon| daemon.say(report));
-        if let Some(Err(_)) = said {
-            self.forget_daemon();
+    fn watch_streams(&self, pid: Pid, task: &Task) {
+        let pid = u64::try_from(pid.as_raw_nonzero().get()).unwrap_or(0);
+        for (idx, reader) in (0..).zip(task.readers()) {
+            // Output that is not watched is read when the task ends.
+            reader.map(|reader| watch(&self.epoll, reader, STREAMS + 2 * pid + idx).ok());
         }
     }
 
     fn take_ends(&mut self) {
         while let Some(pid) = reap::next_ended() {
-            let number = u32::try_from(pid).unwrap_or(0);
-            let task = self.tasks.remove(&number);
+            let task = self.tasks.remove(&pid);
             if let Some(task) = &task {
                 // The number still names the group, and whoever is left in it.
                 task.signal(Signal::KILL);
             }
             let (Some(reaped), task) = (reap::reap(pid), task) else { continue };
             let Some(task) = task else {
-                self.on_other_end(number);
+                self.on_other_end(pid);
                 continue;
             };
-            if task.cause.is_some() {
-                kill_marked(&self.options.state, Some(&task.running.key));
+            let attempt = task.running.attempt;
+            if task.killed.is_some() {
+                kill_marked(&self.options.state, Some((&task.name, attempt.instance)));
             }
-            self.pids.remove(&task.running.key);
-            let ended = task.finish(reaped, &mut self.buffer);
-            self.held.push(ended);
+            self.pids.remove(&attempt);
+            self.held.push(task.finish(reaped, &mut self.buffer));
             self.idle_since = Instant::now();
         }
     }
 
     /// Without its guard the keeper would be the only one to end tasks: it gets another.
-    fn on_other_end(&mut self, pid: u32) {
+    fn on_other_end(&mut self, pid: Pid) {
         if pid == self.guard.pid()
             && let Ok(guard) = Guard::start(&self.options.guard)
         {
@@ -313,17 +321,10 @@ impl Keeper {
         }
     }
 
-    fn enforce(&mut self, now_ns: u64) {
-        let grace = self.options.grace;
+    fn enforce(&mut self, now: Moment) {
         for task in self.tasks.values_mut() {
-            if task.deadline_ns().is_none_or(|deadline_ns| now_ns < deadline_ns) {
-                continue;
-            }
-            if task.cause.is_none() {
-                task.end(Cause::Overdue, now_ns, grace);
-            } else {
-                task.kill_at_ns = None;
-                task.signal(Signal::KILL);
+            if task.deadline().is_some_and(|deadline| deadline <= now) {
+                task.enforce(now, self.options.grace);
             }
         }
     }
@@ -331,19 +332,25 @@ impl Keeper {
     fn tell(&mut self) {
         let Some(daemon) = &mut self.daemon else { return };
         while daemon.has_room() {
-            let Some(held) = self.held.next_unsent() else { break };
-            if daemon.say(&Report::Ended(Box::new(held.clone()))).is_err() {
+            let Some(ended) = self.held.next_unsent() else { break };
+            if daemon.say(&Report::Ended(Box::new(ended.clone()))).is_err() {
                 return self.forget_daemon();
             }
         }
-        let more = daemon.write();
-        let flags = match more {
-            Ok(false) => epoll::EventFlags::IN,
-            Ok(true) => epoll::EventFlags::IN | epoll::EventFlags::OUT,
-            Err(_) => return self.forget_daemon(),
-        };
+        match daemon.write() {
+            Ok(more) if more == self.writing => {}
+            Ok(more) => self.watch_writing(more),
+            Err(_) => self.forget_daemon(),
+        }
+    }
+
+    /// Wakes when the daemon has read some, while there is more for it.
+    fn watch_writing(&mut self, more: bool) {
+        let Some(daemon) = &self.daemon else { return };
+        let out = if more { epoll::EventFlags::OUT } else { epoll::EventFlags::empty() };
         let data = epoll::EventData::new_u64(DAEMON);
-        if epoll::modify(&self.epoll, &daemon.stream, data, flags).is_err() {
+        self.writing = more;
+        if epoll::modify(&self.epoll, &daemon.stream, data, epoll::EventFlags::IN | out).is_err() {
             self.forget_daemon();
         }
     }
@@ -359,7 +366,11 @@ fn listen(state: &Path) -> Result<UnixListener, KeeperError> {
     Ok(listener)
 }
 
-fn watch(epoll: &impl rustix::fd::AsFd, source: &impl rustix::fd::AsFd, token: u64) -> io::Result<()> {
+fn watch(
+    epoll: &impl rustix::fd::AsFd,
+    source: &impl rustix::fd::AsFd,
+    token: u64,
+) -> io::Result<()> {
     let data = epoll::EventData::new_u64(token);
     Ok(epoll::add(epoll, source, data, epoll::EventFlags::IN)?)
 }

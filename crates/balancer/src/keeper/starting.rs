@@ -4,33 +4,47 @@
 //! the keeper's memory: a program with a slash in its name, and no code between fork and exec.
 
 use std::{
-    fs::File,
+    fs::{self, File},
     io::{self, ErrorKind, PipeReader},
     os::unix::process::CommandExt,
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
 
-use rustix::fs::{Access, access};
+use rustix::{
+    fs::{Access, access},
+    process::Pid,
+};
 
 use super::{
-    leftovers::{KEEPER_MARK, TASK_MARK},
-    words::{Destination, Outcome, Start},
+    leftovers::{INSTANCE_MARK, KEEPER_MARK, TASK_MARK},
+    words::{Destination, Start},
 };
 
 /// Where programs are looked for when the task's environment does not say.
 const PATH_DEFAULT: &str = "/usr/local/bin:/usr/bin:/bin";
+/// Tells a task of an array which one it is.
+const ARRAY_MARK: &str = "SINTONIA_ARRAY_INDEX";
 
 /// A process that runs and what can be read from it.
 #[derive(Debug)]
 pub(super) struct Started {
-    pub(super) pid: i32,
+    pub(super) pid: Pid,
     /// Standard output and standard error, unless they go to files.
     pub(super) streams: [Option<PipeReader>; 2],
 }
 
+/// Why an attempt could not be started, in a sentence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum WhyNot {
+    /// Its program was not found or cannot be run: trying again does not help.
+    Impossible(String),
+    /// The system had no room for another process: it may be tried again.
+    NoRoom(String),
+}
+
 /// Starts a task in a process group of its own.
-pub(super) fn start(task: &Start, state: &Path) -> Result<Started, Outcome> {
+pub(super) fn start(task: &Start, state: &Path) -> Result<Started, WhyNot> {
     let program = program(task)?;
     let mut command = Command::new(&program);
     command
@@ -38,77 +52,79 @@ pub(super) fn start(task: &Start, state: &Path) -> Result<Started, Outcome> {
         .env_clear()
         .envs(task.environment.iter().map(|(name, value)| (name, value)))
         .env(KEEPER_MARK, state)
-        .env(TASK_MARK, &task.key.0)
-        .current_dir(&task.directory)
+        .env(TASK_MARK, &task.name)
+        .env(INSTANCE_MARK, task.attempt.instance.to_string())
+        .envs(task.array_index.map(|index| (ARRAY_MARK, index.to_string())))
+        .current_dir(&task.folder)
         .stdin(Stdio::null())
         .process_group(0);
-    let streams = connect(&mut command, &task.output, &task.directory)?;
+    let streams = connect(&mut command, task)?;
     let child = command.spawn().map_err(|error| why_not(task, &program, &error))?;
-    let pid = i32::try_from(child.id()).expect("the system numbers processes below 2^22");
-    Ok(Started { pid, streams })
+    Ok(Started { pid: Pid::from_child(&child), streams })
 }
 
-fn connect(
-    command: &mut Command,
-    output: &Destination,
-    directory: &Path,
-) -> Result<[Option<PipeReader>; 2], Outcome> {
-    match output {
+fn connect(command: &mut Command, task: &Start) -> Result<[Option<PipeReader>; 2], WhyNot> {
+    match &task.output {
         Destination::Kept(_) => {
             let (stdout, stdout_end) = pipe()?;
             let (stderr, stderr_end) = pipe()?;
             command.stdout(stdout_end).stderr(stderr_end);
             Ok([Some(stdout), Some(stderr)])
         }
-        Destination::Files { stdout, stderr } => {
-            command.stdout(appended(&directory.join(stdout))?);
-            command.stderr(appended(&directory.join(stderr))?);
+        Destination::Folder(folder) => {
+            let folder = Path::new(folder);
+            // Where it cannot be made the files say why.
+            fs::create_dir_all(folder).ok();
+            command.stdout(created(&folder.join(format!("{}.out", task.name)))?);
+            command.stderr(created(&folder.join(format!("{}.err", task.name)))?);
             Ok([None, None])
         }
     }
 }
 
-fn pipe() -> Result<(PipeReader, io::PipeWriter), Outcome> {
-    let no_room = |error: io::Error| Outcome::NoRoom(format!("cannot make a pipe: {error}"));
+fn pipe() -> Result<(PipeReader, io::PipeWriter), WhyNot> {
+    let no_room = |error: io::Error| WhyNot::NoRoom(format!("cannot make a pipe: {error}"));
     let (reader, writer) = io::pipe().map_err(no_room)?;
     rustix::io::ioctl_fionbio(&reader, true).map_err(|error| no_room(error.into()))?;
     Ok((reader, writer))
 }
 
-fn appended(path: &Path) -> Result<File, Outcome> {
+/// An instance begins anew what an earlier one wrote; what it appends lies behind what others of
+/// its processes appended.
+fn created(path: &Path) -> Result<File, WhyNot> {
     let sentence = |error| format!("cannot write its output to `{}`: {error}", path.display());
-    let options = File::options().create(true).append(true).open(path);
-    options.map_err(|error| Outcome::Impossible(sentence(error)))
+    let file = File::create(path).and_then(|_| File::options().append(true).open(path));
+    file.map_err(|error| WhyNot::Impossible(sentence(error)))
 }
 
 /// The program with its folder, looked for as a shell does.
-fn program(task: &Start) -> Result<PathBuf, Outcome> {
+fn program(task: &Start) -> Result<PathBuf, WhyNot> {
     let name = task.command.first().filter(|name| !name.is_empty());
-    let name = name.ok_or_else(|| Outcome::Impossible("the command is empty".to_owned()))?;
+    let name = name.ok_or_else(|| WhyNot::Impossible("the command is empty".to_owned()))?;
     if name.contains('/') {
         return Ok(PathBuf::from(name));
     }
     let path = task.environment.iter().rev().find(|(name, _)| name == "PATH");
     let path = path.map_or(PATH_DEFAULT, |(_, value)| value);
     path.split(':')
-        .map(|folder| task.directory.join(folder).join(name))
+        .map(|folder| Path::new(&task.folder).join(folder).join(name))
         .find(|program| access(program, Access::EXEC_OK).is_ok() && program.is_file())
         .ok_or_else(|| {
-            Outcome::Impossible(format!("program `{name}` is not in the `PATH` of the task: {path}"))
+            WhyNot::Impossible(format!("program `{name}` is not in the `PATH` of the task: {path}"))
         })
 }
 
-fn why_not(task: &Start, program: &Path, error: &io::Error) -> Outcome {
-    let directory = task.directory.display();
+fn why_not(task: &Start, program: &Path, error: &io::Error) -> WhyNot {
+    let folder = &task.folder;
     match error.kind() {
         ErrorKind::WouldBlock | ErrorKind::OutOfMemory => {
-            Outcome::NoRoom(format!("no room for another process: {error}"))
+            WhyNot::NoRoom(format!("no room for another process: {error}"))
         }
-        _ if is_of_open_files(error) => Outcome::NoRoom(format!("too many open files: {error}")),
-        _ if !task.directory.is_dir() => {
-            Outcome::Impossible(format!("its working directory `{directory}` is not there"))
+        _ if is_of_open_files(error) => WhyNot::NoRoom(format!("too many open files: {error}")),
+        _ if !Path::new(folder).is_dir() => {
+            WhyNot::Impossible(format!("its working directory `{folder}` is not there"))
         }
-        _ => Outcome::Impossible(format!("cannot run `{}`: {error}", program.display())),
+        _ => WhyNot::Impossible(format!("cannot run `{}`: {error}", program.display())),
     }
 }
 

@@ -1,34 +1,38 @@
-//! A task that runs: its process, its output so far, and when it has to end.
+//! An attempt that runs: its process, its output so far, and when it has to end.
 
 use std::{
-    io::{PipeReader, Read},
+    io::{ErrorKind, PipeReader, Read},
     time::{Duration, Instant, SystemTime},
 };
 
+use balanced::{Output, Text};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::{
     captured::Capture,
     reap::Reaped,
     starting::Started,
-    words::{Captured, Cause, Destination, Ended, Key, Outcome, Running, Start},
+    words::{Destination, Start},
 };
+use crate::core::words::{Attempt, AttemptEnd, Ended, Killed, Moment, Running};
 
-/// What one stream of one task may keep at most, whatever was asked for.
-const CAPTURED_BYTES_MAX: usize = 1 << 20;
 /// Output left in a pipe when its task has ended is at most what a pipe holds, unless somebody
 /// still writes.
 const N_LAST_READS: usize = 32;
 
-/// A task that runs.
+/// An attempt that runs.
 #[derive(Debug)]
 pub(super) struct Task {
     pub(super) running: Running,
-    /// When it has to end, on the boot clock.
-    pub(super) until_ns: Option<u64>,
-    pub(super) cause: Option<Cause>,
-    /// When it is killed after it was asked to end, on the boot clock.
-    pub(super) kill_at_ns: Option<u64>,
+    /// The task's name.
+    pub(super) name: String,
+    /// When it has to end.
+    pub(super) until: Option<Moment>,
+    /// Why it is being ended.
+    pub(super) killed: Option<Killed>,
+    /// When it is killed after it was asked to end.
+    kill_at: Option<Moment>,
+    pid: Pid,
     started: Instant,
     streams: [Option<Stream>; 2],
 }
@@ -41,20 +45,18 @@ struct Stream {
 
 impl Task {
     pub(super) fn new(start: &Start, started: Started) -> Self {
-        let bytes_max = match start.output {
-            Destination::Kept(bytes) => usize::try_from(bytes).unwrap_or(usize::MAX),
-            Destination::Files { .. } => 0,
+        let bytes_max = match &start.output {
+            Destination::Kept(bytes_max) => *bytes_max,
+            Destination::Folder(_) => 0,
         };
-        let stream = |reader| Stream {
-            reader: Some(reader),
-            capture: Capture::new(bytes_max.min(CAPTURED_BYTES_MAX)),
-        };
-        let pid = u32::try_from(started.pid).expect("a process that was started is positive");
+        let stream = |reader| Stream { reader: Some(reader), capture: Capture::new(bytes_max) };
         Self {
-            running: Running { key: start.key.clone(), pid, started_ns: since_1970_ns() },
-            until_ns: start.until_ns,
-            cause: None,
-            kill_at_ns: None,
+            running: Running { attempt: start.attempt, started_ms: since_1970_ms() },
+            name: start.name.clone(),
+            until: start.until,
+            killed: None,
+            kill_at: None,
+            pid: started.pid,
             started: Instant::now(),
             streams: started.streams.map(|reader| reader.map(stream)),
         }
@@ -75,33 +77,46 @@ impl Task {
                 stream.capture.push(&buffer[..n_bytes]);
                 return true;
             }
-            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
             Err(_) => stream.reader = None,
         }
         false
     }
 
-    /// Asks the task to end; it is killed when it has not done so after `grace`.
-    pub(super) fn end(&mut self, cause: Cause, now_ns: u64, grace: Duration) {
-        if self.cause.is_none() {
-            self.cause = Some(cause);
-            self.kill_at_ns =
-                Some(now_ns + u64::try_from(grace.as_nanos()).unwrap_or(u64::MAX / 2));
-            self.signal(Signal::TERM);
+    /// Asks the task to end; it is killed when it has not done so after `grace`. A lease that ran
+    /// out leaves no time to ask.
+    pub(super) fn end(&mut self, because: Killed, now: Moment, grace: Duration) {
+        if self.killed.is_some() {
+            return;
         }
+        self.killed = Some(because);
+        if because == Killed::LeaseOut {
+            return self.signal(Signal::KILL);
+        }
+        let grace_ns = u64::try_from(grace.as_nanos()).unwrap_or(u64::MAX);
+        self.kill_at = Some(Moment(now.0.saturating_add(grace_ns)));
+        self.signal(Signal::TERM);
     }
 
     /// Sends a signal to the whole group. Its number is the group's as long as the first process is
     /// not reaped, so nobody else can be meant.
     pub(super) fn signal(&self, signal: Signal) {
-        let pid = i32::try_from(self.running.pid).ok().and_then(Pid::from_raw);
         // A group that has ended meanwhile needs no signal.
-        pid.map(|pid| kill_process_group(pid, signal).ok());
+        kill_process_group(self.pid, signal).ok();
     }
 
-    /// When something has to be done about this task, on the boot clock.
-    pub(super) fn deadline_ns(&self) -> Option<u64> {
-        if self.cause.is_some() { self.kill_at_ns } else { self.until_ns }
+    /// When something has to be done about this task.
+    pub(super) fn deadline(&self) -> Option<Moment> {
+        if self.killed.is_some() { self.kill_at } else { self.until }
+    }
+
+    /// Does what has to be done when the deadline is over.
+    pub(super) fn enforce(&mut self, now: Moment, grace: Duration) {
+        if self.killed.is_none() {
+            return self.end(Killed::LeaseOut, now, grace);
+        }
+        self.kill_at = None;
+        self.signal(Signal::KILL);
     }
 
     /// What is reported of a task that has ended.
@@ -112,43 +127,31 @@ impl Task {
                 n_reads_left -= 1;
             }
         }
-        let ran_ns = u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        let [stdout, stderr] = self.streams.map(|stream| {
-            stream.map_or_else(Captured::default, |stream| stream.capture.finish())
+        let ran_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let [(stdout, n_stdout_dropped), (stderr, n_stderr_dropped)] = self.streams.map(|stream| {
+            stream.map_or_else(|| (Text::default(), 0), |stream| stream.capture.finish())
         });
         Ended {
-            key: self.running.key,
-            outcome: reaped.outcome,
-            cause: self.cause,
-            started_ns: self.running.started_ns,
-            ended_ns: self.running.started_ns.saturating_add(ran_ns),
-            user_us: reaped.user_us,
-            system_us: reaped.system_us,
-            resident_kib_max: reaped.resident_kib_max,
-            stdout,
-            stderr,
+            attempt: self.running.attempt,
+            end: self.killed.map_or(reaped.end, AttemptEnd::Killed),
+            started_ms: self.running.started_ms,
+            ended_ms: self.running.started_ms.saturating_add(ran_ms),
+            output: Output {
+                stdout,
+                stderr,
+                n_dropped_bytes: n_stdout_dropped.saturating_add(n_stderr_dropped),
+            },
         }
     }
 }
 
-/// What is reported of a task that never ran.
-pub(super) fn never_ran(key: Key, outcome: Outcome) -> Ended {
-    let now_ns = since_1970_ns();
-    Ended {
-        key,
-        outcome,
-        cause: None,
-        started_ns: now_ns,
-        ended_ns: now_ns,
-        user_us: 0,
-        system_us: 0,
-        resident_kib_max: 0,
-        stdout: Captured::default(),
-        stderr: Captured::default(),
-    }
+/// What is reported of an attempt that never ran.
+pub(super) fn never_ran(attempt: Attempt, end: AttemptEnd) -> Ended {
+    let now_ms = since_1970_ms();
+    Ended { attempt, end, started_ms: now_ms, ended_ms: now_ms, output: Output::default() }
 }
 
-fn since_1970_ns() -> u64 {
+fn since_1970_ms() -> u64 {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(now.as_nanos()).unwrap_or(u64::MAX)
+    u64::try_from(now.as_millis()).unwrap_or(u64::MAX)
 }

@@ -118,9 +118,7 @@ pub(super) fn encode<M: Serialize>(message: &M, bytes: &mut Vec<u8>) -> Result<(
 ///
 /// # Errors
 /// A length beyond the bound, or fields that do not fit: the connection is of no more use.
-pub(super) fn decode<M: DeserializeOwned>(
-    bytes: &[u8],
-) -> Result<Option<(M, usize)>, WordsError> {
+pub(super) fn decode<M: DeserializeOwned>(bytes: &[u8]) -> Result<Option<(M, usize)>, WordsError> {
     let Some((length, rest)) = bytes.split_first_chunk::<4>() else { return Ok(None) };
     let n_bytes = usize::try_from(u32::from_le_bytes(*length)).unwrap_or(usize::MAX);
     if MESSAGE_BYTES_MAX < n_bytes {

@@ -96,6 +96,8 @@ pub enum AttemptEnd {
     Signal(i32),
     /// It could not be started: the sentence says why.
     NotStarted(String),
+    /// This node had no room for another process; it may be given out again. The sentence says why.
+    NoRoom(String),
     /// We killed it.
     Killed(Killed),
 }
@@ -165,7 +167,7 @@ impl AttemptEnd {
             Self::Signal(signal) => Some(Outcome::Signal(*signal)),
             Self::NotStarted(sentence) => Some(Outcome::NotStarted(sentence.clone())),
             Self::Killed(Killed::Canceled) => Some(Outcome::Canceled),
-            Self::Killed(Killed::LeaseOut | Killed::Leaving) => None,
+            Self::NoRoom(_) | Self::Killed(Killed::LeaseOut | Killed::Leaving) => None,
         }
     }
 }

@@ -1,0 +1,4 @@
+//! The edges of a node's daemon, on real processes and sockets.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+mod keeper;
