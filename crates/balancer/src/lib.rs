@@ -14,3 +14,4 @@
 
 pub mod core;
 pub mod keeper;
+pub mod links;
