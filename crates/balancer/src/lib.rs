@@ -15,3 +15,4 @@
 pub mod core;
 pub mod keeper;
 pub mod links;
+pub mod web;
