@@ -12,7 +12,9 @@
 //! # Not here
 //! When tasks move and where to (`balancing`); what clients see (`balanced`); arguments (`cli`).
 
+pub mod book;
 pub mod core;
+pub mod journal;
 pub mod keeper;
 pub mod links;
 pub mod web;

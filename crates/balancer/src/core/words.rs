@@ -9,34 +9,17 @@ mod attempt;
 mod peer;
 
 use balanced::{Answer, Presence, Request};
+use balancing::Timer;
+
+pub use balancing::{Moment, NodeId};
+
+use crate::book::Record;
 
 pub use attempt::{Attempt, AttemptEnd, Ended, Job, Killed, Running, Surroundings, TaskKey, Work};
 pub use peer::{
     FRAME_BYTES_MAX, OfferedTask, PEER_VERSION, PeerError, PeerMessage, Share, SharedEnd,
     SharedWork,
 };
-
-/// A node, as rules of balancing know it: the same number on all nodes, made from its name by [`node_id`].
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
-)]
-pub struct NodeId(pub u32);
-
-/// Nanoseconds of a clock that never goes back.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    serde::Serialize,
-    serde::Deserialize,
-)]
-pub struct Moment(pub u64);
 
 /// The number of the node of this name. Two names of one number are as unlikely as two files of one CRC-32; a
 /// node whose number is taken is refused like one whose name is taken.
@@ -162,10 +145,12 @@ pub enum KeeperOrder {
 }
 
 /// Moments that the core asks for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CoreTimer {
     /// To renew leases, to find those that ran out, to repeat what was not acknowledged.
     Sweep,
+    /// One that the rules of balancing want.
+    Balance(Timer),
 }
 
 /// What the core does. Nothing waits; what cannot be sent is lost, and is said again later.
@@ -179,6 +164,10 @@ pub trait Out {
     fn keeper(&mut self, order: KeeperOrder);
     /// Asks for an [`Event::Timer`].
     fn timer(&mut self, timer: CoreTimer, at: Moment);
+    /// Tells other nodes what this one is now.
+    fn presence(&mut self, presence: Presence);
+    /// Writes this down: the book has it already.
+    fn append(&mut self, record: &Record);
     /// Ends the daemon when everything that was written and said before is on its way.
     fn leave(&mut self);
 }

@@ -3,7 +3,7 @@
 //! The *home* of a task is the one authority over it. A node that holds tasks of another home renews its leases
 //! by numbered requests; an answer counts from the moment at which its request was sent.
 
-use balanced::{Answer, Outcome, Output, Request};
+use balanced::{Answer, NodeStatus, Outcome, Output, Request};
 use serde::{Deserialize, Serialize};
 
 use super::{NodeId, Surroundings};
@@ -62,6 +62,8 @@ pub struct SharedEnd {
 /// What one node says to another.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum PeerMessage {
+    /// What the rules of balancing say to each other.
+    Balance(balancing::Message),
     /// From home: take these tasks of mine. They may be started when a renewal that names them is answered.
     Offer {
         /// By which it is answered.
@@ -144,6 +146,19 @@ pub enum PeerMessage {
         /// Which.
         ask: u64,
     },
+    /// How do you stand?
+    HowAreYou {
+        /// By which it is answered.
+        ask: u64,
+    },
+    /// To [`PeerMessage::HowAreYou`].
+    IAm {
+        /// Which.
+        ask: u64,
+        /// So.
+        #[serde(with = "as_json")]
+        status: NodeStatus,
+    },
     /// To [`PeerMessage::Ask`].
     Answer {
         /// Which.
@@ -199,7 +214,10 @@ impl PeerMessage {
             | Self::Started { .. }
             | Self::Cancel { .. }
             | Self::Ask { .. }
-            | Self::AskGone { .. } => false,
+            | Self::AskGone { .. }
+            | Self::Balance(_)
+            | Self::HowAreYou { .. }
+            | Self::IAm { .. } => false,
         }
     }
 
