@@ -15,6 +15,7 @@
 pub mod book;
 pub mod core;
 pub mod journal;
+pub mod door;
 pub mod keeper;
 pub mod links;
 pub mod web;

@@ -1,5 +1,6 @@
 //! The edges of a node's daemon, on real processes and sockets.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
+mod door;
 mod keeper;
 mod links;
