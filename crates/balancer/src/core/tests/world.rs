@@ -128,6 +128,8 @@ pub(super) struct World {
     /// What clients were told.
     promised: Vec<TaskRange>,
     n_starts: u64,
+    /// How often the disk is done, of 1000 times.
+    n_syncs_of_1000: u64,
 }
 
 impl World {
@@ -137,7 +139,7 @@ impl World {
         trouble: Trouble,
         mut random: Random,
     ) -> Self {
-        let node = |idx: usize| Node {
+        let mut node = |idx: usize| Node {
             name: format!("n{idx}"),
             core: None,
             incarnation: 0,
@@ -151,6 +153,8 @@ impl World {
             back_at_ms: 0,
         };
         let nodes = (0..n_nodes).map(node).collect();
+        let slow = if 0 < trouble.n_crashes { random.below(3) } else { 0 };
+        let n_syncs_of_1000 = [500, 50, 5][slow];
         let mut world = Self {
             now_ms: 0,
             nodes,
@@ -161,6 +165,7 @@ impl World {
             random,
             promised: Vec::new(),
             n_starts: 0,
+            n_syncs_of_1000,
         };
         (0..n_nodes).for_each(|idx| world.boot(idx));
         world
@@ -197,6 +202,7 @@ impl World {
     pub(super) fn heal_and_run(&mut self) {
         self.cuts.clear();
         self.trouble = Trouble::default();
+        self.n_syncs_of_1000 = 500;
         let limit_ms = self.now_ms + 600_000;
         while self.now_ms < limit_ms && !self.is_over() {
             self.run_until(self.now_ms + 500);
@@ -313,7 +319,8 @@ impl World {
 
     /// The daemon is killed; with `machine`, so is everything else, and the disk has only what it was told to keep.
     fn down(&mut self, idx: usize, machine: bool) {
-        let back_ms = self.random.between(10, 20_000);
+        let limit_ms = if self.random.happens(500) { 1_000 } else { 20_000 };
+        let back_ms = self.random.between(10, limit_ms);
         let node = &mut self.nodes[idx];
         if node.core.take().is_none() {
             return;
@@ -467,7 +474,7 @@ impl World {
         if !ended.is_empty() {
             self.event(idx, Event::Keeper(KeeperSays::Ended(ended)));
         }
-        if self.random.happens(500) {
+        if self.random.happens(self.n_syncs_of_1000) {
             let node = &mut self.nodes[idx];
             node.n_durable = node.records.len();
             let gated = std::mem::take(&mut node.gated);
