@@ -18,4 +18,5 @@ pub mod journal;
 pub mod door;
 pub mod keeper;
 pub mod links;
+pub mod measure;
 pub mod web;
