@@ -13,9 +13,11 @@
 //! When tasks move and where to (`balancing`); what clients see (`balanced`); arguments (`cli`).
 
 pub mod book;
+pub mod client;
 pub mod core;
-pub mod journal;
+pub mod daemon;
 pub mod door;
+pub mod journal;
 pub mod keeper;
 pub mod links;
 pub mod measure;

@@ -109,6 +109,9 @@ impl Core {
             }
             Request::Nodes => return self.gather(asker, at),
             Request::Cancel { tasks } => {
+                // All tasks are written with a last number that there is not yet.
+                let last = tasks.last.min(self.book.next_number() - 1).max(tasks.first);
+                let tasks = TaskRange { last, ..tasks };
                 self.known(&tasks).map(|()| Answer::Canceled { n_tasks: self.cancel(&tasks, at) })
             }
             Request::Explain { task } => {

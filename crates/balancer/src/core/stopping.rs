@@ -3,7 +3,7 @@
 use balanced::Presence;
 use balancing::Moment;
 
-use super::words::{Killed, Out};
+use super::words::{Killed, Now, Out};
 use super::{At, Core, KeeperOrder};
 
 /// How long results are still told to homes that do not acknowledge them.
@@ -23,6 +23,13 @@ impl Core {
     #[must_use]
     pub fn is_stopping(&self) -> bool {
         self.stopping.is_some()
+    }
+
+    /// Has the node leave, because somebody outside wants it to.
+    pub fn leave(&mut self, now: Now, at_once: bool, out: &mut impl Out) {
+        let at = &mut At { now, out };
+        self.stop(at_once, at);
+        self.settle(at);
     }
 
     /// Stops: takes and starts nothing any more, and leaves when nothing runs. With `now`, what runs is ended, to

@@ -1,0 +1,182 @@
+//! The daemon of a node: one thread that thinks, and the edges that it hears and acts through.
+//!
+//! The thread takes what has come, lets the [`Core`] think about each of it, and then hands out what was decided:
+//! records to the journal, orders to the keeper, words to clients and nodes, some of them only when the disk has the
+//! records that they rest on ([`desk`]).
+//!
+//! # Invariants
+//! - The thread waits for nobody but for its next event; where an edge is full, what is said is dropped and counted.
+//! - When the journal cannot be written, the daemon ends: tasks go on, and the next daemon knows of them.
+//!
+//! # Not here
+//! Arguments, signals and the names of folders: `cli`.
+
+mod desk;
+mod error;
+mod thinking;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+use balancing::Policy;
+
+use crate::book::BookLimits;
+use crate::core::words::{Event, Measurement, Now};
+use crate::core::{Core, CoreOptions};
+use crate::door::{Door, DoorEvent, DoorOptions};
+use crate::journal::{self, Durability, Writer, WriterNews};
+use crate::keeper::boot_now;
+use desk::Desk;
+pub use error::DaemonError;
+use thinking::Thinking;
+
+/// Events that may wait for the thread that thinks; who brings more waits.
+const N_EVENTS_MAX: usize = 4096;
+
+/// How a daemon runs.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Name of the node.
+    pub name: String,
+    /// Its folder, which only its owner can enter: journal, sockets.
+    pub state: PathBuf,
+    /// What the node can do.
+    pub measurement: Measurement,
+    /// By which tasks move.
+    pub policy: Policy,
+    /// When a record counts as written.
+    pub durability: Durability,
+    /// How long a node may run a task after its home was heard last.
+    pub lease_ms: u64,
+    /// How much longer a home waits before it gives the task to another node.
+    pub slack_ms: u64,
+    /// Bounds of what is kept of tasks.
+    pub limits: BookLimits,
+    /// Program and arguments that serve as the keeper of this state folder.
+    pub keeper: Vec<OsString>,
+    /// How the door is kept.
+    pub door: DoorOptions,
+}
+
+/// What wakes the thread that thinks.
+#[derive(Debug)]
+enum Wake {
+    /// Something for the core.
+    Event(Event),
+    /// The journal's thread says something.
+    Journal(WriterNews),
+    /// The keeper that was started as this one is no more.
+    KeeperGone,
+    /// Somebody on this machine wants the node to leave.
+    Stop { now: bool },
+}
+
+/// A daemon that is about to run: its folder is its own, its journal is read, its door is open.
+pub struct Daemon {
+    thinking: Thinking,
+    wakes: SyncSender<Wake>,
+    incoming: Receiver<Wake>,
+    warnings: Vec<String>,
+}
+
+/// By which a daemon is stopped from another thread.
+#[derive(Clone, Debug)]
+pub struct Stopper {
+    wakes: SyncSender<Wake>,
+}
+
+impl Stopper {
+    /// Has the node leave: it takes nothing any more, and ends when nothing runs. With `now`, what runs is
+    /// ended, and runs again elsewhere or when the node is back.
+    pub fn stop(&self, now: bool) {
+        // A daemon that has ended needs not be told.
+        self.wakes.send(Wake::Stop { now }).ok();
+    }
+}
+
+/// Runs a daemon until it leaves.
+///
+/// # Errors
+/// When its folder cannot be used or is in use, or its journal can no longer be written.
+pub fn run(options: Options) -> Result<(), DaemonError> {
+    Daemon::open(options)?.run()
+}
+
+impl Daemon {
+    /// Reads the journal, finds or starts the keeper, and opens the door.
+    ///
+    /// # Errors
+    /// When the folder cannot be used or is in use.
+    pub fn open(options: Options) -> Result<Self, DaemonError> {
+        let state = crate::door::open_state(&options.state)?;
+        let (wakes, incoming) = sync_channel(N_EVENTS_MAX);
+        let mut book = Core::book_for(&options.name, options.limits);
+        let opened = journal::open(&state, &options.name, |record| book.apply(&record))?;
+        let warnings = opened.damage.iter().map(ToString::to_string).collect();
+        let n_bytes = opened.n_bytes;
+        let tell = wakes.clone();
+        let tell = move |news| tell.send(Wake::Journal(news)).unwrap_or(());
+        let writer = Writer::start(opened, options.durability, tell)?;
+        let heard = wakes.clone();
+        let on_event = Arc::new(move |event| heard.send(Wake::Event(of_door(event))).unwrap_or(()));
+        let door = Door::open(&state, &options.name, options.door.clone(), on_event)?;
+        let desk = Desk::new(writer, n_bytes, door);
+        let thinking = Thinking::new(state, &options, book, desk, wakes.clone())?;
+        Ok(Self { thinking, wakes, incoming, warnings })
+    }
+
+    /// What its owner should know: damage that was mended.
+    #[must_use]
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// By which it is stopped.
+    #[must_use]
+    pub fn stopper(&self) -> Stopper {
+        Stopper { wakes: self.wakes.clone() }
+    }
+
+    /// Runs until the node leaves.
+    ///
+    /// # Errors
+    /// When the journal can no longer be written, or no keeper be started.
+    pub fn run(self) -> Result<(), DaemonError> {
+        self.thinking.run(&self.incoming)
+    }
+}
+
+/// The time, by both clocks.
+fn now() -> Now {
+    let wall = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
+    let seconds = u64::try_from(wall.tv_sec).unwrap_or(0);
+    let ms = u64::try_from(wall.tv_nsec / 1_000_000).unwrap_or(0);
+    Now { moment: boot_now(), unix_ms: seconds * 1000 + ms }
+}
+
+/// A number that grows with each start of a daemon of this name.
+fn incarnation(now: Now) -> u64 {
+    now.unix_ms
+}
+
+fn of_door(event: DoorEvent) -> Event {
+    match event {
+        DoorEvent::Asked { client, request } => Event::FromClient { client, request },
+        DoorEvent::Gone { client } => Event::ClientGone { client },
+    }
+}
+
+fn core_options(options: &Options, now: Now) -> CoreOptions {
+    CoreOptions {
+        name: options.name.clone(),
+        address: String::new(),
+        incarnation: incarnation(now),
+        policy: options.policy,
+        seed: now.unix_ms,
+        lease_ms: options.lease_ms,
+        slack_ms: options.slack_ms,
+        measurement: options.measurement,
+    }
+}

@@ -1,0 +1,219 @@
+//! What the core has decided, until it can be handed out.
+//!
+//! # Invariants
+//! - What rests on a record is not said before the journal says that the record is written.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use balanced::{Answer, Presence};
+use balancing::Moment;
+
+use super::DaemonError;
+use crate::book::{Book, Record};
+use crate::core::words::{ClientId, CoreTimer, KeeperOrder, NodeId, Out, PeerMessage};
+use crate::door::Door;
+use crate::journal::{FormatError, Writer, encode};
+use crate::keeper::Keeper;
+
+/// A journal that is shorter is not written anew.
+const COMPACT_BYTES_MIN: u64 = 32 << 20;
+
+/// Something that is said when the disk is ready.
+#[derive(Debug)]
+enum Later {
+    Send(NodeId, PeerMessage),
+    Answer(ClientId, Answer),
+    Forget(KeeperOrder),
+}
+
+/// A timer of the core, by when it comes and when it was asked for.
+#[derive(Debug)]
+struct Alarm {
+    at: Moment,
+    order: u64,
+    timer: CoreTimer,
+}
+
+/// All that waits to be handed out.
+pub(super) struct Desk {
+    writer: Writer,
+    door: Door,
+    pub(super) keeper: Option<Keeper>,
+    bytes: Vec<u8>,
+    n_records: u64,
+    n_durable: u64,
+    later: VecDeque<(u64, Later)>,
+    orders: Vec<KeeperOrder>,
+    alarms: BinaryHeap<Reverse<Alarm>>,
+    n_alarms: u64,
+    /// Length of the journal, and what it was when it was written anew last.
+    n_bytes: u64,
+    n_bytes_anew: u64,
+    failed: Option<FormatError>,
+    pub(super) leaves: bool,
+}
+
+impl Desk {
+    pub(super) fn new(writer: Writer, n_bytes: u64, door: Door) -> Self {
+        Self {
+            writer,
+            door,
+            keeper: None,
+            bytes: Vec::new(),
+            n_records: 0,
+            n_durable: 0,
+            later: VecDeque::new(),
+            orders: Vec::new(),
+            alarms: BinaryHeap::new(),
+            n_alarms: 0,
+            n_bytes,
+            n_bytes_anew: 0,
+            failed: None,
+            leaves: false,
+        }
+    }
+
+    /// The next timer that has come.
+    pub(super) fn due(&mut self, now: Moment) -> Option<CoreTimer> {
+        if now < self.next_at()? {
+            return None;
+        }
+        self.alarms.pop().map(|Reverse(alarm)| alarm.timer)
+    }
+
+    /// When the next timer comes.
+    pub(super) fn next_at(&self) -> Option<Moment> {
+        self.alarms.peek().map(|Reverse(alarm)| alarm.at)
+    }
+
+    /// So many records are written: what rests on them is said.
+    pub(super) fn durable(&mut self, n_records: u64) {
+        self.n_durable = n_records;
+    }
+
+    /// Whether everything was said.
+    pub(super) fn is_clear(&self) -> bool {
+        self.later.is_empty() && self.bytes.is_empty() && self.n_durable == self.n_records
+    }
+
+    /// Hands out what can be handed out.
+    pub(super) fn hand_out(&mut self) -> Result<(), DaemonError> {
+        if let Some(error) = self.failed.take() {
+            return Err(error.into());
+        }
+        if !self.bytes.is_empty() {
+            let n_bytes = self.bytes.len() as u64;
+            self.writer.append(&mut self.bytes, self.n_records);
+            self.n_bytes += if self.bytes.is_empty() { n_bytes } else { 0 };
+        }
+        while self.later.front().is_some_and(|(n_records, _)| *n_records <= self.n_durable)
+            && let Some((_, later)) = self.later.pop_front()
+        {
+            self.say(later);
+        }
+        let orders = std::mem::take(&mut self.orders);
+        if let Some(keeper) = self.keeper.as_ref().filter(|_| !orders.is_empty()) {
+            // A keeper that is gone has said so, or will: then what it was told is void.
+            keeper.send(&orders).ok();
+        }
+        Ok(())
+    }
+
+    /// Writes the journal anew, if that is worth it.
+    pub(super) fn compact(&mut self, book: &mut Book) -> Result<(), DaemonError> {
+        let limit = COMPACT_BYTES_MIN.max(2 * self.n_bytes_anew);
+        if self.n_bytes < limit || !self.bytes.is_empty() {
+            return Ok(());
+        }
+        let mut bytes = Vec::new();
+        let mut failed = None;
+        book.snapshot(|record| failed = encode(record, &mut bytes).err().or(failed.take()));
+        if let Some(error) = failed {
+            return Err(error.into());
+        }
+        let n_bytes = bytes.len() as u64;
+        if self.writer.replace(bytes, self.n_records) {
+            self.n_bytes = n_bytes;
+            self.n_bytes_anew = n_bytes;
+        }
+        Ok(())
+    }
+
+    fn later(&mut self, later: Later) {
+        if self.n_records <= self.n_durable && self.later.is_empty() {
+            self.say(later);
+        } else {
+            self.later.push_back((self.n_records, later));
+        }
+    }
+
+    fn say(&mut self, later: Later) {
+        match later {
+            Later::Send(to, message) => self.say_to_node(to, &message),
+            Later::Answer(client, answer) => self.door.answer(client, answer),
+            Later::Forget(order) => self.orders.push(order),
+        }
+    }
+
+    fn say_to_node(&mut self, _to: NodeId, _message: &PeerMessage) {}
+}
+
+impl Out for Desk {
+    fn send(&mut self, to: NodeId, message: PeerMessage) {
+        if message.needs_disk() {
+            self.later(Later::Send(to, message));
+        } else {
+            self.say_to_node(to, &message);
+        }
+    }
+
+    fn answer(&mut self, client: ClientId, answer: Answer) {
+        self.later(Later::Answer(client, answer));
+    }
+
+    fn keeper(&mut self, order: KeeperOrder) {
+        match order {
+            KeeperOrder::Forget(_) => self.later(Later::Forget(order)),
+            _ => self.orders.push(order),
+        }
+    }
+
+    fn timer(&mut self, timer: CoreTimer, at: Moment) {
+        self.n_alarms += 1;
+        self.alarms.push(Reverse(Alarm { at, order: self.n_alarms, timer }));
+    }
+
+    fn presence(&mut self, _presence: Presence) {}
+
+    fn append(&mut self, record: &Record) {
+        match encode(record, &mut self.bytes) {
+            Ok(()) => self.n_records += 1,
+            Err(error) => self.failed = Some(error),
+        }
+    }
+
+    fn leave(&mut self) {
+        self.leaves = true;
+    }
+}
+
+impl PartialEq for Alarm {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Alarm {}
+
+impl PartialOrd for Alarm {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Alarm {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (self.at, self.order).cmp(&(other.at, other.order))
+    }
+}
