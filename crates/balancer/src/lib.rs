@@ -21,4 +21,5 @@ pub mod journal;
 pub mod keeper;
 pub mod links;
 pub mod measure;
+pub mod members;
 pub mod web;

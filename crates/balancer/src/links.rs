@@ -126,9 +126,24 @@ impl Links {
         on_event: OnEvent,
     ) -> Result<Self, LinkError> {
         let taken = |source| LinkError::Listen { address: listen, source };
-        let listener = Arc::new(TcpListener::bind(listen).map_err(taken)?);
+        let listener = TcpListener::bind(listen).map_err(taken)?;
+        Self::take(listener, me, key, options, on_event).map_err(taken)
+    }
+
+    /// Takes connections of a port that is open already.
+    ///
+    /// # Errors
+    /// No thread can be started.
+    pub fn take(
+        listener: TcpListener,
+        me: Hello,
+        key: Key,
+        options: LinkOptions,
+        on_event: OnEvent,
+    ) -> std::io::Result<Self> {
+        let listener = Arc::new(listener);
         let common = Arc::new(table::Common::new(me, key, options, on_event));
-        listening::start(Arc::clone(&listener), Arc::clone(&common)).map_err(taken)?;
+        listening::start(Arc::clone(&listener), Arc::clone(&common))?;
         Ok(Self { common, listener })
     }
 
@@ -158,12 +173,22 @@ impl Links {
     pub fn send(&self, to: NodeId, bytes: Vec<u8>) -> Result<(), SendError> {
         self.common.send(to, bytes)
     }
+
+    /// Waits until everything that was sent is written, or as long as this.
+    pub fn flush(&self, within: Duration) {
+        self.common.flush(within);
+    }
+
+    /// Ends all links, and takes none any more.
+    pub fn close(&self) {
+        self.common.close();
+        // Wakes the thread that waits for connections.
+        rustix::net::shutdown(&*self.listener, rustix::net::Shutdown::Both).ok();
+    }
 }
 
 impl Drop for Links {
     fn drop(&mut self) {
-        self.common.close();
-        // Wakes the thread that waits for connections.
-        rustix::net::shutdown(&*self.listener, rustix::net::Shutdown::Both).ok();
+        self.close();
     }
 }

@@ -109,8 +109,10 @@ pub enum Refusal {
     NameTaken {
         /// The name.
         name: String,
-        /// Who has it.
+        /// Where the node is that has it.
         by: String,
+        /// Its incarnation.
+        since: u64,
     },
     /// It is this node itself.
     #[error("it is this node itself")]

@@ -230,6 +230,15 @@ impl Common {
         self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0
     }
 
+    /// Waits until no message waits.
+    pub(super) fn flush(&self, within: Duration) {
+        let deadline = Instant::now() + within;
+        let waits = |entry: &Entry| 0 < entry.n_queued_bytes.load(Ordering::Relaxed);
+        while self.state().links.values().any(waits) && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
     pub(super) fn is_closed(&self) -> bool {
         self.state().closed
     }
@@ -251,8 +260,11 @@ impl State {
     }
 
     fn judge(&self, me: &Hello, hello: &Hello, dialed: bool) -> Result<(), Refusal> {
-        let taken =
-            |by: &Hello| Refusal::NameTaken { name: hello.name.clone(), by: by.address.clone() };
+        let taken = |by: &Hello| Refusal::NameTaken {
+            name: hello.name.clone(),
+            by: by.address.clone(),
+            since: by.incarnation,
+        };
         if hello.id() == me.id() {
             return Err(if hello == me { Refusal::Itself } else { taken(me) });
         }
@@ -311,14 +323,14 @@ mod tests {
 
     #[test]
     fn a_name_belongs_to_one_daemon() {
-        let taken = |name: &str, by: &str| {
-            Err(Refusal::NameTaken { name: name.to_owned(), by: by.to_owned() })
+        let taken = |name: &str, by: &str, since| {
+            Err(Refusal::NameTaken { name: name.to_owned(), by: by.to_owned(), since })
         };
         let linked = || Some((hello("a", "a:1", 7), true));
         check(None, (hello("b", "b:1", 5), true), Err(Refusal::Itself));
-        check(None, (hello("b", "x:1", 6), false), taken("b", "b:1"));
-        check(linked(), (hello("a", "x:1", 8), false), taken("a", "a:1"));
-        check(linked(), (hello("a", "a:1", 6), false), taken("a", "a:1"));
+        check(None, (hello("b", "x:1", 6), false), taken("b", "b:1", 5));
+        check(linked(), (hello("a", "x:1", 8), false), taken("a", "a:1", 7));
+        check(linked(), (hello("a", "a:1", 6), false), taken("a", "a:1", 7));
         check(linked(), (hello("a", "a:1", 8), false), Ok(()));
     }
 }

@@ -1,6 +1,8 @@
 //! The edges of a node's daemon, on real processes and sockets.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
+mod daemon;
 mod door;
 mod keeper;
 mod links;
+mod members;
