@@ -122,7 +122,7 @@ impl Daemon {
         let heard = wakes.clone();
         let on_event = Arc::new(move |event| heard.send(Wake::Event(of_door(event))).unwrap_or(()));
         let door = Door::open(&state, &options.name, options.door.clone(), on_event)?;
-        let desk = Desk::new(writer, n_bytes, door);
+        let desk = Desk::new(writer, n_bytes, options.durability, door);
         let thinking = Thinking::new(state, &options, book, desk, wakes.clone())?;
         Ok(Self { thinking, wakes, incoming, warnings })
     }

@@ -11,20 +11,30 @@ use balancing::Moment;
 
 use super::DaemonError;
 use crate::book::{Book, Record};
-use crate::core::words::{ClientId, CoreTimer, KeeperOrder, NodeId, Out, PeerMessage};
+use crate::core::words::{Attempt, ClientId, CoreTimer, KeeperOrder, NodeId, Out, PeerMessage};
 use crate::door::Door;
-use crate::journal::{FormatError, Writer, encode};
+use crate::journal::{Durability, FormatError, Writer, encode};
 use crate::keeper::Keeper;
 
 /// A journal that is shorter is not written anew.
 const COMPACT_BYTES_MIN: u64 = 32 << 20;
+
+/// Least time between two groups of records, unless many wait: who waits for the disk waits so long at most, and a
+/// disk is asked so often at most.
+const GROUP_MS: u64 = 5;
+/// Records that do not wait.
+const N_RECORDS_MANY: u64 = 256;
+/// The keeper is told to forget so many ends at once, or when it is told something else.
+const N_FORGET: usize = 64;
+/// Or after so long.
+const FORGET_MS: u64 = 100;
 
 /// Something that is said when the disk is ready.
 #[derive(Debug)]
 enum Later {
     Send(NodeId, PeerMessage),
     Answer(ClientId, Answer),
-    Forget(KeeperOrder),
+    Forget(Vec<Attempt>),
 }
 
 /// A timer of the core, by when it comes and when it was asked for.
@@ -40,11 +50,17 @@ pub(super) struct Desk {
     writer: Writer,
     door: Door,
     pub(super) keeper: Option<Keeper>,
+    durability: Durability,
     bytes: Vec<u8>,
     n_records: u64,
+    /// Records that were handed to the journal, and when.
+    n_handed: u64,
+    handed: Moment,
     n_durable: u64,
     later: VecDeque<(u64, Later)>,
     orders: Vec<KeeperOrder>,
+    forget: Vec<Attempt>,
+    forgot: Moment,
     alarms: BinaryHeap<Reverse<Alarm>>,
     n_alarms: u64,
     /// Length of the journal, and what it was when it was written anew last.
@@ -55,16 +71,21 @@ pub(super) struct Desk {
 }
 
 impl Desk {
-    pub(super) fn new(writer: Writer, n_bytes: u64, door: Door) -> Self {
+    pub(super) fn new(writer: Writer, n_bytes: u64, durability: Durability, door: Door) -> Self {
         Self {
             writer,
             door,
             keeper: None,
+            durability,
             bytes: Vec::new(),
             n_records: 0,
+            n_handed: 0,
+            handed: Moment(0),
             n_durable: 0,
             later: VecDeque::new(),
             orders: Vec::new(),
+            forget: Vec::new(),
+            forgot: Moment(0),
             alarms: BinaryHeap::new(),
             n_alarms: 0,
             n_bytes,
@@ -83,8 +104,15 @@ impl Desk {
     }
 
     /// When the next timer comes.
-    pub(super) fn next_at(&self) -> Option<Moment> {
+    fn next_at(&self) -> Option<Moment> {
         self.alarms.peek().map(|Reverse(alarm)| alarm.at)
+    }
+
+    /// When something has to be done although nothing comes.
+    pub(super) fn wakes_at(&self) -> Option<Moment> {
+        let group = (!self.bytes.is_empty()).then(|| self.handed.plus_ms(GROUP_MS));
+        let forget = (!self.forget.is_empty()).then(|| self.forgot.plus_ms(FORGET_MS));
+        [self.next_at(), group, forget].into_iter().flatten().min()
     }
 
     /// So many records are written: what rests on them is said.
@@ -94,30 +122,55 @@ impl Desk {
 
     /// Whether everything was said.
     pub(super) fn is_clear(&self) -> bool {
-        self.later.is_empty() && self.bytes.is_empty() && self.n_durable == self.n_records
+        self.later.is_empty() && self.n_durable == self.n_records && self.forget.is_empty()
     }
 
     /// Hands out what can be handed out.
-    pub(super) fn hand_out(&mut self) -> Result<(), DaemonError> {
+    pub(super) fn hand_out(&mut self, now: Moment) -> Result<(), DaemonError> {
         if let Some(error) = self.failed.take() {
             return Err(error.into());
-        }
-        if !self.bytes.is_empty() {
-            let n_bytes = self.bytes.len() as u64;
-            self.writer.append(&mut self.bytes, self.n_records);
-            self.n_bytes += if self.bytes.is_empty() { n_bytes } else { 0 };
         }
         while self.later.front().is_some_and(|(n_records, _)| *n_records <= self.n_durable)
             && let Some((_, later)) = self.later.pop_front()
         {
             self.say(later);
         }
-        let orders = std::mem::take(&mut self.orders);
-        if let Some(keeper) = self.keeper.as_ref().filter(|_| !orders.is_empty()) {
+        self.order(now);
+        self.write(now);
+        Ok(())
+    }
+
+    /// Tells the keeper. Each time costs both sides more than what is told.
+    fn order(&mut self, now: Moment) {
+        let long_ago = self.forgot.plus_ms(FORGET_MS) <= now && !self.forget.is_empty();
+        if self.orders.is_empty() && self.forget.len() < N_FORGET && !long_ago {
+            return;
+        }
+        let mut orders = std::mem::take(&mut self.orders);
+        if !self.forget.is_empty() {
+            orders.push(KeeperOrder::Forget(std::mem::take(&mut self.forget)));
+        }
+        self.forgot = now;
+        if let Some(keeper) = &self.keeper {
             // A keeper that is gone has said so, or will: then what it was told is void.
             keeper.send(&orders).ok();
         }
-        Ok(())
+    }
+
+    /// Hands records to the journal.
+    fn write(&mut self, now: Moment) {
+        let many = N_RECORDS_MANY <= self.n_records - self.n_handed;
+        let is_due = self.handed.plus_ms(GROUP_MS) <= now || self.durability != Durability::Batch;
+        if self.bytes.is_empty() || !(many || is_due) {
+            return;
+        }
+        let n_bytes = self.bytes.len() as u64;
+        self.handed = now;
+        self.writer.append(&mut self.bytes, self.n_records);
+        if self.bytes.is_empty() {
+            self.n_bytes += n_bytes;
+            self.n_handed = self.n_records;
+        }
     }
 
     /// Writes the journal anew, if that is worth it.
@@ -152,7 +205,7 @@ impl Desk {
         match later {
             Later::Send(to, message) => self.say_to_node(to, &message),
             Later::Answer(client, answer) => self.door.answer(client, answer),
-            Later::Forget(order) => self.orders.push(order),
+            Later::Forget(attempts) => self.forget.extend(attempts),
         }
     }
 
@@ -174,7 +227,7 @@ impl Out for Desk {
 
     fn keeper(&mut self, order: KeeperOrder) {
         match order {
-            KeeperOrder::Forget(_) => self.later(Later::Forget(order)),
+            KeeperOrder::Forget(attempts) => self.later(Later::Forget(attempts)),
             _ => self.orders.push(order),
         }
     }

@@ -70,12 +70,12 @@ impl Thinking {
         while let Some(timer) = self.desk.due(now.moment) {
             self.core.on(now, Event::Timer(timer), &mut self.desk);
         }
-        self.desk.hand_out()?;
+        self.desk.hand_out(now.moment)?;
         self.desk.compact(self.core.book_mut())
     }
 
     fn sleep(&self) -> Duration {
-        let Some(at) = self.desk.next_at() else { return SLEEP_MAX };
+        let Some(at) = self.desk.wakes_at() else { return SLEEP_MAX };
         Duration::from_nanos(at.0.saturating_sub(now().moment.0)).min(SLEEP_MAX)
     }
 
@@ -87,7 +87,7 @@ impl Thinking {
             Wake::Stop { now: at_once } => self.core.leave(now(), at_once, &mut self.desk),
             Wake::KeeperGone => {
                 // Orders of before are for the old one.
-                self.desk.hand_out()?;
+                self.desk.hand_out(now().moment)?;
                 self.core.on(now(), Event::Keeper(KeeperSays::Gone), &mut self.desk);
                 if !self.desk.leaves {
                     self.desk.keeper = Some(connect(&self.state, &self.keeper, &self.wakes)?);

@@ -5,24 +5,19 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
 
 use super::format::encode_header;
 use super::{JournalError, Opened};
 
-/// Least time between two waits for the disk, unless many records wait.
-const PAUSE: Duration = Duration::from_millis(5);
-/// Records that do not wait for the pause to end.
-const N_RECORDS_MANY: u64 = 256;
 /// Groups that may be on their way to the thread.
 const N_GROUPS_MAX: usize = 1024;
 
 /// When a record counts as written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {
-    /// When the disk has it; a wait for the disk for each group of records that came together.
+    /// When the disk has it, which is waited for as soon as there is a record.
     Always,
-    /// When the disk has it; at most one wait for the disk in 5 ms, unless 256 records wait.
+    /// When the disk has it, which is waited for at most every 5 ms, unless 256 records wait.
     #[default]
     Batch,
     /// When the system has it: a killed daemon loses nothing, a node without power may.
@@ -116,30 +111,18 @@ struct WriterThread {
 
 impl WriterThread {
     fn run(&mut self, tell: &impl Fn(WriterNews)) -> Result<(), JournalError> {
-        let mut last_sync = Instant::now().checked_sub(PAUSE).unwrap_or_else(Instant::now);
         while let Ok(group) = self.incoming.recv() {
-            let n_records_before = self.n_records;
             self.write(&group)?;
-            while let Some(group) = self.more(n_records_before, last_sync) {
+            // What came while the disk was busy needs one wait for all of it.
+            while let Ok(group) = self.incoming.try_recv() {
                 self.write(&group)?;
             }
-            last_sync = Instant::now();
             if self.durability != Durability::Never {
                 self.opened.file.sync_data().map_err(|source| self.failed("written", source))?;
             }
             tell(WriterNews::Durable { n_records: self.n_records });
         }
         Ok(())
-    }
-
-    /// The next group that belongs to the same wait for the disk.
-    fn more(&self, n_records_before: u64, last_sync: Instant) -> Option<Group> {
-        let pause = PAUSE.saturating_sub(last_sync.elapsed());
-        let many = N_RECORDS_MANY <= self.n_records - n_records_before;
-        if self.durability != Durability::Batch || many || pause.is_zero() {
-            return self.incoming.try_recv().ok();
-        }
-        self.incoming.recv_timeout(pause).ok()
     }
 
     fn write(&mut self, group: &Group) -> Result<(), JournalError> {

@@ -139,7 +139,7 @@ impl World {
         trouble: Trouble,
         mut random: Random,
     ) -> Self {
-        let mut node = |idx: usize| Node {
+        let node = |idx: usize| Node {
             name: format!("n{idx}"),
             core: None,
             incarnation: 0,

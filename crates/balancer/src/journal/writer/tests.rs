@@ -1,6 +1,7 @@
 //! What was said to be durable is there, also after the journal was written anew.
 
 use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
 
 use super::*;
 use crate::book::Record;
