@@ -85,9 +85,20 @@ impl Asking {
             _ => Some(states.0 == LoadState::Receiver),
         };
         match change {
-            Some(true) => self.add(turn, from),
+            Some(true) => {
+                self.add(turn, from);
+                self.hear_of_room(turn);
+            }
             Some(false) => self.receivers.remove(from),
             None => {}
+        }
+    }
+
+    /// The source looks for receivers when its own load is measured; our rules do so as soon as one is known.
+    fn hear_of_room(&mut self, turn: &mut Turn<'_>) {
+        if matches!(turn.node.policy.rule, Rule::Adaptive { .. } | Rule::Forwarding { .. }) {
+            self.not_before = turn.now;
+            self.begin(turn);
         }
     }
 
@@ -166,7 +177,7 @@ impl Asking {
         let is_told = matches!(turn.node.policy.rule, Rule::Event | Rule::Forwarding { .. });
         if is_told && turn.node.circle.reaches(peer) {
             let (new, old) = (turn.node.state, turn.node.previous);
-            turn.tell(peer, Message::State { new, old });
+            turn.send(peer, Message::State { new, old });
         }
     }
 

@@ -130,7 +130,10 @@ impl Balance {
 
     /// Tasks of another node have come here. A measurement follows.
     pub fn on_received(&mut self, from: NodeId) {
-        self.node.promises.keep(from);
+        let was_promised = self.node.promises.keep(from);
+        if let (false, Side::Pulling(pulling)) = (was_promised, &mut self.side) {
+            pulling.on_early(from);
+        }
     }
 
     /// A node cannot be reached at present: nothing is expected of it.

@@ -53,7 +53,7 @@ pub(crate) fn pass_on(
         };
         if let Some(next) = next.filter(|next| *next != from && *next != origin) {
             let n_hops = n_hops - 1;
-            turn.tell(next, Message::Request { operation, n_tasks, origin, n_hops });
+            turn.send(next, Message::Request { operation, n_tasks, origin, n_hops });
             return true;
         }
     }

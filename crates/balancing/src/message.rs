@@ -183,6 +183,20 @@ impl Message {
         if from.left.is_empty() { Ok(message) } else { Err(MessageError::Length(bytes.len())) }
     }
 
+    /// Whether the source counts it: a state told or asked for before tasks are asked for. See
+    /// [`Counts`](crate::Counts).
+    pub fn is_information(self, sender: NodeId) -> bool {
+        match self {
+            Self::State { .. }
+            | Self::AskState { .. }
+            | Self::Subscribe { .. }
+            | Self::Probe
+            | Self::Pull { .. } => true,
+            Self::Request { origin, .. } => origin != sender,
+            _ => false,
+        }
+    }
+
     const fn kind(self) -> u8 {
         match self {
             Self::State { .. } => 0,

@@ -7,9 +7,9 @@ use crate::NodeId;
 use crate::random::Random;
 use std::collections::VecDeque;
 
-const N_OFFERS_MAX: usize = 256;
+const N_OFFERS_MAX: usize = 64;
 /// Pulls without an answer after which an offer is forgotten.
-const N_SILENT_MAX: u8 = 3;
+const N_SILENT_MAX: u8 = 5;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Offers {
@@ -97,8 +97,7 @@ mod tests {
         assert_eq!(offers.best(&mut random), Some(NodeId(1)));
         offers.silent(NodeId(1));
         assert_eq!(offers.best(&mut random), Some(NodeId(2)));
-        offers.silent(NodeId(1));
-        offers.silent(NodeId(1));
+        (1..5).for_each(|_| offers.silent(NodeId(1)));
         assert_eq!(offers.nodes().collect::<Vec<_>>(), [NodeId(2), NodeId(3)]);
     }
 
@@ -106,7 +105,7 @@ mod tests {
     fn offers_have_a_bound_and_probes_an_order() {
         let mut offers = Offers::default();
         let n_dropped = (0..300).filter(|from| offers.push(NodeId(*from), 1)).count();
-        assert_eq!((offers.len(), n_dropped), (256, 44));
-        assert_eq!(offers.pop(), Some(NodeId(44)));
+        assert_eq!((offers.len(), n_dropped), (64, 236));
+        assert_eq!(offers.pop(), Some(NodeId(236)));
     }
 }

@@ -47,7 +47,7 @@ impl Probes {
         let n_sent = n_wanted.min(N_PROBES_MAX);
         for _ in 0..n_sent {
             if let Some(node) = turn.node.circle.pick(&mut turn.node.random) {
-                turn.tell(node, Message::Probe);
+                turn.send(node, Message::Probe);
             }
         }
         if 0 < n_sent {

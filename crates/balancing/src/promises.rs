@@ -48,11 +48,15 @@ impl Promises {
         self.open.retain(|promise| promise.to != to || promise.operation != operation);
     }
 
-    /// Tasks have come: the oldest promise to that node is kept.
-    pub(crate) fn keep(&mut self, to: NodeId) {
-        if let Some(at) = self.open.iter().position(|promise| promise.to == to) {
-            self.open.remove(at);
-        }
+    /// Tasks have come: the oldest promise to that node is kept; whether there was one.
+    pub(crate) fn keep(&mut self, to: NodeId) -> bool {
+        let oldest = self.open.iter().position(|promise| promise.to == to);
+        oldest.map(|at| self.open.remove(at)).is_some()
+    }
+
+    /// When the next one ends by itself.
+    pub(crate) fn next_end(&self) -> Option<Moment> {
+        self.open.iter().map(|promise| promise.until).min()
     }
 
     /// Nothing comes from there any more.
@@ -72,10 +76,11 @@ mod tests {
         promises.promise(now, NodeId(1), 7, 2);
         promises.promise(now, NodeId(2), 7, 3);
         assert_eq!(promises.n_tasks(now), 5);
-        promises.keep(NodeId(1));
+        assert!(promises.keep(NodeId(1)) && !promises.keep(NodeId(1)));
         assert_eq!(promises.n_tasks(now), 3);
         promises.release(NodeId(2), 6);
         assert_eq!(promises.n_tasks(now.plus_ms(1_999)), 3);
+        assert_eq!(promises.next_end(), Some(now.plus_ms(2_000)));
         assert_eq!(promises.n_tasks(now.plus_ms(2_000)), 0);
     }
 

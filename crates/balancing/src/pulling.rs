@@ -12,7 +12,7 @@ use crate::operation::OPERATION_MS;
 use crate::power_of_two::Probes;
 use crate::rule::Rule;
 use crate::standing::{N_NAMED_MAX, UnderWay, Why};
-use crate::stealing::Pauses;
+use crate::stealing::Search;
 use crate::subscription::Subscribers;
 use crate::turn::Turn;
 use crate::{LoadState, Message, Moment, NodeId, NodeLoad};
@@ -23,10 +23,11 @@ pub(crate) struct Pulling {
     subscribers: Subscribers,
     probes: Probes,
     offers: Offers,
-    pauses: Pauses,
+    search: Search,
     open: Option<Pull>,
     /// The timer that ends a pause.
     resume: u32,
+    resumes_at: Moment,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -35,6 +36,8 @@ struct Pull {
     from: NodeId,
     n_tasks_max: u16,
     began: Moment,
+    /// Its tasks came before its answer.
+    is_here: bool,
 }
 
 /// A grant as it came.
@@ -55,7 +58,7 @@ impl Pulling {
 
     pub(crate) fn on_measurement(&mut self, turn: &mut Turn<'_>, load: NodeLoad) {
         if turn.node.measure(load) && turn.node.state == LoadState::Receiver {
-            self.pauses.end();
+            self.search.begin_anew();
         }
         self.go_on(turn);
     }
@@ -118,11 +121,14 @@ impl Pulling {
 
     pub(crate) fn on_grant(&mut self, turn: &mut Turn<'_>, from: NodeId, grant: Grant) {
         let Grant { operation, n_tasks, n_left } = grant;
-        turn.node.promises.promise(turn.now, from, operation, n_tasks.into());
-        let Some(pull) = self.take(from, operation) else { return };
+        let pull = self.take(from, operation);
+        if pull.is_none_or(|pull| !pull.is_here) {
+            turn.node.promises.promise(turn.now, from, operation, n_tasks.into());
+        }
+        let Some(pull) = pull else { return };
         turn.node.counts.accepted += 1;
         turn.ended(Why::Moved { n_tasks: n_tasks.into() });
-        self.pauses.end();
+        self.search.found(from, n_left);
         if turn.node.policy.rule == Rule::Subscription {
             if n_tasks < pull.n_tasks_max {
                 self.offers.remove(from);
@@ -132,6 +138,13 @@ impl Pulling {
             }
         }
         self.pull(turn);
+    }
+
+    /// Tasks have come that were not announced yet.
+    pub(crate) fn on_early(&mut self, from: NodeId) {
+        for pull in self.open.iter_mut().filter(|pull| pull.from == from) {
+            pull.is_here = true;
+        }
     }
 
     pub(crate) fn on_nothing(&mut self, turn: &mut Turn<'_>, from: NodeId, operation: u32) {
@@ -189,12 +202,18 @@ impl Pulling {
         }
         let n_room = turn.node.n_room(turn.now);
         if n_room == 0 {
+            // What was promised may not come: then there is room, and nobody says so.
+            if let (LoadState::Receiver, Some(at)) =
+                (turn.node.state, turn.node.promises.next_end())
+            {
+                self.resume_at(turn, at);
+            }
             return;
         }
         let from = match turn.node.policy.rule {
             Rule::Subscription => self.offers.best(&mut turn.node.random),
             Rule::PowerOfTwo { .. } => self.offers.pop(),
-            _ => self.pauses.victim(turn),
+            _ => self.search.victim(turn),
         };
         let Some(from) = from else { return };
         let n_tasks_max = match turn.node.policy.rule {
@@ -202,9 +221,9 @@ impl Pulling {
             _ => u16::try_from(n_room).unwrap_or(u16::MAX),
         };
         let (number, began) = (turn.node.next_operation(), turn.now);
-        turn.tell(from, Message::Pull { operation: number, n_tasks_max });
+        turn.send(from, Message::Pull { operation: number, n_tasks_max });
         turn.timer(TimerKind::Pull, number, began.plus_ms(OPERATION_MS));
-        self.open = Some(Pull { number, from, n_tasks_max, began });
+        self.open = Some(Pull { number, from, n_tasks_max, began, is_here: false });
     }
 
     fn take(&mut self, from: NodeId, operation: u32) -> Option<Pull> {
@@ -222,11 +241,17 @@ impl Pulling {
     /// Nothing was found: the next offer, or, where there are none, later.
     fn rest(&mut self, turn: &mut Turn<'_>) {
         if turn.node.policy.rule == Rule::Stealing {
-            let at = self.pauses.begin(turn.now);
-            self.resume = turn.node.next_operation();
-            turn.timer(TimerKind::Pull, self.resume, at);
+            let at = self.search.rest(turn.now);
+            self.resume_at(turn, at);
         } else {
             self.pull(turn);
+        }
+    }
+
+    fn resume_at(&mut self, turn: &mut Turn<'_>, at: Moment) {
+        if self.resumes_at <= turn.now || at < self.resumes_at {
+            (self.resume, self.resumes_at) = (turn.node.next_operation(), at);
+            turn.timer(TimerKind::Pull, self.resume, at);
         }
     }
 }

@@ -7,7 +7,7 @@
 use crate::NodeId;
 use crate::random::Random;
 
-const N_RECEIVERS_MAX: usize = 4096;
+const N_RECEIVERS_MAX: usize = 1024;
 /// The source asks three, "to avoid collapses".
 pub(crate) const N_CANDIDATES_MAX: usize = 3;
 
@@ -94,6 +94,6 @@ mod tests {
     fn the_list_has_a_bound() {
         let (mut receivers, mut random) = (Receivers::default(), Random::new(1, 0));
         let n_dropped = (0..5000).filter(|node| receivers.add(NodeId(*node), &mut random)).count();
-        assert_eq!((receivers.known().len(), n_dropped), (4096, 904));
+        assert_eq!((receivers.known().len(), n_dropped), (1024, 3976));
     }
 }

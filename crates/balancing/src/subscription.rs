@@ -5,8 +5,8 @@
 //! that fetches it, and an empty cluster costs none.
 //!
 //! Telling goes in waves: first as many nodes as tasks wait, then twice as many every 50 ms, until the tasks are
-//! gone. No more than [`N_SILENT_MAX`] nodes are told that have not come yet; where all are busy, telling more
-//! would not help. A told node that never comes (the message was lost, or its program began anew) is told again
+//! gone. No more than [`N_SILENT_MAX`] nodes are told that have not come yet: where all are busy, telling more
+//! would not help. After 5 s these are taken for busy, and others are told; where nobody comes, ever more rarely. A told node that never comes (the message was lost, or its program began anew) is told again
 //! after 30 s, then after twice as long each time.
 //!
 //! # Invariants
@@ -30,9 +30,13 @@ pub(crate) const SPEC: RuleSpec = RuleSpec {
 /// Between two waves: longer than a message and its answer take.
 const WAVE_MS: u64 = 50;
 /// Nodes that were told and have not come yet.
-const N_SILENT_MAX: usize = 64;
+const N_SILENT_MAX: usize = 32;
 /// After this, a node that has not come is taken for busy, and others are told.
 const BUSY_MS: u64 = 5_000;
+/// The same when nobody has come for long.
+const BUSY_MS_MAX: u64 = 60_000;
+/// Who comes within this after it was told had room.
+const PROMPT_MS: u64 = 1_000;
 /// After this, doubled with each telling, a node that has not come is told again.
 const RETELL_MS: u64 = 30_000;
 const N_DOUBLINGS_MAX: u32 = 5;
@@ -48,6 +52,8 @@ pub(crate) struct Subscribers {
     width: usize,
     n_silent: usize,
     silent_since: Moment,
+    /// How often all that were told were busy, one time after the other.
+    n_vain: u32,
     wave: u32,
     is_waiting: bool,
 }
@@ -97,6 +103,9 @@ impl Subscribers {
         let told = self.told.entry(node).or_insert(Told { at: now, n_times: 0, has_come: true });
         if !told.has_come {
             self.n_silent = self.n_silent.saturating_sub(1);
+            if now.ms_since(told.at) < PROMPT_MS {
+                self.n_vain = 0;
+            }
         }
         *told = Told { at: now, n_times: 0, has_come: true };
     }
@@ -104,7 +113,7 @@ impl Subscribers {
     /// Tells more nodes, unless those who were told just now may still come.
     pub(crate) fn tell(&mut self, turn: &mut Turn<'_>) {
         if turn.node.state != LoadState::Sender || turn.node.load.n_queued == 0 {
-            (self.width, self.is_waiting) = (0, false);
+            (self.width, self.is_waiting, self.n_vain) = (0, false, 0);
         } else if !self.is_waiting {
             self.send_wave(turn);
         }
@@ -120,7 +129,8 @@ impl Subscribers {
     fn send_wave(&mut self, turn: &mut Turn<'_>) {
         let n_queued = turn.node.load.n_queued;
         self.width = (2 * self.width).max(n_queued as usize).min(N_SILENT_MAX);
-        if BUSY_MS <= turn.now.ms_since(self.silent_since) {
+        if self.busy_ms() <= turn.now.ms_since(self.silent_since) {
+            self.n_vain += u32::from(N_SILENT_MAX <= self.n_silent);
             (self.n_silent, self.silent_since) = (0, turn.now);
         }
         let n_told_max = match turn.node.circle.domain() {
@@ -129,9 +139,13 @@ impl Subscribers {
         };
         let n_told_max = n_told_max.min(N_SILENT_MAX.saturating_sub(self.n_silent));
         let n_told = self.tell_next(turn, n_told_max);
-        let wait_ms = if n_told == 0 { BUSY_MS } else { WAVE_MS };
+        let wait_ms = if n_told == 0 { self.busy_ms() } else { WAVE_MS };
         (self.wave, self.is_waiting) = (self.wave.wrapping_add(1), true);
         turn.timer(TimerKind::Wave, self.wave, turn.now.plus_ms(wait_ms));
+    }
+
+    fn busy_ms(&self) -> u64 {
+        (BUSY_MS << self.n_vain.min(N_DOUBLINGS_MAX)).min(BUSY_MS_MAX)
     }
 
     fn tell_next(&mut self, turn: &mut Turn<'_>, n_told_max: usize) -> usize {
@@ -145,7 +159,7 @@ impl Subscribers {
             if before.is_none_or(|told| told.is_over(turn.now)) {
                 let n_times = before.map_or(0, |told| told.n_times + 1);
                 self.told.insert(node, Told { at: turn.now, n_times, has_come: false });
-                turn.tell(node, Message::Subscribe { n_queued: turn.node.load.n_queued });
+                turn.send(node, Message::Subscribe { n_queued: turn.node.load.n_queued });
                 (n_told, self.n_silent) = (n_told + 1, self.n_silent + 1);
             }
         }

@@ -122,19 +122,14 @@ pub(crate) struct Turn<'a> {
 }
 
 impl Turn<'_> {
-    /// Sends what belongs to tasks themselves: requests, answers.
+    /// Sends a message, unless it were to go to the node itself or to a stranger.
     pub(crate) fn send(&mut self, to: NodeId, message: Message) {
-        if to != self.node.me && self.node.circle.members().position(to).is_some() {
+        let me = self.node.me;
+        if to != me && self.node.circle.members().position(to).is_some() {
             self.node.counts.all += 1;
+            self.node.counts.messages += u64::from(message.is_information(me));
             self.out.push(Action::Send { to, message });
         }
-    }
-
-    /// Sends what counts as information.
-    pub(crate) fn tell(&mut self, to: NodeId, message: Message) {
-        let n_before = self.node.counts.all;
-        self.send(to, message);
-        self.node.counts.messages += self.node.counts.all - n_before;
     }
 
     /// Tells everybody in the domain, random ones drawn anew; how many these are.
