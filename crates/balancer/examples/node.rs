@@ -1,6 +1,6 @@
 //! A daemon without the rest of the command line: for the tests of this crate, and to measure it.
 //!
-//! `node run STATE NAME N_CORES` runs one, `node serve STATE` and `node guard STATE` are its keeper, `node speed N`
+//! `node run STATE NAME N_CORES [LISTEN PEER...]` runs one, `node serve STATE` and `node guard STATE` are its keeper, `node speed N`
 //! prints how many trivial tasks a second go through a node of its own, and what its thinking cost.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program of the command line")]
 
@@ -8,23 +8,29 @@ use std::error::Error;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use balanced::{ArrayRange, Request, Submission};
 use balancer::book::BookLimits;
 use balancer::client::Client;
 use balancer::core::words::Measurement;
-use balancer::daemon::{Daemon, Options};
+use balancer::daemon::{Daemon, Network, Options, Warn};
 use balancer::door::DoorOptions;
 use balancer::journal::Durability;
 use balancer::keeper::{self, KeeperOptions};
+use balancer::links::{Key, LinkOptions};
 use balancing::Policy;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments = std::env::args().skip(1).collect::<Vec<_>>();
     let arguments = arguments.iter().map(String::as_str).collect::<Vec<_>>();
     match arguments.as_slice() {
-        ["run", state, name, n_cores] => run(Path::new(state), name, n_cores.parse()?),
+        ["run", state, name, n_cores] => run(Path::new(state), name, n_cores.parse()?, None),
+        ["run", state, name, n_cores, listen, peers @ ..] => {
+            let network = network(listen, peers)?;
+            run(Path::new(state), name, n_cores.parse()?, Some(network))
+        }
         ["serve", state] => {
             let guard = ["guard", state].map(OsString::from).to_vec();
             let mut options = KeeperOptions::new(PathBuf::from(state), guard);
@@ -40,18 +46,40 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
-fn run(state: &Path, name: &str, n_cores: u32) -> Result<(), Box<dyn Error>> {
+/// In a cluster whose key everybody may know, with short times.
+fn network(listen: &str, peers: &[&str]) -> Result<Network, Box<dyn Error>> {
+    let listen: std::net::SocketAddr = listen.parse()?;
+    Ok(Network {
+        listen,
+        host: listen.ip().to_string(),
+        key: Key::of([1; 32]),
+        peers: peers.iter().map(|&peer| peer.to_owned()).collect(),
+        meeting: None,
+        links: LinkOptions::default(),
+    })
+}
+
+fn run(
+    state: &Path,
+    name: &str,
+    n_cores: u32,
+    network: Option<Network>,
+) -> Result<(), Box<dyn Error>> {
+    let times_ms = std::env::var("NODE_LEASE_MS").ok().and_then(|ms| ms.parse().ok());
+    let lease_ms = times_ms.unwrap_or(10_000);
     let daemon = Daemon::open(Options {
         name: name.to_owned(),
         state: state.to_owned(),
         measurement: Measurement { n_cores, speed: 1.0 },
         policy: Policy::DEFAULT,
         durability: Durability::Batch,
-        lease_ms: 10_000,
-        slack_ms: 5_000,
+        lease_ms,
+        slack_ms: lease_ms / 2,
         limits: BookLimits::default(),
         keeper: ["/proc/self/exe".into(), "serve".into(), state.into()].to_vec(),
         door: DoorOptions::default(),
+        network,
+        warn: Warn(Arc::new(|sentence| eprintln!("{sentence}"))),
     })?;
     daemon.warnings().iter().for_each(|warning| eprintln!("{warning}"));
     Ok(daemon.run()?)

@@ -13,13 +13,16 @@
 
 mod desk;
 mod error;
+mod network;
 mod thinking;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
+use balanced::check_node_name;
 use balancing::Policy;
 
 use crate::book::BookLimits;
@@ -30,6 +33,7 @@ use crate::journal::{self, Durability, Writer, WriterNews};
 use crate::keeper::boot_now;
 use desk::Desk;
 pub use error::DaemonError;
+pub use network::{Network, Warn};
 use thinking::Thinking;
 
 /// Events that may wait for the thread that thinks; who brings more waits.
@@ -58,6 +62,10 @@ pub struct Options {
     pub keeper: Vec<OsString>,
     /// How the door is kept.
     pub door: DoorOptions,
+    /// How it takes part in a cluster; nothing where it stays alone.
+    pub network: Option<Network>,
+    /// To whom it says what a person should know while it runs.
+    pub warn: Warn,
 }
 
 /// What wakes the thread that thinks.
@@ -69,8 +77,14 @@ enum Wake {
     Journal(WriterNews),
     /// The keeper that was started as this one is no more.
     KeeperGone,
+    /// Another node has this one's name, and had it before.
+    NameTaken(String),
     /// Somebody on this machine wants the node to leave.
     Stop { now: bool },
+    /// Something that a person should know.
+    Warning(String),
+    /// Another node has the name of this one.
+    NameTaken(String),
 }
 
 /// A daemon that is about to run: its folder is its own, its journal is read, its door is open.
@@ -78,7 +92,7 @@ pub struct Daemon {
     thinking: Thinking,
     wakes: SyncSender<Wake>,
     incoming: Receiver<Wake>,
-    warnings: Vec<String>,
+    address: String,
 }
 
 /// By which a daemon is stopped from another thread.
@@ -105,32 +119,42 @@ pub fn run(options: Options) -> Result<(), DaemonError> {
 }
 
 impl Daemon {
-    /// Reads the journal, finds or starts the keeper, and opens the door.
+    /// Reads the journal, finds or starts the keeper, joins the cluster, and opens the door.
     ///
     /// # Errors
-    /// When the folder cannot be used or is in use.
+    /// When the folder or the address cannot be used or is in use.
     pub fn open(options: Options) -> Result<Self, DaemonError> {
+        check_node_name(&options.name)?;
         let state = crate::door::open_state(&options.state)?;
         let (wakes, incoming) = sync_channel(N_EVENTS_MAX);
         let mut book = Core::book_for(&options.name, options.limits);
         let opened = journal::open(&state, &options.name, |record| book.apply(&record))?;
-        let warnings = opened.damage.iter().map(ToString::to_string).collect();
+        if let Some(damage) = &opened.damage {
+            (options.warn)(&damage.to_string());
+        }
         let n_bytes = opened.n_bytes;
         let tell = wakes.clone();
         let tell = move |news| tell.send(Wake::Journal(news)).unwrap_or(());
         let writer = Writer::start(opened, options.durability, tell)?;
+        let now = now();
+        let cluster = options.cluster.clone();
+        let cluster = cluster.map(|part| join(part, &options, incarnation(now), wakes.clone()));
+        let cluster = cluster.transpose()?;
+        let address = cluster.as_ref().map_or("", |cluster| cluster.address()).to_owned();
         let heard = wakes.clone();
         let on_event = Arc::new(move |event| heard.send(Wake::Event(of_door(event))).unwrap_or(()));
         let door = Door::open(&state, &options.name, options.door.clone(), on_event)?;
-        let desk = Desk::new(writer, n_bytes, options.durability, door);
-        let thinking = Thinking::new(state, &options, book, desk, wakes.clone())?;
-        Ok(Self { thinking, wakes, incoming, warnings })
+        let edges = Edges { writer, door, cluster, durability: options.durability };
+        let desk = Desk::new(edges, n_bytes);
+        let core = core_options(&options, &address, now);
+        let thinking = Thinking::new(state, options, (core, book, now), desk, wakes.clone())?;
+        Ok(Self { thinking, wakes, incoming, address })
     }
 
-    /// What its owner should know: damage that was mended.
+    /// Where other nodes reach it: `host:port`; empty for a node by itself.
     #[must_use]
-    pub fn warnings(&self) -> &[String] {
-        &self.warnings
+    pub fn address(&self) -> &str {
+        &self.address
     }
 
     /// By which it is stopped.
@@ -156,11 +180,6 @@ fn now() -> Now {
     Now { moment: boot_now(), unix_ms: seconds * 1000 + ms }
 }
 
-/// A number that grows with each start of a daemon of this name.
-fn incarnation(now: Now) -> u64 {
-    now.unix_ms
-}
-
 fn of_door(event: DoorEvent) -> Event {
     match event {
         DoorEvent::Asked { client, request } => Event::FromClient { client, request },
@@ -168,10 +187,40 @@ fn of_door(event: DoorEvent) -> Event {
     }
 }
 
-fn core_options(options: &Options, now: Now) -> CoreOptions {
+fn join(
+    part: ClusterPart,
+    options: &Options,
+    incarnation: u64,
+    wakes: SyncSender<Wake>,
+) -> Result<Cluster, LinkError> {
+    let cluster = ClusterOptions {
+        name: options.name.clone(),
+        listen: part.listen,
+        host: part.host,
+        incarnation,
+        measurement: options.measurement,
+        key: part.key,
+        peers: part.peers,
+        meeting: part.meeting,
+        links: part.links,
+    };
+    let on_event = move |event| wakes.send(of_cluster(event)).unwrap_or(());
+    Cluster::open(cluster, Arc::new(on_event))
+}
+
+fn of_cluster(event: ClusterEvent) -> Wake {
+    match event {
+        ClusterEvent::FromPeer { from, message } => Wake::Event(Event::FromPeer { from, message }),
+        ClusterEvent::Members(members) => Wake::Event(Event::Members(members)),
+        ClusterEvent::Warning(sentence) => Wake::Warning(sentence),
+        ClusterEvent::NameTaken(sentence) => Wake::NameTaken(sentence),
+    }
+}
+
+fn core_options(options: &Options, address: &str, now: Now) -> CoreOptions {
     CoreOptions {
         name: options.name.clone(),
-        address: String::new(),
+        address: address.to_owned(),
         incarnation: incarnation(now),
         policy: options.policy,
         seed: now.unix_ms,

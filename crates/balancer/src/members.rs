@@ -11,6 +11,7 @@
 //! # Not here
 //! Connections (`links`), and what becomes of the tasks of nodes that are silent (`core`).
 
+mod incarnation;
 mod meeting;
 mod peers_file;
 mod roll;
@@ -31,6 +32,7 @@ use std::{
 
 use balanced::Presence;
 
+pub use incarnation::{IncarnationError, next_incarnation};
 pub use peers_file::{PeerProblem, PeersFileError, read_peers};
 pub use roll::{Record, Roll, Standing};
 pub use slurm::{NodeListError, expand_node_list};

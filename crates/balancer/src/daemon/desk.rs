@@ -15,6 +15,8 @@ use crate::core::words::{Attempt, ClientId, CoreTimer, KeeperOrder, NodeId, Out,
 use crate::door::Door;
 use crate::journal::{Durability, FormatError, Writer, encode};
 use crate::keeper::Keeper;
+use crate::members::Cluster;
+use crate::members::Cluster;
 
 /// A journal that is shorter is not written anew.
 const COMPACT_BYTES_MIN: u64 = 32 << 20;
@@ -50,6 +52,7 @@ pub(super) struct Desk {
     writer: Writer,
     door: Door,
     pub(super) keeper: Option<Keeper>,
+    pub(super) cluster: Option<Cluster>,
     durability: Durability,
     bytes: Vec<u8>,
     n_records: u64,
@@ -76,6 +79,7 @@ impl Desk {
             writer,
             door,
             keeper: None,
+            cluster: None,
             durability,
             bytes: Vec::new(),
             n_records: 0,
@@ -113,6 +117,11 @@ impl Desk {
         let group = (!self.bytes.is_empty()).then(|| self.handed.plus_ms(GROUP_MS));
         let forget = (!self.forget.is_empty()).then(|| self.forgot.plus_ms(FORGET_MS));
         [self.next_at(), group, forget].into_iter().flatten().min()
+    }
+
+    /// Messages between nodes that were dropped.
+    pub(super) fn n_dropped(&self) -> u64 {
+        self.edges.cluster.as_ref().map_or(0, Cluster::n_dropped)
     }
 
     /// So many records are written: what rests on them is said.
@@ -160,13 +169,13 @@ impl Desk {
     /// Hands records to the journal.
     fn write(&mut self, now: Moment) {
         let many = N_RECORDS_MANY <= self.n_records - self.n_handed;
-        let is_due = self.handed.plus_ms(GROUP_MS) <= now || self.durability != Durability::Batch;
+        let is_due = self.handed.plus_ms(GROUP_MS) <= now || self.edges.durability != Durability::Batch;
         if self.bytes.is_empty() || !(many || is_due) {
             return;
         }
         let n_bytes = self.bytes.len() as u64;
         self.handed = now;
-        self.writer.append(&mut self.bytes, self.n_records);
+        self.edges.writer.append(&mut self.bytes, self.n_records);
         if self.bytes.is_empty() {
             self.n_bytes += n_bytes;
             self.n_handed = self.n_records;
@@ -186,7 +195,7 @@ impl Desk {
             return Err(error.into());
         }
         let n_bytes = bytes.len() as u64;
-        if self.writer.replace(bytes, self.n_records) {
+        if self.edges.writer.replace(bytes, self.n_records) {
             self.n_bytes = n_bytes;
             self.n_bytes_anew = n_bytes;
         }
@@ -204,12 +213,15 @@ impl Desk {
     fn say(&mut self, later: Later) {
         match later {
             Later::Send(to, message) => self.say_to_node(to, &message),
-            Later::Answer(client, answer) => self.door.answer(client, answer),
+            Later::Answer(client, answer) => self.edges.door.answer(client, answer),
             Later::Forget(attempts) => self.forget.extend(attempts),
         }
     }
 
-    fn say_to_node(&mut self, _to: NodeId, _message: &PeerMessage) {}
+    /// What cannot be sent is lost, and said again later.
+    fn say_to_node(&mut self, to: NodeId, message: &PeerMessage) {
+        self.cluster.as_ref().map(|cluster| cluster.send(to, message).ok());
+    }
 }
 
 impl Out for Desk {
@@ -237,7 +249,11 @@ impl Out for Desk {
         self.alarms.push(Reverse(Alarm { at, order: self.n_alarms, timer }));
     }
 
-    fn presence(&mut self, _presence: Presence) {}
+    fn presence(&mut self, presence: Presence) {
+        if let Some(cluster) = &self.cluster {
+            cluster.presence(presence);
+        }
+    }
 
     fn append(&mut self, record: &Record) {
         match encode(record, &mut self.bytes) {

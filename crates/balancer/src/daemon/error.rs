@@ -17,6 +17,30 @@ pub enum DaemonError {
     /// A record that cannot be written.
     #[error(transparent)]
     Record(#[from] FormatError),
+    /// It cannot take part in its cluster.
+    #[error(transparent)]
+    Links(#[from] crate::links::LinkError),
+    /// Its number of starts.
+    #[error(transparent)]
+    Incarnation(#[from] crate::members::IncarnationError),
+    /// Another node has its name.
+    #[error("{sentence}")]
+    NameTaken {
+        /// Which, and what to do.
+        sentence: String,
+    },
+    /// Its name.
+    #[error(transparent)]
+    Name(#[from] balanced::NameError),
+    /// Its address.
+    #[error(transparent)]
+    Link(#[from] crate::links::LinkError),
+    /// Another node has its name.
+    #[error("{sentence}")]
+    NameTaken {
+        /// Which, and what to do.
+        sentence: String,
+    },
     /// Its keeper.
     #[error(transparent)]
     Keeper(#[from] KeeperClientError),

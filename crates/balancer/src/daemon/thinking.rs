@@ -6,10 +6,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
 use std::time::Duration;
 
 use super::desk::Desk;
-use super::{DaemonError, Options, Wake, core_options, now};
+use super::{DaemonError, Options, Wake, core_options, network, now};
 use crate::book::Book;
-use crate::core::Core;
-use crate::core::words::{Event, KeeperSays};
+use crate::core::words::{Event, KeeperSays, Now};
+use crate::core::{Core, CoreOptions};
 use crate::journal::WriterNews;
 use crate::keeper::{Keeper, KeeperClientError};
 
@@ -25,22 +25,22 @@ pub(super) struct Thinking {
     desk: Desk,
     state: PathBuf,
     keeper: Vec<OsString>,
+    warn: fn(&str),
     wakes: SyncSender<Wake>,
 }
 
 impl Thinking {
     pub(super) fn new(
         state: PathBuf,
-        options: &Options,
-        book: Book,
+        options: Options,
+        (core, book, now): (CoreOptions, Book, Now),
         mut desk: Desk,
         wakes: SyncSender<Wake>,
     ) -> Result<Self, DaemonError> {
-        let now = now();
-        let core = Core::new(core_options(options, now), now, book, &mut desk);
-        let keeper = options.keeper.clone();
+        let core = Core::new(core, now, book, &mut desk);
+        let Options { keeper, warn, .. } = options;
         desk.keeper = Some(connect(&state, &keeper, &wakes)?);
-        Ok(Self { core, desk, state, keeper, wakes })
+        Ok(Self { core, desk, state, keeper, warn, wakes })
     }
 
     pub(super) fn run(mut self, incoming: &Receiver<Wake>) -> Result<(), DaemonError> {
@@ -70,6 +70,7 @@ impl Thinking {
         while let Some(timer) = self.desk.due(now.moment) {
             self.core.on(now, Event::Timer(timer), &mut self.desk);
         }
+        self.core.count_dropped(self.desk.n_dropped());
         self.desk.hand_out(now.moment)?;
         self.desk.compact(self.core.book_mut())
     }
@@ -85,14 +86,19 @@ impl Thinking {
             Wake::Journal(WriterNews::Durable { n_records }) => self.desk.durable(n_records),
             Wake::Journal(WriterNews::Failed(error)) => return Err(error.into()),
             Wake::Stop { now: at_once } => self.core.leave(now(), at_once, &mut self.desk),
+            Wake::Warning(sentence) => (self.warn)(&sentence),
+            Wake::NameTaken(sentence) => return Err(DaemonError::NameTaken { sentence }),
             Wake::KeeperGone => {
                 // Orders of before are for the old one.
                 self.desk.hand_out(now().moment)?;
-                self.core.on(now(), Event::Keeper(KeeperSays::Gone), &mut self.desk);
                 if !self.desk.leaves {
+                    // The next keeper answers when nothing of the old one is left: only then may others
+                    // be told that its tasks are lost.
                     self.desk.keeper = Some(connect(&self.state, &self.keeper, &self.wakes)?);
                 }
+                self.core.on(now(), Event::Keeper(KeeperSays::Gone), &mut self.desk);
             }
+            Wake::NameTaken(sentence) => return Err(DaemonError::NameTaken { sentence }),
         }
         Ok(())
     }

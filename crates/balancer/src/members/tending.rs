@@ -177,8 +177,9 @@ impl Tending {
         if REPEATS_EVERY <= self.repeated.elapsed() && !self.linked.is_empty() {
             self.repeated = Instant::now();
             self.n_repeats += 1;
-            let next = self.linked.iter().nth(self.n_repeats % self.linked.len());
-            next.map(|&next| self.tell_node(next, &self.roll.vouched()));
+            if let Some(&next) = self.linked.iter().nth(self.n_repeats % self.linked.len()) {
+                self.tell_node(next, &self.roll.vouched());
+            }
         }
     }
 
