@@ -1,7 +1,8 @@
 //! A daemon without the rest of the command line: for the tests of this crate, and to measure it.
 //!
-//! `node run STATE NAME N_CORES [LISTEN PEER...]` runs one, `node serve STATE` and `node guard STATE` are its keeper, `node speed N`
-//! prints how many trivial tasks a second go through a node of its own, and what its thinking cost.
+//! `node run STATE NAME N_CORES [LISTEN PEER...]` runs one, with leases of `NODE_LEASE_MS`; `node serve STATE` and
+//! `node guard STATE` are its keeper; `node speed N` prints how many trivial tasks a second go through a node of its
+//! own, and what each of its threads cost.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program of the command line")]
 
 use std::error::Error;
@@ -12,15 +13,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use balanced::{ArrayRange, Request, Submission};
-use balancer::book::BookLimits;
 use balancer::client::Client;
 use balancer::core::words::Measurement;
 use balancer::daemon::{Daemon, Network, Options, Warn};
-use balancer::door::DoorOptions;
-use balancer::journal::Durability;
 use balancer::keeper::{self, KeeperOptions};
 use balancer::links::{Key, LinkOptions};
-use balancing::Policy;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments = std::env::args().skip(1).collect::<Vec<_>>();
@@ -65,24 +62,15 @@ fn run(
     n_cores: u32,
     network: Option<Network>,
 ) -> Result<(), Box<dyn Error>> {
-    let times_ms = std::env::var("NODE_LEASE_MS").ok().and_then(|ms| ms.parse().ok());
-    let lease_ms = times_ms.unwrap_or(10_000);
-    let daemon = Daemon::open(Options {
-        name: name.to_owned(),
-        state: state.to_owned(),
-        measurement: Measurement { n_cores, speed: 1.0 },
-        policy: Policy::DEFAULT,
-        durability: Durability::Batch,
-        lease_ms,
-        slack_ms: lease_ms / 2,
-        limits: BookLimits::default(),
-        keeper: ["/proc/self/exe".into(), "serve".into(), state.into()].to_vec(),
-        door: DoorOptions::default(),
-        network,
-        warn: Warn(Arc::new(|sentence| eprintln!("{sentence}"))),
-    })?;
-    daemon.warnings().iter().for_each(|warning| eprintln!("{warning}"));
-    Ok(daemon.run()?)
+    let measurement = Measurement { n_cores, speed: 1.0 };
+    let keeper = ["/proc/self/exe".into(), "serve".into(), state.into()].to_vec();
+    let mut options = Options::new(name, state, measurement, keeper);
+    let lease_ms = std::env::var("NODE_LEASE_MS").ok().and_then(|ms| ms.parse().ok());
+    options.lease_ms = lease_ms.unwrap_or(options.lease_ms);
+    options.slack_ms = options.lease_ms / 2;
+    options.network = network;
+    options.warn = Warn(Arc::new(|sentence| eprintln!("{sentence}")));
+    Ok(Daemon::open(options)?.run()?)
 }
 
 fn speed(n_tasks: u64) -> Result<(), Box<dyn Error>> {

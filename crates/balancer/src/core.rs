@@ -162,6 +162,11 @@ impl Core {
         self.settle(at);
     }
 
+    /// So many messages between nodes were dropped, because a queue was full.
+    pub fn count_dropped(&mut self, n_dropped: u64) {
+        self.counts.n_dropped = n_dropped;
+    }
+
     /// What is known of tasks, for whoever writes it anew.
     pub fn book_mut(&mut self) -> &mut Book {
         &mut self.book

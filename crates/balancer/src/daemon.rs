@@ -17,7 +17,6 @@ mod network;
 mod thinking;
 
 use std::ffi::OsString;
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -31,8 +30,9 @@ use crate::core::{Core, CoreOptions};
 use crate::door::{Door, DoorEvent, DoorOptions};
 use crate::journal::{self, Durability, Writer, WriterNews};
 use crate::keeper::boot_now;
-use desk::Desk;
+use desk::{Desk, Edges};
 pub use error::DaemonError;
+use network::Start;
 pub use network::{Network, Warn};
 use thinking::Thinking;
 
@@ -81,10 +81,6 @@ enum Wake {
     NameTaken(String),
     /// Somebody on this machine wants the node to leave.
     Stop { now: bool },
-    /// Something that a person should know.
-    Warning(String),
-    /// Another node has the name of this one.
-    NameTaken(String),
 }
 
 /// A daemon that is about to run: its folder is its own, its journal is read, its door is open.
@@ -99,6 +95,27 @@ pub struct Daemon {
 #[derive(Clone, Debug)]
 pub struct Stopper {
     wakes: SyncSender<Wake>,
+}
+
+impl Options {
+    /// A node by itself, with the usual times and bounds.
+    #[must_use]
+    pub fn new(name: &str, state: &Path, measurement: Measurement, keeper: Vec<OsString>) -> Self {
+        Self {
+            name: name.to_owned(),
+            state: state.to_owned(),
+            measurement,
+            policy: Policy::DEFAULT,
+            durability: Durability::default(),
+            lease_ms: 10_000,
+            slack_ms: 5_000,
+            limits: BookLimits::default(),
+            keeper,
+            door: DoorOptions::default(),
+            network: None,
+            warn: Warn::nobody(),
+        }
+    }
 }
 
 impl Stopper {
@@ -130,23 +147,21 @@ impl Daemon {
         let mut book = Core::book_for(&options.name, options.limits);
         let opened = journal::open(&state, &options.name, |record| book.apply(&record))?;
         if let Some(damage) = &opened.damage {
-            (options.warn)(&damage.to_string());
+            (options.warn.0)(&damage.to_string());
         }
         let n_bytes = opened.n_bytes;
         let tell = wakes.clone();
         let tell = move |news| tell.send(Wake::Journal(news)).unwrap_or(());
         let writer = Writer::start(opened, options.durability, tell)?;
         let now = now();
-        let cluster = options.cluster.clone();
-        let cluster = cluster.map(|part| join(part, &options, incarnation(now), wakes.clone()));
-        let cluster = cluster.transpose()?;
-        let address = cluster.as_ref().map_or("", |cluster| cluster.address()).to_owned();
+        let start = network::start(&options, &state, now.unix_ms, &wakes)?;
         let heard = wakes.clone();
         let on_event = Arc::new(move |event| heard.send(Wake::Event(of_door(event))).unwrap_or(()));
         let door = Door::open(&state, &options.name, options.door.clone(), on_event)?;
+        let core = core_options(&options, &start, now);
+        let Start { address, cluster, .. } = start;
         let edges = Edges { writer, door, cluster, durability: options.durability };
         let desk = Desk::new(edges, n_bytes);
-        let core = core_options(&options, &address, now);
         let thinking = Thinking::new(state, options, (core, book, now), desk, wakes.clone())?;
         Ok(Self { thinking, wakes, incoming, address })
     }
@@ -187,41 +202,11 @@ fn of_door(event: DoorEvent) -> Event {
     }
 }
 
-fn join(
-    part: ClusterPart,
-    options: &Options,
-    incarnation: u64,
-    wakes: SyncSender<Wake>,
-) -> Result<Cluster, LinkError> {
-    let cluster = ClusterOptions {
-        name: options.name.clone(),
-        listen: part.listen,
-        host: part.host,
-        incarnation,
-        measurement: options.measurement,
-        key: part.key,
-        peers: part.peers,
-        meeting: part.meeting,
-        links: part.links,
-    };
-    let on_event = move |event| wakes.send(of_cluster(event)).unwrap_or(());
-    Cluster::open(cluster, Arc::new(on_event))
-}
-
-fn of_cluster(event: ClusterEvent) -> Wake {
-    match event {
-        ClusterEvent::FromPeer { from, message } => Wake::Event(Event::FromPeer { from, message }),
-        ClusterEvent::Members(members) => Wake::Event(Event::Members(members)),
-        ClusterEvent::Warning(sentence) => Wake::Warning(sentence),
-        ClusterEvent::NameTaken(sentence) => Wake::NameTaken(sentence),
-    }
-}
-
-fn core_options(options: &Options, address: &str, now: Now) -> CoreOptions {
+fn core_options(options: &Options, start: &Start, now: Now) -> CoreOptions {
     CoreOptions {
         name: options.name.clone(),
-        address: address.to_owned(),
-        incarnation: incarnation(now),
+        address: start.address.clone(),
+        incarnation: start.incarnation,
         policy: options.policy,
         seed: now.unix_ms,
         lease_ms: options.lease_ms,

@@ -16,7 +16,6 @@ use crate::door::Door;
 use crate::journal::{Durability, FormatError, Writer, encode};
 use crate::keeper::Keeper;
 use crate::members::Cluster;
-use crate::members::Cluster;
 
 /// A journal that is shorter is not written anew.
 const COMPACT_BYTES_MIN: u64 = 32 << 20;
@@ -47,13 +46,18 @@ struct Alarm {
     timer: CoreTimer,
 }
 
+/// To whom things are handed.
+pub(super) struct Edges {
+    pub(super) writer: Writer,
+    pub(super) door: Door,
+    pub(super) cluster: Option<Cluster>,
+    pub(super) durability: Durability,
+}
+
 /// All that waits to be handed out.
 pub(super) struct Desk {
-    writer: Writer,
-    door: Door,
+    edges: Edges,
     pub(super) keeper: Option<Keeper>,
-    pub(super) cluster: Option<Cluster>,
-    durability: Durability,
     bytes: Vec<u8>,
     n_records: u64,
     /// Records that were handed to the journal, and when.
@@ -74,13 +78,10 @@ pub(super) struct Desk {
 }
 
 impl Desk {
-    pub(super) fn new(writer: Writer, n_bytes: u64, durability: Durability, door: Door) -> Self {
+    pub(super) fn new(edges: Edges, n_bytes: u64) -> Self {
         Self {
-            writer,
-            door,
+            edges,
             keeper: None,
-            cluster: None,
-            durability,
             bytes: Vec::new(),
             n_records: 0,
             n_handed: 0,
@@ -169,7 +170,8 @@ impl Desk {
     /// Hands records to the journal.
     fn write(&mut self, now: Moment) {
         let many = N_RECORDS_MANY <= self.n_records - self.n_handed;
-        let is_due = self.handed.plus_ms(GROUP_MS) <= now || self.edges.durability != Durability::Batch;
+        let is_due =
+            self.handed.plus_ms(GROUP_MS) <= now || self.edges.durability != Durability::Batch;
         if self.bytes.is_empty() || !(many || is_due) {
             return;
         }
@@ -220,7 +222,9 @@ impl Desk {
 
     /// What cannot be sent is lost, and said again later.
     fn say_to_node(&mut self, to: NodeId, message: &PeerMessage) {
-        self.cluster.as_ref().map(|cluster| cluster.send(to, message).ok());
+        if let Some(cluster) = &self.edges.cluster {
+            cluster.send(to, message).ok();
+        }
     }
 }
 
@@ -250,7 +254,7 @@ impl Out for Desk {
     }
 
     fn presence(&mut self, presence: Presence) {
-        if let Some(cluster) = &self.cluster {
+        if let Some(cluster) = &self.edges.cluster {
             cluster.presence(presence);
         }
     }

@@ -32,15 +32,6 @@ pub enum DaemonError {
     /// Its name.
     #[error(transparent)]
     Name(#[from] balanced::NameError),
-    /// Its address.
-    #[error(transparent)]
-    Link(#[from] crate::links::LinkError),
-    /// Another node has its name.
-    #[error("{sentence}")]
-    NameTaken {
-        /// Which, and what to do.
-        sentence: String,
-    },
     /// Its keeper.
     #[error(transparent)]
     Keeper(#[from] KeeperClientError),

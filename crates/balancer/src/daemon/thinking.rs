@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
 use std::time::Duration;
 
 use super::desk::Desk;
-use super::{DaemonError, Options, Wake, core_options, network, now};
+use super::{DaemonError, Options, Wake, now};
 use crate::book::Book;
 use crate::core::words::{Event, KeeperSays, Now};
 use crate::core::{Core, CoreOptions};
@@ -25,7 +25,6 @@ pub(super) struct Thinking {
     desk: Desk,
     state: PathBuf,
     keeper: Vec<OsString>,
-    warn: fn(&str),
     wakes: SyncSender<Wake>,
 }
 
@@ -38,9 +37,9 @@ impl Thinking {
         wakes: SyncSender<Wake>,
     ) -> Result<Self, DaemonError> {
         let core = Core::new(core, now, book, &mut desk);
-        let Options { keeper, warn, .. } = options;
+        let keeper = options.keeper;
         desk.keeper = Some(connect(&state, &keeper, &wakes)?);
-        Ok(Self { core, desk, state, keeper, warn, wakes })
+        Ok(Self { core, desk, state, keeper, wakes })
     }
 
     pub(super) fn run(mut self, incoming: &Receiver<Wake>) -> Result<(), DaemonError> {
@@ -86,8 +85,6 @@ impl Thinking {
             Wake::Journal(WriterNews::Durable { n_records }) => self.desk.durable(n_records),
             Wake::Journal(WriterNews::Failed(error)) => return Err(error.into()),
             Wake::Stop { now: at_once } => self.core.leave(now(), at_once, &mut self.desk),
-            Wake::Warning(sentence) => (self.warn)(&sentence),
-            Wake::NameTaken(sentence) => return Err(DaemonError::NameTaken { sentence }),
             Wake::KeeperGone => {
                 // Orders of before are for the old one.
                 self.desk.hand_out(now().moment)?;
