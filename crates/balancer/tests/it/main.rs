@@ -1,6 +1,7 @@
 //! The edges of a node's daemon, on real processes and sockets.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
+mod chaos;
 mod daemon;
 mod door;
 mod keeper;
