@@ -1,5 +1,6 @@
 //! The program `sintonia` from outside, mostly on commands without MPI.
 
+mod balance;
 mod doctor;
 mod experiment;
 mod export;

@@ -40,6 +40,12 @@ impl Part {
     }
 }
 
+/// Nodes at a moment, in milliseconds since 1970, as one line without a line feed: for pipes and log files.
+#[must_use]
+pub fn plain_line(at_ms: u64, nodes: &[NodeStatus]) -> String {
+    format!("{}: {}", crate::units::moment(at_ms as f64 / 1e3), super::nodes::in_short(nodes))
+}
+
 /// What the view shows.
 #[derive(Clone, Debug, Default)]
 pub struct ClusterView {
