@@ -20,6 +20,7 @@ mod report;
 mod resize;
 mod run;
 mod simulate;
+mod simulate_balance;
 mod sintonia;
 mod slurm_policy;
 mod tuned;
