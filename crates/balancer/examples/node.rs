@@ -1,6 +1,6 @@
 //! A daemon without the rest of the command line: for the tests of this crate, and to measure it.
 //!
-//! `node run STATE NAME N_CORES [LISTEN PEER...]` runs one, with leases of `NODE_LEASE_MS`; `node serve STATE` and
+//! `node run STATE NAME N_CORES [LISTEN PEER...]` runs one, with leases of `NODE_LEASE_MS`, dialed at `NODE_HOST`; `node serve STATE` and
 //! `node guard STATE` are its keeper; `node speed N` prints how many trivial tasks a second go through a node of its
 //! own, and what each of its threads cost.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program of the command line")]
@@ -48,7 +48,7 @@ fn network(listen: &str, peers: &[&str]) -> Result<Network, Box<dyn Error>> {
     let listen: std::net::SocketAddr = listen.parse()?;
     Ok(Network {
         listen,
-        host: listen.ip().to_string(),
+        host: std::env::var("NODE_HOST").unwrap_or_else(|_| listen.ip().to_string()),
         key: Key::of([1; 32]),
         peers: peers.iter().map(|&peer| peer.to_owned()).collect(),
         meeting: None,

@@ -61,7 +61,7 @@ pub struct ClusterOptions {
     pub name: String,
     /// Where it listens.
     pub listen: SocketAddr,
-    /// What others dial: `host`, to which the port is added.
+    /// What others dial: `host`, to which the port is added, or `host:port` where that is passed on to it.
     pub host: String,
     /// Grows with each start of its daemon.
     pub incarnation: u64,
@@ -137,7 +137,7 @@ impl Cluster {
         let port = listener.local_addr().map_err(taken)?.port();
         let me = Hello {
             name: options.name.clone(),
-            address: format!("{}:{port}", options.host),
+            address: advertised(&options.host, port),
             incarnation: options.incarnation,
         };
         let (heard, hearing) = sync_channel(N_HEARD_MAX);
@@ -217,6 +217,17 @@ impl Shared {
     }
 }
 
+fn advertised(host: &str, port: u16) -> String {
+    let has_port = host.rsplit_once(':').is_some_and(|(name, port)| {
+        port.parse::<u16>().is_ok() && (!name.contains(':') || name.ends_with(']'))
+    });
+    match host.parse::<std::net::Ipv6Addr>() {
+        Ok(_) => format!("[{host}]:{port}"),
+        Err(_) if has_port => host.to_owned(),
+        Err(_) => format!("{host}:{port}"),
+    }
+}
+
 /// Talk goes straight on; all that concerns the roll goes to its thread.
 fn sort(
     heard: SyncSender<Heard>,
@@ -241,5 +252,21 @@ fn sort(
             _ => drop(shared.n_damaged.fetch_add(1, Ordering::Relaxed)),
         },
         event => heard.send(Heard::Link(event)).unwrap_or(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_has_one_port() {
+        let check = |host, expected| assert_eq!(advertised(host, 9), expected);
+        check("n1", "n1:9");
+        check("10.0.0.1", "10.0.0.1:9");
+        check("n1:8", "n1:8");
+        check("fe80::1", "[fe80::1]:9");
+        check("[fe80::1]", "[fe80::1]:9");
+        check("[fe80::1]:8", "[fe80::1]:8");
     }
 }

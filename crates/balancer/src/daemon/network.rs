@@ -19,7 +19,7 @@ use crate::{
 pub struct Network {
     /// Where it listens.
     pub listen: SocketAddr,
-    /// What others dial; the port is added.
+    /// What others dial: `host`, to which the port is added, or `host:port` where that is passed on to it.
     pub host: String,
     /// The key of the cluster.
     pub key: Key,

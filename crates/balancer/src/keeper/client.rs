@@ -6,7 +6,7 @@ use std::{
     io::{self, Read, Write},
     os::unix::{net::UnixStream, process::CommandExt},
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::{Child, Command, Stdio},
     sync::{Mutex, PoisonError},
     thread,
     time::{Duration, Instant},
@@ -21,6 +21,8 @@ use crate::core::words::{KeeperOrder, KeeperSays};
 /// Starting a keeper includes killing what an earlier one left.
 const STARTS_WITHIN: Duration = Duration::from_secs(10);
 const LOOKS_EVERY: Duration = Duration::from_millis(5);
+/// One that ends at once is not started again and again without a pause.
+const STARTS_EVERY: Duration = Duration::from_millis(100);
 const LOG: &str = "keeper.log";
 /// Ends told to the core at once.
 const N_ENDED_AT_ONCE: usize = 256;
@@ -96,13 +98,8 @@ impl Keeper {
     ) -> Result<Self, KeeperClientError> {
         let folder = |source| KeeperClientError::Folder { path: state.to_owned(), source };
         let state = &fs::canonicalize(state).map_err(folder)?;
-        let stream = match UnixStream::connect(state.join(SOCKET)) {
-            Ok(stream) => stream,
-            Err(_) => start(state, command)?,
-        };
-        let mut reports =
-            Reports { stream: stream.try_clone().map_err(folder)?, bytes: Vec::new() };
-        let (pid, inventory) = reports.inventory()?;
+        let (reports, pid, inventory) = find_or_start(state, command)?;
+        let stream = reports.stream.try_clone().map_err(folder)?;
         thread::Builder::new()
             .name("keeper".to_owned())
             .spawn(move || reports.tell_all(inventory, on_says))
@@ -149,12 +146,58 @@ fn as_order(order: &KeeperOrder) -> Order {
     }
 }
 
-fn start(state: &Path, command: &[OsString]) -> Result<UnixStream, KeeperClientError> {
+/// Tries until a keeper answers: one that was killed may still take connections, and hold the lock
+/// that keeps the next one out.
+fn find_or_start(
+    state: &Path,
+    command: &[OsString],
+) -> Result<(Reports, u32, KeeperSays), KeeperClientError> {
+    let deadline = Instant::now() + STARTS_WITHIN;
+    let mut child: Option<Child> = None;
+    loop {
+        match find(state, deadline) {
+            Ok(found) => {
+                // Somebody has to wait for it, or it stays as a dead process when it ends.
+                child.map(|mut child| thread::spawn(move || child.wait()));
+                return Ok(found);
+            }
+            Err(error @ KeeperClientError::Version { .. }) => return Err(error),
+            Err(_) if Instant::now() < deadline => {}
+            Err(_) => {
+                let says = fs::read_to_string(state.join(LOG)).unwrap_or_default();
+                let says = says.lines().last().unwrap_or("nothing").to_owned();
+                return Err(KeeperClientError::Mute { state: state.to_owned(), says });
+            }
+        }
+        let ended = child.as_mut().is_none_or(|child| !matches!(child.try_wait(), Ok(None)));
+        if ended {
+            let again = child.is_some();
+            child = Some(start(state, command)?);
+            thread::sleep(if again { STARTS_EVERY } else { LOOKS_EVERY });
+        }
+        thread::sleep(LOOKS_EVERY);
+    }
+}
+
+/// A keeper that answers.
+fn find(state: &Path, deadline: Instant) -> Result<(Reports, u32, KeeperSays), KeeperClientError> {
+    let ended = KeeperClientError::Ended;
+    let stream = UnixStream::connect(state.join(SOCKET)).map_err(ended)?;
+    // One that is stopped takes connections and says nothing.
+    let left = deadline.saturating_duration_since(Instant::now()).max(LOOKS_EVERY);
+    stream.set_read_timeout(Some(left)).map_err(ended)?;
+    let mut reports = Reports { stream, bytes: Vec::new() };
+    let (pid, inventory) = reports.inventory()?;
+    reports.stream.set_read_timeout(None).map_err(ended)?;
+    Ok((reports, pid, inventory))
+}
+
+fn start(state: &Path, command: &[OsString]) -> Result<Child, KeeperClientError> {
     let log = state.join(LOG);
-    let log_file = File::create(&log)
-        .map_err(|source| KeeperClientError::Folder { path: log.clone(), source })?;
+    let log_file =
+        File::create(&log).map_err(|source| KeeperClientError::Folder { path: log, source })?;
     let (program, arguments) = command.split_first().ok_or_else(|| missing(state))?;
-    let mut child = Command::new(program)
+    Command::new(program)
         .arg0("sintonia")
         .args(arguments)
         .stdin(Stdio::null())
@@ -162,25 +205,7 @@ fn start(state: &Path, command: &[OsString]) -> Result<UnixStream, KeeperClientE
         .stderr(log_file)
         .current_dir("/")
         .spawn()
-        .map_err(|source| KeeperClientError::Start { state: state.to_owned(), source })?;
-    let deadline = Instant::now() + STARTS_WITHIN;
-    loop {
-        let stream = UnixStream::connect(state.join(SOCKET));
-        let ended = matches!(child.try_wait(), Ok(Some(_)));
-        match stream {
-            Ok(stream) => {
-                // Somebody has to wait for it, or it stays as a dead process when it ends.
-                thread::spawn(move || child.wait());
-                return Ok(stream);
-            }
-            Err(_) if !ended && Instant::now() < deadline => thread::sleep(LOOKS_EVERY),
-            Err(_) => {
-                let says = fs::read_to_string(&log).unwrap_or_default();
-                let says = says.lines().last().unwrap_or("nothing").to_owned();
-                return Err(KeeperClientError::Mute { state: state.to_owned(), says });
-            }
-        }
-    }
+        .map_err(|source| KeeperClientError::Start { state: state.to_owned(), source })
 }
 
 fn missing(state: &Path) -> KeeperClientError {

@@ -5,7 +5,7 @@
 
 use std::{
     ffi::OsString,
-    io::{self, Read},
+    io::{self, Read, Write},
     os::unix::process::CommandExt,
     path::Path,
     process::{Child, ChildStdin, Command, Stdio},
@@ -13,16 +13,19 @@ use std::{
 
 use rustix::process::Pid;
 
-use super::leftovers::kill_marked;
+use super::leftovers::{Whose, kill_marked};
 
 /// Becomes the guard of the keeper that started this process: returns when the keeper is gone and
 /// none of its tasks is left.
 pub fn guard(state: &Path) {
     // A session of its own: what is sent to the keeper's group or terminal does not reach it.
     rustix::process::setsid().ok();
-    let mut nothing = [0; 1];
-    while matches!(io::stdin().read(&mut nothing), Ok(1..)) {}
-    kill_marked(state, None);
+    // What the keeper says is by which mark its tasks are known; then nothing comes until it ends.
+    let mut run = String::new();
+    io::stdin().read_to_string(&mut run).ok();
+    if !run.is_empty() {
+        kill_marked(state, Whose::Run(&run));
+    }
 }
 
 /// A guard that runs, and the pipe that keeps it waiting.
@@ -33,7 +36,7 @@ pub(super) struct Guard {
 }
 
 impl Guard {
-    pub(super) fn start(arguments: &[OsString]) -> io::Result<Self> {
+    pub(super) fn start(arguments: &[OsString], run: &str) -> io::Result<Self> {
         // The file of this program may have been replaced since it started.
         let mut child = Command::new("/proc/self/exe")
             .arg0("sintonia")
@@ -43,7 +46,8 @@ impl Guard {
             .stderr(Stdio::null())
             .current_dir("/")
             .spawn()?;
-        let pipe = child.stdin.take();
+        let mut pipe = child.stdin.take();
+        pipe.as_mut().map_or(Ok(()), |pipe| pipe.write_all(run.as_bytes()))?;
         Ok(Self { child, _pipe: pipe })
     }
 

@@ -7,6 +7,8 @@ use rustix::process::{Pid, Signal, getpid, kill_process};
 
 /// Which state folder's keeper started a process.
 pub(super) const KEEPER_MARK: &str = "SINTONIA_KEEPER";
+/// Which one of the keepers that this folder had, one after the other.
+pub(super) const RUN_MARK: &str = "SINTONIA_KEEPER_RUN";
 /// For which task.
 pub(super) const TASK_MARK: &str = "SINTONIA_TASK";
 /// For which of its instances.
@@ -15,13 +17,27 @@ pub(super) const INSTANCE_MARK: &str = "SINTONIA_INSTANCE";
 /// A process may fork while it is looked for; that often it is looked for again.
 const N_SEARCHES_MAX: usize = 20;
 
-/// Kills all processes of tasks that this state folder's keeper started, or of one task's instance.
-/// Returns how many were found.
-pub(super) fn kill_marked(state: &Path, task: Option<(&str, u32)>) -> usize {
+/// Whose processes are killed.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Whose<'a> {
+    /// Those of all keepers that the folder had.
+    Anybody,
+    /// Those of one keeper: the next one may have started others already.
+    Run(&'a str),
+    /// Those of one instance of a task.
+    Task { name: &'a str, instance: u32 },
+}
+
+/// Kills processes of tasks that keepers of this state folder started. Returns how many were found.
+pub(super) fn kill_marked(state: &Path, whose: Whose<'_>) -> usize {
     let mut marks = vec![mark(KEEPER_MARK, state.as_os_str())];
-    if let Some((name, instance)) = task {
-        marks.push(mark(TASK_MARK, OsStr::new(name)));
-        marks.push(mark(INSTANCE_MARK, OsStr::new(&instance.to_string())));
+    match whose {
+        Whose::Anybody => {}
+        Whose::Run(run) => marks.push(mark(RUN_MARK, OsStr::new(run))),
+        Whose::Task { name, instance } => {
+            marks.push(mark(TASK_MARK, OsStr::new(name)));
+            marks.push(mark(INSTANCE_MARK, OsStr::new(&instance.to_string())));
+        }
     }
     let spared = with_ancestors(getpid());
     let mut n_killed = 0;

@@ -19,7 +19,7 @@ use super::{
     KeeperError, KeeperOptions, SOCKET, boot_now,
     guard::Guard,
     held::HeldEnds,
-    leftovers::kill_marked,
+    leftovers::{Whose, kill_marked},
     reap, starting,
     starting::WhyNot,
     talk::Daemon,
@@ -51,7 +51,7 @@ pub fn serve(mut options: KeeperOptions) -> Result<(), KeeperError> {
     // Neither a signal to the daemon's group nor its terminal's end may reach the tasks. A process
     // that already leads a session has what it needs.
     rustix::process::setsid().ok();
-    kill_marked(&options.state, None);
+    kill_marked(&options.state, Whose::Anybody);
     let outcome = Keeper::new(options).and_then(|mut keeper| keeper.run());
     drop(lock);
     outcome
@@ -71,6 +71,8 @@ fn lock(state: &Path) -> Result<File, KeeperError> {
 
 struct Keeper {
     options: KeeperOptions,
+    /// Tells it from those that served the folder before and will.
+    run: String,
     epoll: rustix::fd::OwnedFd,
     listener: UnixListener,
     children: UnixStream,
@@ -95,11 +97,13 @@ impl Keeper {
         let listener = listen(&options.state)?;
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)
             .map_err(|errno| system("wait for events")(errno.into()))?;
-        let guard = Guard::start(&options.guard)
+        let run = format!("{}.{}", std::process::id(), boot_now().0);
+        let guard = Guard::start(&options.guard, &run)
             .map_err(|source| KeeperError::Guard { state: options.state.clone(), source })?;
         let held = HeldEnds::load(&options.state, options.held_bytes_max);
         let mut keeper = Self {
             options,
+            run,
             epoll,
             listener,
             children,
@@ -263,7 +267,7 @@ impl Keeper {
         let started = if self.options.n_tasks_max <= self.tasks.len() + self.held.len() {
             Err(WhyNot::NoRoom("the keeper holds as many tasks as it may".to_owned()))
         } else {
-            starting::start(start, &self.options.state)
+            starting::start(start, &self.options.state, &self.run)
         };
         match started {
             Ok(started) => {
@@ -304,7 +308,8 @@ impl Keeper {
             };
             let attempt = task.running.attempt;
             if task.killed.is_some() {
-                kill_marked(&self.options.state, Some((&task.name, attempt.instance)));
+                let whose = Whose::Task { name: &task.name, instance: attempt.instance };
+                kill_marked(&self.options.state, whose);
             }
             self.pids.remove(&attempt);
             self.held.push(task.finish(reaped, &mut self.buffer));
@@ -315,7 +320,7 @@ impl Keeper {
     /// Without its guard the keeper would be the only one to end tasks: it gets another.
     fn on_other_end(&mut self, pid: Pid) {
         if pid == self.guard.pid()
-            && let Ok(guard) = Guard::start(&self.options.guard)
+            && let Ok(guard) = Guard::start(&self.options.guard, &self.run)
         {
             self.guard = guard;
         }

@@ -17,7 +17,7 @@ use rustix::{
 };
 
 use super::{
-    leftovers::{INSTANCE_MARK, KEEPER_MARK, TASK_MARK},
+    leftovers::{INSTANCE_MARK, KEEPER_MARK, RUN_MARK, TASK_MARK},
     words::{Destination, Start},
 };
 
@@ -44,7 +44,7 @@ pub(super) enum WhyNot {
 }
 
 /// Starts a task in a process group of its own.
-pub(super) fn start(task: &Start, state: &Path) -> Result<Started, WhyNot> {
+pub(super) fn start(task: &Start, state: &Path, run: &str) -> Result<Started, WhyNot> {
     let program = program(task)?;
     let mut command = Command::new(&program);
     command
@@ -52,6 +52,7 @@ pub(super) fn start(task: &Start, state: &Path) -> Result<Started, WhyNot> {
         .env_clear()
         .envs(task.environment.iter().map(|(name, value)| (name, value)))
         .env(KEEPER_MARK, state)
+        .env(RUN_MARK, run)
         .env(TASK_MARK, &task.name)
         .env(INSTANCE_MARK, task.attempt.instance.to_string())
         .envs(task.array_index.map(|index| (ARRAY_MARK, index.to_string())))

@@ -15,6 +15,8 @@ use std::{
 use balanced::{Answer, ArrayRange, EndedTask, Outcome, Request, Submission, TaskRange};
 use balancer::client::{Client, ClientError};
 
+use super::links::proxy::Proxy;
+
 /// Much longer than it takes; who fails says so long before.
 const DEADLINE: Duration = Duration::from_secs(120);
 /// How long a node may run a task after its home was heard last.
@@ -30,6 +32,8 @@ const SCRIPT: &str = "exec 9> locks/$SINTONIA_TASK; \
 struct Cluster {
     folder: tempfile::TempDir,
     addresses: Vec<String>,
+    /// Where others dial them.
+    networks: Vec<Proxy>,
     daemons: Vec<Option<Child>>,
 }
 
@@ -39,10 +43,12 @@ impl Cluster {
         fs::create_dir(folder.path().join("locks")).unwrap();
         let free: Vec<_> =
             (0..n_nodes).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
-        let addresses = free.iter().map(|it| it.local_addr().unwrap().to_string()).collect();
+        let addresses: Vec<String> =
+            free.iter().map(|it| it.local_addr().unwrap().to_string()).collect();
+        let networks = addresses.iter().map(|address| Proxy::to(address)).collect();
         drop(free);
         let daemons = (0..n_nodes).map(|_| None).collect();
-        let mut cluster = Self { folder, addresses, daemons };
+        let mut cluster = Self { folder, addresses, networks, daemons };
         (0..n_nodes).for_each(|node| cluster.run(node));
         cluster
     }
@@ -61,7 +67,8 @@ impl Cluster {
         let log = fs::File::options().create(true).append(true).open(log).unwrap();
         let mut command = Command::new(program);
         command.arg("run").arg(self.state(node)).args([format!("n{node}"), "2".to_owned()]);
-        command.arg(&self.addresses[node]).args(&self.addresses);
+        command.arg(&self.addresses[node]).args(self.networks.iter().map(|it| &it.address));
+        command.env("NODE_HOST", &self.networks[node].address);
         command.env("NODE_LEASE_MS", LEASE_MS.to_string()).stdin(Stdio::null()).stderr(log);
         self.daemons[node] = Some(command.spawn().unwrap());
     }
@@ -180,16 +187,29 @@ fn number(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
 }
 
-/// Something bad happens to a node; says what. The next blow puts it right again.
-fn blow(cluster: &mut Cluster, dice: &mut Dice, down: &mut Option<(usize, bool)>) -> String {
-    if let Some((node, stopped)) = down.take() {
-        if stopped {
-            cluster.signal_daemon(node, "-CONT");
-        }
-        cluster.run(node);
+/// What is not right.
+#[derive(Clone, Copy)]
+enum Down {
+    Dead(usize),
+    Stopped(usize),
+    /// What nodes say to each other does not arrive.
+    Frozen,
+}
+
+fn mend(cluster: &mut Cluster, down: &mut Option<Down>) {
+    match down.take() {
+        Some(Down::Dead(node)) => cluster.run(node),
+        Some(Down::Stopped(node)) => cluster.signal_daemon(node, "-CONT"),
+        Some(Down::Frozen) => cluster.networks.iter().for_each(|network| network.freeze(false)),
+        None => {}
     }
+}
+
+/// Something bad happens to a node; says what. The next blow puts it right again.
+fn blow(cluster: &mut Cluster, dice: &mut Dice, down: &mut Option<Down>) -> String {
+    mend(cluster, down);
     let node = dice.throw(cluster.daemons.len());
-    match dice.throw(5) {
+    match dice.throw(7) {
         0 => {
             cluster.kill_daemon(node);
             cluster.run(node);
@@ -207,12 +227,21 @@ fn blow(cluster: &mut Cluster, dice: &mut Dice, down: &mut Option<(usize, bool)>
         }
         3 => {
             cluster.kill_daemon(node);
-            *down = Some((node, false));
+            *down = Some(Down::Dead(node));
             format!("daemon n{node} killed and left so")
+        }
+        4 => {
+            cluster.networks[node].cut();
+            format!("links to n{node} cut")
+        }
+        5 => {
+            cluster.networks.iter().for_each(|network| network.freeze(true));
+            *down = Some(Down::Frozen);
+            "all links frozen".to_owned()
         }
         _ => {
             cluster.signal_daemon(node, "-STOP");
-            *down = Some((node, true));
+            *down = Some(Down::Stopped(node));
             format!("daemon n{node} stopped")
         }
     }
@@ -240,10 +269,7 @@ fn no_task_is_lost_or_runs_twice_at_once_whoever_is_killed() {
         });
         println!("{:4} ends: {}", cluster.n_ends(), blow(&mut cluster, &mut dice, &mut down));
     }
-    if let Some((node, _)) = down {
-        cluster.signal_daemon(node, "-CONT");
-        cluster.run(node);
-    }
+    mend(&mut cluster, &mut down);
     let mut ended = Vec::new();
     for (node, tasks) in &homes {
         ended.extend(cluster.wait(*node, tasks));

@@ -2,7 +2,7 @@
 
 mod healthy;
 mod hostile;
-mod proxy;
+pub(crate) mod proxy;
 
 use std::{
     sync::{Arc, mpsc},

@@ -1,5 +1,5 @@
 //! The edges of a node's daemon, on real processes and sockets.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr, reason = "tests")]
 
 mod chaos;
 mod daemon;

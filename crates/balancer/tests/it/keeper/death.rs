@@ -19,6 +19,11 @@ fn guard_of(keeper: u32) -> Option<u32> {
     children.split_whitespace().filter_map(|pid| pid.parse().ok()).find(is_guard)
 }
 
+fn signal(signal: &str, pid: u32) {
+    let pid = pid.to_string();
+    assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
+}
+
 #[test]
 fn what_ends_without_a_daemon_is_told_to_the_next_until_it_is_forgotten() {
     let mut rig = Rig::new();
@@ -108,13 +113,9 @@ fn the_next_keeper_ends_what_keeper_and_guard_left() {
     let task = rig.number_in("task");
     kill_9(guard_of(rig.pids[0]).unwrap());
     // The keeper replaces its guard; both have to die before that one can look.
-    let stop = |signal: &str, pid: u32| {
-        let pid = pid.to_string();
-        assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
-    };
     until(|| guard_of(rig.pids[0]).is_some(), "another guard");
     let guard = guard_of(rig.pids[0]).unwrap();
-    stop("-STOP", guard);
+    signal("-STOP", guard);
     kill_9(rig.pids[0]);
     kill_9(guard);
     assert!(is_alive(task));
@@ -156,4 +157,22 @@ fn a_state_folder_has_one_keeper() {
     assert!(!second.status.success());
     let said = String::from_utf8(second.stderr).unwrap();
     assert!(said.contains("Taken"), "{said}");
+}
+
+#[test]
+fn a_late_guard_does_not_end_what_the_next_keeper_started() {
+    let mut rig = Rig::new();
+    rig.run(1, &format!("echo $$ > {}/first; sleep 1000", rig.path().display()));
+    let (first, guard) = (rig.number_in("first"), guard_of(rig.pids[0]).unwrap());
+    signal("-STOP", guard);
+    kill_9(rig.pids[0]);
+    rig.connect();
+    until(|| !is_alive(first), "the next keeper's work");
+    rig.run(2, &format!("echo $$ > {}/second; sleep 1000", rig.path().display()));
+    let second = rig.number_in("second");
+    signal("-CONT", guard);
+    until(|| !is_alive(guard), "the late guard's end");
+    assert!(is_alive(second));
+    rig.send(KeeperOrder::Kill { attempt: attempt(2), because: Because::Canceled });
+    assert_eq!(rig.ended(1)[0].end, AttemptEnd::Killed(Because::Canceled));
 }

@@ -12,8 +12,8 @@ use std::{
 };
 
 /// Passes connections on to another address.
-pub(super) struct Proxy {
-    pub(super) address: String,
+pub(crate) struct Proxy {
+    pub(crate) address: String,
     shared: Arc<Shared>,
 }
 
@@ -25,10 +25,11 @@ struct Shared {
     /// What was said to the listening node on the first connection.
     overheard: Mutex<Vec<u8>>,
     ended: AtomicBool,
+    streams: Mutex<Vec<TcpStream>>,
 }
 
 impl Proxy {
-    pub(super) fn to(address: &str) -> Self {
+    pub(crate) fn to(address: &str) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let shared = Arc::new(Shared::default());
         let own = listener.local_addr().unwrap().to_string();
@@ -39,6 +40,7 @@ impl Proxy {
                     return;
                 }
                 let Ok(server) = TcpStream::connect(&target) else { continue };
+                passing.streams.lock().unwrap().push(client.try_clone().unwrap());
                 pass(client.try_clone().unwrap(), server.try_clone().unwrap(), &passing, true);
                 pass(server, client, &passing, false);
             }
@@ -46,15 +48,23 @@ impl Proxy {
         Self { address: own, shared }
     }
 
-    pub(super) fn freeze(&self, frozen: bool) {
+    pub(crate) fn freeze(&self, frozen: bool) {
         self.shared.frozen.store(frozen, Ordering::Relaxed);
     }
 
-    pub(super) fn lie_once(&self) {
+    /// Ends all connections.
+    pub(crate) fn cut(&self) {
+        for stream in self.shared.streams.lock().unwrap().drain(..) {
+            // It may have ended already.
+            stream.shutdown(Shutdown::Both).ok();
+        }
+    }
+
+    pub(crate) fn lie_once(&self) {
         self.shared.n_lies.store(1, Ordering::Relaxed);
     }
 
-    pub(super) fn overheard(&self) -> Vec<u8> {
+    pub(crate) fn overheard(&self) -> Vec<u8> {
         self.shared.overheard.lock().unwrap().clone()
     }
 }
