@@ -29,6 +29,9 @@ pub use record::{EndRecord, Reason, Record};
 use shared::Shared;
 pub use task::{Note, Noted, Task};
 
+/// Tasks of one submission: more are no record of ours.
+const N_TASKS_MAX: u64 = 10_000_000;
+
 /// Bounds of a book.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BookLimits {
@@ -280,7 +283,7 @@ impl Book {
     ) {
         let (first, n_tasks) = tasks;
         // A damaged or repeated record must not bring back what has been there.
-        if first < self.next || n_tasks == 0 || !self.has_room(n_tasks) {
+        if first < self.next || n_tasks == 0 || N_TASKS_MAX < n_tasks {
             return;
         }
         let last = first.saturating_add(n_tasks - 1);

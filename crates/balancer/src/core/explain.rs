@@ -7,6 +7,9 @@ use super::Core;
 use super::words::Now;
 use crate::book::{Note, Noted, Task};
 
+/// Tasks that are looked at to say how many wait before another one.
+const N_COUNTED_MAX: usize = 100_000;
+
 impl Core {
     pub(super) fn explain(&self, number: u64, now: Now) -> Result<Answer, String> {
         let Some(task) = self.book.task(number) else {
@@ -74,8 +77,8 @@ impl Core {
         let (n_running, n_slots) = (self.running.len(), standing.n_slots);
         sentences.push(format!("`{name}` runs {n_running} tasks, and {n_slots} at once"));
         let before = self.book.tasks_from(0).take_while(|(other, _)| *other < number);
-        let n_before = before.filter(|(_, task)| task.is_queued()).count();
-        sentences.push(format!("{n_before} tasks with smaller numbers wait there too"));
+        let n_before = before.take(N_COUNTED_MAX).filter(|(_, task)| task.is_queued()).count();
+        sentences.push(format!("at least {n_before} tasks with smaller numbers wait there too"));
         sentences.extend(self.why_nobody_takes_it(&standing));
         sentences
     }

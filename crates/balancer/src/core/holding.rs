@@ -4,6 +4,9 @@
 //! request was *sent*, and is told of when it ended until the home has acknowledged that. Only results are on
 //! disk: what waits is forgotten by a daemon that is killed, and what runs is known to the keeper.
 
+mod renewing;
+mod results;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
@@ -25,10 +28,6 @@ const MARGIN_MS: u64 = 1_000;
 const N_WAITING_MAX: usize = 10_000;
 /// Results that may wait to be acknowledged while further tasks are taken.
 const N_RESULTS_MAX: usize = 100_000;
-/// Requests to one home whose answers still count.
-const N_REQUESTS_MAX: usize = 32;
-/// Bytes of what tasks wrote in one message.
-const ENDS_BYTES_MAX: usize = 400 << 10;
 
 /// Tasks of others.
 #[derive(Debug)]
@@ -109,7 +108,14 @@ impl Holding {
         }
     }
 
-    /// Shares of a home: of those that wait, those that run, or both.
+    /// Forgets entries of the queue whose tasks do not wait any more.
+    fn tidy(&mut self) {
+        let mut waiting = std::mem::take(&mut self.waiting);
+        waiting.retain(|attempt| self.waits(*attempt));
+        self.waiting = waiting;
+    }
+
+    /// Shares of a home, of tasks that wait and tasks that run.
     fn shares_of(&self, home: NodeId) -> impl Iterator<Item = (Share, &Held)> {
         let key = |number| TaskKey { home, number };
         let held = self.held.range(key(0)..=key(u64::MAX));
@@ -226,41 +232,6 @@ impl Core {
         self.holding.held.insert(task, held);
     }
 
-    /// The home has answered a request.
-    pub(super) fn on_renewed(
-        &mut self,
-        from: NodeId,
-        number: u64,
-        gone: &[Share],
-        at: &mut At<'_>,
-    ) {
-        let requests = self.holding.requests.entry(from).or_default();
-        let Some(idx) = requests.iter().position(|request| request.number == number) else {
-            return;
-        };
-        let Some(request) = requests.remove(idx) else { return };
-        let until = request.sent.plus_ms(self.options.lease_ms);
-        let gone = gone.iter().copied().collect::<std::collections::BTreeSet<_>>();
-        let mut attempts = Vec::new();
-        for share in request.shares {
-            let attempt = attempt_of(from, share);
-            if gone.contains(&share) {
-                self.drop_held(attempt, at);
-                continue;
-            }
-            let held = self.holding.held.get_mut(&attempt.task);
-            if let Some(held) = held.filter(|held| held.instance == share.instance) {
-                held.lease_until = held.lease_until.max(Some(until));
-                if held.runs {
-                    attempts.push(attempt);
-                }
-            }
-        }
-        if !attempts.is_empty() {
-            at.out.keeper(KeeperOrder::Extend { attempts, until });
-        }
-    }
-
     /// The home wants tasks to end.
     pub(super) fn on_cancel(&mut self, from: NodeId, shares: &[Share], at: &mut At<'_>) {
         for share in shares {
@@ -279,19 +250,6 @@ impl Core {
             } else {
                 self.kill(attempt, Killed::Canceled, at);
             }
-        }
-    }
-
-    /// The home knows that these ended.
-    pub(super) fn on_acknowledged(&mut self, from: NodeId, shares: &[Share], at: &mut At<'_>) {
-        let attempts = shares.iter().map(|share| attempt_of(from, *share));
-        let known = |attempt: &Attempt| self.book.foreign().contains_key(attempt);
-        let attempts = attempts.filter(known).collect::<Vec<_>>();
-        if !attempts.is_empty() {
-            for attempt in &attempts {
-                self.holding.told.remove(attempt);
-            }
-            self.record(&Record::Acknowledged { attempts }, at);
         }
     }
 
@@ -344,151 +302,10 @@ impl Core {
         n_returned
     }
 
-    /// Renews leases, repeats results, and gives up what was not renewed.
-    pub(super) fn sweep_holding(&mut self, at: &mut At<'_>) {
-        self.sweep_leases(at);
-        if at.now.moment.ms_since(self.holding.renewed) < RENEW_MS {
-            return;
-        }
-        self.holding.renewed = at.now.moment;
-        for home in self.holding.homes() {
-            self.renew_whole(home, at);
-        }
-        self.tell_results(None, at);
-    }
-
-    /// Names to all other nodes what is held of theirs: a daemon that was started anew begins with that.
-    pub(super) fn renew_with_all(&mut self, at: &mut At<'_>) {
-        let up = self.peers.iter().map(|member| member.id).filter(|node| self.peers.is_up(*node));
-        for home in up.collect::<Nodes>() {
-            self.renew_whole(home, at);
-        }
-    }
-
-    /// Names to a home all that is held of its tasks, and what has ended of them.
-    pub(super) fn renew_whole(&mut self, home: NodeId, at: &mut At<'_>) {
-        let held = self.holding.shares_of(home).map(|(share, _)| share);
-        let ended = self.book.foreign().keys().filter(|attempt| attempt.task.home == home);
-        let shares = held.chain(ended.map(|attempt| share_of(*attempt))).collect::<Vec<_>>();
-        if shares.len() <= N_SHARES_MAX {
-            self.request(home, shares, true, at);
-            return;
-        }
-        for shares in shares.chunks(N_SHARES_MAX) {
-            self.request(home, shares.to_vec(), false, at);
-        }
-    }
-
-    fn request(&mut self, home: NodeId, shares: Vec<Share>, whole: bool, at: &mut At<'_>) {
-        let number = self.holding.next_request;
-        self.holding.next_request = number.wrapping_add(1);
-        let incarnation = self.options.incarnation;
-        let requests = self.holding.requests.entry(home).or_default();
-        if requests.len() == N_REQUESTS_MAX {
-            requests.pop_front();
-        }
-        requests.push_back(Request { number, sent: at.now.moment, shares: shares.clone() });
-        at.out.send(home, PeerMessage::Renew { number, incarnation, whole, shares });
-    }
-
-    fn sweep_leases(&mut self, at: &mut At<'_>) {
-        let (now, lease_ms) = (at.now.moment, self.options.lease_ms);
-        let is_out =
-            |held: &Held| held.lease_until.unwrap_or_else(|| held.taken.plus_ms(lease_ms)) <= now;
-        let out = self.holding.held.iter().filter(|(_, held)| is_out(held));
-        let attempt =
-            |(task, held): (&TaskKey, &Held)| Attempt { task: *task, instance: held.instance };
-        for attempt in out.map(attempt).collect::<Vec<_>>() {
-            if self.holding.waits(attempt) {
-                self.give_back(attempt, "its home was not heard for too long", at);
-            }
-            self.drop_held(attempt, at);
-        }
-    }
-
-    fn drop_held(&mut self, attempt: Attempt, at: &mut At<'_>) {
-        if self.holding.waits(attempt) {
-            self.holding.forget(attempt);
-        } else {
-            self.kill(attempt, Killed::LeaseOut, at);
-        }
-    }
-
     fn give_back(&self, attempt: Attempt, because: &str, at: &mut At<'_>) {
         let (shares, because) = (vec![share_of(attempt)], because.to_owned());
         at.out.send(attempt.task.home, PeerMessage::Returned { shares, wish: None, because });
     }
-
-    /// A task of another home is over: that is written down, and told until it is acknowledged.
-    fn held_over(&mut self, ended: Ended, at: &mut At<'_>) {
-        let attempt = ended.attempt;
-        self.holding.forget(attempt);
-        self.record(&Record::ForeignEnded(ended), at);
-        self.tell_results(Some(attempt), at);
-    }
-
-    /// Tells homes what ended: one result that is new, or all that were told long ago.
-    fn tell_results(&mut self, new: Option<Attempt>, at: &mut At<'_>) {
-        let now = at.now.moment;
-        let told = &self.holding.told;
-        let is_due = |attempt: &Attempt| {
-            told.get(attempt).is_none_or(|told| RENEW_MS <= now.ms_since(*told))
-        };
-        let results = self.book.foreign();
-        let due = match new {
-            Some(attempt) => vec![attempt],
-            None => results.keys().copied().filter(is_due).collect::<Vec<_>>(),
-        };
-        let mut batch = Batch::default();
-        for attempt in due {
-            if self.peers.is_heard(attempt.task.home)
-                && let Some(end) = results.get(&attempt).and_then(shared_end)
-            {
-                self.holding.told.insert(attempt, now);
-                batch.add(attempt.task.home, end, at);
-            }
-        }
-        batch.flush(at);
-    }
-}
-
-/// Results for one home after the other.
-#[derive(Default)]
-struct Batch {
-    home: Option<NodeId>,
-    ends: Vec<SharedEnd>,
-    n_bytes: usize,
-}
-
-impl Batch {
-    fn add(&mut self, home: NodeId, end: SharedEnd, at: &mut At<'_>) {
-        // What it wrote, a sentence at most, and numbers.
-        let n_bytes = end.output.n_bytes() + 512;
-        if self.home != Some(home) || ENDS_BYTES_MAX < self.n_bytes + n_bytes {
-            self.flush(at);
-        }
-        self.home = Some(home);
-        self.n_bytes += n_bytes;
-        self.ends.push(end);
-    }
-
-    fn flush(&mut self, at: &mut At<'_>) {
-        self.n_bytes = 0;
-        let ends = std::mem::take(&mut self.ends);
-        if let Some(home) = self.home.filter(|_| !ends.is_empty()) {
-            at.out.send(home, PeerMessage::Ended { ends });
-        }
-    }
-}
-
-fn shared_end(ended: &Ended) -> Option<SharedEnd> {
-    Some(SharedEnd {
-        share: share_of(ended.attempt),
-        outcome: ended.end.outcome()?,
-        started_ms: ended.started_ms,
-        ended_ms: ended.ended_ms,
-        output: ended.output.clone(),
-    })
 }
 
 fn attempt_of(home: NodeId, share: Share) -> Attempt {

@@ -66,5 +66,7 @@ impl Core {
             }
         }
         self.end_relays_of_lost(at);
+        let peers = &self.peers;
+        self.clients.waits.keep_heard(|node| peers.is_heard(node));
     }
 }

@@ -21,6 +21,8 @@ pub(super) struct Relaying {
 struct Relay {
     client: ClientId,
     to: NodeId,
+    /// The start of its daemon that was asked: another one knows nothing of the question.
+    incarnation: u64,
     /// When something was said last; nothing where the answer may take as long as tasks do.
     since: Option<Moment>,
 }
@@ -41,7 +43,7 @@ impl Core {
         at: &mut At<'_>,
     ) {
         let heard = self.peers.by_name(home).filter(|member| self.peers.is_heard(member.id));
-        let Some(to) = heard.map(|member| member.id) else {
+        let Some((to, incarnation)) = heard.map(|member| (member.id, member.incarnation)) else {
             let sentence = match self.peers.by_name(home) {
                 Some(member) => format!("`{home}` is {}: ask again when it is up", member.presence),
                 None => format!("no node `{home}` is known: `sintonia nodes` lists those that are"),
@@ -54,7 +56,7 @@ impl Core {
         self.clients.relaying.next += 1;
         let takes_long = matches!(request, Request::Wait { .. });
         let since = (!takes_long).then_some(at.now.moment);
-        self.clients.relaying.open.insert(ask, Relay { client, to, since });
+        self.clients.relaying.open.insert(ask, Relay { client, to, incarnation, since });
         at.out.send(to, PeerMessage::Ask { ask, request });
     }
 
@@ -84,7 +86,10 @@ impl Core {
     /// What was asked of a node that is not heard any more will not be answered.
     pub(super) fn end_relays_of_lost(&mut self, at: &mut At<'_>) {
         let peers = &self.peers;
-        let lost = |relay: &Relay| !peers.is_heard(relay.to);
+        let same = |relay: &Relay| {
+            peers.get(relay.to).is_some_and(|member| member.incarnation == relay.incarnation)
+        };
+        let lost = |relay: &Relay| !peers.is_heard(relay.to) || !same(relay);
         self.end_relays(lost_ones(&self.clients.relaying, lost), "is not heard any more", at);
     }
 

@@ -3,8 +3,11 @@
 //! Checked at every start: no other attempt at the task runs anywhere. Checked in the end: every task whose name a
 //! client was told has ended, and its home knows how.
 
+mod acts;
+mod checks;
 mod keeper;
 mod random;
+mod unit;
 mod world;
 
 use balanced::Outcome;

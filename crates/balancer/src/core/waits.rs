@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 use balanced::{Answer, TaskRange};
 
 use super::clients::Asker;
+use super::words::NodeId;
 use super::{At, Core};
 
 /// Tasks of one answer.
@@ -60,6 +61,14 @@ impl Waits {
 
     pub(super) fn gone(&mut self, asker: Asker) {
         self.waits.remove(&asker);
+    }
+
+    /// Clients of nodes that are not heard any more were told so, and ask again.
+    pub(super) fn keep_heard(&mut self, is_heard: impl Fn(NodeId) -> bool) {
+        self.waits.retain(|asker, _| match asker {
+            Asker::Client(_) => true,
+            Asker::Peer(node, _) => is_heard(*node),
+        });
     }
 }
 

@@ -1,16 +1,16 @@
 //! The world of the tests: a clock, a network, disks, and what goes wrong with them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use balanced::{Answer, ArrayRange, Limits, Outcome, Presence, Request, Submission, TaskRange};
+use balanced::{Answer, ArrayRange, Limits, Presence, Request, Submission, TaskRange};
 use balancing::{Moment, Policy};
 
+use super::acts::{Act, Acts};
 use super::keeper::Keeper;
 use super::random::Random;
 use crate::book::{Book, BookLimits, Record};
 use crate::core::words::{
-    ClientId, CoreTimer, Event, KeeperOrder, KeeperSays, Member, NodeId, Now, Out, PeerMessage,
-    node_id,
+    ClientId, CoreTimer, Event, KeeperSays, Member, NodeId, Now, PeerMessage, node_id,
 };
 use crate::core::{Core, CoreOptions};
 
@@ -29,70 +29,14 @@ pub(super) struct Trouble {
     pub(super) n_cancels: usize,
 }
 
-/// One act of a core, with the number of records that were appended before it.
-enum Act {
-    Send(NodeId, PeerMessage),
-    Answer(Answer),
-    Forget(KeeperOrder),
-}
-
-#[derive(Default)]
-struct Acts {
-    n_records: usize,
-    records: Vec<Record>,
-    gated: Vec<(usize, Act)>,
-    at_once: Vec<Act>,
-    orders: Vec<KeeperOrder>,
-    timers: Vec<(CoreTimer, Moment)>,
-    left: bool,
-}
-
-impl Out for Acts {
-    fn send(&mut self, to: NodeId, message: PeerMessage) {
-        // All messages can be said in bytes, and are the same afterwards.
-        let message = PeerMessage::decode(&message.encode().unwrap()).unwrap();
-        if message.needs_disk() {
-            self.gated.push((self.n_records, Act::Send(to, message)));
-        } else {
-            self.at_once.push(Act::Send(to, message));
-        }
-    }
-
-    fn answer(&mut self, _client: ClientId, answer: Answer) {
-        self.gated.push((self.n_records, Act::Answer(answer)));
-    }
-
-    fn keeper(&mut self, order: KeeperOrder) {
-        match order {
-            KeeperOrder::Forget(_) => self.gated.push((self.n_records, Act::Forget(order))),
-            _ => self.orders.push(order),
-        }
-    }
-
-    fn timer(&mut self, timer: CoreTimer, at: Moment) {
-        self.timers.push((timer, at));
-    }
-
-    fn presence(&mut self, _presence: Presence) {}
-
-    fn append(&mut self, record: &Record) {
-        self.records.push(record.clone());
-        self.n_records += 1;
-    }
-
-    fn leave(&mut self) {
-        self.left = true;
-    }
-}
-
-struct Node {
-    name: String,
-    core: Option<Core>,
+pub(super) struct Node {
+    pub(super) name: String,
+    pub(super) core: Option<Core>,
     incarnation: u64,
-    keeper: Keeper,
-    records: Vec<Record>,
+    pub(super) keeper: Keeper,
+    pub(super) records: Vec<Record>,
     n_durable: usize,
-    gated: Vec<(usize, Act)>,
+    pub(super) gated: Vec<(usize, Act)>,
     timers: Vec<(CoreTimer, Moment)>,
     /// The node's clock is `world * rate_of_1000 / 1000 + offset`.
     rate_of_1000: u64,
@@ -119,15 +63,15 @@ struct Packet {
 
 pub(super) struct World {
     now_ms: u64,
-    nodes: Vec<Node>,
+    pub(super) nodes: Vec<Node>,
     packets: Vec<Packet>,
     cuts: BTreeSet<(usize, usize)>,
     policy: Policy,
     trouble: Trouble,
     random: Random,
     /// What clients were told.
-    promised: Vec<TaskRange>,
-    n_starts: u64,
+    pub(super) promised: Vec<TaskRange>,
+    pub(super) n_starts: u64,
     /// How often the disk is done, of 1000 times.
     n_syncs_of_1000: u64,
 }
@@ -209,28 +153,6 @@ impl World {
         }
     }
 
-    pub(super) fn assert_all_is_well(&self, context: &str) {
-        for tasks in &self.promised {
-            let book = self.book_of(tasks);
-            for number in tasks.first..=tasks.last {
-                let task = book.task(number);
-                let task = task.unwrap_or_else(|| panic!("{context}: {number} of {tasks} is lost"));
-                let good = matches!(task.outcome(), Some(Outcome::Exit(0) | Outcome::Canceled));
-                assert!(good, "{context}: {number} of {tasks} is {task:?}");
-            }
-        }
-        assert!(!self.promised.is_empty() && 0 < self.n_starts, "{context}: nothing was done");
-        for node in &self.nodes {
-            let book = node.core.as_ref().unwrap().book();
-            assert!(book.foreign().is_empty(), "{context}: {} keeps results", node.name);
-            assert!(book.leases().is_empty(), "{context}: {} keeps leases", node.name);
-            assert!(node.keeper.running.is_empty(), "{context}: {} still runs", node.name);
-            let again = replay(&node.name, &node.records);
-            assert_eq!(again.n_queued(), book.n_queued(), "{context}: {}", node.name);
-            assert_eq!(again.n_open(), book.n_open(), "{context}: {}", node.name);
-        }
-    }
-
     pub(super) fn submit(&mut self, idx: usize, n_tasks: u64) -> TaskRange {
         let n_promised = self.promised.len();
         let submission = Submission {
@@ -256,36 +178,6 @@ impl World {
         let idx = self.nodes.iter().position(|node| node.name == tasks.home).unwrap();
         let request = Request::Cancel { tasks: tasks.clone() };
         self.event(idx, Event::FromClient { client: ClientId(2), request });
-    }
-
-    pub(super) fn outcomes(&self, tasks: &TaskRange) -> Vec<Outcome> {
-        let book = self.book_of(tasks);
-        (tasks.first..=tasks.last).filter_map(|n| book.task(n)?.outcome().cloned()).collect()
-    }
-
-    pub(super) fn ended_on(&self, tasks: &TaskRange) -> BTreeMap<NodeId, usize> {
-        let book = self.book_of(tasks);
-        let mut nodes = BTreeMap::new();
-        for number in tasks.first..=tasks.last {
-            *nodes.entry(book.task(number).unwrap().node().unwrap()).or_default() += 1;
-        }
-        nodes
-    }
-
-    fn book_of(&self, tasks: &TaskRange) -> &Book {
-        let node = self.nodes.iter().find(|node| node.name == tasks.home).unwrap();
-        node.core.as_ref().unwrap().book()
-    }
-
-    fn is_over(&self) -> bool {
-        let quiet = |node: &Node| {
-            let book = node.core.as_ref().map(Core::book);
-            let idle = |book: &Book| {
-                book.n_open() == 0 && book.foreign().is_empty() && book.leases().is_empty()
-            };
-            book.is_some_and(idle) && node.keeper.running.is_empty() && node.gated.is_empty()
-        };
-        self.nodes.iter().all(quiet)
     }
 
     fn happen(&mut self, kind: usize) {
@@ -491,7 +383,7 @@ impl World {
     }
 }
 
-fn replay(name: &str, records: &[Record]) -> Book {
+pub(super) fn replay(name: &str, records: &[Record]) -> Book {
     let mut book = Core::book_for(name, BookLimits::default());
     for record in records {
         book.apply(record);
