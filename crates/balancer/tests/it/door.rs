@@ -2,7 +2,7 @@
 
 use std::{
     io::{Read, Write},
-    os::unix::net::UnixStream,
+    os::unix::{fs::MetadataExt, net::UnixStream},
     path::Path,
     sync::{Arc, mpsc},
     time::{Duration, Instant},
@@ -157,4 +157,38 @@ fn who_asks_and_does_not_read_is_let_go() {
     daemon.gone.recv_timeout(DEADLINE).unwrap();
     assert_eq!(daemon.door.n_clients(), 0);
     Client::connect(state.path()).unwrap();
+}
+
+/// Connects as another user, and prints what it hears.
+const STRANGER: &str = "use Socket; socket(S, PF_UNIX, SOCK_STREAM, 0) or die; \
+    connect(S, sockaddr_un($ARGV[0])) or die \"closed: $!\"; local $/; print <S>;";
+
+#[test]
+fn another_user_is_sent_away_although_the_folder_is_open() {
+    use std::os::unix::fs::PermissionsExt;
+
+    // Only the superuser can act as somebody else.
+    if std::fs::metadata("/proc/self").unwrap().uid() != 0 {
+        return;
+    }
+    let state = state();
+    let daemon = daemon(state.path(), DoorOptions::default()).unwrap();
+    let socket = state.path().join("node.sock");
+    let stranger = || {
+        let mut command = std::process::Command::new("setpriv");
+        command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "perl", "-e", STRANGER]);
+        command.arg(&socket).output().unwrap()
+    };
+    let kept_out = stranger();
+    assert!(
+        String::from_utf8_lossy(&kept_out.stderr).contains("Permission denied"),
+        "{kept_out:?}"
+    );
+    for path in [state.path(), &socket] {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o777)).unwrap();
+    }
+    let sent_away = stranger();
+    let said = String::from_utf8_lossy(&sent_away.stdout).into_owned();
+    assert!(said.contains("this node belongs to user 0"), "{sent_away:?}");
+    assert_eq!(daemon.door.n_clients(), 0);
 }
