@@ -18,8 +18,10 @@ use super::{
 };
 use crate::core::words::{KeeperOrder, KeeperSays};
 
-/// Starting a keeper includes killing what an earlier one left.
-const STARTS_WITHIN: Duration = Duration::from_secs(10);
+/// Starting a keeper includes killing what an earlier one left, which may take long on a busy machine.
+const STARTS_WITHIN: Duration = Duration::from_secs(60);
+/// So many that end at once do not get better.
+const N_STARTS_MAX: u32 = 30;
 const LOOKS_EVERY: Duration = Duration::from_millis(5);
 /// One that ends at once is not started again and again without a pause.
 const STARTS_EVERY: Duration = Duration::from_millis(100);
@@ -90,7 +92,7 @@ impl Keeper {
     /// with [`KeeperSays::Gone`]. It may wait: the keeper holds what it has to say.
     ///
     /// # Errors
-    /// No keeper answers within ten seconds, or one of another version does.
+    /// No keeper answers within a minute, or one of another version does.
     pub fn connect_or_start(
         state: &Path,
         command: &[OsString],
@@ -154,6 +156,7 @@ fn find_or_start(
 ) -> Result<(Reports, u32, KeeperSays), KeeperClientError> {
     let deadline = Instant::now() + STARTS_WITHIN;
     let mut child: Option<Child> = None;
+    let mut n_starts = 0;
     loop {
         match find(state, deadline) {
             Ok(found) => {
@@ -162,7 +165,7 @@ fn find_or_start(
                 return Ok(found);
             }
             Err(error @ KeeperClientError::Version { .. }) => return Err(error),
-            Err(_) if Instant::now() < deadline => {}
+            Err(_) if Instant::now() < deadline && n_starts < N_STARTS_MAX => {}
             Err(_) => {
                 let says = fs::read_to_string(state.join(LOG)).unwrap_or_default();
                 let says = says.lines().last().unwrap_or("nothing").to_owned();
@@ -173,6 +176,7 @@ fn find_or_start(
         if ended {
             let again = child.is_some();
             child = Some(start(state, command)?);
+            n_starts += 1;
             thread::sleep(if again { STARTS_EVERY } else { LOOKS_EVERY });
         }
         thread::sleep(LOOKS_EVERY);

@@ -1,7 +1,14 @@
 //! Processes of tasks that left their group, or whose keeper is dead: found by the marks in their
 //! environment, which children inherit.
 
-use std::{ffi::OsStr, fs, os::unix::ffi::OsStrExt, path::Path};
+use std::{
+    ffi::OsStr,
+    fs,
+    os::unix::ffi::OsStrExt,
+    path::Path,
+    thread,
+    time::{Duration, Instant},
+};
 
 use rustix::process::{Pid, Signal, getpid, kill_process};
 
@@ -14,8 +21,12 @@ pub(super) const TASK_MARK: &str = "SINTONIA_TASK";
 /// For which of its instances.
 pub(super) const INSTANCE_MARK: &str = "SINTONIA_INSTANCE";
 
-/// A process may fork while it is looked for; that often it is looked for again.
-const N_SEARCHES_MAX: usize = 20;
+/// A process may fork while it is looked for, and takes a while to die on a busy machine: it is looked for until
+/// there is none, or so long. One that the system cannot end, as when its disk is gone, is left to it.
+const DIES_WITHIN: Duration = Duration::from_secs(10);
+/// Those of one task are not waited for as long: others go on meanwhile and have leases.
+const TASK_DIES_WITHIN: Duration = Duration::from_secs(1);
+const LOOKS_EVERY: Duration = Duration::from_millis(2);
 
 /// Whose processes are killed.
 #[derive(Debug, Clone, Copy)]
@@ -31,28 +42,31 @@ pub(super) enum Whose<'a> {
 /// Kills processes of tasks that keepers of this state folder started. Returns how many were found.
 pub(super) fn kill_marked(state: &Path, whose: Whose<'_>) -> usize {
     let mut marks = vec![mark(KEEPER_MARK, state.as_os_str())];
+    let mut dies_within = DIES_WITHIN;
     match whose {
         Whose::Anybody => {}
         Whose::Run(run) => marks.push(mark(RUN_MARK, OsStr::new(run))),
         Whose::Task { name, instance } => {
             marks.push(mark(TASK_MARK, OsStr::new(name)));
             marks.push(mark(INSTANCE_MARK, OsStr::new(&instance.to_string())));
+            dies_within = TASK_DIES_WITHIN;
         }
     }
     let spared = with_ancestors(getpid());
     let mut n_killed = 0;
-    for _ in 0..N_SEARCHES_MAX {
+    let deadline = Instant::now() + dies_within;
+    loop {
         let found = marked(&marks, &spared);
-        if found.is_empty() {
-            break;
+        if found.is_empty() || deadline < Instant::now() {
+            return n_killed;
         }
         n_killed += found.len();
         // One that ended by itself meanwhile needs no signal.
         for pid in found {
             kill_process(pid, Signal::KILL).ok();
         }
+        thread::sleep(LOOKS_EVERY);
     }
-    n_killed
 }
 
 fn mark(name: &str, value: &OsStr) -> Vec<u8> {
