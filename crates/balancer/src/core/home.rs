@@ -65,6 +65,7 @@ impl Core {
         if !runs && !task.is_queued() {
             return;
         }
+        self.haste.ended(task.work(), ended.ended_ms.saturating_sub(ended.started_ms));
         match ended.end.outcome() {
             Some(outcome) => {
                 let end = EndRecord {

@@ -280,3 +280,38 @@ fn a_node_that_stops_takes_nothing_and_leaves_when_nothing_runs() {
     assert_eq!(rig.seen.orders.last(), Some(&KeeperOrder::Leave));
     assert_eq!(rig.core.book().task(1).unwrap().outcome(), Some(&Outcome::Exit(0)));
 }
+
+#[test]
+fn tasks_that_are_over_at_once_do_not_wait_for_orders() {
+    let mut rig = Rig::new();
+    rig.submit(100);
+    for _ in 0..31 {
+        assert_eq!(rig.seen.jobs.len(), 1);
+        rig.end();
+    }
+    rig.end();
+    assert_eq!(rig.seen.jobs.len(), 2, "32 were short, and the next is one of them");
+    let begun = rig.seen.jobs[0].attempt;
+    rig.now_ms += 1000;
+    let long = Ended {
+        attempt: begun,
+        end: AttemptEnd::Exit(0),
+        started_ms: 0,
+        ended_ms: 1000,
+        output: Output::default(),
+    };
+    rig.seen.jobs.remove(0);
+    rig.on(Event::Keeper(KeeperSays::Ended(vec![long])));
+    assert_eq!(rig.seen.jobs.len(), 1, "one was not");
+    rig.end();
+    assert_eq!(rig.seen.jobs.len(), 1);
+}
+
+#[test]
+fn tasks_of_another_submission_wait_for_a_core() {
+    let mut rig = Rig::new();
+    rig.submit(33);
+    rig.submit(9);
+    (0..32).for_each(|_| rig.end());
+    assert_eq!(rig.seen.jobs.len(), 1, "the last of the first, and none of the second");
+}
