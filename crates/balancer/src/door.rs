@@ -40,7 +40,7 @@ pub use error::{ClientError, DoorError};
 pub use folder::{default_state, open_state};
 pub use framing::{ANSWER_BYTES_MAX, REQUEST_BYTES_MAX};
 
-use crate::core::words::ClientId;
+use crate::{core::words::ClientId, locking::lock_soon};
 
 /// The name of the socket in the state folder.
 pub const SOCKET: &str = "node.sock";
@@ -175,7 +175,7 @@ fn lock(state: &Path, name: &str) -> Result<File, DoorError> {
     let folder = |source| DoorError::Folder { path: path.clone(), source };
     let options = File::options().create(true).truncate(false).write(true).open(&path);
     let mut file = options.map_err(folder)?;
-    match file.try_lock() {
+    match lock_soon(&file) {
         Ok(()) => {}
         Err(fs::TryLockError::WouldBlock) => {
             let by = fs::read_to_string(&path).unwrap_or_default().trim().to_owned();

@@ -20,6 +20,7 @@ pub mod door;
 pub mod journal;
 pub mod keeper;
 pub mod links;
+mod locking;
 pub mod measure;
 pub mod members;
 pub mod web;

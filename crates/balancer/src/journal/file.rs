@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use super::JournalError;
 use super::format::{HEADER, Line, encode_header, read_fully, read_lines};
 use crate::book::Record;
+use crate::locking::lock_soon;
 
 const FILE: &str = "journal";
 const DAMAGED: &str = "journal.damaged";
@@ -84,7 +85,7 @@ fn lock(path: &Path) -> Result<File, JournalError> {
     let fail = |source| JournalError::File { path: path.to_owned(), wanted: "locked", source };
     let mut options = OpenOptions::new();
     let file = options.write(true).create(true).truncate(false).open(path).map_err(fail)?;
-    match file.try_lock() {
+    match lock_soon(&file) {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(JournalError::InUse { path: path.to_owned() }),
         Err(TryLockError::Error(source)) => Err(fail(source)),
