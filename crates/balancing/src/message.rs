@@ -73,7 +73,7 @@ pub enum Message {
     Pull {
         /// Comes back in the answer.
         operation: u32,
-        /// Tasks that there is room for.
+        /// Tasks that there is room for; 0: the sender of this has too many offers and gives this one up.
         n_tasks_max: u16,
     },
     /// Tasks are on their way.

@@ -1,7 +1,7 @@
 //! Nodes that have said that tasks wait there.
 //!
 //! # Invariants
-//! - At most [`N_OFFERS_MAX`]: the oldest gives way, and its node tells again when nobody comes.
+//! - At most [`N_OFFERS_MAX`]: the oldest gives way, and its node hears of it.
 
 use crate::NodeId;
 use crate::random::Random;
@@ -33,25 +33,23 @@ impl Offers {
         self.offers.iter().map(|offer| offer.from)
     }
 
-    /// A standing offer, of which there is one for each node; whether another had to go.
-    pub(crate) fn set(&mut self, from: NodeId, n_queued: u32) -> bool {
+    /// A standing offer, of which there is one for each node; who had to go for it.
+    pub(crate) fn set(&mut self, from: NodeId, n_queued: u32) -> Option<NodeId> {
         match self.offers.iter_mut().find(|offer| offer.from == from) {
             Some(offer) => {
                 (offer.n_queued, offer.n_silent) = (n_queued, 0);
-                false
+                None
             }
             None => self.push(from, n_queued),
         }
     }
 
-    /// An offer of one task, in the order of their coming; whether another had to go.
-    pub(crate) fn push(&mut self, from: NodeId, n_queued: u32) -> bool {
+    /// An offer of one task, in the order of their coming; who had to go for it.
+    pub(crate) fn push(&mut self, from: NodeId, n_queued: u32) -> Option<NodeId> {
         let is_full = N_OFFERS_MAX <= self.offers.len();
-        if is_full {
-            self.offers.pop_front();
-        }
+        let gone = if is_full { self.pop() } else { None };
         self.offers.push_back(Offer { from, n_queued, n_silent: 0 });
-        is_full
+        gone
     }
 
     pub(crate) fn pop(&mut self) -> Option<NodeId> {
@@ -92,7 +90,7 @@ mod tests {
         let (mut offers, mut random) = (Offers::default(), Random::new(1, 0));
         assert_eq!(offers.best(&mut random), None);
         for (from, n_queued) in [(1, 5), (2, 9), (3, 1), (2, 4)] {
-            assert!(!offers.set(NodeId(from), n_queued));
+            assert_eq!(offers.set(NodeId(from), n_queued), None);
         }
         assert_eq!(offers.best(&mut random), Some(NodeId(1)));
         offers.silent(NodeId(1));
@@ -104,7 +102,7 @@ mod tests {
     #[test]
     fn offers_have_a_bound_and_probes_an_order() {
         let mut offers = Offers::default();
-        let n_dropped = (0..300).filter(|from| offers.push(NodeId(*from), 1)).count();
+        let n_dropped = (0..300).filter(|from| offers.push(NodeId(*from), 1).is_some()).count();
         assert_eq!((offers.len(), n_dropped), (64, 236));
         assert_eq!(offers.pop(), Some(NodeId(236)));
     }

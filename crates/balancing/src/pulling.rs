@@ -80,16 +80,16 @@ impl Pulling {
 
     pub(crate) fn on_subscribe(&mut self, turn: &mut Turn<'_>, from: NodeId, n_queued: u32) {
         if turn.node.policy.rule == Rule::Subscription {
-            let was_full = self.offers.set(from, n_queued);
-            turn.node.counts.dropped += u64::from(was_full);
+            let gone = self.offers.set(from, n_queued);
+            leave(turn, gone);
             self.pull(turn);
         }
     }
 
     pub(crate) fn on_probe(&mut self, turn: &mut Turn<'_>, from: NodeId) {
         if matches!(turn.node.policy.rule, Rule::PowerOfTwo { .. }) {
-            let was_full = self.offers.push(from, 1);
-            turn.node.counts.dropped += u64::from(was_full);
+            let gone = self.offers.push(from, 1);
+            leave(turn, gone);
             self.pull(turn);
         }
     }
@@ -97,6 +97,9 @@ impl Pulling {
     /// Gives what waits, or says that nothing does.
     pub(crate) fn on_pull(&mut self, turn: &mut Turn<'_>, from: NodeId, pull: (u32, u16)) {
         let (operation, n_tasks_max) = pull;
+        if n_tasks_max == 0 {
+            return self.subscribers.leave(turn.now, from);
+        }
         let n_queued = turn.node.load.n_queued;
         let n_tasks_max = match turn.node.policy.rule {
             Rule::Stealing => n_queued.div_ceil(2).min(n_tasks_max.into()),
@@ -133,8 +136,8 @@ impl Pulling {
             if n_tasks < pull.n_tasks_max {
                 self.offers.remove(from);
             } else {
-                let was_full = self.offers.set(from, n_left);
-                turn.node.counts.dropped += u64::from(was_full);
+                let gone = self.offers.set(from, n_left);
+                leave(turn, gone);
             }
         }
         self.pull(turn);
@@ -253,5 +256,13 @@ impl Pulling {
             (self.resume, self.resumes_at) = (turn.node.next_operation(), at);
             turn.timer(TimerKind::Pull, self.resume, at);
         }
+    }
+}
+
+/// Says that an offer is given up: a pull of no tasks.
+fn leave(turn: &mut Turn<'_>, gone: Option<NodeId>) {
+    if let Some(gone) = gone {
+        turn.node.counts.dropped += 1;
+        turn.send(gone, Message::Pull { operation: 0, n_tasks_max: 0 });
     }
 }

@@ -34,7 +34,7 @@ const N_SILENT_MAX: usize = 32;
 /// After this, a node that has not come is taken for busy, and others are told.
 const BUSY_MS: u64 = 5_000;
 /// The same when nobody has come for long.
-const BUSY_MS_MAX: u64 = 60_000;
+const BUSY_MS_MAX: u64 = 15_000;
 /// Who comes within this after it was told had room.
 const PROMPT_MS: u64 = 1_000;
 /// After this, doubled with each telling, a node that has not come is told again.
@@ -63,10 +63,19 @@ struct Told {
     at: Moment,
     n_times: u32,
     has_come: bool,
+    /// It has too many offers, and has given ours up.
+    has_left: bool,
 }
 
 impl Told {
+    fn now(at: Moment, n_times: u32) -> Self {
+        Self { at, n_times, has_come: false, has_left: false }
+    }
+
     fn is_over(self, now: Moment) -> bool {
+        if self.has_left {
+            return BUSY_MS <= now.ms_since(self.at);
+        }
         RETELL_MS << self.n_times.min(N_DOUBLINGS_MAX) <= now.ms_since(self.at)
     }
 }
@@ -100,14 +109,22 @@ impl Subscribers {
         if found_fewer {
             return self.forget(node);
         }
-        let told = self.told.entry(node).or_insert(Told { at: now, n_times: 0, has_come: true });
-        if !told.has_come {
+        let is_new = !self.told.contains_key(&node);
+        let told = self.told.entry(node).or_insert(Told::now(now, 0));
+        if !told.has_come && !is_new {
             self.n_silent = self.n_silent.saturating_sub(1);
             if now.ms_since(told.at) < PROMPT_MS {
                 self.n_vain = 0;
             }
         }
-        *told = Told { at: now, n_times: 0, has_come: true };
+        *told = Told { has_come: true, ..Told::now(now, 0) };
+    }
+
+    /// A node comes no more. It counts as told for a while: it is busy, and others may not be.
+    pub(crate) fn leave(&mut self, now: Moment, node: NodeId) {
+        if let Some(told) = self.told.get_mut(&node) {
+            (told.at, told.has_left) = (now, true);
+        }
     }
 
     /// Tells more nodes, unless those who were told just now may still come.
@@ -158,7 +175,7 @@ impl Subscribers {
             let before = self.told.get(&node).copied();
             if before.is_none_or(|told| told.is_over(turn.now)) {
                 let n_times = before.map_or(0, |told| told.n_times + 1);
-                self.told.insert(node, Told { at: turn.now, n_times, has_come: false });
+                self.told.insert(node, Told::now(turn.now, n_times));
                 turn.send(node, Message::Subscribe { n_queued: turn.node.load.n_queued });
                 (n_told, self.n_silent) = (n_told + 1, self.n_silent + 1);
             }
