@@ -18,6 +18,7 @@ pub mod words;
 mod clients;
 mod explain;
 mod gather;
+mod haste;
 mod holding;
 mod home;
 mod lending;
@@ -35,6 +36,7 @@ use balancing::{Balance, NodeLoad, Policy};
 
 use crate::book::{Book, BookLimits, Record};
 use clients::Clients;
+use haste::Haste;
 use holding::Holding;
 use lending::Lending;
 use peers::Peers;
@@ -96,6 +98,7 @@ pub struct Core {
     running: BTreeMap<Attempt, Option<Killed>>,
     /// Whether the keeper has said what it runs.
     ready: bool,
+    haste: Haste,
     holding: Holding,
     lending: Lending,
     peers: Peers,
@@ -125,6 +128,7 @@ impl Core {
             book,
             running: BTreeMap::new(),
             ready: false,
+            haste: Haste::default(),
             holding: Holding::new(options.incarnation),
             lending: Lending::default(),
             peers: Peers::default(),
@@ -197,8 +201,19 @@ impl Core {
         if !self.ready || self.stopping.is_some() {
             return;
         }
-        let n_slots = self.balance.n_slots().max(1) as usize;
+        let n_slots = self.n_slots();
         while self.running.len() < n_slots && (self.start_held(at) || self.start_own(at)) {}
+        while self.running.len() < self.n_at_once(n_slots) && self.start_own(at) {}
+    }
+
+    /// Tasks that may run at once.
+    fn n_slots(&self) -> usize {
+        self.balance.n_slots().max(1) as usize
+    }
+
+    fn n_at_once(&mut self, n_slots: usize) -> usize {
+        let next = self.book.next_queued().and_then(|number| self.book.task(number));
+        self.haste.n_at_once(next.map(crate::book::Task::work), n_slots)
     }
 
     fn sweep(&mut self, at: &mut At<'_>) {
