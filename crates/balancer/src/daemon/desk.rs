@@ -130,9 +130,10 @@ impl Desk {
         self.n_durable = n_records;
     }
 
-    /// Whether everything was said.
+    /// Whether everything was said, and the keeper has left.
     pub(super) fn is_clear(&self) -> bool {
-        self.later.is_empty() && self.n_durable == self.n_records && self.forget.is_empty()
+        let said = self.later.is_empty() && self.n_durable == self.n_records;
+        said && self.forget.is_empty() && self.keeper.is_none()
     }
 
     /// Hands out what can be handed out.

@@ -15,7 +15,7 @@ use crate::keeper::{Keeper, KeeperClientError};
 
 /// Events that are thought about before anything is handed out.
 const N_AT_ONCE: usize = 256;
-/// How long a daemon that leaves waits for its last words to be on disk.
+/// How long a daemon that leaves waits for its last words to be on disk, and for its keeper to end.
 const FAREWELL: Duration = Duration::from_secs(5);
 /// How long it sleeps at most: there is always a timer.
 const SLEEP_MAX: Duration = Duration::from_secs(1);
@@ -85,14 +85,13 @@ impl Thinking {
             Wake::Journal(WriterNews::Durable { n_records }) => self.desk.durable(n_records),
             Wake::Journal(WriterNews::Failed(error)) => return Err(error.into()),
             Wake::Stop { now: at_once } => self.core.leave(now(), at_once, &mut self.desk),
+            Wake::KeeperGone if self.desk.leaves => self.desk.keeper = None,
             Wake::KeeperGone => {
                 // Orders of before are for the old one.
                 self.desk.hand_out(now().moment)?;
-                if !self.desk.leaves {
-                    // The next keeper answers when nothing of the old one is left: only then may others
-                    // be told that its tasks are lost.
-                    self.desk.keeper = Some(connect(&self.state, &self.keeper, &self.wakes)?);
-                }
+                // The next keeper answers when nothing of the old one is left: only then may others be told
+                // that its tasks are lost.
+                self.desk.keeper = Some(connect(&self.state, &self.keeper, &self.wakes)?);
                 self.core.on(now(), Event::Keeper(KeeperSays::Gone), &mut self.desk);
             }
             Wake::NameTaken(sentence) => return Err(DaemonError::NameTaken { sentence }),
