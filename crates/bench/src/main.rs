@@ -1,4 +1,4 @@
-//! What watching, dealing and predicting cost, measured: `make bench`, or `bench [PART...] [--turns N]`.
+//! What watching, dealing, predicting and sharing out cost, measured: `make bench`, or `bench [PART...] [--turns N]`.
 //!
 //! Every figure is a median over turns; in a turn each tool runs once, one after another, so that a
 //! busier machine is busier for all. Tables go to the terminal, numbers to `target/bench/*.json`.
@@ -25,13 +25,14 @@ mod resizing;
 mod sample;
 mod statistics;
 mod table;
+mod tasks;
 mod tool;
 
 use error::BenchError;
 use place::Place;
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: bench [price] [functions] [latency] [overhead] [dealing] [models] [composing] [resizing] [--turns N]";
+const USAGE: &str = "usage: bench [price] [functions] [latency] [overhead] [dealing] [models] [composing] [resizing] [tasks] [--turns N]";
 
 /// What is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,9 +45,10 @@ enum Part {
     Models,
     Composing,
     Resizing,
+    Tasks,
 }
 
-const ALL: [Part; 8] = [
+const ALL: [Part; 9] = [
     Part::Price,
     Part::Functions,
     Part::Latency,
@@ -55,6 +57,7 @@ const ALL: [Part; 8] = [
     Part::Models,
     Part::Composing,
     Part::Resizing,
+    Part::Tasks,
 ];
 
 fn main() -> ExitCode {
@@ -91,6 +94,7 @@ fn run(parts: &[Part], n_turns: usize) -> Result<bool, BenchError> {
             Part::Models => ("models", models::measure(&place, n_turns)?),
             Part::Composing => ("composing", composing::measure(&place, n_turns)?),
             Part::Resizing => ("resizing", resizing::measure(&place, n_turns)?),
+            Part::Tasks => ("tasks", tasks::measure(&place, n_turns)?),
         };
         println!("{}", report.text);
         place.write_json(title, &report.json)?;
@@ -119,6 +123,7 @@ fn command_line(mut arguments: impl Iterator<Item = String>) -> Result<(Vec<Part
             "models" => parts.push(Part::Models),
             "composing" => parts.push(Part::Composing),
             "resizing" => parts.push(Part::Resizing),
+            "tasks" => parts.push(Part::Tasks),
             "--turns" => {
                 let number = arguments.next().and_then(|number| number.parse().ok());
                 n_turns = number.filter(|n| 0 < *n).ok_or("`--turns` needs a number above 0")?;

@@ -49,6 +49,12 @@ pub(crate) enum Subcommand {
     Malleable(crate::malleable::MalleableOptions),
     Resize(crate::resize::ResizeOptions),
     SlurmPolicy(crate::slurm_policy::SlurmPolicyOptions),
+    Node(Box<crate::node::NodeOptions>),
+    Submit(crate::submit::SubmitOptions),
+    Nodes(crate::nodes::NodesOptions),
+    Tasks(crate::tasks::TasksOptions),
+    Cancel(crate::cancel::CancelOptions),
+    Explain(crate::explain::ExplainOptions),
     #[command(hide = true)]
     ExperimentRun(crate::experiment::RunOfExperiment),
     #[command(hide = true)]

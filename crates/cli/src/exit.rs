@@ -21,6 +21,10 @@ const NOT_READ: u8 = 105;
 const NOT_RESIZED: u8 = 106;
 /// There is no such job.
 const NO_JOB: u8 = 107;
+/// No daemon answers.
+const NO_DAEMON: u8 = 108;
+/// The daemon does not do it.
+const NOT_TAKEN: u8 = 109;
 /// The command is there but cannot be started, as shells say it.
 pub(crate) const NOT_EXECUTABLE: u8 = 126;
 /// There is no such command, as shells say it.
@@ -40,7 +44,11 @@ Exit codes:
   104        `attach` changed nothing: a rank cannot be attached to; the message names the setting that forbids it
   105        of `fit`, `predict` and `validate`: measurements or models cannot be read; the message names file and line
   106        of `resize`: the program keeps its size; the message says why
-  107        of `resize`: there is no such job, or it has ended";
+  107        of `resize`: there is no such job, or it has ended
+  108        of `submit`, `nodes`, `tasks`, `cancel`, `explain`, `node`: no daemon answers, or it cannot start
+  109        of the same: the daemon refuses; the message says why
+             of `submit --wait` and `tasks --wait`: the task's own code, 128 + N when signal N ended it, 127 when it
+             could not be started, 130 when it was canceled; of an array 0 when all ended with 0, else 1";
 
 /// A result could not be written to its place.
 #[derive(Debug)]
@@ -119,6 +127,44 @@ impl std::fmt::Display for NoJob {
 
 impl std::error::Error for NoJob {}
 
+/// No daemon answers, or none can be started: why, and what to do.
+#[derive(Debug)]
+pub(crate) struct NoDaemon(String);
+
+impl NoDaemon {
+    /// For this reason.
+    pub(crate) fn because(why: String) -> Self {
+        Self(why)
+    }
+}
+
+impl std::fmt::Display for NoDaemon {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        to.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for NoDaemon {}
+
+/// The daemon does not do what was asked: why.
+#[derive(Debug)]
+pub(crate) struct NotTaken(String);
+
+impl NotTaken {
+    /// For this reason.
+    pub(crate) fn because(why: String) -> Self {
+        Self(why)
+    }
+}
+
+impl std::fmt::Display for NotTaken {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        to.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for NotTaken {}
+
 /// A program cannot be attached to.
 #[derive(Debug)]
 pub(crate) struct NotAttached;
@@ -155,6 +201,10 @@ pub(crate) fn code_of(error: &anyhow::Error) -> ExitCode {
         NOT_RESIZED
     } else if error.is::<NoJob>() {
         NO_JOB
+    } else if error.is::<NoDaemon>() {
+        NO_DAEMON
+    } else if error.is::<NotTaken>() {
+        NOT_TAKEN
     } else if error.chain().any(|cause| cause.is::<RecordError>()) {
         NO_RECORD
     } else {

@@ -16,6 +16,7 @@
 
 mod arguments;
 mod attach;
+mod cancel;
 mod chart;
 mod collector;
 mod commands;
@@ -23,6 +24,7 @@ mod control;
 mod doctor;
 mod exit;
 mod experiment;
+mod explain;
 mod export;
 mod fit;
 mod functions;
@@ -32,6 +34,8 @@ mod messages;
 mod netbench;
 mod new;
 mod new_tunlet;
+mod node;
+mod nodes;
 mod picture;
 mod predict;
 mod project;
@@ -40,6 +44,8 @@ mod resize;
 mod run;
 mod simulate;
 mod slurm_policy;
+mod submit;
+mod tasks;
 mod terminal;
 mod tunlet_host;
 mod tunlets;
@@ -75,6 +81,12 @@ fn main() -> ExitCode {
         Subcommand::Malleable(options) => malleable::malleable(&options),
         Subcommand::Resize(options) => resize::resize(&options),
         Subcommand::SlurmPolicy(options) => slurm_policy::slurm_policy(&options),
+        Subcommand::Node(options) => node::node(*options),
+        Subcommand::Submit(options) => submit::submit(&options),
+        Subcommand::Nodes(options) => nodes::nodes(&options, terminal),
+        Subcommand::Tasks(options) => tasks::tasks(&options, terminal),
+        Subcommand::Cancel(options) => cancel::cancel(&options),
+        Subcommand::Explain(options) => explain::explain(&options, terminal),
         Subcommand::ExperimentRun(options) => Ok(experiment::be_run(&options, terminal)),
         Subcommand::TunletHost(options) => tunlet_host::serve(&options),
         Subcommand::Enter(options) => attach::entrance::serve(&options),

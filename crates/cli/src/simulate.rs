@@ -1,5 +1,6 @@
 //! `sintonia simulate`: rules in simulated time, before a program runs by them.
 
+mod balance;
 mod chunking;
 mod plot;
 mod table;
@@ -18,12 +19,14 @@ pub(crate) struct SimulateOptions {
 
 #[derive(Debug, Subcommand)]
 enum What {
+    Balance(balance::BalanceOptions),
     Chunking(chunking::ChunkingOptions),
 }
 
 /// Simulates and shows what came of it.
 pub(crate) fn simulate(options: &SimulateOptions) -> anyhow::Result<ExitCode> {
     match &options.what {
+        What::Balance(options) => balance::balance(options),
         What::Chunking(options) => chunking::chunking(options),
     }
 }

@@ -1,7 +1,8 @@
-//! What a person sees of a run: the report as text and as HTML, and the view while it runs.
+//! What a person sees of a run: the report as text and as HTML, and the view while it runs; and of a cluster.
 //!
 //! A [`run_record::Summary`] goes in, a string comes out ([`terminal::report`], [`html::page`]); the live
-//! view draws [`live::Snapshot`]s to a writer that it is given.
+//! view draws [`live::Snapshot`]s to a writer that it is given. [`balance`] does the same for nodes that share
+//! out tasks.
 //!
 //! # Invariants
 //! - Names that come from the observed program never reach a terminal or a page as control or markup.
@@ -12,6 +13,7 @@
 //! Measuring and judging (`analyzer`, `models`): findings arrive as sentences. Printing, arguments and
 //! files (`cli`).
 
+pub mod balance;
 pub mod html;
 pub mod live;
 pub mod terminal;

@@ -1,5 +1,6 @@
-//! Made-up runs with realistic values, for previews and tests.
+//! Made-up runs and clusters with realistic values, for previews and tests.
 
+mod balance;
 mod dealt;
 mod functions;
 mod resizes;
@@ -7,6 +8,7 @@ mod snapshot;
 mod timeline;
 mod tuning;
 
+pub use balance::{explanation, nodes, tasks};
 pub use dealt::dealt;
 pub use functions::functions;
 pub use resizes::resizes;

@@ -13,13 +13,13 @@ mod calls;
 mod dealt;
 mod functions;
 mod header;
-mod ink;
+pub(crate) mod ink;
 mod operations;
-mod page;
+pub(crate) mod page;
 mod performance;
 mod ranks;
 mod resizes;
-mod table;
+pub(crate) mod table;
 mod tool;
 mod tuning;
 

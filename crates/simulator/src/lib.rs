@@ -5,7 +5,8 @@
 //! - No rule is written down again here.
 //!
 //! # Not here
-//! Rules (`chunking`), options and pictures (`cli`).
+//! Rules (`balancing`, `chunking`), options and pictures (`cli`).
 
+pub mod balance;
 pub mod chunking;
 pub mod random;

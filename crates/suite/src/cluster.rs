@@ -13,6 +13,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 const BRIDGE: &str = "snt-br0";
@@ -29,6 +30,9 @@ exec nsenter --net=/run/netns/"$node" unshare --uts sh -c '
   exec env -i PATH="$PATH" HOME="$HOME" SUITE_JOB="$SUITE_JOB" \
     OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 sh -c "$1"' "$node" "$*"
 "#;
+
+/// A command with a host name and a list of hosts of its own.
+const ON_NODE: &str = r#"hostname "$0" && mount --bind "$1" /etc/hosts && shift && exec "$@""#;
 
 /// Nodes `snt-n1`, `snt-n2`, ...
 #[derive(Debug)]
@@ -47,6 +51,7 @@ impl Cluster {
         remove();
         let folder = tempfile::tempdir().expect("there is a folder for temporary files");
         let cluster = Self { n_nodes, folder };
+        fs::write(cluster.hosts(), hosts(n_nodes)).expect("the folder was just made");
         let wrapper = cluster.wrapper();
         fs::write(&wrapper, WRAPPER).expect("the folder was just made");
         fs::set_permissions(&wrapper, fs::Permissions::from_mode(0o755)).expect("the file is ours");
@@ -97,12 +102,14 @@ impl Cluster {
         variables.iter().fold(job, |job, (name, value)| job.variable(name, value))
     }
 
-    /// The start of a command on a node, numbered from 1; program and arguments are to be added.
+    /// The start of a command on a node, numbered from 1; program and arguments are to be added. There, nodes are
+    /// known by their names.
     pub fn on_node(&self, number: usize) -> Command {
         let name = self.node(number);
         let mut command = Command::new(on_path("nsenter"));
-        command.arg(format!("--net=/run/netns/{name}")).args(["unshare", "--uts", "sh", "-c"]);
-        command.args(["hostname \"$0\" && exec \"$@\"", &name]);
+        command.arg(format!("--net=/run/netns/{name}"));
+        command.args(["unshare", "--uts", "--mount", "sh", "-c", ON_NODE, &name]);
+        command.arg(self.hosts());
         command
     }
 
@@ -121,9 +128,27 @@ impl Cluster {
         format!("{SUBNET}.254")
     }
 
+    /// Takes the link of a node away, or gives it back.
+    ///
+    /// # Panics
+    /// When there is no node of this number.
+    #[track_caller]
+    pub fn plug(&self, number: usize, is_up: bool) {
+        ip(&format!("link set snt-v{number} {}", if is_up { "up" } else { "down" }));
+    }
+
+    /// Processes that run on a node, numbered from 1.
+    pub fn processes(&self, number: usize) -> Vec<u32> {
+        processes(&node(number))
+    }
+
     /// How many nodes there are.
     pub fn n_nodes(&self) -> usize {
         self.n_nodes
+    }
+
+    fn hosts(&self) -> PathBuf {
+        self.folder.path().join("etc-hosts")
     }
 
     fn wrapper(&self) -> PathBuf {
@@ -141,6 +166,15 @@ fn node(number: usize) -> String {
     format!("snt-n{number}")
 }
 
+/// What nodes know of each other, beside what this machine knows.
+fn hosts(n_nodes: usize) -> String {
+    let mut text = fs::read_to_string("/etc/hosts").unwrap_or_default();
+    for number in 1..=n_nodes {
+        text += &format!("\n{SUBNET}.{number} {}", node(number));
+    }
+    text + "\n"
+}
+
 #[track_caller]
 fn add_node(number: usize) {
     let node = node(number);
@@ -152,8 +186,11 @@ fn add_node(number: usize) {
     ip(&format!("-n {node} link set lo up"));
 }
 
-/// Removes nodes and bridge, those of an earlier test that was killed included.
+/// Removes nodes with what runs there, and the bridge, those of an earlier test that was killed included.
 fn remove() {
+    for node in names_in("/run/netns") {
+        end_processes(&node);
+    }
     // Links first: those of a namespace go with it only some time after its removal.
     for link in names_in("/sys/class/net") {
         try_ip(&format!("link del {link}"));
@@ -161,6 +198,27 @@ fn remove() {
     for node in names_in("/run/netns") {
         try_ip(&format!("netns del {node}"));
     }
+}
+
+/// Ends what runs on a node: a namespace lives as long as its processes.
+fn end_processes(node: &str) {
+    let deadline = Instant::now() + Duration::from_secs(10);
+    loop {
+        let pids = processes(node);
+        if pids.is_empty() || deadline < Instant::now() {
+            return;
+        }
+        for pid in pids {
+            let _output = Command::new("kill").args(["-KILL", &pid.to_string()]).output();
+        }
+        std::thread::yield_now();
+    }
+}
+
+fn processes(node: &str) -> Vec<u32> {
+    let output = Command::new(on_path("ip")).args(["netns", "pids", node]).output();
+    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+    text.unwrap_or_default().split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
 }
 
 fn names_in(folder: &str) -> Vec<String> {

@@ -29,6 +29,7 @@ fn every_subcommand_explains_itself() {
     check("malleable", &["malleable", "--help"]);
     check("resize", &["resize", "--help"]);
     check("slurm-policy", &["slurm-policy", "--help"]);
+    check("simulate-balance", &["simulate", "balance", "--help"]);
     check("simulate-chunking", &["simulate", "chunking", "--help"]);
 }
 

@@ -1,5 +1,6 @@
 //! The program `sintonia` from outside, mostly on commands without MPI.
 
+mod balance;
 mod doctor;
 mod experiment;
 mod export;
@@ -19,6 +20,7 @@ mod report;
 mod resize;
 mod run;
 mod simulate;
+mod simulate_balance;
 mod sintonia;
 mod slurm_policy;
 mod tuned;

@@ -1,7 +1,7 @@
 //! A real terminal: taken over at the start, given back at the end however that comes.
 
 use super::{LiveState, draw};
-use ratatui::Terminal;
+use ratatui::{Frame, Terminal};
 use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::cursor::Show;
 use ratatui::crossterm::event::{self, Event, KeyEvent, KeyEventKind};
@@ -57,7 +57,15 @@ impl<W: Write + Send + 'static> LiveScreen<W> {
     /// # Errors
     /// When the terminal cannot be written to.
     pub fn draw(&mut self, state: &LiveState) -> Result<(), LiveError> {
-        self.terminal.draw(|frame| draw(frame, state))?;
+        self.frame(|frame| draw(frame, state))
+    }
+
+    /// Draws anything.
+    ///
+    /// # Errors
+    /// When the terminal cannot be written to.
+    pub fn frame(&mut self, picture: impl FnOnce(&mut Frame<'_>)) -> Result<(), LiveError> {
+        self.terminal.draw(picture)?;
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 
 /// What a piece of text is, for its color.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Tone {
+pub(crate) enum Tone {
     Plain,
     Strong,
     Dim,
@@ -38,7 +38,7 @@ impl From<crate::efficiency::Grade> for Tone {
 }
 
 /// `text` in the color of `tone`; bare when `color` is off or there is nothing to color.
-pub(super) fn paint(color: bool, tone: Tone, text: &str) -> String {
+pub(crate) fn paint(color: bool, tone: Tone, text: &str) -> String {
     if !color || tone == Tone::Plain || text.trim().is_empty() {
         return text.to_owned();
     }

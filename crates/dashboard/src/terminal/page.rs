@@ -5,39 +5,39 @@ use super::ink::{Tone, paint};
 use crate::text;
 
 /// Spaces before every line below a heading.
-pub(super) const INDENT: usize = 2;
+pub(crate) const INDENT: usize = 2;
 const WIDTHS: std::ops::RangeInclusive<usize> = 60..=140;
 
 /// Lines written so far, and how to write more.
-pub(super) struct Page {
+pub(crate) struct Page {
     text: String,
     style: Style,
 }
 
 impl Page {
     /// An empty page.
-    pub(super) fn new(style: Style) -> Self {
+    pub(crate) fn new(style: Style) -> Self {
         let width = style.width.clamp(*WIDTHS.start(), *WIDTHS.end());
         Self { text: String::new(), style: Style { width, ..style } }
     }
 
     /// Columns of a line.
-    pub(super) fn width(&self) -> usize {
+    pub(crate) fn width(&self) -> usize {
         self.style.width
     }
 
     /// Whether to color.
-    pub(super) fn color(&self) -> bool {
+    pub(crate) fn color(&self) -> bool {
         self.style.color
     }
 
     /// `text` as `tone`.
-    pub(super) fn paint(&self, tone: Tone, text: &str) -> String {
+    pub(crate) fn paint(&self, tone: Tone, text: &str) -> String {
         paint(self.style.color, tone, text)
     }
 
     /// Starts a section: an empty line and a title with a rule after it.
-    pub(super) fn heading(&mut self, title: &str, note: &str) {
+    pub(crate) fn heading(&mut self, title: &str, note: &str) {
         let fits = !note.is_empty() && text::width(title) + text::width(note) + 4 <= self.width();
         let note = if fits { format!(" {note}") } else { String::new() };
         let n_rule = self.width().saturating_sub(text::width(title) + 1 + text::width(&note));
@@ -48,18 +48,18 @@ impl Page {
     }
 
     /// Writes a line as it is.
-    pub(super) fn unindented(&mut self, line: &str) {
+    pub(crate) fn unindented(&mut self, line: &str) {
         self.text.push_str(line.trim_end());
         self.text.push('\n');
     }
 
     /// Writes an indented line.
-    pub(super) fn line(&mut self, line: &str) {
+    pub(crate) fn line(&mut self, line: &str) {
         self.unindented(&format!("{}{line}", text::spaces(INDENT)));
     }
 
     /// Writes a sentence over as many lines as it needs, the first after `bullet`.
-    pub(super) fn sentence(&mut self, bullet: &str, sentence: &str, tone: Tone) {
+    pub(crate) fn sentence(&mut self, bullet: &str, sentence: &str, tone: Tone) {
         let hang = text::width(bullet);
         let lines = text::wrap(&text::harmless(sentence), self.width() - INDENT - hang);
         for (idx, line) in lines.iter().enumerate() {
@@ -70,7 +70,7 @@ impl Page {
     }
 
     /// What was written.
-    pub(super) fn into_text(self) -> String {
+    pub(crate) fn into_text(self) -> String {
         self.text
     }
 }

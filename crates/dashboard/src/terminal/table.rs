@@ -11,7 +11,7 @@ const SHORTEST: usize = 8;
 
 /// Where a column's text stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Align {
+pub(crate) enum Align {
     /// At the left, never cut.
     Left,
     /// At the left, cut in its middle when the table is too wide.
@@ -21,30 +21,30 @@ pub(super) enum Align {
 }
 
 /// A column's title and where its text stands.
-pub(super) type Column = (&'static str, Align);
+pub(crate) type Column = (&'static str, Align);
 
 /// A cell's text and what it is.
-pub(super) type Cell = (String, Tone);
+pub(crate) type Cell = (String, Tone);
 
 /// A table being filled.
-pub(super) struct Table {
+pub(crate) struct Table {
     columns: Vec<Column>,
     rows: Vec<Vec<Cell>>,
 }
 
 impl Table {
     /// A table without rows.
-    pub(super) fn new(columns: &[Column]) -> Self {
+    pub(crate) fn new(columns: &[Column]) -> Self {
         Self { columns: columns.to_vec(), rows: Vec::new() }
     }
 
     /// Adds a row with a cell for each column.
-    pub(super) fn row(&mut self, cells: Vec<Cell>) {
+    pub(crate) fn row(&mut self, cells: Vec<Cell>) {
         self.rows.push(cells);
     }
 
     /// Writes the titles, if any column has one, and the rows.
-    pub(super) fn write(&self, page: &mut Page) {
+    pub(crate) fn write(&self, page: &mut Page) {
         let widths = self.widths(page.width() - super::page::INDENT);
         if self.columns.iter().any(|(title, _)| !title.is_empty()) {
             let titles = self.columns.iter().map(|(title, _)| ((*title).to_owned(), Tone::Dim));

@@ -80,6 +80,8 @@ fn session(place: &Path, commands: &[String]) -> Job {
         .variable("PATH", format!("{}/bin:{path}", place.display()))
         .variable("CARGO_TARGET_DIR", built)
         .variable("CARGO_NET_OFFLINE", "true")
+        .variable("XDG_STATE_HOME", place.join("state").display().to_string())
+        .variable("XDG_CONFIG_HOME", place.join("config").display().to_string())
         .variable("OMPI_ALLOW_RUN_AS_ROOT", "1")
         .variable("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
         .variable("OMPI_MCA_rmaps_base_oversubscribe", "1")

@@ -3,6 +3,7 @@
 #![expect(clippy::panic, reason = "helpers of tests fail by panicking")]
 
 mod attach;
+mod balance;
 mod bit_equality;
 mod call_sites;
 mod children;

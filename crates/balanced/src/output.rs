@@ -1,0 +1,130 @@
+//! What a task wrote, as far as it was kept.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+
+use crate::base64;
+
+/// What a task wrote.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Output {
+    /// To its standard output; the beginning where it was too long.
+    pub stdout: Text,
+    /// To its standard error; the beginning where it was too long.
+    pub stderr: Text,
+    /// Bytes that were not kept.
+    pub n_dropped_bytes: u64,
+}
+
+/// Bytes that are mostly text: in JSON a string where that is UTF-8 and at most twice as long, else
+/// `{"base64": "..."}`. So what a bound on bytes promises holds for its JSON too.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Text(pub Vec<u8>);
+
+impl Output {
+    /// Bytes that are kept.
+    #[must_use]
+    pub fn n_bytes(&self) -> usize {
+        self.stdout.0.len() + self.stderr.0.len()
+    }
+}
+
+impl Text {
+    fn as_short_json(&self) -> Option<&str> {
+        let cost = |byte: &u8| match byte {
+            b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 0x08 | 0x0c => 2,
+            0..0x20 => 6,
+            _ => 1,
+        };
+        let n_bytes_json = self.0.iter().map(cost).sum::<usize>();
+        let is_short = n_bytes_json <= 2 * self.0.len();
+        is_short.then(|| std::str::from_utf8(&self.0).ok()).flatten()
+    }
+}
+
+impl std::fmt::Debug for Text {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:?}", String::from_utf8_lossy(&self.0))
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Json<S> {
+    Plain(S),
+    Coded { base64: String },
+}
+
+impl Serialize for Text {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if !serializer.is_human_readable() {
+            return serializer.serialize_bytes(&self.0);
+        }
+        let coded = || Json::Coded { base64: base64::encode(&self.0) };
+        self.as_short_json().map_or_else(coded, Json::Plain).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Text {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        if !deserializer.is_human_readable() {
+            return deserializer.deserialize_byte_buf(Bytes);
+        }
+        match Json::<String>::deserialize(deserializer)? {
+            Json::Plain(text) => Ok(Self(text.into_bytes())),
+            Json::Coded { base64 } => {
+                let bytes = base64::decode(&base64).ok_or_else(|| D::Error::custom("no base64"));
+                Ok(Self(bytes?))
+            }
+        }
+    }
+}
+
+struct Bytes;
+
+impl serde::de::Visitor<'_> for Bytes {
+    type Value = Text;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("bytes")
+    }
+
+    fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Text, E> {
+        Ok(Text(bytes.to_vec()))
+    }
+
+    fn visit_byte_buf<E: Error>(self, bytes: Vec<u8>) -> Result<Text, E> {
+        Ok(Text(bytes))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[track_caller]
+    fn check(bytes: &[u8], json: &str) {
+        let text = Text(bytes.to_vec());
+        assert_eq!(serde_json::to_string(&text).unwrap(), json);
+        assert_eq!(serde_json::from_str::<Text>(json).unwrap(), text);
+    }
+
+    #[test]
+    fn text_is_a_string_and_other_bytes_are_kept() {
+        check(b"", r#""""#);
+        check("grün\n".as_bytes(), r#""grün\n""#);
+        check(b"\x1b[31mred text\x1b[0m", r#""\u001b[31mred text\u001b[0m""#);
+        check(&[0xff, 0x00], r#"{"base64":"/wA="}"#);
+        check(&[0, 0, 0], r#"{"base64":"AAAA"}"#);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_come_back_and_json_is_bounded(bytes in proptest::collection::vec(any::<u8>(), 0..99)) {
+            let text = Text(bytes);
+            let json = serde_json::to_string(&text).unwrap();
+            prop_assert!(json.len() <= 2 * text.0.len() + 20);
+            prop_assert_eq!(serde_json::from_str::<Text>(&json).unwrap(), text);
+        }
+    }
+}

@@ -1,0 +1,376 @@
+//! The tasks of a node: those submitted to it, and what became of those that it ran for others.
+//!
+//! The book is what its [`Record`]s make of it, one after the other: what is on disk is the list of records, and
+//! a daemon that starts anew reads them all. Only where a task runs or to whom it is offered is not recorded: the
+//! keeper knows the one, and the other is safely forgotten.
+//!
+//! # Invariants
+//! - Any list of records, also one that makes no sense, makes a book; what cannot apply changes nothing.
+//! - A queued task is found through the queue; entries of the queue whose task is not queued are passed over.
+//! - Of tasks that ended, a bounded number is kept, and a bounded number of bytes of what they wrote.
+//!
+//! # Not here
+//! Bytes and files (`journal`), and who decides what happens (`core`).
+
+mod queue;
+mod record;
+mod shared;
+mod snapshot;
+mod task;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use balanced::{Outcome, Output, TaskState};
+
+use crate::core::words::{Attempt, Ended, Moment, NodeId, Work};
+use queue::Queue;
+pub use record::{EndRecord, Reason, Record};
+use shared::Shared;
+pub use task::{Note, Noted, Task};
+
+/// Tasks of one submission: more are no record of ours.
+const N_TASKS_MAX: u64 = 10_000_000;
+
+/// Bounds of a book.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BookLimits {
+    /// Tasks that are not over.
+    pub n_open_max: u64,
+    /// Tasks that are over.
+    pub n_ended_max: usize,
+    /// Bytes of what they wrote.
+    pub output_bytes_max: usize,
+}
+
+impl Default for BookLimits {
+    fn default() -> Self {
+        Self { n_open_max: 10_000_000, n_ended_max: 200_000, output_bytes_max: 64 << 20 }
+    }
+}
+
+/// To whom a task is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lease {
+    /// The node that may run it.
+    pub to: NodeId,
+    /// The start of its daemon that it was given to.
+    pub incarnation: u64,
+    /// Which instance.
+    pub instance: u32,
+    /// When it was given, or the node asked for it last.
+    pub heard: Moment,
+    /// Whether the node was told that it may start.
+    pub confirmed: bool,
+}
+
+/// The tasks of a node.
+#[derive(Debug)]
+pub struct Book {
+    me: NodeId,
+    limits: BookLimits,
+    tasks: BTreeMap<u64, Task>,
+    next: u64,
+    queue: Queue,
+    shared: Shared,
+    leases: BTreeMap<u64, Lease>,
+    /// What ended here and is not acknowledged by its home.
+    foreign: BTreeMap<Attempt, Ended>,
+    /// Numbers of tasks that are over, the oldest first.
+    ended: VecDeque<u64>,
+    /// Those of them whose output is kept.
+    with_output: VecDeque<u64>,
+    n_output_bytes: usize,
+}
+
+impl Book {
+    /// An empty one, of the node `me`.
+    #[must_use]
+    pub fn new(me: NodeId, limits: BookLimits) -> Self {
+        Self {
+            me,
+            limits,
+            tasks: BTreeMap::new(),
+            next: 1,
+            queue: Queue::default(),
+            shared: Shared::default(),
+            leases: BTreeMap::new(),
+            foreign: BTreeMap::new(),
+            ended: VecDeque::new(),
+            with_output: VecDeque::new(),
+            n_output_bytes: 0,
+        }
+    }
+
+    /// What the record says has happened.
+    pub fn apply(&mut self, record: &Record) {
+        match record {
+            Record::Around { idx, around } => self.shared.learn(*idx, around),
+            Record::Submitted { first, n_tasks, at_ms, work, array_first } => {
+                if let Some(work) = self.shared.work(work) {
+                    self.submitted((*first, *n_tasks), *at_ms, &work, *array_first);
+                }
+            }
+            Record::Given { number, instance, to, incarnation, at_ms } => {
+                let lease = Lease {
+                    to: *to,
+                    incarnation: *incarnation,
+                    instance: *instance,
+                    heard: Moment(0),
+                    confirmed: true,
+                };
+                self.given(*number, lease, *at_ms);
+            }
+            Record::Back { number, instance, reason, at_ms } => {
+                self.back(*number, *instance, reason, *at_ms);
+            }
+            Record::Ended(end) => self.end(end),
+            Record::Canceled { first, last, at_ms } => self.canceled(*first, *last, *at_ms),
+            Record::CancelWished { number, at_ms } => {
+                if let Some(task) = self.tasks.get_mut(number).filter(|task| !task.is_over()) {
+                    task.wish_cancel(*at_ms);
+                }
+            }
+            Record::Tried { number, instance, n_lost } => {
+                if let Some(task) = self.tasks.get_mut(number) {
+                    task.tried(*instance, *n_lost);
+                }
+            }
+            Record::ForeignEnded(ended) => {
+                self.foreign.insert(ended.attempt, ended.clone());
+            }
+            Record::Acknowledged { attempts } => {
+                for attempt in attempts {
+                    self.foreign.remove(attempt);
+                }
+            }
+            Record::Next { number } => self.next = self.next.max(*number),
+        }
+    }
+
+    /// The number that the next task gets.
+    #[must_use]
+    pub fn next_number(&self) -> u64 {
+        self.next
+    }
+
+    /// The task of this number, if it is known and not forgotten.
+    #[must_use]
+    pub fn task(&self, number: u64) -> Option<&Task> {
+        self.tasks.get(&number)
+    }
+
+    /// Tasks from this number on.
+    pub fn tasks_from(&self, first: u64) -> impl Iterator<Item = (u64, &Task)> {
+        self.tasks.range(first..).map(|(number, task)| (*number, task))
+    }
+
+    /// Tasks that wait here.
+    #[must_use]
+    pub fn n_queued(&self) -> u64 {
+        self.queue.n_queued()
+    }
+
+    /// Tasks that are not over.
+    #[must_use]
+    pub fn n_open(&self) -> u64 {
+        self.tasks.len() as u64 - self.ended.len() as u64
+    }
+
+    /// Whether so many more may come.
+    #[must_use]
+    pub fn has_room(&self, n_tasks: u64) -> bool {
+        self.n_open().saturating_add(n_tasks) <= self.limits.n_open_max
+    }
+
+    /// To whom tasks are given, by number.
+    #[must_use]
+    pub fn leases(&self) -> &BTreeMap<u64, Lease> {
+        &self.leases
+    }
+
+    /// The lease of a task, to note that it was renewed.
+    pub fn lease_mut(&mut self, number: u64) -> Option<&mut Lease> {
+        self.leases.get_mut(&number)
+    }
+
+    /// What ended here and is not acknowledged by its home.
+    #[must_use]
+    pub fn foreign(&self) -> &BTreeMap<Attempt, Ended> {
+        &self.foreign
+    }
+
+    /// The queued task whose turn it is.
+    pub fn next_queued(&mut self) -> Option<u64> {
+        let tasks = &self.tasks;
+        self.queue.next(|number| tasks.get(&number).is_some_and(Task::is_queued))
+    }
+
+    /// A queued task runs here now, as this instance; also one that a daemon before this one had started.
+    pub fn start(&mut self, number: u64, instance: u32, at_ms: u64) -> bool {
+        let me = self.me;
+        let Some(task) = self.tasks.get_mut(&number).filter(|task| task.is_queued()) else {
+            return false;
+        };
+        self.queue.left();
+        task.place(TaskState::Running, me, instance);
+        task.note(at_ms, Noted::Started(me));
+        true
+    }
+
+    /// The task was offered, and its node was told that it may start.
+    pub fn confirm(&mut self, number: u64, at_ms: u64) {
+        let Some(lease) = self.leases.get_mut(&number) else { return };
+        let first = !std::mem::replace(&mut lease.confirmed, true);
+        if let Some(task) = self.tasks.get_mut(&number)
+            && first
+        {
+            task.place(TaskState::Leased, lease.to, lease.instance);
+            task.note(at_ms, Noted::Moved(lease.to));
+        }
+    }
+
+    /// A given task has not yet been confirmed: what a record cannot say.
+    pub fn unconfirm(&mut self, number: u64, now: Moment) {
+        if let Some(lease) = self.leases.get_mut(&number) {
+            lease.confirmed = false;
+            lease.heard = now;
+            if let Some(task) = self.tasks.get_mut(&number) {
+                task.place(TaskState::Offered, lease.to, lease.instance);
+            }
+        }
+    }
+
+    /// The node that holds it has started it.
+    pub fn started_elsewhere(&mut self, number: u64, instance: u32, at_ms: u64) {
+        let Some(lease) = self.leases.get(&number).filter(|lease| lease.instance == instance)
+        else {
+            return;
+        };
+        if let Some(task) = self.tasks.get_mut(&number) {
+            task.note(at_ms, Noted::Started(lease.to));
+        }
+    }
+
+    /// All leases count from now: a daemon that was away cannot know who has asked meanwhile.
+    pub fn renew_all(&mut self, now: Moment) {
+        for lease in self.leases.values_mut() {
+            lease.heard = now;
+        }
+    }
+
+    /// Forgets the oldest of the tasks that are over, as far as there are too many and none of them is `wanted`.
+    pub fn prune(&mut self, wanted: impl Fn(u64) -> bool) {
+        while self.limits.n_ended_max < self.ended.len()
+            && let Some(&number) = self.ended.front()
+            && !wanted(number)
+        {
+            self.ended.pop_front();
+            if self.with_output.front() == Some(&number) {
+                self.with_output.pop_front();
+            }
+            let task = self.tasks.remove(&number);
+            self.n_output_bytes -= task.as_ref().map_or(0, Task::n_output_bytes);
+        }
+    }
+
+    fn submitted(
+        &mut self,
+        tasks: (u64, u64),
+        at_ms: u64,
+        work: &Arc<Work>,
+        array_first: Option<u64>,
+    ) {
+        let (first, n_tasks) = tasks;
+        // A damaged or repeated record must not bring back what has been there.
+        if first < self.next || n_tasks == 0 || N_TASKS_MAX < n_tasks {
+            return;
+        }
+        let last = first.saturating_add(n_tasks - 1);
+        for number in first..=last {
+            let array_index = array_first.map(|index| index.saturating_add(number - first));
+            self.tasks.insert(number, Task::new(work.clone(), array_index, at_ms));
+        }
+        self.queue.push_back(first, last);
+        self.next = last.saturating_add(1);
+    }
+
+    fn given(&mut self, number: u64, lease: Lease, at_ms: u64) {
+        let Some(task) = self.tasks.get_mut(&number) else { return };
+        if task.is_over() || self.leases.contains_key(&number) {
+            return;
+        }
+        if task.is_queued() {
+            self.queue.left();
+        }
+        task.place(TaskState::Leased, lease.to, lease.instance);
+        task.note(at_ms, Noted::Offered(lease.to));
+        self.leases.insert(number, lease);
+    }
+
+    fn back(&mut self, number: u64, instance: u32, reason: &Reason, at_ms: u64) {
+        let Some(task) = self.tasks.get_mut(&number) else { return };
+        if task.is_over() || task.is_queued() || task.instance() != instance {
+            return;
+        }
+        self.leases.remove(&number);
+        task.note(at_ms, Noted::Back(reason.clone()));
+        task.place(TaskState::Queued, self.me, instance);
+        let lost_too_often = reason.is_loss() && task.count_loss();
+        self.queue.push_front(number);
+        if lost_too_often || task.is_cancel_wished() {
+            let outcome = if lost_too_often { Outcome::Lost } else { Outcome::Canceled };
+            self.end(&EndRecord::without_run(number, instance, self.me, outcome, at_ms));
+        }
+    }
+
+    fn end(&mut self, end: &EndRecord) {
+        let Some(task) = self.tasks.get_mut(&end.number).filter(|task| !task.is_over()) else {
+            return;
+        };
+        if task.is_queued() {
+            self.queue.left();
+        }
+        self.leases.remove(&end.number);
+        task.end(end);
+        self.ended.push_back(end.number);
+        let n_bytes = task.n_output_bytes();
+        if 0 < n_bytes {
+            self.n_output_bytes += n_bytes;
+            self.with_output.push_back(end.number);
+            self.drop_outputs();
+        }
+    }
+
+    fn drop_outputs(&mut self) {
+        while self.limits.output_bytes_max < self.n_output_bytes
+            && let Some(number) = self.with_output.pop_front()
+        {
+            if let Some(task) = self.tasks.get_mut(&number) {
+                self.n_output_bytes -= task.n_output_bytes();
+                task.drop_output();
+            }
+        }
+    }
+
+    fn canceled(&mut self, first: u64, last: u64, at_ms: u64) {
+        if last < first {
+            return;
+        }
+        let queued = self.tasks.range(first..=last).filter(|(_, task)| task.is_queued());
+        let over = queued.map(|(number, task)| (*number, task.instance())).collect::<Vec<_>>();
+        for (number, instance) in over {
+            let me = self.me;
+            self.end(&EndRecord::without_run(number, instance, me, Outcome::Canceled, at_ms));
+        }
+    }
+}
+
+/// What a task wrote, if anything.
+pub(crate) fn some_output(output: &Output) -> Option<Box<Output>> {
+    let silent = output.n_bytes() == 0 && output.n_dropped_bytes == 0;
+    (!silent).then(|| Box::new(output.clone()))
+}
+
+#[cfg(test)]
+mod tests;

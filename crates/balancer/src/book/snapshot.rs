@@ -1,0 +1,137 @@
+//! A book as the fewest records that make it.
+
+use std::sync::Arc;
+
+use balanced::{Outcome, Submission};
+
+use super::{Book, EndRecord, Record, Task};
+use crate::core::words::{SharedWork, Surroundings, Work};
+
+impl Book {
+    /// The records by which a submission becomes tasks: its surroundings, where they are new, and itself.
+    #[must_use]
+    pub fn records_of(&self, submission: &Submission, at_ms: u64) -> Vec<Record> {
+        let around = Surroundings::of(submission);
+        let mut records = Vec::with_capacity(2);
+        let around_idx = self.shared.number(&around).unwrap_or_else(|idx| {
+            records.push(Record::Around { idx, around });
+            idx
+        });
+        records.push(Record::Submitted {
+            first: self.next,
+            n_tasks: submission.n_tasks(),
+            at_ms,
+            work: SharedWork {
+                title: submission.name.clone(),
+                words: submission.command.join("\0"),
+                around_idx,
+            },
+            array_first: submission.array.map(|array| array.first),
+        });
+        records
+    }
+
+    /// Records that make this book again, without the story of its tasks.
+    pub fn snapshot(&mut self, mut write: impl FnMut(&Record)) {
+        for (idx, around) in self.shared.forget_unused() {
+            write(&Record::Around { idx, around: (*around).clone() });
+        }
+        let mut run = Run::default();
+        for (&number, task) in &self.tasks {
+            if !run.takes(number, task) {
+                run.flush(self, &mut write);
+                run = Run::of(number, task);
+            }
+        }
+        run.flush(self, &mut write);
+        // The oldest first: that is the order in which they are forgotten.
+        for number in &self.ended {
+            if let Some(end) = self.tasks.get(number).and_then(|task| end_of(*number, task)) {
+                write(&Record::Ended(end));
+            }
+        }
+        for ended in self.foreign.values() {
+            write(&Record::ForeignEnded(ended.clone()));
+        }
+        write(&Record::Next { number: self.next });
+    }
+
+    fn write_standing(&self, number: u64, task: &Task, write: &mut impl FnMut(&Record)) {
+        if task.is_over() {
+            return;
+        }
+        let (instance, n_lost, at_ms) = (task.instance(), task.n_lost(), task.submitted_ms());
+        if 0 < instance {
+            write(&Record::Tried { number, instance, n_lost });
+        }
+        if let Some(lease) = self.leases.get(&number) {
+            let (instance, to, incarnation) = (lease.instance, lease.to, lease.incarnation);
+            write(&Record::Given { number, instance, to, incarnation, at_ms });
+        }
+        if task.is_cancel_wished() {
+            write(&Record::CancelWished { number, at_ms });
+        }
+    }
+}
+
+/// Neighbors that came by one submission.
+#[derive(Default)]
+struct Run {
+    first: u64,
+    n_tasks: u64,
+    at_ms: u64,
+    array_first: Option<u64>,
+    work: Option<Arc<Work>>,
+}
+
+impl Run {
+    fn of(number: u64, task: &Task) -> Self {
+        Self {
+            first: number,
+            n_tasks: 1,
+            at_ms: task.submitted_ms(),
+            array_first: task.array_index(),
+            work: Some(task.work().clone()),
+        }
+    }
+
+    /// Takes the task into the run, if it is the next one of the same submission.
+    fn takes(&mut self, number: u64, task: &Task) -> bool {
+        let same_work = self.work.as_ref().is_some_and(|work| Arc::ptr_eq(work, task.work()));
+        let index = self.array_first.map(|index| index + self.n_tasks);
+        let fits = same_work && number == self.first + self.n_tasks && task.array_index() == index;
+        self.n_tasks += u64::from(fits);
+        fits
+    }
+
+    fn flush(&self, book: &Book, write: &mut impl FnMut(&Record)) {
+        let Some(work) = &self.work else { return };
+        let Ok(around_idx) = book.shared.number(&work.around) else { return };
+        write(&Record::Submitted {
+            first: self.first,
+            n_tasks: self.n_tasks,
+            at_ms: self.at_ms,
+            work: SharedWork {
+                title: work.title.as_deref().map(str::to_owned),
+                words: work.words().to_owned(),
+                around_idx,
+            },
+            array_first: self.array_first,
+        });
+        for (&number, task) in book.tasks.range(self.first..self.first + self.n_tasks) {
+            book.write_standing(number, task, write);
+        }
+    }
+}
+
+fn end_of(number: u64, task: &Task) -> Option<EndRecord> {
+    Some(EndRecord {
+        number,
+        instance: task.instance(),
+        node: task.node()?,
+        outcome: task.outcome().cloned().unwrap_or(Outcome::Lost),
+        started_ms: task.started_ms(),
+        ended_ms: task.ended_ms()?,
+        output: task.output().cloned().unwrap_or_default(),
+    })
+}

@@ -1,0 +1,168 @@
+//! Books are what their records make of them.
+
+use balanced::{ArrayRange, Limits, Submission, Text};
+use proptest::{collection::vec, prelude::*};
+
+use super::*;
+use crate::core::words::TaskKey;
+
+const ME: NodeId = NodeId(1);
+const OTHER: NodeId = NodeId(2);
+
+fn submission(n_tasks: u64) -> Submission {
+    Submission {
+        command: vec!["true".to_owned()],
+        folder: "/".to_owned(),
+        array: (1 < n_tasks).then_some(ArrayRange { first: 5, last: 4 + n_tasks }),
+        limits: Limits { n_starts_max: 2, ..Limits::default() },
+        ..Submission::default()
+    }
+}
+
+fn book(n_tasks: u64) -> Book {
+    let limits = BookLimits { n_open_max: 1000, n_ended_max: 3, output_bytes_max: 10 };
+    let mut book = Book::new(ME, limits);
+    for record in book.records_of(&submission(n_tasks), 1) {
+        book.apply(&record);
+    }
+    book
+}
+
+fn given(number: u64, instance: u32) -> Record {
+    Record::Given { number, instance, to: OTHER, incarnation: 3, at_ms: 2 }
+}
+
+fn back(number: u64, instance: u32, reason: Reason) -> Record {
+    Record::Back { number, instance, reason, at_ms: 3 }
+}
+
+fn ended(number: u64, instance: u32, text: &str) -> Record {
+    let output = Output { stdout: Text(text.as_bytes().to_vec()), ..Output::default() };
+    let outcome = Outcome::Exit(0);
+    Record::Ended(EndRecord { output, ..EndRecord::without_run(number, instance, ME, outcome, 4) })
+}
+
+#[test]
+fn a_task_is_given_comes_back_runs_and_ends() {
+    let mut book = book(2);
+    assert_eq!((book.n_queued(), book.n_open(), book.next_queued()), (2, 2, Some(1)));
+    assert_eq!(book.task(2).unwrap().array_index(), Some(6));
+    book.apply(&given(1, 1));
+    assert_eq!((book.n_queued(), book.next_queued()), (1, Some(2)));
+    book.apply(&back(1, 1, Reason::Unanswered(OTHER)));
+    assert_eq!((book.n_queued(), book.next_queued()), (2, Some(1)));
+    assert!(book.leases().is_empty());
+    assert!(book.start(1, 2, 3) && !book.start(1, 2, 3));
+    book.apply(&back(1, 1, Reason::Silent(OTHER)));
+    assert_eq!(book.task(1).unwrap().state(), TaskState::Running, "that was another instance");
+    book.apply(&ended(1, 2, "hello"));
+    assert_eq!((book.n_queued(), book.n_open()), (1, 1));
+    assert_eq!(book.task(1).unwrap().output().unwrap().stdout.0, b"hello");
+}
+
+#[test]
+fn a_task_that_is_lost_too_often_is_over() {
+    let mut book = book(1);
+    for instance in 1..=2 {
+        assert!(!book.task(1).unwrap().is_over());
+        book.apply(&given(1, instance));
+        book.apply(&back(1, instance, Reason::Silent(OTHER)));
+    }
+    assert_eq!(book.task(1).unwrap().outcome(), Some(&Outcome::Lost));
+    assert_eq!((book.n_queued(), book.next_queued()), (0, None));
+}
+
+#[test]
+fn what_waits_is_canceled_at_once_and_what_runs_when_it_is_back() {
+    let mut book = book(3);
+    book.apply(&given(2, 1));
+    book.apply(&Record::Canceled { first: 1, last: 3, at_ms: 3 });
+    book.apply(&Record::CancelWished { number: 2, at_ms: 3 });
+    let over = |book: &Book| (1..4).map(|n| book.task(n).unwrap().is_over()).collect::<Vec<_>>();
+    assert_eq!(over(&book), [true, false, true]);
+    book.apply(&back(2, 1, Reason::Silent(OTHER)));
+    assert_eq!(book.task(2).unwrap().outcome(), Some(&Outcome::Canceled));
+    assert_eq!(book.n_queued(), 0);
+}
+
+#[test]
+fn a_bounded_number_of_ended_tasks_and_bytes_is_kept() {
+    let mut book = book(6);
+    for number in 1..6 {
+        book.apply(&ended(number, 1, "1234"));
+    }
+    assert!(book.task(1).unwrap().output().unwrap().stdout.0.is_empty());
+    assert_eq!(book.task(1).unwrap().output().unwrap().n_dropped_bytes, 4);
+    assert_eq!(book.task(5).unwrap().output().unwrap().n_dropped_bytes, 0);
+    book.prune(|number| number == 2);
+    assert_eq!(book.tasks_from(0).map(|(number, _)| number).collect::<Vec<_>>(), [2, 3, 4, 5, 6]);
+    book.prune(|_| false);
+    assert_eq!(book.tasks_from(0).map(|(number, _)| number).collect::<Vec<_>>(), [3, 4, 5, 6]);
+}
+
+fn record() -> impl Strategy<Value = Record> {
+    let number = 1..12_u64;
+    let instance = 1..4_u32;
+    prop_oneof![
+        (1..20_u64, 1..5_u64).prop_map(|(first, n_tasks)| Record::Submitted {
+            first,
+            n_tasks,
+            at_ms: 1,
+            work: crate::core::words::SharedWork {
+                title: None,
+                words: "true".to_owned(),
+                around_idx: 0,
+            },
+            array_first: None,
+        }),
+        (number.clone(), instance.clone()).prop_map(|(number, instance)| given(number, instance)),
+        (number.clone(), instance.clone(), any::<bool>()).prop_map(|(number, instance, lost)| {
+            let reason = if lost { Reason::Silent(OTHER) } else { Reason::Leaving };
+            back(number, instance, reason)
+        }),
+        (number.clone(), instance.clone()).prop_map(|(n, instance)| ended(n, instance, "123")),
+        (number.clone(), 0..5_u64)
+            .prop_map(|(first, n)| { Record::Canceled { first, last: first + n, at_ms: 2 } }),
+        number.clone().prop_map(|number| Record::CancelWished { number, at_ms: 2 }),
+        (number, instance).prop_map(|(number, instance)| {
+            let attempt = Attempt { task: TaskKey { home: OTHER, number }, instance };
+            Record::Acknowledged { attempts: vec![attempt] }
+        }),
+    ]
+}
+
+/// Everything that decides what happens next.
+fn facts(book: &Book) -> String {
+    let task = |(number, task): (u64, &Task)| {
+        let n_lost = if task.is_over() { 0 } else { task.n_lost() };
+        let state = (task.state(), task.node(), task.instance(), n_lost);
+        let wished = task.is_cancel_wished() && !task.is_over();
+        let end = (wished, task.outcome().cloned(), task.output().cloned());
+        format!("{number} {state:?} {end:?} {:?}\n", task.array_index())
+    };
+    let tasks = book.tasks_from(0).map(task).collect::<String>();
+    format!("{tasks}{:?} {} {}", book.leases, book.n_queued(), book.next)
+}
+
+proptest! {
+    #[test]
+    fn any_records_make_a_book_and_its_snapshot_makes_it_again(records in vec(record(), 0..60)) {
+        let mut book = book(4);
+        for record in &records {
+            book.apply(record);
+        }
+        let n_queued = book.tasks_from(0).filter(|(_, task)| task.is_queued()).count() as u64;
+        prop_assert_eq!(book.n_queued(), n_queued);
+        let n_open = book.tasks_from(0).filter(|(_, task)| !task.is_over()).count() as u64;
+        prop_assert_eq!(book.n_open(), n_open);
+        prop_assert_eq!(book.next_queued().is_some(), 0 < n_queued);
+
+        let mut again = Book::new(ME, book.limits);
+        let mut snapshot = Vec::new();
+        book.snapshot(|record| snapshot.push(record.clone()));
+        for record in &snapshot {
+            again.apply(record);
+        }
+        prop_assert_eq!(facts(&again), facts(&book));
+    }
+}

@@ -1,0 +1,346 @@
+//! What a node knows and decides, without threads, clocks, files or sockets.
+//!
+//! [`Core::on`] takes one event after the other. A task has one *home*, the node that it was submitted to, and the
+//! home alone decides who may run it: itself (`home`), or another node to which it gives a lease (`lending`). That
+//! node runs it only as long as the home answers its renewals (`holding`). So a task never runs twice at the
+//! same time, also when nodes cannot hear each other, and runs again when a node is lost.
+//!
+//! # Invariants
+//! - Nothing is believed before it is on disk: what others may rely on goes through [`Out`]'s gates.
+//! - Every message between nodes may be lost: what matters is repeated until it is answered, or runs out.
+//! - Nothing is started before the keeper has said what runs already.
+//!
+//! # Not here
+//! When tasks move and where to: `balancing`. What tasks are: [`crate::book`].
+
+pub mod words;
+
+mod clients;
+mod explain;
+mod gather;
+mod haste;
+mod holding;
+mod home;
+mod lending;
+mod peers;
+mod relay;
+mod rules;
+mod status;
+mod stopping;
+mod waits;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use balanced::Counts;
+use balancing::{Balance, NodeLoad, Policy};
+
+use crate::book::{Book, BookLimits, Record};
+use clients::Clients;
+use haste::Haste;
+use holding::Holding;
+use lending::Lending;
+use peers::Peers;
+use stopping::Stopping;
+use words::{
+    Attempt, CoreTimer, Event, KeeperOrder, KeeperSays, Killed, Measurement, NodeId, Now, Out,
+    PeerMessage, node_id,
+};
+
+/// How often leases, offers and questions are looked after.
+const SWEEP_MS: u64 = 250;
+
+/// What a core is made with.
+#[derive(Clone, Debug)]
+pub struct CoreOptions {
+    /// Name of the node.
+    pub name: String,
+    /// Where others reach it: `host:port`.
+    pub address: String,
+    /// Grows with each start of the daemon.
+    pub incarnation: u64,
+    /// By which tasks move.
+    pub policy: Policy,
+    /// Of the rules' random numbers.
+    pub seed: u64,
+    /// How long a node may run a task after its home was heard last.
+    pub lease_ms: u64,
+    /// How much longer a home waits before it gives the task to another node.
+    pub slack_ms: u64,
+    /// What the node can do.
+    pub measurement: Measurement,
+}
+
+impl CoreOptions {
+    /// A node of this name with one core, and the usual times.
+    #[must_use]
+    pub fn new(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            address: String::new(),
+            incarnation: 1,
+            policy: Policy::DEFAULT,
+            seed: 1,
+            lease_ms: 10_000,
+            slack_ms: 5_000,
+            measurement: Measurement { n_cores: 1, speed: 1.0 },
+        }
+    }
+}
+
+/// A node: what it knows, and what it does when it hears something.
+#[derive(Debug)]
+pub struct Core {
+    me: NodeId,
+    options: CoreOptions,
+    began: Now,
+    book: Book,
+    /// What the keeper runs, and whether it was told to end it.
+    running: BTreeMap<Attempt, Option<Killed>>,
+    /// Whether the keeper has said what it runs.
+    ready: bool,
+    haste: Haste,
+    holding: Holding,
+    lending: Lending,
+    peers: Peers,
+    balance: Balance,
+    reported: Option<NodeLoad>,
+    clients: Clients,
+    stopping: Option<Stopping>,
+    counts: Counts,
+}
+
+/// The time of an event, and the way out.
+struct At<'a> {
+    now: Now,
+    out: &'a mut dyn Out,
+}
+
+impl Core {
+    /// A node with what was in its journal.
+    #[must_use]
+    pub fn new(options: CoreOptions, now: Now, mut book: Book, out: &mut impl Out) -> Self {
+        let me = node_id(&options.name);
+        book.renew_all(now.moment);
+        out.timer(CoreTimer::Sweep, now.moment.plus_ms(SWEEP_MS));
+        Self {
+            me,
+            began: now,
+            book,
+            running: BTreeMap::new(),
+            ready: false,
+            haste: Haste::default(),
+            holding: Holding::new(options.incarnation),
+            lending: Lending::default(),
+            peers: Peers::default(),
+            balance: Balance::new(me, options.policy, options.seed),
+            reported: None,
+            clients: Clients::default(),
+            stopping: None,
+            counts: Counts::default(),
+            options,
+        }
+    }
+
+    /// An empty book for a node of this name.
+    #[must_use]
+    pub fn book_for(name: &str, limits: BookLimits) -> Book {
+        Book::new(node_id(name), limits)
+    }
+
+    /// Something has happened.
+    pub fn on(&mut self, now: Now, event: Event, out: &mut impl Out) {
+        let at = &mut At { now, out };
+        match event {
+            Event::FromClient { client, request } => self.on_client(client, request, at),
+            Event::ClientGone { client } => self.on_client_gone(client, at),
+            Event::FromPeer { from, message } => self.on_peer(from, message, at),
+            Event::Keeper(said) => self.on_keeper(said, at),
+            Event::Members(members) => self.on_members(members, at),
+            Event::Measured(measurement) => {
+                self.options.measurement = measurement;
+                self.tell_members(at);
+            }
+            Event::Timer(CoreTimer::Balance(timer)) => self.on_balance_timer(timer, at),
+            Event::Timer(CoreTimer::Sweep) => self.sweep(at),
+        }
+        self.settle(at);
+    }
+
+    /// So many messages between nodes were dropped, because a queue was full.
+    pub fn count_dropped(&mut self, n_dropped: u64) {
+        self.counts.n_dropped = n_dropped;
+    }
+
+    /// What is known of tasks, for whoever writes it anew.
+    pub fn book_mut(&mut self) -> &mut Book {
+        &mut self.book
+    }
+
+    /// What is known of tasks.
+    #[must_use]
+    pub fn book(&self) -> &Book {
+        &self.book
+    }
+
+    /// Attempts that run here.
+    pub fn running(&self) -> impl Iterator<Item = Attempt> {
+        self.running.keys().copied()
+    }
+
+    /// Starts what can be started, tells the rules what is left, and clients what ended.
+    fn settle(&mut self, at: &mut At<'_>) {
+        self.fill(at);
+        self.measure(at);
+        self.flush_waits(at);
+        let waits = &self.clients.waits;
+        self.book.prune(|number| waits.want(number));
+    }
+
+    /// Starts tasks while there are cores: first those of others, which came because there was room.
+    fn fill(&mut self, at: &mut At<'_>) {
+        if !self.ready || self.stopping.is_some() {
+            return;
+        }
+        let n_slots = self.n_slots();
+        while self.running.len() < n_slots && (self.start_held(at) || self.start_own(at)) {}
+        while self.running.len() < self.n_at_once(n_slots) && self.start_own(at) {}
+    }
+
+    /// Tasks that may run at once.
+    fn n_slots(&self) -> usize {
+        self.balance.n_slots().max(1) as usize
+    }
+
+    fn n_at_once(&mut self, n_slots: usize) -> usize {
+        let next = self.book.next_queued().and_then(|number| self.book.task(number));
+        self.haste.n_at_once(next.map(crate::book::Task::work), n_slots)
+    }
+
+    fn sweep(&mut self, at: &mut At<'_>) {
+        at.out.timer(CoreTimer::Sweep, at.now.moment.plus_ms(SWEEP_MS));
+        self.sweep_lending(at);
+        self.sweep_holding(at);
+        self.sweep_clients(at);
+        self.sweep_stopping(at);
+        // Rules want to be told now and then, also when nothing changes.
+        self.reported = None;
+    }
+
+    fn on_peer(&mut self, from: NodeId, message: PeerMessage, at: &mut At<'_>) {
+        match message {
+            PeerMessage::Balance(message) => self.on_balance_message(from, message, at),
+            PeerMessage::Offer { offer, incarnation, arounds, works, tasks } => {
+                let offered = holding::Offered { offer, incarnation, arounds, works, tasks };
+                self.on_offer(from, offered, at);
+            }
+            PeerMessage::Taken { offer, n_tasks, because } => {
+                self.on_taken(from, (offer, n_tasks), because, at);
+            }
+            PeerMessage::Renew { number, incarnation, whole, shares } => {
+                let renewal = lending::Renewal { number, incarnation, whole, shares };
+                self.on_renew(from, renewal, at);
+            }
+            PeerMessage::Renewed { number, gone } => self.on_renewed(from, number, &gone, at),
+            PeerMessage::Returned { shares, wish, because } => {
+                self.on_returned(from, &shares, (wish, because), at);
+            }
+            PeerMessage::Started { shares } => self.on_started(from, &shares),
+            PeerMessage::Cancel { shares } => self.on_cancel(from, &shares, at),
+            PeerMessage::Ended { ends } => self.on_ended(from, ends, at),
+            PeerMessage::Acknowledged { shares } => self.on_acknowledged(from, &shares, at),
+            PeerMessage::Ask { ask, request } => self.on_ask(from, ask, request, at),
+            PeerMessage::AskGone { ask } => self.on_ask_gone(from, ask),
+            PeerMessage::Answer { ask, answer } => self.on_answer(from, ask, answer, at),
+            PeerMessage::HowAreYou { ask } => {
+                let status = self.status(at.now);
+                at.out.send(from, PeerMessage::IAm { ask, status });
+            }
+            PeerMessage::IAm { ask, status } => self.on_i_am(from, ask, status, at),
+        }
+    }
+
+    fn on_keeper(&mut self, said: KeeperSays, at: &mut At<'_>) {
+        match said {
+            KeeperSays::Inventory { running, ended } => {
+                self.ready = true;
+                for run in running {
+                    self.running.insert(run.attempt, None);
+                    if run.attempt.task.home == self.me {
+                        self.own_runs(run, at);
+                    } else {
+                        self.adopt(run, at);
+                    }
+                }
+                for end in ended {
+                    self.attempt_ended(end, at);
+                }
+                self.renew_with_all(at);
+            }
+            KeeperSays::Ended(ends) => {
+                for end in ends {
+                    self.attempt_ended(end, at);
+                }
+            }
+            KeeperSays::Gone => {
+                self.ready = false;
+                for attempt in std::mem::take(&mut self.running).into_keys() {
+                    if attempt.task.home == self.me {
+                        self.own_lost(attempt, at);
+                    } else {
+                        self.held_lost(attempt, at);
+                    }
+                }
+            }
+        }
+    }
+
+    fn attempt_ended(&mut self, ended: words::Ended, at: &mut At<'_>) {
+        self.running.remove(&ended.attempt);
+        self.counts.n_ended += u64::from(ended.end.outcome().is_some());
+        let attempt = ended.attempt;
+        if attempt.task.home == self.me {
+            self.own_ended(ended, at);
+        } else {
+            self.held_ended(ended, at);
+        }
+        at.out.keeper(KeeperOrder::Forget(vec![attempt]));
+    }
+
+    /// Tells the keeper to end what runs; once for each reason.
+    fn kill(&mut self, attempt: Attempt, because: Killed, at: &mut At<'_>) {
+        if let Some(told) = self.running.get_mut(&attempt)
+            && *told != Some(because)
+        {
+            *told = Some(because);
+            at.out.keeper(KeeperOrder::Kill { attempt, because });
+        }
+    }
+
+    /// Makes something true, and has it written down.
+    fn record(&mut self, record: &Record, at: &mut At<'_>) {
+        at.out.append(record);
+        self.book.apply(record);
+        match record {
+            Record::Ended(end) => self.clients.waits.ended(end.number),
+            // One that was lost too often, or is to be canceled, does not wait again.
+            Record::Back { number, .. } if self.is_over(*number) => {
+                self.clients.waits.ended(*number);
+            }
+            _ => {}
+        }
+    }
+
+    fn is_over(&self, number: u64) -> bool {
+        self.book.task(number).is_some_and(crate::book::Task::is_over)
+    }
+
+    fn name_of(&self, node: NodeId) -> String {
+        if node == self.me { self.options.name.clone() } else { self.peers.name_of(node) }
+    }
+}
+
+/// Numbers of nodes.
+type Nodes = BTreeSet<NodeId>;
+
+#[cfg(test)]
+mod tests;

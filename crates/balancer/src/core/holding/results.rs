@@ -1,0 +1,100 @@
+//! What ended here is told to its home until the home has acknowledged it.
+
+use super::{
+    At, Attempt, Core, Ended, NodeId, PeerMessage, RENEW_MS, Record, Share, SharedEnd, attempt_of,
+    share_of,
+};
+
+/// Bytes of what tasks wrote in one message.
+const ENDS_BYTES_MAX: usize = 400 << 10;
+
+impl Core {
+    /// The home knows that these ended.
+    pub(in crate::core) fn on_acknowledged(
+        &mut self,
+        from: NodeId,
+        shares: &[Share],
+        at: &mut At<'_>,
+    ) {
+        let attempts = shares.iter().map(|share| attempt_of(from, *share));
+        let known = |attempt: &Attempt| self.book.foreign().contains_key(attempt);
+        let attempts = attempts.filter(known).collect::<Vec<_>>();
+        if !attempts.is_empty() {
+            for attempt in &attempts {
+                self.holding.told.remove(attempt);
+            }
+            self.record(&Record::Acknowledged { attempts }, at);
+        }
+    }
+
+    /// A task of another home is over: that is written down, and told until it is acknowledged.
+    pub(super) fn held_over(&mut self, ended: Ended, at: &mut At<'_>) {
+        let attempt = ended.attempt;
+        self.holding.forget(attempt);
+        self.record(&Record::ForeignEnded(ended), at);
+        self.tell_results(Some(attempt), at);
+    }
+
+    /// Tells homes what ended: one result that is new, or all that were told long ago.
+    pub(super) fn tell_results(&mut self, new: Option<Attempt>, at: &mut At<'_>) {
+        let now = at.now.moment;
+        let told = &self.holding.told;
+        let is_due = |attempt: &Attempt| {
+            told.get(attempt).is_none_or(|told| RENEW_MS <= now.ms_since(*told))
+        };
+        let results = self.book.foreign();
+        let due = match new {
+            Some(attempt) => vec![attempt],
+            None => results.keys().copied().filter(is_due).collect::<Vec<_>>(),
+        };
+        let mut batch = Batch::default();
+        for attempt in due {
+            if self.peers.is_heard(attempt.task.home)
+                && let Some(end) = results.get(&attempt).and_then(shared_end)
+            {
+                self.holding.told.insert(attempt, now);
+                batch.add(attempt.task.home, end, at);
+            }
+        }
+        batch.flush(at);
+    }
+}
+
+/// Results for one home after the other.
+#[derive(Default)]
+struct Batch {
+    home: Option<NodeId>,
+    ends: Vec<SharedEnd>,
+    n_bytes: usize,
+}
+
+impl Batch {
+    fn add(&mut self, home: NodeId, end: SharedEnd, at: &mut At<'_>) {
+        // What it wrote, a sentence at most, and numbers.
+        let n_bytes = end.output.n_bytes() + 512;
+        if self.home != Some(home) || ENDS_BYTES_MAX < self.n_bytes + n_bytes {
+            self.flush(at);
+        }
+        self.home = Some(home);
+        self.n_bytes += n_bytes;
+        self.ends.push(end);
+    }
+
+    fn flush(&mut self, at: &mut At<'_>) {
+        self.n_bytes = 0;
+        let ends = std::mem::take(&mut self.ends);
+        if let Some(home) = self.home.filter(|_| !ends.is_empty()) {
+            at.out.send(home, PeerMessage::Ended { ends });
+        }
+    }
+}
+
+fn shared_end(ended: &Ended) -> Option<SharedEnd> {
+    Some(SharedEnd {
+        share: share_of(ended.attempt),
+        outcome: ended.end.outcome()?,
+        started_ms: ended.started_ms,
+        ended_ms: ended.ended_ms,
+        output: ended.output.clone(),
+    })
+}

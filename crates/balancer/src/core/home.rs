@@ -1,0 +1,146 @@
+//! A node's own tasks, as far as they stay there: they come, start, end, are canceled.
+
+use balanced::{Outcome, Submission, TaskRange, TaskState};
+
+use super::words::{Attempt, Ended, Job, Killed, PeerMessage, Running, Share, TaskKey};
+use super::{At, Core, KeeperOrder, NodeId};
+use crate::book::{EndRecord, Reason, Record, Task};
+
+use std::collections::BTreeMap;
+
+/// Most shares that one message names.
+pub(super) const N_SHARES_MAX: usize = 20_000;
+
+impl Core {
+    /// Takes a submission that was checked; its tasks' names are on disk when the answer is sent.
+    pub(super) fn submit(&mut self, submission: &Submission, at: &mut At<'_>) -> TaskRange {
+        let first = self.book.next_number();
+        for record in self.book.records_of(submission, at.now.unix_ms) {
+            self.record(&record, at);
+        }
+        let last = self.book.next_number() - 1;
+        self.counts.n_submitted += submission.n_tasks();
+        TaskRange { home: self.options.name.clone(), first, last }
+    }
+
+    /// Starts the own task whose turn it is, if there is one.
+    pub(super) fn start_own(&mut self, at: &mut At<'_>) -> bool {
+        let Some(number) = self.book.next_queued() else { return false };
+        let Some(task) = self.book.task(number) else { return false };
+        if task.is_cancel_wished() {
+            // It had run before the daemon was started anew, and runs no more.
+            self.end_unrun(number, Outcome::Canceled, at);
+            return true;
+        }
+        let attempt = self.attempt(number, task.instance() + 1);
+        let job = Job {
+            attempt,
+            name: format!("{}.{number}", self.options.name),
+            work: task.work().clone(),
+            array_index: task.array_index(),
+            lease_until: None,
+        };
+        self.book.start(number, attempt.instance, at.now.unix_ms);
+        self.running.insert(attempt, None);
+        at.out.keeper(KeeperOrder::Start(Box::new(job)));
+        true
+    }
+
+    /// The keeper runs a task of ours, as a daemon before this one had wanted.
+    pub(super) fn own_runs(&mut self, run: Running, at: &mut At<'_>) {
+        let number = run.attempt.task.number;
+        let started = self.book.start(number, run.attempt.instance, run.started_ms);
+        let wished = self.book.task(number).is_some_and(Task::is_cancel_wished);
+        if !started || wished {
+            self.kill(run.attempt, Killed::Canceled, at);
+        }
+    }
+
+    /// An attempt at a task of ours has ended here.
+    pub(super) fn own_ended(&mut self, ended: Ended, at: &mut At<'_>) {
+        let Attempt { task: TaskKey { number, .. }, instance } = ended.attempt;
+        let Some(task) = self.book.task(number) else { return };
+        let runs = task.state() == TaskState::Running && task.instance() == instance;
+        // One that ended while no daemon was there is queued in the book of the next one.
+        if !runs && !task.is_queued() {
+            return;
+        }
+        self.haste.ended(task.work(), ended.ended_ms.saturating_sub(ended.started_ms));
+        match ended.end.outcome() {
+            Some(outcome) => {
+                let end = EndRecord {
+                    number,
+                    instance,
+                    node: self.me,
+                    outcome,
+                    started_ms: Some(ended.started_ms),
+                    ended_ms: ended.ended_ms,
+                    output: ended.output,
+                };
+                self.record(&Record::Ended(end), at);
+            }
+            None => self.back(number, instance, Reason::Leaving, at),
+        }
+    }
+
+    /// The keeper has died, and with it an attempt at a task of ours.
+    pub(super) fn own_lost(&mut self, attempt: Attempt, at: &mut At<'_>) {
+        let number = attempt.task.number;
+        let runs = |task: &Task| task.state() == TaskState::Running;
+        if self.book.task(number).is_some_and(runs) {
+            self.back(number, attempt.instance, Reason::KeeperLost, at);
+        }
+    }
+
+    /// Wants tasks of ours to end; returns how many were not over.
+    pub(super) fn cancel(&mut self, range: &TaskRange, at: &mut At<'_>) -> u64 {
+        let open =
+            self.book.tasks_from(range.first).take_while(|(number, _)| *number <= range.last);
+        let open = open.filter(|(_, task)| !task.is_over());
+        let open = open.map(|(number, task)| (number, task.state(), task.instance(), task.node()));
+        let open = open.collect::<Vec<_>>();
+        let mut spans = Vec::<(u64, u64)>::new();
+        let mut leased = BTreeMap::<NodeId, Vec<Share>>::new();
+        for &(number, state, instance, node) in &open {
+            if state == TaskState::Queued {
+                match spans.last_mut() {
+                    Some((_, last)) if *last + 1 == number => *last = number,
+                    _ => spans.push((number, number)),
+                }
+                continue;
+            }
+            self.record(&Record::CancelWished { number, at_ms: at.now.unix_ms }, at);
+            match node {
+                Some(node) if node != self.me => {
+                    leased.entry(node).or_default().push(Share { number, instance });
+                }
+                _ => self.kill(self.attempt(number, instance), Killed::Canceled, at),
+            }
+        }
+        for (first, last) in spans {
+            self.record(&Record::Canceled { first, last, at_ms: at.now.unix_ms }, at);
+            (first..=last).for_each(|number| self.clients.waits.ended(number));
+        }
+        for (node, shares) in leased {
+            for shares in shares.chunks(N_SHARES_MAX) {
+                at.out.send(node, PeerMessage::Cancel { shares: shares.to_vec() });
+            }
+        }
+        open.len() as u64
+    }
+
+    pub(super) fn back(&mut self, number: u64, instance: u32, reason: Reason, at: &mut At<'_>) {
+        self.counts.n_lost += u64::from(reason.is_loss());
+        self.record(&Record::Back { number, instance, reason, at_ms: at.now.unix_ms }, at);
+    }
+
+    pub(super) fn end_unrun(&mut self, number: u64, outcome: Outcome, at: &mut At<'_>) {
+        let instance = self.book.task(number).map_or(0, Task::instance);
+        let end = EndRecord::without_run(number, instance, self.me, outcome, at.now.unix_ms);
+        self.record(&Record::Ended(end), at);
+    }
+
+    pub(super) fn attempt(&self, number: u64, instance: u32) -> Attempt {
+        Attempt { task: TaskKey { home: self.me, number }, instance }
+    }
+}

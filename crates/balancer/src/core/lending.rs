@@ -1,0 +1,259 @@
+//! A home gives tasks to other nodes, and takes back what is not taken, not renewed, or given back.
+//!
+//! A task that is given is *offered* until the other node has asked to renew it: only then was that node told
+//! that it may start, so an offer that is not answered is taken back at once. From then on it is *leased*: it
+//! comes back when the node says so, or when it has not asked for longer than it may run without an answer.
+
+mod packing;
+
+use std::collections::BTreeMap;
+
+use balancing::Moment;
+
+use super::home::N_SHARES_MAX;
+use super::words::{NodeId, PeerMessage, Share, SharedEnd};
+use super::{At, Core};
+use crate::book::{EndRecord, Lease, Reason, Record, Task};
+use packing::Packing;
+
+/// How long an offer is open.
+const OFFER_MS: u64 = 2_000;
+/// Offers that are open at the same time: more are not made.
+const N_OFFERS_MAX: usize = 4096;
+
+/// Offers that are open.
+#[derive(Debug, Default)]
+pub(super) struct Lending {
+    offers: BTreeMap<u64, Offer>,
+    next: u64,
+    /// Of each node, the newest start of its daemon that has said all that it holds.
+    whole: BTreeMap<NodeId, u64>,
+}
+
+#[derive(Debug)]
+struct Offer {
+    to: NodeId,
+    shares: Vec<Share>,
+    sent: Moment,
+}
+
+/// A request of a node that holds tasks of ours.
+#[derive(Debug)]
+pub(super) struct Renewal {
+    pub(super) number: u64,
+    pub(super) incarnation: u64,
+    pub(super) whole: bool,
+    pub(super) shares: Vec<Share>,
+}
+
+impl Core {
+    /// Offers so many of the own tasks that wait; returns how many.
+    pub(super) fn lend(&mut self, to: NodeId, n_tasks: u32, at: &mut At<'_>) -> u32 {
+        let Some(member) = self.peers.get(to).filter(|_| self.peers.is_up(to)) else { return 0 };
+        let incarnation = member.incarnation;
+        let mut n_offered = 0;
+        while n_offered < n_tasks && self.lending.offers.len() < N_OFFERS_MAX {
+            let n_more = self.offer(to, incarnation, n_tasks - n_offered, at);
+            if n_more == 0 {
+                break;
+            }
+            n_offered += n_more;
+        }
+        n_offered
+    }
+
+    /// One offer, as long as a message may be.
+    fn offer(&mut self, to: NodeId, incarnation: u64, n_tasks: u32, at: &mut At<'_>) -> u32 {
+        let mut packing = Packing::default();
+        while packing.n_tasks() < n_tasks
+            && let Some(number) = self.book.next_queued()
+            && let Some(task) = self.book.task(number)
+        {
+            let instance = task.instance() + 1;
+            if !task.is_cancel_wished() && !packing.add(Share { number, instance }, task) {
+                break;
+            }
+            if task.is_cancel_wished() {
+                self.end_unrun(number, balanced::Outcome::Canceled, at);
+                continue;
+            }
+            let at_ms = at.now.unix_ms;
+            self.record(&Record::Given { number, instance, to, incarnation, at_ms }, at);
+            self.book.unconfirm(number, at.now.moment);
+        }
+        let n_tasks = packing.n_tasks();
+        if 0 < n_tasks {
+            let offer = self.options.incarnation.wrapping_shl(20).wrapping_add(self.lending.next);
+            self.lending.next += 1;
+            let shares = packing.shares();
+            self.lending.offers.insert(offer, Offer { to, shares, sent: at.now.moment });
+            at.out.send(to, packing.into_message(offer, incarnation));
+        }
+        n_tasks
+    }
+
+    /// The other node took the first so many tasks of the offer.
+    pub(super) fn on_taken(
+        &mut self,
+        from: NodeId,
+        (offer, n_taken): (u64, u32),
+        because: Option<String>,
+        at: &mut At<'_>,
+    ) {
+        let Some(offer) = self.take_offer(offer, from) else { return };
+        let because = because.unwrap_or_else(|| "it gave no reason".to_owned());
+        let reason = Reason::NotTaken(from, because.into());
+        self.take_back(&offer, n_taken, &reason, at);
+    }
+
+    /// A node that holds tasks of ours asks whether it may go on.
+    pub(super) fn on_renew(&mut self, from: NodeId, renewal: Renewal, at: &mut At<'_>) {
+        let Renewal { number, incarnation, whole, shares } = renewal;
+        if whole && self.lending.whole.get(&from).is_none_or(|&newest| newest < incarnation) {
+            self.lending.whole.insert(from, incarnation);
+            self.take_back_forgotten(from, incarnation, &shares, at);
+        }
+        let mut gone = Vec::new();
+        let mut canceled = Vec::new();
+        for share in shares {
+            let Some(lease) = self.lease_of(from, share) else {
+                gone.push(share);
+                continue;
+            };
+            lease.heard = at.now.moment;
+            let is_first = !lease.confirmed;
+            self.counts.n_moved_out += u64::from(is_first);
+            self.book.confirm(share.number, at.now.unix_ms);
+            if self.book.task(share.number).is_some_and(Task::is_cancel_wished) {
+                canceled.push(share);
+            }
+        }
+        at.out.send(from, PeerMessage::Renewed { number, gone });
+        if !canceled.is_empty() {
+            at.out.send(from, PeerMessage::Cancel { shares: canceled });
+        }
+    }
+
+    /// A node gives tasks back, maybe because it knows a better place.
+    pub(super) fn on_returned(
+        &mut self,
+        from: NodeId,
+        shares: &[Share],
+        (wish, because): (Option<NodeId>, String),
+        at: &mut At<'_>,
+    ) {
+        let mut n_back = 0;
+        // They wait before all others, so the last goes back first.
+        for share in shares.iter().take(N_SHARES_MAX).rev() {
+            if self.lease_of(from, *share).is_some() {
+                let reason = Reason::Returned(from, because.as_str().into());
+                self.back(share.number, share.instance, reason, at);
+                n_back += 1;
+            }
+        }
+        if let Some(to) = wish.filter(|to| *to != from && *to != self.me) {
+            self.lend(to, n_back, at);
+        }
+    }
+
+    /// A node has started tasks of ours.
+    pub(super) fn on_started(&mut self, from: NodeId, shares: &[(Share, u64)]) {
+        for &(share, at_ms) in shares {
+            if self.lease_of(from, share).is_some() {
+                self.book.started_elsewhere(share.number, share.instance, at_ms);
+            }
+        }
+    }
+
+    /// Tasks of ours ended on another node. What does not count any more is acknowledged too.
+    pub(super) fn on_ended(&mut self, from: NodeId, ends: Vec<SharedEnd>, at: &mut At<'_>) {
+        let shares = ends.iter().map(|end| end.share).collect();
+        for end in ends {
+            let SharedEnd { share: Share { number, instance }, .. } = end;
+            let waits = self.book.task(number).is_some_and(Task::is_queued);
+            // One that was given up and waits has after all been run.
+            if self.lease_of(from, end.share).is_none() && !waits {
+                continue;
+            }
+            let end = EndRecord {
+                number,
+                instance,
+                node: from,
+                outcome: end.outcome,
+                started_ms: Some(end.started_ms),
+                ended_ms: end.ended_ms,
+                output: end.output,
+            };
+            self.record(&Record::Ended(end), at);
+        }
+        at.out.send(from, PeerMessage::Acknowledged { shares });
+    }
+
+    /// Takes back offers that were not answered, and tasks that were not renewed.
+    pub(super) fn sweep_lending(&mut self, at: &mut At<'_>) {
+        let now = at.now.moment;
+        let late = |offer: &Offer| OFFER_MS <= now.ms_since(offer.sent);
+        let offers = &self.lending.offers;
+        let late =
+            offers.iter().filter(|(_, offer)| late(offer)).map(|(id, offer)| (*id, offer.to));
+        for (id, to) in late.collect::<Vec<_>>() {
+            if let Some(offer) = self.take_offer(id, to) {
+                self.take_back(&offer, 0, &Reason::Unanswered(to), at);
+            }
+        }
+        let lease_ms = self.options.lease_ms + self.options.slack_ms;
+        // One whose offer was answered, but that was never asked for: it was not started.
+        let limit_ms = |lease: &Lease| if lease.confirmed { lease_ms } else { 2 * OFFER_MS };
+        let is_out = |lease: &Lease| limit_ms(lease) <= now.ms_since(lease.heard);
+        let leases = self.book.leases().iter().filter(|(_, lease)| is_out(lease));
+        for (number, lease) in leases.map(|(number, lease)| (*number, *lease)).collect::<Vec<_>>() {
+            let silent = Reason::Silent(lease.to);
+            let reason = if lease.confirmed { silent } else { Reason::Unanswered(lease.to) };
+            self.back(number, lease.instance, reason, at);
+        }
+    }
+
+    /// A daemon that was started anew has said all that it holds: what is not among that is lost.
+    fn take_back_forgotten(
+        &mut self,
+        from: NodeId,
+        incarnation: u64,
+        held: &[Share],
+        at: &mut At<'_>,
+    ) {
+        let held = held.iter().copied().collect::<std::collections::BTreeSet<_>>();
+        let is_lost = |(number, lease): &(&u64, &Lease)| {
+            let share = Share { number: **number, instance: lease.instance };
+            lease.to == from && lease.incarnation < incarnation && !held.contains(&share)
+        };
+        let lost = self.book.leases().iter().filter(is_lost);
+        for (number, instance) in lost.map(|(n, lease)| (*n, lease.instance)).collect::<Vec<_>>() {
+            self.back(number, instance, Reason::Restarted(from), at);
+        }
+    }
+
+    /// Of an offer that is answered or late, only the first so many tasks were taken.
+    fn take_back(&mut self, offer: &Offer, n_taken: u32, reason: &Reason, at: &mut At<'_>) {
+        let n_taken = (n_taken as usize).min(offer.shares.len());
+        let mut n_back = 0;
+        for share in offer.shares[n_taken..].iter().rev() {
+            if self.lease_of(offer.to, *share).is_some_and(|lease| !lease.confirmed) {
+                self.back(share.number, share.instance, reason.clone(), at);
+                n_back += 1;
+            }
+        }
+        let n_tasks = super::rules::count(offer.shares.len());
+        self.balance_moved(offer.to, (n_tasks, n_tasks - n_back), at);
+    }
+
+    fn take_offer(&mut self, offer: u64, to: NodeId) -> Option<Offer> {
+        let is_his = self.lending.offers.get(&offer).is_some_and(|offer| offer.to == to);
+        is_his.then(|| self.lending.offers.remove(&offer)).flatten()
+    }
+
+    /// The lease, if this node has it.
+    fn lease_of(&mut self, node: NodeId, share: Share) -> Option<&mut Lease> {
+        let lease = self.book.lease_mut(share.number)?;
+        (lease.to == node && lease.instance == share.instance).then_some(lease)
+    }
+}

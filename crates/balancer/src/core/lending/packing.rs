@@ -1,0 +1,84 @@
+//! Tasks of an offer, each work and each surroundings once, as many as fit into a message.
+
+use std::sync::Arc;
+
+use crate::book::Task;
+use crate::core::words::{
+    FRAME_BYTES_MAX, OfferedTask, PeerMessage, Share, SharedWork, Surroundings, Work,
+};
+
+/// Bytes of an offer: one work, with all that it may have, fits in on top of it.
+const OFFER_BYTES_MAX: usize = FRAME_BYTES_MAX / 2;
+/// Tasks of an offer.
+const N_TASKS_MAX: usize = 1000;
+/// A bound of the bytes of one task beside its work.
+const TASK_BYTES: usize = 40;
+
+#[derive(Debug, Default)]
+pub(super) struct Packing {
+    arounds: Vec<Arc<Surroundings>>,
+    works: Vec<Arc<Work>>,
+    /// Where the surroundings of the works are.
+    around_idxs: Vec<u32>,
+    tasks: Vec<OfferedTask>,
+    n_bytes: usize,
+}
+
+impl Packing {
+    pub(super) fn n_tasks(&self) -> u32 {
+        super::super::rules::count(self.tasks.len())
+    }
+
+    pub(super) fn shares(&self) -> Vec<Share> {
+        self.tasks.iter().map(|task| task.share).collect()
+    }
+
+    /// Whether there was room for the task.
+    pub(super) fn add(&mut self, share: Share, task: &Task) -> bool {
+        if OFFER_BYTES_MAX < self.n_bytes || N_TASKS_MAX <= self.tasks.len() {
+            return false;
+        }
+        let work = task.work();
+        // Neighbors in the queue are mostly of one submission.
+        let known = self.works.iter().rposition(|known| Arc::ptr_eq(known, work));
+        let work_idx = known.unwrap_or_else(|| self.add_work(work));
+        let work_idx = super::super::rules::count(work_idx);
+        self.tasks.push(OfferedTask { share, work_idx, array_index: task.array_index() });
+        self.n_bytes += TASK_BYTES;
+        true
+    }
+
+    pub(super) fn into_message(self, offer: u64, incarnation: u64) -> PeerMessage {
+        let works = self.works.iter().zip(&self.around_idxs).map(|(work, idx)| SharedWork {
+            title: work.title.as_deref().map(str::to_owned),
+            words: work.words().to_owned(),
+            around_idx: *idx,
+        });
+        PeerMessage::Offer {
+            offer,
+            incarnation,
+            arounds: self.arounds.iter().map(|around| (**around).clone()).collect(),
+            works: works.collect(),
+            tasks: self.tasks,
+        }
+    }
+
+    fn add_work(&mut self, work: &Arc<Work>) -> usize {
+        let known = self.arounds.iter().rposition(|known| Arc::ptr_eq(known, &work.around));
+        let around_idx = known.unwrap_or_else(|| {
+            self.n_bytes += n_bytes_of(&work.around);
+            self.arounds.push(work.around.clone());
+            self.arounds.len() - 1
+        });
+        self.n_bytes += work.words().len() + work.title.as_deref().map_or(0, str::len) + 16;
+        self.around_idxs.push(super::super::rules::count(around_idx));
+        self.works.push(work.clone());
+        self.works.len() - 1
+    }
+}
+
+fn n_bytes_of(around: &Surroundings) -> usize {
+    let variables = around.environment.iter().map(|(name, value)| name.len() + value.len() + 8);
+    let folder = around.limits.output_folder.as_deref().map_or(0, str::len);
+    variables.sum::<usize>() + around.folder.len() + folder + 32
+}

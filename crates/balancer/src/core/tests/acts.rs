@@ -1,0 +1,63 @@
+//! What a core does, in order, with what waits for the disk apart.
+
+use balanced::{Answer, Presence};
+use balancing::Moment;
+
+use crate::book::Record;
+use crate::core::words::{ClientId, CoreTimer, KeeperOrder, NodeId, Out, PeerMessage};
+
+/// One act of a core, with the number of records that were appended before it.
+pub(super) enum Act {
+    Send(NodeId, PeerMessage),
+    Answer(Answer),
+    Forget(KeeperOrder),
+}
+
+#[derive(Default)]
+pub(super) struct Acts {
+    pub(super) n_records: usize,
+    pub(super) records: Vec<Record>,
+    pub(super) gated: Vec<(usize, Act)>,
+    pub(super) at_once: Vec<Act>,
+    pub(super) orders: Vec<KeeperOrder>,
+    pub(super) timers: Vec<(CoreTimer, Moment)>,
+    pub(super) left: bool,
+}
+
+impl Out for Acts {
+    fn send(&mut self, to: NodeId, message: PeerMessage) {
+        // All messages can be said in bytes, and are the same afterwards.
+        let message = PeerMessage::decode(&message.encode().unwrap()).unwrap();
+        if message.needs_disk() {
+            self.gated.push((self.n_records, Act::Send(to, message)));
+        } else {
+            self.at_once.push(Act::Send(to, message));
+        }
+    }
+
+    fn answer(&mut self, _client: ClientId, answer: Answer) {
+        self.gated.push((self.n_records, Act::Answer(answer)));
+    }
+
+    fn keeper(&mut self, order: KeeperOrder) {
+        match order {
+            KeeperOrder::Forget(_) => self.gated.push((self.n_records, Act::Forget(order))),
+            _ => self.orders.push(order),
+        }
+    }
+
+    fn timer(&mut self, timer: CoreTimer, at: Moment) {
+        self.timers.push((timer, at));
+    }
+
+    fn presence(&mut self, _presence: Presence) {}
+
+    fn append(&mut self, record: &Record) {
+        self.records.push(record.clone());
+        self.n_records += 1;
+    }
+
+    fn leave(&mut self) {
+        self.left = true;
+    }
+}

@@ -1,0 +1,131 @@
+//! Clients that wait for tasks to end.
+//!
+//! # Invariants
+//! - One answer is on its way to a client at a time; what ends meanwhile is in the next.
+//! - What is waited for is not forgotten before it was told.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use balanced::{Answer, TaskRange};
+
+use super::clients::Asker;
+use super::words::NodeId;
+use super::{At, Core};
+
+/// Tasks of one answer.
+const N_TASKS_MAX: usize = 256;
+/// Bytes of what they wrote, but for the last of them. As JSON it is at most twice as much.
+const OUTPUT_BYTES_MAX: usize = 64 << 10;
+
+/// All that is waited for.
+#[derive(Debug, Default)]
+pub(super) struct Waits {
+    waits: BTreeMap<Asker, Wait>,
+    /// Whether there is something to tell.
+    stirred: bool,
+}
+
+#[derive(Debug)]
+struct Wait {
+    first: u64,
+    last: u64,
+    with_output: bool,
+    /// Numbers of tasks that ended and were not told.
+    ended: VecDeque<u64>,
+    n_open: u64,
+    is_ready: bool,
+}
+
+impl Waits {
+    /// Whether somebody has not been told of this task.
+    pub(super) fn want(&self, number: u64) -> bool {
+        self.waits.values().any(|wait| wait.first <= number && number <= wait.last)
+    }
+
+    pub(super) fn ended(&mut self, number: u64) {
+        for wait in self.waits.values_mut() {
+            if wait.first <= number && number <= wait.last {
+                wait.ended.push_back(number);
+                wait.n_open = wait.n_open.saturating_sub(1);
+                self.stirred = true;
+            }
+        }
+    }
+
+    /// The client has taken the last answer.
+    pub(super) fn more(&mut self, asker: Asker) -> bool {
+        let wait = self.waits.get_mut(&asker);
+        self.stirred = true;
+        wait.map(|wait| wait.is_ready = true).is_some()
+    }
+
+    pub(super) fn gone(&mut self, asker: Asker) {
+        self.waits.remove(&asker);
+    }
+
+    /// Clients of nodes that are not heard any more were told so, and ask again.
+    pub(super) fn keep_heard(&mut self, is_heard: impl Fn(NodeId) -> bool) {
+        self.waits.retain(|asker, _| match asker {
+            Asker::Client(_) => true,
+            Asker::Peer(node, _) => is_heard(*node),
+        });
+    }
+}
+
+impl Core {
+    pub(super) fn wait(&mut self, asker: Asker, tasks: &TaskRange, with_output: bool) {
+        let (first, last) = (tasks.first, tasks.last);
+        let known = self.book.tasks_from(first).take_while(|(number, _)| *number <= last);
+        let mut n_open = 0;
+        let mut ended = VecDeque::new();
+        for (number, task) in known {
+            if task.is_over() {
+                ended.push_back(number);
+            } else {
+                n_open += 1;
+            }
+        }
+        let wait = Wait { first, last, with_output, ended, n_open, is_ready: true };
+        self.clients.waits.waits.insert(asker, wait);
+        self.clients.waits.stirred = true;
+    }
+
+    /// Tells clients that are ready what has ended.
+    pub(super) fn flush_waits(&mut self, at: &mut At<'_>) {
+        if !std::mem::take(&mut self.clients.waits.stirred) {
+            return;
+        }
+        let mut waits = std::mem::take(&mut self.clients.waits.waits);
+        waits.retain(|asker, wait| {
+            let has_news = !wait.ended.is_empty() || wait.n_open == 0;
+            if !wait.is_ready || !has_news {
+                return true;
+            }
+            let answer = self.told(wait);
+            let is_last = answer.is_last();
+            self.answer(*asker, answer, at);
+            wait.is_ready = false;
+            !is_last
+        });
+        self.clients.waits.waits = waits;
+    }
+
+    fn told(&self, wait: &mut Wait) -> Answer {
+        let mut tasks = Vec::new();
+        let mut n_bytes = 0;
+        while tasks.len() < N_TASKS_MAX
+            && n_bytes < OUTPUT_BYTES_MAX
+            && let Some(number) = wait.ended.pop_front()
+        {
+            let Some(task) = self.book.task(number) else { continue };
+            n_bytes += if wait.with_output {
+                task.output().map_or(0, balanced::Output::n_bytes)
+            } else {
+                0
+            };
+            tasks.extend(self.ended_task(number, task, wait.with_output));
+        }
+        let n_left = wait.n_open + wait.ended.len() as u64;
+        Answer::Ended { tasks, n_left }
+    }
+}

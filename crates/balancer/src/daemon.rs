@@ -1,0 +1,216 @@
+//! The daemon of a node: one thread that thinks, and the edges that it hears and acts through.
+//!
+//! The thread takes what has come, lets the [`Core`] think about each of it, and then hands out what was decided:
+//! records to the journal, orders to the keeper, words to clients and nodes, some of them only when the disk has the
+//! records that they rest on ([`desk`]).
+//!
+//! # Invariants
+//! - The thread waits for nobody but for its next event; where an edge is full, what is said is dropped and counted.
+//! - When the journal cannot be written, the daemon ends: tasks go on, and the next daemon knows of them.
+//!
+//! # Not here
+//! Arguments, signals and the names of folders: `cli`.
+
+mod desk;
+mod error;
+mod network;
+mod thinking;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+use balanced::check_node_name;
+use balancing::Policy;
+
+use crate::book::BookLimits;
+use crate::core::words::{Event, Measurement, Now};
+use crate::core::{Core, CoreOptions};
+use crate::door::{Door, DoorEvent, DoorOptions};
+use crate::journal::{self, Durability, Writer, WriterNews};
+use crate::keeper::boot_now;
+use desk::{Desk, Edges};
+pub use error::DaemonError;
+use network::Start;
+pub use network::{Network, Warn};
+use thinking::Thinking;
+
+/// Events that may wait for the thread that thinks; who brings more waits.
+const N_EVENTS_MAX: usize = 4096;
+
+/// How a daemon runs.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Name of the node.
+    pub name: String,
+    /// Its folder, which only its owner can enter: journal, sockets.
+    pub state: PathBuf,
+    /// What the node can do.
+    pub measurement: Measurement,
+    /// By which tasks move.
+    pub policy: Policy,
+    /// When a record counts as written.
+    pub durability: Durability,
+    /// How long a node may run a task after its home was heard last.
+    pub lease_ms: u64,
+    /// How much longer a home waits before it gives the task to another node.
+    pub slack_ms: u64,
+    /// Bounds of what is kept of tasks.
+    pub limits: BookLimits,
+    /// Program and arguments that serve as the keeper of this state folder.
+    pub keeper: Vec<OsString>,
+    /// How the door is kept.
+    pub door: DoorOptions,
+    /// How it takes part in a cluster; nothing where it stays alone.
+    pub network: Option<Network>,
+    /// To whom it says what a person should know while it runs.
+    pub warn: Warn,
+}
+
+/// What wakes the thread that thinks.
+#[derive(Debug)]
+enum Wake {
+    /// Something for the core.
+    Event(Event),
+    /// The journal's thread says something.
+    Journal(WriterNews),
+    /// The keeper that was started as this one is no more.
+    KeeperGone,
+    /// Another node has this one's name, and had it before.
+    NameTaken(String),
+    /// Somebody on this machine wants the node to leave.
+    Stop { now: bool },
+}
+
+/// A daemon that is about to run: its folder is its own, its journal is read, its door is open.
+pub struct Daemon {
+    thinking: Thinking,
+    wakes: SyncSender<Wake>,
+    incoming: Receiver<Wake>,
+    address: String,
+}
+
+/// By which a daemon is stopped from another thread.
+#[derive(Clone, Debug)]
+pub struct Stopper {
+    wakes: SyncSender<Wake>,
+}
+
+impl Options {
+    /// A node by itself, with the usual times and bounds.
+    #[must_use]
+    pub fn new(name: &str, state: &Path, measurement: Measurement, keeper: Vec<OsString>) -> Self {
+        Self {
+            name: name.to_owned(),
+            state: state.to_owned(),
+            measurement,
+            policy: Policy::DEFAULT,
+            durability: Durability::default(),
+            lease_ms: 10_000,
+            slack_ms: 5_000,
+            limits: BookLimits::default(),
+            keeper,
+            door: DoorOptions::default(),
+            network: None,
+            warn: Warn::nobody(),
+        }
+    }
+}
+
+impl Stopper {
+    /// Has the node leave: it takes nothing any more, and ends when nothing runs. With `now`, what runs is
+    /// ended, and runs again elsewhere or when the node is back.
+    pub fn stop(&self, now: bool) {
+        // A daemon that has ended needs not be told.
+        self.wakes.send(Wake::Stop { now }).ok();
+    }
+}
+
+/// Runs a daemon until it leaves.
+///
+/// # Errors
+/// When its folder cannot be used or is in use, or its journal can no longer be written.
+pub fn run(options: Options) -> Result<(), DaemonError> {
+    Daemon::open(options)?.run()
+}
+
+impl Daemon {
+    /// Reads the journal, finds or starts the keeper, joins the cluster, and opens the door.
+    ///
+    /// # Errors
+    /// When the folder or the address cannot be used or is in use.
+    pub fn open(options: Options) -> Result<Self, DaemonError> {
+        check_node_name(&options.name)?;
+        let state = crate::door::open_state(&options.state)?;
+        let (wakes, incoming) = sync_channel(N_EVENTS_MAX);
+        let mut book = Core::book_for(&options.name, options.limits);
+        let opened = journal::open(&state, &options.name, |record| book.apply(&record))?;
+        if let Some(damage) = &opened.damage {
+            (options.warn.0)(&damage.to_string());
+        }
+        let n_bytes = opened.n_bytes;
+        let tell = wakes.clone();
+        let tell = move |news| tell.send(Wake::Journal(news)).unwrap_or(());
+        let writer = Writer::start(opened, options.durability, tell)?;
+        let now = now();
+        let start = network::start(&options, &state, now.unix_ms, &wakes)?;
+        let heard = wakes.clone();
+        let on_event = Arc::new(move |event| heard.send(Wake::Event(of_door(event))).unwrap_or(()));
+        let door = Door::open(&state, &options.name, options.door.clone(), on_event)?;
+        let core = core_options(&options, &start, now);
+        let Start { address, cluster, .. } = start;
+        let edges = Edges { writer, door, cluster, durability: options.durability };
+        let desk = Desk::new(edges, n_bytes);
+        let thinking = Thinking::new(state, options, (core, book, now), desk, wakes.clone())?;
+        Ok(Self { thinking, wakes, incoming, address })
+    }
+
+    /// Where other nodes reach it: `host:port`; empty for a node by itself.
+    #[must_use]
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// By which it is stopped.
+    #[must_use]
+    pub fn stopper(&self) -> Stopper {
+        Stopper { wakes: self.wakes.clone() }
+    }
+
+    /// Runs until the node leaves.
+    ///
+    /// # Errors
+    /// When the journal can no longer be written, or no keeper be started.
+    pub fn run(self) -> Result<(), DaemonError> {
+        self.thinking.run(&self.incoming)
+    }
+}
+
+/// The time, by both clocks.
+fn now() -> Now {
+    let wall = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
+    let seconds = u64::try_from(wall.tv_sec).unwrap_or(0);
+    let ms = u64::try_from(wall.tv_nsec / 1_000_000).unwrap_or(0);
+    Now { moment: boot_now(), unix_ms: seconds * 1000 + ms }
+}
+
+fn of_door(event: DoorEvent) -> Event {
+    match event {
+        DoorEvent::Asked { client, request } => Event::FromClient { client, request },
+        DoorEvent::Gone { client } => Event::ClientGone { client },
+    }
+}
+
+fn core_options(options: &Options, start: &Start, now: Now) -> CoreOptions {
+    CoreOptions {
+        name: options.name.clone(),
+        address: start.address.clone(),
+        incarnation: start.incarnation,
+        policy: options.policy,
+        seed: now.unix_ms,
+        lease_ms: options.lease_ms,
+        slack_ms: options.slack_ms,
+        measurement: options.measurement,
+    }
+}

@@ -1,0 +1,293 @@
+//! What the core has decided, until it can be handed out.
+//!
+//! # Invariants
+//! - What rests on a record is not said before the journal says that the record is written.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use balanced::{Answer, Presence};
+use balancing::Moment;
+
+use super::DaemonError;
+use crate::book::{Book, Record};
+use crate::core::words::{Attempt, ClientId, CoreTimer, KeeperOrder, NodeId, Out, PeerMessage};
+use crate::door::Door;
+use crate::journal::{Durability, FormatError, Writer, encode};
+use crate::keeper::Keeper;
+use crate::members::Cluster;
+
+/// A journal that is shorter is not written anew.
+const COMPACT_BYTES_MIN: u64 = 32 << 20;
+
+/// Least time between two groups of records, unless many wait: who waits for the disk waits so long at most, and a
+/// disk is asked so often at most.
+const GROUP_MS: u64 = 5;
+/// Records that do not wait.
+const N_RECORDS_MANY: u64 = 256;
+/// The keeper is told to forget so many ends at once, or when it is told something else.
+const N_FORGET: usize = 64;
+/// Or after so long.
+const FORGET_MS: u64 = 100;
+
+/// Something that is said when the disk is ready.
+#[derive(Debug)]
+enum Later {
+    Send(NodeId, PeerMessage),
+    Answer(ClientId, Answer),
+    Forget(Vec<Attempt>),
+}
+
+/// A timer of the core, by when it comes and when it was asked for.
+#[derive(Debug)]
+struct Alarm {
+    at: Moment,
+    order: u64,
+    timer: CoreTimer,
+}
+
+/// To whom things are handed.
+pub(super) struct Edges {
+    pub(super) writer: Writer,
+    pub(super) door: Door,
+    pub(super) cluster: Option<Cluster>,
+    pub(super) durability: Durability,
+}
+
+/// All that waits to be handed out.
+pub(super) struct Desk {
+    edges: Edges,
+    pub(super) keeper: Option<Keeper>,
+    bytes: Vec<u8>,
+    n_records: u64,
+    /// Records that were handed to the journal, and when.
+    n_handed: u64,
+    handed: Moment,
+    n_durable: u64,
+    later: VecDeque<(u64, Later)>,
+    orders: Vec<KeeperOrder>,
+    forget: Vec<Attempt>,
+    forgot: Moment,
+    alarms: BinaryHeap<Reverse<Alarm>>,
+    n_alarms: u64,
+    /// Length of the journal, and what it was when it was written anew last.
+    n_bytes: u64,
+    n_bytes_anew: u64,
+    failed: Option<FormatError>,
+    pub(super) leaves: bool,
+}
+
+impl Desk {
+    pub(super) fn new(edges: Edges, n_bytes: u64) -> Self {
+        Self {
+            edges,
+            keeper: None,
+            bytes: Vec::new(),
+            n_records: 0,
+            n_handed: 0,
+            handed: Moment(0),
+            n_durable: 0,
+            later: VecDeque::new(),
+            orders: Vec::new(),
+            forget: Vec::new(),
+            forgot: Moment(0),
+            alarms: BinaryHeap::new(),
+            n_alarms: 0,
+            n_bytes,
+            n_bytes_anew: 0,
+            failed: None,
+            leaves: false,
+        }
+    }
+
+    /// The next timer that has come.
+    pub(super) fn due(&mut self, now: Moment) -> Option<CoreTimer> {
+        if now < self.next_at()? {
+            return None;
+        }
+        self.alarms.pop().map(|Reverse(alarm)| alarm.timer)
+    }
+
+    /// When the next timer comes.
+    fn next_at(&self) -> Option<Moment> {
+        self.alarms.peek().map(|Reverse(alarm)| alarm.at)
+    }
+
+    /// When something has to be done although nothing comes.
+    pub(super) fn wakes_at(&self) -> Option<Moment> {
+        let group = (!self.bytes.is_empty()).then(|| self.handed.plus_ms(GROUP_MS));
+        let forget = (!self.forget.is_empty()).then(|| self.forgot.plus_ms(FORGET_MS));
+        [self.next_at(), group, forget].into_iter().flatten().min()
+    }
+
+    /// Messages between nodes that were dropped.
+    pub(super) fn n_dropped(&self) -> u64 {
+        self.edges.cluster.as_ref().map_or(0, Cluster::n_dropped)
+    }
+
+    /// So many records are written: what rests on them is said.
+    pub(super) fn durable(&mut self, n_records: u64) {
+        self.n_durable = n_records;
+    }
+
+    /// Whether everything was said, and the keeper has left.
+    pub(super) fn is_clear(&self) -> bool {
+        let said = self.later.is_empty() && self.n_durable == self.n_records;
+        said && self.forget.is_empty() && self.keeper.is_none()
+    }
+
+    /// Hands out what can be handed out.
+    pub(super) fn hand_out(&mut self, now: Moment) -> Result<(), DaemonError> {
+        if let Some(error) = self.failed.take() {
+            return Err(error.into());
+        }
+        while self.later.front().is_some_and(|(n_records, _)| *n_records <= self.n_durable)
+            && let Some((_, later)) = self.later.pop_front()
+        {
+            self.say(later);
+        }
+        self.order(now);
+        self.write(now);
+        Ok(())
+    }
+
+    /// Tells the keeper. Each time costs both sides more than what is told.
+    fn order(&mut self, now: Moment) {
+        let long_ago = self.forgot.plus_ms(FORGET_MS) <= now && !self.forget.is_empty();
+        if self.orders.is_empty() && self.forget.len() < N_FORGET && !long_ago {
+            return;
+        }
+        let mut orders = std::mem::take(&mut self.orders);
+        if !self.forget.is_empty() {
+            orders.push(KeeperOrder::Forget(std::mem::take(&mut self.forget)));
+        }
+        self.forgot = now;
+        if let Some(keeper) = &self.keeper {
+            // A keeper that is gone has said so, or will: then what it was told is void.
+            keeper.send(&orders).ok();
+        }
+    }
+
+    /// Hands records to the journal.
+    fn write(&mut self, now: Moment) {
+        let many = N_RECORDS_MANY <= self.n_records - self.n_handed;
+        let is_due =
+            self.handed.plus_ms(GROUP_MS) <= now || self.edges.durability != Durability::Batch;
+        if self.bytes.is_empty() || !(many || is_due) {
+            return;
+        }
+        let n_bytes = self.bytes.len() as u64;
+        self.handed = now;
+        self.edges.writer.append(&mut self.bytes, self.n_records);
+        if self.bytes.is_empty() {
+            self.n_bytes += n_bytes;
+            self.n_handed = self.n_records;
+        }
+    }
+
+    /// Writes the journal anew, if that is worth it.
+    pub(super) fn compact(&mut self, book: &mut Book) -> Result<(), DaemonError> {
+        let limit = COMPACT_BYTES_MIN.max(2 * self.n_bytes_anew);
+        if self.n_bytes < limit || !self.bytes.is_empty() {
+            return Ok(());
+        }
+        let mut bytes = Vec::new();
+        let mut failed = None;
+        book.snapshot(|record| failed = encode(record, &mut bytes).err().or(failed.take()));
+        if let Some(error) = failed {
+            return Err(error.into());
+        }
+        let n_bytes = bytes.len() as u64;
+        if self.edges.writer.replace(bytes, self.n_records) {
+            self.n_bytes = n_bytes;
+            self.n_bytes_anew = n_bytes;
+        }
+        Ok(())
+    }
+
+    fn later(&mut self, later: Later) {
+        if self.n_records <= self.n_durable && self.later.is_empty() {
+            self.say(later);
+        } else {
+            self.later.push_back((self.n_records, later));
+        }
+    }
+
+    fn say(&mut self, later: Later) {
+        match later {
+            Later::Send(to, message) => self.say_to_node(to, &message),
+            Later::Answer(client, answer) => self.edges.door.answer(client, answer),
+            Later::Forget(attempts) => self.forget.extend(attempts),
+        }
+    }
+
+    /// What cannot be sent is lost, and said again later.
+    fn say_to_node(&mut self, to: NodeId, message: &PeerMessage) {
+        if let Some(cluster) = &self.edges.cluster {
+            cluster.send(to, message).ok();
+        }
+    }
+}
+
+impl Out for Desk {
+    fn send(&mut self, to: NodeId, message: PeerMessage) {
+        if message.needs_disk() {
+            self.later(Later::Send(to, message));
+        } else {
+            self.say_to_node(to, &message);
+        }
+    }
+
+    fn answer(&mut self, client: ClientId, answer: Answer) {
+        self.later(Later::Answer(client, answer));
+    }
+
+    fn keeper(&mut self, order: KeeperOrder) {
+        match order {
+            KeeperOrder::Forget(attempts) => self.later(Later::Forget(attempts)),
+            _ => self.orders.push(order),
+        }
+    }
+
+    fn timer(&mut self, timer: CoreTimer, at: Moment) {
+        self.n_alarms += 1;
+        self.alarms.push(Reverse(Alarm { at, order: self.n_alarms, timer }));
+    }
+
+    fn presence(&mut self, presence: Presence) {
+        if let Some(cluster) = &self.edges.cluster {
+            cluster.presence(presence);
+        }
+    }
+
+    fn append(&mut self, record: &Record) {
+        match encode(record, &mut self.bytes) {
+            Ok(()) => self.n_records += 1,
+            Err(error) => self.failed = Some(error),
+        }
+    }
+
+    fn leave(&mut self) {
+        self.leaves = true;
+    }
+}
+
+impl PartialEq for Alarm {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Alarm {}
+
+impl PartialOrd for Alarm {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Alarm {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (self.at, self.order).cmp(&(other.at, other.order))
+    }
+}

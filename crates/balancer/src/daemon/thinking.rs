@@ -1,0 +1,117 @@
+//! The thread that thinks: what has come, one after the other, and then what was decided.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
+use std::time::Duration;
+
+use super::desk::Desk;
+use super::{DaemonError, Options, Wake, now};
+use crate::book::Book;
+use crate::core::words::{Event, KeeperSays, Now};
+use crate::core::{Core, CoreOptions};
+use crate::journal::WriterNews;
+use crate::keeper::{Keeper, KeeperClientError};
+
+/// Events that are thought about before anything is handed out.
+const N_AT_ONCE: usize = 256;
+/// How long a daemon that leaves waits for its last words to be on disk, and for its keeper to end.
+const FAREWELL: Duration = Duration::from_secs(5);
+/// How long it sleeps at most: there is always a timer.
+const SLEEP_MAX: Duration = Duration::from_secs(1);
+
+pub(super) struct Thinking {
+    core: Core,
+    desk: Desk,
+    state: PathBuf,
+    keeper: Vec<OsString>,
+    wakes: SyncSender<Wake>,
+}
+
+impl Thinking {
+    pub(super) fn new(
+        state: PathBuf,
+        options: Options,
+        (core, book, now): (CoreOptions, Book, Now),
+        mut desk: Desk,
+        wakes: SyncSender<Wake>,
+    ) -> Result<Self, DaemonError> {
+        let core = Core::new(core, now, book, &mut desk);
+        let keeper = options.keeper;
+        desk.keeper = Some(connect(&state, &keeper, &wakes)?);
+        Ok(Self { core, desk, state, keeper, wakes })
+    }
+
+    pub(super) fn run(mut self, incoming: &Receiver<Wake>) -> Result<(), DaemonError> {
+        while !self.desk.leaves {
+            self.turn(incoming)?;
+        }
+        let end = std::time::Instant::now() + FAREWELL;
+        while !self.desk.is_clear() && std::time::Instant::now() < end {
+            self.turn(incoming)?;
+        }
+        Ok(())
+    }
+
+    /// Sleeps until something comes, thinks, and hands out.
+    fn turn(&mut self, incoming: &Receiver<Wake>) -> Result<(), DaemonError> {
+        match incoming.recv_timeout(self.sleep()) {
+            Ok(wake) => {
+                self.wake(wake)?;
+                for wake in incoming.try_iter().take(N_AT_ONCE) {
+                    self.wake(wake)?;
+                }
+            }
+            // The sender that is kept here outlives all others.
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
+        }
+        let now = now();
+        while let Some(timer) = self.desk.due(now.moment) {
+            self.core.on(now, Event::Timer(timer), &mut self.desk);
+        }
+        self.core.count_dropped(self.desk.n_dropped());
+        self.desk.hand_out(now.moment)?;
+        self.desk.compact(self.core.book_mut())
+    }
+
+    fn sleep(&self) -> Duration {
+        let Some(at) = self.desk.wakes_at() else { return SLEEP_MAX };
+        Duration::from_nanos(at.0.saturating_sub(now().moment.0)).min(SLEEP_MAX)
+    }
+
+    fn wake(&mut self, wake: Wake) -> Result<(), DaemonError> {
+        match wake {
+            Wake::Event(event) => self.core.on(now(), event, &mut self.desk),
+            Wake::Journal(WriterNews::Durable { n_records }) => self.desk.durable(n_records),
+            Wake::Journal(WriterNews::Failed(error)) => return Err(error.into()),
+            Wake::Stop { now: at_once } => self.core.leave(now(), at_once, &mut self.desk),
+            Wake::KeeperGone if self.desk.leaves => self.desk.keeper = None,
+            Wake::KeeperGone => {
+                // Orders of before are for the old one.
+                self.desk.hand_out(now().moment)?;
+                // The next keeper answers when nothing of the old one is left: only then may others be told
+                // that its tasks are lost.
+                self.desk.keeper = Some(connect(&self.state, &self.keeper, &self.wakes)?);
+                self.core.on(now(), Event::Keeper(KeeperSays::Gone), &mut self.desk);
+            }
+            Wake::NameTaken(sentence) => return Err(DaemonError::NameTaken { sentence }),
+        }
+        Ok(())
+    }
+}
+
+/// What the keeper says comes in order; the last is that it is gone.
+fn connect(
+    state: &Path,
+    command: &[OsString],
+    wakes: &SyncSender<Wake>,
+) -> Result<Keeper, KeeperClientError> {
+    let wakes = wakes.clone();
+    Keeper::connect_or_start(state, command, move |said| {
+        let wake = match said {
+            KeeperSays::Gone => Wake::KeeperGone,
+            said => Wake::Event(Event::Keeper(said)),
+        };
+        wakes.send(wake).unwrap_or(());
+    })
+}

@@ -1,0 +1,97 @@
+//! Whatever happens to the bytes, what is read is a beginning of what was written.
+
+use balanced::{Outcome, Output, Text};
+use proptest::{collection::vec, prelude::*};
+
+use super::*;
+use crate::book::{EndRecord, Reason};
+use crate::core::words::{NodeId, SharedWork};
+
+fn record() -> impl Strategy<Value = Record> {
+    let end = (any::<u64>(), any::<i32>(), vec(any::<u8>(), 0..30));
+    prop_oneof![
+        (any::<u64>(), "[a-z]{0,20}").prop_map(|(first, words)| Record::Submitted {
+            first,
+            n_tasks: 3,
+            at_ms: 9,
+            work: SharedWork { title: None, words, around_idx: 0 },
+            array_first: Some(1),
+        }),
+        end.prop_map(|(number, code, bytes)| Record::Ended(EndRecord {
+            number,
+            instance: 1,
+            node: NodeId(7),
+            outcome: Outcome::Exit(code),
+            started_ms: Some(1),
+            ended_ms: 2,
+            output: Output { stdout: Text(bytes), ..Output::default() },
+        })),
+        (any::<u64>(), any::<u32>(), ".{0,9}").prop_map(|(number, instance, because)| {
+            let reason = Reason::Returned(NodeId(1), because.into());
+            Record::Back { number, instance, reason, at_ms: 5 }
+        }),
+        any::<u64>().prop_map(|number| Record::Next { number }),
+    ]
+}
+
+fn bytes_of(records: &[Record]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for record in records {
+        encode(record, &mut bytes).unwrap();
+    }
+    bytes
+}
+
+fn records_of(mut bytes: &[u8]) -> (Vec<Record>, usize) {
+    let mut records = Vec::new();
+    let n_bytes_good = read(&mut bytes, |record| records.push(record)).unwrap();
+    (records, usize::try_from(n_bytes_good).unwrap())
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_is_read(records in vec(record(), 0..20)) {
+        let bytes = bytes_of(&records);
+        prop_assert_eq!(records_of(&bytes), (records, bytes.len()));
+    }
+
+    #[test]
+    fn a_file_that_is_cut_anywhere_is_a_beginning(
+        records in vec(record(), 1..20),
+        cut in any::<prop::sample::Index>(),
+    ) {
+        let bytes = bytes_of(&records);
+        let cut = cut.index(bytes.len());
+        let (found, n_bytes_good) = records_of(&bytes[..cut]);
+        prop_assert!(found.len() < records.len());
+        prop_assert_eq!(&found[..], &records[..found.len()]);
+        prop_assert_eq!(n_bytes_good, bytes_of(&found).len());
+        // Not one whole record is lost.
+        prop_assert!(cut < bytes_of(&records[..=found.len()]).len());
+    }
+
+    #[test]
+    fn a_byte_that_changed_ends_the_file_there(
+        records in vec(record(), 1..20),
+        place in any::<prop::sample::Index>(),
+        change in 1..=255_u8,
+    ) {
+        let mut bytes = bytes_of(&records);
+        let place = place.index(bytes.len());
+        bytes[place] ^= change;
+        let (found, n_bytes_good) = records_of(&bytes);
+        prop_assert_eq!(&found[..], &records[..found.len()]);
+        prop_assert!(n_bytes_good <= place);
+        prop_assert!(place < bytes_of(&records[..=found.len()]).len());
+    }
+}
+
+#[test]
+fn a_record_has_a_bound() {
+    let around =
+        crate::core::words::Surroundings { folder: "x".repeat(2 << 20), ..Default::default() };
+    let mut bytes = vec![1];
+    let found = encode(&Record::Around { idx: 0, around }, &mut bytes);
+    assert!(matches!(found, Err(FormatError::TooLong { .. })));
+    assert_eq!(bytes, [1]);
+}

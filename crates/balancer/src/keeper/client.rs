@@ -1,0 +1,286 @@
+//! The daemon's end of the socket: finds the keeper, or starts one.
+
+use std::{
+    ffi::OsString,
+    fs::{self, File},
+    io::{self, Read, Write},
+    os::unix::{net::UnixStream, process::CommandExt},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    sync::{Mutex, PoisonError},
+    thread,
+    time::{Duration, Instant},
+};
+
+use super::{
+    SOCKET,
+    words::{Order, Report, Start, VERSION, WordsError, decode, encode},
+};
+use crate::core::words::{KeeperOrder, KeeperSays};
+
+/// Starting a keeper includes killing what an earlier one left, which may take long on a busy machine.
+const STARTS_WITHIN: Duration = Duration::from_secs(60);
+/// So many that end at once do not get better.
+const N_STARTS_MAX: u32 = 30;
+const LOOKS_EVERY: Duration = Duration::from_millis(5);
+/// One that ends at once is not started again and again without a pause.
+const STARTS_EVERY: Duration = Duration::from_millis(100);
+const LOG: &str = "keeper.log";
+/// Ends told to the core at once.
+const N_ENDED_AT_ONCE: usize = 256;
+
+/// A connection to the keeper; dropping it leaves keeper and tasks as they are.
+#[derive(Debug)]
+pub struct Keeper {
+    stream: Mutex<UnixStream>,
+    pid: u32,
+}
+
+/// Why the keeper cannot be talked to.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum KeeperClientError {
+    /// A file of the state folder.
+    #[error("cannot use `{path}`; check that the folder is yours and has room")]
+    Folder {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The keeper could not be started at all.
+    #[error("cannot start the keeper of `{state}`; check the limit of processes (`ulimit -u`)")]
+    Start {
+        /// The state folder.
+        state: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// It was started and does not answer.
+    #[error("the keeper of `{state}` does not answer; it says: {says}")]
+    Mute {
+        /// The state folder.
+        state: PathBuf,
+        /// The end of its log.
+        says: String,
+    },
+    /// A keeper of an older or newer program holds tasks.
+    #[error(
+        "the keeper of this node (process {pid}) speaks version {version}, this program {VERSION}; \
+         let its tasks end with the program that started them, or end it with `kill {pid}`"
+    )]
+    Version {
+        /// What it speaks.
+        version: u32,
+        /// Its process.
+        pid: u32,
+    },
+    /// The connection ended: the keeper is dead, or serves another daemon.
+    #[error("the connection to the keeper ended; restart the daemon")]
+    Ended(#[source] io::Error),
+    /// What was said is no message.
+    #[error(transparent)]
+    Words(#[from] WordsError),
+}
+
+impl Keeper {
+    /// Connects to the keeper of a state folder; where there is none, starts one by `command`: a
+    /// program and arguments that make it call [`super::serve`] for that folder. The program's own
+    /// file is `/proc/self/exe`, also when it was replaced meanwhile.
+    ///
+    /// `on_says` is called by a thread of its own: first with [`KeeperSays::Inventory`], at last
+    /// with [`KeeperSays::Gone`]. It may wait: the keeper holds what it has to say.
+    ///
+    /// # Errors
+    /// No keeper answers within a minute, or one of another version does.
+    pub fn connect_or_start(
+        state: &Path,
+        command: &[OsString],
+        on_says: impl FnMut(KeeperSays) + Send + 'static,
+    ) -> Result<Self, KeeperClientError> {
+        let folder = |source| KeeperClientError::Folder { path: state.to_owned(), source };
+        let state = &fs::canonicalize(state).map_err(folder)?;
+        let (reports, pid, inventory) = find_or_start(state, command)?;
+        let stream = reports.stream.try_clone().map_err(folder)?;
+        thread::Builder::new()
+            .name("keeper".to_owned())
+            .spawn(move || reports.tell_all(inventory, on_says))
+            .map_err(folder)?;
+        Ok(Self { stream: Mutex::new(stream), pid })
+    }
+
+    /// Sends orders in one piece. Waits while the keeper has many to carry out.
+    ///
+    /// # Errors
+    /// The keeper is gone, or an order is too long; then none was sent.
+    pub fn send(&self, orders: &[KeeperOrder]) -> Result<(), KeeperClientError> {
+        let mut bytes = Vec::new();
+        orders.iter().try_for_each(|order| encode(&as_order(order), &mut bytes))?;
+        let mut stream = self.stream.lock().unwrap_or_else(PoisonError::into_inner);
+        stream.write_all(&bytes).map_err(KeeperClientError::Ended)
+    }
+
+    /// The keeper's process.
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        let stream = self.stream.get_mut().unwrap_or_else(PoisonError::into_inner);
+        // The reading thread has a second handle and ends when it hears of this.
+        stream.shutdown(std::net::Shutdown::Both).ok();
+    }
+}
+
+fn as_order(order: &KeeperOrder) -> Order {
+    match order {
+        KeeperOrder::Start(job) => Order::Start(Box::new(Start::of(job))),
+        KeeperOrder::Kill { attempt, because } => {
+            Order::Kill { attempt: *attempt, because: *because }
+        }
+        KeeperOrder::Forget(attempts) => Order::Forget(attempts.clone()),
+        KeeperOrder::Extend { attempts, until } => {
+            Order::Extend { attempts: attempts.clone(), until: *until }
+        }
+        KeeperOrder::Leave => Order::Leave,
+    }
+}
+
+/// Tries until a keeper answers: one that was killed may still take connections, and hold the lock
+/// that keeps the next one out.
+fn find_or_start(
+    state: &Path,
+    command: &[OsString],
+) -> Result<(Reports, u32, KeeperSays), KeeperClientError> {
+    let deadline = Instant::now() + STARTS_WITHIN;
+    let mut child: Option<Child> = None;
+    let mut n_starts = 0;
+    loop {
+        match find(state, deadline) {
+            Ok(found) => {
+                // Somebody has to wait for it, or it stays as a dead process when it ends.
+                child.map(|mut child| thread::spawn(move || child.wait()));
+                return Ok(found);
+            }
+            Err(error @ KeeperClientError::Version { .. }) => return Err(error),
+            Err(_) if Instant::now() < deadline && n_starts < N_STARTS_MAX => {}
+            Err(_) => {
+                let says = fs::read_to_string(state.join(LOG)).unwrap_or_default();
+                let says = says.lines().last().unwrap_or("nothing").to_owned();
+                return Err(KeeperClientError::Mute { state: state.to_owned(), says });
+            }
+        }
+        let ended = child.as_mut().is_none_or(|child| !matches!(child.try_wait(), Ok(None)));
+        if ended {
+            let again = child.is_some();
+            child = Some(start(state, command)?);
+            n_starts += 1;
+            thread::sleep(if again { STARTS_EVERY } else { LOOKS_EVERY });
+        }
+        thread::sleep(LOOKS_EVERY);
+    }
+}
+
+/// A keeper that answers.
+fn find(state: &Path, deadline: Instant) -> Result<(Reports, u32, KeeperSays), KeeperClientError> {
+    let ended = KeeperClientError::Ended;
+    let stream = UnixStream::connect(state.join(SOCKET)).map_err(ended)?;
+    // One that is stopped takes connections and says nothing.
+    let left = deadline.saturating_duration_since(Instant::now()).max(LOOKS_EVERY);
+    stream.set_read_timeout(Some(left)).map_err(ended)?;
+    let mut reports = Reports { stream, bytes: Vec::new() };
+    let (pid, inventory) = reports.inventory()?;
+    reports.stream.set_read_timeout(None).map_err(ended)?;
+    Ok((reports, pid, inventory))
+}
+
+fn start(state: &Path, command: &[OsString]) -> Result<Child, KeeperClientError> {
+    let log = state.join(LOG);
+    let log_file =
+        File::create(&log).map_err(|source| KeeperClientError::Folder { path: log, source })?;
+    let (program, arguments) = command.split_first().ok_or_else(|| missing(state))?;
+    Command::new(program)
+        .arg0("sintonia")
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(log_file)
+        .current_dir("/")
+        .spawn()
+        .map_err(|source| KeeperClientError::Start { state: state.to_owned(), source })
+}
+
+fn missing(state: &Path) -> KeeperClientError {
+    let source = io::ErrorKind::InvalidInput.into();
+    KeeperClientError::Start { state: state.to_owned(), source }
+}
+
+struct Reports {
+    stream: UnixStream,
+    bytes: Vec<u8>,
+}
+
+impl Reports {
+    /// The keeper's process, what runs, and what ended before.
+    fn inventory(&mut self) -> Result<(u32, KeeperSays), KeeperClientError> {
+        let Report::Hello { version, pid, running, n_held } = self.next()? else {
+            return Err(KeeperClientError::Ended(io::ErrorKind::InvalidData.into()));
+        };
+        if version != VERSION {
+            return Err(KeeperClientError::Version { version, pid });
+        }
+        let mut ended = Vec::new();
+        while ended.len() < n_held {
+            if let Report::Ended(end) = self.next()? {
+                ended.push(*end);
+            }
+        }
+        Ok((pid, KeeperSays::Inventory { running, ended }))
+    }
+
+    fn next(&mut self) -> Result<Report, KeeperClientError> {
+        loop {
+            if let Some(report) = self.next_read()? {
+                return Ok(report);
+            }
+            self.read()?;
+        }
+    }
+
+    /// The next report of what was read already.
+    fn next_read(&mut self) -> Result<Option<Report>, KeeperClientError> {
+        let Some((report, n_bytes)) = decode(&self.bytes)? else { return Ok(None) };
+        self.bytes.drain(..n_bytes);
+        Ok(Some(report))
+    }
+
+    fn read(&mut self) -> Result<(), KeeperClientError> {
+        let mut buffer = [0; 1 << 14];
+        match self.stream.read(&mut buffer) {
+            Ok(0) => Err(KeeperClientError::Ended(io::ErrorKind::UnexpectedEof.into())),
+            Ok(n_bytes) => {
+                self.bytes.extend_from_slice(&buffer[..n_bytes]);
+                Ok(())
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
+            Err(error) => Err(KeeperClientError::Ended(error)),
+        }
+    }
+
+    fn tell_all(mut self, inventory: KeeperSays, mut on_says: impl FnMut(KeeperSays)) {
+        on_says(inventory);
+        // Whatever ends the connection, the daemon connects again, and starts a keeper if need be.
+        while let Ok(Report::Ended(first)) = self.next() {
+            let mut ended = vec![*first];
+            while ended.len() < N_ENDED_AT_ONCE
+                && let Ok(Some(Report::Ended(next))) = self.next_read()
+            {
+                ended.push(*next);
+            }
+            on_says(KeeperSays::Ended(ended));
+        }
+        on_says(KeeperSays::Gone);
+    }
+}

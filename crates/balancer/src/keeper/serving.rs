@@ -1,0 +1,381 @@
+//! The keeper's loop: one thread that waits for orders, for output and for ends.
+
+use std::{
+    collections::HashMap,
+    fs::File,
+    io::{self, Read},
+    os::unix::net::{UnixListener, UnixStream},
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use rustix::{
+    event::epoll,
+    net::sockopt::socket_peercred,
+    process::{Pid, Signal, geteuid},
+};
+
+use super::{
+    KeeperError, KeeperOptions, SOCKET, boot_now,
+    guard::Guard,
+    held::HeldEnds,
+    leftovers::{Whose, kill_marked},
+    reap, starting,
+    starting::WhyNot,
+    talk::Daemon,
+    tasks::{Task, never_ran},
+    words::{Order, Report, Start, VERSION},
+};
+use crate::core::words::{Attempt, AttemptEnd, Moment};
+
+const LISTENER: u64 = 0;
+const DAEMON: u64 = 1;
+const CHILDREN: u64 = 2;
+/// Streams of tasks: twice the process number, plus one for standard error.
+const STREAMS: u64 = 16;
+
+/// Orders carried out before ends are looked for again.
+const N_ORDERS_AT_ONCE: usize = 16;
+/// The boot clock goes on while the machine sleeps and a waiting program does not notice.
+const WAIT_MAX: Duration = Duration::from_secs(1);
+
+/// Serves the state folder until there is nothing left to do.
+///
+/// # Errors
+/// Another keeper serves it, or the system refuses what is needed. Tasks that run then are ended by
+/// the guard.
+pub fn serve(mut options: KeeperOptions) -> Result<(), KeeperError> {
+    let folder = |source| KeeperError::Folder { path: options.state.clone(), source };
+    options.state = std::fs::canonicalize(&options.state).map_err(folder)?;
+    let lock = lock(&options.state)?;
+    // Neither a signal to the daemon's group nor its terminal's end may reach the tasks. A process
+    // that already leads a session has what it needs.
+    rustix::process::setsid().ok();
+    kill_marked(&options.state, Whose::Anybody);
+    let outcome = Keeper::new(options).and_then(|mut keeper| keeper.run());
+    drop(lock);
+    outcome
+}
+
+fn lock(state: &Path) -> Result<File, KeeperError> {
+    let path = state.join("keeper.lock");
+    let folder = |source| KeeperError::Folder { path: path.clone(), source };
+    let options = File::options().create(true).truncate(false).write(true).open(&path);
+    let file = options.map_err(folder)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(std::fs::TryLockError::WouldBlock) => Err(KeeperError::Taken(state.to_owned())),
+        Err(std::fs::TryLockError::Error(source)) => Err(folder(source)),
+    }
+}
+
+struct Keeper {
+    options: KeeperOptions,
+    /// Tells it from those that served the folder before and will.
+    run: String,
+    epoll: rustix::fd::OwnedFd,
+    listener: UnixListener,
+    children: UnixStream,
+    guard: Guard,
+    daemon: Option<Daemon>,
+    writing: bool,
+    tasks: HashMap<Pid, Task>,
+    pids: HashMap<Attempt, Pid>,
+    held: HeldEnds,
+    idle_since: Instant,
+    leaving: bool,
+    buffer: Vec<u8>,
+}
+
+impl Keeper {
+    fn new(options: KeeperOptions) -> Result<Self, KeeperError> {
+        let system = |doing| move |source| KeeperError::System { doing, source };
+        let (children, signaled) = UnixStream::pair().map_err(system("make a pair of sockets"))?;
+        children.set_nonblocking(true).map_err(system("make a socket wait for nothing"))?;
+        signal_hook::low_level::pipe::register(signal_hook::consts::SIGCHLD, signaled)
+            .map_err(system("hear of children"))?;
+        let listener = listen(&options.state)?;
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)
+            .map_err(|errno| system("wait for events")(errno.into()))?;
+        let run = format!("{}.{}", std::process::id(), boot_now().0);
+        let guard = Guard::start(&options.guard, &run)
+            .map_err(|source| KeeperError::Guard { state: options.state.clone(), source })?;
+        let held = HeldEnds::load(&options.state, options.held_bytes_max);
+        let mut keeper = Self {
+            options,
+            run,
+            epoll,
+            listener,
+            children,
+            guard,
+            daemon: None,
+            writing: false,
+            tasks: HashMap::new(),
+            pids: HashMap::new(),
+            held,
+            idle_since: Instant::now(),
+            leaving: false,
+            buffer: vec![0; 1 << 16],
+        };
+        keeper.watch_all().map_err(system("wait for events"))?;
+        Ok(keeper)
+    }
+
+    fn watch_all(&mut self) -> io::Result<()> {
+        watch(&self.epoll, &self.listener, LISTENER)?;
+        watch(&self.epoll, &self.children, CHILDREN)
+    }
+
+    fn run(&mut self) -> Result<(), KeeperError> {
+        let mut events = Vec::with_capacity(256);
+        let mut orders_wait = false;
+        while !self.is_over() {
+            let wait = if orders_wait { Duration::ZERO } else { self.wait() };
+            let wait = wait.try_into().expect("at most a second");
+            events.clear();
+            let spare = rustix::buffer::spare_capacity(&mut events);
+            match epoll::wait(&self.epoll, spare, Some(&wait)) {
+                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                Err(errno) => {
+                    return Err(KeeperError::System {
+                        doing: "wait for events",
+                        source: errno.into(),
+                    });
+                }
+            }
+            events.iter().for_each(|event| self.on_ready(event.data.u64()));
+            orders_wait = self.carry_out();
+            self.take_ends();
+            self.enforce(boot_now());
+            self.tell();
+        }
+        self.held
+            .save(&self.options.state)
+            .map_err(|source| KeeperError::Folder { path: self.options.state.clone(), source })
+    }
+
+    fn is_over(&self) -> bool {
+        let nobody = self.daemon.is_none();
+        let idle = nobody && self.options.idle <= self.idle_since.elapsed();
+        let finished = self.leaving && (nobody || self.held.len() == 0);
+        self.tasks.is_empty() && (idle || finished)
+    }
+
+    fn wait(&self) -> Duration {
+        let now = boot_now();
+        let next = self.tasks.values().filter_map(Task::deadline).min();
+        let next = next.map_or(WAIT_MAX, |next| {
+            // A millisecond more than needed: waiting rounds down, and then the loop would spin.
+            Duration::from_nanos(next.0.saturating_sub(now.0)) + Duration::from_millis(1)
+        });
+        next.min(WAIT_MAX)
+    }
+
+    fn on_ready(&mut self, token: u64) {
+        match token {
+            LISTENER => self.accept(),
+            CHILDREN => while matches!(self.children.read(&mut self.buffer), Ok(1..)) {},
+            DAEMON => {
+                let read = self.daemon.as_mut().map(|daemon| daemon.read(&mut self.buffer));
+                if let Some(Err(_)) = read {
+                    self.forget_daemon();
+                }
+            }
+            stream => {
+                let pid = i32::try_from((stream - STREAMS) / 2).ok().and_then(Pid::from_raw);
+                let stream_idx = usize::from(stream % 2 == 1);
+                if let Some(task) = pid.and_then(|pid| self.tasks.get_mut(&pid)) {
+                    task.read(stream_idx, &mut self.buffer);
+                }
+            }
+        }
+    }
+
+    /// The newest daemon counts: only one holds the lock of the state folder, and an older
+    /// connection is that of a dead one whose end was not heard yet.
+    fn accept(&mut self) {
+        let Ok((stream, _)) = self.listener.accept() else { return };
+        let ours = socket_peercred(&stream).is_ok_and(|peer| peer.uid == geteuid());
+        let Ok(mut daemon) = Daemon::new(stream) else { return };
+        let hello = Report::Hello {
+            version: VERSION,
+            pid: std::process::id(),
+            running: self.tasks.values().map(|task| task.running).collect(),
+            n_held: self.held.len(),
+        };
+        if !ours || daemon.say(&hello).is_err() {
+            return;
+        }
+        self.forget_daemon();
+        self.held.send_again();
+        if watch(&self.epoll, &daemon.stream, DAEMON).is_ok() {
+            self.daemon = Some(daemon);
+        }
+    }
+
+    fn forget_daemon(&mut self) {
+        self.daemon = None;
+        self.writing = false;
+        self.idle_since = Instant::now();
+    }
+
+    /// Carries out some orders; true when more are waiting.
+    fn carry_out(&mut self) -> bool {
+        for _ in 0..N_ORDERS_AT_ONCE {
+            let Some(daemon) = &mut self.daemon else { return false };
+            match daemon.next_order() {
+                Ok(Some(order)) => self.on_order(order),
+                Ok(None) => return false,
+                Err(_) => {
+                    self.forget_daemon();
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    fn on_order(&mut self, order: Order) {
+        match order {
+            Order::Start(start) => self.start(&start),
+            Order::Extend { attempts, until } => {
+                for attempt in attempts {
+                    self.task(&attempt).into_iter().for_each(|task| task.until = Some(until));
+                }
+            }
+            Order::Kill { attempt, because } => {
+                let grace = self.options.grace;
+                let task = self.task(&attempt).into_iter();
+                task.for_each(|task| task.end(because, boot_now(), grace));
+            }
+            Order::Forget(attempts) => {
+                attempts.iter().for_each(|attempt| self.held.forget(attempt));
+            }
+            Order::Leave => self.leaving = true,
+        }
+    }
+
+    fn task(&mut self, attempt: &Attempt) -> Option<&mut Task> {
+        self.tasks.get_mut(self.pids.get(attempt)?)
+    }
+
+    fn start(&mut self, start: &Start) {
+        let attempt = start.attempt;
+        if self.pids.contains_key(&attempt) || self.held.holds(&attempt) {
+            return;
+        }
+        let started = if self.options.n_tasks_max <= self.tasks.len() + self.held.len() {
+            Err(WhyNot::NoRoom("the keeper holds as many tasks as it may".to_owned()))
+        } else {
+            starting::start(start, &self.options.state, &self.run)
+        };
+        match started {
+            Ok(started) => {
+                let pid = started.pid;
+                let task = Task::new(start, started);
+                self.watch_streams(pid, &task);
+                self.pids.insert(attempt, pid);
+                self.tasks.insert(pid, task);
+            }
+            Err(WhyNot::Impossible(why)) => {
+                self.held.push(never_ran(attempt, AttemptEnd::NotStarted(why)));
+            }
+            Err(WhyNot::NoRoom(why)) => {
+                self.held.push(never_ran(attempt, AttemptEnd::NoRoom(why)));
+            }
+        }
+    }
+
+    fn watch_streams(&self, pid: Pid, task: &Task) {
+        let pid = u64::try_from(pid.as_raw_nonzero().get()).unwrap_or(0);
+        for (idx, reader) in (0..).zip(task.readers()) {
+            // Output that is not watched is read when the task ends.
+            reader.map(|reader| watch(&self.epoll, reader, STREAMS + 2 * pid + idx).ok());
+        }
+    }
+
+    fn take_ends(&mut self) {
+        while let Some(pid) = reap::next_ended() {
+            let task = self.tasks.remove(&pid);
+            if let Some(task) = &task {
+                // The number still names the group, and whoever is left in it.
+                task.signal(Signal::KILL);
+            }
+            let (Some(reaped), task) = (reap::reap(pid), task) else { continue };
+            let Some(task) = task else {
+                self.on_other_end(pid);
+                continue;
+            };
+            let attempt = task.running.attempt;
+            if task.killed.is_some() {
+                let whose = Whose::Task { name: &task.name, instance: attempt.instance };
+                kill_marked(&self.options.state, whose);
+            }
+            self.pids.remove(&attempt);
+            self.held.push(task.finish(reaped, &mut self.buffer));
+            self.idle_since = Instant::now();
+        }
+    }
+
+    /// Without its guard the keeper would be the only one to end tasks: it gets another.
+    fn on_other_end(&mut self, pid: Pid) {
+        if pid == self.guard.pid()
+            && let Ok(guard) = Guard::start(&self.options.guard, &self.run)
+        {
+            self.guard = guard;
+        }
+    }
+
+    fn enforce(&mut self, now: Moment) {
+        for task in self.tasks.values_mut() {
+            if task.deadline().is_some_and(|deadline| deadline <= now) {
+                task.enforce(now, self.options.grace);
+            }
+        }
+    }
+
+    fn tell(&mut self) {
+        let Some(daemon) = &mut self.daemon else { return };
+        while daemon.has_room() {
+            let Some(ended) = self.held.next_unsent() else { break };
+            if daemon.say(&Report::Ended(Box::new(ended.clone()))).is_err() {
+                return self.forget_daemon();
+            }
+        }
+        match daemon.write() {
+            Ok(more) if more == self.writing => {}
+            Ok(more) => self.watch_writing(more),
+            Err(_) => self.forget_daemon(),
+        }
+    }
+
+    /// Wakes when the daemon has read some, while there is more for it.
+    fn watch_writing(&mut self, more: bool) {
+        let Some(daemon) = &self.daemon else { return };
+        let out = if more { epoll::EventFlags::OUT } else { epoll::EventFlags::empty() };
+        let data = epoll::EventData::new_u64(DAEMON);
+        self.writing = more;
+        if epoll::modify(&self.epoll, &daemon.stream, data, epoll::EventFlags::IN | out).is_err() {
+            self.forget_daemon();
+        }
+    }
+}
+
+fn listen(state: &Path) -> Result<UnixListener, KeeperError> {
+    let path = state.join(SOCKET);
+    // Whoever left it is dead: this keeper holds the lock.
+    std::fs::remove_file(&path).ok();
+    let folder = |source| KeeperError::Folder { path: path.clone(), source };
+    let listener = UnixListener::bind(&path).map_err(folder)?;
+    listener.set_nonblocking(true).map_err(folder)?;
+    Ok(listener)
+}
+
+fn watch(
+    epoll: &impl rustix::fd::AsFd,
+    source: &impl rustix::fd::AsFd,
+    token: u64,
+) -> io::Result<()> {
+    let data = epoll::EventData::new_u64(token);
+    Ok(epoll::add(epoll, source, data, epoll::EventFlags::IN)?)
+}

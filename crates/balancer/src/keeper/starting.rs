@@ -1,0 +1,135 @@
+//! A task becomes a process.
+//!
+//! Everything here is done so that the standard library may use `posix_spawn`, which does not copy
+//! the keeper's memory: a program with a slash in its name, and no code between fork and exec.
+
+use std::{
+    fs::{self, File},
+    io::{self, ErrorKind, PipeReader},
+    os::unix::process::CommandExt,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use rustix::{
+    fs::{Access, access},
+    process::Pid,
+};
+
+use super::{
+    leftovers::{INSTANCE_MARK, KEEPER_MARK, RUN_MARK, TASK_MARK},
+    words::{Destination, Start},
+};
+
+/// Where programs are looked for when the task's environment does not say.
+const PATH_DEFAULT: &str = "/usr/local/bin:/usr/bin:/bin";
+/// Tells a task of an array which one it is.
+const ARRAY_MARK: &str = "SINTONIA_ARRAY_INDEX";
+
+/// A process that runs and what can be read from it.
+#[derive(Debug)]
+pub(super) struct Started {
+    pub(super) pid: Pid,
+    /// Standard output and standard error, unless they go to files.
+    pub(super) streams: [Option<PipeReader>; 2],
+}
+
+/// Why an attempt could not be started, in a sentence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum WhyNot {
+    /// Its program was not found or cannot be run: trying again does not help.
+    Impossible(String),
+    /// The system had no room for another process: it may be tried again.
+    NoRoom(String),
+}
+
+/// Starts a task in a process group of its own.
+pub(super) fn start(task: &Start, state: &Path, run: &str) -> Result<Started, WhyNot> {
+    let program = program(task)?;
+    let mut command = Command::new(&program);
+    command
+        .args(&task.command[1..])
+        .env_clear()
+        .envs(task.environment.iter().map(|(name, value)| (name, value)))
+        .env(KEEPER_MARK, state)
+        .env(RUN_MARK, run)
+        .env(TASK_MARK, &task.name)
+        .env(INSTANCE_MARK, task.attempt.instance.to_string())
+        .envs(task.array_index.map(|index| (ARRAY_MARK, index.to_string())))
+        .current_dir(&task.folder)
+        .stdin(Stdio::null())
+        .process_group(0);
+    let streams = connect(&mut command, task)?;
+    let child = command.spawn().map_err(|error| why_not(task, &program, &error))?;
+    Ok(Started { pid: Pid::from_child(&child), streams })
+}
+
+fn connect(command: &mut Command, task: &Start) -> Result<[Option<PipeReader>; 2], WhyNot> {
+    match &task.output {
+        Destination::Kept(_) => {
+            let (stdout, stdout_end) = pipe()?;
+            let (stderr, stderr_end) = pipe()?;
+            command.stdout(stdout_end).stderr(stderr_end);
+            Ok([Some(stdout), Some(stderr)])
+        }
+        Destination::Folder(folder) => {
+            let folder = Path::new(folder);
+            // Where it cannot be made the files say why.
+            fs::create_dir_all(folder).ok();
+            command.stdout(created(&folder.join(format!("{}.out", task.name)))?);
+            command.stderr(created(&folder.join(format!("{}.err", task.name)))?);
+            Ok([None, None])
+        }
+    }
+}
+
+fn pipe() -> Result<(PipeReader, io::PipeWriter), WhyNot> {
+    let no_room = |error: io::Error| WhyNot::NoRoom(format!("cannot make a pipe: {error}"));
+    let (reader, writer) = io::pipe().map_err(no_room)?;
+    rustix::io::ioctl_fionbio(&reader, true).map_err(|error| no_room(error.into()))?;
+    Ok((reader, writer))
+}
+
+/// An instance begins anew what an earlier one wrote; what it appends lies behind what others of
+/// its processes appended.
+fn created(path: &Path) -> Result<File, WhyNot> {
+    let sentence = |error| format!("cannot write its output to `{}`: {error}", path.display());
+    let file = File::create(path).and_then(|_| File::options().append(true).open(path));
+    file.map_err(|error| WhyNot::Impossible(sentence(error)))
+}
+
+/// The program with its folder, looked for as a shell does.
+fn program(task: &Start) -> Result<PathBuf, WhyNot> {
+    let name = task.command.first().filter(|name| !name.is_empty());
+    let name = name.ok_or_else(|| WhyNot::Impossible("the command is empty".to_owned()))?;
+    if name.contains('/') {
+        return Ok(PathBuf::from(name));
+    }
+    let path = task.environment.iter().rev().find(|(name, _)| name == "PATH");
+    let path = path.map_or(PATH_DEFAULT, |(_, value)| value);
+    path.split(':')
+        .map(|folder| Path::new(&task.folder).join(folder).join(name))
+        .find(|program| access(program, Access::EXEC_OK).is_ok() && program.is_file())
+        .ok_or_else(|| {
+            WhyNot::Impossible(format!("program `{name}` is not in the `PATH` of the task: {path}"))
+        })
+}
+
+fn why_not(task: &Start, program: &Path, error: &io::Error) -> WhyNot {
+    let folder = &task.folder;
+    match error.kind() {
+        ErrorKind::WouldBlock | ErrorKind::OutOfMemory => {
+            WhyNot::NoRoom(format!("no room for another process: {error}"))
+        }
+        _ if is_of_open_files(error) => WhyNot::NoRoom(format!("too many open files: {error}")),
+        _ if !Path::new(folder).is_dir() => {
+            WhyNot::Impossible(format!("its working directory `{folder}` is not there"))
+        }
+        _ => WhyNot::Impossible(format!("cannot run `{}`: {error}", program.display())),
+    }
+}
+
+fn is_of_open_files(error: &io::Error) -> bool {
+    let errno = rustix::io::Errno::from_io_error(error);
+    matches!(errno, Some(rustix::io::Errno::MFILE | rustix::io::Errno::NFILE))
+}

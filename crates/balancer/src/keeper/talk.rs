@@ -1,0 +1,87 @@
+//! The keeper's end of the socket: orders in, reports out, neither of them waiting.
+
+use std::{
+    io::{self, ErrorKind, Read, Write},
+    os::unix::net::UnixStream,
+};
+
+use super::words::{MESSAGE_BYTES_MAX, Order, Report, WordsError, decode, encode};
+
+/// Reports beyond this wait until the daemon has read some.
+const OUTGOING_BYTES_MAX: usize = 1 << 20;
+/// Room for the longest message and for what was read behind it.
+const INCOMING_BYTES_MAX: usize = MESSAGE_BYTES_MAX + (1 << 16);
+
+/// A connected daemon.
+#[derive(Debug)]
+pub(super) struct Daemon {
+    pub(super) stream: UnixStream,
+    incoming: Vec<u8>,
+    n_taken: usize,
+    outgoing: Vec<u8>,
+    n_written: usize,
+}
+
+impl Daemon {
+    pub(super) fn new(stream: UnixStream) -> io::Result<Self> {
+        stream.set_nonblocking(true)?;
+        let buffers = (Vec::new(), Vec::new());
+        Ok(Self { stream, incoming: buffers.0, n_taken: 0, outgoing: buffers.1, n_written: 0 })
+    }
+
+    /// Reads what is there.
+    ///
+    /// # Errors
+    /// The daemon is gone.
+    pub(super) fn read(&mut self, buffer: &mut [u8]) -> io::Result<()> {
+        self.incoming.drain(..self.n_taken);
+        self.n_taken = 0;
+        if INCOMING_BYTES_MAX <= self.incoming.len() + buffer.len() {
+            return Ok(());
+        }
+        match self.stream.read(buffer) {
+            Ok(0) => Err(ErrorKind::UnexpectedEof.into()),
+            Ok(n_bytes) => {
+                self.incoming.extend_from_slice(&buffer[..n_bytes]);
+                Ok(())
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The next order that is complete.
+    pub(super) fn next_order(&mut self) -> Result<Option<Order>, WordsError> {
+        let rest = self.incoming.get(self.n_taken..).unwrap_or_default();
+        let Some((order, n_bytes)) = decode(rest)? else { return Ok(None) };
+        self.n_taken += n_bytes;
+        Ok(Some(order))
+    }
+
+    /// Whether another report may be added.
+    pub(super) fn has_room(&self) -> bool {
+        self.outgoing.len() - self.n_written < OUTGOING_BYTES_MAX
+    }
+
+    pub(super) fn say(&mut self, report: &Report) -> Result<(), WordsError> {
+        encode(report, &mut self.outgoing)
+    }
+
+    /// Writes what the socket takes; true when something is left.
+    ///
+    /// # Errors
+    /// The daemon is gone.
+    pub(super) fn write(&mut self) -> io::Result<bool> {
+        while self.n_written < self.outgoing.len() {
+            match self.stream.write(&self.outgoing[self.n_written..]) {
+                Ok(n_bytes) => self.n_written += n_bytes,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(true),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        self.outgoing.clear();
+        self.n_written = 0;
+        Ok(false)
+    }
+}

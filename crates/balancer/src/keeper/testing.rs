@@ -1,0 +1,7 @@
+//! What tests of the keeper share.
+
+use crate::core::words::{Attempt, NodeId, TaskKey};
+
+pub(super) fn attempt(number: u64) -> Attempt {
+    Attempt { task: TaskKey { home: NodeId(1), number }, instance: 1 }
+}

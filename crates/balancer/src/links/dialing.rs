@@ -1,0 +1,138 @@
+//! A thread for each address that is to be reached: dials, and again when the link has ended.
+
+use std::{
+    io,
+    net::{TcpStream, ToSocketAddrs},
+    sync::Arc,
+    thread,
+    time::{Duration, Instant},
+};
+
+use super::{LinkError, Refusal, link, shaking::Shaker, table::Common};
+use crate::core::words::NodeId;
+
+pub(super) fn start(common: &Arc<Common>, address: &str) {
+    if !common.add_target(address) {
+        return;
+    }
+    let dialer = Dialer { common: Arc::clone(common), address: address.to_owned() };
+    let started = thread::Builder::new().name(format!("dials {address}")).spawn(|| dialer.run());
+    if let Err(source) = started {
+        common.forget_target(address);
+        common.tell_failure(address, LinkError::Unreachable { peer: address.to_owned(), source });
+    }
+}
+
+struct Dialer {
+    common: Arc<Common>,
+    address: String,
+}
+
+impl Dialer {
+    fn run(self) {
+        let mut pauses = Pauses::new(&self.common.options, &self.address);
+        let mut met = None;
+        while self.common.wait_for_need(&self.address, met) {
+            match self.dial(&mut met) {
+                Ok(()) => pauses.reset(),
+                Err(error) => match refusal(&error) {
+                    Some(Refusal::Itself) => return self.common.forget_target(&self.address),
+                    // The other connection is about to become the link, or has just ended.
+                    Some(Refusal::Linked) => {}
+                    _ => self.common.tell_failure(&self.address, error),
+                },
+            }
+            if !self.common.pause(&self.address, pauses.next()) {
+                return;
+            }
+        }
+    }
+
+    /// One link, from dialing to its end.
+    fn dial(&self, met: &mut Option<NodeId>) -> Result<(), LinkError> {
+        let common = &self.common;
+        let unreachable = |source| LinkError::Unreachable { peer: self.address.clone(), source };
+        let stream = connect(&self.address, common.options.shakes_within).map_err(unreachable)?;
+        let shaker = Shaker {
+            me: &common.me,
+            key: &common.key,
+            options: &common.options,
+            peer: &self.address,
+        };
+        let shaken = shaker.dial(&stream)?;
+        *met = Some(shaken.hello.id());
+        link::run(common, &stream, shaken, true)
+    }
+}
+
+fn refusal(error: &LinkError) -> Option<&Refusal> {
+    match error {
+        LinkError::Refused { refusal, .. } | LinkError::NotTaken { refusal, .. } => Some(refusal),
+        _ => None,
+    }
+}
+
+/// Tries all addresses of the name, together within the time.
+fn connect(address: &str, within: Duration) -> io::Result<TcpStream> {
+    let deadline = Instant::now() + within;
+    let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);
+    for address in address.to_socket_addrs()? {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        match TcpStream::connect_timeout(&address, left) {
+            Ok(stream) => return Ok(stream),
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
+/// Pauses that double; nodes that were cut off together do not dial together.
+struct Pauses {
+    min: Duration,
+    max: Duration,
+    next: Duration,
+    dice: u32,
+}
+
+impl Pauses {
+    fn new(options: &super::LinkOptions, address: &str) -> Self {
+        let seed = crc32fast::hash(address.as_bytes()) ^ std::process::id();
+        Self { min: options.pause_min, max: options.pause_max, next: options.pause_min, dice: seed }
+    }
+
+    fn reset(&mut self) {
+        self.next = self.min;
+    }
+
+    /// Between the whole pause and half of it.
+    fn next(&mut self) -> Duration {
+        self.dice = crc32fast::hash(&self.dice.to_le_bytes());
+        let share = 0.5 + f64::from(self.dice) / f64::from(u32::MAX) / 2.0;
+        let pause = self.next.mul_f64(share);
+        self.next = (2 * self.next).min(self.max);
+        pause
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_double_up_to_their_bound_and_begin_anew() {
+        let options = super::super::LinkOptions::default();
+        let mut pauses = Pauses::new(&options, "a:1");
+        let mut longest = options.pause_min;
+        for _ in 0..12 {
+            let pause = pauses.next();
+            assert!(longest / 2 <= pause && pause <= longest, "{pause:?} of {longest:?}");
+            longest = (2 * longest).min(options.pause_max);
+        }
+        assert_eq!(longest, options.pause_max);
+        pauses.reset();
+        assert!(pauses.next() <= options.pause_min);
+    }
+}

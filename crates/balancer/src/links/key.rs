@@ -1,0 +1,186 @@
+//! The key of a cluster: 32 random bytes in a file that only its owner can read.
+
+use std::{
+    fmt,
+    fs::{File, OpenOptions},
+    io::{self, Read, Write},
+    os::unix::fs::{MetadataExt, OpenOptionsExt},
+    path::{Path, PathBuf},
+};
+
+/// Bytes of a key.
+pub(super) const KEY_BYTES: usize = 32;
+/// Bits of a mode that let others read or write.
+const OTHERS: u32 = 0o077;
+
+/// What all nodes of a cluster know and nobody else.
+#[derive(Clone)]
+pub struct Key([u8; KEY_BYTES]);
+
+/// Why there is no key.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum KeyError {
+    /// The file cannot be read.
+    #[error("cannot read the key `{path}`; make one with `sintonia node key {path}`")]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// Others can read it, so it is no secret.
+    #[error(
+        "the key `{path}` can be read or written by others (mode {mode:o}); run `chmod 600 {path}`"
+    )]
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// Its mode.
+        mode: u32,
+    },
+    /// It is somebody else's.
+    #[error(
+        "the key `{path}` belongs to user {uid}, not to you; make your own with `sintonia node key`"
+    )]
+    Owner {
+        /// The file.
+        path: PathBuf,
+        /// Whose it is.
+        uid: u32,
+    },
+    /// It holds something else.
+    #[error("`{path}` is no key: it must hold {} hexadecimal digits; make one with `sintonia node key`", 2 * KEY_BYTES)]
+    Form {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A new key cannot be written.
+    #[error(
+        "cannot write the key `{path}`; a key that is there is never replaced, remove it first"
+    )]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+impl Key {
+    /// A key of these bytes.
+    pub fn of(bytes: [u8; KEY_BYTES]) -> Self {
+        Self(bytes)
+    }
+
+    /// The key in this file, if nobody else can read it.
+    ///
+    /// # Errors
+    /// Others can read it, it is not the user's own, or it holds no key.
+    pub fn read(path: &Path) -> Result<Self, KeyError> {
+        let unreadable = |source| KeyError::Read { path: path.to_owned(), source };
+        let mut file = File::open(path).map_err(unreadable)?;
+        // Of the opened file: the name may mean another one by now.
+        let metadata = file.metadata().map_err(unreadable)?;
+        let mode = metadata.mode() & 0o777;
+        if mode & OTHERS != 0 {
+            return Err(KeyError::Open { path: path.to_owned(), mode });
+        }
+        if metadata.uid() != rustix::process::geteuid().as_raw() {
+            return Err(KeyError::Owner { path: path.to_owned(), uid: metadata.uid() });
+        }
+        let mut text = String::new();
+        let bytes_max = u64::try_from(4 * KEY_BYTES).unwrap_or(u64::MAX);
+        let form = || KeyError::Form { path: path.to_owned() };
+        (&mut file).take(bytes_max).read_to_string(&mut text).map_err(|_| form())?;
+        parse(text.trim()).map(Self).ok_or_else(form)
+    }
+
+    /// Writes a new random key into a file that was not there.
+    ///
+    /// # Errors
+    /// The file is there, or cannot be written.
+    pub fn create(path: &Path) -> Result<Self, KeyError> {
+        let unwritable = |source| KeyError::Write { path: path.to_owned(), source };
+        let mut bytes = [0; KEY_BYTES];
+        // 32 bytes come in one piece once the system's source is ready, which it waits for.
+        rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())
+            .map_err(|errno| unwritable(errno.into()))?;
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(path)
+            .map_err(unwritable)?;
+        let text = bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        writeln!(file, "{text}").and_then(|()| file.sync_all()).map_err(unwritable)?;
+        Ok(Self(bytes))
+    }
+
+    pub(super) fn bytes(&self) -> &[u8; KEY_BYTES] {
+        &self.0
+    }
+}
+
+/// Without its bytes: it may end in a log.
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Key(..)")
+    }
+}
+
+fn parse(text: &str) -> Option<[u8; KEY_BYTES]> {
+    let digits = text.as_bytes();
+    if digits.len() != 2 * KEY_BYTES || !digits.iter().all(u8::is_ascii_hexdigit) {
+        return None;
+    }
+    let mut bytes = [0; KEY_BYTES];
+    for (byte, two) in bytes.iter_mut().zip(digits.chunks(2)) {
+        *byte = u8::from_str_radix(std::str::from_utf8(two).ok()?, 16).ok()?;
+    }
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, os::unix::fs::PermissionsExt};
+
+    use super::*;
+
+    #[test]
+    fn a_key_that_was_made_is_read_and_never_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("key");
+        let made = Key::create(&path).unwrap();
+        assert_eq!(Key::read(&path).unwrap().bytes(), made.bytes());
+        assert!(matches!(Key::create(&path), Err(KeyError::Write { .. })));
+        assert_ne!(Key::create(&folder.path().join("other")).unwrap().bytes(), made.bytes());
+        assert_eq!(format!("{made:?}"), "Key(..)");
+    }
+
+    #[track_caller]
+    fn check(text: &str, mode: u32, expected: &str) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("key");
+        fs::write(&path, text).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        let said = Key::read(&path).map_or_else(|error| error.to_string(), |_| String::new());
+        let said = said.replace(path.to_str().unwrap(), "KEY");
+        assert!(said.starts_with(expected) && said.is_empty() == expected.is_empty(), "{said}");
+    }
+
+    #[test]
+    fn a_key_that_others_can_read_or_that_is_none_is_refused() {
+        let good = "0123456789abcdefABCDEF0123456789".repeat(2);
+        check(&good, 0o600, "");
+        check(&format!("{good}\n"), 0o400, "");
+        check(&good, 0o640, "the key `KEY` can be read or written by others (mode 640)");
+        check(&good, 0o602, "the key `KEY` can be read or written by others (mode 602)");
+        check("", 0o600, "`KEY` is no key");
+        check(&good[1..], 0o600, "`KEY` is no key");
+        check(&good.replace('0', "+"), 0o600, "`KEY` is no key");
+        check(&good.repeat(9), 0o600, "`KEY` is no key");
+        let missing = Key::read(Path::new("/no/such/key")).unwrap_err().to_string();
+        assert!(missing.contains("sintonia node key /no/such/key"), "{missing}");
+    }
+}

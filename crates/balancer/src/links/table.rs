@@ -1,0 +1,336 @@
+//! Which links there are, who may become one, and the queues of messages that wait for them.
+
+use std::{
+    collections::{HashMap, HashSet},
+    net::{Shutdown, TcpStream},
+    sync::{
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+        mpsc::{Receiver, SyncSender, TrySendError, sync_channel},
+    },
+    time::{Duration, Instant},
+};
+
+use super::{Hello, Key, LinkError, LinkEvent, LinkOptions, OnEvent, Refusal, SendError};
+use crate::core::words::NodeId;
+
+/// Peers whose last failure is remembered, so that it is told once.
+const N_TOLD_MAX: usize = 1024;
+
+/// What all threads of [`super::Links`] share.
+pub(super) struct Common {
+    pub(super) me: Hello,
+    pub(super) key: Key,
+    pub(super) options: LinkOptions,
+    on_event: OnEvent,
+    state: Mutex<State>,
+    changed: Condvar,
+    /// Held while a link comes or goes and that is told, so that it is told in that order.
+    transition: Mutex<()>,
+    /// The last failure of each peer, as it was told.
+    told: Mutex<HashMap<String, String>>,
+}
+
+#[derive(Default)]
+struct State {
+    links: HashMap<NodeId, Entry>,
+    targets: HashSet<String>,
+    n_links_ever: u64,
+    n_shaking: usize,
+    closed: bool,
+}
+
+struct Entry {
+    hello: Hello,
+    number: u64,
+    dialed: bool,
+    queue: SyncSender<Vec<u8>>,
+    n_queued_bytes: Arc<AtomicUsize>,
+    stream: TcpStream,
+}
+
+/// A link that was admitted, for the threads that read and write it.
+pub(super) struct Admitted {
+    pub(super) number: u64,
+    pub(super) queue: Receiver<Vec<u8>>,
+    pub(super) n_queued_bytes: Arc<AtomicUsize>,
+}
+
+impl Common {
+    pub(super) fn new(me: Hello, key: Key, options: LinkOptions, on_event: OnEvent) -> Self {
+        Self {
+            me,
+            key,
+            options,
+            on_event,
+            state: Mutex::default(),
+            changed: Condvar::new(),
+            transition: Mutex::default(),
+            told: Mutex::default(),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a peer may be linked, by a connection that this node `dialed` or the peer.
+    pub(super) fn judge(&self, hello: &Hello, dialed: bool) -> Result<(), Refusal> {
+        self.state().judge(&self.me, hello, dialed)
+    }
+
+    /// Makes a connection the link to its peer, and tells so.
+    pub(super) fn admit(
+        &self,
+        hello: &Hello,
+        stream: TcpStream,
+        dialed: bool,
+    ) -> Result<Admitted, Refusal> {
+        let _transition = self.transition.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state();
+        state.judge(&self.me, hello, dialed)?;
+        let (queue, waiting) = sync_channel(self.options.n_queued_max);
+        let n_queued_bytes = Arc::new(AtomicUsize::new(0));
+        state.n_links_ever += 1;
+        let number = state.n_links_ever;
+        let entry = Entry {
+            hello: hello.clone(),
+            number,
+            dialed,
+            queue,
+            n_queued_bytes: Arc::clone(&n_queued_bytes),
+            stream,
+        };
+        if let Some(replaced) = state.links.insert(hello.id(), entry) {
+            // It may have ended already.
+            replaced.stream.shutdown(Shutdown::Both).ok();
+        }
+        drop(state);
+        self.changed.notify_all();
+        self.told().remove(&hello.address);
+        self.tell(LinkEvent::Up(hello.clone()));
+        Ok(Admitted { number, queue: waiting, n_queued_bytes })
+    }
+
+    /// Forgets a link that has ended, and tells so unless another one has replaced it.
+    pub(super) fn end(&self, hello: &Hello, number: u64, error: LinkError) {
+        let _transition = self.transition.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state();
+        let is_current = state.links.get(&hello.id()).is_some_and(|entry| entry.number == number);
+        if !is_current {
+            return;
+        }
+        state.links.remove(&hello.id());
+        let closed = state.closed;
+        drop(state);
+        self.changed.notify_all();
+        if !closed {
+            self.tell(LinkEvent::Down { name: hello.name.clone(), error });
+        }
+    }
+
+    pub(super) fn send(&self, to: NodeId, bytes: Vec<u8>) -> Result<(), SendError> {
+        if self.options.message_bytes_max < bytes.len() {
+            return Err(SendError::TooLong);
+        }
+        let state = self.state();
+        let entry = state.links.get(&to).ok_or(SendError::NotLinked)?;
+        let n_bytes = bytes.len();
+        let n_queued = entry.n_queued_bytes.fetch_add(n_bytes, Ordering::Relaxed);
+        // One message always fits, however small the bound.
+        if 0 < n_queued && self.options.queued_bytes_max < n_queued + n_bytes {
+            entry.n_queued_bytes.fetch_sub(n_bytes, Ordering::Relaxed);
+            return Err(SendError::Full);
+        }
+        entry.queue.try_send(bytes).map_err(|error| {
+            entry.n_queued_bytes.fetch_sub(n_bytes, Ordering::Relaxed);
+            match error {
+                TrySendError::Full(_) => SendError::Full,
+                TrySendError::Disconnected(_) => SendError::NotLinked,
+            }
+        })
+    }
+
+    pub(super) fn tell(&self, event: LinkEvent) {
+        (self.on_event)(event);
+    }
+
+    /// Tells of a failure unless the last one of this peer was the same.
+    pub(super) fn tell_failure(&self, peer: &str, error: LinkError) {
+        let sentence = error.to_string();
+        let mut told = self.told();
+        if told.get(peer) == Some(&sentence) || self.state().closed {
+            return;
+        }
+        if N_TOLD_MAX <= told.len() {
+            told.clear();
+        }
+        told.insert(peer.to_owned(), sentence);
+        drop(told);
+        self.tell(LinkEvent::Failed(error));
+    }
+
+    fn told(&self) -> MutexGuard<'_, HashMap<String, String>> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a connection may begin to prove the key; [`Self::has_shaken`] ends that.
+    pub(super) fn may_shake(&self) -> bool {
+        let mut state = self.state();
+        let may = state.n_shaking < self.options.n_shaking_max;
+        state.n_shaking += usize::from(may);
+        may
+    }
+
+    pub(super) fn has_shaken(&self) {
+        self.state().n_shaking -= 1;
+    }
+
+    /// Adds an address that is to be dialed; false when it is there already.
+    pub(super) fn add_target(&self, address: &str) -> bool {
+        let mut state = self.state();
+        !state.closed && state.targets.insert(address.to_owned())
+    }
+
+    pub(super) fn forget_target(&self, address: &str) {
+        self.state().targets.remove(address);
+        self.changed.notify_all();
+    }
+
+    /// Waits for `pause`; false when the address is not to be dialed any more.
+    pub(super) fn pause(&self, address: &str, pause: Duration) -> bool {
+        let deadline = Instant::now() + pause;
+        let mut state = self.state();
+        while state.wants(address) {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return true;
+            }
+            state = self.wait(state, left);
+        }
+        false
+    }
+
+    /// Waits while there is a link to this address, or to the peer that was met there; false when
+    /// it is not to be dialed any more.
+    pub(super) fn wait_for_need(&self, address: &str, met: Option<NodeId>) -> bool {
+        let mut state = self.state();
+        while state.wants(address) {
+            let linked = met.is_some_and(|id| state.links.contains_key(&id))
+                || state.links.values().any(|entry| entry.hello.address == address);
+            if !linked {
+                return true;
+            }
+            state = self.wait(state, self.options.pause_max);
+        }
+        false
+    }
+
+    fn wait<'a>(&self, state: MutexGuard<'a, State>, left: Duration) -> MutexGuard<'a, State> {
+        self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0
+    }
+
+    /// Waits until no message waits.
+    pub(super) fn flush(&self, within: Duration) {
+        let deadline = Instant::now() + within;
+        let waits = |entry: &Entry| 0 < entry.n_queued_bytes.load(Ordering::Relaxed);
+        while self.state().links.values().any(waits) && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.state().closed
+    }
+
+    pub(super) fn close(&self) {
+        let mut state = self.state();
+        state.closed = true;
+        for entry in state.links.values() {
+            entry.stream.shutdown(Shutdown::Both).ok();
+        }
+        drop(state);
+        self.changed.notify_all();
+    }
+}
+
+impl State {
+    fn wants(&self, address: &str) -> bool {
+        !self.closed && self.targets.contains(address)
+    }
+
+    fn judge(&self, me: &Hello, hello: &Hello, dialed: bool) -> Result<(), Refusal> {
+        let taken = |by: &Hello| Refusal::NameTaken {
+            name: hello.name.clone(),
+            by: by.address.clone(),
+            since: by.incarnation,
+        };
+        if hello.id() == me.id() {
+            return Err(if hello == me { Refusal::Itself } else { taken(me) });
+        }
+        let Some(entry) = self.links.get(&hello.id()) else { return Ok(()) };
+        let same_place = entry.hello.name == hello.name && entry.hello.address == hello.address;
+        if same_place && entry.hello.incarnation < hello.incarnation {
+            // Started anew: two daemons cannot listen at one place.
+            return Ok(());
+        }
+        if !same_place || entry.hello.incarnation != hello.incarnation {
+            return Err(taken(&entry.hello));
+        }
+        let smaller_dialed = dialed == (me.name < hello.name);
+        // The same side again: it knows that the link before has ended, this side not yet.
+        if smaller_dialed || entry.dialed == dialed { Ok(()) } else { Err(Refusal::Linked) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hello(name: &str, address: &str, incarnation: u64) -> Hello {
+        Hello { name: name.to_owned(), address: address.to_owned(), incarnation }
+    }
+
+    /// What node `b` says to a connection, with or without a link to `peer` (whether `b` dialed it).
+    #[track_caller]
+    fn check(linked: Option<(Hello, bool)>, new: (Hello, bool), expected: Result<(), Refusal>) {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut state = State::default();
+        if let Some((hello, dialed)) = linked {
+            let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            let queue = sync_channel(1).0;
+            let n_queued_bytes = Arc::default();
+            let entry =
+                Entry { hello: hello.clone(), number: 1, dialed, queue, n_queued_bytes, stream };
+            state.links.insert(hello.id(), entry);
+        }
+        assert_eq!(state.judge(&hello("b", "b:1", 5), &new.0, new.1), expected);
+    }
+
+    #[test]
+    fn one_connection_stays_and_both_sides_choose_the_same() {
+        let (a, c) = (|| hello("a", "a:1", 7), || hello("c", "c:1", 7));
+        let (by_me, by_peer) = (true, false);
+        check(None, (a(), by_peer), Ok(()));
+        check(None, (c(), by_me), Ok(()));
+        // `a` is smaller: its dial stays. `c` is greater: ours stays.
+        check(Some((a(), by_me)), (a(), by_peer), Ok(()));
+        check(Some((a(), by_peer)), (a(), by_me), Err(Refusal::Linked));
+        check(Some((c(), by_me)), (c(), by_peer), Err(Refusal::Linked));
+        check(Some((c(), by_peer)), (c(), by_me), Ok(()));
+        check(Some((a(), by_peer)), (a(), by_peer), Ok(()));
+    }
+
+    #[test]
+    fn a_name_belongs_to_one_daemon() {
+        let taken = |name: &str, by: &str, since| {
+            Err(Refusal::NameTaken { name: name.to_owned(), by: by.to_owned(), since })
+        };
+        let linked = || Some((hello("a", "a:1", 7), true));
+        check(None, (hello("b", "b:1", 5), true), Err(Refusal::Itself));
+        check(None, (hello("b", "x:1", 6), false), taken("b", "b:1", 5));
+        check(linked(), (hello("a", "x:1", 8), false), taken("a", "a:1", 7));
+        check(linked(), (hello("a", "a:1", 6), false), taken("a", "a:1", 7));
+        check(linked(), (hello("a", "a:1", 8), false), Ok(()));
+    }
+}

@@ -1,0 +1,45 @@
+//! A number that grows with each start of a daemon in its state folder, also when the clock went back.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+const FILE: &str = "incarnation";
+
+/// The number of this start cannot be kept.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot use `{}`; check that its folder is yours and has room", path.display())]
+pub struct IncarnationError {
+    path: PathBuf,
+    source: io::Error,
+}
+
+/// The number of this start: the milliseconds since 1970, or one more than that of the start before.
+///
+/// # Errors
+/// The file that keeps it cannot be written.
+pub fn next_incarnation(state: &Path, unix_ms: u64) -> Result<u64, IncarnationError> {
+    let path = state.join(FILE);
+    let failed = |source| IncarnationError { path: path.clone(), source };
+    let last = fs::read_to_string(&path).ok().and_then(|text| text.trim().parse::<u64>().ok());
+    let next = unix_ms.max(last.map_or(0, |last| last.saturating_add(1)));
+    let beside = state.join("incarnation.new");
+    fs::write(&beside, next.to_string()).map_err(failed)?;
+    fs::rename(beside, &path).map_err(failed)?;
+    Ok(next)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_grows_whatever_the_clock_does() {
+        let state = tempfile::tempdir().unwrap();
+        let next = |unix_ms| next_incarnation(state.path(), unix_ms).unwrap();
+        assert_eq!([next(100), next(100), next(50), next(200)], [100, 101, 102, 200]);
+        fs::write(state.path().join(FILE), "damaged").unwrap();
+        assert_eq!(next(300), 300);
+    }
+}

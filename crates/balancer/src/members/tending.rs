@@ -1,0 +1,227 @@
+//! The thread that tends the roll: hears of links and gossip, dials, tells.
+
+use std::{
+    collections::BTreeSet,
+    sync::{
+        Arc,
+        mpsc::{Receiver, RecvTimeoutError, SyncSender},
+    },
+    time::{Duration, Instant},
+};
+
+use balanced::Presence;
+
+use super::{
+    ClusterEvent, ClusterOptions, GOSSIP, OnEvent, Record, Roll, Shared, Standing, Wish,
+    meeting::Meeting,
+};
+use crate::{
+    core::words::{Member, NodeId},
+    links::{Hello, LinkError, LinkEvent, Links, Refusal},
+};
+
+/// How often it looks around when it hears nothing.
+const LOOKS_EVERY: Duration = Duration::from_millis(500);
+/// How often one of the others is told everything again, in case a message was dropped.
+const REPEATS_EVERY: Duration = Duration::from_secs(5);
+/// A name that is still refused after so long is taken: links to a daemon that died are gone by then.
+const TAKEN_AFTER: Duration = Duration::from_secs(6);
+/// Records of one message.
+const N_RECORDS_AT_ONCE: usize = 1024;
+
+/// What the thread hears.
+#[derive(Debug)]
+pub(super) enum Heard {
+    Link(LinkEvent),
+    Gossip {
+        from: NodeId,
+        records: Vec<Record>,
+    },
+    /// What this node says of itself may have changed.
+    Look,
+    /// It is over; answered when everything was said.
+    End(SyncSender<()>),
+}
+
+pub(super) struct Tending {
+    roll: Roll,
+    links: Arc<Links>,
+    shared: Arc<Shared>,
+    on_event: OnEvent,
+    peers: Vec<String>,
+    meeting: Option<Meeting>,
+    linked: BTreeSet<NodeId>,
+    dialed: BTreeSet<String>,
+    told: Vec<Member>,
+    began: Instant,
+    looked: Instant,
+    repeated: Instant,
+    n_repeats: usize,
+    /// Since when a node refuses this one's name, and what it says.
+    refused: Option<(Instant, String)>,
+}
+
+impl Tending {
+    pub(super) fn new(
+        me: Hello,
+        options: ClusterOptions,
+        links: Arc<Links>,
+        shared: Arc<Shared>,
+        on_event: OnEvent,
+    ) -> Self {
+        let now = Instant::now();
+        let meeting = options.meeting.map(|folder| Meeting::new(folder, &me.name, &me.address));
+        let me = Record {
+            name: me.name,
+            address: me.address,
+            incarnation: me.incarnation,
+            revision: 1,
+            n_cores: options.measurement.n_cores,
+            speed: options.measurement.speed,
+            standing: Standing::Here,
+        };
+        Self {
+            roll: Roll::new(me),
+            links,
+            shared,
+            on_event,
+            peers: options.peers,
+            meeting,
+            linked: BTreeSet::new(),
+            dialed: BTreeSet::new(),
+            told: Vec::new(),
+            began: now,
+            looked: now,
+            repeated: now,
+            n_repeats: 0,
+            refused: None,
+        }
+    }
+
+    pub(super) fn run(mut self, hearing: &Receiver<Heard>) {
+        self.look();
+        loop {
+            match hearing.recv_timeout(LOOKS_EVERY.saturating_sub(self.looked.elapsed())) {
+                Ok(Heard::Link(event)) => self.on_link(event),
+                Ok(Heard::Gossip { from, records }) => {
+                    let news = self.roll.hear_all(records, self.now_ms());
+                    self.tell_nodes(&news, Some(from));
+                }
+                Ok(Heard::Look) => self.say_wish(),
+                Ok(Heard::End(done)) => {
+                    self.say_wish();
+                    // Whoever waits for it may have stopped waiting.
+                    done.send(()).ok();
+                    return;
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+            if LOOKS_EVERY <= self.looked.elapsed() {
+                self.look();
+            }
+            self.dial();
+            self.tell_core();
+        }
+    }
+
+    fn now_ms(&self) -> u64 {
+        u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    fn on_link(&mut self, event: LinkEvent) {
+        match event {
+            LinkEvent::Up(hello) => {
+                let now_ms = self.now_ms();
+                self.roll.linked(&hello.name, &hello.address, hello.incarnation, now_ms);
+                self.linked.insert(hello.id());
+                self.refused = None;
+                self.tell_node(hello.id(), &self.roll.vouched());
+            }
+            LinkEvent::Down { name, error } => {
+                self.roll.unlinked(&name, self.now_ms());
+                self.linked.remove(&crate::core::words::node_id(&name));
+                (self.on_event)(ClusterEvent::Warning(error.to_string()));
+            }
+            LinkEvent::Failed(error) => {
+                self.note_refusal(&error);
+                (self.on_event)(ClusterEvent::Warning(error.to_string()));
+            }
+            // Sorted out before.
+            LinkEvent::Message { .. } => {}
+        }
+    }
+
+    /// The later one of two daemons of one name gives way.
+    fn note_refusal(&mut self, error: &LinkError) {
+        if let LinkError::Refused { refusal: Refusal::NameTaken { since, .. }, .. } = error
+            && *since < self.roll.me().incarnation
+            && self.refused.is_none()
+        {
+            self.refused = Some((Instant::now(), error.to_string()));
+        }
+    }
+
+    fn look(&mut self) {
+        self.looked = Instant::now();
+        self.say_wish();
+        self.roll.forget(self.now_ms());
+        if let Some((_, sentence)) = self.refused.take_if(|(at, _)| TAKEN_AFTER <= at.elapsed()) {
+            (self.on_event)(ClusterEvent::NameTaken(sentence));
+        }
+        if let Some(meeting) = &mut self.meeting
+            && let Err(error) = meeting.look(&mut self.peers)
+        {
+            (self.on_event)(ClusterEvent::Warning(error.to_string()));
+        }
+        if REPEATS_EVERY <= self.repeated.elapsed() && !self.linked.is_empty() {
+            self.repeated = Instant::now();
+            self.n_repeats += 1;
+            if let Some(&next) = self.linked.iter().nth(self.n_repeats % self.linked.len()) {
+                self.tell_node(next, &self.roll.vouched());
+            }
+        }
+    }
+
+    fn say_wish(&mut self) {
+        let Wish { presence, measurement } = *self.shared.wish();
+        let standing = match presence {
+            Presence::Up | Presence::Silent => Standing::Here,
+            Presence::Stopping => Standing::Stopping,
+            Presence::Left => Standing::Left,
+        };
+        if self.roll.say(standing, measurement) {
+            self.tell_nodes(&[self.roll.me().clone()], None);
+        }
+    }
+
+    /// Dials all who should be linked, and nobody else.
+    fn dial(&mut self) {
+        let here = self.roll.addresses().chain(self.peers.iter().map(String::as_str));
+        let wanted: BTreeSet<String> = here.map(str::to_owned).collect();
+        wanted.difference(&self.dialed).for_each(|address| self.links.dial(address));
+        self.dialed.difference(&wanted).for_each(|address| self.links.forget(address));
+        self.dialed = wanted;
+    }
+
+    fn tell_core(&mut self) {
+        let members = self.roll.members();
+        if members != self.told {
+            self.told.clone_from(&members);
+            (self.on_event)(ClusterEvent::Members(members));
+        }
+    }
+
+    fn tell_nodes(&self, records: &[Record], except: Option<NodeId>) {
+        let others = self.linked.iter().filter(|&&id| Some(id) != except);
+        others.for_each(|&id| self.tell_node(id, records));
+    }
+
+    fn tell_node(&self, to: NodeId, records: &[Record]) {
+        for records in records.chunks(N_RECORDS_AT_ONCE) {
+            let gossip = postcard::to_stdvec(records).unwrap_or_default();
+            // What is lost is repeated.
+            self.links.send(to, [&[GOSSIP], gossip.as_slice()].concat()).ok();
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! Pages for browsers and figures for Prometheus, over HTTP/1.1: `GET` only, one answer to a connection.
+//!
+//! Anybody on the machine, or on the network, can connect to a port. So everything asks for a key: in the address
+//! (`?key=...`) or in the header `Authorization: Bearer ...`. It lies in a file that only the owner can read. Since
+//! nothing is answered without it, a page of another site cannot read anything through the owner's browser either.
+//!
+//! # Invariants
+//! - Heads, connections and times are bounded: who connects and says nothing, or too much, is let go.
+//! - Nothing can be changed here.
+//!
+//! # Not here
+//! What is on the pages: who serves gives a function for it. Encryption: on other addresses than those of this
+//! machine, people use a tunnel.
+
+mod key;
+mod request;
+
+use std::{
+    io::{self, Read, Write},
+    net::{Shutdown, SocketAddr, TcpListener, TcpStream},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+    time::Duration,
+};
+
+pub use key::{WebKey, WebKeyError};
+use request::{Failure, Request};
+
+/// Connections that are answered at the same time.
+const N_CONNECTIONS_MAX: usize = 16;
+/// Time for a client to ask, and for it to take the answer.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Time for a client to close its side after that, for each of so many pieces.
+const DRAINS_WITHIN: Duration = Duration::from_millis(100);
+const N_DRAINED_MAX: usize = 16;
+/// What browsers are told about every answer: it stays here, and is what it says it is.
+const SAFE: &str = "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n\
+                    Referrer-Policy: no-referrer\r\nContent-Security-Policy: frame-ancestors 'none'\r\n\
+                    Cross-Origin-Resource-Policy: same-origin\r\nConnection: close\r\n";
+
+/// An answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Page {
+    /// Its media type.
+    pub kind: &'static str,
+    /// Its text.
+    pub text: String,
+}
+
+/// What is served: the page of a path (`/` at least) and the value of a name in the query; nothing where there
+/// is no such page.
+pub type Site = dyn Fn(&str, &dyn Fn(&str) -> Option<String>) -> Option<Page> + Send + Sync;
+
+/// Pages cannot be served.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum WebError {
+    /// The address cannot be used.
+    #[error(
+        "`--web {address}` cannot be listened on; name an address of this machine and a free port, 0 for any"
+    )]
+    Listen {
+        /// Which.
+        address: SocketAddr,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+/// Serves until the process ends; where, with the port that was chosen.
+///
+/// # Errors
+/// When the address cannot be listened on, or no thread can be started.
+pub fn serve(address: SocketAddr, key: WebKey, site: Arc<Site>) -> Result<SocketAddr, WebError> {
+    let failed = |source| WebError::Listen { address, source };
+    let listener = TcpListener::bind(address).map_err(failed)?;
+    let bound = listener.local_addr().map_err(failed)?;
+    let key = Arc::new(key);
+    let accept = move || accept(&listener, &key, &site);
+    thread::Builder::new().name("web".to_owned()).spawn(accept).map_err(failed)?;
+    Ok(bound)
+}
+
+fn accept(listener: &TcpListener, key: &Arc<WebKey>, site: &Arc<Site>) {
+    let n_open = Arc::new(AtomicUsize::new(0));
+    for stream in listener.incoming() {
+        let Ok(mut stream) = stream else {
+            // No more files can be opened, for instance: it passes, and must not keep a core busy.
+            thread::sleep(Duration::from_millis(100));
+            continue;
+        };
+        let seat = Seat::take(&n_open);
+        if N_CONNECTIONS_MAX < seat.number {
+            refuse(&mut stream, "503 Service Unavailable", "too many connections: try again");
+            continue;
+        }
+        let (key, site) = (Arc::clone(key), Arc::clone(site));
+        let talk = move || {
+            // Who went away wanted no answer.
+            answer(&mut stream, &key, &*site).ok();
+            drop(seat);
+        };
+        // Without a thread the connection is closed, which says enough.
+        thread::Builder::new().name("web-answer".to_owned()).spawn(talk).map(drop).ok();
+    }
+}
+
+/// One of the connections that are open.
+struct Seat {
+    n_open: Arc<AtomicUsize>,
+    number: usize,
+}
+
+impl Seat {
+    fn take(n_open: &Arc<AtomicUsize>) -> Self {
+        let number = n_open.fetch_add(1, Ordering::SeqCst) + 1;
+        Self { n_open: Arc::clone(n_open), number }
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.n_open.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+fn answer(stream: &mut TcpStream, key: &WebKey, site: &Site) -> io::Result<()> {
+    stream.set_write_timeout(Some(PATIENCE))?;
+    let request = match Request::read(stream, PATIENCE)? {
+        Ok(request) => request,
+        Err(Failure { status, sentence }) => {
+            refuse(stream, status, sentence);
+            return Ok(());
+        }
+    };
+    if !request.keys().any(|given| key.is(given)) {
+        let sentence =
+            "this page needs the node's key: `sintonia nodes --web` prints the whole address";
+        refuse(stream, "401 Unauthorized", sentence);
+        return Ok(());
+    }
+    match site(request.path(), &|name| request.value(name).map(str::to_owned)) {
+        Some(page) => write(stream, "200 OK", page.kind, &page.text),
+        None => {
+            refuse(stream, "404 Not Found", "there are `/`, `/state.json` and `/metrics`");
+            Ok(())
+        }
+    }
+}
+
+fn refuse(stream: &mut TcpStream, status: &str, sentence: &str) {
+    // Who does not take even this is let go.
+    write(stream, status, "text/plain; charset=utf-8", &format!("{sentence}\n")).ok();
+}
+
+fn write(stream: &mut TcpStream, status: &str, kind: &str, text: &str) -> io::Result<()> {
+    let n_bytes = text.len();
+    let head = format!(
+        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {n_bytes}\r\n{SAFE}\r\n"
+    );
+    stream.set_write_timeout(Some(PATIENCE))?;
+    stream.write_all(head.as_bytes())?;
+    stream.write_all(text.as_bytes())?;
+    stream.shutdown(Shutdown::Write)?;
+    drain(stream)
+}
+
+/// Reads what is still coming: closing before would take the answer back.
+fn drain(stream: &mut TcpStream) -> io::Result<()> {
+    stream.set_read_timeout(Some(DRAINS_WITHIN))?;
+    let mut bytes = [0; 4096];
+    for _ in 0..N_DRAINED_MAX {
+        if stream.read(&mut bytes)? == 0 {
+            break;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn start() -> (SocketAddr, String) {
+        let folder = tempfile::tempdir().unwrap();
+        let key = WebKey::in_folder(folder.path()).unwrap();
+        let text = key.text().to_owned();
+        let site = |path: &str, value: &dyn Fn(&str) -> Option<String>| {
+            let text = format!("after {}", value("after").unwrap_or_default());
+            (path == "/state.json").then_some(Page { kind: "application/json", text })
+        };
+        let address = serve("127.0.0.1:0".parse().unwrap(), key, Arc::new(site)).unwrap();
+        (address, text)
+    }
+
+    fn ask(address: SocketAddr, request: &[u8]) -> String {
+        let mut stream = TcpStream::connect(address).unwrap();
+        // Who is refused early may find the connection closed while it still talks.
+        stream.write_all(request).ok();
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).ok();
+        String::from_utf8(answer).unwrap()
+    }
+
+    #[track_caller]
+    fn check(request: &str, status: &str, text: &str) {
+        let (address, key) = start();
+        let answer = ask(address, request.replace("KEY", &key).as_bytes());
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}\r\n")), "{answer}");
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        assert!(body.contains(text), "{answer}");
+        assert!(head.contains(&format!("Content-Length: {}\r\n", body.len())), "{head}");
+    }
+
+    #[test]
+    fn a_page_needs_the_key() {
+        check("GET /state.json?key=KEY&after=7 HTTP/1.1\r\nHost: x\r\n\r\n", "200 OK", "after 7");
+        let header = "GET /state.json HTTP/1.1\r\nAuthorization: Bearer KEY\r\n\r\n";
+        check(header, "200 OK", "after ");
+        check(&header.replace("Bearer", "bearer"), "200 OK", "after ");
+        check("GET /state.json HTTP/1.1\r\n\r\n", "401 Unauthorized", "needs the node's key");
+        check("GET /state.json?key= HTTP/1.1\r\n\r\n", "401 Unauthorized", "");
+        check("GET /state.json?key=KEYx HTTP/1.1\r\n\r\n", "401 Unauthorized", "");
+        check("GET /nothing HTTP/1.1\r\n\r\n", "401 Unauthorized", "");
+        check("GET /nothing?key=KEY HTTP/1.1\r\n\r\n", "404 Not Found", "/metrics");
+    }
+
+    #[test]
+    fn what_is_no_get_is_refused() {
+        check("POST /state.json?key=KEY HTTP/1.1\r\n\r\n", "405 Method Not Allowed", "GET");
+        check("nonsense\r\n\r\n", "400 Bad Request", "");
+        check("GET state.json HTTP/1.1\r\n\r\n", "400 Bad Request", "");
+        let long = format!("GET /{} HTTP/1.1\r\n\r\n", "x".repeat(10_000));
+        check(&long, "431 Request Header Fields Too Large", "");
+    }
+
+    #[test]
+    fn who_connects_and_says_nothing_takes_one_of_few_seats_only() {
+        let (address, key) = start();
+        let request = format!("GET /state.json?key={key} HTTP/1.1\r\n\r\n");
+        let silent: Vec<_> =
+            (0..N_CONNECTIONS_MAX).map(|_| TcpStream::connect(address).unwrap()).collect();
+        assert!(ask(address, request.as_bytes()).starts_with("HTTP/1.1 503"));
+        drop(silent);
+        let until = std::time::Instant::now() + 4 * PATIENCE;
+        while !ask(address, request.as_bytes()).starts_with("HTTP/1.1 200") {
+            assert!(std::time::Instant::now() < until, "seats are free when connections end");
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! The key that opens a node's pages.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, Read, Write},
+    os::unix::fs::{MetadataExt, OpenOptionsExt},
+    path::{Path, PathBuf},
+};
+
+const FILE: &str = "web-key";
+/// Random bytes of a key.
+const N_BYTES: usize = 24;
+
+/// A secret of letters and digits; it stays the same while its file is there.
+#[derive(Clone)]
+pub struct WebKey(String);
+
+/// There is no key.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum WebKeyError {
+    /// The file cannot be read or made.
+    #[error(
+        "the key of the web page in `{path}` cannot be read or made; remove it, a new one is made then"
+    )]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// Others may have read it.
+    #[error(
+        "the key of the web page in `{path}` is open to other users; remove it, a new one is made then"
+    )]
+    Open {
+        /// Which.
+        path: PathBuf,
+    },
+}
+
+impl WebKey {
+    /// The key in the node's own folder, made where there is none.
+    ///
+    /// # Errors
+    /// When it can be neither read nor made, or others can read it.
+    pub fn in_folder(folder: &Path) -> Result<Self, WebKeyError> {
+        let path = Self::path(folder);
+        let failed = |source| WebKeyError::File { path: path.clone(), source };
+        match make(&path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            made => made.map_err(failed)?,
+        }
+        if fs::metadata(&path).map_err(failed)?.mode() & 0o077 != 0 {
+            return Err(WebKeyError::Open { path });
+        }
+        let text = fs::read_to_string(&path).map_err(failed)?;
+        let text = text.trim().to_owned();
+        if text.len() < 2 * N_BYTES {
+            return Err(failed(io::ErrorKind::InvalidData.into()));
+        }
+        Ok(Self(text))
+    }
+
+    /// Where it lies in a node's folder.
+    #[must_use]
+    pub fn path(folder: &Path) -> PathBuf {
+        folder.join(FILE)
+    }
+
+    /// The secret.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether a given text is the key; how long that takes says nothing about where they differ.
+    pub(super) fn is(&self, given: &str) -> bool {
+        let pairs = self.0.bytes().zip(given.bytes());
+        let differences = pairs.fold(0, |all, (own, given)| all | (own ^ given));
+        self.0.len() == given.len() && differences == 0
+    }
+}
+
+impl std::fmt::Debug for WebKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("WebKey(..)")
+    }
+}
+
+fn make(path: &Path) -> io::Result<()> {
+    let mut bytes = [0; N_BYTES];
+    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    let text: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    file.write_all(format!("{text}\n").as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn a_key_is_made_once_and_for_the_owner_only() {
+        let folder = tempfile::tempdir().unwrap();
+        let key = WebKey::in_folder(folder.path()).unwrap();
+        assert_eq!(key.text(), WebKey::in_folder(folder.path()).unwrap().text());
+        assert_eq!(fs::metadata(WebKey::path(folder.path())).unwrap().mode() & 0o777, 0o600);
+        assert!(key.is(key.text()) && !key.is("") && !key.is(&key.text()[1..]));
+        let other = tempfile::tempdir().unwrap();
+        assert!(!key.is(WebKey::in_folder(other.path()).unwrap().text()));
+    }
+
+    #[test]
+    fn a_key_that_others_may_have_read_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        WebKey::in_folder(folder.path()).unwrap();
+        let path = WebKey::path(folder.path());
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+        assert!(matches!(WebKey::in_folder(folder.path()), Err(WebKeyError::Open { .. })));
+        fs::remove_file(&path).unwrap();
+        fs::write(&path, "").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        assert!(matches!(WebKey::in_folder(folder.path()), Err(WebKeyError::File { .. })));
+    }
+}

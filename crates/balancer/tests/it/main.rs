@@ -1,0 +1,9 @@
+//! The edges of a node's daemon, on real processes and sockets.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr, reason = "tests")]
+
+mod chaos;
+mod daemon;
+mod door;
+mod keeper;
+mod links;
+mod members;

@@ -1,0 +1,278 @@
+//! Nodes with too much look for nodes that take tasks: the rules of the source, and two that extend them.
+//!
+//! A node that is a sender and has tasks begins an operation. It asks up to three nodes of its list, waits for their
+//! answers, and fills the least loaded until it would be neutral, then the next (J. thesis 2012, chapters 3.4, 3.5).
+//! The rules differ in how the list comes about, one file for each.
+
+use crate::action::TimerKind;
+use crate::operation::{Accepted, OPERATION_MS, Operation, Phase};
+use crate::period::Period;
+use crate::receivers::Receivers;
+use crate::rule::Rule;
+use crate::standing::{UnderWay, Why};
+use crate::turn::Turn;
+use crate::{LoadState, Message, Moment, NodeId, NodeLoad, adaptive, event, forwarding, on_demand};
+use crate::{periodic, standing::N_NAMED_MAX};
+
+/// After an operation that moved nothing.
+const PAUSE_MS: u64 = 100;
+
+/// What a node remembers that looks for nodes with room.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Asking {
+    pub(crate) receivers: Receivers,
+    pub(crate) period: Period,
+    operation: Option<Operation>,
+    not_before: Moment,
+}
+
+/// A request as it came.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Request {
+    pub(crate) operation: u32,
+    pub(crate) n_tasks: u16,
+    pub(crate) origin: NodeId,
+    pub(crate) n_hops: u8,
+}
+
+impl Asking {
+    pub(crate) fn on_peers(&mut self, turn: &mut Turn<'_>) {
+        let Turn { node, .. } = turn;
+        self.receivers.retain(|id| node.circle.members().position(id).is_some());
+        match turn.node.policy.rule {
+            Rule::Periodic { period_ms } => self.period.begin(turn, period_ms),
+            Rule::Adaptive { min_ms, .. } => self.period.begin(turn, min_ms),
+            _ => {}
+        }
+    }
+
+    pub(crate) fn on_measurement(&mut self, turn: &mut Turn<'_>, load: NodeLoad) {
+        if turn.node.measure(load) {
+            match turn.node.policy.rule {
+                Rule::Event | Rule::Forwarding { .. } => event::on_change(turn),
+                Rule::Adaptive { min_ms, .. } => {
+                    adaptive::on_change(&mut self.period, turn, min_ms)
+                }
+                _ => {}
+            }
+        }
+        self.begin(turn);
+    }
+
+    pub(crate) fn on_timer(&mut self, turn: &mut Turn<'_>, kind: TimerKind, number: u32) {
+        match (kind, turn.node.policy.rule) {
+            (TimerKind::Operation, _) if self.is_under_way(number) => self.end_phase(turn),
+            (TimerKind::Period, Rule::Periodic { period_ms }) if self.period.is_now(number) => {
+                periodic::on_period(&mut self.period, turn, period_ms);
+            }
+            (TimerKind::Period, Rule::Adaptive { max_ms, .. }) if self.period.is_now(number) => {
+                adaptive::on_period(&mut self.period, turn, max_ms);
+            }
+            _ => {}
+        }
+    }
+
+    /// A member has told its state.
+    pub(crate) fn on_state(
+        &mut self,
+        turn: &mut Turn<'_>,
+        from: NodeId,
+        states: (LoadState, LoadState),
+    ) {
+        let change = match turn.node.policy.rule {
+            Rule::Periodic { .. } => periodic::change(states.0, states.1),
+            Rule::OnDemand => None,
+            _ => Some(states.0 == LoadState::Receiver),
+        };
+        match change {
+            Some(true) => {
+                self.add(turn, from);
+                self.hear_of_room(turn);
+            }
+            Some(false) => self.receivers.remove(from),
+            None => {}
+        }
+    }
+
+    /// The source looks for receivers when its own load is measured; our rules do so as soon as one is known.
+    fn hear_of_room(&mut self, turn: &mut Turn<'_>) {
+        if matches!(turn.node.policy.rule, Rule::Adaptive { .. } | Rule::Forwarding { .. }) {
+            self.not_before = turn.now;
+            self.begin(turn);
+        }
+    }
+
+    fn add(&mut self, turn: &mut Turn<'_>, receiver: NodeId) {
+        if self.receivers.add(receiver, &mut turn.node.random) {
+            turn.node.counts.dropped += 1;
+        }
+    }
+
+    /// A member has been asked for its state, and says it.
+    pub(crate) fn on_state_is(
+        &mut self,
+        turn: &mut Turn<'_>,
+        from: NodeId,
+        answer: (u32, LoadState),
+    ) {
+        let Some(operation) = self.operation.as_mut() else { return };
+        if !operation.awaits(answer.0, Phase::States) {
+            return;
+        }
+        operation.n_open = operation.n_open.saturating_sub(1);
+        let is_complete = operation.n_open == 0;
+        if answer.1 == LoadState::Receiver {
+            self.add(turn, from);
+        }
+        if is_complete {
+            self.end_phase(turn);
+        }
+    }
+
+    /// Takes tasks, passes the request on, or says no.
+    pub(crate) fn on_request(&mut self, turn: &mut Turn<'_>, from: NodeId, request: Request) {
+        let Request { operation, n_tasks, origin, n_hops } = request;
+        let n_room = turn.node.n_room(turn.now).min(n_tasks.into());
+        if origin == turn.node.me {
+            return;
+        }
+        if 0 < n_room {
+            turn.node.promises.promise(turn.now, origin, operation, n_room);
+            let n_tasks_max = u16::try_from(n_room).unwrap_or(n_tasks);
+            let load_permille = turn.node.load_permille();
+            turn.send(origin, Message::Accept { operation, n_tasks_max, load_permille });
+        } else if n_hops == 0 || !forwarding::pass_on(&self.receivers, turn, from, request) {
+            turn.send(origin, Message::Reject { operation });
+        }
+    }
+
+    pub(crate) fn on_accept(&mut self, turn: &mut Turn<'_>, number: u32, accepted: Accepted) {
+        match self.operation.as_mut() {
+            Some(operation) if operation.awaits(number, Phase::Requests) => {
+                operation.accept(accepted);
+                if operation.n_open == 0 {
+                    self.end_phase(turn);
+                }
+            }
+            _ => turn.send(accepted.node, Message::Release { operation: number }),
+        }
+    }
+
+    pub(crate) fn on_reject(&mut self, turn: &mut Turn<'_>, number: u32) {
+        let Some(operation) = self.operation.as_mut() else { return };
+        if operation.awaits(number, Phase::Requests) {
+            operation.reject();
+            if operation.n_open == 0 {
+                self.end_phase(turn);
+            }
+        }
+    }
+
+    pub(crate) fn on_lost(&mut self, peer: NodeId) {
+        self.receivers.remove(peer);
+    }
+
+    /// Who was silent hears again what it may have missed.
+    pub(crate) fn on_reached(&mut self, turn: &mut Turn<'_>, peer: NodeId) {
+        let is_told = matches!(turn.node.policy.rule, Rule::Event | Rule::Forwarding { .. });
+        if is_told && turn.node.circle.reaches(peer) {
+            let (new, old) = (turn.node.state, turn.node.previous);
+            turn.send(peer, Message::State { new, old });
+        }
+    }
+
+    pub(crate) fn known(&self) -> (Vec<NodeId>, usize) {
+        let known = self.receivers.known();
+        (known.iter().take(N_NAMED_MAX).copied().collect(), known.len())
+    }
+
+    pub(crate) fn under_way(&self) -> Option<UnderWay> {
+        let under_way = |operation: &Operation| UnderWay {
+            since: operation.began,
+            n_asked: operation.n_asked,
+            n_open: operation.n_open,
+        };
+        self.operation.as_ref().map(under_way)
+    }
+
+    fn is_under_way(&self, number: u32) -> bool {
+        self.operation.as_ref().is_some_and(|operation| operation.number == number)
+    }
+
+    fn begin(&mut self, turn: &mut Turn<'_>) {
+        let is_wanted = turn.node.state == LoadState::Sender && 0 < turn.node.load.n_queued;
+        if !is_wanted || self.operation.is_some() || turn.now < self.not_before {
+            return;
+        }
+        if turn.node.policy.rule == Rule::OnDemand {
+            let number = turn.node.next_operation();
+            let n_asked = on_demand::ask(&mut self.receivers, turn, number);
+            self.open(turn, Operation::new(number, turn.now, Phase::States, n_asked));
+        } else {
+            self.request(turn);
+        }
+    }
+
+    fn open(&mut self, turn: &mut Turn<'_>, operation: Operation) {
+        if operation.n_asked == 0 {
+            turn.ended(Why::NobodyKnown);
+            self.not_before = turn.now.plus_ms(PAUSE_MS);
+            return;
+        }
+        turn.timer(TimerKind::Operation, operation.number, turn.now.plus_ms(OPERATION_MS));
+        self.operation = Some(operation);
+    }
+
+    fn end_phase(&mut self, turn: &mut Turn<'_>) {
+        let Some(operation) = self.operation.take() else { return };
+        match operation.phase {
+            Phase::States => self.request(turn),
+            Phase::Requests => self.deal(turn, operation),
+        }
+    }
+
+    fn request(&mut self, turn: &mut Turn<'_>) {
+        let number = turn.node.next_operation();
+        let origin = turn.node.me;
+        let n_tasks = u16::try_from(turn.node.load.n_queued).unwrap_or(u16::MAX);
+        let n_hops = match turn.node.policy.rule {
+            Rule::Forwarding { n_hops } => n_hops,
+            _ => 0,
+        };
+        let message = Message::Request { operation: number, n_tasks, origin, n_hops };
+        let candidates = self.receivers.candidates(&mut turn.node.random);
+        candidates.iter().for_each(|candidate| turn.send(*candidate, message));
+        let mut n_asked = u32::try_from(candidates.len()).unwrap_or(u32::MAX);
+        if n_asked == 0 && 0 < n_hops {
+            n_asked = forwarding::ask_strangers(turn, message);
+        }
+        self.open(turn, Operation::new(number, turn.now, Phase::Requests, n_asked));
+    }
+
+    /// Gives the least loaded what it takes, then the next.
+    fn deal(&mut self, turn: &mut Turn<'_>, operation: Operation) {
+        let (number, n_asked, n_open) = (operation.number, operation.n_asked, operation.n_open);
+        turn.node.counts.not_accepted += u64::from(operation.n_rejected) + u64::from(n_open);
+        let accepted = operation.into_accepted();
+        let mut n_moved = 0;
+        for Accepted { node, n_tasks_max, .. } in &accepted {
+            let n_given = turn.give(*node, *n_tasks_max);
+            n_moved += n_given;
+            if 0 < n_given {
+                turn.node.counts.accepted += 1;
+            } else {
+                turn.node.counts.unused += 1;
+                turn.send(*node, Message::Release { operation: number });
+            }
+        }
+        turn.ended(match n_moved {
+            0 if !accepted.is_empty() => Why::NothingLeft,
+            0 if 0 < n_open => Why::NoAnswer { n_asked },
+            0 => Why::AllRejected { n_asked },
+            n_tasks => Why::Moved { n_tasks },
+        });
+        if n_moved == 0 {
+            self.not_before = turn.now.plus_ms(PAUSE_MS);
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! The state machine of one node: measurements, messages and timers in, actions out.
+
+use crate::asking::{Asking, Request};
+use crate::domain::Circle;
+use crate::operation::Accepted;
+use crate::pulling::{Grant, Pulling};
+use crate::turn::{Node, Turn};
+use crate::{Action, Counts, LoadState, Members, Message, Moment, NodeId, NodeLoad, Policy, Timer};
+use crate::{rule::Rule, standing::Standing};
+use std::sync::Arc;
+
+/// The balancing of one node.
+///
+/// The driver has the clock, the network and the tasks. It calls what happens, and does the [`Action`]s that are
+/// appended to `out`, in their order. Messages may be lost, doubled, late or from strangers.
+#[derive(Clone, Debug)]
+pub struct Balance {
+    node: Node,
+    side: Side,
+}
+
+/// Who begins.
+#[derive(Clone, Debug)]
+enum Side {
+    Asking(Asking),
+    Pulling(Pulling),
+}
+
+impl Balance {
+    /// A node that knows nobody yet. Nodes may have the same seed: they draw different numbers.
+    pub fn new(me: NodeId, policy: Policy, seed: u64) -> Self {
+        let side = if policy.rule.is_pulling() {
+            Side::Pulling(Pulling::default())
+        } else {
+            Side::Asking(Asking::default())
+        };
+        Self { node: Node::new(me, policy, seed), side }
+    }
+
+    /// Who belongs to the cluster, this node among them; called again when that changes.
+    ///
+    /// A node whose incarnation has grown is taken for a new one. A node that is not among its members does nothing.
+    pub fn on_peers(&mut self, now: Moment, members: &Arc<Members>, out: &mut Vec<Action>) {
+        let before = self.node.circle.members();
+        let is_anew = |peer: &&crate::Peer| {
+            before.peer(peer.id).is_some_and(|old| old.incarnation != peer.incarnation)
+        };
+        let anew: Vec<NodeId> =
+            members.peers().iter().filter(is_anew).map(|peer| peer.id).collect();
+        for peer in &anew {
+            self.on_lost(*peer);
+        }
+        self.node.circle = Circle::new(self.node.policy.domain, self.node.me, Arc::clone(members));
+        let turn = &mut Turn { node: &mut self.node, now, out };
+        match &mut self.side {
+            Side::Asking(asking) => asking.on_peers(turn),
+            Side::Pulling(pulling) => pulling.on_peers(turn),
+        }
+        for peer in anew {
+            self.on_reached(now, peer, out);
+        }
+    }
+
+    /// What the node is doing: every so often, and whenever a task comes, begins, moves or ends.
+    ///
+    /// A driver starts tasks first, up to [`Self::n_slots`], and measures then: what is still queued waits.
+    pub fn on_measurement(&mut self, now: Moment, load: NodeLoad, out: &mut Vec<Action>) {
+        let turn = &mut Turn { node: &mut self.node, now, out };
+        match &mut self.side {
+            Side::Asking(asking) => asking.on_measurement(turn, load),
+            Side::Pulling(pulling) => pulling.on_measurement(turn, load),
+        }
+    }
+
+    /// A message has come. One from a node that is no member is not heard.
+    pub fn on_message(
+        &mut self,
+        now: Moment,
+        from: NodeId,
+        message: Message,
+        out: &mut Vec<Action>,
+    ) {
+        let is_member = self.node.circle.members().position(from).is_some();
+        if !is_member || from == self.node.me {
+            return;
+        }
+        let turn = &mut Turn { node: &mut self.node, now, out };
+        match message {
+            Message::AskState { operation } => {
+                let state = turn.node.state;
+                turn.send(from, Message::StateIs { operation, state });
+            }
+            Message::Release { operation } => turn.node.promises.release(from, operation),
+            _ => match &mut self.side {
+                Side::Asking(asking) => tell_asking(asking, turn, from, message),
+                Side::Pulling(pulling) => tell_pulling(pulling, turn, from, message),
+            },
+        }
+    }
+
+    /// The moment of a timer has come.
+    pub fn on_timer(&mut self, now: Moment, timer: Timer, out: &mut Vec<Action>) {
+        let turn = &mut Turn { node: &mut self.node, now, out };
+        match &mut self.side {
+            Side::Asking(asking) => asking.on_timer(turn, timer.kind, timer.number),
+            Side::Pulling(pulling) => pulling.on_timer(turn, timer.kind, timer.number),
+        }
+    }
+
+    /// What became of an [`Action::Move`]: how many of its tasks the other node took. The others are back in the
+    /// queue, and in the next measurement.
+    pub fn on_moved(
+        &mut self,
+        now: Moment,
+        to: NodeId,
+        (n_tasks, n_accepted): (u32, u32),
+        out: &mut Vec<Action>,
+    ) {
+        let n_back = n_tasks.saturating_sub(n_accepted);
+        self.node.counts.came_back += u64::from(n_back);
+        if n_back == 0 {
+            return;
+        }
+        let turn = &mut Turn { node: &mut self.node, now, out };
+        match &mut self.side {
+            Side::Asking(asking) => asking.on_lost(to),
+            Side::Pulling(pulling) => pulling.on_came_back(turn, to),
+        }
+    }
+
+    /// Tasks of another node have come here. A measurement follows.
+    pub fn on_received(&mut self, from: NodeId) {
+        let was_promised = self.node.promises.keep(from);
+        if let (false, Side::Pulling(pulling)) = (was_promised, &mut self.side) {
+            pulling.on_early(from);
+        }
+    }
+
+    /// A node cannot be reached at present: nothing is expected of it.
+    pub fn on_lost(&mut self, peer: NodeId) {
+        self.node.promises.forget(peer);
+        match &mut self.side {
+            Side::Asking(asking) => asking.on_lost(peer),
+            Side::Pulling(pulling) => pulling.on_lost(peer),
+        }
+    }
+
+    /// A node can be reached, for the first time or again: it is told what it may have missed.
+    pub fn on_reached(&mut self, now: Moment, peer: NodeId, out: &mut Vec<Action>) {
+        let turn = &mut Turn { node: &mut self.node, now, out };
+        match &mut self.side {
+            Side::Asking(asking) => asking.on_reached(turn, peer),
+            Side::Pulling(pulling) => pulling.on_reached(turn, peer),
+        }
+    }
+
+    /// Tasks that the node should run at once: the driver starts what is queued as long as fewer run.
+    pub fn n_slots(&self) -> u32 {
+        self.node.n_slots()
+    }
+
+    /// What the node is to others.
+    pub fn state(&self) -> LoadState {
+        self.node.state
+    }
+
+    /// What it has cost and brought so far.
+    pub fn counts(&self) -> Counts {
+        self.node.counts
+    }
+
+    /// What it works by.
+    pub fn policy(&self) -> Policy {
+        self.node.policy
+    }
+
+    /// How the node stands, for people who ask.
+    pub fn standing(&self, now: Moment) -> Standing {
+        let ((known, n_known), (offers, n_offers), operation) = match &self.side {
+            Side::Asking(asking) => (asking.known(), (Vec::new(), 0), asking.under_way()),
+            Side::Pulling(pulling) => (pulling.known(), pulling.offers(), pulling.under_way()),
+        };
+        let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        Standing {
+            policy: self.node.policy.to_string(),
+            state: self.node.state,
+            index: Some(self.node.index()).filter(|index| index.is_finite()),
+            n_queued: self.node.load.n_queued,
+            n_slots: self.n_slots(),
+            n_room: self.node.clone().n_room(now),
+            known,
+            n_known: count(n_known),
+            offers,
+            n_offers: count(n_offers),
+            operation,
+            last: self.node.last,
+            counts: self.node.counts,
+        }
+    }
+}
+
+fn tell_asking(asking: &mut Asking, turn: &mut Turn<'_>, from: NodeId, message: Message) {
+    match message {
+        Message::State { new, old } => asking.on_state(turn, from, (new, old)),
+        Message::StateIs { operation, state } => asking.on_state_is(turn, from, (operation, state)),
+        Message::Request { operation, n_tasks, origin, n_hops } => {
+            let is_forwarding = matches!(turn.node.policy.rule, Rule::Forwarding { .. });
+            let n_hops = if is_forwarding { n_hops } else { 0 };
+            asking.on_request(turn, from, Request { operation, n_tasks, origin, n_hops });
+        }
+        Message::Accept { operation, n_tasks_max, load_permille } => {
+            let n_tasks_max = n_tasks_max.into();
+            asking.on_accept(turn, operation, Accepted { node: from, n_tasks_max, load_permille });
+        }
+        Message::Reject { operation } => asking.on_reject(turn, operation),
+        Message::Pull { operation, .. } => turn.send(from, Message::Nothing { operation }),
+        _ => {}
+    }
+}
+
+fn tell_pulling(pulling: &mut Pulling, turn: &mut Turn<'_>, from: NodeId, message: Message) {
+    match message {
+        Message::Subscribe { n_queued } => pulling.on_subscribe(turn, from, n_queued),
+        Message::Probe => pulling.on_probe(turn, from),
+        Message::Pull { operation, n_tasks_max } => {
+            pulling.on_pull(turn, from, (operation, n_tasks_max));
+        }
+        Message::Grant { operation, n_tasks, n_left } => {
+            pulling.on_grant(turn, from, Grant { operation, n_tasks, n_left });
+        }
+        Message::Nothing { operation } => pulling.on_nothing(turn, from, operation),
+        Message::Request { operation, origin, .. } => {
+            turn.send(origin, Message::Reject { operation });
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,61 @@
+//! `forwarding:HOPS`: as `event`, and a request travels on over nodes that take nothing.
+//!
+//! In overlapping domains of the source a node reaches its neighbors only, and stays alone with its tasks when these are
+//! busy. Here a busy neighbor passes the request on to a receiver that it knows, or to any other neighbor, up to HOPS
+//! times; who takes tasks answers to where the request began, and tasks go there directly.
+
+use crate::asking::Request;
+use crate::receivers::{N_CANDIDATES_MAX, Receivers};
+use crate::rule::{Rule, RuleSpec};
+use crate::turn::Turn;
+use crate::{Message, NodeId};
+
+pub(crate) const SPEC: RuleSpec = RuleSpec {
+    form: "forwarding[:HOPS]",
+    example: Rule::Forwarding { n_hops: 4 },
+    sentence: "as event, and busy nodes pass requests on, HOPS times at most",
+    is_of_source: false,
+};
+
+/// Draws for somebody new before giving up.
+const N_DRAWS: u32 = 8;
+
+/// Asks nodes of the domain of which nothing is known; how many.
+pub(crate) fn ask_strangers(turn: &mut Turn<'_>, message: Message) -> u32 {
+    let mut asked = [None; N_CANDIDATES_MAX];
+    let mut n_asked = 0;
+    for _ in 0..N_DRAWS {
+        let drawn = turn.node.circle.pick(&mut turn.node.random);
+        if n_asked < N_CANDIDATES_MAX && drawn.is_some() && !asked.contains(&drawn) {
+            asked[n_asked] = drawn;
+            n_asked += 1;
+        }
+    }
+    asked.iter().flatten().for_each(|stranger| turn.send(*stranger, message));
+    u32::try_from(n_asked).unwrap_or(u32::MAX)
+}
+
+/// Whether somebody was found to pass the request on to.
+pub(crate) fn pass_on(
+    receivers: &Receivers,
+    turn: &mut Turn<'_>,
+    from: NodeId,
+    request: Request,
+) -> bool {
+    let Request { operation, n_tasks, origin, n_hops } = request;
+    let known = receivers.known();
+    for draw in 0..N_DRAWS {
+        let random = &mut turn.node.random;
+        let next = if draw < N_DRAWS / 2 && !known.is_empty() {
+            Some(known[random.below(known.len())])
+        } else {
+            turn.node.circle.pick(random)
+        };
+        if let Some(next) = next.filter(|next| *next != from && *next != origin) {
+            let n_hops = n_hops - 1;
+            turn.send(next, Message::Request { operation, n_tasks, origin, n_hops });
+            return true;
+        }
+    }
+    false
+}

@@ -1,0 +1,109 @@
+//! Nodes that have said that tasks wait there.
+//!
+//! # Invariants
+//! - At most [`N_OFFERS_MAX`]: the oldest gives way, and its node hears of it.
+
+use crate::NodeId;
+use crate::random::Random;
+use std::collections::VecDeque;
+
+const N_OFFERS_MAX: usize = 64;
+/// Pulls without an answer after which an offer is forgotten.
+const N_SILENT_MAX: u8 = 5;
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Offers {
+    offers: VecDeque<Offer>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Offer {
+    from: NodeId,
+    /// Tasks that wait there, when last heard.
+    n_queued: u32,
+    n_silent: u8,
+}
+
+impl Offers {
+    pub(crate) fn len(&self) -> usize {
+        self.offers.len()
+    }
+
+    pub(crate) fn nodes(&self) -> impl Iterator<Item = NodeId> {
+        self.offers.iter().map(|offer| offer.from)
+    }
+
+    /// A standing offer, of which there is one for each node; who had to go for it.
+    pub(crate) fn set(&mut self, from: NodeId, n_queued: u32) -> Option<NodeId> {
+        match self.offers.iter_mut().find(|offer| offer.from == from) {
+            Some(offer) => {
+                (offer.n_queued, offer.n_silent) = (n_queued, 0);
+                None
+            }
+            None => self.push(from, n_queued),
+        }
+    }
+
+    /// An offer of one task, in the order of their coming; who had to go for it.
+    pub(crate) fn push(&mut self, from: NodeId, n_queued: u32) -> Option<NodeId> {
+        let is_full = N_OFFERS_MAX <= self.offers.len();
+        let gone = if is_full { self.pop() } else { None };
+        self.offers.push_back(Offer { from, n_queued, n_silent: 0 });
+        gone
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<NodeId> {
+        self.offers.pop_front().map(|offer| offer.from)
+    }
+
+    /// Where most tasks wait; of several, one at random.
+    pub(crate) fn best(&self, random: &mut Random) -> Option<NodeId> {
+        let n = self.offers.len();
+        let first = random.below(n);
+        let around = (0..n).map(|k| self.offers[(first + k) % n]);
+        around.max_by_key(|offer| offer.n_queued).map(|offer| offer.from)
+    }
+
+    pub(crate) fn remove(&mut self, from: NodeId) {
+        self.offers.retain(|offer| offer.from != from);
+    }
+
+    pub(crate) fn retain(&mut self, is_kept: impl Fn(NodeId) -> bool) {
+        self.offers.retain(|offer| is_kept(offer.from));
+    }
+
+    /// Nobody has answered there.
+    pub(crate) fn silent(&mut self, from: NodeId) {
+        for offer in self.offers.iter_mut().filter(|offer| offer.from == from) {
+            (offer.n_silent, offer.n_queued) = (offer.n_silent + 1, 0);
+        }
+        self.offers.retain(|offer| offer.n_silent < N_SILENT_MAX);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_queue_is_pulled_from() {
+        let (mut offers, mut random) = (Offers::default(), Random::new(1, 0));
+        assert_eq!(offers.best(&mut random), None);
+        for (from, n_queued) in [(1, 5), (2, 9), (3, 1), (2, 4)] {
+            assert_eq!(offers.set(NodeId(from), n_queued), None);
+        }
+        assert_eq!(offers.best(&mut random), Some(NodeId(1)));
+        offers.silent(NodeId(1));
+        assert_eq!(offers.best(&mut random), Some(NodeId(2)));
+        (1..5).for_each(|_| offers.silent(NodeId(1)));
+        assert_eq!(offers.nodes().collect::<Vec<_>>(), [NodeId(2), NodeId(3)]);
+    }
+
+    #[test]
+    fn offers_have_a_bound_and_probes_an_order() {
+        let mut offers = Offers::default();
+        let n_dropped = (0..300).filter(|from| offers.push(NodeId(*from), 1).is_some()).count();
+        assert_eq!((offers.len(), n_dropped), (64, 236));
+        assert_eq!(offers.pop(), Some(NodeId(236)));
+    }
+}

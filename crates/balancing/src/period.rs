@@ -1,0 +1,49 @@
+//! A state that is told again and again: when next.
+//!
+//! # Invariants
+//! - One timer counts at a time, the newest.
+
+use crate::action::TimerKind;
+use crate::turn::Turn;
+use crate::{Message, Moment};
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Period {
+    number: u32,
+    /// Until the next telling.
+    pub(crate) ms: u32,
+    pub(crate) told: Moment,
+    due: Option<Moment>,
+}
+
+impl Period {
+    /// Begins somewhere in the first period, so that nodes that start together do not speak together.
+    pub(crate) fn begin(&mut self, turn: &mut Turn<'_>, period_ms: u32) {
+        if self.due.is_none() {
+            self.ms = period_ms;
+            let phase_ms = turn.node.random.below(period_ms as usize) as u64;
+            self.set(turn, turn.now.plus_ms(phase_ms));
+        }
+    }
+
+    pub(crate) fn is_now(&self, number: u32) -> bool {
+        self.number == number
+    }
+
+    pub(crate) fn is_due_before(&self, at: Moment) -> bool {
+        self.due.is_some_and(|due| due <= at)
+    }
+
+    pub(crate) fn set(&mut self, turn: &mut Turn<'_>, at: Moment) {
+        self.number = self.number.wrapping_add(1);
+        self.due = Some(at);
+        turn.timer(TimerKind::Period, self.number, at);
+    }
+
+    /// Tells the state, and what it was before.
+    pub(crate) fn tell(&mut self, turn: &mut Turn<'_>) {
+        let (new, old) = (turn.node.state, turn.node.previous);
+        self.told = turn.now;
+        turn.tell_all(Message::State { new, old });
+    }
+}

@@ -1,0 +1,166 @@
+//! What all rules share: the node as it is, and the one call in which something happens to it.
+//!
+//! # Invariants
+//! - Nothing goes to the node itself or to a node that is no member.
+//! - Never more tasks are given than wait.
+
+use crate::action::TimerKind;
+use crate::domain::Circle;
+use crate::promises::Promises;
+use crate::random::Random;
+use crate::standing::{Ended, Why};
+use crate::state::Measured;
+use crate::{Action, Counts, LoadState, Message, Moment, NodeId, NodeLoad, Policy, Timer};
+
+/// A node, beside what its rule remembers.
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    pub(crate) me: NodeId,
+    pub(crate) policy: Policy,
+    pub(crate) circle: Circle,
+    pub(crate) random: Random,
+    /// As last measured, less what was given away since.
+    pub(crate) load: NodeLoad,
+    pub(crate) state: LoadState,
+    /// Before the last change.
+    pub(crate) previous: LoadState,
+    pub(crate) promises: Promises,
+    pub(crate) counts: Counts,
+    pub(crate) last: Option<Ended>,
+    n_operations: u32,
+}
+
+impl Node {
+    pub(crate) fn new(me: NodeId, policy: Policy, seed: u64) -> Self {
+        Self {
+            me,
+            policy,
+            circle: Circle::new(policy.domain, me, std::sync::Arc::default()),
+            random: Random::new(seed, me.0),
+            load: NodeLoad::idle(0, 1.0),
+            state: LoadState::default(),
+            previous: LoadState::default(),
+            promises: Promises::default(),
+            counts: Counts::default(),
+            last: None,
+            n_operations: 0,
+        }
+    }
+
+    fn measured(&self) -> Measured {
+        Measured::new(self.load, self.circle.members().mean_speed())
+    }
+
+    pub(crate) fn index(&self) -> f64 {
+        self.measured().index()
+    }
+
+    /// Running tasks per 1000 cores of mean speed.
+    #[expect(clippy::cast_possible_truncation, reason = "floats are cut off at the bounds of u32")]
+    #[expect(clippy::cast_sign_loss, reason = "an index is not negative")]
+    pub(crate) fn load_permille(&self) -> u32 {
+        (1000.0 / self.index()) as u32
+    }
+
+    /// Tasks that the node runs at once.
+    ///
+    /// The source starts what it has until the node is a sender, so that tasks share cores. Where nodes with room come
+    /// for tasks, each has a core.
+    pub(crate) fn n_slots(&self) -> u32 {
+        if self.policy.rule.is_pulling() {
+            self.load.n_cores.max(1)
+        } else {
+            self.measured().n_slots()
+        }
+    }
+
+    /// Tasks of others that the node would take now.
+    pub(crate) fn n_room(&mut self, now: Moment) -> u32 {
+        if self.state != LoadState::Receiver || self.promises.is_full() {
+            return 0;
+        }
+        let n_max = if self.policy.rule.is_pulling() {
+            self.load.n_cores.saturating_sub(self.load.n_running)
+        } else {
+            self.measured().n_tasks_max()
+        };
+        n_max.saturating_sub(self.load.n_queued).saturating_sub(self.promises.n_tasks(now))
+    }
+
+    /// Takes a measurement in; whether the node is another one to others than before.
+    pub(crate) fn measure(&mut self, load: NodeLoad) -> bool {
+        self.load = load;
+        let state = if self.policy.rule.is_pulling() {
+            if load.n_running.saturating_add(load.n_queued) < load.n_cores {
+                LoadState::Receiver
+            } else if 0 < load.n_queued {
+                LoadState::Sender
+            } else {
+                LoadState::Neutral
+            }
+        } else {
+            self.state.after(self.measured())
+        };
+        let has_changed = state != self.state;
+        if has_changed {
+            (self.previous, self.state) = (self.state, state);
+        }
+        has_changed
+    }
+
+    pub(crate) fn next_operation(&mut self) -> u32 {
+        self.n_operations = self.n_operations.wrapping_add(1);
+        self.n_operations
+    }
+}
+
+/// One call of the driver.
+pub(crate) struct Turn<'a> {
+    pub(crate) node: &'a mut Node,
+    pub(crate) now: Moment,
+    pub(crate) out: &'a mut Vec<Action>,
+}
+
+impl Turn<'_> {
+    /// Sends a message, unless it were to go to the node itself or to a stranger.
+    pub(crate) fn send(&mut self, to: NodeId, message: Message) {
+        let me = self.node.me;
+        if to != me && self.node.circle.members().position(to).is_some() {
+            self.node.counts.all += 1;
+            self.node.counts.messages += u64::from(message.is_information(me));
+            self.out.push(Action::Send { to, message });
+        }
+    }
+
+    /// Tells everybody in the domain, random ones drawn anew; how many these are.
+    pub(crate) fn tell_all(&mut self, message: Message) -> u32 {
+        let mut n_told = 0;
+        let Node { circle, random, .. } = self.node;
+        circle.each(random, |to| {
+            self.out.push(Action::Send { to, message });
+            n_told += 1;
+        });
+        self.node.counts.messages += u64::from(n_told);
+        self.node.counts.all += u64::from(n_told);
+        n_told
+    }
+
+    pub(crate) fn timer(&mut self, kind: TimerKind, number: u32, at: Moment) {
+        self.out.push(Action::Timer { timer: Timer { kind, number }, at });
+    }
+
+    /// Gives tasks away, no more than there are; how many.
+    pub(crate) fn give(&mut self, to: NodeId, n_tasks_max: u32) -> u32 {
+        let n_tasks = n_tasks_max.min(self.node.load.n_queued);
+        if 0 < n_tasks {
+            self.node.load.n_queued -= n_tasks;
+            self.node.counts.moved += u64::from(n_tasks);
+            self.out.push(Action::Move { to, n_tasks });
+        }
+        n_tasks
+    }
+
+    pub(crate) fn ended(&mut self, why: Why) {
+        self.node.last = Some(Ended { at: self.now, why });
+    }
+}

@@ -1,0 +1,5 @@
+//! The rules from outside: laws that hold for every policy, and what each of them says.
+
+mod dialogs;
+mod messages;
+mod storms;

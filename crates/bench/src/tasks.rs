@@ -1,0 +1,160 @@
+//! Tasks of nothing that a node runs in a second, from `sintonia submit --array 1-N --wait -- true` to its end, beside
+//! HyperQueue, `xargs -P2 -n1`, and starting them one at a time.
+
+mod daemon;
+
+use crate::error::BenchError;
+use crate::place::Place;
+use crate::statistics::median;
+use crate::{Report, sample, table};
+use daemon::{Cpu, Daemon};
+use serde_json::json;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+/// Tasks of a turn.
+const N_TASKS: u32 = 5000;
+/// Tasks per second from end to end that a node must run.
+const PER_S_MIN: f64 = 1500.0;
+/// What is spent on a task in the thread that decides, at most.
+const THINKING_US_MAX: f64 = 20.0;
+const OURS: &str = "sintonia submit";
+
+/// Tasks per second of one way, a figure for each turn.
+#[derive(Debug)]
+struct Way {
+    name: &'static str,
+    per_s: Vec<f64>,
+}
+
+/// Processor time for a task in microseconds, a figure for each turn.
+#[derive(Debug, Default)]
+struct Costs {
+    daemon_us: Vec<f64>,
+    thinking_us: Vec<f64>,
+}
+
+/// Runs the same tasks in every way, one way after another.
+pub(crate) fn measure(place: &Place, n_turns: usize) -> Result<Report, BenchError> {
+    let daemon = Daemon::start(place)?;
+    let hyperqueue = hyperqueue(place);
+    let mut names = vec![OURS, "xargs -P2 -n1", "one at a time"];
+    names.extend(hyperqueue.iter().map(|_| "HyperQueue"));
+    let mut ways: Vec<Way> =
+        names.into_iter().map(|name| Way { name, per_s: Vec::new() }).collect();
+    let mut costs = Costs::default();
+    // The first tasks find nothing in the caches.
+    daemon.run(N_TASKS / 10)?;
+    for _ in 0..n_turns {
+        for way in &mut ways {
+            way.per_s.push(match way.name {
+                OURS => ours(&daemon, &mut costs)?,
+                "xargs -P2 -n1" => xargs()?,
+                "one at a time" => one_at_a_time()?,
+                _ => hyperqueue.as_ref().map_or(Ok(0.0), |python| peer(place, python))?,
+            });
+        }
+    }
+    Ok(report(&ways, &costs))
+}
+
+fn report(ways: &[Way], costs: &Costs) -> Report {
+    let medians: Vec<f64> = ways.iter().map(|way| median(way.per_s.iter().copied())).collect();
+    let ours = medians.first().copied().unwrap_or(0.0);
+    let verdict = |is_met| if is_met { "met" } else { "missed" };
+    let rows = ways.iter().zip(&medians).map(|(way, per_s)| {
+        let is_ours = way.name == OURS;
+        let bar = format!("{PER_S_MIN:.0} {}", verdict(PER_S_MIN <= *per_s));
+        let bar = if is_ours { bar } else { String::new() };
+        let ratio = format!("{:.2}", ours / per_s);
+        vec![way.name.to_owned(), String::new(), format!("{per_s:.0}"), ratio, bar]
+    });
+    let header = ["way", "", "tasks/s", "sintonia's ratio to it", "bar"].map(str::to_owned);
+    let mut text = format!("Tasks: `true` {N_TASKS} times on one node, from end to end\n");
+    text += &table::render(&header, &rows.collect::<Vec<_>>());
+    let daemon_us = median(costs.daemon_us.iter().copied());
+    let thinking_us = median(costs.thinking_us.iter().copied());
+    let is_cheap = thinking_us <= THINKING_US_MAX;
+    text += &format!(
+        "Processor time of the daemon for a task: {daemon_us:.1} us, {thinking_us:.1} us of it in the thread that \
+         decides (bar {THINKING_US_MAX} us {}).\n",
+        verdict(is_cheap)
+    );
+    let figures: Vec<_> =
+        ways.iter().map(|way| json!({ "way": way.name, "tasks_per_s": way.per_s })).collect();
+    let json = json!({ "n_tasks": N_TASKS, "ways": figures,
+        "daemon_us_per_task": costs.daemon_us, "thinking_us_per_task": costs.thinking_us });
+    Report { text, json, bars_met: is_cheap && PER_S_MIN <= ours }
+}
+
+fn ours(daemon: &Daemon, costs: &mut Costs) -> Result<f64, BenchError> {
+    let before = daemon.cpu();
+    let elapsed_s = daemon.run(N_TASKS)?;
+    let Cpu { all_s, thinking_s } = daemon.cpu().since(before);
+    costs.daemon_us.push(1e6 * all_s / f64::from(N_TASKS));
+    costs.thinking_us.push(1e6 * thinking_s / f64::from(N_TASKS));
+    Ok(f64::from(N_TASKS) / elapsed_s)
+}
+
+fn xargs() -> Result<f64, BenchError> {
+    let mut command = Command::new("sh");
+    command.args(["-c", &format!("seq {N_TASKS} | xargs -P2 -n1 true")]);
+    Ok(f64::from(N_TASKS) / sample::take(command)?.elapsed_s)
+}
+
+fn one_at_a_time() -> Result<f64, BenchError> {
+    let began = Instant::now();
+    for _ in 0..N_TASKS {
+        let mut command = Command::new("true");
+        let ended = command.stdin(Stdio::null()).stdout(Stdio::null()).status();
+        ended.map_err(|source| BenchError::Start { command: "true".to_owned(), source })?;
+    }
+    Ok(f64::from(N_TASKS) / began.elapsed().as_secs_f64())
+}
+
+/// The interpreter that `scripts/setup.sh bench` has given HyperQueue to.
+fn hyperqueue(place: &Place) -> Option<PathBuf> {
+    Some(place.root.join("target/venv-hyperqueue/bin/python")).filter(|path| path.exists())
+}
+
+fn peer(place: &Place, python: &PathBuf) -> Result<f64, BenchError> {
+    let n_cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let mut command = Command::new(python);
+    command.arg(place.source("hyperqueue_tasks.py"));
+    command.args([N_TASKS.to_string(), n_cores.to_string()]);
+    let name = sample::name_of(&command);
+    let output = sample::output_of(command)?;
+    figure_in(&output)
+        .ok_or_else(|| BenchError::NoFigure { command: name, output: sample::last_lines(&output) })
+}
+
+/// `FIGURE tasks per second`.
+fn figure_in(output: &str) -> Option<f64> {
+    output.lines().find_map(|line| line.split_once(" tasks per second")?.0.parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Costs, OURS, Way, figure_in, report};
+
+    #[test]
+    fn a_figure_stands_in_a_line_of_its_own() {
+        assert_eq!(figure_in("| Pid | 7 |\n891 tasks per second\n"), Some(891.0));
+        assert_eq!(figure_in("tasks per second\n"), None);
+    }
+
+    #[track_caller]
+    fn check(per_s: f64, thinking_us: f64, expected: bool) {
+        let ways = [OURS, "HyperQueue"].map(|name| Way { name, per_s: vec![per_s] });
+        let costs = Costs { daemon_us: vec![90.0], thinking_us: vec![thinking_us] };
+        assert_eq!(report(&ways, &costs).bars_met, expected);
+    }
+
+    #[test]
+    fn both_bars_count() {
+        check(1500.0, 20.0, true);
+        check(1499.0, 20.0, false);
+        check(1500.0, 20.1, false);
+    }
+}

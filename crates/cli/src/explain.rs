@@ -1,0 +1,49 @@
+//! `sintonia explain`: why a task is where it is.
+
+use crate::exit::NotWritten;
+use crate::node::place::NodeOption;
+use crate::node::talk;
+use crate::tasks::now_ms;
+use crate::terminal::Terminal;
+use anyhow::Context;
+use balanced::{Answer, Request, TaskName};
+use clap::Args;
+use std::io::Write;
+use std::process::ExitCode;
+
+const EXAMPLES: &str = "\
+Examples:
+  sintonia explain alpha.17
+  sintonia explain alpha.17 --json | jq -r '.because[]'
+
+Says what a task waits for, or why it runs where it runs, how its node stands, and what happened to it:
+who was asked to take it, who did not and why, where it was started. Exit codes: 0 done; 108 no daemon
+answers; 109 it refuses, such as a task that there is not.";
+
+/// Say why a task waits, or why it is where it is
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct ExplainOptions {
+    /// The task, as `submit` printed it
+    task: TaskName,
+    /// Print the explanation as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    node: NodeOption,
+}
+
+/// Explains.
+pub(crate) fn explain(options: &ExplainOptions, terminal: Terminal) -> anyhow::Result<ExitCode> {
+    let place = options.node.place();
+    let mut client = talk::connect(&place)?;
+    let request = Request::Explain { task: options.task.clone() };
+    let answer = talk::ask(&mut client, &request, &place)?;
+    let Answer::Explained { explanation } = answer else { return Err(talk::unexpected(&answer)) };
+    let text = match options.json {
+        true => format!("{:#}\n", serde_json::to_value(&explanation)?),
+        false => dashboard::balance::explanation(&explanation, now_ms(), terminal.stdout_style()),
+    };
+    std::io::stdout().write_all(text.as_bytes()).context(NotWritten)?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,85 @@
+//! The daemon in the background: started as a process of its own, and waited for until it answers.
+
+use super::options::StartOptions;
+use crate::exit::NoDaemon;
+use anyhow::Context;
+use balancer::door::{Client, open_state};
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+/// Time for a daemon to answer: a long journal takes a while.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(120);
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// What a daemon in the background says.
+const LOG: &str = "node.log";
+/// Most of the log that is shown when it does not start.
+const SHOWN_BYTES_MAX: usize = 4096;
+
+/// Starts it; returns when it answers.
+pub(super) fn start(options: &StartOptions) -> anyhow::Result<ExitCode> {
+    let folder = open_state(&options.state.place().folder()?)
+        .map_err(|error| NoDaemon::because(error.to_string()))?;
+    if let Ok(client) = Client::connect(&folder) {
+        let why = format!(
+            "node `{}` already serves `{}`: stop it with `sintonia node stop`, or use another folder with `--state`",
+            client.node(),
+            folder.display()
+        );
+        return Err(NoDaemon::because(why).into());
+    }
+    let mut log = OpenOptions::new()
+        .create(true)
+        .append(true)
+        .read(true)
+        .mode(0o600)
+        .open(folder.join(LOG))
+        .with_context(|| format!("`{}` cannot be written", folder.join(LOG).display()))?;
+    let begins = log.seek(SeekFrom::End(0))?;
+    let child = spawn(&log)?;
+    let node = wait(child, &folder, (log, begins))?;
+    eprintln!(
+        "sintonia: node `{node}` is up; it says what happens in `{}`",
+        folder.join(LOG).display()
+    );
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The same command without `--background`.
+fn spawn(log: &File) -> anyhow::Result<Child> {
+    let words = std::env::args_os().skip(1).filter(|word| word != "--background");
+    let mut command = Command::new("/proc/self/exe");
+    command.args(words).arg("--detached");
+    command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log.try_clone()?);
+    command.spawn().context("the daemon cannot be started")
+}
+
+/// The node's name, when it answers.
+fn wait(mut child: Child, folder: &Path, log: (File, u64)) -> anyhow::Result<String> {
+    let until = Instant::now() + ANSWERS_WITHIN;
+    loop {
+        if let Ok(client) = Client::connect(folder) {
+            return Ok(client.node().to_owned());
+        }
+        let has_ended = child.try_wait()?.is_some();
+        if has_ended || until < Instant::now() {
+            let how = if has_ended { "did not start" } else { "does not answer" };
+            let why = format!("the daemon {how}; it said: {}", said(log));
+            return Err(NoDaemon::because(why).into());
+        }
+        std::thread::sleep(LOOK_EVERY);
+    }
+}
+
+/// What it wrote since it was started, as a sentence.
+fn said((mut log, begins): (File, u64)) -> String {
+    let mut text = String::new();
+    let read = log.seek(SeekFrom::Start(begins)).and_then(|_| log.read_to_string(&mut text));
+    let text = read.map_or("nothing", |_| text.trim());
+    let tail = text.char_indices().rev().nth(SHOWN_BYTES_MAX).map_or(text, |(at, _)| &text[at..]);
+    let tail = tail.trim_start_matches("sintonia: ");
+    if tail.is_empty() { "nothing".to_owned() } else { tail.to_owned() }
+}

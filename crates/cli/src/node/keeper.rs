@@ -1,0 +1,33 @@
+//! The processes beside a daemon that hold its tasks; started by the daemon.
+
+use balancer::keeper;
+use clap::Args;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Hold the tasks of a daemon; started by it
+#[derive(Args, Debug)]
+pub(crate) struct KeeperOptions {
+    /// Folder of the daemon's state
+    #[arg(long, value_name = "DIR")]
+    state: PathBuf,
+}
+
+/// Keeps tasks until nobody needs that.
+pub(super) fn serve(options: &KeeperOptions) -> anyhow::Result<ExitCode> {
+    let guard = words("guard", &options.state);
+    keeper::serve(keeper::KeeperOptions::new(options.state.clone(), guard))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Kills what a keeper that was killed has left.
+pub(super) fn guard(options: &KeeperOptions) -> anyhow::Result<ExitCode> {
+    keeper::guard(&options.state);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The words behind this program's name that make it one of these.
+pub(super) fn words(name: &str, state: &Path) -> Vec<OsString> {
+    ["node", name, "--state"].map(OsString::from).into_iter().chain([state.into()]).collect()
+}

@@ -1,0 +1,67 @@
+//! `sintonia node key`: makes the key of a cluster.
+
+use crate::exit::NotWritten;
+use anyhow::Context;
+use balancer::links::{Key, KeyError};
+use clap::Args;
+use std::env;
+use std::fs::DirBuilder;
+use std::io::Write;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+const EXAMPLES: &str = "\
+Examples:
+  sintonia node key                                  for nodes that share this home: nothing else is to be done
+  sintonia node key cluster.key && scp -p cluster.key node2:
+
+Who has the file can run commands as you on all nodes of the cluster. A file that is there is never
+replaced. Exit codes: 0 the file is written; 102 it is not.";
+
+/// Make the key by which the nodes of a cluster know each other
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct KeyOptions {
+    /// The file; by default `sintonia/node.key` in `$XDG_CONFIG_HOME` or `~/.config`
+    file: Option<PathBuf>,
+}
+
+/// Makes it, and prints where.
+pub(super) fn make(options: &KeyOptions) -> anyhow::Result<ExitCode> {
+    let path = options.file.clone().map_or_else(default_path, Ok)?;
+    create(&path).context(NotWritten)?;
+    writeln!(std::io::stdout(), "{}", path.display()).context(NotWritten)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The key in a file that was named, or in the usual one, which is made where there is none.
+pub(super) fn read(file: Option<&Path>) -> anyhow::Result<Key> {
+    let Some(path) = file else {
+        let path = default_path()?;
+        if !path.exists() {
+            // Another node of a shared home may be faster: then its key is read.
+            if let Ok(key) = create(&path) {
+                return Ok(key);
+            }
+        }
+        return Ok(Key::read(&path)?);
+    };
+    Ok(Key::read(path)?)
+}
+
+fn create(path: &Path) -> Result<Key, KeyError> {
+    if let Some(folder) = path.parent() {
+        // What is wrong with it is said when the file is made.
+        DirBuilder::new().recursive(true).mode(0o700).create(folder).ok();
+    }
+    Key::create(path)
+}
+
+fn default_path() -> anyhow::Result<PathBuf> {
+    let variable = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let of_home = || Some(variable("HOME")?.join(".config"));
+    let base = variable("XDG_CONFIG_HOME").or_else(of_home);
+    let base = base.context("there is no `HOME`: name the file of the key")?;
+    Ok(base.join("sintonia/node.key"))
+}

@@ -1,0 +1,53 @@
+//! `sintonia node stop`: the daemon leaves the cluster and ends.
+
+use super::place::StateOption;
+use super::talk;
+use balanced::{Answer, Request};
+use balancer::door::Client;
+use clap::Args;
+use std::process::ExitCode;
+
+const EXAMPLES: &str = "\
+Examples:
+  sintonia node stop                waits for the tasks that run here
+  sintonia node stop --now          ends them: those of other nodes run elsewhere
+
+Tasks that were submitted to this node and wait stay in its journal, and run when it is started again.
+Exit codes: 0 the daemon has ended; 108 none answers.";
+
+/// Take this node out of the cluster, and end its daemon
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct StopOptions {
+    /// End the tasks that run here instead of waiting for them
+    #[arg(long)]
+    now: bool,
+    #[command(flatten)]
+    state: StateOption,
+}
+
+/// Stops, and waits until it has.
+pub(super) fn stop(options: &StopOptions) -> anyhow::Result<ExitCode> {
+    let place = options.state.place();
+    let mut client = talk::connect(&place)?;
+    let request = Request::Stop { now: options.now };
+    match talk::ask(&mut client, &request, &place)? {
+        Answer::Stopping { n_running: 0 } => {}
+        Answer::Stopping { n_running } if options.now => {
+            eprintln!("sintonia: {n_running} tasks that run here are ended");
+        }
+        Answer::Stopping { n_running } => {
+            eprintln!(
+                "sintonia: waiting for {n_running} tasks; `sintonia node stop --now` ends them"
+            );
+        }
+        other => return Err(talk::unexpected(&other)),
+    }
+    wait_for_end(client);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The connection ends when the daemon does.
+fn wait_for_end(mut client: Client) {
+    while client.next_answer().is_ok() {}
+}

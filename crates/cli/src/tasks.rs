@@ -1,0 +1,207 @@
+//! `sintonia tasks`: tasks as they stand, and what became of one.
+
+pub(crate) mod wait;
+
+use crate::exit::NotWritten;
+use crate::node::place::{NodeOption, Place};
+use crate::node::talk;
+use crate::terminal::Terminal;
+use anyhow::Context;
+use balanced::{
+    Answer, EndedTask, Request, TaskFilter, TaskName, TaskRange, TaskState, TaskStatus,
+};
+use balancer::door::Client;
+use clap::{Args, ValueEnum};
+use dashboard::balance;
+use std::collections::VecDeque;
+use std::io::Write;
+use std::process::ExitCode;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+const EXAMPLES: &str = "\
+Examples:
+  sintonia tasks                                  the last hundred of this node
+  sintonia tasks --state running
+  sintonia tasks --name sweep --json | jq -r 'select(.outcome.exit != 0) | .task'
+  sintonia tasks alpha.17                         one task, with what it wrote
+  sintonia tasks alpha.17 --json | jq -r .output.stdout
+  sintonia tasks alpha.1-1000 --wait              wait for tasks that were submitted before
+
+States: `queued` and `offered` wait, `running` runs where it was submitted, `leased` is held by the node
+that is named, `ended` is over. JSON is one line for each task. Exit codes of `--wait` are those of
+`submit --wait`; 108: no daemon answers; 109: it refuses, such as a task that there is not.";
+
+/// List tasks, show one with what it wrote, or wait for some
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct TasksOptions {
+    /// One task or several with numbers that follow each other, as `submit` printed them; by default all of this node
+    #[arg(value_name = "TASK")]
+    tasks: Option<TaskRange>,
+    /// Those in this state
+    #[arg(long, value_enum)]
+    state: Option<State>,
+    /// Those of this name
+    #[arg(long)]
+    name: Option<String>,
+    /// Those that were submitted to this node
+    #[arg(long, value_name = "NODE", conflicts_with = "tasks")]
+    home: Option<String>,
+    /// Show the last ones of these only [default: 100; all with `--json`]
+    #[arg(long, value_name = "N")]
+    last: Option<usize>,
+    /// Wait until they have ended, and print what they write as they end
+    #[arg(long, requires = "tasks", conflicts_with_all = ["state", "name", "last"])]
+    wait: bool,
+    /// Print a line of JSON for each task
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    node: NodeOption,
+}
+
+/// States, as they are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum State {
+    Queued,
+    Offered,
+    Leased,
+    Running,
+    Ended,
+}
+
+impl From<State> for TaskState {
+    fn from(state: State) -> Self {
+        match state {
+            State::Queued => Self::Queued,
+            State::Offered => Self::Offered,
+            State::Leased => Self::Leased,
+            State::Running => Self::Running,
+            State::Ended => Self::Ended,
+        }
+    }
+}
+
+/// Rows of a table where nothing is said.
+const N_ROWS: usize = 100;
+
+/// Lists, shows or waits.
+pub(crate) fn tasks(options: &TasksOptions, terminal: Terminal) -> anyhow::Result<ExitCode> {
+    let place = options.node.place();
+    let client = talk::connect(&place)?;
+    match &options.tasks {
+        Some(tasks) if options.wait => {
+            let shown = if options.json { wait::Shown::Json } else { wait::Shown::Output };
+            wait::Wait { tasks: tasks.clone(), shown, place: &place }.run(client)
+        }
+        Some(tasks) if tasks.first == tasks.last => {
+            let name = TaskName { home: tasks.home.clone(), number: tasks.first };
+            show(&name, (client, place), options, terminal)
+        }
+        _ => list((client, place), options, terminal),
+    }
+}
+
+fn list(
+    (mut client, place): (Client, Place),
+    options: &TasksOptions,
+    terminal: Terminal,
+) -> anyhow::Result<ExitCode> {
+    let filter = TaskFilter {
+        home: options.home.clone(),
+        tasks: options.tasks.clone(),
+        state: options.state.map(TaskState::from),
+        title: options.name.clone(),
+    };
+    let n_max = options.last.unwrap_or(if options.json { usize::MAX } else { N_ROWS });
+    let mut last = VecDeque::new();
+    let mut n_all = 0;
+    talk::tasks((&mut client, &place), &filter, |tasks| {
+        n_all += tasks.len();
+        if options.json && options.last.is_none() {
+            tasks.iter().try_for_each(write_json)?;
+            return Ok(true);
+        }
+        last.extend(tasks);
+        last.drain(..last.len().saturating_sub(n_max));
+        Ok(true)
+    })?;
+    let last: Vec<TaskStatus> = last.into();
+    if options.json {
+        last.iter().try_for_each(write_json)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if last.is_empty() {
+        eprintln!("sintonia: there are no such tasks");
+        return Ok(ExitCode::SUCCESS);
+    }
+    write(&balance::tasks(&last, now_ms(), terminal.stdout_style()))?;
+    if last.len() < n_all {
+        eprintln!(
+            "sintonia: these are the last {} of {n_all}; `--last {n_all}` shows all",
+            last.len()
+        );
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn show(
+    name: &TaskName,
+    (mut client, place): (Client, Place),
+    options: &TasksOptions,
+    terminal: Terminal,
+) -> anyhow::Result<ExitCode> {
+    let status = status(name, &mut client, &place)?;
+    let result = result(name, &mut client, &place)?;
+    if options.json {
+        let mut json = serde_json::to_value(&status)?;
+        json["output"] = serde_json::to_value(result.and_then(|task| task.output))?;
+        write(&format!("{json}\n"))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let style = terminal.stdout_style();
+    write(&match result {
+        Some(task) => balance::ended(name, &task, style),
+        None => balance::tasks(&[status], now_ms(), style),
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn status(name: &TaskName, client: &mut Client, place: &Place) -> anyhow::Result<TaskStatus> {
+    let filter = TaskFilter { tasks: Some(name.alone()), ..TaskFilter::default() };
+    let mut found = None;
+    talk::tasks((client, place), &filter, |tasks| {
+        found = tasks.into_iter().next();
+        Ok(false)
+    })?;
+    found.ok_or_else(|| {
+        let sentence =
+            format!("there is no task `{name}`: `sintonia tasks` lists those that there are");
+        crate::exit::NotTaken::because(sentence).into()
+    })
+}
+
+fn result(
+    name: &TaskName,
+    client: &mut Client,
+    place: &Place,
+) -> anyhow::Result<Option<EndedTask>> {
+    match talk::ask(client, &Request::Result { task: name.clone() }, place)? {
+        Answer::Ended { tasks, .. } => Ok(tasks.into_iter().next()),
+        other => Err(talk::unexpected(&other)),
+    }
+}
+
+fn write_json(task: &TaskStatus) -> anyhow::Result<()> {
+    write(&format!("{}\n", serde_json::to_string(task)?))
+}
+
+fn write(text: &str) -> anyhow::Result<()> {
+    std::io::stdout().write_all(text.as_bytes()).context(NotWritten)
+}
+
+/// Milliseconds since 1970.
+pub(crate) fn now_ms() -> u64 {
+    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since_1970.as_millis()).unwrap_or(u64::MAX)
+}

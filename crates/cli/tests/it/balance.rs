@@ -1,0 +1,11 @@
+//! The commands of a cluster, with real daemons on this machine.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod commands;
+mod daemon;
+mod end;
+mod several;
+mod users;
+mod view;
+mod web;

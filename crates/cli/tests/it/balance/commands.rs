@@ -1,0 +1,197 @@
+//! Submitting, looking, canceling, explaining: on one node.
+
+use super::daemon::Scene;
+
+#[test]
+fn a_command_is_handed_over_and_looked_at() {
+    let scene = Scene::new();
+    let node = scene.start("alpha", &[]);
+    let script = "echo out $X; echo err >&2; pwd; exit 3";
+    let name = node.said(&["submit", "--env", "X=7", "--name", "first", "--", "sh", "-c", script]);
+    assert_eq!(name, "alpha.1\n");
+    let waited = node.run(&["tasks", "alpha.1", "--wait"]);
+    assert_eq!(waited.code, Some(3), "{}", waited.errors);
+    let here = scene.path("").canonicalize().unwrap().display().to_string();
+    assert_eq!(waited.output, format!("out 7\n{}\n", here.trim_end_matches('/')));
+    assert_eq!(waited.errors, "err\n");
+    let task = node.json(&["tasks", "alpha.1", "--json"]);
+    assert_eq!(
+        (task["title"].as_str(), task["outcome"]["exit"].as_i64()),
+        (Some("first"), Some(3))
+    );
+    assert_eq!(
+        (task["node"].as_str(), task["output"]["stderr"].as_str()),
+        (Some("alpha"), Some("err\n"))
+    );
+    let shown = node.said(&["tasks", "alpha.1"]);
+    assert!(
+        shown.starts_with("alpha.1  exit 3  on alpha, ran ") && shown.contains("out 7"),
+        "{shown}"
+    );
+    let listed = node.said(&["tasks"]);
+    assert!(listed.contains("alpha.1") && listed.contains("first"), "{listed}");
+    let why = node.said(&["explain", "alpha.1"]);
+    assert!(why.contains("started on `alpha`") && why.contains("submitted"), "{why}");
+    let why = node.json(&["explain", "alpha.1", "--json"]);
+    assert_eq!(why["steps"][0]["what"].as_str(), Some("submitted"));
+}
+
+#[test]
+fn an_array_has_an_index_for_each_task_and_one_code() {
+    let scene = Scene::new();
+    let node = scene.start("alpha", &[]);
+    let script = "echo $SINTONIA_ARRAY_INDEX; test $SINTONIA_ARRAY_INDEX != 13";
+    let words = ["submit", "--wait", "--array", "10-15", "--", "sh", "-c", script];
+    let said = node.run(&words);
+    assert_eq!(said.code, Some(1), "{}", said.errors);
+    let mut lines: Vec<_> = said.output.lines().collect();
+    lines.sort_unstable();
+    assert_eq!(lines, ["10", "11", "12", "13", "14", "15"]);
+    assert!(said.errors.contains("alpha.4: exit 1 on alpha"), "{}", said.errors);
+    assert!(said.errors.contains("6 of 6 tasks ended in "), "{}", said.errors);
+    assert!(said.errors.contains("1 of them without success"), "{}", said.errors);
+    let said = node.run(&["submit", "--wait", "--json", "--array", "1-3", "--", "true"]);
+    let lines: Vec<serde_json::Value> =
+        said.output.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((said.code, lines.len()), (Some(0), 4));
+    assert_eq!(lines[0]["tasks"].as_str(), Some("alpha.7-9"));
+    assert!(lines[1..].iter().all(|line| line["outcome"]["exit"] == 0), "{lines:?}");
+    let failed = node.lines(&["tasks", "--json"]);
+    let failed: Vec<_> = failed.iter().filter(|task| task["outcome"]["exit"] == 1).collect();
+    assert_eq!((failed.len(), failed[0]["array_index"].as_u64()), (1, Some(13)));
+}
+
+#[test]
+fn whole_output_goes_into_a_folder() {
+    let scene = Scene::new();
+    let node = scene.start("alpha", &[]);
+    let script = "seq 100000; echo $SINTONIA_TASK >&2";
+    let words = ["submit", "--wait", "--output", "out/put", "--", "sh", "-c", script];
+    let said = node.run(&words);
+    assert_eq!((said.code, said.output.as_str()), (Some(0), ""), "{}", said.errors);
+    let read = |name: &str| std::fs::read_to_string(scene.path(name)).unwrap();
+    assert_eq!(read("out/put/alpha.1.out").lines().count(), 100_000);
+    assert_eq!(read("out/put/alpha.1.err"), "alpha.1\n");
+}
+
+#[test]
+fn what_is_too_much_is_dropped_and_said() {
+    let scene = Scene::new();
+    let node = scene.start("alpha", &[]);
+    let said = node.run(&["submit", "--wait", "--output-max", "10", "--", "seq", "1000"]);
+    assert_eq!((said.code, said.output.len()), (Some(0), 10), "{}", said.errors);
+    assert!(said.errors.contains("3883 bytes of its output were not kept"), "{}", said.errors);
+}
+
+#[test]
+fn other_variables_only_where_they_are_wanted() {
+    let scene = Scene::new();
+    let node = scene.start("alpha", &[]);
+    let submit = |words: &[&str]| {
+        let words = [&["submit", "--wait"], words, &["--", "env"]].concat();
+        let output = node.command(&words).env("OWN", "here").output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert!(submit(&[]).contains("OWN=here\n"));
+    let clean = submit(&["--clean-env", "--env", "OTHER=a=b"]);
+    assert!(!clean.contains("OWN=") && clean.contains("OTHER=a=b\n"), "{clean}");
+    assert!(clean.contains("PATH="), "{clean}");
+}
+
+#[test]
+fn tasks_are_canceled_by_name_by_number_and_all() {
+    let scene = Scene::new();
+    let node = scene.start("alpha", &[]);
+    node.said(&["submit", "--name", "a", "--array", "1-4", "--", "sleep", "1000"]);
+    node.said(&["submit", "--name", "b", "--array", "1-4", "--", "sleep", "1000"]);
+    node.said(&["submit", "--name", "c", "--", "sleep", "1000"]);
+    node.wait("two run", |node| node.lines(&["tasks", "--state", "running", "--json"]).len() == 2);
+    let waits = node.said(&["explain", "alpha.9"]);
+    assert!(waits.contains("alpha.9") && waits.contains("queued"), "{waits}");
+    assert_eq!(node.said(&["cancel", "--name", "b"]), "4 tasks are ended\n");
+    assert_eq!(node.said(&["cancel", "alpha.1", "alpha.3-4"]), "3 tasks are ended\n");
+    assert_eq!(node.json(&["cancel", "--all", "--json"])["n_tasks"].as_u64(), Some(2));
+    let waited = node.run(&["tasks", "alpha.1-9", "--wait"]);
+    assert_eq!(waited.code, Some(1), "{}", waited.errors);
+    assert_eq!(node.run(&["tasks", "alpha.9", "--wait"]).code, Some(130));
+    let ended = node.lines(&["tasks", "--json"]);
+    assert!(ended.iter().all(|task| task["outcome"] == "canceled"), "{ended:?}");
+    assert_eq!(node.said(&["cancel", "--all"]), "no task: all were over before\n");
+}
+
+#[test]
+fn nodes_are_a_table_and_json() {
+    let scene = Scene::new();
+    let node = scene.start("alpha", &["--policy", "event", "--domain", "random:3"]);
+    let table = node.said(&["nodes"]);
+    assert!(table.contains("1 node up with 2 cores"), "{table}");
+    let nodes = node.json(&["nodes", "--json"]);
+    assert_eq!((nodes[0]["node"].as_str(), nodes[0]["n_cores"].as_u64()), (Some("alpha"), Some(2)));
+    assert_eq!(nodes[0]["policy"].as_str(), Some("event@random:3"));
+    let colored = node.said(&["--color", "always", "nodes"]);
+    assert!(colored.contains("\u{1b}[32mup"), "{colored}");
+}
+
+#[track_caller]
+fn check(words: &[&str], code: i32, sentence: &str) {
+    let scene = Scene::new();
+    let node = scene.start("alpha", &[]);
+    let said = node.run(words);
+    assert_eq!(said.code, Some(code), "{}", said.errors);
+    assert!(said.errors.contains(sentence), "{}", said.errors);
+    assert_eq!(said.output, "");
+}
+
+#[test]
+fn what_cannot_be_is_said_with_a_remedy() {
+    check(&["tasks", "alpha.7"], 109, "`alpha.7`");
+    check(&["cancel", "alpha.7"], 109, "`alpha.7` was not submitted");
+    check(&["cancel", "beta.7"], 109, "no node `beta` is known: `sintonia nodes` lists");
+    check(&["cancel", "--name", "x"], 109, "there is no task called `x`");
+    check(&["cancel"], 2, "<TASK>");
+    check(&["explain", "alpha.7"], 109, "`alpha.7`");
+    check(&["explain", "alpha"], 2, "`alpha` names no task: write `NODE.NUMBER`");
+    check(&["submit"], 2, "<COMMAND>");
+    check(&["submit", "--array", "5-2", "--", "true"], 2, "the array `5-2` is none");
+    check(
+        &["submit", "--array", "5", "--", "true"],
+        2,
+        "write the first and the last index: 1-1000",
+    );
+    check(&["submit", "--env", "X", "--", "true"], 2, "write NAME=VALUE");
+    check(
+        &["submit", "--cwd", "nowhere", "--", "true"],
+        2,
+        "there is no folder `nowhere` for `--cwd`",
+    );
+    check(
+        &["submit", "--output-max", "9999999", "--", "true"],
+        2,
+        "have the whole output written to a folder",
+    );
+    check(
+        &["nodes", "--web"],
+        108,
+        "the daemon serves no page: start it with `sintonia node start --web",
+    );
+    let unknown = ["submit", "--wait", "--", "no-such-command"];
+    check(&unknown, 127, "program `no-such-command` is not in the `PATH`");
+    check(&["submit", "--wait", "--", "sh", "-c", "kill -9 $$"], 137, "signal 9 on alpha");
+}
+
+#[test]
+fn without_a_daemon_it_is_said_how_to_start_one() {
+    let scene = Scene::new();
+    for words in
+        [&["nodes"][..], &["submit", "--", "true"], &["node", "stop"], &["nodes", "--live"]]
+    {
+        let said = scene.run(words);
+        assert_eq!(said.code, Some(108), "{words:?}: {}", said.errors);
+        assert!(
+            said.errors.contains("start one with `sintonia node start --background"),
+            "{}",
+            said.errors
+        );
+        assert_eq!(said.errors.lines().count(), 1);
+    }
+}

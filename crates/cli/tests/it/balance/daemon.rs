@@ -1,0 +1,214 @@
+//! Daemons for tests: each with a folder of its own, ended with the value.
+
+use crate::sintonia::Said;
+use serde_json::Value;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A folder for daemons of one cluster, and who runs them.
+#[derive(Debug)]
+pub(super) struct Scene {
+    folder: TempDir,
+    program: PathBuf,
+    /// Words before each command: another user.
+    before: Vec<String>,
+}
+
+/// A daemon.
+#[derive(Debug)]
+pub(super) struct Daemon<'a> {
+    scene: &'a Scene,
+    name: String,
+    child: Option<Child>,
+}
+
+impl Scene {
+    /// Of this user.
+    pub(super) fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let program = PathBuf::from(env!("CARGO_BIN_EXE_sintonia"));
+        Self { folder, program, before: Vec::new() }
+    }
+
+    /// Of another user, who gets the folder and a copy of the program; nothing where this one may not do that.
+    pub(super) fn of_user(uid: u32) -> Option<Self> {
+        if !rustix::process::geteuid().is_root() {
+            return None;
+        }
+        let mut scene = Self::new();
+        let program = scene.path("sintonia");
+        fs::copy(&scene.program, &program).expect("there is room");
+        std::os::unix::fs::chown(scene.path(""), Some(uid), Some(uid)).expect("we are root");
+        scene.program = program;
+        scene.before = setpriv(uid);
+        Some(scene)
+    }
+
+    /// A file of it.
+    pub(super) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// The program with these words, as the user of this scene.
+    pub(super) fn command(&self, words: &[&str]) -> Command {
+        self.command_of(&self.before, words)
+    }
+
+    /// The same as another user.
+    pub(super) fn command_of(&self, before: &[String], words: &[&str]) -> Command {
+        let mut line: Vec<String> = before.to_vec();
+        line.push(self.program.display().to_string());
+        line.extend(words.iter().map(|word| (*word).to_owned()));
+        let mut command = Command::new(&line[0]);
+        command.args(&line[1..]).current_dir(self.folder.path()).stdin(Stdio::null());
+        command.env("HOME", self.folder.path()).env_remove("NO_COLOR");
+        for name in ["XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR", "SINTONIA_NODE"] {
+            command.env_remove(name);
+        }
+        command
+    }
+
+    pub(super) fn run(&self, words: &[&str]) -> Said {
+        self.command(words).output().expect("it can be started").into()
+    }
+
+    /// A daemon that answers.
+    #[track_caller]
+    pub(super) fn start(&self, name: &str, words: &[&str]) -> Daemon<'_> {
+        let mut daemon = Daemon { scene: self, name: name.to_owned(), child: None };
+        daemon.start(words);
+        daemon
+    }
+}
+
+impl Daemon<'_> {
+    /// Starts it, again.
+    #[track_caller]
+    pub(super) fn start(&mut self, words: &[&str]) {
+        let state = self.state().display().to_string();
+        let fixed = ["node", "start", "--state", &state, "--name", &self.name];
+        let usual = ["--cores", "2", "--speed", "1"];
+        let log = File::options().create(true).append(true).open(self.log()).expect("a file");
+        let mut command = self.scene.command(&[&fixed[..], &usual, words].concat());
+        self.child = Some(command.stdout(Stdio::null()).stderr(log).spawn().expect("it starts"));
+        self.wait("it answers", |daemon| daemon.run(&["nodes"]).code == Some(0));
+    }
+
+    /// A command that asks this daemon.
+    pub(super) fn command(&self, words: &[&str]) -> Command {
+        let mut command = self.scene.command(words);
+        command.env("SINTONIA_NODE", self.state());
+        command
+    }
+
+    pub(super) fn run(&self, words: &[&str]) -> Said {
+        self.command(words).output().expect("it can be started").into()
+    }
+
+    /// What a command that must succeed prints.
+    #[track_caller]
+    pub(super) fn said(&self, words: &[&str]) -> String {
+        let said = self.run(words);
+        assert_eq!(said.code, Some(0), "{words:?}: {}\n{}", said.errors, self.logged());
+        said.output
+    }
+
+    /// The same as JSON, one value for each line.
+    #[track_caller]
+    pub(super) fn lines(&self, words: &[&str]) -> Vec<Value> {
+        let text = self.said(words);
+        text.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect()
+    }
+
+    /// The same as one value.
+    #[track_caller]
+    pub(super) fn json(&self, words: &[&str]) -> Value {
+        serde_json::from_str(&self.said(words)).expect("JSON")
+    }
+
+    /// Waits for something.
+    #[track_caller]
+    pub(super) fn wait(&self, what: &str, mut is_so: impl FnMut(&Self) -> bool) {
+        let until = Instant::now() + PATIENCE;
+        while !is_so(self) {
+            assert!(Instant::now() < until, "not so: {what}\n{}", self.logged());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Kills it as nobody can refuse.
+    pub(super) fn kill(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            child.kill().expect("it is ours");
+            child.wait().expect("it is ours");
+        }
+    }
+
+    /// Waits for its end; its exit code.
+    #[track_caller]
+    pub(super) fn ended(&mut self) -> Option<i32> {
+        let mut child = self.child.take().expect("it was started");
+        let until = Instant::now() + PATIENCE;
+        loop {
+            if let Some(status) = child.try_wait().expect("it is ours") {
+                return status.code();
+            }
+            assert!(Instant::now() < until, "it goes on:\n{}", self.logged());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    pub(super) fn pid(&self) -> u32 {
+        self.child.as_ref().expect("it runs").id()
+    }
+
+    /// Its folder.
+    pub(super) fn state(&self) -> PathBuf {
+        self.scene.path(&format!("state-{}", self.name))
+    }
+
+    /// What it said.
+    pub(super) fn logged(&self) -> String {
+        fs::read_to_string(self.log()).unwrap_or_default()
+    }
+
+    fn log(&self) -> PathBuf {
+        self.scene.path(&format!("{}.log", self.name))
+    }
+}
+
+impl Drop for Daemon<'_> {
+    fn drop(&mut self) {
+        self.run(&["node", "stop", "--now", "--state", &self.state().display().to_string()]);
+        self.kill();
+        end_keeper(&self.state());
+    }
+}
+
+/// A keeper outlives a daemon that was killed; this one has nothing left to keep.
+fn end_keeper(state: &Path) {
+    let is_of_state = |line: &[u8]| {
+        let text = String::from_utf8_lossy(line);
+        text.contains("node\0keeper") && text.contains(&state.display().to_string())
+    };
+    for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+        let pid = entry.file_name().to_string_lossy().parse().ok();
+        if let Some(pid) = pid.and_then(rustix::process::Pid::from_raw)
+            && is_of_state(&line)
+        {
+            rustix::process::kill_process(pid, rustix::process::Signal::KILL).ok();
+        }
+    }
+}
+
+/// Words that run a command as another user.
+pub(super) fn setpriv(uid: u32) -> Vec<String> {
+    let id = uid.to_string();
+    ["setpriv", "--reuid", &id, "--regid", &id, "--clear-groups"].map(str::to_owned).to_vec()
+}

@@ -1,0 +1,124 @@
+//! How daemons begin and end: in the background, by signals, by force.
+
+use super::daemon::Scene;
+use rustix::process::{Pid, Signal, kill_process};
+use std::process::Stdio;
+
+fn signal(pid: u32, signal: Signal) {
+    kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), signal).unwrap();
+}
+
+#[test]
+fn in_the_background_it_answers_when_the_command_returns() {
+    let scene = Scene::new();
+    let said = scene.run(&["node", "start", "--background", "--name", "alpha", "--speed", "1"]);
+    assert_eq!(said.code, Some(0), "{}", said.errors);
+    assert!(said.errors.contains("node `alpha` is up"), "{}", said.errors);
+    assert_eq!(scene.run(&["submit", "--wait", "--", "true"]).code, Some(0));
+    let again = scene.run(&["node", "start", "--background"]);
+    assert_eq!(again.code, Some(108));
+    assert!(again.errors.contains("node `alpha` already serves"), "{}", again.errors);
+    let in_front = scene.run(&["node", "start"]);
+    assert_eq!(in_front.code, Some(108));
+    assert!(in_front.errors.contains("`alpha`, process "), "{}", in_front.errors);
+    assert_eq!(scene.run(&["node", "stop"]).code, Some(0));
+    assert_eq!(scene.run(&["nodes"]).code, Some(108));
+}
+
+#[test]
+fn in_the_background_it_says_why_it_does_not_start() {
+    let scene = Scene::new();
+    let words =
+        ["node", "start", "--background", "--speed", "1", "--seed", "x", "--key", "missing"];
+    let said = scene.run(&words);
+    assert_eq!(said.code, Some(108), "{}", said.errors);
+    assert!(said.errors.contains("cannot read the key `missing`"), "{}", said.errors);
+}
+
+#[test]
+fn it_leaves_when_what_runs_has_ended_and_runs_the_rest_later() {
+    let scene = Scene::new();
+    let mut node = scene.start("alpha", &[]);
+    let gate = scene.path("gate");
+    let script = format!("while [ ! -e {} ]; do sleep 0.02; done", gate.display());
+    node.said(&["submit", "--array", "1-4", "--", "sh", "-c", &script]);
+    node.wait("two run", |node| node.lines(&["tasks", "--state", "running", "--json"]).len() == 2);
+    signal(node.pid(), Signal::TERM);
+    node.wait("it leaves", |node| node.logged().contains("leaving when the tasks"));
+    std::fs::write(&gate, "").unwrap();
+    assert_eq!(node.ended(), Some(0), "{}", node.logged());
+    node.start(&[]);
+    assert_eq!(node.run(&["tasks", "alpha.1-4", "--wait"]).code, Some(0));
+}
+
+#[test]
+fn the_second_signal_ends_what_runs_which_runs_again_later() {
+    let scene = Scene::new();
+    let mut node = scene.start("alpha", &[]);
+    let gate = scene.path("gate");
+    let script = format!("while [ ! -e {} ]; do sleep 0.02; done", gate.display());
+    node.said(&["submit", "--", "sh", "-c", &script]);
+    node.wait("it runs", |node| node.lines(&["tasks", "--state", "running", "--json"]).len() == 1);
+    signal(node.pid(), Signal::INT);
+    node.wait("it leaves", |node| node.logged().contains("leaving when the tasks"));
+    signal(node.pid(), Signal::INT);
+    assert_eq!(node.ended(), Some(0), "{}", node.logged());
+    node.start(&[]);
+    std::fs::write(&gate, "").unwrap();
+    assert_eq!(node.run(&["tasks", "alpha.1", "--wait"]).code, Some(0));
+}
+
+#[test]
+fn who_waits_hears_of_tasks_that_ended_while_the_daemon_was_dead() {
+    let scene = Scene::new();
+    let mut node = scene.start("alpha", &[]);
+    let (gate, done) = (scene.path("gate"), scene.path("done"));
+    let script = format!(
+        "while [ ! -e {} ]; do sleep 0.02; done; echo x; echo >> {}; exit 5",
+        gate.display(),
+        done.display()
+    );
+    let mut wait = node.command(&["submit", "--wait", "--", "sh", "-c", &script]);
+    let wait = wait.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    node.wait("it runs", |node| node.lines(&["tasks", "--state", "running", "--json"]).len() == 1);
+    node.kill();
+    std::fs::write(&gate, "").unwrap();
+    node.wait("it ended without daemon", |_| done.exists());
+    node.start(&[]);
+    let said = crate::sintonia::Said::from(wait.wait_with_output().unwrap());
+    assert_eq!((said.code, said.output.as_str()), (Some(5), "x\n"), "{}", said.errors);
+    assert!(said.errors.contains("waiting for it to come back"), "{}", said.errors);
+    assert_eq!(std::fs::read_to_string(done).unwrap(), "\n", "it ran once");
+}
+
+#[test]
+fn who_stops_to_wait_leaves_the_tasks_and_hears_how_to_go_on() {
+    let scene = Scene::new();
+    let node = scene.start("alpha", &[]);
+    let mut wait = node.command(&["submit", "--wait", "--", "sleep", "1000"]);
+    let wait = wait.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    node.wait("it runs", |node| node.lines(&["tasks", "--state", "running", "--json"]).len() == 1);
+    let pid = wait.id();
+    signal(pid, Signal::INT);
+    let output = wait.wait_with_output().unwrap();
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(std::os::unix::process::ExitStatusExt::signal(&output.status), Some(2), "{errors}");
+    assert!(errors.contains("sintonia tasks alpha.1 --wait --node"), "{errors}");
+    assert!(errors.contains("sintonia cancel alpha.1 --node"), "{errors}");
+    assert_eq!(node.lines(&["tasks", "--state", "running", "--json"]).len(), 1);
+    assert_eq!(node.said(&["cancel", "alpha.1"]), "1 task is ended\n");
+}
+
+#[test]
+fn a_key_is_made_once() {
+    let scene = Scene::new();
+    let said = scene.run(&["node", "key", "cluster.key"]);
+    assert_eq!((said.code, said.output.as_str()), (Some(0), "cluster.key\n"), "{}", said.errors);
+    let key = std::fs::read_to_string(scene.path("cluster.key")).unwrap();
+    let again = scene.run(&["node", "key", "cluster.key"]);
+    assert_eq!(again.code, Some(102), "{}", again.errors);
+    assert!(again.errors.contains("a key that is there is never replaced"), "{}", again.errors);
+    assert_eq!(std::fs::read_to_string(scene.path("cluster.key")).unwrap(), key);
+    let usual = scene.run(&["node", "key"]);
+    assert!(usual.output.ends_with(".config/sintonia/node.key\n"), "{}", usual.output);
+}

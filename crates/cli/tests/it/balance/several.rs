@@ -1,0 +1,134 @@
+//! Three daemons that share out tasks.
+
+use super::daemon::{Daemon, Scene};
+use std::collections::BTreeSet;
+
+const NAMES: [&str; 3] = ["alpha", "beta", "gamma"];
+
+/// Daemons that have met.
+#[track_caller]
+fn three<'a>(scene: &'a Scene, words: &[&str]) -> Vec<Daemon<'a>> {
+    std::fs::create_dir(scene.path("meet")).unwrap();
+    if !scene.path("cluster.key").exists() {
+        assert_eq!(scene.run(&["node", "key", "cluster.key"]).code, Some(0));
+    }
+    let cluster = ["--bind", "127.0.0.1", "--meet", "meet", "--key", "cluster.key"];
+    let start = |name: &&str| scene.start(name, &[&cluster, words].concat());
+    let nodes: Vec<_> = NAMES.iter().map(start).collect();
+    for node in &nodes {
+        node.wait("all are up", |node| {
+            let nodes = node.json(&["nodes", "--json"]);
+            let up = |node: &&serde_json::Value| node["presence"] == "up";
+            nodes.as_array().is_some_and(|nodes| nodes.iter().filter(up).count() == 3)
+        });
+    }
+    nodes
+}
+
+#[test]
+fn tasks_of_one_node_run_on_all() {
+    let scene = Scene::new();
+    let nodes = three(&scene, &[]);
+    let script = "sleep 0.3; echo $SINTONIA_ARRAY_INDEX";
+    let words = ["submit", "--wait", "--json", "--array", "1-30", "--", "sh", "-c", script];
+    let ended = nodes[0].lines(&words);
+    let used: BTreeSet<_> = ended[1..].iter().filter_map(|task| task["node"].as_str()).collect();
+    assert_eq!(used.into_iter().collect::<Vec<_>>(), NAMES);
+    assert_eq!(ended.len(), 31);
+    let elsewhere = ended[1..].iter().find(|task| task["node"] != "alpha").unwrap();
+    let name = elsewhere["task"].as_str().unwrap();
+    let task = nodes[0].json(&["tasks", name, "--json"]);
+    assert_eq!(task["output"]["stdout"], format!("{}\n", task["array_index"]));
+    let why = nodes[0].said(&["explain", name]);
+    let node = elsewhere["node"].as_str().unwrap();
+    assert!(why.contains(&format!("taken by `{node}`")), "{why}");
+}
+
+#[test]
+fn any_node_answers_for_all() {
+    let scene = Scene::new();
+    let nodes = three(&scene, &["--policy", "event", "--domain", "overlapping:2:1"]);
+    assert_eq!(
+        nodes[0].said(&["submit", "--name", "far", "--", "sh", "-c", "echo hello"]),
+        "alpha.1\n"
+    );
+    let waited = nodes[2].run(&["tasks", "alpha.1", "--wait"]);
+    assert_eq!((waited.code, waited.output.as_str()), (Some(0), "hello\n"), "{}", waited.errors);
+    assert_eq!(nodes[1].lines(&["tasks", "--home", "alpha", "--name", "far", "--json"]).len(), 1);
+    assert!(nodes[1].said(&["explain", "alpha.1"]).contains("submitted"));
+    let said = nodes[1].run(&["explain", "delta.1"]);
+    assert_eq!(said.code, Some(109), "{}", said.errors);
+}
+
+#[test]
+fn a_task_is_canceled_wherever_it_runs() {
+    let scene = Scene::new();
+    let nodes = three(&scene, &[]);
+    nodes[0].said(&["submit", "--array", "1-6", "--", "sleep", "1000"]);
+    nodes[0].wait("all run", |node| {
+        let nodes = node.json(&["nodes", "--json"]);
+        let running = |node: &serde_json::Value| node["n_running"].as_u64().unwrap_or(0);
+        nodes.as_array().unwrap().iter().map(running).sum::<u64>() == 6
+    });
+    assert_eq!(nodes[1].said(&["cancel", "alpha.1-6"]), "6 tasks are ended\n");
+    let waited = nodes[0].run(&["tasks", "alpha.1-6", "--wait", "--json"]);
+    assert_eq!(waited.code, Some(1), "{}", waited.errors);
+    assert_eq!(waited.output.matches("\"outcome\":\"canceled\"").count(), 6, "{}", waited.output);
+}
+
+#[test]
+fn a_node_that_was_killed_is_silent_and_its_tasks_run_elsewhere() {
+    let scene = Scene::new();
+    let mut nodes = three(&scene, &["--lease", "2"]);
+    nodes[0].said(&["submit", "--array", "1-6", "--", "sleep", "1000"]);
+    nodes[0].wait("gamma has some", |node| {
+        let nodes = node.json(&["nodes", "--json"]);
+        nodes[2]["n_running"].as_u64() == Some(2)
+    });
+    nodes[2].kill();
+    nodes[0]
+        .wait("gamma is silent", |node| node.json(&["nodes", "--json"])[2]["presence"] == "silent");
+    nodes[0].wait("its tasks are given anew", |node| {
+        let tasks = node.lines(&["tasks", "--json"]);
+        tasks.iter().filter(|task| task["node"] == "gamma").count() == 0
+    });
+}
+
+#[test]
+fn a_name_is_given_once() {
+    let scene = Scene::new();
+    let nodes = three(&scene, &[]);
+    let state = scene.path("twin").display().to_string();
+    let words = [
+        "node",
+        "start",
+        "--state",
+        &state,
+        "--name",
+        "beta",
+        "--speed",
+        "1",
+        "--bind",
+        "127.0.0.1",
+        "--meet",
+        "meet",
+        "--key",
+        "cluster.key",
+    ];
+    let said = scene.run(&words);
+    assert_eq!(said.code, Some(108), "{}", said.errors);
+    assert!(said.errors.contains("`beta`"), "{}", said.errors);
+    assert!(nodes[1].said(&["nodes"]).contains("3 nodes up"));
+}
+
+#[test]
+fn who_has_another_key_is_no_member() {
+    let scene = Scene::new();
+    let nodes = three(&scene, &[]);
+    assert_eq!(scene.run(&["node", "key", "other.key"]).code, Some(0));
+    let stranger =
+        scene.start("delta", &["--bind", "127.0.0.1", "--meet", "meet", "--key", "other.key"]);
+    stranger.wait("it says so", |node| node.logged().contains("key"));
+    assert!(stranger.said(&["nodes"]).contains("1 node up"));
+    assert!(!nodes[0].said(&["nodes"]).contains("delta"));
+}

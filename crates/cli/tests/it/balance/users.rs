@@ -1,0 +1,54 @@
+//! Ordinary users, and what others may not do. These need root, which runs commands as two of them.
+
+use super::daemon::{Scene, setpriv};
+use std::os::unix::fs::MetadataExt;
+
+const OWNER: u32 = 65_534;
+const OTHER: u32 = 65_533;
+
+#[test]
+fn an_ordinary_user_needs_nothing_else() {
+    let Some(scene) = Scene::of_user(OWNER) else { return };
+    let node = scene.start("alpha", &["--web", "0"]);
+    let said = node.run(&["submit", "--wait", "--", "id", "-u"]);
+    assert_eq!((said.code, said.output.as_str()), (Some(0), "65534\n"), "{}", said.errors);
+    assert_eq!(std::fs::metadata(node.state()).unwrap().mode() & 0o777, 0o700);
+}
+
+#[test]
+fn other_users_can_neither_submit_nor_read_nor_stop() {
+    let Some(scene) = Scene::of_user(OWNER) else { return };
+    let node = scene.start("alpha", &["--web", "0"]);
+    node.said(&["submit", "--name", "secret", "--", "sleep", "1000"]);
+    let state = node.state().display().to_string();
+    let check = |words: &[&str]| {
+        let before = setpriv(OTHER);
+        let output = scene.command_of(&before, words).output().unwrap();
+        let said = crate::sintonia::Said::from(output);
+        assert_eq!(said.code, Some(108), "{words:?}: {}", said.errors);
+        assert!(said.errors.contains("belongs to another user"), "{}", said.errors);
+        assert!(!said.output.contains("secret"), "{}", said.output);
+    };
+    check(&["submit", "--node", &state, "--", "true"]);
+    check(&["tasks", "--node", &state]);
+    check(&["nodes", "--node", &state]);
+    check(&["explain", "alpha.1", "--node", &state]);
+    check(&["cancel", "--all", "--node", &state]);
+    check(&["node", "stop", "--now", "--state", &state]);
+    let page = node.said(&["nodes", "--web"]);
+    let without_key = page.split('?').next().unwrap();
+    assert!(super::web::get(without_key).starts_with("HTTP/1.1 401"));
+    assert_eq!(node.lines(&["tasks", "--state", "running", "--json"]).len(), 1);
+}
+
+#[test]
+fn a_key_that_others_can_read_is_refused() {
+    use std::os::unix::fs::PermissionsExt;
+    let scene = Scene::new();
+    assert_eq!(scene.run(&["node", "key", "cluster.key"]).code, Some(0));
+    let path = scene.path("cluster.key");
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
+    let said = scene.run(&["node", "start", "--port", "0", "--key", "cluster.key", "--speed", "1"]);
+    assert_eq!(said.code, Some(108), "{}", said.errors);
+    assert!(said.errors.contains("run `chmod 600 cluster.key`"), "{}", said.errors);
+}

@@ -1,0 +1,126 @@
+//! `sintonia simulate balance`.
+
+use crate::sintonia::{Place, Said};
+use serde_json::Value;
+
+fn said(place: &Place, words: &str) -> Said {
+    let words = ["simulate", "balance"].into_iter().chain(words.split(' '));
+    place.sintonia(&words.filter(|word| !word.is_empty()).collect::<Vec<_>>())
+}
+
+#[track_caller]
+fn json(words: &str) -> Value {
+    let said = said(&Place::new(), &format!("--json {words}"));
+    assert_eq!((said.code, said.errors.as_str()), (Some(0), ""));
+    serde_json::from_str(&said.output).expect("JSON")
+}
+
+fn number(value: &Value, key: &str) -> f64 {
+    value[key].as_f64().expect("a number")
+}
+
+#[test]
+fn the_words_of_the_issue_give_the_numbers_of_the_source() {
+    let found = json(
+        "--nodes 8 --cores 1 --tasks 160 --arrival-s 1 --task-s 19.8 --entry 0 --policy event \
+         --domain global --detection measured --measure-s 1 --stray 0.005 --latency-ms 0.1 --seed 1",
+    );
+    assert!((number(&found, "ratio") - 0.921).abs() < 0.03, "{found}");
+    assert!((number(&found, "t_opt_s") - 396.0).abs() < 1e-6);
+    assert!(number(&found, "t_dist_s") < number(&found, "t_exec_s"));
+    assert!((number(&found, "messages") - 1694.0).abs() < 500.0, "{found}");
+    assert!((number(&found, "accepted") - 139.0).abs() < 5.0, "{found}");
+    assert!(number(&found, "not_accepted") < 139.0, "{found}");
+    let [accepted, messages, ratio] =
+        ["accepted", "messages", "ratio"].map(|key| number(&found, key));
+    let efficiency = accepted / (messages * 160.0) * ratio;
+    assert!((number(&found, "efficiency") / efficiency - 1.0).abs() < 1e-12);
+}
+
+#[test]
+fn compared_policies_are_a_list_and_a_table() {
+    let list = json("--compare event,on-demand@random:3,subscription --entry 0,4");
+    let names: Vec<_> = list.as_array().expect("a list").iter().map(|row| &row["policy"]).collect();
+    assert_eq!(names, ["event", "on-demand@random:3", "subscription"]);
+    let place = Place::new();
+    let said =
+        said(&place, "--compare event,power-of-two,subscription --domain random:3 --plot out.svg");
+    assert_eq!((said.code, said.errors.as_str()), (Some(0), ""));
+    insta::assert_snapshot!("simulate-balance-table", said.output);
+    let picture = std::fs::read_to_string(place.path("out.svg")).expect("a picture");
+    assert!(picture.starts_with("<svg ") && picture.contains(">event@random:3<"), "{picture}");
+}
+
+#[test]
+fn rules_are_listed() {
+    let said = said(&Place::new(), "--policies");
+    assert_eq!((said.code, said.errors.as_str()), (Some(0), ""));
+    insta::assert_snapshot!("simulate-balance-policies", said.output);
+}
+
+#[test]
+fn a_scenario_is_read_from_a_file() {
+    let place = Place::new();
+    let text = "nodes = 4\ncores = [1, 2]\nspeeds = [1, 2.5]\ntasks = 50\npolicy = \"event\"\n\
+                fail = [\"3@10:20\"]\nlatency-ms = 5\n";
+    std::fs::write(place.path("small.toml"), text).expect("written");
+    let read = |words: &str| -> Value {
+        let said = said(&place, &format!("--scenario small.toml --json {words}"));
+        assert_eq!((said.code, said.errors.as_str()), (Some(0), ""));
+        serde_json::from_str(&said.output).expect("JSON")
+    };
+    let found = read("");
+    assert_eq!((&found["policy"], number(&found, "tasks")), (&Value::from("event"), 50.0));
+    assert!((number(&found, "t_opt_s") - 50.0 * 19.8 / 12.0).abs() < 1e-6, "{found}");
+    let found = read("--policy stealing --tasks 60");
+    assert_eq!((&found["policy"], number(&found, "ended")), (&Value::from("stealing"), 60.0));
+}
+
+#[test]
+fn the_same_seed_gives_the_same_numbers() {
+    let words = |seed: u8| format!("--policy stealing --arrival-random --seed {seed}");
+    assert_eq!(json(&words(5)), json(&words(5)));
+    assert_ne!(json(&words(5)), json(&words(6)));
+}
+
+#[test]
+fn a_node_that_never_comes_back_is_named() {
+    let said = said(&Place::new(), "--fail 0@50");
+    assert_eq!((said.code, said.errors.as_str()), (Some(0), ""));
+    assert!(said.output.contains("tasks wait at nodes that never come back"), "{}", said.output);
+}
+
+#[track_caller]
+fn check(words: &str, code: i32, part: &str) {
+    let place = Place::new();
+    std::fs::write(place.path("wrong.toml"), "nodes = 3\nnoodles = 2\n").expect("written");
+    std::fs::write(place.path("torn.toml"), "nodes = \n").expect("written");
+    let said = said(&place, words);
+    assert_eq!(said.code, Some(code), "{}", said.errors);
+    assert!(said.errors.contains(part), "{}", said.errors);
+    assert_eq!(said.output, "");
+}
+
+#[test]
+fn what_is_wrong_is_said_with_a_code() {
+    check("--policy evnt", 2, "there is no rule `evnt`; write periodic:T, event");
+    check("--policy periodic", 2, "`periodic` needs a period in seconds");
+    check("--domain overlapping:1", 2, "`overlapping:1` needs a size of 2 at least");
+    check("--compare event,evnt", 2, "there is no rule `evnt`");
+    check("--compare event --policy event", 2, "--policy");
+    check("--nodes 0", 2, "`nodes` is 0; give a number from 1 to 1000000");
+    check("--cores 0", 2, "`cores` is 0; give a number from 1");
+    check("--speeds 1,-2", 2, "`speeds` is -2; give a number from 0.001");
+    check("--tasks 0", 2, "`tasks` is 0");
+    check("--task-s fast", 2, "`fast` is no time of a task; write 19.8");
+    check("--task-s -1", 2, "`task-s` is -1");
+    check("--arrival-s -1", 2, "`arrival-s` is -1");
+    check("--entry 8", 2, "`entry` names node 8, and nodes are numbered from 0 to 7");
+    check("--loss 1", 2, "`loss` is 1; give a number from 0 to 0.9");
+    check("--fail 3@9:5", 2, "node 3 is back at 5 s, before it fails at 9 s");
+    check("--fail 3", 2, "NODE@SECOND");
+    check("--scenario none.toml", 100, "`none.toml`");
+    check("--scenario wrong.toml", 2, "`wrong.toml`: there is no key `noodles`");
+    check("--scenario torn.toml", 2, "`torn.toml`: line 1");
+    check("--plot none/out.svg", 102, "none/out.svg");
+}

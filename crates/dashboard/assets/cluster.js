@@ -1,0 +1,90 @@
+// The page of a cluster: shows the state that came with it, then asks for news each second.
+
+const ASK_EVERY_MS = 1000;
+const QUERY = new URLSearchParams(location.search);
+
+let samples = [];
+
+function showFacts(state) {
+  const up = state.nodes.filter(node => node.presence === 'up');
+  const sum = (nodes, of) => nodes.reduce((total, node) => total + of(node), 0);
+  const facts = [
+    ['nodes up', up.length === state.nodes.length ? `${up.length}` : `${up.length} of ${state.nodes.length}`],
+    ['cores', sum(up, node => node.n_cores)],
+    ['running', sum(state.nodes, node => node.n_running)],
+    ['waiting', countText(sum(state.nodes, node => node.n_queued))],
+    ['ended', countText(sum(state.nodes, node => node.counts.n_ended))],
+    ['moved', countText(sum(state.nodes, node => node.counts.n_moved_in))],
+  ];
+  byId('facts').replaceChildren(...facts.map(([name, value]) =>
+    element('div', {}, [element('dd', {}, [String(value)]), element('dt', {}, [name])])));
+}
+
+function nodeRow(node) {
+  const share = Math.min(1, node.n_running / Math.max(1, node.n_cores));
+  const fill = element('div');
+  fill.style.width = `${100 * share}%`;
+  const queues = samples.map(sample => sample.nodes.find(point => point.node === node.node)?.n_queued ?? 0);
+  const state = node.presence === 'up' && node.load ? tag(node.load) : tag(node.presence);
+  return element('tr', { 'data-node': node.node }, [
+    cell(node.node, 'name'), state,
+    element('td', {}, [element('div', { class: 'meter' }, [fill])]),
+    cell(`${node.n_running}/${node.n_cores}`, 'number'),
+    number(node.n_queued), element('td', {}, [past(queues)]),
+    number(node.n_leased), number(node.counts.n_moved_in), number(node.counts.n_moved_out), number(node.counts.n_ended),
+    cell(node.speed.toFixed(2), 'number'), cell(node.address, 'name'),
+  ]);
+}
+
+function moveRow(move) {
+  const words = [];
+  if (move.n_taken) words.push(`took ${countText(move.n_taken)}`);
+  if (move.n_given) words.push(`gave ${countText(move.n_given)}`);
+  return element('li', {}, [element('time', {}, [clock(move.at_ms)]), ` ${move.node} ${words.join(' and ')}`]);
+}
+
+function taskRow(task, now) {
+  return element('tr', { 'data-task': task.task }, [
+    cell(task.task), tag(task.state, ''), cell(task.title, 'name'), cell(task.array_index ?? '', 'number'),
+    cell(task.node ?? '', 'name'), cell(spanText(now - (task.started_ms ?? task.submitted_ms)), 'number'),
+    cell(task.instance, 'number'),
+  ]);
+}
+
+function show(state) {
+  samples = samples.concat(state.history).slice(-N_SAMPLES_MAX);
+  byId('node').textContent = state.node;
+  showFacts(state);
+  byId('chart').replaceChildren(course(samples));
+  byId('node-rows').replaceChildren(...state.nodes.map(nodeRow));
+  byId('move-rows').replaceChildren(...state.moves.map(moveRow));
+  const { running, leased, queued } = state.queues;
+  byId('task-rows').replaceChildren(...[...running, ...leased, ...queued].map(task => taskRow(task, state.at_ms)));
+  root.dataset.updates = Number(root.dataset.updates ?? 0) + 1;
+}
+
+// What is asked for: what is new, with the key that this page was opened with.
+function address() {
+  const query = new URLSearchParams(QUERY);
+  query.set('after', samples.length ? samples.at(-1).at_ms : 0);
+  return `state.json?${query}`;
+}
+
+async function ask() {
+  try {
+    const answer = await fetch(address(), { cache: 'no-store', referrerPolicy: 'no-referrer' });
+    if (!answer.ok) throw new Error(`it answers ${answer.status}`);
+    show(await answer.json());
+    byId('trouble').textContent = '';
+  } catch (problem) {
+    byId('trouble').textContent = `The daemon cannot be reached (${problem.message}); this is what it said last.`;
+    root.dataset.trouble = problem.message;
+  }
+  setTimeout(ask, ASK_EVERY_MS);
+}
+
+titles(byId('node-titles'), [['node'], ['state'], ['cores in use'], ['running', 'number'], ['waiting', 'number'], ['before'],
+  ['elsewhere', 'number'], ['taken', 'number'], ['given', 'number'], ['ended', 'number'], ['speed', 'number'], ['address']]);
+titles(byId('task-titles'), [['task'], ['state'], ['what'], ['index', 'number'], ['node'], ['for', 'number'], ['start', 'number']]);
+show(JSON.parse(byId('state').textContent));
+setTimeout(ask, ASK_EVERY_MS);

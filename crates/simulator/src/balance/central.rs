@@ -1,0 +1,62 @@
+//! The bound of a central queue: every core takes the next task at the moment it is free, and nothing costs anything.
+
+use super::scenario::Scenario;
+use super::tasks::Tasks;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// When the last task would end if one queue without any delay fed all cores. Of several free cores, the fastest takes
+/// the task. Nodes that fail are not looked at.
+pub fn central_s(scenario: &Scenario) -> f64 {
+    let mut tasks = Tasks::new(scenario);
+    let mut busy: BinaryHeap<Reverse<(u64, u64)>> = BinaryHeap::new();
+    let mut free: BinaryHeap<u64> = BinaryHeap::new();
+    for node in 0..scenario.n_nodes {
+        free.extend((0..scenario.n_cores(node)).map(|_| scenario.speed(node).to_bits()));
+    }
+    let (mut now_ns, mut last_ns) = (0, 0);
+    while let Some((came_ns, task)) = tasks.next(scenario) {
+        // Tasks begin in the order of their coming.
+        now_ns = came_ns.max(now_ns);
+        while let Some(Reverse((end_ns, speed))) = busy.peek().copied() {
+            if now_ns < end_ns && !free.is_empty() {
+                break;
+            }
+            now_ns = now_ns.max(end_ns);
+            busy.pop();
+            free.push(speed);
+        }
+        let Some(speed) = free.pop() else { break };
+        let end_ns = now_ns + nanoseconds(task.work_s / f64::from_bits(speed));
+        busy.push(Reverse((end_ns, speed)));
+        last_ns = last_ns.max(end_ns);
+    }
+    last_ns as f64 * 1e-9
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "a scenario's times are checked")]
+#[expect(clippy::cast_sign_loss, reason = "a scenario's times are checked")]
+pub(super) fn nanoseconds(seconds: f64) -> u64 {
+    (seconds * 1e9).round() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::balance::Arrivals;
+
+    #[track_caller]
+    fn check(scenario: &Scenario, expected_s: f64) {
+        assert!((central_s(scenario) - expected_s).abs() < 1e-6, "{}", central_s(scenario));
+    }
+
+    #[test]
+    fn a_central_queue_leaves_no_core_idle() {
+        // Seven nodes begin 1 to 7 s late; the last of 20 rounds ends 7 s after the first could.
+        check(&Scenario::default(), 20.0 * 19.8 + 7.0);
+        let speeds = vec![1.0, 2.0];
+        check(&Scenario { speeds, n_nodes: 2, n_tasks: 3, ..Scenario::default() }, 1.0 + 19.8);
+        let arrivals = Arrivals::Every { gap_s: 0.0 };
+        check(&Scenario { arrivals, ..Scenario::default() }, 20.0 * 19.8);
+    }
+}

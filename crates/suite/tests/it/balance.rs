@@ -1,0 +1,106 @@
+//! Daemons on nodes of their own that share tasks, while daemons and keepers are killed and links fail: no task is lost,
+//! and none runs twice at the same time.
+//!
+//! `CHAOS_SEED` repeats a run. Larger ones: `experiments/bal-cluster/chaos.py`.
+
+mod daemons;
+
+use daemons::{Daemons, N_NODES, Seen, eventually};
+use std::time::{Duration, Instant};
+
+/// Nodes that tasks are submitted to, and how many: so many more than the others that they move.
+const HOMES: [(usize, usize); 2] = [(1, 40), (2, 20)];
+const N_TASKS: usize = 60;
+
+/// Takes a lock that ends with its last process, so that another one that is still alive is noticed. Some tasks take
+/// longer than a lease, so that they are run again.
+const SCRIPT: &str = "exec 9> locks/$SINTONIA_TASK; \
+    flock -n 9 || echo \"twice $SINTONIA_TASK $SINTONIA_INSTANCE\" >> diary; \
+    echo \"begins $SINTONIA_TASK $SINTONIA_INSTANCE\" >> diary; sleep $((SINTONIA_ARRAY_INDEX % 4)); \
+    echo \"ends $SINTONIA_TASK $SINTONIA_INSTANCE\" >> diary";
+
+/// What fails on a node, and what is put right again.
+#[derive(Clone, Copy, Debug)]
+enum Blow {
+    Daemon,
+    Keeper,
+    Both,
+    /// The daemon, until the others have given it up.
+    Away,
+    /// The link, until the others have given the node up and it has given up their tasks.
+    Link,
+}
+
+const BLOWS: [Blow; 5] = [Blow::Daemon, Blow::Keeper, Blow::Both, Blow::Away, Blow::Link];
+
+fn strike(daemons: &mut Daemons, blow: Blow, node: usize) {
+    if matches!(blow, Blow::Daemon | Blow::Both | Blow::Away) {
+        daemons.kill(node);
+    }
+    if matches!(blow, Blow::Keeper | Blow::Both) {
+        daemons.kill_keeper(node);
+    }
+    let other = node % N_NODES + 1;
+    match blow {
+        Blow::Daemon | Blow::Both => daemons.start(node),
+        Blow::Keeper => {}
+        Blow::Away => {
+            eventually("a silence", || daemons.n_up(other) < N_NODES);
+            daemons.start(node);
+        }
+        Blow::Link => {
+            daemons.cluster.plug(node, false);
+            eventually("a silence", || daemons.n_up(other) < N_NODES);
+            // Leases run out on one side, then on the other.
+            let until = Instant::now() + Duration::from_secs(9);
+            eventually("the end of leases", || until < Instant::now());
+            daemons.cluster.plug(node, true);
+        }
+    }
+}
+
+fn seed() -> u64 {
+    let given = std::env::var("CHAOS_SEED").ok().and_then(|text| text.parse().ok());
+    given.unwrap_or_else(|| u64::from(std::process::id()))
+}
+
+/// The same nodes for the same seed.
+fn node_of(seed: u64, number: usize) -> usize {
+    let mixed = (seed + number as u64 + 1).wrapping_mul(6_364_136_223_846_793_005);
+    usize::try_from((mixed >> 33) % N_NODES as u64).unwrap() + 1
+}
+
+#[test]
+fn no_task_is_lost_or_runs_twice_at_once_on_nodes_that_fail() {
+    let seed = seed();
+    println!("CHAOS_SEED={seed}");
+    let mut daemons = Daemons::new();
+    let command = ["--", "sh", "-c", SCRIPT];
+    for (node, n_tasks) in HOMES {
+        daemons.submit(node, n_tasks, &command);
+    }
+    for (number, blow) in BLOWS.into_iter().enumerate() {
+        let n_ends = number * N_TASKS / (BLOWS.len() + 1);
+        eventually("some ends", || n_ends <= daemons.seen().n("ends"));
+        let node = node_of(seed, number);
+        println!("{:3} ended: {blow:?} of node {node}", daemons.seen().n("ends"));
+        strike(&mut daemons, blow, node);
+    }
+    let outcomes: Vec<_> = HOMES.iter().map(|(node, n)| daemons.outcomes(*node, *n)).collect();
+    check(&daemons.seen(), &outcomes);
+    for node in 1..=N_NODES {
+        eventually("a cluster that is whole again", || daemons.n_up(node) == N_NODES);
+    }
+}
+
+#[track_caller]
+fn check(seen: &Seen, outcomes: &[Vec<(String, String)>]) {
+    assert_eq!(seen.n("twice"), 0, "{seen:?}");
+    for (task, outcome) in outcomes.iter().flatten() {
+        assert_eq!(outcome, r#"{"exit":0}"#, "{task}");
+        assert!(seen.has("ends", task), "{task} is said to have ended: {seen:?}");
+    }
+    let n_tasks = outcomes.iter().flatten().count();
+    assert_eq!(n_tasks, N_TASKS);
+    println!("{n_tasks} tasks in {} attempts", seen.n("begins"));
+}

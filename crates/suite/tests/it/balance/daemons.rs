@@ -1,0 +1,166 @@
+//! A daemon on each of some nodes, as people start them.
+//!
+//! # Invariants
+//! - Nothing is left of it, also when the test fails: what runs on a node ends with the cluster.
+
+use serde_json::Value;
+use std::fs::{self, File};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use suite::Cluster;
+use suite::tool::sintonia;
+use tempfile::TempDir;
+
+pub(super) const N_NODES: usize = 3;
+/// How long a node may go on with a task of another one that it does not hear.
+const LEASE_S: &str = "2";
+/// Much longer than anything takes.
+const DEADLINE: Duration = Duration::from_secs(60);
+
+pub(super) struct Daemons {
+    // Namespaces are removed first: with them what runs there.
+    pub(super) cluster: Cluster,
+    daemons: Vec<Option<Child>>,
+    folder: TempDir,
+}
+
+/// What tasks have written.
+#[derive(Debug)]
+pub(super) struct Seen(String);
+
+impl Seen {
+    /// How often something happened.
+    pub(super) fn n(&self, what: &str) -> usize {
+        self.0.lines().filter(|line| line.split(' ').next() == Some(what)).count()
+    }
+
+    /// Whether it happened to this task.
+    pub(super) fn has(&self, what: &str, task: &str) -> bool {
+        self.0.lines().any(|line| line.starts_with(&format!("{what} {task} ")))
+    }
+}
+
+impl Daemons {
+    /// All of them; they know each other.
+    pub(super) fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("locks")).unwrap();
+        let cluster = Cluster::new(N_NODES);
+        let peers = (1..=N_NODES).map(|node| format!("{}\n", cluster.address(node)));
+        fs::write(folder.path().join("peers"), peers.collect::<String>()).unwrap();
+        let key = folder.path().join("key");
+        let made = Command::new(sintonia()).args(["node", "key"]).arg(key).output().unwrap();
+        assert!(made.status.success(), "{made:?}");
+        let daemons = (0..N_NODES).map(|_| None).collect();
+        let mut daemons = Self { cluster, daemons, folder };
+        (1..=N_NODES).for_each(|node| daemons.start(node));
+        for node in 1..=N_NODES {
+            eventually("a cluster", || daemons.n_up(node) == N_NODES);
+        }
+        daemons
+    }
+
+    fn state(&self, node: usize) -> PathBuf {
+        self.folder.path().join(self.cluster.node(node))
+    }
+
+    /// Starts the daemon of a node, or starts it anew.
+    pub(super) fn start(&mut self, node: usize) {
+        let folder = self.folder.path();
+        let log = File::options().create(true).append(true).open(self.log(node)).unwrap();
+        let mut command = self.cluster.on_node(node);
+        command.arg(sintonia()).args(["node", "start", "--cores", "2", "--speed", "1"]);
+        command.args(["--lease", LEASE_S, "--bind", &self.cluster.address(node)]);
+        command.arg("--peers").arg(folder.join("peers")).arg("--key").arg(folder.join("key"));
+        command.arg("--state").arg(self.state(node));
+        let daemon = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn();
+        self.daemons[node - 1] = Some(daemon.unwrap());
+    }
+
+    /// Kills the daemon of a node, and nothing else.
+    pub(super) fn kill(&mut self, node: usize) {
+        if let Some(mut daemon) = self.daemons[node - 1].take() {
+            daemon.kill().unwrap();
+            daemon.wait().unwrap();
+        }
+    }
+
+    /// Kills the process that holds the tasks of a node.
+    pub(super) fn kill_keeper(&self, node: usize) {
+        let is_keeper = |pid: &u32| {
+            let words = fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            words.split('\0').skip(1).take(2).eq(["node", "keeper"])
+        };
+        for pid in self.cluster.processes(node).into_iter().filter(is_keeper) {
+            // It may have ended by itself.
+            Command::new("kill").args(["-KILL", &pid.to_string()]).output().unwrap();
+        }
+    }
+
+    /// An array of tasks for a node.
+    pub(super) fn submit(&self, node: usize, n_tasks: usize, words: &[&str]) {
+        let array = format!("1-{n_tasks}");
+        let submitted = self.ask(node, &[&["submit", "--array", &array], words].concat());
+        assert!(submitted.is_some(), "node {node} takes no tasks");
+    }
+
+    /// How a node's tasks have ended, by their names; waits until all have.
+    pub(super) fn outcomes(&self, node: usize, n_tasks: usize) -> Vec<(String, String)> {
+        let mut ended = Vec::new();
+        eventually("the end of all tasks", || {
+            let said = self.ask(node, &["tasks", "--json", "--home", &self.cluster.node(node)]);
+            let said = said.unwrap_or_default();
+            let tasks = said.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+            ended = tasks.filter(|task| task["state"] == "ended").collect();
+            ended.len() == n_tasks
+        });
+        let name = |task: &Value| task["task"].as_str().unwrap().to_owned();
+        ended.iter().map(|task| (name(task), task["outcome"].to_string())).collect()
+    }
+
+    /// How many nodes a node sees that answer.
+    pub(super) fn n_up(&self, node: usize) -> usize {
+        let nodes = self.ask(node, &["nodes", "--json"]).unwrap_or_default();
+        let nodes: Vec<Value> = serde_json::from_str(&nodes).unwrap_or_default();
+        nodes.iter().filter(|node| node["presence"] == "up").count()
+    }
+
+    /// What the tasks have written so far.
+    pub(super) fn seen(&self) -> Seen {
+        Seen(fs::read_to_string(self.folder.path().join("diary")).unwrap_or_default())
+    }
+
+    /// What a client of a node's daemon prints; nothing when it fails.
+    fn ask(&self, node: usize, words: &[&str]) -> Option<String> {
+        let mut command = Command::new(sintonia());
+        command.arg(words[0]).arg("--node").arg(self.state(node)).args(&words[1..]);
+        let output = command.current_dir(self.folder.path()).output().unwrap();
+        output.status.success().then(|| String::from_utf8(output.stdout).unwrap())
+    }
+
+    fn log(&self, node: usize) -> PathBuf {
+        self.folder.path().join(format!("{}.log", self.cluster.node(node)))
+    }
+}
+
+impl Drop for Daemons {
+    fn drop(&mut self) {
+        for node in 1..=N_NODES {
+            if std::thread::panicking() {
+                let said = fs::read_to_string(self.log(node)).unwrap_or_default();
+                eprintln!("{}:\n{said}", self.cluster.node(node));
+            }
+            self.kill(node);
+        }
+    }
+}
+
+#[track_caller]
+pub(super) fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
+    let end = Instant::now() + DEADLINE;
+    while !is_so() {
+        assert!(Instant::now() < end, "{what} did not come");
+        std::thread::park_timeout(Duration::from_millis(20));
+    }
+}
