@@ -129,8 +129,17 @@ fn submission(options: &SubmitOptions) -> anyhow::Result<Submission> {
 }
 
 /// Variables that mean a job or a node in which this command happens to run, and not the task's own.
-const FOREIGN: [&str; 6] =
-    ["SINTONIA_TASK", "SINTONIA_ARRAY_INDEX", "SINTONIA_NODE", "OLDPWD", "PWD", "SHLVL"];
+const FOREIGN: [&str; 9] = [
+    "SINTONIA_TASK",
+    "SINTONIA_ARRAY_INDEX",
+    "SINTONIA_INSTANCE",
+    "SINTONIA_KEEPER",
+    "SINTONIA_KEEPER_RUN",
+    "SINTONIA_NODE",
+    "OLDPWD",
+    "PWD",
+    "SHLVL",
+];
 /// What a command without variables of its shell still needs.
 const NEEDED: [&str; 7] = ["HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TMPDIR", "USER"];
 

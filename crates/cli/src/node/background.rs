@@ -1,9 +1,8 @@
 //! The daemon in the background: started as a process of its own, and waited for until it answers.
 
-use super::options::StartOptions;
 use crate::exit::NoDaemon;
 use anyhow::Context;
-use balancer::door::{Client, open_state};
+use balancer::door::Client;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::OpenOptionsExt;
@@ -20,17 +19,7 @@ const LOG: &str = "node.log";
 const SHOWN_BYTES_MAX: usize = 4096;
 
 /// Starts it; returns when it answers.
-pub(super) fn start(options: &StartOptions) -> anyhow::Result<ExitCode> {
-    let folder = open_state(&options.state.place().folder()?)
-        .map_err(|error| NoDaemon::because(error.to_string()))?;
-    if let Ok(client) = Client::connect(&folder) {
-        let why = format!(
-            "node `{}` already serves `{}`: stop it with `sintonia node stop`, or use another folder with `--state`",
-            client.node(),
-            folder.display()
-        );
-        return Err(NoDaemon::because(why).into());
-    }
+pub(super) fn start(folder: &Path) -> anyhow::Result<ExitCode> {
     let mut log = OpenOptions::new()
         .create(true)
         .append(true)
@@ -40,7 +29,7 @@ pub(super) fn start(options: &StartOptions) -> anyhow::Result<ExitCode> {
         .with_context(|| format!("`{}` cannot be written", folder.join(LOG).display()))?;
     let begins = log.seek(SeekFrom::End(0))?;
     let child = spawn(&log)?;
-    let node = wait(child, &folder, (log, begins))?;
+    let node = wait(child, folder, (log, begins))?;
     eprintln!(
         "sintonia: node `{node}` is up; it says what happens in `{}`",
         folder.join(LOG).display()

@@ -1,6 +1,6 @@
 //! `sintonia node key`: makes the key of a cluster.
 
-use crate::exit::NotWritten;
+use crate::exit::{NoDaemon, NotWritten};
 use anyhow::Context;
 use balancer::links::{Key, KeyError};
 use clap::Args;
@@ -37,17 +37,14 @@ pub(super) fn make(options: &KeyOptions) -> anyhow::Result<ExitCode> {
 
 /// The key in a file that was named, or in the usual one, which is made where there is none.
 pub(super) fn read(file: Option<&Path>) -> anyhow::Result<Key> {
-    let Some(path) = file else {
-        let path = default_path()?;
-        if !path.exists() {
-            // Another node of a shared home may be faster: then its key is read.
-            if let Ok(key) = create(&path) {
-                return Ok(key);
-            }
+    let path = file.map_or_else(default_path, |path| Ok(path.to_owned()))?;
+    if file.is_none() && !path.exists() {
+        // Another node of a shared home may be faster: then its key is read.
+        if let Ok(key) = create(&path) {
+            return Ok(key);
         }
-        return Ok(Key::read(&path)?);
-    };
-    Ok(Key::read(path)?)
+    }
+    Key::read(&path).map_err(|error| NoDaemon::because(error.to_string()).into())
 }
 
 fn create(path: &Path) -> Result<Key, KeyError> {

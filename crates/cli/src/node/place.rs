@@ -8,14 +8,16 @@ use std::fs;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-/// Where tasks, and people beside a daemon with a folder of its own, find it.
+/// Where people beside a daemon with a folder of its own find it.
 const VARIABLE: &str = "SINTONIA_NODE";
+/// Where a task finds the daemon of the node that it runs on.
+const OF_TASK: &str = "SINTONIA_KEEPER";
 
 /// Which daemon is asked.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct NodeOption {
-    /// Folder of the daemon's state, or its socket; by default what `SINTONIA_NODE` names, else `sintonia/HOST` in
-    /// `$XDG_STATE_HOME` or `~/.local/state`
+    /// Folder of the daemon's state, or its socket; by default what `SINTONIA_NODE` names, for a task the
+    /// daemon of the node that it runs on, else `sintonia/HOST` in `$XDG_STATE_HOME` or `~/.local/state`
     #[arg(long, value_name = "DIR")]
     node: Option<PathBuf>,
 }
@@ -38,15 +40,20 @@ pub(crate) struct Place {
 impl NodeOption {
     /// Where it is.
     pub(crate) fn place(&self) -> Place {
-        let variable = || env::var_os(VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from);
-        Place { path: self.node.clone().or_else(variable) }
+        let said = || variable(VARIABLE).or_else(|| variable(OF_TASK));
+        Place { path: self.node.clone().or_else(said) }
     }
 }
 
 impl StateOption {
-    /// Where it is.
+    /// Where it is to be.
     pub(crate) fn place(&self) -> Place {
         Place { path: self.state.clone() }
+    }
+
+    /// Where it is.
+    pub(crate) fn running(&self) -> Place {
+        Place { path: self.state.clone().or_else(|| variable(VARIABLE)) }
     }
 }
 
@@ -80,6 +87,10 @@ fn shown(path: &Path) -> String {
     let text = path.display().to_string();
     let is_plain = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/-_.".contains(&byte));
     if is_plain { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
+}
+
+fn variable(name: &str) -> Option<PathBuf> {
+    env::var_os(name).filter(|path| !path.is_empty()).map(PathBuf::from)
 }
 
 /// This machine's name up to its first dot.

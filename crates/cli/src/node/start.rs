@@ -8,7 +8,7 @@ use crate::watch::warn;
 use anyhow::Context;
 use balanced::check_node_name;
 use balancer::daemon::{Daemon, Network, Options, Stopper, Warn};
-use balancer::door::{SOCKET, open_state};
+use balancer::door::{Client, SOCKET, open_state};
 use balancer::journal::Durability;
 use balancer::measure::{self, MeasureOptions, measure};
 use balancing::Policy;
@@ -22,8 +22,10 @@ use std::sync::Arc;
 
 /// Runs a daemon, here or in the background.
 pub(super) fn start(options: &StartOptions) -> anyhow::Result<ExitCode> {
+    let folder = open_state(&options.state.place().folder()?).map_err(|error| failed(&error))?;
+    refuse_second(&folder)?;
     if options.background {
-        return background::start(options);
+        return background::start(&folder);
     }
     if options.detached {
         // Fails for the leader of a process group, who then is out of a terminal's reach already.
@@ -31,17 +33,26 @@ pub(super) fn start(options: &StartOptions) -> anyhow::Result<ExitCode> {
     }
     let name = options.name.clone().unwrap_or_else(|| own_name(|name| env::var(name).ok()));
     check_node_name(&name).context(BadOption)?;
-    let folder = options.state.place().folder()?;
-    let folder = open_state(&folder).map_err(|error| failed(&error))?;
     let network = options.network.network()?;
+    let page = serve_page(options, &folder)?;
     let daemon = Daemon::open(daemon_options(options, network, (&name, &folder)));
     let daemon = daemon.map_err(|error| failed(&error))?;
     leave_by_signals(daemon.stopper())?;
-    let page = serve_page(options, &folder)?;
     say((&name, daemon.address()), &folder, page.as_deref(), options);
     daemon.run().map_err(|error| failed(&error))?;
     web::forget(&folder);
     Ok(ExitCode::SUCCESS)
+}
+
+/// One daemon serves a folder.
+fn refuse_second(folder: &Path) -> anyhow::Result<()> {
+    let Ok(client) = Client::connect(folder) else { return Ok(()) };
+    let why = format!(
+        "node `{}` already serves `{}`: stop it with `sintonia node stop`, or use another folder with `--state`",
+        client.node(),
+        folder.display()
+    );
+    Err(NoDaemon::because(why).into())
 }
 
 fn failed(error: &dyn std::error::Error) -> anyhow::Error {

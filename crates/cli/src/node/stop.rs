@@ -28,7 +28,7 @@ pub(crate) struct StopOptions {
 
 /// Stops, and waits until it has.
 pub(super) fn stop(options: &StopOptions) -> anyhow::Result<ExitCode> {
-    let place = options.state.place();
+    let place = options.state.running();
     let mut client = talk::connect(&place)?;
     let request = Request::Stop { now: options.now };
     match talk::ask(&mut client, &request, &place)? {

@@ -120,6 +120,22 @@ fn tasks_are_canceled_by_name_by_number_and_all() {
 }
 
 #[test]
+fn a_task_may_submit_further_ones() {
+    let scene = Scene::new();
+    let node = scene.start("alpha", &[]);
+    let program = env!("CARGO_BIN_EXE_sintonia");
+    let script =
+        format!("{program} submit --wait -- sh -c 'echo $SINTONIA_TASK'; echo $SINTONIA_TASK");
+    let said = node.run(&["submit", "--wait", "--", "sh", "-c", &script]);
+    assert_eq!(
+        (said.code, said.output.as_str()),
+        (Some(0), "alpha.2\nalpha.1\n"),
+        "{}",
+        said.errors
+    );
+}
+
+#[test]
 fn nodes_are_a_table_and_json() {
     let scene = Scene::new();
     let node = scene.start("alpha", &["--policy", "event", "--domain", "random:3"]);
