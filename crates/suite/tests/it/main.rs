@@ -21,6 +21,7 @@ mod killed;
 mod losses;
 mod malleable;
 mod malleable_slurm;
+mod nodes;
 mod oddities;
 mod operations;
 mod probed;
