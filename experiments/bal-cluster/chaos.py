@@ -4,7 +4,7 @@
 
 usage: experiments/bal-cluster/chaos.py [--seed S] [--tasks N] [--blows N] [--policy RULE@DOMAIN] [--lease SECONDS]
 
-Ends with 0 when no task that was taken is lost, and none ran twice at the same time. The seed is printed; with the same
+Ends with 0 when no task that was taken is lost, and none ran twice at the same time, else with 1. The seed is printed; with the same
 seed the same things fail, though tasks are elsewhere by then.
 """
 import argparse
@@ -146,12 +146,13 @@ def judge(nodes, taken, found):
                 complaints.append(f"lost: {name}: {task}")
             elif name not in ends:
                 complaints.append(f"said to have ended, and has not: {name}: {task}")
-    # Of a task that ran anew, each attempt has a number of its own.
+    # A start at home is not on disk: where its daemon and its keeper both die, the next attempt has the same number.
     attempts = collections.Counter((words[1], words[2]) for words in lines if words[0] == "begins")
-    complaints += [f"began {n} times with one number: {attempt}" for attempt, n in attempts.items() if 1 < n]
+    n_alike = sum(1 < n for n in attempts.values())
     n_tasks = sum(map(len, taken.values()))
     n_anew = sum(words[0] == "begins" for words in lines) - len({words[1] for words in lines})
-    print(f"{n_tasks} tasks, {len(ends)} ended, {n_anew} began anew, {len(complaints)} complaints")
+    print(f"{n_tasks} tasks, {len(ends)} ended, {n_anew} began anew, {n_alike} of them with the number of the attempt before, "
+          f"{len(complaints)} complaints")
     return complaints
 
 
@@ -165,10 +166,11 @@ def main():
     parser.add_argument("--policy", default="subscription@global")
     parser.add_argument("--lease", type=float, default=4)
     options = parser.parse_args()
+    cluster.end_by_signals()
     print(f"--seed {options.seed}", flush=True)
     rule, _, domain = options.policy.partition("@")
     words = ["--policy", rule, "--domain", domain or "global", "--lease", options.lease]
-    with cluster.Nodes(words, number=9, n_nodes=options.nodes, quota=None) as nodes:
+    with cluster.Nodes(words, number=99, n_nodes=options.nodes, quota=None) as nodes:
         taken, found = run(options, nodes, random.Random(options.seed))
         complaints = judge(nodes, taken, found)
         if complaints:

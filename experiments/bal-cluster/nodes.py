@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import zlib
 
@@ -18,6 +19,8 @@ ROOT = HERE.parent.parent
 sys.path.insert(0, str(HERE.parent / "common"))
 from cluster import cpu_group, ip  # noqa: E402
 
+# Set when everything is to end: threads that measure look at it.
+STOPPING = threading.Event()
 N_NODES = 8
 PORT = 7411
 PERIOD_US = 20000
@@ -52,11 +55,6 @@ class Nodes:
         self.daemons, self.cores = [None] * n_nodes, None
 
     def __enter__(self):
-        # What `timeout` and job managers send would end this process with all of it left.
-        try:
-            signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-        except ValueError:
-            pass  # Only the main thread may; then it has done so.
         self.remove()
         try:
             self._make()
@@ -224,11 +222,26 @@ class Nodes:
                 pass
 
 
+def end_by_signals():
+    """What `timeout` and job managers send, and Ctrl-C, would end this process with all of it left."""
+    def end(*_):
+        STOPPING.set()
+        sys.exit(143)
+    signal.signal(signal.SIGTERM, end)
+    signal.signal(signal.SIGINT, end)
+
+
+def rest(seconds):
+    """Sleeps, unless everything is to end."""
+    if STOPPING.wait(max(0, seconds)):
+        raise InterruptedError("it is stopped")
+
+
 def eventually(what, look, within_s=60):
     """What is found, as soon as it is something."""
     end = time.monotonic() + within_s
     while not (found := look()):
         if end < time.monotonic():
             raise TimeoutError(f"there was no {what} within {within_s} s")
-        time.sleep(0.05)
+        rest(0.05)
     return found

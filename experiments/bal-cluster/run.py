@@ -49,7 +49,7 @@ def submit_all(nodes, scenario, words, faster):
     """Hands over a task each second, each at the node whose turn it is; the names of the tasks by node."""
     began, submitting, entries = time.monotonic(), [], ENTRIES[scenario]
     for number in range(N_TASKS):
-        time.sleep(max(0, began + number * ARRIVAL_S / faster - time.monotonic()))
+        cluster.rest(began + number * ARRIVAL_S / faster - time.monotonic())
         command = nodes.command(entries[number % len(entries)], "submit", "--clean-env", "--json", "--", *words)
         submitting.append(subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=nodes.folder))
     for client in submitting:
@@ -63,8 +63,10 @@ def ended(nodes, scenario):
     found = []
     for entry in ENTRIES[scenario]:
         first_to_last = f"{nodes.names[entry]}.1-{N_TASKS // len(ENTRIES[scenario])}"
-        subprocess.run(nodes.command(entry, "tasks", first_to_last, "--wait", "--json"), check=True,
-                       stdout=subprocess.DEVNULL, cwd=nodes.folder)
+        waiting = subprocess.Popen(nodes.command(entry, "tasks", first_to_last, "--wait", "--json"),
+                                   stdout=subprocess.DEVNULL, cwd=nodes.folder)
+        while waiting.poll() is None:
+            cluster.rest(0.05)
         found += map(json.loads, nodes.ask(entry, "tasks", "--json").splitlines())
     return found
 
@@ -137,6 +139,7 @@ def parse():
     parser.add_argument("--scenario", action="append", choices=list(ENTRIES))
     parser.add_argument("--faster", type=float, default=20)
     parser.add_argument("--beside", type=int, default=1)
+    parser.add_argument("--number", type=int, default=0, help="of the first cluster, where another run goes on meanwhile")
     parser.add_argument("--burn", type=float)
     parser.add_argument("--missing", action="store_true", help="skip rows that are there")
     parser.add_argument("--page", action="store_true", help="measure nothing; write picture and page anew")
@@ -163,16 +166,20 @@ def wanted(options):
 
 def main():
     options = parse()
+    cluster.end_by_signals()
     lock, numbers, failed = threading.Lock(), queue.SimpleQueue(), []
     for number in range(options.beside):
-        numbers.put(number)
+        numbers.put(options.number + number)
 
     def one(case, binary):
         number = numbers.get()
         try:
+            cluster.rest(0)
             row = measure(*case, options, number, binary)
             keep(row, lock)
             print(*row.values(), flush=True)
+        except InterruptedError:
+            failed.append(case)
         except Exception as error:  # The others are measured all the same.
             failed.append(case)
             print(f"{case}: {error}", file=sys.stderr, flush=True)

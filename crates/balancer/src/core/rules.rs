@@ -74,14 +74,19 @@ impl Core {
     }
 
     fn load(&self) -> NodeLoad {
-        let n_queued = self.book.n_queued() + self.holding.n_queued();
         // Those that are started in haste are over before anybody could take them.
         let n_running = self.running.len().min(self.n_slots());
+        // Those of others start when their homes have answered: they have their cores, and none may be moved on.
+        let n_free = (self.n_slots() - n_running) as u64;
+        let n_starting = self.holding.n_queued().min(n_free);
+        let n_queued = self.book.n_queued() + self.holding.n_queued() - n_starting;
+        let n_running =
+            count(n_running).saturating_add(u32::try_from(n_starting).unwrap_or(u32::MAX));
         // A node that stops wants no tasks and gives none.
         let stops = self.stopping.is_some();
         let own = self.options.measurement;
         NodeLoad {
-            n_running: if stops { own.n_cores.max(1) } else { count(n_running) },
+            n_running: if stops { own.n_cores.max(1) } else { n_running },
             n_queued: if stops { 0 } else { u32::try_from(n_queued).unwrap_or(u32::MAX) },
             n_cores: own.n_cores,
             speed: own.speed,

@@ -11,7 +11,7 @@ mod unit;
 mod world;
 
 use balanced::Outcome;
-use balancing::Policy;
+use balancing::{Moment, Policy};
 
 use random::Random;
 use world::{Trouble, World};
@@ -95,6 +95,20 @@ fn tasks_leave_the_node_that_they_were_submitted_to() {
     world.assert_all_is_well("sharing");
     let nodes = world.ended_on(&tasks);
     assert!(nodes.values().all(|n| 4 <= *n) && nodes.len() == 4, "{nodes:?}");
+}
+
+#[test]
+fn a_task_that_is_about_to_start_elsewhere_is_offered_to_nobody() {
+    let mut world = World::new(4, Policy::DEFAULT, Trouble::default(), Random::new(7));
+    world.submit(0, 40);
+    world.heal_and_run();
+    world.assert_all_is_well("sharing");
+    for node in &world.nodes[1..] {
+        let counts = node.core.as_ref().unwrap().balance.standing(Moment(0)).counts;
+        assert!(0 < counts.accepted, "{}: {counts:?}", node.name);
+        let n_pulls = counts.accepted + counts.not_accepted;
+        assert_eq!((counts.moved, counts.messages), (0, n_pulls), "{}: {counts:?}", node.name);
+    }
 }
 
 #[test]

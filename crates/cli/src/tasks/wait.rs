@@ -215,7 +215,8 @@ impl Tally {
     }
 
     fn is_new(&mut self, task: &EndedTask) -> bool {
-        let Some(idx) = task.number.checked_sub(self.first) else { return false };
+        let idx = task.number.checked_sub(self.first).filter(|idx| *idx < self.n_tasks);
+        let Some(idx) = idx else { return false };
         let Some(word) = usize::try_from(idx / 64).ok().and_then(|idx| self.seen.get_mut(idx))
         else {
             return false;

@@ -29,6 +29,15 @@ fn every_subcommand_explains_itself() {
     check("malleable", &["malleable", "--help"]);
     check("resize", &["resize", "--help"]);
     check("slurm-policy", &["slurm-policy", "--help"]);
+    check("node", &["node", "--help"]);
+    check("node-start", &["node", "start", "--help"]);
+    check("node-stop", &["node", "stop", "--help"]);
+    check("node-key", &["node", "key", "--help"]);
+    check("submit", &["submit", "--help"]);
+    check("nodes", &["nodes", "--help"]);
+    check("tasks", &["tasks", "--help"]);
+    check("cancel", &["cancel", "--help"]);
+    check("explain", &["explain", "--help"]);
     check("simulate-balance", &["simulate", "balance", "--help"]);
     check("simulate-chunking", &["simulate", "chunking", "--help"]);
 }

@@ -60,7 +60,7 @@ fn the_live_view_shows_nodes_and_gives_the_terminal_back() {
         assert_eq!(code, Some(0), "{text}");
         assert!(text.contains("alpha") && text.contains("q: leave"), "{text}");
         assert!(text.contains("\u{1b}[?1049h") && text.contains("\u{1b}[?1049l"), "{text}");
-        let color = ["\u{1b}[32m", "\u{1b}[38;5;2m"].iter().any(|color| text.contains(color));
+        let color = ["\u{1b}[32m", "\u{1b}[38;5;2;"].iter().any(|color| text.contains(color));
         assert_eq!(color, has_color, "{text}");
     }
 }
