@@ -4,7 +4,11 @@
 //! `CHAOS_SEED` repeats a run. Larger ones: `experiments/bal-cluster/chaos.py`.
 
 #![allow(clippy::unwrap_used, reason = "a test stops where it cannot go on")]
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "who looks into a failure needs the seed and the story")]
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "who looks into a failure needs the seed and the story"
+)]
 
 mod daemons;
 
