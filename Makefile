@@ -61,6 +61,7 @@ bench: ## measure what watching, dealing and fitting cost
 	@$(CARGO) build --quiet --release --package fitting --example made_up
 	@$(CARGO) build --quiet --release --package comm --example comm_dealing --package master-worker --example dealing
 	@$(CARGO) build --quiet --release --package cg
+	@$(CARGO) build --quiet --release --package balancer --example think
 	@$(call make_xfire,openmpi)
 	@target/release/bench
 

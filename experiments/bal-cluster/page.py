@@ -57,7 +57,7 @@ def domain(row):
 
 
 def policy(row):
-    return row["policy"].replace("on_demand", "on-demand").replace("_", ":")
+    return row["policy"].replace("on_demand", "on-demand").replace("power_of_two", "power-of-two").replace("_", ":")
 
 
 def beside(source, here):
@@ -73,11 +73,13 @@ def beside(source, here):
 
 
 def ours(source, here):
-    """Policies that the source has not, beside its most efficient row of the scenario."""
+    """Policies that the source has not, beside its most efficient rows of the scenario: of all, and of those that are as fast as its best."""
     lines = []
     for row in here:
-        best = max((float(some["efficiency"]) for some in source if some["scenario"] == row["scenario"]), default=None)
-        times = f'{float(row["efficiency"]) / best:.1f}' if best else ""
+        there = [some for some in source if some["scenario"] == row["scenario"]]
+        best = lambda some: max(float(each["efficiency"]) for each in some)
+        fast = [some for some in there if 0.9 <= float(some["ratio"])]
+        times = " / ".join(f'{float(row["efficiency"]) / best(some):.1f}' for some in (fast, there))
         if not is_preset(row):
             lines.append([row["scenario"], policy(row), domain(row), row["faster"], row["messages"], row["accepted"], row["not_accepted"],
                           row["t_dist_s"], row["t_exec_s"], row["ratio"], row["efficiency"], times])

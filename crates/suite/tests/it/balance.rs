@@ -74,7 +74,7 @@ fn seed() -> u64 {
 /// The same nodes for the same seed.
 fn node_of(seed: u64, number: usize) -> usize {
     let mixed = (seed + number as u64 + 1).wrapping_mul(6_364_136_223_846_793_005);
-    usize::try_from((mixed >> 33) % N_NODES as u64).unwrap() + 1
+    usize::try_from((mixed >> 33) % N_NODES as u64).expect("it is one of a few") + 1
 }
 
 #[test]
@@ -95,6 +95,7 @@ fn no_task_is_lost_or_runs_twice_at_once_on_nodes_that_fail() {
     }
     let outcomes: Vec<_> = HOMES.iter().map(|(node, n)| daemons.outcomes(*node, *n)).collect();
     check(&daemons.seen(), &outcomes);
+    println!("{N_TASKS} tasks in {} attempts", daemons.seen().n("begins"));
     for node in 1..=N_NODES {
         eventually("a cluster that is whole again", || daemons.n_up(node) == N_NODES);
     }
@@ -109,5 +110,4 @@ fn check(seen: &Seen, outcomes: &[Vec<(String, String)>]) {
     }
     let n_tasks = outcomes.iter().flatten().count();
     assert_eq!(n_tasks, N_TASKS);
-    println!("{n_tasks} tasks in {} attempts", seen.n("begins"));
 }

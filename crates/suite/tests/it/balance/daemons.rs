@@ -2,6 +2,11 @@
 //!
 //! # Invariants
 //! - Nothing is left of it, also when the test fails: what runs on a node ends with the cluster.
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a part of a test, which fails so and says why"
+)]
 
 use serde_json::Value;
 use std::fs::{self, File};
