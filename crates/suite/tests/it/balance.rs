@@ -3,13 +3,6 @@
 //!
 //! `CHAOS_SEED` repeats a run. Larger ones: `experiments/bal-cluster/chaos.py`.
 
-#![allow(clippy::unwrap_used, reason = "a test stops where it cannot go on")]
-#![expect(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "who looks into a failure needs the seed and the story"
-)]
-
 mod daemons;
 
 use daemons::{Daemons, N_NODES, Seen, eventually};
