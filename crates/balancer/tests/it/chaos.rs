@@ -15,10 +15,8 @@ use std::{
 use balanced::{Answer, ArrayRange, EndedTask, Outcome, Request, Submission, TaskRange};
 use balancer::client::{Client, ClientError};
 
-use super::links::proxy::Proxy;
+use super::{daemon::eventually, links::proxy::Proxy};
 
-/// Much longer than it takes; who fails says so long before.
-const DEADLINE: Duration = Duration::from_secs(120);
 /// How long a node may run a task after its home was heard last.
 const LEASE_MS: u64 = 2000;
 
@@ -158,18 +156,6 @@ fn send(signal: &str, pid: u32) {
     // It may have ended by itself.
     let sent = Command::new("kill").args([signal, &pid.to_string()]).stderr(Stdio::null()).status();
     assert!(sent.is_ok());
-}
-
-#[track_caller]
-fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    let end = Instant::now() + DEADLINE;
-    loop {
-        if let Some(found) = look() {
-            return found;
-        }
-        assert!(Instant::now() < end, "{what} did not come");
-        std::thread::park_timeout(Duration::from_millis(10));
-    }
 }
 
 /// The same numbers for the same seed.

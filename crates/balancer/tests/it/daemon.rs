@@ -11,7 +11,7 @@ use balanced::{
 use balancer::client::{Client, ClientError};
 
 /// Nothing here takes as long.
-const DEADLINE: Duration = Duration::from_secs(60);
+const DEADLINE: Duration = Duration::from_secs(120);
 
 fn program() -> PathBuf {
     let here = std::env::current_exe().unwrap();
@@ -110,7 +110,7 @@ impl Drop for Node {
 }
 
 #[track_caller]
-fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+pub(crate) fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let end = Instant::now() + DEADLINE;
     loop {
         if let Some(found) = look() {
