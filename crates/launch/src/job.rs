@@ -248,7 +248,7 @@ impl Running {
                         return;
                     }
                 }
-                Err(_) => self.give_up(&format!("does not print `{line}`")),
+                Err(_) => self.fail(&format!("does not print `{line}`")),
             }
         }
     }
@@ -258,7 +258,7 @@ impl Running {
     pub fn wait_until(&self, what: &str, mut holds: impl FnMut(&Self) -> bool) {
         while !holds(self) {
             if self.deadline < Instant::now() {
-                self.give_up(&format!("waited in vain: {what}"));
+                self.fail(&format!("waited in vain: {what}"));
             }
             std::thread::sleep(Duration::from_millis(5));
         }
@@ -271,7 +271,7 @@ impl Running {
         let status = match self.status.recv_timeout(left) {
             Ok(status) => status,
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
-                self.give_up("does not end")
+                self.fail("does not end")
             }
         };
         self.mark.check_all_gone(&self.command);
@@ -282,15 +282,13 @@ impl Running {
         Ended { code, stdout: std::mem::take(&mut self.seen), stderr }
     }
 
+    /// Ends it, and fails with what it printed.
     #[track_caller]
-    fn give_up(&self, why: &str) -> ! {
+    pub fn fail(&self, why: &str) -> ! {
         self.mark.end();
         self.mark.remove_library_files();
+        let errors = self.stderr.take().and_then(last_words).unwrap_or_default();
         let rest: String = self.lines.try_iter().collect();
-        // Somebody that is not known here may keep it open.
-        let errors =
-            self.stderr.take().filter(JoinHandle::is_finished).and_then(|words| words.join().ok());
-        let errors = errors.unwrap_or_default();
         panic!("{} {why}; it printed:\n{}{rest}{errors}", self.command, self.seen)
     }
 }
@@ -302,6 +300,15 @@ impl Drop for Running {
             self.mark.end();
         }
     }
+}
+
+/// What a thread has read that comes to its end soon; somebody that is not known here may keep the other end open.
+fn last_words(reader: JoinHandle<String>) -> Option<String> {
+    let until = Instant::now() + Duration::from_secs(1);
+    while !reader.is_finished() && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    reader.is_finished().then(|| reader.join().ok()).flatten()
 }
 
 /// Lines of standard output, with their ends, as they come.
@@ -336,5 +343,18 @@ mod tests {
         });
         assert!(failed.is_err());
         assert_eq!(words_of(pid.into_inner()), [""; 0]);
+    }
+
+    #[test]
+    fn a_test_that_fails_says_what_was_printed() {
+        let failed = std::panic::catch_unwind(|| {
+            let mut running =
+                Job::new("sh").args(["-c", "echo why >&2; echo out; sleep 9"]).start();
+            running.wait_for_line("out");
+            running.fail("is not as wanted")
+        });
+        let said = failed.err().and_then(|said| said.downcast::<String>().ok());
+        let said = said.expect("it fails with a sentence");
+        assert!(said.ends_with("is not as wanted; it printed:\nout\nwhy\n"), "{said}");
     }
 }

@@ -83,20 +83,22 @@ impl Home {
     }
 
     /// Nodes on which tasks of one of them ran.
-    #[track_caller]
-    fn used(&self, node: &str) -> BTreeSet<String> {
+    fn used(&self, node: &str) -> Result<BTreeSet<String>, String> {
         let words = ["submit", "--wait", "--json", "--array", "1-24", "--", "sleep", "0.3"];
-        let output = self.ask(node, &words);
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let text = self.told(node, &words)?;
         let lines = text.lines().map(|line| serde_json::from_str(line).expect("a line of JSON"));
-        lines.filter_map(|task: Value| task["node"].as_str().map(str::to_owned)).collect()
+        Ok(lines.filter_map(|task: Value| task["node"].as_str().map(str::to_owned)).collect())
     }
 
-    #[track_caller]
-    fn stop(&self, node: &str) {
-        let output = self.ask(node, &["node", "stop"]);
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    fn stop(&self, node: &str) -> Result<(), String> {
+        self.told(node, &["node", "stop"]).map(drop)
+    }
+
+    /// What the daemon of a node answers, or what is said instead.
+    fn told(&self, node: &str, words: &[&str]) -> Result<String, String> {
+        let output = self.ask(node, words);
+        let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+        if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
     }
 }
 
@@ -135,13 +137,19 @@ fn check_launcher(library: Library) {
     let job = library.launch(3, &tool::sintonia()).args(words).arg(&meet);
     let with = home.variables().into_iter();
     let job = with.fold(job, |job, (name, value)| job.variable(name, value));
-    let running: Running = job.within(2 * PATIENCE).start();
+    // Whatever goes wrong, it says what the daemons said.
+    let running: Running = job.within(PATIENCE).start();
     let nodes: Vec<String> = (0..3).map(|rank| format!("{}-{rank}", host())).collect();
     for node in &nodes {
-        wait("all have met", || home.n_up(node) == 3);
+        running.wait_until("all have met", |_| home.n_up(node) == 3);
     }
-    assert_eq!(home.used(&nodes[1]), nodes.iter().cloned().collect());
-    nodes.iter().for_each(|node| home.stop(node));
+    let used = home.used(&nodes[1]);
+    if used != Ok(nodes.iter().cloned().collect()) {
+        running.fail(&format!("tasks were to run on all nodes, and did so: {used:?}"));
+    }
+    for node in &nodes {
+        home.stop(node).unwrap_or_else(|why| running.fail(&why));
+    }
     let ended = running.finish();
     assert_eq!(ended.code, 0, "{}", ended.stderr);
 }
@@ -157,6 +165,16 @@ fn mpich_starts_daemons_that_meet() {
 }
 
 #[test]
+fn open_mpi_5_starts_daemons_that_meet() {
+    check_launcher(Library::OpenMpi5);
+}
+
+#[test]
+fn mpich_5_starts_daemons_that_meet() {
+    check_launcher(Library::Mpich5);
+}
+
+#[test]
 fn slurm_starts_daemons_that_know_each_other_by_the_list_of_nodes() {
     let slurm = Slurm::new(2);
     let home = Home::new();
@@ -169,8 +187,8 @@ fn slurm_starts_daemons_that_know_each_other_by_the_list_of_nodes() {
     for node in nodes {
         slurm.wait("both are up", || home.n_up(node) == 2);
     }
-    assert_eq!(home.used("snt-n2"), nodes.map(str::to_owned).into());
-    nodes.into_iter().for_each(|node| home.stop(node));
+    assert_eq!(home.used("snt-n2"), Ok(nodes.map(str::to_owned).into()));
+    assert_eq!(nodes.map(|node| home.stop(node)), [Ok(()), Ok(())]);
     let ended = srun.wait_with_output().expect("it is ours");
     let said = String::from_utf8_lossy(&ended.stderr);
     assert!(ended.status.success(), "{said}");
