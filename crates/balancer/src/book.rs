@@ -1,8 +1,8 @@
 //! The tasks of a node: those submitted to it, and what became of those that it ran for others.
 //!
 //! The book is what its [`Record`]s make of it, one after the other: what is on disk is the list of records, and
-//! a daemon that starts anew reads them all. Only where a task runs or to whom it is offered is not recorded: the
-//! keeper knows the one, and the other is safely forgotten.
+//! a daemon that starts anew reads them all. Only to whom a task is offered is not recorded: that is safely
+//! forgotten. What is recorded to run here may have ended: the keeper knows.
 //!
 //! # Invariants
 //! - Any list of records, also one that makes no sense, makes a book; what cannot apply changes nothing.
@@ -145,6 +145,12 @@ impl Book {
                 }
             }
             Record::Next { number } => self.next = self.next.max(*number),
+            Record::Started { number, instance, at_ms } => self.start(*number, *instance, *at_ms),
+            Record::Story { number, n_dropped, notes } => {
+                if let Some(task) = self.tasks.get_mut(number) {
+                    task.tell(notes, *n_dropped);
+                }
+            }
         }
     }
 
@@ -206,16 +212,10 @@ impl Book {
         self.queue.next(|number| tasks.get(&number).is_some_and(Task::is_queued))
     }
 
-    /// A queued task runs here now, as this instance; also one that a daemon before this one had started.
-    pub fn start(&mut self, number: u64, instance: u32, at_ms: u64) -> bool {
-        let me = self.me;
-        let Some(task) = self.tasks.get_mut(&number).filter(|task| task.is_queued()) else {
-            return false;
-        };
-        self.queue.left();
-        task.place(TaskState::Running, me, instance);
-        task.note(at_ms, Noted::Started(me));
-        true
+    /// Tasks that were started here and have not ended, and their instances.
+    pub fn running(&self) -> impl Iterator<Item = (u64, u32)> {
+        let runs = self.tasks.iter().filter(|(_, task)| task.state() == TaskState::Running);
+        runs.map(|(number, task)| (*number, task.instance()))
     }
 
     /// The task was offered, and its node was told that it may start.
@@ -293,6 +293,16 @@ impl Book {
         }
         self.queue.push_back(first, last);
         self.next = last.saturating_add(1);
+    }
+
+    fn start(&mut self, number: u64, instance: u32, at_ms: u64) {
+        let Some(task) = self.tasks.get_mut(&number) else { return };
+        if !task.is_queued() || instance < task.instance() {
+            return;
+        }
+        self.queue.left();
+        task.place(TaskState::Running, self.me, instance);
+        task.note(at_ms, Noted::Started(self.me));
     }
 
     fn given(&mut self, number: u64, lease: Lease, at_ms: u64) {

@@ -274,6 +274,7 @@ impl Core {
                 for end in ended {
                     self.attempt_ended(end, at);
                 }
+                self.own_unknown(at);
                 self.renew_with_all(at);
             }
             KeeperSays::Ended(ends) => {

@@ -3,6 +3,7 @@
 use balanced::{Outcome, Output};
 use serde::{Deserialize, Serialize};
 
+use super::Note;
 use crate::core::words::{Attempt, Ended, NodeId, SharedWork, Surroundings};
 
 /// Something that happened.
@@ -91,6 +92,25 @@ pub enum Record {
         /// The next number.
         number: u64,
     },
+    /// A task was started here, at its home. That is not waited for: a node that loses its power at this moment
+    /// may have started a task of which its disk says nothing.
+    Started {
+        /// Which task.
+        number: u64,
+        /// As which instance.
+        instance: u32,
+        /// When.
+        at_ms: u64,
+    },
+    /// What had happened to a task before the last compaction.
+    Story {
+        /// Which task.
+        number: u64,
+        /// Notes that were not kept.
+        n_dropped: u32,
+        /// Those that were.
+        notes: Vec<Note>,
+    },
 }
 
 /// How a task ended.
@@ -144,6 +164,8 @@ pub enum Reason {
     KeeperLost,
     /// The node leaves.
     Leaving,
+    /// Daemon and keeper of the home went down together, and it with them.
+    NodeLost,
 }
 
 impl Reason {
@@ -151,7 +173,7 @@ impl Reason {
     #[must_use]
     pub fn is_loss(&self) -> bool {
         match self {
-            Self::Silent(_) | Self::Restarted(_) | Self::KeeperLost => true,
+            Self::Silent(_) | Self::Restarted(_) | Self::KeeperLost | Self::NodeLost => true,
             Self::NotTaken(..) | Self::Unanswered(_) | Self::Returned(..) | Self::Leaving => false,
         }
     }
@@ -165,7 +187,7 @@ impl Reason {
             | Self::Silent(node)
             | Self::Restarted(node)
             | Self::Returned(node, _) => Some(*node),
-            Self::KeeperLost | Self::Leaving => None,
+            Self::KeeperLost | Self::Leaving | Self::NodeLost => None,
         }
     }
 
@@ -184,6 +206,7 @@ impl Reason {
             Self::Returned(_, because) => format!("`{node}` gave it back: {because}"),
             Self::KeeperLost => "the process that had started it died, and it was ended".to_owned(),
             Self::Leaving => "the node was stopped".to_owned(),
+            Self::NodeLost => "its node went down, and it was ended".to_owned(),
         }
     }
 }

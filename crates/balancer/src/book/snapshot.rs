@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use balanced::{Outcome, Submission};
+use balanced::{Outcome, Submission, TaskState};
 
 use super::{Book, EndRecord, Record, Task};
 use crate::core::words::{SharedWork, Surroundings, Work};
@@ -31,7 +31,7 @@ impl Book {
         records
     }
 
-    /// Records that make this book again, without the story of its tasks.
+    /// Records that make this book again, with as much of the story of its tasks as it keeps.
     pub fn snapshot(&mut self, mut write: impl FnMut(&Record)) {
         for (idx, around) in self.shared.forget_unused() {
             write(&Record::Around { idx, around: (*around).clone() });
@@ -46,9 +46,11 @@ impl Book {
         run.flush(self, &mut write);
         // The oldest first: that is the order in which they are forgotten.
         for number in &self.ended {
-            if let Some(end) = self.tasks.get(number).and_then(|task| end_of(*number, task)) {
+            let Some(task) = self.tasks.get(number) else { continue };
+            if let Some(end) = end_of(*number, task) {
                 write(&Record::Ended(end));
             }
+            write_story(*number, task, &mut write);
         }
         for ended in self.foreign.values() {
             write(&Record::ForeignEnded(ended.clone()));
@@ -68,9 +70,21 @@ impl Book {
             let (instance, to, incarnation) = (lease.instance, lease.to, lease.incarnation);
             write(&Record::Given { number, instance, to, incarnation, at_ms });
         }
+        if task.state() == TaskState::Running {
+            write(&Record::Started { number, instance, at_ms });
+        }
         if task.is_cancel_wished() {
             write(&Record::CancelWished { number, at_ms });
         }
+        write_story(number, task, write);
+    }
+}
+
+/// Behind all else that is said of the task: each of that is a note too.
+fn write_story(number: u64, task: &Task, write: &mut impl FnMut(&Record)) {
+    let (notes, n_dropped) = task.notes();
+    if !notes.is_empty() {
+        write(&Record::Story { number, n_dropped, notes: notes.to_vec() });
     }
 }
 

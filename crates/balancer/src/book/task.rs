@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use balanced::{Outcome, Output, TaskState};
+use serde::{Deserialize, Serialize};
 
 use super::{EndRecord, Reason, some_output};
 use crate::core::words::{NodeId, Work};
@@ -43,7 +44,7 @@ struct End {
 }
 
 /// Something that happened to a task, and when.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
     /// When.
     pub at_ms: u64,
@@ -52,7 +53,7 @@ pub struct Note {
 }
 
 /// Something that happened to a task.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Noted {
     /// It was offered to a node.
     Offered(NodeId),
@@ -192,6 +193,14 @@ impl Task {
             more.notes.reserve_exact(1);
         }
         more.notes.push(Note { at_ms, what });
+    }
+
+    /// This is what has happened to it, whatever was noted before.
+    pub(super) fn tell(&mut self, notes: &[Note], n_dropped_notes: u32) {
+        let more = self.more.get_or_insert_default();
+        let first = notes.len().saturating_sub(N_NOTES_MAX);
+        more.notes = notes[first..].to_vec();
+        more.n_dropped_notes = n_dropped_notes;
     }
 
     pub(super) fn n_lost(&self) -> u16 {

@@ -32,6 +32,10 @@ fn given(number: u64, instance: u32) -> Record {
     Record::Given { number, instance, to: OTHER, incarnation: 3, at_ms: 2 }
 }
 
+fn started(number: u64, instance: u32) -> Record {
+    Record::Started { number, instance, at_ms: 3 }
+}
+
 fn back(number: u64, instance: u32, reason: Reason) -> Record {
     Record::Back { number, instance, reason, at_ms: 3 }
 }
@@ -52,7 +56,14 @@ fn a_task_is_given_comes_back_runs_and_ends() {
     book.apply(&back(1, 1, Reason::Unanswered(OTHER)));
     assert_eq!((book.n_queued(), book.next_queued()), (2, Some(1)));
     assert!(book.leases().is_empty());
-    assert!(book.start(1, 2, 3) && !book.start(1, 2, 3));
+    book.apply(&started(1, 1));
+    assert_eq!(book.running().collect::<Vec<_>>(), [(1, 1)]);
+    book.apply(&back(1, 1, Reason::NodeLost));
+    book.apply(&started(1, 0));
+    assert!(book.running().next().is_none(), "that was before");
+    book.apply(&started(1, 2));
+    book.apply(&started(1, 3));
+    assert_eq!(book.running().collect::<Vec<_>>(), [(1, 2)], "it runs already");
     book.apply(&back(1, 1, Reason::Silent(OTHER)));
     assert_eq!(book.task(1).unwrap().state(), TaskState::Running, "that was another instance");
     book.apply(&ended(1, 2, "hello"));
@@ -70,6 +81,35 @@ fn a_task_that_is_lost_too_often_is_over() {
     }
     assert_eq!(book.task(1).unwrap().outcome(), Some(&Outcome::Lost));
     assert_eq!((book.n_queued(), book.next_queued()), (0, None));
+}
+
+#[test]
+fn a_task_whose_starts_at_home_were_lost_too_often_is_over() {
+    let mut book = book(1);
+    for instance in 1..=2 {
+        assert!(!book.task(1).unwrap().is_over());
+        book.apply(&started(1, instance));
+        book.apply(&back(1, instance, Reason::NodeLost));
+    }
+    assert_eq!(book.task(1).unwrap().outcome(), Some(&Outcome::Lost));
+    assert_eq!(book.running().count(), 0);
+}
+
+#[test]
+fn a_book_that_is_written_anew_keeps_a_bounded_story() {
+    let mut book = book(2);
+    for instance in 1..=30 {
+        book.apply(&started(1, instance));
+        book.apply(&back(1, instance, Reason::Leaving));
+    }
+    book.apply(&started(2, 1));
+    let notes = book.task(1).unwrap().notes();
+    assert_eq!((notes.0.len(), notes.1), (24, 36));
+    let last = notes.0.last().unwrap();
+    assert_eq!(last, &Note { at_ms: 3, what: Noted::Back(Reason::Leaving) });
+    let again = written_anew(&mut book);
+    assert_eq!(stories(&again), stories(&book));
+    assert_eq!(again.task(2).unwrap().started_ms(), Some(3));
 }
 
 #[test]
@@ -120,6 +160,16 @@ fn record() -> impl Strategy<Value = Record> {
             let reason = if lost { Reason::Silent(OTHER) } else { Reason::Leaving };
             back(number, instance, reason)
         }),
+        (number.clone(), instance.clone()).prop_map(|(number, instance)| started(number, instance)),
+        (number.clone(), instance.clone()).prop_map(|(number, instance)| back(
+            number,
+            instance,
+            Reason::NodeLost
+        )),
+        (number.clone(), 0..9_u32, 1..30_u64).prop_map(|(number, n_dropped, n_notes)| {
+            let note = |at_ms| Note { at_ms, what: Noted::Moved(OTHER) };
+            Record::Story { number, n_dropped, notes: (0..n_notes).map(note).collect() }
+        }),
         (number.clone(), instance.clone()).prop_map(|(n, instance)| ended(n, instance, "123")),
         (number.clone(), 0..5_u64)
             .prop_map(|(first, n)| { Record::Canceled { first, last: first + n, at_ms: 2 } }),
@@ -129,6 +179,20 @@ fn record() -> impl Strategy<Value = Record> {
             Record::Acknowledged { attempts: vec![attempt] }
         }),
     ]
+}
+
+fn written_anew(book: &mut Book) -> Book {
+    let mut again = Book::new(ME, book.limits);
+    let mut snapshot = Vec::new();
+    book.snapshot(|record| snapshot.push(record.clone()));
+    for record in &snapshot {
+        again.apply(record);
+    }
+    again
+}
+
+fn stories(book: &Book) -> Vec<(u64, (&[Note], u32))> {
+    book.tasks_from(0).map(|(number, task)| (number, task.notes())).collect()
 }
 
 /// Everything that decides what happens next.
@@ -157,12 +221,8 @@ proptest! {
         prop_assert_eq!(book.n_open(), n_open);
         prop_assert_eq!(book.next_queued().is_some(), 0 < n_queued);
 
-        let mut again = Book::new(ME, book.limits);
-        let mut snapshot = Vec::new();
-        book.snapshot(|record| snapshot.push(record.clone()));
-        for record in &snapshot {
-            again.apply(record);
-        }
+        let again = written_anew(&mut book);
         prop_assert_eq!(facts(&again), facts(&book));
+        prop_assert_eq!(stories(&again), stories(&book));
     }
 }

@@ -1,6 +1,6 @@
 //! Why a task is where it is.
 
-use balanced::{Answer, Explanation, Presence, Step, TaskState, What};
+use balanced::{Answer, Explanation, Outcome, Presence, Step, TaskState, What};
 use balancing::Standing;
 
 use super::Core;
@@ -56,6 +56,13 @@ impl Core {
             TaskState::Offered => vec![format!("`{node}` is asked whether it takes the task")],
             TaskState::Leased => self.why_it_is_away(number, task, &node, now),
             TaskState::Running => vec![format!("a core of `{node}`, its home, was free")],
+            TaskState::Ended if task.outcome() == Some(&Outcome::Lost) => {
+                let n_starts_max = task.work().around.limits.n_starts_max;
+                vec![format!(
+                    "it was given up: {n_starts_max} of its starts were lost with their nodes, and \
+                     its `n_starts_max` allows no more"
+                )]
+            }
             TaskState::Ended => vec![format!("it ended on `{node}`")],
         };
         let canceled = task.is_cancel_wished() && !task.is_over();

@@ -40,7 +40,7 @@ impl Core {
             array_index: task.array_index(),
             lease_until: None,
         };
-        self.book.start(number, attempt.instance, at.now.unix_ms);
+        self.started(attempt, at.now.unix_ms, at);
         self.running.insert(attempt, None);
         at.out.keeper(KeeperOrder::Start(Box::new(job)));
         true
@@ -48,12 +48,33 @@ impl Core {
 
     /// The keeper runs a task of ours, as a daemon before this one had wanted.
     pub(super) fn own_runs(&mut self, run: Running, at: &mut At<'_>) {
-        let number = run.attempt.task.number;
-        let started = self.book.start(number, run.attempt.instance, run.started_ms);
-        let wished = self.book.task(number).is_some_and(Task::is_cancel_wished);
-        if !started || wished {
+        let Attempt { task: TaskKey { number, .. }, instance } = run.attempt;
+        if self.book.task(number).is_some_and(Task::is_queued) {
+            // What is recorded of its start was not on disk yet.
+            self.started(run.attempt, run.started_ms, at);
+        }
+        let wanted = |task: &Task| {
+            let runs = task.state() == TaskState::Running && task.instance() == instance;
+            runs && !task.is_cancel_wished()
+        };
+        if !self.book.task(number).is_some_and(wanted) {
             self.kill(run.attempt, Killed::Canceled, at);
         }
+    }
+
+    /// Tasks of ours that were started and of which the keeper knows nothing are lost, and that start counts.
+    pub(super) fn own_unknown(&mut self, at: &mut At<'_>) {
+        let known = |number, instance| self.running.contains_key(&self.attempt(number, instance));
+        let lost = self.book.running().filter(|(number, instance)| !known(*number, *instance));
+        for (number, instance) in lost.collect::<Vec<_>>() {
+            self.back(number, instance, Reason::NodeLost, at);
+        }
+    }
+
+    /// Nobody waits until this is on disk: tasks that are short would take as long as the disk.
+    fn started(&mut self, attempt: Attempt, at_ms: u64, at: &mut At<'_>) {
+        let Attempt { task: TaskKey { number, .. }, instance } = attempt;
+        self.record(&Record::Started { number, instance, at_ms }, at);
     }
 
     /// An attempt at a task of ours has ended here.
@@ -62,7 +83,8 @@ impl Core {
         let Some(task) = self.book.task(number) else { return };
         let runs = task.state() == TaskState::Running && task.instance() == instance;
         // One that ended while no daemon was there is queued in the book of the next one.
-        if !runs && !task.is_queued() {
+        let waits = task.is_queued() && task.instance() <= instance;
+        if !runs && !waits {
             return;
         }
         self.haste.ended(task.work(), ended.ended_ms.saturating_sub(ended.started_ms));

@@ -5,7 +5,7 @@ use std::io::{self, BufReader, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use super::JournalError;
-use super::format::{HEADER, Line, encode_header, read_fully, read_lines};
+use super::format::{HEADER, HEADER_1, Line, encode_header, read_fully, read_lines};
 use crate::book::Record;
 use crate::locking::lock_soon;
 
@@ -103,7 +103,7 @@ fn read_file(
     let mut from = BufReader::with_capacity(1 << 16, file);
     let mut header = [0; HEADER.len()];
     let n_header = read_fully(&mut from, &mut header).map_err(fail)?;
-    if header[..n_header] != HEADER[..n_header] {
+    if ![HEADER, HEADER_1].iter().any(|known| header[..n_header] == known[..n_header]) {
         return Err(JournalError::Version { path: path.to_owned() });
     }
     let mut name = None;
@@ -124,13 +124,17 @@ fn keep_aside(mut file: &File, n_bytes_good: u64, at: &Path) -> io::Result<u64> 
     Ok(n_bytes)
 }
 
-/// Goes to the end, and writes the header where there is none.
+/// Writes the header where there is none, or one of an older version; goes to the end.
 fn begin(mut file: &File, n_bytes_good: u64, name: &str) -> io::Result<u64> {
-    file.seek(SeekFrom::Start(n_bytes_good))?;
+    file.seek(SeekFrom::Start(0))?;
     if n_bytes_good == 0 {
         let mut bytes = Vec::new();
         encode_header(name, &mut bytes).map_err(io::Error::other)?;
         file.write_all(&bytes)?;
+    } else {
+        // Only one byte of it may change, which is written or not.
+        file.write_all(HEADER)?;
+        file.seek(SeekFrom::Start(n_bytes_good))?;
     }
     file.sync_all()?;
     file.stream_position()

@@ -8,8 +8,11 @@ use crate::book::Record;
 
 /// Longest record: a submission, or an end with all that the task wrote.
 pub const RECORD_BYTES_MAX: usize = 1 << 20;
-/// The beginning of a journal, with its version.
-pub(super) const HEADER: &[u8; 20] = b"sintonia-journal\x01\0\0\0";
+/// The beginning of a journal, with its version. Kinds of records only ever come behind those that there are, with
+/// a new version: journals of older ones are read, and are of this one from then on.
+pub(super) const HEADER: &[u8; 20] = b"sintonia-journal\x02\0\0\0";
+/// Without starts and stories.
+pub(super) const HEADER_1: &[u8; 20] = b"sintonia-journal\x01\0\0\0";
 
 const FRAME_BYTES: usize = 8;
 

@@ -6,7 +6,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use balanced::{
-    Answer, ArrayRange, EndedTask, Outcome, Request, Submission, TaskFilter, TaskRange, TaskState,
+    Answer, ArrayRange, EndedTask, Limits, Outcome, Request, Submission, TaskFilter, TaskRange,
+    TaskState,
 };
 use balancer::client::{Client, ClientError};
 
@@ -60,11 +61,16 @@ impl Node {
     }
 
     fn submit(&self, script: &str, n_tasks: u64) -> TaskRange {
+        self.submit_with(script, n_tasks, Limits::default())
+    }
+
+    fn submit_with(&self, script: &str, n_tasks: u64, limits: Limits) -> TaskRange {
         let submission = Submission {
             command: ["sh", "-c", script].map(str::to_owned).to_vec(),
             folder: self.folder.path().to_str().unwrap().to_owned(),
             environment: vec![("PATH".to_owned(), std::env::var("PATH").unwrap())],
             array: Some(ArrayRange { first: 1, last: n_tasks }),
+            limits,
             ..Submission::default()
         };
         self.client().submit(submission).unwrap()
@@ -203,6 +209,48 @@ fn a_killed_keeper_costs_the_attempts_that_it_kept() {
     assert!(Command::new("kill").args(["-9", &pid.to_string()]).status().unwrap().success());
     assert_all_good(&node.wait(&tasks), 12);
     assert_diary(&node.read("diary"), 12, true);
+}
+
+/// A task that writes down its instance and runs until it is told to end; then daemon, keeper and task are killed.
+fn down_while_it_runs(limits: Limits) -> (Node, TaskRange) {
+    let mut node = Node::start();
+    let script = "echo $$ >> pids; echo $SINTONIA_INSTANCE >> diary; \
+                  until [ -e go ]; do sleep 0.01; done";
+    let tasks = node.submit_with(script, 1, limits);
+    eventually("an entry in the diary", || (node.read("diary") == "1\n").then_some(()));
+    // That is answered when the start is on disk.
+    assert_eq!(node.n_in(TaskState::Running), 1);
+    let keeper = keeper_pid(&node.state()).unwrap();
+    node.kill();
+    for pid in [&keeper.to_string(), node.read("pids").trim()] {
+        // The keeper's guard may have ended the task before.
+        Command::new("kill").args(["-9", pid]).stderr(Stdio::null()).status().unwrap();
+    }
+    node.run();
+    (node, tasks)
+}
+
+#[test]
+fn a_node_that_went_down_starts_its_tasks_as_the_next_instance() {
+    let (node, tasks) = down_while_it_runs(Limits::default());
+    eventually("the second start", || (node.read("diary") == "1\n2\n").then_some(()));
+    std::fs::write(node.folder.path().join("go"), "").unwrap();
+    let ended = node.wait(&tasks);
+    assert_eq!((&ended[0].outcome, ended[0].instance), (&Outcome::Exit(0), 2));
+}
+
+#[test]
+fn a_start_that_went_down_with_its_node_counts() {
+    let (node, tasks) = down_while_it_runs(Limits { n_starts_max: 1, ..Limits::default() });
+    let ended = node.wait(&tasks);
+    assert_eq!((&ended[0].outcome, ended[0].instance), (&Outcome::Lost, 1));
+    assert_eq!(node.read("diary"), "1\n");
+    let request = Request::Explain { task: "alpha.1".parse().unwrap() };
+    let Answer::Explained { explanation } = node.client().ask(&request).unwrap() else {
+        panic!("it was asked for")
+    };
+    let because = explanation.because.join("; ");
+    assert!(because.starts_with("it was given up: 1 of its starts were lost"), "{because}");
 }
 
 #[test]

@@ -56,6 +56,24 @@ fn a_journal_that_was_never_begun_is_begun() {
 }
 
 #[test]
+fn a_journal_of_the_version_before_is_read_and_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    journal(folder.path(), 0);
+    let file = folder.path().join(FILE);
+    let mut bytes = fs::read(&file).unwrap();
+    bytes[..HEADER_1.len()].copy_from_slice(HEADER_1);
+    fs::write(&file, &bytes).unwrap();
+    assert_eq!(numbers(folder.path()), (vec![1, 2, 3], None));
+    let after = fs::read(&file).unwrap();
+    assert_eq!((&after[..HEADER.len()], after.len()), (&HEADER[..], bytes.len()));
+    assert_eq!(numbers(folder.path()), (vec![1, 2, 3], None));
+    bytes[HEADER.len() - 4] = 3;
+    fs::write(&file, bytes).unwrap();
+    let found = open(folder.path(), "alpha", |_| ());
+    assert!(matches!(found, Err(JournalError::Version { .. })), "one of the next version is not");
+}
+
+#[test]
 fn what_is_not_ours_is_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join(FILE), "my diary, and nobody else's").unwrap();
