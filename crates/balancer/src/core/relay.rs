@@ -1,11 +1,22 @@
 //! Questions of clients that another node has to answer.
+//!
+//! Who waits for tasks of another home may wait for days, and any word between the nodes may be lost meanwhile: the
+//! question is repeated now and then, and when the other node is heard again, also after its daemon was started
+//! anew. The home says what is not known to have arrived once more, so that clients may hear of a task twice.
+//!
+//! # Invariants
+//! - A client gets one answer each time that it is ready for one.
+//! - Each question ends: answered, refused, or when the other node is not heard for too long.
 
-use balanced::{Answer, Request};
+mod waiting;
+
+use balanced::{Answer, Presence, Request};
 use balancing::Moment;
 
 use super::clients::{Asker, ByNumber};
 use super::words::{ClientId, NodeId, PeerMessage};
 use super::{At, Core};
+use waiting::Waiting;
 
 /// How long an answer may take.
 const ANSWER_MS: u64 = 10_000;
@@ -23,8 +34,9 @@ struct Relay {
     to: NodeId,
     /// The start of its daemon that was asked: another one knows nothing of the question.
     incarnation: u64,
-    /// When something was said last; nothing where the answer may take as long as tasks do.
-    since: Option<Moment>,
+    since: Moment,
+    /// Where the answer may take as long as tasks do.
+    waiting: Option<Waiting>,
 }
 
 impl Relaying {
@@ -54,22 +66,49 @@ impl Core {
         let ask =
             self.options.incarnation.wrapping_shl(20).wrapping_add(self.clients.relaying.next);
         self.clients.relaying.next += 1;
+        let since = at.now.moment;
         let takes_long = matches!(request, Request::Wait { .. });
-        let since = (!takes_long).then_some(at.now.moment);
-        self.clients.relaying.open.insert(ask, Relay { client, to, incarnation, since });
+        let waiting = takes_long.then(|| Waiting::new(request.clone(), since));
+        let relay = Relay { client, to, incarnation, since, waiting };
+        self.clients.relaying.open.insert(ask, relay);
         at.out.send(to, PeerMessage::Ask { ask, request });
     }
 
     /// Passes it on that the client is ready, if another node answers it.
     pub(super) fn relay_more(&mut self, client: ClientId, at: &mut At<'_>) -> bool {
         let Some((ask, to)) = self.clients.relaying.of_client(client) else { return false };
-        at.out.send(to, PeerMessage::Ask { ask, request: Request::More });
+        let relay = self.clients.relaying.open.get_mut(&ask);
+        let waiting = relay.and_then(|relay| relay.waiting.as_mut());
+        match waiting.and_then(|waiting| waiting.client_is_ready(at.now.moment)) {
+            Some(early) => self.pass_answer(ask, client, early, at),
+            None => at.out.send(to, PeerMessage::Ask { ask, request: Request::More }),
+        }
         true
     }
 
     pub(super) fn on_answer(&mut self, from: NodeId, ask: u64, answer: Answer, at: &mut At<'_>) {
-        let relay = self.clients.relaying.open.get(&ask).filter(|relay| relay.to == from);
-        let Some(client) = relay.map(|relay| relay.client) else { return };
+        let relay = self.clients.relaying.open.get_mut(&ask).filter(|relay| relay.to == from);
+        let Some(relay) = relay else {
+            // The other node has not heard that nobody waits any more.
+            at.out.send(from, PeerMessage::AskGone { ask });
+            return;
+        };
+        let client = relay.client;
+        let passed = match &mut relay.waiting {
+            None => Some(answer),
+            Some(waiting) if waiting.is_forgotten(&answer) => {
+                let request = waiting.ask_again(at.now.moment);
+                at.out.send(from, PeerMessage::Ask { ask, request });
+                None
+            }
+            Some(waiting) => waiting.answered(answer, at.now.moment),
+        };
+        if let Some(answer) = passed {
+            self.pass_answer(ask, client, answer, at);
+        }
+    }
+
+    fn pass_answer(&mut self, ask: u64, client: ClientId, answer: Answer, at: &mut At<'_>) {
         if answer.is_last() {
             self.clients.relaying.open.remove(&ask);
         }
@@ -83,21 +122,46 @@ impl Core {
         }
     }
 
-    /// What was asked of a node that is not heard any more will not be answered.
+    /// What was asked of a node that is not heard any more will not be answered; who waits is patient.
     pub(super) fn end_relays_of_lost(&mut self, at: &mut At<'_>) {
+        let now = at.now.moment;
         let peers = &self.peers;
-        let same = |relay: &Relay| {
-            peers.get(relay.to).is_some_and(|member| member.incarnation == relay.incarnation)
-        };
-        let lost = |relay: &Relay| !peers.is_heard(relay.to) || !same(relay);
-        self.end_relays(lost_ones(&self.clients.relaying, lost), "is not heard any more", at);
+        let mut lost = Vec::new();
+        for (&ask, relay) in &mut self.clients.relaying.open {
+            let member = peers.get(relay.to).filter(|member| member.presence != Presence::Left);
+            let incarnation = member.map(|member| member.incarnation);
+            let same = peers.is_heard(relay.to) && incarnation == Some(relay.incarnation);
+            match (&mut relay.waiting, incarnation) {
+                (Some(waiting), Some(_)) if !peers.is_heard(relay.to) => waiting.is_silent(now),
+                (Some(waiting), Some(_)) if same && !waiting.was_silent() => {}
+                (Some(waiting), Some(incarnation)) => {
+                    relay.incarnation = incarnation;
+                    let request = waiting.ask_again(now);
+                    at.out.send(relay.to, PeerMessage::Ask { ask, request });
+                }
+                (None, Some(_)) if same => {}
+                _ => lost.push(ask),
+            }
+        }
+        self.end_relays(lost, "is not heard any more", at);
     }
 
     pub(super) fn sweep_relaying(&mut self, at: &mut At<'_>) {
         let now = at.now.moment;
-        let late =
-            |relay: &Relay| relay.since.is_some_and(|since| ANSWER_MS <= now.ms_since(since));
-        self.end_relays(lost_ones(&self.clients.relaying, late), "did not answer in time", at);
+        let (mut late, mut lost) = (Vec::new(), Vec::new());
+        for (&ask, relay) in &mut self.clients.relaying.open {
+            match &mut relay.waiting {
+                None if ANSWER_MS <= now.ms_since(relay.since) => late.push(ask),
+                Some(waiting) if waiting.is_lost(now) => lost.push(ask),
+                Some(waiting) if waiting.is_to_be_repeated(now) => {
+                    let request = waiting.ask_again(now);
+                    at.out.send(relay.to, PeerMessage::Ask { ask, request });
+                }
+                _ => {}
+            }
+        }
+        self.end_relays(late, "did not answer in time", at);
+        self.end_relays(lost, "is not heard any more", at);
     }
 
     fn end_relays(&mut self, asks: Vec<u64>, why: &str, at: &mut At<'_>) {
@@ -108,9 +172,4 @@ impl Core {
             }
         }
     }
-}
-
-fn lost_ones(relaying: &Relaying, is_lost: impl Fn(&Relay) -> bool) -> Vec<u64> {
-    let lost = relaying.open.iter().filter(|(_, relay)| is_lost(relay));
-    lost.map(|(ask, _)| *ask).collect()
 }

@@ -32,6 +32,8 @@ struct Wait {
     with_output: bool,
     /// Numbers of tasks that ended and were not told.
     ended: VecDeque<u64>,
+    /// Those of the last answer, until it is known to have arrived.
+    told: Vec<u64>,
     n_open: u64,
     is_ready: bool,
 }
@@ -56,14 +58,30 @@ impl Waits {
     pub(super) fn more(&mut self, asker: Asker) -> bool {
         let wait = self.waits.get_mut(&asker);
         self.stirred = true;
-        wait.map(|wait| wait.is_ready = true).is_some()
+        let ready = |wait: &mut Wait| {
+            wait.is_ready = true;
+            wait.told.clear();
+        };
+        wait.map(ready).is_some()
+    }
+
+    /// Another node repeats what it has asked: its last answer, if there is one, is told again.
+    fn again(&mut self, asker: Asker, tasks: &TaskRange) -> bool {
+        let same = |wait: &&mut Wait| wait.first == tasks.first && wait.last == tasks.last;
+        let Some(wait) = self.waits.get_mut(&asker).filter(same) else { return false };
+        if !wait.is_ready {
+            wait.is_ready = true;
+            wait.told.drain(..).rev().for_each(|number| wait.ended.push_front(number));
+            self.stirred = true;
+        }
+        true
     }
 
     pub(super) fn gone(&mut self, asker: Asker) {
         self.waits.remove(&asker);
     }
 
-    /// Clients of nodes that are not heard any more were told so, and ask again.
+    /// Clients of nodes that are not heard any more are told so, or these nodes ask again.
     pub(super) fn keep_heard(&mut self, is_heard: impl Fn(NodeId) -> bool) {
         self.waits.retain(|asker, _| match asker {
             Asker::Client(_) => true,
@@ -74,6 +92,9 @@ impl Waits {
 
 impl Core {
     pub(super) fn wait(&mut self, asker: Asker, tasks: &TaskRange, with_output: bool) {
+        if matches!(asker, Asker::Peer(..)) && self.clients.waits.again(asker, tasks) {
+            return;
+        }
         let (first, last) = (tasks.first, tasks.last);
         let known = self.book.tasks_from(first).take_while(|(number, _)| *number <= last);
         let mut n_open = 0;
@@ -85,7 +106,8 @@ impl Core {
                 n_open += 1;
             }
         }
-        let wait = Wait { first, last, with_output, ended, n_open, is_ready: true };
+        let told = Vec::new();
+        let wait = Wait { first, last, with_output, ended, told, n_open, is_ready: true };
         self.clients.waits.waits.insert(asker, wait);
         self.clients.waits.stirred = true;
     }
@@ -117,6 +139,7 @@ impl Core {
             && n_bytes < OUTPUT_BYTES_MAX
             && let Some(number) = wait.ended.pop_front()
         {
+            wait.told.push(number);
             let Some(task) = self.book.task(number) else { continue };
             n_bytes += if wait.with_output {
                 task.output().map_or(0, balanced::Output::n_bytes)

@@ -1,11 +1,13 @@
 //! What single clients see, one case each.
 
+mod lost;
+
 use balanced::{
     Answer, ArrayRange, Outcome, Output, Presence, Request, Submission, TaskFilter, TaskState, Text,
 };
 use balancing::Moment;
 
-use crate::book::{BookLimits, Record};
+use crate::book::{Book, BookLimits, Record};
 use crate::core::words::{
     AttemptEnd, ClientId, CoreTimer, Ended, Event, Job, KeeperOrder, KeeperSays, Member, NodeId,
     Now, Out, PeerMessage, node_id,
@@ -54,9 +56,13 @@ const ANNA: ClientId = ClientId(1);
 
 impl Rig {
     fn new() -> Self {
+        Self::of(CoreOptions::new("n"), Core::book_for("n", BookLimits::default()))
+    }
+
+    /// With this book, and a keeper that runs nothing.
+    fn of(options: CoreOptions, book: Book) -> Self {
         let mut seen = Seen::default();
-        let book = Core::book_for("n", BookLimits::default());
-        let core = Core::new(CoreOptions::new("n"), Now::default(), book, &mut seen);
+        let core = Core::new(options, Now::default(), book, &mut seen);
         let mut rig = Self { core, seen, now_ms: 0 };
         rig.on(Event::Keeper(KeeperSays::Inventory { running: Vec::new(), ended: Vec::new() }));
         rig
@@ -237,8 +243,6 @@ fn what_another_node_knows_is_asked_there() {
         rig.seen.sent.last(),
         Some((_, PeerMessage::Ask { request: Request::More, .. }))
     ));
-    rig.member(Presence::Up, 2);
-    assert_eq!(rig.refusal(), "`other` is not heard any more: ask again");
 }
 
 #[test]
