@@ -23,4 +23,5 @@ pub mod links;
 mod locking;
 pub mod measure;
 pub mod members;
+mod secrets;
 pub mod web;

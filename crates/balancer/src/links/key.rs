@@ -1,10 +1,11 @@
 //! The key of a cluster: 32 random bytes in a file that only its owner can read.
 
+use crate::secrets;
 use std::{
     fmt,
-    fs::{File, OpenOptions},
-    io::{self, Read, Write},
-    os::unix::fs::{MetadataExt, OpenOptionsExt},
+    fs::File,
+    io::{self, Read},
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
 
@@ -102,18 +103,8 @@ impl Key {
     /// The file is there, or cannot be written.
     pub fn create(path: &Path) -> Result<Self, KeyError> {
         let unwritable = |source| KeyError::Write { path: path.to_owned(), source };
-        let mut bytes = [0; KEY_BYTES];
-        // 32 bytes come in one piece once the system's source is ready, which it waits for.
-        rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())
-            .map_err(|errno| unwritable(errno.into()))?;
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(path)
-            .map_err(unwritable)?;
-        let text = bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-        writeln!(file, "{text}").and_then(|()| file.sync_all()).map_err(unwritable)?;
+        let bytes = secrets::random().map_err(unwritable)?;
+        secrets::write_new(path, &secrets::digits(&bytes)).map_err(unwritable)?;
         Ok(Self(bytes))
     }
 

@@ -1,9 +1,9 @@
 //! The key that opens a node's pages.
 
+use crate::secrets;
 use std::{
-    fs::{self, File, OpenOptions},
-    io::{self, Read, Write},
-    os::unix::fs::{MetadataExt, OpenOptionsExt},
+    fs, io,
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
 
@@ -47,7 +47,8 @@ impl WebKey {
     pub fn in_folder(folder: &Path) -> Result<Self, WebKeyError> {
         let path = Self::path(folder);
         let failed = |source| WebKeyError::File { path: path.clone(), source };
-        match make(&path) {
+        let made = secrets::random::<N_BYTES>();
+        match made.and_then(|bytes| secrets::write_new(&path, &secrets::digits(&bytes))) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             made => made.map_err(failed)?,
         }
@@ -86,14 +87,6 @@ impl std::fmt::Debug for WebKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("WebKey(..)")
     }
-}
-
-fn make(path: &Path) -> io::Result<()> {
-    let mut bytes = [0; N_BYTES];
-    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
-    let text: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
-    file.write_all(format!("{text}\n").as_bytes())
 }
 
 #[cfg(test)]
