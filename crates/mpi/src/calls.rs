@@ -6,6 +6,7 @@
 
 mod datatype;
 mod exit;
+mod grown;
 mod process;
 mod transfer;
 

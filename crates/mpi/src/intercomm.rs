@@ -221,6 +221,7 @@ impl Intercomm {
         let code = unsafe { (self.mpi.worlds.intercomm_merge)(self.comm, high, &raw mut merged) };
         self.mpi.check("MPI_Intercomm_merge", code)?;
         self.mpi.return_errors(merged)?;
+        self.mpi.has_grown()?;
         Comm::new(&self.mpi, Line(merged))
     }
 

@@ -15,6 +15,7 @@ use crate::MpiError;
 use crate::functions::{Entrance, Functions, Handle};
 use crate::library::symbol;
 use crate::watch::{EXIT_STUCK, watched};
+use mpi_abi::Library;
 use std::ffi::{c_int, c_void};
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
@@ -44,23 +45,19 @@ const LAST_CHANCE: Duration = Duration::from_millis(500);
 
 /// What is needed at the end.
 #[derive(Debug)]
-struct Exit {
+pub(super) struct Exit {
     entrance: Entrance,
     functions: Functions,
     world: Handle,
     status_ignore: isize,
+    /// Whether its launcher sees to it that `MPI_Abort` of one process is the end of all.
+    is_abort_heard: bool,
 }
 
 impl Mpi {
     /// Sees to it that MPI is ended with the process; for who began it.
     pub(super) fn end_with_process(&self) -> Result<(), MpiError> {
-        let exit = Exit {
-            entrance: Entrance::find()?,
-            functions: Functions::find()?,
-            world: value(self.constants.comm_world)?,
-            status_ignore: self.constants.status_ignore,
-        };
-        if EXIT.set(exit).is_ok() {
+        if EXIT.set(self.exit()?).is_ok() {
             // SAFETY: a function that takes nothing, and lies in the program to its end.
             let code = unsafe { libc::atexit(at_exit) };
             if code != 0 {
@@ -69,6 +66,17 @@ impl Mpi {
             }
         }
         Ok(())
+    }
+
+    /// What is needed at the end.
+    pub(super) fn exit(&self) -> Result<Exit, MpiError> {
+        Ok(Exit {
+            entrance: Entrance::find()?,
+            functions: Functions::find()?,
+            world: value(self.constants.comm_world)?,
+            status_ignore: self.constants.status_ignore,
+            is_abort_heard: self.library == Library::OpenMpi,
+        })
     }
 
     pub(super) fn opened() {
@@ -143,7 +151,7 @@ fn kill_lost() {
 type OnExit = unsafe extern "C" fn(extern "C" fn(c_int, *mut c_void), *mut c_void) -> c_int;
 
 /// Sees to it that the code of the process is known in the end: functions that are registered later run earlier.
-fn remember_code() -> Result<(), MpiError> {
+pub(super) fn remember_code() -> Result<(), MpiError> {
     let name = c"on_exit";
     let address = symbol(name).ok_or(MpiError::NoFunction { name: "on_exit" })?;
     // SAFETY: the C library gives the function of this name this signature.
@@ -154,14 +162,24 @@ fn remember_code() -> Result<(), MpiError> {
     (code == 0).then_some(()).ok_or_else(|| MpiError::Call { call: "on_exit", code, why: why() })
 }
 
+/// The code that this process ends with, where [`remember_code`] was called in time.
+pub(super) fn code_of_process() -> c_int {
+    CODE.load(Ordering::Acquire)
+}
+
+/// Whether somebody who began MPI has not closed it.
+pub(super) fn is_anybody_open() -> bool {
+    N_OPEN.load(Ordering::Acquire) != 0
+}
+
 extern "C" fn keep_code(code: c_int, _nothing: *mut c_void) {
     CODE.store(code, Ordering::Release);
 }
 
 extern "C" fn at_exit() {
     if let Some(exit) = EXIT.get()
-        && N_OPEN.load(Ordering::Acquire) == 0
-        && !exit.entrance.is(exit.entrance.finalized)
+        && !is_anybody_open()
+        && !exit.is_over()
     {
         let is_ending = IS_ENDING.load(Ordering::Acquire);
         if IS_STUCK.load(Ordering::Acquire) {
@@ -170,8 +188,8 @@ extern "C" fn at_exit() {
             }
             if is_ending {
                 // With the code 0 Open MPI leaves processes that were started later.
-                let code = CODE.load(Ordering::Acquire);
-                exit.abort(if code == 0 { EXIT_STUCK } else { code });
+                let code = code_of_process();
+                exit.end_job(if code == 0 { EXIT_STUCK } else { code });
             }
             std::thread::sleep(Duration::from_hours(1));
             return;
@@ -179,7 +197,7 @@ extern "C" fn at_exit() {
         if exit.are_all_here(is_ending.then_some(LAST_CHANCE)) {
             exit.finalize();
         } else {
-            exit.abort(CODE.load(Ordering::Acquire));
+            exit.end_job(code_of_process());
         }
     }
 }
@@ -219,22 +237,48 @@ impl Exit {
         let _code = watched("MPI_Finalize", finalize);
     }
 
-    /// Ends the other ranks, and this one.
-    fn abort(&self, code: c_int) {
+    /// Whether MPI has ended.
+    pub(super) fn is_over(&self) -> bool {
+        self.entrance.is(self.entrance.finalized)
+    }
+
+    /// Ends the other ranks, and this one, which has the results.
+    fn end_job(&self, code: c_int) {
         // What the launcher says of it sounds worse than it is.
         let _written = writeln!(
             std::io::stderr(),
             "a rank did not come to the end of the program: rank 0 is done, and ends the job with `MPI_Abort` and its \
              own code, {code}"
         );
-        // The library ends the process at once, without what a program in C has printed and not flushed.
-        // SAFETY: a null pointer stands for all streams.
-        let _flushed = unsafe { libc::fflush(std::ptr::null_mut()) };
-        wait_for_readers();
         kill_lost();
+        self.abort(code);
+    }
+
+    /// Ends the other ranks, and this one, even where the launcher does not hear `MPI_Abort`: a signal is seen by all of them.
+    pub(super) fn end_all(&self, code: c_int) {
+        if self.is_abort_heard {
+            return self.abort(code);
+        }
+        flush();
+        let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+        // SAFETY: a limit for this process, which ends: what it holds is of no interest.
+        let _code = unsafe { libc::setrlimit(libc::RLIMIT_CORE, &raw const none) };
+        std::process::abort();
+    }
+
+    /// Ends the other ranks, and this one.
+    fn abort(&self, code: c_int) {
+        flush();
         // SAFETY: initialized and not finalized; a predefined communicator.
         let _code = unsafe { (self.functions.abort)(self.world, code) };
     }
+}
+
+/// Passes on what was printed: a process that ends at once does not.
+fn flush() {
+    // SAFETY: a null pointer stands for all streams of C.
+    let _flushed = unsafe { libc::fflush(std::ptr::null_mut()) };
+    wait_for_readers();
 }
 
 /// Waits until nothing that was printed is left in the pipes to the launcher.
