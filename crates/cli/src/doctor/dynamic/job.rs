@@ -95,9 +95,13 @@ impl Job {
         None
     }
 
-    /// What it has complained about.
+    /// What it has complained about, once it has ended: what is still on its way is waited for, but not for ever, since
+    /// somebody it started may have its standard error.
     pub(super) fn complaints(&self) -> String {
-        self.errors.try_iter().collect::<Vec<_>>().join("\n")
+        let until = Instant::now() + GRACE;
+        let left = || until.saturating_duration_since(Instant::now());
+        let lines = std::iter::from_fn(|| self.errors.recv_timeout(left()).ok());
+        lines.collect::<Vec<_>>().join("\n")
     }
 
     fn kill(&mut self) {
