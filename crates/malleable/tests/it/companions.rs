@@ -1,6 +1,6 @@
 //! Programs that grow by a second launcher.
 
-use crate::resizing::{digest, record, rod};
+use crate::resizing::{PACE, digest, record, rod};
 use launch::Library;
 use resized::{Outcome, Spawn};
 
@@ -9,11 +9,11 @@ use resized::{Outcome, Spawn};
 fn check(words: &[&str], fault: &str, expected: &[(u32, u32, Outcome, usize)]) {
     let library = Library::Mpich5;
     let (folder, plain) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let words = [&["--until", "300", "--spawn", "companion", "--foreground"], words].concat();
+    let words = [&PACE[..], &["--spawn", "companion", "--foreground"], words].concat();
     let job = rod(library, 2, folder.path(), &words).args(["--check-every", "1"]);
     let ended = job.variable("SINTONIA_MALLEABLE_FAULT", fault).run();
     assert_eq!(ended.code, 0, "{ended:?}");
-    let alone = rod(library, 1, plain.path(), &["--until", "300"]).run();
+    let alone = rod(library, 1, plain.path(), &PACE).run();
     assert_eq!(digest(&ended.stdout), digest(&alone.stdout));
     let resizes = record(folder.path());
     let found = resizes.iter().map(|resize| {

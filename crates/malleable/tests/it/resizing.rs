@@ -4,8 +4,8 @@ use launch::{Job, Library, example};
 use resized::{Outcome, Resize, Spawn, Started, Strategy};
 use std::path::Path;
 
-/// Iterations, enough for data that travel meanwhile.
-const UNTIL: &str = "3000";
+/// Iterations enough, and long enough, for data that travel meanwhile.
+pub(crate) const PACE: [&str; 4] = ["--until", "1500", "--pause-us", "500"];
 
 /// A rod on so many ranks; the record goes into the folder.
 pub(crate) fn rod(library: Library, n_ranks: usize, folder: &Path, words: &[&str]) -> Job {
@@ -33,10 +33,10 @@ fn check(words: &[&str], expected: &[(u32, u32, Strategy)]) -> Vec<Vec<Resize>> 
     let mut records = Vec::new();
     for library in Library::DYNAMIC {
         let (folder, plain) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let all = [&["--until", UNTIL, "--foreground", "--check-every", "1"], words].concat();
+        let all = [&PACE[..], &["--foreground", "--check-every", "1"], words].concat();
         let ended = rod(library, 2, folder.path(), &all).run();
         assert_eq!(ended.code, 0, "{ended:?}");
-        let alone = rod(library, 1, plain.path(), &["--until", UNTIL]).run();
+        let alone = rod(library, 1, plain.path(), &PACE).run();
         assert_eq!(digest(&ended.stdout), digest(&alone.stdout), "{}", library.name());
         let resizes = record(folder.path());
         let found = resizes.iter().map(|resize| (resize.from, resize.to, resize.strategy));
@@ -70,16 +70,7 @@ fn a_program_grows_and_shrinks() {
 fn processes_are_started_in_other_ways() {
     let ways = [(Spawn::One, "one", "async"), (Spawn::Sequential, "sequential", "p2p")];
     for (spawn, word, method) in ways {
-        let words = [
-            "--schedule",
-            "10:4,30:2",
-            "--spawn",
-            word,
-            "--redistribution",
-            method,
-            "--pause-us",
-            "300",
-        ];
+        let words = ["--schedule", "10:4,30:2", "--spawn", word, "--redistribution", method];
         let resizes = [(2, 4, Strategy::Merge), (4, 2, Strategy::Merge)];
         for record in check(&words, &resizes) {
             assert!(record.iter().all(|resize| resize.spawn == spawn));
@@ -116,10 +107,8 @@ const SETTINGS: [&str; 7] = [
 fn nobody_has_to_set_anything() {
     for library in Library::DYNAMIC {
         let folder = tempfile::tempdir().unwrap();
-        let words = ["--schedule", "10:4,40:2", "--until", UNTIL, "--foreground"];
-        let job = rod(library, 2, folder.path(), &words).args(["--check-every", "1"]);
-        // The data travel while the program computes: it has to take long enough for that.
-        let job = job.args(["--pause-us", "300"]);
+        let words = ["--schedule", "10:4,40:2", "--foreground", "--check-every", "1"];
+        let job = rod(library, 2, folder.path(), &words).args(PACE);
         let ended = SETTINGS.iter().fold(job, |job, name| job.without(name)).run();
         assert_eq!(ended.code, 0, "{ended:?}");
         let resizes = record(folder.path());
@@ -179,12 +168,13 @@ fn check_many(library: Library) {
 #[track_caller]
 fn check_fault(library: Library, fault: &str, goes_on: bool) {
     let folder = tempfile::tempdir().unwrap();
-    let words = ["--until", "3000", "--schedule", "10:4", "--foreground", "--deadline", "10"];
-    let job = rod(library, 2, folder.path(), &words).variable("SINTONIA_MALLEABLE_FAULT", fault);
+    let words = ["--schedule", "10:4", "--foreground", "--deadline", "10"];
+    let job = rod(library, 2, folder.path(), &words).args(PACE);
+    let job = job.variable("SINTONIA_MALLEABLE_FAULT", fault);
     let ended = job.run();
     assert_eq!(ended.code == 0, goes_on, "{fault}: {ended:?}");
     if goes_on {
-        assert!(digest(&ended.stdout).contains("after 3000 iterations"));
+        assert!(digest(&ended.stdout).contains("after 1500 iterations"));
         let resizes = record(folder.path());
         assert!(resizes.iter().all(|resize| resize.outcome == Outcome::Failed), "{resizes:?}");
         assert_eq!(resizes.len(), 1);
@@ -225,15 +215,16 @@ fn ranks_sleep_where_no_process_can_be_started() {
     for library in Library::SYSTEM {
         let (folder, plain) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let schedule = ["--schedule", "10:4,30:1,50:3", "--foreground", "--check-every", "1"];
-        let words = [&["--until", UNTIL, "--preferred", "2"], &schedule[..]].concat();
+        let words = [&PACE[..], &["--preferred", "2"], &schedule].concat();
         let ended = rod(library, 4, folder.path(), &words).run();
         assert_eq!(ended.code, 0, "{ended:?}");
-        let alone = rod(library, 1, plain.path(), &["--until", UNTIL]).run();
+        let alone = rod(library, 1, plain.path(), &PACE).run();
         assert_eq!(digest(&ended.stdout), digest(&alone.stdout), "{}", library.name());
         let resizes = record(folder.path());
         let found = resizes.iter().map(|resize| (resize.from, resize.to, resize.outcome));
         let done = Outcome::Done;
-        assert_eq!(found.collect::<Vec<_>>(), [(2, 4, done), (4, 1, done), (1, 3, done)]);
+        let expected = [(2, 4, done), (4, 1, done), (1, 3, done)];
+        assert_eq!(found.collect::<Vec<_>>(), expected, "{resizes:?}");
         assert!(resizes.iter().all(|resize| resize.started == Started::Parked));
         assert!(resizes.iter().all(|resize| resize.pids_gone.is_empty()));
     }

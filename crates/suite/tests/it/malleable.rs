@@ -81,7 +81,16 @@ fn check_two_nodes(library: Library) {
     let hosts = folder.path().join("hosts");
     let named = [1, 2].map(|number| format!("{} slots=4\n", cluster.node(number)));
     std::fs::write(&hosts, named.concat()).expect("it can be written");
-    let words = ["--until", "600", "--schedule", "10:6,200:2,400:4", "--foreground", "--explain"];
+    let words = [
+        "--until",
+        "600",
+        "--schedule",
+        "10:6,200:2,400:4",
+        "--foreground",
+        "--explain",
+        "--pause-us",
+        "1000",
+    ];
     // Over which network is what the program chooses.
     let job =
         cluster.launch(library, 1, &example("rod")).args(words).without("MPIR_CVAR_CH4_NETMOD");
