@@ -35,6 +35,7 @@ clang            | clang                                   | test            | m
 gfortran         | gfortran                                | test            | must | the three Fortran bindings under the probe
 python3-venv     | /usr/lib/python3*/ensurepip/__init__.py | test            | must | Python programs and the MPI wheels of PyPI
 iproute2         | ip                                      | test            | may  | a cluster of network namespaces on one machine
+openssh-server   | sshd                                    | test            | may  | daemons started over `ssh` on that cluster (Debian starts an `sshd` of its own, too)
 slurm-wlm        | slurmctld                               | test            | may  | ranks started by `srun`
 munge            | munged                                  | test            | may  | authentication of Slurm
 libsimgrid-dev   | smpirun                                 | test            | may  | replays an exported trace in SimGrid
