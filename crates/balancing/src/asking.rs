@@ -3,6 +3,10 @@
 //! A node that is a sender and has tasks begins an operation. It asks up to three nodes of its list, waits for their
 //! answers, and fills the least loaded until it would be neutral, then the next (J. thesis 2012, chapters 3.4, 3.5).
 //! The rules differ in how the list comes about, one file for each.
+//!
+//! An operation begins when a measurement brings news: more tasks wait, the state is another one, a receiver has become
+//! known, or the last operation moved tasks and others wait still. Without news it is repeated once a second, however
+//! often the driver measures: the source's nodes measure once a second.
 
 use crate::action::TimerKind;
 use crate::operation::{Accepted, OPERATION_MS, Operation, Phase};
@@ -16,6 +20,8 @@ use crate::{periodic, standing::N_NAMED_MAX};
 
 /// After an operation that moved nothing.
 const PAUSE_MS: u64 = 100;
+/// Between two operations without news.
+const REPEAT_MS: u64 = 1_000;
 
 /// What a node remembers that looks for nodes with room.
 #[derive(Clone, Debug, Default)]
@@ -24,6 +30,10 @@ pub(crate) struct Asking {
     pub(crate) period: Period,
     operation: Option<Operation>,
     not_before: Moment,
+    /// Whether an operation may find more than the last one did.
+    has_news: bool,
+    /// Those with news do not move it: a node of the source asks when a task comes and every second beside that.
+    repeats_at: Moment,
 }
 
 /// A request as it came.
@@ -47,7 +57,11 @@ impl Asking {
     }
 
     pub(crate) fn on_measurement(&mut self, turn: &mut Turn<'_>, load: NodeLoad) {
-        if turn.node.measure(load) {
+        // What was given away is no longer in the load: tasks that came back count as more.
+        let has_more = turn.node.load.n_queued < load.n_queued;
+        let has_changed = turn.node.measure(load);
+        self.has_news |= has_more || has_changed;
+        if has_changed {
             match turn.node.policy.rule {
                 Rule::Event | Rule::Forwarding { .. } => event::on_change(turn),
                 Rule::Adaptive { min_ms, .. } => {
@@ -86,6 +100,7 @@ impl Asking {
         };
         match change {
             Some(true) => {
+                self.has_news |= !self.receivers.known().contains(&from);
                 self.add(turn, from);
                 self.hear_of_room(turn);
             }
@@ -97,7 +112,7 @@ impl Asking {
     /// The source looks for receivers when its own load is measured; our rules do so as soon as one is known.
     fn hear_of_room(&mut self, turn: &mut Turn<'_>) {
         if matches!(turn.node.policy.rule, Rule::Adaptive { .. } | Rule::Forwarding { .. }) {
-            self.not_before = turn.now;
+            (self.not_before, self.has_news) = (turn.now, true);
             self.begin(turn);
         }
     }
@@ -204,6 +219,12 @@ impl Asking {
         if !is_wanted || self.operation.is_some() || turn.now < self.not_before {
             return;
         }
+        if !std::mem::take(&mut self.has_news) {
+            if turn.now < self.repeats_at {
+                return;
+            }
+            self.repeats_at = turn.now.plus_ms(REPEAT_MS);
+        }
         if turn.node.policy.rule == Rule::OnDemand {
             let number = turn.node.next_operation();
             let n_asked = on_demand::ask(&mut self.receivers, turn, number);
@@ -273,6 +294,8 @@ impl Asking {
         });
         if n_moved == 0 {
             self.not_before = turn.now.plus_ms(PAUSE_MS);
+        } else {
+            self.has_news = true;
         }
     }
 }

@@ -151,6 +151,60 @@ fn on_demand_asks_first() {
     ]);
 }
 
+#[track_caller]
+fn asks_again(cluster: &mut Cluster, n_measurements: u64, apart_ms: u64, n_expected: usize) {
+    cluster.said.clear();
+    for _ in 0..n_measurements {
+        cluster.wait(apart_ms);
+        let load = cluster.nodes[0].1;
+        cluster.load(0, load.n_running, load.n_queued);
+    }
+    let n_asked = cluster.said.iter().filter(|it| *it == "0>1 ask").count();
+    assert_eq!(n_asked, n_expected, "{n_measurements} measurements, {apart_ms} ms apart");
+}
+
+#[test]
+fn without_news_a_node_asks_once_a_second_however_often_it_is_measured() {
+    let mut cluster = Cluster::new("on-demand", 2);
+    cluster.load(1, 1, 0);
+    cluster.load(0, 2, 3);
+    assert_eq!(cluster.why(0), Some(Why::NobodyKnown));
+    asks_again(&mut cluster, 1, 1_000, 1);
+    asks_again(&mut cluster, 9, 100, 0);
+    asks_again(&mut cluster, 40, 250, 10);
+    asks_again(&mut cluster, 400, 25, 10);
+    asks_again(&mut cluster, 10, 1_000, 10);
+}
+
+#[test]
+fn a_node_asks_at_once_when_more_tasks_wait() {
+    let mut cluster = Cluster::new("on-demand", 2);
+    cluster.load(1, 1, 0);
+    cluster.load(0, 2, 3);
+    asks_again(&mut cluster, 1, 1_000, 1);
+    // Less than a second later, and not while it rests.
+    cluster.said.clear();
+    cluster.load(0, 2, 4);
+    cluster.said(&[]);
+    asks_again(&mut cluster, 3, 100, 1);
+    // One that waits no longer is no reason.
+    cluster.wait(100);
+    cluster.load(0, 2, 2);
+    cluster.said.clear();
+    asks_again(&mut cluster, 2, 100, 0);
+}
+
+#[test]
+fn a_node_goes_on_after_it_moved_tasks() {
+    let mut cluster = Cluster::new("event", 6);
+    cluster.load(0, 2, 9);
+    let load = cluster.nodes[0].1;
+    assert_eq!(load.n_queued, 6);
+    cluster.said.clear();
+    cluster.load(0, 2, 6);
+    assert_eq!(cluster.said.iter().filter(|it| it.ends_with("1 tasks")).count(), 2);
+}
+
 #[test]
 fn the_least_loaded_is_filled_first_and_others_are_released() {
     let mut cluster = Cluster::new("event", 4);

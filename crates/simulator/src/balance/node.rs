@@ -16,6 +16,8 @@ pub(super) struct Node {
     /// Others from whom tasks came since.
     pub(super) came_from: Vec<NodeId>,
     pub(super) will_look: bool,
+    /// Others follow at the same distance, as far as they are wanted.
+    pub(super) first_look_ns: u64,
     pub(super) is_up: bool,
     pub(super) incarnation: u32,
     /// Until then it hears earlier messages.
@@ -31,6 +33,7 @@ impl Node {
             n_looked: 0,
             came_from: Vec::new(),
             will_look: false,
+            first_look_ns: 0,
             is_up: true,
             incarnation: 0,
             busy_until_ns: 0,
@@ -52,6 +55,14 @@ impl Node {
             n_queued: self.machine.n_queued(),
             n_cores: self.machine.n_cores,
             speed: self.machine.speed,
+        }
+    }
+
+    /// When it looks next, after now.
+    pub(super) fn next_look_ns(&self, now_ns: u64, look_ns: u64) -> u64 {
+        match now_ns.checked_sub(self.first_look_ns) {
+            Some(since_ns) => now_ns + look_ns - since_ns % look_ns,
+            None => self.first_look_ns,
         }
     }
 

@@ -174,12 +174,13 @@ impl<'a> Simulation<'a> {
         it.balance.on_peers(now, &self.members, &mut self.out);
         let incarnation = it.incarnation;
         self.act(node);
+        // Nodes do not look at the same time.
+        let first_ns = self.now_ns + nanoseconds(self.random.share() * self.scenario.measure_s);
+        self.nodes[node as usize].first_look_ns = first_ns;
         if self.sees_ends_at_once() {
             return self.start_and_measure(node);
         }
-        // Nodes do not look at the same time.
-        let first_ns = nanoseconds(self.random.share() * self.scenario.measure_s);
-        self.queue.push(self.now_ns + first_ns, Event::Look { node, incarnation });
+        self.queue.push(first_ns, Event::Look { node, incarnation });
         self.nodes[node as usize].will_look = true;
     }
 
@@ -247,7 +248,8 @@ impl<'a> Simulation<'a> {
         if is_wanted && !it.will_look {
             it.will_look = true;
             let event = Event::Look { node, incarnation: it.incarnation };
-            self.queue.push(self.now_ns + self.look_ns, event);
+            let at_ns = it.next_look_ns(self.now_ns, self.look_ns);
+            self.queue.push(at_ns, event);
         }
     }
 
@@ -268,17 +270,23 @@ impl<'a> Simulation<'a> {
         if self.scenario.detection == Detection::AtOnce {
             it.n_looked = it.n_seen;
         }
-        it.balance.on_measurement(Moment(self.now_ns), it.load(), &mut self.out);
         if has_started {
             self.foretell(node);
         }
-        self.act(node);
+        self.measure(node);
         self.look_again(node);
+    }
+
+    fn measure(&mut self, node: u32) {
+        let it = &mut self.nodes[node as usize];
+        it.balance.on_measurement(Moment(self.now_ns), it.load(), &mut self.out);
+        self.act(node);
     }
 
     /// Does what the rules of a node want.
     pub(super) fn act(&mut self, node: u32) {
         let mut out = std::mem::take(&mut self.out);
+        let mut has_moved = false;
         for action in out.drain(..) {
             match action {
                 Action::Send { to, message } => self.send(node, to.0, message),
@@ -287,10 +295,17 @@ impl<'a> Simulation<'a> {
                     let at_ns = at.0.max(self.now_ns);
                     self.queue.push(at_ns, Event::Timer { node, incarnation, timer });
                 }
-                Action::Move { to, n_tasks } => self.hand_over(node, to.0, n_tasks),
+                Action::Move { to, n_tasks } => {
+                    self.hand_over(node, to.0, n_tasks);
+                    has_moved = true;
+                }
             }
         }
         self.out = out;
+        // As a daemon does; the source's nodes learn of it when they look.
+        if has_moved && self.sees_ends_at_once() {
+            self.measure(node);
+        }
     }
 
     fn send(&mut self, from: u32, to: u32, message: Message) {

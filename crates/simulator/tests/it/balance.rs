@@ -56,6 +56,33 @@ fn subscription_is_nearly_ideal_with_few_messages() {
 }
 
 #[test]
+fn what_a_policy_costs_does_not_depend_on_how_often_nodes_look() {
+    // A daemon looks four times a second; a rule asks again once a second.
+    for (text, entries) in [
+        ("on-demand", vec![0]),
+        ("on-demand", vec![0, 4]),
+        ("forwarding@overlapping:4", vec![0]),
+        ("power-of-two", vec![0]),
+        ("periodic:3@random:5", vec![0]),
+    ] {
+        let n_messages = |measure_s| {
+            let scenario = Scenario {
+                policy: policy(text),
+                entries: Entries::Nodes(entries.clone()),
+                // Where they come once a second, a look may always come just after them, while a node rests.
+                arrivals: Arrivals::Random { gap_s: 1.0 },
+                measure_s,
+                ..Scenario::default()
+            };
+            run(&scenario).counts.all as f64
+        };
+        let (second, quarter) = (n_messages(1.0), n_messages(0.25));
+        // Four times as many, if it were looks that counted.
+        assert!((0.8..1.3).contains(&(quarter / second)), "{text}: {second}, {quarter}");
+    }
+}
+
+#[test]
 fn requests_of_tables_are_those_of_one_domain() {
     // Five others share a domain of 4 with a node; two one of 2.
     for (text, n) in

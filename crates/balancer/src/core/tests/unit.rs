@@ -1,5 +1,6 @@
 //! What single clients see, one case each.
 
+mod asking;
 mod lost;
 
 use balanced::{
@@ -56,7 +57,11 @@ const ANNA: ClientId = ClientId(1);
 
 impl Rig {
     fn new() -> Self {
-        Self::of(CoreOptions::new("n"), Core::book_for("n", BookLimits::default()))
+        Self::with(CoreOptions::new("n"))
+    }
+
+    fn with(options: CoreOptions) -> Self {
+        Self::of(options, Core::book_for("n", BookLimits::default()))
     }
 
     /// With this book, and a keeper that runs nothing.
