@@ -41,14 +41,18 @@ Exit codes:
   101        the run record is not there or cannot be read
   102        the result could not be written
   103        `run` or `attach` did not begin: `--app`, `--tunlet` or `--probe` is wrong
-  104        `attach` changed nothing: a rank cannot be attached to; the message names the setting that forbids it
-  105        of `fit`, `predict` and `validate`: measurements or models cannot be read; the message names file and line
+  104        `attach` changed nothing: a rank cannot be attached to; the message names the
+             setting that forbids it
+  105        of `fit`, `predict` and `validate`: measurements or models cannot be read; the message
+             names file and line
   106        of `resize`: the program keeps its size; the message says why
   107        of `resize`: there is no such job, or it has ended
-  108        of `submit`, `nodes`, `tasks`, `cancel`, `explain`, `node`: no daemon answers, or it cannot start
+  108        of `submit`, `nodes`, `tasks`, `cancel`, `explain`, `node`: no daemon answers, or it
+             cannot start
   109        of the same: the daemon refuses; the message says why
-             of `submit --wait` and `tasks --wait`: the task's own code, 128 + N when signal N ended it, 127 when it
-             could not be started, 130 when it was canceled; of an array 0 when all ended with 0, else 1";
+             of `submit --wait` and `tasks --wait`: the task's own code, 128 + N when signal N ended
+             it, 127 when it could not be started, 130 when it was canceled; of an array 0 when all
+             ended with 0, else 1";
 
 /// A result could not be written to its place.
 #[derive(Debug)]
