@@ -101,7 +101,12 @@ pub enum LinkEvent {
         error: LinkError,
     },
     /// A connection did not become a link. Told once while it stays the same.
-    Failed(LinkError),
+    Failed {
+        /// Who was reached at the address that was dialed, when that last succeeded.
+        met: Option<NodeId>,
+        /// Why.
+        error: LinkError,
+    },
 }
 
 /// What events are told to. It may wait; then the link's peer waits too.

@@ -19,7 +19,8 @@ pub(super) fn start(common: &Arc<Common>, address: &str) {
     let started = thread::Builder::new().name(format!("dials {address}")).spawn(|| dialer.run());
     if let Err(source) = started {
         common.forget_target(address);
-        common.tell_failure(address, LinkError::Unreachable { peer: address.to_owned(), source });
+        let error = LinkError::Unreachable { peer: address.to_owned(), source };
+        common.tell_failure(address, None, error);
     }
 }
 
@@ -39,7 +40,7 @@ impl Dialer {
                     Some(Refusal::Itself) => return self.common.forget_target(&self.address),
                     // The other connection is about to become the link, or has just ended.
                     Some(Refusal::Linked) => {}
-                    _ => self.common.tell_failure(&self.address, error),
+                    _ => self.common.tell_failure(&self.address, met, error),
                 },
             }
             if !self.common.pause(&self.address, pauses.next()) {

@@ -29,12 +29,12 @@ pub(super) fn start(listener: Arc<TcpListener>, common: Arc<Common>) -> io::Resu
 fn take(common: &Arc<Common>, stream: TcpStream, peer: String) {
     if !common.may_shake() {
         let n_max = common.options.n_shaking_max;
-        return common.tell_failure(&peer, LinkError::Crowded { peer: peer.clone(), n_max });
+        return common.tell_failure(&peer, None, LinkError::Crowded { peer: peer.clone(), n_max });
     }
     let shared = Arc::clone(common);
     let started = thread::Builder::new().name(format!("from {peer}")).spawn(move || {
         if let Err(error) = answer(&shared, &stream, &peer) {
-            shared.tell_failure(&peer, error);
+            shared.tell_failure(&peer, None, error);
         }
     });
     if started.is_err() {

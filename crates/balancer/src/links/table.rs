@@ -156,7 +156,7 @@ impl Common {
     }
 
     /// Tells of a failure unless the last one of this peer was the same.
-    pub(super) fn tell_failure(&self, peer: &str, error: LinkError) {
+    pub(super) fn tell_failure(&self, peer: &str, met: Option<NodeId>, error: LinkError) {
         let sentence = error.to_string();
         let mut told = self.told();
         if told.get(peer) == Some(&sentence) || self.state().closed {
@@ -167,7 +167,7 @@ impl Common {
         }
         told.insert(peer.to_owned(), sentence);
         drop(told);
-        self.tell(LinkEvent::Failed(error));
+        self.tell(LinkEvent::Failed { met, error });
     }
 
     fn told(&self) -> MutexGuard<'_, HashMap<String, String>> {

@@ -183,6 +183,17 @@ impl Roll {
         here.map(|seen| seen.record.address.as_str())
     }
 
+    /// Whether a node said that it left, and was not linked since.
+    pub fn has_left(&self, node: NodeId) -> bool {
+        self.others.get(&node).is_some_and(|seen| seen.record.standing == Standing::Left)
+    }
+
+    /// Whether the node that was dialed there said so.
+    pub fn has_left_from(&self, address: &str) -> bool {
+        let mut there = self.others.values().filter(|seen| seen.record.address == address);
+        there.any(|seen| seen.record.standing == Standing::Left)
+    }
+
     /// Forgets who left or fell silent long ago; true when there was one.
     pub fn forget(&mut self, now_ms: u64) -> bool {
         let n_before = self.others.len();

@@ -140,16 +140,28 @@ impl Tending {
             }
             LinkEvent::Down { name, error } => {
                 self.roll.unlinked(&name, self.now_ms());
-                self.linked.remove(&crate::core::words::node_id(&name));
-                (self.on_event)(ClusterEvent::Warning(error.to_string()));
+                let id = crate::core::words::node_id(&name);
+                self.linked.remove(&id);
+                if !self.roll.has_left(id) {
+                    (self.on_event)(ClusterEvent::Warning(error.to_string()));
+                }
             }
-            LinkEvent::Failed(error) => {
+            LinkEvent::Failed { met, error } => {
                 self.note_refusal(&error);
-                (self.on_event)(ClusterEvent::Warning(error.to_string()));
+                if !self.is_expected(met, &error) {
+                    (self.on_event)(ClusterEvent::Warning(error.to_string()));
+                }
             }
             // Sorted out before.
             LinkEvent::Message { .. } => {}
         }
+    }
+
+    /// Who left in good order is not there. An address that people named is dialed all the same: the node may
+    /// be started again, and may have been told of nobody.
+    fn is_expected(&self, met: Option<NodeId>, error: &LinkError) -> bool {
+        let LinkError::Unreachable { peer, .. } = error else { return false };
+        self.roll.has_left_from(peer) || met.is_some_and(|node| self.roll.has_left(node))
     }
 
     /// The later one of two daemons of one name gives way.

@@ -71,7 +71,7 @@ impl Node {
     #[track_caller]
     fn problem(&self) -> String {
         match self.event() {
-            LinkEvent::Failed(error) | LinkEvent::Down { error, .. } => error.to_string(),
+            LinkEvent::Failed { error, .. } | LinkEvent::Down { error, .. } => error.to_string(),
             other => panic!("{other:?}"),
         }
     }

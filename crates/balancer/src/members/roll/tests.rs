@@ -29,9 +29,11 @@ fn presence_is_what_a_node_says_and_whether_it_is_linked() {
     roll.unlinked("a", 3);
     assert_eq!(presence(&roll, "a"), Some(Presence::Left));
     assert_eq!(roll.addresses().count(), 0);
+    assert!(roll.has_left(node_id("a")) && roll.has_left_from("a:1") && !roll.has_left_from("a:2"));
     roll.hear_all(vec![record("a", 2, 1, Standing::Here)], 4);
     assert_eq!(presence(&roll, "a"), Some(Presence::Silent));
     assert_eq!(roll.addresses().collect::<Vec<_>>(), ["a:1"]);
+    assert!(!roll.has_left(node_id("a")) && !roll.has_left_from("a:1"));
 }
 
 #[test]
