@@ -3,7 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod commands;
+mod compaction;
 mod daemon;
+mod durability;
 mod end;
 mod several;
 mod users;

@@ -1,0 +1,122 @@
+//! A journal that is written anew while tasks run, and a daemon that is killed after it.
+
+use super::daemon::{Daemon, Scene};
+use serde_json::Value;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+
+/// Tasks that write and end: more than is kept of what tasks write (64 MiB), and enough for a journal to be written anew
+/// (at 32 MiB, and whenever it is twice as long as after that) more than twice.
+const N_WRITING: usize = 400;
+/// Each of them on both of its outputs, of which so much is kept.
+const WRITTEN_BYTES: usize = 180_000;
+const OUTPUT_MAX: &str = "196608";
+/// Tasks behind them that wait for a gate; two of them run.
+const N_WAITING: usize = 60;
+
+/// What it is known by: it is another file when it was written anew.
+#[derive(Clone, Copy, Debug, Default)]
+struct Journal {
+    file: u64,
+    n_files: usize,
+}
+
+impl Journal {
+    fn look(&mut self, node: &Daemon<'_>) {
+        let file = fs::metadata(node.state().join("journal")).unwrap().ino();
+        self.n_files += usize::from(file != self.file);
+        self.file = file;
+    }
+}
+
+fn script() -> String {
+    format!(
+        "if [ $SINTONIA_ARRAY_INDEX -le {N_WRITING} ]; then cat text; cat text >&2; else \
+           echo $SINTONIA_TASK >> arrived; until [ -e gate ]; do sleep 0.02; done; fi; \
+         echo $SINTONIA_ARRAY_INDEX; exit $((SINTONIA_ARRAY_INDEX % 7))"
+    )
+}
+
+/// Everything that the daemon says of the ends of tasks, with what they wrote.
+fn ends(node: &Daemon<'_>, first: usize, last: usize) -> Vec<Value> {
+    let said = node.run(&["tasks", "--wait", "--json", &format!("alpha.{first}-{last}")]);
+    // Not all ended with 0.
+    assert_eq!(said.code, Some(1), "{}", said.errors);
+    let lines = said.output.lines();
+    let mut ends: Vec<Value> = lines.map(|line| serde_json::from_str(line).unwrap()).collect();
+    ends.sort_by_key(|end| end["number"].as_u64());
+    ends
+}
+
+fn n_in(node: &Daemon<'_>, state: &str) -> usize {
+    node.lines(&["tasks", "--state", state, "--json"]).len()
+}
+
+/// Of the ends of tasks, how many have what they wrote: of all together only so much is kept, the latest.
+#[track_caller]
+fn n_with_output(ended: &[Value], text: &str) -> usize {
+    let mut n = 0;
+    for (end, index) in ended.iter().zip(1_u64..) {
+        assert_eq!(end["number"], index);
+        assert_eq!(end["outcome"]["exit"], index % 7, "of task {index}");
+        let of = |name: &str| end["output"][name].as_str().unwrap();
+        let (written, errors) = (of("stdout"), of("stderr"));
+        let is_there = !written.is_empty();
+        // Not shown where they differ: they are long.
+        assert!(!is_there || written == format!("{text}{index}\n"), "output of task {index}");
+        assert!(!is_there || errors == text, "errors of task {index}");
+        assert!(is_there || n == 0, "task {index} has lost its output, and one before it has not");
+        n += usize::from(is_there);
+    }
+    n
+}
+
+#[test]
+fn what_a_killed_daemon_wrote_anew_is_what_it_knew() {
+    let scene = Scene::new();
+    let text = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVW\n";
+    let text = text.repeat(WRITTEN_BYTES / text.len());
+    fs::write(scene.path("text"), &text).unwrap();
+    let mut node = scene.start("alpha", &[]);
+    let array = format!("1-{}", N_WRITING + N_WAITING);
+    let submit = ["submit", "--output-max", OUTPUT_MAX, "--array", &array, "--", "sh", "-c"];
+    node.said(&[&submit[..], &[&script()]].concat());
+    let mut journal = Journal::default();
+    let arrived = || fs::read_to_string(scene.path("arrived")).unwrap_or_default();
+    node.wait("two are at the gate", |node| {
+        journal.look(node);
+        arrived().lines().count() == 2
+    });
+    let before = ends(&node, 1, N_WRITING);
+    check_standing(&node);
+    assert!(3 <= journal.n_files, "written anew twice at least: {journal:?}");
+    let n_kept = n_with_output(&before, &text);
+    assert!(100 < n_kept && n_kept < N_WRITING, "{n_kept} outputs are kept");
+
+    node.kill();
+    let n_bytes = fs::metadata(node.state().join("journal")).unwrap().len();
+    let n_written = (N_WRITING * 2 * WRITTEN_BYTES) as u64;
+    assert!(n_bytes < n_written * 3 / 4, "{n_bytes} bytes, and {n_written} were written");
+    node.start(&[]);
+    check_standing(&node);
+    let after = ends(&node, 1, N_WRITING);
+    assert!(after == before, "of tasks that have ended the same is known");
+
+    fs::write(scene.path("gate"), "").unwrap();
+    let waited = ends(&node, N_WRITING + 1, N_WRITING + N_WAITING);
+    assert_eq!(waited.len(), N_WAITING);
+    for end in &waited {
+        let index = end["number"].as_u64().unwrap();
+        assert_eq!(end["outcome"]["exit"], index % 7, "{end}");
+        assert_eq!(end["output"]["stdout"], format!("{index}\n"), "{end}");
+    }
+    assert_eq!(arrived().lines().count(), N_WAITING, "each ran once");
+}
+
+/// Two run, the others behind them wait.
+#[track_caller]
+fn check_standing(node: &Daemon<'_>) {
+    node.wait("two run", |node| n_in(node, "running") == 2);
+    assert_eq!(n_in(node, "queued"), N_WAITING - 2);
+    assert_eq!(n_in(node, "ended"), N_WRITING);
+}
