@@ -9,6 +9,7 @@
 //! often the driver measures: the source's nodes measure once a second.
 
 use crate::action::TimerKind;
+use crate::domain::Circle;
 use crate::operation::{Accepted, OPERATION_MS, Operation, Phase};
 use crate::period::Period;
 use crate::receivers::Receivers;
@@ -46,9 +47,17 @@ pub(crate) struct Request {
 }
 
 impl Asking {
-    pub(crate) fn on_peers(&mut self, turn: &mut Turn<'_>) {
-        let Turn { node, .. } = turn;
-        self.receivers.retain(|id| node.circle.members().position(id).is_some());
+    /// Overlapping domains shift when a node comes or goes: who is no neighbor any more says no more what it is.
+    pub(crate) fn on_peers(&mut self, turn: &mut Turn<'_>, before: &Circle) {
+        self.receivers.retain(|id| turn.node.circle.reaches(id));
+        let is_new_neighbor =
+            |id: NodeId| before.members().position(id).is_some() && !before.reaches(id);
+        for k in 0..turn.node.circle.n_neighbors() {
+            let id = turn.node.circle.nth(k);
+            if is_new_neighbor(id) {
+                self.on_reached(turn, id);
+            }
+        }
         match turn.node.policy.rule {
             Rule::Periodic { period_ms } => self.period.begin(turn, period_ms),
             Rule::Adaptive { min_ms, .. } => self.period.begin(turn, min_ms),
@@ -93,6 +102,9 @@ impl Asking {
         from: NodeId,
         states: (LoadState, LoadState),
     ) {
+        if !turn.node.circle.reaches(from) {
+            return;
+        }
         let change = match turn.node.policy.rule {
             Rule::Periodic { .. } => periodic::change(states.0, states.1),
             Rule::OnDemand => None,

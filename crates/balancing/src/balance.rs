@@ -50,10 +50,11 @@ impl Balance {
         for peer in &anew {
             self.on_lost(*peer);
         }
-        self.node.circle = Circle::new(self.node.policy.domain, self.node.me, Arc::clone(members));
+        let circle = Circle::new(self.node.policy.domain, self.node.me, Arc::clone(members));
+        let before = std::mem::replace(&mut self.node.circle, circle);
         let turn = &mut Turn { node: &mut self.node, now, out };
         match &mut self.side {
-            Side::Asking(asking) => asking.on_peers(turn),
+            Side::Asking(asking) => asking.on_peers(turn, &before),
             Side::Pulling(pulling) => pulling.on_peers(turn),
         }
         for peer in anew {

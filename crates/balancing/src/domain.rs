@@ -132,6 +132,11 @@ impl Circle {
         }
     }
 
+    /// Of overlapping domains: who shares one with the node.
+    pub(crate) fn n_neighbors(&self) -> usize {
+        self.neighbors.len()
+    }
+
     /// One of them, by a number below [`Self::len`].
     pub(crate) fn nth(&self, k: usize) -> NodeId {
         match (self.domain, self.position) {

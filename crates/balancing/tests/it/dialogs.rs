@@ -382,3 +382,44 @@ fn tasks_that_came_back_are_offered_again() {
     cluster.said(&["0>1 subscribe 1"]);
     assert_eq!(cluster.nodes[0].0.counts().came_back, 1);
 }
+
+/// Who belongs to the cluster now; all nodes hear of it.
+fn meet(cluster: &mut Cluster, ids: &[u32]) {
+    let peer = |id: &u32| Peer { id: NodeId(*id), incarnation: 0, n_cores: 1, speed: 1.0 };
+    let members = Arc::new(Members::new(ids.iter().map(peer)));
+    for at in 0..cluster.nodes.len() {
+        let mut out = Vec::new();
+        cluster.nodes[at].0.on_peers(cluster.now, &members, &mut out);
+        cluster.act(at, out);
+    }
+}
+
+#[test]
+fn who_is_no_neighbor_any_more_is_forgotten_and_a_new_one_is_told() {
+    let mut cluster = Cluster::new("event@overlapping:2", 6);
+    // On this ring all are neighbors, and on that of all six none of them.
+    meet(&mut cluster, &[0, 2, 4]);
+    let known = |cluster: &Cluster, at: usize| {
+        let mut known = cluster.nodes[at].0.standing(cluster.now).known;
+        known.sort_unstable();
+        known
+    };
+    assert_eq!(known(&cluster, 0), [NodeId(2), NodeId(4)]);
+    meet(&mut cluster, &[0, 1, 2, 3, 4, 5]);
+    assert_eq!(known(&cluster, 0), [NodeId(1), NodeId(5)]);
+    cluster.said.clear();
+    meet(&mut cluster, &[0, 2, 4]);
+    let mut said = std::mem::take(&mut cluster.said);
+    said.sort();
+    assert_eq!(
+        said,
+        [
+            "0>2 receiver",
+            "0>4 receiver",
+            "2>0 receiver",
+            "2>4 receiver",
+            "4>0 receiver",
+            "4>2 receiver",
+        ]
+    );
+}
