@@ -19,7 +19,8 @@ import tables  # noqa: E402
 SINTONIA = pathlib.Path(os.environ.get("SINTONIA", ROOT / "target/release/sintonia"))
 # Calibrated once, on figures that are no ratios: see the page.
 AS_SOURCE = ["--detection", "measured", "--measure-s", "1", "--stray", "0.005", "--latency-ms", "0.1"]
-AT_ONCE = ["--latency-ms", "0.1"]
+# As a daemon: it looks four times a second.
+AT_ONCE = ["--measure-s", "0.25", "--latency-ms", "0.1"]
 ENTRIES = {"1": "0", "2": "0,4"}
 OURS = ["subscription", "power-of-two", "stealing", "adaptive", "forwarding", "forwarding@overlapping:2",
         "event", "on-demand"]

@@ -33,7 +33,7 @@ MEASURES = ["ratio", "messages", "staleness", "idle_share", "response_s", "event
 
 def simulate(policy, n_nodes):
     words = [SINTONIA, "simulate", "balance", "--nodes", str(n_nodes), "--tasks", str(5 * n_nodes), "--arrival-s",
-             repr(8 / n_nodes), "--task-s", "19.8", "--entry", "every:8", "--policy", policy, "--json"]
+             repr(8 / n_nodes), "--task-s", "19.8", "--entry", "every:8", "--policy", policy, "--measure-s", "0.25", "--json"]
     return json.loads(subprocess.run(words, check=True, capture_output=True, text=True).stdout)
 
 
