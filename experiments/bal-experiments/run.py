@@ -23,7 +23,7 @@ AS_SOURCE = ["--detection", "measured", "--measure-s", "1", "--stray", "0.005", 
 AT_ONCE = ["--measure-s", "0.25", "--latency-ms", "0.1"]
 ENTRIES = {"1": "0", "2": "0,4"}
 OURS = ["subscription", "power-of-two", "stealing", "adaptive", "forwarding", "forwarding@overlapping:2",
-        "event", "on-demand"]
+        "forwarding@overlapping:4", "event", "periodic:3", "on-demand"]
 MEASURES = ["messages", "messages_all", "accepted", "not_accepted", "t_dist_s", "t_exec_s", "ratio", "efficiency"]
 COLORS = {"source": "#b0563b", "here": "#2f6f9f"}
 
