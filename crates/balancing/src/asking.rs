@@ -24,6 +24,9 @@ const PAUSE_MS: u64 = 100;
 /// Between two operations without news.
 const REPEAT_MS: u64 = 1_000;
 
+/// Of a question for a state that belongs to no operation: these are numbered from 1.
+const NO_OPERATION: u32 = 0;
+
 /// What a node remembers that looks for nodes with room.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Asking {
@@ -142,6 +145,9 @@ impl Asking {
         from: NodeId,
         answer: (u32, LoadState),
     ) {
+        if answer.0 == NO_OPERATION {
+            return self.on_state(turn, from, (answer.1, answer.1));
+        }
         let Some(operation) = self.operation.as_mut() else { return };
         if !operation.awaits(answer.0, Phase::States) {
             return;
@@ -199,12 +205,14 @@ impl Asking {
         self.receivers.remove(peer);
     }
 
-    /// Who was silent hears again what it may have missed.
+    /// Who was silent hears again what it may have missed, and is asked for what may have been missed here.
     pub(crate) fn on_reached(&mut self, turn: &mut Turn<'_>, peer: NodeId) {
         let is_told = matches!(turn.node.policy.rule, Rule::Event | Rule::Forwarding { .. });
         if is_told && turn.node.circle.reaches(peer) {
             let (new, old) = (turn.node.state, turn.node.previous);
             turn.send(peer, Message::State { new, old });
+            // What it told before this node knew it was not heard, and it tells changes alone.
+            turn.send(peer, Message::AskState { operation: NO_OPERATION });
         }
     }
 
