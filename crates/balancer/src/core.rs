@@ -155,6 +155,7 @@ impl Core {
             Event::ClientGone { client } => self.on_client_gone(client, at),
             Event::FromPeer { from, message } => self.on_peer(from, message, at),
             Event::Keeper(said) => self.on_keeper(said, at),
+            Event::KeeperAway => self.ready = false,
             Event::Members(members) => self.on_members(members, at),
             Event::Measured(measurement) => {
                 self.options.measurement = measurement;

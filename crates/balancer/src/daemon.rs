@@ -29,7 +29,7 @@ use crate::core::words::{Event, Measurement, Now};
 use crate::core::{Core, CoreOptions};
 use crate::door::{Door, DoorEvent, DoorOptions};
 use crate::journal::{self, Durability, Writer, WriterNews};
-use crate::keeper::boot_now;
+use crate::keeper::{Keeper, KeeperClientError, boot_now};
 use desk::{Desk, Edges};
 pub use error::DaemonError;
 use network::Start;
@@ -77,6 +77,8 @@ enum Wake {
     Journal(WriterNews),
     /// The keeper that was started as this one is no more.
     KeeperGone,
+    /// Another one has taken its place, or cannot be started.
+    KeeperReplaced(Result<Keeper, KeeperClientError>),
     /// Another node has this one's name, and had it before.
     NameTaken(String),
     /// Somebody on this machine wants the node to leave.

@@ -94,6 +94,9 @@ pub enum Event {
     },
     /// The keeper of processes says something.
     Keeper(KeeperSays),
+    /// The keeper has died, and what it had started may still be there: nothing is started until it is
+    /// [`KeeperSays::Gone`] and another one has taken its place.
+    KeeperAway,
     /// All other nodes that are known, sorted by number, after anything about one of them changed.
     Members(Vec<Member>),
     /// What this node can do was measured anew.

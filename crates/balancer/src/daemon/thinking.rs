@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
 use super::desk::Desk;
@@ -38,7 +38,7 @@ impl Thinking {
     ) -> Result<Self, DaemonError> {
         let core = Core::new(core, now, book, &mut desk);
         let keeper = options.keeper;
-        desk.keeper = Some(connect(&state, &keeper, &wakes)?);
+        desk.keeper = Some(connect(&state, &keeper, &wakes, None)?);
         Ok(Self { core, desk, state, keeper, wakes })
     }
 
@@ -89,9 +89,14 @@ impl Thinking {
             Wake::KeeperGone => {
                 // Orders of before are for the old one.
                 self.desk.hand_out(now().moment)?;
-                // The next keeper answers when nothing of the old one is left: only then may others be told
-                // that its tasks are lost.
-                self.desk.keeper = Some(connect(&self.state, &self.keeper, &self.wakes)?);
+                self.desk.keeper = None;
+                self.core.on(now(), Event::KeeperAway, &mut self.desk);
+                replace(&self.state, &self.keeper, &self.wakes)?;
+            }
+            // It ends by itself when nobody has orders for it.
+            Wake::KeeperReplaced(_) if self.desk.leaves => {}
+            Wake::KeeperReplaced(keeper) => {
+                self.desk.keeper = Some(keeper?);
                 self.core.on(now(), Event::Keeper(KeeperSays::Gone), &mut self.desk);
             }
             Wake::NameTaken(sentence) => return Err(DaemonError::NameTaken { sentence }),
@@ -100,14 +105,41 @@ impl Thinking {
     }
 }
 
-/// What the keeper says comes in order; the last is that it is gone.
+/// Starts another keeper beside the thread that thinks: it answers when nothing of the old one is left, and only
+/// then may others be told that its tasks are lost. That may take a while on a busy machine.
+fn replace(
+    state: &Path,
+    command: &[OsString],
+    wakes: &SyncSender<Wake>,
+) -> Result<(), KeeperClientError> {
+    let folder = state.to_owned();
+    let (state, command, wakes) = (state.to_owned(), command.to_owned(), wakes.clone());
+    let run = move || {
+        let (taken_up, waits) = sync_channel::<()>(1);
+        let keeper = connect(&state, &command, &wakes, Some(waits));
+        // A daemon that has ended hears nothing.
+        wakes.send(Wake::KeeperReplaced(keeper)).unwrap_or(());
+        drop(taken_up);
+    };
+    let builder = std::thread::Builder::new().name("new keeper".to_owned());
+    let started = builder.spawn(run).map(drop);
+    started.map_err(|source| KeeperClientError::Start { state: folder, source })
+}
+
+/// What the keeper says comes in order; the last is that it is gone. It is heard when `waits` has ended: a keeper
+/// that is not taken up yet gets no orders.
 fn connect(
     state: &Path,
     command: &[OsString],
     wakes: &SyncSender<Wake>,
+    mut waits: Option<Receiver<()>>,
 ) -> Result<Keeper, KeeperClientError> {
     let wakes = wakes.clone();
     Keeper::connect_or_start(state, command, move |said| {
+        if let Some(waits) = waits.take() {
+            // Nothing is ever sent: the other end is dropped.
+            waits.recv().unwrap_or(());
+        }
         let wake = match said {
             KeeperSays::Gone => Wake::KeeperGone,
             said => Wake::Event(Event::Keeper(said)),

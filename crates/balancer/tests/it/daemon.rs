@@ -211,6 +211,41 @@ fn a_killed_keeper_costs_the_attempts_that_it_kept() {
     assert_diary(&node.read("diary"), 12, true);
 }
 
+/// Stands where the keeper is looked for, takes connections and says nothing.
+fn mute_keeper(state: &Path) -> std::os::unix::net::UnixListener {
+    let socket = state.join(balancer::keeper::SOCKET);
+    std::fs::remove_file(&socket).unwrap();
+    let listener = std::os::unix::net::UnixListener::bind(socket).unwrap();
+    listener.set_nonblocking(true).unwrap();
+    listener
+}
+
+#[test]
+fn a_daemon_answers_while_its_keeper_is_replaced() {
+    let node = Node::start();
+    let script = "echo $SINTONIA_INSTANCE >> diary; until [ -e go ]; do sleep 0.01; done";
+    let tasks = node.submit(script, 3);
+    eventually("two that run", || (node.read("diary") == "1\n1\n").then_some(()));
+    let keeper = keeper_pid(&node.state()).unwrap();
+    let mute = mute_keeper(&node.state());
+    assert!(Command::new("kill").args(["-9", &keeper.to_string()]).status().unwrap().success());
+    let looked_for = eventually("a daemon that looks for a keeper", || mute.accept().ok());
+    let request = Request::Explain { task: "alpha.3".parse().unwrap() };
+    let Answer::Explained { explanation } = node.client().ask(&request).unwrap() else {
+        panic!("it was asked for")
+    };
+    let waits = "the daemon of `alpha` waits to hear what runs already";
+    assert_eq!(explanation.because[0], waits);
+    let more = node.submit("echo $SINTONIA_INSTANCE >> diary", 1);
+    assert_eq!(node.n_in(TaskState::Queued), 2, "nothing is started meanwhile");
+    drop((mute, looked_for));
+    eventually("both again", || (node.read("diary") == "1\n1\n2\n2\n").then_some(()));
+    std::fs::write(node.folder.path().join("go"), "").unwrap();
+    assert_all_good(&node.wait(&tasks), 3);
+    assert_all_good(&node.wait(&more), 1);
+    assert_eq!(node.read("diary"), "1\n1\n2\n2\n1\n1\n");
+}
+
 /// A task that writes down its instance and runs until it is told to end; then daemon, keeper and task are killed.
 fn down_while_it_runs(limits: Limits) -> (Node, TaskRange) {
     let mut node = Node::start();
