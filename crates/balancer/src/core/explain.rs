@@ -57,10 +57,10 @@ impl Core {
             TaskState::Leased => self.why_it_is_away(number, task, &node, now),
             TaskState::Running => vec![format!("a core of `{node}`, its home, was free")],
             TaskState::Ended if task.outcome() == Some(&Outcome::Lost) => {
-                let n_starts_max = task.work().around.limits.n_starts_max;
+                let n_lost = task.work().around.limits.n_starts_max;
                 vec![format!(
-                    "it was given up: {n_starts_max} of its starts were lost with their nodes, and \
-                     its `n_starts_max` allows no more"
+                    "it was given up: {n_lost} of its starts were lost with the processes or the \
+                     node that kept them; submit it again, with more `--retries`"
                 )]
             }
             TaskState::Ended => vec![format!("it ended on `{node}`")],
