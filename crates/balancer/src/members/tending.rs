@@ -160,7 +160,12 @@ impl Tending {
     /// Who left in good order is not there. An address that people named is dialed all the same: the node may
     /// be started again, and may have been told of nobody.
     fn is_expected(&self, met: Option<NodeId>, error: &LinkError) -> bool {
-        let LinkError::Unreachable { peer, .. } = error else { return false };
+        let (LinkError::Unreachable { peer, .. }
+        | LinkError::HungUp { peer }
+        | LinkError::Ended { peer, .. }) = error
+        else {
+            return false;
+        };
         self.roll.has_left_from(peer) || met.is_some_and(|node| self.roll.has_left(node))
     }
 

@@ -278,6 +278,29 @@ fn no_task_is_lost_or_runs_twice_at_once_whoever_is_killed() {
     assert_eq!(cluster_is_whole(&cluster).len(), 3);
 }
 
+#[test]
+fn who_waits_at_another_node_hears_of_all_ends_although_links_break() {
+    let cluster = Cluster::start(2);
+    assert_eq!(cluster_is_whole(&cluster).len(), 2);
+    let tasks = cluster.submit(0, 40);
+    let (state, waited) = (cluster.state(1), tasks.clone());
+    let (heard, hearing) = std::sync::mpsc::channel();
+    let waiting = std::thread::spawn(move || {
+        let mut client = Client::connect(&state).unwrap();
+        client.wait(&waited, false, |task| heard.send(task).unwrap()).unwrap();
+    });
+    let mut ended = BTreeMap::new();
+    for (n_heard, task) in hearing.iter().enumerate() {
+        ended.insert(task.number, task);
+        if [5, 15, 25].contains(&n_heard) {
+            cluster.networks.iter().for_each(Proxy::cut);
+        }
+    }
+    waiting.join().unwrap();
+    assert_eq!(ended.keys().copied().collect::<Vec<_>>(), (1..=40).collect::<Vec<_>>());
+    assert!(ended.values().all(|task| task.outcome == Outcome::Exit(0)), "{ended:?}");
+}
+
 /// In the end everybody is linked to everybody.
 fn cluster_is_whole(cluster: &Cluster) -> Vec<Answer> {
     let n_nodes = cluster.daemons.len();
