@@ -86,6 +86,19 @@ def ours(source, here):
     return lines
 
 
+def foretold(simulated, here):
+    """A line for each policy that was simulated with nodes like daemons: figures of eight daemons, and simulated ones."""
+    there = {(row["scenario"], row["policy"]): row for row in simulated if row["detection"] == "at once"}
+    lines = []
+    for row in here:
+        name = policy(row) if row["domain_size"] == "0" else f'{policy(row)}@{row["domain"]}:{row["domain_size"]}'
+        theirs = there.get((row["scenario"], name))
+        if theirs and row["faster"] == "1":
+            counts = [f'{row[measure]} / {float(theirs[measure]):.0f}' for measure in ("messages", "accepted", "not_accepted")]
+            lines.append([row["scenario"], policy(row), domain(row), *counts, f'{row["ratio"]} / {float(theirs["ratio"]):.3f}'])
+    return lines
+
+
 def write(here):
     """Fills the page with what is in `results.csv`."""
     source, rows = tables.read(here / "source.csv"), tables.read(here / "results.csv")
@@ -97,6 +110,9 @@ def write(here):
     tables.fill(here / "README.md", "presets", ["scenario", "domain", "policy", *measures], beside(source, plain))
     columns = ["messages", "accepted", "not accepted", "all dealt, s", "all ended, s", "ratio", "efficiency", "times the source's best"]
     tables.fill(here / "README.md", "ours", ["scenario", "policy", "domain", "faster", *columns], ours(source, plain))
+    simulated = tables.read(here.parent / "bal-experiments" / "results.csv")
+    columns = ["messages", "accepted", "not accepted", "ratio"]
+    tables.fill(here / "README.md", "simulated", ["scenario", "policy", "domain", *columns], foretold(simulated, plain))
     mixed = [[policy(row), domain(row), row["faster"], row["t_opt_s"], row["t_exec_s"], row["ratio"], row["messages"]]
              for row in rows if row["scenario"] == "mixed"]
     tables.fill(here / "README.md", "mixed", ["policy", "domain", "faster", "central queue, s", "all ended, s", "ratio", "messages"], mixed)
