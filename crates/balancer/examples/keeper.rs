@@ -66,6 +66,7 @@ fn start(number: u64, command: &[&str]) -> KeeperOrder {
         work: Arc::new(Work::new(&submission, around)),
         array_index: None,
         lease_until: None,
+        n_at_once: None,
     }))
 }
 

@@ -42,12 +42,14 @@ use lending::Lending;
 use peers::Peers;
 use stopping::Stopping;
 use words::{
-    Attempt, CoreTimer, Event, KeeperOrder, KeeperSays, Killed, Measurement, NodeId, Now, Out,
-    PeerMessage, node_id,
+    Attempt, CoreTimer, Event, KeeperOrder, KeeperSays, Killed, Measurement, Moment, NodeId, Now,
+    Out, PeerMessage, node_id,
 };
 
 /// How often leases, offers and questions are looked after.
 const SWEEP_MS: u64 = 250;
+/// After a start for which the system had no room, nothing is started for so long.
+const FULL_MS: u64 = 500;
 
 /// What a core is made with.
 #[derive(Clone, Debug)]
@@ -99,6 +101,8 @@ pub struct Core {
     /// Whether the keeper has said what it runs.
     ready: bool,
     haste: Haste,
+    /// Nothing is started before: the system had no room for another process.
+    full_until: Moment,
     holding: Holding,
     lending: Lending,
     peers: Peers,
@@ -129,6 +133,7 @@ impl Core {
             running: BTreeMap::new(),
             ready: false,
             haste: Haste::default(),
+            full_until: Moment(0),
             holding: Holding::new(options.incarnation),
             lending: Lending::default(),
             peers: Peers::default(),
@@ -197,14 +202,21 @@ impl Core {
         self.book.prune(|number| waits.want(number));
     }
 
-    /// Starts tasks while there are cores: first those of others, which came because there was room.
+    /// Starts tasks while there are cores: first those of others, which came because there was room. Orders short ones
+    /// ahead.
     fn fill(&mut self, at: &mut At<'_>) {
-        if !self.ready || self.stopping.is_some() {
+        if !self.ready || self.stopping.is_some() || at.now.moment < self.full_until {
             return;
         }
         let n_slots = self.n_slots();
-        while self.running.len() < n_slots && (self.start_held(at) || self.start_own(at)) {}
-        while self.running.len() < self.n_at_once(n_slots) && self.start_own(at) {}
+        while self.running.len() < n_slots && (self.start_held(at) || self.start_own(None, at)) {}
+        let n_at_once = u32::try_from(n_slots).ok();
+        while self.running.len() < self.n_orders(n_slots) && self.start_own(n_at_once, at) {}
+    }
+
+    /// The system had no room for another process.
+    fn is_full(&mut self, at: &At<'_>) {
+        self.full_until = at.now.moment.plus_ms(FULL_MS);
     }
 
     /// Tasks that may run at once.
@@ -212,9 +224,9 @@ impl Core {
         self.balance.n_slots().max(1) as usize
     }
 
-    fn n_at_once(&mut self, n_slots: usize) -> usize {
+    fn n_orders(&mut self, n_slots: usize) -> usize {
         let next = self.book.next_queued().and_then(|number| self.book.task(number));
-        self.haste.n_at_once(next.map(crate::book::Task::work), n_slots)
+        self.haste.n_orders(next.map(crate::book::Task::work), n_slots)
     }
 
     fn sweep(&mut self, at: &mut At<'_>) {

@@ -16,6 +16,7 @@
 //! Which task runs where and when: that is the daemon's core. A process that leaves its group *and*
 //! clears its environment is not found again.
 
+mod ahead;
 mod captured;
 mod client;
 mod guard;

@@ -166,6 +166,10 @@ pub enum Reason {
     Leaving,
     /// Daemon and keeper of the home went down together, and it with them.
     NodeLost,
+    /// The home had no room for another process, and said why.
+    NoRoom(Box<str>),
+    /// It was next behind tasks that were short, and one of them was not.
+    NoTurn,
 }
 
 impl Reason {
@@ -174,7 +178,12 @@ impl Reason {
     pub fn is_loss(&self) -> bool {
         match self {
             Self::Silent(_) | Self::Restarted(_) | Self::KeeperLost | Self::NodeLost => true,
-            Self::NotTaken(..) | Self::Unanswered(_) | Self::Returned(..) | Self::Leaving => false,
+            Self::NotTaken(..)
+            | Self::Unanswered(_)
+            | Self::Returned(..)
+            | Self::Leaving
+            | Self::NoRoom(_)
+            | Self::NoTurn => false,
         }
     }
 
@@ -187,7 +196,9 @@ impl Reason {
             | Self::Silent(node)
             | Self::Restarted(node)
             | Self::Returned(node, _) => Some(*node),
-            Self::KeeperLost | Self::Leaving | Self::NodeLost => None,
+            Self::KeeperLost | Self::Leaving | Self::NodeLost | Self::NoRoom(_) | Self::NoTurn => {
+                None
+            }
         }
     }
 
@@ -207,6 +218,11 @@ impl Reason {
             Self::KeeperLost => "the process that had started it died, and it was ended".to_owned(),
             Self::Leaving => "the node was stopped".to_owned(),
             Self::NodeLost => "its node went down, and it was ended".to_owned(),
+            Self::NoRoom(because) => format!("it could not be started yet: {because}"),
+            Self::NoTurn => {
+                "it stood next behind short tasks, but one took longer, and it had not begun"
+                    .to_owned()
+            }
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Tasks that are over before the next order comes: then cores wait for orders, and not for tasks.
 //!
-//! Where many tasks of one submission have ended within moments, twice as many of it are started as there is room
-//! for. The first that takes longer ends that: until then at most, one task more than usual runs on a core.
+//! Where many tasks of one submission have ended within moments, as many more of it are ordered as there is room for.
+//! The keeper starts each of them when another has ended; the first that takes longer ends that, and those that have
+//! not begun come back.
 
 use std::sync::Arc;
 
@@ -33,8 +34,13 @@ impl Haste {
         }
     }
 
-    /// How many tasks may run at once, where the next one is of this submission and `n_slots` the usual number.
-    pub(super) fn n_at_once(&self, next: Option<&Arc<Work>>, n_slots: usize) -> usize {
+    /// Tasks that were ordered before their turn had to wait.
+    pub(super) fn waited(&mut self) {
+        self.n_short = 0;
+    }
+
+    /// How many tasks may be ordered, where the next one is of this submission and `n_slots` run at once.
+    pub(super) fn n_orders(&self, next: Option<&Arc<Work>>, n_slots: usize) -> usize {
         let work = self.work.as_ref().filter(|_| N_SHORT_MIN <= self.n_short);
         let as_short = work.zip(next).is_some_and(|(last, next)| Arc::ptr_eq(last, next));
         if as_short { 2 * n_slots } else { n_slots }

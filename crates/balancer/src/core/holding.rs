@@ -214,7 +214,7 @@ impl Core {
             self.holding.n_waiting -= 1;
             let Attempt { task: TaskKey { home, number }, instance } = attempt;
             let name = format!("{}.{number}", self.name_of(home));
-            let job = Job { attempt, name, work, array_index, lease_until };
+            let job = Job { attempt, name, work, array_index, lease_until, n_at_once: None };
             self.running.insert(attempt, None);
             at.out.keeper(KeeperOrder::Start(Box::new(job)));
             let shares = vec![(Share { number, instance }, at.now.unix_ms)];
@@ -261,8 +261,15 @@ impl Core {
             return;
         }
         self.holding.forget(attempt);
-        if ended.end == AttemptEnd::Killed(Killed::Leaving) {
-            self.give_back(attempt, "it is being stopped", at);
+        match ended.end {
+            AttemptEnd::Killed(Killed::Leaving) => {
+                self.give_back(attempt, "it is being stopped", at);
+            }
+            AttemptEnd::NoRoom(because) => {
+                self.is_full(at);
+                self.give_back(attempt, &because, at);
+            }
+            _ => {}
         }
     }
 

@@ -2,7 +2,7 @@
 
 use balanced::{Outcome, Submission, TaskRange, TaskState};
 
-use super::words::{Attempt, Ended, Job, Killed, PeerMessage, Running, Share, TaskKey};
+use super::words::{Attempt, AttemptEnd, Ended, Job, Killed, PeerMessage, Running, Share, TaskKey};
 use super::{At, Core, KeeperOrder, NodeId};
 use crate::book::{EndRecord, Reason, Record, Task};
 
@@ -23,8 +23,8 @@ impl Core {
         TaskRange { home: self.options.name.clone(), first, last }
     }
 
-    /// Starts the own task whose turn it is, if there is one.
-    pub(super) fn start_own(&mut self, at: &mut At<'_>) -> bool {
+    /// Starts the own task whose turn it is, if there is one; with `n_at_once`, when fewer than so many run.
+    pub(super) fn start_own(&mut self, n_at_once: Option<u32>, at: &mut At<'_>) -> bool {
         let Some(number) = self.book.next_queued() else { return false };
         let Some(task) = self.book.task(number) else { return false };
         if task.is_cancel_wished() {
@@ -39,6 +39,7 @@ impl Core {
             work: task.work().clone(),
             array_index: task.array_index(),
             lease_until: None,
+            n_at_once,
         };
         self.started(attempt, at.now.unix_ms, at);
         self.running.insert(attempt, None);
@@ -87,9 +88,9 @@ impl Core {
         if !runs && !waits {
             return;
         }
-        self.haste.ended(task.work(), ended.ended_ms.saturating_sub(ended.started_ms));
         match ended.end.outcome() {
             Some(outcome) => {
+                self.haste.ended(task.work(), ended.ended_ms.saturating_sub(ended.started_ms));
                 let end = EndRecord {
                     number,
                     instance,
@@ -101,7 +102,24 @@ impl Core {
                 };
                 self.record(&Record::Ended(end), at);
             }
-            None => self.back(number, instance, Reason::Leaving, at),
+            None => {
+                let reason = self.why_back(ended.end, at);
+                self.back(number, instance, reason, at);
+            }
+        }
+    }
+
+    fn why_back(&mut self, end: AttemptEnd, at: &At<'_>) -> Reason {
+        match end {
+            AttemptEnd::NoRoom(because) => {
+                self.is_full(at);
+                Reason::NoRoom(because.into())
+            }
+            AttemptEnd::NoTurn => {
+                self.haste.waited();
+                Reason::NoTurn
+            }
+            _ => Reason::Leaving,
         }
     }
 

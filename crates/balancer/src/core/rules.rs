@@ -5,7 +5,7 @@ use std::sync::Arc;
 use balanced::Presence;
 use balancing::{Action, Members, Message, NodeLoad, Peer, Timer};
 
-use super::words::{CoreTimer, NodeId, PeerMessage};
+use super::words::{CoreTimer, Moment, NodeId, PeerMessage};
 use super::{At, Core};
 
 /// How often tasks may move for one event: each move changes the load, which may lead to the next.
@@ -62,7 +62,7 @@ impl Core {
     /// Tells the rules the load where it has changed, until nothing moves any more.
     pub(super) fn measure(&mut self, at: &mut At<'_>) {
         for _ in 0..N_ROUNDS_MAX {
-            let load = self.load();
+            let load = self.load(at.now.moment);
             if !self.ready || self.reported == Some(load) {
                 return;
             }
@@ -73,8 +73,8 @@ impl Core {
         }
     }
 
-    fn load(&self) -> NodeLoad {
-        // Those that are started in haste are over before anybody could take them.
+    fn load(&self, now: Moment) -> NodeLoad {
+        // Those that are ordered ahead are over before anybody could take them, or come back.
         let n_running = self.running.len().min(self.n_slots());
         // Those of others start when their homes have answered: they have their cores, and none may be moved on.
         let n_free = (self.n_slots() - n_running) as u64;
@@ -86,7 +86,8 @@ impl Core {
         let stops = self.stopping.is_some();
         let own = self.options.measurement;
         NodeLoad {
-            n_running: if stops { own.n_cores.max(1) } else { n_running },
+            // One that can start no process has tasks to give and no core to offer.
+            n_running: if stops || now < self.full_until { own.n_cores.max(1) } else { n_running },
             n_queued: if stops { 0 } else { u32::try_from(n_queued).unwrap_or(u32::MAX) },
             n_cores: own.n_cores,
             speed: own.speed,

@@ -16,7 +16,9 @@ use rustix::{
 };
 
 use super::{
-    KeeperError, KeeperOptions, SOCKET, boot_now,
+    KeeperError, KeeperOptions, SOCKET,
+    ahead::Ahead,
+    boot_now,
     guard::Guard,
     held::HeldEnds,
     leftovers::{Whose, kill_marked},
@@ -81,6 +83,7 @@ struct Keeper {
     writing: bool,
     tasks: HashMap<Pid, Task>,
     pids: HashMap<Attempt, Pid>,
+    ahead: Ahead,
     held: HeldEnds,
     idle_since: Instant,
     leaving: bool,
@@ -112,6 +115,7 @@ impl Keeper {
             writing: false,
             tasks: HashMap::new(),
             pids: HashMap::new(),
+            ahead: Ahead::default(),
             held,
             idle_since: Instant::now(),
             leaving: false,
@@ -146,6 +150,7 @@ impl Keeper {
             events.iter().for_each(|event| self.on_ready(event.data.u64()));
             orders_wait = self.carry_out();
             self.take_ends();
+            self.start_ahead(boot_now());
             self.enforce(boot_now());
             self.tell();
         }
@@ -163,7 +168,8 @@ impl Keeper {
 
     fn wait(&self) -> Duration {
         let now = boot_now();
-        let next = self.tasks.values().filter_map(Task::deadline).min();
+        let deadlines = self.tasks.values().filter_map(Task::deadline);
+        let next = deadlines.chain(self.ahead.deadline()).min();
         let next = next.map_or(WAIT_MAX, |next| {
             // A millisecond more than needed: waiting rounds down, and then the loop would spin.
             Duration::from_nanos(next.0.saturating_sub(now.0)) + Duration::from_millis(1)
@@ -197,6 +203,8 @@ impl Keeper {
         let Ok((stream, _)) = self.listener.accept() else { return };
         let ours = socket_peercred(&stream).is_ok_and(|peer| peer.uid == geteuid());
         let Ok(mut daemon) = Daemon::new(stream) else { return };
+        // A daemon hears of what runs and of what has ended, and of nothing between.
+        self.give_back_ahead(Moment(u64::MAX));
         let hello = Report::Hello {
             version: VERSION,
             pid: std::process::id(),
@@ -237,11 +245,17 @@ impl Keeper {
 
     fn on_order(&mut self, order: Order) {
         match order {
+            Order::Start(start) if start.has_to_wait(self.tasks.len()) => {
+                self.ahead.push(start, boot_now());
+            }
             Order::Start(start) => self.start(&start),
             Order::Extend { attempts, until } => {
                 for attempt in attempts {
                     self.task(&attempt).into_iter().for_each(|task| task.until = Some(until));
                 }
+            }
+            Order::Kill { attempt, because } if self.ahead.remove(&attempt) => {
+                self.held.push(never_ran(attempt, AttemptEnd::Killed(because)));
             }
             Order::Kill { attempt, because } => {
                 let grace = self.options.grace;
@@ -264,7 +278,7 @@ impl Keeper {
         if self.pids.contains_key(&attempt) || self.held.holds(&attempt) {
             return;
         }
-        let started = if self.options.n_tasks_max <= self.tasks.len() + self.held.len() {
+        let started = if self.options.n_tasks_max <= self.n_known() {
             Err(WhyNot::NoRoom("the keeper holds as many tasks as it may".to_owned()))
         } else {
             starting::start(start, &self.options.state, &self.run)
@@ -283,6 +297,24 @@ impl Keeper {
             Err(WhyNot::NoRoom(why)) => {
                 self.held.push(never_ran(attempt, AttemptEnd::NoRoom(why)));
             }
+        }
+    }
+
+    fn n_known(&self) -> usize {
+        self.tasks.len() + self.ahead.len() + self.held.len()
+    }
+
+    /// Starts those whose turn has come, and gives back those that have waited too long for it.
+    fn start_ahead(&mut self, now: Moment) {
+        while let Some(start) = self.ahead.pop(self.tasks.len()) {
+            self.start(&start);
+        }
+        self.give_back_ahead(now);
+    }
+
+    fn give_back_ahead(&mut self, now: Moment) {
+        while let Some(start) = self.ahead.pop_late(now) {
+            self.held.push(never_ran(start.attempt, AttemptEnd::NoTurn));
         }
     }
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use crate::core::words::{Attempt, Ended, Job, Killed, Moment, Running};
 
 /// Raised with every change of the messages; a daemon refuses a keeper of another version.
-pub(super) const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 2;
 
 /// The longest message in bytes: what runs and what is held, of as many tasks as a keeper takes.
 pub(super) const MESSAGE_BYTES_MAX: usize = 8 << 20;
@@ -42,6 +42,7 @@ pub(super) struct Start {
     pub(super) array_index: Option<u64>,
     pub(super) output: Destination,
     pub(super) until: Option<Moment>,
+    pub(super) n_at_once: Option<u32>,
 }
 
 /// Where output goes.
@@ -94,7 +95,13 @@ impl Start {
             array_index: job.array_index,
             output,
             until: job.lease_until,
+            n_at_once: job.n_at_once,
         }
+    }
+
+    /// Whether it was ordered before its turn, and so many tasks run that it has not come.
+    pub(super) fn has_to_wait(&self, n_running: usize) -> bool {
+        self.n_at_once.is_some_and(|n_at_once| n_at_once.max(1) as usize <= n_running)
     }
 }
 
@@ -158,6 +165,7 @@ mod tests {
             array_index: Some(3),
             output: Destination::Kept(7),
             until: Some(Moment(1)),
+            n_at_once: Some(2),
         })));
     }
 

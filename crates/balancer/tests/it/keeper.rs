@@ -1,5 +1,6 @@
 //! The keeper of processes, on real ones.
 
+mod ahead;
 mod death;
 mod outcomes;
 
@@ -138,6 +139,7 @@ fn start(
         work: Arc::new(Work::new(&submission, around)),
         array_index: submission.array.map(|array| array.first),
         lease_until,
+        n_at_once: None,
     }))
 }
 

@@ -1,5 +1,7 @@
 //! What nodes say to each other, rule by rule: a small cluster whose messages arrive at once.
 
+mod meetings;
+
 use balancing::{Action, Balance, Members, Message, Moment, NodeId, NodeLoad, Peer, Timer, Why};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -280,55 +282,6 @@ fn waves_reach_whoever_has_room() {
 }
 
 #[test]
-fn who_did_not_hear_of_tasks_is_told_again() {
-    let mut cluster = Cluster::new("subscription", 2);
-    cluster.deaf = Some(1);
-    cluster.load(0, 1, 1);
-    cluster.said(&[]);
-    cluster.deaf = None;
-    cluster.wait(29_000);
-    cluster.said(&[]);
-    cluster.wait(60_000);
-    cluster.said(&["0>1 subscribe 1", "1>0 pull 1", "0>1 grant 1 of 1", "0>1 1 tasks"]);
-}
-
-#[test]
-fn who_can_be_reached_again_is_told_at_once() {
-    let mut cluster = Cluster::new("subscription", 2);
-    cluster.deaf = Some(1);
-    cluster.load(0, 1, 1);
-    cluster.deaf = None;
-    let mut out = Vec::new();
-    cluster.nodes[0].0.on_lost(NodeId(1));
-    cluster.nodes[0].0.on_reached(cluster.now, NodeId(1), &mut out);
-    cluster.act(0, out);
-    cluster.said(&["0>1 subscribe 1", "1>0 pull 1", "0>1 grant 1 of 1", "0>1 1 tasks"]);
-
-    let mut cluster = Cluster::new("event", 2);
-    cluster.said.clear();
-    let mut out = Vec::new();
-    cluster.nodes[0].0.on_reached(cluster.now, NodeId(1), &mut out);
-    cluster.act(0, out);
-    cluster.said(&["0>1 receiver", "0>1 ask", "1>0 is receiver"]);
-}
-
-#[test]
-fn what_was_told_to_a_node_that_did_not_know_the_teller_is_asked_for() {
-    let mut cluster = Cluster::new("event", 2);
-    let peer = |id| Peer { id: NodeId(id), incarnation: 0, n_cores: 1, speed: 1.0 };
-    let (alone, both) = (Members::new([peer(0)]), Members::new([peer(0), peer(1)]));
-    let mut out = Vec::new();
-    cluster.nodes[0].0.on_peers(cluster.now, &Arc::new(alone), &mut out);
-    cluster.load(1, 1, 0);
-    cluster.load(1, 0, 0);
-    cluster.nodes[0].0.on_peers(cluster.now, &Arc::new(both), &mut out);
-    assert_eq!((out.len(), cluster.nodes[0].0.standing(cluster.now).known), (0, vec![]));
-    cluster.nodes[0].0.on_reached(cluster.now, NodeId(1), &mut out);
-    cluster.act(0, out);
-    assert_eq!(cluster.nodes[0].0.standing(cluster.now).known, [NodeId(1)]);
-}
-
-#[test]
 fn a_pull_without_an_answer_is_tried_again_and_given_up() {
     let mut cluster = Cluster::new("subscription", 2);
     let mut out = Vec::new();
@@ -372,21 +325,6 @@ fn a_thief_takes_half_and_rests_where_nothing_is() {
 }
 
 #[test]
-fn a_node_that_is_begun_anew_is_a_stranger() {
-    let mut cluster = Cluster::new("event", 2);
-    cluster.load(0, 2, 0);
-    assert_eq!(cluster.nodes[0].0.standing(cluster.now).known, [NodeId(1)]);
-    let peer = |id, incarnation| Peer { id: NodeId(id), incarnation, n_cores: 1, speed: 1.0 };
-    let members = Arc::new(Members::new([peer(0, 0), peer(1, 1)]));
-    let mut out = Vec::new();
-    cluster.said.clear();
-    cluster.nodes[0].0.on_peers(cluster.now, &members, &mut out);
-    assert_eq!(cluster.nodes[0].0.standing(cluster.now).known, []);
-    cluster.act(0, out);
-    cluster.said(&["0>1 sender", "0>1 ask", "1>0 is receiver"]);
-}
-
-#[test]
 fn tasks_that_came_back_are_offered_again() {
     let mut cluster = Cluster::new("subscription", 2);
     cluster.load(1, 1, 0);
@@ -397,46 +335,4 @@ fn tasks_that_came_back_are_offered_again() {
     cluster.act(0, out);
     cluster.said(&["0>1 subscribe 1"]);
     assert_eq!(cluster.nodes[0].0.counts().came_back, 1);
-}
-
-/// Who belongs to the cluster now; all nodes hear of it.
-fn meet(cluster: &mut Cluster, ids: &[u32]) {
-    let peer = |id: &u32| Peer { id: NodeId(*id), incarnation: 0, n_cores: 1, speed: 1.0 };
-    let members = Arc::new(Members::new(ids.iter().map(peer)));
-    for at in 0..cluster.nodes.len() {
-        let mut out = Vec::new();
-        cluster.nodes[at].0.on_peers(cluster.now, &members, &mut out);
-        cluster.act(at, out);
-    }
-}
-
-#[test]
-fn who_is_no_neighbor_any_more_is_forgotten_and_a_new_one_is_told() {
-    let mut cluster = Cluster::new("event@overlapping:2", 6);
-    // On this ring all are neighbors, and on that of all six none of them.
-    meet(&mut cluster, &[0, 2, 4]);
-    let known = |cluster: &Cluster, at: usize| {
-        let mut known = cluster.nodes[at].0.standing(cluster.now).known;
-        known.sort_unstable();
-        known
-    };
-    assert_eq!(known(&cluster, 0), [NodeId(2), NodeId(4)]);
-    meet(&mut cluster, &[0, 1, 2, 3, 4, 5]);
-    assert_eq!(known(&cluster, 0), [NodeId(1), NodeId(5)]);
-    cluster.said.clear();
-    meet(&mut cluster, &[0, 2, 4]);
-    let mut said = std::mem::take(&mut cluster.said);
-    said.retain(|it| it.ends_with(" receiver") && !it.contains(" is "));
-    said.sort();
-    assert_eq!(
-        said,
-        [
-            "0>2 receiver",
-            "0>4 receiver",
-            "2>0 receiver",
-            "2>4 receiver",
-            "4>0 receiver",
-            "4>2 receiver",
-        ]
-    );
 }

@@ -43,6 +43,7 @@ impl Keeper {
                     started_ms: now_ms,
                 };
                 assert!(job.work.command().eq(["true"]), "the work has come along");
+                assert_eq!(job.n_at_once, None, "its tasks are not short");
                 assert!(self.running.insert(job.attempt, process).is_none());
                 return Some(job.attempt.task);
             }

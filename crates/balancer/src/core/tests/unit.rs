@@ -1,5 +1,6 @@
 //! What single clients see, one case each.
 
+mod ahead;
 mod asking;
 mod lost;
 
@@ -108,9 +109,14 @@ impl Rig {
 
     /// The oldest job that runs ends.
     fn end(&mut self) {
+        self.end_by(0, AttemptEnd::Exit(0));
+    }
+
+    /// One of the jobs that were ordered ends.
+    fn end_by(&mut self, at: usize, end: AttemptEnd) {
         let ended = Ended {
-            attempt: self.seen.jobs.remove(0).attempt,
-            end: AttemptEnd::Exit(0),
+            attempt: self.seen.jobs.remove(at).attempt,
+            end,
             started_ms: self.now_ms,
             ended_ms: self.now_ms,
             output: Output { stdout: Text(b"done".to_vec()), ..Output::default() },

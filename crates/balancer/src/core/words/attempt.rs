@@ -61,6 +61,9 @@ pub struct Job {
     pub array_index: Option<u64>,
     /// When it has to be ended; never where its home is here.
     pub lease_until: Option<Moment>,
+    /// It is ordered before its turn, and the keeper starts it when fewer than so many run; it gives back what has
+    /// waited for moments ([`AttemptEnd::NoTurn`]).
+    pub n_at_once: Option<u32>,
 }
 
 /// An attempt that runs.
@@ -100,6 +103,8 @@ pub enum AttemptEnd {
     NoRoom(String),
     /// We killed it.
     Killed(Killed),
+    /// It was ordered before its turn, which did not come; it never ran.
+    NoTurn,
 }
 
 /// Why we kill.
@@ -167,7 +172,9 @@ impl AttemptEnd {
             Self::Signal(signal) => Some(Outcome::Signal(*signal)),
             Self::NotStarted(sentence) => Some(Outcome::NotStarted(sentence.clone())),
             Self::Killed(Killed::Canceled) => Some(Outcome::Canceled),
-            Self::NoRoom(_) | Self::Killed(Killed::LeaseOut | Killed::Leaving) => None,
+            Self::NoRoom(_) | Self::NoTurn | Self::Killed(Killed::LeaseOut | Killed::Leaving) => {
+                None
+            }
         }
     }
 }
