@@ -164,8 +164,17 @@ def wanted(options):
     return [case for case in cases if not is_there(*case)]
 
 
+def check_room(n_clusters):
+    """Every node has the addresses of seven others in a table that all namespaces share."""
+    limit = pathlib.Path("/proc/sys/net/ipv4/neigh/default/gc_thresh3")
+    n_needed = n_clusters * cluster.N_NODES * cluster.N_NODES
+    if limit.exists() and int(limit.read_text()) < n_needed:
+        sys.exit(f"{n_clusters} clusters need room for {n_needed} neighbors: `sysctl -w net.ipv4.neigh.default.gc_thresh3={n_needed}`")
+
+
 def main():
     options = parse()
+    check_room(options.beside)
     cluster.end_by_signals()
     lock, numbers, failed = threading.Lock(), queue.SimpleQueue(), []
     for number in range(options.beside):
