@@ -123,6 +123,18 @@ fn tasks_are_canceled_by_name_by_number_and_all() {
 }
 
 #[test]
+fn a_long_task_behind_short_ones_has_its_core_for_itself() {
+    let scene = Scene::new();
+    let node = scene.start("alpha", &[]);
+    // A third long one beside two of them finds no core.
+    let script = "test $SINTONIA_ARRAY_INDEX -le 60 && exit; \
+        mkdir a && core=a || { mkdir b && core=b; } || exit 7; sleep 0.3; rmdir $core";
+    let words = ["submit", "--wait", "--array", "1-66", "--", "sh", "-c", script];
+    let said = node.run(&words);
+    assert_eq!(said.code, Some(0), "{}", said.errors);
+}
+
+#[test]
 fn a_task_may_submit_further_ones() {
     let scene = Scene::new();
     let node = scene.start("alpha", &[]);
