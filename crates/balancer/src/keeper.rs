@@ -22,6 +22,7 @@ mod client;
 mod guard;
 mod held;
 mod leftovers;
+mod place;
 mod reap;
 mod serving;
 mod starting;

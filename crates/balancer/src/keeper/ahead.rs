@@ -19,12 +19,18 @@ impl Ahead {
 
     /// The next, where so few run that it may.
     pub(super) fn pop(&mut self, n_running: usize) -> Option<Box<Start>> {
-        self.0.pop_front_if(|(start, _)| !start.has_to_wait(n_running)).map(|(start, _)| start)
+        self.pop_if(|start, _| !start.has_to_wait(n_running))
     }
 
     /// The next that has waited too long.
     pub(super) fn pop_late(&mut self, now: Moment) -> Option<Box<Start>> {
-        self.0.pop_front_if(|(_, until)| *until <= now).map(|(start, _)| start)
+        self.pop_if(|_, until| until <= now)
+    }
+
+    fn pop_if(&mut self, condition: impl Fn(&Start, Moment) -> bool) -> Option<Box<Start>> {
+        let (start, until) = self.0.front()?;
+        let is_due = condition(start, *until);
+        is_due.then(|| self.0.pop_front()).flatten().map(|(start, _)| start)
     }
 
     /// Takes this one out; whether it was there.

@@ -2,10 +2,8 @@
 
 use std::{
     collections::HashMap,
-    fs::File,
     io::{self, Read},
     os::unix::net::{UnixListener, UnixStream},
-    path::Path,
     time::{Duration, Instant},
 };
 
@@ -16,13 +14,13 @@ use rustix::{
 };
 
 use super::{
-    KeeperError, KeeperOptions, SOCKET,
+    KeeperError, KeeperOptions,
     ahead::Ahead,
     boot_now,
     guard::Guard,
     held::HeldEnds,
     leftovers::{Whose, kill_marked},
-    reap, starting,
+    place, reap, starting,
     starting::WhyNot,
     talk::Daemon,
     tasks::{Task, never_ran},
@@ -49,7 +47,7 @@ const WAIT_MAX: Duration = Duration::from_secs(1);
 pub fn serve(mut options: KeeperOptions) -> Result<(), KeeperError> {
     let folder = |source| KeeperError::Folder { path: options.state.clone(), source };
     options.state = std::fs::canonicalize(&options.state).map_err(folder)?;
-    let lock = lock(&options.state)?;
+    let lock = place::lock(&options.state)?;
     // Neither a signal to the daemon's group nor its terminal's end may reach the tasks. A process
     // that already leads a session has what it needs.
     rustix::process::setsid().ok();
@@ -57,18 +55,6 @@ pub fn serve(mut options: KeeperOptions) -> Result<(), KeeperError> {
     let outcome = Keeper::new(options).and_then(|mut keeper| keeper.run());
     drop(lock);
     outcome
-}
-
-fn lock(state: &Path) -> Result<File, KeeperError> {
-    let path = state.join("keeper.lock");
-    let folder = |source| KeeperError::Folder { path: path.clone(), source };
-    let options = File::options().create(true).truncate(false).write(true).open(&path);
-    let file = options.map_err(folder)?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(std::fs::TryLockError::WouldBlock) => Err(KeeperError::Taken(state.to_owned())),
-        Err(std::fs::TryLockError::Error(source)) => Err(folder(source)),
-    }
 }
 
 struct Keeper {
@@ -97,7 +83,7 @@ impl Keeper {
         children.set_nonblocking(true).map_err(system("make a socket wait for nothing"))?;
         signal_hook::low_level::pipe::register(signal_hook::consts::SIGCHLD, signaled)
             .map_err(system("hear of children"))?;
-        let listener = listen(&options.state)?;
+        let listener = place::listen(&options.state)?;
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)
             .map_err(|errno| system("wait for events")(errno.into()))?;
         let run = format!("{}.{}", std::process::id(), boot_now().0);
@@ -391,16 +377,6 @@ impl Keeper {
             self.forget_daemon();
         }
     }
-}
-
-fn listen(state: &Path) -> Result<UnixListener, KeeperError> {
-    let path = state.join(SOCKET);
-    // Whoever left it is dead: this keeper holds the lock.
-    std::fs::remove_file(&path).ok();
-    let folder = |source| KeeperError::Folder { path: path.clone(), source };
-    let listener = UnixListener::bind(&path).map_err(folder)?;
-    listener.set_nonblocking(true).map_err(folder)?;
-    Ok(listener)
 }
 
 fn watch(

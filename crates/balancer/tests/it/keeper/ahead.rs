@@ -25,8 +25,7 @@ fn it_starts_when_the_one_before_has_ended() {
     let rig = Rig::new();
     // On a busy machine its turn may come too late, and then it is given back.
     for number in 0..100 {
-        let orders =
-            [start(2 * number, &["true"], |_, _| ()), ahead(2 * number + 1, &["true"])];
+        let orders = [start(2 * number, &["true"], |_, _| ()), ahead(2 * number + 1, &["true"])];
         rig.keeper.as_ref().unwrap().send(&orders).unwrap();
         let ends = rig.ended(2).into_iter().map(|ended| ended.end).collect::<Vec<_>>();
         if ends == [AttemptEnd::Exit(0), AttemptEnd::Exit(0)] {
