@@ -209,9 +209,16 @@ impl Core {
             return;
         }
         let n_slots = self.n_slots();
-        while self.running.len() < n_slots && (self.start_held(at) || self.start_own(None, at)) {}
+        let n_kept = u64::from(self.balance.n_kept(at.now.moment));
+        let may_start = |core: &Self| n_kept < core.book.n_queued();
+        while self.running.len() < n_slots
+            && (self.start_held(at) || may_start(self) && self.start_own(None, at))
+        {}
         let n_at_once = u32::try_from(n_slots).ok();
-        while self.running.len() < self.n_orders(n_slots) && self.start_own(n_at_once, at) {}
+        while self.running.len() < self.n_orders(n_slots)
+            && may_start(self)
+            && self.start_own(n_at_once, at)
+        {}
     }
 
     /// The system had no room for another process.

@@ -160,6 +160,15 @@ impl Balance {
         self.node.n_slots()
     }
 
+    /// Own tasks that the driver leaves in the queue although a core is free: faster nodes, which come for tasks
+    /// regularly, end them sooner. It may ask again at any time, and has to after some seconds.
+    pub fn n_kept(&self, now: Moment) -> u32 {
+        match &self.side {
+            Side::Asking(_) => 0,
+            Side::Pulling(pulling) => pulling.n_kept(&self.node, now),
+        }
+    }
+
     /// What the node is to others.
     pub fn state(&self) -> LoadState {
         self.node.state

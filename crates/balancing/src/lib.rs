@@ -67,6 +67,7 @@ mod promises;
 mod pulling;
 mod random;
 mod receivers;
+mod regulars;
 mod turn;
 
 pub use action::{Action, Timer};

@@ -24,6 +24,8 @@ pub struct Peer {
 pub struct Members {
     peers: Box<[Peer]>,
     mean_speed: f64,
+    /// Greatest speed over least.
+    spread: f64,
 }
 
 impl Members {
@@ -33,9 +35,10 @@ impl Members {
         peers.sort_by_key(|peer| (peer.id, std::cmp::Reverse(peer.incarnation)));
         peers.dedup_by_key(|peer| peer.id);
         let speeds = peers.iter().map(|peer| peer.speed).filter(|speed| is_speed(*speed));
-        let (n, sum) = speeds.fold((0.0, 0.0), |(n, sum), speed| (n + 1.0, sum + speed));
+        let (n, sum) = speeds.clone().fold((0.0, 0.0), |(n, sum), speed| (n + 1.0, sum + speed));
         let mean_speed = if 0.0 < n { sum / n } else { 1.0 };
-        Self { peers: peers.into(), mean_speed }
+        let spread = speeds.clone().fold(0.0, f64::max) / speeds.fold(f64::INFINITY, f64::min);
+        Self { peers: peers.into(), mean_speed, spread }
     }
 
     /// Sorted by id.
@@ -56,6 +59,11 @@ impl Members {
     /// Mean of the nodes' speeds: the source's `bogomips_cluster_average`.
     pub fn mean_speed(&self) -> f64 {
         self.mean_speed
+    }
+
+    /// Whether one node is so many times as fast as another one.
+    pub(crate) fn is_mixed(&self, times: f64) -> bool {
+        times <= self.spread
     }
 
     /// Where this node stands in the order of ids.

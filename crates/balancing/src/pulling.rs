@@ -10,17 +10,19 @@ use crate::action::TimerKind;
 use crate::offers::Offers;
 use crate::operation::OPERATION_MS;
 use crate::power_of_two::Probes;
+use crate::regulars::Regulars;
 use crate::rule::Rule;
 use crate::standing::{N_NAMED_MAX, UnderWay, Why};
 use crate::stealing::Search;
 use crate::subscription::Subscribers;
-use crate::turn::Turn;
+use crate::turn::{Node, Turn};
 use crate::{LoadState, Message, Moment, NodeId, NodeLoad};
 
 /// What a node remembers that comes for tasks, and lets others come.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pulling {
     subscribers: Subscribers,
+    regulars: Regulars,
     probes: Probes,
     offers: Offers,
     search: Search,
@@ -57,6 +59,10 @@ impl Pulling {
     }
 
     pub(crate) fn on_measurement(&mut self, turn: &mut Turn<'_>, load: NodeLoad) {
+        if turn.node.load.n_queued < load.n_queued {
+            self.regulars.queued(turn.now);
+            self.subscribers.release();
+        }
         if turn.node.measure(load) && turn.node.state == LoadState::Receiver {
             self.search.begin_anew();
         }
@@ -105,7 +111,8 @@ impl Pulling {
             Rule::Stealing => n_queued.div_ceil(2).min(n_tasks_max.into()),
             _ => n_tasks_max.into(),
         };
-        let n_given = n_queued.min(n_tasks_max);
+        let n_kept = self.n_kept_from(turn, from);
+        let n_given = n_queued.saturating_sub(n_kept).min(n_tasks_max);
         if let (1.., Ok(n_tasks)) = (n_given, u16::try_from(n_given)) {
             turn.send(from, Message::Grant { operation, n_tasks, n_left: n_queued - n_given });
             turn.give(from, n_given);
@@ -114,12 +121,34 @@ impl Pulling {
             turn.send(from, Message::Nothing { operation });
         }
         match turn.node.policy.rule {
+            Rule::Subscription if n_given < n_tasks_max => {
+                self.regulars.forget(from);
+                if n_given < n_queued {
+                    self.subscribers.hold(turn.now, from);
+                    self.subscribers.tell(turn);
+                } else {
+                    self.subscribers.forget(from);
+                }
+            }
             Rule::Subscription => {
-                self.subscribers.has_come(turn.now, from, n_given < n_tasks_max);
+                self.regulars.came(turn.now, from, turn.node.circle.members());
+                self.subscribers.has_come(turn.now, from);
             }
             Rule::PowerOfTwo { .. } => self.probes.has_come(),
             _ => {}
         }
+    }
+
+    /// Waiting tasks that are not for this node.
+    fn n_kept_from(&self, turn: &Turn<'_>, node: NodeId) -> u32 {
+        let members = turn.node.circle.members();
+        let speed = members.peer(node).map_or(1.0, |peer| peer.speed);
+        self.regulars.n_kept_from(turn.now, speed, members)
+    }
+
+    /// Waiting tasks that are not for the node itself.
+    pub(crate) fn n_kept(&self, node: &Node, now: Moment) -> u32 {
+        self.regulars.n_kept_from(now, node.load.speed, node.circle.members())
     }
 
     pub(crate) fn on_grant(&mut self, turn: &mut Turn<'_>, from: NodeId, grant: Grant) {
@@ -163,6 +192,7 @@ impl Pulling {
 
     pub(crate) fn on_lost(&mut self, peer: NodeId) {
         self.subscribers.forget(peer);
+        self.regulars.forget(peer);
         self.offers.remove(peer);
     }
 

@@ -18,7 +18,7 @@ use crate::domain::Domain;
 use crate::rule::{Rule, RuleSpec};
 use crate::turn::Turn;
 use crate::{LoadState, Message, Moment, NodeId};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub(crate) const SPEC: RuleSpec = RuleSpec {
     form: "subscription",
@@ -47,6 +47,8 @@ const N_LOOKS_MAX: usize = 4096;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Subscribers {
     told: BTreeMap<NodeId, Told>,
+    /// Of these, nodes that wait for more.
+    held: BTreeSet<NodeId>,
     /// Where in the domain the next wave begins.
     cursor: Option<usize>,
     width: usize,
@@ -104,11 +106,8 @@ impl Subscribers {
         self.is_waiting = false;
     }
 
-    /// A node has come for tasks, and found fewer than it has room for, or not.
-    pub(crate) fn has_come(&mut self, now: Moment, node: NodeId, found_fewer: bool) {
-        if found_fewer {
-            return self.forget(node);
-        }
+    /// A node has come for tasks, and found as many as it has room for.
+    pub(crate) fn has_come(&mut self, now: Moment, node: NodeId) {
         let is_new = !self.told.contains_key(&node);
         let told = self.told.entry(node).or_insert(Told::now(now, 0));
         if !told.has_come && !is_new {
@@ -124,6 +123,22 @@ impl Subscribers {
     pub(crate) fn leave(&mut self, now: Moment, node: NodeId) {
         if let Some(told) = self.told.get_mut(&node) {
             (told.at, told.has_left) = (now, true);
+        }
+    }
+
+    /// A node has come and found nothing that is for it. It is told again when there is more, or later.
+    pub(crate) fn hold(&mut self, now: Moment, node: NodeId) {
+        self.forget(node);
+        self.told.insert(node, Told { has_left: true, has_come: true, ..Told::now(now, 0) });
+        self.held.insert(node);
+    }
+
+    /// There is more: those for whom nothing was are told.
+    pub(crate) fn release(&mut self) {
+        while let Some(node) = self.held.pop_first() {
+            if self.told.get(&node).is_some_and(|told| told.has_left) {
+                self.forget(node);
+            }
         }
     }
 

@@ -83,6 +83,13 @@ impl Core {
         }
         let (n_running, n_slots) = (self.running.len(), standing.n_slots);
         sentences.push(format!("`{name}` runs {n_running} tasks, and {n_slots} at once"));
+        let n_kept = self.balance.n_kept(now.moment);
+        if 0 < n_kept {
+            sentences.push(format!(
+                "its last {n_kept} waiting tasks are left to faster nodes, which come for them again and again and \
+                 would end them sooner"
+            ));
+        }
         let before = self.book.tasks_from(0).take_while(|(other, _)| *other < number);
         let n_before = before.take(N_COUNTED_MAX).filter(|(_, task)| task.is_queued()).count();
         sentences.push(format!("at least {n_before} tasks with smaller numbers wait there too"));

@@ -336,3 +336,46 @@ fn tasks_that_came_back_are_offered_again() {
     cluster.said(&["0>1 subscribe 1"]);
     assert_eq!(cluster.nodes[0].0.counts().came_back, 1);
 }
+
+/// A node with tasks, and a slow and a fast one; the fast one comes for its second task.
+fn with_fast_and_slow() -> Cluster {
+    let mut cluster = Cluster::new("subscription", 3);
+    let peer = |(id, speed)| Peer { id: NodeId(id), incarnation: 0, n_cores: 1, speed };
+    let members = Arc::new(Members::new([(0, 1.0), (1, 1.0), (2, 4.0)].map(peer)));
+    for at in 0..3 {
+        let mut out = Vec::new();
+        cluster.nodes[at].0.on_peers(cluster.now, &members, &mut out);
+        cluster.act(at, out);
+    }
+    cluster.load(0, 1, 6);
+    cluster.wait(5_000);
+    cluster.said.clear();
+    cluster.load(2, 0, 0);
+    cluster.said(&["2>0 pull 1", "0>2 grant 1 of 4", "0>2 1 tasks"]);
+    cluster
+}
+
+#[test]
+fn the_last_tasks_are_left_to_a_fast_node_that_comes_again_and_again() {
+    let mut cluster = with_fast_and_slow();
+    assert_eq!(cluster.nodes[0].0.n_kept(cluster.now), 3);
+    cluster.load(1, 0, 0);
+    cluster.said(&["1>0 pull 1", "0>1 nothing"]);
+    // It is told again when a task comes, and when the fast one stays away.
+    cluster.load(0, 1, 4);
+    cluster.said(&["0>1 subscribe 4", "1>0 pull 1", "0>1 grant 1 of 4", "0>1 1 tasks"]);
+    cluster.wait(6_000);
+    assert_eq!(cluster.nodes[0].0.n_kept(cluster.now), 3);
+    cluster.load(1, 0, 0);
+    cluster.said.clear();
+    cluster.wait(10_000);
+    assert_eq!(cluster.nodes[0].0.n_kept(cluster.now), 0);
+    cluster.said(&["0>1 subscribe 3", "1>0 pull 1", "0>1 grant 1 of 3", "0>1 1 tasks"]);
+}
+
+#[test]
+fn no_task_is_kept_for_a_fast_node_that_is_lost() {
+    let mut cluster = with_fast_and_slow();
+    cluster.nodes[0].0.on_lost(NodeId(2));
+    assert_eq!(cluster.nodes[0].0.n_kept(cluster.now), 0);
+}

@@ -49,6 +49,12 @@ impl Machine {
         u32::try_from(self.queue.len()).unwrap_or(u32::MAX)
     }
 
+    /// The next task to start, unless it is this node's own, and one of the last that it keeps in the queue.
+    pub(super) fn pop_queued(&mut self, me: u32, n_kept: u32) -> Option<Task> {
+        let may_start = self.queue.front()?.home != me || n_kept < self.n_queued();
+        may_start.then(|| self.queue.pop_front()).flatten()
+    }
+
     /// Work that one task gets in a second.
     fn rate(&self) -> f64 {
         let (n_running, n_cores) = (f64::from(self.n_running()), f64::from(self.n_cores));

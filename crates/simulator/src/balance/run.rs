@@ -258,8 +258,9 @@ impl<'a> Simulation<'a> {
         let before = (it.n_free_cores(), it.machine.n_queued().into());
         let n_slots = it.balance.n_slots().max(it.machine.n_cores);
         let mut has_started = false;
+        let n_kept = it.balance.n_kept(Moment(self.now_ns));
         while it.n_seen < n_slots
-            && let Some(task) = it.machine.queue.pop_front()
+            && let Some(task) = it.machine.pop_queued(node, n_kept)
         {
             it.machine.start(self.now_ns, task);
             it.n_seen += 1;

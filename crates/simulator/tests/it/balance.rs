@@ -153,6 +153,15 @@ fn fast_nodes_do_more() {
     assert!(found_s < 1.05 * bound_s, "{found_s} against {bound_s}");
 }
 
+#[test]
+fn slow_nodes_leave_the_last_tasks_to_fast_ones() {
+    for seed in 0..12 {
+        let scenario = Scenario { speeds: vec![1.0, 2.0, 4.0], seed, ..Scenario::default() };
+        let (found_s, bound_s) = (run(&scenario).t_exec_s, central_s(&scenario));
+        assert!(found_s < 1.03 * bound_s, "seed {seed}: {found_s} against {bound_s}");
+    }
+}
+
 fn scenarios() -> impl Strategy<Value = Scenario> {
     let names = prop::sample::select(vec![
         "subscription",

@@ -2,6 +2,7 @@
 
 mod ahead;
 mod asking;
+mod kept;
 mod lost;
 
 use balanced::{
