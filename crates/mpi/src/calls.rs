@@ -6,7 +6,7 @@
 
 mod datatype;
 mod exit;
-mod grown;
+mod panics;
 mod process;
 mod transfer;
 

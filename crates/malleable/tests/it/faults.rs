@@ -48,9 +48,9 @@ fn a_launcher_ends_when_a_rank_panics() {
         // Before a growth, in the midst of it, and after it.
         for (schedule, pause_us) in [("900:4", "0"), ("10:4", "0"), ("10:4", "500")] {
             let folder = tempfile::tempdir().unwrap();
-            let words = ["--until", "1000", "--panic-at", "500", "--foreground", "--schedule"];
-            let job = rod(library, 2, folder.path(), &words).args([schedule]);
-            let ended = job.args(["--pause-us", pause_us]).run();
+            let words = ["--until", "1000", "--panic-at", "500", "--foreground"];
+            let times = ["--schedule", schedule, "--pause-us", pause_us];
+            let ended = rod(library, 2, folder.path(), &words).args(times).run();
             assert_ne!(ended.code, 0, "{schedule}: {ended:?}");
             assert!(ended.text().contains("the last rank gives up"), "{schedule}: {ended:?}");
         }
