@@ -4,7 +4,7 @@
 
 usage: experiments/bal-cluster/run.py [--scenario 1|2|mixed]... [--faster F] [--beside N] [--burn SHARE] [POLICY]...
 
-All of it takes 35 minutes at 20 times the speed, or 45 in real time with 30 clusters at once. POLICY (`event`, `on-demand@random:3`, `ours`, `source`) and `--scenario` redo
+All of it takes 35 minutes at 20 times the speed, or an hour in real time with 30 clusters at once. POLICY (`event`, `on-demand@random:3`, `ours`, `source`) and `--scenario` redo
 some, and keep the other rows. `--faster F` divides all times. `--beside N` runs N clusters at once. With `--burn SHARE`
 tasks compute, and each node has this share of a processor.
 """

@@ -222,7 +222,7 @@ impl Core {
     }
 
     /// The system had no room for another process.
-    fn is_full(&mut self, at: &At<'_>) {
+    fn found_no_room(&mut self, at: &At<'_>) {
         self.full_until = at.now.moment.plus_ms(FULL_MS);
     }
 

@@ -266,7 +266,7 @@ impl Core {
                 self.give_back(attempt, "it is being stopped", at);
             }
             AttemptEnd::NoRoom(because) => {
-                self.is_full(at);
+                self.found_no_room(at);
                 self.give_back(attempt, &because, at);
             }
             _ => {}

@@ -112,7 +112,7 @@ impl Core {
     fn why_back(&mut self, end: AttemptEnd, at: &At<'_>) -> Reason {
         match end {
             AttemptEnd::NoRoom(because) => {
-                self.is_full(at);
+                self.found_no_room(at);
                 Reason::NoRoom(because.into())
             }
             AttemptEnd::NoTurn => {

@@ -189,6 +189,9 @@ impl Keeper {
         let Ok((stream, _)) = self.listener.accept() else { return };
         let ours = socket_peercred(&stream).is_ok_and(|peer| peer.uid == geteuid());
         let Ok(mut daemon) = Daemon::new(stream) else { return };
+        if !ours {
+            return;
+        }
         // A daemon hears of what runs and of what has ended, and of nothing between.
         self.give_back_ahead(Moment(u64::MAX));
         let hello = Report::Hello {
@@ -197,7 +200,7 @@ impl Keeper {
             running: self.tasks.values().map(|task| task.running).collect(),
             n_held: self.held.len(),
         };
-        if !ours || daemon.say(&hello).is_err() {
+        if daemon.say(&hello).is_err() {
             return;
         }
         self.forget_daemon();
