@@ -1,0 +1,13 @@
+//! The search for inputs that break a target: libFuzzer, guided by coverage. `make fuzz` builds and runs it.
+//!
+//! The environment variable `FUZZ_TARGET` names the target; arguments are libFuzzer's.
+#![no_main]
+
+use std::sync::LazyLock;
+
+static TARGET: LazyLock<fuzz::Target> = LazyLock::new(|| {
+    let name = std::env::var("FUZZ_TARGET").unwrap_or_default();
+    *fuzz::target(&name).expect("FUZZ_TARGET names one of `fuzz::TARGETS`")
+});
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| (TARGET.run)(bytes));

@@ -1,0 +1,67 @@
+//! Every target on its seeds, on each of their beginnings, and on a fixed number of mutations of them.
+//!
+//! A failure prints the number of the mutation; the input lies in a file then, ready to become a seed.
+
+use fuzz::{Mutations, TARGETS, Target};
+use std::path::{Path, PathBuf};
+
+/// Mutations tried of each target: some seconds in all.
+const N_MUTATIONS: usize = 2_000;
+/// Beginnings tried of each seed: all of a short one.
+const N_BEGINNINGS: usize = 500;
+
+#[test]
+fn every_target_stands_its_seeds_and_what_becomes_of_them() {
+    for target in TARGETS {
+        check(target);
+    }
+}
+
+#[test]
+fn every_folder_of_seeds_has_a_target() {
+    for entry in std::fs::read_dir(folder()).expect("the folder of seeds").flatten() {
+        let name = entry.file_name();
+        let name = name.to_str().expect("a name in letters");
+        assert!(fuzz::target(name).is_some(), "`seeds/{name}` belongs to no target");
+    }
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("seeds")
+}
+
+fn seeds(target: &Target) -> Vec<Vec<u8>> {
+    let folder = folder().join(target.name);
+    let entries = std::fs::read_dir(&folder).unwrap_or_else(|_| panic!("no `{}`", folder.display()));
+    let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    let seeds: Vec<_> = paths.iter().map(|path| std::fs::read(path).expect("a seed")).collect();
+    assert!(!seeds.is_empty(), "target `{}` has no seed", target.name);
+    seeds
+}
+
+#[track_caller]
+fn check(target: &Target) {
+    let seeds = seeds(target);
+    for seed in &seeds {
+        run(target, seed, "a seed");
+        let step = (seed.len() / N_BEGINNINGS).max(1);
+        for end in (0..seed.len()).step_by(step) {
+            run(target, &seed[..end], &format!("a seed cut after {end} bytes"));
+        }
+    }
+    for (i, input) in Mutations::new(&seeds, target.bytes_max, 1).take(N_MUTATIONS).enumerate() {
+        run(target, &input, &format!("mutation {i}"));
+    }
+}
+
+/// Keeps the input where the target fails.
+#[track_caller]
+fn run(target: &Target, input: &[u8], what: &str) {
+    let outcome = std::panic::catch_unwind(|| (target.run)(input));
+    if outcome.is_err() {
+        let path = std::env::temp_dir().join(format!("fuzz-{}-{}", target.name, std::process::id()));
+        std::fs::write(&path, input).expect("a place for the input");
+        panic!("target `{}` fails at {what}: `{}`", target.name, path.display());
+    }
+}
