@@ -31,7 +31,7 @@ endif
 demo test: export OMPI_MCA_rmaps_base_oversubscribe := 1
 demo test: export OMPI_MCA_mpi_yield_when_idle := 1
 
-.PHONY: help demo test bench lint deny install uninstall
+.PHONY: help demo test bench fuzz lint deny install uninstall
 
 help: ## list these commands
 	@awk -F':.*## ' '/^[a-z]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' Makefile
@@ -64,6 +64,9 @@ bench: ## measure what watching, dealing and fitting cost
 	@$(CARGO) build --quiet --release --package balancer --example think
 	@$(call make_xfire,openmpi)
 	@target/release/bench
+
+fuzz: ## search for inputs that break a reader: TARGET=name (all), SECONDS_EACH=900
+	@scripts/fuzz.sh "$(TARGET)" $(or $(SECONDS_EACH),900)
 
 lint: ## format, lints of the language, rules of this repository
 	@$(CARGO) fmt --all --check

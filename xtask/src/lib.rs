@@ -3,7 +3,7 @@
 //! [`tidy`](tidy::tidy) holds the tree against `arrows.toml` and the rules of CONTRIBUTING.md.
 //!
 //! # Invariants
-//! - The rules ([`arrows`], [`rules`], [`decisions`]) are pure: text in, problems out.
+//! - The rules ([`arrows`], [`rules`], [`decisions`], [`threats`]) are pure: text in, problems out.
 //! - Only [`tree`] reads files and starts `git`.
 //!
 //! # Not here
@@ -15,6 +15,7 @@ pub mod decisions;
 pub mod manifest;
 pub mod problem;
 pub mod rules;
+pub mod threats;
 pub mod tidy;
 pub mod tree;
 

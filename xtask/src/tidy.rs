@@ -8,7 +8,7 @@ use std::{
 use crate::{
     Problem,
     arrows::{self, Arrows},
-    decisions, manifest, rules,
+    decisions, manifest, rules, threats,
     tree::{self, TextFile},
 };
 
@@ -83,6 +83,7 @@ pub fn problems_of(files: &[TextFile]) -> Result<Vec<Problem>, TidyError> {
     problems.extend(arrows.check(&manifests));
     problems.extend(files.iter().flat_map(|file| problems_of_file(&arrows, file)));
     problems.extend(decisions::numbering(&records(files)));
+    problems.extend(threats::promises(files));
     problems.sort();
     Ok(problems)
 }

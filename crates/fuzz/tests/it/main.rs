@@ -1,6 +1,7 @@
 //! Every target on its seeds, on each of their beginnings, and on a fixed number of mutations of them.
 //!
 //! A failure prints the number of the mutation; the input lies in a file then, ready to become a seed.
+#![expect(clippy::panic, reason = "a helper of tests fails by panicking")]
 
 use fuzz::{Mutations, TARGETS, Target};
 use std::path::{Path, PathBuf};
@@ -32,7 +33,8 @@ fn folder() -> PathBuf {
 
 fn seeds(target: &Target) -> Vec<Vec<u8>> {
     let folder = folder().join(target.name);
-    let entries = std::fs::read_dir(&folder).unwrap_or_else(|_| panic!("no `{}`", folder.display()));
+    assert!(folder.is_dir(), "target `{}` has no `{}`", target.name, folder.display());
+    let entries = std::fs::read_dir(&folder).expect("the folder of its seeds");
     let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
     paths.sort();
     let seeds: Vec<_> = paths.iter().map(|path| std::fs::read(path).expect("a seed")).collect();
@@ -58,10 +60,10 @@ fn check(target: &Target) {
 /// Keeps the input where the target fails.
 #[track_caller]
 fn run(target: &Target, input: &[u8], what: &str) {
-    let outcome = std::panic::catch_unwind(|| (target.run)(input));
-    if outcome.is_err() {
-        let path = std::env::temp_dir().join(format!("fuzz-{}-{}", target.name, std::process::id()));
-        std::fs::write(&path, input).expect("a place for the input");
-        panic!("target `{}` fails at {what}: `{}`", target.name, path.display());
+    if std::panic::catch_unwind(|| (target.run)(input)).is_ok() {
+        return;
     }
+    let path = std::env::temp_dir().join(format!("fuzz-{}-{}", target.name, std::process::id()));
+    std::fs::write(&path, input).expect("a place for the input");
+    panic!("target `{}` fails at {what}: `{}`", target.name, path.display());
 }
