@@ -28,6 +28,6 @@ impl Deadline {
 
     /// The error that `what` did not happen in time.
     pub(crate) fn late(self, what: &'static str, rank: u32) -> CommError {
-        CommError::Late { what, rank, waited_ms: self.waited().as_millis() }
+        CommError::Late { what, rank, waited: self.waited() }
     }
 }

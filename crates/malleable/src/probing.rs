@@ -175,7 +175,7 @@ fn trial(
         },
         None => {
             if !moving.wait(bridge, DEADLINE)? {
-                return Err(MoveError::Late { waited_ms: DEADLINE.as_millis() });
+                return Err(MoveError::Late { waited: DEADLINE });
             }
         }
     }

@@ -133,7 +133,7 @@ impl<B> Request<B> {
         {
             return Ok(buffers);
         }
-        Err(MpiError::Late { call: self.call, waited_ms: at_most.as_millis() })
+        Err(MpiError::Late { call: self.call, waited: at_most })
     }
 
     /// The memory of a request that is complete. When it is not, the memory is lost.

@@ -17,7 +17,7 @@ pub(crate) fn until(
     while !is_so()? {
         let waited = began.elapsed();
         if deadline <= waited {
-            return Err(MoveError::Late { waited_ms: waited.as_millis() });
+            return Err(MoveError::Late { waited });
         }
         if waited < AWAKE {
             std::thread::yield_now();

@@ -142,7 +142,7 @@ fn lateness(world: &Comm) -> Outcome {
     let copy = world.duplicate()?;
     let never = copy.ireceive(vec![0_u8; 100], 0, 7)?;
     let late = never.finish(Duration::from_millis(20));
-    equal(late, Err(MpiError::Late { call: "MPI_Irecv", waited_ms: 20 }))?;
+    equal(late, Err(MpiError::Late { call: "MPI_Irecv", waited: Duration::from_millis(20) }))?;
     // So that nothing is left open in the end.
     copy.barrier()?;
     if world.rank() == 0 {
