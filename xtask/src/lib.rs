@@ -1,14 +1,17 @@
 //! The chores of this repository, as a library so that they run as tests too.
 //!
-//! [`tidy`](tidy::tidy) holds the tree against `arrows.toml` and the rules of CONTRIBUTING.md.
+//! [`tidy`](tidy::tidy) holds the tree against `arrows.toml` and the rules of CONTRIBUTING.md;
+//! [`alignment`] holds what the compiler made of it against the processor's rules.
 //!
 //! # Invariants
-//! - The rules ([`arrows`], [`rules`], [`decisions`], [`threats`]) are pure: text in, problems out.
+//! - The rules ([`alignment`], [`arrows`], [`rules`], [`decisions`], [`threats`]) are pure: text or bytes in,
+//!   problems out.
 //! - Only [`tree`] reads files and starts `git`.
 //!
 //! # Not here
 //! Formatting and lints of the language: `cargo fmt` and `cargo clippy`; `make lint` runs all.
 
+pub mod alignment;
 pub mod arrows;
 pub mod code;
 pub mod decisions;

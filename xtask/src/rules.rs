@@ -15,6 +15,9 @@ const WORLD_MODULES: [&str; 5] = ["env", "fs", "net", "process", "thread"];
 /// Clocks, however they are reached.
 const CLOCKS: [&str; 2] = ["Instant", "SystemTime"];
 
+/// Numbers that are aligned beyond a word.
+const WIDE: [&str; 2] = ["u128", "i128"];
+
 /// Words of unfinished work.
 const UNFINISHED: [&str; 2] = [concat!("TO", "DO"), concat!("FIX", "ME")];
 
@@ -74,6 +77,31 @@ pub fn no_unsafe(path: &str, text: &str) -> Vec<Problem> {
     found
         .map(|token| Problem::of_line(path, token.line, "`unsafe` outside the edge crates"))
         .collect()
+}
+
+/// No variant is aligned beyond a word: compilers on LLVM up to 22 take slots of less for slots of more (record 0022).
+#[must_use]
+pub fn variants(path: &str, text: &str) -> Vec<Problem> {
+    let code = code::code_only(code::before_tests(text));
+    let mut depth: Option<usize> = None;
+    let mut problems = Vec::new();
+    for token in tokens(&code) {
+        depth = match (token.word, depth) {
+            ("enum", None) => Some(0),
+            (";", Some(0)) => None,
+            ("{", Some(depth)) => Some(depth + 1),
+            ("}", Some(depth)) => depth.checked_sub(1).filter(|depth| *depth != 0),
+            (_, depth) => depth,
+        };
+        if depth.is_some_and(|depth| depth != 0) && WIDE.contains(&token.word) {
+            let sentence = format!(
+                "a variant holds a `{}`, which compilers get wrong: hold a `u64`, or a `Duration`",
+                token.word
+            );
+            problems.push(Problem::of_line(path, token.line, sentence));
+        }
+    }
+    problems
 }
 
 /// No unfinished work, and nothing that only this machine or checkout has.

@@ -120,6 +120,9 @@ fn problems_of_file(arrows: &Arrows, TextFile { path, text }: &TextFile) -> Vec<
     if path.ends_with(".rs") && !path.contains("/fixtures/") {
         problems.extend(rules::module_doc(path, text));
         problems.extend(rules::module_name(path));
+        if ships(path) {
+            problems.extend(rules::variants(path, text));
+        }
         problems.extend(problems_of_crate_code(arrows, path, text));
     }
     problems
@@ -186,6 +189,7 @@ mod tests {
         check(events, "//! Words.\nuse std::fs;\n", events);
         check(events, "//! Words.\nunsafe fn f() {}\n", events);
         check(events, "// Words.\n", events);
+        check(events, "//! Words.\nenum Wide { Word(u128) }\n", events);
         check("crates/ring/tests/it/mod.rs", "//! Tests.\n", "crates/ring/tests/it/mod.rs");
         check("apps/a/a.c", &"//\n".repeat(1 + rules::N_LINES_MAX), "apps/a/a.c");
         check("README.md", concat!("TO", "DO\n"), "README.md");

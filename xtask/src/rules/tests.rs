@@ -32,6 +32,26 @@ fn a_file_is_short_before_its_tests() {
 }
 
 #[test]
+fn no_variant_is_aligned_beyond_a_word() {
+    check(
+        &variants("a.rs", "enum Late { After { waited_ms: u64 }, Never }\nfn f(n: u128) {}\n"),
+        &[],
+    );
+    check(
+        &variants("a.rs", "enum Late {\n After { waited_ms: u128 },\n Never(i128),\n}\n"),
+        &[2, 3],
+    );
+    check(&variants("a.rs", "enum A { B { c: u8 }, D }\nstruct E { f: u128 }\n"), &[]);
+    check(
+        &variants(
+            "a.rs",
+            "// An enum { of u128 }\n#[cfg(test)]\nmod tests { enum A { B(u128) } }\n",
+        ),
+        &[],
+    );
+}
+
+#[test]
 fn a_pure_crate_names_no_world() {
     check(&purity("a.rs", "use std::fmt;\nuse std::time::Duration;\n"), &[]);
     check(&purity("a.rs", "use std::fs;\n"), &[1]);
