@@ -15,7 +15,6 @@ mod incarnation;
 mod meeting;
 mod peers_file;
 mod roll;
-mod slurm;
 mod tending;
 
 use std::{
@@ -35,7 +34,6 @@ use balanced::Presence;
 pub use incarnation::{IncarnationError, next_incarnation};
 pub use peers_file::{PeerProblem, PeersFileError, read_peers};
 pub use roll::{Record, Roll, Standing};
-pub use slurm::{NodeListError, expand_node_list};
 
 use crate::{
     core::words::{Measurement, Member, NodeId, PeerMessage},

@@ -3,6 +3,7 @@
 mod arguments;
 
 use chunking::UnknownPolicy;
+use node_list::NodeListError;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -123,6 +124,9 @@ pub enum OptionsError {
         /// What it takes.
         expected: &'static str,
     },
+    /// The hosts are not written as they should be.
+    #[error("`--hosts` is wrong")]
+    Hosts(#[from] NodeListError),
     /// There is no such policy.
     #[error("`--policy` is wrong")]
     Policy(#[from] UnknownPolicy),
@@ -230,7 +234,8 @@ impl Options {
     }
 
     /// Where workers are started: names of hosts, each with its number of workers after a colon if it is not that
-    /// of its cores. If nothing is said, the nodes of the Slurm job, or the launcher's choice.
+    /// of its cores; `rack[1-2]n[01-03]:4` are six. If nothing is said, the nodes of the Slurm job, or the launcher's
+    /// choice.
     #[must_use]
     pub fn hosts<H: Into<String>>(mut self, hosts: impl IntoIterator<Item = H>) -> Self {
         self.hosts = hosts.into_iter().map(Into::into).collect();
@@ -337,6 +342,7 @@ impl Options {
     /// Checks what can be checked before a run.
     pub(crate) fn check(&self) -> Result<(), OptionsError> {
         chunking::by_name(&self.policy)?;
+        self.hosts.iter().try_for_each(|host| node_list::hosts(host).map(drop))?;
         if self.is_resumed && self.checkpoint.is_none() {
             return Err(OptionsError::NoFile);
         }

@@ -7,7 +7,7 @@ use crate::watch::warn;
 use anyhow::{Context, anyhow};
 use balancer::daemon::Network;
 use balancer::links::LinkOptions;
-use balancer::members::{PORT, expand_node_list, read_peers};
+use balancer::members::{PORT, read_peers};
 use clap::Args;
 use std::env;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -95,7 +95,7 @@ impl NetworkOptions {
                 anyhow!("`{SLURM_LIST}` is not set: `--slurm` is for daemons that Slurm starts, as by `srun sintonia node start --slurm`")
                     .context(BadOption)
             })?;
-            let hosts = expand_node_list(&list).context(BadOption)?;
+            let hosts = node_list::expand(&list).context(BadOption)?;
             peers.extend(hosts.iter().map(|host| format!("{host}:{port}")));
         }
         Ok(peers)

@@ -118,8 +118,12 @@ fn slurm(options: &Options, present: &[String], is_open_mpi: bool) -> Result<Slu
     let launcher = if is_open_mpi { Launcher::OpenMpi } else { Launcher::Mpich };
     let job = SlurmJob::of(|name| std::env::var(name).ok(), launcher);
     let placed = (placement(options), present);
-    job.and_then(|job| Slurm::new(job, launcher, placed, patience(options)))
-        .map_err(|error| error.to_string())
+    job.and_then(|job| Slurm::new(job, launcher, placed, patience(options))).map_err(with_cause)
+}
+
+fn with_cause(error: impl std::error::Error) -> String {
+    let cause = error.source().map_or_else(String::new, |cause| format!(": {cause}"));
+    format!("{error}{cause}")
 }
 
 /// How long nodes may take to come.

@@ -27,6 +27,14 @@ pub enum HostFileError {
         /// The word.
         word: String,
     },
+    /// Names are not written as lists of nodes are.
+    #[error("line {line} of the host file is wrong: {source}")]
+    Names {
+        /// Number of the line, from 1.
+        line: usize,
+        /// How.
+        source: node_list::NodeListError,
+    },
     /// There is no host.
     #[error("the host file names no host; write a line `NAME slots=N` for each")]
     Empty,
@@ -53,7 +61,7 @@ impl HostFile {
     ) -> Result<Self, HostFileError> {
         let mut hosts = Hosts::new(placement);
         for (number, line) in text.lines().enumerate() {
-            if let Some(mut host) = host_of(number + 1, line)? {
+            for mut host in hosts_of(number + 1, line)? {
                 if let Some(own) = present.first().filter(|_| host.name == "localhost") {
                     host.name.clone_from(own);
                 }
@@ -89,15 +97,15 @@ impl HostFile {
     }
 }
 
-/// The host of a line, if it has one.
-fn host_of(line: usize, text: &str) -> Result<Option<Host>, HostFileError> {
+/// The hosts of a line, if it has any.
+fn hosts_of(line: usize, text: &str) -> Result<Vec<Host>, HostFileError> {
     let text = text.split('#').next().unwrap_or_default();
     let mut words = text.split_whitespace();
-    let Some(first) = words.next() else { return Ok(None) };
+    let Some(first) = words.next() else { return Ok(Vec::new()) };
     let wrong = |word: &str| HostFileError::Word { line, word: word.to_owned() };
     // MPICH writes `NAME:N`.
-    let (name, count) = first.split_once(':').map_or((first, None), |(name, n)| (name, Some(n)));
-    let mut n_slots = count.map(|n| n.parse().map_err(|_| wrong(first))).transpose()?;
+    let named = node_list::hosts(first).map_err(|source| HostFileError::Names { line, source })?;
+    let mut n_slots = None;
     for word in words {
         match word.split_once('=') {
             Some(("slots", n)) => n_slots = Some(n.parse().map_err(|_| wrong(word))?),
@@ -105,8 +113,11 @@ fn host_of(line: usize, text: &str) -> Result<Option<Host>, HostFileError> {
             _ => return Err(wrong(word)),
         }
     }
-    let (name, n_slots) = (name.to_owned(), n_slots.unwrap_or(1));
-    Ok(Some(Host { name, n_slots, n_busy: 0, way: Way::Named }))
+    let host = |named: node_list::Named| {
+        let n_slots = n_slots.or(named.n_places).unwrap_or(1);
+        Host { name: named.name, n_slots, n_busy: 0, way: Way::Named }
+    };
+    Ok(named.into_iter().map(host).collect())
 }
 
 impl Manager for HostFile {
@@ -170,6 +181,12 @@ mod tests {
         check("n1 slots=4\nn2 slots=2 max_slots=4 # new\n", Ok(&[("n1", 4, 2), ("n2", 2, 1)]));
         check("n1:4\n\nn2\n# n3\n", Ok(&[("n1", 4, 2), ("n2", 1, 1)]));
         check("n1\nn1\n", Ok(&[("n1", 2, 2)]));
+        check(
+            "r[1,2]n[1-2] slots=3",
+            Ok(&[("r1n1", 3, 0), ("r1n2", 3, 0), ("r2n1", 3, 0), ("r2n2", 3, 0)]),
+        );
+        check("n[1-2]:4", Ok(&[("n1", 4, 2), ("n2", 4, 1)]));
+        check("n[1-", Err("line 1 of the host file is wrong: the brackets of"));
         check("localhost slots=3", Ok(&[("n1", 3, 2)]));
         check("n1 slots=many", Err("line 1 of the host file has `slots=many`"));
         check("n1\nn2 four", Err("line 2 of the host file has `four`"));

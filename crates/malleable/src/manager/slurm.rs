@@ -45,9 +45,20 @@ pub enum SlurmError {
         /// To what it has to be.
         value: &'static str,
     },
+    /// The launcher listens to its own node only.
+    #[error(
+        "`{variable}` is not set, and without it Open MPI's launcher does not hear ranks on another job's node; set it to the network of the nodes, as in `{variable}=10.1.0.0/16`, before `sintonia malleable -- mpiexec ...`"
+    )]
+    Network {
+        /// What is not set.
+        variable: &'static str,
+    },
     /// Slurm said no.
     #[error(transparent)]
     Command(#[from] CommandError),
+    /// The nodes of the job are not understood.
+    #[error("`SLURM_JOB_NODELIST` is not understood")]
+    Nodes(#[from] node_list::NodeListError),
 }
 
 /// The job of Slurm in which a program runs.
@@ -60,6 +71,9 @@ pub struct SlurmJob {
     /// Ranks that a node takes.
     pub slots_per_node: u32,
 }
+
+/// How Open MPI's launcher is told to listen to other nodes.
+const LISTENING: [&str; 2] = ["PMIX_MCA_ptl_tcp_if_include", "PMIX_MCA_ptl_tcp_if_exclude"];
 
 /// The name of the command by which MPICH's launcher reaches nodes.
 const AGENT: &str = "sintonia-on-node";
@@ -83,6 +97,9 @@ impl SlurmJob {
         };
         if !variable(name).is_some_and(|value| value.ends_with(expected)) {
             return Err(SlurmError::Launcher { variable: name, value: expected });
+        }
+        if launcher == Launcher::OpenMpi && LISTENING.iter().all(|name| variable(name).is_none()) {
+            return Err(SlurmError::Network { variable: LISTENING[0] });
         }
         Ok(Self { job, nodes, slots_per_node })
     }
@@ -124,7 +141,7 @@ impl Slurm {
     /// given up.
     ///
     /// # Errors
-    /// [`SlurmError::Command`] where Slurm's own commands are missing.
+    /// [`SlurmError::Nodes`] where Slurm writes the list of nodes in an unknown way.
     pub fn new(
         job: SlurmJob,
         launcher: Launcher,
@@ -132,7 +149,7 @@ impl Slurm {
         patience: Duration,
     ) -> Result<Self, SlurmError> {
         let mut hosts = Hosts::new(placement);
-        for name in commands::host_names(&job.nodes)? {
+        for name in node_list::expand(&job.nodes)? {
             hosts.add(Host { name, n_slots: job.slots_per_node, n_busy: 0, way: Way::Named });
         }
         let mut elsewhere = BTreeMap::<String, u32>::new();
@@ -285,7 +302,12 @@ mod tests {
 
     #[test]
     fn the_environment_says_which_job_it_is() {
-        let job = [("SLURM_JOB_ID", "7"), ("SLURM_JOB_NODELIST", "n1"), ("PMIX_MCA_gds", "hash")];
+        let job = [
+            ("SLURM_JOB_ID", "7"),
+            ("SLURM_JOB_NODELIST", "n1"),
+            ("PMIX_MCA_gds", "hash"),
+            ("PMIX_MCA_ptl_tcp_if_include", "10.1.0.0/16"),
+        ];
         let and = |more: &[(&'static str, &'static str)]| [&job, more].concat();
         check(&and(&[("SLURM_CPUS_ON_NODE", "8")]), Launcher::OpenMpi, Ok(8));
         let both = [("SLURM_CPUS_ON_NODE", "8"), ("SLURM_NTASKS_PER_NODE", "2")];
@@ -294,6 +316,9 @@ mod tests {
         let agent = [("HYDRA_LAUNCHER_EXEC", "/home/me/.sintonia/sintonia-on-node")];
         check(&and(&agent), Launcher::Mpich, Ok(1));
         check(&job[..2], Launcher::OpenMpi, Err("`PMIX_MCA_gds` is not"));
+        // Without a network, started ranks waited for a launcher that did not listen.
+        let deaf = "`PMIX_MCA_ptl_tcp_if_include` is not set";
+        check(&job[..3], Launcher::OpenMpi, Err(deaf));
         check(&[], Launcher::OpenMpi, Err("`SLURM_JOB_ID` is not set"));
     }
 }

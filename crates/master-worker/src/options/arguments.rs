@@ -78,7 +78,7 @@ impl Options {
             "--workers" => self.workers = value("N|all|auto")?.word(workers)?,
             "--first-workers" => self.n_workers_first = Some(value("N")?.word(positive)?),
             "--max-workers" => self.n_workers_max = Some(value("N")?.word(positive)?),
-            "--hosts" => self.hosts = value("NAME[:N],...")?.word(names)?,
+            "--hosts" => self.hosts = names(&value("NAME[:N],...")?.text)?,
             "--horizon" => self.n_iterations_to_come = Some(value("N")?.word(positive)?),
             "--threads" => self.n_threads = Some(value("N")?.word(positive)?),
             "--attempts" => self.n_attempts = value("N")?.word(positive)?,
@@ -128,9 +128,9 @@ fn workers(text: &str) -> Option<Workers> {
     }
 }
 
-fn names(text: &str) -> Option<Vec<String>> {
-    let names: Vec<String> = text.split(',').map(|name| name.trim().to_owned()).collect();
-    names.iter().all(|name| !name.is_empty()).then_some(names)
+/// Commas in brackets belong to a name.
+fn names(text: &str) -> Result<Vec<String>, OptionsError> {
+    Ok(node_list::words(text)?.into_iter().map(str::to_owned).collect())
 }
 
 fn positive<N: FromStr + Default + PartialEq>(text: &str) -> Option<N> {
@@ -168,6 +168,7 @@ mod tests {
         check("--first-workers 2", new().workers_first(2));
         check("--max-workers 9 --horizon 40", new().workers_max(9).iterations_to_come(40));
         check("--hosts a,b:2", new().hosts(["a", "b:2"]));
+        check("--hosts r[1,2]n[1-3]:2,b", new().hosts(["r[1,2]n[1-3]:2", "b"]));
         check("--threads 5 --attempts 1", new().threads(5).attempts(1));
         check("--patience 0.5", new().patience(Duration::from_millis(500)));
         check("--checkpoint a.b --checkpoint-every 7", new().checkpoint("a.b").checkpoint_every(7));
@@ -202,6 +203,8 @@ mod tests {
             "--workers some",
             "`--workers some` is not understood; write `--workers N|all|auto`",
         );
+        check_wrong("--hosts a,,b", "`--hosts` is wrong");
+        check_wrong("--hosts a:none", "`--hosts` is wrong");
         check_wrong("--policy fastest", "`--policy` is wrong");
         check_wrong("--resume", "`--resume` needs `--checkpoint FILE`, the file to go on from");
     }

@@ -2,11 +2,12 @@
 //!
 //! | known from | hosts | workers |
 //! |---|---|---|
-//! | `--hosts a,b:4` | these | after the colon, else as many as this host has cores |
+//! | `--hosts a,n[1-2]:4` | these | after the colon, else as many as this host has cores |
 //! | `SLURM_JOB_NODELIST`, `SLURM_JOB_CPUS_PER_NODE` | the nodes of the job | their processors |
 //! | `OMPI_UNIVERSE_SIZE` | the launcher's choice | its slots, less the one of the master |
 //! | nothing | the launcher's choice | the cores of this host |
 
+use node_list::NodeListError;
 use std::collections::BTreeMap;
 
 /// See the module.
@@ -27,20 +28,20 @@ struct Host {
 
 impl Hosts {
     /// From the option, else from the variables of the launcher.
+    ///
+    /// # Errors
+    /// A list of nodes is not written as Slurm writes them.
     pub(crate) fn find(
         option: &[String],
         n_cores: u32,
         variable: impl Fn(&str) -> Option<String>,
-    ) -> Self {
-        let named = option.iter().map(|text| match text.rsplit_once(':') {
-            Some((name, n)) if n.parse().is_ok_and(|n: u32| n != 0) => {
-                (name.to_owned(), n.parse().unwrap_or(n_cores))
-            }
-            _ => (text.clone(), n_cores),
-        });
-        let mut hosts: Vec<(String, u32)> = named.collect();
+    ) -> Result<Self, NodeListError> {
+        let named =
+            option.iter().map(|list| node_list::hosts(list)).collect::<Result<Vec<_>, _>>()?;
+        let places = |host: node_list::Named| (host.name, host.n_places.unwrap_or(n_cores));
+        let mut hosts: Vec<(String, u32)> = named.into_iter().flatten().map(places).collect();
         if hosts.is_empty() {
-            hosts = slurm(&variable).unwrap_or_default();
+            hosts = slurm(&variable)?;
         }
         let n_slots = match hosts.len() {
             0 => variable("OMPI_UNIVERSE_SIZE")
@@ -49,7 +50,12 @@ impl Hosts {
             _ => hosts.iter().map(|(_, n_slots)| *n_slots).fold(0, u32::saturating_add),
         };
         let hosts = hosts.into_iter().map(|(name, n_slots)| Host { name, n_slots, n_used: 0 });
-        Self { hosts: hosts.collect(), workers: BTreeMap::new(), n_slots }
+        Ok(Self { hosts: hosts.collect(), workers: BTreeMap::new(), n_slots })
+    }
+
+    /// Wherever the launcher likes.
+    pub(crate) fn anywhere(n_slots: u32) -> Self {
+        Self { n_slots, ..Self::default() }
     }
 
     /// Workers that there is room for.
@@ -100,58 +106,13 @@ impl Hosts {
 }
 
 /// The nodes of the Slurm job, and their processors.
-fn slurm(variable: impl Fn(&str) -> Option<String>) -> Option<Vec<(String, u32)>> {
-    let names = node_names(&variable("SLURM_JOB_NODELIST")?);
-    let counts = variable("SLURM_JOB_CPUS_PER_NODE").map(|text| counts(&text)).unwrap_or_default();
+fn slurm(variable: impl Fn(&str) -> Option<String>) -> Result<Vec<(String, u32)>, NodeListError> {
+    let Some(list) = variable("SLURM_JOB_NODELIST") else { return Ok(Vec::new()) };
+    let counts = variable("SLURM_JOB_CPUS_PER_NODE").map(|text| node_list::counts(&text));
+    let counts = counts.transpose()?.unwrap_or_default();
     let last = counts.last().copied().unwrap_or(1);
     let counts = counts.into_iter().chain(std::iter::repeat(last));
-    Some(names.into_iter().zip(counts).collect())
-}
-
-/// `n[1-3,07],m` are n1, n2, n3, n07 and m.
-fn node_names(list: &str) -> Vec<String> {
-    let mut names = Vec::new();
-    let mut rest = list;
-    while !rest.is_empty() {
-        let bracket = rest.find('[');
-        let comma = rest.find(',').unwrap_or(rest.len());
-        let Some(open) = bracket.filter(|open| *open < comma) else {
-            names.extend((comma != 0).then(|| rest[..comma].to_owned()));
-            rest = rest.get(comma + 1..).unwrap_or_default();
-            continue;
-        };
-        let Some(close) = rest.find(']') else { break };
-        let (before, numbers) = (&rest[..open], &rest[open + 1..close]);
-        let end = rest[close..].find(',').map_or(rest.len(), |at| close + at);
-        let after = &rest[close + 1..end];
-        names.extend(numbers.split(',').flat_map(range).map(|n| format!("{before}{n}{after}")));
-        rest = rest.get(end + 1..).unwrap_or_default();
-    }
-    names
-}
-
-/// `07-09` are 07, 08 and 09.
-fn range(text: &str) -> Vec<String> {
-    let (first, last) = text.split_once('-').unwrap_or((text, text));
-    let (Ok(low), Ok(high)) = (first.parse::<u32>(), last.parse::<u32>()) else {
-        return vec![text.to_owned()];
-    };
-    let width = first.len();
-    (low..=high.min(low.saturating_add(N_NODES_MAX))).map(|n| format!("{n:0width$}")).collect()
-}
-
-/// Nodes of one range.
-const N_NODES_MAX: u32 = 100_000;
-
-/// `4(x2),2` are 4, 4 and 2.
-fn counts(text: &str) -> Vec<u32> {
-    let part = |part: &str| {
-        let (count, times) = part.split_once("(x").unwrap_or((part, "1)"));
-        let times: usize = times.trim_end_matches(')').parse().unwrap_or(1);
-        let count: Option<u32> = count.trim().parse().ok();
-        count.map(|count| std::iter::repeat_n(count, times.min(N_NODES_MAX as usize)))
-    };
-    text.split(',').filter_map(part).flatten().collect()
+    Ok(node_list::expand(&list)?.into_iter().zip(counts).collect())
 }
 
 #[cfg(test)]
@@ -165,7 +126,7 @@ mod tests {
             let found = variables.iter().find(|(known, _)| *known == name);
             found.map(|(_, value)| (*value).to_owned())
         };
-        let hosts = Hosts::find(&option, 8, variable);
+        let hosts = Hosts::find(&option, 8, variable).unwrap();
         let found: Vec<_> =
             hosts.hosts.iter().map(|host| (host.name.as_str(), host.n_slots)).collect();
         assert_eq!((found, hosts.n_slots()), (expected.to_vec(), n_slots));
@@ -174,7 +135,6 @@ mod tests {
     #[test]
     fn the_allocation_is_known_from_options_and_variables() {
         check(&["a", "b:4"], &[], &[("a", 8), ("b", 4)], 12);
-        check(&["a:0"], &[], &[("a:0", 8)], 8);
         check(&[], &[], &[], 8);
         check(&[], &[("OMPI_UNIVERSE_SIZE", "5")], &[], 4);
         let nodes = ("SLURM_JOB_NODELIST", "n[1-2,09],m,x[3]y");
@@ -183,13 +143,26 @@ mod tests {
         check(&[], &[nodes, slots], &expected, 16);
         check(&["a:1"], &[nodes, slots], &[("a", 1)], 1);
         check(&[], &[("SLURM_JOB_NODELIST", "n1")], &[("n1", 1)], 1);
-        check(&[], &[("SLURM_JOB_NODELIST", "n[1-")], &[], 8);
+    }
+
+    /// Only the first bracket was read: `rack[1-2]n[1-3]` were `rack1n[1-3]` and `rack2n[1-3]`, which no launcher finds.
+    #[test]
+    fn all_brackets_of_a_name_are_read() {
+        let six = ["rack1n1", "rack1n2", "rack1n3", "rack2n1", "rack2n2", "rack2n3"]
+            .map(|name| (name, 4));
+        let nodes = ("SLURM_JOB_NODELIST", "rack[1-2]n[1-3]");
+        check(&[], &[nodes, ("SLURM_JOB_CPUS_PER_NODE", "4(x6)")], &six, 24);
+        check(&["rack[1-2]n[1-3]:4"], &[], &six, 24);
+        for list in ["n[1-", "n[1-3", "n[1-x]"] {
+            let list = |name: &str| (name == "SLURM_JOB_NODELIST").then(|| list.to_owned());
+            assert!(Hosts::find(&[], 8, list).is_err());
+        }
     }
 
     #[test]
     fn the_host_with_most_room_is_next() {
         let option = ["a:3".to_owned(), "b:2".to_owned()];
-        let mut hosts = Hosts::find(&option, 8, |_| None);
+        let mut hosts = Hosts::find(&option, 8, |_| None).unwrap();
         hosts.launched(2);
         let chosen: Vec<String> = hosts.reserve(5).into_iter().flatten().collect();
         assert_eq!(chosen, ["b", "a", "b", "a", "b"]);
@@ -199,6 +172,6 @@ mod tests {
         hosts.settle(None, Some("b"));
         hosts.ended(6);
         assert_eq!(hosts.reserve(1), [Some("a".to_owned())]);
-        assert_eq!(Hosts::find(&[], 8, |_| None).reserve(2), [None, None]);
+        assert_eq!(Hosts::find(&[], 8, |_| None).unwrap().reserve(2), [None, None]);
     }
 }

@@ -55,8 +55,15 @@ impl Spawned {
         refusal: Option<String>,
     ) -> Self {
         let n_launched = transport.n_ranks().saturating_sub(1);
-        let mut hosts =
-            Hosts::find(&options.hosts, super::n_cores(), |name| std::env::var(name).ok());
+        let n_cores = super::n_cores();
+        let found = Hosts::find(&options.hosts, n_cores, |name| std::env::var(name).ok());
+        let (mut hosts, wrong) = match found {
+            Ok(hosts) => (hosts, None),
+            Err(error) => {
+                (Hosts::anywhere(n_cores), Some(format!("the nodes are not known: {error}")))
+            }
+        };
+        let refusal = refusal.or(wrong);
         hosts.launched(n_launched);
         let limits = Limits {
             n_max: options.n_workers_max.unwrap_or(hosts.n_slots()),

@@ -156,12 +156,6 @@ pub(super) fn facts(of_job: u64, slots_per_node: u32) -> Result<Companion, Comma
     Ok(Companion { of_job, partition, account, qos, time, slots_per_node, hosts: Vec::new() })
 }
 
-/// The names in a list such as `n[1-3,7]`.
-pub(super) fn host_names(list: &str) -> Result<Vec<String>, CommandError> {
-    let words = ["show", "hostnames", list].map(str::to_owned);
-    Ok(run("scontrol", &words)?.lines().map(|line| line.trim().to_owned()).collect())
-}
-
 /// The words before a program that bring one rank of it to a node of a companion. It believes itself in the job that the
 /// companion belongs to.
 pub(super) fn step(companion: u64, node: &str, job: &SlurmJob) -> Vec<String> {

@@ -1,60 +1,25 @@
-//! Slurm's lists of nodes, as in `SLURM_JOB_NODELIST`: `node[01-03,7],gpu1`.
+//! Names with brackets.
 
-/// Hosts of one list at most.
-const N_HOSTS_MAX: usize = 65_536;
+use crate::error::{NodeListError, Wrong};
+use crate::{N_NODES_MAX, NAME_BYTES_MAX};
 
-/// Why a list cannot be read.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum NodeListError {
-    /// A bracket that is not closed, or was not opened.
-    #[error(
-        "the brackets of the node list `{list}` do not match; write it as `node[01-03,7],gpu1`"
-    )]
-    Brackets {
-        /// The list.
-        list: String,
-    },
-    /// Something in brackets that is neither a number nor a range.
-    #[error("`{range}` in the node list `{list}` is no range; write `7` or `01-03`")]
-    Range {
-        /// The list.
-        list: String,
-        /// What stands there.
-        range: String,
-    },
-    /// An empty name.
-    #[error("the node list `{list}` has an empty name; write it as `node[01-03,7],gpu1`")]
-    Empty {
-        /// The list.
-        list: String,
-    },
-    /// More than any cluster has.
-    #[error("the node list `{list}` has more than {N_HOSTS_MAX} nodes")]
-    TooMany {
-        /// The list.
-        list: String,
-    },
-}
-
-/// The names of all hosts of a list, in its order.
+/// The names of all nodes of a list, in its order.
 ///
 /// # Errors
 /// It is not written as Slurm writes lists.
-pub fn expand_node_list(list: &str) -> Result<Vec<String>, NodeListError> {
-    let mut hosts = Vec::new();
+pub fn expand(list: &str) -> Result<Vec<String>, NodeListError> {
+    let mut nodes = Vec::new();
     for word in words(list)? {
-        let expanded = expand(list, word)?;
-        if N_HOSTS_MAX < hosts.len() + expanded.len() {
-            return Err(NodeListError::TooMany { list: list.to_owned() });
-        }
-        hosts.extend(expanded);
+        nodes.extend(of_word(list, word, N_NODES_MAX - nodes.len())?);
     }
-    Ok(hosts)
+    Ok(nodes)
 }
 
-/// Splits at commas that stand outside of brackets.
-fn words(list: &str) -> Result<Vec<&str>, NodeListError> {
+/// Splits a list at commas that stand outside of brackets.
+///
+/// # Errors
+/// Brackets that do not match, or an empty word.
+pub fn words(list: &str) -> Result<Vec<&str>, NodeListError> {
     let brackets = || NodeListError::Brackets { list: list.to_owned() };
     let (mut words, mut begin, mut inside) = (Vec::new(), 0, false);
     for (idx, letter) in list.char_indices() {
@@ -80,42 +45,55 @@ fn words(list: &str) -> Result<Vec<&str>, NodeListError> {
     Ok(words)
 }
 
-/// One word: every combination of what stands in its brackets, the last changing first.
-fn expand(list: &str, word: &str) -> Result<Vec<String>, NodeListError> {
-    let mut hosts = vec![String::new()];
+/// One word: every combination of what stands in its brackets, the last changing first; no more than there is room for.
+pub(crate) fn of_word(list: &str, word: &str, n_room: usize) -> Result<Vec<String>, NodeListError> {
+    let too_many = || NodeListError::TooMany { list: list.to_owned() };
+    let mut nodes = vec![String::new()];
     let mut rest = word;
     while let Some((before, (inner, after))) =
         rest.split_once('[').and_then(|(before, rest)| Some((before, rest.split_once(']')?)))
     {
         let numbers = numbers(list, inner)?;
-        if N_HOSTS_MAX < hosts.len().saturating_mul(numbers.len()) {
-            return Err(NodeListError::TooMany { list: list.to_owned() });
+        if n_room < nodes.len().saturating_mul(numbers.len()) {
+            return Err(too_many());
         }
-        hosts = hosts
+        // All are nearly as long as the longest, so that this bounds what follows.
+        let longest = numbers.iter().map(String::len).max().unwrap_or(0) + before.len();
+        check_length(list, nodes.last().map_or(0, String::len).saturating_add(longest))?;
+        nodes = nodes
             .iter()
-            .flat_map(|host| numbers.iter().map(move |number| format!("{host}{before}{number}")))
+            .flat_map(|node| numbers.iter().map(move |number| format!("{node}{before}{number}")))
             .collect();
         rest = after;
     }
-    hosts.iter_mut().for_each(|host| host.push_str(rest));
-    Ok(hosts)
+    if n_room < nodes.len() {
+        return Err(too_many());
+    }
+    for node in &mut nodes {
+        check_length(list, node.len().saturating_add(rest.len()))?;
+        node.push_str(rest);
+    }
+    Ok(nodes)
+}
+
+fn check_length(list: &str, n_bytes: usize) -> Result<(), NodeListError> {
+    let too_long = || NodeListError::TooLong { list: list.to_owned() };
+    (n_bytes <= NAME_BYTES_MAX).then_some(()).ok_or_else(too_long)
 }
 
 /// What stands in brackets: numbers and ranges; a range has as many digits as its first number.
 fn numbers(list: &str, inner: &str) -> Result<Vec<String>, NodeListError> {
     let mut numbers = Vec::new();
     for range in inner.split(',').map(str::trim) {
-        let wrong = || NodeListError::Range { list: list.to_owned(), range: range.to_owned() };
+        let wrong = || Wrong::Range.in_list(list, range);
         let (first, last) = range.split_once('-').unwrap_or((range, range));
-        let value = |digits: &str| {
-            let plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-            plain.then(|| digits.parse::<u32>().ok()).flatten().ok_or_else(wrong)
-        };
+        let value = |digits: &str| number(digits).ok_or_else(wrong);
         let (from, to, n_digits) = (value(first)?, value(last)?, first.len());
         if to < from {
             return Err(wrong());
         }
-        if N_HOSTS_MAX <= usize::try_from(to - from).unwrap_or(usize::MAX) + numbers.len() {
+        check_length(list, n_digits)?;
+        if N_NODES_MAX <= usize::try_from(to - from).unwrap_or(usize::MAX) + numbers.len() {
             return Err(NodeListError::TooMany { list: list.to_owned() });
         }
         numbers.extend((from..=to).map(|number| format!("{number:0n_digits$}")));
@@ -123,32 +101,26 @@ fn numbers(list: &str, inner: &str) -> Result<Vec<String>, NodeListError> {
     Ok(numbers)
 }
 
+/// A number of digits alone.
+pub(crate) fn number(digits: &str) -> Option<u32> {
+    let is_plain = digits.bytes().all(|byte| byte.is_ascii_digit());
+    is_plain.then(|| digits.parse().ok()).flatten()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[track_caller]
     fn check(list: &str, expected: &[&str]) {
-        assert_eq!(
-            expand_node_list(list).as_deref(),
-            Ok(expected.map_to_owned().as_slice()),
-            "{list}"
-        );
-    }
-
-    trait MapToOwned {
-        fn map_to_owned(&self) -> Vec<String>;
-    }
-
-    impl MapToOwned for [&str] {
-        fn map_to_owned(&self) -> Vec<String> {
-            self.iter().map(|&host| host.to_owned()).collect()
-        }
+        let expected = expected.iter().map(|node| (*node).to_owned()).collect();
+        assert_eq!(expand(list), Ok(expected), "{list}");
     }
 
     #[track_caller]
     fn wrong(list: &str, expected: &str) {
-        let error = expand_node_list(list).unwrap_err().to_string();
+        let error = expand(list).unwrap_err().to_string();
         assert!(error.contains(expected), "{list}: {error}");
     }
 
@@ -179,7 +151,26 @@ mod tests {
         wrong("a[1-2-3]", "`1-2-3` in");
         wrong("a[+1]", "`+1` in");
         wrong("a[99999999999]", "is no range");
+    }
+
+    #[test]
+    fn what_comes_of_a_list_is_bounded() {
         wrong("a[0-4294967295]", "more than 65536");
         wrong("a[1-999]b[1-999]", "more than 65536");
+        wrong("a[1-65536],b", "more than 65536");
+        wrong(&"n".repeat(256), "more than 255 bytes");
+        wrong(&format!("n[{}1-9]", "0".repeat(300)), "more than 255 bytes");
+        wrong(&format!("{}[1-9]", "n".repeat(255)), "more than 255 bytes");
+    }
+
+    proptest! {
+        /// What has no brackets is the list itself, and ranges have as many names as numbers.
+        #[test]
+        fn ranges_have_their_numbers(first in 0_u32..2000, n in 1_u32..300, racks in 1_u32..5) {
+            let list = format!("r[1-{racks}]n[{first:03}-{:03}]", first + n - 1);
+            let nodes = expand(&list).unwrap();
+            prop_assert_eq!(nodes.len() as u32, n * racks);
+            prop_assert_eq!(expand(&nodes.join(",")).unwrap(), nodes);
+        }
     }
 }

@@ -1,0 +1,71 @@
+//! Why a list cannot be read.
+
+use crate::{N_NODES_MAX, NAME_BYTES_MAX};
+
+/// Why a list cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NodeListError {
+    /// A bracket that is not closed, was not opened, or stands in another one.
+    #[error(
+        "the brackets of the node list `{list}` do not match; write it as `node[01-03,7],gpu1`"
+    )]
+    Brackets {
+        /// The list.
+        list: String,
+    },
+    /// Something in brackets that is neither a number nor a range.
+    #[error("`{range}` in the node list `{list}` is no range; write `7` or `01-03`")]
+    Range {
+        /// The list.
+        list: String,
+        /// What stands there.
+        range: String,
+    },
+    /// An empty name.
+    #[error("the node list `{list}` has an empty name; write it as `node[01-03,7],gpu1`")]
+    Empty {
+        /// The list.
+        list: String,
+    },
+    /// Something else than a number where a number of places or processors stands.
+    #[error(
+        "`{word}` in the node list `{list}` has no number of places; write `node1:4`, or `4(x2)` for counts"
+    )]
+    Count {
+        /// The list.
+        list: String,
+        /// What stands there.
+        word: String,
+    },
+    /// More than any cluster has.
+    #[error("the node list `{list}` has more than {N_NODES_MAX} nodes")]
+    TooMany {
+        /// The list.
+        list: String,
+    },
+    /// Longer than a name can be.
+    #[error("the node list `{list}` has a name of more than {NAME_BYTES_MAX} bytes")]
+    TooLong {
+        /// The list.
+        list: String,
+    },
+}
+
+/// What is wrong with a part of a list.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Wrong {
+    Range,
+    Count,
+}
+
+impl Wrong {
+    /// Said of this part.
+    pub(crate) fn in_list(self, list: &str, part: &str) -> NodeListError {
+        let (list, part) = (list.to_owned(), part.to_owned());
+        match self {
+            Self::Range => NodeListError::Range { list, range: part },
+            Self::Count => NodeListError::Count { list, word: part },
+        }
+    }
+}
