@@ -142,8 +142,8 @@ impl Malleable {
     ) -> Self {
         let is_new = !matches!(stage, Stage::Calm);
         let is_companion = options.spawn == Spawn::Companion;
-        let none = || is_companion.then(|| companion::obstacle_of(&mpi)).flatten();
-        let obstacle = obstacle.or_else(none);
+        let none = || is_companion.then(|| companion::obstacle(&mpi.version())).flatten();
+        let obstacle = obstacle.or_else(|| none().map(str::to_owned));
         let (iteration, until_look, has_order) = (0, 0, false);
         let is_stuck = false;
         Self {

@@ -11,7 +11,7 @@ mod together;
 #[path = "mpi_ranks/worlds.rs"]
 mod worlds;
 
-use mpi::{Comm, Mpi};
+use mpi::{Comm, Mpi, Nodes};
 use std::error::Error;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -33,8 +33,13 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Outcome {
-    let mpi = Mpi::init()?;
     let scenario = std::env::args().nth(1).unwrap_or_default();
+    let is_dynamic = ["worlds", "started"].contains(&scenario.as_str());
+    let mpi = if is_dynamic {
+        Mpi::init_dynamic(Nodes { is_crowded: true }, || {})?
+    } else {
+        Mpi::init()?
+    };
     let world = Comm::world(&mpi)?;
     match scenario.as_str() {
         "everything" => {

@@ -169,10 +169,11 @@ impl Mpi {
         version(&self.entrance)
     }
 
-    /// Whether the library can start processes, and why or why not.
+    /// Whether the library can start processes, with what is set for it, and why or why not.
     #[must_use]
     pub fn spawn_support(&self) -> SpawnSupport {
-        support::of_library(&self.version())
+        let netmod = std::env::var(settings::NETMOD).ok();
+        support::of_library(&self.version(), netmod.as_deref())
     }
 
     /// A line to all that were launched together; they all call this.

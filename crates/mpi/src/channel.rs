@@ -102,6 +102,25 @@ impl Channel {
         Ok(self.mpi.arrival(&status)?.n_bytes / size_of::<T>().max(1))
     }
 
+    /// Receives at most as many elements as there is room for, from whichever rank sends some first (`MPI_ANY_SOURCE`): who
+    /// that is, and how much came. As [`receive`](Self::receive) it waits without a deadline;
+    /// [`take`](Self::take) has one.
+    ///
+    /// # Errors
+    /// When the message is longer, or the library refuses.
+    pub fn receive_any<T: Pod>(&self, values: &mut [T], tag: u16) -> Result<Arrival, MpiError> {
+        let (source, tag) = self.wanted(None, Some(tag))?;
+        self.mpi.enter()?;
+        let Elements { n, datatype, .. } = &self.mpi.elements::<T>(values.len())?;
+        let (start, mut status) = (start_of_room(values), crate::message::Status::new());
+        let to = status.as_mut_ptr();
+        // SAFETY: as in `receive`.
+        let code =
+            unsafe { (self.mpi.functions.recv)(start, *n, *datatype, source, tag, self.comm, to) };
+        self.mpi.check("MPI_Recv", code)?;
+        self.mpi.arrival(&status)
+    }
+
     /// Sends elements to one rank and receives as many as there is room for of another, without waiting in a circle;
     /// how many were received.
     ///

@@ -7,8 +7,8 @@
 //! | | `pml=ob1`, `btl=self,sm,tcp` | it hangs otherwise where there is Ethernet only, and sleeps a second at its start |
 //! | | `mpi_yield_when_idle=1`, for crowded nodes | ranks that wait take the cores of those that compute |
 //! | MPICH | `MPIR_CVAR_ENABLE_HEAVY_YIELD=1`, for crowded nodes | the same: an iteration of four ranks on two cores took 14 ms instead of 83 |
-//! | MPICH 5 | `MPIR_CVAR_CH4_NETMOD=ofi`, for several nodes on Ethernet | over UCX, processes that are started on two nodes do not find each other, and `MPI_Comm_disconnect` from one that ends at once may wait for ever |
-//! | | `FI_PROVIDER=tcp;ofi_rxm`, with it | `tcp` alone drops connections |
+//! | MPICH 5 | `MPIR_CVAR_CH4_NETMOD=ofi` | over UCX, whatever its transport, a receive from `MPI_ANY_SOURCE` on a communicator with processes that were started later waits for ever now and then; processes that are started on two nodes do not find each other; `MPI_Comm_disconnect` from one that ends at once may wait for ever |
+//! | | `FI_PROVIDER=tcp;ofi_rxm`, with it where there is Ethernet only | `tcp` alone drops connections |
 //!
 //! libfabric's provider `tcp` (2.5.1) keeps the process number of a connection that has gone in the memory that the next one gets.
 //! Where two processes then connect to each other at the same time, the one takes the other's request for that of a
@@ -18,6 +18,7 @@
 //! # Invariants
 //! - What somebody has set stays.
 
+use crate::support::{STARTING_PROCESSES, netmods, number_after};
 use std::path::Path;
 
 /// A variable and its value.
@@ -27,8 +28,10 @@ const OPEN_MPI: [Setting; 1] = [("OMPI_MCA_coll", "^han")];
 const OPEN_MPI_ETHERNET: [Setting; 2] = [("OMPI_MCA_pml", "ob1"), ("OMPI_MCA_btl", "self,sm,tcp")];
 const OPEN_MPI_CROWDED: [Setting; 1] = [("OMPI_MCA_mpi_yield_when_idle", "1")];
 const MPICH_CROWDED: [Setting; 1] = [("MPIR_CVAR_ENABLE_HEAVY_YIELD", "1")];
-const MPICH_ETHERNET: [Setting; 2] =
-    [("MPIR_CVAR_CH4_NETMOD", "ofi"), ("FI_PROVIDER", "tcp;ofi_rxm")];
+/// The variable that says over which of its network modules MPICH communicates.
+pub(crate) const NETMOD: &str = "MPIR_CVAR_CH4_NETMOD";
+const MPICH_GROWING: [Setting; 1] = [(NETMOD, "ofi")];
+const MPICH_ETHERNET: [Setting; 1] = [("FI_PROVIDER", "tcp;ofi_rxm")];
 /// Where the system lists networks that Open MPI has better ways for.
 const FAST: [&str; 3] = ["/sys/class/infiniband", "/sys/class/cxi", "/sys/class/hfi1"];
 
@@ -37,8 +40,6 @@ const FAST: [&str; 3] = ["/sys/class/infiniband", "/sys/class/cxi", "/sys/class/
 pub struct Nodes {
     /// More of them than cores on a node.
     pub is_crowded: bool,
-    /// On several nodes.
-    pub are_several: bool,
 }
 
 /// Whether this node has a network that needs no help.
@@ -61,12 +62,11 @@ pub(crate) fn choose(
         settings.extend(OPEN_MPI);
         settings.extend(OPEN_MPI_ETHERNET.iter().filter(|_| !has_fast_network));
         settings.extend(OPEN_MPI_CROWDED.iter().filter(|_| nodes.is_crowded));
-    } else if let Some((_, number)) = version.split_once("MPICH Version:") {
+    } else if let Some(number) = number_after(version, "MPICH Version:") {
         settings.extend(MPICH_CROWDED.iter().filter(|_| nodes.is_crowded));
-        let mut devices = version.lines().filter(|line| line.starts_with("MPICH Device:"));
-        let has_ofi = devices.any(|device| device.contains("ofi"));
-        let is_alone = !nodes.are_several || has_fast_network || number.trim() < "5";
-        settings.extend(MPICH_ETHERNET.iter().filter(|_| has_ofi && !is_alone));
+        let is_growing = STARTING_PROCESSES <= number && netmods(version).contains(&"ofi");
+        settings.extend(MPICH_GROWING.iter().filter(|_| is_growing));
+        settings.extend(MPICH_ETHERNET.iter().filter(|_| is_growing && !has_fast_network));
     }
     settings.retain(|(name, _)| !is_set(name));
     settings
@@ -100,16 +100,17 @@ mod tests {
     fn what_nobody_has_set_is_chosen() {
         let open_mpi = "Open MPI v5.0.11, package: x";
         let mpich = "MPICH Version:      5.0.2\nMPICH Device:       ch4:ucx ofi\n";
-        let crowded = Nodes { is_crowded: true, are_several: false };
-        let several = Nodes { is_crowded: false, are_several: true };
+        let crowded = Nodes { is_crowded: true };
         check(open_mpi, Nodes::default(), false, &["OMPI_MCA_coll", "OMPI_MCA_pml"]);
         check(open_mpi, crowded, true, &["OMPI_MCA_coll", "OMPI_MCA_mpi_yield_when_idle"]);
         check("Open MPI v4.1.4", crowded, false, &[]);
-        check(mpich, crowded, false, &["MPIR_CVAR_ENABLE_HEAVY_YIELD"]);
-        check(mpich, Nodes::default(), false, &[]);
-        check(mpich, several, false, &["MPIR_CVAR_CH4_NETMOD", "FI_PROVIDER"]);
-        check(mpich, several, true, &[]);
-        check("MPICH Version: 5.0.2\nMPICH Device: ch4:ucx\n", several, false, &[]);
-        check("MPICH Version: 4.0.2\nMPICH Device: ch4:ofi\n", several, false, &[]);
+        let over_ofi = ["MPIR_CVAR_CH4_NETMOD", "FI_PROVIDER"];
+        check(mpich, crowded, false, &[&["MPIR_CVAR_ENABLE_HEAVY_YIELD"], &over_ofi[..]].concat());
+        check(mpich, Nodes::default(), false, &over_ofi);
+        check(mpich, Nodes::default(), true, &over_ofi[..1]);
+        let only_ucx = "MPICH Version: 5.0.2\nMPICH Device: ch4:ucx\n";
+        check(only_ucx, Nodes::default(), false, &[]);
+        let old = "MPICH Version: 4.0.2\nMPICH Device: ch4:ofi\n";
+        check(old, Nodes::default(), false, &[]);
     }
 }

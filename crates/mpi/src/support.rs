@@ -1,7 +1,9 @@
 //! Which libraries can be trusted to start further processes.
 //!
 //! Measured on Debian 12: 12 runs of 5 spawns with Open MPI 4.1.4, 48 runs with Open MPI 5.0.11, 36 with
-//! MPICH 5.0.2.
+//! MPICH 5.0.2. Over UCX, MPICH 5.0.2 starts processes and then does not hear all of them: of 28 runs in which ranks receive
+//! from `MPI_ANY_SOURCE` on the merged communicator, 28 waited for ever, with shared memory or TCP below, of one thread or several.
+//! Probes for any source (`MPI_Iprobe`, `MPI_Improbe`) find their messages.
 
 /// Whether a library can start processes while the program runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,8 +14,11 @@ pub struct SpawnSupport {
     pub why: String,
 }
 
-/// Judges a library by what `MPI_Get_library_version` says.
-pub(crate) fn of_library(version: &str) -> SpawnSupport {
+/// The first MPICH that starts processes.
+pub(crate) const STARTING_PROCESSES: (u32, u32) = (4, 3);
+
+/// Judges a library by what `MPI_Get_library_version` says, and by the network module that is set for it.
+pub(crate) fn of_library(version: &str, netmod: Option<&str>) -> SpawnSupport {
     let open_mpi = number_after(version, "Open MPI v");
     let mpich = number_after(version, "MPICH Version:");
     let (is_trusted, why) = match (open_mpi, mpich) {
@@ -23,8 +28,16 @@ pub(crate) fn of_library(version: &str) -> SpawnSupport {
             "Open MPI 4 hangs now and then when it starts processes (openpmix issue 2735); use Open MPI 5 or \
              MPICH 5, or start all ranks at once",
         ),
-        (_, Some(number)) if (4, 3) <= number => {
-            (true, "MPICH since 4.3 starts processes reliably")
+        (_, Some(number)) if STARTING_PROCESSES <= number => {
+            if netmod.or(netmods(version).first().copied()) == Some("ucx") {
+                (
+                    false,
+                    "over UCX, MPICH waits for ever for messages from any rank once processes were started; set \
+                     `MPIR_CVAR_CH4_NETMOD=ofi` before the program starts, or have an MPICH that is built with `ofi`",
+                )
+            } else {
+                (true, "MPICH since 4.3 starts processes reliably")
+            }
         }
         (_, Some(_)) => (
             false,
@@ -40,8 +53,16 @@ pub(crate) fn of_library(version: &str) -> SpawnSupport {
     SpawnSupport { is_trusted, why: why.to_owned() }
 }
 
+/// The network modules of MPICH, as in `MPICH Device: ch4:ucx ofi`; the first one is used where none is set.
+pub(crate) fn netmods(version: &str) -> Vec<&str> {
+    let device = version.lines().find_map(|line| line.trim().strip_prefix("MPICH Device:"));
+    let modules =
+        device.and_then(|device| device.split_once(':')).map_or("", |(_, modules)| modules);
+    modules.split([' ', ',']).filter(|name| !name.is_empty()).collect()
+}
+
 /// The first two parts of the version number that follows `mark`.
-fn number_after(text: &str, mark: &str) -> Option<(u32, u32)> {
+pub(crate) fn number_after(text: &str, mark: &str) -> Option<(u32, u32)> {
     let (_, rest) = text.split_once(mark)?;
     let mut parts = rest.trim_start().split(|c: char| !c.is_ascii_digit());
     Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
@@ -53,7 +74,25 @@ mod tests {
 
     #[track_caller]
     fn check(version: &str, is_trusted: bool) {
-        assert_eq!(of_library(version).is_trusted, is_trusted);
+        assert_eq!(of_library(version, None).is_trusted, is_trusted);
+    }
+
+    /// Growth over UCX was called reliable, and a receive from any rank then hung without a word.
+    #[test]
+    fn mpich_is_trusted_over_ofi_only() {
+        let both = "MPICH Version:      5.0.2\nMPICH Device:       ch4:ucx ofi\nMPICH CC: x";
+        let other = "MPICH Version: 4.3.0\nMPICH Device: ch4:ofi,ucx";
+        for (version, netmod, is_trusted) in [
+            (both, None, false),
+            (both, Some("ucx"), false),
+            (both, Some("ofi"), true),
+            (other, None, true),
+            (other, Some("ucx"), false),
+        ] {
+            let support = of_library(version, netmod);
+            assert_eq!(support.is_trusted, is_trusted, "{netmod:?}: {}", support.why);
+            assert!(is_trusted || support.why.contains("set `MPIR_CVAR_CH4_NETMOD=ofi`"));
+        }
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use mpi::{Line, Mpi, MpiError, Nodes};
 
-/// Ranks that are added may run on other nodes; those that wait sleep.
-const NODES: Nodes = Nodes { is_crowded: false, are_several: true };
+/// Those that wait sleep.
+const NODES: Nodes = Nodes { is_crowded: false };
 
 /// Begins MPI for a transport, to which ranks may be added.
 pub(super) fn begin(may_grow: bool) -> Result<Mpi, MpiError> {

@@ -7,8 +7,6 @@ use std::thread::available_parallelism;
 
 /// Variables with the number of ranks that a launcher has started on this node.
 const LOCAL: [&str; 2] = ["MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE"];
-/// The same for all nodes.
-const ALL: [&str; 2] = ["PMI_SIZE", "OMPI_COMM_WORLD_SIZE"];
 
 /// Those of a program with these options.
 pub(super) fn of(options: &Options) -> Nodes {
@@ -17,10 +15,7 @@ pub(super) fn of(options: &Options) -> Nodes {
     };
     let is_alone = options.hosts.is_none() && slurm_job().is_none();
     let (n_local, n_cores) = (number(LOCAL), available_parallelism().map_or(1, usize::from));
-    Nodes {
-        is_crowded: is_crowded(n_cores, n_local, is_alone.then_some(options)),
-        are_several: !is_alone || n_local < number(ALL),
-    }
+    Nodes { is_crowded: is_crowded(n_cores, n_local, is_alone.then_some(options)) }
 }
 
 /// Whether more ranks than cores may share this node: those that are there, or those that there may be where all are here.

@@ -1,8 +1,9 @@
 //! Programs that grow by a second launcher.
 
 use crate::resizing::{PACE, digest, record, rod};
-use launch::Library;
+use launch::{Job, Library};
 use resized::{Outcome, Spawn};
+use std::path::Path;
 
 /// The outcomes of two changes of size; the program goes on after either.
 #[track_caller]
@@ -52,17 +53,28 @@ fn where_one_of_them_dies_all_end() {
 
 #[test]
 fn who_cannot_connect_refuses() {
-    for (library, part) in [
-        (Library::Mpich5, "set `MPIR_CVAR_CH4_NETMOD=ofi`"),
-        (Library::OpenMpi5, "use `--spawn tree`"),
-    ] {
-        let folder = tempfile::tempdir().unwrap();
-        let words = ["--until", "60", "--schedule", "10:4", "--spawn", "companion"];
-        let job = rod(library, 2, folder.path(), &words).without("MPIR_CVAR_CH4_NETMOD");
-        assert_eq!(job.run().code, 0);
-        let resizes = record(folder.path());
-        let found = resizes.iter().map(|resize| (resize.outcome, &*resize.sentence));
-        let found = found.collect::<Vec<_>>();
-        assert!(matches!(found[..], [(Outcome::Refused, why)] if why.contains(part)), "{found:?}");
-    }
+    let folder = tempfile::tempdir().unwrap();
+    let words = ["--until", "60", "--schedule", "10:4", "--spawn", "companion"];
+    let job = rod(Library::OpenMpi5, 2, folder.path(), &words);
+    check_refused(job, folder.path(), "use `--spawn tree`");
+}
+
+/// Whoever asks for UCX gets it, and with it ranks that do not hear all of those that are started: a growth over UCX was
+/// made, and then a receive from any rank waited for ever.
+#[test]
+fn who_has_asked_for_ucx_keeps_its_size() {
+    let folder = tempfile::tempdir().unwrap();
+    let words = ["--until", "60", "--schedule", "10:4"];
+    let job = rod(Library::Mpich5, 2, folder.path(), &words);
+    let job = job.variable("MPIR_CVAR_CH4_NETMOD", "ucx");
+    check_refused(job, folder.path(), "set `MPIR_CVAR_CH4_NETMOD=ofi`");
+}
+
+#[track_caller]
+fn check_refused(job: Job, folder: &Path, part: &str) {
+    assert_eq!(job.run().code, 0);
+    let resizes = record(folder);
+    let found = resizes.iter().map(|resize| (resize.outcome, &*resize.sentence));
+    let found = found.collect::<Vec<_>>();
+    assert!(matches!(found[..], [(Outcome::Refused, why)] if why.contains(part)), "{found:?}");
 }

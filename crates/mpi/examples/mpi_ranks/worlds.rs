@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 /// Processes that are started together.
 const N_STARTED: u32 = 2;
+/// Times that each rank hears all others.
+const N_ROUNDS: u32 = 20;
 
 /// What the ranks do that a launcher started.
 pub(crate) fn parents(world: &Comm) -> Outcome {
@@ -29,6 +31,7 @@ fn together(world: &Comm) -> Outcome {
     let merged = children.merge(false)?;
     equal(merged.rank(), world.rank())?;
     count(&merged, world.size() + N_STARTED)?;
+    hear_anybody(&merged)?;
     merged.free()?;
     Ok(children.disconnect()?)
 }
@@ -40,6 +43,9 @@ pub(crate) fn child(mpi: &Arc<Mpi>, world: &Comm) -> Outcome {
     talk(&parents, false)?;
     let merged = parents.merge(true)?;
     count(&merged, world.size() + parents.n_peers())?;
+    if world.size() == N_STARTED {
+        hear_anybody(&merged)?;
+    }
     if world.size() == 1 {
         // It joined the others in a chain.
         let link = world.join(0, Some((&merged, merged.rank() - 1)), 7)?;
@@ -89,6 +95,30 @@ fn count(merged: &Comm, expected: u32) -> Outcome {
     let mut sums = [1, merged.rank()];
     merged.allreduce(Op::Sum, &mut sums)?;
     equal(sums, [expected, expected * (expected - 1) / 2])
+}
+
+/// All, and then those of each half, hear each other from whomever something comes.
+fn hear_anybody(merged: &Comm) -> Outcome {
+    hear_all(merged)?;
+    let half = merged.split(Some(merged.rank() % 2), 0)?.ok_or("no half")?;
+    hear_all(&half)?;
+    Ok(half.free()?)
+}
+
+fn hear_all(comm: &Comm) -> Outcome {
+    let (own, n) = (comm.rank(), comm.size());
+    for round in 0..N_ROUNDS * n {
+        if own != round % n {
+            comm.send(&[1000 * round + own], round % n, 3)?;
+            continue;
+        }
+        for _ in 1..n {
+            let mut word = [0_u32];
+            let arrival = comm.receive_any(&mut word, 3)?;
+            equal(word, [1000 * round + arrival.from])?;
+        }
+    }
+    Ok(comm.barrier()?)
 }
 
 /// The first rank starts a world of one in a thread of its own, where the library lets it, and meets it there.
