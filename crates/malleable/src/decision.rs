@@ -2,8 +2,9 @@
 //!
 //! `--model FILE` names what `sintonia fit` wrote, `--model FILE:n=943695` gives its other parameters their values, so that
 //! one is left, which is the number of processes. The file says how many times faster another size is, and an iteration of
-//! the present size is measured, so that a model of another machine does. `--model learn` does without a file, and
-//! `--model explore` tries sizes of which little is known, where that costs little.
+//! the present size is measured, so that a model of another machine does. `--model learn` does without a file: as long as
+//! one size only was seen, of which nothing follows for others, it tries another one where that costs little, and then
+//! goes by what was seen. `--model explore` tries any size of which little is known, where that costs little.
 //!
 //! # Invariants
 //! - Without `--model` nothing is proposed; wishes of others are weighed all the same.
@@ -91,6 +92,8 @@ pub(crate) struct Judge {
     cost: Cost,
     /// Sizes that could not be had.
     failed: BTreeSet<u32>,
+    /// Why the program kept its size when it was weighed last.
+    why_not: String,
 }
 
 impl Judge {
@@ -127,15 +130,40 @@ impl Judge {
         self.cost.learn(&change(&before, resize.to), resize.seconds.wait);
     }
 
+    /// What the program has to say so that another size can pay, where it has not.
+    pub(crate) fn needs(&self, sizes: (u32, u32)) -> Option<&'static str> {
+        match (self.proposes, self.n_iterations) {
+            (true, None) => Some(
+                "`--model` needs `--iterations N`, how many iterations there will be: without it no other size is proposed",
+            ),
+            (true, _) if sizes.0 == sizes.1 => {
+                Some("`--model` needs `--sizes MIN:MAX`: without it the program keeps its size")
+            }
+            _ => None,
+        }
+    }
+
+    /// Why the program kept its size when that was weighed last, where it may propose another one.
+    pub(crate) fn why_not(&self) -> Option<&str> {
+        (self.proposes && !self.why_not.is_empty()).then_some(&self.why_not)
+    }
+
     /// The size that pays most, if one does and the program may propose.
-    pub(crate) fn advice(&self, now: &Standing) -> Option<Advice> {
-        if !self.proposes {
+    pub(crate) fn advice(&mut self, now: &Standing) -> Option<Advice> {
+        if !self.proposes || now.sizes.0 == now.sizes.1 {
             return None;
         }
         let may_be = now.sizes.0..=now.sizes.1;
         let candidates: Vec<u32> = may_be.filter(|size| !self.failed.contains(size)).collect();
-        let advice = self.weighed(now, &candidates, self.may_explore)?;
-        (advice.size != now.size).then_some(advice)
+        let knows_one = self.model.is_none() && self.history.seen().len() < 2;
+        let advice = self.weighed(now, &candidates, self.may_explore || knows_one)?;
+        if advice.size != now.size {
+            return Some(advice);
+        }
+        if 0 < advice.decision.iterations_left {
+            self.why_not = advice.decision.sentence;
+        }
+        None
     }
 
     /// What a size that somebody else wishes for would bring; nothing where it is not known how many iterations there will
@@ -276,25 +304,54 @@ mod tests {
         judge
     }
 
-    fn sizes(judge: &Judge) -> Option<u32> {
+    fn sizes(judge: &mut Judge) -> Option<u32> {
         judge.advice(&NOW).map(|advice| advice.size)
     }
 
     #[test]
     fn what_was_seen_decides() {
-        assert_eq!(sizes(&judge("learn", &[])), None);
-        assert_eq!(sizes(&judge("learn", &[2])), None);
-        assert_eq!(sizes(&judge("learn", &[4])), None);
-        assert_eq!(sizes(&judge("explore", &[4])), Some(8));
-        assert_eq!(sizes(&judge("learn", &[1, 2, 4, 8])), Some(8));
+        assert_eq!(sizes(&mut judge("learn", &[])), None);
+        assert_eq!(sizes(&mut judge("learn", &[2])), None);
+        assert_eq!(sizes(&mut judge("explore", &[4])), Some(8));
+        assert_eq!(sizes(&mut judge("learn", &[1, 2, 4, 8])), Some(8));
         let mut quiet = judge("learn", &[1, 2, 4, 8]);
         quiet.proposes = false;
-        assert_eq!(sizes(&quiet), None);
+        assert_eq!(sizes(&mut quiet), None);
         let weighed = quiet.weigh(&NOW, 8).unwrap();
         assert_eq!((weighed.size, weighed.decision.seconds_after), (8, 1.5));
         assert_eq!(quiet.weigh(&NOW, 2).unwrap().size, 4);
         quiet.n_iterations = None;
         assert_eq!(quiet.weigh(&NOW, 8), None);
+    }
+
+    /// From one size nothing follows for others, so that `learn` never proposed any, and never said so.
+    #[test]
+    fn one_size_is_not_enough_to_learn_from() {
+        assert_eq!(sizes(&mut judge("learn", &[4])), Some(8));
+        let mut slower = judge("learn", &[]);
+        for (size, seconds) in [(4, 1.0), (8, 2.0)] {
+            (0..5).for_each(|_| slower.saw(size, seconds));
+        }
+        let at_eight = Standing { size: 8, ..NOW };
+        assert!(slower.advice(&at_eight).is_some_and(|advice| advice.size <= 4));
+        // Once it knows better, it tries no more than is sure to pay.
+        let mut flat = judge("learn", &[]);
+        [4, 8].into_iter().for_each(|size| (0..5).for_each(|_| flat.saw(size, 1.0)));
+        assert_eq!(sizes(&mut flat), None);
+        assert!(flat.why_not().is_some_and(|why| why.contains("no size is faster")), "{flat:?}");
+    }
+
+    #[test]
+    fn what_a_model_needs_is_said() {
+        let says = |judge: &Judge, sizes, part: &str| {
+            judge.needs(sizes).is_some_and(|needed| needed.contains(part))
+        };
+        let endless = Judge::new(Some(Path::new("learn")), None).unwrap();
+        assert!(says(&endless, (1, 8), "needs `--iterations N`"));
+        let whole = judge("learn", &[]);
+        assert!(says(&whole, (2, 2), "needs `--sizes MIN:MAX`"));
+        assert_eq!(whole.needs((1, 8)), None);
+        assert_eq!(Judge::new(None, None).unwrap().needs((2, 2)), None);
     }
 
     fn resize(outcome: Outcome, to: u32, wait: f64) -> Resize {
@@ -306,11 +363,11 @@ mod tests {
     fn resizes_teach_what_they_cost() {
         let mut judge = judge("learn", &[1, 2, 4, 8]);
         judge.learn(&resize(Outcome::Failed, 8, 1.0), &NOW);
-        assert_eq!(sizes(&judge), Some(7));
+        assert_eq!(sizes(&mut judge), Some(7));
         judge.learn(&resize(Outcome::Done, 6, 1.0), &NOW);
-        assert_eq!(sizes(&judge), Some(8));
+        assert_eq!(sizes(&mut judge), Some(8));
         judge.learn(&resize(Outcome::Done, 8, 1e6), &NOW);
-        assert_eq!(sizes(&judge), None);
+        assert_eq!(sizes(&mut judge), None);
         let said = judge.weigh(&NOW, 8).unwrap().decision.sentence;
         assert!(said.contains("would save 450 s in the 900 iterations left"), "{said}");
     }
@@ -352,7 +409,7 @@ mod tests {
         assert!((found.value - 0.2).abs() < 1e-6, "{found:?}");
         let mut judge = judge("learn", &[4]);
         judge.model = Some(model);
-        assert_eq!(sizes(&judge), Some(8));
+        assert_eq!(sizes(&mut judge), Some(8));
     }
 
     #[track_caller]

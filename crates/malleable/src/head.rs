@@ -74,7 +74,9 @@ impl Head {
     pub(crate) fn new(options: &Options, world: &World, is_open_mpi: bool) -> Result<Self, Error> {
         let sizes = options.sizes_with(world.size());
         let baton = Baton { job: wish::job_name(), sizes, ..Baton::default() };
-        Self::inherit(options, world, is_open_mpi, baton)
+        let head = Self::inherit(options, world, is_open_mpi, baton)?;
+        head.judge.needs(sizes).into_iter().for_each(record::say);
+        Ok(head)
     }
 
     /// After another process that was rank 0.
@@ -303,6 +305,8 @@ impl Head {
         if let Some(attempt) = self.protocol.break_off(now_s) {
             self.conclude(attempt, iteration, world);
         }
+        let word = self.judge.why_not().and_then(|why| self.record.last_word(world.size(), why));
+        word.iter().for_each(|word| record::say(word));
         self.control = None;
     }
 

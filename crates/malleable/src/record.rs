@@ -31,6 +31,9 @@ pub enum RecordError {
     },
 }
 
+/// The reason of a resize that the program proposed itself.
+pub(crate) const BY_MODEL: &str = "model";
+
 /// Where resizes are written down.
 #[derive(Debug, Default)]
 pub(crate) struct Record {
@@ -58,6 +61,24 @@ impl Record {
         &self.resizes
     }
 
+    /// What became of a program that may propose sizes by itself and has ended with this one; `why_not` is why it kept it.
+    /// Nothing where all that was tried has been explained.
+    pub(crate) fn last_word(&self, size: u32, why_not: &str) -> Option<String> {
+        let own = || self.resizes.iter().filter(|resize| resize.reason.starts_with(BY_MODEL));
+        let done = own().filter(|resize| resize.outcome == Outcome::Done);
+        let sizes = done.map(|resize| resize.to.to_string()).collect::<Vec<_>>();
+        let refused = own().filter(|resize| resize.outcome != Outcome::Done).last();
+        let why = refused.filter(|_| sizes.is_empty()).map_or(why_not, |resize| &resize.sentence);
+        match sizes.len() {
+            0 => Some(format!("by `--model` the program kept {size} ranks: {why}")),
+            _ if self.is_explaining => None,
+            _ => Some(format!(
+                "by `--model` the program became {} ranks: {why}; `--explain` says more",
+                sizes.join(", then ")
+            )),
+        }
+    }
+
     /// Writes one down. A disk that is full does not end the program: its resizes are still known to it.
     pub(crate) fn keep(&mut self, resize: Resize) {
         let mut line = serde_json::to_vec(&resize).unwrap_or_default();
@@ -73,6 +94,11 @@ impl Record {
         }
         self.resizes.push(resize);
     }
+}
+
+/// One line for whoever runs the program, which goes on whether it is read or not.
+pub(crate) fn say(line: &str) {
+    let _written = writeln!(io::stderr(), "sintonia: {line}");
 }
 
 /// This moment, in seconds since 1970.
@@ -128,6 +154,26 @@ mod tests {
         let text = std::fs::read_to_string(folder.path().join(FILE)).unwrap();
         let lines = text.lines().map(|line| serde_json::from_str::<Resize>(line).unwrap());
         assert_eq!(lines.map(|resize| resize.to).collect::<Vec<_>>(), [2, 3]);
+    }
+
+    /// A program that never found another size worth its while ended without a word.
+    #[test]
+    fn a_program_that_decides_by_itself_says_what_came_of_it() {
+        let mut record = Record::open(None, false).unwrap();
+        let word = |record: &Record| record.last_word(2, "no size is faster").unwrap();
+        assert_eq!(word(&record), "by `--model` the program kept 2 ranks: no size is faster");
+        let reason = BY_MODEL.to_owned();
+        let refused = Resize { outcome: Outcome::Refused, reason, ..Resize::default() };
+        record.keep(Resize { sentence: "no slots are free".to_owned(), ..refused.clone() });
+        assert_eq!(word(&record), "by `--model` the program kept 2 ranks: no slots are free");
+        record.keep(Resize { to: 4, outcome: Outcome::Done, ..refused.clone() });
+        record.keep(Resize { to: 2, outcome: Outcome::Done, ..refused });
+        assert_eq!(
+            word(&record),
+            "by `--model` the program became 4, then 2 ranks: no size is faster; `--explain` says more"
+        );
+        record.is_explaining = true;
+        assert_eq!(record.last_word(2, ""), None);
     }
 
     #[test]

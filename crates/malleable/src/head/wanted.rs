@@ -62,7 +62,7 @@ impl Head {
             return Some(Wanted { size, reason, wish: None, hosts, decision: None });
         }
         let advice = self.judge.advice(&standing)?;
-        let (size, reason, hosts) = (advice.size, "model".to_owned(), Vec::new());
+        let (size, reason, hosts) = (advice.size, crate::record::BY_MODEL.to_owned(), Vec::new());
         Some(Wanted { size, reason, wish: None, hosts, decision: Some(advice.decision) })
     }
 

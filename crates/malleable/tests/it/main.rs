@@ -3,6 +3,7 @@
 
 mod checkpoints;
 mod companions;
+mod deciding;
 mod faults;
 mod moving;
 mod resizing;

@@ -66,6 +66,21 @@ fn a_program_grows_and_shrinks() {
     }
 }
 
+/// As the guide advises: whoever was started alone can leave, so that a program that begins with one rank always shrinks without
+/// new processes.
+#[test]
+fn a_program_that_begins_with_one_rank_shrinks_by_ranks_that_leave() {
+    for library in Library::DYNAMIC {
+        let folder = tempfile::tempdir().unwrap();
+        let words = ["--schedule", "10:4,30:2,50:3,70:1", "--foreground", "--check-every", "1"];
+        let ended = rod(library, 1, folder.path(), &words).args(PACE).run();
+        let resizes = record(folder.path());
+        let found = resizes.iter().map(|resize| (resize.to, resize.outcome, resize.strategy));
+        let expected = [4, 2, 3, 1].map(|to| (to, Outcome::Done, Strategy::Merge));
+        assert_eq!(found.collect::<Vec<_>>(), expected, "{ended:?}");
+    }
+}
+
 #[test]
 fn processes_are_started_in_other_ways() {
     let ways = [(Spawn::One, "one", "async"), (Spawn::Sequential, "sequential", "p2p")];
@@ -93,13 +108,14 @@ fn processes_of_a_node_are_one_world() {
 }
 
 /// What tests set for libraries, and users need not.
-const SETTINGS: [&str; 7] = [
+const SETTINGS: [&str; 8] = [
     "OMPI_MCA_pml",
     "OMPI_MCA_btl",
     "OMPI_MCA_coll",
     "OMPI_MCA_mpi_yield_when_idle",
     "OMPI_MCA_btl_tcp_if_include",
     "MPIR_CVAR_CH4_NETMOD",
+    "FI_PROVIDER",
     "MPIR_CVAR_ENABLE_HEAVY_YIELD",
 ];
 
