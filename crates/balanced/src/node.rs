@@ -88,6 +88,9 @@ pub struct NodeStatus {
     /// Milliseconds since its daemon started.
     #[serde(default)]
     pub uptime_ms: u64,
+    /// What a person should know of it and do, a sentence each: its journal was damaged.
+    #[serde(default)]
+    pub troubles: Vec<String>,
 }
 
 impl std::fmt::Display for Presence {

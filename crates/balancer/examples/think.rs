@@ -14,16 +14,29 @@ use balancer::core::words::{
     Now, Out, PeerMessage,
 };
 use balancer::core::{Core, CoreOptions};
-use balancer::journal::encode;
+use balancer::journal::Encoder;
 
 /// Takes what the core does, and encodes what would be written.
-#[derive(Default)]
 struct Sink {
+    encoder: Encoder,
     jobs: Vec<Job>,
     bytes: Vec<u8>,
     n_bytes: usize,
     more: bool,
     n_told: usize,
+}
+
+impl Sink {
+    fn new() -> Self {
+        Self {
+            encoder: Encoder::new("n", 0),
+            jobs: Vec::new(),
+            bytes: Vec::new(),
+            n_bytes: 0,
+            more: false,
+            n_told: 0,
+        }
+    }
 }
 
 impl Out for Sink {
@@ -48,7 +61,7 @@ impl Out for Sink {
 
     fn append(&mut self, record: &Record) {
         self.bytes.clear();
-        if encode(record, &mut self.bytes).is_ok() {
+        if self.encoder.encode(record, &mut self.bytes).is_ok() {
             self.n_bytes += self.bytes.len();
         }
     }
@@ -84,7 +97,7 @@ fn submission(array: Option<ArrayRange>, text: String) -> Submission {
 }
 
 fn think(n_tasks: u64) -> Result<(), Box<dyn Error>> {
-    let mut sink = Sink::default();
+    let mut sink = Sink::new();
     let mut core = core(&mut sink);
     let now = |n: u64| Now { moment: Moment(n * 500_000), unix_ms: n / 2 };
     let client = ClientId(1);
@@ -117,7 +130,7 @@ fn think(n_tasks: u64) -> Result<(), Box<dyn Error>> {
 }
 
 fn memory(n_tasks: u64) -> Result<(), Box<dyn Error>> {
-    let mut sink = Sink::default();
+    let mut sink = Sink::new();
     let mut core = core(&mut sink);
     let before = memory_kib()?;
     let began = Instant::now();

@@ -12,6 +12,7 @@
 //! # Not here
 //! Bytes and files (`journal`), and who decides what happens (`core`).
 
+mod doubt;
 mod queue;
 mod record;
 mod shared;
@@ -24,6 +25,7 @@ use std::sync::Arc;
 use balanced::{Outcome, Output, TaskState};
 
 use crate::core::words::{Attempt, Ended, Moment, NodeId, Work};
+pub use doubt::Damages;
 use queue::Queue;
 pub use record::{EndRecord, Reason, Record};
 use shared::Shared;
@@ -81,6 +83,9 @@ pub struct Book {
     /// Those of them whose output is kept.
     with_output: VecDeque<u64>,
     n_output_bytes: usize,
+    /// Tasks that are doubted.
+    n_doubted: u64,
+    damages: Damages,
 }
 
 impl Book {
@@ -99,6 +104,8 @@ impl Book {
             ended: VecDeque::new(),
             with_output: VecDeque::new(),
             n_output_bytes: 0,
+            n_doubted: 0,
+            damages: Damages::default(),
         }
     }
 
@@ -151,6 +158,11 @@ impl Book {
                     task.tell(notes, *n_dropped);
                 }
             }
+            Record::Damaged { at_ms, n_bytes, n_missing } => {
+                self.damages.add(*at_ms, *n_bytes, *n_missing);
+            }
+            Record::Doubted { first, last } => self.doubt(*first, *last),
+            Record::Settled { first, last } => self.settle(*first, *last),
         }
     }
 
@@ -296,18 +308,23 @@ impl Book {
     }
 
     fn start(&mut self, number: u64, instance: u32, at_ms: u64) {
-        let Some(task) = self.tasks.get_mut(&number) else { return };
-        if !task.is_queued() || instance < task.instance() {
+        let Some(task) = self.tasks.get_mut(&number).filter(|task| !task.is_over()) else { return };
+        let is_known = task.is_queued();
+        if !(is_known || task.is_doubted()) || instance < task.instance() {
             return;
         }
-        self.queue.left();
+        if is_known {
+            self.queue.left();
+        }
         task.place(TaskState::Running, self.me, instance);
         task.note(at_ms, Noted::Started(self.me));
+        self.leases.remove(&number);
+        self.is_certain(number);
     }
 
     fn given(&mut self, number: u64, lease: Lease, at_ms: u64) {
-        let Some(task) = self.tasks.get_mut(&number) else { return };
-        if task.is_over() || self.leases.contains_key(&number) {
+        let Some(task) = self.tasks.get_mut(&number).filter(|task| !task.is_over()) else { return };
+        if self.leases.contains_key(&number) && !task.is_doubted() {
             return;
         }
         if task.is_queued() {
@@ -316,18 +333,22 @@ impl Book {
         task.place(TaskState::Leased, lease.to, lease.instance);
         task.note(at_ms, Noted::Offered(lease.to));
         self.leases.insert(number, lease);
+        self.is_certain(number);
     }
 
     fn back(&mut self, number: u64, instance: u32, reason: &Reason, at_ms: u64) {
-        let Some(task) = self.tasks.get_mut(&number) else { return };
-        if task.is_over() || task.is_queued() || task.instance() != instance {
+        let Some(task) = self.tasks.get_mut(&number).filter(|task| !task.is_over()) else { return };
+        let is_known = !task.waits() && task.instance() == instance;
+        if !is_known && !(task.is_doubted() && task.instance() <= instance) {
             return;
         }
         self.leases.remove(&number);
         task.note(at_ms, Noted::Back(reason.clone()));
         task.place(TaskState::Queued, self.me, instance);
         let lost_too_often = reason.is_loss() && task.count_loss();
-        self.queue.push_front(number);
+        if task.is_queued() {
+            self.queue.push_front(number);
+        }
         if lost_too_often || task.is_cancel_wished() {
             let outcome = if lost_too_often { Outcome::Lost } else { Outcome::Canceled };
             self.end(&EndRecord::without_run(number, instance, self.me, outcome, at_ms));
@@ -343,8 +364,9 @@ impl Book {
         }
         self.leases.remove(&end.number);
         task.end(end);
-        self.ended.push_back(end.number);
         let n_bytes = task.n_output_bytes();
+        self.ended.push_back(end.number);
+        self.is_certain(end.number);
         if 0 < n_bytes {
             self.n_output_bytes += n_bytes;
             self.with_output.push_back(end.number);
@@ -367,7 +389,7 @@ impl Book {
         if last < first {
             return;
         }
-        let queued = self.tasks.range(first..=last).filter(|(_, task)| task.is_queued());
+        let queued = self.tasks.range(first..=last).filter(|(_, task)| task.waits());
         let over = queued.map(|(number, task)| (*number, task.instance())).collect::<Vec<_>>();
         for (number, instance) in over {
             let me = self.me;

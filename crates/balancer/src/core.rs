@@ -16,6 +16,7 @@
 pub mod words;
 
 mod clients;
+mod doubts;
 mod explain;
 mod gather;
 mod haste;
@@ -70,6 +71,8 @@ pub struct CoreOptions {
     pub slack_ms: u64,
     /// What the node can do.
     pub measurement: Measurement,
+    /// What people should know of the node, as sentences.
+    pub troubles: Vec<String>,
 }
 
 impl CoreOptions {
@@ -85,6 +88,7 @@ impl CoreOptions {
             lease_ms: 10_000,
             slack_ms: 5_000,
             measurement: Measurement { n_cores: 1, speed: 1.0 },
+            troubles: Vec::new(),
         }
     }
 }
@@ -238,6 +242,7 @@ impl Core {
 
     fn sweep(&mut self, at: &mut At<'_>) {
         at.out.timer(CoreTimer::Sweep, at.now.moment.plus_ms(SWEEP_MS));
+        self.sweep_doubts(at);
         self.sweep_lending(at);
         self.sweep_holding(at);
         self.sweep_clients(at);

@@ -147,23 +147,23 @@ impl Daemon {
         let state = crate::door::open_state(&options.state)?;
         let (wakes, incoming) = sync_channel(N_EVENTS_MAX);
         let mut book = Core::book_for(&options.name, options.limits);
-        let opened = journal::open(&state, &options.name, |record| book.apply(&record))?;
-        if let Some(damage) = &opened.damage {
-            (options.warn.0)(&damage.to_string());
-        }
-        let n_bytes = opened.n_bytes;
+        let now = now();
+        let opened = journal::open(&state, &options.name, now.unix_ms, &mut book)?;
+        let written = (opened.encoder(), opened.n_bytes);
+        let trouble = opened.trouble(book.damages());
+        trouble.iter().for_each(|sentence| (options.warn.0)(sentence));
         let tell = wakes.clone();
         let tell = move |news| tell.send(Wake::Journal(news)).unwrap_or(());
         let writer = Writer::start(opened, options.durability, tell)?;
-        let now = now();
         let start = network::start(&options, &state, now.unix_ms, &wakes)?;
         let heard = wakes.clone();
         let on_event = Arc::new(move |event| heard.send(Wake::Event(of_door(event))).unwrap_or(()));
         let door = Door::open(&state, &options.name, options.door.clone(), on_event)?;
-        let core = core_options(&options, &start, now);
+        let mut core = core_options(&options, &start, now);
+        core.troubles.extend(trouble);
         let Start { address, cluster, .. } = start;
         let edges = Edges { writer, door, cluster, durability: options.durability };
-        let desk = Desk::new(edges, n_bytes);
+        let desk = Desk::new(edges, written, book.next_number());
         let thinking = Thinking::new(state, options, (core, book, now), desk, wakes.clone())?;
         Ok(Self { thinking, wakes, incoming, address })
     }
@@ -214,5 +214,6 @@ fn core_options(options: &Options, start: &Start, now: Now) -> CoreOptions {
         lease_ms: options.lease_ms,
         slack_ms: options.slack_ms,
         measurement: options.measurement,
+        troubles: Vec::new(),
     }
 }

@@ -1,14 +1,20 @@
 //! The book of a node on disk: records, one behind the other, from which a daemon that was killed goes on.
 //!
-//! A file is a header, then for each record its length and its CRC-32 in four bytes each, little-endian, and
-//! itself in `postcard`'s encoding. The first record names the node. Records that are killed half way, or whose
-//! bytes are not what was written, end the file: they and what follows are moved to `journal.damaged`.
+//! A file is a header, a block that names the node, and then one block for each record in `postcard`'s encoding
+//! (`blocks`): where bytes are damaged, reading goes on behind them. Records that are missing are *doubted* about: tasks
+//! that they may have been of wait until nobody else can run them ([`crate::book::Book::n_doubted`]). The file as it was
+//! found is kept as `journal.damaged`, and the journal is written anew from what could be read.
+//!
+//! A second file, `journal.mark`, says how far the journal had come, so that an end that is missing is noticed, and
+//! which numbers may have been given out, so that none is given out twice.
 //!
 //! Records are written in groups ([`Writer`]). When the file is twice as long as after it was written anew last,
 //! it is written anew from the book.
 //!
 //! # Invariants
-//! - What is read is a beginning of what was written, whatever happened to the bytes.
+//! - What is read was written; what was written is read, unless its own bytes were damaged.
+//! - That records are missing is noticed, except for those that a killed daemon was writing, of which nobody was told.
+//! - No number of a task is given out twice, whatever happened to one of the two files.
 //! - The old file is whole until the new one is on disk under its name.
 //!
 //! # Not here
@@ -16,14 +22,16 @@
 
 mod file;
 mod format;
+mod mark;
+mod old;
 mod writer;
 
 use std::io;
 use std::path::PathBuf;
 
 pub use file::{Damage, Opened, open};
-pub use format::{FormatError, RECORD_BYTES_MAX, encode, read};
-pub use writer::{Durability, Writer, WriterNews};
+pub use format::{Contents, Encoder, Entry, FormatError, NotRead, RECORD_BYTES_MAX, read};
+pub use writer::{Durability, Reach, Writer, WriterNews};
 
 /// Why there is no journal.
 #[derive(Debug, thiserror::Error)]

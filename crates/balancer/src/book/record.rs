@@ -111,6 +111,57 @@ pub enum Record {
         /// Those that were.
         notes: Vec<Note>,
     },
+    /// Records were missing when the journal was read.
+    Damaged {
+        /// When that was noticed.
+        at_ms: u64,
+        /// Bytes that made no sense.
+        n_bytes: u64,
+        /// Records, as far as their number is known.
+        n_missing: u64,
+    },
+    /// Records of these, as far as they are not over, may be missing: they may run elsewhere, or have ended.
+    Doubted {
+        /// The first.
+        first: u64,
+        /// The last.
+        last: u64,
+    },
+    /// Nobody runs these any more, unless it was said since that he does.
+    Settled {
+        /// The first.
+        first: u64,
+        /// The last.
+        last: u64,
+    },
+}
+
+impl Record {
+    /// The greatest number of an own task that it names; 0 where it names none.
+    #[must_use]
+    pub fn number_max(&self) -> u64 {
+        match self {
+            Self::Submitted { first, n_tasks, .. } => {
+                first.saturating_add(n_tasks.saturating_sub(1))
+            }
+            Self::Given { number, .. }
+            | Self::Back { number, .. }
+            | Self::CancelWished { number, .. }
+            | Self::Tried { number, .. }
+            | Self::Started { number, .. }
+            | Self::Story { number, .. } => *number,
+            Self::Ended(end) => end.number,
+            Self::Next { number } => number.saturating_sub(1),
+            // Those of others, and ranges that may go beyond all tasks.
+            Self::Around { .. }
+            | Self::Canceled { .. }
+            | Self::ForeignEnded(_)
+            | Self::Acknowledged { .. }
+            | Self::Damaged { .. }
+            | Self::Doubted { .. }
+            | Self::Settled { .. } => 0,
+        }
+    }
 }
 
 /// How a task ended.

@@ -16,6 +16,9 @@ pub(super) struct Shared {
 impl Shared {
     /// From now on, `idx` means these.
     pub(super) fn learn(&mut self, idx: u32, around: &Surroundings) {
+        if self.by_idx.get(&idx).is_some_and(|known| **known == *around) {
+            return;
+        }
         let around = Arc::new(around.clone());
         self.by_idx.insert(idx, around.clone());
         self.idx_of.insert(around, idx);

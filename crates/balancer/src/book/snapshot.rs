@@ -12,11 +12,12 @@ impl Book {
     #[must_use]
     pub fn records_of(&self, submission: &Submission, at_ms: u64) -> Vec<Record> {
         let around = Surroundings::of(submission);
-        let mut records = Vec::with_capacity(2);
+        let mut records = Vec::with_capacity(3);
         let around_idx = self.shared.number(&around).unwrap_or_else(|idx| {
             records.push(Record::Around { idx, around });
             idx
         });
+        let again = records.first().cloned();
         records.push(Record::Submitted {
             first: self.next,
             n_tasks: submission.n_tasks(),
@@ -28,14 +29,19 @@ impl Book {
             },
             array_first: submission.array.map(|array| array.first),
         });
+        // What many submissions rest on is there twice: one damaged spot does not take both.
+        records.extend(again);
         records
     }
 
     /// Records that make this book again, with as much of the story of its tasks as it keeps.
     pub fn snapshot(&mut self, mut write: impl FnMut(&Record)) {
-        for (idx, around) in self.shared.forget_unused() {
-            write(&Record::Around { idx, around: (*around).clone() });
-        }
+        let arounds = self.shared.forget_unused();
+        let arounds = arounds
+            .into_iter()
+            .map(|(idx, around)| Record::Around { idx, around: (*around).clone() })
+            .collect::<Vec<_>>();
+        arounds.iter().for_each(&mut write);
         let mut run = Run::default();
         for (&number, task) in &self.tasks {
             if !run.takes(number, task) {
@@ -55,7 +61,13 @@ impl Book {
         for ended in self.foreign.values() {
             write(&Record::ForeignEnded(ended.clone()));
         }
+        for (first, last) in self.doubted() {
+            write(&Record::Doubted { first, last });
+        }
+        self.damages.record().iter().for_each(&mut write);
         write(&Record::Next { number: self.next });
+        // What many submissions rest on is there twice: one damaged spot does not take both.
+        arounds.iter().for_each(&mut write);
     }
 
     fn write_standing(&self, number: u64, task: &Task, write: &mut impl FnMut(&Record)) {

@@ -24,6 +24,7 @@ pub struct Task {
     n_lost: u16,
     state: TaskState,
     cancel_wished: bool,
+    doubted: bool,
     more: Option<Box<More>>,
 }
 
@@ -78,6 +79,7 @@ impl Task {
             n_lost: 0,
             state: TaskState::Queued,
             cancel_wished: false,
+            doubted: false,
             more: None,
         }
     }
@@ -118,10 +120,22 @@ impl Task {
         (self.state != TaskState::Queued).then_some(self.node)
     }
 
-    /// Whether it waits here.
+    /// Whether it waits here, and may be run.
     #[must_use]
     pub fn is_queued(&self) -> bool {
+        self.waits() && !self.doubted
+    }
+
+    /// Whether it waits here, as far as is known.
+    #[must_use]
+    pub fn waits(&self) -> bool {
         self.state == TaskState::Queued
+    }
+
+    /// Whether records of it may be missing, so that it may run elsewhere.
+    #[must_use]
+    pub fn is_doubted(&self) -> bool {
+        self.doubted
     }
 
     /// Whether it has ended.
@@ -170,6 +184,10 @@ impl Task {
     #[must_use]
     pub fn notes(&self) -> (&[Note], u32) {
         self.more.as_ref().map_or((&[], 0), |more| (&more.notes, more.n_dropped_notes))
+    }
+
+    pub(super) fn doubt(&mut self, doubted: bool) {
+        self.doubted = doubted;
     }
 
     pub(super) fn n_output_bytes(&self) -> usize {

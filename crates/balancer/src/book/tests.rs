@@ -174,6 +174,11 @@ fn record() -> impl Strategy<Value = Record> {
         (number.clone(), 0..5_u64)
             .prop_map(|(first, n)| { Record::Canceled { first, last: first + n, at_ms: 2 } }),
         number.clone().prop_map(|number| Record::CancelWished { number, at_ms: 2 }),
+        (number.clone(), 0..5_u64)
+            .prop_map(|(first, n)| Record::Doubted { first, last: first + n }),
+        (number.clone(), 0..9_u64)
+            .prop_map(|(first, n)| Record::Settled { first, last: first + n }),
+        Just(Record::Damaged { at_ms: 5, n_bytes: 6, n_missing: 7 }),
         (number, instance).prop_map(|(number, instance)| {
             let attempt = Attempt { task: TaskKey { home: OTHER, number }, instance };
             Record::Acknowledged { attempts: vec![attempt] }
@@ -199,7 +204,7 @@ fn stories(book: &Book) -> Vec<(u64, (&[Note], u32))> {
 fn facts(book: &Book) -> String {
     let task = |(number, task): (u64, &Task)| {
         let n_lost = if task.is_over() { 0 } else { task.n_lost() };
-        let state = (task.state(), task.node(), task.instance(), n_lost);
+        let state = (task.state(), task.node(), task.instance(), n_lost, task.is_doubted());
         let wished = task.is_cancel_wished() && !task.is_over();
         let end = (wished, task.outcome().cloned(), task.output().cloned());
         format!("{number} {state:?} {end:?} {:?}\n", task.array_index())
@@ -220,6 +225,8 @@ proptest! {
         let n_open = book.tasks_from(0).filter(|(_, task)| !task.is_over()).count() as u64;
         prop_assert_eq!(book.n_open(), n_open);
         prop_assert_eq!(book.next_queued().is_some(), 0 < n_queued);
+        let n_doubted = book.tasks_from(0).filter(|(_, task)| task.is_doubted()).count() as u64;
+        prop_assert_eq!(book.n_doubted(), n_doubted);
 
         let again = written_anew(&mut book);
         prop_assert_eq!(facts(&again), facts(&book));

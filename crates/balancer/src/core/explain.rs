@@ -75,6 +75,13 @@ impl Core {
         let name = &self.options.name;
         let standing = self.balance.standing(now.moment);
         let mut sentences = Vec::new();
+        if self.book.task(number).is_some_and(Task::is_doubted) {
+            let lease_ms = self.options.lease_ms + self.options.slack_ms;
+            sentences.push(format!(
+                "the damaged journal may have lost where it runs: it waits for {lease_ms} ms after the start of the \
+                 daemon, and for what other nodes say that they hold"
+            ));
+        }
         if !self.ready {
             sentences.push(format!("the daemon of `{name}` waits to hear what runs already"));
         }
@@ -91,7 +98,7 @@ impl Core {
             ));
         }
         let before = self.book.tasks_from(0).take_while(|(other, _)| *other < number);
-        let n_before = before.take(N_COUNTED_MAX).filter(|(_, task)| task.is_queued()).count();
+        let n_before = before.take(N_COUNTED_MAX).filter(|(_, task)| task.waits()).count();
         sentences.push(format!("at least {n_before} tasks with smaller numbers wait there too"));
         sentences.extend(self.why_nobody_takes_it(&standing));
         sentences

@@ -50,8 +50,12 @@ impl Core {
     /// The keeper runs a task of ours, as a daemon before this one had wanted.
     pub(super) fn own_runs(&mut self, run: Running, at: &mut At<'_>) {
         let Attempt { task: TaskKey { number, .. }, instance } = run.attempt;
-        if self.book.task(number).is_some_and(Task::is_queued) {
-            // What is recorded of its start was not on disk yet.
+        let is_behind = |task: &Task| {
+            let runs = task.state() == TaskState::Running && task.instance() == instance;
+            task.waits() || task.is_doubted() && task.instance() <= instance && !runs
+        };
+        if self.book.task(number).is_some_and(is_behind) {
+            // What is recorded of its start was not on disk yet, or is lost.
             self.started(run.attempt, run.started_ms, at);
         }
         let wanted = |task: &Task| {
@@ -60,6 +64,8 @@ impl Core {
         };
         if !self.book.task(number).is_some_and(wanted) {
             self.kill(run.attempt, Killed::Canceled, at);
+        } else if self.book.task(number).is_some_and(Task::is_doubted) {
+            self.record(&Record::Settled { first: number, last: number }, at);
         }
     }
 
@@ -84,7 +90,7 @@ impl Core {
         let Some(task) = self.book.task(number) else { return };
         let runs = task.state() == TaskState::Running && task.instance() == instance;
         // One that ended while no daemon was there is queued in the book of the next one.
-        let waits = task.is_queued() && task.instance() <= instance;
+        let waits = (task.waits() || task.is_doubted()) && task.instance() <= instance;
         if !runs && !waits {
             return;
         }

@@ -27,7 +27,7 @@ pub(super) struct Lending {
     offers: BTreeMap<u64, Offer>,
     next: u64,
     /// Of each node, the newest start of its daemon that has said all that it holds.
-    whole: BTreeMap<NodeId, u64>,
+    pub(super) whole: BTreeMap<NodeId, u64>,
 }
 
 #[derive(Debug)]
@@ -109,6 +109,10 @@ impl Core {
     /// A node that holds tasks of ours asks whether it may go on.
     pub(super) fn on_renew(&mut self, from: NodeId, renewal: Renewal, at: &mut At<'_>) {
         let Renewal { number, incarnation, whole, shares } = renewal;
+        if !self.ready && shares.iter().any(|share| self.may_hold(*share)) {
+            // Maybe the keeper here knows better; it is asked again soon.
+            return;
+        }
         if whole && self.lending.whole.get(&from).is_none_or(|&newest| newest < incarnation) {
             self.lending.whole.insert(from, incarnation);
             self.take_back_forgotten(from, incarnation, &shares, at);
@@ -116,6 +120,9 @@ impl Core {
         let mut gone = Vec::new();
         let mut canceled = Vec::new();
         for share in shares {
+            if self.lease_of(from, share).is_none() && self.may_hold(share) {
+                self.lend_again((from, incarnation), share, at);
+            }
             let Some(lease) = self.lease_of(from, share) else {
                 gone.push(share);
                 continue;
@@ -170,9 +177,9 @@ impl Core {
         let shares = ends.iter().map(|end| end.share).collect();
         for end in ends {
             let SharedEnd { share: Share { number, instance }, .. } = end;
-            let waits = self.book.task(number).is_some_and(Task::is_queued);
+            let waits = self.book.task(number).is_some_and(Task::waits);
             // One that was given up and waits has after all been run.
-            if self.lease_of(from, end.share).is_none() && !waits {
+            if self.lease_of(from, end.share).is_none() && !waits && !self.may_hold(end.share) {
                 continue;
             }
             let end = EndRecord {

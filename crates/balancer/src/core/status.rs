@@ -59,7 +59,7 @@ impl Core {
             index: standing.index,
             policy: Some(standing.policy),
             n_running: super::rules::count(self.running.len()),
-            n_queued: self.book.n_queued() + self.holding.n_queued(),
+            n_queued: self.book.n_waiting() + self.holding.n_queued(),
             n_leased: self.book.leases().len() as u64,
             counts: Counts {
                 n_messages: standing.counts.messages,
@@ -68,6 +68,7 @@ impl Core {
                 ..self.counts
             },
             uptime_ms: now.moment.ms_since(self.began.moment),
+            troubles: self.troubles(),
         }
     }
 }
@@ -88,5 +89,6 @@ pub(super) fn of_member(member: &Member) -> NodeStatus {
         n_leased: 0,
         counts: Counts::default(),
         uptime_ms: 0,
+        troubles: Vec::new(),
     }
 }

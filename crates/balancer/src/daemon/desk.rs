@@ -13,7 +13,7 @@ use super::DaemonError;
 use crate::book::{Book, Record};
 use crate::core::words::{Attempt, ClientId, CoreTimer, KeeperOrder, NodeId, Out, PeerMessage};
 use crate::door::Door;
-use crate::journal::{Durability, FormatError, Writer, encode};
+use crate::journal::{Durability, Encoder, FormatError, Reach, Writer};
 use crate::keeper::Keeper;
 use crate::members::Cluster;
 
@@ -58,8 +58,11 @@ pub(super) struct Edges {
 pub(super) struct Desk {
     edges: Edges,
     pub(super) keeper: Option<Keeper>,
+    encoder: Encoder,
     bytes: Vec<u8>,
     n_records: u64,
+    /// The number that the next task gets.
+    next: u64,
     /// Records that were handed to the journal, and when.
     n_handed: u64,
     handed: Moment,
@@ -78,12 +81,14 @@ pub(super) struct Desk {
 }
 
 impl Desk {
-    pub(super) fn new(edges: Edges, n_bytes: u64) -> Self {
+    pub(super) fn new(edges: Edges, (encoder, n_bytes): (Encoder, u64), next: u64) -> Self {
         Self {
             edges,
             keeper: None,
+            encoder,
             bytes: Vec::new(),
             n_records: 0,
+            next,
             n_handed: 0,
             handed: Moment(0),
             n_durable: 0,
@@ -178,7 +183,8 @@ impl Desk {
         }
         let n_bytes = self.bytes.len() as u64;
         self.handed = now;
-        self.edges.writer.append(&mut self.bytes, self.n_records);
+        let reach = self.reach(&self.encoder);
+        self.edges.writer.append(&mut self.bytes, reach);
         if self.bytes.is_empty() {
             self.n_bytes += n_bytes;
             self.n_handed = self.n_records;
@@ -192,17 +198,24 @@ impl Desk {
             return Ok(());
         }
         let mut bytes = Vec::new();
+        let mut encoder = self.encoder.clone();
         let mut failed = None;
-        book.snapshot(|record| failed = encode(record, &mut bytes).err().or(failed.take()));
+        book.snapshot(|record| failed = encoder.encode(record, &mut bytes).err().or(failed.take()));
         if let Some(error) = failed {
             return Err(error.into());
         }
         let n_bytes = bytes.len() as u64;
-        if self.edges.writer.replace(bytes, self.n_records) {
+        let reach = self.reach(&encoder);
+        if self.edges.writer.replace(bytes, self.encoder.sequence(), reach) {
+            self.encoder = encoder;
             self.n_bytes = n_bytes;
             self.n_bytes_anew = n_bytes;
         }
         Ok(())
+    }
+
+    fn reach(&self, encoder: &Encoder) -> Reach {
+        Reach { n_records: self.n_records, sequence: encoder.sequence(), next: self.next }
     }
 
     fn later(&mut self, later: Later) {
@@ -261,10 +274,11 @@ impl Out for Desk {
     }
 
     fn append(&mut self, record: &Record) {
-        match encode(record, &mut self.bytes) {
+        match self.encoder.encode(record, &mut self.bytes) {
             Ok(()) => self.n_records += 1,
             Err(error) => self.failed = Some(error),
         }
+        self.next = self.next.max(record.number_max().saturating_add(1));
     }
 
     fn leave(&mut self) {

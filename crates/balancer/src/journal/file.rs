@@ -1,17 +1,24 @@
-//! Opening a journal: read, mend, lock.
+//! Opening a journal: read, judge, mend, lock.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, BufReader, Seek, SeekFrom, Write};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use super::JournalError;
-use super::format::{HEADER, HEADER_1, Line, encode_header, read_fully, read_lines};
-use crate::book::Record;
+use super::format::{Contents, Encoder, Entry, NotRead, encode_header, read};
+use super::mark::{self, FoundMark, Mark, MarkFile, N_RESERVED};
+use crate::blocks::seed_of;
+use crate::book::{Book, Damages, Record};
 use crate::locking::lock_soon;
 
 const FILE: &str = "journal";
 const DAMAGED: &str = "journal.damaged";
+/// The one that was damaged before.
+const DAMAGED_BEFORE: &str = "journal.damaged.old";
 const LOCK: &str = "journal.lock";
+/// Where nothing tells which numbers were given out, so many are passed over.
+const N_PASSED_OVER: u64 = 1_000_000;
 
 /// A journal that is open for appending.
 #[derive(Debug)]
@@ -24,61 +31,120 @@ pub struct Opened {
     pub n_bytes: u64,
     /// What was wrong with it.
     pub damage: Option<Damage>,
+    pub(super) mark: MarkFile,
     /// As long as this is held, no other daemon opens it.
     #[expect(dead_code, reason = "the system lets go of the lock when the file is closed")]
     lock: File,
     /// Name of the node.
     pub(super) name: String,
+    sequence: u64,
 }
 
 /// What could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
-    /// Where its bytes are now.
+    /// Where the file is as it was found.
     pub path: PathBuf,
-    /// How many they are.
+    /// Bytes that make no sense.
     pub n_bytes: u64,
+    /// Records that are missing, as far as that is known.
+    pub n_missing: u64,
 }
 
-impl std::fmt::Display for Damage {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let path = self.path.display();
-        write!(
-            f,
-            "the journal's last {} bytes were damaged; they are in `{path}` now",
-            self.n_bytes
-        )
+impl Opened {
+    /// What people should know of damage that was found, now or before, until they take the damaged file away.
+    #[must_use]
+    pub fn trouble(&self, damages: Damages) -> Option<String> {
+        let aside = self.path.with_file_name(DAMAGED);
+        let is_known = damages.n_times == 0 || !aside.exists();
+        (!is_known).then(|| sentence(damages, &aside))
+    }
+
+    /// Makes the blocks that go into it.
+    #[must_use]
+    pub fn encoder(&self) -> Encoder {
+        Encoder::new(&self.name, self.sequence)
     }
 }
 
-/// Opens the journal of the node `name` in `folder`, or begins one; `take` gets what it holds.
+fn sentence(damages: Damages, aside: &Path) -> String {
+    let Damages { n_bytes, n_missing, .. } = damages;
+    let missing = match n_missing {
+        0 => "it is not known how many records are missing".to_owned(),
+        1 => "1 record is missing".to_owned(),
+        n => format!("{n} records are missing"),
+    };
+    let aside = aside.display();
+    format!(
+        "the journal was damaged ({n_bytes} bytes make no sense, {missing}): tasks may be missing, or run again \
+         although they had ended; the damaged file is kept as `{aside}`: remove it when you have seen this"
+    )
+}
+
+/// What a journal and its mark say together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Judgement {
+    /// Records are missing, whether others follow or not.
+    is_damaged: bool,
+    /// Those at the end are.
+    has_lost_end: bool,
+    n_missing: u64,
+    /// The number that the next task gets at least.
+    next: u64,
+}
+
+/// Opens the journal of the node `name` in `folder`, or begins one; the book gets what it holds. `now_ms` is the
+/// present, in milliseconds since 1970.
 ///
 /// # Errors
 /// When it cannot be read or written, is of another version or another node, or is in use.
-pub fn open(folder: &Path, name: &str, take: impl FnMut(Record)) -> Result<Opened, JournalError> {
+pub fn open(
+    folder: &Path,
+    name: &str,
+    now_ms: u64,
+    book: &mut Book,
+) -> Result<Opened, JournalError> {
     let lock = lock(&folder.join(LOCK))?;
     let path = folder.join(FILE);
     let fail = |wanted| {
         let path = path.clone();
         move |source| JournalError::File { path, wanted, source }
     };
-    let mut options = OpenOptions::new();
-    let file = options.read(true).write(true).create(true).truncate(false);
-    let file = file.open(&path).map_err(fail("opened"))?;
-    let (n_bytes_good, found) = read_file(&file, &path, take)?;
-    if let Some(found) = found.filter(|found| found != name) {
-        return Err(JournalError::OtherNode { path, found, wanted: name.to_owned() });
+    let bytes = read_file(&path).map_err(fail("read"))?;
+    let contents = read(&bytes, name, |entry| match entry {
+        Entry::Record(record) => book.apply(&record),
+        Entry::Hole => book.apply(&Record::Doubted { first: 1, last: u64::MAX }),
+    });
+    let contents = contents.map_err(|error| match error {
+        NotRead::Unknown => JournalError::Version { path: path.clone() },
+        NotRead::OtherNode(found) => {
+            JournalError::OtherNode { path: path.clone(), found, wanted: name.to_owned() }
+        }
+    })?;
+    let found = mark::read(folder, seed_of(name)).map_err(fail("read"))?;
+    let judgement = judge(&contents, found, mark::boot());
+    let damage = judgement.is_damaged.then(|| Damage {
+        path: folder.join(DAMAGED),
+        n_bytes: contents.n_bytes_bad,
+        n_missing: judgement.n_missing,
+    });
+    if let Some(Damage { n_bytes, n_missing, .. }) = damage {
+        if judgement.has_lost_end {
+            book.apply(&Record::Doubted { first: 1, last: u64::MAX });
+        }
+        book.apply(&Record::Damaged { at_ms: now_ms, n_bytes, n_missing });
+        keep_aside(&path, folder).map_err(fail("kept aside"))?;
     }
-    let n_bytes_all = file.metadata().map_err(fail("read"))?.len();
-    let damage = if n_bytes_good < n_bytes_all {
-        let at = folder.join(DAMAGED);
-        let n_bytes = keep_aside(&file, n_bytes_good, &at).map_err(fail("mended"))?;
-        Some(Damage { path: at, n_bytes })
-    } else {
-        None
+    book.apply(&Record::Next { number: judgement.next });
+    let before = begun(found, &contents, book.next_number());
+    let mark = MarkFile::create(folder, seed_of(name), before).map_err(fail("marked"))?;
+    let is_good = contents.is_current && damage.is_none();
+    let written = match is_good {
+        true => go_on(&path, contents.tail.unwrap_or(bytes.len() as u64), before.sequence),
+        false => anew(&path, name, before.sequence, book),
     };
-    let n_bytes = begin(&file, n_bytes_good, name).map_err(fail("written"))?;
-    Ok(Opened { path, file, n_bytes, damage, lock, name: name.to_owned() })
+    let (file, n_bytes, sequence) = written.map_err(fail("written"))?;
+    Ok(Opened { path, file, n_bytes, damage, mark, lock, name: name.to_owned(), sequence })
 }
 
 fn lock(path: &Path) -> Result<File, JournalError> {
@@ -92,52 +158,114 @@ fn lock(path: &Path) -> Result<File, JournalError> {
     }
 }
 
-/// How many bytes are good, and whose the file is. A file that was cut within its first line has none that are
-/// good, and nobody's.
-fn read_file(
-    file: &File,
-    path: &Path,
-    mut take: impl FnMut(Record),
-) -> Result<(u64, Option<String>), JournalError> {
-    let fail = |source| JournalError::File { path: path.to_owned(), wanted: "read", source };
-    let mut from = BufReader::with_capacity(1 << 16, file);
-    let mut header = [0; HEADER.len()];
-    let n_header = read_fully(&mut from, &mut header).map_err(fail)?;
-    if ![HEADER, HEADER_1].iter().any(|known| header[..n_header] == known[..n_header]) {
-        return Err(JournalError::Version { path: path.to_owned() });
+fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+    match std::fs::read(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        read => read,
     }
-    let mut name = None;
-    let n_bytes = read_lines(&mut from, |line| match line {
-        Line::Node { name: found } => name = Some(found),
-        Line::Record(record) => take(record),
-    });
-    let n_bytes = n_bytes.map_err(fail)?;
-    Ok((if name.is_some() { n_bytes + HEADER.len() as u64 } else { 0 }, name))
 }
 
-fn keep_aside(mut file: &File, n_bytes_good: u64, at: &Path) -> io::Result<u64> {
-    file.seek(SeekFrom::Start(n_bytes_good))?;
-    let mut aside = OpenOptions::new().create(true).append(true).open(at)?;
-    let n_bytes = io::copy(&mut file, &mut aside)?;
-    aside.sync_all()?;
-    file.set_len(n_bytes_good)?;
-    Ok(n_bytes)
+/// Whether something is missing, and which numbers may have been given out.
+///
+/// A record that was not written to its end is the last word of a daemon that was killed, and nobody was told of it. What
+/// tells it from a record that was there is the mark, which says how far the journal had come.
+fn judge(contents: &Contents, found: FoundMark, boot: u64) -> Judgement {
+    let came_to = contents.sequence.unwrap_or(0);
+    let (n_lost, is_mark_damaged) = match found {
+        FoundMark::Whole(mark) => {
+            // What a machine without power had not yet on disk is not damage.
+            let is_same_run = mark.boot == 0 || mark.boot == boot;
+            let sequence = if is_same_run { mark.sequence } else { mark.synced };
+            (sequence.saturating_sub(came_to), false)
+        }
+        FoundMark::Damaged(mark) => {
+            (mark.map_or(0, |mark| mark.sequence.saturating_sub(came_to)), true)
+        }
+        FoundMark::Missing => (0, contents.is_current || contents.sequence.is_some()),
+    };
+    let has_lost_end = 0 < n_lost || is_mark_damaged || contents.is_tail_damaged;
+    let is_damaged = contents.has_holes || has_lost_end;
+    let next = match found {
+        FoundMark::Whole(mark) if !is_damaged && (mark.boot == 0 || mark.boot == boot) => mark.next,
+        FoundMark::Whole(mark) | FoundMark::Damaged(Some(mark)) => mark.next.max(mark.reserved),
+        FoundMark::Damaged(None) | FoundMark::Missing if is_damaged => {
+            contents.number_max.saturating_add(N_PASSED_OVER)
+        }
+        FoundMark::Damaged(None) | FoundMark::Missing => 1,
+    };
+    let next = next.max(contents.number_max.saturating_add(1));
+    Judgement { is_damaged, has_lost_end, n_missing: contents.n_missing + n_lost, next }
 }
 
-/// Writes the header where there is none, or one of an older version; goes to the end.
-fn begin(mut file: &File, n_bytes_good: u64, name: &str) -> io::Result<u64> {
-    file.seek(SeekFrom::Start(0))?;
-    if n_bytes_good == 0 {
-        let mut bytes = Vec::new();
-        encode_header(name, &mut bytes).map_err(io::Error::other)?;
-        file.write_all(&bytes)?;
-    } else {
-        // Only one byte of it may change, which is written or not.
-        file.write_all(HEADER)?;
-        file.seek(SeekFrom::Start(n_bytes_good))?;
+/// The mark of a journal that is about to be written to. Sequence numbers go on behind all that were ever used.
+fn begun(found: FoundMark, contents: &Contents, next: u64) -> Mark {
+    let sequence = match found {
+        FoundMark::Whole(mark) | FoundMark::Damaged(Some(mark)) => mark.sequence,
+        FoundMark::Damaged(None) | FoundMark::Missing => 0,
+    };
+    let sequence = sequence.max(contents.sequence.unwrap_or(0));
+    let reserved = next.saturating_add(N_RESERVED);
+    Mark { sequence, synced: sequence, next, reserved, boot: mark::boot() }
+}
+
+/// A journal as it was found, for whoever wants to know what was in it.
+fn keep_aside(path: &Path, folder: &Path) -> io::Result<()> {
+    let at = folder.join(DAMAGED);
+    if at.exists() {
+        std::fs::rename(&at, folder.join(DAMAGED_BEFORE))?;
     }
+    let bytes = read_file(path)?;
+    let beside = folder.join("journal.damaged.new");
+    let mut options = OpenOptions::new();
+    let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
+    file.write_all(&bytes)?;
     file.sync_all()?;
-    file.stream_position()
+    std::fs::rename(beside, at)
+}
+
+/// Goes on behind the last record; a record that was not written to its end is cut off.
+fn go_on(path: &Path, n_bytes: u64, sequence: u64) -> io::Result<(File, u64, u64)> {
+    let file = OpenOptions::new().write(true).open(path)?;
+    file.set_len(n_bytes)?;
+    file.sync_all()?;
+    drop(file);
+    let file = OpenOptions::new().append(true).open(path)?;
+    Ok((file, n_bytes, sequence))
+}
+
+/// Writes the journal anew from what is known.
+fn anew(path: &Path, name: &str, sequence: u64, book: &mut Book) -> io::Result<(File, u64, u64)> {
+    let mut encoder = Encoder::new(name, sequence);
+    let mut bytes = Vec::new();
+    let mut failed = None;
+    book.snapshot(|record| failed = encoder.encode(record, &mut bytes).err().or(failed.take()));
+    if let Some(error) = failed {
+        return Err(io::Error::other(error));
+    }
+    let file = write_anew(path, (name, sequence), &bytes)?;
+    let n_bytes = file.metadata()?.len();
+    Ok((file, n_bytes, encoder.sequence()))
+}
+
+/// Puts these blocks, which come behind that sequence number, in the place of all that was there.
+pub(super) fn write_anew(
+    path: &Path,
+    (name, sequence): (&str, u64),
+    bytes: &[u8],
+) -> io::Result<File> {
+    let new: PathBuf = path.with_extension("new");
+    let mut header = Vec::new();
+    encode_header(name, sequence, &mut header).map_err(io::Error::other)?;
+    let mut options = OpenOptions::new();
+    let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(&new)?;
+    file.write_all(&header)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    std::fs::rename(&new, path)?;
+    if let Some(folder) = path.parent() {
+        File::open(folder)?.sync_all()?;
+    }
+    Ok(file)
 }
 
 #[cfg(test)]

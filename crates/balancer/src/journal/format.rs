@@ -1,20 +1,21 @@
-//! Records as bytes and back.
-
-use std::io::{self, Read};
+//! Records as blocks and back.
 
 use serde::{Deserialize, Serialize};
 
+use super::old;
+use crate::blocks::{self, Blocks, Found, Kind};
 use crate::book::Record;
 
 /// Longest record: a submission, or an end with all that the task wrote.
 pub const RECORD_BYTES_MAX: usize = 1 << 20;
-/// The beginning of a journal, with its version. Kinds of records only ever come behind those that there are, with
-/// a new version: journals of older ones are read, and are of this one from then on.
-pub(super) const HEADER: &[u8; 20] = b"sintonia-journal\x02\0\0\0";
-/// Without starts and stories.
-pub(super) const HEADER_1: &[u8; 20] = b"sintonia-journal\x01\0\0\0";
-
-const FRAME_BYTES: usize = 8;
+/// The beginning of a journal, with its version. Kinds of records only ever come behind those that there are.
+pub(super) const HEADER: &[u8; 20] = b"sintonia-journal\x03\0\0\0";
+/// One block for each record, so that a damaged spot takes only those that it touches.
+const KIND: Kind = Kind { magic: *b"\xa7SJ\x03", payload_bytes_max: RECORD_BYTES_MAX };
+/// The block behind the header names the node: it is read by whoever does not know it.
+const HEAD_SEED: u32 = 0;
+/// Longest of these blocks.
+const HEAD_BYTES_MAX: usize = 1024;
 
 /// Why a record cannot be written.
 #[derive(Debug, thiserror::Error)]
@@ -36,115 +37,197 @@ pub enum FormatError {
     },
 }
 
-/// What is in a file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Line {
-    /// Whose it is.
-    Node { name: String },
-    /// What happened.
+/// Why bytes are not read as a journal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NotRead {
+    /// They are none, or of another version.
+    Unknown,
+    /// They belong to the node of this name.
+    OtherNode(String),
+}
+
+/// What is in a journal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Entry {
+    /// Something that happened.
     Record(Record),
+    /// Records are missing here.
+    Hole,
 }
 
-/// The same, to be written without a copy.
-#[derive(Serialize)]
-enum LineRef<'a> {
-    Node { name: &'a str },
-    Record(&'a Record),
+/// What a journal holds beside its records.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Contents {
+    /// Whether it is of the present version, with a good beginning.
+    pub is_current: bool,
+    /// Sequence number of its last block.
+    pub sequence: Option<u64>,
+    /// Whether records are missing before the last one.
+    pub has_holes: bool,
+    /// Bytes that are no record, at the end too.
+    pub n_bytes_bad: u64,
+    /// Records that are missing, as far as that is known.
+    pub n_missing: u64,
+    /// Where bytes begin behind the last record, if there are any.
+    pub tail: Option<u64>,
+    /// Whether those are more than a record that was not written to its end. Always unknown, thus false, of the
+    /// present version: there the mark says how far the journal had come.
+    pub is_tail_damaged: bool,
+    /// The greatest number of a task that is named.
+    pub number_max: u64,
 }
 
-/// Appends a record.
-///
-/// # Errors
-/// When it is longer than [`RECORD_BYTES_MAX`]; nothing is appended then.
-pub fn encode(record: &Record, to: &mut Vec<u8>) -> Result<(), FormatError> {
-    encode_line(&LineRef::Record(record), to)
+/// Makes blocks of records.
+#[derive(Clone, Debug)]
+pub struct Encoder {
+    seed: u32,
+    sequence: u64,
 }
 
-/// The header, and the name of the node.
-pub(super) fn encode_header(name: &str, to: &mut Vec<u8>) -> Result<(), FormatError> {
+#[derive(Serialize, Deserialize)]
+struct Head {
+    name: String,
+}
+
+impl Encoder {
+    /// For the node of this name, behind the block of this sequence number.
+    #[must_use]
+    pub fn new(name: &str, sequence: u64) -> Self {
+        Self { seed: blocks::seed_of(name), sequence }
+    }
+
+    /// Sequence number of the last block.
+    #[must_use]
+    pub fn sequence(&self) -> u64 {
+        self.sequence
+    }
+
+    /// Appends a record.
+    ///
+    /// # Errors
+    /// When it is longer than [`RECORD_BYTES_MAX`]; nothing is appended then.
+    pub fn encode(&mut self, record: &Record, to: &mut Vec<u8>) -> Result<(), FormatError> {
+        append(record, (self.seed, self.sequence + 1), to)?;
+        self.sequence += 1;
+        Ok(())
+    }
+}
+
+/// The beginning of a journal whose first record comes behind this sequence number.
+pub(super) fn encode_header(
+    name: &str,
+    sequence: u64,
+    to: &mut Vec<u8>,
+) -> Result<(), FormatError> {
     to.extend_from_slice(HEADER);
-    encode_line(&LineRef::Node { name }, to)
+    append(&Head { name: name.to_owned() }, (HEAD_SEED, sequence), to)
 }
 
-fn encode_line(line: &LineRef<'_>, to: &mut Vec<u8>) -> Result<(), FormatError> {
-    let begin = to.len();
-    to.extend_from_slice(&[0; FRAME_BYTES]);
-    let written = postcard::to_extend(line, std::mem::take(to));
+fn append(
+    value: &impl Serialize,
+    (seed, sequence): (u32, u64),
+    to: &mut Vec<u8>,
+) -> Result<(), FormatError> {
+    let begin = blocks::open(to);
+    let written = postcard::to_extend(value, std::mem::take(to));
     *to = written.map_err(|source| FormatError::Encoding { source })?;
-    let n_bytes = to.len() - begin - FRAME_BYTES;
+    let n_bytes = to.len() - begin - blocks::HEAD_BYTES;
     if RECORD_BYTES_MAX < n_bytes {
         to.truncate(begin);
         return Err(FormatError::TooLong { n_bytes });
     }
-    #[expect(clippy::cast_possible_truncation, reason = "RECORD_BYTES_MAX fits in four bytes")]
-    let length = (n_bytes as u32).to_le_bytes();
-    let crc = crc_of(length, &to[begin + FRAME_BYTES..]);
-    to[begin..begin + 4].copy_from_slice(&length);
-    to[begin + 4..begin + FRAME_BYTES].copy_from_slice(&crc.to_le_bytes());
+    blocks::seal(KIND, seed, sequence, begin, to);
     Ok(())
 }
 
-/// Reads records, `from` behind the header, until there are no more that are whole. Returns how many bytes those
-/// have.
+/// Reads a journal of the node `name`; `take` gets its records, and where some are missing.
 ///
 /// # Errors
-/// When `from` cannot be read: that its bytes make no sense is no error.
-pub fn read(from: &mut impl Read, mut take: impl FnMut(Record)) -> io::Result<u64> {
-    read_lines(from, |line| {
-        if let Line::Record(record) = line {
-            take(record);
+/// When the bytes are no journal of this or an older version, or of another node: not when they are damaged.
+pub fn read(bytes: &[u8], name: &str, mut take: impl FnMut(Entry)) -> Result<Contents, NotRead> {
+    let seed = blocks::seed_of(name);
+    let begin = begin(bytes);
+    if let Some(found) = begin.as_ref().map(|begin| &begin.name).filter(|found| *found != name) {
+        return Err(NotRead::OtherNode(found.clone()));
+    }
+    let all = match &begin {
+        Some(begin) => {
+            Blocks::new(KIND, seed, &bytes[begin.n_bytes..], begin.sequence.checked_add(1))
         }
-    })
-}
-
-/// The same, with the name of the node.
-pub(super) fn read_lines(from: &mut impl Read, mut take: impl FnMut(Line)) -> io::Result<u64> {
-    let mut payload = Vec::new();
-    let mut n_bytes_good = 0;
-    while let Some(line) = read_line(from, &mut payload)? {
-        n_bytes_good += (FRAME_BYTES + payload.len()) as u64;
-        take(line);
+        None => Blocks::new(KIND, seed, bytes, None),
+    };
+    let mut whole = all.clone();
+    let has_blocks = whole.any(|found| matches!(found, Found::Block { .. }));
+    if begin.is_none() && !has_blocks {
+        return old::read(bytes, name, take);
     }
-    Ok(n_bytes_good)
-}
-
-fn read_line(from: &mut impl Read, payload: &mut Vec<u8>) -> io::Result<Option<Line>> {
-    let mut frame = [0; FRAME_BYTES];
-    if read_fully(from, &mut frame)? < FRAME_BYTES {
-        return Ok(None);
+    if all.clone().any(|found| matches!(found, Found::Hole(_))) {
+        // What many submissions have in common is there twice: the second time it comes behind them.
+        let records = all.clone().filter_map(record_of);
+        let arounds = records.filter(|record| matches!(record, Record::Around { .. }));
+        arounds.for_each(|record| take(Entry::Record(record)));
     }
-    let [a, b, c, d, e, f, g, h] = frame;
-    let (length, crc) = ([a, b, c, d], u32::from_le_bytes([e, f, g, h]));
-    let n_bytes = u32::from_le_bytes(length) as usize;
-    if n_bytes == 0 || RECORD_BYTES_MAX < n_bytes {
-        return Ok(None);
-    }
-    payload.resize(n_bytes, 0);
-    if read_fully(from, payload)? < n_bytes || crc_of(length, payload) != crc {
-        return Ok(None);
-    }
-    Ok(postcard::from_bytes(payload).ok())
-}
-
-fn crc_of(length: [u8; 4], payload: &[u8]) -> u32 {
-    let mut crc = crc32fast::Hasher::new();
-    crc.update(&length);
-    crc.update(payload);
-    crc.finalize()
-}
-
-/// Reads until `to` is full or there is nothing more.
-pub(super) fn read_fully(from: &mut impl Read, to: &mut [u8]) -> io::Result<usize> {
-    let mut n_read = 0;
-    while n_read < to.len() {
-        match from.read(&mut to[n_read..]) {
-            Ok(0) => break,
-            Ok(n) => n_read += n,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
+    let mut contents = Contents {
+        is_current: begin.is_some(),
+        sequence: begin.as_ref().map(|begin| begin.sequence),
+        ..Contents::default()
+    };
+    let n_before = begin.map_or(0, |begin| begin.n_bytes);
+    for found in all {
+        take_found(&found, n_before, &mut contents, &mut take);
+        if let Found::Tail { at } = found {
+            contents.n_bytes_bad += (bytes.len() - n_before - at) as u64;
         }
     }
-    Ok(n_read)
+    Ok(contents)
+}
+
+fn take_found(
+    found: &Found<'_>,
+    n_before: usize,
+    contents: &mut Contents,
+    take: &mut impl FnMut(Entry),
+) {
+    match found {
+        Found::Block { sequence, payload } => {
+            contents.sequence = Some(*sequence);
+            let Ok(record) = postcard::from_bytes::<Record>(payload) else {
+                // Written as it is, but by whom?
+                contents.has_holes = true;
+                contents.n_missing += 1;
+                return take(Entry::Hole);
+            };
+            contents.number_max = contents.number_max.max(record.number_max());
+            take(Entry::Record(record));
+        }
+        Found::Hole(hole) => {
+            contents.has_holes = true;
+            contents.n_bytes_bad += hole.n_bytes;
+            contents.n_missing += hole.n_blocks;
+            take(Entry::Hole);
+        }
+        Found::Tail { at } => contents.tail = Some((n_before + at) as u64),
+    }
+}
+
+fn record_of(found: Found<'_>) -> Option<Record> {
+    let Found::Block { payload, .. } = found else { return None };
+    postcard::from_bytes(payload).ok()
+}
+
+struct Begin {
+    name: String,
+    sequence: u64,
+    n_bytes: usize,
+}
+
+/// The beginning, if it is good.
+fn begin(bytes: &[u8]) -> Option<Begin> {
+    let rest = bytes.strip_prefix(HEADER)?;
+    let mut blocks = Blocks::new(KIND, HEAD_SEED, &rest[..rest.len().min(HEAD_BYTES_MAX)], None);
+    let Some(Found::Block { sequence, payload }) = blocks.next() else { return None };
+    let Head { name } = postcard::from_bytes(payload).ok()?;
+    Some(Begin { name, sequence, n_bytes: HEADER.len() + blocks.n_read() })
 }
 
 #[cfg(test)]

@@ -1,12 +1,11 @@
 //! The thread that writes a journal: groups of records, each made durable once.
 
-use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 
-use super::format::encode_header;
+use super::file::write_anew;
+use super::mark::{Mark, N_RESERVED};
 use super::{JournalError, Opened};
 
 /// Groups that may be on their way to the thread.
@@ -43,13 +42,24 @@ pub struct Writer {
     thread: Option<JoinHandle<()>>,
 }
 
+/// How far records go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reach {
+    /// Records since the daemon began.
+    pub n_records: u64,
+    /// Sequence number of the last block.
+    pub sequence: u64,
+    /// The number that the next task gets.
+    pub next: u64,
+}
+
 /// What is written together.
 #[derive(Debug)]
 struct Group {
     bytes: Vec<u8>,
-    n_records: u64,
-    /// Whether it takes the place of everything before.
-    anew: bool,
+    reach: Reach,
+    /// The sequence number before, where it takes the place of everything that was written.
+    anew: Option<u64>,
 }
 
 impl Writer {
@@ -63,7 +73,7 @@ impl Writer {
         tell: impl Fn(WriterNews) + Send + 'static,
     ) -> Result<Self, JournalError> {
         let (groups, incoming) = sync_channel(N_GROUPS_MAX);
-        let mut thread = WriterThread { opened, durability, incoming, n_records: 0 };
+        let mut thread = WriterThread { opened, durability, incoming, reach: Reach::default() };
         let run = move || {
             if let Err(error) = thread.run(&tell) {
                 tell(WriterNews::Failed(error));
@@ -74,19 +84,19 @@ impl Writer {
         Ok(Self { groups: Some(groups), thread: Some(thread) })
     }
 
-    /// Appends records, `n_records` of them since the daemon began with these. `bytes` is emptied unless the
-    /// thread is far behind; then they are to be handed over again with those that follow.
-    pub fn append(&self, bytes: &mut Vec<u8>, n_records: u64) {
-        let group = Group { bytes: std::mem::take(bytes), n_records, anew: false };
+    /// Appends blocks that go so far. `bytes` is emptied unless the thread is far behind; then they are to be handed
+    /// over again with those that follow.
+    pub fn append(&self, bytes: &mut Vec<u8>, reach: Reach) {
+        let group = Group { bytes: std::mem::take(bytes), reach, anew: None };
         let Some(groups) = &self.groups else { return };
         if let Err(TrySendError::Full(group)) = groups.try_send(group) {
             *bytes = group.bytes;
         }
     }
 
-    /// Writes the journal anew: `bytes` are records that say everything.
-    pub fn replace(&self, bytes: Vec<u8>, n_records: u64) -> bool {
-        let group = Group { bytes, n_records, anew: true };
+    /// Writes the journal anew: `bytes` are blocks that say everything, and come behind the sequence number `before`.
+    pub fn replace(&self, bytes: Vec<u8>, before: u64, reach: Reach) -> bool {
+        let group = Group { bytes, reach, anew: Some(before) };
         self.groups.as_ref().is_some_and(|groups| groups.try_send(group).is_ok())
     }
 }
@@ -106,7 +116,7 @@ struct WriterThread {
     opened: Opened,
     durability: Durability,
     incoming: Receiver<Group>,
-    n_records: u64,
+    reach: Reach,
 }
 
 impl WriterThread {
@@ -117,44 +127,55 @@ impl WriterThread {
             while let Ok(group) = self.incoming.try_recv() {
                 self.write(&group)?;
             }
-            if self.durability != Durability::Never {
-                self.opened.file.sync_data().map_err(|source| self.failed("written", source))?;
+            let is_synced = self.durability != Durability::Never;
+            if is_synced {
+                self.sync()?;
             }
-            tell(WriterNews::Durable { n_records: self.n_records });
+            self.mark(is_synced).map_err(|source| self.failed("marked", source))?;
+            tell(WriterNews::Durable { n_records: self.reach.n_records });
         }
-        Ok(())
+        self.sync()?;
+        self.leave().map_err(|source| self.failed("marked", source))
     }
 
     fn write(&mut self, group: &Group) -> Result<(), JournalError> {
-        if group.anew {
-            let file = write_anew(&self.opened.path, &self.opened.name, &group.bytes);
+        if let Some(before) = group.anew {
+            let file = write_anew(&self.opened.path, (&self.opened.name, before), &group.bytes);
             self.opened.file = file.map_err(|source| self.failed("written anew", source))?;
         } else {
             let written = self.opened.file.write_all(&group.bytes);
             written.map_err(|source| self.failed("written", source))?;
         }
-        self.n_records = group.n_records;
+        self.reach = group.reach;
         Ok(())
+    }
+
+    fn sync(&self) -> Result<(), JournalError> {
+        self.opened.file.sync_data().map_err(|source| self.failed("written", source))
+    }
+
+    /// Says how far the journal has come, behind what it says that of. Numbers are reserved before anybody hears of one.
+    fn mark(&mut self, is_synced: bool) -> io::Result<()> {
+        let before = self.opened.mark.mark();
+        let Reach { sequence, next, .. } = self.reach;
+        let synced = if is_synced { sequence } else { before.synced };
+        let mark = Mark { sequence, synced, next: before.next.max(next), ..before };
+        if mark.next <= mark.reserved {
+            return self.opened.mark.write(mark);
+        }
+        let reserved = mark.next.saturating_add(N_RESERVED);
+        self.opened.mark.write_safely(Mark { reserved, ..mark })
+    }
+
+    /// Everything is on disk, and what comes next is another daemon.
+    fn leave(&mut self) -> io::Result<()> {
+        let mark = self.opened.mark.mark();
+        self.opened.mark.write_safely(Mark { synced: mark.sequence, boot: 0, ..mark })
     }
 
     fn failed(&self, wanted: &'static str, source: io::Error) -> JournalError {
         JournalError::File { path: self.opened.path.clone(), wanted, source }
     }
-}
-
-fn write_anew(path: &Path, name: &str, bytes: &[u8]) -> io::Result<File> {
-    let new: PathBuf = path.with_extension("new");
-    let mut header = Vec::new();
-    encode_header(name, &mut header).map_err(io::Error::other)?;
-    let mut file = OpenOptions::new().write(true).create(true).truncate(true).open(&new)?;
-    file.write_all(&header)?;
-    file.write_all(bytes)?;
-    file.sync_all()?;
-    std::fs::rename(&new, path)?;
-    if let Some(folder) = path.parent() {
-        File::open(folder)?.sync_all()?;
-    }
-    Ok(file)
 }
 
 #[cfg(test)]

@@ -35,6 +35,7 @@ pub fn nodes() -> (u64, Vec<NodeStatus>) {
         n_leased: 0,
         counts,
         uptime_ms: 725_000,
+        troubles: Vec::new(),
     };
     let mut alpha = node("alpha", LoadWord::Sender, 4, 12_345, counts(0, 45));
     alpha.n_leased = 9;

@@ -2,6 +2,7 @@
 
 mod ahead;
 mod asking;
+mod doubts;
 mod kept;
 mod lost;
 

@@ -1,4 +1,4 @@
-//! Whatever happens to the bytes, what is read is a beginning of what was written.
+//! Whatever happens to the bytes, what is read was written, and whole records are read.
 
 use balanced::{Outcome, Output, Text};
 use proptest::{collection::vec, prelude::*};
@@ -42,53 +42,65 @@ fn record() -> impl Strategy<Value = Record> {
 
 fn bytes_of(records: &[Record]) -> Vec<u8> {
     let mut bytes = Vec::new();
+    encode_header("alpha", 7, &mut bytes).unwrap();
+    let mut encoder = Encoder::new("alpha", 7);
     for record in records {
-        encode(record, &mut bytes).unwrap();
+        encoder.encode(record, &mut bytes).unwrap();
     }
     bytes
 }
 
-fn records_of(mut bytes: &[u8]) -> (Vec<Record>, usize) {
+fn records_of(bytes: &[u8]) -> (Vec<Record>, Contents) {
     let mut records = Vec::new();
-    let n_bytes_good = read(&mut bytes, |record| records.push(record)).unwrap();
-    (records, usize::try_from(n_bytes_good).unwrap())
+    let contents = read(bytes, "alpha", |entry| match entry {
+        Entry::Record(record) => records.push(record),
+        Entry::Hole => {}
+    });
+    (records, contents.unwrap())
 }
 
 proptest! {
     #[test]
     fn what_is_written_is_read(records in vec(record(), 0..20)) {
-        let bytes = bytes_of(&records);
-        prop_assert_eq!(records_of(&bytes), (records, bytes.len()));
+        let (found, contents) = records_of(&bytes_of(&records));
+        let sequence = Some(7 + records.len() as u64);
+        prop_assert_eq!((contents.sequence, contents.tail, contents.n_bytes_bad), (sequence, None, 0));
+        prop_assert!(contents.is_current && !contents.has_holes);
+        prop_assert_eq!(found, records);
     }
 
     #[test]
-    fn a_file_that_is_cut_anywhere_is_a_beginning(
+    fn a_file_that_is_cut_behind_its_header_is_a_beginning(
         records in vec(record(), 1..20),
         cut in any::<prop::sample::Index>(),
     ) {
+        let n_begin = bytes_of(&[]).len();
         let bytes = bytes_of(&records);
-        let cut = cut.index(bytes.len());
-        let (found, n_bytes_good) = records_of(&bytes[..cut]);
+        let cut = n_begin + cut.index(bytes.len() - n_begin);
+        let (found, contents) = records_of(&bytes[..cut]);
         prop_assert!(found.len() < records.len());
         prop_assert_eq!(&found[..], &records[..found.len()]);
-        prop_assert_eq!(n_bytes_good, bytes_of(&found).len());
+        prop_assert_eq!(contents.tail.is_some(), bytes_of(&found).len() < cut);
         // Not one whole record is lost.
         prop_assert!(cut < bytes_of(&records[..=found.len()]).len());
     }
 
     #[test]
-    fn a_byte_that_changed_ends_the_file_there(
+    fn a_byte_that_changed_takes_one_record(
         records in vec(record(), 1..20),
         place in any::<prop::sample::Index>(),
         change in 1..=255_u8,
     ) {
+        let n_begin = bytes_of(&[]).len();
         let mut bytes = bytes_of(&records);
-        let place = place.index(bytes.len());
+        let place = n_begin + place.index(bytes.len() - n_begin);
         bytes[place] ^= change;
-        let (found, n_bytes_good) = records_of(&bytes);
-        prop_assert_eq!(&found[..], &records[..found.len()]);
-        prop_assert!(n_bytes_good <= place);
-        prop_assert!(place < bytes_of(&records[..=found.len()]).len());
+        let (found, contents) = records_of(&bytes);
+        let hit = (0..records.len()).find(|n| place < bytes_of(&records[..=*n]).len()).unwrap();
+        let mut expected = records.clone();
+        expected.remove(hit);
+        prop_assert_eq!(found, expected);
+        prop_assert!(contents.has_holes || contents.tail.is_some());
     }
 }
 
@@ -97,7 +109,8 @@ fn a_record_has_a_bound() {
     let around =
         crate::core::words::Surroundings { folder: "x".repeat(2 << 20), ..Default::default() };
     let mut bytes = vec![1];
-    let found = encode(&Record::Around { idx: 0, around }, &mut bytes);
+    let mut encoder = Encoder::new("alpha", 3);
+    let found = encoder.encode(&Record::Around { idx: 0, around }, &mut bytes);
     assert!(matches!(found, Err(FormatError::TooLong { .. })));
-    assert_eq!(bytes, [1]);
+    assert_eq!((bytes, encoder.sequence()), (vec![1], 3));
 }

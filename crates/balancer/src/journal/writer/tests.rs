@@ -1,17 +1,21 @@
 //! What was said to be durable is there, also after the journal was written anew.
 
+use std::path::Path;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use super::*;
-use crate::book::Record;
-use crate::journal::{encode, open};
+use crate::book::{Book, BookLimits, Record};
+use crate::core::words::node_id;
+use crate::journal::{Encoder, Entry, open, read};
 
-fn writer(folder: &Path, durability: Durability) -> (Writer, Receiver<WriterNews>) {
-    let opened = open(folder, "alpha", |_| ()).unwrap();
+fn writer(folder: &Path, durability: Durability) -> (Writer, Encoder, Receiver<WriterNews>) {
+    let mut book = Book::new(node_id("alpha"), BookLimits::default());
+    let opened = open(folder, "alpha", 1, &mut book).unwrap();
+    let encoder = opened.encoder();
     let (tell, news) = channel();
     let tell = move |said| tell.send(said).unwrap_or(());
-    (Writer::start(opened, durability, tell).unwrap(), news)
+    (Writer::start(opened, durability, tell).unwrap(), encoder, news)
 }
 
 fn wait_for(news: &Receiver<WriterNews>, wanted: u64) {
@@ -25,18 +29,28 @@ fn wait_for(news: &Receiver<WriterNews>, wanted: u64) {
     unreachable!("the journal can be written to");
 }
 
-fn line(number: u64) -> Vec<u8> {
+fn line(encoder: &mut Encoder, number: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
-    encode(&Record::Next { number }, &mut bytes).unwrap();
+    encoder.encode(&Record::Next { number }, &mut bytes).unwrap();
     bytes
 }
 
+fn reach(encoder: &Encoder, n_records: u64) -> Reach {
+    Reach { n_records, sequence: encoder.sequence(), next: n_records }
+}
+
+/// The numbers but for the first: that is of a journal that was just begun.
 fn numbers(folder: &Path) -> Vec<u64> {
     let mut numbers = Vec::new();
-    drop(open(folder, "alpha", |record| {
-        let Record::Next { number } = record else { unreachable!("none other was written") };
+    let bytes = std::fs::read(folder.join("journal")).unwrap();
+    let contents = read(&bytes, "alpha", |entry| {
+        let Entry::Record(Record::Next { number }) = entry else { unreachable!("none other") };
         numbers.push(number);
-    }));
+    });
+    assert!(contents.unwrap().tail.is_none());
+    let mut book = Book::new(node_id("alpha"), BookLimits::default());
+    assert_eq!(open(folder, "alpha", 1, &mut book).unwrap().damage, None);
+    numbers.retain(|number| *number != 1);
     numbers
 }
 
@@ -44,27 +58,29 @@ fn numbers(folder: &Path) -> Vec<u64> {
 fn what_is_durable_is_read_again() {
     for durability in [Durability::Always, Durability::Batch, Durability::Never] {
         let folder = tempfile::tempdir().unwrap();
-        let (writer, news) = writer(folder.path(), durability);
+        let (writer, mut encoder, news) = writer(folder.path(), durability);
         for number in 1..=600 {
-            let mut bytes = line(number);
+            let mut bytes = line(&mut encoder, number + 1);
             while !bytes.is_empty() {
-                writer.append(&mut bytes, number);
+                writer.append(&mut bytes, reach(&encoder, number));
             }
         }
         wait_for(&news, 600);
         drop(writer);
-        assert_eq!(numbers(folder.path()), (1..=600).collect::<Vec<_>>());
+        assert_eq!(numbers(folder.path()), (2..=601).collect::<Vec<_>>());
     }
 }
 
 #[test]
 fn a_journal_that_is_written_anew_goes_on() {
     let folder = tempfile::tempdir().unwrap();
-    let (writer, news) = writer(folder.path(), Durability::Batch);
-    writer.append(&mut line(1), 1);
-    writer.append(&mut line(2), 2);
-    assert!(writer.replace(line(9), 2));
-    writer.append(&mut line(10), 3);
+    let (writer, mut encoder, news) = writer(folder.path(), Durability::Batch);
+    writer.append(&mut line(&mut encoder, 2), reach(&encoder, 1));
+    writer.append(&mut line(&mut encoder, 3), reach(&encoder, 2));
+    let before = encoder.sequence();
+    let bytes = line(&mut encoder, 9);
+    assert!(writer.replace(bytes, before, reach(&encoder, 2)));
+    writer.append(&mut line(&mut encoder, 10), reach(&encoder, 3));
     wait_for(&news, 3);
     drop(writer);
     assert_eq!(numbers(folder.path()), [9, 10]);

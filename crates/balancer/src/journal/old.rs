@@ -1,0 +1,110 @@
+//! Journals of versions 1 and 2: a header, then for each record its length and its CRC-32 in four bytes each, and itself.
+//!
+//! They are read until something is wrong: nothing tells where the next record begins. Such a journal is written anew
+//! when it is opened.
+
+use serde::{Deserialize, Serialize};
+
+use super::format::{Contents, Entry, HEADER, NotRead, RECORD_BYTES_MAX};
+use crate::book::Record;
+
+const HEADERS: [&[u8; 20]; 2] = [b"sintonia-journal\x01\0\0\0", b"sintonia-journal\x02\0\0\0"];
+const FRAME_BYTES: usize = 8;
+/// Bytes that are looked at to find another line behind a bad one.
+const SEARCHED_BYTES_MAX: usize = 64 << 20;
+
+/// What is in a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Line {
+    /// Whose it is.
+    Node { name: String },
+    /// What happened.
+    Record(Record),
+}
+
+/// Reads a journal of an older version, or one that was never begun.
+pub(super) fn read(
+    bytes: &[u8],
+    name: &str,
+    mut take: impl FnMut(Entry),
+) -> Result<Contents, NotRead> {
+    let n_header = bytes.len().min(HEADER.len());
+    let known = HEADERS.into_iter().chain([HEADER]);
+    if !known.clone().any(|header| bytes[..n_header] == header[..n_header]) {
+        return Err(NotRead::Unknown);
+    }
+    let mut contents = Contents::default();
+    let mut rest = &bytes[n_header..];
+    let mut is_first = true;
+    while let Some((line, n_bytes)) = line(rest) {
+        match line {
+            Line::Node { name: found } if found != name => return Err(NotRead::OtherNode(found)),
+            Line::Record(_) if is_first => break,
+            Line::Node { .. } => {}
+            Line::Record(record) => {
+                contents.number_max = contents.number_max.max(record.number_max());
+                take(Entry::Record(record));
+            }
+        }
+        is_first = false;
+        rest = &rest[n_bytes..];
+    }
+    if !rest.is_empty() {
+        contents.tail = Some((bytes.len() - rest.len()) as u64);
+        contents.n_bytes_bad = rest.len() as u64;
+        contents.is_tail_damaged = !is_torn(rest);
+    }
+    Ok(contents)
+}
+
+/// The line at the beginning, and its length with its frame.
+fn line(bytes: &[u8]) -> Option<(Line, usize)> {
+    let payload = payload(bytes)?;
+    Some((postcard::from_bytes(payload).ok()?, FRAME_BYTES + payload.len()))
+}
+
+fn payload(bytes: &[u8]) -> Option<&[u8]> {
+    let (length, rest) = bytes.split_first_chunk::<4>()?;
+    let (crc, rest) = rest.split_first_chunk::<4>()?;
+    let n_bytes = u32::from_le_bytes(*length) as usize;
+    let is_possible = 0 < n_bytes && n_bytes <= RECORD_BYTES_MAX;
+    let payload = rest.get(..n_bytes).filter(|_| is_possible)?;
+    let mut found = crc32fast::Hasher::new();
+    found.update(length);
+    found.update(payload);
+    (found.finalize() == u32::from_le_bytes(*crc)).then_some(payload)
+}
+
+/// Whether a line was cut within: it is longer than what is there, and no other one follows.
+fn is_torn(rest: &[u8]) -> bool {
+    if rest.iter().all(|byte| *byte == 0) {
+        return true;
+    }
+    if FRAME_BYTES + RECORD_BYTES_MAX < rest.len() {
+        return false;
+    }
+    let is_short = match rest.first_chunk::<4>() {
+        Some(length) if FRAME_BYTES <= rest.len() => {
+            let n_bytes = u32::from_le_bytes(*length) as usize;
+            (rest.len() - FRAME_BYTES + 1..=RECORD_BYTES_MAX).contains(&n_bytes)
+        }
+        _ => true,
+    };
+    is_short && !has_line(rest)
+}
+
+/// Whether a line begins anywhere behind the first byte, or that would take long to find out.
+fn has_line(rest: &[u8]) -> bool {
+    let mut n_bytes_left = SEARCHED_BYTES_MAX;
+    (1..rest.len()).any(|at| {
+        let length = rest[at..].first_chunk::<4>().map_or(0, |it| u32::from_le_bytes(*it) as usize);
+        if length == 0 || rest.len() - at < length {
+            return false;
+        }
+        n_bytes_left = n_bytes_left.saturating_sub(length);
+        n_bytes_left == 0 || payload(&rest[at..]).is_some()
+    })
+}
+
+#[cfg(test)]
+mod tests;
