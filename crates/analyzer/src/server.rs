@@ -35,7 +35,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::thread::JoinHandle;
+use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 use wire::{Order, ProcessReport, Secret, ThreadRange, ToCollector};
 
@@ -147,17 +147,21 @@ impl Server {
             closed: AtomicBool::new(false),
         });
         let (to_accept, to_keep) = (Arc::clone(&shared), Arc::clone(&shared));
-        let tuning = options.tuning.map(|tuning| tune(tuning, &shared));
-        Ok(Self {
-            tuning,
+        // Each is stopped again when the system has no thread for the next one.
+        let mut server = Self {
+            tuning: None,
             shared,
             address,
             bell: Some(bell),
-            accepting: Some(std::thread::spawn(move || {
-                reception::accept(&listener, &closing, &to_accept)
-            })),
-            keeping: Some(std::thread::spawn(move || to_keep.keep_snapshots())),
-        })
+            accepting: None,
+            keeping: None,
+        };
+        let accept = move || reception::accept(&listener, &closing, &to_accept);
+        server.accepting = Some(Builder::new().name("accepts".to_owned()).spawn(accept)?);
+        let keep = move || to_keep.keep_snapshots();
+        server.keeping = Some(Builder::new().name("snapshots".to_owned()).spawn(keep)?);
+        server.tuning = options.tuning.map(|tuning| tune(tuning, &server.shared)).transpose()?;
+        Ok(server)
     }
 
     /// Where it listens.
@@ -371,11 +375,11 @@ fn order_to_detach(process: ProcessKey) -> ToCollector {
     ToCollector::Order { process, order: Box::new(Order::Detach) }
 }
 
-fn tune(options: TuningOptions, shared: &Arc<Shared>) -> JoinHandle<Vec<String>> {
+fn tune(options: TuningOptions, shared: &Arc<Shared>) -> io::Result<JoinHandle<Vec<String>>> {
     let inbox = shared.tuning.clone().unwrap_or_default();
     let started_s = shared.facts.started_s;
     let runtime = Runtime::new(options, Arc::clone(shared), inbox, started_s);
-    std::thread::spawn(move || runtime.run())
+    Builder::new().name("tuning".to_owned()).spawn(move || runtime.run())
 }
 
 /// Waits until `is_done` or the deadline, looking every few milliseconds; false at the deadline.

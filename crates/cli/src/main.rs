@@ -14,6 +14,23 @@
     reason = "printing is what this program is for"
 )]
 
+/// A line for the person, on standard error. Where it cannot be written (a full disk, `ulimit -f`, a reader that
+/// is gone) it is lost: the one of the standard library ends the program instead, whose exit code is not ours.
+macro_rules! eprintln {
+    ($($text:tt)*) => {{
+        use std::io::Write as _;
+        writeln!(std::io::stderr(), $($text)*).ok();
+    }};
+}
+
+/// The same without the end of the line.
+macro_rules! eprint {
+    ($($text:tt)*) => {{
+        use std::io::Write as _;
+        write!(std::io::stderr(), $($text)*).ok();
+    }};
+}
+
 mod arguments;
 mod attach;
 mod cancel;
@@ -29,6 +46,7 @@ mod export;
 mod fit;
 mod functions;
 mod graph;
+mod limits;
 mod malleable;
 mod messages;
 mod netbench;
@@ -58,6 +76,11 @@ use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    limits::survive_signals();
+    limits::with_stack(work)
+}
+
+fn work() -> ExitCode {
     let arguments = Arguments::parse();
     let terminal = terminal::Terminal::new(arguments.color);
     let outcome = match arguments.subcommand {

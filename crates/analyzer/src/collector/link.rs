@@ -120,7 +120,7 @@ impl Link {
     fn connect(&self) -> Receiver<Result<Trusted, HandshakeError>> {
         let (done, outcome) = channel();
         let (place, node) = (self.place.clone(), self.node.clone());
-        std::thread::spawn(move || {
+        let connect = move || {
             let mut last = Err(HandshakeError::Closed);
             for address in &place.analyzers {
                 last = TcpStream::connect_timeout(address, CONNECT_PATIENCE)
@@ -132,7 +132,9 @@ impl Link {
             }
             // The receiver is gone when the collector ended meanwhile.
             done.send(last).ok();
-        });
+        };
+        // Where there is no thread, the sender goes with it, and it is tried again later.
+        std::thread::Builder::new().name("connects".to_owned()).spawn(connect).ok();
         outcome
     }
 }

@@ -1,5 +1,10 @@
 //! The command: started with our own input and output, told what we are told, waited for.
+//!
+//! # Invariants
+//! - Signals that were ignored when we were started (`nohup`) are ignored by the command, too.
+//! - Where the system gives no thread or file for passing signals on, the command runs without.
 
+use crate::limits::is_ignored;
 use crate::watch::live::Watched;
 use run_record::summary::Outcome;
 use rustix::process::{Pid, Signal, kill_process};
@@ -11,7 +16,8 @@ use std::ffi::OsString;
 use std::io::{self, IsTerminal};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
-use std::thread::JoinHandle;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::{Builder, JoinHandle};
 
 /// How the command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,8 +59,7 @@ pub(crate) enum Output {
 #[derive(Debug)]
 pub(crate) struct Running {
     child: Child,
-    signals: Handle,
-    passing_on: JoinHandle<()>,
+    passing_on: Option<PassingOn>,
 }
 
 impl Running {
@@ -65,7 +70,7 @@ impl Running {
         output: Output,
     ) -> io::Result<Self> {
         let (program, arguments) = command.split_first().ok_or(io::ErrorKind::NotFound)?;
-        let mut signals = SignalsInfo::<WithOrigin>::new([SIGINT, SIGTERM, SIGHUP])?;
+        let passing_on = PassingOn::prepare().ok();
         let mut command = Command::new(program);
         command.args(arguments).envs(variables.iter().map(|(name, value)| (name, value)));
         if output == Output::Piped {
@@ -75,17 +80,8 @@ impl Running {
             }
         }
         let child = command.spawn()?;
-        let pid = Pid::from_child(&child);
-        let handle = signals.handle();
-        let passing_on = std::thread::spawn(move || {
-            for origin in signals.forever().filter(is_for_us_alone) {
-                if let Some(signal) = Signal::from_named_raw(origin.signal) {
-                    // It may just have ended.
-                    kill_process(pid, signal).ok();
-                }
-            }
-        });
-        Ok(Self { child, signals: handle, passing_on })
+        passing_on.iter().for_each(|passing_on| passing_on.begin(Pid::from_child(&child)));
+        Ok(Self { child, passing_on })
     }
 
     /// The ends of its pipes, for `Output::Piped`.
@@ -96,9 +92,57 @@ impl Running {
     /// Waits for its end.
     pub(crate) fn wait(mut self) -> io::Result<Ending> {
         let status = self.child.wait();
-        self.signals.close();
-        self.passing_on.join().ok();
+        if let Some(passing_on) = self.passing_on {
+            passing_on.end();
+        }
         Ok(Ending { status: status? })
+    }
+}
+
+/// A thread that hands signals on to the command.
+#[derive(Debug)]
+struct PassingOn {
+    signals: Handle,
+    to: SyncSender<Pid>,
+    thread: JoinHandle<()>,
+}
+
+impl PassingOn {
+    /// Takes the signals, once it is sure that somebody hands them on.
+    fn prepare() -> io::Result<Self> {
+        let (hand_over, taken) = sync_channel(1);
+        let (to, command) = sync_channel(1);
+        let thread = Builder::new().name("signals".to_owned()).spawn(move || {
+            if let Ok(signals) = taken.recv() {
+                pass_on(signals, &command);
+            }
+        })?;
+        let heard = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !is_ignored(*signal));
+        let signals = SignalsInfo::<WithOrigin>::new(heard)?;
+        let handle = signals.handle();
+        // It waits for them.
+        hand_over.send(signals).ok();
+        Ok(Self { signals: handle, to, thread })
+    }
+
+    /// The command is there.
+    fn begin(&self, command: Pid) {
+        self.to.send(command).ok();
+    }
+
+    fn end(self) {
+        self.signals.close();
+        self.thread.join().ok();
+    }
+}
+
+fn pass_on(mut signals: SignalsInfo<WithOrigin>, command: &Receiver<Pid>) {
+    let Ok(pid) = command.recv() else { return };
+    for origin in signals.forever().filter(is_for_us_alone) {
+        if let Some(signal) = Signal::from_named_raw(origin.signal) {
+            // It may just have ended.
+            kill_process(pid, signal).ok();
+        }
     }
 }
 

@@ -8,7 +8,8 @@ use std::io;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::JoinHandle;
+use std::sync::mpsc::sync_channel;
+use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
 /// Starts at most; a collector that cannot live is given up.
@@ -31,21 +32,18 @@ impl LocalCollector {
         variables: &[(String, OsString)],
         starter: &'static str,
     ) -> io::Result<Self> {
-        let variables = variables.to_vec();
-        let mut child = spawn(&variables, starter)?;
         let run_is_over = Arc::new(AtomicBool::new(false));
-        let is_over = Arc::clone(&run_is_over);
-        let looking_after = std::thread::spawn(move || {
-            for _start in 1..N_STARTS_MAX {
-                if !ends_too_early(&mut child, &is_over) {
-                    return;
-                }
-                match spawn(&variables, starter) {
-                    Ok(next) => child = next,
-                    Err(_) => return,
-                }
+        let (is_over, of_thread) = (Arc::clone(&run_is_over), variables.to_vec());
+        let (hand_over, first) = sync_channel(1);
+        // Before there is a collector that nobody would look after.
+        let thread = Builder::new().name("collector".to_owned());
+        let looking_after = thread.spawn(move || {
+            if let Ok(child) = first.recv() {
+                look_after(child, &of_thread, (starter, &is_over));
             }
-        });
+        })?;
+        // The thread waits for it.
+        hand_over.send(spawn(variables, starter)?).ok();
         Ok(Self { run_is_over, looking_after })
     }
 
@@ -54,6 +52,22 @@ impl LocalCollector {
     pub(crate) fn part(self) {
         self.run_is_over.store(true, Ordering::SeqCst);
         wait_until(Instant::now() + PARTING, || self.looking_after.is_finished());
+    }
+}
+
+fn look_after(
+    mut child: Child,
+    variables: &[(String, OsString)],
+    (starter, run_is_over): (&str, &AtomicBool),
+) {
+    for _start in 1..N_STARTS_MAX {
+        if !ends_too_early(&mut child, run_is_over) {
+            return;
+        }
+        match spawn(variables, starter) {
+            Ok(next) => child = next,
+            Err(_) => return,
+        }
     }
 }
 

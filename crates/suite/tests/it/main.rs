@@ -18,6 +18,7 @@ mod failure_table;
 mod guide;
 mod instrument;
 mod killed;
+mod limits;
 mod losses;
 mod malleable;
 mod malleable_slurm;

@@ -59,24 +59,28 @@ pub(super) fn start(
 fn keep(mut child: Child, shared: &Arc<Shared>, orders: Receiver<Order>) {
     let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let (Some(input), Some(answers), Some(lines)) = pipes else { return };
-    let writer = {
-        let shared = Arc::clone(shared);
-        thread::spawn(move || writer::write(&shared, &orders, input))
-    };
+    let of_writer = Arc::clone(shared);
+    let write = move || writer::write(&of_writer, &orders, input);
+    let writer = thread::Builder::new().name("orders".into()).spawn(write);
     let (told, all_told) = channel::<()>();
     let teller = Arc::clone(shared);
-    thread::spawn(move || {
+    let tell_all = move || {
         tell(&teller, lines);
         drop(told);
-    });
-    read_answers(&child, shared, answers);
+    };
+    let teller = thread::Builder::new().name("lines".into()).spawn(tell_all);
+    match writer.as_ref().and(teller.as_ref()) {
+        Ok(_) => read_answers(&child, shared, answers),
+        // It is not left alone with nobody to talk to.
+        Err(error) => shared.end(|| format!("the system gives no thread: {error}")),
+    }
     let status = bury(&mut child, shared);
     shared.set_process_id(None);
     // Someone that it started may hold the other end.
     all_told.recv_timeout(LAST_WORDS).ok();
     shared.end(|| status.map_or_else(|| "it is gone".to_owned(), ending::words));
     // Its input is closed now, so that it does not wait any more.
-    writer.join().ok();
+    writer.into_iter().for_each(|writer| writer.join().unwrap_or_default());
 }
 
 /// Reads until the process has to end, or has ended.

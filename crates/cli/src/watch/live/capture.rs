@@ -5,8 +5,9 @@ use std::collections::VecDeque;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{ChildStderr, ChildStdout};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::{JoinHandle, spawn};
+use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
 /// Lines kept for the view.
@@ -56,20 +57,34 @@ pub(crate) struct Capture {
     shared: Arc<Shared>,
     path: PathBuf,
     readers: Vec<JoinHandle<()>>,
+    to_output: SyncSender<ChildStdout>,
+    to_errors: SyncSender<ChildStderr>,
 }
 
 impl Capture {
-    /// Keeps what comes out of the pipes in the file `path`.
-    pub(crate) fn start((output, errors): (ChildStdout, ChildStderr), path: &Path) -> Self {
+    /// Keeps what will come out of the command's pipes in the file `path`. Called before there is a command: one
+    /// whose pipes nobody reads would wait for ever.
+    ///
+    /// # Errors
+    /// When the system gives no thread.
+    pub(crate) fn start(path: &Path) -> io::Result<Self> {
         let way = SpoolWriter::create(path).map_or(Way::Full, Way::Kept);
         let lines = Mutex::default();
         let shared = Arc::new(Shared { way: Mutex::new(way), changed: Condvar::new(), lines });
-        let (of_output, of_errors) = (Arc::clone(&shared), Arc::clone(&shared));
+        let (to_output, output) = sync_channel(1);
+        let (to_errors, errors) = sync_channel(1);
         let readers = vec![
-            spawn(move || of_output.read(output, Stream::Output)),
-            spawn(move || of_errors.read(errors, Stream::Errors)),
+            reader(&shared, output, Stream::Output)?,
+            reader(&shared, errors, Stream::Errors)?,
         ];
-        Self { shared, path: path.to_owned(), readers }
+        Ok(Self { shared, path: path.to_owned(), readers, to_output, to_errors })
+    }
+
+    /// The command is there.
+    pub(crate) fn read(&self, (output, errors): (ChildStdout, ChildStderr)) {
+        // Fails when a reader panicked, which closes the pipe.
+        self.to_output.send(output).ok();
+        self.to_errors.send(errors).ok();
     }
 
     /// Whether the file takes no more.
@@ -99,6 +114,20 @@ impl Capture {
         let is_read = || self.readers.iter().all(JoinHandle::is_finished);
         analyzer::server::wait_until(deadline, is_read);
     }
+}
+
+/// A thread that reads one pipe, once there is one.
+fn reader<P: Read + Send + 'static>(
+    shared: &Arc<Shared>,
+    pipe: Receiver<P>,
+    stream: Stream,
+) -> io::Result<JoinHandle<()>> {
+    let shared = Arc::clone(shared);
+    Builder::new().name("output".to_owned()).spawn(move || {
+        if let Ok(pipe) = pipe.recv() {
+            shared.read(pipe, stream);
+        }
+    })
 }
 
 fn replay(path: &Path) {

@@ -1,0 +1,144 @@
+//! Limits of this process (`ulimit`): the command has them as they are, and what watches it lives with them.
+//!
+//! Nothing here changes a limit. Handlers, which end with `exec`, keep signals of limits from ending us; the command
+//! finds them as they were.
+//!
+//! # Not here
+//! Limits inside a rank (`ring::mapping`).
+
+use rustix::process::{Resource, getrlimit};
+use signal_hook::consts::{SIGXCPU, SIGXFSZ};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::thread::Builder;
+
+/// Stack for our own work, which needs much less in release builds.
+const STACK_BYTES: u64 = 8 << 20;
+
+/// Limits below which nothing is watched: an allocation that fails, or the end of the time, would end us before
+/// the command, whose exit code would be lost.
+const LEAST: [Least; 5] = [
+    Least { resource: Resource::As, amount: 3 << 30, option: "-v", unit: Unit::Bytes },
+    Least { resource: Resource::Data, amount: 1 << 30, option: "-d", unit: Unit::Bytes },
+    Least { resource: Resource::Fsize, amount: 1 << 20, option: "-f", unit: Unit::Bytes },
+    Least { resource: Resource::Nofile, amount: 64, option: "-n", unit: Unit::Files },
+    Least { resource: Resource::Cpu, amount: 60, option: "-t", unit: Unit::Seconds },
+];
+
+/// What watching needs of a resource at least.
+#[derive(Clone, Copy, Debug)]
+struct Least {
+    resource: Resource,
+    amount: u64,
+    /// The option of `ulimit`.
+    option: &'static str,
+    unit: Unit,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Unit {
+    Bytes,
+    Files,
+    Seconds,
+}
+
+impl Unit {
+    fn words(self, amount: u64) -> String {
+        match self {
+            Self::Bytes if amount < 1 << 20 => format!("{} KiB", amount >> 10),
+            Self::Bytes => format!("{} MiB", amount >> 20),
+            Self::Files => format!("{amount} files"),
+            Self::Seconds => format!("{amount} s"),
+        }
+    }
+}
+
+/// Why nothing can be watched under the limits of this process; none when they leave room.
+pub(crate) fn too_low() -> Option<String> {
+    too_low_of(|resource| getrlimit(resource).current)
+}
+
+fn too_low_of(limit: impl Fn(Resource) -> Option<u64>) -> Option<String> {
+    LEAST.iter().find_map(|least| {
+        let amount = limit(least.resource).filter(|amount| *amount < least.amount)?;
+        let (option, unit) = (least.option, least.unit);
+        let (needed, allowed) = (unit.words(least.amount), unit.words(amount));
+        Some(format!(
+            "`ulimit {option}` allows {allowed}, and watching needs {needed}; raise it, or leave out `sintonia run`"
+        ))
+    })
+}
+
+/// Lets this process live on when a file or its time reaches a limit: what is written then fails instead.
+pub(crate) fn survive_signals() {
+    for signal in [SIGXFSZ, SIGXCPU].into_iter().filter(|signal| !is_ignored(*signal)) {
+        // Without a handler the command is ended by it less often than we are.
+        signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false))).ok();
+    }
+}
+
+/// Whether this process ignores a signal, as those do that it starts.
+pub(crate) fn is_ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    is_ignored_by(&status, signal)
+}
+
+fn is_ignored_by(status: &str, signal: i32) -> bool {
+    let set = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let set = set.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok()).unwrap_or(0);
+    u32::try_from(signal - 1).is_ok_and(|bit| set.checked_shr(bit).unwrap_or(0) & 1 == 1)
+}
+
+/// Does the work of this program with a stack that is large enough, whatever `ulimit -s` says.
+pub(crate) fn with_stack(work: fn() -> ExitCode) -> ExitCode {
+    let is_small = getrlimit(Resource::Stack).current.is_some_and(|bytes| bytes < STACK_BYTES);
+    let bytes = usize::try_from(STACK_BYTES).unwrap_or(usize::MAX);
+    let thread = || Builder::new().name("sintonia".to_owned()).stack_size(bytes).spawn(work).ok();
+    match is_small.then(thread).flatten() {
+        // The hook printed a panic.
+        Some(thread) => thread.join().unwrap_or(ExitCode::from(PANICKED)),
+        None => work(),
+    }
+}
+
+/// What a panic in `main` gives.
+const PANICKED: u8 = 101;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(resource: Resource, amount: Option<u64>, expected: Option<&str>) {
+        let limit = |asked| if asked == resource { amount } else { None };
+        let said = too_low_of(limit);
+        match (&said, expected) {
+            (Some(said), Some(expected)) => assert!(said.contains(expected), "{said}"),
+            _ => assert_eq!(said.is_some(), expected.is_some(), "{said:?}"),
+        }
+    }
+
+    #[test]
+    fn a_limit_that_leaves_no_room_is_named() {
+        check(Resource::As, None, None);
+        check(Resource::As, Some(4 << 30), None);
+        check(Resource::As, Some(500 << 20), Some("`ulimit -v` allows 500 MiB"));
+        check(Resource::Data, Some(0), Some("`ulimit -d` allows 0 KiB"));
+        check(Resource::Fsize, Some(64 << 10), Some("`ulimit -f` allows 64 KiB"));
+        check(Resource::Nofile, Some(20), Some("`ulimit -n` allows 20 files"));
+        check(Resource::Cpu, Some(1), Some("`ulimit -t` allows 1 s"));
+        check(Resource::Core, Some(0), None);
+        check(Resource::Memlock, Some(0), None);
+    }
+
+    #[test]
+    fn ignored_signals_are_read_as_the_kernel_writes_them() {
+        let status = "Name:\tsh\nSigBlk:\t0000000000000001\nSigIgn:\t0000000001001001\n";
+        assert!(is_ignored_by(status, 1));
+        assert!(is_ignored_by(status, 13));
+        assert!(is_ignored_by(status, SIGXFSZ));
+        assert!(!is_ignored_by(status, 2));
+        assert!(!is_ignored_by("", 1));
+    }
+}

@@ -1,0 +1,127 @@
+//! Limits (`ulimit`) under which a command runs: they are the command's, and what it does under them is the same with
+//! `sintonia run` in front, watched or not.
+
+use suite::library::Library;
+use suite::tool::{Scene, sintonia};
+use suite::{Ended, Job, Program, watch_with};
+
+/// Tells its limits, soft and hard, what signals it ignores and blocks, and ends with a code of its own.
+const COMMAND: &str =
+    "ulimit -Sa; ulimit -Ha; grep -E 'Sig(Ign|Blk)' /proc/self/status; echo RAN; exit 3";
+
+/// Options of the shell's `ulimit`, and values from those under which no program starts to those that are plenty.
+const LIMITS: [(&str, &[&str]); 12] = [
+    ("-f", &["0", "1", "64", "2048"]),
+    ("-n", &["0", "4", "5", "10", "64", "100"]),
+    ("-u", &["0", "1", "1000"]),
+    ("-v", &["0", "10000", "400000", "2000000", "8000000"]),
+    ("-s", &["0", "40", "200", "1000", "20000"]),
+    ("-l", &["0", "64"]),
+    ("-t", &["1", "10", "1000"]),
+    ("-c", &["0", "unlimited"]),
+    ("-d", &["0", "1000", "400000", "2000000"]),
+    ("-i", &["0"]),
+    ("-q", &["0"]),
+    ("-x", &["0"]),
+];
+
+/// What a shell runs: the limit, then the command in its place.
+fn limited(limit: &str, before: &[String]) -> Job {
+    let script = format!("{limit}; exec \"$@\"");
+    let words = before.iter().map(String::as_str).chain(["bash", "-c", COMMAND]);
+    Job::new("bash").args(["-c", &script, "bash"]).args(words)
+}
+
+fn watching(scene: &Scene) -> Vec<String> {
+    let record = scene.record().display().to_string();
+    let program = sintonia().display().to_string();
+    [program.as_str(), "run", "--quiet", "--out", &record, "--"].map(str::to_owned).to_vec()
+}
+
+/// Whether this program itself can be started under a limit: else it is the shell that fails.
+fn can_start(limit: &str) -> bool {
+    let version = [sintonia().display().to_string(), "--version".to_owned()];
+    let script = format!("{limit}; exec \"$@\"");
+    Job::new("bash").args(["-c", &script, "bash"]).args(version).run().code == 0
+}
+
+#[track_caller]
+fn check(limit: &str) {
+    let scene = Scene::new();
+    let (alone, watched) = (limited(limit, &[]).run(), limited(limit, &watching(&scene)).run());
+    if !can_start(limit) {
+        return;
+    }
+    let outcome = |ended: &Ended| (ended.code, ended.stdout.clone());
+    assert_eq!(outcome(&watched), outcome(&alone), "`{limit}`: {}", watched.stderr);
+    assert!(!scene.has_shared_memory(), "`{limit}`");
+}
+
+/// A limit on the size of files ended us by SIGXFSZ before the command was started; under others, threads that could
+/// not be made panicked, and what was said into a full file did.
+#[test]
+fn a_command_has_its_limits_and_its_outcome() {
+    for (option, values) in LIMITS {
+        values.iter().for_each(|value| check(&format!("ulimit {option} {value}")));
+        // Where only the soft one is low.
+        check(&format!("ulimit -S {option} {}", values[values.len() / 2]));
+    }
+}
+
+/// What ends a command at a limit ends it, and not us.
+#[test]
+fn a_command_ends_at_its_limit_as_alone() {
+    let writes = "head -c 4000000 /dev/zero > big; echo $?; ls -l big | cut -d' ' -f5; exit 4";
+    let computes = "while :; do :; done";
+    for (limit, command) in [
+        ("ulimit -f 64", writes),
+        ("ulimit -f 2048", writes),
+        ("trap '' XFSZ; ulimit -f 64", writes),
+        ("trap '' HUP INT; ulimit -c 0", "kill -HUP $$; kill -INT $$; echo alive"),
+        ("ulimit -t 1", computes),
+    ] {
+        let (scene, folder) = (Scene::new(), tempfile::tempdir().expect("a folder"));
+        let run = |before: &[String]| {
+            let words = before.iter().map(String::as_str).chain(["bash", "-c", command]);
+            let script = format!("{limit}; exec \"$@\"");
+            let job = Job::new("bash").args(["-c", &script, "bash"]).args(words);
+            let ended = job.folder(folder.path()).run();
+            (ended.code, ended.stdout)
+        };
+        assert_eq!(run(&watching(&scene)), run(&[]), "{limit}: {command}");
+    }
+}
+
+/// Standard error is a file that may not grow: what we have to say is lost, and nothing else.
+#[test]
+fn what_cannot_be_said_costs_nothing() {
+    let program = sintonia().display().to_string();
+    for output in ["2>/dev/full", "2>&-", "2>said; true"] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let script =
+            format!("(ulimit -f 0; exec \"$0\" run -- bash -c 'exit 3' {output}); exit $?");
+        let expected = if output.ends_with("true") { 0 } else { 3 };
+        let ended = Job::new("bash").args(["-c", &script, &program]).folder(folder.path()).run();
+        assert_eq!(ended.code, expected, "{output}: {}", ended.stderr);
+    }
+}
+
+/// Ranks whose limits leave no room for a segment, a thread or a file: the program prints what it prints alone. A limit
+/// on files would raise a signal in it, were it not looked at before.
+#[test]
+fn ranks_run_under_limits() {
+    for library in Library::SYSTEM {
+        let program = Program::c("sums").built(library);
+        for limit in
+            [None, Some("-f 0"), Some("-f 300"), Some("-l 0"), Some("-n 40"), Some("-d 2000000")]
+        {
+            let script = limit.map_or(String::new(), |limit| format!("ulimit {limit}; "));
+            let script = format!("{script}exec \"$0\"");
+            let job = library.launch(2, "bash".as_ref()).args(["-c", &script]).arg(&program);
+            let watched = watch_with(&job, &["--trace"]);
+            assert_eq!(watched.ended.code, 0, "{library:?} {limit:?}: {}", watched.ended.stderr);
+            let printed = watched.ended.stdout.lines().filter(|line| *line == "sum 2").count();
+            assert_eq!(printed, 2, "{library:?} {limit:?}: {}", watched.ended.stdout);
+        }
+    }
+}
