@@ -13,6 +13,13 @@ CARGO ?= cargo
 
 probe_and_cli := --package probe --package cli
 for_c := --package master-worker-c --package malleable-c
+applications := --package nbody --package cg
+shipped := $(addprefix target/release/,sintonia libsintonia.so libmaster_worker.so libmaster_worker.a \
+  libsintonia_malleable.so libsintonia_malleable.a nbody cg)
+# Programs and libraries that tests start, of the crates that they show.
+started := node keeper comm_datatype comm_ranks agent lend moving_ranks rod datatypes elastic mandelbrot ranks \
+  mpi_ranks echo tunlet-host
+of_crates := balancer comm instrument malleable master-worker mpi tunlet-abi
 xfire := apps/xfire
 matmul := apps/matmul
 make_matmul = $(MAKE) --silent -C $(matmul) MPICC=mpicc.$(1) MPIRUN="mpirun.$(1)" \
@@ -31,7 +38,7 @@ endif
 demo test: export OMPI_MCA_rmaps_base_oversubscribe := 1
 demo test: export OMPI_MCA_mpi_yield_when_idle := 1
 
-.PHONY: help demo test bench fuzz lint deny install uninstall
+.PHONY: help demo programs test bench fuzz lint deny install uninstall
 
 help: ## list these commands
 	@awk -F':.*## ' '/^[a-z]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' Makefile
@@ -42,9 +49,15 @@ demo: ## run the example program plain, observed and tuned, and show what tuning
 	@$(call make_xfire,openmpi)
 	@scripts/demo.sh
 
-test: ## run all tests, on real ranks
+programs: ## build what is shipped and what else tests start, and look for accesses that must fault
+	@$(CARGO) build --quiet --release $(probe_and_cli) $(for_c) $(applications)
+	@$(CARGO) build --quiet --release $(addprefix --package ,$(of_crates)) $(addprefix --example ,$(started))
+	@$(CARGO) xtask alignment $(shipped) $(addprefix target/release/examples/,\
+	  $(patsubst echo,libecho.so,$(patsubst agent,libagent.so,$(started))))
+
+test: ## run all tests, on real ranks, with programs as they are shipped
 	@scripts/setup.sh test
-	@$(CARGO) build --quiet $(probe_and_cli) $(for_c)
+	@$(MAKE) --silent programs
 	@$(call make_xfire,openmpi) check
 	@$(call make_xfire,mpich) check
 	@$(call make_matmul,openmpi) check
@@ -52,7 +65,7 @@ test: ## run all tests, on real ranks
 	@$(call make_stencil,openmpi) check
 	@$(call make_stencil,mpich) check
 	@$(CARGO) test --quiet --doc --workspace
-	@$(CARGO) nextest run --workspace
+	@$(CARGO) nextest run --workspace --lib --bins --tests
 
 bench: ## measure what watching, dealing and fitting cost
 	@scripts/setup.sh bench

@@ -1,4 +1,5 @@
-//! Starts programs on ranks of the installed MPI libraries, for tests: under a deadline, and nothing is left.
+//! Starts programs on ranks of the installed MPI libraries, for tests: under a deadline, and nothing is left. Programs
+//! of ours are those of the release profile, as users have them ([`place`]).
 //!
 //! A [`Library`] knows its launcher, its compilers and what its launcher wants to be told; a [`Job`] is a command
 //! that is started in its own process group. What came of it is found by a variable in its environment.

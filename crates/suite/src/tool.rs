@@ -1,6 +1,6 @@
 //! `sintonia run` as a user has it, and the record that it leaves.
 
-use launch::place::profile;
+use launch::place::built;
 use launch::{Ended, Job, Running};
 use run_record::Summary;
 use std::ffi::OsString;
@@ -110,19 +110,13 @@ impl Scene {
     }
 }
 
-/// The program `sintonia`: `$SINTONIA_BIN`, or the one beside this test.
+/// The program `sintonia`: `$SINTONIA_BIN`, or the one that is shipped, with its library.
 pub fn sintonia() -> PathBuf {
     let given = std::env::var_os("SINTONIA_BIN").map(PathBuf::from);
-    let path = given.unwrap_or_else(|| profile().join("sintonia"));
-    let library = path.with_file_name("libsintonia.so");
-    for part in [&path, &library] {
-        let missing = format!(
-            "there is no `{}`; run `cargo build --package probe --package cli`",
-            part.display()
-        );
-        assert!(part.exists(), "{missing}");
-    }
-    path
+    given.unwrap_or_else(|| {
+        built("libsintonia.so");
+        built("sintonia")
+    })
 }
 
 #[track_caller]

@@ -1,6 +1,7 @@
 //! The program as it is started, alone and on ranks of MPI libraries.
 
 use launch::Library;
+use launch::place::built;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -71,7 +72,7 @@ fn check_ranks(library: Library) {
     let words = [file.to_str().unwrap(), "--reproducible", "--control", control.to_str().unwrap()];
     let alone = cg(folder.path(), "a.mtx.gz --reproducible");
     let alone = solution(&String::from_utf8_lossy(&alone.stdout));
-    let program = Path::new(env!("CARGO_BIN_EXE_cg"));
+    let program = &built("cg");
     for n_ranks in [1, 3] {
         let ended = library.launch(n_ranks, program).args(words).run();
         assert_eq!(ended.code, 0, "{}", ended.text());

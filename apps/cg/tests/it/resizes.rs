@@ -2,6 +2,7 @@
 
 use crate::program::solution;
 use launch::Library;
+use launch::place::built;
 use std::path::Path;
 use std::process::Command;
 
@@ -23,7 +24,7 @@ const RESIZES: [&str; 7] = [
 fn check(library: Library) {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
-    let program = Path::new(env!("CARGO_BIN_EXE_cg"));
+    let program = &built("cg");
     let alone = Command::new(program).args(RUN).output().unwrap();
     let alone = solution(&String::from_utf8_lossy(&alone.stdout));
     let files = ["--record".to_owned(), path("record"), "--control".to_owned(), path("control")];
@@ -55,7 +56,7 @@ fn solutions_are_the_same_when_ranks_come_and_go_in_mpich() {
 fn a_killed_solver_goes_on_with_another_number_of_ranks() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("cg.checkpoint");
-    let program = Path::new(env!("CARGO_BIN_EXE_cg"));
+    let program = &built("cg");
     let alone = Command::new(program).args(RUN).output().unwrap();
     let alone = solution(&String::from_utf8_lossy(&alone.stdout));
     let words = ["--checkpoint-every", "0.001", "--check-every", "1", "--checkpoint"];

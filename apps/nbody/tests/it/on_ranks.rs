@@ -1,7 +1,7 @@
 //! The program on ranks of MPI libraries: the same bodies as on threads.
 
 use launch::Library;
-use std::path::Path;
+use launch::place::built;
 use std::process::Command;
 
 const RUN: [&str; 4] = ["--bodies", "60", "--steps", "20"];
@@ -15,7 +15,7 @@ fn bodies(said: &str) -> String {
 
 #[track_caller]
 fn check(library: Library) {
-    let program = Path::new(env!("CARGO_BIN_EXE_nbody"));
+    let program = &built("nbody");
     let alone = Command::new(program).args(RUN).args(["--threads", "1"]).output().unwrap();
     let alone = bodies(&String::from_utf8_lossy(&alone.stdout));
     for n_ranks in [1, 2, 3, 5] {

@@ -59,8 +59,7 @@ impl Cluster {
         if self.daemons[node].is_some() {
             return;
         }
-        let program = std::env::current_exe().unwrap();
-        let program = program.ancestors().nth(2).unwrap().join("examples/node");
+        let program = launch::example("node");
         let log = self.folder.path().join(format!("n{node}.log"));
         let log = fs::File::options().create(true).append(true).open(log).unwrap();
         let mut command = Command::new(program);

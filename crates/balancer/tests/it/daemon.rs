@@ -15,8 +15,7 @@ use balancer::client::{Client, ClientError};
 const DEADLINE: Duration = Duration::from_secs(120);
 
 fn program() -> PathBuf {
-    let here = std::env::current_exe().unwrap();
-    here.ancestors().nth(2).unwrap().join("examples/node")
+    launch::example("node")
 }
 
 /// A node with its folder; nothing of it is left in the end.

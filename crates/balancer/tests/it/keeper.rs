@@ -25,8 +25,7 @@ const DEADLINE: Duration = Duration::from_secs(30);
 
 /// The program that becomes keeper and guard.
 fn program() -> PathBuf {
-    let here = std::env::current_exe().unwrap();
-    here.ancestors().nth(2).unwrap().join("examples/keeper")
+    launch::example("keeper")
 }
 
 /// A state folder with a keeper, of which nothing is left in the end.

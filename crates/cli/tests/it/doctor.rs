@@ -31,7 +31,7 @@ fn check(launcher: &Path, n_expected: usize, failing: &[&str]) {
 
 #[test]
 fn what_libraries_can_is_tried() {
-    let target = Path::new(env!("CARGO_BIN_EXE_sintonia")).ancestors().nth(2).expect("a folder");
+    let target = launch::place::target();
     let installed = |folder: &str| target.join(folder).join("bin/mpiexec");
     check(&installed("venv-mpich5"), 8, &[]);
     check(&installed("venv-openmpi5"), 7, &[]);

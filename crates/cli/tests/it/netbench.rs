@@ -2,7 +2,7 @@
 
 use crate::sintonia::{Place, Said};
 use serde_json::Value;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 /// A launcher, with what root and few cores need.
@@ -16,7 +16,7 @@ const OPEN_MPI: &[&str] = &["--oversubscribe", "--bind-to", "none"];
 
 /// Those of the four libraries that are installed.
 fn launchers() -> Vec<Launcher> {
-    let target = Path::new(env!("CARGO_BIN_EXE_sintonia")).ancestors().nth(2).expect("a folder");
+    let target = launch::place::target();
     let installed = |folder: &str| target.join(folder).join("bin/mpiexec");
     let open_mpi_5: &[_] =
         &[("OMPI_MCA_pml", "ob1"), ("OMPI_MCA_btl", "self,sm,tcp"), ("OMPI_MCA_coll", "^han")];

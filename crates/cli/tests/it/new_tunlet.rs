@@ -34,7 +34,7 @@ fn check_hosted(library: &Path, name: &str) {
     use tunlet_abi::{ForeignTunlet, ForeignTunletError};
     use tunlets::Tunlet;
     let opened: Result<ForeignTunlet, ForeignTunletError> =
-        ForeignTunlet::open(library, env!("CARGO_BIN_EXE_sintonia").as_ref());
+        ForeignTunlet::open(library, &launch::place::built("sintonia"));
     let spec = opened.expect("a tunlet").spec();
     assert_eq!((spec.name.as_str(), spec.needs_events), (name, vec!["step_end".to_owned()]));
 }
@@ -88,7 +88,7 @@ fn the_commands_of_the_walk_through_work() {
     let blocks = text.split("```sh\n").skip(1).filter_map(|block| block.split("```").next());
     let tried = blocks.filter(|block| !block.contains("mpirun")).collect::<Vec<_>>();
     assert!(2 <= tried.len(), "{tried:?}");
-    let bin = Path::new(env!("CARGO_BIN_EXE_sintonia")).parent().expect("a folder").to_owned();
+    let bin = launch::place::programs();
     let path = std::env::var("PATH").expect("a path");
     for block in tried {
         let mut shell = Command::new("sh");

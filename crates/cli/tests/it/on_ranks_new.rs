@@ -58,7 +58,7 @@ fn a_project_in_c_builds_and_runs_as_it_is() {
     check_runs(&dir.join("my-program"), &dir);
 }
 
-/// It is built where the library was built for this test, so that little is compiled again.
+/// It is built where the library was built for tests and for what they start, so that little is compiled again.
 #[test]
 fn a_project_in_rust_builds_and_runs_as_it_is() {
     let place = Place::new();
@@ -70,8 +70,8 @@ fn a_project_in_rust_builds_and_runs_as_it_is() {
     };
     let said = run(cargo(&["test"]));
     assert!(said.contains("2 passed"), "{said}");
-    run(cargo(&["build"]));
+    run(cargo(&["build", "--release"]));
     let program = place.path("program");
-    std::fs::copy(target.join("debug/my-program"), &program).expect("it was built");
+    std::fs::copy(target.join("release/my-program"), &program).expect("it was built");
     check_runs(&program, &dir);
 }

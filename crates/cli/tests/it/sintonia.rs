@@ -44,7 +44,7 @@ impl Place {
 
     /// The program with these words, in this place.
     pub(crate) fn command<S: AsRef<OsStr>>(&self, words: &[S]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_sintonia"));
+        let mut command = Command::new(launch::place::built("sintonia"));
         command.args(words).current_dir(self.dir.path()).stdin(Stdio::null());
         command.env("SINTONIA_SHM_DIR", self.path("shm")).env("TMPDIR", self.path("tmp"));
         command.env("SINTONIA_LIB", harmless_library()).env_remove("NO_COLOR");

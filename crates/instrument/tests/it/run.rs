@@ -102,9 +102,7 @@ fn printed(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap()
 }
 
-/// The agent, built beside the tests.
+/// The agent.
 fn agent() -> PathBuf {
-    let own = std::env::current_exe().unwrap();
-    let built = own.parent().unwrap().parent().unwrap();
-    built.join("examples/libagent.so")
+    launch::example("libagent.so")
 }

@@ -11,19 +11,11 @@ pub(crate) fn repository(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
 }
 
-/// The folder of the library. Cargo does not build it for tests, so it has to be there and be as new as its sources.
+/// The folder of the library.
 #[track_caller]
 pub(crate) fn library() -> PathBuf {
-    let test = std::env::current_exe().expect("this test");
-    let folder = test.parent().and_then(Path::parent).expect("target/PROFILE/deps/TEST");
-    let changed = |path: &Path| path.metadata().and_then(|found| found.modified()).ok();
-    let sources = std::fs::read_dir(repository("crates/malleable-c/src")).expect("sources");
-    let newest = sources.filter_map(|entry| changed(&entry.ok()?.path())).max();
-    for name in ["libsintonia_malleable.a", "libsintonia_malleable.so"] {
-        let is_new = newest <= changed(&folder.join(name));
-        assert!(is_new, "`{name}` is missing or old; run `cargo build --package malleable-c`");
-    }
-    folder.to_owned()
+    launch::place::built("libsintonia_malleable.a");
+    launch::place::built("libsintonia_malleable.so").parent().expect("a file lies in a folder").to_owned()
 }
 
 /// A program that was built for one test.

@@ -10,19 +10,11 @@ pub(crate) fn repository(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
 }
 
-/// The folder of the library. Cargo does not build it for tests, so it has to be there and be as new as its sources.
+/// The folder of the library.
 #[track_caller]
 pub(crate) fn library() -> PathBuf {
-    let test = std::env::current_exe().expect("this test");
-    let folder = test.parent().and_then(Path::parent).expect("target/PROFILE/deps/TEST");
-    let changed = |path: &Path| path.metadata().and_then(|found| found.modified()).ok();
-    let sources = std::fs::read_dir(repository("crates/master-worker-c/src")).expect("sources");
-    let newest = sources.filter_map(|entry| changed(&entry.ok()?.path())).max();
-    for name in ["libmaster_worker.a", "libmaster_worker.so"] {
-        let is_new = newest <= changed(&folder.join(name));
-        assert!(is_new, "`{name}` is missing or old; run `cargo build --package master-worker-c`");
-    }
-    folder.to_owned()
+    launch::place::built("libmaster_worker.a");
+    launch::place::built("libmaster_worker.so").parent().expect("a file lies in a folder").to_owned()
 }
 
 /// How a program is linked.

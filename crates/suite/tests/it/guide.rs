@@ -40,8 +40,8 @@ fn place() -> tempfile::TempDir {
     let links = [
         (tool::sintonia(), bin.join("sintonia")),
         (xfire, bin.join("xfire")),
-        (launch::place::profile().join("nbody"), bin.join("nbody")),
-        (launch::place::profile().join("cg"), bin.join("cg")),
+        (launch::place::built("nbody"), bin.join("nbody")),
+        (launch::place::built("cg"), bin.join("cg")),
         (root().join("target/matmul-openmpi/matmul2"), bin.join("matmul2")),
         (root().join("apps"), place.path().join("apps")),
         (root().join("crates"), place.path().join("crates")),

@@ -1,6 +1,6 @@
 //! Malleable programs under Slurm: nodes come and go with companion jobs.
 
-use launch::place::{example, profile};
+use launch::place::{built, example};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::path::PathBuf;
@@ -168,7 +168,7 @@ impl Rod {
 }
 
 fn sintonia() -> PathBuf {
-    profile().join("sintonia")
+    built("sintonia")
 }
 
 /// The nodes have one network, which launchers are not to guess.

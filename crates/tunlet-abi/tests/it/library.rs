@@ -1,5 +1,6 @@
 //! Libraries and programs that the tests use.
 
+use launch::example;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
@@ -7,15 +8,6 @@ use tempfile::TempDir;
 /// A file of this repository.
 pub(crate) fn repository(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
-}
-
-/// An example of this crate, which is built with its tests.
-fn example(name: &str) -> PathBuf {
-    let test = std::env::current_exe().expect("this test");
-    let profile = test.parent().and_then(Path::parent).expect("target/PROFILE/deps/TEST");
-    let path = profile.join("examples").join(name);
-    assert!(path.exists(), "`{}` is built with the tests of this crate", path.display());
-    path
 }
 
 /// The tunlet that says what it hears.

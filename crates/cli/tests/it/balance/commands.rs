@@ -138,7 +138,8 @@ fn a_long_task_behind_short_ones_has_its_core_for_itself() {
 fn a_task_may_submit_further_ones() {
     let scene = Scene::new();
     let node = scene.start("alpha", &[]);
-    let program = env!("CARGO_BIN_EXE_sintonia");
+    let program = launch::place::built("sintonia");
+    let program = program.display();
     let script =
         format!("{program} submit --wait -- sh -c 'echo $SINTONIA_TASK'; echo $SINTONIA_TASK");
     let said = node.run(&["submit", "--wait", "--", "sh", "-c", &script]);

@@ -31,7 +31,7 @@ impl Scene {
     /// Of this user.
     pub(super) fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        let program = PathBuf::from(env!("CARGO_BIN_EXE_sintonia"));
+        let program = launch::place::built("sintonia");
         Self { folder, program, before: Vec::new() }
     }
 

@@ -1,7 +1,7 @@
 //! A program that does something: the bodies are where they are without us, whatever tunes them.
 
 use super::{stripped, summary, watched};
-use launch::place::profile;
+use launch::place::built;
 use run_record::tuning::DecisionStory;
 use std::path::Path;
 use suite::library::Library;
@@ -12,9 +12,7 @@ const SMALL: [&str; 2] = ["240", "60"];
 #[track_caller]
 fn bodies(library: Library, [n_bodies, n_steps]: [&str; 2], tunlets: &[&str]) -> Watched {
     let scene = Scene::new();
-    let program = profile().join("nbody");
-    assert!(program.exists(), "there is no `nbody`; run `cargo build --package nbody`");
-    let program = stripped(&program, scene.folder());
+    let program = stripped(&built("nbody"), scene.folder());
     let job = |frames: &Path| {
         let job = library.launch(4, &program).args(["--bodies", n_bodies, "--steps", n_steps]);
         job.args(["--policy", "static", "--output"]).arg(frames)

@@ -1,7 +1,7 @@
 //! Programs in C and C++: the description lies in the program, or in the library that it loads.
 
 use super::{N_RANKS, check_applied, drawing, watched};
-use launch::place::profile;
+use launch::place::{built as library_file, programs};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use suite::Job;
@@ -9,13 +9,6 @@ use suite::library::Library;
 use suite::tool::Scene;
 
 const FACTORS: [&str; 3] = ["F0", "F1", "F2"];
-
-fn library_file(name: &str) -> PathBuf {
-    let path = profile().join(name);
-    let missing = "run `cargo build --package master-worker-c`";
-    assert!(path.exists(), "there is no `{}`; {missing}", path.display());
-    path.canonicalize().expect("it exists")
-}
 
 /// Builds the example of the library in C with these further words, without symbols.
 #[track_caller]
@@ -72,7 +65,7 @@ fn the_library_is_where_the_launcher_says() {
 #[test]
 fn a_library_that_is_not_found_is_named() {
     let scene = Scene::new();
-    let folder = profile();
+    let folder = programs();
     let words = ["-L", folder.to_str().expect("text"), "-lmaster_worker"];
     let program = built(&["gcc"], &words, scene.folder());
     let job = Library::Mpich4.launch(2, &program);
