@@ -66,6 +66,44 @@ pub enum InjectError {
         /// Its id.
         pid: i32,
     },
+    /// Nobody but the processor may say where its functions return to.
+    #[error(
+        "process {pid} has a shadow stack (`glibc.cpu.x86_shstk` in GLIBC_TUNABLES), so that nothing can be called in it; \
+             start the program with `sintonia run` instead"
+    )]
+    Guarded {
+        /// Its id.
+        pid: i32,
+    },
+    /// Its stack is full.
+    #[error("the stack of process {pid} has no room below what is in use; try again")]
+    NoStack {
+        /// Its id.
+        pid: i32,
+    },
+    /// It has no memory for the call.
+    #[error(
+        "process {pid} could get no memory for the call; see `ulimit -v` and what forbids executable memory"
+    )]
+    NoMemory {
+        /// Its id.
+        pid: i32,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The call does not return.
+    #[error(
+        "process {pid} is still loading `{library}` after {patience_s} s, and is left alone with that; another of its \
+             threads may be loading something"
+    )]
+    Waiting {
+        /// Its id.
+        pid: i32,
+        /// The library.
+        library: PathBuf,
+        /// How long was waited, in seconds.
+        patience_s: u64,
+    },
     /// It ended meanwhile.
     #[error("process {pid} ended while it was attached to")]
     Ended {

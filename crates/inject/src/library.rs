@@ -1,46 +1,98 @@
 //! Where functions of the C library lie in a process.
 
+use crate::routine::Functions;
 use object::{Object, ObjectSymbol, ReadCache};
 use std::fs::{self, File};
 use std::ops::Range;
+use std::os::unix::fs::FileExt;
 
-/// Code of a process that must not be interrupted for a call, and the functions called.
+/// Code of a process that must not be interrupted for a call, and what is called.
 #[derive(Debug)]
 pub(crate) struct CLibrary {
-    /// `dlopen`, `dlsym` and `dlerror`.
-    pub(crate) dlopen: u64,
-    pub(crate) dlsym: u64,
-    pub(crate) dlerror: u64,
-    /// Code of the C library and of the dynamic linker.
-    pub(crate) code: Vec<Range<u64>>,
+    pub(crate) functions: Functions,
+    /// Code of the C library, of the dynamic linker, and of allocators that replace the C library's.
+    code: Vec<Range<u64>>,
+    /// Code of the dynamic linker.
+    linker: Vec<Range<u64>>,
+    /// Instructions of the C library.
+    pub(crate) gadgets: Gadgets,
 }
+
+/// Addresses of instructions that are in the process anyway.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Gadgets {
+    /// `syscall; ret`.
+    pub(crate) syscall: u64,
+    /// A call of `rt_sigreturn`, to which handlers of signals return.
+    pub(crate) restorer: u64,
+}
+
+/// Allocators that programs are linked or preloaded with.
+const ALLOCATORS: [&str; 4] = ["libjemalloc", "libtcmalloc", "libmimalloc", "libtbbmalloc"];
+const C_LIBRARY: [&str; 3] = ["libc.so", "libc-2.", "libdl"];
+const LINKER: [&str; 1] = ["ld-linux"];
 
 impl CLibrary {
     /// The C library of a process; none when it has none with `dlopen`.
     pub(crate) fn of(pid: i32) -> Option<Self> {
         let maps = fs::read_to_string(format!("/proc/{pid}/maps")).ok()?;
         let mappings: Vec<Mapping> = maps.lines().filter_map(Mapping::parse).collect();
-        let is_own = |mapping: &&Mapping| {
-            let file = mapping.path.rsplit('/').next().unwrap_or_default();
-            ["libc.so", "libc-2.", "libdl", "ld-linux"].iter().any(|name| file.starts_with(name))
-        };
-        let code = mappings.iter().filter(is_own).filter(|mapping| mapping.is_code);
-        let code = code.map(|mapping| mapping.addresses.clone()).collect();
+        let is_own = |mapping: &&Mapping| mapping.is_of(&C_LIBRARY) || mapping.is_of(&LINKER);
         // Before version 2.34 of glibc they are in a library of their own.
-        let function = |name| {
-            mappings
-                .iter()
-                .filter(is_own)
-                .filter(|mapping| mapping.offset == 0)
-                .find_map(|mapping| address_of(pid, mapping, name))
+        let starts = mappings.iter().filter(is_own).filter(|mapping| mapping.offset == 0);
+        let mut addresses = [None; NAMES.len()];
+        for found in starts.filter_map(|mapping| addresses_of(pid, mapping)) {
+            addresses
+                .iter_mut()
+                .zip(found)
+                .for_each(|(address, found)| *address = address.or(found));
+        }
+        let [dlopen, dlsym, dlerror, errno_location] = addresses;
+        let functions = Functions {
+            dlopen: dlopen?,
+            dlsym: dlsym?,
+            dlerror: dlerror?,
+            errno_location: errno_location?,
         };
-        let (dlopen, dlsym) = (function("dlopen")?, function("dlsym")?);
-        Some(Self { dlopen, dlsym, dlerror: function("dlerror")?, code })
+        let code_of = |names: &[&str]| -> Vec<Range<u64>> {
+            let own = mappings.iter().filter(|mapping| mapping.is_of(names) && mapping.is_code);
+            own.map(|mapping| mapping.addresses.clone()).collect()
+        };
+        let gadgets = Gadgets::find(pid, &code_of(&C_LIBRARY))?;
+        let (linker, allocators) = (code_of(&LINKER), code_of(&ALLOCATORS));
+        let code = [code_of(&C_LIBRARY), linker.clone(), allocators].concat();
+        Some(Self { functions, code, linker, gadgets })
     }
 
-    /// Whether an address is in that code.
+    /// Whether an address is in code in which the thread may hold a lock that the call needs.
     pub(crate) fn holds(&self, address: u64) -> bool {
         self.code.iter().any(|code| code.contains(&address))
+    }
+
+    /// Whether an address is in the dynamic linker, which also calls the system while it loads a library.
+    pub(crate) fn is_loading(&self, address: u64) -> bool {
+        self.linker.iter().any(|code| code.contains(&address))
+    }
+}
+
+impl Gadgets {
+    fn find(pid: i32, code: &[Range<u64>]) -> Option<Self> {
+        const SYSCALL: [u8; 3] = [0x0F, 0x05, 0xC3];
+        // Of the kernel's interface for debuggers: `mov $15, %rax; syscall`.
+        const RESTORER: [u8; 9] = [0x48, 0xC7, 0xC0, 15, 0, 0, 0, 0x0F, 0x05];
+        let memory = File::open(format!("/proc/{pid}/mem")).ok()?;
+        let (mut syscall, mut restorer) = (None, None);
+        for range in code {
+            let mut bytes = vec![0; usize::try_from(range.end - range.start).ok()?];
+            memory.read_exact_at(&mut bytes, range.start).ok()?;
+            let find = |wanted: &[u8]| {
+                let at = bytes.windows(wanted.len()).position(|found| found == wanted)?;
+                Some(range.start + at as u64)
+            };
+            syscall = syscall.or_else(|| find(&SYSCALL));
+            restorer = restorer.or_else(|| find(&RESTORER));
+        }
+        Some(Self { syscall: syscall?, restorer: restorer? })
     }
 }
 
@@ -53,6 +105,12 @@ struct Mapping<'a> {
 }
 
 impl<'a> Mapping<'a> {
+    /// Whether its file has one of these names.
+    fn is_of(&self, names: &[&str]) -> bool {
+        let file = self.path.rsplit('/').next().unwrap_or_default();
+        names.iter().any(|name| file.starts_with(name))
+    }
+
     fn parse(line: &'a str) -> Option<Self> {
         let mut fields = line.splitn(6, ' ');
         let (start, end) = fields.next()?.split_once('-')?;
@@ -65,14 +123,21 @@ impl<'a> Mapping<'a> {
     }
 }
 
-/// Address of an exported function in the process, `mapping` being the start of its library.
-fn address_of(pid: i32, mapping: &Mapping, name: &str) -> Option<u64> {
+/// Functions that are called.
+const NAMES: [&str; 4] = ["dlopen", "dlsym", "dlerror", "__errno_location"];
+
+/// Addresses of those functions in the process that a library exports, `mapping` being its start.
+fn addresses_of(pid: i32, mapping: &Mapping) -> Option<[Option<u64>; NAMES.len()]> {
     let file = ReadCache::new(File::open(format!("/proc/{pid}/root{}", mapping.path)).ok()?);
     let elf = object::read::elf::ElfFile64::<object::Endianness, _>::parse(&file).ok()?;
-    let symbol = elf
-        .dynamic_symbols()
-        .find(|symbol| symbol.is_definition() && symbol.name().is_ok_and(|found| found == name))?;
-    Some(mapping.addresses.start + symbol.address())
+    let mut addresses = [None; NAMES.len()];
+    for symbol in elf.dynamic_symbols().filter(ObjectSymbol::is_definition) {
+        let name = symbol.name().unwrap_or_default();
+        if let Some(place) = NAMES.iter().position(|wanted| *wanted == name) {
+            addresses[place] = Some(mapping.addresses.start + symbol.address());
+        }
+    }
+    Some(addresses)
 }
 
 #[cfg(test)]
@@ -98,7 +163,7 @@ mod tests {
         let pid = std::process::id().cast_signed();
         let library = CLibrary::of(pid).expect("the tests are linked dynamically");
         let own = libc::dlsym as unsafe extern "C" fn(_, _) -> _ as usize as u64;
-        assert_eq!(library.dlsym, own);
-        assert!(library.holds(library.dlopen));
+        assert_eq!(library.functions.dlsym, own);
+        assert!(library.holds(library.functions.dlopen));
     }
 }

@@ -1,13 +1,15 @@
 //! Calling functions in another process.
 
 use crate::InjectError;
-use crate::library::CLibrary;
+use crate::frame::{self, Frame};
+use crate::library::{CLibrary, Gadgets};
+use crate::routine::{Outcome, Routine};
 use crate::tracee::{Registers, Tracee};
-use std::ffi::CString;
+use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What is done in the process.
 #[derive(Clone, Copy, Debug)]
@@ -22,8 +24,11 @@ pub struct Call<'a> {
 
 const N_TRIES: u32 = 400;
 const BETWEEN_TRIES: Duration = Duration::from_micros(500);
-/// What the x86-64 ABI lets a function use below its stack pointer.
-const RED_ZONE_BYTES: u64 = 128;
+/// Time for the library to be loaded and the function to return.
+const PATIENCE: Duration = Duration::from_secs(60);
+const BETWEEN_LOOKS: Duration = Duration::from_micros(100);
+/// What the system returns instead of an address.
+const ERRORS: std::ops::RangeInclusive<i64> = -4095..=-1;
 
 /// Loads the library into process `pid` and calls the function; gives what it returned.
 ///
@@ -37,13 +42,18 @@ pub fn inject(pid: i32, call: Call) -> Result<i32, InjectError> {
     let mut tracee = Tracee::seize(pid)?;
     let c_library = CLibrary::of(pid).ok_or(InjectError::Static { pid })?;
     check_seen(pid, call.library)?;
-    stop_where_it_is_safe(&mut tracee, &c_library)?;
-    let mut before = tracee.registers()?;
-    let result = load_and_call(&mut tracee, &c_library, &before, call);
-    if !matches!(result, Err(InjectError::Ended { .. })) {
-        tracee.restore(&mut before)?;
+    if has_shadow_stack(pid) {
+        return Err(InjectError::Guarded { pid });
     }
-    result
+    let texts = [call.library.as_os_str().as_bytes(), call.function.as_bytes()];
+    let routine = Routine::new(c_library.functions, [texts[0], texts[1], call.argument.as_bytes()]);
+    stop_where_it_is_safe(&mut tracee, &c_library)?;
+    let mut visit = Visit::begin(tracee, c_library.gadgets)?;
+    let result = visit.carry_out(&routine, call.library);
+    if matches!(result, Err(InjectError::Ended { .. } | InjectError::Waiting { .. })) {
+        return result;
+    }
+    visit.end().and(result)
 }
 
 /// The same file has to be there for the process.
@@ -62,7 +72,7 @@ fn check_seen(pid: i32, library: &Path) -> Result<(), InjectError> {
 fn stop_where_it_is_safe(tracee: &mut Tracee, c_library: &CLibrary) -> Result<(), InjectError> {
     for _ in 0..N_TRIES {
         tracee.stop()?;
-        let registers = tracee.general()?;
+        let registers = make_again(tracee)?;
         // In a system call the thread holds no lock of the C library, but for calls that its allocator makes.
         const OF_ALLOCATOR: [i64; 6] = [
             libc::SYS_brk,
@@ -73,7 +83,8 @@ fn stop_where_it_is_safe(tracee: &mut Tracee, c_library: &CLibrary) -> Result<()
             libc::SYS_mremap,
         ];
         let number = registers.orig_rax.cast_signed();
-        let is_in_call = 0 <= number && !OF_ALLOCATOR.contains(&number);
+        let is_in_call =
+            0 <= number && !OF_ALLOCATOR.contains(&number) && !c_library.is_loading(registers.rip);
         if is_in_call || !c_library.holds(registers.rip) {
             return Ok(());
         }
@@ -83,102 +94,150 @@ fn stop_where_it_is_safe(tracee: &mut Tracee, c_library: &CLibrary) -> Result<()
     Err(InjectError::NeverSafe { pid: tracee.pid })
 }
 
-fn load_and_call(
-    tracee: &mut Tracee,
-    c_library: &CLibrary,
-    before: &Registers,
-    call: Call,
-) -> Result<i32, InjectError> {
-    let mut caller = Caller::new(tracee, before);
-    let library = caller.text(call.library.as_os_str().as_bytes())?;
-    let flags = u64::try_from(libc::RTLD_NOW | libc::RTLD_GLOBAL).unwrap_or(0);
-    let handle = caller.call(c_library.dlopen, [library, flags])?;
-    if handle == 0 {
-        return Err(caller.not_loaded(c_library, call.library)?);
-    }
-    let name = caller.text(call.function.as_bytes())?;
-    let function = caller.call(c_library.dlsym, [handle, name])?;
-    if function == 0 {
-        return Err(caller.not_loaded(c_library, call.library)?);
-    }
-    let argument = caller.text(call.argument.as_bytes())?;
-    let returned = caller.call(function, [argument, 0])?;
-    #[expect(clippy::cast_possible_truncation, reason = "an int is the lower half of rax")]
-    Ok((returned as u32).cast_signed())
+/// Has a call made again that our stop ended, before anything else is done; the registers as they were.
+fn make_again(tracee: &Tracee) -> Result<libc::user_regs_struct, InjectError> {
+    let registers = tracee.general()?;
+    frame::again(registers).map_or(Ok(()), |again| tracee.set_general(&again))?;
+    Ok(registers)
 }
 
-/// Calls functions on the stack of a stopped thread.
-struct Caller<'a> {
-    tracee: &'a mut Tracee,
-    registers: libc::user_regs_struct,
-    /// Everything from here on is in use.
-    stack: u64,
+/// Functions then return only to where they were called.
+fn has_shadow_stack(pid: i32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let features = status.lines().find_map(|line| line.strip_prefix("x86_Thread_features:"));
+    features.is_some_and(|features| features.contains("shstk"))
 }
 
-impl<'a> Caller<'a> {
-    fn new(tracee: &'a mut Tracee, before: &Registers) -> Self {
-        let mut registers = before.general;
-        // The system call that was interrupted is started again later, not now.
-        registers.orig_rax = u64::MAX;
-        Self { tracee, registers, stack: registers.rsp - RED_ZONE_BYTES }
+/// A thread that is stopped, with a frame on its stack by which it goes on without us.
+struct Visit {
+    tracee: Tracee,
+    gadgets: Gadgets,
+    /// Its registers when it was stopped.
+    before: Registers,
+    frame: Frame,
+}
+
+/// The registers of a stopped thread, and the frame that is now on its stack.
+fn prepare(tracee: &Tracee, gadgets: Gadgets) -> Result<(Registers, Frame), InjectError> {
+    let before = tracee.registers()?;
+    let mut code = [0; 7];
+    let code_at = before.general.rip.saturating_sub(code.len() as u64);
+    // Where it cannot be read, it was not the instruction that is looked for.
+    let code = tracee.read(code_at, &mut code).map_or([0; 7], |()| code);
+    let alone = frame::alone(before.general, code);
+    let frame = Frame::below(&before.with(alone), gadgets.restorer);
+    tracee.write_on_stack(frame.address, &frame.bytes)?;
+    Ok((before, frame))
+}
+
+impl Visit {
+    fn begin(tracee: Tracee, gadgets: Gadgets) -> Result<Self, InjectError> {
+        let (before, frame) = prepare(&tracee, gadgets)?;
+        Ok(Self { tracee, gadgets, before, frame })
     }
 
-    /// Puts a text on the stack.
-    fn text(&mut self, bytes: &[u8]) -> Result<u64, InjectError> {
-        let text: Vec<u8> = bytes.iter().copied().filter(|byte| *byte != 0).collect();
-        let text = CString::new(text).unwrap_or_default();
-        let bytes = text.as_bytes_with_nul();
-        self.stack = (self.stack - bytes.len() as u64) & !15;
-        self.tracee.write(self.stack, bytes)?;
-        Ok(self.stack)
-    }
-
-    /// Calls a function and gives what it returned. It returns to address 0, which stops the thread.
-    fn call(&mut self, function: u64, [first, second]: [u64; 2]) -> Result<u64, InjectError> {
-        let stack = self.stack - 8;
-        self.tracee.write(stack, &0_u64.to_le_bytes())?;
-        let registers = libc::user_regs_struct {
-            rip: function,
-            rsp: stack,
-            rbp: 0,
-            rdi: first,
-            rsi: second,
-            rax: 0,
-            ..self.registers
-        };
-        self.tracee.set_general(&registers)?;
-        let mut signal = 0;
-        loop {
-            self.tracee.go_on(signal)?;
-            let status = self.tracee.wait()?;
-            signal = libc::WSTOPSIG(status);
-            let after = self.tracee.general()?;
-            if signal == libc::SIGSEGV && after.rip == 0 {
-                return Ok(after.rax);
+    fn carry_out(&mut self, routine: &Routine, library: &Path) -> Result<i32, InjectError> {
+        let pid = self.tracee.pid;
+        let address = self.map(routine.len() as u64)?;
+        self.tracee.write(address, &routine.image(address))?;
+        let start = routine.start(address, self.frame.stack_of_return(), &self.before.general);
+        self.tracee.set_general(&start)?;
+        // Only now: where it was, these would be missed.
+        self.tracee.set_extended(&frame::fresh_state(self.before.extended.len()))?;
+        self.tracee.go_on(0)?;
+        let outcome = self.wait_for_outcome(address, library)?;
+        let result = match outcome {
+            Outcome::Returned(returned) => Ok(returned),
+            Outcome::NotLoaded(text) => {
+                let reason = self.text(text);
+                Err(InjectError::NotLoaded { pid, library: library.into(), reason })
             }
-            if status >> 16 != 0 {
-                // Group stops and the like are not signals.
-                signal = 0;
+            Outcome::None => Err(InjectError::Ended { pid }),
+        };
+        self.tracee.stop()?;
+        let memory = address..address + routine.len() as u64;
+        if !memory.contains(&self.tracee.general()?.rip) {
+            // It did not wait for us any longer: where it is now, it is stopped for the first time.
+            make_again(&self.tracee)?;
+            (self.before, self.frame) = prepare(&self.tracee, self.gadgets)?;
+        }
+        self.unmap(memory)?;
+        result
+    }
+
+    /// All as it was.
+    fn end(self) -> Result<(), InjectError> {
+        self.tracee.restore(&self.before)
+    }
+
+    fn wait_for_outcome(&mut self, address: u64, library: &Path) -> Result<Outcome, InjectError> {
+        let (place, n_bytes) = Routine::words(address);
+        let mut words = vec![0; n_bytes];
+        let until = Instant::now() + PATIENCE;
+        loop {
+            self.tracee.hand_on_signals()?;
+            self.tracee.read(place, &mut words)?;
+            match Routine::outcome(&words) {
+                Outcome::None if until < Instant::now() => {
+                    let (pid, library) = (self.tracee.pid, library.into());
+                    let patience_s = PATIENCE.as_secs();
+                    return Err(InjectError::Waiting { pid, library, patience_s });
+                }
+                Outcome::None => std::thread::sleep(BETWEEN_LOOKS),
+                outcome => return Ok(outcome),
             }
         }
     }
 
-    fn not_loaded(
-        &mut self,
-        c_library: &CLibrary,
-        library: &Path,
-    ) -> Result<InjectError, InjectError> {
-        let at = self.call(c_library.dlerror, [0, 0])?;
+    fn map(&mut self, n_bytes: u64) -> Result<u64, InjectError> {
+        let protection = libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC;
+        let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        let words = [protection, kind].map(|flags| u64::from(flags.cast_unsigned()));
+        let returned =
+            self.call_system(libc::SYS_mmap, [0, n_bytes, words[0], words[1], u64::MAX, 0])?;
+        if !ERRORS.contains(&returned.cast_signed()) {
+            return Ok(returned);
+        }
+        let code = i32::try_from(-returned.cast_signed()).unwrap_or(0);
+        let source = std::io::Error::from_raw_os_error(code);
+        Err(InjectError::NoMemory { pid: self.tracee.pid, source })
+    }
+
+    /// Where the system refuses, some memory stays.
+    fn unmap(&mut self, memory: Range<u64>) -> Result<(), InjectError> {
+        let n_bytes = memory.end - memory.start;
+        self.call_system(libc::SYS_munmap, [memory.start, n_bytes, 0, 0, 0, 0]).map(drop)
+    }
+
+    fn call_system(&mut self, number: i64, words: [u64; 6]) -> Result<u64, InjectError> {
+        let [rdi, rsi, rdx, r10, r8, r9] = words;
+        let rax = number.cast_unsigned();
+        let registers = libc::user_regs_struct {
+            rip: self.gadgets.syscall,
+            rsp: self.frame.address,
+            rax,
+            orig_rax: u64::MAX,
+            rdi,
+            rsi,
+            rdx,
+            r10,
+            r8,
+            r9,
+            ..self.before.general
+        };
+        self.tracee.call_system(&registers)
+    }
+
+    fn text(&self, address: u64) -> String {
         let mut reason = Vec::new();
         let mut byte = [0];
-        while at != 0 && reason.len() < 400 {
-            self.tracee.read(at + reason.len() as u64, &mut byte)?;
-            if byte == [0] {
+        while address != 0 && reason.len() < 400 {
+            let is_read = self.tracee.read(address + reason.len() as u64, &mut byte).is_ok();
+            if !is_read || byte == [0] {
                 break;
             }
             reason.extend(byte);
         }
-        let reason = String::from_utf8_lossy(&reason).into_owned();
-        Ok(InjectError::NotLoaded { pid: self.tracee.pid, library: library.into(), reason })
+        String::from_utf8_lossy(&reason).into_owned()
     }
 }

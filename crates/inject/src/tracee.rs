@@ -3,10 +3,14 @@
 use crate::InjectError;
 use crate::permission::explain;
 use libc::{c_void, user_regs_struct};
+use std::fs::OpenOptions;
 use std::io;
+use std::os::unix::fs::FileExt;
 use std::ptr::null_mut;
 
-/// A thread that is stopped as long as this lives, and goes on as it was afterwards.
+/// A thread of another process, seized as long as this lives.
+///
+/// The kernel lets it go when this process ends, and it goes on with the registers that it then has.
 #[derive(Debug)]
 pub(crate) struct Tracee {
     pub(crate) pid: i32,
@@ -14,9 +18,32 @@ pub(crate) struct Tracee {
 }
 
 /// Registers of a thread: general ones, and all others as the kernel hands them out.
+#[derive(Clone)]
 pub(crate) struct Registers {
     pub(crate) general: user_regs_struct,
-    extended: Vec<u8>,
+    /// As `xsave` writes it.
+    pub(crate) extended: Vec<u8>,
+    pub(crate) blocked_signals: u64,
+}
+
+/// What is not told apart from `SIGTRAP` by itself: the stops at the begin and the end of a system call.
+const AT_SYSTEM_CALL: i32 = libc::SIGTRAP | 0x80;
+/// Signals of the thread's own mistakes end the process when they are blocked.
+const NEVER_BLOCKED: [i32; 7] = [
+    libc::SIGSEGV,
+    libc::SIGBUS,
+    libc::SIGILL,
+    libc::SIGFPE,
+    libc::SIGTRAP,
+    libc::SIGABRT,
+    libc::SIGSYS,
+];
+
+impl Registers {
+    /// The same with other general ones.
+    pub(crate) fn with(&self, general: user_regs_struct) -> Self {
+        Self { general, ..self.clone() }
+    }
 }
 
 const NT_X86_XSTATE: usize = 0x202;
@@ -26,8 +53,9 @@ const XSTATE_BYTES: usize = 16 * 1024;
 impl Tracee {
     /// Takes the thread `pid`; it runs on until [`Tracee::stop`].
     pub(crate) fn seize(pid: i32) -> Result<Self, InjectError> {
+        let options = usize::try_from(libc::PTRACE_O_TRACESYSGOOD).unwrap_or(0);
         // SAFETY: asks for a thread by number; no memory of ours is involved.
-        let done = unsafe { libc::ptrace(libc::PTRACE_SEIZE, pid, 0_usize, 0_usize) };
+        let done = unsafe { libc::ptrace(libc::PTRACE_SEIZE, pid, 0_usize, options) };
         if done == 0 {
             return Ok(Self { pid, is_stopped: false });
         }
@@ -47,6 +75,9 @@ impl Tracee {
         // SAFETY: a thread that is seized.
         let done = unsafe { libc::ptrace(libc::PTRACE_INTERRUPT, self.pid, 0_usize, 0_usize) };
         self.check("ptrace(PTRACE_INTERRUPT)", done)?;
+        if self.is_stopped {
+            self.go_on(0)?;
+        }
         loop {
             let status = self.wait()?;
             if status >> 16 == libc::PTRACE_EVENT_STOP {
@@ -59,9 +90,26 @@ impl Tracee {
 
     /// Lets it run, and hands it a signal unless that is 0.
     pub(crate) fn go_on(&mut self, signal: i32) -> Result<(), InjectError> {
+        self.resume(libc::PTRACE_CONT, signal)
+    }
+
+    /// Lets it run to the next begin or end of a system call.
+    fn go_on_to_system_call(&mut self) -> Result<(), InjectError> {
+        let mut signal = 0;
+        loop {
+            self.resume(libc::PTRACE_SYSCALL, signal)?;
+            let status = self.wait()?;
+            if libc::WSTOPSIG(status) == AT_SYSTEM_CALL {
+                return Ok(());
+            }
+            signal = signal_of(status);
+        }
+    }
+
+    fn resume(&mut self, how: libc::c_uint, signal: i32) -> Result<(), InjectError> {
         let signal = usize::try_from(signal).unwrap_or(0);
         // SAFETY: a thread that is stopped.
-        let done = unsafe { libc::ptrace(libc::PTRACE_CONT, self.pid, 0_usize, signal) };
+        let done = unsafe { libc::ptrace(how, self.pid, 0_usize, signal) };
         self.check("ptrace(PTRACE_CONT)", done)?;
         self.is_stopped = false;
         Ok(())
@@ -69,19 +117,48 @@ impl Tracee {
 
     /// Waits until it stops; the status as `waitpid` gives it.
     pub(crate) fn wait(&mut self) -> Result<i32, InjectError> {
+        self.wait_with(0).map(|status| status.unwrap_or(0))
+    }
+
+    /// Hands on the signals that have stopped it, without waiting.
+    pub(crate) fn hand_on_signals(&mut self) -> Result<(), InjectError> {
+        while let Some(status) = self.wait_with(libc::WNOHANG)? {
+            self.go_on(signal_of(status))?;
+        }
+        Ok(())
+    }
+
+    fn wait_with(&mut self, options: i32) -> Result<Option<i32>, InjectError> {
         let mut status = 0;
         // SAFETY: `status` is ours.
-        let waited = unsafe { libc::waitpid(self.pid, &raw mut status, libc::__WALL) };
+        let waited = unsafe { libc::waitpid(self.pid, &raw mut status, libc::__WALL | options) };
         self.check("waitpid", waited.min(0).into())?;
+        if waited == 0 {
+            return Ok(None);
+        }
         if !libc::WIFSTOPPED(status) {
             return Err(InjectError::Ended { pid: self.pid });
         }
         self.is_stopped = true;
-        Ok(status)
+        Ok(Some(status))
+    }
+
+    /// Makes it call the system by an instruction that is followed by a return, and stops it before that. What it has
+    /// in its registers returns to a place from which it can go on alone.
+    pub(crate) fn call_system(&mut self, registers: &user_regs_struct) -> Result<u64, InjectError> {
+        self.set_general(registers)?;
+        self.block_signals()?;
+        self.go_on_to_system_call()?;
+        self.go_on_to_system_call()?;
+        let returned = self.general()?.rax;
+        // A stop like the first one: only there the kernel starts calls again that were interrupted.
+        self.stop()?;
+        Ok(returned)
     }
 
     pub(crate) fn registers(&self) -> Result<Registers, InjectError> {
         let general = self.general()?;
+        let blocked_signals = self.blocked_signals()?;
         let mut extended = vec![0_u8; XSTATE_BYTES];
         let mut area = area_of(&mut extended);
         let place = (&raw mut area).cast::<c_void>();
@@ -89,7 +166,7 @@ impl Tracee {
         let done = unsafe { libc::ptrace(libc::PTRACE_GETREGSET, self.pid, NT_X86_XSTATE, place) };
         self.check("ptrace(PTRACE_GETREGSET)", done)?;
         extended.truncate(area.iov_len);
-        Ok(Registers { general, extended })
+        Ok(Registers { general, extended, blocked_signals })
     }
 
     pub(crate) fn general(&self) -> Result<user_regs_struct, InjectError> {
@@ -109,13 +186,44 @@ impl Tracee {
         self.check("ptrace(PTRACE_SETREGS)", done)
     }
 
-    pub(crate) fn restore(&self, registers: &mut Registers) -> Result<(), InjectError> {
-        let mut area = area_of(&mut registers.extended);
+    /// Puts a thread back that is in code of ours: the last thing is where it is.
+    pub(crate) fn restore(&self, registers: &Registers) -> Result<(), InjectError> {
+        self.set_extended(&registers.extended)?;
+        self.set_blocked_signals(registers.blocked_signals)?;
+        self.set_general(&registers.general)
+    }
+
+    pub(crate) fn set_extended(&self, extended: &[u8]) -> Result<(), InjectError> {
+        let mut extended = extended.to_vec();
+        let mut area = area_of(&mut extended);
         let place = (&raw mut area).cast::<c_void>();
         // SAFETY: the kernel reads `iov_len` bytes of the vector.
         let done = unsafe { libc::ptrace(libc::PTRACE_SETREGSET, self.pid, NT_X86_XSTATE, place) };
-        self.check("ptrace(PTRACE_SETREGSET)", done)?;
-        self.set_general(&registers.general)
+        self.check("ptrace(PTRACE_SETREGSET)", done)
+    }
+
+    fn blocked_signals(&self) -> Result<u64, InjectError> {
+        let mut mask = 0_u64;
+        let place = (&raw mut mask).cast::<c_void>();
+        let bytes = size_of_val(&mask);
+        // SAFETY: the kernel fills the word.
+        let done = unsafe { libc::ptrace(libc::PTRACE_GETSIGMASK, self.pid, bytes, place) };
+        self.check("ptrace(PTRACE_GETSIGMASK)", done)?;
+        Ok(mask)
+    }
+
+    fn set_blocked_signals(&self, mask: u64) -> Result<(), InjectError> {
+        let place = (&raw const mask).cast::<c_void>().cast_mut();
+        let bytes = size_of_val(&mask);
+        // SAFETY: the kernel reads the word.
+        let done = unsafe { libc::ptrace(libc::PTRACE_SETSIGMASK, self.pid, bytes, place) };
+        self.check("ptrace(PTRACE_SETSIGMASK)", done)
+    }
+
+    fn block_signals(&self) -> Result<(), InjectError> {
+        let bit = |signal: i32| 1_u64 << (signal - 1);
+        let kept = NEVER_BLOCKED.into_iter().fold(0, |mask, signal| mask | bit(signal));
+        self.set_blocked_signals(!kept)
     }
 
     /// Writes into its process.
@@ -123,6 +231,21 @@ impl Tracee {
         let local =
             libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
         self.transfer(libc::process_vm_writev, "process_vm_writev", local, address)
+    }
+
+    /// Writes below what it uses of its stack, which grows when that is the kernel's to grow.
+    pub(crate) fn write_on_stack(&self, address: u64, bytes: &[u8]) -> Result<(), InjectError> {
+        if self.write(address, bytes).is_ok() {
+            return Ok(());
+        }
+        let no_room = || InjectError::NoStack { pid: self.pid };
+        // Elsewhere this way would write into memory that the thread may not touch.
+        if !is_below_growing_stack(self.pid, address) {
+            return Err(no_room());
+        }
+        let memory = OpenOptions::new().write(true).open(format!("/proc/{}/mem", self.pid));
+        let written = memory.and_then(|memory| memory.write_all_at(bytes, address));
+        written.map_err(|_| no_room())
     }
 
     /// Reads from its process.
@@ -182,6 +305,24 @@ impl Drop for Tracee {
         // SAFETY: a thread that is stopped; it runs on.
         unsafe { libc::ptrace(libc::PTRACE_DETACH, self.pid, 0_usize, null_mut::<c_void>()) };
     }
+}
+
+/// The signal that stopped a thread; 0 when it was something else.
+fn signal_of(status: i32) -> i32 {
+    let is_signal = status >> 16 == 0 && libc::WSTOPSIG(status) != AT_SYSTEM_CALL;
+    if is_signal { libc::WSTOPSIG(status) } else { 0 }
+}
+
+/// Whether an address is at most some pages below the first thread's stack, and nothing is there yet.
+fn is_below_growing_stack(pid: i32, address: u64) -> bool {
+    const GROWTH_BYTES: u64 = 64 << 10;
+    let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
+    let start_of = |line: &str| u64::from_str_radix(line.split('-').next()?, 16).ok();
+    let end_of = |line: &str| u64::from_str_radix(line.split(['-', ' ']).nth(1)?, 16).ok();
+    let stack = maps.lines().find(|line| line.ends_with("[stack]")).and_then(start_of);
+    let is_taken = |line| start_of(line) <= Some(address) && Some(address) < end_of(line);
+    let is_near = stack.is_some_and(|stack| address < stack && stack - address < GROWTH_BYTES);
+    is_near && !maps.lines().any(is_taken)
 }
 
 fn tracer_of(pid: i32) -> Option<i32> {

@@ -1,5 +1,5 @@
-//! Entering one process, in a process of its own: a debugger that is killed leaves what it stopped unable to go on,
-//! and `sintonia attach` may be killed at any time.
+//! Entering one process, in a process of its own, out of the terminal's reach: Ctrl-C in the middle is for
+//! `sintonia attach`, which then leaves in order. Killed, it leaves the process to go on by itself (`inject`).
 
 use crate::exit::NotAttached;
 use anyhow::{Context, anyhow};

@@ -1,0 +1,221 @@
+//! The frame by which a thread restores its own registers, as the kernel leaves one for a signal's handler: who returns
+//! to it is where the thread was, with all that it had, and without anybody's help.
+//!
+//! # Invariants
+//! - The frame of the kernel's `rt_sigreturn`, for x86-64: `struct rt_sigframe`, and the extended state behind it.
+
+use crate::tracee::Registers;
+use libc::user_regs_struct;
+use std::arch::x86_64::__cpuid_count;
+
+/// What the x86-64 ABI lets a function use below its stack pointer.
+const RED_ZONE_BYTES: u64 = 128;
+/// Return address, `ucontext`, `siginfo`.
+const FRAME_BYTES: u64 = 8 + 304 + 128;
+/// The processor's state has flags, lies in the order of `xsave`, and segment registers are restored as well.
+const FLAGS: u64 = 0b111;
+/// No flag of `sigaltstack`: the thread keeps the one it has.
+const NO_STACK_FLAG: u32 = 0x7F;
+
+/// A frame and its place.
+#[derive(Debug)]
+pub(crate) struct Frame {
+    /// Address of its first word, to which the stack pointer points when it is returned to.
+    pub(crate) address: u64,
+    /// What lies there.
+    pub(crate) bytes: Vec<u8>,
+}
+
+impl Frame {
+    /// Below what the thread uses of its stack. `restorer` is code that calls `rt_sigreturn`.
+    pub(crate) fn below(registers: &Registers, restorer: u64) -> Self {
+        let general = &registers.general;
+        let extended = extended_state(&registers.extended);
+        let top = general.rsp - RED_ZONE_BYTES;
+        let extended_address = (top - extended.len() as u64) & !63;
+        // As at the first instruction of a function.
+        let address = ((extended_address - FRAME_BYTES) & !15) - 8;
+        let mut words = vec![restorer, FLAGS, 0, 0, NO_STACK_FLAG.into(), 0];
+        words.extend(context(general));
+        words.extend([0, 0, 0, 0, extended_address]);
+        words.extend([0; 8]);
+        words.push(registers.blocked_signals);
+        let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        bytes.resize(usize::try_from(extended_address - address).unwrap_or(0), 0);
+        bytes.extend(extended);
+        Self { address, bytes }
+    }
+
+    /// The stack pointer of one who calls `rt_sigreturn` itself.
+    pub(crate) fn stack_of_return(&self) -> u64 {
+        self.address + 8
+    }
+}
+
+/// General registers in the order of `struct sigcontext`.
+fn context(general: &user_regs_struct) -> [u64; 19] {
+    let segments = general.cs & 0xFFFF | (general.ss & 0xFFFF) << 48;
+    let g = general;
+    [
+        [g.r8, g.r9, g.r10, g.r11, g.r12, g.r13].as_slice(),
+        &[g.r14, g.r15, g.rdi, g.rsi, g.rbp, g.rbx],
+        &[g.rdx, g.rax, g.rcx, g.rsp, g.rip, g.eflags, segments],
+    ]
+    .concat()
+    .try_into()
+    .unwrap_or([0; 19])
+}
+
+/// Place of what the kernel wants to know of an extended state, in bytes that the processor leaves alone.
+const NOTE_AT: usize = 464;
+/// Place of the bits of those parts that are not as they are at a program's start.
+const IN_USE_AT: usize = 512;
+const HEADER_BYTES: usize = 64;
+const MAGIC_BEFORE: u32 = 0x4650_5853;
+const MAGIC_BEHIND: u32 = 0x4650_5845;
+
+/// The extended state with the kernel's marks. It is as long as its parts in use: what the processor could have beyond
+/// may be more than the kernel would take from this thread.
+fn extended_state(state: &[u8]) -> Vec<u8> {
+    let word = |at: usize| {
+        let bytes = state.get(at..at + 8).and_then(|bytes| bytes.try_into().ok());
+        bytes.map_or(0, u64::from_le_bytes)
+    };
+    let (parts, in_use) = (word(NOTE_AT), word(IN_USE_AT));
+    let len = (2..63).filter(|part| in_use >> part & 1 == 1).map(end_of_part);
+    let len = len.max().unwrap_or(0).max(IN_USE_AT + HEADER_BYTES).min(state.len());
+    let mut marked = state[..len].to_vec();
+    let size = u32::try_from(len).unwrap_or(0);
+    let note = [MAGIC_BEFORE.to_le_bytes(), (size + 4).to_le_bytes()].concat();
+    let note = [&note[..], &parts.to_le_bytes(), &size.to_le_bytes(), &[0; 28]].concat();
+    if let Some(place) = marked.get_mut(NOTE_AT..NOTE_AT + note.len()) {
+        place.copy_from_slice(&note);
+    }
+    marked.extend(MAGIC_BEHIND.to_le_bytes());
+    marked
+}
+
+/// Where a part of the extended state ends, as the processor says.
+fn end_of_part(part: u32) -> usize {
+    const STATE_PARTS: u32 = 0xD;
+    let described = __cpuid_count(STATE_PARTS, part);
+    usize::try_from(u64::from(described.eax) + u64::from(described.ebx)).unwrap_or(usize::MAX)
+}
+
+/// An extended state in which every part is as at a program's start.
+pub(crate) fn fresh_state(len: usize) -> Vec<u8> {
+    const CONTROL_WORD: [u8; 2] = 0x037F_u16.to_le_bytes();
+    const MXCSR: [u8; 4] = 0x1F80_u32.to_le_bytes();
+    let mut state = vec![0; len];
+    for (at, bytes) in [(0, &CONTROL_WORD[..]), (24, &MXCSR[..])] {
+        if let Some(place) = state.get_mut(at..at + bytes.len()) {
+            place.copy_from_slice(bytes);
+        }
+    }
+    state
+}
+
+/// The registers by which a thread that was stopped goes on alone: a system call that was interrupted is made again
+/// with the same arguments, as the kernel does it for a thread that is let go.
+///
+/// Calls with a timeout of their own then wait for all of it again: later than they should, but never too early.
+pub(crate) fn alone(mut general: user_regs_struct, code_before: [u8; 7]) -> user_regs_struct {
+    const RESTART: std::ops::RangeInclusive<i64> = -516..=-512;
+    if !RESTART.contains(&general.rax.cast_signed()) || general.orig_rax.cast_signed() < 0 {
+        return general;
+    }
+    general.rax = match general.orig_rax.cast_signed() {
+        libc::SYS_restart_syscall => number_before(code_before).unwrap_or(general.orig_rax),
+        _ => general.orig_rax,
+    };
+    general.rip -= SYSCALL_BYTES;
+    general
+}
+
+/// Calls that the kernel does not start again by itself when a thread was stopped for a debugger, although nothing
+/// happened: the program would see `EINTR`.
+pub(crate) fn again(mut general: user_regs_struct) -> Option<user_regs_struct> {
+    const NOT_RESTARTED: [i64; 8] = [
+        libc::SYS_epoll_wait,
+        libc::SYS_epoll_pwait,
+        libc::SYS_epoll_pwait2,
+        libc::SYS_semop,
+        libc::SYS_semtimedop,
+        libc::SYS_io_getevents,
+        libc::SYS_rt_sigtimedwait,
+        libc::SYS_io_uring_enter,
+    ];
+    let is_interrupted = general.rax.cast_signed() == -i64::from(libc::EINTR);
+    if !is_interrupted || !NOT_RESTARTED.contains(&general.orig_rax.cast_signed()) {
+        return None;
+    }
+    general.rax = general.orig_rax;
+    general.rip -= SYSCALL_BYTES;
+    general.orig_rax = u64::MAX;
+    Some(general)
+}
+
+const SYSCALL_BYTES: u64 = 2;
+
+/// The number of the system call whose instruction is the last of these: `mov eax, NUMBER; syscall`.
+fn number_before(code: [u8; 7]) -> Option<u64> {
+    let [0xB8, a, b, c, d, 0x0F, 0x05] = code else { return None };
+    Some(u32::from_le_bytes([a, b, c, d]).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const POLL: [u8; 7] = [0xB8, 7, 0, 0, 0, 0x0F, 0x05];
+
+    fn stopped(number: i64, returned: i64) -> user_regs_struct {
+        // SAFETY: a struct of integers, for which zero is a value.
+        let zero: user_regs_struct = unsafe { std::mem::zeroed() };
+        let (rax, orig_rax) = (returned.cast_unsigned(), number.cast_unsigned());
+        user_regs_struct { rax, orig_rax, rip: 0x1002, rsp: 0x7000, ..zero }
+    }
+
+    /// The address and the number with which a thread goes on alone.
+    #[track_caller]
+    fn check_alone(number: i64, returned: i64, expected: (u64, i64)) {
+        let general = alone(stopped(number, returned), POLL);
+        assert_eq!((general.rip, general.rax.cast_signed()), expected);
+    }
+
+    #[test]
+    fn an_interrupted_call_is_made_again() {
+        check_alone(0, -512, (0x1000, 0));
+        check_alone(libc::SYS_poll, -516, (0x1000, libc::SYS_poll));
+        // What the kernel put there when it was stopped before; what it was stands in the code.
+        check_alone(libc::SYS_restart_syscall, -516, (0x1000, libc::SYS_poll));
+        check_alone(libc::SYS_poll, 3, (0x1002, 3));
+        check_alone(-1, -512, (0x1002, -512));
+    }
+
+    #[test]
+    fn a_call_that_the_kernel_does_not_start_again_is_made_again() {
+        let made_again = |number, returned| again(stopped(number, returned)).map(|it| it.rip);
+        let eintr = -i64::from(libc::EINTR);
+        assert_eq!(made_again(libc::SYS_epoll_wait, eintr), Some(0x1000));
+        assert_eq!(made_again(libc::SYS_epoll_wait, 1), None);
+        assert_eq!(made_again(libc::SYS_connect, eintr), None);
+    }
+
+    #[test]
+    fn a_frame_lies_below_the_red_zone_as_the_kernel_wants_it() {
+        let general = stopped(-1, 0);
+        let registers = Registers { general, extended: vec![0; 2696], blocked_signals: 5 };
+        let frame = Frame::below(&registers, 77);
+        let word = |at: usize| u64::from_le_bytes(frame.bytes[at..at + 8].try_into().unwrap());
+        assert_eq!((frame.address + 8) % 16, 0);
+        assert_eq!(word(0), 77);
+        // Offsets of `struct rt_sigframe`: registers from 48 on, `rsp` and `rip` among them; the mask at 304.
+        assert_eq!((word(48 + 15 * 8), word(48 + 16 * 8), word(304)), (0x7000, 0x1002, 5));
+        let state_at = usize::try_from(word(48 + 23 * 8) - frame.address).unwrap();
+        assert_eq!((word(48 + 23 * 8) % 64, state_at + 580), (0, frame.bytes.len()));
+        assert_eq!(frame.bytes[state_at + NOTE_AT..][..4], MAGIC_BEFORE.to_le_bytes());
+        assert_eq!(frame.bytes[state_at + 576..], MAGIC_BEHIND.to_le_bytes());
+        assert!(frame.address + frame.bytes.len() as u64 <= general.rsp - RED_ZONE_BYTES);
+    }
+}

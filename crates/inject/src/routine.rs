@@ -1,0 +1,244 @@
+//! The code that a thread runs for us in memory of its own: loads the library, calls the function, and goes back to where
+//! the thread was, whoever is left to see it.
+//!
+//! # Invariants
+//! - It has its own stack: the program's may be small.
+//! - `errno` is as it was.
+//! - It waits a moment before it goes back, so that who still looks restores what it cannot restore itself. It waits by
+//!   `ppoll`, which leaves alone what the kernel keeps of the call that the thread was in.
+
+use std::arch::global_asm;
+
+/// Addresses of the functions that it calls.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Functions {
+    pub(crate) dlopen: u64,
+    pub(crate) dlsym: u64,
+    pub(crate) dlerror: u64,
+    pub(crate) errno_location: u64,
+}
+
+/// What became of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// It is not done.
+    None,
+    /// What the function returned.
+    Returned(i32),
+    /// The library or the function is not there; address of the text of the dynamic linker's reason.
+    NotLoaded(u64),
+}
+
+/// Words that the code reads and writes, behind it.
+const WORDS_AT: usize = 512;
+const N_WORDS: usize = 10;
+const TEXTS_AT: usize = WORDS_AT + 8 * N_WORDS;
+const PAGE_BYTES: usize = 4096;
+/// Enough for `dlopen`, which reads a library's headers onto it, and for what a library does when it is loaded.
+const STACK_BYTES: usize = 512 << 10;
+
+const DLOPEN: usize = 0;
+const DLSYM: usize = 8;
+const DLERROR: usize = 16;
+const ERRNO: usize = 24;
+const IS_DONE: usize = 32;
+const RETURNED: usize = 40;
+const REASON: usize = 48;
+/// Seconds and nanoseconds.
+const MOMENT: usize = 56;
+const NAME: usize = 72;
+const MOMENT_NS: u64 = 200_000_000;
+const DONE: u64 = 1;
+const FAILED: u64 = 2;
+
+global_asm!(
+    ".pushsection .rodata.sintonia_routine, \"a\", @progbits",
+    "sintonia_routine_begin:",
+    // rbx: the words; rbp: texts; r12: stack pointer for `rt_sigreturn`.
+    "call [rbx + {errno}]",
+    "mov r13, rax",
+    "mov r14d, [rax]",
+    "mov rdi, rbp",
+    "mov esi, {flags}",
+    "call [rbx + {dlopen}]",
+    "test rax, rax",
+    "jz 2f",
+    "mov rdi, rax",
+    "mov rsi, [rbx + {name}]",
+    "call [rbx + {dlsym}]",
+    "test rax, rax",
+    "jz 2f",
+    "mov rdi, r15",
+    "call rax",
+    "mov [rbx + {returned}], rax",
+    "mov edx, {done}",
+    "jmp 3f",
+    "2:",
+    "call [rbx + {dlerror}]",
+    "mov [rbx + {reason}], rax",
+    "mov edx, {failed}",
+    "3:",
+    "mov [r13], r14d",
+    "mov [rbx + {is_done}], rdx",
+    "xor edi, edi",
+    "xor esi, esi",
+    "lea rdx, [rbx + {moment}]",
+    "xor r10d, r10d",
+    "mov r8d, 8",
+    "mov eax, {ppoll}",
+    "syscall",
+    "mov rsp, r12",
+    "mov eax, {rt_sigreturn}",
+    "syscall",
+    "sintonia_routine_end:",
+    ".popsection",
+    errno = const ERRNO,
+    flags = const libc::RTLD_NOW | libc::RTLD_GLOBAL,
+    dlopen = const DLOPEN,
+    name = const NAME,
+    dlsym = const DLSYM,
+    returned = const RETURNED,
+    done = const DONE,
+    dlerror = const DLERROR,
+    reason = const REASON,
+    failed = const FAILED,
+    is_done = const IS_DONE,
+    moment = const MOMENT,
+    ppoll = const libc::SYS_ppoll,
+    rt_sigreturn = const libc::SYS_rt_sigreturn,
+);
+
+unsafe extern "C" {
+    static sintonia_routine_begin: u8;
+    static sintonia_routine_end: u8;
+}
+
+/// The code's bytes, which run at any address.
+fn code() -> &'static [u8] {
+    let (begin, end) = (&raw const sintonia_routine_begin, &raw const sintonia_routine_end);
+    // SAFETY: both labels lie in one section of this program, the second behind the first.
+    unsafe { std::slice::from_raw_parts(begin, end.addr() - begin.addr()) }
+}
+
+/// The routine, ready to be placed.
+#[derive(Debug)]
+pub(crate) struct Routine {
+    functions: Functions,
+    /// Library, function and argument, each with a zero behind it.
+    texts: Vec<u8>,
+    name_at: usize,
+    argument_at: usize,
+}
+
+impl Routine {
+    pub(crate) fn new(functions: Functions, [library, function, argument]: [&[u8]; 3]) -> Self {
+        let mut texts = Vec::new();
+        let mut add = |text: &[u8]| {
+            let at = texts.len();
+            texts.extend(text.iter().copied().filter(|byte| *byte != 0));
+            texts.push(0);
+            at
+        };
+        add(library);
+        let (name_at, argument_at) = (add(function), add(argument));
+        Self { functions, texts, name_at, argument_at }
+    }
+
+    /// Bytes of memory for it.
+    pub(crate) fn len(&self) -> usize {
+        (TEXTS_AT + self.texts.len()).next_multiple_of(PAGE_BYTES) + STACK_BYTES
+    }
+
+    /// What lies at the start of its memory, at `address`.
+    pub(crate) fn image(&self, address: u64) -> Vec<u8> {
+        let Functions { dlopen, dlsym, dlerror, errno_location } = self.functions;
+        let name = address + (TEXTS_AT + self.name_at) as u64;
+        let words: [u64; N_WORDS] =
+            [dlopen, dlsym, dlerror, errno_location, 0, 0, 0, 0, MOMENT_NS, name];
+        let mut image = code().to_vec();
+        image.resize(WORDS_AT, 0);
+        image.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+        image.extend(&self.texts);
+        image
+    }
+
+    /// Registers at its first instruction; `stack_of_return` is that of the frame that it returns to.
+    pub(crate) fn start(
+        &self,
+        address: u64,
+        stack_of_return: u64,
+        before: &libc::user_regs_struct,
+    ) -> libc::user_regs_struct {
+        /// Interrupts are on, as always, and nothing else.
+        const EFLAGS: u64 = 0x202;
+        libc::user_regs_struct {
+            rip: address,
+            rsp: address + self.len() as u64,
+            rbx: address + WORDS_AT as u64,
+            rbp: address + TEXTS_AT as u64,
+            r12: stack_of_return,
+            r15: address + (TEXTS_AT + self.argument_at) as u64,
+            eflags: EFLAGS,
+            orig_rax: u64::MAX,
+            ..*before
+        }
+    }
+
+    /// Where its words are, and how many bytes.
+    pub(crate) fn words(address: u64) -> (u64, usize) {
+        (address + WORDS_AT as u64, 8 * N_WORDS)
+    }
+
+    /// What its words say.
+    pub(crate) fn outcome(words: &[u8]) -> Outcome {
+        let word = |at: usize| {
+            let bytes = words.get(at..at + 8).and_then(|bytes| bytes.try_into().ok());
+            bytes.map_or(0, u64::from_le_bytes)
+        };
+        match word(IS_DONE) {
+            #[expect(clippy::cast_possible_truncation, reason = "an int is the lower half of rax")]
+            DONE => Outcome::Returned((word(RETURNED) as u32).cast_signed()),
+            FAILED => Outcome::NotLoaded(word(REASON)),
+            _ => Outcome::None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_code_leaves_room_for_its_words() {
+        assert!((100..WORDS_AT).contains(&code().len()), "{} bytes", code().len());
+        assert!(code().ends_with(&[0x0F, 0x05]));
+    }
+
+    #[test]
+    fn the_image_is_code_words_and_texts() {
+        let functions = Functions { dlopen: 1, dlsym: 2, dlerror: 3, errno_location: 4 };
+        let routine = Routine::new(functions, [b"/l.so", b"name", b"a\0b"]);
+        let image = routine.image(0x1000);
+        assert_eq!(&image[TEXTS_AT..], b"/l.so\0name\0ab\0");
+        let registers = routine.start(0x1000, 5, &unsafe_zeroed());
+        assert_eq!(registers.r15, 0x1000 + TEXTS_AT as u64 + 11);
+        assert_eq!((registers.rsp % 16, registers.r12), (0, 5));
+        assert_eq!(Routine::outcome(&image[WORDS_AT..]), Outcome::None);
+    }
+
+    fn unsafe_zeroed() -> libc::user_regs_struct {
+        // SAFETY: a struct of integers, for which zero is a value.
+        unsafe { std::mem::zeroed() }
+    }
+
+    #[test]
+    fn outcomes_are_read() {
+        let mut words = vec![0; 8 * N_WORDS];
+        words[IS_DONE] = 1;
+        words[RETURNED..RETURNED + 8].copy_from_slice(&(-7_i64).to_le_bytes());
+        assert_eq!(Routine::outcome(&words), Outcome::Returned(-7));
+        words[IS_DONE] = 2;
+        words[REASON] = 9;
+        assert_eq!(Routine::outcome(&words), Outcome::NotLoaded(9));
+    }
+}

@@ -1,0 +1,188 @@
+//! The one who injects is killed, before and after each system call by which it does something to the program.
+
+use crate::attach::{LIBRARY, PROGRAM, Running, compile};
+use inject::{Call, inject};
+use std::io;
+use std::path::Path;
+
+/// The state of a child that a test traces.
+#[derive(Debug, PartialEq)]
+enum Stop {
+    AtSystemCall,
+    Signal(i32),
+    Ended,
+}
+
+/// Calls by which the program is changed, let run, or waited for.
+const TOUCHING: [i64; 5] = [
+    libc::SYS_ptrace,
+    libc::SYS_wait4,
+    libc::SYS_process_vm_writev,
+    libc::SYS_pwrite64,
+    libc::SYS_clock_nanosleep,
+];
+
+/// A child of the test that injects, run from system call to system call.
+struct Injector {
+    pid: i32,
+}
+
+impl Injector {
+    fn start(pid: i32, call: Call) -> Self {
+        // SAFETY: the child has this thread only, and ends without returning from here.
+        let child = unsafe { libc::fork() };
+        assert!(0 <= child, "{}", io::Error::last_os_error());
+        if child == 0 {
+            // SAFETY: the parent traces, which waits for the signal.
+            unsafe { libc::ptrace(libc::PTRACE_TRACEME, 0, 0_usize, 0_usize) };
+            // SAFETY: stops this process.
+            unsafe { libc::raise(libc::SIGSTOP) };
+            let code = inject(pid, call).map_or(1, |returned| i32::from(returned != 42));
+            // SAFETY: ends the child, and nothing of the parent.
+            unsafe { libc::_exit(code) };
+        }
+        let injector = Self { pid: child };
+        assert_eq!(injector.wait(), Stop::Signal(libc::SIGSTOP));
+        let options = usize::try_from(libc::PTRACE_O_TRACESYSGOOD | libc::PTRACE_O_EXITKILL);
+        // SAFETY: a child that is stopped.
+        unsafe { libc::ptrace(libc::PTRACE_SETOPTIONS, child, 0_usize, options.unwrap_or(0)) };
+        injector
+    }
+
+    fn wait(&self) -> Stop {
+        let mut status = 0;
+        // SAFETY: `status` is ours.
+        let waited = unsafe { libc::waitpid(self.pid, &raw mut status, libc::__WALL) };
+        assert_eq!(waited, self.pid);
+        match () {
+            () if !libc::WIFSTOPPED(status) => Stop::Ended,
+            () if libc::WSTOPSIG(status) == libc::SIGTRAP | 0x80 => Stop::AtSystemCall,
+            () => Stop::Signal(libc::WSTOPSIG(status)),
+        }
+    }
+
+    /// Lets it run to the begin or end of its next system call; false when it ended.
+    fn step(&self, signal: &mut i32) -> bool {
+        loop {
+            let handed_on = usize::try_from(*signal).unwrap_or(0);
+            // SAFETY: a child that is stopped.
+            unsafe { libc::ptrace(libc::PTRACE_SYSCALL, self.pid, 0_usize, handed_on) };
+            match self.wait() {
+                Stop::AtSystemCall => *signal = 0,
+                Stop::Signal(other) => *signal = other,
+                Stop::Ended => return false,
+            }
+            if *signal == 0 && TOUCHING.contains(&self.number_of_call()) {
+                return true;
+            }
+        }
+    }
+
+    /// The system call that it is in.
+    fn number_of_call(&self) -> i64 {
+        const PLACE: usize = std::mem::offset_of!(libc::user_regs_struct, orig_rax);
+        // SAFETY: a child that is stopped.
+        unsafe { libc::ptrace(libc::PTRACE_PEEKUSER, self.pid, PLACE, 0_usize) }
+    }
+
+    fn kill(self) {
+        // SAFETY: a child of ours.
+        unsafe { libc::kill(self.pid, libc::SIGKILL) };
+        while self.wait() != Stop::Ended {}
+    }
+}
+
+/// Runs until the program has made another round, which it does in none of our code.
+#[track_caller]
+fn check(how: &str, every: usize) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let library = compile(folder.path(), "library.so", LIBRARY, &["-shared", "-fPIC"]);
+    let program = compile(folder.path(), "program", PROGRAM, &["-lm"]);
+    let mut n_kills = 0;
+    let mut running = Running::start(&program, how);
+    loop {
+        let call = Call { library: &library, function: "quiet", argument: "" };
+        let injector = Injector::start(running.pid(), call);
+        let mut signal = 0;
+        let is_alive = (0..=n_kills * every).all(|_| injector.step(&mut signal));
+        if !is_alive {
+            break;
+        }
+        injector.kill();
+        n_kills += 1;
+        running.check_goes_on(&format!("{how}: killed at stop {n_kills} times {every}"));
+    }
+    // Fewer would mean that it was not stepped through.
+    assert!(40 < n_kills * every, "{n_kills}");
+    // It can still be entered, in order.
+    let call = Call { library: &library, function: "loaded", argument: "in the end" };
+    assert_eq!(inject(running.pid(), call).expect("loads"), 42);
+    assert_eq!(running.line(), "got in the end");
+    running.end();
+}
+
+/// The thread returned to address 0 when the one who had it call something was killed meanwhile.
+#[test]
+fn a_computing_program_survives_each_death_of_its_injector() {
+    check("compute", 1);
+}
+
+/// All registers, flags, the red zone, `errno`, the floating-point unit in the midst of a computation.
+#[test]
+fn a_program_keeps_all_registers_at_each_death_of_its_injector() {
+    check("registers", 5);
+}
+
+#[test]
+fn a_sleeping_program_is_not_woken_by_a_death_of_its_injector() {
+    check("sleep", 7);
+    check("nap", 7);
+    check("read", 7);
+}
+
+#[test]
+fn an_allocating_program_survives_deaths_of_its_injector() {
+    check("allocate", 7);
+}
+
+/// The system's own calls for memory fail in it: nothing is loaded, and nothing lost.
+#[test]
+fn a_program_without_memory_goes_on() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let library = compile(folder.path(), "library.so", LIBRARY, &["-shared", "-fPIC"]);
+    let program = compile(folder.path(), "program", PROGRAM, &["-lm"]);
+    let mut running = Running::start(&program, "compute");
+    let limit = libc::rlimit { rlim_cur: 4096, rlim_max: libc::RLIM_INFINITY };
+    // SAFETY: both are ours; nothing is read back.
+    let done = unsafe {
+        libc::prlimit(running.pid(), libc::RLIMIT_AS, &raw const limit, std::ptr::null_mut())
+    };
+    assert_eq!(done, 0);
+    let call = Call { library: &library, function: "quiet", argument: "" };
+    let error = inject(running.pid(), call).expect_err("there is no memory");
+    assert!(matches!(error, inject::InjectError::NoMemory { .. }), "{error}");
+    running.check_goes_on("without memory");
+    running.end();
+}
+
+/// Nothing of the call stays in the process but the library.
+#[test]
+fn the_memory_of_the_call_is_given_back() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let library = compile(folder.path(), "library.so", LIBRARY, &["-shared", "-fPIC"]);
+    let program = compile(folder.path(), "program", PROGRAM, &["-lm"]);
+    let running = Running::start(&program, "compute");
+    let call = Call { library: &library, function: "quiet", argument: "" };
+    assert_eq!(inject(running.pid(), call).expect("loads"), 42);
+    let before = code_without_file(running.pid());
+    assert_eq!(inject(running.pid(), call).expect("loads"), 42);
+    assert_eq!(before, 0);
+    assert_eq!(code_without_file(running.pid()), 0);
+    running.end();
+}
+
+fn code_without_file(pid: i32) -> usize {
+    let maps = std::fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("maps"));
+    let maps = maps.expect("it runs");
+    maps.lines().filter(|line| line.contains("rwxp")).count()
+}
