@@ -23,9 +23,15 @@ pub struct Compared {
 }
 
 impl Compared {
-    /// The error in percent of the prediction; too low a prediction is negative.
+    /// The error in percent of the prediction, or of the measured value where nothing is predicted; too low a prediction
+    /// is negative.
     pub fn error_percent(&self) -> f64 {
-        100.0 * (self.predicted.value - self.measured) / self.predicted.value
+        let (predicted, measured) = (self.predicted.value, self.measured);
+        match (predicted != 0.0, measured != 0.0) {
+            (true, _) => 100.0 * (predicted - measured) / predicted,
+            (false, true) => 100.0 * (predicted - measured) / measured.abs(),
+            (false, false) => 0.0,
+        }
     }
 
     /// Whether the measured value lies in the interval.

@@ -5,6 +5,7 @@ use crate::{
     term::{Factor, Term},
     vocabulary::{Choice, Role, choices, is_odd},
 };
+use std::cmp::Ordering;
 
 /// Columns whose squared cosine is nearer to one say the same.
 const SAME_WITHIN: f64 = 1e-10;
@@ -12,6 +13,11 @@ const SAME_WITHIN: f64 = 1e-10;
 const N_VALUES_FEW: usize = 3;
 /// Groups of points when no parameter has enough values to keep the largest back.
 const N_GROUPS: usize = 8;
+
+/// Corners beyond the points at which a formula is tried.
+const N_FAR_MAX: usize = 1024;
+/// Places between points at which a formula is tried.
+const N_NEIGHBORS_MAX: usize = 4096;
 
 /// Columns of terms over points, shared by all regions that were measured at the same points.
 #[derive(Debug)]
@@ -22,6 +28,10 @@ pub(crate) struct Design {
     pub(crate) columns: Vec<Vec<f64>>,
     /// For each choice its values far from the points, where a prediction must still be positive.
     pub(crate) far: Vec<Vec<f64>>,
+    /// Neighbors along one parameter, as positions of two points.
+    pub(crate) neighbors: Vec<[usize; 2]>,
+    /// For each choice its values in the middle between neighbors, where a formula must not leap.
+    pub(crate) between: Vec<Vec<f64>>,
     /// Each keeps back the largest values of one parameter.
     pub(crate) folds: Vec<Fold>,
     /// Whether no parameter had enough values for that, so that single points are kept back.
@@ -47,10 +57,13 @@ impl Design {
             choices: Vec::new(),
             columns: Vec::new(),
             far: Vec::new(),
+            neighbors: neighbors(points, roles.len()),
+            between: Vec::new(),
             folds,
             holds_singles,
         };
         let far = far_points(points, roles);
+        let middles = design.middles();
         let known = first.iter().map(|term| Choice { term: term.clone(), oddity: 0.0 });
         // Through three numbers of processes goes many a curve: of those, the usual ones are the likely ones.
         let is_seen = |factor: &Factor| {
@@ -62,12 +75,24 @@ impl Design {
         let usual =
             choices(roles).into_iter().filter(|choice| choice.term.factors.iter().all(is_seen));
         for choice in known.chain(usual) {
-            design.offer(choice, &far);
+            design.offer(choice, &far, &middles);
         }
         design
     }
 
-    fn offer(&mut self, choice: Choice, far: &[Vec<f64>]) {
+    /// The middle between each two neighbors: sizes differ by factors.
+    fn middles(&self) -> Vec<Vec<f64>> {
+        let middle = |a: f64, b: f64| {
+            if 0.0 < a && 0.0 < b { a.sqrt() * b.sqrt() } else { f64::midpoint(a, b) }
+        };
+        let of_pair = |[low, high]: &[usize; 2]| {
+            let ends = self.points[*low].iter().zip(&self.points[*high]);
+            ends.map(|(a, b)| if a < b { middle(*a, *b) } else { *a }).collect()
+        };
+        self.neighbors.iter().map(of_pair).collect()
+    }
+
+    fn offer(&mut self, choice: Choice, far: &[Vec<f64>], middles: &[Vec<f64>]) {
         let column: Vec<f64> = self.points.iter().map(|at| choice.term.value(at)).collect();
         let far: Vec<f64> = far.iter().map(|at| choice.term.value(at)).collect();
         let finite = column.iter().chain(&far).all(|value| value.is_finite());
@@ -75,6 +100,7 @@ impl Design {
         if finite && !empty && !self.columns.iter().any(|other| proportional(other, &column)) {
             self.columns.push(column);
             self.far.push(far);
+            self.between.push(middles.iter().map(|at| choice.term.value(at)).collect());
             self.choices.push(choice);
         }
     }
@@ -98,7 +124,32 @@ pub(crate) fn levels(points: &[&[f64]], parameter_idx: usize) -> Vec<f64> {
     levels
 }
 
-/// Corners of a box that reaches well beyond the points: processes grow more than sizes.
+/// Points that follow each other along one parameter, where all others are the same; of very many some.
+fn neighbors(points: &[&[f64]], n_parameters: usize) -> Vec<[usize; 2]> {
+    let mut neighbors = Vec::new();
+    for idx in 0..n_parameters {
+        let others = |point: usize| {
+            let at = points[point];
+            at[..idx].iter().chain(&at[idx + 1..])
+        };
+        let by_others = |a: usize, b: usize| {
+            let mut pairs = others(a).zip(others(b)).map(|(a, b)| a.total_cmp(b));
+            pairs.find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+        };
+        let mut order: Vec<usize> = (0..points.len()).collect();
+        order.sort_unstable_by(|a, b| {
+            by_others(*a, *b).then_with(|| points[*a][idx].total_cmp(&points[*b][idx]))
+        });
+        let pairs = order.windows(2).map(|pair| [pair[0], pair[1]]);
+        neighbors.extend(pairs.filter(|[low, high]| {
+            by_others(*low, *high).is_eq() && points[*low][idx] < points[*high][idx]
+        }));
+    }
+    let every = neighbors.len().div_ceil(N_NEIGHBORS_MAX).max(1);
+    neighbors.into_iter().step_by(every).collect()
+}
+
+/// Corners of a box that reaches well beyond the points: processes grow more than sizes. Of many parameters some.
 fn far_points(points: &[&[f64]], roles: &[Role]) -> Vec<Vec<f64>> {
     let mut far: Vec<Vec<f64>> = vec![Vec::new()];
     for (idx, role) in roles.iter().enumerate() {
@@ -110,6 +161,8 @@ fn far_points(points: &[&[f64]], roles: &[Role]) -> Vec<Vec<f64>> {
             far.iter().map(move |at| at.iter().copied().chain([value]).collect::<Vec<f64>>())
         };
         far = values.flat_map(longer).collect();
+        let every = far.len().div_ceil(N_FAR_MAX).max(1);
+        far = far.into_iter().step_by(every).collect();
     }
     far
 }

@@ -16,6 +16,9 @@ use crate::{
     warning::{Cache, Warning},
 };
 
+/// Most parameters, and most points of one region: more take memory and time without end.
+const N_PARAMETERS_MAX: usize = 16;
+const N_POINTS_MAX: usize = 20_000;
 /// Fewer points than this deserve a warning.
 const N_POINTS_FEW: usize = 5;
 /// Fewer values of a parameter than this deserve a warning.
@@ -94,6 +97,24 @@ pub enum FitError {
         /// Parameters.
         n_parameters: usize,
     },
+    /// More parameters than can be tried.
+    #[error(
+        "`{region}` has {n_parameters} parameters, and {N_PARAMETERS_MAX} is the most: name those that matter"
+    )]
+    TooManyParameters {
+        /// The region.
+        region: String,
+        /// Parameters.
+        n_parameters: usize,
+    },
+    /// More points than can be fitted.
+    #[error("`{region}` has {n_points} points, and {N_POINTS_MAX} is the most: give fewer")]
+    TooManyPoints {
+        /// The region.
+        region: String,
+        /// Points measured.
+        n_points: usize,
+    },
     /// The wished terms cannot be told apart by the points.
     #[error("`{region}` has {n_points} points for {n_terms} terms: measure more")]
     TooManyTerms {
@@ -142,6 +163,13 @@ impl<'a> Fitter<'a> {
         if let Some(wrong) = series.points.iter().find(|point| point.at.len() != n_parameters) {
             let n_given = wrong.at.len();
             return Err(FitError::WrongPoint { region: region(), n_given, n_parameters });
+        }
+        if N_PARAMETERS_MAX < n_parameters {
+            return Err(FitError::TooManyParameters { region: region(), n_parameters });
+        }
+        if N_POINTS_MAX < series.points.len() {
+            let n_points = series.points.len();
+            return Err(FitError::TooManyPoints { region: region(), n_points });
         }
         let samples = samples(&series.points, self.settings.samples);
         if samples.is_empty() {

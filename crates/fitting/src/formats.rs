@@ -14,6 +14,7 @@ mod pairs;
 
 use crate::measurements::Measurements;
 use csv::Columns;
+use std::collections::HashSet;
 
 /// What a file says, and what in it could not be used.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -46,6 +47,15 @@ pub enum Fault {
     /// A number was expected.
     #[error("`{0}` is no number: write it like 12 or 1.5e-3")]
     NotANumber(String),
+    /// No program ends before it begins.
+    #[error("`{0}` is negative, and a time is not: correct it")]
+    NegativeTime(String),
+    /// Two columns or parameters that cannot be told apart.
+    #[error("the name `{0}` is there twice: give each parameter its own")]
+    NamedTwice(String),
+    /// A parameter behind the points, which lack it.
+    #[error("PARAMETER stands behind POINTS: name all parameters before them")]
+    LateParameter,
     /// More data than points.
     #[error("there are more DATA lines than POINTS: each belongs to one point")]
     TooManyData,
@@ -147,9 +157,107 @@ fn number(text: &str) -> Result<f64, Fault> {
     found.ok_or_else(|| Fault::NotANumber(text.to_owned()))
 }
 
+/// What values without a name of their own are called.
+const UNNAMED: [&str; 3] = ["", "<default>", "value"];
+/// Names of a measured time; the first that is there counts.
+const TIMES: [&str; 15] = [
+    "time",
+    "measured",
+    "runtime",
+    "run_time",
+    "walltime",
+    "wall_time",
+    "elapsed",
+    "duration",
+    "seconds",
+    "secs",
+    "median",
+    "mean",
+    "average",
+    "avg",
+    "t",
+];
+/// What may stand behind the name of a time.
+const UNITS: [&str; 9] = ["s", "ms", "us", "ns", "sec", "secs", "seconds", "min", "minutes"];
+
+/// A name without the unit behind it, in small letters: `Time (s)` and `time_s` are `time`.
+fn plain(name: &str) -> String {
+    let mut name = name.to_lowercase();
+    if let Some((before, _)) = name.split_once(['(', '[']) {
+        name = before.trim().to_owned();
+    }
+    match name.rsplit_once(['_', ' ', '-', '.']) {
+        Some((before, unit)) if UNITS.contains(&unit) => before.to_owned(),
+        _ => name,
+    }
+}
+
+/// Whether a metric is a time, which is never negative, as its name says or because nothing says something else.
+fn is_time(metric: &str) -> bool {
+    let name = plain(metric);
+    UNNAMED.contains(&name.as_str())
+        || name != metric.to_lowercase()
+        || TIMES.contains(&name.as_str())
+        || name.split(|letter: char| !letter.is_alphanumeric()).any(|word| word == "time")
+}
+
+/// Refuses a time that is negative; other metrics may be, and zeros are real.
+fn check_times(metric: &str, values: &[f64]) -> Result<(), Fault> {
+    match values.iter().find(|value| **value < 0.0) {
+        Some(value) if is_time(metric) => Err(Fault::NegativeTime(value.to_string())),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses names of which one is there twice.
+fn check_names<'a>(names: impl IntoIterator<Item = &'a String>) -> Result<(), Fault> {
+    let mut seen = HashSet::new();
+    let twice = names.into_iter().find(|name| !seen.insert(name.as_str()));
+    twice.map_or(Ok(()), |name| Err(Fault::NamedTwice(name.clone())))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Every reader took a negative number for a time.
+    #[test]
+    fn a_negative_time_is_refused_where_it_stands() {
+        #[track_caller]
+        fn check(text: &str, expected: &str) {
+            let reading = Format::of(text).read(text);
+            let said: Vec<String> = reading.problems.iter().map(ToString::to_string).collect();
+            assert_eq!(said, [expected], "{text}");
+            let points: usize = reading.measured.series.iter().map(|it| it.points.len()).sum();
+            assert_eq!(points, 2, "zeros are real: {:?}", reading.measured);
+        }
+        let fault = "`-3` is negative, and a time is not: correct it";
+        check("p,time\n1,2\n2,-3\n3,0\n", &format!("line 3: {fault}"));
+        check("p,time_1,time_2\n1,2,1\n2,1,-3\n3,0,0\n", &format!("line 3: {fault}"));
+        check("PARAMETER p\nPOINTS 1 2 3\nDATA 2\nDATA 0\nDATA -3\n", &format!("line 5: {fault}"));
+        let line =
+            |p: u8, value: i8| format!("{{\"params\": {{\"p\": {p}}}, \"value\": {value}}}\n");
+        check(&(line(1, 2) + &line(2, -3) + &line(3, 0)), &format!("line 2: {fault}"));
+        check(
+            r#"{"parameters": ["p"], "measurements": {"a": {"time": [{"point": [1], "values": [2]},
+            {"point": [2], "values": [1, -3]}, {"point": [3], "values": [0]}]}}}"#,
+            &format!("`a`, `time`, point 2: {fault}"),
+        );
+    }
+
+    #[test]
+    fn other_metrics_may_be_negative() {
+        let reading =
+            Format::Csv.read("metric,p,value\nbalance,1,-2\nbytes,1,3\nWall Time (s),1,-1\n");
+        assert_eq!(reading.measured.series.len(), 2);
+        assert_eq!(reading.problems.len(), 1, "{:?}", reading.problems);
+        for name in ["", "Time (s)", "solve_ms", "t", "cpu time", "value"] {
+            assert!(is_time(name), "{name}");
+        }
+        for name in ["bytes", "balance", "timeouts"] {
+            assert!(!is_time(name), "{name}");
+        }
+    }
 
     #[track_caller]
     fn check(text: &str, expected: Format) {

@@ -2,7 +2,8 @@
 //!
 //! The formula is made again without the largest values of each parameter and asked for them; and
 //! without each point in turn. Rare terms, many terms and terms that take time away must be better by a
-//! margin. A formula that is not positive far beyond the measured points is out.
+//! margin. A formula that is not positive far beyond the measured points is out, and so is one that leaps between
+//! two of them.
 
 use crate::{
     search::{Candidate, Problem},
@@ -17,6 +18,9 @@ const TERM_COST: f64 = 4.0;
 const NEGATIVE_COST: f64 = 0.3;
 /// Weight of the error at single points against one of the largest values of a parameter.
 const SINGLES_WEIGHT: f64 = 2.0;
+/// How far a formula may leave what it says at two neighboring points between them, as a factor, where it has a term
+/// that takes time away.
+const LEAP_MAX: f64 = 2.0;
 /// Errors below this share are rounding: more terms are not worth it.
 const ROUNDING: f64 = 1e-7;
 
@@ -38,6 +42,7 @@ pub(crate) fn judge(problem: &Problem<'_>, candidates: &[Candidate]) -> Vec<Judg
     let mut judged: Vec<Judged> = candidates
         .iter()
         .filter(|candidate| !must_be_positive || is_positive(problem, candidate))
+        .filter(|candidate| !leaps(problem, candidate, must_be_positive))
         .filter_map(|candidate| judge_one(problem, candidate))
         .collect();
     judged.sort_by(|a, b| a.cost.total_cmp(&b.cost));
@@ -111,4 +116,23 @@ fn is_positive(problem: &Problem<'_>, candidate: &Candidate) -> bool {
     let near =
         |idx: usize| candidate.value(&candidate.coefficients, |term| problem.columns[term][idx]);
     (0..problem.target.len()).all(|idx| 0.0 < near(idx)) && (0..n_far).all(|idx| 0.0 < far(idx))
+}
+
+/// Whether the formula rises or falls between two neighboring points and comes back: nothing that was measured says so.
+///
+/// Terms that only add cannot do that. Where two of them cancel each other out, few points do not hold them.
+fn leaps(problem: &Problem<'_>, candidate: &Candidate, must_be_positive: bool) -> bool {
+    let coefficients = &candidate.coefficients;
+    if !must_be_positive || coefficients[..candidate.n_terms()].iter().all(|c| 0.0 <= *c) {
+        return false;
+    }
+    let value = |columns: &[Vec<f64>], idx: usize| {
+        candidate.value(coefficients, |term| columns[term][idx] / problem.lengths[term])
+    };
+    let design = problem.design;
+    design.neighbors.iter().enumerate().any(|(idx, ends)| {
+        let [low, high] = ends.map(|end| value(&design.columns, end));
+        let middle = value(&design.between, idx);
+        middle * LEAP_MAX < low.min(high) || LEAP_MAX * low.max(high) < middle
+    })
 }

@@ -1,6 +1,7 @@
 //! What was measured: values at points, for each region and metric.
 
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 
 /// All repetitions at one point.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -72,9 +73,57 @@ impl Measurements {
     }
 }
 
+/// Measurements that are read line by line, of which there may be very many: what is there is found by its name.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Gathering {
+    pub(crate) measured: Measurements,
+    /// Position of a series, by region and metric.
+    series: HashMap<(String, String), usize>,
+    /// Position of a point in its series, by the series and the bits of its coordinates.
+    points: HashMap<(usize, Vec<u64>), usize>,
+}
+
+impl Gathering {
+    pub(crate) fn of(parameters: Vec<String>) -> Self {
+        Self { measured: Measurements::of(parameters), ..Self::default() }
+    }
+
+    /// Adds repetitions at a point, which may be there already.
+    pub(crate) fn add(&mut self, region: &str, metric: &str, at: &[f64], values: &[f64]) {
+        let all = &mut self.measured.series;
+        let name = (region.to_owned(), metric.to_owned());
+        let series_idx = *self.series.entry(name).or_insert_with_key(|(region, metric)| {
+            let (region, metric) = (region.clone(), metric.clone());
+            all.push(Series { region, metric, points: Vec::new() });
+            all.len() - 1
+        });
+        let points = &mut all[series_idx].points;
+        // Zero is zero with either sign.
+        let bits = at.iter().map(|x| (x + 0.0).to_bits()).collect();
+        let point_idx = *self.points.entry((series_idx, bits)).or_insert_with(|| {
+            points.push(Point { at: at.to_vec(), values: Vec::new() });
+            points.len() - 1
+        });
+        points[point_idx].values.extend(values);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn gathering_is_adding() {
+        let mut one_by_one = Measurements::of(vec!["p".into()]);
+        let mut gathered = Gathering::of(vec!["p".into()]);
+        for (region, p, value) in
+            [("a", 1.0, 1.0), ("b", 0.0, 2.0), ("a", 2.0, 3.0), ("b", -0.0, 4.0), ("a", 1.0, 5.0)]
+        {
+            one_by_one.add(region, "time", &[p], &[value]);
+            gathered.add(region, "time", &[p], &[value]);
+        }
+        assert_eq!(gathered.measured, one_by_one);
+    }
 
     #[test]
     fn repetitions_gather_at_their_point() {

@@ -9,9 +9,10 @@
 //! - What was written is read back equal.
 //!
 //! # Not here
-//! How models are found (`fit`).
+//! How models are found (`fit`). What one says at a point (`outlook`).
 
 use crate::{
+    outlook::gap,
     term::{Formula, Term},
     warning::{Cache, Warning},
 };
@@ -19,12 +20,6 @@ use serde::{Deserialize, Serialize};
 
 /// Number of the file format.
 pub const FORMAT: u32 = 1;
-/// How far curves through few values of a parameter come apart, as a share, for each doubling beyond what was measured.
-///
-/// The formulas that would do as well differ more than draws from the best few of them show.
-const APART_PER_DOUBLING: f64 = 0.03;
-/// A prediction is at least this share of the smallest measured value.
-const FLOOR_SHARE: f64 = 1e-3;
 
 /// A model of one region.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -122,18 +117,40 @@ pub enum ModelError {
         region: String,
     },
     /// The formula has no value there.
-    #[error("the model of `{region}` has no value at {at:?}: give positive numbers")]
-    NoValue {
+    #[error(
+        "`{parameter}` = {value} lies outside of what the model of `{region}` can say: give a number above 0"
+    )]
+    OutsideDomain {
+        /// The parameter.
+        parameter: String,
+        /// Its value.
+        value: f64,
         /// The region.
         region: String,
-        /// The parameters, in the model's order.
-        at: Vec<f64>,
+    },
+    /// The formula or its interval has no end there.
+    #[error(
+        "the model of `{region}` leaves the range of numbers at {at}: give values nearer to what was measured"
+    )]
+    TooLarge {
+        /// The region.
+        region: String,
+        /// The parameters with their values.
+        at: String,
     },
     /// The file is no model.
     #[error("this is no model: write it again with `sintonia fit`")]
     Malformed {
         /// Where and why.
         source: serde_json::Error,
+    },
+    /// Its parts do not fit together.
+    #[error("the model of `{region}` is damaged, since {why}: write it again with `sintonia fit`")]
+    Unsound {
+        /// The region.
+        region: String,
+        /// Which parts, and how.
+        why: &'static str,
     },
     /// The file was written by a later version.
     #[error("the model has format {format}, and {FORMAT} is the newest known: use a later version")]
@@ -167,61 +184,6 @@ impl FittedModel {
         self.parameters.iter().map(value_of).collect()
     }
 
-    /// What the model says at a point, given in the order of its parameters.
-    ///
-    /// # Errors
-    /// When the formula has no value there.
-    pub fn value_at(&self, at: &[f64]) -> Result<Prediction, ModelError> {
-        let outlook = self.outlook(at)?;
-        Ok(outlook.prediction(self.rate, self.smallest.is_some()))
-    }
-
-    /// What the model says at a point, and what fits of the measurements as they might have come out say.
-    pub(crate) fn outlook(&self, at: &[f64]) -> Result<Outlook, ModelError> {
-        let no_value = || ModelError::NoValue { region: self.region.clone(), at: at.to_vec() };
-        let piece = self.piece_at(at).ok_or_else(no_value)?;
-        let value = self.kept_positive(piece.formula.value(at));
-        if !value.is_finite() {
-            return Err(no_value());
-        }
-        let drawn = piece.drawn(at).into_iter().map(|drawn| self.kept_positive(drawn)).collect();
-        let noise = piece.noise.hypot(APART_PER_DOUBLING * self.doublings_unseen(at));
-        Ok(Outlook { value, drawn, noise: noise * value.abs() })
-    }
-
-    /// How many times parameters are doubled, or halved, beyond what was measured, of those with too few values to tell
-    /// curves apart.
-    fn doublings_unseen(&self, at: &[f64]) -> f64 {
-        let few = self.warnings.iter().filter_map(|warning| match warning {
-            Warning::TooFewValues { parameter, .. } => {
-                self.parameters.iter().position(|name| name == parameter)
-            }
-            _ => None,
-        });
-        let beyond = few.filter_map(|idx| {
-            let (range, x) = (self.ranges.get(idx)?, at.get(idx)?);
-            let factor = if *x < range.low { range.low / x } else { x / range.high };
-            Some(factor.log2().max(0.0)).filter(|doublings| doublings.is_finite())
-        });
-        beyond.sum()
-    }
-
-    fn kept_positive(&self, value: f64) -> f64 {
-        match self.smallest {
-            Some(smallest) if value < FLOOR_SHARE * smallest => FLOOR_SHARE * smallest,
-            _ => value,
-        }
-    }
-
-    fn piece_at(&self, at: &[f64]) -> Option<&Piece> {
-        let Some(x) = self.split_idx.and_then(|idx| at.get(idx)) else {
-            return self.pieces.first();
-        };
-        let mut ends = self.pieces.windows(2).map(|pair| between(&pair[0], &pair[1]));
-        let idx = ends.position(|end| *x <= end);
-        idx.map_or_else(|| self.pieces.last(), |idx| self.pieces.get(idx))
-    }
-
     /// Values of the split parameter at which one piece ends and the next begins.
     pub fn breakpoints(&self) -> Vec<f64> {
         self.pieces.windows(2).map(|pair| between(&pair[0], &pair[1])).collect()
@@ -248,9 +210,7 @@ impl FittedModel {
                 high,
             }));
         }
-        if let Some((smallest, piece)) = self.smallest.zip(self.piece_at(at))
-            && piece.formula.value(at) < FLOOR_SHARE * smallest
-        {
+        if self.is_raised(at) {
             warnings.push(Warning::KeptPositive);
         }
         warnings
@@ -267,14 +227,16 @@ impl FittedModel {
     /// The model in a file.
     ///
     /// # Errors
-    /// When it is none, or one of a later format.
+    /// When it is none, one of a later format, or its parts do not fit together.
     pub fn from_json(text: &str) -> Result<Self, ModelError> {
         let malformed = |source| ModelError::Malformed { source };
         let Header { format } = serde_json::from_str(text).map_err(malformed)?;
         if FORMAT < format {
             return Err(ModelError::Unknown { format });
         }
-        serde_json::from_str(text).map_err(malformed)
+        let model: Self = serde_json::from_str(text).map_err(malformed)?;
+        model.check()?;
+        Ok(model)
     }
 
     /// The formulas as text, one for each piece.
@@ -303,11 +265,6 @@ struct Header {
     format: u32,
 }
 
-/// The last measured value of one piece and the first of the next.
-fn gap(left: &Piece, right: &Piece) -> Option<(f64, f64)> {
-    left.range.zip(right.range).map(|(left, right)| (left.high, right.low))
-}
-
 /// Sizes differ by factors: the middle of two is their geometric mean.
 fn between(left: &Piece, right: &Piece) -> f64 {
     match gap(left, right) {
@@ -315,67 +272,4 @@ fn between(left: &Piece, right: &Piece) -> f64 {
         Some((low, high)) => f64::midpoint(low, high),
         None => f64::INFINITY,
     }
-}
-
-impl Piece {
-    /// What each draw says at a point.
-    fn drawn(&self, at: &[f64]) -> Vec<f64> {
-        let terms: Vec<Vec<f64>> = self
-            .alternatives
-            .iter()
-            .map(|terms| terms.iter().map(|term| term.value(at)).collect())
-            .collect();
-        let drawn = self.draws.iter().filter_map(|draw| {
-            let values = terms.get(draw.alternative_idx)?;
-            Some(values.iter().zip(&draw.coefficients).map(|(x, c)| x * c).sum())
-        });
-        drawn.collect()
-    }
-}
-
-/// A value, and what else it might be.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Outlook {
-    /// The most likely value.
-    pub(crate) value: f64,
-    /// What draws say.
-    pub(crate) drawn: Vec<f64>,
-    /// Deviation of a single measurement.
-    pub(crate) noise: f64,
-}
-
-impl Outlook {
-    /// The value with the interval that holds so large a share of measurements.
-    pub(crate) fn prediction(&self, rate: f64, is_positive: bool) -> Prediction {
-        let Self { value, noise, .. } = *self;
-        let noise = if value == 0.0 { noise } else { noise / value.abs() };
-        let spread = deviations(rate) * self.deviation().hypot(noise);
-        let (low, high) = if is_positive {
-            (value * (-spread).exp(), value * spread.exp())
-        } else {
-            (value - spread * value.abs(), value + spread * value.abs())
-        };
-        Prediction { value, low, high }
-    }
-
-    /// How far draws lie from the value, as a share of it.
-    #[expect(clippy::cast_precision_loss, reason = "some dozens of draws")]
-    pub(crate) fn deviation(&self) -> f64 {
-        if self.drawn.is_empty() || self.value == 0.0 {
-            return 0.0;
-        }
-        let squares = self.drawn.iter().map(|drawn| (drawn / self.value - 1.0).powi(2));
-        (squares.sum::<f64>() / self.drawn.len() as f64).sqrt()
-    }
-}
-
-/// How many deviations to each side hold this share of a normal distribution.
-///
-/// Abramowitz and Stegun, Handbook of Mathematical Functions, 26.2.23; the error is below 4.5e-4.
-pub(crate) fn deviations(rate: f64) -> f64 {
-    let tail = ((1.0 - rate) / 2.0).clamp(1e-12, 0.5);
-    let t = (-2.0 * tail.ln()).sqrt();
-    let above = 0.010_328f64.mul_add(t, 0.802_853).mul_add(t, 2.515_517);
-    let below = 0.001_308f64.mul_add(t, 0.189_269).mul_add(t, 1.432_788).mul_add(t, 1.0);
-    (t - above / below).max(0.0)
 }

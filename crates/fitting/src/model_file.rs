@@ -10,7 +10,7 @@
 //! # Not here
 //! Opening files (`cli`). What the models of all regions come to (`total`).
 
-use crate::model::FittedModel;
+use crate::model::{FittedModel, ModelError};
 use serde::{Deserialize, Serialize, de::IgnoredAny};
 use std::collections::BTreeMap;
 
@@ -67,6 +67,9 @@ pub enum ModelFileError {
         /// How.
         reason: String,
     },
+    /// The parts of a model do not fit together.
+    #[error(transparent)]
+    Unsound(#[from] ModelError),
 }
 
 impl From<serde_json::Error> for ModelFileError {
@@ -112,17 +115,23 @@ impl ModelFile {
     /// The models in a file, or in the list that `sintonia fit --json` prints.
     ///
     /// # Errors
-    /// When there are none, they were cut off, or a later version wrote them.
+    /// When there are none, they were cut off or damaged, or a later version wrote them.
     pub fn read(text: &str) -> Result<Self, ModelFileError> {
         if text.trim_start().starts_with('[') {
             let list: Vec<Listed> = serde_json::from_str(text)?;
-            return Ok(Self::of(list.into_iter().filter_map(|listed| listed.fitted).collect()));
+            let models = list.into_iter().filter_map(|listed| listed.fitted).collect();
+            return Self::of(models).checked();
         }
         let Header { format_version: format, .. } = serde_json::from_str(text)?;
         if FORMAT_VERSION < format {
             return Err(ModelFileError::Unknown { format });
         }
-        Ok(serde_json::from_str(text)?)
+        serde_json::from_str::<Self>(text)?.checked()
+    }
+
+    fn checked(self) -> Result<Self, ModelFileError> {
+        self.models.iter().try_for_each(FittedModel::check)?;
+        Ok(self)
     }
 
     /// The file as text.

@@ -26,6 +26,9 @@ const ERROR_OVER_NOISE: f64 = 3.0;
 const GAIN: f64 = 0.5;
 /// Fewest points of a piece.
 const N_POINTS_MIN: usize = 4;
+/// Places at which a breakpoint is tried, at most, and points in all of them: of many sizes some are tried.
+const N_EDGES_MAX: usize = 64;
+const N_POINTS_TRIED_MAX: usize = 65_536;
 
 /// A point and what its repetitions come to.
 #[derive(Clone, Copy, Debug)]
@@ -159,7 +162,9 @@ impl Search<'_> {
         // Three sizes show how time grows; past the last breakpoint one may be all there is.
         let n_high = if is_last { 1 } else { 3 };
         let edges = levels.get(3..(levels.len() + 1).saturating_sub(n_high)).unwrap_or_default();
-        let cuts = edges.iter().filter_map(|edge| {
+        let n_edges_max = (N_POINTS_TRIED_MAX / samples.len().max(1)).clamp(4, N_EDGES_MAX);
+        let every = edges.len().div_ceil(n_edges_max).max(1);
+        let cuts = edges.iter().step_by(every).filter_map(|edge| {
             let (low, high): (Vec<_>, Vec<_>) =
                 samples.iter().partition(|sample| sample.at[split_idx] < *edge);
             if low.len().min(high.len()) < N_POINTS_MIN {

@@ -6,6 +6,7 @@
 use crate::{
     model::Piece,
     pieces::Sample,
+    search::SMALL,
     solve::dot,
     term::{Formula, Term, Weighted},
 };
@@ -28,7 +29,12 @@ pub(crate) fn fit(samples: &[Sample<'_>], terms: &[Term]) -> Option<Piece> {
     }
     let weighted = |(term, c): (&Term, f64)| Weighted { coefficient: c, term: term.clone() };
     let formula = Formula { terms: terms.iter().zip(coefficients).map(weighted).collect() };
-    let off = |sample: &Sample<'_>| (formula.value(sample.at) / sample.level.value - 1.0).powi(2);
+    let largest = target.iter().map(|value| value.abs()).fold(f64::MIN_POSITIVE, f64::max);
+    // A measured zero is no size to compare with.
+    let off = |sample: &Sample<'_>| {
+        let (value, size) = (sample.level.value, sample.level.value.abs().max(SMALL * largest));
+        ((formula.value(sample.at) - value) / size).powi(2)
+    };
     let n_free = samples.len().saturating_sub(terms.len()).max(1);
     let noise = (samples.iter().map(off).sum::<f64>() / n_free as f64).sqrt();
     Some(Piece { range: None, formula, alternatives: Vec::new(), draws: Vec::new(), noise })

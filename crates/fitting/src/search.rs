@@ -21,7 +21,7 @@ const ODDITY_COST: f64 = 0.5;
 /// A column that keeps less than this share of itself beside the others says nothing new.
 const NEWS_MIN: f64 = 1e-9;
 /// Values below this share of the largest are weighted as if they were that large.
-const SMALL: f64 = 1e-6;
+pub(crate) const SMALL: f64 = 1e-6;
 
 /// Some terms of a design.
 #[derive(Clone, Copy, Debug)]

@@ -10,8 +10,9 @@
 //! # Not here
 //! Waiting that no measurement has seen: another network, other numbers of messages (`graph`).
 
-use crate::model::{FittedModel, ModelError, Outlook, Prediction, deviations};
+use crate::model::{FittedModel, ModelError, Prediction};
 use crate::model_file::ModelFile;
+use crate::outlook::{Outlook, in_words};
 
 /// The region that is the whole program.
 pub const TOTAL: &str = "total";
@@ -48,7 +49,7 @@ impl ModelFile {
         let region = |idx: usize| Ok((idx, self.models[idx].value(parameters)?));
         let regions = of_metric.map(region).collect::<Result<Vec<_>, ModelError>>()?;
         let (total, role) = match self.outlook(metric, parameters)? {
-            Some((outlook, role)) => (Some(self.prediction(metric, &outlook)), role),
+            Some((outlook, role)) => (Some(self.prediction(metric, &outlook, parameters)?), role),
             None => (None, None),
         };
         Ok(Said { total, role, regions })
@@ -101,8 +102,8 @@ impl ModelFile {
         } else {
             0.0
         };
-        let spread = deviations(self.rate(metric)) * ratio.deviation().max(unknown);
-        Ok(Some(Prediction { value, low: value * (-spread).exp(), high: value * spread.exp() }))
+        let ratio = Outlook { noise: unknown * value, ..ratio };
+        Ok(ratio.prediction(self.rate(metric), true))
     }
 
     /// The share of measurements that intervals are meant to hold.
@@ -110,9 +111,17 @@ impl ModelFile {
         self.parts(metric).first().map_or(0.95, |idx| self.models[*idx].rate)
     }
 
-    fn prediction(&self, metric: &str, outlook: &Outlook) -> Prediction {
+    fn prediction(
+        &self,
+        metric: &str,
+        outlook: &Outlook,
+        parameters: &[(&str, f64)],
+    ) -> Result<Prediction, ModelError> {
         let is_positive = self.parts(metric).iter().all(|idx| self.models[*idx].smallest.is_some());
-        outlook.prediction(self.rate(metric), is_positive)
+        outlook.prediction(self.rate(metric), is_positive).ok_or_else(|| {
+            let at = in_words(parameters.iter().copied());
+            ModelError::TooLarge { region: TOTAL.to_owned(), at }
+        })
     }
 
     /// The longest role, or all regions where no roles are known.

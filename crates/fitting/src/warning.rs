@@ -101,10 +101,12 @@ impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooFewPoints { n_points } => {
-                write!(f, "only {n_points} points: measure at least 5 values of each parameter")
+                let points = if *n_points == 1 { "point" } else { "points" };
+                write!(f, "only {n_points} {points}: measure at least 5 values of each parameter")
             }
             Self::TooFewValues { parameter, n_values } => {
-                write!(f, "`{parameter}` has only {n_values} values: measure at least 5")
+                let values = if *n_values == 1 { "value" } else { "values" };
+                write!(f, "`{parameter}` has only {n_values} {values}: measure at least 5")
             }
             Self::ConstantData => write!(f, "all points have the same value"),
             Self::NotHeldOut => {

@@ -6,8 +6,8 @@
 
 mod columns;
 
-use super::{BYTE_ORDER_MARK, Fault, Reading, number};
-use crate::measurements::Measurements;
+use super::{BYTE_ORDER_MARK, Fault, Reading, check_times, number};
+use crate::measurements::{Gathering, Measurements};
 use columns::Places;
 use std::fmt::Write;
 
@@ -50,21 +50,22 @@ pub fn read(text: &str, columns: &Columns) -> Reading {
         }
     };
     reading.notes = places.notes(&heading);
-    reading.measured.parameters =
-        places.parameters.iter().map(|idx| heading[*idx].clone()).collect();
+    let names = places.parameters.iter().map(|idx| heading[*idx].clone()).collect();
+    let mut gathering = Gathering::of(names);
     let metric = heading[places.values[0]].as_str();
     for (idx, row) in &rows {
-        if let Err(fault) = take(&places, &mut reading.measured, row, metric) {
+        if let Err(fault) = take(&places, &mut gathering, row, metric) {
             reading.problems.push(fault.at_line(*idx));
         }
     }
+    reading.measured = gathering.measured;
     reading
 }
 
 /// Adds a row; the metric is `otherwise` without a column for it.
 fn take(
     places: &Places,
-    measured: &mut Measurements,
+    measured: &mut Gathering,
     row: &[String],
     otherwise: &str,
 ) -> Result<(), Fault> {
@@ -80,6 +81,7 @@ fn take(
     let (first, more) = places.values.split_first().expect("there is a value");
     let more = more.iter().filter_map(|idx| number(row.get(*idx)?).ok());
     let values: Vec<f64> = std::iter::once(number(cell(first)?)?).chain(more).collect();
+    check_times(metric, &values)?;
     measured.add(&region, metric, &at, &values);
     Ok(())
 }

@@ -1,8 +1,9 @@
 //! Extra-P's JSON: the newer form, which is also written, and the older one that refers by ids.
 
-use super::{Fault, Reading, pairs::Pairs};
-use crate::measurements::Measurements;
+use super::{Fault, Reading, check_names, check_times, pairs::Pairs};
+use crate::measurements::{Gathering, Measurements};
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 
 #[derive(Serialize, Deserialize)]
 struct Newer {
@@ -91,62 +92,92 @@ pub fn read(text: &str) -> Reading {
 
 fn read_newer(file: Newer) -> Reading {
     let n_parameters = file.parameters.len();
-    let mut reading = Reading { measured: Measurements::of(file.parameters), ..Reading::default() };
+    if let Err(fault) = check_names(&file.parameters) {
+        return Reading { problems: vec![fault.at("`parameters`")], ..Reading::default() };
+    }
+    let (mut gathering, mut problems) = (Gathering::of(file.parameters), Vec::new());
     for (region, metrics) in &file.measurements.0 {
         for (metric, points) in &metrics.0 {
             for (idx, point) in points.iter().enumerate() {
                 let n_given = point.point.len();
-                if n_given == n_parameters {
-                    reading.measured.add(region, metric, &point.point, &point.values);
+                let sound = if n_given == n_parameters {
+                    check_times(metric, &point.values)
                 } else {
-                    let place = format!("`{region}`, `{metric}`, point {}", idx + 1);
-                    let fault = Fault::WrongPoint { n_given, n_parameters };
-                    reading.problems.push(fault.at(place));
+                    Err(Fault::WrongPoint { n_given, n_parameters })
+                };
+                match sound {
+                    Ok(()) => gathering.add(region, metric, &point.point, &point.values),
+                    Err(fault) => {
+                        let place = format!("`{region}`, `{metric}`, point {}", idx + 1);
+                        problems.push(fault.at(place));
+                    }
                 }
             }
         }
     }
-    reading
+    Reading { measured: gathering.measured, problems, ..Reading::default() }
+}
+
+/// What the older form refers to, by id.
+struct Known<'a> {
+    parameters: Vec<&'a Named>,
+    coordinates: HashMap<i64, &'a Coordinate>,
+    regions: HashMap<i64, &'a str>,
+    metrics: HashMap<i64, &'a str>,
+}
+
+impl<'a> Known<'a> {
+    fn of(file: &'a Older) -> Self {
+        let mut parameters: Vec<&Named> = file.parameters.iter().collect();
+        parameters.sort_by_key(|parameter| parameter.id);
+        // Of two with one id the first counts.
+        let names = |all: &'a [Named]| {
+            all.iter().rev().map(|named| (named.id, named.name.as_str())).collect()
+        };
+        Self {
+            parameters,
+            coordinates: file.coordinates.iter().rev().map(|one| (one.id, one)).collect(),
+            regions: names(&file.callpaths),
+            metrics: names(&file.metrics),
+        }
+    }
 }
 
 fn read_older(file: &Older) -> Reading {
-    let mut parameters: Vec<&Named> = file.parameters.iter().collect();
-    parameters.sort_by_key(|parameter| parameter.id);
-    let names = parameters.iter().map(|parameter| parameter.name.clone()).collect();
-    let mut reading = Reading { measured: Measurements::of(names), ..Reading::default() };
+    let known = Known::of(file);
+    let names: Vec<String> = known.parameters.iter().map(|one| one.name.clone()).collect();
+    if let Err(fault) = check_names(&names) {
+        return Reading { problems: vec![fault.at("`parameters`")], ..Reading::default() };
+    }
+    let (mut gathering, mut problems) = (Gathering::of(names), Vec::new());
     for (idx, measurement) in file.measurements.iter().enumerate() {
-        if let Err(fault) = take(&mut reading.measured, file, &parameters, measurement) {
-            reading.problems.push(fault.at(format!("measurement {}", idx + 1)));
+        if let Err(fault) = take(&mut gathering, &known, measurement) {
+            problems.push(fault.at(format!("measurement {}", idx + 1)));
         }
     }
-    reading
+    Reading { measured: gathering.measured, problems, ..Reading::default() }
 }
 
 fn take(
-    measured: &mut Measurements,
-    file: &Older,
-    parameters: &[&Named],
+    gathering: &mut Gathering,
+    known: &Known<'_>,
     measurement: &Measurement,
 ) -> Result<(), Fault> {
     let unknown = |list: &str, id| Fault::UnknownId { list: list.to_owned(), id };
     let id = measurement.coordinate_id;
-    let coordinate = file.coordinates.iter().find(|other| other.id == id);
-    let coordinate = coordinate.ok_or_else(|| unknown("coordinates", id))?;
-    let at: Result<Vec<f64>, Fault> = parameters
-        .iter()
-        .map(|parameter| {
-            let mut pairs = coordinate.parameter_value_pairs.iter();
-            let pair = pairs.find(|pair| pair.parameter_id == parameter.id);
-            pair.ok_or_else(|| Fault::Missing(parameter.name.clone()))?.parameter_value.value()
-        })
-        .collect();
-    let named = |list: &'static str, all: &'_ [Named], id: i64| {
-        let found = all.iter().find(|named| named.id == id).map(|named| named.name.clone());
-        found.ok_or_else(|| unknown(list, id))
+    let coordinate = known.coordinates.get(&id).ok_or_else(|| unknown("coordinates", id))?;
+    let value_of = |parameter: &&Named| {
+        let mut pairs = coordinate.parameter_value_pairs.iter();
+        let pair = pairs.find(|pair| pair.parameter_id == parameter.id);
+        pair.ok_or_else(|| Fault::Missing(parameter.name.clone()))?.parameter_value.value()
     };
-    let region = named("callpaths", &file.callpaths, measurement.callpath_id)?;
-    let metric = named("metrics", &file.metrics, measurement.metric_id)?;
-    measured.add(&region, &metric, &at?, &[measurement.value.value()?]);
+    let at = known.parameters.iter().map(value_of).collect::<Result<Vec<f64>, Fault>>()?;
+    let (region_id, metric_id) = (measurement.callpath_id, measurement.metric_id);
+    let region = known.regions.get(&region_id).ok_or_else(|| unknown("callpaths", region_id))?;
+    let metric = known.metrics.get(&metric_id).ok_or_else(|| unknown("metrics", metric_id))?;
+    let value = measurement.value.value()?;
+    check_times(metric, &[value])?;
+    gathering.add(region, metric, &at, &[value]);
     Ok(())
 }
 

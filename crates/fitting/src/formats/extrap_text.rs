@@ -1,13 +1,13 @@
 //! Extra-P's text: sections PARAMETER, POINTS, REGION, METRIC and DATA, one DATA line for each point.
 
-use super::{Fault, Reading, number};
-use crate::measurements::Measurements;
+use super::{Fault, Reading, check_names, check_times, number};
+use crate::measurements::Gathering;
 
 pub(super) const SECTIONS: [&str; 5] = ["PARAMETER", "POINTS", "REGION", "METRIC", "DATA"];
 
 #[derive(Default)]
 struct State {
-    measured: Measurements,
+    gathering: Gathering,
     points: Vec<Vec<f64>>,
     region: String,
     metric: String,
@@ -27,7 +27,7 @@ pub fn read(text: &str) -> Reading {
         let faults = state.take(line);
         problems.extend(faults.into_iter().map(|fault| fault.at_line(idx)));
     }
-    Reading { measured: state.measured, problems, ..Reading::default() }
+    Reading { measured: state.gathering.measured, problems, ..Reading::default() }
 }
 
 impl State {
@@ -36,7 +36,16 @@ impl State {
         let rest = rest.trim();
         match section {
             "PARAMETER" => {
-                self.measured.parameters.extend(rest.split_whitespace().map(str::to_owned));
+                let names = &mut self.gathering.measured.parameters;
+                let new = rest.split_whitespace().map(str::to_owned);
+                let longer: Vec<String> = names.iter().cloned().chain(new).collect();
+                if !self.points.is_empty() {
+                    return vec![Fault::LateParameter];
+                }
+                if let Err(fault) = check_names(&longer) {
+                    return vec![fault];
+                }
+                *names = longer;
                 Vec::new()
             }
             "POINTS" => self.points(rest),
@@ -57,7 +66,7 @@ impl State {
 
     /// Points in brackets, `(1 2) (3 4)` or `((1) (2)) ((3) (4))`; without, each number is one.
     fn points(&mut self, rest: &str) -> Vec<Fault> {
-        let n_parameters = self.measured.parameters.len();
+        let n_parameters = self.gathering.measured.parameters.len();
         if n_parameters == 0 {
             return vec![Fault::Missing("PARAMETER".to_owned())];
         }
@@ -83,7 +92,10 @@ impl State {
                 Err(fault) => faults.push(fault),
             }
         }
-        self.measured.add(&self.region, &self.metric, at, &values);
+        match check_times(&self.metric, &values) {
+            Ok(()) => self.gathering.add(&self.region, &self.metric, at, &values),
+            Err(fault) => faults.push(fault),
+        }
         faults
     }
 }

@@ -1,8 +1,8 @@
 //! Extra-P's JSON Lines: each line is an object with `params`, `value` and perhaps `callpath` and `metric`;
 //! and the lines of Talpas, with `parameters` and semicolons.
 
-use super::{Fault, Reading, pairs::Pairs};
-use crate::measurements::Measurements;
+use super::{Fault, Reading, check_names, check_times, pairs::Pairs};
+use crate::measurements::Gathering;
 use serde::Deserialize;
 use std::borrow::Cow;
 
@@ -38,15 +38,15 @@ pub fn read_talpas(text: &str) -> Reading {
 }
 
 fn read_lines<'a>(text: &'a str, json: impl Fn(&'a str) -> Cow<'a, str>) -> Reading {
-    let mut reading = Reading::default();
+    let (mut gathering, mut problems) = (Gathering::default(), Vec::new());
     for (idx, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let parsed = serde_json::from_str::<Line>(&json(line));
         let taken = parsed.map_err(|error| Fault::Malformed(error.to_string()));
-        if let Err(fault) = taken.and_then(|line| take(&mut reading.measured, &line)) {
-            reading.problems.push(fault.at_line(idx));
+        if let Err(fault) = taken.and_then(|line| take(&mut gathering, &line)) {
+            problems.push(fault.at_line(idx));
         }
     }
-    reading
+    Reading { measured: gathering.measured, problems, ..Reading::default() }
 }
 
 /// Semicolons outside of quotes become commas.
@@ -60,9 +60,11 @@ fn commas(line: &str) -> String {
     line.chars().map(one).collect()
 }
 
-fn take(measured: &mut Measurements, line: &Line) -> Result<(), Fault> {
+fn take(gathering: &mut Gathering, line: &Line) -> Result<(), Fault> {
     let given = &line.params.0;
+    let measured = &mut gathering.measured;
     if measured.parameters.is_empty() {
+        check_names(given.iter().map(|(name, _)| name))?;
         measured.parameters = given.iter().map(|(name, _)| name.clone()).collect();
     }
     let n_parameters = measured.parameters.len();
@@ -79,13 +81,16 @@ fn take(measured: &mut Measurements, line: &Line) -> Result<(), Fault> {
         Values::Several(values) => values,
     };
     let region = line.callpath.as_deref().unwrap_or(REGION);
-    measured.add(region, line.metric.as_deref().unwrap_or(METRIC), &at, values);
+    let metric = line.metric.as_deref().unwrap_or(METRIC);
+    check_times(metric, values)?;
+    gathering.add(region, metric, &at, values);
     Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::measurements::Measurements;
 
     #[test]
     fn lines_gather_by_region_and_point() {

@@ -37,6 +37,35 @@ fn protocols_that_change_with_the_size_are_found() {
     assert!(matches!(warnings[..], [Warning::BetweenPieces { .. }]), "{warnings:?}");
 }
 
+/// Between two pieces the model fell to a millionth, and said that it might be anything.
+#[test]
+fn nothing_leaps_between_two_neighbors() {
+    // Past the last breakpoint there are two sizes, through which many a curve goes.
+    let mut points = Vec::new();
+    for p in [1.0, 2.0, 4.0, 8.0, 16.0] {
+        for n in [1e3_f64, 2e3, 4e3, 8e3, 16e3, 32e3] {
+            let slower = if n < 12e3 { 1.0 } else { 40.0 + n / 1e3 };
+            let noise = 1.0 + 0.05 * (n / 77.0 + 3.0 * p).sin();
+            points.push((vec![n, p], noise * (slower * 1e-4 * n / p + 0.01)));
+        }
+    }
+    let model = model(&["n", "p"], &points);
+    let value = |n: f64, p: f64| model.value_at(&[n, p]).unwrap();
+    for p in [1.0, 4.0, 16.0] {
+        for step in 0..200 {
+            let n = 1e3 * 32_f64.powf(f64::from(step) / 200.0);
+            let (here, next) = (value(n, p), value(n * 32_f64.powf(1.0 / 200.0), p));
+            let ratio = next.value / here.value;
+            assert!(
+                (0.6..1.9).contains(&ratio),
+                "from {n} at {p}: {here:?} {next:?} {}",
+                model.text
+            );
+            assert!(0.0 < here.low && here.high < 1e3 * here.value, "{n}: {here:?}");
+        }
+    }
+}
+
 #[test]
 fn a_smooth_curve_has_none() {
     let points: Vec<_> = (1..=20)

@@ -7,5 +7,6 @@ mod breakpoints;
 mod error;
 mod laws;
 mod models;
+mod samples;
 mod synthetic;
 mod tables;

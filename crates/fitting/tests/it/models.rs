@@ -44,7 +44,22 @@ fn what_is_no_model_is_refused() {
 fn a_point_without_a_value_is_refused() {
     let model = model(&Settings::default(), scaling);
     assert!(matches!(model.value(&[("n", 1.0)]), Err(ModelError::Missing { .. })));
-    assert!(matches!(model.value(&[("n", 1.0), ("p", 0.0)]), Err(ModelError::NoValue { .. })));
+}
+
+/// A parameter of 0 gave an interval from no number to no number, and steep formulas one without an end.
+#[test]
+fn a_point_outside_of_the_domain_is_refused_and_named() {
+    #[track_caller]
+    fn check(model: &FittedModel, n: f64, p: f64, expected: &str) {
+        let said = model.value(&[("n", n), ("p", p)]).unwrap_err().to_string();
+        assert!(said.contains(expected), "{said}");
+    }
+    let scaling = model(&Settings::default(), scaling);
+    check(&scaling, 100.0, 0.0, "`p` = 0 lies outside of what the model of `");
+    check(&scaling, 100.0, -2.0, "`p` = -2 lies outside of what the model of `");
+    check(&scaling, 1e300, 4.0, "leaves the range of numbers at p = 4, n = 1e300");
+    let rooted = model(&Settings::default(), |p, n| 1e-3 * n.log2() / p);
+    check(&rooted, 0.0, 4.0, "`n` = 0 lies outside of what the model of `");
 }
 
 #[test]

@@ -5,7 +5,7 @@
 //! as another. All others are parameters. What was guessed is said ([`Places::notes`]).
 
 use super::{Columns, Row};
-use crate::formats::{Fault, number};
+use crate::formats::{Fault, TIMES, check_names, number, plain};
 use std::collections::HashMap;
 
 /// Positions of the columns.
@@ -18,33 +18,16 @@ pub(super) struct Places {
     pub(super) metric: Option<usize>,
     /// Columns that are not used, and why.
     left_out: Vec<(usize, String)>,
+    /// Columns taken for the region because of what is in them: a cell that is no number, and its line.
+    words: Vec<(usize, String, usize)>,
     /// Whether more than one column could have been the value.
     is_value_guessed: bool,
 }
 
 const REGIONS: [&str; 6] = ["region", "callpath", "call_path", "function", "kernel", "phase"];
 const METRICS: [&str; 1] = ["metric"];
-/// Names of a value; the first that is there counts.
-const VALUES: [&str; 16] = [
-    "value",
-    "time",
-    "measured",
-    "runtime",
-    "run_time",
-    "walltime",
-    "wall_time",
-    "elapsed",
-    "duration",
-    "seconds",
-    "secs",
-    "median",
-    "mean",
-    "average",
-    "avg",
-    "t",
-];
-/// What may stand behind the name of a time.
-const UNITS: [&str; 9] = ["s", "ms", "us", "ns", "sec", "secs", "seconds", "min", "minutes"];
+/// Name of a value that comes before those of times.
+const VALUE: &str = "value";
 /// First words of names of what was computed and not measured.
 const COMPUTED: [&str; 23] = [
     "predict",
@@ -78,7 +61,7 @@ impl Places {
     /// Finds the columns.
     ///
     /// # Errors
-    /// When a column that was named is not there, or none is left for the value.
+    /// When a column that was named is not there, two parameters have one name, or none is left for the value.
     pub(super) fn of(heading: &[String], rows: &[Row], columns: &Columns) -> Result<Self, Fault> {
         let named = |name: &String| {
             let found = heading.iter().position(|other| other == name);
@@ -109,7 +92,9 @@ impl Places {
             None => value(heading, &numbers).ok_or_else(|| Fault::Missing("value".into()))?,
         };
         let mut left_out: Vec<(usize, String)> = Vec::new();
+        let mut regions_guessed = Vec::new();
         if region.is_empty() {
+            regions_guessed.extend(words.iter().filter_map(|idx| first_word(rows, *idx)));
             region = words;
         } else {
             left_out.extend(words.into_iter().map(|idx| (idx, "it has no numbers".to_owned())));
@@ -129,7 +114,9 @@ impl Places {
             }
             None => parameters(heading, rows, numbers, &mut left_out),
         };
-        Ok(Self { parameters, values, region, metric, left_out, is_value_guessed })
+        check_names(parameters.iter().map(|idx| &heading[*idx]))?;
+        let words = regions_guessed;
+        Ok(Self { parameters, values, region, metric, left_out, words, is_value_guessed })
     }
 
     /// What was guessed, in sentences.
@@ -137,7 +124,12 @@ impl Places {
         let one = |(idx, reason): &(usize, String)| {
             format!("column `{}` is not used: {reason}", heading[*idx])
         };
-        let mut notes: Vec<String> = self.left_out.iter().map(one).collect();
+        let of_region = |(idx, word, line): &(usize, String, usize)| {
+            let name = &heading[*idx];
+            format!("column `{name}` is taken for the region: `{word}` in line {line} is no number")
+        };
+        let mut notes: Vec<String> = self.words.iter().map(of_region).collect();
+        notes.extend(self.left_out.iter().map(one));
         if let Some(value) = self.values.first().filter(|_| self.is_value_guessed) {
             notes.push(format!("column `{}` is taken for the measured value", heading[*value]));
         }
@@ -152,16 +144,11 @@ fn is_words(rows: &[Row], idx: usize) -> bool {
     cells().count() < 2 * n_words
 }
 
-/// A name without the unit behind it, in small letters: `Time (s)` and `time_s` are `time`.
-fn plain(name: &str) -> String {
-    let mut name = name.to_lowercase();
-    if let Some((before, _)) = name.split_once(['(', '[']) {
-        name = before.trim().to_owned();
-    }
-    match name.rsplit_once(['_', ' ', '-', '.']) {
-        Some((before, unit)) if UNITS.contains(&unit) => before.to_owned(),
-        _ => name,
-    }
+/// The first cell of a column that is no number, with its line from 1.
+fn first_word(rows: &[Row], idx: usize) -> Option<(usize, String, usize)> {
+    let cells = rows.iter().filter_map(|(line, row)| Some((line, row.get(idx)?)));
+    let mut words = cells.filter(|(_, cell)| !cell.is_empty() && number(cell).is_err());
+    words.next().map(|(line, word)| (idx, word.clone(), line + 1))
 }
 
 /// Whether its name says that a column was computed.
@@ -188,8 +175,9 @@ fn value(heading: &[String], numbers: &[usize]) -> Option<(usize, bool)> {
         let name = plain(&heading[idx]);
         name.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '_').to_owned()
     };
+    let mut customs = [VALUE].into_iter().chain(TIMES);
     let customary =
-        VALUES.iter().find_map(|custom| measured.iter().copied().find(|idx| stem(*idx) == *custom));
+        customs.find_map(|custom| measured.iter().copied().find(|idx| stem(*idx) == custom));
     if let Some(idx) = customary {
         return Some((idx, false));
     }
@@ -276,13 +264,28 @@ mod tests {
             &["p"],
             "measured_s",
             &["S1", "S2/3"],
-            1,
+            2,
         );
         check("region,metric,p,value\na,bytes,3,2", &["p"], "bytes", &["a"], 0);
         check("file,function,p,time\nx.c,f,3,2", &["p"], "time", &["f"], 1);
-        check("file,line,p,time\nx.c,f,3,2", &["p"], "time", &["x.c->f"], 0);
+        check("file,line,p,time\nx.c,f,3,2", &["p"], "time", &["x.c->f"], 2);
         check("p,n,time_1,time_2\n3,2,5,6", &["p", "n"], "time_1", &[""], 0);
         check("p,n,mean,std\n3,2,5,6", &["p", "n"], "mean", &[""], 1);
+    }
+
+    /// A slip of the pen in a parameter made it the name of a region, without a word.
+    #[test]
+    fn a_parameter_that_is_no_number_is_said() {
+        let reading = read("n,p,time\nabc,2,3\n", &Columns::default());
+        assert_eq!(
+            reading.notes,
+            ["column `n` is taken for the region: `abc` in line 2 is no number"]
+        );
+        let reading = read("n,p,time\nabc,2,3\n10,2,4\n20,2,5\n", &Columns::default());
+        let said: Vec<String> = reading.problems.iter().map(ToString::to_string).collect();
+        assert_eq!(said, ["line 2: `abc` is no number: write it like 12 or 1.5e-3"]);
+        let reading = read("n,n,time\n1,2,3\n", &Columns::default());
+        assert_eq!(reading.problems.len(), 1, "{:?}", reading.problems);
     }
 
     #[test]

@@ -1,0 +1,314 @@
+//! What a model says at a point: in one of its pieces, or between two.
+//!
+//! Between the last size of one piece and the first of the next nothing was measured, and the program may change
+//! anywhere there. What is said goes from what the one says at its last size to what the other says at its first, and never
+//! beyond both; the interval holds what either says.
+//!
+//! # Invariants
+//! - The value has no jump where a piece ends.
+//! - Value and interval are finite, or there is an error that names the parameter.
+//!
+//! # Not here
+//! Sums of regions (`total`).
+
+use crate::{
+    model::{FittedModel, ModelError, Piece, Prediction},
+    warning::Warning,
+};
+
+/// How far curves through few values of a parameter come apart, as a share, for each doubling beyond what was measured.
+///
+/// The formulas that would do as well differ more than draws from the best few of them show.
+const APART_PER_DOUBLING: f64 = 0.03;
+/// A prediction is at least this share of the smallest measured value.
+const FLOOR_SHARE: f64 = 1e-3;
+/// Draws that deviate by more than this share of the value say how far it may be off by themselves: no normal
+/// distribution is that wide.
+const DEVIATION_WIDE: f64 = 1.0;
+
+/// A value, and what else it might be.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Outlook {
+    /// The most likely value.
+    pub(crate) value: f64,
+    /// What draws say.
+    pub(crate) drawn: Vec<f64>,
+    /// Deviation of a single measurement.
+    pub(crate) noise: f64,
+}
+
+/// Where a point lies in a model.
+enum Place<'a> {
+    In(&'a Piece),
+    Between(Gap<'a>),
+}
+
+/// Two pieces, and the sizes between which nothing was measured.
+struct Gap<'a> {
+    split_idx: usize,
+    left: &'a Piece,
+    right: &'a Piece,
+    low: f64,
+    high: f64,
+}
+
+impl FittedModel {
+    /// What the model says at a point, given in the order of its parameters.
+    ///
+    /// # Errors
+    /// When the formula has no value there.
+    pub fn value_at(&self, at: &[f64]) -> Result<Prediction, ModelError> {
+        let outlook = self.outlook(at)?;
+        let said = outlook.prediction(self.rate, self.smallest.is_some());
+        said.ok_or_else(|| self.too_large(at))
+    }
+
+    /// What the model says at a point, and what fits of the measurements as they might have come out say.
+    pub(crate) fn outlook(&self, at: &[f64]) -> Result<Outlook, ModelError> {
+        match self.place(at).ok_or_else(|| self.too_large(at))? {
+            Place::In(piece) => self.of_piece(piece, at),
+            Place::Between(gap) => self.of_gap(&gap, at),
+        }
+    }
+
+    /// Whether the formula is so small there, or negative, that a small value is given instead.
+    pub(crate) fn is_raised(&self, at: &[f64]) -> bool {
+        let Some(smallest) = self.smallest else { return false };
+        let is_raised =
+            |piece: &Piece, at: &[f64]| piece.formula.value(at) < FLOOR_SHARE * smallest;
+        match self.place(at) {
+            Some(Place::In(piece)) => is_raised(piece, at),
+            Some(Place::Between(gap)) => {
+                is_raised(gap.left, &gap.at(at, gap.low))
+                    || is_raised(gap.right, &gap.at(at, gap.high))
+            }
+            None => false,
+        }
+    }
+
+    fn place(&self, at: &[f64]) -> Option<Place<'_>> {
+        let split = self.split_idx.and_then(|idx| Some((idx, *at.get(idx)?)));
+        let Some((split_idx, x)) = split else { return self.pieces.first().map(Place::In) };
+        for pair in self.pieces.windows(2) {
+            let Some((low, high)) = gap(&pair[0], &pair[1]) else { continue };
+            if x <= low {
+                return Some(Place::In(&pair[0]));
+            }
+            if x < high {
+                let (left, right) = (&pair[0], &pair[1]);
+                return Some(Place::Between(Gap { split_idx, left, right, low, high }));
+            }
+        }
+        self.pieces.last().map(Place::In)
+    }
+
+    fn of_piece(&self, piece: &Piece, at: &[f64]) -> Result<Outlook, ModelError> {
+        let raw = piece.formula.value(at);
+        let drawn = piece.drawn(at);
+        if !raw.is_finite() || drawn.iter().any(|drawn| !drawn.is_finite()) {
+            return Err(self.no_value(piece, at));
+        }
+        let value = self.kept_positive(raw);
+        let drawn = drawn.into_iter().map(|drawn| self.kept_positive(drawn)).collect();
+        let noise = piece.noise.hypot(APART_PER_DOUBLING * self.doublings_unseen(at));
+        Ok(Outlook { value, drawn, noise: noise * value.abs() })
+    }
+
+    fn of_gap(&self, gap: &Gap<'_>, at: &[f64]) -> Result<Outlook, ModelError> {
+        let left_end = self.of_piece(gap.left, &gap.at(at, gap.low))?;
+        let right_end = self.of_piece(gap.right, &gap.at(at, gap.high))?;
+        let (least, most) =
+            (left_end.value.min(right_end.value), left_end.value.max(right_end.value));
+        // Carried on into the gap, neither may leave what both say at its ends.
+        let here = |piece: &Piece, end: &Outlook| {
+            let value = piece.formula.value(at);
+            if value.is_finite() { value.clamp(least, most) } else { end.value }
+        };
+        let (left, right) = (here(gap.left, &left_end), here(gap.right, &right_end));
+        let share = gap.share(at);
+        let value = mixed(left, right, share);
+        let [from_left, from_right] = [&left_end, &right_end].map(Outlook::factors);
+        let n_draws = from_left.len().max(from_right.len());
+        let factor = |factors: &[f64], idx: usize| factors.get(idx).copied().unwrap_or(1.0);
+        let drawn = (0..n_draws)
+            .map(|idx| {
+                let (left, right) = (factor(&from_left, idx), factor(&from_right, idx));
+                value * (right - left).mul_add(share, left)
+            })
+            .collect();
+        let apart = apart(left, right);
+        let of_piece = left_end.noise_share().max(right_end.noise_share());
+        Ok(Outlook { value, drawn, noise: of_piece.hypot(apart) * value.abs() })
+    }
+
+    /// How many times parameters are doubled, or halved, beyond what was measured, of those with too few values to tell
+    /// curves apart.
+    fn doublings_unseen(&self, at: &[f64]) -> f64 {
+        let few = self.warnings.iter().filter_map(|warning| match warning {
+            Warning::TooFewValues { parameter, .. } => {
+                self.parameters.iter().position(|name| name == parameter)
+            }
+            _ => None,
+        });
+        let beyond = few.filter_map(|idx| {
+            let (range, x) = (self.ranges.get(idx)?, at.get(idx)?);
+            let factor = if *x < range.low { range.low / x } else { x / range.high };
+            Some(factor.log2().max(0.0)).filter(|doublings| doublings.is_finite())
+        });
+        beyond.sum()
+    }
+
+    fn kept_positive(&self, value: f64) -> f64 {
+        match self.smallest {
+            Some(smallest) if value < FLOOR_SHARE * smallest => FLOOR_SHARE * smallest,
+            _ => value,
+        }
+    }
+
+    /// Why a formula has no value: the parameter whose logarithm or power has none.
+    fn no_value(&self, piece: &Piece, at: &[f64]) -> ModelError {
+        let own = piece.formula.terms.iter().map(|part| &part.term);
+        let factors = own.chain(piece.alternatives.iter().flatten()).flat_map(|term| &term.factors);
+        let wrong = |idx: usize| at.get(idx).is_some_and(|x| *x <= 0.0 || !x.is_finite());
+        let idx = factors.map(|factor| factor.parameter_idx).find(|idx| wrong(*idx));
+        let found = idx.and_then(|idx| Some((self.parameters.get(idx)?, at.get(idx)?)));
+        match found {
+            Some((parameter, value)) => ModelError::OutsideDomain {
+                parameter: parameter.clone(),
+                value: *value,
+                region: self.region.clone(),
+            },
+            None => self.too_large(at),
+        }
+    }
+
+    fn too_large(&self, at: &[f64]) -> ModelError {
+        let values = self.parameters.iter().map(String::as_str).zip(at.iter().copied());
+        ModelError::TooLarge { region: self.region.clone(), at: in_words(values) }
+    }
+}
+
+impl Gap<'_> {
+    /// The point, moved to an end of the gap.
+    fn at(&self, at: &[f64], end: f64) -> Vec<f64> {
+        let mut moved = at.to_vec();
+        moved[self.split_idx] = end;
+        moved
+    }
+
+    /// How far through the gap the point is, from 0 to 1; sizes differ by factors.
+    fn share(&self, at: &[f64]) -> f64 {
+        let x = at[self.split_idx];
+        let share = if 0.0 < self.low {
+            (x / self.low).ln() / (self.high / self.low).ln()
+        } else {
+            (x - self.low) / (self.high - self.low)
+        };
+        if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.5 }
+    }
+}
+
+/// `n = 100, p = 1e300`.
+pub(crate) fn in_words<'a>(values: impl Iterator<Item = (&'a str, f64)>) -> String {
+    let one = |(name, value): (&str, f64)| match value.abs() {
+        0.0 | 1e-4..1e15 => format!("{name} = {value}"),
+        _ => format!("{name} = {value:e}"),
+    };
+    values.map(one).collect::<Vec<_>>().join(", ")
+}
+
+/// What lies so far between two values; times differ by factors.
+fn mixed(left: f64, right: f64, share: f64) -> f64 {
+    if 0.0 < left && 0.0 < right {
+        (left.ln() + share * (right.ln() - left.ln())).exp()
+    } else {
+        (right - left).mul_add(share, left)
+    }
+}
+
+/// Half of the distance between two values, as a share.
+fn apart(left: f64, right: f64) -> f64 {
+    if 0.0 < left && 0.0 < right {
+        (right / left).ln().abs() / 2.0
+    } else {
+        let size = left.abs().max(right.abs());
+        if size == 0.0 { 0.0 } else { (right - left).abs() / size / 2.0 }
+    }
+}
+
+/// The last measured value of one piece and the first of the next.
+pub(crate) fn gap(left: &Piece, right: &Piece) -> Option<(f64, f64)> {
+    left.range.zip(right.range).map(|(left, right)| (left.high, right.low))
+}
+
+impl Piece {
+    /// What each draw says at a point.
+    fn drawn(&self, at: &[f64]) -> Vec<f64> {
+        let terms: Vec<Vec<f64>> = self
+            .alternatives
+            .iter()
+            .map(|terms| terms.iter().map(|term| term.value(at)).collect())
+            .collect();
+        let drawn = self.draws.iter().filter_map(|draw| {
+            let values = terms.get(draw.alternative_idx)?;
+            Some(values.iter().zip(&draw.coefficients).map(|(x, c)| x * c).sum())
+        });
+        drawn.collect()
+    }
+}
+
+impl Outlook {
+    /// The value with the interval that holds so large a share of measurements; nothing where that leaves the range of
+    /// numbers.
+    pub(crate) fn prediction(&self, rate: f64, is_positive: bool) -> Option<Prediction> {
+        let value = self.value;
+        let noise = deviations(rate) * self.noise_share();
+        let deviation = self.deviation();
+        let (low, high) = if is_positive && DEVIATION_WIDE < deviation {
+            let least = self.drawn.iter().copied().fold(value, f64::min);
+            let most = self.drawn.iter().copied().fold(value, f64::max);
+            (least * (-noise).exp(), most * noise.exp())
+        } else {
+            let spread = noise.hypot(deviations(rate) * deviation);
+            if is_positive {
+                (value * (-spread).exp(), value * spread.exp())
+            } else {
+                (value - spread * value.abs(), value + spread * value.abs())
+            }
+        };
+        let is_finite = [low, value, high].into_iter().all(f64::is_finite);
+        is_finite.then_some(Prediction { value, low, high })
+    }
+
+    /// How far draws lie from the value, as a share of it.
+    #[expect(clippy::cast_precision_loss, reason = "some dozens of draws")]
+    pub(crate) fn deviation(&self) -> f64 {
+        if self.drawn.is_empty() || self.value == 0.0 {
+            return 0.0;
+        }
+        let squares = self.drawn.iter().map(|drawn| (drawn / self.value - 1.0).powi(2));
+        (squares.sum::<f64>() / self.drawn.len() as f64).sqrt()
+    }
+
+    /// The noise as a share of the value.
+    fn noise_share(&self) -> f64 {
+        if self.value == 0.0 { self.noise } else { self.noise / self.value.abs() }
+    }
+
+    /// The draws as multiples of the value.
+    fn factors(&self) -> Vec<f64> {
+        let factor = |drawn: &f64| if self.value == 0.0 { 1.0 } else { drawn / self.value };
+        self.drawn.iter().map(factor).collect()
+    }
+}
+
+/// How many deviations to each side hold this share of a normal distribution.
+///
+/// Abramowitz and Stegun, Handbook of Mathematical Functions, 26.2.23; the error is below 4.5e-4.
+pub(crate) fn deviations(rate: f64) -> f64 {
+    let tail = ((1.0 - rate) / 2.0).clamp(1e-12, 0.5);
+    let t = (-2.0 * tail.ln()).sqrt();
+    let above = 0.010_328f64.mul_add(t, 0.802_853).mul_add(t, 2.515_517);
+    let below = 0.001_308f64.mul_add(t, 0.189_269).mul_add(t, 1.432_788).mul_add(t, 1.0);
+    (t - above / below).max(0.0)
+}

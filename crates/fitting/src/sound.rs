@@ -1,0 +1,126 @@
+//! Whether a model that was read can be evaluated: its parts fit together, and its numbers mean something.
+//!
+//! A file may be damaged, or made by somebody else. What is wrong is found here once, so that what evaluates a model can
+//! rely on it.
+
+use crate::model::{FittedModel, ModelError, Piece};
+use crate::term::Term;
+
+impl FittedModel {
+    /// Whether the parts fit together.
+    ///
+    /// # Errors
+    /// When they do not: which, in words.
+    pub(crate) fn check(&self) -> Result<(), ModelError> {
+        match self.fault() {
+            None => Ok(()),
+            Some(why) => Err(ModelError::Unsound { region: self.region.clone(), why }),
+        }
+    }
+
+    fn fault(&self) -> Option<&'static str> {
+        let n_parameters = self.parameters.len();
+        let not_rising = |range: &crate::Range| range.high < range.low;
+        if self.ranges.len() != n_parameters {
+            return Some("it has not as many ranges as parameters");
+        }
+        if self.ranges.iter().any(not_rising) {
+            return Some("the end of a range lies below its beginning");
+        }
+        if self.parameters.iter().enumerate().any(|(k, name)| self.parameters[..k].contains(name)) {
+            return Some("two of its parameters have one name");
+        }
+        if !(0.0 < self.rate && self.rate < 1.0) {
+            return Some("the share that its interval holds is not between 0 and 1");
+        }
+        if self.smallest.is_some_and(|smallest| smallest <= 0.0) {
+            return Some("its smallest value is not positive");
+        }
+        if self.pieces.is_empty() {
+            return Some("it has no formula");
+        }
+        if self.split_idx.is_some_and(|idx| n_parameters <= idx) {
+            return Some("no parameter splits it");
+        }
+        let of_piece = self.pieces.iter().find_map(|piece| fault_of(piece, n_parameters));
+        of_piece.or_else(|| self.fault_between())
+    }
+
+    /// Several pieces lie one after the other.
+    fn fault_between(&self) -> Option<&'static str> {
+        if self.pieces.len() < 2 {
+            return None;
+        }
+        let is_split = self.split_idx.is_some();
+        let ranges: Option<Vec<_>> = self.pieces.iter().map(|piece| piece.range).collect();
+        let Some(ranges) = ranges.filter(|_| is_split) else {
+            return Some("it is not said which of its formulas holds where");
+        };
+        let rising = ranges.iter().all(|range| range.low <= range.high)
+            && ranges.windows(2).all(|pair| pair[0].high < pair[1].low);
+        (!rising).then_some("its formulas do not hold one after the other")
+    }
+}
+
+fn fault_of(piece: &Piece, n_parameters: usize) -> Option<&'static str> {
+    let is_wrong =
+        |term: &Term| term.factors.iter().any(|factor| n_parameters <= factor.parameter_idx);
+    let mut terms = piece.formula.terms.iter().map(|part| &part.term);
+    if terms.any(is_wrong) || piece.alternatives.iter().flatten().any(is_wrong) {
+        return Some("a formula names a parameter that is not there");
+    }
+    let fits = |draw: &crate::Draw| {
+        let terms = piece.alternatives.get(draw.alternative_idx);
+        terms.is_some_and(|terms| terms.len() == draw.coefficients.len())
+    };
+    if !piece.draws.iter().all(fits) {
+        return Some("a draw has not as many coefficients as terms");
+    }
+    (piece.noise < 0.0).then_some("its noise is negative")
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{FittedModel, Measurements, Settings, fit};
+
+    fn model() -> FittedModel {
+        let mut measured = Measurements::of(vec!["n".into(), "p".into()]);
+        for n in [100.0, 200.0, 400.0, 800.0] {
+            for p in [1.0, 2.0, 4.0, 8.0] {
+                measured.add("a", "time", &[n, p], &[n / p + 1.0]);
+            }
+        }
+        fit(&measured, &Settings::default()).remove(0).unwrap()
+    }
+
+    #[track_caller]
+    fn check(damage: impl FnOnce(&mut FittedModel), expected: &str) {
+        let mut model = model();
+        damage(&mut model);
+        let said = FittedModel::from_json(&model.to_json().unwrap()).unwrap_err().to_string();
+        assert!(said.contains(expected), "{said}");
+        assert!(said.contains("write it again with `sintonia fit`"), "{said}");
+    }
+
+    /// A damaged file of models was evaluated as if it were whole: positions out of range gave no number, other parts another one.
+    #[test]
+    fn a_model_whose_parts_do_not_fit_together_is_refused() {
+        check(|model| model.ranges.truncate(1), "not as many ranges as parameters");
+        check(|model| model.ranges[0].high = -1.0, "the end of a range lies below");
+        check(|model| model.parameters[1] = "n".into(), "two of its parameters have one name");
+        check(|model| model.rate = 1.5, "not between 0 and 1");
+        check(|model| model.smallest = Some(-1.0), "its smallest value is not positive");
+        check(|model| model.pieces.clear(), "it has no formula");
+        check(|model| model.split_idx = Some(2), "no parameter splits it");
+        check(|model| model.pieces.push(model.pieces[0].clone()), "which of its formulas holds");
+        check(|model| model.pieces[0].noise = -1.0, "its noise is negative");
+        check(|model| model.pieces[0].draws[0].coefficients.clear(), "a draw has not as many");
+        check(|model| model.pieces[0].draws[0].alternative_idx = 99, "a draw has not as many");
+        let far = |model: &mut FittedModel| {
+            let terms = &mut model.pieces[0].formula.terms;
+            let term = terms.iter_mut().find(|part| !part.term.factors.is_empty()).unwrap();
+            term.term.factors[0].parameter_idx = 7;
+        };
+        check(far, "a formula names a parameter that is not there");
+    }
+}
