@@ -13,6 +13,7 @@
 mod branches;
 mod calls;
 mod expression;
+mod facts;
 mod loops;
 mod operation;
 mod piece;
@@ -122,23 +123,25 @@ fn typed(text: &str) -> String {
 
 /// What the parser could not make sense of.
 fn syntax(file: &Parsed) -> Vec<Warning> {
-    let all = file.root().all();
-    // A word before a function or a declaration is a macro of the program.
-    let is_word = |piece: &&piece::Piece<'_>| {
-        piece.text().chars().all(|c| c.is_alphanumeric() || c == '_')
-            && piece.parent().is_some_and(|around| {
-                matches!(around.kind(), "function_definition" | "declaration")
-            })
-    };
-    let wrong = all.iter().filter(|piece| piece.node.is_error() && !is_word(piece));
-    wrong
-        .take(N_WARNINGS_MAX)
-        .map(|piece| Warning {
-            file: file.name.clone(),
-            line: piece.line(),
-            text: format!("not understood: `{}`", expression::short(*piece)),
-        })
-        .collect()
+    let mut warnings = Vec::new();
+    facts::visit(file, |piece, around| {
+        if !piece.node.is_error() || N_WARNINGS_MAX <= warnings.len() {
+            return;
+        }
+        // A word before a function or a declaration is a macro of the program.
+        let is_before = around
+            .parent
+            .is_some_and(|parent| matches!(parent.kind(), "function_definition" | "declaration"));
+        let is_word = piece.text().chars().all(|c| c.is_alphanumeric() || c == '_');
+        if !(is_before && is_word) {
+            warnings.push(Warning {
+                file: file.name.clone(),
+                line: piece.line(),
+                text: format!("not understood: `{}`", expression::short(piece)),
+            });
+        }
+    });
+    warnings
 }
 
 fn graph(program: &Program<'_>, mut warnings: BTreeSet<Warning>) -> Graph {

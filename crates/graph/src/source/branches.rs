@@ -1,6 +1,7 @@
 //! Conditionals: by the rank they are decided, otherwise both ways are shown.
 
 use super::expression::{as_written, short};
+use super::facts::Facts;
 use super::piece::Piece;
 use super::walker::{Flow, Walker};
 use crate::expr::{Expr, Operator};
@@ -65,13 +66,14 @@ impl<'t> Walker<'_, 't> {
     /// Whether a condition holds for this role. It tells roles apart only where something depends on it that is shown.
     pub(super) fn holds_before(&mut self, condition: &Expr, piece: Piece<'t>) -> Option<bool> {
         let is_shown = self.program.reaches_mpi(piece)
-            || leaves_within(piece)
-            || piece.all().into_iter().any(|it| it.is_loop() || self.is_call_with_loops(it));
+            || self.program.facts.leaves(piece)
+            || 0 < self.program.facts.n_loops(piece)
+            || self.program.facts.calls(piece).any(|call| self.is_call_with_loops(call));
         if is_shown { self.holds(condition) } else { self.holds_quietly(condition) }
     }
 
     fn is_call_with_loops(&self, piece: Piece<'t>) -> bool {
-        let called = piece.field("function").filter(|_| piece.kind() == "call_expression");
+        let called = piece.field("function");
         called.is_some_and(|called| 0 < self.program.n_loops_below(called.name()))
     }
 
@@ -109,7 +111,7 @@ impl<'t> Walker<'_, 't> {
         ways: Vec<Way<'t>>,
     ) -> Flow {
         let place = self.place(piece);
-        let is_of_interest = self.program.reaches_mpi(piece) || leaves_within(piece);
+        let is_of_interest = self.program.reaches_mpi(piece) || self.program.facts.leaves(piece);
         if !is_of_interest {
             self.quiet_branch(piece);
             return None;
@@ -172,7 +174,7 @@ impl<'t> Walker<'_, 't> {
 
     /// A conditional that neither communicates nor leaves: a statement among others.
     fn quiet_branch(&mut self, piece: Piece<'t>) {
-        let n_loops = piece.all().iter().filter(|it| it.is_loop()).count();
+        let n_loops = self.program.facts.n_loops(piece);
         let place = self.place(piece);
         self.top().statement(place.clone());
         if 0 < n_loops {
@@ -200,7 +202,7 @@ impl<'t> Walker<'_, 't> {
             let value = label.map(|label| self.expression(label));
             ways.push((value, Way { label: text, pieces: pieces.collect() }));
         }
-        fall_through(&mut ways);
+        fall_through(&mut ways, &self.program.facts);
         let decided: Vec<Option<bool>> = ways
             .iter()
             .map(|(case, _)| {
@@ -251,7 +253,7 @@ fn n_operations(nodes: &[Node]) -> usize {
 }
 
 /// Cases without `break` go on with the next.
-fn fall_through(ways: &mut [(Option<Expr>, Way<'_>)]) {
+fn fall_through<'t>(ways: &mut [(Option<Expr>, Way<'t>)], facts: &Facts<'t>) {
     for at in (1..ways.len()).rev() {
         let (before, after) = ways.split_at_mut(at);
         let (Some((_, one)), Some((_, next))) = (before.last_mut(), after.first()) else {
@@ -261,7 +263,7 @@ fn fall_through(ways: &mut [(Option<Expr>, Way<'_>)]) {
             matches!(
                 last.kind(),
                 "break_statement" | "return_statement" | "continue_statement" | "goto_statement"
-            ) || last.kind() == "compound_statement" && leaves_within(*last)
+            ) || last.kind() == "compound_statement" && facts.leaves(*last)
         });
         if !leaves && one.pieces.len() + next.pieces.len() < N_FALLEN_MAX {
             one.pieces.extend(next.pieces.iter().copied());
@@ -271,28 +273,6 @@ fn fall_through(ways: &mut [(Option<Expr>, Way<'_>)]) {
 
 /// Statements of cases that fall through.
 const N_FALLEN_MAX: usize = 500;
-
-/// Whether something of the surroundings is left from here.
-fn leaves_within(piece: Piece<'_>) -> bool {
-    let mut left = vec![(piece, false)];
-    while let Some((it, is_in_loop)) = left.pop() {
-        let leaves = match it.kind() {
-            "return_statement" | "throw_statement" => true,
-            "break_statement" | "continue_statement" => !is_in_loop,
-            "call_expression" => it.field("function").is_some_and(|called| {
-                matches!(called.text(), "exit" | "abort" | "_exit" | "quick_exit")
-            }),
-            _ => false,
-        };
-        if leaves {
-            return true;
-        }
-        let is_in_loop = is_in_loop || it.is_loop() || it.kind() == "switch_statement";
-        let inner = it.children().into_iter().filter(|it| it.kind() != "lambda_expression");
-        left.extend(inner.map(|it| (it, is_in_loop)));
-    }
-    false
-}
 
 /// `A`, `B`, ..., `Z`, `A2`, ...
 fn letter(at: usize) -> String {

@@ -228,7 +228,8 @@ impl<'t> Walker<'_, 't> {
 
     /// Calls within something that is not walked.
     pub(super) fn quiet_calls(&mut self, piece: Piece<'t>) {
-        for call in piece.all().into_iter().filter(|it| it.kind() == "call_expression") {
+        let program = self.program;
+        for call in program.facts.calls(piece) {
             let name = call.field("function").map_or("", Piece::name);
             if let Some((name, _)) = self.program.functions.get_key_value(name) {
                 let n_loops = self.program.n_loops_below(name);

@@ -5,11 +5,12 @@
 
 use super::expression::{constant, short};
 use super::piece::Piece;
-use super::scope::{Value, changed_in, key};
+use super::scope::{Value, key};
 use super::steps::unknown;
 use super::walker::{Flow, Walker};
 use crate::expr::{Expr, Operator};
 use crate::shape::{Kind, Leave, Loop, Node, Repeat};
+use std::collections::HashMap;
 
 /// How a variable goes on.
 enum Stride {
@@ -25,12 +26,10 @@ impl<'t> Walker<'_, 't> {
         }
         let place = self.place(piece);
         let header = header(piece);
-        let updates = updates(piece);
+        let updates = self.updates(piece);
         let first: Vec<(String, Expr)> =
             updates.iter().map(|(key, _)| (key.clone(), self.known(key))).collect();
-        for key in changed_in(piece) {
-            self.forget(&key, true);
-        }
+        self.forget_changed(piece, true);
         self.scope().n_loops_around += 1;
         let condition = piece.field("condition");
         let (before, decides) =
@@ -55,18 +54,34 @@ impl<'t> Walker<'_, 't> {
         });
         // What the condition does is done in each iteration.
         body.splice(0..0, before);
-        for key in changed_in(piece) {
-            self.forget(&key, true);
-        }
+        self.forget_changed(piece, true);
         let scope = self.scope();
         scope.n_loops_around = scope.n_loops_around.saturating_sub(1);
-        let is_endless = matches!(&decides, Some(Expr::Number(1)) | None) && !leaves_loop(piece);
+        let is_endless =
+            matches!(&decides, Some(Expr::Number(1)) | None) && !self.leaves_loop(piece);
         if !body.iter().any(Node::has_mpi) {
             prune(&mut body);
         }
         self.push(Kind::Loop(Loop { count, header, repeat, body }), place);
         let leaves = flow.filter(|it| matches!(it, Leave::Function | Leave::Program));
         leaves.filter(|_| is_endless || piece.kind() == "do_statement")
+    }
+
+    /// Variables that a loop changes in one place only, with that place.
+    fn updates(&self, piece: Piece<'t>) -> Vec<(String, Piece<'t>)> {
+        let parts = [piece.field("update"), piece.field("body"), piece.field("condition")];
+        let changes = parts.into_iter().flatten().flat_map(|part| self.program.facts.changes(part));
+        let found: Vec<(&str, Piece<'t>)> =
+            changes.filter(|(_, it)| it.kind() != "pointer_expression").collect();
+        let mut n_of: HashMap<&str, usize> = HashMap::new();
+        found.iter().for_each(|(key, _)| *n_of.entry(key).or_default() += 1);
+        let once = found.into_iter().filter(|(key, _)| n_of.get(key) == Some(&1));
+        once.map(|(key, it)| (key.to_owned(), it)).collect()
+    }
+
+    /// Whether a `break` leaves this loop.
+    fn leaves_loop(&self, piece: Piece<'t>) -> bool {
+        piece.field("body").is_some_and(|body| self.program.facts.jumps(body))
     }
 
     fn known(&self, key: &str) -> Expr {
@@ -215,23 +230,6 @@ fn conjuncts(condition: &Expr) -> Vec<&Expr> {
     found
 }
 
-/// Variables that a loop changes in one place only, with that place.
-fn updates(piece: Piece<'_>) -> Vec<(String, Piece<'_>)> {
-    let mut found: Vec<(String, Piece<'_>)> = Vec::new();
-    let parts = [piece.field("update"), piece.field("body"), piece.field("condition")];
-    for it in parts.into_iter().flatten().flat_map(Piece::all) {
-        let changed = match it.kind() {
-            "assignment_expression" => it.field("left").and_then(key),
-            "update_expression" => it.field("argument").and_then(key),
-            _ => None,
-        };
-        found.extend(changed.map(|key| (key, it)));
-    }
-    let all: Vec<String> = found.iter().map(|(key, _)| key.clone()).collect();
-    found.retain(|(key, _)| all.iter().filter(|other| *other == key).count() == 1);
-    found
-}
-
 /// How a loop is written, without its body.
 fn header(piece: Piece<'_>) -> String {
     let words = match (piece.kind(), piece.field("body")) {
@@ -253,13 +251,6 @@ fn header(piece: Piece<'_>) -> String {
 }
 
 const HEADER_MAX: usize = 80;
-
-/// Whether a `break` leaves this loop.
-fn leaves_loop(piece: Piece<'_>) -> bool {
-    piece.field("body").is_some_and(|body| {
-        body.all().iter().any(|it| it.kind() == "break_statement" || it.kind() == "goto_statement")
-    })
-}
 
 /// Where nothing communicates, ways out are of no interest.
 fn prune(body: &mut Vec<Node>) {

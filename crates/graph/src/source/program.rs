@@ -3,6 +3,7 @@
 //! # Invariants
 //! - Both sides of an `#if` are there; which one counts is decided where it stands.
 
+use super::facts::{Around, Facts, visit};
 use super::piece::{Parsed, Piece, Tongue};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,6 +30,8 @@ pub(super) struct Program<'t> {
     pub(super) unsteady: BTreeSet<&'t str>,
     /// Variables outside of functions.
     pub(super) globals: BTreeSet<&'t str>,
+    /// What stands where.
+    pub(super) facts: Facts<'t>,
 }
 
 /// The macros of a source that call MPI, each as a function.
@@ -74,13 +77,16 @@ impl Piece<'_> {
 
 impl<'t> Program<'t> {
     pub(super) fn of(files: &'t [Parsed]) -> Self {
-        let mut program = Self::default();
+        let mut program = Self { facts: Facts::of(files), ..Self::default() };
         for file in files {
-            file.root().all().into_iter().for_each(|piece| program.define(piece));
+            visit(file, |piece, around| program.define(piece, around));
         }
         files.iter().for_each(|file| program.define_broken(file.root()));
         program.find_globals(files);
         program.find_mpi(files);
+        let mut facts = std::mem::take(&mut program.facts);
+        facts.find_mpi(files, |name| program.is_of_mpi(name));
+        program.facts = facts;
         program
     }
 
@@ -109,17 +115,14 @@ impl<'t> Program<'t> {
 
     /// Whether an MPI operation is reached from here.
     pub(super) fn reaches_mpi(&self, piece: Piece<'t>) -> bool {
-        piece.all().iter().any(|it| {
-            matches!(it.kind(), "identifier" | "field_identifier" | "type_identifier")
-                && self.is_of_mpi(it.text())
-        })
+        self.facts.has_mpi(piece)
     }
 
     pub(super) fn is_of_mpi(&self, name: &str) -> bool {
         self.mpi.contains(name) || self.pointers.contains(name) || is_mpi(name)
     }
 
-    fn define(&mut self, piece: Piece<'t>) {
+    fn define(&mut self, piece: Piece<'t>, around: &Around<'t>) {
         match piece.kind() {
             "function_definition" => {
                 if let (Some(declarator), Some(body)) =
@@ -129,7 +132,7 @@ impl<'t> Program<'t> {
                 }
             }
             // `main(argc, argv)` of old, with the body behind it.
-            "call_expression" => self.define_untyped(piece),
+            "call_expression" => self.define_untyped(piece, around),
             "preproc_def" => {
                 let value = piece.field("value").map_or("", Piece::text);
                 let value = value.split("/*").next().unwrap_or_default();
@@ -157,7 +160,7 @@ impl<'t> Program<'t> {
         let function = declarator.all().into_iter().find(|it| it.kind() == "function_declarator");
         let list = function.unwrap_or(declarator).field("parameters");
         let parameters = list.map(|list| list.children().into_iter().map(Piece::name).collect());
-        let n_loops = body.all().iter().filter(|it| it.is_loop()).count();
+        let n_loops = self.facts.n_loops(body);
         let function = Function { name, parameters: parameters.unwrap_or_default(), body, n_loops };
         if !name.is_empty() {
             self.functions.entry(name).or_default().push(function);
@@ -179,23 +182,23 @@ impl<'t> Program<'t> {
         }
     }
 
-    fn define_untyped(&mut self, call: Piece<'t>) {
-        let Some(statement) = call.parent().filter(|it| it.kind() == "expression_statement") else {
+    fn define_untyped(&mut self, call: Piece<'t>, around: &Around<'t>) {
+        let Some(statement) = around.parent.filter(|it| it.kind() == "expression_statement") else {
             return;
         };
-        let is_outside = statement.parent().is_some_and(|it| it.kind() == "translation_unit");
+        let is_outside = around.grandparent.is_some_and(|it| it.kind() == "translation_unit");
         let (Some(name), Some(list)) = (call.field("function"), call.field("arguments")) else {
             return;
         };
         // The types of its parameters stand between.
-        let mut next = statement.node.next_named_sibling();
+        let mut next = if is_outside { statement.next_named_sibling() } else { None };
         while next.is_some_and(|it| matches!(it.kind(), "declaration" | "comment")) {
             next = next.and_then(|it| it.next_named_sibling());
         }
-        if let Some(node) = next.filter(|it| is_outside && it.kind() == "compound_statement") {
+        if let Some(node) = next.filter(|it| it.kind() == "compound_statement") {
             let parameters = list.children().into_iter().map(Piece::name).collect();
             let body = Piece { node, ..call };
-            let n_loops = body.all().iter().filter(|it| it.is_loop()).count();
+            let n_loops = self.facts.n_loops(body);
             let function = Function { name: name.name(), parameters, body, n_loops };
             self.functions.entry(name.name()).or_default().push(function);
         }
@@ -226,27 +229,25 @@ impl<'t> Program<'t> {
 
     fn find_globals(&mut self, files: &'t [Parsed]) {
         let mut n_assigned: BTreeMap<&'t str, usize> = BTreeMap::new();
-        for piece in files.iter().flat_map(|file| file.root().all()) {
-            match piece.kind() {
-                "declaration" if is_outside(piece) => {
-                    let mut walk = piece.node.walk();
-                    for node in piece.node.children_by_field_name("declarator", &mut walk) {
-                        self.globals.insert(Piece { node, ..piece }.name());
-                    }
+        let mut see = |piece: Piece<'t>, around: &Around<'t>| match piece.kind() {
+            "declaration" if !around.is_in_function => {
+                let mut walk = piece.node.walk();
+                for node in piece.node.children_by_field_name("declarator", &mut walk) {
+                    self.globals.insert(Piece { node, ..piece }.name());
                 }
-                "assignment_expression" => {
-                    if let Some(left) = piece.field("left") {
-                        *n_assigned.entry(left.name()).or_default() += 1;
-                    }
-                }
-                "update_expression" => {
-                    *n_assigned
-                        .entry(piece.field("argument").map_or("", Piece::name))
-                        .or_default() += 2;
-                }
-                _ => {}
             }
-        }
+            "assignment_expression" => {
+                if let Some(left) = piece.field("left") {
+                    *n_assigned.entry(left.name()).or_default() += 1;
+                }
+            }
+            "update_expression" => {
+                *n_assigned.entry(piece.field("argument").map_or("", Piece::name)).or_default() +=
+                    2;
+            }
+            _ => {}
+        };
+        files.iter().for_each(|file| visit(file, &mut see));
         let many = n_assigned.into_iter().filter(|(_, n)| 1 < *n).map(|(name, _)| name);
         self.unsteady = many.collect();
     }
@@ -304,14 +305,18 @@ impl<'t> Program<'t> {
 
     /// Whether a function that reaches MPI is an argument, or a value, somewhere.
     fn is_one_handed_on(&self, files: &'t [Parsed]) -> bool {
-        files.iter().flat_map(|file| file.root().all()).any(|piece| {
-            piece.kind() == "identifier"
-                && self.mpi.contains(piece.text())
-                && piece.parent().is_some_and(|parent| {
-                    let called = parent.field("function").is_some_and(|it| it.is(piece));
-                    !called && !parent.kind().contains("declarator")
-                })
-        })
+        let mut is_one = false;
+        let mut see = |piece: Piece<'t>, around: &Around<'t>| {
+            let is_named = piece.kind() == "identifier" && self.mpi.contains(piece.text());
+            is_one |= is_named
+                && around.parent.is_some_and(|parent| {
+                    let called = parent.child_by_field_name("function");
+                    let is_called = called.is_some_and(|it| it.id() == piece.node.id());
+                    !is_called && !parent.kind().contains("declarator")
+                });
+        };
+        files.iter().for_each(|file| visit(file, &mut see));
+        is_one
     }
 
     /// Parameters and members that are called.
@@ -332,16 +337,4 @@ impl<'t> Program<'t> {
         }
         found
     }
-}
-
-/// Whether a declaration stands outside of functions.
-fn is_outside(piece: Piece<'_>) -> bool {
-    let mut around = piece.parent();
-    while let Some(piece) = around {
-        if piece.kind() == "function_definition" || piece.kind() == "compound_statement" {
-            return false;
-        }
-        around = piece.parent();
-    }
-    true
 }

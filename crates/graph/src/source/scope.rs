@@ -4,7 +4,7 @@ use super::piece::Piece;
 use super::walker::Walker;
 use crate::expr::Expr;
 use crate::shape::Place;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Longer expressions stay names.
 const N_PARTS_MAX: usize = 9;
@@ -43,17 +43,6 @@ pub(super) fn key(piece: Piece<'_>) -> Option<String> {
         }
         _ => None,
     }
-}
-
-/// What may have another value after this piece.
-pub(super) fn changed_in(piece: Piece<'_>) -> Vec<String> {
-    let changed = piece.all().into_iter().filter_map(|it| match it.kind() {
-        "assignment_expression" => key(it.field("left")?),
-        "update_expression" => key(it.field("argument")?),
-        "pointer_expression" if it.text().starts_with('&') => key(it),
-        _ => None,
-    });
-    changed.collect()
 }
 
 impl<'t> Walker<'_, 't> {
@@ -138,8 +127,10 @@ impl<'t> Walker<'_, 't> {
 
     /// The same for all that a piece changes.
     pub(super) fn forget_changed(&mut self, piece: Piece<'t>, is_varying: bool) {
-        for key in changed_in(piece) {
-            self.forget(&key, is_varying);
+        let program = self.program;
+        let changed: BTreeSet<&str> = program.facts.changes(piece).map(|(key, _)| key).collect();
+        for key in changed {
+            self.forget(key, is_varying);
         }
     }
 }

@@ -3,6 +3,7 @@
 mod forms;
 mod laws;
 mod loops;
+mod nested;
 mod operations;
 mod pictures;
 mod programs;

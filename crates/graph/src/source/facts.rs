@@ -1,0 +1,200 @@
+//! What stands where in a file, found in one pass: so that a question about a piece costs no walk through it.
+//!
+//! A piece within others is asked about as often as there are others around it. What is within a piece stands between
+//! its first byte and its last, so each list is by position, and a question is a search in it.
+
+use super::piece::{Parsed, Piece};
+use super::scope::key;
+use std::collections::HashMap;
+use tree_sitter::Node;
+
+/// What is around a piece.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Around<'t> {
+    pub(super) parent: Option<Node<'t>>,
+    pub(super) grandparent: Option<Node<'t>>,
+    /// Within a function, or a part of one.
+    pub(super) is_in_function: bool,
+    /// First byte behind the start of the loop or `switch` that `break` leaves, 0 without one.
+    loop_limit: usize,
+    /// The same for a lambda, which `return` leaves.
+    lambda_limit: usize,
+}
+
+/// Lists of all files.
+#[derive(Default)]
+pub(super) struct Facts<'t> {
+    files: HashMap<usize, Lists<'t>>,
+}
+
+/// Lists of a file, each by position.
+#[derive(Default)]
+struct Lists<'t> {
+    /// Names that come to MPI.
+    mpi: Vec<Spot<()>>,
+    loops: Vec<Spot<()>>,
+    /// `break` and `goto`.
+    jumps: Vec<Spot<()>>,
+    calls: Vec<Spot<Piece<'t>>>,
+    /// What changes a variable, with its name.
+    changes: Vec<Spot<(String, Piece<'t>)>>,
+    /// What leaves its surroundings: it does so for pieces that start at this byte or later.
+    leaves: Vec<Spot<usize>>,
+}
+
+/// A place of the text, and what is there.
+struct Spot<T> {
+    start: usize,
+    end: usize,
+    what: T,
+}
+
+/// Goes through a file, each named piece before those within it.
+pub(super) fn visit<'t>(file: &'t Parsed, mut see: impl FnMut(Piece<'t>, &Around<'t>)) {
+    let mut cursor = file.root().node.walk();
+    let mut around: Vec<Around<'t>> = vec![Around::default()];
+    loop {
+        let node = cursor.node();
+        let top = around.last().copied().unwrap_or_default();
+        if node.is_named() && node.kind() != "comment" {
+            see(Piece { file, node }, &top);
+        }
+        if cursor.goto_first_child() {
+            around.push(top.within(node));
+            continue;
+        }
+        while around.len() == 1 || !cursor.goto_next_sibling() {
+            if around.len() == 1 {
+                return;
+            }
+            cursor.goto_parent();
+            around.pop();
+        }
+    }
+}
+
+impl<'t> Around<'t> {
+    /// What is around the children of a node.
+    fn within(self, node: Node<'t>) -> Self {
+        let mut inner = Self { parent: Some(node), grandparent: self.parent, ..self };
+        let limit = node.start_byte() + 1;
+        match node.kind() {
+            "function_definition" | "compound_statement" => inner.is_in_function = true,
+            "lambda_expression" => inner.lambda_limit = limit,
+            "switch_statement" | "for_statement" | "while_statement" | "do_statement"
+            | "for_range_loop" => inner.loop_limit = limit,
+            _ => {}
+        }
+        inner
+    }
+}
+
+impl<'t> Facts<'t> {
+    /// Everything but names that come to MPI, which are known later.
+    pub(super) fn of(files: &'t [Parsed]) -> Self {
+        let mut facts = Self::default();
+        for file in files {
+            let mut lists = Lists::default();
+            visit(file, |piece, around| lists.add(piece, around));
+            facts.files.insert(std::ptr::from_ref(file).addr(), lists);
+        }
+        facts
+    }
+
+    /// Adds the names that come to MPI.
+    pub(super) fn find_mpi(&mut self, files: &'t [Parsed], is_of_mpi: impl Fn(&str) -> bool) {
+        for file in files {
+            let mut found = Vec::new();
+            visit(file, |piece, _| {
+                let is_name =
+                    matches!(piece.kind(), "identifier" | "field_identifier" | "type_identifier");
+                if is_name && is_of_mpi(piece.text()) {
+                    found.push(Spot::of(piece, ()));
+                }
+            });
+            self.files.entry(std::ptr::from_ref(file).addr()).or_default().mpi = found;
+        }
+    }
+
+    pub(super) fn has_mpi(&self, piece: Piece<'t>) -> bool {
+        self.within(piece, |lists| &lists.mpi).next().is_some()
+    }
+
+    pub(super) fn n_loops(&self, piece: Piece<'t>) -> usize {
+        self.within(piece, |lists| &lists.loops).count()
+    }
+
+    /// Whether `break` or `goto` is within.
+    pub(super) fn jumps(&self, piece: Piece<'t>) -> bool {
+        self.within(piece, |lists| &lists.jumps).next().is_some()
+    }
+
+    pub(super) fn calls(&self, piece: Piece<'t>) -> impl Iterator<Item = Piece<'t>> {
+        self.within(piece, |lists| &lists.calls).map(|spot| spot.what)
+    }
+
+    /// What changes a variable within a piece, with its name.
+    pub(super) fn changes(&self, piece: Piece<'t>) -> impl Iterator<Item = (&str, Piece<'t>)> {
+        self.within(piece, |lists| &lists.changes).map(|spot| (spot.what.0.as_str(), spot.what.1))
+    }
+
+    /// Whether something of the surroundings is left from here.
+    pub(super) fn leaves(&self, piece: Piece<'t>) -> bool {
+        let start = piece.node.start_byte();
+        self.within(piece, |lists| &lists.leaves).any(|spot| spot.what <= start)
+    }
+
+    /// What a list has within a piece.
+    fn within<'a, T: 'a>(
+        &'a self,
+        piece: Piece<'t>,
+        list: impl Fn(&'a Lists<'t>) -> &'a Vec<Spot<T>>,
+    ) -> impl Iterator<Item = &'a Spot<T>> {
+        let (start, end) = (piece.node.start_byte(), piece.node.end_byte());
+        let found = self.files.get(&std::ptr::from_ref(piece.file).addr());
+        let all = found.map_or(&[][..], |lists| list(lists).as_slice());
+        let first = all.partition_point(|spot| spot.start < start);
+        let rest = all[first..].iter().take_while(move |spot| spot.start < end);
+        // What starts where the piece does may be around it.
+        rest.filter(move |spot| spot.end <= end)
+    }
+}
+
+impl<T> Spot<T> {
+    fn of(piece: Piece<'_>, what: T) -> Self {
+        Self { start: piece.node.start_byte(), end: piece.node.end_byte(), what }
+    }
+}
+
+impl<'t> Lists<'t> {
+    fn add(&mut self, piece: Piece<'t>, around: &Around<'t>) {
+        let of_break = around.loop_limit.max(around.lambda_limit);
+        match piece.kind() {
+            _ if piece.is_loop() => self.loops.push(Spot::of(piece, ())),
+            "call_expression" => {
+                self.calls.push(Spot::of(piece, piece));
+                let called = piece.field("function").map_or("", Piece::text);
+                if matches!(called, "exit" | "abort" | "_exit" | "quick_exit") {
+                    self.leaves.push(Spot::of(piece, around.lambda_limit));
+                }
+            }
+            "return_statement" | "throw_statement" => {
+                self.leaves.push(Spot::of(piece, around.lambda_limit));
+            }
+            "break_statement" => {
+                self.jumps.push(Spot::of(piece, ()));
+                self.leaves.push(Spot::of(piece, of_break));
+            }
+            "continue_statement" => self.leaves.push(Spot::of(piece, of_break)),
+            "goto_statement" => self.jumps.push(Spot::of(piece, ())),
+            "assignment_expression" => self.change(piece, piece.field("left").and_then(key)),
+            "update_expression" => self.change(piece, piece.field("argument").and_then(key)),
+            "pointer_expression" if piece.text().starts_with('&') => self.change(piece, key(piece)),
+            _ => {}
+        }
+    }
+
+    fn change(&mut self, piece: Piece<'t>, key: Option<String>) {
+        self.changes.extend(key.map(|key| Spot::of(piece, (key, piece))));
+    }
+}
