@@ -14,6 +14,12 @@ pub enum FileError {
         /// The file being written.
         path: PathBuf,
     },
+    /// It is not as it was written.
+    #[error("`{path}` is damaged, it is not what was written: restore it from a copy or run again")]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+    },
     /// Anything else.
     #[error("`{path}` cannot be read or written: check that it exists and who may access it")]
     Io {

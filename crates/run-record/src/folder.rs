@@ -3,22 +3,27 @@
 //! # Invariants
 //! - `run.json` is there from the first moment, so that a record whose writer died is still a record.
 //! - Nothing of an earlier run is ever overwritten: a folder that holds something is refused.
+//! - A summary is never replaced by one that knows less ([`crate::knowledge`]).
+//! - The spool is deleted only when what was made of it is on the disk.
 
+use crate::checksum::Checksum;
 use crate::event_file::{EventReader, EventWriter};
 use crate::file_error::FileError;
 use crate::function_file::{FunctionReader, FunctionWriter};
+use crate::header::{RunHeader, RunStart, RunState, Version};
+use crate::knowledge::lost;
+use crate::record_error::RecordError;
 use crate::region_file::{self, RegionRow};
 use crate::resize_file::ResizeLines;
 use crate::summary::{FORMAT_VERSION, Summary};
 use crate::table::TableError;
 use crate::tuning::{self, TuningLines};
-use crate::whole_file::replace;
+use crate::whole_file::{replace, sync};
 use dealt::Dealt;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use thiserror::Error;
 
 const HEADER: &str = "run.json";
 const SUMMARY: &str = "summary.json";
@@ -29,56 +34,12 @@ const TUNING: &str = "tuning.jsonl";
 /// Written by the program (`master-worker/src/written.rs`).
 const DEALT: &str = "dealt.json";
 const SPOOL: &str = "spool";
+const PAGE: &str = "report.html";
+/// Files of ours that do not change any more once the record is whole. (Others are the program's.)
+const LASTING: [&str; 5] = [SUMMARY, REGIONS, EVENTS, FUNCTIONS, TUNING];
 /// Room kept from the start, so that a disk that fills during the run still takes the summary.
 const RESERVE: &str = "reserve";
 const RESERVE_BYTES: usize = 128 * 1024;
-
-/// What is known of a run when it starts.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct RunStart {
-    /// The command after `--`, as it was typed.
-    pub command: Vec<String>,
-    /// When the command is started, in seconds since 1970.
-    pub started_s: f64,
-    /// The host on which the record is written.
-    pub host: String,
-    /// The process that writes it.
-    pub pid: u32,
-    /// The name by which collectors and analyzer know the run.
-    pub run_id: String,
-}
-
-/// `run.json`: what a record is, whatever became of its run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct RunHeader {
-    /// [`FORMAT_VERSION`] of the writer.
-    pub format_version: u32,
-    /// Version of Sintonia that wrote the record.
-    pub sintonia_version: String,
-    /// The name by which collectors and analyzer know the run.
-    pub run_id: String,
-    /// The command after `--`, as it was typed.
-    pub command: Vec<String>,
-    /// When the command was started, in seconds since 1970.
-    pub started_s: f64,
-    /// The host on which the record was written.
-    pub host: String,
-    /// The process that wrote it.
-    pub pid: u32,
-    /// Whether the record is whole.
-    pub state: RunState,
-}
-
-/// Whether a record is whole.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum RunState {
-    /// The run goes on, or the process that wrote the record ended before it: the measurements are in
-    /// `spool/`, and `summary.json`, if there is one, is an early one.
-    Running,
-    /// Everything is assembled.
-    Finished,
-}
 
 /// The folder of a run.
 #[derive(Debug)]
@@ -100,7 +61,7 @@ impl RunRecord {
         }
         let spool = dir.join(SPOOL);
         fs::create_dir(&spool).map_err(|e| FileError::new(&spool, e))?;
-        let record = Self { dir: dir.to_owned(), header: header_of(start) };
+        let record = Self { dir: dir.to_owned(), header: start.into() };
         record.write_json(HEADER, &record.header)?;
         record.take_reserve();
         Ok(record)
@@ -150,9 +111,25 @@ impl RunRecord {
     /// Writes, or replaces as a whole, the run on one page.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// When the file cannot be written, or the one that is there knows more
+    /// ([`RecordError::KnowsMore`]).
     pub fn write_summary(&self, summary: &Summary) -> Result<(), RecordError> {
+        // One that cannot be read has nothing to lose.
+        let kept = self.read_summary().ok();
+        if let Some(what) = kept.and_then(|kept| lost(&kept, summary)) {
+            return Err(RecordError::KnowsMore { path: self.dir.join(SUMMARY), what });
+        }
         self.write_json(SUMMARY, summary)
+    }
+
+    /// Writes, or replaces as a whole, the page for a browser; where it is.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn write_page(&self, page: &str) -> Result<PathBuf, FileError> {
+        let path = self.dir.join(PAGE);
+        replace(&path, page.as_bytes())?;
+        Ok(path)
     }
 
     /// The run on one page.
@@ -161,6 +138,7 @@ impl RunRecord {
     /// When the run was not finished and none was written yet ([`RecordError::NoSummary`]), or the file
     /// is damaged.
     pub fn read_summary(&self) -> Result<Summary, RecordError> {
+        self.verify(SUMMARY)?;
         let path = self.dir.join(SUMMARY);
         match fs::read(&path) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => {
@@ -183,6 +161,7 @@ impl RunRecord {
     /// # Errors
     /// When the file is not there or damaged.
     pub fn read_regions(&self) -> Result<Vec<RegionRow>, TableError> {
+        self.verify(REGIONS)?;
         region_file::read(&self.dir.join(REGIONS))
     }
 
@@ -199,6 +178,7 @@ impl RunRecord {
     /// # Errors
     /// When the file is damaged or cannot be read.
     pub fn events(&self) -> Result<Option<EventReader>, TableError> {
+        self.verify(EVENTS)?;
         let path = self.dir.join(EVENTS);
         if path.exists() { EventReader::open(&path).map(Some) } else { Ok(None) }
     }
@@ -216,6 +196,7 @@ impl RunRecord {
     /// # Errors
     /// When the file is damaged or cannot be read.
     pub fn function_events(&self) -> Result<Option<FunctionReader>, TableError> {
+        self.verify(FUNCTIONS)?;
         let path = self.dir.join(FUNCTIONS);
         if path.exists() { FunctionReader::open(&path).map(Some) } else { Ok(None) }
     }
@@ -230,6 +211,7 @@ impl RunRecord {
     /// # Errors
     /// When the file cannot be read.
     pub fn read_tuning(&self) -> Result<Option<TuningLines>, RecordError> {
+        self.verify(TUNING)?;
         Ok(tuning::read(&self.tuning_path())?)
     }
 
@@ -279,9 +261,20 @@ impl RunRecord {
     /// When `run.json` cannot be written or the spool cannot be removed; the record is then unfinished
     /// or has a spool too many, and both are readable.
     pub fn finish(&mut self) -> Result<(), RecordError> {
-        self.header.state = RunState::Finished;
-        self.write_json(HEADER, &self.header)?;
-        self.give_reserve();
+        // Tables are on the disk since they were written.
+        self.sync_if_there(SUMMARY)?;
+        let mut header = self.header.clone();
+        for name in LASTING {
+            if let Some(checksum) = Checksum::of(&self.dir.join(name))? {
+                header.checksums.insert(name.to_owned(), checksum);
+            }
+        }
+        header.state = RunState::Finished;
+        self.write_json(HEADER, &header)?;
+        self.header = header;
+        self.sync_if_there(HEADER)?;
+        sync(&self.dir)?;
+        self.free_reserve();
         let spool = self.dir.join(SPOOL);
         match fs::remove_dir_all(&spool) {
             Err(e) if e.kind() != io::ErrorKind::NotFound => Err(FileError::new(&spool, e).into()),
@@ -295,102 +288,43 @@ impl RunRecord {
             .map_err(|source| RecordError::NotJson { path: path.clone(), source })?;
         text.push(b'\n');
         match replace(&path, &text) {
-            Err(error) if error.is_storage_full() && self.give_reserve() => {
+            Err(error) if error.is_storage_full() && self.free_reserve() => {
                 Ok(replace(&path, &text)?)
             }
             replaced => Ok(replaced?),
         }
     }
 
+    /// Reads a file through where it is known what it was.
+    fn verify(&self, name: &str) -> Result<(), FileError> {
+        let Some(expected) = self.header.checksums.get(name) else { return Ok(()) };
+        let path = self.dir.join(name);
+        if Checksum::of(&path)?.as_ref() == Some(expected) {
+            return Ok(());
+        }
+        Err(FileError::Damaged { path })
+    }
+
+    fn sync_if_there(&self, name: &str) -> Result<(), FileError> {
+        let path = self.dir.join(name);
+        if path.exists() { sync(&path) } else { Ok(()) }
+    }
+
     /// A disk without that much room is full already: then there is no reserve.
     fn take_reserve(&self) {
         let path = self.dir.join(RESERVE);
         if fs::write(&path, vec![0; RESERVE_BYTES]).is_err() {
-            self.give_reserve();
+            self.free_reserve();
         }
     }
 
-    /// Frees the reserve; false when there was none.
-    fn give_reserve(&self) -> bool {
+    /// Frees the room that was kept for the last files of a full disk; false when there is none.
+    pub fn free_reserve(&self) -> bool {
         fs::remove_file(self.dir.join(RESERVE)).is_ok()
-    }
-}
-
-/// Only the field that tells whether the rest can be read.
-#[derive(Deserialize)]
-struct Version {
-    format_version: u32,
-}
-
-fn header_of(start: RunStart) -> RunHeader {
-    RunHeader {
-        format_version: FORMAT_VERSION,
-        sintonia_version: env!("CARGO_PKG_VERSION").to_owned(),
-        run_id: start.run_id,
-        command: start.command,
-        started_s: start.started_s,
-        host: start.host,
-        pid: start.pid,
-        state: RunState::Running,
     }
 }
 
 fn parse<T: for<'de> Deserialize<'de>>(path: &Path, text: &[u8]) -> Result<T, RecordError> {
     serde_json::from_slice(text)
         .map_err(|source| RecordError::NotJson { path: path.to_owned(), source })
-}
-
-/// A run record that cannot be made, opened or read.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum RecordError {
-    /// Nothing is there.
-    #[error("`{dir}` is not a folder: give the one that `sintonia run` named")]
-    NotThere {
-        /// The folder asked for.
-        dir: PathBuf,
-    },
-    /// Something else is there.
-    #[error(
-        "`{dir}` is not a run record, it has no `run.json`: give the folder that `sintonia run` named"
-    )]
-    NotARecord {
-        /// The folder asked for.
-        dir: PathBuf,
-    },
-    /// The folder for a new record is in use.
-    #[error("`{dir}` is not empty: give a new folder or an empty one")]
-    NotEmpty {
-        /// The folder asked for.
-        dir: PathBuf,
-    },
-    /// A newer version of Sintonia wrote it.
-    #[error(
-        "`{dir}` has format version {found}, this program reads up to {FORMAT_VERSION}: read it with a newer Sintonia"
-    )]
-    NewerFormat {
-        /// The folder asked for.
-        dir: PathBuf,
-        /// Its version.
-        found: u32,
-    },
-    /// The run did not finish, and no early summary was written.
-    #[error(
-        "`{dir}` has no summary because its run did not finish: its measurements are in `spool/`"
-    )]
-    NoSummary {
-        /// The folder.
-        dir: PathBuf,
-    },
-    /// A JSON file that does not say what it should.
-    #[error("`{path}` is damaged or was not written by Sintonia: restore it from a copy")]
-    NotJson {
-        /// The file.
-        path: PathBuf,
-        /// Where it stops making sense.
-        source: serde_json::Error,
-    },
-    /// A file that could not be read or written.
-    #[error(transparent)]
-    File(#[from] FileError),
 }

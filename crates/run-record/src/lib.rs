@@ -14,18 +14,25 @@
 //!
 //! # Invariants
 //! - A file of the record is replaced as a whole or not at all; a reader never sees half of one.
+//! - Files of a finished record that are not as they were written are refused ([`checksum`]).
 //! - A full disk is told apart from every other failure ([`FileError::StorageFull`]).
+//! - A file is never replaced by one that knows less, and the spool is deleted only when what was made of
+//!   it is on the disk.
 //! - What a newer version wrote is refused by name and never misread.
 //!
 //! # Not here
 //! How the numbers come about (`analyzer`, `models`), other formats (`export`), pictures (`dashboard`).
 
+pub mod checksum;
 pub mod event_file;
 pub mod file_error;
 pub mod folder;
 pub mod function_file;
 pub mod function_sums;
 pub mod function_totals;
+pub mod header;
+pub mod knowledge;
+pub mod record_error;
 pub mod region_file;
 pub mod resize_file;
 pub mod spool;
@@ -36,10 +43,12 @@ mod whole_file;
 
 pub use event_file::{Event, EventReader, EventWriter};
 pub use file_error::FileError;
-pub use folder::{RecordError, RunHeader, RunRecord, RunStart, RunState};
+pub use folder::RunRecord;
 pub use function_file::{FunctionEvent, FunctionReader, FunctionWriter};
 pub use function_sums::FunctionSums;
 pub use function_totals::{FunctionTimes, FunctionTotals};
+pub use header::{RunHeader, RunStart, RunState};
+pub use record_error::RecordError;
 pub use region_file::RegionRow;
 pub use resize_file::ResizeLines;
 pub use spool::{SpoolProblem, SpoolReader, SpoolWriter};

@@ -4,10 +4,15 @@
 //!
 //! # Invariants
 //! - A file appears under its name only when it is complete and on the disk.
+//! - A file is never replaced by one of fewer rows.
 //! - Columns are found by name, so that a reader passes over columns that a newer writer added.
 
+mod error;
+
+pub use error::TableError;
+
 use crate::file_error::FileError;
-use crate::whole_file::{partial_path, publish};
+use crate::whole_file::Partial;
 use parquet::basic::{Compression, Encoding};
 use parquet::column::reader::get_typed_column_reader;
 use parquet::data_type::{ByteArray, DataType, DoubleType, Int32Type, Int64Type};
@@ -18,61 +23,9 @@ use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::ColumnPath;
 use std::fs::File;
-use std::io;
+use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// A Parquet file that could not be read or written.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum TableError {
-    /// A file that could not be read or written.
-    #[error(transparent)]
-    File(#[from] FileError),
-    /// The content is not what Sintonia writes.
-    #[error("`{path}` is damaged or was not written by Sintonia: restore it from a copy")]
-    Damaged {
-        /// The file.
-        path: PathBuf,
-        /// What the Parquet library says.
-        source: ParquetError,
-    },
-    /// A column that this version needs is missing.
-    #[error("`{path}` has no column `{column}`: it was not written by Sintonia")]
-    NoColumn {
-        /// The file.
-        path: PathBuf,
-        /// The column.
-        column: String,
-    },
-    /// A row or a column outside what the file has.
-    #[error("`{path}` has no row group {group}: ask for one of its {n_groups}")]
-    NoGroup {
-        /// The file.
-        path: PathBuf,
-        /// The group asked for.
-        group: usize,
-        /// How many there are.
-        n_groups: usize,
-    },
-}
-
-impl TableError {
-    /// Whether room on the disk is all that is missing.
-    pub fn is_storage_full(&self) -> bool {
-        matches!(self, Self::File(file) if file.is_storage_full())
-    }
-
-    fn new(path: &Path, error: ParquetError) -> Self {
-        if let ParquetError::External(cause) = &error
-            && let Some(kind) = cause.downcast_ref::<io::Error>().map(io::Error::kind)
-            && kind != io::ErrorKind::UnexpectedEof
-        {
-            return FileError::new(path, io::Error::new(kind, error)).into();
-        }
-        Self::Damaged { path: path.to_owned(), source: error }
-    }
-}
 
 /// What a file looks like: its columns, and which of them grow along the file.
 pub(crate) struct Layout {
@@ -86,18 +39,21 @@ pub(crate) struct Layout {
 pub(crate) struct TableWriter {
     path: PathBuf,
     writer: SerializedFileWriter<File>,
+    n_rows: u64,
+    partial: Partial,
 }
 
 impl TableWriter {
     pub(crate) fn create(path: &Path, layout: &Layout) -> Result<Self, TableError> {
-        let partial = partial_path(path);
-        let file = File::create(&partial).map_err(|e| FileError::new(&partial, e))?;
+        let partial = Partial::of(path);
+        let place = partial.place();
+        let file = File::create(place).map_err(|e| FileError::new(place, e))?;
         let start = || {
             let schema = Arc::new(parse_message_type(layout.schema)?);
             SerializedFileWriter::new(file, schema, Arc::new(properties(layout)))
         };
-        let writer = start().map_err(|e| TableError::new(&partial, e))?;
-        Ok(Self { path: path.to_owned(), writer })
+        let writer = start().map_err(|e| TableError::new(place, e))?;
+        Ok(Self { path: path.to_owned(), writer, n_rows: 0, partial })
     }
 
     /// Appends one group; `fill` must write every column of the schema, in order.
@@ -108,16 +64,24 @@ impl TableWriter {
         let write = || {
             let mut group = GroupWriter { group: self.writer.next_row_group()? };
             fill(&mut group)?;
-            group.group.close().map(|_| ())
+            group.group.close().map(|group| group.num_rows())
         };
-        write().map_err(|e| TableError::new(&self.path, e))
+        let n_rows = write().map_err(|e| TableError::new(&self.path, e))?;
+        self.n_rows += n_rows.max(0).cast_unsigned();
+        Ok(())
     }
 
     /// Ends the file and gives it its name.
     pub(crate) fn finish(self) -> Result<(), TableError> {
-        let file = self.writer.into_inner().map_err(|e| TableError::new(&self.path, e))?;
-        file.sync_all().map_err(|e| FileError::new(&self.path, e))?;
-        Ok(publish(&partial_path(&self.path), &self.path)?)
+        let Self { path, writer, n_rows, partial } = self;
+        let file = writer.into_inner().map_err(|e| TableError::new(&path, e))?;
+        file.sync_all().map_err(|e| FileError::new(&path, e))?;
+        // One that cannot be read has nothing to lose.
+        let n_kept = TableReader::open(&path).map_or(0, |kept| kept.n_rows());
+        if n_rows < n_kept {
+            return Err(TableError::HoldsMore { path, n_kept, n_rows });
+        }
+        Ok(partial.publish()?)
     }
 }
 
@@ -229,7 +193,8 @@ pub(crate) struct TableReader {
 impl TableReader {
     pub(crate) fn open(path: &Path) -> Result<Self, TableError> {
         let file = File::open(path).map_err(|e| FileError::new(path, e))?;
-        let reader = SerializedFileReader::new(file).map_err(|e| TableError::new(path, e))?;
+        let reader = caught(|| SerializedFileReader::new(file));
+        let reader = reader.map_err(|e| TableError::new(path, e))?;
         Ok(Self { path: path.to_owned(), reader })
     }
 
@@ -246,8 +211,8 @@ impl TableReader {
         if n_groups <= group {
             return Err(TableError::NoGroup { path: self.path.clone(), group, n_groups });
         }
-        let reader =
-            self.reader.get_row_group(group).map_err(|e| TableError::new(&self.path, e))?;
+        let reader = caught(|| self.reader.get_row_group(group));
+        let reader = reader.map_err(|e| TableError::new(&self.path, e))?;
         Ok(GroupReader { path: &self.path, reader })
     }
 }
@@ -293,16 +258,19 @@ impl GroupReader<'_> {
             let reader = self.reader.get_column_reader(position)?;
             let mut reader = get_typed_column_reader::<DoubleType>(reader);
             let (mut values, mut levels, mut repeats) = (Vec::new(), Vec::new(), Vec::new());
-            loop {
+            let mut n_left = n_rows + 1;
+            while n_left != 0 {
                 let wanted = (Some(&mut levels), Some(&mut repeats));
-                let n_max = n_rows.max(1);
+                let n_max = n_left.min(N_READ_MAX);
                 let (n_read, ..) = reader.read_records(n_max, wanted.0, wanted.1, &mut values)?;
                 if n_read == 0 {
-                    return Ok(rows_of(values, &levels, &repeats));
+                    break;
                 }
+                n_left = n_left.saturating_sub(n_read);
             }
+            Ok(rows_of(values, &levels, &repeats))
         };
-        let rows = read().map_err(|e| TableError::new(self.path, e))?;
+        let rows = caught(read).map_err(|e| TableError::new(self.path, e))?;
         if rows.len() != n_rows {
             let source = ParquetError::EOF(format!("column `{column}` ends at row {}", rows.len()));
             return Err(TableError::Damaged { path: self.path.to_owned(), source });
@@ -329,17 +297,22 @@ impl GroupReader<'_> {
         let read = || {
             let reader = self.reader.get_column_reader(position)?;
             let mut reader = get_typed_column_reader::<T>(reader);
-            let (mut values, mut levels) = (Vec::with_capacity(n_rows), Vec::new());
-            loop {
+            let (mut values, mut levels) = (Vec::new(), Vec::new());
+            // One more than there are: nothing is to follow.
+            let mut n_left = n_rows + 1;
+            while n_left != 0 {
                 let wanted = optional.then_some(&mut levels);
-                let (n_read, ..) = reader.read_records(n_rows.max(1), wanted, None, &mut values)?;
+                let n_max = n_left.min(N_READ_MAX);
+                let (n_read, ..) = reader.read_records(n_max, wanted, None, &mut values)?;
                 if n_read == 0 {
-                    return Ok((values, levels));
+                    break;
                 }
+                n_left = n_left.saturating_sub(n_read);
             }
+            Ok((values, levels))
         };
         let (values, levels): (Vec<T::T>, Vec<i16>) =
-            read().map_err(|e| TableError::new(self.path, e))?;
+            caught(read).map_err(|e| TableError::new(self.path, e))?;
         let n_read = if optional { levels.len() } else { values.len() };
         if n_read != n_rows {
             let source = ParquetError::EOF(format!("column `{name}` ends at row {n_read}"));
@@ -347,6 +320,17 @@ impl GroupReader<'_> {
         }
         Ok((values, levels))
     }
+}
+
+/// Rows asked for at a time: what a damaged file says of their number is not believed.
+const N_READ_MAX: usize = 1 << 16;
+
+/// The outcome of `read`; a panic of the Parquet library at a damaged file is one of its errors.
+fn caught<T>(read: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, ParquetError> {
+    // Nothing of what it had borrowed is used afterwards.
+    std::panic::catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| {
+        Err(ParquetError::General("the file breaks the rules of its format".to_owned()))
+    })
 }
 
 /// Lists from what Parquet stores of them.

@@ -6,26 +6,72 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Replaces the file at `path`: whenever this process ends, the file holds the old content or the new
-/// one, never a mix. It is not forced to the disk: that costs 10 ms and more for each file of each run,
-/// and what a power failure can take is the run itself.
+/// one, never a mix. It is not forced to the disk: that costs 10 ms and more for each file of each run;
+/// who deletes what the file was made of calls [`sync`] before.
 pub(crate) fn replace(path: &Path, content: &[u8]) -> Result<(), FileError> {
-    let partial = partial_path(path);
-    let write = || {
-        let mut file = File::create(&partial)?;
-        file.write_all(content)
-    };
-    write().map_err(|e| FileError::new(&partial, e))?;
-    publish(&partial, path)
+    let partial = Partial::of(path);
+    let write = || File::create(&partial.place)?.write_all(content);
+    write().map_err(|e| FileError::new(&partial.place, e))?;
+    partial.publish()
 }
 
-/// The name of a file of the record while it is being written.
-pub(crate) fn partial_path(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".partial");
-    PathBuf::from(name)
+/// Waits until the file or folder at `path` is on the disk.
+pub(crate) fn sync(path: &Path) -> Result<(), FileError> {
+    File::open(path).and_then(|file| file.sync_all()).map_err(|e| FileError::new(path, e))
 }
 
-/// Gives a file that is complete its name.
-pub(crate) fn publish(partial: &Path, path: &Path) -> Result<(), FileError> {
-    fs::rename(partial, path).map_err(|e| FileError::new(path, e))
+/// A file of the record while it is being written. Unless it is published it is removed again: where the
+/// disk is full, half a file would take the room of what can still be saved.
+#[derive(Debug)]
+pub(crate) struct Partial {
+    path: PathBuf,
+    place: PathBuf,
+    is_published: bool,
+}
+
+impl Partial {
+    /// The one that becomes the file at `path`.
+    pub(crate) fn of(path: &Path) -> Self {
+        let mut name = path.as_os_str().to_owned();
+        name.push(".partial");
+        Self { path: path.to_owned(), place: PathBuf::from(name), is_published: false }
+    }
+
+    /// Where it is written.
+    pub(crate) fn place(&self) -> &Path {
+        &self.place
+    }
+
+    /// Gives it, complete now, its name.
+    pub(crate) fn publish(mut self) -> Result<(), FileError> {
+        fs::rename(&self.place, &self.path).map_err(|e| FileError::new(&self.path, e))?;
+        self.is_published = true;
+        Ok(())
+    }
+}
+
+impl Drop for Partial {
+    fn drop(&mut self) {
+        if !self.is_published {
+            // It may never have been made.
+            fs::remove_file(&self.place).ok();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A full disk kept the half file, and the summary found no room beside it.
+    #[test]
+    fn half_a_file_does_not_stay() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        replace(&path, b"old").unwrap();
+        std::os::unix::fs::symlink("/dev/full", dir.path().join("file.partial")).unwrap();
+        assert!(replace(&path, b"new").unwrap_err().is_storage_full());
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
 }

@@ -80,6 +80,35 @@ fn an_empty_region_file_is_one() {
     assert_eq!(record.read_regions().unwrap(), []);
 }
 
+/// `sintonia report` on what a full disk had left replaced a summary of two ranks by one of none, and deleted the
+/// spool after it.
+#[test]
+fn a_summary_is_not_replaced_by_one_that_knows_less() {
+    let dir = tempfile::tempdir().unwrap();
+    let record = RunRecord::create(dir.path(), start()).unwrap();
+    let summary = Summary { n_ranks: 2, ..Summary::default() };
+    record.write_summary(&summary).unwrap();
+    let error = record.write_summary(&Summary::default()).unwrap_err();
+    assert!(matches!(error, RecordError::KnowsMore { .. }), "{error}");
+    assert_eq!(record.read_summary().unwrap(), summary);
+    // A damaged one knows nothing.
+    fs::write(dir.path().join("summary.json"), "{").unwrap();
+    record.write_summary(&Summary::default()).unwrap();
+}
+
+/// The same of tables: that of a good assembly stayed only as long as nobody tried again.
+#[test]
+fn a_table_is_not_replaced_by_one_of_fewer_rows() {
+    let dir = tempfile::tempdir().unwrap();
+    let record = RunRecord::create(dir.path(), start()).unwrap();
+    let rows = [row(None, Some(0), 0.25), row(Some(0), None, 1e-9)];
+    record.write_regions(&rows).unwrap();
+    let error = record.write_regions(&rows[..1]).unwrap_err();
+    assert!(matches!(error, run_record::TableError::HoldsMore { .. }), "{error}");
+    assert_eq!(record.read_regions().unwrap(), rows);
+    assert!(!dir.path().join("regions.parquet.partial").exists(), "it takes no room");
+}
+
 #[track_caller]
 fn check_refused(prepare: impl FnOnce(&Path), expected: &str) {
     let dir = tempfile::tempdir().unwrap();
@@ -117,6 +146,7 @@ fn a_folder_in_use_is_refused() {
 fn a_full_disk_is_named() {
     let dir = tempfile::tempdir().unwrap();
     let record = RunRecord::create(dir.path(), start()).unwrap();
+    assert!(record.free_reserve());
     for name in ["summary.json", "regions.parquet"] {
         let partial = dir.path().join(name).with_added_extension("partial");
         std::os::unix::fs::symlink("/dev/full", partial).unwrap();
