@@ -49,6 +49,9 @@ use wire::ToAnalyzer;
 /// Time between looks at the folder while it rings.
 const RING_PAUSE: Duration = Duration::from_millis(2);
 
+/// Sentences about overwritten segments kept at most.
+const N_DAMAGES_MAX: usize = 10;
+
 /// What may be chosen about a collector.
 #[derive(Clone, Copy, Debug)]
 pub struct CollectorOptions {
@@ -104,6 +107,8 @@ pub struct Collector {
     sums: Sums,
     /// Segments that cannot be read, and why.
     refused: HashMap<PathBuf, String>,
+    /// Sentences about segments that the program overwrote.
+    damages: Vec<String>,
     pace: DrainPace,
     /// For processes whose events are only added up.
     sum_pace: DrainPace,
@@ -166,6 +171,7 @@ impl Collector {
             ends: Ends::new(),
             sums: Sums::new(now),
             refused: HashMap::new(),
+            damages: Vec::new(),
             pace: DrainPace::default(),
             sum_pace: DrainPace::of_sums(),
             report_every: Duration::from_secs(2),
@@ -328,6 +334,8 @@ impl Collector {
             let is_drained = process.stage.kept == Milestone::Gone && process.is_drained();
             let is_done = process.stage.is_done(is_drained);
             if is_done {
+                self.damages
+                    .extend(process.damage().filter(|_| self.damages.len() < N_DAMAGES_MAX));
                 std::fs::remove_file(process.path()).ok();
                 self.paths.remove(process.path());
                 self.sums.forget(process.key);
@@ -343,7 +351,7 @@ impl Collector {
     /// Tells the analyzer that nothing is left, and waits until it heard.
     fn say_farewell(&mut self) {
         let n_lost = self.spill.n_lost();
-        let warnings = self.refused.values().cloned().collect();
+        let warnings = self.refused.values().chain(&self.damages).cloned().collect();
         self.say(&ToAnalyzer::Finished { n_lost, warnings });
         let deadline = Instant::now() + self.options.farewell;
         while let Some(connection) = self.link.connection()

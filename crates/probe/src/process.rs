@@ -10,7 +10,6 @@ use crate::options::Options;
 use crate::{binding, collector, communicators, cost, pmpi, probes, thread, tls};
 use ring::clock;
 use ring::{Capacity, LifeState, SegmentWriter, ThreadWriter};
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::ptr::null_mut;
 use std::sync::Once;
@@ -289,7 +288,8 @@ fn node_folder(options: &Options) -> Option<(PathBuf, String)> {
     let uid = unsafe { libc::getuid() };
     let run = options.shm_dir.join(format!("sintonia-{uid}-{}", options.run));
     let folder = run.join(format!("{host}-{inode}"));
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder).ok()?;
+    ring::folder::take(&run).ok()?;
+    ring::folder::take(&folder).ok()?;
     Some((folder, host))
 }
 

@@ -165,8 +165,7 @@ fn ring_bell(word: &AtomicU32) {
 }
 
 fn header(mapping: &Mapping) -> &ControlHeader {
-    // SAFETY: inside every segment (its length was checked or chosen), aligned to a page, of atomics.
-    unsafe { &*mapping.at::<ControlHeader>(CONTROL_OFFSET) }
+    mapping.shared(CONTROL_OFFSET)
 }
 
 fn orders(mapping: &Mapping) -> Mailbox<'_> {

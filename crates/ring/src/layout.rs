@@ -9,9 +9,36 @@
 //!
 //! thread block:     ThreadHeader | RegionSlot x n_regions | PeerSlot x n_peers | CallRecord x n_records
 //! ```
-//! Every field that changes while another process reads is an atomic; there is one writer per field.
+//! Every field is an atomic ([`Shared`]), those that never change included: another process has the memory, too,
+//! and may write anything anywhere. There is one writer per field that keeps to the rules.
 
-use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+
+/// What a reference may point at though other processes write there.
+///
+/// # Safety
+/// It consists of atomics, and all bytes are a value of it.
+pub unsafe trait Shared {}
+
+// SAFETY: an atomic.
+unsafe impl Shared for AtomicU8 {}
+// SAFETY: an atomic.
+unsafe impl Shared for AtomicU64 {}
+// SAFETY: as its elements.
+unsafe impl<T: Shared, const N: usize> Shared for [T; N] {}
+// SAFETY: made of atomics.
+unsafe impl Shared for Header {}
+// SAFETY: made of atomics.
+unsafe impl Shared for ControlHeader {}
+// SAFETY: made of atomics.
+unsafe impl Shared for ThreadHeader {}
+// SAFETY: made of atomics.
+unsafe impl Shared for RegionSlot {}
+// SAFETY: made of atomics.
+unsafe impl Shared for PeerSlot {}
+
+/// A [`events::CallRecord`] in shared memory.
+pub type RecordWords = [AtomicU64; size_of::<events::CallRecord>() / size_of::<u64>()];
 
 /// First word of a segment.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"SINTONIA");
@@ -34,7 +61,6 @@ pub const N_RESERVED_REGIONS: u32 = 768;
 
 /// How much a segment holds; chosen by the launcher, fixed when the segment is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(C)]
 pub struct Capacity {
     /// Threads that may call MPI at the same time.
     pub n_threads: u32,
@@ -89,7 +115,7 @@ impl Capacity {
         Some(self)
     }
 
-    /// Whether a reader may trust these numbers (they come from another process).
+    /// Whether these numbers of another process can be.
     pub fn is_plausible(&self) -> bool {
         let bounded = self.n_threads <= 4096
             && self.n_regions <= 1 << 22
@@ -99,7 +125,37 @@ impl Capacity {
     }
 }
 
-const PAGE: usize = 4096;
+/// A [`Capacity`] in shared memory.
+#[derive(Debug)]
+#[repr(C)]
+pub struct CapacityWords {
+    n_threads: AtomicU32,
+    n_regions: AtomicU32,
+    n_peers: AtomicU32,
+    n_records: AtomicU32,
+}
+
+impl CapacityWords {
+    /// Writes it, before the segment is published.
+    pub fn store(&self, capacity: Capacity) {
+        self.n_threads.store(capacity.n_threads, Ordering::Relaxed);
+        self.n_regions.store(capacity.n_regions, Ordering::Relaxed);
+        self.n_peers.store(capacity.n_peers, Ordering::Relaxed);
+        self.n_records.store(capacity.n_records, Ordering::Relaxed);
+    }
+
+    /// What is there now.
+    pub fn load(&self) -> Capacity {
+        Capacity {
+            n_threads: self.n_threads.load(Ordering::Relaxed),
+            n_regions: self.n_regions.load(Ordering::Relaxed),
+            n_peers: self.n_peers.load(Ordering::Relaxed),
+            n_records: self.n_records.load(Ordering::Relaxed),
+        }
+    }
+}
+
+pub(crate) const PAGE: usize = 4096;
 /// Where the modules text starts.
 pub const MODULES_OFFSET: usize = HEADER_BYTES;
 /// Where communicator definitions start.
@@ -127,6 +183,14 @@ pub enum LifeState {
     Left = 3,
 }
 
+impl LifeState {
+    /// The state of this number; one that is none was never written by us, and the process runs.
+    pub fn from_number(number: u32) -> Self {
+        let states = [Self::Starting, Self::Running, Self::Finalizing, Self::Left];
+        states.into_iter().find(|state| *state as u32 == number).unwrap_or(Self::Running)
+    }
+}
+
 /// A text of fixed room, written once before the state becomes [`LifeState::Running`].
 #[derive(Debug)]
 #[repr(C)]
@@ -134,7 +198,7 @@ pub struct Text<const N: usize> {
     /// Length in bytes.
     pub len: AtomicU32,
     /// The bytes, UTF-8 where the system is.
-    pub bytes: [u8; N],
+    pub bytes: [AtomicU8; N],
 }
 
 /// Start of a segment.
@@ -150,7 +214,7 @@ pub struct Header {
     /// Ticks when the segment was made.
     pub started_ticks: AtomicU64,
     /// How much it holds.
-    pub capacity: Capacity,
+    pub capacity: CapacityWords,
     /// [`LifeState`] as a number.
     pub state: AtomicU32,
     /// Rank in its world.
@@ -228,7 +292,7 @@ pub struct MailboxHeader {
     /// Bytes written since the start; stored by the writer after them.
     pub written: AtomicU64,
     /// Keeps the reader's words on a cache line of their own.
-    pub pad: [u64; 7],
+    pub pad: [AtomicU64; 7],
     /// Bytes taken since the start; stored by the reader.
     pub taken: AtomicU64,
     /// How often the reader found what cannot be, and emptied the mailbox.
@@ -260,7 +324,7 @@ pub struct ThreadHeader {
     /// 1 when the ring's memory could be reserved.
     pub has_ring: AtomicU32,
     /// Keeps the reader's word on a cache line of its own.
-    pub pad: [u32; 17],
+    pub pad: [AtomicU32; 17],
     /// Records that are safe elsewhere; written by the collector.
     pub acknowledged: AtomicU64,
 }
@@ -288,7 +352,7 @@ pub struct RegionSlot {
     /// Calls by size.
     pub sizes: [AtomicU32; events::size_histogram::N_BINS],
     /// See [`events::RegionCounters::spare`].
-    pub spare: [u32; 5],
+    pub spare: [AtomicU32; 5],
 }
 
 const _: () = assert!(size_of::<RegionSlot>() == size_of::<events::RegionCounters>());

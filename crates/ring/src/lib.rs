@@ -10,6 +10,8 @@
 //! - Memory is reserved (`fallocate`) before it is touched: a full `/dev/shm` refuses a thread and never
 //!   raises SIGBUS in the program.
 //! - Writing is plain stores: no lock, no allocation, no system call.
+//! - Each side may find anything in what the other one writes, since the program may write anywhere: both keep what
+//!   decides over their own memory in memory of their own.
 //! - The reader advances `acknowledged` only for records that are safe elsewhere; a reader that dies
 //!   loses nothing.
 //!
@@ -21,6 +23,7 @@
 pub mod clock;
 pub mod control;
 mod counters;
+pub mod folder;
 pub mod layout;
 mod mapping;
 pub mod private;

@@ -6,13 +6,13 @@
 //! - Limits of the process (`ulimit -f`, `ulimit -v`) are looked at before anything is made, since one
 //!   ends the program with a signal and the other would be used up by us.
 
-use crate::layout::{Header, MAGIC};
+use crate::layout::{Header, MAGIC, PAGE, Shared};
 use std::fs::{File, OpenOptions};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU8, Ordering};
 
 /// Why a segment could not be made or read.
 #[derive(Debug, thiserror::Error)]
@@ -97,7 +97,7 @@ impl Mapping {
     pub(crate) fn open(path: &Path) -> Result<Self, SegmentError> {
         let fail =
             |action| move |source| SegmentError::System { action, path: path.into(), source };
-        let file = OpenOptions::new().read(true).write(true).open(path).map_err(fail("open"))?;
+        let file = crate::folder::open_file(path, true).map_err(fail("open"))?;
         let len = file.metadata().map_err(fail("inspect"))?.len();
         let len = usize::try_from(len).unwrap_or(0);
         if len < size_of::<Header>() {
@@ -188,9 +188,23 @@ impl Mapping {
     }
 
     pub(crate) fn header(&self) -> &Header {
-        // SAFETY: every mapping holds at least a header, at a page boundary, made of atomics and of
-        // fields written once before the magic number.
-        unsafe { self.start.cast::<Header>().as_ref() }
+        self.shared(0)
+    }
+
+    /// What lies at byte `offset`, for both sides.
+    pub(crate) fn shared<T: Shared>(&self, offset: usize) -> &T {
+        &self.shared_slice(offset, 1)[0]
+    }
+
+    /// `n` of them in a row from byte `offset` on.
+    pub(crate) fn shared_slice<T: Shared>(&self, offset: usize, n: usize) -> &[T] {
+        let end = n.checked_mul(size_of::<T>()).and_then(|bytes| bytes.checked_add(offset));
+        assert!(end.is_some_and(|end| end <= self.len), "the layout lies inside the segment");
+        assert!(offset.is_multiple_of(align_of::<T>()), "the layout is aligned");
+        let start = self.at::<T>(offset);
+        // SAFETY: inside the mapping and aligned (checked above), and of nothing but atomics (`Shared`), which
+        // other processes may write at any time.
+        unsafe { std::slice::from_raw_parts(start, n) }
     }
 
     /// The address of byte `offset`; the caller has checked that what it points to lies inside.
@@ -203,19 +217,26 @@ impl Mapping {
     /// Bytes that another process may be writing, copied.
     pub(crate) fn copy_bytes(&self, offset: usize, len: usize) -> Vec<u8> {
         let len = len.min(self.len.saturating_sub(offset));
-        let mut bytes = vec![0; len];
-        // SAFETY: source inside the mapping (clamped above), target freshly made of the same length.
-        unsafe { std::ptr::copy_nonoverlapping(self.at::<u8>(offset), bytes.as_mut_ptr(), len) };
-        bytes
+        let bytes = self.shared_slice::<AtomicU8>(offset, len).iter();
+        bytes.map(|byte| byte.load(Ordering::Relaxed)).collect()
     }
 
     /// Writes bytes that no reader looks at before a later atomic store says so.
     pub(crate) fn put_bytes(&self, offset: usize, bytes: &[u8]) {
-        assert!(offset + bytes.len() <= self.len, "texts have their room in the layout");
-        // SAFETY: inside the mapping (checked above); one writer per text.
-        unsafe {
-            std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.at::<u8>(offset), bytes.len())
-        };
+        let places = self.shared_slice::<AtomicU8>(offset, bytes.len());
+        for (place, byte) in places.iter().zip(bytes) {
+            place.store(*byte, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether memory is behind a part, so that reading it cannot fail: a file that became shorter, or a hole in
+    /// it while shared memory is full, would end the reader with a signal.
+    pub(crate) fn is_readable(&self, offset: usize, len: usize) -> bool {
+        let start = offset / PAGE * PAGE;
+        let end = offset + len;
+        // Linux before 5.14 does not tell.
+        end <= self.len
+            && matches!(self.advise(start, end - start, libc::MADV_POPULATE_READ), 0 | libc::EINVAL)
     }
 
     /// Forgets the file but keeps the mapping for the rest of the process.

@@ -1,4 +1,8 @@
 //! The writing side, inside the process under observation.
+//!
+//! # Invariants
+//! - Nothing on which memory safety depends is read back from the segment: the program's own wild writes may have
+//!   changed it.
 
 mod thread;
 
@@ -7,14 +11,13 @@ use crate::control::{AnswerWriter, OrderReader};
 use crate::layout::{
     COMMUNICATORS_BYTES, COMMUNICATORS_OFFSET, CONTROL_BYTES, CONTROL_OFFSET, Capacity,
     HEADER_BYTES, Header, LAYOUT_VERSION, LifeState, MAGIC, MODULES_BYTES, MODULES_OFFSET, Text,
-    ThreadHeader,
 };
 use crate::mapping::{Mapping, room_bytes};
 use crate::private;
 use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Mutex;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use thread::thread_header;
 
 pub use thread::{RingCursor, ThreadWriter};
@@ -26,9 +29,24 @@ pub struct SegmentWriter {
     capacity: Capacity,
     /// The communicators defined.
     registry: Mutex<HashSet<u32>>,
-    /// Held while a thread takes a block; nothing is allocated meanwhile, for the thread may be anywhere
-    /// in the program.
-    blocks: Mutex<()>,
+    /// Never freed: a thread gives its block back whenever it ends.
+    blocks: &'static [Block],
+    /// Blocks handed out so far. Held while a thread takes one; nothing is allocated meanwhile, for the thread
+    /// may be anywhere in the program.
+    n_blocks: Mutex<u32>,
+}
+
+/// What this process itself knows of a thread block. The segment says the same for readers; nothing of it is read
+/// back, for the program may have overwritten it.
+#[derive(Debug, Default)]
+struct Block {
+    /// A living thread owns it.
+    is_owned: AtomicBool,
+    has_ring: AtomicBool,
+    /// Regions in use, while nobody owns it.
+    n_regions: AtomicU32,
+    /// Records written, while nobody owns it.
+    written: AtomicU64,
 }
 
 impl SegmentWriter {
@@ -52,15 +70,16 @@ impl SegmentWriter {
         }
         mapping.keep_from_children();
         let mapping = mapping.leak();
-        let place = mapping.at::<Capacity>(std::mem::offset_of!(Header, capacity));
-        // SAFETY: inside the header; nobody else knows the file yet: the magic number is not written.
-        unsafe { place.write(capacity) };
         let header = mapping.header();
+        header.capacity.store(capacity);
         header.version.store(LAYOUT_VERSION, Ordering::Relaxed);
         header.pid.store(std::process::id(), Ordering::Relaxed);
         header.started_ticks.store(started_ticks, Ordering::Relaxed);
         header.reserved_bytes.store(CONTROL_OFFSET as u64, Ordering::Relaxed);
-        Ok(Self { mapping, capacity, registry: Mutex::default(), blocks: Mutex::default() })
+        let blocks: Box<[Block]> = (0..capacity.n_threads).map(|_| Block::default()).collect();
+        let blocks = Box::leak(blocks);
+        let (registry, n_blocks) = (Mutex::default(), Mutex::default());
+        Ok(Self { mapping, capacity, registry, blocks, n_blocks })
     }
 
     /// The segment's file.
@@ -153,31 +172,29 @@ impl SegmentWriter {
     /// Counts the thread as refused when all blocks are taken or memory is full. Does not allocate with
     /// the program's allocator.
     pub fn attach_thread(&self, tid: u32) -> Option<ThreadWriter> {
-        let _blocks = self.blocks.lock().ok()?;
+        let mut n_blocks = self.n_blocks.lock().ok()?;
         let lookup_len = (2 * self.capacity.n_regions.max(8) as usize).next_power_of_two();
-        let block = self.free_block().or_else(|| self.new_block());
+        let block = self.free_block(*n_blocks).or_else(|| self.new_block(&mut n_blocks, tid));
         let attached = block.and_then(|block| Some((block, private::words(lookup_len)?)));
-        let Some(((header, idx), lookup)) = attached else {
+        let Some(((block, idx), lookup)) = attached else {
             self.header().threads_refused.fetch_add(1, Ordering::Relaxed);
             return None;
         };
+        let header = thread_header(self.mapping, &self.capacity, idx);
         header.tid.store(tid, Ordering::Relaxed);
         header.owned.store(1, Ordering::Release);
-        Some(ThreadWriter::new(self.mapping, &self.capacity, idx, lookup))
+        block.is_owned.store(true, Ordering::Relaxed);
+        Some(ThreadWriter::new((self.mapping, &self.capacity), (block, idx), lookup))
     }
 
-    fn free_block(&self) -> Option<(&'static ThreadHeader, u32)> {
-        let n_threads = self.header().n_threads.load(Ordering::Relaxed);
-        (0..n_threads)
-            .map(|idx| (thread_header(self.mapping, &self.capacity, idx), idx))
-            .find(|(header, _)| header.owned.load(Ordering::Acquire) == 0)
+    fn free_block(&self, n_blocks: u32) -> Option<(&'static Block, u32)> {
+        let mut blocks = self.blocks.iter().zip(0..n_blocks);
+        blocks.find(|(block, _)| !block.is_owned.load(Ordering::Acquire))
     }
 
-    fn new_block(&self) -> Option<(&'static ThreadHeader, u32)> {
-        let idx = self.header().n_threads.load(Ordering::Relaxed);
-        if idx == self.capacity.n_threads {
-            return None;
-        }
+    fn new_block(&self, n_blocks: &mut u32, tid: u32) -> Option<(&'static Block, u32)> {
+        let idx = *n_blocks;
+        let block = self.blocks.get(idx as usize)?;
         let offset = self.capacity.block_offset(idx);
         self.mapping.reserve(offset, self.capacity.statistics_bytes()).ok()?;
         let header = thread_header(self.mapping, &self.capacity, idx);
@@ -185,9 +202,13 @@ impl SegmentWriter {
         let ring_bytes = self.capacity.ring_bytes();
         let has_ring = ring_bytes != 0 && self.mapping.reserve(ring_offset, ring_bytes).is_ok();
         header.has_ring.store(u32::from(has_ring), Ordering::Relaxed);
+        block.has_ring.store(has_ring, Ordering::Relaxed);
         let reserved = self.capacity.statistics_bytes() + if has_ring { ring_bytes } else { 0 };
         self.header().reserved_bytes.fetch_add(reserved as u64, Ordering::Relaxed);
-        self.header().n_threads.store(idx + 1, Ordering::Release);
-        Some((header, idx))
+        // Before readers see the block: one that nobody ever had is none to them.
+        header.tid.store(tid, Ordering::Relaxed);
+        *n_blocks = idx + 1;
+        self.header().n_threads.store(*n_blocks, Ordering::Release);
+        Some((block, idx))
     }
 }

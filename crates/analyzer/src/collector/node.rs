@@ -1,9 +1,9 @@
 //! The run's folder on this node: the lock, the doorbell, the segments.
 
 use crate::place::{DOORBELL, LOCK, Place, RECORD, SEGMENT_SUFFIX};
-use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 
@@ -22,11 +22,12 @@ impl NodeFolder {
     pub(crate) fn take(place: &Place, node: &str) -> io::Result<Option<Self>> {
         let run_dir = place.run_dir();
         let dir = run_dir.join(node);
-        DirBuilder::new().recursive(true).mode(0o700).create(&dir)?;
+        ring::folder::take(&run_dir)?;
+        ring::folder::take(&dir)?;
         let Some(lock) = lock(&dir.join(LOCK), &place.started_by)? else { return Ok(None) };
         if let Some(out) = &place.out {
             // Only who cleans up after a killed collector reads it.
-            fs::write(dir.join(RECORD), out.as_os_str().as_encoded_bytes()).ok();
+            name_record(&dir.join(RECORD), out).ok();
         }
         // Without a doorbell (its path may be too long for a socket) looking often has to do.
         let doorbell = hang_doorbell(&dir.join(DOORBELL)).ok();
@@ -70,17 +71,22 @@ pub(crate) fn segments(dir: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
+fn name_record(path: &Path, out: &Path) -> io::Result<()> {
+    let mut file = ring::folder::make_file(path)?;
+    file.set_len(0)?;
+    file.write_all(out.as_os_str().as_encoded_bytes())
+}
+
 fn lock(path: &Path, started_by: &str) -> io::Result<Option<File>> {
     loop {
-        let mut file =
-            OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)?;
+        let mut file = ring::folder::make_file(path)?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Ok(None),
             Err(TryLockError::Error(error)) => return Err(error),
         }
         // A collector that just ended may have removed the file between opening and locking.
-        let is_current = fs::metadata(path)
+        let is_current = fs::symlink_metadata(path)
             .is_ok_and(|at_path| file.metadata().is_ok_and(|locked| locked.ino() == at_path.ino()));
         if is_current {
             file.set_len(0)?;
@@ -96,4 +102,51 @@ fn hang_doorbell(path: &Path) -> io::Result<UnixDatagram> {
     let doorbell = UnixDatagram::bind(path)?;
     doorbell.set_nonblocking(true)?;
     Ok(doorbell)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    fn place(shm_dir: &Path) -> Place {
+        Place {
+            run: 1,
+            shm_dir: shm_dir.to_owned(),
+            analyzers: Vec::new(),
+            secret: wire::Secret::from_bytes([7; 32]),
+            out: Some(shm_dir.join("record")),
+            started_by: "rank".to_owned(),
+        }
+    }
+
+    /// `record` and `collector.lock` were written through the links that another user had made in a folder of the
+    /// name of the run.
+    #[test]
+    fn nothing_is_written_through_links() {
+        let shm = tempfile::tempdir().unwrap();
+        let (place, theirs) = (place(shm.path()), shm.path().join("file"));
+        fs::write(&theirs, "kept").unwrap();
+        ring::folder::take(&place.run_dir()).unwrap();
+        let node = place.run_dir().join("node");
+        ring::folder::take(&node).unwrap();
+        symlink(&theirs, node.join(RECORD)).unwrap();
+        assert!(NodeFolder::take(&place, "node").unwrap().is_some());
+        symlink(&theirs, place.run_dir().join("lock")).unwrap();
+        assert!(lock(&place.run_dir().join("lock"), "rank").is_err());
+        assert_eq!(fs::read(&theirs).unwrap(), b"kept");
+    }
+
+    #[test]
+    fn a_folder_that_is_not_ours_alone_is_no_node() {
+        use std::os::unix::fs::PermissionsExt;
+        let shm = tempfile::tempdir().unwrap();
+        let place = place(shm.path());
+        fs::create_dir(place.run_dir()).unwrap();
+        fs::set_permissions(place.run_dir(), fs::Permissions::from_mode(0o777)).unwrap();
+        assert!(NodeFolder::take(&place, "node").is_err());
+        fs::remove_dir(place.run_dir()).unwrap();
+        symlink(shm.path(), place.run_dir()).unwrap();
+        assert!(NodeFolder::take(&place, "node").is_err());
+    }
 }

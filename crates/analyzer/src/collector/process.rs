@@ -24,6 +24,7 @@ const REUSED_AFTER_S: f64 = 2.0;
 /// A process with its segment.
 #[derive(Debug)]
 pub(crate) struct Observed {
+    /// Our own copy: under what it is known here and in the analyzer never changes.
     pub(crate) key: ProcessKey,
     pub(crate) stage: Stage,
     pub(crate) first_seen: Instant,
@@ -179,6 +180,16 @@ impl Observed {
         }
     }
 
+    /// A sentence for the user when the program overwrote a part of the segment.
+    pub(crate) fn damage(&self) -> Option<String> {
+        let pid = self.key.pid;
+        self.segment.is_damaged().then(|| {
+            format!(
+                "the program overwrote memory in which process {pid} was observed: its numbers may be wrong; look for writes beyond the end of an array"
+            )
+        })
+    }
+
     /// Everything known now; counts as handed over.
     pub(crate) fn report(&mut self, node: &str, now: Instant) -> ProcessReport {
         self.last_report = Some(now);
@@ -207,7 +218,7 @@ impl Observed {
             (clock.last_ticks, clock.last_ns) = (now_ticks, now_ns);
         }
         ProcessReport {
-            key: view.key,
+            key: self.key,
             node: node.to_owned(),
             host: view.node,
             world: WorldId(view.world),

@@ -142,10 +142,7 @@ impl<'a> Serving<'a> {
             ToAnalyzer::Process(report) => {
                 let (key, finalizing, gone) = (report.key, report.finalizing, report.gone);
                 self.tell_of(&report);
-                self.shared.with_intake(|intake| {
-                    intake.n_taken += u64::from(gone);
-                    intake.take_report(&self.node, *report);
-                });
+                self.shared.with_intake(|intake| intake.take_report(&self.node, *report));
                 if finalizing || gone {
                     self.keep(key, gone);
                 } else if self.shared.detaching.load(Ordering::SeqCst) {

@@ -67,6 +67,9 @@ impl Intake {
     pub(crate) fn take_report(&mut self, node: &str, mut report: ProcessReport) {
         node.clone_into(&mut report.node);
         let key = (report.node.clone(), report.key);
+        // Once: a collector that says the same again and again brings nothing.
+        let was_gone = self.processes.get(&key).is_some_and(|known| known.gone);
+        self.n_taken += u64::from(report.gone && !was_gone);
         let has_room = self.processes.len() < N_PROCESSES_MAX;
         match self.processes.get_mut(&key) {
             Some(known) => {
@@ -200,6 +203,17 @@ mod tests {
         let known: Vec<_> = intake.processes().collect();
         assert_eq!(known.len(), 1);
         assert!(known[0].gone && known[0].modules == "m" && known[0].node == "n");
+    }
+
+    /// A collector that repeated a last report every 2 s, since its answer went to another key, was waited for
+    /// without end: each looked like news.
+    #[test]
+    fn a_last_report_is_news_once() {
+        let mut intake = Intake::default();
+        let report = ProcessReport { gone: true, ..crate::testing::report(3) };
+        intake.take_report("n", report.clone());
+        intake.take_report("n", report);
+        assert_eq!(intake.n_taken, 1);
     }
 
     #[track_caller]

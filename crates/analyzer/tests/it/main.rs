@@ -3,6 +3,7 @@
 mod collecting;
 mod losing;
 mod network;
+mod overwritten;
 mod roles;
 mod stage;
 mod summed;

@@ -4,7 +4,7 @@
 
 use analyzer::{Collector, CollectorOptions, Place, place};
 use events::CallRecord;
-use ring::{Capacity, SegmentReader, SegmentWriter, ThreadWriter, clock};
+use ring::{Capacity, SegmentWriter, ThreadWriter, clock};
 use std::io::Read;
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
@@ -74,10 +74,10 @@ fn rank() {
     }
     if variable(ENDING) == "summed" {
         let control = control.expect("opened above");
-        crate::summed_role::pass(control, (&path, &folder), &mut thread, n_records);
+        crate::summed_role::pass(control, &folder, &mut thread, n_records);
         return finalize(&segment, &folder);
     }
-    work(&path, &mut thread, n_records);
+    work(&mut thread, n_records);
     match variable(ENDING).as_str() {
         "finalize" => finalize(&segment, &folder),
         "wait" => {
@@ -102,15 +102,13 @@ fn describe(segment: &SegmentWriter) {
 }
 
 /// Records numbered by their `bytes`; waits for room, so that none is dropped.
-fn work(path: &Path, thread: &mut ThreadWriter, n_records: u64) {
-    let reader = SegmentReader::open(path).expect("just made");
+fn work(thread: &mut ThreadWriter, n_records: u64) {
     for number in 0..n_records {
-        let acknowledged = || reader.threads().next().map_or(0, |thread| thread.n_acknowledged());
-        while u64::from(RING_RECORDS) <= number - acknowledged() {
+        thread.region(ADDRESS, 0, 7).count(10, 20, number);
+        let record = CallRecord { bytes: number, operation: 7, ..CallRecord::default() };
+        while !thread.append(&record) {
             std::thread::yield_now();
         }
-        thread.region(ADDRESS, 0, 7).count(10, 20, number);
-        thread.push(&CallRecord { bytes: number, operation: 7, ..CallRecord::default() });
     }
     if n_records == 0 {
         thread.region(ADDRESS, 0, 7).count(10, 20, 3);

@@ -36,6 +36,11 @@ impl Actor {
         self.0.wait().expect("our child");
     }
 
+    /// Its number.
+    pub(crate) fn pid(&self) -> u32 {
+        self.0.id()
+    }
+
     /// Lets a role go on that waits for the end of its input.
     pub(crate) fn close_input(&mut self) {
         self.0.stdin = None;

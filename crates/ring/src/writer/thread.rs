@@ -3,6 +3,7 @@
 //! # Invariants
 //! - The owner writes plain stores; an interruption of it (a signal handler) sees `busy` and drops its own.
 
+use super::Block;
 use crate::counters::bump;
 use crate::layout::{Capacity, N_RESERVED_REGIONS, PeerSlot, RegionSlot, ThreadHeader};
 use crate::mapping::Mapping;
@@ -48,6 +49,7 @@ pub struct ThreadWriter {
     lookup: &'static mut [u32],
     lookup_shift: u32,
     n_regions: u32,
+    block: &'static Block,
     idx: u32,
 }
 
@@ -56,9 +58,8 @@ unsafe impl Send for ThreadWriter {}
 
 impl ThreadWriter {
     pub(super) fn new(
-        mapping: &'static Mapping,
-        capacity: &Capacity,
-        idx: u32,
+        (mapping, capacity): (&'static Mapping, &Capacity),
+        (block, idx): (&'static Block, u32),
         lookup: &'static mut [u32],
     ) -> Self {
         let header = thread_header(mapping, capacity, idx);
@@ -66,20 +67,16 @@ impl ThreadWriter {
         let peers_at = regions_at + capacity.n_regions as usize * size_of::<RegionSlot>();
         let records_at = capacity.block_offset(idx) + capacity.statistics_bytes();
         let (n_regions, n_peers) = (capacity.n_regions as usize, capacity.n_peers as usize);
-        // SAFETY: inside the block by `Capacity::statistics_bytes`, reserved, zeroed, made of atomics.
-        let regions = unsafe { std::slice::from_raw_parts(mapping.at(regions_at), n_regions) };
-        // SAFETY: as above.
-        let peers = unsafe { std::slice::from_raw_parts(mapping.at(peers_at), n_peers) };
-        let has_ring = header.has_ring.load(Ordering::Relaxed) == 1;
+        let has_ring = block.has_ring.load(Ordering::Relaxed);
         let lookup_shift = u64::BITS - lookup.len().trailing_zeros();
         let mut writer = Self {
             header,
-            regions,
-            peers,
+            regions: mapping.shared_slice(regions_at, n_regions),
+            peers: mapping.shared_slice(peers_at, n_peers),
             cursor: RingCursor {
                 records: mapping.at(records_at.min(mapping.len() - size_of::<CallRecord>())),
                 mask: if has_ring { u64::from(capacity.n_records) - 1 } else { 0 },
-                written: header.written.load(Ordering::Relaxed),
+                written: block.written.load(Ordering::Relaxed),
                 // Without a ring, `push` always finds it full.
                 acknowledged: header
                     .acknowledged
@@ -92,7 +89,8 @@ impl ThreadWriter {
             },
             lookup,
             lookup_shift,
-            n_regions: header.n_regions.load(Ordering::Relaxed),
+            n_regions: block.n_regions.load(Ordering::Relaxed),
+            block,
             idx,
         };
         writer.index_known_regions();
@@ -282,7 +280,10 @@ impl ThreadWriter {
     /// Gives the block back for another thread to go on with.
     pub fn detach(self) {
         self.header.in_operation.store(0, Ordering::Relaxed);
-        self.header.owned.store(0, Ordering::Release);
+        self.header.owned.store(0, Ordering::Relaxed);
+        self.block.n_regions.store(self.n_regions, Ordering::Relaxed);
+        self.block.written.store(self.cursor.written, Ordering::Relaxed);
+        self.block.is_owned.store(false, Ordering::Release);
     }
 }
 
@@ -305,6 +306,5 @@ pub(super) fn thread_header(
     capacity: &Capacity,
     idx: u32,
 ) -> &'static ThreadHeader {
-    // SAFETY: the block lies inside the segment, is aligned to a page, and is made of atomics.
-    unsafe { &*mapping.at::<ThreadHeader>(capacity.block_offset(idx)) }
+    mapping.shared(capacity.block_offset(idx))
 }

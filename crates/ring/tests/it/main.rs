@@ -1,6 +1,7 @@
 //! Writing and reading a segment, as probe and collector do it.
 
 mod control;
+mod overwritten;
 mod ring;
 mod statistics;
 

@@ -1,0 +1,248 @@
+//! One thread's block, read.
+
+use super::SegmentReader;
+use crate::layout::{PAGE, PeerSlot, RecordWords, RegionSlot, ThreadHeader};
+use events::{CallRecord, Peer, RegionCounters, SizeHistogram};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// What the reader itself knows of a thread block.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    has_ring: AtomicBool,
+    /// Records that it has given back: the writer is never more than a ring before that.
+    acknowledged: AtomicU64,
+    /// The last number of records written that can be.
+    written: AtomicU64,
+}
+
+impl SegmentReader {
+    /// Thread blocks in use: they become more, never fewer, and each holds something.
+    pub(super) fn n_threads(&self) -> u32 {
+        let n_said = self.header().n_threads.load(Ordering::Acquire);
+        let mut n_known = self.n_threads.load(Ordering::Relaxed);
+        while n_known < n_said {
+            if self.capacity.n_threads <= n_known || !self.meet_thread(n_known) {
+                self.note_damage();
+                break;
+            }
+            n_known += 1;
+            self.n_threads.store(n_known, Ordering::Relaxed);
+        }
+        if n_said < n_known {
+            self.note_damage();
+        }
+        n_known
+    }
+
+    /// Looks at a block for the first time; false when nobody ever had it.
+    fn meet_thread(&self, idx: u32) -> bool {
+        let capacity = &self.capacity;
+        let offset = capacity.block_offset(idx);
+        if !self.mapping.is_readable(offset, PAGE) {
+            return false;
+        }
+        let header = self.mapping.shared::<ThreadHeader>(offset);
+        let is_used = header.tid.load(Ordering::Acquire) != 0
+            || header.n_regions.load(Ordering::Relaxed) != 0
+            || header.written.load(Ordering::Relaxed) != 0;
+        if !is_used || !self.mapping.is_readable(offset, capacity.statistics_bytes()) {
+            return false;
+        }
+        let ring = (offset + capacity.statistics_bytes(), capacity.ring_bytes());
+        let has_ring = capacity.n_records != 0
+            && header.has_ring.load(Ordering::Relaxed) == 1
+            && self.mapping.is_readable(ring.0, ring.1);
+        if has_ring {
+            let written = header.written.load(Ordering::Acquire);
+            let acknowledged = header.acknowledged.load(Ordering::Relaxed);
+            let n_records = u64::from(capacity.n_records);
+            let is_so = acknowledged <= written && written - acknowledged <= n_records;
+            let acknowledged = if is_so { acknowledged } else { written.saturating_sub(n_records) };
+            if !is_so {
+                self.note_damage();
+            }
+            let known = &self.threads[idx as usize];
+            known.has_ring.store(true, Ordering::Relaxed);
+            known.written.store(written, Ordering::Relaxed);
+            known.acknowledged.store(acknowledged, Ordering::Relaxed);
+        }
+        true
+    }
+}
+
+/// The call in which a thread is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InCall {
+    /// Place of the operation in the table of `mpi-abi`.
+    pub operation: u16,
+    /// Return address.
+    pub address: u64,
+}
+
+/// One thread's block.
+#[derive(Clone, Copy, Debug)]
+pub struct ThreadView<'a> {
+    segment: &'a SegmentReader,
+    idx: u32,
+}
+
+impl<'a> ThreadView<'a> {
+    pub(super) fn new(segment: &'a SegmentReader, idx: u32) -> Self {
+        Self { segment, idx }
+    }
+
+    fn known(&self) -> &Known {
+        &self.segment.threads[self.idx as usize]
+    }
+
+    /// Position of the block in the segment.
+    pub fn idx(&self) -> u32 {
+        self.idx
+    }
+
+    fn header(&self) -> &ThreadHeader {
+        self.segment.mapping.shared(self.segment.capacity.block_offset(self.idx))
+    }
+
+    /// Kernel's id of the thread that writes here (or wrote last).
+    pub fn tid(&self) -> u32 {
+        self.header().tid.load(Ordering::Relaxed)
+    }
+
+    /// The call in which the thread is, if it is in MPI.
+    pub fn in_call(&self) -> Option<InCall> {
+        let operation = self.header().in_operation.load(Ordering::Relaxed).checked_sub(1)?;
+        let address = self.header().in_address.load(Ordering::Relaxed);
+        Some(InCall { operation: u16::try_from(operation).ok()?, address })
+    }
+
+    /// Ticks when the thread last entered or left MPI.
+    pub fn since_ticks(&self) -> u64 {
+        self.header().since_ticks.load(Ordering::Relaxed)
+    }
+
+    /// Calls counted by operation only.
+    pub fn calls_without_region(&self) -> u64 {
+        self.count(&self.header().calls_without_region)
+    }
+
+    /// Records that found the ring full.
+    pub fn n_dropped(&self) -> u64 {
+        self.count(&self.header().dropped)
+    }
+
+    /// Records written since the start: never more than a ring behind the last acknowledged one.
+    pub fn n_written(&self) -> u64 {
+        let known = self.known();
+        let last = known.written.load(Ordering::Relaxed);
+        if !known.has_ring.load(Ordering::Relaxed) {
+            return last;
+        }
+        let written = self.header().written.load(Ordering::Acquire);
+        let n_waiting = written.checked_sub(known.acknowledged.load(Ordering::Relaxed));
+        if n_waiting.is_none_or(|n| u64::from(self.segment.capacity.n_records) < n) {
+            self.segment.note_damage();
+            return last;
+        }
+        known.written.store(written, Ordering::Relaxed);
+        written
+    }
+
+    /// Records acknowledged since the start, by this reader and those before it.
+    pub fn n_acknowledged(&self) -> u64 {
+        self.known().acknowledged.load(Ordering::Relaxed)
+    }
+
+    /// Counters of all regions seen so far.
+    pub fn regions(&self) -> Vec<RegionCounters> {
+        let capacity = &self.segment.capacity;
+        let n_regions = self.header().n_regions.load(Ordering::Acquire).min(capacity.n_regions);
+        let start = capacity.block_offset(self.idx) + size_of::<ThreadHeader>();
+        let slots = self.segment.mapping.shared_slice(start, n_regions as usize);
+        let is_used = |region: &RegionCounters| {
+            (region.n_calls, region.address, region.previous) != (0, 0, 0)
+        };
+        slots.iter().map(|slot| self.region(slot)).filter(is_used).collect()
+    }
+
+    /// Traffic with the peers that exchanged something: world rank and counts.
+    pub fn peers(&self) -> Vec<(u32, Peer)> {
+        let capacity = &self.segment.capacity;
+        let start = capacity.block_offset(self.idx)
+            + size_of::<ThreadHeader>()
+            + capacity.n_regions as usize * size_of::<RegionSlot>();
+        let slots = self.segment.mapping.shared_slice(start, capacity.n_peers as usize);
+        let peers = (0..).zip(slots.iter().map(|slot| self.peer(slot)));
+        peers.filter(|(_, peer)| *peer != Peer::default()).collect()
+    }
+
+    fn region(&self, slot: &RegionSlot) -> RegionCounters {
+        let relaxed = Ordering::Relaxed;
+        RegionCounters {
+            address: slot.address.load(relaxed),
+            previous: slot.previous.load(relaxed),
+            // One that is none has no name.
+            operation: u16::try_from(slot.operation.load(relaxed)).unwrap_or(u16::MAX),
+            n_calls: self.count(&slot.n_calls),
+            mpi_ticks: self.count(&slot.mpi_ticks),
+            compute_ticks: self.count(&slot.compute_ticks),
+            mpi_ticks_max: self.count(&slot.mpi_ticks_max),
+            bytes: self.count(&slot.bytes),
+            sizes: SizeHistogram::from_counts(std::array::from_fn(|bin| {
+                slot.sizes[bin].load(relaxed)
+            })),
+            ..RegionCounters::default()
+        }
+    }
+
+    fn peer(&self, slot: &PeerSlot) -> Peer {
+        Peer {
+            n_sent: self.count(&slot.n_sent),
+            bytes_sent: self.count(&slot.bytes_sent),
+            n_received: self.count(&slot.n_received),
+            bytes_received: self.count(&slot.bytes_received),
+        }
+    }
+
+    /// A count; one that cannot be counts nothing.
+    fn count(&self, word: &AtomicU64) -> u64 {
+        let count = word.load(Ordering::Relaxed);
+        if count < COUNT_END {
+            return count;
+        }
+        self.segment.note_damage();
+        0
+    }
+
+    /// Records from number `from` on, at most `n_max`; fewer when the writer has not written more.
+    ///
+    /// `from` lies between [`ThreadView::n_acknowledged`] and [`ThreadView::n_written`].
+    pub fn records(&self, from: u64, n_max: usize) -> Vec<CallRecord> {
+        let capacity = &self.segment.capacity;
+        if !self.known().has_ring.load(Ordering::Relaxed) {
+            return Vec::new();
+        }
+        let available =
+            usize::try_from(self.n_written().saturating_sub(from)).unwrap_or(usize::MAX);
+        let n_records = available.min(n_max).min(capacity.n_records as usize);
+        let start = capacity.block_offset(self.idx) + capacity.statistics_bytes();
+        let ring =
+            self.segment.mapping.shared_slice::<RecordWords>(start, capacity.n_records as usize);
+        let mask = u64::from(capacity.n_records) - 1;
+        let record = |number: u64| {
+            #[expect(clippy::cast_possible_truncation, reason = "masked to the ring's capacity")]
+            let words = &ring[(number & mask) as usize];
+            bytemuck::cast(words.each_ref().map(|word| word.load(Ordering::Relaxed)))
+        };
+        (from..).take(n_records).map(record).collect()
+    }
+
+    /// Says that all records before number `up_to` are safe elsewhere.
+    pub fn acknowledge(&self, up_to: u64) {
+        self.known().acknowledged.store(up_to, Ordering::Relaxed);
+        self.header().acknowledged.store(up_to, Ordering::Release);
+    }
+}
+
+/// Above this no count of calls, bytes or ticks can be (ticks: months).
+const COUNT_END: u64 = 1 << 56;

@@ -1,0 +1,134 @@
+//! A program that writes anywhere in its segment: neither it nor the reader comes to harm.
+
+use crate::{Pair, pair, ring_crate};
+use events::{CallRecord, ProcessKey};
+use ring_crate::layout::{BLOCKS_OFFSET, HEADER_BYTES};
+use ring_crate::{SegmentReader, ThreadWriter};
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+const N_RECORDS: u32 = 64;
+/// Offsets in the header (`layout::Header`).
+const PID: u64 = 12;
+const N_THREADS: u64 = 120;
+/// Offset of `written` in a thread block (`layout::ThreadHeader`).
+const WRITTEN: u64 = 40;
+
+fn file(pair: &Pair) -> File {
+    File::options().write(true).open(pair.writer.path()).expect("our segment")
+}
+
+fn work(thread: &mut ThreadWriter, n: u64) {
+    for number in 0..n {
+        thread.enter(3, number, number);
+        thread.region(0x10 * (1 + number % 5), 0, 3).count(1, 2, 3);
+        thread.peer(1).expect("a peer of the world").sent(8);
+        thread.push(&CallRecord { enter_ticks: number, ..CallRecord::default() });
+        thread.leave(number);
+    }
+}
+
+/// Everything that a collector reads; no more records than a ring holds.
+fn read_all(reader: &SegmentReader) {
+    let _everything = (reader.process(), reader.modules(), reader.communicators());
+    let _control = (reader.is_left(), reader.control_refused());
+    if let Some(mut answers) = reader.answers() {
+        assert!((0..1000).filter_map(|_| answers.pop()).count() < 1000, "the mailbox has an end");
+    }
+    for thread in reader.threads() {
+        let _everything = (thread.regions(), thread.peers(), thread.in_call(), thread.n_dropped());
+        let from = thread.n_acknowledged();
+        let records = thread.records(from, usize::MAX);
+        assert!(records.len() <= N_RECORDS as usize);
+        thread.acknowledge(from + records.len() as u64);
+    }
+}
+
+/// The next number of a sequence that is the same each time (xorshift64*).
+fn random(state: &mut u64) -> u64 {
+    *state ^= *state >> 12;
+    *state ^= *state << 25;
+    *state ^= *state >> 27;
+    state.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 16
+}
+
+/// Threads took blocks, regions and rings from what the segment says of them: a number there that the program had
+/// overwritten led their writes, and the collector's reads, outside of it.
+#[test]
+fn nothing_that_is_overwritten_leads_out_of_the_segment() {
+    let state = &mut 0x5eed_u64;
+    for seed in 0..300 {
+        let pair = pair(3, 8, N_RECORDS);
+        let _mailboxes = pair.writer.open_control().expect("room for the mailboxes");
+        let mut thread = pair.writer.attach_thread(1).expect("room for a thread");
+        work(&mut thread, 40);
+        read_all(&pair.reader);
+        let file = file(&pair);
+        let parts = [
+            HEADER_BYTES as u64,
+            BLOCKS_OFFSET as u64,
+            pair.reader.capacity().segment_bytes() as u64,
+        ];
+        for _poke in 0..8 {
+            // The numbers are where most bytes are not.
+            let (start, len) = match random(state) % 4 {
+                0 => (0, 256),
+                1 => (parts[1], 192),
+                2 => (0, parts[1]),
+                _ => (parts[1], parts[2] - parts[1]),
+            };
+            let value = random(state).to_le_bytes();
+            let n_bytes = 1 << (random(state) % 4);
+            let at = (start + random(state) % len).min(parts[2] - 8);
+            file.write_all_at(&value[..n_bytes], at).expect("inside");
+        }
+        work(&mut thread, 40);
+        read_all(&pair.reader);
+        thread.detach();
+        if let Some(mut other) = pair.writer.attach_thread(2) {
+            work(&mut other, 40);
+        }
+        read_all(&pair.reader);
+        // One that comes later may refuse the segment.
+        if let Ok(late) = SegmentReader::open(pair.writer.path()) {
+            read_all(&late);
+        }
+        assert!(pair.reader.process().key.started == 77, "seed {seed}");
+    }
+}
+
+/// The collector took the process for another one when these bytes changed, and waited for it without end.
+#[test]
+fn a_process_stays_who_it_was() {
+    let pair = pair(1, 8, N_RECORDS);
+    let key = pair.reader.process().key;
+    file(&pair).write_all_at(&[0xff; 12], PID).expect("inside");
+    assert_eq!(pair.reader.process().key, key);
+    assert!(pair.reader.is_damaged());
+
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("41-2a.segment");
+    std::fs::copy(pair.writer.path(), &path).expect("a copy");
+    let named = SegmentReader::open(&path).expect("a segment");
+    assert_eq!(named.process().key, ProcessKey { pid: 41, started: 42 });
+    assert!(named.is_damaged());
+}
+
+#[test]
+fn numbers_that_cannot_be_are_not_taken() {
+    let pair = pair(4, 8, N_RECORDS);
+    let mut thread = pair.writer.attach_thread(1).expect("room for a thread");
+    work(&mut thread, 10);
+    let view = pair.reader.threads().next().expect("one thread");
+    assert_eq!(view.n_written(), 10);
+    assert!(!pair.reader.is_damaged());
+    let block = BLOCKS_OFFSET as u64;
+    file(&pair).write_all_at(&u64::MAX.to_le_bytes(), block + WRITTEN).expect("inside");
+    assert_eq!((view.n_written(), view.records(0, usize::MAX).len()), (10, 10));
+    file(&pair).write_all_at(&4_u32.to_le_bytes(), N_THREADS).expect("inside");
+    assert_eq!(pair.reader.threads().count(), 1, "the others never were");
+    assert!(pair.reader.is_damaged());
+    // The thread goes on: its own count is not the one that was overwritten.
+    work(&mut thread, 1);
+    assert_eq!(view.n_written(), 11);
+}
