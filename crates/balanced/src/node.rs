@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::Kept;
+
 /// Whether a node can be reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -91,6 +93,9 @@ pub struct NodeStatus {
     /// What a person should know of it and do, a sentence each: its journal was damaged.
     #[serde(default)]
     pub troubles: Vec<String>,
+    /// What it keeps of ended tasks, and what it has dropped.
+    #[serde(default)]
+    pub kept: Kept,
 }
 
 impl std::fmt::Display for Presence {

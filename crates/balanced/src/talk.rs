@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    EndedTask, Explanation, NodeStatus, Submission, TaskName, TaskRange, TaskState, TaskStatus,
+    EndedTask, Explanation, NodeStatus, Past, Submission, TaskName, TaskRange, TaskState,
+    TaskStatus,
 };
 
 /// Version of these words; a daemon refuses clients of another one.
@@ -114,6 +115,10 @@ pub enum Answer {
         tasks: Vec<TaskStatus>,
         /// `after` of the next request; nothing at the end.
         next: Option<u64>,
+        /// In the first answer: those that ended so long ago that only how is kept, if all of a range, or all, in any
+        /// state or ended, were asked for.
+        #[serde(default)]
+        past: Option<Past>,
     },
     /// Nodes as they stand, by name.
     Nodes {

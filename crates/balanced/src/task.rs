@@ -84,6 +84,9 @@ pub struct EndedTask {
     /// What it wrote; nothing where that was not asked for or is no longer kept.
     #[serde(default)]
     pub output: Option<Output>,
+    /// It ended so long ago that only its number and how it ended are kept; all else is void.
+    #[serde(default)]
+    pub is_brief: bool,
 }
 
 impl Outcome {

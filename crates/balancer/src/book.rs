@@ -7,12 +7,14 @@
 //! # Invariants
 //! - Any list of records, also one that makes no sense, makes a book; what cannot apply changes nothing.
 //! - A queued task is found through the queue; entries of the queue whose task is not queued are passed over.
-//! - Of tasks that ended, a bounded number is kept, and a bounded number of bytes of what they wrote.
+//! - Of tasks that ended, a bounded number is kept, and a bounded number of bytes of what they wrote; of all others, how
+//!   they ended, and how much was dropped.
 //!
 //! # Not here
 //! Bytes and files (`journal`), and who decides what happens (`core`).
 
 mod doubt;
+mod past;
 mod queue;
 mod record;
 mod shared;
@@ -22,10 +24,11 @@ mod task;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use balanced::{Outcome, Output, TaskState};
+use balanced::{Kept, Outcome, Output, TaskState};
 
 use crate::core::words::{Attempt, Ended, Moment, NodeId, Work};
 pub use doubt::Damages;
+pub use past::{Brief, Past, PastRun};
 use queue::Queue;
 pub use record::{EndRecord, Reason, Record};
 use shared::Shared;
@@ -86,6 +89,7 @@ pub struct Book {
     /// Tasks that are doubted.
     n_doubted: u64,
     damages: Damages,
+    past: Past,
 }
 
 impl Book {
@@ -106,6 +110,7 @@ impl Book {
             n_output_bytes: 0,
             n_doubted: 0,
             damages: Damages::default(),
+            past: Past::default(),
         }
     }
 
@@ -160,6 +165,11 @@ impl Book {
             }
             Record::Damaged { at_ms, n_bytes, n_missing } => {
                 self.damages.add(*at_ms, *n_bytes, *n_missing);
+            }
+            Record::Past { runs } => runs.iter().for_each(|run| self.past.add(*run)),
+            Record::PastCounts { counts, n_outputs, n_bytes } => {
+                counts.iter().for_each(|(brief, n_tasks)| self.past.count(*brief, *n_tasks));
+                self.past.drop_outputs(*n_outputs, *n_bytes);
             }
             Record::Doubted { first, last } => self.doubt(*first, *last),
             Record::Settled { first, last } => self.settle(*first, *last),
@@ -218,6 +228,27 @@ impl Book {
         &self.foreign
     }
 
+    /// What is kept of tasks that ended long ago.
+    #[must_use]
+    pub fn past(&self) -> &Past {
+        &self.past
+    }
+
+    /// What is kept of ended tasks, and what was dropped.
+    #[must_use]
+    pub fn kept(&self) -> Kept {
+        let (n_outputs_dropped, output_bytes_dropped) = self.past.dropped();
+        Kept {
+            n_tasks: self.ended.len() as u64,
+            n_tasks_max: self.limits.n_ended_max as u64,
+            n_brief: self.past.n_tasks(),
+            output_bytes: self.n_output_bytes as u64,
+            output_bytes_max: self.limits.output_bytes_max as u64,
+            n_outputs_dropped,
+            output_bytes_dropped,
+        }
+    }
+
     /// The queued task whose turn it is.
     pub fn next_queued(&mut self) -> Option<u64> {
         let tasks = &self.tasks;
@@ -271,7 +302,8 @@ impl Book {
         }
     }
 
-    /// Forgets the oldest of the tasks that are over, as far as there are too many and none of them is `wanted`.
+    /// Keeps only how they ended of the oldest tasks that are over, as far as there are too many and none of them is
+    /// `wanted`.
     pub fn prune(&mut self, wanted: impl Fn(u64) -> bool) {
         while self.limits.n_ended_max < self.ended.len()
             && let Some(&number) = self.ended.front()
@@ -281,8 +313,14 @@ impl Book {
             if self.with_output.front() == Some(&number) {
                 self.with_output.pop_front();
             }
-            let task = self.tasks.remove(&number);
-            self.n_output_bytes -= task.as_ref().map_or(0, Task::n_output_bytes);
+            let Some(task) = self.tasks.remove(&number) else { continue };
+            let n_bytes = task.n_output_bytes();
+            self.n_output_bytes -= n_bytes;
+            self.past.drop_outputs(u64::from(0 < n_bytes), n_bytes as u64);
+            if let Some(outcome) = task.outcome() {
+                let brief = Brief::of(outcome);
+                self.past.add(PastRun { first: number, last: number, brief });
+            }
         }
     }
 
@@ -379,7 +417,9 @@ impl Book {
             && let Some(number) = self.with_output.pop_front()
         {
             if let Some(task) = self.tasks.get_mut(&number) {
-                self.n_output_bytes -= task.n_output_bytes();
+                let n_bytes = task.n_output_bytes();
+                self.n_output_bytes -= n_bytes;
+                self.past.drop_outputs(1, n_bytes as u64);
                 task.drop_output();
             }
         }

@@ -36,6 +36,7 @@ use std::{ffi::OsString, io, path::PathBuf, time::Duration};
 
 pub use client::{Keeper, KeeperClientError};
 pub use guard::guard;
+pub(crate) use held::trouble;
 pub use serving::serve;
 pub use words::WordsError;
 
@@ -107,6 +108,12 @@ pub enum KeeperError {
         /// What the system says.
         source: io::Error,
     },
+}
+
+/// How many ends a file holds that a keeper has left, and whether it is damaged.
+pub fn ends_in(bytes: &[u8]) -> (usize, bool) {
+    let (ends, is_damaged) = held::ends_in(bytes);
+    (ends.len(), is_damaged)
 }
 
 /// The time of the machine's boot clock, which also counts while the machine sleeps: a lease runs

@@ -8,7 +8,8 @@ use crate::node::talk;
 use crate::terminal::Terminal;
 use anyhow::Context;
 use balanced::{
-    Answer, EndedTask, Request, TaskFilter, TaskName, TaskRange, TaskState, TaskStatus,
+    Answer, EndedRun, EndedTask, Past, Request, TaskFilter, TaskName, TaskRange, TaskState,
+    TaskStatus,
 };
 use balancer::door::Client;
 use clap::{Args, ValueEnum};
@@ -28,7 +29,8 @@ Examples:
   sintonia tasks alpha.1-1000 --wait              wait for tasks that were submitted before
 
 States: `queued` and `offered` wait, `running` runs where it was submitted, `leased` is held by the node
-that is named, `ended` is over. JSON is one line for each task. Exit codes of `--wait` are those of
+that is named, `ended` is over. JSON is one line for each task; of tasks that ended long ago, one with `is_brief` for
+each range that ended alike (`node start --keep-tasks`). Exit codes of `--wait` are those of
 `submit --wait`; 108: no daemon answers; 109: it refuses, such as a task that there is not.";
 
 /// List tasks, show one with what it wrote, or wait for some
@@ -116,7 +118,7 @@ fn list(
     let n_max = options.last.unwrap_or(if options.json { usize::MAX } else { N_ROWS });
     let mut last = VecDeque::new();
     let mut n_all = 0;
-    talk::tasks((&mut client, &place), &filter, |tasks| {
+    let past = talk::tasks((&mut client, &place), &filter, |tasks| {
         n_all += tasks.len();
         if options.json && options.last.is_none() {
             tasks.iter().try_for_each(write_json)?;
@@ -129,9 +131,20 @@ fn list(
     let last: Vec<TaskStatus> = last.into();
     if options.json {
         last.iter().try_for_each(write_json)?;
+        let home = options.home.as_deref().or(options.tasks.as_ref().map(|it| it.home.as_str()));
+        let home = home.unwrap_or_else(|| client.node());
+        past.iter().filter(|_| options.last.is_none()).try_for_each(|it| write_past(it, home))?;
         return Ok(ExitCode::SUCCESS);
     }
-    if last.is_empty() {
+    if let Some(past) = &past {
+        eprintln!(
+            "sintonia: of {} tasks that ended before, only how they ended is kept: {}; `sintonia node start \
+             --keep-tasks N` keeps more",
+            past.n_tasks,
+            past.sentence()
+        );
+    }
+    if last.is_empty() && past.is_none() {
         eprintln!("sintonia: there are no such tasks");
         return Ok(ExitCode::SUCCESS);
     }
@@ -153,6 +166,9 @@ fn show(
 ) -> anyhow::Result<ExitCode> {
     let status = status(name, &mut client, &place)?;
     let result = result(name, &mut client, &place)?;
+    let Some(status) = status else {
+        return show_brief(name, result.as_ref(), options);
+    };
     if options.json {
         let mut json = serde_json::to_value(&status)?;
         json["output"] = serde_json::to_value(result.and_then(|task| task.output))?;
@@ -167,18 +183,43 @@ fn show(
     Ok(ExitCode::SUCCESS)
 }
 
-fn status(name: &TaskName, client: &mut Client, place: &Place) -> anyhow::Result<TaskStatus> {
+/// One that ended so long ago that only how is kept.
+fn show_brief(
+    name: &TaskName,
+    result: Option<&EndedTask>,
+    options: &TasksOptions,
+) -> anyhow::Result<ExitCode> {
+    let Some(EndedTask { outcome, .. }) = result else {
+        let sentence = format!(
+            "there is no task `{name}`, or nothing is known of it any more: `sintonia tasks` lists those that there are"
+        );
+        return Err(crate::exit::NotTaken::because(sentence).into());
+    };
+    write(&match options.json {
+        true => {
+            let state = TaskState::Ended;
+            let json = serde_json::json!({"task": name, "state": state, "outcome": outcome, "is_brief": true});
+            format!("{json}\n")
+        }
+        false => format!(
+            "{name}  {outcome}; it ended so long ago that no more is kept of it (`sintonia node start --keep-tasks N` keeps more)\n"
+        ),
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn status(
+    name: &TaskName,
+    client: &mut Client,
+    place: &Place,
+) -> anyhow::Result<Option<TaskStatus>> {
     let filter = TaskFilter { tasks: Some(name.alone()), ..TaskFilter::default() };
     let mut found = None;
     talk::tasks((client, place), &filter, |tasks| {
         found = tasks.into_iter().next();
         Ok(false)
     })?;
-    found.ok_or_else(|| {
-        let sentence =
-            format!("there is no task `{name}`: `sintonia tasks` lists those that there are");
-        crate::exit::NotTaken::because(sentence).into()
-    })
+    Ok(found)
 }
 
 fn result(
@@ -190,6 +231,26 @@ fn result(
         Answer::Ended { tasks, .. } => Ok(tasks.into_iter().next()),
         other => Err(talk::unexpected(&other)),
     }
+}
+
+/// A line for each range of tasks that ended alike, and one for those of which only counts are kept.
+fn write_past(past: &Past, home: &str) -> anyhow::Result<()> {
+    let mut n_tasks = past.n_tasks;
+    for EndedRun { first, last, outcome } in &past.runs {
+        let tasks = TaskRange { home: home.to_owned(), first: *first, last: *last };
+        n_tasks = n_tasks.saturating_sub(tasks.n_tasks());
+        let json = serde_json::json!({
+            "task": tasks, "n_tasks": tasks.n_tasks(), "state": TaskState::Ended, "outcome": outcome, "is_brief": true,
+        });
+        write(&format!("{json}\n"))?;
+    }
+    if 0 < n_tasks {
+        let json = serde_json::json!({
+            "n_tasks": n_tasks, "state": TaskState::Ended, "all_outcomes": past.outcomes, "is_brief": true,
+        });
+        write(&format!("{json}\n"))?;
+    }
+    Ok(())
 }
 
 fn write_json(task: &TaskStatus) -> anyhow::Result<()> {

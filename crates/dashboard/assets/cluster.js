@@ -51,10 +51,21 @@ function taskRow(task, now) {
   ]);
 }
 
+// What a person should know of a node: its journal was damaged, or it has dropped something.
+function notes(node) {
+  const { n_brief, n_tasks_max, n_outputs_dropped, output_bytes_max } = node.kept ?? {};
+  const kept = [];
+  if (n_brief) kept.push(`of ${countText(n_brief)} ended tasks only how they ended is kept (--keep-tasks ${n_tasks_max})`);
+  if (n_outputs_dropped) kept.push(`what ${countText(n_outputs_dropped)} tasks wrote was dropped (--keep-output ${output_bytes_max})`);
+  const row = style => text => element('li', { class: style }, [`${node.node}: ${text}`]);
+  return [...(node.troubles ?? []).map(row('poor')), ...kept.map(row('fair'))];
+}
+
 function show(state) {
   samples = samples.concat(state.history).slice(-N_SAMPLES_MAX);
   byId('node').textContent = state.node;
   showFacts(state);
+  byId('note-rows').replaceChildren(...state.nodes.flatMap(notes));
   byId('chart').replaceChildren(course(samples));
   byId('node-rows').replaceChildren(...state.nodes.map(nodeRow));
   byId('move-rows').replaceChildren(...state.moves.map(moveRow));

@@ -28,6 +28,8 @@ pub struct Target {
 /// All targets, by name.
 pub const TARGETS: &[Target] = &[
     Target { name: "application", run: targets::application::run, bytes_max: 4096 },
+    Target { name: "journal", run: targets::journal::run, bytes_max: 4096 },
+    Target { name: "keeper-ends", run: targets::keeper_ends::run, bytes_max: 4096 },
     Target { name: "wire", run: targets::wire::run, bytes_max: 4096 },
 ];
 

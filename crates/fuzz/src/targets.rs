@@ -1,4 +1,6 @@
 //! The targets, one file each.
 
 pub(crate) mod application;
+pub(crate) mod journal;
+pub(crate) mod keeper_ends;
 pub(crate) mod wire;

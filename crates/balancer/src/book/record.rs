@@ -3,7 +3,7 @@
 use balanced::{Outcome, Output};
 use serde::{Deserialize, Serialize};
 
-use super::Note;
+use super::{Brief, Note, PastRun};
 use crate::core::words::{Attempt, Ended, NodeId, SharedWork, Surroundings};
 
 /// Something that happened.
@@ -127,6 +127,20 @@ pub enum Record {
         /// The last.
         last: u64,
     },
+    /// How tasks ended that are no longer kept one by one.
+    Past {
+        /// Ranges of them.
+        runs: Vec<PastRun>,
+    },
+    /// What is no longer kept even so.
+    PastCounts {
+        /// How many tasks ended how.
+        counts: Vec<(Brief, u64)>,
+        /// Tasks whose output was dropped.
+        n_outputs: u64,
+        /// Bytes of it.
+        n_bytes: u64,
+    },
     /// Nobody runs these any more, unless it was said since that he does.
     Settled {
         /// The first.
@@ -152,12 +166,14 @@ impl Record {
             | Self::Story { number, .. } => *number,
             Self::Ended(end) => end.number,
             Self::Next { number } => number.saturating_sub(1),
+            Self::Past { runs } => runs.iter().map(|run| run.last).max().unwrap_or(0),
             // Those of others, and ranges that may go beyond all tasks.
             Self::Around { .. }
             | Self::Canceled { .. }
             | Self::ForeignEnded(_)
             | Self::Acknowledged { .. }
             | Self::Damaged { .. }
+            | Self::PastCounts { .. }
             | Self::Doubted { .. }
             | Self::Settled { .. } => 0,
         }

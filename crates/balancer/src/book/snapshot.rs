@@ -8,29 +8,34 @@ use super::{Book, EndRecord, Record, Task};
 use crate::core::words::{SharedWork, Surroundings, Work};
 
 impl Book {
-    /// The records by which a submission becomes tasks: its surroundings, where they are new, and itself.
+    /// The records by which a submission becomes tasks: its surroundings and itself; what much rests on twice.
     #[must_use]
     pub fn records_of(&self, submission: &Submission, at_ms: u64) -> Vec<Record> {
         let around = Surroundings::of(submission);
-        let mut records = Vec::with_capacity(3);
-        let around_idx = self.shared.number(&around).unwrap_or_else(|idx| {
-            records.push(Record::Around { idx, around });
-            idx
-        });
-        let again = records.first().cloned();
-        records.push(Record::Submitted {
+        let (idx, is_new) = match self.shared.number(&around) {
+            Ok(idx) => (idx, false),
+            Err(idx) => (idx, true),
+        };
+        let around = Record::Around { idx, around };
+        let submitted = Record::Submitted {
             first: self.next,
             n_tasks: submission.n_tasks(),
             at_ms,
             work: SharedWork {
                 title: submission.name.clone(),
                 words: submission.command.join("\0"),
-                around_idx,
+                around_idx: idx,
             },
             array_first: submission.array.map(|array| array.first),
-        });
-        // What many submissions rest on is there twice: one damaged spot does not take both.
-        records.extend(again);
+        };
+        let mut records = Vec::with_capacity(4);
+        if is_new {
+            records.push(around.clone());
+        }
+        twice_if_many(&submitted, &around, |record| records.push(record.clone()));
+        if is_new && submission.n_tasks() == 1 {
+            records.push(around);
+        }
         records
     }
 
@@ -64,6 +69,7 @@ impl Book {
         for (first, last) in self.doubted() {
             write(&Record::Doubted { first, last });
         }
+        self.past.records().iter().for_each(&mut write);
         self.damages.record().iter().for_each(&mut write);
         write(&Record::Next { number: self.next });
         // What many submissions rest on is there twice: one damaged spot does not take both.
@@ -89,6 +95,16 @@ impl Book {
             write(&Record::CancelWished { number, at_ms });
         }
         write_story(number, task, write);
+    }
+}
+
+/// One damaged spot must not take an array: it is said twice, and between the two what it runs in, which many others rest
+/// on. Each of them changes nothing where it is read a second time.
+fn twice_if_many(submitted: &Record, around: &Record, mut write: impl FnMut(&Record)) {
+    write(submitted);
+    if matches!(submitted, Record::Submitted { n_tasks: 2.., .. }) {
+        write(around);
+        write(submitted);
     }
 }
 
@@ -133,7 +149,7 @@ impl Run {
     fn flush(&self, book: &Book, write: &mut impl FnMut(&Record)) {
         let Some(work) = &self.work else { return };
         let Ok(around_idx) = book.shared.number(&work.around) else { return };
-        write(&Record::Submitted {
+        let submitted = Record::Submitted {
             first: self.first,
             n_tasks: self.n_tasks,
             at_ms: self.at_ms,
@@ -143,7 +159,9 @@ impl Run {
                 around_idx,
             },
             array_first: self.array_first,
-        });
+        };
+        let around = Record::Around { idx: around_idx, around: (*work.around).clone() };
+        twice_if_many(&submitted, &around, &mut *write);
         for (&number, task) in book.tasks.range(self.first..self.first + self.n_tasks) {
             book.write_standing(number, task, write);
         }

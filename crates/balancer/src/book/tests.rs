@@ -140,6 +140,36 @@ fn a_bounded_number_of_ended_tasks_and_bytes_is_kept() {
     assert_eq!(book.tasks_from(0).map(|(number, _)| number).collect::<Vec<_>>(), [3, 4, 5, 6]);
 }
 
+/// Fault: of tasks beyond the bound nothing at all was known.
+#[test]
+fn of_all_that_ended_it_is_known_how() {
+    let mut book = book(10);
+    for number in 1..9 {
+        let outcome = if number == 4 { Outcome::Exit(7) } else { Outcome::Exit(0) };
+        let end = EndRecord::without_run(number, 1, ME, outcome, 4);
+        let output = Output { stdout: Text(b"123".to_vec()), ..Output::default() };
+        book.apply(&Record::Ended(EndRecord { output, ..end }));
+    }
+    book.prune(|_| false);
+    let again = written_anew(&mut book);
+    for book in [book, again] {
+        let past = book.past().brief(1, u64::MAX, 9);
+        assert_eq!(
+            (past.n_tasks, past.runs.len(), past.sentence()),
+            (5, 3, "4 exit 0, 1 exit 7".to_owned())
+        );
+        assert_eq!(book.past().outcome(4), Some(Outcome::Exit(7)));
+        assert_eq!(book.past().outcome(6), None, "that is kept as a whole");
+        let kept = book.kept();
+        assert_eq!((kept.n_tasks, kept.n_brief), (3, 5));
+        // 10 bytes are kept, three of each of the last three.
+        assert_eq!(
+            (kept.output_bytes, kept.n_outputs_dropped, kept.output_bytes_dropped),
+            (9, 5, 15)
+        );
+    }
+}
+
 fn record() -> impl Strategy<Value = Record> {
     let number = 1..12_u64;
     let instance = 1..4_u32;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use balanced::{Answer, Request, TALK_VERSION, TaskFilter, TaskRange, TaskStatus};
+use balanced::{Answer, Request, TALK_VERSION, TaskFilter, TaskRange, TaskState, TaskStatus};
 
 use super::gather::Gathering;
 use super::relay::Relaying;
@@ -164,13 +164,17 @@ impl Core {
         let first =
             filter.tasks.as_ref().map_or(1, |tasks| tasks.first).max(after.saturating_add(1));
         let mut tasks = Vec::<TaskStatus>::new();
+        let is_all =
+            matches!(filter.state, None | Some(TaskState::Ended)) && filter.title.is_none();
+        let past = (after == 0 && is_all).then(|| self.book.past().brief(first, last, N_TASKS_MAX));
+        let past = past.filter(|past| 0 < past.n_tasks);
         let mut looked_at = None;
         for (n_looked_at, (number, task)) in self.book.tasks_from(first).enumerate() {
             if last < number {
                 break;
             }
             if n_max <= tasks.len() || N_LOOKED_AT_MAX <= n_looked_at {
-                return Answer::Tasks { tasks, next: looked_at };
+                return Answer::Tasks { tasks, next: looked_at, past };
             }
             looked_at = Some(number);
             let state_fits = filter.state.is_none_or(|state| state == task.state());
@@ -179,12 +183,15 @@ impl Core {
                 tasks.push(self.task_status(number, task));
             }
         }
-        Answer::Tasks { tasks, next: None }
+        Answer::Tasks { tasks, next: None, past }
     }
 
     fn result(&self, number: u64) -> Answer {
         let task = self.book.task(number);
-        let tasks = task.and_then(|task| self.ended_task(number, task, true));
+        let tasks = match task {
+            Some(task) => self.ended_task(number, task, true),
+            None => self.ended_long_ago(number),
+        };
         Answer::Ended { tasks: tasks.into_iter().collect(), n_left: 0 }
     }
 }

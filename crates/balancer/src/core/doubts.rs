@@ -41,6 +41,11 @@ impl Core {
         self.record(&Record::Given { number, instance, to, incarnation, at_ms }, at);
     }
 
+    /// People should know this of the node.
+    pub fn note_trouble(&mut self, sentence: String) {
+        self.options.troubles.push(sentence);
+    }
+
     /// What people should know of this node.
     pub(super) fn troubles(&self) -> Vec<String> {
         let mut troubles = self.options.troubles.clone();

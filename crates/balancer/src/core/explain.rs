@@ -14,7 +14,12 @@ impl Core {
     pub(super) fn explain(&self, number: u64, now: Now) -> Result<Answer, String> {
         let Some(task) = self.book.task(number) else {
             let home = &self.options.name;
-            return Err(format!("`{home}.{number}` ended long ago and is forgotten"));
+            return Err(match self.book.past().outcome(number) {
+                Some(outcome) => format!(
+                    "`{home}.{number}` ended long ago ({outcome}), and no more is kept of it"
+                ),
+                None => format!("`{home}.{number}` is not known, or ended long ago"),
+            });
         };
         let (notes, n_dropped_steps) = task.notes();
         let mut steps = vec![Step { at_ms: task.submitted_ms(), what: What::Submitted }];

@@ -38,6 +38,21 @@ impl Core {
             ended_ms: task.ended_ms()?,
             outcome: task.outcome()?.clone(),
             output: task.output().filter(|_| with_output).cloned(),
+            is_brief: false,
+        })
+    }
+
+    /// A task that ended so long ago that only how is kept.
+    pub(super) fn ended_long_ago(&self, number: u64) -> Option<EndedTask> {
+        Some(EndedTask {
+            number,
+            node: String::new(),
+            instance: 0,
+            started_ms: None,
+            ended_ms: 0,
+            outcome: self.book.past().outcome(number)?,
+            output: None,
+            is_brief: true,
         })
     }
 
@@ -69,6 +84,7 @@ impl Core {
             },
             uptime_ms: now.moment.ms_since(self.began.moment),
             troubles: self.troubles(),
+            kept: self.book.kept(),
         }
     }
 }
@@ -90,5 +106,6 @@ pub(super) fn of_member(member: &Member) -> NodeStatus {
         counts: Counts::default(),
         uptime_ms: 0,
         troubles: Vec::new(),
+        kept: balanced::Kept::default(),
     }
 }

@@ -32,10 +32,26 @@ struct Wait {
     with_output: bool,
     /// Numbers of tasks that ended and were not told.
     ended: VecDeque<u64>,
+    /// Ranges of those that ended so long ago that only how is kept.
+    past: VecDeque<(u64, u64)>,
     /// Those of the last answer, until it is known to have arrived.
     told: Vec<u64>,
     n_open: u64,
     is_ready: bool,
+}
+
+impl Wait {
+    /// The next that was not told.
+    fn pop(&mut self) -> Option<u64> {
+        if let Some(number) = self.ended.pop_front() {
+            return Some(number);
+        }
+        let (first, last) = self.past.pop_front()?;
+        if first < last {
+            self.past.push_front((first + 1, last));
+        }
+        Some(first)
+    }
 }
 
 impl Waits {
@@ -106,8 +122,9 @@ impl Core {
                 n_open += 1;
             }
         }
+        let past = self.book.past().runs(first, last).map(|run| (run.first, run.last)).collect();
         let told = Vec::new();
-        let wait = Wait { first, last, with_output, ended, told, n_open, is_ready: true };
+        let wait = Wait { first, last, with_output, ended, past, told, n_open, is_ready: true };
         self.clients.waits.waits.insert(asker, wait);
         self.clients.waits.stirred = true;
     }
@@ -119,7 +136,7 @@ impl Core {
         }
         let mut waits = std::mem::take(&mut self.clients.waits.waits);
         waits.retain(|asker, wait| {
-            let has_news = !wait.ended.is_empty() || wait.n_open == 0;
+            let has_news = !wait.ended.is_empty() || !wait.past.is_empty() || wait.n_open == 0;
             if !wait.is_ready || !has_news {
                 return true;
             }
@@ -137,10 +154,13 @@ impl Core {
         let mut n_bytes = 0;
         while tasks.len() < N_TASKS_MAX
             && n_bytes < OUTPUT_BYTES_MAX
-            && let Some(number) = wait.ended.pop_front()
+            && let Some(number) = wait.pop()
         {
             wait.told.push(number);
-            let Some(task) = self.book.task(number) else { continue };
+            let Some(task) = self.book.task(number) else {
+                tasks.extend(self.ended_long_ago(number));
+                continue;
+            };
             n_bytes += if wait.with_output {
                 task.output().map_or(0, balanced::Output::n_bytes)
             } else {
@@ -148,7 +168,8 @@ impl Core {
             };
             tasks.extend(self.ended_task(number, task, wait.with_output));
         }
-        let n_left = wait.n_open + wait.ended.len() as u64;
+        let n_past = wait.past.iter().map(|(first, last)| last - first + 1).sum::<u64>();
+        let n_left = wait.n_open + wait.ended.len() as u64 + n_past;
         Answer::Ended { tasks, n_left }
     }
 }

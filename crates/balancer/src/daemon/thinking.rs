@@ -11,7 +11,7 @@ use crate::book::Book;
 use crate::core::words::{Event, KeeperSays, Now};
 use crate::core::{Core, CoreOptions};
 use crate::journal::WriterNews;
-use crate::keeper::{Keeper, KeeperClientError};
+use crate::keeper::{Keeper, KeeperClientError, trouble};
 
 /// Events that are thought about before anything is handed out.
 const N_AT_ONCE: usize = 256;
@@ -36,9 +36,13 @@ impl Thinking {
         mut desk: Desk,
         wakes: SyncSender<Wake>,
     ) -> Result<Self, DaemonError> {
-        let core = Core::new(core, now, book, &mut desk);
+        let mut core = Core::new(core, now, book, &mut desk);
         let keeper = options.keeper;
         desk.keeper = Some(connect(&state, &keeper, &wakes, None)?);
+        if let Some(sentence) = trouble(&state) {
+            (options.warn.0)(&sentence);
+            core.note_trouble(sentence);
+        }
         Ok(Self { core, desk, state, keeper, wakes })
     }
 

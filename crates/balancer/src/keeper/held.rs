@@ -3,16 +3,22 @@
 use std::{
     collections::{BTreeMap, HashMap},
     fs, io,
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use balanced::{Output, Text};
 
-use super::words::{decode, encode};
+use super::words::decode;
+use crate::blocks::{self, Blocks, Found, Kind};
 use crate::core::words::{Attempt, Ended};
 
-/// Where ends wait when the keeper ends before a daemon has asked for them.
+/// Where ends wait when the keeper ends before a daemon has asked for them: a block for each.
 const FILE: &str = "keeper.held";
+/// The same as it was found, where it was damaged.
+const DAMAGED: &str = "keeper.held.damaged";
+const KIND: Kind =
+    Kind { magic: *b"\xa7KH\x01", payload_bytes_max: super::words::MESSAGE_BYTES_MAX };
+const SEED: u32 = 0;
 
 /// Numbered ends with a bound on the output they hold.
 #[derive(Debug)]
@@ -24,6 +30,46 @@ pub(super) struct HeldEnds {
     last_number: u64,
     /// Up to here they were written to the present daemon.
     sent_number: u64,
+    /// The file that some of them came from, and the number of the last of these.
+    loaded: Option<(PathBuf, u64)>,
+}
+
+/// What people should know of ends that an earlier keeper had left, until they take the damaged file away.
+pub(crate) fn trouble(state: &Path) -> Option<String> {
+    let path = state.join(DAMAGED);
+    path.exists().then(|| {
+        format!(
+            "what had ended while no daemon was there was damaged on disk: tasks may run again although they had ended; \
+             the damaged file is kept as `{}`: remove it when you have seen this",
+            path.display()
+        )
+    })
+}
+
+/// The ends in such a file, and whether there is anything else in it.
+pub(super) fn ends_in(bytes: &[u8]) -> (Vec<Ended>, bool) {
+    let (mut ends, mut is_damaged) = (Vec::new(), false);
+    for found in Blocks::new(KIND, SEED, bytes, Some(1)) {
+        match found {
+            Found::Block { payload, .. } => match postcard::from_bytes(payload) {
+                Ok(ended) => ends.push(ended),
+                Err(_) => is_damaged = true,
+            },
+            Found::Hole(_) | Found::Tail { .. } => is_damaged = true,
+        }
+    }
+    if ends.is_empty() && is_damaged { old_ends_in(bytes) } else { (ends, is_damaged) }
+}
+
+/// Those in a file of the version before, which are read until something is wrong.
+fn old_ends_in(bytes: &[u8]) -> (Vec<Ended>, bool) {
+    let mut ends = Vec::new();
+    let mut rest = bytes;
+    while let Ok(Some((ended, n_bytes))) = decode::<Ended>(rest) {
+        ends.push(ended);
+        rest = &rest[n_bytes..];
+    }
+    (ends, !rest.is_empty())
 }
 
 impl HeldEnds {
@@ -35,21 +81,23 @@ impl HeldEnds {
             bytes_max,
             last_number: 0,
             sent_number: 0,
+            loaded: None,
         }
     }
 
-    /// What an earlier keeper left in the folder. The file is removed: it is held here from now on.
+    /// What an earlier keeper left in the folder. The file is there until all of it is forgotten.
     pub(super) fn load(state: &Path, bytes_max: usize) -> Self {
         let mut held = Self::new(bytes_max);
-        let bytes = fs::read(state.join(FILE)).unwrap_or_default();
-        let mut rest = bytes.as_slice();
-        // A damaged file loses what follows the damage: those tasks run again.
-        while let Ok(Some((ended, n_bytes))) = decode::<Ended>(rest) {
-            held.push(ended);
-            rest = &rest[n_bytes..];
+        let path = state.join(FILE);
+        let bytes = fs::read(&path).unwrap_or_default();
+        let (ends, is_damaged) = ends_in(&bytes);
+        if is_damaged {
+            // Without room for it, it is only lost for people.
+            fs::write(state.join(DAMAGED), &bytes).ok();
         }
-        // When it cannot be removed its ends are reported twice, and the daemon knows them.
-        fs::remove_file(state.join(FILE)).ok();
+        ends.into_iter().for_each(|ended| held.push(ended));
+        held.loaded = Some((path, held.last_number));
+        held.let_go();
         held
     }
 
@@ -59,8 +107,10 @@ impl HeldEnds {
             return Ok(());
         }
         let mut bytes = Vec::new();
-        for ended in self.ends.values() {
-            encode(ended, &mut bytes).map_err(io::Error::other)?;
+        for (ended, sequence) in self.ends.values().zip(1..) {
+            let begin = blocks::open(&mut bytes);
+            bytes = postcard::to_extend(ended, bytes).map_err(io::Error::other)?;
+            blocks::seal(KIND, SEED, sequence, begin, &mut bytes);
         }
         let beside = state.join("keeper.held.new");
         fs::write(&beside, bytes)?;
@@ -81,6 +131,16 @@ impl HeldEnds {
     pub(super) fn forget(&mut self, attempt: &Attempt) {
         let ended = self.numbers.remove(attempt).and_then(|number| self.ends.remove(&number));
         self.n_bytes -= ended.map_or(0, |ended| ended.output.n_bytes());
+        self.let_go();
+    }
+
+    /// Removes the file that was loaded, when nothing of it is left here.
+    fn let_go(&mut self) {
+        let is_over = |last: u64| self.ends.range(..=last).next().is_none();
+        if let Some((path, _)) = self.loaded.take_if(|(_, last)| is_over(*last)) {
+            // When it cannot be removed its ends are reported twice, and the daemon knows them.
+            fs::remove_file(path).ok();
+        }
     }
 
     /// A new daemon has heard of none.
@@ -170,6 +230,53 @@ mod tests {
         let mut next = HeldEnds::load(folder.path(), 100);
         assert_eq!(next.next_unsent(), Some(&ended(1, 3)));
         assert_eq!(next.len(), 2);
-        assert_eq!(HeldEnds::load(folder.path(), 100).len(), 0, "it was read once");
+        // Fault: a keeper that was killed before a daemon knew of them.
+        assert_eq!(HeldEnds::load(folder.path(), 100).len(), 2, "nobody has forgotten them");
+        next.forget(&attempt(1));
+        next.forget(&attempt(2));
+        assert_eq!(HeldEnds::load(folder.path(), 100).len(), 0, "all were forgotten");
+    }
+
+    /// Fault: a damaged spot took all ends behind it, and a flipped bit could change one.
+    #[test]
+    fn a_damaged_spot_takes_only_the_ends_that_it_touches() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut held = HeldEnds::new(100);
+        (1..=3).for_each(|number| held.push(ended(number, 3)));
+        held.save(folder.path()).unwrap();
+        let whole = fs::read(folder.path().join(FILE)).unwrap();
+        for at in 0..whole.len() {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 1;
+            let (ends, is_damaged) = ends_in(&bytes);
+            let expected = (1..=3).filter(|number| at * 3 / whole.len() != number - 1);
+            let expected = expected.map(|number| ended(number as u64, 3)).collect::<Vec<_>>();
+            assert_eq!((ends, is_damaged), (expected, true), "{at}");
+            let (ends, is_damaged) = ends_in(&whole[..at]);
+            assert_eq!(
+                (ends.len(), is_damaged),
+                (at * 3 / whole.len(), at % (whole.len() / 3) != 0)
+            );
+        }
+        assert_eq!(trouble(folder.path()), None);
+        fs::write(folder.path().join(FILE), &whole[1..]).unwrap();
+        assert_eq!(HeldEnds::load(folder.path(), 100).len(), 2);
+        assert!(trouble(folder.path()).is_some());
+    }
+
+    #[test]
+    fn ends_of_the_version_before_are_read() {
+        let sample = include_bytes!("../../tests/samples/keeper-held-v1");
+        let (ends, is_damaged) = ends_in(sample);
+        assert!(!is_damaged);
+        let outcomes = ends.iter().map(|ended| (ended.attempt.task.number, ended.end.clone()));
+        let why = "no such program".to_owned();
+        let expected = [
+            (4, AttemptEnd::Exit(3)),
+            (9, AttemptEnd::Signal(9)),
+            (10, AttemptEnd::NotStarted(why)),
+            (5, AttemptEnd::Killed(crate::core::words::Killed::Canceled)),
+        ];
+        assert_eq!(outcomes.collect::<Vec<_>>(), expected);
     }
 }

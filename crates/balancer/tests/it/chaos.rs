@@ -13,7 +13,9 @@ use std::{
 };
 
 use balanced::{Answer, ArrayRange, EndedTask, Outcome, Request, Submission, TaskRange};
+use balancer::book::Record;
 use balancer::client::{Client, ClientError};
+use balancer::journal::{Entry, read};
 
 use super::{daemon::eventually, links::proxy::Proxy};
 
@@ -275,6 +277,70 @@ fn no_task_is_lost_or_runs_twice_at_once_whoever_is_killed() {
     let n_attempts = diary.lines().filter(|line| line.starts_with("begins")).count();
     println!("{} tasks in {n_attempts} attempts", ended.len());
     assert_eq!(cluster_is_whole(&cluster).len(), 3);
+}
+
+/// What can be read of a node's journal.
+fn entries(bytes: &[u8], node: usize) -> Vec<Record> {
+    let mut records = Vec::new();
+    let contents = read(bytes, &format!("n{node}"), |entry| match entry {
+        Entry::Record(record) => records.push(record),
+        Entry::Hole => {}
+    });
+    assert!(contents.is_ok(), "{contents:?}");
+    records
+}
+
+/// Overwrites a spot of the journal of a node whose daemon was killed.
+fn damage(cluster: &Cluster, node: usize, dice: &mut Dice) {
+    let path = cluster.state(node).join("journal");
+    let mut bytes = fs::read(&path).unwrap();
+    let before = entries(&bytes, node);
+    let begin = dice.throw(bytes.len() - 16);
+    bytes[begin..begin + 16].iter_mut().for_each(|byte| *byte = !*byte);
+    fs::write(&path, &bytes).unwrap();
+    let after = entries(&bytes, node);
+    let n_lost = before.iter().filter(|record| !after.contains(record)).count();
+    println!("16 bytes at {begin} of {}: {n_lost} records of {}", bytes.len(), before.len());
+    assert!(n_lost <= 2, "16 bytes touch two records at most");
+}
+
+/// Fault: a damaged spot in a journal lost all behind it: tasks, leases, and which numbers were given out.
+#[test]
+fn damaged_journals_lose_no_array_give_no_name_out_twice_and_run_nothing_twice_at_once() {
+    let mut dice = Dice(number("CHAOS_SEED", 7));
+    let mut cluster = Cluster::start(2);
+    assert_eq!(cluster_is_whole(&cluster).len(), 2);
+    let arrays = [0, 1].map(|node| (node, cluster.submit(node, 30)));
+    let mut names: BTreeMap<(usize, u64), usize> = BTreeMap::new();
+    let mut give = |node: usize, tasks: &TaskRange| {
+        for number in tasks.first..=tasks.last {
+            let n_times = names.entry((node, number)).or_default();
+            *n_times += 1;
+            assert_eq!(*n_times, 1, "{}.{number} was given out twice", tasks.home);
+        }
+    };
+    arrays.iter().for_each(|(node, tasks)| give(*node, tasks));
+    for round in 1..=4 {
+        eventually("some ends", || (8 * round <= cluster.n_ends()).then_some(()));
+        let node = dice.throw(2);
+        cluster.kill_daemon(node);
+        damage(&cluster, node, &mut dice);
+        cluster.run(node);
+        give(node, &cluster.submit(node, 2));
+    }
+    let troubles = |answer: &Answer| match answer {
+        Answer::Nodes { nodes } => nodes.iter().map(|node| node.troubles.len()).sum(),
+        _ => 0_usize,
+    };
+    assert_ne!(cluster_is_whole(&cluster).iter().map(troubles).sum::<usize>(), 0, "it is said");
+    for (node, tasks) in &arrays {
+        let ended = cluster.wait(*node, tasks);
+        assert_eq!(ended.len() as u64, tasks.n_tasks(), "{tasks}");
+        assert!(ended.iter().all(|task| task.outcome == Outcome::Exit(0)), "{ended:?}");
+    }
+    let diary = fs::read_to_string(cluster.folder.path().join("diary")).unwrap();
+    let twice: Vec<&str> = diary.lines().filter(|line| line.starts_with("twice")).collect();
+    assert!(twice.is_empty(), "{twice:?} in\n{diary}");
 }
 
 #[test]

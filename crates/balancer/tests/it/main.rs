@@ -4,6 +4,7 @@
 mod chaos;
 mod daemon;
 mod door;
+mod files;
 mod keeper;
 mod links;
 mod members;

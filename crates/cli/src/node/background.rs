@@ -2,6 +2,7 @@
 
 use crate::exit::NoDaemon;
 use anyhow::Context;
+use balanced::{Answer, Request};
 use balancer::door::Client;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom};
@@ -29,12 +30,23 @@ pub(super) fn start(folder: &Path) -> anyhow::Result<ExitCode> {
         .with_context(|| format!("`{}` cannot be written", folder.join(LOG).display()))?;
     let begins = log.seek(SeekFrom::End(0))?;
     let child = spawn(&log)?;
-    let node = wait(child, folder, (log, begins))?;
+    let mut client = wait(child, folder, (log, begins))?;
+    let node = client.node().to_owned();
     eprintln!(
         "sintonia: node `{node}` is up; it says what happens in `{}`",
         folder.join(LOG).display()
     );
+    say_troubles(&mut client);
     Ok(ExitCode::SUCCESS)
+}
+
+/// Nobody reads the log of a daemon that has started.
+fn say_troubles(client: &mut Client) {
+    let own = client.node().to_owned();
+    // One that ends at once is noticed by whoever asks it next.
+    let Ok(Answer::Nodes { nodes }) = client.ask(&Request::Nodes) else { return };
+    let troubles = nodes.iter().filter(|node| node.node == own).flat_map(|node| &node.troubles);
+    troubles.for_each(|sentence| eprintln!("sintonia: {sentence}"));
 }
 
 /// The same command without `--background`.
@@ -46,12 +58,12 @@ fn spawn(log: &File) -> anyhow::Result<Child> {
     command.spawn().context("the daemon cannot be started")
 }
 
-/// The node's name, when it answers.
-fn wait(mut child: Child, folder: &Path, log: (File, u64)) -> anyhow::Result<String> {
+/// A connection, when it answers.
+fn wait(mut child: Child, folder: &Path, log: (File, u64)) -> anyhow::Result<Client> {
     let until = Instant::now() + ANSWERS_WITHIN;
     loop {
         if let Ok(client) = Client::connect(folder) {
-            return Ok(client.node().to_owned());
+            return Ok(client);
         }
         let has_ended = child.try_wait()?.is_some();
         if has_ended || until < Instant::now() {

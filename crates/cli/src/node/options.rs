@@ -87,6 +87,12 @@ pub(super) struct CapacityOptions {
     /// milliseconds together, or when the system likes to, which loses tasks when the machine loses power
     #[arg(long, value_enum, default_value_t = Fsync::Batch)]
     pub(super) fsync: Fsync,
+    /// Ended tasks that are kept with their times and what they wrote; of all others, how they ended is kept
+    #[arg(long, value_name = "N", default_value_t = 200_000)]
+    pub(super) keep_tasks: usize,
+    /// Most bytes that are kept of what ended tasks wrote; of the oldest it is dropped, and counted
+    #[arg(long, value_name = "BYTES", default_value_t = 64 << 20)]
+    pub(super) keep_output: usize,
 }
 
 /// Ways to measure a core.

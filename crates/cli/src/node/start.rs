@@ -7,6 +7,7 @@ use crate::exit::{BadOption, NoDaemon};
 use crate::watch::warn;
 use anyhow::Context;
 use balanced::check_node_name;
+use balancer::book::BookLimits;
 use balancer::daemon::{Daemon, Network, Options, Stopper, Warn};
 use balancer::door::{Client, SOCKET, open_state};
 use balancer::journal::Durability;
@@ -75,6 +76,11 @@ fn daemon_options(
             Fsync::Never => Durability::Never,
         },
         lease_ms: lease_ms(rules.lease),
+        limits: BookLimits {
+            n_ended_max: options.node.keep_tasks,
+            output_bytes_max: options.node.keep_output,
+            ..BookLimits::default()
+        },
         network,
         warn: Warn(Arc::new(warn)),
         ..Options::new(name, state, measurement, keeper_command(state))

@@ -2,7 +2,7 @@
 
 use super::place::Place;
 use crate::exit::{NoDaemon, NotTaken};
-use balanced::{Answer, Request, TaskFilter, TaskStatus};
+use balanced::{Answer, Past, Request, TaskFilter, TaskStatus};
 use balancer::door::{Client, ClientError};
 use std::io::ErrorKind;
 
@@ -23,19 +23,22 @@ pub(crate) fn ask(client: &mut Client, request: &Request, place: &Place) -> anyh
     }
 }
 
-/// All tasks that a filter lets through, piece by piece, until `each` says that it has enough.
+/// All tasks that a filter lets through, piece by piece, until `each` says that it has enough. Returns what is kept of
+/// those that ended long ago.
 pub(crate) fn tasks(
     (client, place): (&mut Client, &Place),
     filter: &TaskFilter,
     mut each: impl FnMut(Vec<TaskStatus>) -> anyhow::Result<bool>,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<Option<Past>> {
     let mut after = None;
+    let mut all_past = None;
     loop {
         let request = Request::Tasks { filter: filter.clone(), after, n_max: N_AT_ONCE };
         match ask(client, &request, place)? {
-            Answer::Tasks { tasks, next } => {
+            Answer::Tasks { tasks, next, past } => {
+                all_past = all_past.or(past);
                 if !each(tasks)? || next.is_none() {
-                    return Ok(());
+                    return Ok(all_past);
                 }
                 after = next;
             }

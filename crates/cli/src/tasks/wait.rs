@@ -56,7 +56,8 @@ impl Wait<'_> {
         }
         tally.clear_progress();
         let is_worth_it = 1 < self.tasks.n_tasks() || tally.n_ended == 0;
-        if is_worth_it && self.shown != Shown::Json {
+        let is_all_known = tally.n_brief == 0 && tally.n_ended == tally.n_tasks;
+        if is_worth_it && self.shown != Shown::Json || !is_all_known {
             eprintln!("sintonia: {}", tally.sentence());
         }
         Ok(tally.code())
@@ -116,7 +117,10 @@ impl Wait<'_> {
             && self.shown != Shown::Json
         {
             tally.clear_progress();
-            eprintln!("sintonia: {name}: {} on {}", task.outcome, task.node);
+            match task.is_brief {
+                true => eprintln!("sintonia: {name}: {}", task.outcome),
+                false => eprintln!("sintonia: {name}: {} on {}", task.outcome, task.node),
+            }
         }
         Ok(())
     }
@@ -191,6 +195,8 @@ struct Tally {
     seen: Vec<u64>,
     n_ended: u64,
     n_failed: u64,
+    /// Those of which only how they ended is kept.
+    n_brief: u64,
     /// The code of the last that ended.
     code: i32,
     is_terminal: bool,
@@ -207,6 +213,7 @@ impl Tally {
             seen: vec![0; n_words],
             n_ended: 0,
             n_failed: 0,
+            n_brief: 0,
             code: 0,
             is_terminal: std::io::stderr().is_terminal(),
             told: None,
@@ -227,6 +234,7 @@ impl Tally {
         if is_new {
             self.n_ended += 1;
             self.n_failed += u64::from(!task.outcome.is_success());
+            self.n_brief += u64::from(task.is_brief);
             self.code = task.outcome.exit_code();
         }
         is_new
@@ -247,11 +255,21 @@ impl Tally {
             n => format!("{n} of them without success"),
         };
         let seconds = self.began.elapsed().as_secs_f64();
+        let brief = match self.n_brief {
+            0 => String::new(),
+            n => format!(
+                "; of {n} that ended long ago only how is kept, and not what they wrote (`sintonia node start \
+                 --keep-tasks N` keeps more)"
+            ),
+        };
         let forgotten = match n_tasks - n_ended {
             0 => String::new(),
-            n => format!("; {n} ended so long ago that it is not known how"),
+            n => format!(
+                "; of {n} nothing is known any more: they ended long ago, or were lost with a damaged journal \
+                 (`sintonia nodes` says so)"
+            ),
         };
-        format!("{n_ended} of {n_tasks} tasks ended in {seconds:.1} s, {failed}{forgotten}")
+        format!("{n_ended} of {n_tasks} tasks ended in {seconds:.1} s, {failed}{brief}{forgotten}")
     }
 
     fn show_progress(&mut self) {
@@ -286,6 +304,7 @@ mod tests {
             ended_ms: 0,
             outcome,
             output: None,
+            is_brief: false,
         }
     }
 
@@ -306,6 +325,17 @@ mod tests {
         check("alpha.7", &[(7, Outcome::Signal(9))], 137, "1 of 1 tasks");
         check("alpha.7-8", &[(7, Outcome::Exit(3)), (8, Outcome::Exit(0))], 1, "2 of 2 tasks");
         check("alpha.7-8", &[(7, Outcome::Exit(0)), (8, Outcome::Exit(0))], 0, "2 of 2 tasks");
+    }
+
+    /// Fault: what was dropped was not said.
+    #[test]
+    fn what_is_no_longer_kept_is_said() {
+        let mut tally = Tally::new(&"alpha.7-9".parse().unwrap());
+        tally.is_new(&EndedTask { is_brief: true, ..ended(7, Outcome::Exit(0)) });
+        tally.is_new(&ended(8, Outcome::Exit(0)));
+        let said = tally.sentence();
+        assert!(said.contains("of 1 that ended long ago only how is kept"), "{said}");
+        assert!(said.contains("of 1 nothing is known any more"), "{said}");
     }
 
     #[test]

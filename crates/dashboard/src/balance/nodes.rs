@@ -32,7 +32,20 @@ pub fn nodes(nodes: &[NodeStatus], style: Style) -> String {
     nodes.iter().for_each(|node| table.row(row(node)));
     table.write(&mut page);
     page.sentence("", &in_short(nodes), Tone::Dim);
+    for node in nodes {
+        for trouble in troubles(node) {
+            page.sentence("! ", &trouble, Tone::Poor);
+        }
+        if let Some(sentence) = node.kept.sentence(&node.node) {
+            page.sentence("", &sentence, Tone::Fair);
+        }
+    }
     page.into_text()
+}
+
+/// What a person should know of a node, with its name.
+pub(super) fn troubles(node: &NodeStatus) -> impl Iterator<Item = String> {
+    node.troubles.iter().map(|sentence| format!("`{}`: {sentence}", node.node))
 }
 
 /// What the nodes are and do together, as a sentence.

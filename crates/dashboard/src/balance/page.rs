@@ -41,6 +41,7 @@ pub fn page(state: &PageState) -> String {
                 main {
                     p.eyebrow { "sintonia, as " code #node {} " sees it" span #trouble .poor role="status" {} }
                     dl.facts #facts {}
+                    ul #note-rows .plain role="status" {}
                     (section("course", "Running and waiting", html! { div #chart {} }))
                     (section("nodes", "Nodes", html! { table { thead #node-titles {} tbody #node-rows {} } }))
                     (section("moves", "Moves", html! { ul #move-rows .plain {} }))

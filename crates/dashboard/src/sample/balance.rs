@@ -36,6 +36,7 @@ pub fn nodes() -> (u64, Vec<NodeStatus>) {
         counts,
         uptime_ms: 725_000,
         troubles: Vec::new(),
+        kept: balanced::Kept::default(),
     };
     let mut alpha = node("alpha", LoadWord::Sender, 4, 12_345, counts(0, 45));
     alpha.n_leased = 9;

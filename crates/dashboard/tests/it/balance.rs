@@ -45,6 +45,7 @@ fn a_task_that_ended_shows_what_it_wrote_and_commands_no_terminal() {
         ended_ms: 3500,
         outcome: Outcome::Exit(3),
         output: Some(output),
+        is_brief: false,
     };
     insta::assert_snapshot!("ended", balance::ended(&tasks[1].task, &ended, NARROW));
 }

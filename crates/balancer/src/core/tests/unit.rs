@@ -189,7 +189,7 @@ fn tasks_are_listed_by_pages_state_and_title() {
         n_max: 2,
     })[..]
     {
-        [Answer::Tasks { tasks, next }] => {
+        [Answer::Tasks { tasks, next, .. }] => {
             (tasks.iter().map(|it| it.task.number).collect::<Vec<_>>(), *next)
         }
         other => unreachable!("{other:?}"),

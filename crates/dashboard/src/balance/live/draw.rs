@@ -1,7 +1,7 @@
 //! The view of a cluster on a frame: a header, the past of its queues, tabs, the part in sight, and a footer.
 
 use super::{ClusterView, Part};
-use crate::balance::nodes::in_short;
+use crate::balance::nodes::{in_short, troubles};
 use crate::terminal::bars;
 use crate::text::{self, harmless};
 use crate::units::{count, moment, seconds};
@@ -77,8 +77,9 @@ fn header(view: &ClusterView, n_columns: usize) -> Vec<Line<'static>> {
 }
 
 fn footer(view: &ClusterView) -> Line<'static> {
-    match &view.trouble {
-        Some(sentence) => Line::from(colored(view, Color::Red, harmless(sentence))),
+    let of_nodes = || view.nodes.iter().flat_map(troubles).next();
+    match view.trouble.clone().or_else(of_nodes) {
+        Some(sentence) => Line::from(colored(view, Color::Red, harmless(&sentence))),
         None => Line::from(dim(KEYS.to_owned())),
     }
 }

@@ -34,6 +34,29 @@ impl Rig {
     }
 }
 
+/// Fault: only the last tasks that ended were known, and nothing said so.
+#[test]
+fn of_tasks_that_ended_long_ago_it_is_said_how_they_ended() {
+    let limits = BookLimits { n_ended_max: 2, ..BookLimits::default() };
+    let mut rig = Rig::of(CoreOptions::new("n"), Core::book_for("n", limits));
+    rig.submit(6);
+    (0..5).for_each(|_| rig.end());
+    assert_eq!(numbers(&rig.ask(wait("n.2-3"))), (vec![2, 3], 0));
+    assert_eq!(numbers(&rig.ask(wait("n.1-6"))), (vec![4, 5, 1, 2, 3], 1));
+    let answers = rig.ask(Request::Tasks { filter: TaskFilter::default(), after: None, n_max: 9 });
+    let [Answer::Tasks { tasks, past: Some(past), .. }] = &answers[..] else {
+        unreachable!("{answers:?}")
+    };
+    assert_eq!((tasks.len(), past.n_tasks, past.sentence()), (3, 3, "3 exit 0".to_owned()));
+    let answers = rig.ask(Request::Result { task: "n.2".parse().unwrap() });
+    let [Answer::Ended { tasks, .. }] = &answers[..] else { unreachable!("{answers:?}") };
+    assert!(tasks[0].is_brief && tasks[0].outcome == Outcome::Exit(0), "{tasks:?}");
+    rig.ask(Request::Explain { task: "n.2".parse().unwrap() });
+    let answers = rig.ask(Request::Nodes);
+    let [Answer::Nodes { nodes }] = &answers[..] else { unreachable!("{answers:?}") };
+    assert_eq!((nodes[0].kept.n_tasks, nodes[0].kept.n_brief), (2, 3));
+}
+
 #[test]
 fn a_core_stays_free_while_a_fast_node_ends_the_last_tasks_sooner() {
     let mut rig = Rig::new();

@@ -63,6 +63,7 @@ fn answered(rig: &mut Rig, ask: u64, numbers: &[u64], n_left: u64) {
         started_ms: None,
         ended_ms: 1,
         output: None,
+        is_brief: false,
     };
     let answer = Answer::Ended { tasks: numbers.iter().map(ended).collect(), n_left };
     let message = PeerMessage::Answer { ask, answer };
