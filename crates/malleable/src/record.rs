@@ -67,7 +67,7 @@ impl Record {
         let own = || self.resizes.iter().filter(|resize| resize.reason.starts_with(BY_MODEL));
         let done = own().filter(|resize| resize.outcome == Outcome::Done);
         let sizes = done.map(|resize| resize.to.to_string()).collect::<Vec<_>>();
-        let refused = own().filter(|resize| resize.outcome != Outcome::Done).last();
+        let refused = own().rfind(|resize| resize.outcome != Outcome::Done);
         let why = refused.filter(|_| sizes.is_empty()).map_or(why_not, |resize| &resize.sentence);
         match sizes.len() {
             0 => Some(format!("by `--model` the program kept {size} ranks: {why}")),
