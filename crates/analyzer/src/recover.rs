@@ -8,9 +8,10 @@ use crate::collector::spill::{RECORDS_SUFFIX, temporary_dir, temporary_prefix};
 use crate::leftovers::remove_dead;
 use crate::measured::{Measured, RunFacts, Spool};
 use crate::place::run_dir;
-use crate::snapshot::{self, Entry};
+use crate::snapshot::{self, ANALYZER, Entry, SnapshotError};
 use run_record::{RunRecord, SpoolWriter};
 use std::collections::HashMap;
+use std::fs::DirEntry;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use wire::ProcessReport;
@@ -39,15 +40,36 @@ pub fn unfinished(record: &RunRecord) -> (RunFacts, Measured) {
         ..RunFacts::default()
     };
     for path in left_files(record, &header.run_id).iter().filter(|path| is_snapshot(path)) {
-        let entries = snapshot::read(path).unwrap_or_default();
-        let kept = entries.into_iter().find_map(|entry| match entry {
+        let found = snapshot::read(path).unwrap_or_default();
+        let kept = found.entries.into_iter().find_map(|entry| match entry {
             Entry::Facts(facts) => Some(facts),
             _ => None,
         });
         facts = kept.unwrap_or(facts);
     }
+    if let Ok(summary) = record.read_summary()
+        && summary.outcome.complete
+        && !facts.outcome.complete
+    {
+        (facts.outcome, facts.wall_s) = (summary.outcome, summary.wall_s);
+    }
     let measured = complete(Measured::default(), record, &facts);
     (facts, measured)
+}
+
+/// Keeps in the spool what is known of all processes, where a later `sintonia report` finds it: of the same value
+/// as the summary when files of the record could not be written.
+///
+/// # Errors
+/// When the disk does not even take that; what was there before is then still there.
+pub fn keep(
+    measured: &Measured,
+    facts: &RunFacts,
+    record: &RunRecord,
+) -> Result<(), SnapshotError> {
+    let path = record.spool_path(&format!("{ANALYZER}.{}", snapshot::SUFFIX));
+    let write = || snapshot::write(&path, snapshot::entries(measured, facts));
+    write().or_else(|error| if record.free_reserve() { write() } else { Err(error) })
 }
 
 /// Removes what [`complete`] found outside the record: it is in the record now.
@@ -70,11 +92,10 @@ fn temporary_files(run: &str) -> Vec<PathBuf> {
     let Ok(run) = u64::from_str_radix(run, 16) else { return Vec::new() };
     let prefix = temporary_prefix(run);
     let Ok(entries) = std::fs::read_dir(temporary_dir()) else { return Vec::new() };
-    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
-    let is_ours = |path: &PathBuf| {
-        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&prefix))
-    };
-    paths.filter(is_ours).collect()
+    let named = |entry: &DirEntry| entry.file_name().to_string_lossy().starts_with(&prefix);
+    let paths = entries.flatten().filter(named).map(|entry| entry.path());
+    // Everybody may put files of any name there.
+    paths.filter(|path| ring::folder::open_file(path, false).is_ok()).collect()
 }
 
 fn is_snapshot(path: &Path) -> bool {
@@ -96,7 +117,10 @@ impl Found {
     fn take_file(&mut self, path: &Path) {
         if is_snapshot(path) {
             match snapshot::read(path) {
-                Ok(entries) => entries.into_iter().for_each(|entry| self.take(entry)),
+                Ok(found) => {
+                    found.entries.into_iter().for_each(|entry| self.take(entry));
+                    self.measured.warnings.extend(found.problem);
+                }
                 Err(error) => self.measured.warnings.push(error.to_string()),
             }
         } else if path.extension().is_some_and(|ending| ending == RECORDS_SUFFIX) {
@@ -155,7 +179,9 @@ impl Found {
     }
 
     fn take_shared_memory(&mut self, run_dir: &Path, record: &RunRecord) {
-        let Ok(nodes) = std::fs::read_dir(run_dir) else { return };
+        // What another user made under the name of the run is none of it.
+        let own = ring::folder::check(run_dir).and_then(|()| std::fs::read_dir(run_dir));
+        let Ok(nodes) = own else { return };
         for dir in nodes.filter_map(|entry| Some(entry.ok()?.path())) {
             let node = dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
             let mut spool = None;
@@ -168,6 +194,7 @@ impl Found {
                     let name = format!("{node}-left.{RECORDS_SUFFIX}");
                     self.keep(&mut spool, (&node, record.spool_path(&name)), &records);
                 }
+                self.measured.warnings.extend(process.damage());
             }
         }
     }

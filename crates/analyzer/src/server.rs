@@ -21,7 +21,7 @@ mod standing;
 use crate::handshake::RunSecret;
 use crate::measured::{Measured, RunFacts, Spool};
 use crate::place::node_name;
-use crate::snapshot::{self, Entry};
+use crate::snapshot::{self, ANALYZER, Entry};
 use crate::tuning::{Collectors, Heard, Inbox, Runtime, TuningOptions};
 use connection::Voice;
 use events::ProcessKey;
@@ -332,7 +332,7 @@ impl Shared {
 
     /// Writes snapshots, one after the other: what is promised while one is written goes into the next.
     fn keep_snapshots(&self) {
-        let path = self.spool_dir.join(format!("analyzer.{}", snapshot::SUFFIX));
+        let path = self.spool_dir.join(format!("{ANALYZER}.{}", snapshot::SUFFIX));
         let mut promises = Vec::new();
         while !self.is_closed() {
             let entries = self.with_intake(|intake| intake.entries());

@@ -1,6 +1,6 @@
 //! What is known of a run's processes, in a file that is replaced as a whole: what a killed analyzer leaves.
 
-use crate::measured::{NodeClock, RunFacts};
+use crate::measured::{Measured, NodeClock, RunFacts};
 use run_record::{SpoolReader, SpoolWriter};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -8,6 +8,9 @@ use wire::{ProcessReport, WireError};
 
 /// Ending of a snapshot's file name.
 pub const SUFFIX: &str = "reports";
+
+/// Name of the file that holds what the analyzer knows.
+pub(crate) const ANALYZER: &str = "analyzer";
 
 /// One line of the file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -62,6 +65,16 @@ pub fn write(path: &Path, entries: impl Iterator<Item = Entry>) -> Result<(), Sn
     written
 }
 
+/// Everything that is known at the end of a run.
+pub(crate) fn entries(measured: &Measured, facts: &RunFacts) -> impl Iterator<Item = Entry> {
+    let processes = measured.processes.iter().cloned();
+    processes
+        .map(|report| Entry::Process(Box::new(report)))
+        .chain(measured.nodes.iter().cloned().map(Entry::Clock))
+        .chain(measured.warnings.iter().cloned().map(Entry::Warning))
+        .chain([Entry::RecordsLost(measured.n_records_lost), Entry::Facts(facts.clone())])
+}
+
 fn write_new(path: &Path, entries: impl Iterator<Item = Entry>) -> Result<(), SnapshotError> {
     let mut file = SpoolWriter::create(path)?;
     for entry in entries {
@@ -70,15 +83,36 @@ fn write_new(path: &Path, entries: impl Iterator<Item = Entry>) -> Result<(), Sn
     Ok(())
 }
 
+/// What a snapshot holds.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// All entries that could be read.
+    pub entries: Vec<Entry>,
+    /// A sentence about those that could not.
+    pub problem: Option<String>,
+}
+
 /// Reads the entries of `path`, up to the first damaged one.
 ///
 /// # Errors
 /// When the file cannot be read or another version wrote it.
-pub fn read(path: &Path) -> Result<Vec<Entry>, SnapshotError> {
+pub fn read(path: &Path) -> Result<Found, SnapshotError> {
     let mut file = SpoolReader::open(path)?;
-    let (mut entries, mut bytes) = (Vec::new(), Vec::new());
+    let (mut found, mut bytes) = (Found::default(), Vec::new());
+    let (mut n_unknown, name) = (0, path.display());
     while file.next_frame(&mut bytes)? {
-        entries.push(wire::decode(&bytes)?);
+        match wire::decode(&bytes) {
+            Ok(entry) => found.entries.push(entry),
+            Err(_) => n_unknown += 1,
+        }
     }
-    Ok(entries)
+    if let Some(problem) = file.problem() {
+        let (at, n_bytes) = (problem.at_byte, problem.n_bytes_lost);
+        found.problem = Some(format!(
+            "`{name}` is damaged at byte {at}: what its last {n_bytes} bytes said of processes is lost"
+        ));
+    } else if n_unknown != 0 {
+        found.problem = Some(format!("{n_unknown} messages in `{name}` are not understood"));
+    }
+    Ok(found)
 }

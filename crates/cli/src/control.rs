@@ -5,10 +5,14 @@
 
 use anyhow::Context;
 use resized::{JobStatus, Wish};
+use rustix::process::geteuid;
 use std::fs;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Bits of a mode that let others write.
+const OTHERS_WRITE: u32 = 0o022;
 
 /// The folder.
 #[derive(Clone, Debug)]
@@ -83,6 +87,10 @@ impl Control {
             .mode(0o700)
             .create(&self.folder)
             .with_context(said)?;
+        let found = fs::metadata(&self.folder).with_context(said)?;
+        // Links in somebody else's folder could lead what we write there to files of ours.
+        let is_ours = found.uid() == geteuid().as_raw() && found.mode() & OTHERS_WRITE == 0;
+        anyhow::ensure!(is_ours, "`{}` is not ours alone; name another", self.folder.display());
         fs::write(&partial, serde_json::to_vec(wish)?).with_context(said)?;
         fs::rename(&partial, &path).with_context(said)
     }

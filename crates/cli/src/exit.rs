@@ -1,6 +1,6 @@
 //! Exit codes: what scripts may rely on. `sintonia --help` lists them.
 
-use run_record::RecordError;
+use run_record::{RecordError, TableError};
 use std::process::ExitCode;
 
 /// An option is wrong, as clap says it.
@@ -189,6 +189,15 @@ impl std::fmt::Display for BadDescription {
     }
 }
 
+/// Whether a record cannot be read, or a file of it.
+fn is_of_record(cause: &(dyn std::error::Error + 'static)) -> bool {
+    use export::ExportError::{Events, Record};
+    let in_export = cause.downcast_ref::<export::ExportError>();
+    cause.is::<RecordError>()
+        || cause.is::<TableError>()
+        || matches!(in_export, Some(Record(_) | Events(_)))
+}
+
 /// The exit code for a failure of ours.
 pub(crate) fn code_of(error: &anyhow::Error) -> ExitCode {
     ExitCode::from(if error.is::<NotWritten>() {
@@ -209,7 +218,7 @@ pub(crate) fn code_of(error: &anyhow::Error) -> ExitCode {
         NO_DAEMON
     } else if error.is::<NotTaken>() {
         NOT_TAKEN
-    } else if error.chain().any(|cause| cause.is::<RecordError>()) {
+    } else if error.chain().any(is_of_record) {
         NO_RECORD
     } else {
         FAILED

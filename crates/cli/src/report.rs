@@ -7,13 +7,14 @@ mod resizes;
 use crate::arguments::ReportOptions;
 use crate::exit::NotWritten;
 use crate::terminal::Terminal;
-use analyzer::{Measured, RunFacts, assemble, recover};
+use analyzer::{Measured, RunFacts, assemble, recover, summarize};
 use anyhow::Context;
 use dashboard::terminal::{Style, Written};
-use run_record::{RunRecord, RunState, Summary};
+use run_record::{RecordError, RunRecord, RunState, Summary, knowledge};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use symbols::Resolver;
 
 /// Shows the record of a run.
 pub(crate) fn report(options: &ReportOptions, terminal: Terminal) -> anyhow::Result<ExitCode> {
@@ -46,12 +47,26 @@ pub(crate) fn report(options: &ReportOptions, terminal: Terminal) -> anyhow::Res
     Ok(ExitCode::SUCCESS)
 }
 
+/// Makes the record whole from what is left of the run, unless the summary that is there knows more than that.
 fn finish_first(record: &mut RunRecord) -> Report {
     let (facts, measured) = recover::unfinished(record);
+    if let Ok(kept) = record.read_summary()
+        && let Some(what) = lost_by(&kept, &summarize(&measured, &facts, &mut Resolver::new()))
+    {
+        return Report::kept(kept, &what);
+    }
     let mut report = Report::assemble(&measured, &facts, record);
     report.write_html(record);
-    report.close(record, &facts);
+    report.close(record, &measured, &facts);
     report
+}
+
+/// What `kept` knows and `early` does not, which was made of statistics alone.
+fn lost_by(kept: &Summary, early: &Summary) -> Option<String> {
+    let mut whole = kept.clone();
+    whole.n_ranks = early.n_ranks;
+    whole.tool.calls = early.tool.calls;
+    knowledge::lost(kept, &whole)
 }
 
 /// A run added up, and what could not be kept of it.
@@ -70,36 +85,58 @@ impl Report {
         Self { summary, problems: Vec::new(), html: None, needs_spool: false }
     }
 
+    /// The summary that is there, which is better than what can be made now.
+    fn kept(summary: Summary, what: &str) -> Self {
+        let problem = format!(
+            "the summary in the record is kept as it is: what is left of the run knows less ({what})"
+        );
+        Self { problems: vec![problem], needs_spool: true, ..Self::of(summary) }
+    }
+
     /// Adds everything up and writes it to the record.
     pub(crate) fn assemble(measured: &Measured, facts: &RunFacts, record: &RunRecord) -> Self {
         let assembled = assemble(measured, facts, record);
         let mut report = Self::of(assembled.summary);
         report.needs_spool = !assembled.unwritten.is_empty();
         report.problems.extend(assembled.unwritten.iter().map(ToString::to_string));
-        if let Err(error) = record.write_summary(&report.summary) {
-            report.needs_spool = true;
-            report.problems.push(format!("the summary is not in the record: {error}"));
+        match record.write_summary(&report.summary) {
+            Ok(()) => {}
+            Err(RecordError::KnowsMore { what, .. }) => {
+                report.summary = record.read_summary().unwrap_or(report.summary);
+                report.problems.extend(Self::kept(Summary::default(), &what).problems);
+                report.needs_spool = true;
+            }
+            Err(error) => {
+                report.needs_spool = true;
+                report.problems.push(format!("the summary is not in the record: {error}"));
+            }
         }
         report
     }
 
     /// Writes the report with its pictures to the record.
     pub(crate) fn write_html(&mut self, record: &RunRecord) {
-        let path = record.dir().join("report.html");
         let written =
-            pictures::page(record, &self.summary).and_then(|page| Ok(std::fs::write(&path, page)?));
+            pictures::page(record, &self.summary).and_then(|page| Ok(record.write_page(&page)?));
         match written {
-            Ok(()) => self.html = Some(path),
+            Ok(path) => self.html = Some(path),
             Err(error) => {
-                std::fs::remove_file(&path).ok();
                 self.problems.push(format!("the HTML report could not be written: {error:#}"));
             }
         }
     }
 
-    /// Declares the record whole, unless something of it is only in the spool.
-    pub(crate) fn close(&mut self, record: &mut RunRecord, facts: &RunFacts) {
+    /// Declares the record whole, unless something of it is only in the spool: then it keeps there what
+    /// `sintonia report` needs to make it whole later.
+    pub(crate) fn close(&mut self, record: &mut RunRecord, measured: &Measured, facts: &RunFacts) {
         if self.needs_spool {
+            self.problems.push(match recover::keep(measured, facts, record) {
+                Ok(()) => format!(
+                    "the record is not whole; free room on its disk, then `sintonia report {}` makes it so",
+                    record.dir().display()
+                ),
+                Err(error) => format!("the record is not whole, and may lack what would make it so later: {error}"),
+            });
             return;
         }
         match record.finish() {

@@ -108,7 +108,12 @@ pub fn simgrid(
 
 /// Ranks of a world: as many as it has, whether they were seen or not; 0 when none was.
 fn n_ranks(trace: &Trace, lanes: &Lanes, world: u32) -> u32 {
-    let seen = lanes.keys.iter().filter(|key| key.world == world).map(|key| key.rank + 1).max();
+    let seen = lanes
+        .keys
+        .iter()
+        .filter(|key| key.world == world)
+        .map(|key| key.rank.saturating_add(1))
+        .max();
     let known = trace.summary.worlds.get(world as usize).map_or(0, |world| world.size);
     seen.map_or(0, |seen| seen.max(u32::try_from(known).unwrap_or(0)))
 }

@@ -10,7 +10,7 @@
 use resized::{JobStatus, Wish};
 use std::fs;
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -136,8 +136,25 @@ fn lock(shared: &Mutex<Shared>) -> MutexGuard<'_, Shared> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Makes the folder where it is missing. One of somebody else is refused: links in it could lead what is written
+/// there to files of ours.
 fn make(folder: &Path) -> io::Result<()> {
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    let found = fs::metadata(folder)?;
+    // The user as whom this process acts, without a system call of our own.
+    let own = fs::metadata("/proc/self")?.uid();
+    if is_ours_alone(&found, own) {
+        return Ok(());
+    }
+    let folder = folder.display();
+    let why =
+        format!("`{folder}` belongs to another user, or others may write in it; name another");
+    Err(io::Error::new(io::ErrorKind::PermissionDenied, why))
+}
+
+fn is_ours_alone(folder: &fs::Metadata, own: u32) -> bool {
+    const OTHERS_WRITE: u32 = 0o022;
+    folder.uid() == own && folder.mode() & OTHERS_WRITE == 0
 }
 
 /// The files of a job.
@@ -202,6 +219,19 @@ mod tests {
 
     fn status(size: u32) -> JobStatus {
         JobStatus { job: "host-7".to_owned(), size, ..JobStatus::default() }
+    }
+
+    /// A folder that others may write in was taken as it was, with the links in it.
+    #[test]
+    fn a_folder_that_is_not_ours_alone_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path().join("jobs");
+        make(&folder).unwrap();
+        make(&folder).unwrap();
+        let found = fs::metadata(&folder).unwrap();
+        assert!(!is_ours_alone(&found, found.uid() + 1));
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o777)).unwrap();
+        assert!(make(&folder).unwrap_err().to_string().contains("another user"));
     }
 
     #[track_caller]

@@ -7,7 +7,7 @@ use crate::report::{Report, print_json};
 use crate::terminal::Terminal;
 use analyzer::{Measured, Outstanding, RunFacts, Server};
 use run_record::RunRecord;
-use signal_hook::consts::SIGINT;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag::{register, register_conditional_shutdown};
 use std::io::IsTerminal;
 use std::sync::Arc;
@@ -16,6 +16,9 @@ use std::time::{Duration, Instant};
 
 /// Collectors from whom nothing comes for so long are not waited for.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// Nor longer than this in all, whatever comes, or a tenth of the program's own time where that is more: by then
+/// what is missing costs more than it is worth.
+const PATIENCE_IN_ALL: Duration = Duration::from_secs(120);
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// A person who waits longer is told for what.
 const SILENCE: Duration = Duration::from_millis(700);
@@ -28,13 +31,15 @@ pub(crate) fn finish(
     terminal: Terminal,
 ) {
     let Observation { server, mut record, collector, .. } = observation;
-    let measured = fetch(server);
+    let in_all =
+        PATIENCE_IN_ALL.max(Duration::from_secs_f64((facts.wall_s / 10.0).clamp(0.0, 1e6)));
+    let measured = fetch(server, in_all);
     collector.part();
     let measured = analyzer::recover::complete(measured, &record, facts);
     show(&measured, &mut record, facts, (shown, terminal));
 }
 
-fn fetch(server: Server) -> Measured {
+fn fetch(server: Server, in_all: Duration) -> Measured {
     server.finish();
     let started = Instant::now();
     let (mut last_news, mut n_taken) = (started, 0);
@@ -45,7 +50,8 @@ fn fetch(server: Server) -> Measured {
         if outstanding.n_taken != n_taken {
             (last_news, n_taken) = (Instant::now(), outstanding.n_taken);
         }
-        let is_enough = PATIENCE < last_news.elapsed() || interrupted.load(Ordering::Relaxed);
+        let is_late = PATIENCE < last_news.elapsed() || in_all < started.elapsed();
+        let is_enough = is_late || interrupted.load(Ordering::Relaxed);
         if outstanding.nodes.is_empty() || is_enough {
             break;
         }
@@ -58,12 +64,14 @@ fn fetch(server: Server) -> Measured {
     server.close()
 }
 
-/// Set by Ctrl-C from here on: nothing more is waited for. The next Ctrl-C ends this program.
+/// Set by a signal that asks us to end, from here on: nothing more is waited for. The next one ends this program.
 fn interrupted() -> Arc<AtomicBool> {
     let flag = Arc::new(AtomicBool::new(false));
-    // Without them Ctrl-C has no effect, as while the command ran.
-    register_conditional_shutdown(SIGINT, 128 + SIGINT, Arc::clone(&flag)).ok();
-    register(SIGINT, Arc::clone(&flag)).ok();
+    // Without them these signals have no effect, as while the command ran.
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        register_conditional_shutdown(signal, 128 + signal, Arc::clone(&flag)).ok();
+        register(signal, Arc::clone(&flag)).ok();
+    }
     flag
 }
 
@@ -109,6 +117,20 @@ fn show(
     } else if !shown.quiet {
         eprint!("{}", report.text(record, terminal.style()));
     }
-    report.close(record, facts);
+    report.close(record, measured, facts);
     report.problems.iter().for_each(|problem| warn(problem));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// SIGTERM had no effect after the program's end: a batch system that wanted its node back had to kill us.
+    #[test]
+    fn signals_that_ask_us_to_end_end_the_waiting() {
+        let flag = interrupted();
+        signal_hook::low_level::raise(SIGTERM).unwrap();
+        let deadline = Instant::now() + Duration::from_secs(10);
+        assert!(analyzer::server::wait_until(deadline, || flag.load(Ordering::SeqCst)));
+    }
 }

@@ -115,7 +115,7 @@ fn n_tasks(trace: &Trace, lanes: &Lanes) -> BTreeMap<u32, u32> {
     for key in &lanes.keys {
         let known = trace.summary.worlds.get(key.world as usize).map_or(0, |world| world.size);
         let n = n_tasks.entry(key.world).or_insert(u32::try_from(known).unwrap_or(0));
-        *n = (*n).max(key.rank + 1);
+        *n = (*n).max(key.rank.saturating_add(1));
     }
     n_tasks
 }

@@ -115,7 +115,8 @@ fn full_shared_memory() {
     }
 }
 
-/// The disk of the record fills while the program runs: it goes on, and the totals have no gap.
+/// The disk of the record fills while the program runs: it goes on, and the totals have no gap. A later
+/// `sintonia report`, on the same disk, replaced them by those of no rank.
 #[test]
 fn full_disk() {
     for library in Library::SYSTEM {
@@ -126,7 +127,12 @@ fn full_disk() {
         let job = scene.job(&bare, &["--trace", "--no-html", "--json"]);
         let job = job.replaced(&scene.record(), &disk.join("record"));
         // The disk is gone with its namespace: what it holds is looked at inside.
-        let keep = format!("cp \"$0/record/summary.json\" '{}'", scene.folder().display());
+        let keep = format!(
+            "cp \"$0/record/summary.json\" '{folder}'; '{sintonia}' report \"$0/record\" > '{folder}/said'; \
+             cp \"$0/record/summary.json\" '{folder}/again.json'",
+            folder = scene.folder().display(),
+            sintonia = sintonia().display()
+        );
         let ended = with_small_disk(job, &disk, "384k", &keep).run();
         assert_eq!(ended.code, 0, "{}", ended.stderr);
         let json = ended
@@ -136,10 +142,12 @@ fn full_disk() {
         let summary: Summary = serde_json::from_str(json).expect("a summary");
         assert_eq!(summary.operations["MPI_Send"].calls, 2 * 2000, "{:?}", summary.tool.warnings);
         assert!(!summary.tool.warnings.is_empty(), "the summary says what is missing");
-        let kept = std::fs::read_to_string(scene.folder().join("summary.json"));
-        let kept: Summary =
-            serde_json::from_str(&kept.expect("the record has a summary")).expect("one");
-        assert_eq!(kept.operations["MPI_Send"].calls, 2 * 2000);
+        for name in ["summary.json", "again.json"] {
+            let kept = std::fs::read_to_string(scene.folder().join(name));
+            let kept: Summary =
+                serde_json::from_str(&kept.expect("the record has a summary")).expect("one");
+            assert_eq!((kept.n_ranks, kept.operations["MPI_Send"].calls), (2, 2 * 2000), "{name}");
+        }
     }
 }
 

@@ -25,6 +25,7 @@ mod malleable_slurm;
 mod nodes;
 mod oddities;
 mod operations;
+mod overwritten;
 mod probed;
 mod programs;
 mod slurm;
