@@ -30,6 +30,9 @@ pub const TARGETS: &[Target] = &[
     Target { name: "application", run: targets::application::run, bytes_max: 4096 },
     Target { name: "journal", run: targets::journal::run, bytes_max: 4096 },
     Target { name: "keeper-ends", run: targets::keeper_ends::run, bytes_max: 4096 },
+    Target { name: "record", run: targets::record::run, bytes_max: 16384 },
+    Target { name: "segment", run: targets::segment::run, bytes_max: 4096 },
+    Target { name: "spool", run: targets::spool::run, bytes_max: 16384 },
     Target { name: "wire", run: targets::wire::run, bytes_max: 4096 },
 ];
 

@@ -1,6 +1,10 @@
 //! The targets, one file each.
 
 pub(crate) mod application;
+mod folder;
 pub(crate) mod journal;
 pub(crate) mod keeper_ends;
+pub(crate) mod record;
+pub(crate) mod segment;
+pub(crate) mod spool;
 pub(crate) mod wire;
