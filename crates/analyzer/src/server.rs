@@ -23,6 +23,7 @@ use crate::measured::{Measured, RunFacts, Spool};
 use crate::place::node_name;
 use crate::snapshot::{self, ANALYZER, Entry};
 use crate::tuning::{Collectors, Heard, Inbox, Runtime, TuningOptions};
+use channel::{Reception, Strangers};
 use connection::Voice;
 use events::ProcessKey;
 use intake::Intake;
@@ -30,8 +31,8 @@ use node_spool::NodeSpool;
 use node_sums::NodeSums;
 use standing::Standing;
 use std::collections::BTreeMap;
-use std::io::{self, PipeWriter};
-use std::net::{SocketAddr, TcpListener};
+use std::io;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -65,9 +66,7 @@ pub struct ServerOptions {
 pub struct Server {
     shared: Arc<Shared>,
     address: SocketAddr,
-    /// Closed to wake who waits for connections.
-    bell: Option<PipeWriter>,
-    accepting: Option<JoinHandle<()>>,
+    reception: Option<Reception>,
     keeping: Option<JoinHandle<()>>,
     tuning: Option<JoinHandle<Vec<String>>>,
 }
@@ -101,6 +100,7 @@ struct Shared {
     /// Last reports to be put on disk.
     promises: Mutex<Vec<Promise>>,
     promised: Condvar,
+    strangers: Arc<Strangers>,
     n_connections: AtomicUsize,
     finishing: AtomicBool,
     /// Processes are to be left as they were.
@@ -120,12 +120,10 @@ impl Server {
     /// Starts to listen.
     ///
     /// # Errors
-    /// When the address cannot be listened at.
+    /// When the address cannot be listened at, or no thread can be started.
     pub fn start(options: ServerOptions) -> io::Result<Self> {
-        let listener = TcpListener::bind(options.listen)?;
-        listener.set_nonblocking(true)?;
+        let listener = channel::listen(options.listen)?;
         let address = listener.local_addr()?;
-        let (closing, bell) = io::pipe()?;
         let report_every_ms = u32::try_from(options.report_every.as_millis()).unwrap_or(u32::MAX);
         let shared = Arc::new(Shared {
             run: RunSecret { run: options.run, secret: options.secret, report_every_ms },
@@ -141,26 +139,19 @@ impl Server {
             standing: Mutex::default(),
             promises: Mutex::default(),
             promised: Condvar::new(),
+            strangers: Arc::new(Strangers::new(reception::STRANGERS)),
             n_connections: AtomicUsize::new(0),
             finishing: AtomicBool::new(false),
             detaching: AtomicBool::new(false),
             closed: AtomicBool::new(false),
         });
-        let (to_accept, to_keep) = (Arc::clone(&shared), Arc::clone(&shared));
+        let to_keep = Arc::clone(&shared);
         // Each is stopped again when the system has no thread for the next one.
-        let mut server = Self {
-            tuning: None,
-            shared,
-            address,
-            bell: Some(bell),
-            accepting: None,
-            keeping: None,
-        };
-        let accept = move || reception::accept(&listener, &closing, &to_accept);
-        server.accepting = Some(Builder::new().name("accepts".to_owned()).spawn(accept)?);
+        let mut server = Self { tuning: None, shared, address, reception: None, keeping: None };
         let keep = move || to_keep.keep_snapshots();
         server.keeping = Some(Builder::new().name("snapshots".to_owned()).spawn(keep)?);
         server.tuning = options.tuning.map(|tuning| tune(tuning, &server.shared)).transpose()?;
+        server.reception = Some(reception::open(listener, &server.shared)?);
         Ok(server)
     }
 
@@ -218,6 +209,8 @@ impl Server {
 
     /// Closes all connections and gives what was measured.
     pub fn close(mut self) -> Measured {
+        // Before collectors are cut off that were about to prove themselves.
+        let n_strangers = self.shared.strangers.n_unproved();
         self.shared.say_to_all(&ToCollector::Leave);
         self.stop();
         let spools = self.shared.spools.lock().unwrap_or_else(PoisonError::into_inner);
@@ -231,7 +224,7 @@ impl Server {
             nodes: intake.clocks(),
             spools,
             n_records_lost: intake.n_records_lost(),
-            warnings: intake.warnings(),
+            warnings: intake.warnings(n_strangers),
         })
     }
 
@@ -241,10 +234,13 @@ impl Server {
         // Under the lock: who is about to wait sees it, who waits is woken.
         self.shared.promised.notify_all();
         drop(promises);
-        self.bell = None;
-        for thread in [self.accepting.take(), self.keeping.take()].into_iter().flatten() {
+        if let Some(reception) = self.reception.take() {
+            reception.close();
+            reception.wait();
+        }
+        if let Some(keeping) = self.keeping.take() {
             // A panic in it was printed by its hook; what was taken is still good.
-            thread.join().ok();
+            keeping.join().ok();
         }
         if let Some(inbox) = &self.shared.tuning {
             inbox.close();
@@ -259,7 +255,7 @@ impl Server {
 /// Without [`Server::close`] collectors take the analyzer for lost.
 impl Drop for Server {
     fn drop(&mut self) {
-        if self.accepting.is_some() {
+        if self.reception.is_some() {
             self.stop();
         }
     }
@@ -335,7 +331,8 @@ impl Shared {
         let path = self.spool_dir.join(format!("{ANALYZER}.{}", snapshot::SUFFIX));
         let mut promises = Vec::new();
         while !self.is_closed() {
-            let entries = self.with_intake(|intake| intake.entries());
+            let n_strangers = self.strangers.n_unproved();
+            let entries = self.with_intake(|intake| intake.entries(n_strangers));
             let facts = Entry::Facts(self.facts.clone());
             if let Err(error) = snapshot::write(&path, entries.into_iter().chain([facts])) {
                 self.with_intake(|intake| intake.warn(error.to_string()));

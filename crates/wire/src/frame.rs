@@ -5,8 +5,6 @@ use serde::de::DeserializeOwned;
 
 /// Longest message: the report of a process with many threads and full region tables.
 pub const FRAME_BYTES_MAX: usize = 32 << 20;
-/// Longest message of a sender who has not proved anything yet.
-pub const UNPROVED_FRAME_BYTES_MAX: usize = 4096;
 
 const LENGTH_BYTES: usize = size_of::<u32>();
 
@@ -35,6 +33,15 @@ pub enum WireError {
     Unknown {
         /// What the decoder says.
         source: postcard::Error,
+    },
+    /// The other side speaks another version.
+    #[error(
+        "the other side speaks version {theirs} of these messages and this one version {}; use one version of Sintonia on all nodes",
+        crate::PROTOCOL
+    )]
+    Version {
+        /// Its version.
+        theirs: u16,
     },
     /// A message is followed by something else in its frame.
     #[error("a message has {bytes} bytes too many; use one version of Sintonia everywhere")]
@@ -92,11 +99,6 @@ impl FrameBuffer {
     /// Takes messages of at most `frame_bytes_max` bytes.
     pub fn new(frame_bytes_max: usize) -> Self {
         Self { bytes: Vec::new(), taken: 0, frame_bytes_max }
-    }
-
-    /// Takes messages of another length from here on.
-    pub fn set_limit(&mut self, frame_bytes_max: usize) {
-        self.frame_bytes_max = frame_bytes_max;
     }
 
     /// Adds bytes that arrived.

@@ -2,10 +2,8 @@
 //!
 //! ```text
 //! collector                      analyzer
-//! Hello         ->
-//!               <-               Challenge     proves the analyzer
-//! Proof         ->                             proves the collector
-//!               <-               Welcome
+//! Hello         ->                             with the first record, which proves the collector
+//!               <-               Verdict       proves the analyzer
 //!               <-               Events, Summarize ..., Resume
 //! Process, Records, Summaries, Answer ...  ->
 //!               <-               Acknowledge, Summed, Kept, ClockProbe, Order ...
@@ -13,29 +11,9 @@
 //! Finished      ->                             everything is sent
 //! ```
 
-use crate::{Answer, EventShape, Mac, Nonce, Order, ProcessReport, SummaryBatch, ThreadRange};
+use crate::{Answer, EventShape, Order, ProcessReport, SummaryBatch, ThreadRange};
 use events::{CallRecord, ProcessKey};
 use serde::{Deserialize, Serialize};
-
-/// First bytes of a connection's first message.
-pub const MAGIC: [u8; 8] = *b"SINTONIA";
-/// Version of these messages; other versions are refused by name.
-pub const PROTOCOL: u16 = 4;
-
-/// The first message of a connection. Its encoding never changes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Hello {
-    /// [`MAGIC`].
-    pub magic: [u8; 8],
-    /// [`PROTOCOL`] of the sender.
-    pub protocol: u16,
-    /// Number of the run.
-    pub run: u64,
-    /// The collector's name of its node, unique in the run.
-    pub node: String,
-    /// Fresh random bytes: the analyzer's proof answers them.
-    pub nonce: Nonce,
-}
 
 /// Call records of one thread, in order and without a gap.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -61,13 +39,6 @@ impl Records {
 /// From a node's collector.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum ToAnalyzer {
-    /// Who wants to talk.
-    Hello(Hello),
-    /// Knowledge of the secret, for the analyzer's nonce.
-    Proof {
-        /// See [`crate::Session::mac`].
-        mac: Mac,
-    },
     /// Answer to [`ToCollector::ClockProbe`].
     ClockReply {
         /// Number of the probe.
@@ -100,18 +71,6 @@ pub enum ToAnalyzer {
 /// From the analyzer of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum ToCollector {
-    /// The analyzer's proof for the collector's nonce, and a nonce of its own.
-    Challenge {
-        /// Fresh random bytes.
-        nonce: Nonce,
-        /// See [`crate::Session::mac`].
-        mac: Mac,
-    },
-    /// The collector is believed; it may send.
-    Welcome {
-        /// How often it reports a process that goes on.
-        report_every_ms: u32,
-    },
     /// Asks for the node's time.
     ClockProbe {
         /// Number of the probe.
@@ -171,11 +130,6 @@ pub enum ToCollector {
     Finish,
     /// The record is closed: end now, whatever is left.
     Leave,
-    /// This analyzer refuses the collector, for a reason that a person can act on.
-    Refused {
-        /// The sentence.
-        reason: String,
-    },
 }
 
 /// Records as their bytes in memory (little-endian on every machine we build for).

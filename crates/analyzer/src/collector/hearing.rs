@@ -55,10 +55,6 @@ impl Collector {
             }
             ToCollector::Summarize { process, events } => self.take_wish(process, events),
             ToCollector::Resume { ranges } => self.resume(ranges),
-            // Only before the connection is trusted.
-            ToCollector::Challenge { .. }
-            | ToCollector::Welcome { .. }
-            | ToCollector::Refused { .. } => {}
         }
     }
 }

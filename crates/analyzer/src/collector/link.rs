@@ -1,13 +1,15 @@
 //! The collector's connection to the analyzer: made in the background, read and written without waiting.
 
 use super::plan::retry_after;
-use crate::handshake::{HandshakeError, Trusted, as_collector};
+use crate::handshake::{HandshakeError, Hearing, Trusted, as_collector};
 use crate::place::Place;
+use channel::Sealer;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::time::{Duration, Instant};
-use wire::{FrameBuffer, ToAnalyzer, ToCollector, WireError};
+use wire::{ToAnalyzer, ToCollector};
 
 /// Bytes waiting to be written above which nothing is added.
 const WAITING_BYTES_MAX: usize = 1 << 20;
@@ -82,10 +84,12 @@ impl Link {
                 Ok(Ok(trusted)) => {
                     news.welcomed = Some(trusted.report_every_ms);
                     self.rise(trusted, now);
-                    // More may have come with the welcome.
-                    if let State::Up(connection) = &mut self.state {
-                        // A failure shows at the next look.
-                        connection.exchange(&mut news.messages).ok();
+                    if let State::Up(connection) = &mut self.state
+                        && !connection.exchange(&mut news.messages).unwrap_or(false)
+                    {
+                        news.lost = true;
+                        self.lost_at = now;
+                        self.wait(now);
                     }
                 }
                 // Whoever answered is not (yet) our analyzer.
@@ -121,7 +125,7 @@ impl Link {
         let (done, outcome) = channel();
         let (place, node) = (self.place.clone(), self.node.clone());
         let connect = move || {
-            let mut last = Err(HandshakeError::Closed);
+            let mut last = Err(HandshakeError::Stranger);
             for address in &place.analyzers {
                 last = TcpStream::connect_timeout(address, CONNECT_PATIENCE)
                     .map_err(HandshakeError::from)
@@ -142,10 +146,13 @@ impl Link {
 /// An open connection, never waited for.
 #[derive(Debug)]
 pub(crate) struct Connection {
-    stream: TcpStream,
-    frames: FrameBuffer,
+    stream: Arc<TcpStream>,
+    sealer: Sealer,
+    hearing: Hearing,
     /// Room for what is read.
     bytes: Vec<u8>,
+    /// Room for a message before it is sealed.
+    plain: Vec<u8>,
     waiting: Vec<u8>,
     n_written: usize,
 }
@@ -153,8 +160,9 @@ pub(crate) struct Connection {
 impl Connection {
     fn new(trusted: Trusted) -> io::Result<Self> {
         trusted.stream.set_nonblocking(true)?;
-        let (stream, frames) = (trusted.stream, trusted.frames);
-        Ok(Self { stream, frames, bytes: vec![0; READ_BYTES], waiting: Vec::new(), n_written: 0 })
+        let Trusted { stream, sealer, hearing, .. } = trusted;
+        let (bytes, plain, waiting) = (vec![0; READ_BYTES], Vec::new(), Vec::new());
+        Ok(Self { stream, sealer, hearing, bytes, plain, waiting, n_written: 0 })
     }
 
     pub(crate) fn stream(&self) -> &TcpStream {
@@ -172,14 +180,16 @@ impl Connection {
     }
 
     /// Adds a message; it goes out as the other side takes it.
-    pub(crate) fn send(&mut self, message: &ToAnalyzer) -> Result<(), WireError> {
-        wire::encode(message, &mut self.waiting)
+    pub(crate) fn send(&mut self, message: &ToAnalyzer) -> Result<(), HandshakeError> {
+        self.plain.clear();
+        wire::encode(message, &mut self.plain)?;
+        Ok(self.sealer.seal(&self.plain, &mut self.waiting)?)
     }
 
     /// Writes what is taken, without waiting.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         while self.n_waiting() != 0 {
-            match self.stream.write(&self.waiting[self.n_written..]) {
+            match (&*self.stream).write(&self.waiting[self.n_written..]) {
                 Ok(0) => return Err(ErrorKind::WriteZero.into()),
                 Ok(n_bytes) => self.n_written += n_bytes,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
@@ -197,19 +207,16 @@ impl Connection {
         self.flush()?;
         let mut is_open = true;
         while is_open {
-            match self.stream.read(&mut self.bytes) {
+            match (&*self.stream).read(&mut self.bytes) {
                 Ok(0) => is_open = false,
-                Ok(n_bytes) => self.frames.push(&self.bytes[..n_bytes]),
+                Ok(n_bytes) => self.hearing.push(&self.bytes[..n_bytes])?,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(error.into()),
             }
-            while let Some(message) = self.frames.next_message()? {
+            while let Some(message) = self.hearing.next_message()? {
                 messages.push(message);
             }
-        }
-        while let Some(message) = self.frames.next_message()? {
-            messages.push(message);
         }
         Ok(is_open)
     }

@@ -3,17 +3,17 @@
 use super::Shared;
 use super::node_spool::NodeSpool;
 use super::node_sums::{NodeSums, Taken};
-use crate::handshake::{HandshakeError, Trusted, as_analyzer};
+use super::reception::Served;
+use crate::handshake::{HandshakeError, Hearing, Trusted, as_analyzer};
 use crate::tuning::Heard;
+use channel::{Guest, Sealer};
 use events::ProcessKey;
 use std::io::{ErrorKind, Read, Write};
-use std::net::TcpStream;
+use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use wire::{
-    FrameBuffer, ProcessReport, Records, SummaryBatch, ThreadRange, ToAnalyzer, ToCollector,
-};
+use wire::{ProcessReport, Records, SummaryBatch, ThreadRange, ToAnalyzer, ToCollector};
 
 /// A silent collector is looked after this often: time to ask for its clock, or to end.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
@@ -25,7 +25,27 @@ const READ_BYTES: usize = 256 << 10;
 
 /// The writing half, for the connection's own thread and for who ends the run.
 #[derive(Debug, Clone)]
-pub(super) struct Voice(Arc<Mutex<TcpStream>>);
+pub(super) struct Voice(Arc<Mutex<Speech>>);
+
+#[derive(Debug)]
+struct Speech {
+    stream: Arc<TcpStream>,
+    sealer: Sealer,
+    plain: Vec<u8>,
+    wire: Vec<u8>,
+}
+
+impl Speech {
+    fn say_all(&mut self, messages: &[ToCollector]) -> Result<(), HandshakeError> {
+        self.plain.clear();
+        self.wire.clear();
+        for message in messages {
+            wire::encode(message, &mut self.plain)?;
+        }
+        self.sealer.seal(&self.plain, &mut self.wire)?;
+        Ok((&*self.stream).write_all(&self.wire)?)
+    }
+}
 
 impl Voice {
     /// Says `message`; false when the collector no longer listens.
@@ -35,10 +55,13 @@ impl Voice {
 
     /// Says `messages` in one go; false when the collector no longer listens.
     pub(super) fn say_all(&self, messages: &[ToCollector]) -> bool {
-        let mut bytes = Vec::new();
-        let is_short = messages.iter().all(|message| wire::encode(message, &mut bytes).is_ok());
-        let mut stream = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        is_short && stream.write_all(&bytes).is_ok()
+        let mut speech = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let said = speech.say_all(messages);
+        if matches!(said, Err(HandshakeError::Connection(_))) {
+            // A part of a record may be on its way: nothing can follow it. It may have ended already.
+            speech.stream.shutdown(Shutdown::Both).ok();
+        }
+        said.is_ok()
     }
 
     /// Whether it goes to the same connection.
@@ -47,13 +70,19 @@ impl Voice {
     }
 }
 
-/// Serves the collector at the other end of `stream` until it or the server ends.
-pub(super) fn serve(stream: TcpStream, shared: &Shared) -> Result<(), HandshakeError> {
-    let trusted = as_analyzer(stream, &shared.run)?;
-    let mut serving = Serving::new(&trusted, shared)?;
-    let Trusted { stream, frames, .. } = trusted;
+/// Serves the collector at the other end of a connection until it or the server ends.
+pub(super) fn serve(guest: Guest, shared: &Shared) -> Result<(), HandshakeError> {
+    let trusted = as_analyzer(guest.stream, guest.seat, &shared.run)?;
+    let Trusted { stream, sealer, hearing, node, .. } = trusted;
+    // Further ones come again.
+    let Some(_served) = Served::one_more(shared) else { return Ok(()) };
+    stream.set_read_timeout(Some(LOOK_EVERY))?;
+    stream.set_write_timeout(Some(WRITE_PATIENCE))?;
+    let speech =
+        Speech { stream: Arc::clone(&stream), sealer, plain: Vec::new(), wire: Vec::new() };
+    let mut serving = Serving::new(node, Voice(Arc::new(Mutex::new(speech))), shared);
     serving.arrive();
-    let outcome = serving.listen(stream, frames);
+    let outcome = serving.listen(&stream, hearing);
     serving.depart();
     outcome
 }
@@ -71,15 +100,11 @@ struct Serving<'a> {
 }
 
 impl<'a> Serving<'a> {
-    fn new(trusted: &Trusted, shared: &'a Shared) -> Result<Self, HandshakeError> {
-        trusted.stream.set_read_timeout(Some(LOOK_EVERY))?;
-        trusted.stream.set_write_timeout(Some(WRITE_PATIENCE))?;
-        let voice = Voice(Arc::new(Mutex::new(trusted.stream.try_clone()?)));
-        let node = trusted.node.clone();
+    fn new(node: String, voice: Voice, shared: &'a Shared) -> Self {
         let spool = shared.spool_of(&node);
         let sums = shared.sums_of(&node);
         let (number, ranges) = sums.lock().unwrap_or_else(PoisonError::into_inner).connect();
-        Ok(Self { shared, node, voice, spool, sums, number, ranges })
+        Self { shared, node, voice, spool, sums, number, ranges }
     }
 
     fn arrive(&mut self) {
@@ -101,11 +126,11 @@ impl<'a> Serving<'a> {
         });
     }
 
-    fn listen(&self, mut stream: TcpStream, mut frames: FrameBuffer) -> Result<(), HandshakeError> {
+    fn listen(&self, mut stream: &TcpStream, mut hearing: Hearing) -> Result<(), HandshakeError> {
         let mut bytes = vec![0; READ_BYTES];
         let mut last_probe: Option<Instant> = None;
         while !self.shared.is_closed() {
-            while let Some(message) = frames.next_message()? {
+            while let Some(message) = hearing.next_message()? {
                 self.hear(message);
             }
             let now = Instant::now();
@@ -115,7 +140,7 @@ impl<'a> Serving<'a> {
             }
             match stream.read(&mut bytes) {
                 Ok(0) => break,
-                Ok(n_bytes) => frames.push(&bytes[..n_bytes]),
+                Ok(n_bytes) => hearing.push(&bytes[..n_bytes])?,
                 Err(error)
                     if matches!(
                         error.kind(),
@@ -172,8 +197,6 @@ impl<'a> Serving<'a> {
                 warnings.into_iter().for_each(|warning| intake.warn(warning));
                 intake.node(&self.node).finished = true;
             }),
-            // Its turn is over.
-            ToAnalyzer::Hello(_) | ToAnalyzer::Proof { .. } => {}
         }
     }
 

@@ -1,6 +1,7 @@
 //! What all collectors told, kept without clock, file or socket.
 
 use super::clock_offset::ClockOffset;
+use crate::handshake::HandshakeError;
 use crate::measured::NodeClock;
 use crate::snapshot::Entry;
 use events::ProcessKey;
@@ -21,6 +22,10 @@ pub(crate) struct Intake {
     processes: HashMap<(String, ProcessKey), ProcessReport>,
     nodes: BTreeMap<String, NodeState>,
     warnings: Vec<String>,
+    /// Further sentences.
+    n_unsaid: u64,
+    /// Version of the messages of a collector that could not prove anything, being of earlier days.
+    pub(crate) earlier: Option<u16>,
     n_refused: u64,
     n_records_lost: u64,
     /// Messages that brought something for good: records, and last reports.
@@ -87,8 +92,13 @@ impl Intake {
 
     /// Adds a sentence, once.
     pub(crate) fn warn(&mut self, warning: String) {
-        if self.warnings.len() < N_WARNINGS_MAX && !self.warnings.contains(&warning) {
+        if self.warnings.contains(&warning) {
+            return;
+        }
+        if self.warnings.len() < N_WARNINGS_MAX {
             self.warnings.push(warning);
+        } else {
+            self.n_unsaid += 1;
         }
     }
 
@@ -118,8 +128,20 @@ impl Intake {
         self.nodes.iter().map(clock).collect()
     }
 
-    pub(crate) fn warnings(&self) -> Vec<String> {
+    /// All sentences; of strangers their number, whatever they did.
+    pub(crate) fn warnings(&self, n_strangers: u64) -> Vec<String> {
         let mut warnings = self.warnings.clone();
+        if self.n_unsaid != 0 {
+            warnings.push(format!("{} further warnings were left out", self.n_unsaid));
+        }
+        warnings
+            .extend(self.earlier.map(|version| HandshakeError::Earlier { version }.to_string()));
+        if n_strangers != 0 {
+            let connections = if n_strangers == 1 { "connection" } else { "connections" };
+            warnings.push(format!(
+                "{n_strangers} {connections} to the analyzer did not prove that they belong to this run, and learned nothing; `--listen` says where it can be reached"
+            ));
+        }
         if self.n_refused != 0 {
             let n_refused = self.n_refused;
             warnings.push(format!(
@@ -130,12 +152,12 @@ impl Intake {
     }
 
     /// Everything, for a file.
-    pub(crate) fn entries(&self) -> Vec<Entry> {
+    pub(crate) fn entries(&self, n_strangers: u64) -> Vec<Entry> {
         let processes = self.processes.values();
         processes
             .map(|report| Entry::Process(Box::new(report.clone())))
             .chain(self.clocks().into_iter().map(Entry::Clock))
-            .chain(self.warnings().into_iter().map(Entry::Warning))
+            .chain(self.warnings(n_strangers).into_iter().map(Entry::Warning))
             .chain([Entry::RecordsLost(self.n_records_lost)])
             .collect()
     }
@@ -238,6 +260,17 @@ mod tests {
         let mut intake = Intake::default();
         intake.warn("a".to_owned());
         intake.warn("a".to_owned());
-        assert_eq!(intake.warnings(), ["a"]);
+        assert_eq!(intake.warnings(0), ["a"]);
+    }
+
+    /// Without a number of what is left out, the report looked complete.
+    #[test]
+    fn sentences_beyond_the_bound_are_counted() {
+        let mut intake = Intake::default();
+        (0..N_WARNINGS_MAX + 3).for_each(|number| intake.warn(number.to_string()));
+        let warnings = intake.warnings(7);
+        assert_eq!(warnings.len(), N_WARNINGS_MAX + 2);
+        assert_eq!(warnings[N_WARNINGS_MAX], "3 further warnings were left out");
+        assert!(warnings[N_WARNINGS_MAX + 1].starts_with("7 connections to the analyzer"));
     }
 }

@@ -1,37 +1,48 @@
-//! Takes connections, each into a thread of its own.
+//! Takes connections: who proves the run's secret is served, all others are only counted.
 
 use super::{Shared, connection};
-use rustix::event::{PollFd, PollFlags, poll};
-use std::io::PipeReader;
+use crate::handshake::HandshakeError;
+use channel::{Guest, Limits, Reception};
+use std::io;
 use std::net::TcpListener;
-use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Connections served at the same time, proved or not.
+/// Collectors served at the same time.
 const N_CONNECTIONS_MAX: usize = 4096;
+/// Connections that have not proved the secret.
+pub(super) const STRANGERS: Limits = Limits { n_max: 128, n_per_address_max: 96 };
 
-/// Takes connections until the server is closed, which closes the pipe.
-pub(super) fn accept(listener: &TcpListener, closing: &PipeReader, shared: &Arc<Shared>) {
-    while !shared.is_closed() {
-        let waiting = [listener.as_fd(), closing.as_fd()];
-        // Interrupted or not: it is looked at.
-        poll(&mut waiting.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)), None).ok();
-        let Ok((stream, _)) = listener.accept() else { continue };
-        if N_CONNECTIONS_MAX <= shared.n_connections.load(Ordering::SeqCst)
-            || stream.set_nonblocking(false).is_err()
-        {
-            continue;
-        }
-        shared.n_connections.fetch_add(1, Ordering::SeqCst);
-        let shared = Arc::clone(shared);
-        std::thread::spawn(move || {
-            if let Err(error) = connection::serve(stream, &shared)
-                && error.is_news()
-            {
-                shared.with_intake(|intake| intake.warn(error.to_string()));
-            }
-            shared.n_connections.fetch_sub(1, Ordering::SeqCst);
-        });
+/// Takes connections from now on.
+pub(super) fn open(listener: TcpListener, shared: &Arc<Shared>) -> io::Result<Reception> {
+    let (strangers, shared) = (Arc::clone(&shared.strangers), Arc::clone(shared));
+    Reception::open(listener, strangers, "collectors", move |guest| receive(guest, &shared))
+}
+
+fn receive(guest: Guest, shared: &Shared) {
+    // Who is sent away sees the end of the connection when that is written down.
+    let _open = Arc::clone(&guest.stream);
+    let outcome = connection::serve(guest, shared);
+    shared.with_intake(|intake| match outcome {
+        Err(HandshakeError::Earlier { version }) => intake.earlier = Some(version),
+        Err(error) if error.is_news() => intake.warn(error.to_string()),
+        _ => {}
+    });
+}
+
+/// One of the connections that are served.
+pub(super) struct Served<'a>(&'a Shared);
+
+impl<'a> Served<'a> {
+    /// Counts one more; none when there are too many.
+    pub(super) fn one_more(shared: &'a Shared) -> Option<Self> {
+        let served = Self(shared);
+        (shared.n_connections.fetch_add(1, Ordering::SeqCst) < N_CONNECTIONS_MAX).then_some(served)
+    }
+}
+
+impl Drop for Served<'_> {
+    fn drop(&mut self) {
+        self.0.n_connections.fetch_sub(1, Ordering::SeqCst);
     }
 }

@@ -6,6 +6,7 @@ mod network;
 mod overwritten;
 mod roles;
 mod stage;
+mod strangers;
 mod summed;
 mod summed_role;
 mod tuned;

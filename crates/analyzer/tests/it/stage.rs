@@ -14,7 +14,7 @@ use wire::{ProcessReport, Records, Secret};
 
 /// Longer than anything takes, on a busy machine too.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(40);
-const RUN: u64 = 0xab;
+pub(crate) const RUN: u64 = 0xab;
 
 /// What a rank does.
 #[derive(Clone, Copy, Debug)]

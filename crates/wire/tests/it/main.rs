@@ -3,3 +3,4 @@
 mod damage;
 mod messages;
 mod round_trip;
+mod samples;

@@ -8,14 +8,12 @@ use proptest::collection::vec;
 use proptest::prelude::{Just, Strategy, any, prop_oneof};
 use proptest::sample::select;
 use wire::{
-    CommunicatorReport, EventShape, EventSummary, Hello, InCall, MAGIC, PROTOCOL, ProcessReport,
-    ProcessSum, Records, SummaryBatch, ThreadRange, ThreadReport, ToAnalyzer, ToCollector,
+    CommunicatorReport, EventShape, EventSummary, InCall, ProcessReport, ProcessSum, Records,
+    SummaryBatch, ThreadRange, ThreadReport, ToAnalyzer, ToCollector,
 };
 
 pub(crate) fn to_analyzer() -> impl Strategy<Value = ToAnalyzer> {
     prop_oneof![
-        hello().prop_map(ToAnalyzer::Hello),
-        any::<[u8; 32]>().prop_map(|mac| ToAnalyzer::Proof { mac }),
         (any::<u32>(), any::<u64>())
             .prop_map(|(probe, node_ns)| ToAnalyzer::ClockReply { probe, node_ns }),
         report().prop_map(|report| ToAnalyzer::Process(Box::new(report))),
@@ -28,9 +26,6 @@ pub(crate) fn to_analyzer() -> impl Strategy<Value = ToAnalyzer> {
 
 pub(crate) fn to_collector() -> impl Strategy<Value = ToCollector> {
     prop_oneof![
-        (any::<[u8; 32]>(), any::<[u8; 32]>())
-            .prop_map(|(nonce, mac)| ToCollector::Challenge { nonce, mac }),
-        any::<u32>().prop_map(|report_every_ms| ToCollector::Welcome { report_every_ms }),
         any::<u32>().prop_map(|probe| ToCollector::ClockProbe { probe }),
         (key(), any::<u32>(), any::<u64>()).prop_map(|(process, thread, up_to)| {
             ToCollector::Acknowledge { process, thread, up_to }
@@ -49,7 +44,6 @@ pub(crate) fn to_collector() -> impl Strategy<Value = ToCollector> {
         any::<u64>().prop_map(|number| ToCollector::Summed { number }),
         Just(ToCollector::Finish),
         Just(ToCollector::Leave),
-        any::<String>().prop_map(|reason| ToCollector::Refused { reason }),
     ]
 }
 
@@ -117,16 +111,6 @@ fn shape() -> impl Strategy<Value = EventShape> {
             EventShape { place, function, kinds, by_process }
         },
     )
-}
-
-fn hello() -> impl Strategy<Value = Hello> {
-    (any::<u64>(), any::<String>(), any::<[u8; 32]>()).prop_map(|(run, node, nonce)| Hello {
-        magic: MAGIC,
-        protocol: PROTOCOL,
-        run,
-        node,
-        nonce,
-    })
 }
 
 fn key() -> impl Strategy<Value = ProcessKey> {

@@ -1,0 +1,294 @@
+//! The thread that takes connections, and a thread for each of them while it may be a stranger's.
+//!
+//! What the system refuses (files, memory, threads) is waited for, and a stranger gives back what it holds.
+
+use crate::strangers::{Seat, Strangers};
+use std::io::{self, ErrorKind};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{Builder, JoinHandle, sleep};
+use std::time::Duration;
+
+/// Time after which what the system refused is tried again.
+const PAUSE: Duration = Duration::from_millis(50);
+/// Attempts to start the thread of a connection.
+const N_ATTEMPTS: usize = 3;
+
+/// A connection that was taken.
+#[derive(Debug)]
+pub struct Guest {
+    /// The connection; it may be shut down at any time while it is a stranger's.
+    pub stream: Arc<TcpStream>,
+    /// Address of the other side.
+    pub from: IpAddr,
+    /// Its place among the strangers.
+    pub seat: Seat,
+}
+
+/// A listener and who it took in; it goes on until [`Reception::close`].
+#[derive(Debug)]
+pub struct Reception {
+    shared: Arc<Shared>,
+    taking: JoinHandle<()>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    listener: TcpListener,
+    strangers: Arc<Strangers>,
+    is_closed: AtomicBool,
+}
+
+/// Listens at `address`. All addresses of IPv6 are those of IPv4 as well, and only these where there is no IPv6.
+///
+/// # Errors
+/// When the address cannot be listened at.
+pub fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let all_of_ipv4 = SocketAddr::from((Ipv4Addr::UNSPECIFIED, address.port()));
+    TcpListener::bind(address).or_else(|error| match address.ip() {
+        IpAddr::V6(ip) if ip.is_unspecified() && error.kind() != ErrorKind::AddrInUse => {
+            TcpListener::bind(all_of_ipv4)
+        }
+        _ => Err(error),
+    })
+}
+
+type Receive = Arc<dyn Fn(Guest) + Send + Sync>;
+
+impl Reception {
+    /// Takes connections from now on; `receive` is called with each in a thread of its own, `name`.
+    ///
+    /// # Errors
+    /// When no thread can be started.
+    pub fn open(
+        listener: TcpListener,
+        strangers: Arc<Strangers>,
+        name: &str,
+        receive: impl Fn(Guest) + Send + Sync + 'static,
+    ) -> io::Result<Self> {
+        listener.set_nonblocking(false)?;
+        let shared = Arc::new(Shared { listener, strangers, is_closed: AtomicBool::new(false) });
+        let (own, receive): (_, Receive) = (Arc::clone(&shared), Arc::new(receive));
+        let guest_name = name.to_owned();
+        let take = move || own.take_all(&guest_name, &receive);
+        let taking = Builder::new().name(name.to_owned()).spawn(take)?;
+        Ok(Self { shared, taking })
+    }
+
+    /// Where it listens.
+    ///
+    /// # Errors
+    /// When the system does not say.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.shared.listener.local_addr()
+    }
+
+    /// Takes no connections any more; those that were taken go on.
+    pub fn close(&self) {
+        self.shared.is_closed.store(true, Ordering::SeqCst);
+        // Wakes the thread that waits for connections.
+        rustix::net::shutdown(&self.shared.listener, rustix::net::Shutdown::Both).ok();
+        while self.shared.strangers.drop_one(None) {}
+    }
+
+    /// Waits until no connection is taken any more, after [`Reception::close`].
+    pub fn wait(self) {
+        // A panic in it was printed by its hook.
+        self.taking.join().ok();
+    }
+}
+
+impl Shared {
+    fn take_all(&self, name: &str, receive: &Receive) {
+        let accept = || self.listener.accept();
+        self.take_each(
+            accept,
+            || sleep(PAUSE),
+            |stream, from| {
+                self.take(stream, from, name, receive);
+            },
+        );
+    }
+
+    /// Takes what is accepted; what the system refuses is waited for.
+    fn take_each(
+        &self,
+        accept: impl Fn() -> io::Result<(TcpStream, SocketAddr)>,
+        wait: impl Fn(),
+        take: impl Fn(TcpStream, IpAddr),
+    ) {
+        while !self.is_closed.load(Ordering::SeqCst) {
+            match accept() {
+                Ok((stream, from)) => take(stream, from.ip()),
+                // Who came has gone again, or a signal was heard.
+                Err(error)
+                    if matches!(
+                        error.kind(),
+                        ErrorKind::ConnectionAborted | ErrorKind::Interrupted
+                    ) => {}
+                Err(_) if self.is_closed.load(Ordering::SeqCst) => return,
+                Err(_) => {
+                    self.strangers.drop_one(None);
+                    wait();
+                }
+            }
+        }
+    }
+
+    fn take(&self, stream: TcpStream, from: IpAddr, name: &str, receive: &Receive) {
+        let stream = Arc::new(stream);
+        let Some(seat) = self.strangers.admit(from, &stream) else { return };
+        let number = seat.number();
+        // Kept here, since a thread that cannot be started would take it along.
+        let waiting = Arc::new(Mutex::new(Some(Guest { stream, from, seat })));
+        for _ in 0..N_ATTEMPTS {
+            let (waiting, receive) = (Arc::clone(&waiting), Arc::clone(receive));
+            let serve = move || {
+                let guest = waiting.lock().unwrap_or_else(PoisonError::into_inner).take();
+                guest.into_iter().for_each(|guest| receive(guest));
+            };
+            if Builder::new().name(name.to_owned()).spawn(serve).is_ok() {
+                return;
+            }
+            self.strangers.drop_one(Some(number));
+            sleep(PAUSE);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Limits;
+    use rustix::io::Errno;
+    use std::cell::Cell;
+    use std::io::{BufRead, BufReader, Read, Write};
+    use std::process::{Command, Stdio};
+    use std::time::Instant;
+
+    const PATIENCE: Duration = Duration::from_secs(30);
+
+    /// Takes whoever says `k`, and answers `!`.
+    fn open(limits: Limits) -> (Reception, SocketAddr, Arc<Strangers>) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let receive = |guest: Guest| {
+            let mut stream = &*guest.stream;
+            let mut said = [0; 1];
+            if stream.read_exact(&mut said).is_ok() && said == *b"k" {
+                guest.seat.prove();
+                stream.write_all(b"!").ok();
+            }
+        };
+        let strangers = Arc::new(Strangers::new(limits));
+        let reception = Reception::open(listener, Arc::clone(&strangers), "test", receive).unwrap();
+        let address = reception.address().unwrap();
+        (reception, address, strangers)
+    }
+
+    fn is_answered(address: SocketAddr) -> bool {
+        let Ok(mut stream) = TcpStream::connect(address) else { return false };
+        stream.write_all(b"k").ok();
+        let mut heard = [0; 1];
+        stream.read_exact(&mut heard).is_ok() && heard == *b"!"
+    }
+
+    #[track_caller]
+    fn until_answered(address: SocketAddr) {
+        let deadline = Instant::now() + PATIENCE;
+        while !is_answered(address) {
+            assert!(Instant::now() < deadline, "who has the key is kept out");
+        }
+    }
+
+    /// Without a bound that drops the oldest, silent connections kept everybody else out until they ended.
+    #[test]
+    fn silent_connections_keep_nobody_out() {
+        let (reception, address, strangers) = open(Limits { n_max: 4, n_per_address_max: 4 });
+        let silent: Vec<_> = (0..40).map(|_| TcpStream::connect(address).unwrap()).collect();
+        until_answered(address);
+        let deadline = Instant::now() + PATIENCE;
+        while strangers.n_unproved() < 36 {
+            assert!(Instant::now() < deadline, "{} were let go", strangers.n_unproved());
+            until_answered(address);
+        }
+        drop(silent);
+        reception.close();
+        reception.wait();
+    }
+
+    /// Without a pause this kept a core busy as long as no file could be opened.
+    #[test]
+    fn what_the_system_refuses_is_waited_for() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let strangers = Arc::new(Strangers::new(Limits { n_max: 4, n_per_address_max: 4 }));
+        let shared = Shared {
+            listener,
+            strangers: Arc::clone(&strangers),
+            is_closed: AtomicBool::new(false),
+        };
+        let stream = Arc::new(TcpStream::connect(shared.listener.local_addr().unwrap()).unwrap());
+        let seat = strangers.admit(IpAddr::from([10, 0, 0, 1]), &stream).unwrap();
+        let (n_asked, n_waited) = (Cell::new(0), Cell::new(0));
+        // Of these the first means that somebody has gone: nothing is to be waited for.
+        let refusals =
+            [Errno::CONNABORTED, Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::NOBUFS];
+        let accept = || {
+            let refusal = refusals[n_asked.get()];
+            n_asked.set(n_asked.get() + 1);
+            shared.is_closed.store(n_asked.get() == refusals.len(), Ordering::SeqCst);
+            Err(refusal.into())
+        };
+        shared.take_each(accept, || n_waited.set(n_waited.get() + 1), |_, _| ());
+        // The last one came when it was closed.
+        assert_eq!((n_asked.get(), n_waited.get()), (5, 3));
+        drop(seat);
+        assert_eq!(strangers.n_unproved(), 1, "a stranger gave back a file");
+    }
+
+    /// This test again, in a process with small limits: takes connections until its input ends.
+    const ROLE: &str = "CHANNEL_TEST_ROLE";
+
+    #[test]
+    #[ignore = "a role in another test, started by it"]
+    fn role() {
+        if std::env::var_os(ROLE).is_some() {
+            let (_reception, address, _) = open(Limits { n_max: 200, n_per_address_max: 200 });
+            writeln!(std::io::stderr(), "{}", address.port()).unwrap();
+            std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
+        }
+    }
+
+    /// Under a limit of files the thread that accepts kept a core busy, and without threads it ended for good.
+    #[track_caller]
+    fn check_flood(limit: &str) {
+        let script =
+            format!("{limit} && exec \"$0\" --exact reception::tests::role --ignored --nocapture");
+        let mut command = Command::new("sh");
+        command.arg("-c").arg(script).arg(std::env::current_exe().unwrap());
+        command.env(ROLE, "1").stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut said = BufReader::new(child.stderr.take().unwrap());
+        let mut port = String::new();
+        said.read_line(&mut port).unwrap();
+        let port: u16 = port.trim().parse().expect("it could start under this limit");
+        let address = SocketAddr::from(([127, 0, 0, 1], port));
+        let silent: Vec<_> = (0..150).map(|_| TcpStream::connect(address).unwrap()).collect();
+        until_answered(address);
+        drop(silent);
+        until_answered(address);
+        drop(child.stdin.take());
+        assert!(child.wait().unwrap().success(), "no thread panicked");
+    }
+
+    #[test]
+    fn a_flood_is_outlived_where_few_files_may_be_open() {
+        check_flood("ulimit -n 16");
+    }
+
+    /// Limits of processes do not hold for root; without memory for stacks there are no threads either.
+    #[test]
+    fn a_flood_is_outlived_where_few_threads_may_be_started() {
+        check_flood("ulimit -v 100000");
+    }
+}

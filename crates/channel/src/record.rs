@@ -1,0 +1,38 @@
+//! Records on the wire: a length and so many bytes.
+
+use super::ChannelError;
+use std::io::{self, Read};
+
+/// Longest record that Noise knows.
+pub(crate) const RECORD_BYTES_MAX: usize = 65_535;
+/// Bytes of a record's length.
+pub(crate) const LENGTH_BYTES: usize = 2;
+
+/// Appends a record with its length.
+///
+/// # Errors
+/// When it is longer than a record may be.
+pub fn append_record(record: &[u8], wire: &mut Vec<u8>) -> Result<(), ChannelError> {
+    let n_bytes = u16::try_from(record.len()).map_err(|_| ChannelError::TooLong)?;
+    wire.extend_from_slice(&n_bytes.to_be_bytes());
+    wire.extend_from_slice(record);
+    Ok(())
+}
+
+/// Reads a record with its length.
+///
+/// # Errors
+/// When the stream ends before its end, or fails.
+pub fn read_record(stream: &mut impl Read) -> io::Result<Vec<u8>> {
+    let mut length = [0; LENGTH_BYTES];
+    stream.read_exact(&mut length)?;
+    let mut record = vec![0; usize::from(u16::from_be_bytes(length))];
+    stream.read_exact(&mut record)?;
+    Ok(record)
+}
+
+/// The record at the front of `bytes`, when it is there as a whole.
+pub(crate) fn first_record(bytes: &[u8]) -> Option<&[u8]> {
+    let (length, rest) = bytes.split_first_chunk::<LENGTH_BYTES>()?;
+    rest.get(..usize::from(u16::from_be_bytes(*length)))
+}

@@ -1,0 +1,90 @@
+//! What the two sides of a connection say first: who the collector is, and whether it is welcome.
+//!
+//! Both are in the records that prove the key, behind the version of everything that follows.
+
+use crate::WireError;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+/// Version of the messages; other versions are refused by name.
+pub const PROTOCOL: u16 = 5;
+
+/// The collector introduces itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hello {
+    /// Its name of its node, unique in the run.
+    pub node: String,
+}
+
+/// The analyzer's answer to a [`Hello`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Verdict {
+    /// The collector may send.
+    Welcome {
+        /// How often it reports a process that goes on.
+        report_every_ms: u32,
+    },
+    /// This analyzer refuses the collector, for a reason that a person can act on.
+    Refused {
+        /// The sentence.
+        reason: String,
+    },
+}
+
+/// The bytes of a [`Hello`] or [`Verdict`] with the version in front, the one thing that all versions read alike.
+///
+/// # Errors
+/// When it is too long.
+pub fn versioned<M: Serialize>(message: &M) -> Result<Vec<u8>, WireError> {
+    crate::to_bytes(&(PROTOCOL, message))
+}
+
+/// What [`versioned`] made.
+///
+/// # Errors
+/// [`WireError::Version`] when another version made it, and others when it is none.
+pub fn unversioned<M: DeserializeOwned>(bytes: &[u8]) -> Result<M, WireError> {
+    let (theirs, rest) =
+        postcard::take_from_bytes::<u16>(bytes).map_err(|source| WireError::Unknown { source })?;
+    if theirs != PROTOCOL {
+        return Err(WireError::Version { theirs });
+    }
+    crate::decode(rest)
+}
+
+/// The version of a collector of earlier days, from the beginning of what it says: until version 4 that was a frame
+/// which is not encrypted, with `SINTONIA` and the version in front.
+pub fn earlier_version(beginning: &[u8]) -> Option<u16> {
+    const MAGIC: &[u8] = b"SINTONIA";
+    // Length of the frame (4 bytes), number of the message, magic number.
+    let version = beginning.get(4..)?.strip_prefix(&[0])?.strip_prefix(MAGIC)?;
+    let (version, _) = postcard::take_from_bytes::<u16>(version).ok()?;
+    (version < PROTOCOL).then_some(version)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_version_is_refused_by_name() {
+        let hello = Hello { node: "n".to_owned() };
+        let bytes = versioned(&hello).unwrap();
+        assert_eq!(unversioned::<Hello>(&bytes), Ok(hello));
+        let later = crate::to_bytes(&(PROTOCOL + 1, "whatever")).unwrap();
+        let error = unversioned::<Hello>(&later).unwrap_err();
+        assert_eq!(error, WireError::Version { theirs: PROTOCOL + 1 });
+        let expected = "the other side speaks version 6 of these messages and this one version 5; use one version of \
+                        Sintonia on all nodes";
+        assert_eq!(error.to_string(), expected);
+    }
+
+    #[test]
+    fn bytes_that_were_not_versioned_are_an_error() {
+        let bytes = versioned(&Hello { node: "n".to_owned() }).unwrap();
+        for end in 0..bytes.len() {
+            assert!(unversioned::<Hello>(&bytes[..end]).is_err(), "{end}");
+            assert_eq!(earlier_version(&bytes[..end]), None);
+        }
+    }
+}

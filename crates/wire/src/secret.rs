@@ -1,0 +1,91 @@
+//! What the analyzer and the collectors of one run know and nobody else.
+
+/// What the analyzer and the collectors of one run know and nobody else.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret([u8; 32]);
+
+/// Why a text is no secret.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SecretError {
+    /// Not 64 hexadecimal digits.
+    #[error(
+        "`SINTONIA_SECRET` has to be 64 hexadecimal digits; unset it and let `sintonia run` choose one"
+    )]
+    NotHexadecimal,
+}
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        to.write_str("Secret(..)")
+    }
+}
+
+impl Secret {
+    /// A secret of random bytes.
+    pub fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// The secret written as 64 hexadecimal digits.
+    ///
+    /// # Errors
+    /// When it is not.
+    pub fn from_hex(text: &str) -> Result<Self, SecretError> {
+        let digits = text.as_bytes();
+        let mut bytes = [0; 32];
+        if digits.len() != 2 * bytes.len() {
+            return Err(SecretError::NotHexadecimal);
+        }
+        for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
+            *byte = hex_digit(pair[0])? << 4 | hex_digit(pair[1])?;
+        }
+        Ok(Self(bytes))
+    }
+
+    /// Its bytes, the key of the run's connections.
+    pub fn bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// 64 hexadecimal digits.
+    pub fn to_hex(&self) -> String {
+        self.0.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+fn hex_digit(digit: u8) -> Result<u8, SecretError> {
+    match digit {
+        b'0'..=b'9' => Ok(digit - b'0'),
+        b'a'..=b'f' => Ok(digit - b'a' + 10),
+        b'A'..=b'F' => Ok(digit - b'A' + 10),
+        _ => Err(SecretError::NotHexadecimal),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_survives_the_environment() {
+        let secret =
+            Secret::from_bytes(std::array::from_fn(
+                |place| if place % 2 == 0 { 0x0f } else { 0xe5 },
+            ));
+        assert_eq!(Secret::from_hex(&secret.to_hex()), Ok(secret.clone()));
+        assert_eq!(Secret::from_hex(&secret.to_hex().to_uppercase()), Ok(secret));
+    }
+
+    #[test]
+    fn other_texts_are_no_secrets() {
+        for text in ["", "00", &"g0".repeat(32), &"0".repeat(63), &"é".repeat(32)] {
+            assert_eq!(Secret::from_hex(text), Err(SecretError::NotHexadecimal), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_secret_is_not_printed() {
+        assert_eq!(format!("{:?}", Secret::from_bytes([0xab; 32])), "Secret(..)");
+    }
+}

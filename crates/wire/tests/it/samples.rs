@@ -1,0 +1,262 @@
+//! A stream of each side with every kind of message, as files: what this version writes, and what earlier ones wrote.
+//!
+//! When the bytes of a message change, [`wire::PROTOCOL`] grows, and the streams of the version before stay:
+//! who receives them says in one sentence what is to be done.
+
+use events::{
+    CallRecord, Clock, CommunicatorId, Moments, Peer, Place, ProcessKey, Rank, RegionCounters,
+    SizeHistogram, Ticks, Value, ValueType, WorldId,
+};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::fmt::Debug;
+use std::path::{Path, PathBuf};
+use wire::control::{Attribute, Change, Location, Module, Point, Replacement, Site, Source};
+use wire::{
+    Answer, CommunicatorReport, EventShape, EventSummary, FrameBuffer, InCall, Order, PROTOCOL,
+    ProcessReport, ProcessSum, Records, SummaryBatch, ThreadRange, ThreadReport, ToAnalyzer,
+    ToCollector,
+};
+
+const KEY: ProcessKey = ProcessKey { pid: 4711, started: 123_456_789 };
+
+/// Every message of a collector, in the order of a connection.
+fn of_collector() -> Vec<ToAnalyzer> {
+    let answers = [
+        Answer::Installed {
+            refused: vec![(1, "too short".to_owned())],
+            warnings: vec![(2, "slow".to_owned())],
+            took_ns: 1_500_000,
+        },
+        Answer::Ready { action: 7, n_hits: 12, old: 4 },
+        Answer::Refused { action: 8, reason: "no such site".to_owned() },
+        Answer::Withdrawn { action: 9, n_done: 3 },
+        Answer::Detached { refused: vec![(2, "in use".to_owned())] },
+        Answer::Values { values: vec![(0, 4), (1, 8)] },
+    ];
+    let before = [
+        ToAnalyzer::Process(Box::new(report())),
+        ToAnalyzer::ClockReply { probe: 3, node_ns: 1_700_000_000_000_000_000 },
+        ToAnalyzer::Records(Records { process: KEY, thread: 0, first: 40, records: calls() }),
+        ToAnalyzer::Summaries(batch()),
+    ];
+    let answers = answers.map(|answer| ToAnalyzer::Answer { process: KEY, answer });
+    let end = ToAnalyzer::Finished { n_lost: 2, warnings: vec!["a segment is damaged".to_owned()] };
+    before.into_iter().chain(answers).chain([end]).collect()
+}
+
+/// Every message of an analyzer, in the order of a connection.
+fn of_analyzer() -> Vec<ToCollector> {
+    let shape = EventShape {
+        place: Place::Entry,
+        function: 1,
+        kinds: ValueType::ALL.to_vec(),
+        by_process: true,
+    };
+    let before = [
+        ToCollector::Events { shapes: vec![shape], flush_every_ms: 100, read_every_ms: 10 },
+        ToCollector::Summarize { process: Some(KEY), events: vec![1, 2] },
+        ToCollector::Summarize { process: None, events: vec![3] },
+        ToCollector::Resume { ranges: vec![range()] },
+        ToCollector::ClockProbe { probe: 3 },
+        ToCollector::Acknowledge { process: KEY, thread: 0, up_to: 42 },
+        ToCollector::Summed { number: 17 },
+        ToCollector::Kept { process: KEY, gone: false },
+    ];
+    let orders = orders().into_iter();
+    let orders = orders.map(|order| ToCollector::Order { process: KEY, order: Box::new(order) });
+    before.into_iter().chain(orders).chain([ToCollector::Finish, ToCollector::Leave]).collect()
+}
+
+fn orders() -> Vec<Order> {
+    let at = Location { module: 0, address: 0x4010 };
+    let modules = vec![Module { name: "libx.so".to_owned(), build_id: vec![1, 2, 3] }];
+    let source = |source| Attribute { source, kind: ValueType::I32 };
+    let attributes = vec![
+        source(Source::Global { at }),
+        source(Source::Integer { n: 1 }),
+        source(Source::Referred { n: 2 }),
+        source(Source::Float { n: 3 }),
+        source(Source::Returned),
+    ];
+    let site = Site {
+        id: 1,
+        function: at,
+        n_bytes: 64,
+        n_bytes_to_next: 80,
+        entry: Some(Point { event: 1, attributes, is_on: true }),
+        exit: None,
+        is_sync: true,
+    };
+    let changes = [
+        Change::Set { at, kind: ValueType::I32, value: Value::Int(8) },
+        Change::Call {
+            function: at,
+            arguments: vec![(ValueType::F64, Value::Float(0.5))],
+            returns: None,
+        },
+        Change::Load { path: "/lib/other.so".to_owned() },
+        Change::Replace { site: 1, by: Replacement::Function(at) },
+        Change::Replace { site: 1, by: Replacement::Exported("libx.so:f".to_owned()) },
+        Change::Replace { site: 1, by: Replacement::Original },
+    ];
+    let prepare = |change| Order::Prepare {
+        action: 7,
+        modules: modules.clone(),
+        sync: (1, Place::Exit),
+        change,
+        repeats: false,
+    };
+    let mut orders = vec![
+        Order::Install { modules: modules.clone(), sites: vec![site] },
+        Order::Remove { sites: vec![1] },
+        Order::Switch { points: vec![(1, Place::Entry)], on: true },
+    ];
+    orders.extend(changes.map(prepare));
+    orders.extend([
+        Order::Commit { action: 7, at_hit: 12 },
+        Order::Withdraw { action: 7 },
+        Order::Go,
+        Order::Detach,
+        Order::Read { modules: modules.clone(), variables: vec![(0, at, ValueType::I32)] },
+    ]);
+    orders
+}
+
+fn calls() -> Vec<CallRecord> {
+    let call = |i: u64| CallRecord {
+        enter_ticks: 1000 + i,
+        exit_ticks: 2000 + i,
+        address: 0x40_1000,
+        bytes: 8 * i,
+        ..CallRecord::default()
+    };
+    vec![call(1), call(2)]
+}
+
+fn moments() -> Moments {
+    Moments { n: 2, mean: 1.5, squares: 0.5, min: 1.0, max: 2.0 }
+}
+
+fn range() -> ThreadRange {
+    ThreadRange { process: KEY, thread: 0, first: 40, end: 42, open: vec![(1, 1001)] }
+}
+
+fn batch() -> SummaryBatch {
+    let event = EventSummary {
+        event: 1,
+        n: 2,
+        n_ranks: 1,
+        first_ticks: 1001,
+        last_ticks: 1002,
+        attributes: vec![moments()],
+        duration_ticks: moments(),
+        processes: vec![ProcessSum {
+            process: KEY,
+            n: 2,
+            duration_ticks: moments(),
+            outer_ticks: 3,
+        }],
+    };
+    SummaryBatch { number: 17, events: vec![event], ranges: vec![range()], n_unmatched: 1 }
+}
+
+fn report() -> ProcessReport {
+    let mut counts = [0; events::size_histogram::N_BINS];
+    counts[3] = 2;
+    let region = RegionCounters {
+        address: 0x40_1000,
+        previous: 0x40_0f00,
+        operation: 7,
+        n_calls: 2,
+        mpi_ticks: 2000,
+        compute_ticks: 5000,
+        mpi_ticks_max: 1200,
+        bytes: 16,
+        sizes: SizeHistogram::from_counts(counts),
+        ..RegionCounters::default()
+    };
+    let peer = Peer { n_sent: 1, bytes_sent: 8, n_received: 1, bytes_received: 8 };
+    let thread = ThreadReport {
+        idx: 0,
+        tid: 4711,
+        regions: vec![region],
+        peers: vec![(1, peer)],
+        in_call: Some(InCall { operation: 7, address: 0x40_1000 }),
+        since: Ticks(2002),
+        calls_without_region: 0,
+        n_written: 42,
+        n_dropped: 1,
+    };
+    ProcessReport {
+        key: KEY,
+        node: "node1-4026531840".to_owned(),
+        host: "node1".to_owned(),
+        world: WorldId(77),
+        rank: Rank(1),
+        size: 4,
+        spawned: false,
+        finalizing: true,
+        left: false,
+        gone: false,
+        clock: Clock { first_ticks: 1, first_ns: 2, last_ticks: 3, last_ns: 4 },
+        now: Ticks(3000),
+        init_end: Ticks(900),
+        finalize_begin: Some(Ticks(2900)),
+        cost_ns_per_call: 42.5,
+        threads_refused: 0,
+        main_thread: 0,
+        reserved_bytes: 1 << 20,
+        library: "Open MPI v4.1.4".to_owned(),
+        program: "/bin/program".to_owned(),
+        modules: "400000-500000 r-xp 00000000 00:00 1 /bin/program\n".to_owned(),
+        communicators: vec![CommunicatorReport {
+            id: CommunicatorId(1),
+            world_ranks: vec![0, 1, u32::MAX],
+        }],
+        threads: vec![thread],
+    }
+}
+
+fn folder(protocol: u16) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/samples/protocol-{protocol}"))
+}
+
+/// The messages are those of the stream in the file; the version of the file is ours.
+#[track_caller]
+fn check<M: Serialize + DeserializeOwned + PartialEq + Debug>(name: &str, expected: &[M]) {
+    let path = folder(PROTOCOL).join(name);
+    let mut stream = Vec::new();
+    expected.iter().for_each(|message| wire::encode(message, &mut stream).expect("short"));
+    let sample = std::fs::read(&path).unwrap_or_default();
+    let made = std::env::temp_dir().join(name);
+    std::fs::write(&made, &stream).expect("a place for the stream");
+    assert!(
+        stream == sample,
+        "`{}` is what version {PROTOCOL} is: where messages change, let `PROTOCOL` grow and add a folder with `{}`",
+        path.display(),
+        made.display()
+    );
+    let mut frames = FrameBuffer::new(1 << 20);
+    frames.push(&sample);
+    for message in expected {
+        assert_eq!(frames.next_message::<M>().expect("a message").as_ref(), Some(message));
+    }
+    assert_eq!(frames.finish(), Ok(()));
+}
+
+#[test]
+fn the_bytes_of_this_version_do_not_change() {
+    check("collector.stream", &of_collector());
+    check("analyzer.stream", &of_analyzer());
+}
+
+/// Such a collector is told apart from a stranger, so that the report says what is to be done.
+#[test]
+fn a_collector_of_an_earlier_version_is_known_by_its_first_bytes() {
+    let stream = std::fs::read(folder(4).join("collector.stream")).expect("a sample");
+    assert_eq!(wire::hello::earlier_version(&stream[..16]), Some(4));
+    assert_eq!(wire::hello::earlier_version(&stream[..12]), None);
+    let present = std::fs::read(folder(PROTOCOL).join("collector.stream")).expect("a sample");
+    assert_eq!(wire::hello::earlier_version(&present), None);
+}
