@@ -30,6 +30,8 @@ use std::{
     time::Duration,
 };
 
+use ::channel::Reception;
+
 pub use error::{LinkError, Refusal, SendError};
 pub use hello::Hello;
 pub use key::{Key, KeyError};
@@ -59,8 +61,10 @@ pub struct LinkOptions {
     pub n_queued_max: usize,
     /// Bytes that wait in the queue of a link at most.
     pub queued_bytes_max: usize,
-    /// Connections that are proving the key at the same time at most.
+    /// Connections that are proving the key at the same time at most; then the oldest silent one goes.
     pub n_shaking_max: usize,
+    /// Of these, from one address.
+    pub n_shaking_per_address_max: usize,
 }
 
 impl Default for LinkOptions {
@@ -76,7 +80,8 @@ impl Default for LinkOptions {
             pause_max: Duration::from_secs(5),
             n_queued_max: 1024,
             queued_bytes_max: 16 << 20,
-            n_shaking_max: 64,
+            n_shaking_max: 128,
+            n_shaking_per_address_max: 96,
         }
     }
 }
@@ -115,7 +120,7 @@ pub type OnEvent = Arc<dyn Fn(LinkEvent) + Send + Sync>;
 /// All links of a node. Dropping it ends them.
 pub struct Links {
     common: Arc<table::Common>,
-    listener: Arc<TcpListener>,
+    reception: Reception,
 }
 
 impl Links {
@@ -131,7 +136,7 @@ impl Links {
         on_event: OnEvent,
     ) -> Result<Self, LinkError> {
         let taken = |source| LinkError::Listen { address: listen, source };
-        let listener = TcpListener::bind(listen).map_err(taken)?;
+        let listener = ::channel::listen(listen).map_err(taken)?;
         Self::take(listener, me, key, options, on_event).map_err(taken)
     }
 
@@ -146,10 +151,9 @@ impl Links {
         options: LinkOptions,
         on_event: OnEvent,
     ) -> std::io::Result<Self> {
-        let listener = Arc::new(listener);
         let common = Arc::new(table::Common::new(me, key, options, on_event));
-        listening::start(Arc::clone(&listener), Arc::clone(&common))?;
-        Ok(Self { common, listener })
+        let reception = listening::start(listener, Arc::clone(&common))?;
+        Ok(Self { common, reception })
     }
 
     /// Where it listens; the port was chosen by the system when zero was asked for.
@@ -157,7 +161,7 @@ impl Links {
     /// # Errors
     /// The system does not say.
     pub fn listens_on(&self) -> std::io::Result<SocketAddr> {
-        self.listener.local_addr()
+        self.reception.address()
     }
 
     /// Keeps a link to whoever is reached by `host:port`, until [`Self::forget`]. Does nothing when
@@ -187,8 +191,7 @@ impl Links {
     /// Ends all links, and takes none any more.
     pub fn close(&self) {
         self.common.close();
-        // Wakes the thread that waits for connections.
-        rustix::net::shutdown(&*self.listener, rustix::net::Shutdown::Both).ok();
+        self.reception.close();
     }
 }
 

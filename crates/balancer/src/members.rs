@@ -32,7 +32,7 @@ use std::{
 use balanced::Presence;
 
 pub use incarnation::{IncarnationError, next_incarnation};
-pub use peers_file::{PeerProblem, PeersFileError, read_peers};
+pub use peers_file::{PeerProblem, PeersFileError, peer_address, read_peers};
 pub use roll::{Record, Roll, Standing};
 
 use crate::{
@@ -131,7 +131,7 @@ impl Cluster {
             n_damaged: AtomicU64::new(0),
         });
         // The port is known only when it is open; until then nobody can be told a wrong one.
-        let listener = std::net::TcpListener::bind(options.listen).map_err(taken)?;
+        let listener = channel::listen(options.listen).map_err(taken)?;
         let port = listener.local_addr().map_err(taken)?.port();
         let me = Hello {
             name: options.name.clone(),

@@ -17,20 +17,22 @@ mod request;
 
 use std::{
     io::{self, Read, Write},
-    net::{Shutdown, SocketAddr, TcpListener, TcpStream},
+    net::{Shutdown, SocketAddr, TcpStream},
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
     },
-    thread,
     time::Duration,
 };
 
+use channel::{Guest, Limits, Patient, Reception, Strangers};
 pub use key::{WebKey, WebKeyError};
-use request::{Failure, Request};
+pub use request::{Failure, Request};
 
-/// Connections that are answered at the same time.
-const N_CONNECTIONS_MAX: usize = 16;
+/// Connections with the key that are answered at the same time.
+const N_ANSWERED_MAX: usize = 16;
+/// Connections that have not shown the key.
+const STRANGERS: Limits = Limits { n_max: 64, n_per_address_max: 48 };
 /// Time for a client to ask, and for it to take the answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Time for a client to close its side after that, for each of so many pieces.
@@ -76,87 +78,77 @@ pub enum WebError {
 /// When the address cannot be listened on, or no thread can be started.
 pub fn serve(address: SocketAddr, key: WebKey, site: Arc<Site>) -> Result<SocketAddr, WebError> {
     let failed = |source| WebError::Listen { address, source };
-    let listener = TcpListener::bind(address).map_err(failed)?;
+    let listener = channel::listen(address).map_err(failed)?;
     let bound = listener.local_addr().map_err(failed)?;
-    let key = Arc::new(key);
-    let accept = move || accept(&listener, &key, &site);
-    thread::Builder::new().name("web".to_owned()).spawn(accept).map_err(failed)?;
+    let n_answered = Arc::new(AtomicUsize::new(0));
+    let strangers = Arc::new(Strangers::new(STRANGERS));
+    let receive = move |guest| {
+        // Who went away wanted no answer.
+        answer(guest, &key, &*site, &n_answered).ok();
+    };
+    Reception::open(listener, strangers, "web", receive).map_err(failed)?;
     Ok(bound)
 }
 
-fn accept(listener: &TcpListener, key: &Arc<WebKey>, site: &Arc<Site>) {
-    let n_open = Arc::new(AtomicUsize::new(0));
-    for stream in listener.incoming() {
-        let Ok(mut stream) = stream else {
-            // No more files can be opened, for instance: it passes, and must not keep a core busy.
-            thread::sleep(Duration::from_millis(100));
-            continue;
-        };
-        let seat = Seat::take(&n_open);
-        if N_CONNECTIONS_MAX < seat.number {
-            refuse(&mut stream, "503 Service Unavailable", "too many connections: try again");
-            continue;
-        }
-        let (key, site) = (Arc::clone(key), Arc::clone(site));
-        let talk = move || {
-            // Who went away wanted no answer.
-            answer(&mut stream, &key, &*site).ok();
-            drop(seat);
-        };
-        // Without a thread the connection is closed, which says enough.
-        thread::Builder::new().name("web-answer".to_owned()).spawn(talk).map(drop).ok();
+/// One of the connections that are answered.
+struct Answered(Arc<AtomicUsize>);
+
+impl Answered {
+    /// Counts one more; none when there are too many.
+    fn one_more(n_answered: &Arc<AtomicUsize>) -> Option<Self> {
+        let n_before = n_answered.fetch_add(1, Ordering::SeqCst);
+        let answered = Self(Arc::clone(n_answered));
+        (n_before < N_ANSWERED_MAX).then_some(answered)
     }
 }
 
-/// One of the connections that are open.
-struct Seat {
-    n_open: Arc<AtomicUsize>,
-    number: usize,
-}
-
-impl Seat {
-    fn take(n_open: &Arc<AtomicUsize>) -> Self {
-        let number = n_open.fetch_add(1, Ordering::SeqCst) + 1;
-        Self { n_open: Arc::clone(n_open), number }
-    }
-}
-
-impl Drop for Seat {
+impl Drop for Answered {
     fn drop(&mut self) {
-        self.n_open.fetch_sub(1, Ordering::SeqCst);
+        self.0.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
-fn answer(stream: &mut TcpStream, key: &WebKey, site: &Site) -> io::Result<()> {
-    stream.set_write_timeout(Some(PATIENCE))?;
-    let request = match Request::read(stream, PATIENCE)? {
+fn answer(
+    guest: Guest,
+    key: &WebKey,
+    site: &Site,
+    n_answered: &Arc<AtomicUsize>,
+) -> io::Result<()> {
+    let Guest { stream, seat, .. } = guest;
+    let request = match Request::read(&mut Patient::new(&stream, PATIENCE))? {
         Ok(request) => request,
         Err(Failure { status, sentence }) => {
-            refuse(stream, status, sentence);
+            refuse(&stream, status, sentence);
             return Ok(());
         }
     };
+    seat.has_spoken();
     if !request.keys().any(|given| key.is(given)) {
         let sentence =
             "this page needs the node's key: `sintonia nodes --web` prints the whole address";
-        refuse(stream, "401 Unauthorized", sentence);
+        refuse(&stream, "401 Unauthorized", sentence);
         return Ok(());
     }
+    seat.prove();
+    let Some(_answered) = Answered::one_more(n_answered) else {
+        refuse(&stream, "503 Service Unavailable", "too many connections: try again");
+        return Ok(());
+    };
     match site(request.path(), &|name| request.value(name).map(str::to_owned)) {
-        Some(page) => write(stream, "200 OK", page.kind, &page.text),
+        Some(page) => write(&stream, "200 OK", page.kind, &page.text),
         None => {
-            refuse(stream, "404 Not Found", "there are `/`, `/state.json` and `/metrics`");
+            refuse(&stream, "404 Not Found", "there are `/`, `/state.json` and `/metrics`");
             Ok(())
         }
     }
 }
 
-fn refuse(stream: &mut TcpStream, status: &str, sentence: &str) {
+fn refuse(stream: &TcpStream, status: &str, sentence: &str) {
     // Who does not take even this is let go.
     write(stream, status, "text/plain; charset=utf-8", &format!("{sentence}\n")).ok();
 }
 
-fn write(stream: &mut TcpStream, status: &str, kind: &str, text: &str) -> io::Result<()> {
+fn write(mut stream: &TcpStream, status: &str, kind: &str, text: &str) -> io::Result<()> {
     let n_bytes = text.len();
     let head = format!(
         "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {n_bytes}\r\n{SAFE}\r\n"
@@ -169,7 +161,7 @@ fn write(stream: &mut TcpStream, status: &str, kind: &str, text: &str) -> io::Re
 }
 
 /// Reads what is still coming: closing before would take the answer back.
-fn drain(stream: &mut TcpStream) -> io::Result<()> {
+fn drain(mut stream: &TcpStream) -> io::Result<()> {
     stream.set_read_timeout(Some(DRAINS_WITHIN))?;
     let mut bytes = [0; 4096];
     for _ in 0..N_DRAINED_MAX {
@@ -237,17 +229,17 @@ mod tests {
         check(&long, "431 Request Header Fields Too Large", "");
     }
 
+    /// Sixteen of them kept the owner off the page.
     #[test]
-    fn who_connects_and_says_nothing_takes_one_of_few_seats_only() {
+    fn who_connects_and_says_nothing_keeps_nobody_out() {
         let (address, key) = start();
         let request = format!("GET /state.json?key={key} HTTP/1.1\r\n\r\n");
         let silent: Vec<_> =
-            (0..N_CONNECTIONS_MAX).map(|_| TcpStream::connect(address).unwrap()).collect();
-        assert!(ask(address, request.as_bytes()).starts_with("HTTP/1.1 503"));
-        drop(silent);
+            (0..2 * STRANGERS.n_max).map(|_| TcpStream::connect(address).unwrap()).collect();
         let until = std::time::Instant::now() + 4 * PATIENCE;
         while !ask(address, request.as_bytes()).starts_with("HTTP/1.1 200") {
-            assert!(std::time::Instant::now() < until, "seats are free when connections end");
+            assert!(std::time::Instant::now() < until, "the owner is kept out");
         }
+        drop(silent);
     }
 }

@@ -54,6 +54,7 @@ impl Dialer {
         let common = &self.common;
         let unreachable = |source| LinkError::Unreachable { peer: self.address.clone(), source };
         let stream = connect(&self.address, common.options.shakes_within).map_err(unreachable)?;
+        let stream = Arc::new(stream);
         let shaker = Shaker {
             me: &common.me,
             key: &common.key,

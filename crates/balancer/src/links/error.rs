@@ -37,7 +37,9 @@ pub enum LinkError {
         peer: String,
     },
     /// It ended the connection without a word, as nodes do to whom has not their key.
-    #[error("`{peer}` hung up when it saw this node's key; give all nodes the same key file")]
+    #[error(
+        "`{peer}` hung up when it saw this node's key, or has no room at the moment; give all nodes the same key file"
+    )]
     HungUp {
         /// Who.
         peer: String,
@@ -80,13 +82,13 @@ pub enum LinkError {
         /// What the system says.
         source: io::Error,
     },
-    /// Too many at once.
-    #[error("`{peer}` came while {n_max} others were proving their keys; it may try again")]
-    Crowded {
-        /// Who.
-        peer: String,
-        /// The bound.
-        n_max: usize,
+    /// More strangers than are told of one by one.
+    #[error(
+        "{n_more} further connections of others did not become links; `--bind` says where this node listens"
+    )]
+    Strangers {
+        /// How many.
+        n_more: u64,
     },
 }
 

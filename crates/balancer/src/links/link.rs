@@ -24,15 +24,15 @@ use super::{
 /// It does not become one.
 pub(super) fn run(
     common: &Arc<Common>,
-    stream: &TcpStream,
+    stream: &Arc<TcpStream>,
     shaken: Shaken,
     dialed: bool,
 ) -> Result<(), LinkError> {
     let Shaken { hello, mut incoming, outgoing } = shaken;
     let prepared = prepare(stream, &common.options);
-    let own = prepared.map_err(|source| ended(&hello.name, Duration::ZERO, source))?;
+    prepared.map_err(|source| ended(&hello.name, Duration::ZERO, source))?;
     let not_taken = |refusal: Refusal| LinkError::NotTaken { peer: hello.name.clone(), refusal };
-    let admitted = common.admit(&hello, own, dialed).map_err(not_taken)?;
+    let admitted = common.admit(&hello, Arc::clone(stream), dialed).map_err(not_taken)?;
     let writer = Writer {
         outgoing,
         queue: admitted.queue,
@@ -50,11 +50,10 @@ pub(super) fn run(
     Ok(())
 }
 
-fn prepare(stream: &TcpStream, options: &super::LinkOptions) -> std::io::Result<TcpStream> {
+fn prepare(stream: &TcpStream, options: &super::LinkOptions) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
     stream.set_read_timeout(Some(options.silent_after))?;
-    stream.set_write_timeout(Some(options.reads_within))?;
-    stream.try_clone()
+    stream.set_write_timeout(Some(options.reads_within))
 }
 
 fn read(common: &Common, incoming: &mut Incoming, hello: &super::Hello) -> LinkError {

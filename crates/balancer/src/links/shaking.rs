@@ -9,19 +9,19 @@
 use std::{
     io::{self, ErrorKind, Read, Write},
     net::TcpStream,
-    time::{Duration, Instant},
+    sync::Arc,
+    time::Duration,
 };
 
-use snow::{Builder, HandshakeState};
+use channel::{Patient, Seat, Shake, read_record};
 
 use super::{
     Hello, Key, LinkError, LinkOptions, Refusal,
-    channel::{Incoming, Outgoing, RECORD_BYTES_MAX, append_record, channel, read_record},
+    channel::{Incoming, Outgoing, ends},
     hello::{Verdict, split_version, versioned},
 };
 
 const MAGIC: &[u8; 8] = b"sintonia";
-const PATTERN: &str = "Noise_NNpsk0_25519_ChaChaPoly_BLAKE2s";
 
 /// A connection that may become a link.
 pub(super) struct Shaken {
@@ -41,9 +41,9 @@ pub(super) struct Shaker<'a> {
 
 impl Shaker<'_> {
     /// The part of the node that dialed.
-    pub(super) fn dial(&self, stream: &TcpStream) -> Result<Shaken, LinkError> {
-        let mut patient = self.patient(stream);
-        let mut noise = self.noise(|builder| builder.build_initiator())?;
+    pub(super) fn dial(&self, stream: &Arc<TcpStream>) -> Result<Shaken, LinkError> {
+        let mut patient = Patient::new(stream, self.options.shakes_within);
+        let mut noise = Shake::dialing(MAGIC, self.key.bytes());
         let mut wire = MAGIC.to_vec();
         self.append(&mut noise, self.me, &mut wire)?;
         patient.write_all(&wire).map_err(|source| self.ended(source))?;
@@ -66,20 +66,23 @@ impl Shaker<'_> {
         Ok(shaken)
     }
 
-    /// The part of the node that was dialed; `judge` says whether the other one is welcome.
+    /// The part of the node that was dialed; `judge` says whether the other one is welcome. The other one has a seat
+    /// among strangers until it has proved the key.
     pub(super) fn answer(
         &self,
-        stream: &TcpStream,
+        stream: &Arc<TcpStream>,
+        seat: Seat,
         judge: impl Fn(&Hello) -> Result<(), Refusal>,
     ) -> Result<Shaken, LinkError> {
-        let mut patient = self.patient(stream);
+        let mut patient = Patient::new(stream, self.options.shakes_within);
         let mut magic = [0; MAGIC.len()];
         patient.read_exact(&mut magic).map_err(|source| self.stranger(source))?;
         if &magic != MAGIC {
             return Err(LinkError::Stranger { peer: self.peer.to_owned() });
         }
+        seat.has_spoken();
         let record = read_record(&mut patient).map_err(|source| self.stranger(source))?;
-        let mut noise = self.noise(|builder| builder.build_responder())?;
+        let mut noise = Shake::answering(MAGIC, self.key.bytes());
         let judged = match self.take(&mut noise, &record)? {
             Ok(rest) => {
                 let hello = postcard::from_bytes::<Hello>(&rest).map_err(|_| self.damaged())?;
@@ -99,43 +102,33 @@ impl Shaker<'_> {
             .map_err(|refusal| LinkError::NotTaken { peer: self.peer.to_owned(), refusal })?;
         let mut shaken = self.shaken(stream, noise, hello)?;
         let record = read_record(&mut patient).map_err(|source| self.ended(source))?;
-        if shaken.incoming.is_empty_message(&record) { Ok(shaken) } else { Err(self.damaged()) }
-    }
-
-    fn noise(
-        &self,
-        build: impl FnOnce(Builder<'_>) -> Result<HandshakeState, snow::Error>,
-    ) -> Result<HandshakeState, LinkError> {
-        let pattern = PATTERN.parse().expect("the pattern is one that the library has");
-        let builder = Builder::new(pattern).psk(0, self.key.bytes());
-        let builder = builder.and_then(|builder| builder.prologue(MAGIC));
-        builder.ok().and_then(|builder| build(builder).ok()).ok_or_else(|| self.damaged())
+        if !shaken.incoming.is_empty_message(&record) {
+            return Err(self.damaged());
+        }
+        seat.prove();
+        Ok(shaken)
     }
 
     /// Appends the version and a message as the next record of the handshake.
     fn append<M: serde::Serialize>(
         &self,
-        noise: &mut HandshakeState,
+        noise: &mut Shake,
         message: &M,
         wire: &mut Vec<u8>,
     ) -> Result<(), LinkError> {
         let plain = versioned(self.options.version, message).ok_or_else(|| self.damaged())?;
-        let mut record = vec![0; RECORD_BYTES_MAX];
-        let n_bytes = noise.write_message(&plain, &mut record).map_err(|_| self.damaged())?;
-        append_record(&record[..n_bytes], wire).map_err(|source| self.ended(source))
+        noise.seal(&plain, wire).map_err(|_| self.damaged())
     }
 
     /// What is behind the version; a refusal when that is another one, nothing when there is none.
     fn take(
         &self,
-        noise: &mut HandshakeState,
+        noise: &mut Shake,
         record: &[u8],
     ) -> Result<Result<Vec<u8>, Option<Refusal>>, LinkError> {
-        let mut plain = vec![0; record.len()];
-        let n_bytes = noise
-            .read_message(record, &mut plain)
-            .map_err(|_| LinkError::Key { peer: self.peer.to_owned() })?;
-        let Some((theirs, rest)) = split_version(&plain[..n_bytes]) else { return Ok(Err(None)) };
+        let plain =
+            noise.open(record).map_err(|_| LinkError::Key { peer: self.peer.to_owned() })?;
+        let Some((theirs, rest)) = split_version(&plain) else { return Ok(Err(None)) };
         let ours = self.options.version;
         if theirs != ours {
             return Ok(Err(Some(Refusal::Version { ours, theirs })));
@@ -145,18 +138,13 @@ impl Shaker<'_> {
 
     fn shaken(
         &self,
-        stream: &TcpStream,
-        noise: HandshakeState,
+        stream: &Arc<TcpStream>,
+        noise: Shake,
         hello: Hello,
     ) -> Result<Shaken, LinkError> {
-        let noise = noise.into_stateless_transport_mode().map_err(|_| self.damaged())?;
-        let (incoming, outgoing) = channel(stream, noise, self.options.message_bytes_max)
-            .map_err(|source| self.ended(source))?;
+        let directions = noise.finish().map_err(|_| self.damaged())?;
+        let (incoming, outgoing) = ends(stream, directions, self.options.message_bytes_max);
         Ok(Shaken { hello, incoming, outgoing })
-    }
-
-    fn patient<'s>(&self, stream: &'s TcpStream) -> Patient<'s> {
-        Patient { stream, deadline: Instant::now() + self.options.shakes_within }
     }
 
     fn damaged(&self) -> LinkError {
@@ -181,37 +169,5 @@ pub(super) fn ended(peer: &str, after: Duration, source: io::Error) -> LinkError
     match source.kind() {
         ErrorKind::WouldBlock | ErrorKind::TimedOut => LinkError::Silent { peer, after },
         _ => LinkError::Ended { peer, source },
-    }
-}
-
-/// A connection whose whole handshake has one deadline: single bytes, however often they come, do
-/// not put it off.
-struct Patient<'a> {
-    stream: &'a TcpStream,
-    deadline: Instant,
-}
-
-impl Patient<'_> {
-    fn left(&self) -> io::Result<Option<Duration>> {
-        let left = self.deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() { Err(ErrorKind::TimedOut.into()) } else { Ok(Some(left)) }
-    }
-}
-
-impl Read for Patient<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.stream.set_read_timeout(self.left()?)?;
-        self.stream.read(buffer)
-    }
-}
-
-impl Write for Patient<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.stream.set_write_timeout(self.left()?)?;
-        self.stream.write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
     }
 }

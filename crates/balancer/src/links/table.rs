@@ -16,6 +16,8 @@ use crate::core::words::NodeId;
 
 /// Peers whose last failure is remembered, so that it is told once.
 const N_TOLD_MAX: usize = 1024;
+/// Sentences about strangers that are told; of further ones, only how many there are.
+const N_STRANGERS_TOLD_MAX: usize = 64;
 
 /// What all threads of [`super::Links`] share.
 pub(super) struct Common {
@@ -29,6 +31,15 @@ pub(super) struct Common {
     transition: Mutex<()>,
     /// The last failure of each peer, as it was told.
     told: Mutex<HashMap<String, String>>,
+    strangers: Mutex<StrangersTold>,
+}
+
+/// What was told of connections that did not become links.
+#[derive(Default)]
+struct StrangersTold {
+    sentences: HashSet<String>,
+    /// Sentences that were not told.
+    n_untold: u64,
 }
 
 #[derive(Default)]
@@ -36,7 +47,6 @@ struct State {
     links: HashMap<NodeId, Entry>,
     targets: HashSet<String>,
     n_links_ever: u64,
-    n_shaking: usize,
     closed: bool,
 }
 
@@ -46,7 +56,7 @@ struct Entry {
     dialed: bool,
     queue: SyncSender<Vec<u8>>,
     n_queued_bytes: Arc<AtomicUsize>,
-    stream: TcpStream,
+    stream: Arc<TcpStream>,
 }
 
 /// A link that was admitted, for the threads that read and write it.
@@ -67,6 +77,7 @@ impl Common {
             changed: Condvar::new(),
             transition: Mutex::default(),
             told: Mutex::default(),
+            strangers: Mutex::default(),
         }
     }
 
@@ -83,7 +94,7 @@ impl Common {
     pub(super) fn admit(
         &self,
         hello: &Hello,
-        stream: TcpStream,
+        stream: Arc<TcpStream>,
         dialed: bool,
     ) -> Result<Admitted, Refusal> {
         let _transition = self.transition.lock().unwrap_or_else(PoisonError::into_inner);
@@ -170,20 +181,30 @@ impl Common {
         self.tell(LinkEvent::Failed { met, error });
     }
 
+    /// Tells of a connection that did not become a link: each sentence once, and not many in all, since anybody can
+    /// connect. Of further ones their number is told when it has doubled.
+    pub(super) fn tell_stranger(&self, error: LinkError) {
+        let mut told = self.strangers.lock().unwrap_or_else(PoisonError::into_inner);
+        let sentence = error.to_string();
+        if self.state().closed || told.sentences.contains(&sentence) {
+            return;
+        }
+        let error = if told.sentences.len() < N_STRANGERS_TOLD_MAX {
+            told.sentences.insert(sentence);
+            error
+        } else {
+            told.n_untold += 1;
+            if !told.n_untold.is_power_of_two() {
+                return;
+            }
+            LinkError::Strangers { n_more: told.n_untold }
+        };
+        drop(told);
+        self.tell(LinkEvent::Failed { met: None, error });
+    }
+
     fn told(&self) -> MutexGuard<'_, HashMap<String, String>> {
         self.told.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Whether a connection may begin to prove the key; [`Self::has_shaken`] ends that.
-    pub(super) fn may_shake(&self) -> bool {
-        let mut state = self.state();
-        let may = state.n_shaking < self.options.n_shaking_max;
-        state.n_shaking += usize::from(may);
-        may
-    }
-
-    pub(super) fn has_shaken(&self) {
-        self.state().n_shaking -= 1;
     }
 
     /// Adds an address that is to be dialed; false when it is there already.
@@ -237,10 +258,6 @@ impl Common {
         while self.state().links.values().any(waits) && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(1));
         }
-    }
-
-    pub(super) fn is_closed(&self) -> bool {
-        self.state().closed
     }
 
     pub(super) fn close(&self) {
@@ -297,7 +314,7 @@ mod tests {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let mut state = State::default();
         if let Some((hello, dialed)) = linked {
-            let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            let stream = Arc::new(TcpStream::connect(listener.local_addr().unwrap()).unwrap());
             let queue = sync_channel(1).0;
             let n_queued_bytes = Arc::default();
             let entry =

@@ -45,7 +45,7 @@ fn parse(text: &str, port: u16) -> (Vec<String>, Vec<PeerProblem>) {
         if text.is_empty() {
             continue;
         }
-        match address(text, port) {
+        match peer_address(text, port) {
             Some(address) if addresses.contains(&address) => {}
             Some(address) => addresses.push(address),
             None => problems.push(PeerProblem { line, text: text.to_owned() }),
@@ -54,8 +54,10 @@ fn parse(text: &str, port: u16) -> (Vec<String>, Vec<PeerProblem>) {
     (addresses, problems)
 }
 
-/// An address of version 6 stands in brackets where a port follows.
-fn address(text: &str, port: u16) -> Option<String> {
+/// The address that is dialed for `host` or `host:port`, with `port` where none is named; none where it is no address. An
+/// address of version 6 stands in brackets where a port follows.
+#[must_use]
+pub fn peer_address(text: &str, port: u16) -> Option<String> {
     if text.parse::<std::net::Ipv6Addr>().is_ok() {
         return Some(format!("[{text}]:{port}"));
     }

@@ -1,17 +1,13 @@
 //! What a browser asks for: the first line and the header with a key; all else is passed over.
 
-use std::{
-    io::{self, Read},
-    net::TcpStream,
-    time::{Duration, Instant},
-};
+use std::io::{self, Read};
 
 /// Longest head of a request, in bytes.
 const HEAD_BYTES_MAX: usize = 8 << 10;
 
 /// A request.
 #[derive(Debug)]
-pub(super) struct Request {
+pub struct Request {
     path: String,
     query: String,
     bearer: Option<String>,
@@ -19,28 +15,23 @@ pub(super) struct Request {
 
 /// Why it is none that is answered.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Failure {
-    pub(super) status: &'static str,
-    pub(super) sentence: &'static str,
+pub struct Failure {
+    /// Status line of the answer.
+    pub status: &'static str,
+    /// What its text says.
+    pub sentence: &'static str,
 }
 
 impl Request {
-    /// Reads a head that comes within `patience`.
-    pub(super) fn read(
-        stream: &mut TcpStream,
-        patience: Duration,
-    ) -> io::Result<Result<Self, Failure>> {
-        let until = Instant::now() + patience;
+    /// Reads a head; the time for that is the reader's.
+    ///
+    /// # Errors
+    /// When the reader fails or ends before its end.
+    pub fn read(reader: &mut impl Read) -> io::Result<Result<Self, Failure>> {
         let mut head = Vec::new();
         let mut bytes = [0; 2048];
         loop {
-            // Each piece may be late, the whole may not.
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return Err(io::ErrorKind::TimedOut.into());
-            }
-            stream.set_read_timeout(Some(left))?;
-            let n_bytes = stream.read(&mut bytes)?;
+            let n_bytes = reader.read(&mut bytes)?;
             head.extend_from_slice(&bytes[..n_bytes]);
             if HEAD_BYTES_MAX < head.len() {
                 let status = "431 Request Header Fields Too Large";
@@ -71,18 +62,21 @@ impl Request {
         Ok(Self { path: path.to_owned(), query: query.to_owned(), bearer: bearer(lines) })
     }
 
-    pub(super) fn path(&self) -> &str {
+    /// What stands between the host and the query.
+    #[must_use]
+    pub fn path(&self) -> &str {
         &self.path
     }
 
     /// The value of a name in the query, as it was written.
-    pub(super) fn value(&self, name: &str) -> Option<&str> {
+    #[must_use]
+    pub fn value(&self, name: &str) -> Option<&str> {
         let pairs = self.query.split('&').filter_map(|pair| pair.split_once('='));
         pairs.into_iter().find(|(given, _)| *given == name).map(|(_, value)| value)
     }
 
     /// Keys that were given.
-    pub(super) fn keys(&self) -> impl Iterator<Item = &str> {
+    pub fn keys(&self) -> impl Iterator<Item = &str> {
         self.value("key").into_iter().chain(self.bearer.as_deref())
     }
 }

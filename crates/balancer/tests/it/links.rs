@@ -42,8 +42,12 @@ fn node(name: &str) -> Node {
 }
 
 fn node_with(name: &str, key: Key, options: LinkOptions) -> Node {
+    node_at("127.0.0.1:0", name, key, options)
+}
+
+fn node_at(place: &str, name: &str, key: Key, options: LinkOptions) -> Node {
     // A port that was free is asked for, so that the name of the place is known before it opens.
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let listener = std::net::TcpListener::bind(place).unwrap();
     let place = listener.local_addr().unwrap();
     drop(listener);
     let (tell, events) = mpsc::channel();

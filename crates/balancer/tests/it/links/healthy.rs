@@ -107,3 +107,17 @@ fn what_a_frozen_peer_does_not_read_is_bounded() {
     // Sixteen wait, one is being written, and the system holds some.
     assert!((16..64).contains(&n_sent), "{n_sent}");
 }
+
+/// Addresses of IPv6 stand in brackets where a port follows; one listener takes both kinds.
+#[test]
+fn nodes_are_linked_over_ipv6() {
+    let (a, b) = (node_at("[::1]:0", "a", Key::of([7; 32]), options()), node("b"));
+    assert!(a.address.starts_with("[::1]:"), "{}", a.address);
+    b.links.dial(&a.address);
+    assert_eq!((a.up(), b.up()), ("b".to_owned(), "a".to_owned()));
+    b.send(&a, b"over there");
+    assert_eq!(a.message(), b"over there");
+    let both = node_at("[::]:0", "c", Key::of([7; 32]), options());
+    b.links.dial(&both.address.replace("[::]", "127.0.0.1"));
+    assert_eq!((both.up(), b.up()), ("b".to_owned(), "c".to_owned()));
+}

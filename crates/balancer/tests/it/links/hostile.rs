@@ -49,7 +49,6 @@ fn garbage_gets_nothing_but_a_sentence() {
     assert_eq!(answer_to(&a, &record, None), b"");
     assert_says(&a, "has not the key of this cluster");
     assert_eq!(answer_to(&a, &record[..20], Some(Shutdown::Write)), b"");
-    assert_says(&a, "does not speak like a node of a cluster");
 }
 
 proptest! {
@@ -98,17 +97,56 @@ fn who_says_nothing_is_not_waited_for() {
     assert_says(&a, &format!("`{address}` said nothing for 800 ms"));
 }
 
+/// Eighty silent connections kept new nodes out of a cluster.
 #[test]
-fn only_so_many_strangers_are_listened_to_at_once() {
-    let narrow = LinkOptions { n_shaking_max: 2, shakes_within: DEADLINE, ..options() };
+fn strangers_that_say_nothing_keep_no_node_out() {
+    let narrow = LinkOptions { n_shaking_max: 4, shakes_within: 10 * DEADLINE, ..options() };
     let a = node_with("a", Key::of([7; 32]), narrow);
-    let strangers: Vec<_> = (0..2).map(|_| TcpStream::connect(&a.address).unwrap()).collect();
-    assert_eq!(answer_to(&a, b"", None), b"");
-    assert_says(&a, "while 2 others were proving their keys");
-    drop(strangers);
+    let strangers: Vec<_> = (0..80).map(|_| TcpStream::connect(&a.address).unwrap()).collect();
     let b = node("b");
     b.links.dial(&a.address);
-    until(|| matches!(a.event(), LinkEvent::Up(_)), "room again");
+    until(|| matches!(a.event(), LinkEvent::Up(_)), "room for a node");
+    drop(strangers);
+}
+
+/// Many nodes behind one address are let in, though all of them come at once.
+#[test]
+fn many_nodes_of_one_machine_are_linked_at_once() {
+    const N_NODES: usize = 24;
+    let narrow = LinkOptions { n_shaking_max: 8, n_shaking_per_address_max: 6, ..options() };
+    let a = node_with("a", Key::of([7; 32]), narrow);
+    let others: Vec<_> = (0..N_NODES).map(|number| node(&format!("n{number}"))).collect();
+    others.iter().for_each(|other| other.links.dial(&a.address));
+    let mut n_up = 0;
+    let one_more = || {
+        n_up += usize::from(matches!(a.event(), LinkEvent::Up(_)));
+        n_up == N_NODES
+    };
+    until(one_more, "links to all nodes");
+}
+
+/// Whoever connects could fill the log: each of these said something else, from the same address.
+#[test]
+fn a_flood_of_strangers_is_told_in_few_sentences() {
+    let a = node("a");
+    for number in 0..200_u16 {
+        let record = [b"sintonia\x00\x40".as_slice(), &[9; 64]].concat();
+        let said = if number % 2 == 0 { b"GET / HTTP/1.1\r\n".to_vec() } else { record };
+        assert_eq!(answer_to(&a, &said, Some(Shutdown::Write)), b"");
+    }
+    let b = node("b");
+    b.links.dial(&a.address);
+    let mut n_told = 0;
+    let is_linked = || match a.event() {
+        LinkEvent::Up(_) => true,
+        LinkEvent::Failed { .. } => {
+            n_told += 1;
+            false
+        }
+        other => panic!("{other:?}"),
+    };
+    until(is_linked, "a link");
+    assert_eq!(n_told, 2, "each sentence once");
 }
 
 #[test]
