@@ -255,7 +255,7 @@ impl Server {
 /// Without [`Server::close`] collectors take the analyzer for lost.
 impl Drop for Server {
     fn drop(&mut self) {
-        if self.reception.is_some() {
+        if self.reception.is_some() || self.keeping.is_some() {
             self.stop();
         }
     }

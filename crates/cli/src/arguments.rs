@@ -113,9 +113,10 @@ pub(crate) struct WatchOptions {
     /// What is shown at the end
     #[command(flatten)]
     pub(crate) shown: Shown,
-    /// Address at which collectors on other nodes reach us
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "0.0.0.0:0")]
-    pub(crate) listen: SocketAddr,
+    /// Address at which collectors reach us; by default this node alone, or all addresses where the command or the
+    /// environment suggests that ranks run on other nodes
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub(crate) listen: Option<SocketAddr>,
     /// Calls and passages that a thread can record before they are fetched, with `--trace` or `--probe`
     #[arg(long, value_name = "N", default_value_t = 65_536, value_parser = clap::value_parser!(u32).range(64..=1 << 26))]
     pub(crate) ring_records: u32,

@@ -75,7 +75,18 @@ use arguments::{Arguments, Subcommand};
 use clap::Parser;
 use std::process::ExitCode;
 
+/// A daemon and what it starts are started through `/proc/self/exe`, since the program's file may have been replaced;
+/// `ps` and `top` would show that name.
+fn name_process() {
+    let name = std::fs::read_to_string("/proc/self/comm");
+    if name.is_ok_and(|name| name.trim_end() == "exe") {
+        // It runs under the other name as well.
+        rustix::thread::set_name(c"sintonia").ok();
+    }
+}
+
 fn main() -> ExitCode {
+    name_process();
     limits::survive_signals();
     limits::with_stack(work)
 }

@@ -3,6 +3,7 @@
 mod background;
 mod keeper;
 mod key;
+mod log;
 mod network;
 mod options;
 pub(crate) mod place;

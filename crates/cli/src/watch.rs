@@ -2,6 +2,7 @@
 
 pub(crate) mod environment;
 mod finish;
+mod listening;
 pub(crate) mod live;
 mod local_collector;
 mod observation;

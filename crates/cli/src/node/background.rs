@@ -7,6 +7,7 @@ use balancer::door::Client;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
@@ -15,7 +16,7 @@ use std::time::{Duration, Instant};
 const ANSWERS_WITHIN: Duration = Duration::from_secs(120);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// What a daemon in the background says.
-const LOG: &str = "node.log";
+pub(super) const LOG: &str = "node.log";
 /// Most of the log that is shown when it does not start.
 const SHOWN_BYTES_MAX: usize = 4096;
 
@@ -53,7 +54,7 @@ fn say_troubles(client: &mut Client) {
 fn spawn(log: &File) -> anyhow::Result<Child> {
     let words = std::env::args_os().skip(1).filter(|word| word != "--background");
     let mut command = Command::new("/proc/self/exe");
-    command.args(words).arg("--detached");
+    command.arg0("sintonia").args(words).arg("--detached");
     command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log.try_clone()?);
     command.spawn().context("the daemon cannot be started")
 }

@@ -7,10 +7,10 @@ use crate::watch::warn;
 use anyhow::{Context, anyhow};
 use balancer::daemon::Network;
 use balancer::links::LinkOptions;
-use balancer::members::{PORT, read_peers};
+use balancer::members::{PORT, peer_address, read_peers};
 use clap::Args;
 use std::env;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 
 /// Where Slurm says which nodes a job has.
@@ -54,7 +54,7 @@ impl NetworkOptions {
         }
         let usual = if self.meet.is_some() { 0 } else { PORT };
         let port = self.port.unwrap_or(usual);
-        let bind = self.bind.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
+        let bind = self.bind.unwrap_or(IpAddr::V6(Ipv6Addr::UNSPECIFIED));
         Ok(Some(Network {
             listen: SocketAddr::new(bind, port),
             host: self.host(bind),
@@ -104,13 +104,10 @@ impl NetworkOptions {
 
 /// A seed as it is dialed.
 fn with_port(seed: &str) -> anyhow::Result<String> {
-    let bad = || anyhow!("`--seed {seed}` is no address: write HOST:PORT").context(BadOption);
-    let (host, port) = seed.rsplit_once(':').unwrap_or((seed, ""));
-    match port {
-        _ if host.is_empty() => Err(bad()),
-        "" => Ok(format!("{host}:{PORT}")),
-        port => port.parse::<u16>().map(|_| seed.to_owned()).map_err(|_| bad()),
-    }
+    peer_address(seed, PORT).ok_or_else(|| {
+        anyhow!("`--seed {seed}` is no address: write HOST:PORT, an address of IPv6 in brackets")
+            .context(BadOption)
+    })
 }
 
 #[cfg(test)]
@@ -122,6 +119,8 @@ mod tests {
         assert_eq!(with_port("node1").unwrap(), format!("node1:{PORT}"));
         assert_eq!(with_port("node1:99").unwrap(), "node1:99");
         assert_eq!(with_port("[::1]:99").unwrap(), "[::1]:99");
+        assert_eq!(with_port("fd00::2").unwrap(), format!("[fd00::2]:{PORT}"));
+        assert_eq!(with_port("[fd00::2]").unwrap(), format!("[fd00::2]:{PORT}"));
         for bad in ["node1:x", ":99", "node1:70000"] {
             let error = with_port(bad).unwrap_err();
             assert!(format!("{error:#}").contains(bad), "{error:#}");

@@ -1,5 +1,6 @@
 //! `sintonia node start`: options become a daemon, which runs here until it leaves.
 
+use super::log::Log;
 use super::options::{CapacityOptions, Fsync, SpeedBy, StartOptions};
 use super::place::own_name;
 use super::{background, keeper, web};
@@ -68,6 +69,8 @@ fn daemon_options(
 ) -> Options {
     let rules = &options.rules;
     let measurement = measure(&measure_options(&options.node));
+    // In the background what it says goes into its file, else to whom the person chose.
+    let log = Log::new(options.detached.then(|| state.join(background::LOG)));
     Options {
         policy: Policy { rule: rules.policy, domain: rules.domain },
         durability: match options.node.fsync {
@@ -82,7 +85,7 @@ fn daemon_options(
             ..BookLimits::default()
         },
         network,
-        warn: Warn(Arc::new(warn)),
+        warn: Warn(Arc::new(move |sentence: &str| log.say(sentence))),
         ..Options::new(name, state, measurement, keeper_command(state))
     }
 }

@@ -1,6 +1,7 @@
 //! The environment variables by which ranks find us, on this node and on others.
 
 use analyzer::place;
+use nix::sys::socket::SockaddrStorage;
 use std::ffi::{OsStr, OsString};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -114,16 +115,33 @@ pub(crate) fn reachable(listening: SocketAddr, interfaces: &[IpAddr]) -> Vec<Soc
         return vec![listening];
     }
     let own = IpAddr::from(Ipv4Addr::LOCALHOST);
-    let is_other_node = |address: &&IpAddr| !address.is_loopback() && address.is_ipv4();
-    let others = interfaces.iter().filter(is_other_node).copied();
-    [own].into_iter().chain(others).map(|ip| SocketAddr::new(ip, listening.port())).collect()
+    // One that listens at all addresses of IPv6 listens at those of IPv4 as well.
+    let is_reached = |address: &&IpAddr| match address {
+        IpAddr::V4(address) => !address.is_loopback(),
+        // An address of one link means another host on each of them.
+        IpAddr::V6(address) => {
+            listening.is_ipv6() && !address.is_loopback() && !address.is_unicast_link_local()
+        }
+    };
+    let (ipv4, ipv6): (Vec<IpAddr>, Vec<_>) =
+        interfaces.iter().filter(is_reached).partition(|address| address.is_ipv4());
+    [own]
+        .into_iter()
+        .chain(ipv4)
+        .chain(ipv6)
+        .map(|ip| SocketAddr::new(ip, listening.port()))
+        .collect()
 }
 
 /// Addresses of this host.
 pub(crate) fn interface_addresses() -> Vec<IpAddr> {
     let Ok(interfaces) = nix::ifaddrs::getifaddrs() else { return Vec::new() };
     let addresses = interfaces.filter_map(|interface| interface.address);
-    addresses.filter_map(|address| Some(IpAddr::V4(address.as_sockaddr_in()?.ip()))).collect()
+    let ip = |address: SockaddrStorage| {
+        let ipv4 = address.as_sockaddr_in().map(|address| IpAddr::V4(address.ip()));
+        ipv4.or_else(|| address.as_sockaddr_in6().map(|address| IpAddr::V6(address.ip())))
+    };
+    addresses.filter_map(ip).collect()
 }
 
 #[cfg(test)]
@@ -187,7 +205,8 @@ mod tests {
 
     #[track_caller]
     fn check_reachable(listening: &str, expected: &[&str]) {
-        let interfaces = ["127.0.0.1", "10.0.0.1", "::1"].map(|text| text.parse().unwrap());
+        let interfaces = ["127.0.0.1", "fd00::1", "10.0.0.1", "fe80::1", "::1"]
+            .map(|text| text.parse().unwrap());
         let addresses = reachable(listening.parse().unwrap(), &interfaces);
         let addresses: Vec<_> = addresses.iter().map(ToString::to_string).collect();
         assert_eq!(addresses, expected);
@@ -197,6 +216,8 @@ mod tests {
     fn a_listener_is_reached_over_every_interface_or_the_chosen_one() {
         check_reachable("0.0.0.0:7", &["127.0.0.1:7", "10.0.0.1:7"]);
         check_reachable("10.0.0.1:7", &["10.0.0.1:7"]);
+        check_reachable("[::]:7", &["127.0.0.1:7", "10.0.0.1:7", "[fd00::1]:7"]);
+        check_reachable("[::1]:7", &["[::1]:7"]);
     }
 
     #[test]

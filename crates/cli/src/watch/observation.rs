@@ -2,6 +2,7 @@
 
 use super::Subject;
 use super::environment::{Capacity, Environment, find_library, interface_addresses, reachable};
+use super::listening::{self, Start};
 use super::local_collector::LocalCollector;
 use super::record;
 use super::tuning::Tuning;
@@ -13,6 +14,7 @@ use anyhow::Context;
 use run_record::RunRecord;
 use std::ffi::OsString;
 use std::fs::DirBuilder;
+use std::net::SocketAddr;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime};
@@ -123,7 +125,7 @@ impl Observation {
         // Without listening nobody could be told to be as before.
         let tune = tuning.is_some() || subject.way == Way::Attached;
         let tuning = tuning.map(|tuning| tuning.for_record(record, options.trace));
-        let server = serve((options, tuning), (run, secret.clone()), record, facts)
+        let server = serve((options, tuning), (run, secret.clone()), record, (facts, subject.way))
             .context("cannot listen for collectors; choose another address with `--listen`")?;
         let environment = Environment {
             library,
@@ -173,11 +175,26 @@ fn remove(record: &RunRecord) {
     }
 }
 
+/// Who attaches watches what is on this node.
+fn listen_at(asked: Option<SocketAddr>, facts: &RunFacts, way: Way) -> SocketAddr {
+    let command = if way == Way::Started { facts.command.as_slice() } else { &[] };
+    let variables: Vec<_> = std::env::vars_os().map(|(name, _)| name).collect();
+    let (home, path) = (std::env::home_dir(), std::env::var_os("PATH"));
+    let program = command.first().and_then(|command| listening::program(command, path.as_deref()));
+    let start = Start {
+        command,
+        variables: &variables,
+        home: home.as_deref(),
+        program: program.as_deref(),
+    };
+    listening::address(asked, &start)
+}
+
 fn serve(
     (options, tuning): (&WatchOptions, Option<TuningOptions>),
     (run, secret): (u64, Secret),
     record: &RunRecord,
-    facts: &RunFacts,
+    (facts, way): (&RunFacts, Way),
 ) -> std::io::Result<Server> {
     let report_every = match () {
         () if options.live => Duration::from_millis(500),
@@ -187,7 +204,7 @@ fn serve(
     Server::start(ServerOptions {
         run,
         secret,
-        listen: options.listen,
+        listen: listen_at(options.listen, facts, way),
         report_every,
         snapshot_every: SNAPSHOT_EVERY,
         spool_dir: record.spool_path(""),

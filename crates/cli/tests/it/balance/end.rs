@@ -3,9 +3,42 @@
 use super::daemon::Scene;
 use rustix::process::{Pid, Signal, kill_process};
 use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 fn signal(pid: u32, signal: Signal) {
     kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), signal).unwrap();
+}
+
+/// Names and words of the processes of this scene: the daemon, its keeper and its guard.
+fn processes(scene: &Scene) -> Vec<(String, String)> {
+    let folder = scene.path("");
+    let process = |entry: std::fs::DirEntry| {
+        let words = std::fs::read(entry.path().join("cmdline")).ok()?;
+        let words = String::from_utf8_lossy(&words).replace('\0', " ");
+        let name = std::fs::read_to_string(entry.path().join("comm")).ok()?;
+        let is_here =
+            || std::fs::read_link(entry.path().join("cwd")).is_ok_and(|cwd| cwd == folder);
+        let is_ours = words.contains(&folder.display().to_string()) || is_here();
+        (is_ours && words.contains(" node ")).then(|| (name.trim().to_owned(), words))
+    };
+    std::fs::read_dir("/proc").unwrap().flatten().filter_map(process).collect()
+}
+
+/// They were `exe` in the list of processes, by which nobody knew them.
+#[track_caller]
+fn check_names(scene: &Scene) {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    let is_named = |(name, words): &(String, String)| {
+        name == "sintonia" && words.starts_with("sintonia node ")
+    };
+    loop {
+        let processes = processes(scene);
+        if processes.len() == 3 && processes.iter().all(is_named) {
+            return;
+        }
+        assert!(Instant::now() < deadline, "{processes:?}");
+        std::thread::yield_now();
+    }
 }
 
 #[test]
@@ -15,6 +48,7 @@ fn in_the_background_it_answers_when_the_command_returns() {
     assert_eq!(said.code, Some(0), "{}", said.errors);
     assert!(said.errors.contains("node `alpha` is up"), "{}", said.errors);
     assert_eq!(scene.run(&["submit", "--wait", "--", "true"]).code, Some(0));
+    check_names(&scene);
     let again = scene.run(&["node", "start", "--background"]);
     assert_eq!(again.code, Some(108));
     assert!(again.errors.contains("node `alpha` already serves"), "{}", again.errors);

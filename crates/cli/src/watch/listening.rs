@@ -1,0 +1,280 @@
+//! Where the analyzer listens: on this node alone, unless anything suggests that ranks run on other ones.
+//!
+//! In doubt it listens everywhere: a rank that is not heard is worse than a port that strangers find, since they
+//! learn nothing there.
+
+use std::ffi::{OsStr, OsString};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+/// Launchers whose options are known.
+const LAUNCHERS: [&str; 12] = [
+    "mpirun",
+    "mpiexec",
+    "orterun",
+    "prterun",
+    "mpiexec.hydra",
+    "mpiexec.gforker",
+    "mpirun.openmpi",
+    "mpiexec.openmpi",
+    "mpirun.mpich",
+    "mpiexec.mpich",
+    "hydra_mpiexec",
+    "oshrun",
+];
+/// Beginnings of the variables of systems that give a job its nodes.
+const BATCH: [&str; 11] = [
+    "SLURM_JOB",
+    "SLURM_NODELIST",
+    "SLURM_NNODES",
+    "PBS_",
+    "LSB_",
+    "PE_HOSTFILE",
+    "OAR_",
+    "COBALT_",
+    "FLUX_",
+    "LOADL_",
+    "PJM_",
+];
+/// Beginnings of the variables that set a launcher's options.
+const OF_LAUNCHERS: [&str; 7] =
+    ["OMPI_", "PRTE_", "PMIX_", "HYDRA_", "MPIEXEC_", "I_MPI_", "MPICH_"];
+/// Options that name hosts, or a file in which they or further options are.
+const OPTIONS: [&str; 10] =
+    ["-H", "-f", "-rf", "-app", "--app", "-configfile", "-rmk", "-dvm", "--dvm", "--dvm-uri"];
+/// Files in which launchers find hosts without being told to, below the folder of their installation.
+const FILES: [&str; 8] = [
+    "etc/openmpi-default-hostfile",
+    "etc/openmpi-mca-params.conf",
+    "etc/prte-default-hostfile",
+    "etc/prte-mca-params.conf",
+    "etc/prte.conf",
+    "etc/openmpi/openmpi-default-hostfile",
+    "etc/openmpi/openmpi-mca-params.conf",
+    "etc/mpiexec.conf",
+];
+/// The same below a person's folder.
+const FILES_OF_PERSON: [&str; 3] =
+    [".openmpi/mca-params.conf", ".prte/mca-params.conf", ".pmix/mca-params.conf"];
+/// Bytes of a program in which its libraries are named.
+const PROGRAM_BYTES_MAX: u64 = 8 << 20;
+
+/// What is known before a command starts.
+#[derive(Clone, Copy)]
+pub(crate) struct Start<'a> {
+    /// The command and its arguments; empty where the program is there already.
+    pub(crate) command: &'a [String],
+    /// Names of the environment variables.
+    pub(crate) variables: &'a [OsString],
+    /// Folder of the person.
+    pub(crate) home: Option<&'a Path>,
+    /// The file of the command, when it was found.
+    pub(crate) program: Option<&'a Path>,
+}
+
+/// The address to listen at: the one that was asked for, else that of this node alone or all.
+pub(crate) fn address(asked: Option<SocketAddr>, start: &Start<'_>) -> SocketAddr {
+    asked.unwrap_or_else(|| match suggests_others(start) {
+        true => SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0)),
+        false => SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+    })
+}
+
+/// The file of a command: itself, or found in the folders of `PATH`.
+pub(crate) fn program(command: &str, path: Option<&OsStr>) -> Option<PathBuf> {
+    let folders = path.map(std::env::split_paths).into_iter().flatten();
+    let named = PathBuf::from(command);
+    let found = if command.contains('/') {
+        Some(named).filter(|path| path.is_file())
+    } else {
+        folders.map(|folder| folder.join(command)).find(|path| path.is_file())
+    };
+    found
+}
+
+fn suggests_others(start: &Start<'_>) -> bool {
+    let Some((program, arguments)) = start.command.split_first() else { return false };
+    let name = Path::new(program).file_name().and_then(OsStr::to_str).unwrap_or_default();
+    let is_launcher = LAUNCHERS.contains(&name);
+    start.variables.iter().any(|name| is_of_nodes(name))
+        || names_hosts(arguments)
+        || is_launcher && has_host_file(start)
+        || !is_launcher && !start.program.is_some_and(is_of_mpi)
+}
+
+fn is_of_nodes(variable: &OsStr) -> bool {
+    let name = variable.to_string_lossy();
+    let says_where = |word: &&str| name.to_ascii_uppercase().contains(*word);
+    let is_launchers = OF_LAUNCHERS.iter().any(|beginning| name.starts_with(beginning));
+    BATCH.iter().any(|beginning| name.starts_with(beginning))
+        || is_launchers
+            && ["HOST", "RSH", "AGENT", "MACHINE", "BOOTSTRAP"].iter().any(|word| says_where(&word))
+}
+
+/// Whether an argument, of the launcher or of the program, is about other hosts than this one.
+fn names_hosts(arguments: &[String]) -> bool {
+    let mut arguments = arguments.iter().peekable();
+    while let Some(argument) = arguments.next() {
+        let lower = argument.to_ascii_lowercase();
+        let is_list = ["-h", "-host", "--host", "-hosts", "--hosts"].contains(&lower.as_str());
+        if is_list && arguments.peek().is_some_and(|hosts| are_this(hosts)) {
+            arguments.next();
+        } else if OPTIONS.contains(&argument.as_str())
+            || ["host", "machine", "rankfile"].iter().any(|word| lower.contains(word))
+        {
+            return true;
+        }
+    }
+    false
+}
+
+/// Whether a list of hosts names this one only, by a name that it has everywhere.
+fn are_this(hosts: &str) -> bool {
+    let name = |host: &str| host.split(':').next().unwrap_or_default().to_owned();
+    hosts.split(',').map(name).all(|host| host == "localhost" || host.starts_with("127."))
+}
+
+/// Whether the launcher finds hosts in a file of its installation or of this person.
+fn has_host_file(start: &Start<'_>) -> bool {
+    let real = start.program.and_then(|program| program.canonicalize().ok());
+    let installation = real.as_deref().and_then(Path::parent).and_then(Path::parent);
+    let below = |folder: &Path, files: &[&str]| {
+        files.iter().any(|file| names_other_hosts(&folder.join(file)))
+    };
+    installation.is_some_and(|folder| below(folder, &FILES))
+        || below(Path::new("/"), &FILES)
+        || start.home.is_some_and(|folder| below(folder, &FILES_OF_PERSON))
+}
+
+/// Whether a file has a line about hosts: any in a list of hosts, else one that sets where they are.
+fn names_other_hosts(path: &Path) -> bool {
+    let Ok(text) = std::fs::read_to_string(path) else { return false };
+    let is_list = path.to_string_lossy().ends_with("hostfile");
+    let lines = text.lines().map(str::trim);
+    let mut lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
+    lines.any(|line| {
+        let lower = line.to_ascii_lowercase();
+        is_list || ["host", "rsh", "agent"].iter().any(|word| lower.contains(word))
+    })
+}
+
+/// Whether the file is a program that uses MPI by itself: it starts on this node. Scripts and other launchers may do
+/// anything.
+fn is_of_mpi(program: &Path) -> bool {
+    use std::io::Read;
+    let mut bytes = Vec::new();
+    let read = std::fs::File::open(program)
+        .and_then(|file| file.take(PROGRAM_BYTES_MAX).read_to_end(&mut bytes));
+    let names = |text: &[u8]| bytes.windows(text.len()).any(|bytes| bytes == text);
+    read.is_ok() && bytes.starts_with(b"\x7fELF") && names(b"libmpi")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(command: &str, variables: &[&str], others: bool) {
+        let command: Vec<_> = command.split(' ').map(str::to_owned).collect();
+        let variables: Vec<_> = variables.iter().map(OsString::from).collect();
+        let start = Start { command: &command, variables: &variables, home: None, program: None };
+        assert_eq!(suggests_others(&start), others, "{command:?} {variables:?}");
+    }
+
+    #[test]
+    fn a_launcher_without_hosts_starts_ranks_here() {
+        check("mpirun -n 4 ./a.out", &[], false);
+        check(
+            "/opt/bin/mpiexec --oversubscribe -np 4 ./a.out --size 7",
+            &["HOME", "OMPI_MCA_btl"],
+            false,
+        );
+        check("mpiexec -host localhost:4,127.0.0.1 -n 4 ./a.out", &[], false);
+    }
+
+    #[test]
+    fn whatever_suggests_other_nodes_is_believed() {
+        for hosts in [
+            "-H n1,n2",
+            "--host n1",
+            "-host localhost,n1",
+            "-hosts n1",
+            "--hostfile f",
+            "-machinefile f",
+            "-f f",
+            "--add-hostfile f",
+            "--rankfile f",
+            "--app f",
+            "--mca orte_default_hostfile f",
+        ] {
+            check(&format!("mpirun {hosts} -n 4 ./a.out"), &[], true);
+        }
+        check("mpirun -n 1 ./malleable --hosts f", &[], true);
+        check("mpirun -n 4 ./a.out", &["SLURM_JOB_ID"], true);
+        check("mpirun -n 4 ./a.out", &["PBS_NODEFILE"], true);
+        check("mpirun -n 4 ./a.out", &["OMPI_MCA_orte_default_hostfile"], true);
+        check("mpirun -n 4 ./a.out", &["HYDRA_HOST_FILE"], true);
+        check("mpirun -n 4 ./a.out", &["OMPI_MCA_plm_rsh_agent"], true);
+    }
+
+    #[test]
+    fn what_is_not_known_may_do_anything() {
+        check("srun -n 4 ./a.out", &[], true);
+        check("sh run.sh", &[], true);
+        check("flux run ./a.out", &[], true);
+        check("python3 solve.py", &[], true);
+    }
+
+    #[test]
+    fn a_program_of_mpi_by_itself_is_on_this_node() {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("a.out");
+        let check = |content: &[u8], others: bool| {
+            std::fs::write(&program, content).unwrap();
+            let command = [program.display().to_string()];
+            let start =
+                Start { command: &command, variables: &[], home: None, program: Some(&program) };
+            assert_eq!(suggests_others(&start), others);
+        };
+        check(b"\x7fELF..libmpi.so.40..", false);
+        check(b"\x7fELF..libc.so.6..", true);
+        check(b"#!/bin/sh\nmpirun libmpi\n", true);
+    }
+
+    #[test]
+    fn a_host_file_of_the_installation_or_the_person_counts() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["bin", "etc", "home/.openmpi"] {
+            std::fs::create_dir_all(folder.path().join(name)).unwrap();
+        }
+        let (program, home) = (folder.path().join("bin/mpirun"), folder.path().join("home"));
+        std::fs::write(&program, "").unwrap();
+        let check = |file: &str, content: &str, others: bool| {
+            let file = folder.path().join(file);
+            std::fs::write(&file, content).unwrap();
+            let command = ["mpirun".to_owned()];
+            let start = Start {
+                command: &command,
+                variables: &[],
+                home: Some(&home),
+                program: Some(&program),
+            };
+            assert_eq!(suggests_others(&start), others, "{content}");
+            std::fs::remove_file(&file).unwrap();
+        };
+        check("etc/openmpi-default-hostfile", "# none\n\n", false);
+        check("etc/openmpi-default-hostfile", "# two\nnode1 slots=4\n", true);
+        check("home/.openmpi/mca-params.conf", "btl = tcp,self\n", false);
+        check("home/.openmpi/mca-params.conf", "orte_default_hostfile = h\n", true);
+    }
+
+    #[test]
+    fn who_is_asked_for_an_address_gets_it() {
+        let none = Start { command: &[], variables: &[], home: None, program: None };
+        assert_eq!(address(None, &none).to_string(), "127.0.0.1:0");
+        let asked = "[fd00::1]:7".parse().unwrap();
+        assert_eq!(address(Some(asked), &none), asked);
+        let command = ["srun".to_owned()];
+        assert_eq!(address(None, &Start { command: &command, ..none }).to_string(), "[::]:0");
+    }
+}
