@@ -7,10 +7,10 @@ use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{Builder, JoinHandle, sleep};
+use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-/// Time after which what the system refused is tried again.
+/// Time after which what the system refused is tried again, unless a stranger leaves before.
 const PAUSE: Duration = Duration::from_millis(50);
 /// Attempts to start the thread of a connection.
 const N_ATTEMPTS: usize = 3;
@@ -104,7 +104,7 @@ impl Shared {
         let accept = || self.listener.accept();
         self.take_each(
             accept,
-            || sleep(PAUSE),
+            || self.strangers.wait_for_leaver(PAUSE),
             |stream, from| {
                 self.take(stream, from, name, receive);
             },
@@ -152,7 +152,7 @@ impl Shared {
                 return;
             }
             self.strangers.drop_one(Some(number));
-            sleep(PAUSE);
+            self.strangers.wait_for_leaver(PAUSE);
         }
     }
 }
@@ -273,7 +273,7 @@ mod tests {
         said.read_line(&mut port).unwrap();
         let port: u16 = port.trim().parse().expect("it could start under this limit");
         let address = SocketAddr::from(([127, 0, 0, 1], port));
-        let silent: Vec<_> = (0..150).map(|_| TcpStream::connect(address).unwrap()).collect();
+        let silent: Vec<_> = (0..80).map(|_| TcpStream::connect(address).unwrap()).collect();
         until_answered(address);
         drop(silent);
         until_answered(address);

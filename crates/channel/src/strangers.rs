@@ -2,14 +2,18 @@
 //!
 //! Who has the key says so within milliseconds. Who connects and says nothing goes first, then who has been there
 //! longest. Connections of one address take only a part of the room, so that a flood from there drives out nobody
-//! but itself.
+//! but itself. When many come at once from everywhere, as the collectors of a large job do, they wait for each other.
 
 use std::net::{IpAddr, Ipv6Addr, Shutdown, TcpStream};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A connection is not driven out in its first moments: in them who has the key proves it.
+/// A connection is not driven out in its first moments, by others of its address: in them who has the key proves it.
 const GRACE: Duration = Duration::from_millis(20);
+/// The same by others from elsewhere, who wait so long.
+const SETTLED: Duration = Duration::from_millis(250);
+/// Longest time between two looks for room.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
 /// One of so many files that this process may open is a stranger's.
 const FILES_PER_STRANGER: u64 = 8;
 
@@ -39,6 +43,8 @@ impl Limits {
 pub struct Strangers {
     limits: Limits,
     table: Mutex<Table<Arc<TcpStream>>>,
+    /// Somebody has left.
+    left: Condvar,
 }
 
 /// The place of one of them; without [`Seat::prove`] it is counted as a stranger's when it ends.
@@ -53,14 +59,32 @@ impl Strangers {
     /// Nobody yet; fewer at a time than the limits say where this process may open few files.
     #[must_use]
     pub fn new(limits: Limits) -> Self {
-        Self { limits: limits.within_files(), table: Mutex::new(Table::default()) }
+        Self {
+            limits: limits.within_files(),
+            table: Mutex::new(Table::default()),
+            left: Condvar::new(),
+        }
     }
 
-    /// A place for a connection; none when there is no room. May end another connection.
+    /// A place for a connection; none when there is no room. May end another connection, and wait for a moment.
     pub(crate) fn admit(self: &Arc<Self>, from: IpAddr, stream: &Arc<TcpStream>) -> Option<Seat> {
+        let (from, deadline) = (origin(from), Instant::now() + SETTLED);
         let mut table = self.table();
-        let stream = Arc::clone(stream);
-        let number = table.admit(origin(from), Instant::now(), self.limits, stream)?;
+        loop {
+            let now = Instant::now();
+            match table.make_room(from, now, self.limits) {
+                Room::Free => break,
+                Room::Soon if now < deadline => {
+                    let waited = self.left.wait_timeout(table, LOOK_EVERY);
+                    table = waited.unwrap_or_else(PoisonError::into_inner).0;
+                }
+                Room::Soon | Room::None => {
+                    table.n_unproved += 1;
+                    return None;
+                }
+            }
+        }
+        let number = table.enter(from, Instant::now(), Arc::clone(stream));
         table.drop_driven_out(end);
         Some(Seat { strangers: Arc::clone(self), number, is_proved: false })
     }
@@ -74,6 +98,12 @@ impl Strangers {
         }
         table.drop_driven_out(end);
         least.is_some()
+    }
+
+    /// Waits until somebody leaves, or so long.
+    pub(crate) fn wait_for_leaver(&self, patience: Duration) {
+        // Woken or not: what is waited for is tried again.
+        drop(self.left.wait_timeout(self.table(), patience));
     }
 
     /// Connections that ended, or were not let in, without having proved the key.
@@ -107,6 +137,7 @@ impl Seat {
 impl Drop for Seat {
     fn drop(&mut self) {
         self.strangers.table().leave(self.number, self.is_proved);
+        self.strangers.left.notify_all();
     }
 }
 
@@ -125,6 +156,15 @@ fn origin(address: IpAddr) -> IpAddr {
         }
         address @ IpAddr::V4(_) => address,
     }
+}
+
+/// Whether there is room for one more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Room {
+    Free,
+    /// When others have proved the key or settled.
+    Soon,
+    None,
 }
 
 #[derive(Debug)]
@@ -155,34 +195,33 @@ impl<S> Default for Table<S> {
 }
 
 impl<S> Table<S> {
-    fn admit(&mut self, from: IpAddr, now: Instant, limits: Limits, stream: S) -> Option<u64> {
-        if !self.make_room(from, now, limits) {
-            self.n_unproved += 1;
-            return None;
+    /// Makes room for one more from there.
+    fn make_room(&mut self, from: IpAddr, now: Instant, limits: Limits) -> Room {
+        if limits.n_max <= self.n_ending {
+            return Room::Soon;
         }
+        let n_from = self.rows.iter().filter(|row| row.from == from).count();
+        let (least, safe_for, otherwise) = match () {
+            () if limits.n_per_address_max <= n_from => {
+                (self.least(|row| row.from == from), GRACE, Room::None)
+            }
+            () if limits.n_max <= self.rows.len() => (self.least(|_| true), SETTLED, Room::Soon),
+            () => return Room::Free,
+        };
+        match least {
+            Some(at) if self.rows[at].since + safe_for <= now => {
+                self.drive_out(at);
+                Room::Free
+            }
+            _ => otherwise,
+        }
+    }
+
+    fn enter(&mut self, from: IpAddr, now: Instant, stream: S) -> u64 {
         self.n_ever += 1;
         let row = Row { number: self.n_ever, from, since: now, has_spoken: false, stream };
         self.rows.push(row);
-        Some(self.n_ever)
-    }
-
-    fn make_room(&mut self, from: IpAddr, now: Instant, limits: Limits) -> bool {
-        if limits.n_max <= self.n_ending {
-            return false;
-        }
-        let n_from = self.rows.iter().filter(|row| row.from == from).count();
-        let least = match () {
-            () if limits.n_per_address_max <= n_from => self.least(|row| row.from == from),
-            () if limits.n_max <= self.rows.len() => self.least(|_| true),
-            () => return true,
-        };
-        match least {
-            Some(at) if self.rows[at].since + GRACE <= now => {
-                self.drive_out(at);
-                true
-            }
-            _ => false,
-        }
+        self.n_ever
     }
 
     /// Silent ones before others, old ones before new ones.
@@ -235,7 +274,8 @@ mod tests {
         for host in arriving {
             now += Duration::from_secs(1);
             let from = IpAddr::from([10, 0, 0, host.unsigned_abs()]);
-            let number = table.admit(from, now, LIMITS, ()).expect("room is made");
+            assert_eq!(table.make_room(from, now, LIMITS), Room::Free);
+            let number = table.enter(from, now, ());
             if *host < 0 {
                 table.has_spoken(number);
             }
@@ -267,23 +307,30 @@ mod tests {
 
     #[test]
     fn who_has_just_come_stays_and_who_ends_slowly_holds_up_others() {
-        let mut table = Table::default();
-        let now = Instant::now();
+        let (mut table, now) = (Table::default(), Instant::now());
         let from = |host| IpAddr::from([10, 0, 0, host]);
-        for host in 1..=4 {
-            assert!(table.admit(from(host), now, LIMITS, ()).is_some());
+        let enter = |table: &mut Table<()>, host: u8, at: Instant| {
+            let room = table.make_room(from(host), at, LIMITS);
+            if room == Room::Free {
+                table.enter(from(host), at, ());
+            }
+            room
+        };
+        for host in [1, 1, 2, 3] {
+            assert_eq!(enter(&mut table, host, now), Room::Free);
         }
-        assert_eq!(table.admit(from(5), now, LIMITS, ()), None);
+        assert_eq!(enter(&mut table, 1, now), Room::None, "a flood is not waited for");
+        assert_eq!(enter(&mut table, 4, now + GRACE), Room::Soon, "others wait");
         let mut later = now;
-        for host in 5..=8 {
-            later += GRACE;
-            assert!(table.admit(from(host), later, LIMITS, ()).is_some());
+        for host in 4..=7 {
+            later += SETTLED;
+            assert_eq!(enter(&mut table, host, later), Room::Free);
         }
         // Four threads are about to end: a fifth one has to wait for them.
-        assert_eq!(table.admit(from(9), later + GRACE, LIMITS, ()), None);
+        assert_eq!(enter(&mut table, 8, later + SETTLED), Room::Soon);
         table.leave(1, false);
-        assert!(table.admit(from(9), later + GRACE, LIMITS, ()).is_some());
-        assert_eq!(table.n_unproved, 7);
+        assert_eq!(enter(&mut table, 8, later + SETTLED), Room::Free);
+        assert_eq!(table.n_unproved, 5);
     }
 
     #[test]
