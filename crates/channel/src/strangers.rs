@@ -288,7 +288,7 @@ mod tests {
         let expected: Vec<_> =
             expected.iter().map(|host| IpAddr::from([10, 0, 0, *host])).collect();
         assert_eq!(there, expected);
-        assert_eq!(table.n_unproved as usize, arriving.len() - expected.len());
+        assert_eq!(table.n_unproved, (arriving.len() - expected.len()) as u64);
     }
 
     #[test]
