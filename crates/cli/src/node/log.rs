@@ -173,7 +173,7 @@ mod tests {
         fs::write(&path, "short").unwrap();
         assert!(put_aside(&path).unwrap().is_none());
         for content in ["1", "2"] {
-            fs::write(&path, content.repeat(FILE_BYTES_MAX as usize)).unwrap();
+            fs::write(&path, content.repeat(1 << 20)).unwrap();
             writeln!(put_aside(&path).unwrap().unwrap(), "new").unwrap();
             assert_eq!(fs::read_to_string(&path).unwrap(), "new\n");
             assert!(fs::read_to_string(before(&path)).unwrap().starts_with(content));

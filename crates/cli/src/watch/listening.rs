@@ -82,14 +82,11 @@ pub(crate) fn address(asked: Option<SocketAddr>, start: &Start<'_>) -> SocketAdd
 
 /// The file of a command: itself, or found in the folders of `PATH`.
 pub(crate) fn program(command: &str, path: Option<&OsStr>) -> Option<PathBuf> {
+    if command.contains('/') {
+        return Some(PathBuf::from(command)).filter(|path| path.is_file());
+    }
     let folders = path.map(std::env::split_paths).into_iter().flatten();
-    let named = PathBuf::from(command);
-    let found = if command.contains('/') {
-        Some(named).filter(|path| path.is_file())
-    } else {
-        folders.map(|folder| folder.join(command)).find(|path| path.is_file())
-    };
-    found
+    folders.map(|folder| folder.join(command)).find(|path| path.is_file())
 }
 
 fn suggests_others(start: &Start<'_>) -> bool {
@@ -104,11 +101,11 @@ fn suggests_others(start: &Start<'_>) -> bool {
 
 fn is_of_nodes(variable: &OsStr) -> bool {
     let name = variable.to_string_lossy();
-    let says_where = |word: &&str| name.to_ascii_uppercase().contains(*word);
-    let is_launchers = OF_LAUNCHERS.iter().any(|beginning| name.starts_with(beginning));
-    BATCH.iter().any(|beginning| name.starts_with(beginning))
-        || is_launchers
-            && ["HOST", "RSH", "AGENT", "MACHINE", "BOOTSTRAP"].iter().any(|word| says_where(&word))
+    let upper = name.to_ascii_uppercase();
+    let begins = |beginning: &&str| name.starts_with(beginning);
+    let says_where = |word: &&str| upper.contains(word);
+    let words = ["HOST", "RSH", "AGENT", "MACHINE", "BOOTSTRAP"];
+    BATCH.iter().any(begins) || OF_LAUNCHERS.iter().any(begins) && words.iter().any(says_where)
 }
 
 /// Whether an argument, of the launcher or of the program, is about other hosts than this one.
