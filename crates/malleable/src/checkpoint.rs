@@ -13,6 +13,7 @@
 
 mod error;
 mod file;
+mod format;
 mod index;
 mod reading;
 mod writing;
@@ -22,6 +23,16 @@ pub(crate) use file::Found;
 pub(crate) use index::Index;
 pub(crate) use reading::load;
 pub(crate) use writing::{Constants, remove, save};
+
+/// Whether these are the two files of a checkpoint, of whatever program.
+pub(crate) fn are_whole(variable: &[u8], constants: &[u8]) -> bool {
+    format::are_whole(variable, constants)
+}
+
+/// Whether this is an index of so many bytes of variable and of constant data.
+pub(crate) fn is_index(text: &[u8], n_bytes: [u64; 2]) -> bool {
+    serde_json::from_slice::<Index>(text).is_ok_and(|index| index.describes(n_bytes))
+}
 
 /// What travels and is written at a time.
 const PIECE_BYTES: usize = 4 << 20;

@@ -80,6 +80,39 @@ pub mod places {
     pub use crate::data::{Allocate, Lent, Memory, Slot, Steady, Words};
 }
 
+/// For tests with any bytes: what is read of files and messages that a fault or another version may have made.
+#[doc(hidden)]
+pub mod reading {
+    /// Whether these are the two files of a checkpoint.
+    #[must_use]
+    pub fn are_checkpoint(variable: &[u8], constants: &[u8]) -> bool {
+        crate::checkpoint::are_whole(variable, constants)
+    }
+
+    /// Whether these bytes, where they are a message between ranks, are written as they were read.
+    #[must_use]
+    pub fn read_again(bytes: &[u8]) -> bool {
+        use crate::change::{Change, Start};
+        use crate::release::Door;
+        is_same::<Change>(bytes)
+            && is_same::<(Change, usize)>(bytes)
+            && is_same::<Start>(bytes)
+            && is_same::<Door>(bytes)
+    }
+
+    fn is_same<T: serde::Serialize + serde::de::DeserializeOwned + PartialEq>(bytes: &[u8]) -> bool {
+        let Ok(read) = serde_json::from_slice::<T>(bytes) else { return true };
+        let text = serde_json::to_vec(&read).unwrap_or_default();
+        serde_json::from_slice::<T>(&text).is_ok_and(|again| again == read)
+    }
+
+    /// Whether this is the index of a checkpoint with so many bytes of variable and of constant data.
+    #[must_use]
+    pub fn is_checkpoint_index(text: &[u8], n_bytes: [u64; 2]) -> bool {
+        crate::checkpoint::is_index(text, n_bytes)
+    }
+}
+
 pub use bridge::Bridge;
 pub use checkpoint::CheckpointError;
 pub use csr::Csr;

@@ -1,31 +1,12 @@
-//! Files of a checkpoint: a head, arrays, and in the first one an index of both.
+//! Files of a checkpoint: where they are, how they get their names, and what is said of those that cannot be used.
 
 use super::error::CheckpointError;
+use super::format::{self, Fault, HEAD_BYTES, Head, VERSION};
 use super::index::Index;
-use bytemuck::{Pod, Zeroable};
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-
-const MAGIC: [u8; 8] = *b"SINTOCKP";
-const VERSION: u64 = 1;
-
-/// How a file begins.
-#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
-#[repr(C)]
-struct Head {
-    magic: [u8; 8],
-    version: u64,
-    /// Whatever else has this number belongs to it.
-    id: u64,
-    n_body: u64,
-    n_index: u64,
-    /// Of all that follows.
-    checksum: u64,
-}
-
-const HEAD_BYTES: u64 = size_of::<Head>() as u64;
 
 /// A file that is written; after something went wrong, nothing more is.
 #[derive(Debug)]
@@ -37,7 +18,7 @@ pub(super) struct Draft {
 impl Draft {
     /// Beside the file that it becomes.
     pub(super) fn of(path: &Path) -> Self {
-        let beside = with_suffix(path, ".new");
+        let beside = beside(path);
         let file = File::options().read(true).write(true).create(true).truncate(true).open(&beside);
         Self { path: path.to_owned(), file }
     }
@@ -62,13 +43,11 @@ impl Draft {
     /// Gives the file its name, when all is on disk.
     pub(super) fn finish(self, id: u64, n_body: u64, index: &[u8]) -> Result<(), CheckpointError> {
         let Self { path, file } = self;
-        let beside = with_suffix(&path, ".new");
+        let beside = beside(&path);
         let finish = |file: File| {
             file.set_len(HEAD_BYTES + n_body)?;
             file.write_all_at(index, HEAD_BYTES + n_body)?;
-            let checksum = checksum(&file)?;
-            let (magic, version, n_index) = (MAGIC, VERSION, index.len() as u64);
-            let head = Head { magic, version, id, n_body, n_index, checksum };
+            let head = Head::of(&file, (id, n_body, index.len() as u64))?;
             file.write_all_at(bytemuck::bytes_of(&head), 0)?;
             file.sync_all()?;
             std::fs::rename(&beside, &path)?;
@@ -96,22 +75,27 @@ pub(crate) struct Found {
 impl Found {
     /// The checkpoint of this program, if there is one.
     pub(crate) fn at(path: &Path) -> Result<Option<Self>, CheckpointError> {
-        if !path.exists() {
-            return Ok(None);
-        }
-        let (file, head) = open(path)?;
-        let mut text = vec![0; usize::try_from(head.n_index).unwrap_or(0)];
-        let read = file.read_exact_at(&mut text, HEAD_BYTES + head.n_body);
-        read.map_err(|source| CheckpointError::File { path: path.to_owned(), source })?;
-        let damaged = |_| CheckpointError::Damaged { path: path.to_owned() };
-        let index: Index = serde_json::from_slice(&text).map_err(damaged)?;
+        let file = match File::open(path) {
+            Ok(file) => file,
+            // Where it cannot be seen whether there is one, the program must not begin anew and write over it.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(refusal(path, Fault::Unread(error))),
+        };
+        let (head, index) = format::first(&file).map_err(|fault| refusal(path, fault))?;
         let this = program();
         if index.program != this {
             let (path, written_by) = (path.to_owned(), index.program);
             return Err(CheckpointError::Program { path, written_by, this });
         }
-        let (constants, _) = open(&constants_at(path, index.constants))?;
+        let at = constants_at(path, index.constants);
+        let constants = File::open(&at).map_err(|error| refusal(&at, Fault::Unread(error)))?;
+        format::second(&constants, &head, &index).map_err(|fault| refusal(&at, fault))?;
         Ok(Some(Self { path: path.to_owned(), index, files: [file, constants] }))
+    }
+
+    /// What it holds does not fit together.
+    pub(super) fn damaged(&self) -> CheckpointError {
+        refusal(&self.path, Fault::Damaged)
     }
 
     /// Reads a part of the arrays.
@@ -126,51 +110,14 @@ impl Found {
     }
 }
 
-/// Opens a file that has to be complete.
-fn open(path: &Path) -> Result<(File, Head), CheckpointError> {
+fn refusal(path: &Path, fault: Fault) -> CheckpointError {
     let path = path.to_owned();
-    let failed = |source| CheckpointError::File { path: path.clone(), source };
-    let file = File::open(&path).map_err(failed)?;
-    let n_bytes = file.metadata().map_err(failed)?.len();
-    if n_bytes < HEAD_BYTES {
-        return Err(CheckpointError::Truncated { path });
-    }
-    let mut head = Head::default();
-    file.read_exact_at(bytemuck::bytes_of_mut(&mut head), 0).map_err(failed)?;
-    if head.magic != MAGIC {
-        return Err(CheckpointError::Foreign { path });
-    }
-    if head.version != VERSION {
-        return Err(CheckpointError::Version { path, found: head.version, known: VERSION });
-    }
-    if n_bytes != HEAD_BYTES.saturating_add(head.n_body).saturating_add(head.n_index) {
-        return Err(CheckpointError::Truncated { path });
-    }
-    if head.checksum != checksum(&file).map_err(failed)? {
-        return Err(CheckpointError::Damaged { path });
-    }
-    Ok((file, head))
-}
-
-/// Of all that follows the head: words are mixed as they come.
-fn checksum(mut file: &File) -> io::Result<u64> {
-    const PRIME: u64 = 0x0100_0000_01b3;
-    file.seek(SeekFrom::Start(HEAD_BYTES))?;
-    let mut piece = Vec::with_capacity(super::PIECE_BYTES);
-    let mut mixed = 0xcbf2_9ce4_8422_2325_u64;
-    loop {
-        piece.clear();
-        file.take(super::PIECE_BYTES as u64).read_to_end(&mut piece)?;
-        if piece.is_empty() {
-            return Ok(mixed);
-        }
-        let (words, rest) = piece.as_chunks::<8>();
-        for word in words {
-            mixed = (mixed ^ u64::from_le_bytes(*word)).wrapping_mul(PRIME).rotate_left(23);
-        }
-        for byte in rest {
-            mixed = (mixed ^ u64::from(*byte)).wrapping_mul(PRIME);
-        }
+    match fault {
+        Fault::Unread(source) => CheckpointError::File { path, source },
+        Fault::Foreign => CheckpointError::Foreign { path },
+        Fault::Version(found) => CheckpointError::Version { path, found, known: VERSION },
+        Fault::Truncated => CheckpointError::Truncated { path },
+        Fault::Damaged => CheckpointError::Damaged { path },
     }
 }
 
@@ -189,7 +136,13 @@ pub(super) fn all_constants(path: &Path) -> Vec<PathBuf> {
         found.strip_prefix(&*name).is_some_and(|rest| rest.starts_with(".constant-"))
     };
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    entries.map(|entry| folder.join(entry.file_name())).filter(is_ours).collect()
+    // Written as `path` is: without a folder where it has none.
+    entries.map(|entry| path.with_file_name(entry.file_name())).filter(is_ours).collect()
+}
+
+/// Where a file is written before it has its name.
+pub(super) fn beside(path: &Path) -> PathBuf {
+    with_suffix(path, ".new")
 }
 
 fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
@@ -205,4 +158,87 @@ pub(super) fn program() -> String {
     let own = crate::Options::parse(std::env::args().skip(1));
     let own = own.map(|(_, own)| own).unwrap_or_default();
     std::iter::once(name).chain(own).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Writes the files of constant and, unless a kill comes before, of variable data, as `writing` does.
+    fn write(path: &Path, id: u64, is_killed: bool) {
+        let index = Index { program: program(), constants: id, ..Index::default() };
+        let text = serde_json::to_vec(&index).unwrap();
+        Draft::of(&constants_at(path, id)).finish(id, 0, &[]).unwrap();
+        let draft = Draft::of(path);
+        if !is_killed {
+            draft.finish(id, 0, &text).unwrap();
+        }
+    }
+
+    /// The number of the checkpoint that is there.
+    fn found(path: &Path) -> Option<u64> {
+        Found::at(path).unwrap().map(|found| found.index.constants)
+    }
+
+    #[test]
+    fn a_kill_while_a_checkpoint_is_written_leaves_the_one_before() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("state");
+        assert_eq!(found(&path), None);
+        write(&path, 1, true);
+        assert_eq!(found(&path), None);
+        write(&path, 1, false);
+        assert_eq!(found(&path), Some(1));
+        for n_bytes in [0, 10, 100] {
+            std::fs::write(beside(&path), vec![b'x'; n_bytes]).unwrap();
+            std::fs::write(beside(&constants_at(&path, 2)), vec![b'x'; n_bytes]).unwrap();
+            assert_eq!(found(&path), Some(1));
+        }
+        write(&path, 2, true);
+        assert_eq!(found(&path), Some(1));
+        write(&path, 2, false);
+        assert_eq!(found(&path), Some(2));
+    }
+
+    /// Constant data that another run has written under this name, or a file system gave back, were taken for this one's.
+    #[test]
+    fn constant_data_of_another_checkpoint_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("state");
+        write(&path, 1, false);
+        write(&path, 2, false);
+        std::fs::rename(constants_at(&path, 1), constants_at(&path, 2)).unwrap();
+        let said = Found::at(&path).unwrap_err().to_string();
+        assert!(said.contains("is damaged") && said.contains(".constant-"), "{said}");
+        std::fs::remove_file(constants_at(&path, 2)).unwrap();
+        assert!(matches!(Found::at(&path), Err(CheckpointError::File { .. })));
+    }
+
+    /// Where nobody may look into the folder, or a name is none, a program began anew and would have written over its checkpoint.
+    #[test]
+    fn a_file_that_cannot_be_looked_at_is_no_missing_one() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("file"), "").unwrap();
+        let below = folder.path().join("file/state");
+        assert!(matches!(Found::at(&below), Err(CheckpointError::File { .. })));
+    }
+
+    /// A checkpoint without a folder, as in `--checkpoint cg.checkpoint`, lost its constant data as soon as they were written:
+    /// `./cg.checkpoint.constant-...` was taken for those of another one.
+    #[test]
+    fn constant_data_are_known_by_the_name_that_they_were_given() {
+        let folder = tempfile::tempdir().unwrap();
+        let long = folder.path().join("state");
+        let own = constants_at(&long, 7);
+        std::fs::write(&own, "").unwrap();
+        std::fs::write(folder.path().join("other.constant-7"), "").unwrap();
+        assert_eq!(all_constants(&long), [own]);
+        // Tests run in the folder of this crate.
+        let short = Path::new("Cargo.toml.test");
+        let own = constants_at(short, u64::from(std::process::id()));
+        std::fs::write(&own, "").unwrap();
+        let found = all_constants(short);
+        std::fs::remove_file(&own).unwrap();
+        assert!(found.contains(&own), "{found:?}");
+    }
 }

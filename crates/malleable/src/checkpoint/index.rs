@@ -55,6 +55,32 @@ pub(crate) struct Place {
     pub(crate) n_bytes: u64,
 }
 
+impl KeptObject {
+    fn is_sized_for(&self, n_rows: u64) -> bool {
+        match self.arrays[..] {
+            [even] => {
+                let row_bytes = (self.n_per_row as u64).checked_mul(even.width as u64);
+                row_bytes.and_then(|row| row.checked_mul(n_rows)) == Some(even.n_bytes)
+            }
+            [lengths, columns, values] => {
+                let n_of = |place: Place| place.n_bytes.checked_div(place.width as u64);
+                lengths.width == 4
+                    && n_of(lengths) == Some(n_rows)
+                    && is_multiple(lengths.n_bytes, 4)
+                    && n_of(columns) == n_of(values)
+                    && is_multiple(columns.n_bytes, columns.width)
+                    && is_multiple(values.n_bytes, values.width)
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Whether so many bytes are whole elements of this width.
+fn is_multiple(n_bytes: u64, width: usize) -> bool {
+    n_bytes.checked_rem(width as u64).unwrap_or(n_bytes) == 0
+}
+
 impl Index {
     /// Of what is registered, for these partitions; `n_entries` of each sparse object, in order.
     pub(crate) fn of(data: &Data<'_>, rows: &[([u64; 2], Partition)], n_entries: &[u64]) -> Self {
@@ -102,6 +128,32 @@ impl Index {
             groups.push(KeptGroup { n_rows, cut: *cut, objects: objects.collect() });
         }
         Self { replicated, groups, ..Self::default() }
+    }
+
+    /// Whether it says where each of so many bytes of variable and of constant data belongs, as [`of`](Self::of) lays them out.
+    pub(crate) fn describes(&self, n_bytes: [u64; 2]) -> bool {
+        let mut ends = [0_u64, 0];
+        let mut follows = |is_constant: bool, place: &Place| {
+            let end = &mut ends[usize::from(is_constant)];
+            let is_next = place.at == *end;
+            is_next && end.checked_add(place.n_bytes).map(|next| *end = next).is_some()
+        };
+        let replicated = self.replicated.iter().all(|kept| {
+            let (width, is_list) = kept.form;
+            let is_sized = if is_list {
+                is_multiple(kept.array.n_bytes, width)
+            } else {
+                kept.array.n_bytes == width as u64
+            };
+            is_sized && kept.array.width == width && follows(kept.is_constant, &kept.array)
+        });
+        let grouped = self.groups.iter().all(|group| {
+            group.objects.iter().all(|object| {
+                object.is_sized_for(group.n_rows)
+                    && object.arrays.iter().all(|place| follows(object.is_constant, place))
+            })
+        });
+        replicated && grouped && ends == n_bytes
     }
 
     /// Bytes of the variable and of the constant data.
@@ -268,6 +320,14 @@ mod tests {
         let index = Index::of(&data, &[([0, 0], Partition::even(3, 1).unwrap())], &[4]);
         assert_eq!(index.n_bytes(), [24, 8 + 12 + 16 + 32]);
         assert_eq!(index.difference(&data), None);
+        assert!(index.describes([24, 68]));
+        assert!(!index.describes([24, 69]) && !index.describes([25, 68]));
+        let mut longer = index.clone();
+        longer.groups[0].n_rows = 4;
+        assert!(!longer.describes([24, 68]));
+        let mut swapped = index.clone();
+        swapped.groups[0].objects[1].arrays.swap(1, 2);
+        assert!(!swapped.describes([24, 68]));
         let (mut value, mut rows) = (7_u64, vec![1.0_f32; 3]);
         let mut data = Data::default();
         data.constant("value", &mut value);

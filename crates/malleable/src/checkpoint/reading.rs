@@ -41,7 +41,7 @@ pub(crate) fn load(
                 Rows::Sparse { lengths, arrays } => {
                     dealer.deal(&mut deal, lengths, (first, 4), None)?;
                     let n_own = lengths.0.iter().map(|length| *length as usize).sum();
-                    let begins = dealer.begins(kept.is_constant, first);
+                    let begins = dealer.begins(kept.is_constant, first, kept.arrays[1]);
                     for (array, place) in arrays.iter_mut().zip(&kept.arrays[1..]) {
                         let uneven = Some((n_own, &*begins));
                         dealer.deal(&mut deal, &mut **array, (*place, place.width), uneven)?;
@@ -112,11 +112,16 @@ impl Dealer<'_> {
         lengths
     }
 
-    fn begins(&mut self, is_constant: bool, place: Place) -> Vec<u64> {
-        if self.found.is_none() {
-            return Vec::new();
+    /// Where the entries of rows begin, on rank 0: as many as there are of each of these arrays.
+    fn begins(&mut self, is_constant: bool, lengths: Place, entries: Place) -> Vec<u64> {
+        let Some(found) = &self.found else { return Vec::new() };
+        let damaged = found.damaged();
+        let begins = begins(&self.lengths(is_constant, lengths));
+        let n_entries = entries.n_bytes.checked_div(entries.width as u64).unwrap_or(0);
+        if begins.last() != Some(&n_entries) {
+            self.problem.get_or_insert(damaged);
         }
-        begins(&self.lengths(is_constant, place))
+        begins
     }
 
     /// Each rank gets its part of an array: where rows are uneven, so many entries.

@@ -2,7 +2,7 @@
 
 use super::PIECE_BYTES;
 use super::error::CheckpointError;
-use super::file::{Draft, all_constants, constants_at, program};
+use super::file::{Draft, all_constants, beside, constants_at, program};
 use super::index::{Index, Place, begins, stretches};
 use crate::bridge::Bridge;
 use crate::data::{Class, Data, Rows, Slot};
@@ -103,7 +103,7 @@ fn finish(
 /// Removes the checkpoint of a program that is done; rank 0 does it.
 pub(crate) fn remove(path: &Path) {
     let constants = all_constants(path);
-    for file in std::iter::once(path.to_owned()).chain(constants) {
+    for file in [path.to_owned(), beside(path)].into_iter().chain(constants) {
         // A program that is started anew then goes on from here, which is right as well.
         let _removed = std::fs::remove_file(file);
     }

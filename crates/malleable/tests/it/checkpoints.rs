@@ -78,6 +78,27 @@ fn a_checkpoint_that_cannot_be_used_is_refused() {
     check(&whole, &["--rows", "7"], "was written by `rod");
 }
 
+/// Later versions go on from what version 1 wrote: after 14 iterations, so that no size changes before.
+#[test]
+fn a_program_goes_on_from_a_checkpoint_of_version_1() {
+    let folder = tempfile::tempdir().unwrap();
+    let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples/checkpoint-v1");
+    for entry in std::fs::read_dir(samples).unwrap().map(Result::unwrap) {
+        std::fs::copy(entry.path(), folder.path().join(entry.file_name())).unwrap();
+    }
+    let file = folder.path().join("rod.checkpoint").display().to_string();
+    let rows = ["--rows", "12", "--until", "1500", "--pause-us", "500"];
+    let resize = ["--schedule", "1:3", "--foreground", "--check-every", "1"];
+    let words = [&rows[..], &resize, &["--checkpoint", &file]].concat();
+    let ended = rod(Library::Mpich5, 2, folder.path(), &words).run();
+    let plain = tempfile::tempdir().unwrap();
+    let alone = rod(Library::Mpich5, 1, plain.path(), &rows).run();
+    assert_eq!(digest(&ended.stdout), digest(&alone.stdout), "{ended:?}");
+    let resizes = record(folder.path());
+    assert!(resizes.iter().all(|resize| 14 <= resize.iteration), "{resizes:?}");
+    assert_eq!(resizes.len(), 1, "{ended:?}");
+}
+
 #[test]
 fn a_refusal_names_the_way_over_the_checkpoint() {
     let folder = tempfile::tempdir().unwrap();

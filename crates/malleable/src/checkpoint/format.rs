@@ -1,0 +1,210 @@
+//! The format of the files, over whatever bytes can be read: a head, arrays, and in the first file an index of both.
+//!
+//! # Invariants
+//! - What is accepted is what was written: the head is looked at word for word, the rest has a checksum, in which each change
+//!   of a word shows, and the index has to describe the arrays to the last byte.
+//! - A file of constant data has the number that the index names, whatever it is called.
+//!
+//! # Not here
+//! Names of files, and sentences about them: `file`.
+
+use super::index::Index;
+use bytemuck::{Pod, Zeroable};
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+const MAGIC: [u8; 8] = *b"SINTOCKP";
+pub(super) const VERSION: u64 = 1;
+
+/// How a file begins.
+#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+#[repr(C)]
+pub(super) struct Head {
+    magic: [u8; 8],
+    version: u64,
+    /// Whatever else has this number belongs to it.
+    id: u64,
+    n_body: u64,
+    n_index: u64,
+    /// Of all that follows.
+    checksum: u64,
+}
+
+pub(super) const HEAD_BYTES: u64 = size_of::<Head>() as u64;
+
+/// Why bytes are no file of a checkpoint.
+#[derive(Debug)]
+pub(super) enum Fault {
+    /// They cannot be read.
+    Unread(io::Error),
+    /// They are something else.
+    Foreign,
+    /// They have this version.
+    Version(u64),
+    /// There are fewer or more of them than were written.
+    Truncated,
+    /// They are not those that were written.
+    Damaged,
+}
+
+impl From<io::Error> for Fault {
+    fn from(error: io::Error) -> Self {
+        Self::Unread(error)
+    }
+}
+
+/// Bytes that can be read from any place on.
+pub(super) trait Bytes {
+    fn n_bytes(&self) -> io::Result<u64>;
+    fn read_at(&self, bytes: &mut [u8], at: u64) -> io::Result<()>;
+}
+
+impl Bytes for File {
+    fn n_bytes(&self) -> io::Result<u64> {
+        Ok(self.metadata()?.len())
+    }
+
+    fn read_at(&self, bytes: &mut [u8], at: u64) -> io::Result<()> {
+        self.read_exact_at(bytes, at)
+    }
+}
+
+impl Bytes for &[u8] {
+    fn n_bytes(&self) -> io::Result<u64> {
+        Ok(self.len() as u64)
+    }
+
+    fn read_at(&self, bytes: &mut [u8], at: u64) -> io::Result<()> {
+        let from = usize::try_from(at).ok().and_then(|at| self.get(at..));
+        let from = from.and_then(|rest| rest.get(..bytes.len()));
+        bytes.copy_from_slice(from.ok_or(io::ErrorKind::UnexpectedEof)?);
+        Ok(())
+    }
+}
+
+impl Head {
+    /// The head of what follows it.
+    pub(super) fn of(
+        file: &impl Bytes,
+        (id, n_body, n_index): (u64, u64, u64),
+    ) -> io::Result<Self> {
+        let checksum = checksum(file)?;
+        Ok(Self { magic: MAGIC, version: VERSION, id, n_body, n_index, checksum })
+    }
+}
+
+/// What the first file holds: its head, and the index.
+pub(super) fn first(file: &impl Bytes) -> Result<(Head, Index), Fault> {
+    let head = examine(file)?;
+    let mut text = vec![0; usize::try_from(head.n_index).unwrap_or(0)];
+    file.read_at(&mut text, HEAD_BYTES + head.n_body)?;
+    let index: Index = serde_json::from_slice(&text).map_err(|_| Fault::Damaged)?;
+    if head.id == index.constants { Ok((head, index)) } else { Err(Fault::Damaged) }
+}
+
+/// Whether the file of constant data belongs to the first one.
+pub(super) fn second(file: &impl Bytes, first: &Head, index: &Index) -> Result<(), Fault> {
+    let head = examine(file)?;
+    let is_alone = head.id == first.id && head.n_index == 0;
+    let is_whole = is_alone && index.describes([first.n_body, head.n_body]);
+    is_whole.then_some(()).ok_or(Fault::Damaged)
+}
+
+/// The head of a file that has to be complete.
+fn examine(file: &impl Bytes) -> Result<Head, Fault> {
+    let n_bytes = file.n_bytes()?;
+    let mut head = Head::default();
+    if n_bytes < HEAD_BYTES {
+        return Err(Fault::Truncated);
+    }
+    file.read_at(bytemuck::bytes_of_mut(&mut head), 0)?;
+    if head.magic != MAGIC {
+        return Err(Fault::Foreign);
+    }
+    if head.version != VERSION {
+        return Err(Fault::Version(head.version));
+    }
+    if n_bytes != HEAD_BYTES.saturating_add(head.n_body).saturating_add(head.n_index) {
+        return Err(Fault::Truncated);
+    }
+    if head.checksum != checksum(file)? {
+        return Err(Fault::Damaged);
+    }
+    Ok(head)
+}
+
+/// Of all that follows the head: words are mixed as they come.
+fn checksum(file: &impl Bytes) -> io::Result<u64> {
+    const PRIME: u64 = 0x0100_0000_01b3;
+    let end = file.n_bytes()?;
+    let mut mixed = 0xcbf2_9ce4_8422_2325_u64;
+    let mut piece = Vec::new();
+    for at in (HEAD_BYTES..end).step_by(super::PIECE_BYTES) {
+        let n_here = usize::try_from(end - at).unwrap_or(usize::MAX).min(super::PIECE_BYTES);
+        piece.resize(n_here, 0);
+        file.read_at(&mut piece, at)?;
+        let (words, rest) = piece.as_chunks::<8>();
+        for word in words {
+            mixed = (mixed ^ u64::from_le_bytes(*word)).wrapping_mul(PRIME).rotate_left(23);
+        }
+        for byte in rest {
+            mixed = (mixed ^ u64::from(*byte)).wrapping_mul(PRIME);
+        }
+    }
+    Ok(mixed)
+}
+
+/// Whether these are the two files of a checkpoint.
+pub(super) fn are_whole(variable: &[u8], constants: &[u8]) -> bool {
+    let found = first(&variable);
+    found.is_ok_and(|(head, index)| second(&constants, &head, &index).is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    /// The files of a rod of 12 rows, as version 1 wrote them.
+    fn sample() -> [Vec<u8>; 2] {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples/checkpoint-v1");
+        let names = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        let (constants, variable) =
+            names.partition::<Vec<_>, _>(|path| path.to_string_lossy().contains(".constant-"));
+        [variable, constants].map(|paths| std::fs::read(&paths[0]).unwrap())
+    }
+
+    /// A flipped bit in the number of a head was not seen: constant data of another run were taken for those of this one.
+    #[test]
+    fn no_byte_can_be_another_one() {
+        let whole = sample();
+        assert!(are_whole(&whole[0], &whole[1]));
+        for which in 0..2 {
+            for at in 0..whole[which].len() {
+                for bit in 0..8 {
+                    let mut files = whole.clone();
+                    files[which][at] ^= 1 << bit;
+                    assert!(!are_whole(&files[0], &files[1]), "bit {bit} of byte {at}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn no_byte_can_be_missing_or_too_many() {
+        let whole = sample();
+        for which in 0..2 {
+            for n_bytes in 0..whole[which].len() {
+                let mut files = whole.clone();
+                files[which].truncate(n_bytes);
+                assert!(!are_whole(&files[0], &files[1]), "{n_bytes} bytes");
+            }
+            let mut files = whole.clone();
+            files[which].push(0);
+            assert!(!are_whole(&files[0], &files[1]));
+        }
+        assert!(!are_whole(&whole[1], &whole[0]));
+        assert!(!are_whole(&whole[0], &whole[0]));
+    }
+}
