@@ -6,13 +6,17 @@
 use anyhow::Context;
 use resized::{JobStatus, Wish};
 use rustix::process::geteuid;
+use std::ffi::OsStr;
 use std::fs;
+use std::io::Read;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Bits of a mode that let others write.
 const OTHERS_WRITE: u32 = 0o022;
+/// A status has some hundred bytes, and a few for each companion.
+const STATUS_BYTES_MAX: u64 = 1 << 20;
 
 /// The folder.
 #[derive(Clone, Debug)]
@@ -101,7 +105,13 @@ impl Control {
 }
 
 fn read(path: &Path) -> Option<Found> {
-    let status: JobStatus = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
+    let mut bytes = Vec::new();
+    fs::File::open(path).ok()?.take(STATUS_BYTES_MAX).read_to_end(&mut bytes).ok()?;
+    let status: JobStatus = serde_json::from_slice(&bytes).ok()?;
+    // Its name says which files are removed when the program is gone.
+    if path.file_stem() != Some(OsStr::new(&status.job)) {
+        return None;
+    }
     // Of other hosts nothing is known from here.
     let is_stale =
         status.host == host() && !Path::new("/proc").join(status.pid.to_string()).exists();
@@ -116,4 +126,44 @@ fn host() -> String {
 pub(crate) fn wish_id() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(now.as_micros()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The name in a status, not that of its file, said which files of a dead program are removed: one that was damaged, or
+    /// copied, named those of another job, or files outside of the folder.
+    #[test]
+    fn a_status_speaks_for_its_own_file_only() {
+        let folder = tempfile::tempdir().unwrap();
+        let control = Control::of(Some(folder.path())).unwrap();
+        let status = |job: &str| JobStatus { job: job.to_owned(), ..JobStatus::default() };
+        for (file, job) in [("a", "a"), ("b", "../b"), ("c", "a")] {
+            let text = serde_json::to_vec(&status(job)).unwrap();
+            fs::write(folder.path().join(format!("{file}.json")), text).unwrap();
+        }
+        let names = control.jobs().into_iter().map(|job| job.status.job).collect::<Vec<_>>();
+        assert_eq!(names, ["a"]);
+        assert!(control.job("b").is_none());
+    }
+
+    /// Whatever a fault makes of a status, it is read as one of this job or passed over.
+    #[test]
+    fn a_damaged_status_is_passed_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let control = Control::of(Some(folder.path())).unwrap();
+        let text = serde_json::to_vec(&JobStatus { job: "a".into(), ..JobStatus::default() });
+        let (whole, file) = (text.unwrap(), folder.path().join("a.json"));
+        for at in 0..whole.len() {
+            fs::write(&file, &whole[..at]).unwrap();
+            assert!(control.job("a").is_none(), "cut at {at}");
+            for bit in 0..8 {
+                let mut damaged = whole.clone();
+                damaged[at] ^= 1 << bit;
+                fs::write(&file, damaged).unwrap();
+                assert!(control.job("a").is_none_or(|found| found.status.job == "a"));
+            }
+        }
+    }
 }

@@ -1,5 +1,7 @@
 //! `sintonia malleable`: starts a launcher so that its program can be resized.
 
+mod network;
+
 use crate::control::Control;
 use anyhow::Context;
 use clap::Args;
@@ -17,7 +19,9 @@ Examples:
 
 What is set, unless it is set already:
   Open MPI  OMPI_MCA_coll=^han, since collectives can hang when groups are joined; under Slurm
-            PMIX_MCA_gds=hash, since ranks on further nodes share no memory with the launcher
+            PMIX_MCA_gds=hash, since ranks on further nodes share no memory with the launcher, and
+            PMIX_MCA_ptl_tcp_if_include, PRTE_MCA_prte_if_include and OMPI_MCA_btl_tcp_if_include to
+            the network of the nodes, since the launcher listens to its own node only otherwise
   MPICH     under Slurm HYDRA_LAUNCHER=ssh, and HYDRA_LAUNCHER_EXEC by which ranks get to further
             nodes: a script of ours that calls `srun`";
 
@@ -39,6 +43,9 @@ pub(crate) struct MalleableOptions {
 /// By its name the library knows that the launcher reaches nodes that come later.
 const AGENT_NAME: &str = "sintonia-on-node";
 
+/// Without it, Open MPI's launcher hears processes of its own node only.
+const LISTENING: &str = "PMIX_MCA_ptl_tcp_if_include";
+
 /// What MPICH's launcher calls for each node, as it would call `ssh`: options, node, command.
 ///
 /// A node of a companion job is known by that job's name; others belong to the job itself.
@@ -55,8 +62,19 @@ exec srun --jobid="${job:-$SLURM_JOB_ID}" --nodelist="$node" --overlap --quiet -
 pub(crate) fn malleable(options: &MalleableOptions) -> anyhow::Result<ExitCode> {
     let is_slurm = std::env::var_os("SLURM_JOB_ID").is_some();
     let agent = if is_slurm { Some(write_agent()?) } else { None };
-    let variables = variables(agent.as_deref());
-    let unset = variables.iter().filter(|(name, _)| std::env::var_os(name).is_none());
+    let network = is_slurm.then(network::of_this_node).flatten();
+    if is_slurm && network.is_none() && std::env::var_os(LISTENING).is_none() {
+        eprintln!(
+            "sintonia: the network of this node is not known by its name, and Open MPI 5 does not grow without it; set \
+             `{LISTENING}`, as in `{LISTENING}=10.1.0.0/16`"
+        );
+    }
+    let variables = variables(agent.as_deref(), network);
+    // Who names networks to leave out must not name others to take as well.
+    let is_set = |name: &str| {
+        [name.to_owned(), name.replace("_include", "_exclude")].iter().any(|name| std::env::var_os(name).is_some())
+    };
+    let unset = variables.iter().filter(|(name, _)| !is_set(name));
     if options.print {
         unset.for_each(|(name, value)| println!("export {name}='{value}'"));
         return Ok(ExitCode::SUCCESS);
@@ -70,8 +88,12 @@ pub(crate) fn malleable(options: &MalleableOptions) -> anyhow::Result<ExitCode> 
     Ok(ExitCode::from(code))
 }
 
-fn variables(agent: Option<&Path>) -> Vec<(&'static str, String)> {
+fn variables(agent: Option<&Path>, network: Option<String>) -> Vec<(&'static str, String)> {
     let mut variables = vec![("OMPI_MCA_coll", "^han".to_owned())];
+    if let Some(network) = network {
+        let names = [LISTENING, "PRTE_MCA_prte_if_include", "OMPI_MCA_btl_tcp_if_include"];
+        variables.extend(names.map(|name| (name, network.clone())));
+    }
     if let Some(agent) = agent {
         variables.push(("PMIX_MCA_gds", "hash".to_owned()));
         variables.push(("HYDRA_LAUNCHER", "ssh".to_owned()));
@@ -102,11 +124,15 @@ mod tests {
     #[test]
     fn launchers_are_told_of_companions_under_slurm_only() {
         let names = |agent: Option<&str>| {
-            let variables = variables(agent.map(Path::new));
+            let network = agent.map(|_| "10.1.0.0/16".to_owned());
+            let variables = variables(agent.map(Path::new), network);
             variables.into_iter().map(|(name, _)| name).collect::<Vec<_>>()
         };
         assert_eq!(names(None), ["OMPI_MCA_coll"]);
         let all = names(Some("/home/me/.sintonia/sintonia-on-node"));
-        assert!(all.contains(&"HYDRA_LAUNCHER_EXEC") && all.contains(&"PMIX_MCA_gds"), "{all:?}");
+        // Only tests set the network, and growth under Slurm waited for processes that the launcher did not hear.
+        for name in ["HYDRA_LAUNCHER_EXEC", "PMIX_MCA_gds", LISTENING, "OMPI_MCA_btl_tcp_if_include"] {
+            assert!(all.contains(&name), "{name}: {all:?}");
+        }
     }
 }

@@ -23,7 +23,8 @@ use trial::{Limits, Outcome, Start};
 /// Slow machines, and Open MPI's second of sleep, are no hanging.
 const LIMITS: Limits = Limits { start: Duration::from_secs(20), step: Duration::from_secs(10) };
 /// What programs need that change their size.
-const NEEDED: [Step; 4] = [Step::Start, Step::SpawnOne, Step::Merge, Step::Release];
+const NEEDED: [Step; 6] =
+    [Step::Start, Step::SpawnOne, Step::Merge, Step::Release, Step::AnySource, Step::Split];
 
 /// Letters of a detail in a line for people.
 const DETAIL_MAX: usize = 70;
@@ -47,7 +48,12 @@ pub(crate) fn attempt(launcher: Launcher, words: &[OsString]) -> anyhow::Result<
             .chain(words.iter().cloned())
             .collect(),
         program: vec![std::env::current_exe()?.into(), "doctor-rank".into()],
-        variables: settings.clone(),
+        // What somebody has set is what programs get.
+        variables: settings
+            .iter()
+            .copied()
+            .filter(|(name, _)| std::env::var_os(name).is_none())
+            .collect(),
     };
     // That Open MPI does not connect programs of two launchers is known, and would take all of the time.
     let is_open = |step: &Step| *step != Step::Connect || !launcher.is_open_mpi;
@@ -188,8 +194,10 @@ Processes started while a program runs: MPICH 5.0.2, /opt/mpirun
   hangs    release them                was ended when it had not answered in time
   ok       start in the background
   -        one-sided, over worlds      needs what does not work
+  ok       any source, over worlds
+  ok       split, over worlds
   ok       connect another launcher's
-  known: ports need MPIR_CVAR_CH4_NETMOD=ofi
+  known: over UCX, a receive from MPI_ANY_SOURCE waits for ever once processes were started, and ports do not open, unless MPIR_CVAR_CH4_NETMOD=ofi
   known: over libfabric's tcp alone, connections of processes that come and go are dropped now and then unless FI_PROVIDER=tcp;ofi_rxm
   known: a program that was started with mpiexec -bind-to ends when it starts processes (\"duplicate setting: binding\")
   known: ranks that wait keep their core from others unless MPIR_CVAR_ENABLE_HEAVY_YIELD=1

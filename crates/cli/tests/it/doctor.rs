@@ -33,10 +33,11 @@ fn check(launcher: &Path, n_expected: usize, failing: &[&str]) {
 fn what_libraries_can_is_tried() {
     let target = launch::place::target();
     let installed = |folder: &str| target.join(folder).join("bin/mpiexec");
-    check(&installed("venv-mpich5"), 8, &[]);
-    check(&installed("venv-openmpi5"), 7, &[]);
-    let starting = ["spawn-one", "merge", "release", "background", "window", "connect"];
-    check(&PathBuf::from("mpirun.mpich"), 8, &starting);
+    check(&installed("venv-mpich5"), 10, &[]);
+    check(&installed("venv-openmpi5"), 9, &[]);
+    let starting =
+        ["spawn-one", "merge", "release", "background", "window", "any-source", "split", "connect"];
+    check(&PathBuf::from("mpirun.mpich"), 10, &starting);
 }
 
 #[test]

@@ -49,12 +49,13 @@ pub(super) fn defects(launcher: &Launcher) -> &'static [&'static str] {
             "collectives on merged communicators hang now and then unless OMPI_MCA_coll=^han",
             "MPI_Comm_disconnect hangs on a merged communicator: free that one, and disconnect the intercommunicator",
             "programs of two launchers do not connect",
+            "under Slurm the launcher hears ranks of its own node only, unless PMIX_MCA_ptl_tcp_if_include names the network; start programs by sintonia malleable -- mpiexec, which sets it",
         ],
         (false, (..=3, _) | (4, ..=2)) => {
             &["processes cannot connect where MPICH is built on ch4:ucx, as Debian's is"]
         }
         (false, _) => &[
-            "ports need MPIR_CVAR_CH4_NETMOD=ofi",
+            "over UCX, a receive from MPI_ANY_SOURCE waits for ever once processes were started, and ports do not open, unless MPIR_CVAR_CH4_NETMOD=ofi",
             "over libfabric's tcp alone, connections of processes that come and go are dropped now and then unless FI_PROVIDER=tcp;ofi_rxm",
             "a program that was started with mpiexec -bind-to ends when it starts processes (\"duplicate setting: binding\")",
             "ranks that wait keep their core from others unless MPIR_CVAR_ENABLE_HEAVY_YIELD=1",

@@ -32,13 +32,17 @@ pub(crate) enum Step {
     Background,
     /// Ranks fetch from each other's memory, over worlds.
     Window,
+    /// Ranks hear each other from whomever something comes, over worlds.
+    AnySource,
+    /// Ranks of several worlds are divided, and go on in groups.
+    Split,
     /// A job of another launcher connects.
     Connect,
 }
 
 impl Step {
     /// All of them; each needs those before it less than those after it.
-    pub(crate) const ALL: [Self; 8] = [
+    pub(crate) const ALL: [Self; 10] = [
         Self::Start,
         Self::Threads,
         Self::SpawnOne,
@@ -46,6 +50,8 @@ impl Step {
         Self::Release,
         Self::Background,
         Self::Window,
+        Self::AnySource,
+        Self::Split,
         Self::Connect,
     ];
 
@@ -59,6 +65,8 @@ impl Step {
             Self::Release => "release",
             Self::Background => "background",
             Self::Window => "window",
+            Self::AnySource => "any-source",
+            Self::Split => "split",
             Self::Connect => "connect",
         }
     }
@@ -78,6 +86,8 @@ impl Step {
             Self::Release => "release them",
             Self::Background => "start in the background",
             Self::Window => "one-sided, over worlds",
+            Self::AnySource => "any source, over worlds",
+            Self::Split => "split, over worlds",
             Self::Connect => "connect another launcher's",
         }
     }
@@ -147,6 +157,7 @@ fn attempt(step: Step, world: &Comm, began: Instant) -> anyhow::Result<String> {
         Step::Threads => anyhow::bail!("the library takes calls of one thread at a time"),
         Step::Merge => part::merge(world).map(|n| format!("{n} ranks, {}", took())),
         Step::Window => part::window(world).map(|()| took()),
+        Step::AnySource | Step::Split => part::hear(world, step).map(|()| took()),
         _ if world.rank() != 0 => Ok(String::new()),
         Step::SpawnOne => part::start_and_leave(&Comm::own_self(mpi)?, 1).map(|_| took()),
         Step::Release => {

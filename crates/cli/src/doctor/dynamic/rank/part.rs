@@ -9,6 +9,8 @@ use std::sync::Arc;
 pub(super) const TAG: u16 = 1;
 /// Processes that are merged with those that are there.
 const N_STARTED: u32 = 2;
+/// Times that each rank hears all others: over UCX, MPICH loses one of so many for sure.
+const N_ROUNDS: u32 = 20;
 /// What is fetched over worlds.
 const FETCHED: [u8; 8] = *b"sintonia";
 
@@ -78,6 +80,46 @@ fn fetch(mpi: &Arc<Mpi>, parent: &Intercomm) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Starts some, and hears them from whomever something comes: all of them, or each half by itself.
+pub(super) fn hear(world: &Comm, step: Step) -> anyhow::Result<()> {
+    let started = start(world, step, N_STARTED)?;
+    hear_each_other(&started, false, step)?;
+    started.disconnect()?;
+    Ok(())
+}
+
+fn hear_each_other(other: &Intercomm, is_high: bool, step: Step) -> anyhow::Result<()> {
+    let merged = other.merge(is_high)?;
+    if step == Step::Split {
+        // Halves have ranks of both worlds.
+        let half = merged.split(Some(merged.rank() % 2), 0)?.context("a group is missing")?;
+        hear_all(&half)?;
+        half.free()?;
+    } else {
+        hear_all(&merged)?;
+    }
+    merged.free()?;
+    Ok(())
+}
+
+fn hear_all(comm: &Comm) -> anyhow::Result<()> {
+    let (own, n) = (comm.rank(), comm.size());
+    for round in 0..N_ROUNDS * n {
+        if own != round % n {
+            comm.send(&[round], round % n, TAG)?;
+            continue;
+        }
+        for _ in 1..n {
+            let mut word = [0_u32];
+            // `trial` has the deadline: with one here, the library would not be asked as programs ask it.
+            let arrival = comm.receive_any(&mut word, TAG)?;
+            anyhow::ensure!(word == [round], "rank {} is heard wrongly", arrival.from);
+        }
+    }
+    comm.barrier()?;
+    Ok(())
+}
+
 /// The part of a process that was started.
 pub(super) fn be_started(mpi: &Arc<Mpi>, step: &str) -> anyhow::Result<()> {
     let parent = mpi.take_parent()?.context("nobody started this process")?;
@@ -85,6 +127,10 @@ pub(super) fn be_started(mpi: &Arc<Mpi>, step: &str) -> anyhow::Result<()> {
         add_up(&parent, true)?;
     } else if step == Step::Window.name() {
         fetch(mpi, &parent)?;
+    } else if let Some(step) =
+        [Step::AnySource, Step::Split].into_iter().find(|of| of.name() == step)
+    {
+        hear_each_other(&parent, true, step)?;
     } else {
         parent.send(&[std::process::id()], 0, TAG)?;
     }
