@@ -45,8 +45,8 @@ fn the_default_is_near_the_ideal() {
 
 #[test]
 fn the_default_is_near_the_ideal_wherever_it_is_uneven() {
-    for tenths in 0..10 {
-        let at = f64::from(tenths) / 10.0;
+    for hundredths in 0..100 {
+        let at = f64::from(hundredths) / 100.0;
         for scenario in [
             scenario(&[&format!("{at}:0.1:10")], &[]),
             scenario(&[], &[&format!("0:10@{at}")]),
