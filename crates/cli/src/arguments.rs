@@ -4,6 +4,7 @@ use clap::{Args, Parser, Subcommand as ClapSubcommand, ValueEnum};
 use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 /// Watches MPI programs while they run and says where their time goes.
 #[derive(Debug, Parser)]
@@ -14,6 +15,36 @@ pub(crate) struct Arguments {
     pub(crate) color: Color,
     #[command(subcommand)]
     pub(crate) subcommand: Subcommand,
+}
+
+/// The arguments of the process; what is wrong with them is said, as is help, and then the exit code is returned.
+pub(crate) fn read() -> Result<Arguments, ExitCode> {
+    let error = match Arguments::try_parse() {
+        Ok(arguments) => return Ok(arguments),
+        Err(error) => error,
+    };
+    if !error.use_stderr() {
+        // Help and version hold nothing foreign; clap colors them and pages.
+        error.exit();
+    }
+    let exit_code = error.exit_code();
+    let said = shown(error, std::env::args_os()).render();
+    let is_colored = crate::terminal::Terminal::new(Color::Auto).style().color;
+    if is_colored {
+        eprint!("{}", said.ansi());
+    } else {
+        eprint!("{said}");
+    }
+    Err(ExitCode::from(u8::try_from(exit_code).unwrap_or(1)))
+}
+
+/// What is wrong with arguments, said of them as they are shown: each in its line.
+fn shown(error: clap::Error, arguments: impl Iterator<Item = OsString>) -> clap::Error {
+    let visible = |argument: OsString| match argument.to_str() {
+        Some(text) => OsString::from(crate::print::line(text).as_ref()),
+        None => argument,
+    };
+    Arguments::try_parse_from(arguments.map(visible)).err().unwrap_or(error)
 }
 
 /// When to color.
@@ -272,4 +303,19 @@ pub(crate) struct CollectorOptions {
     /// Go on in the background, without a parent
     #[arg(long)]
     pub(crate) detach: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A newline in an argument made a message of its own, and an escape sequence went to the terminal.
+    #[test]
+    fn a_wrong_argument_stays_in_its_line() {
+        let words = ["sintonia", "fit", "x", "--rate=1\nsintonia: all is well\u{1b}[2J"];
+        let error = Arguments::try_parse_from(words).unwrap_err();
+        let said = shown(error, words.into_iter().map(OsString::from)).render().to_string();
+        assert!(said.contains("1\\nsintonia: all is well\\u001b[2J"), "{said}");
+        assert!(!said.contains("\nsintonia:"), "{said}");
+    }
 }

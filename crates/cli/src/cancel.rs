@@ -1,13 +1,11 @@
 //! `sintonia cancel`: ends tasks, wherever they are.
 
-use crate::exit::{NotTaken, NotWritten};
+use crate::exit::NotTaken;
 use crate::node::place::{NodeOption, Place};
 use crate::node::talk;
-use anyhow::Context;
 use balanced::{Answer, Request, TaskFilter, TaskRange, TaskState};
 use balancer::door::Client;
 use clap::Args;
-use std::io::Write;
 use std::process::ExitCode;
 
 const EXAMPLES: &str = "\
@@ -66,7 +64,7 @@ pub(crate) fn cancel(options: &CancelOptions) -> anyhow::Result<ExitCode> {
         (false, 1) => "1 task is ended".to_owned(),
         (false, n) => format!("{n} tasks are ended"),
     };
-    std::io::stdout().write_all(format!("{text}\n").as_bytes()).context(NotWritten)?;
+    crate::print::result(&format!("{text}\n"))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -3,12 +3,12 @@
 //! # Not here
 //! The other side (`malleable`), and the words of the files (`resized`).
 
+use crate::files;
 use anyhow::Context;
 use resized::{JobStatus, Wish};
 use rustix::process::geteuid;
 use std::ffi::OsStr;
 use std::fs;
-use std::io::Read;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -74,8 +74,9 @@ impl Control {
     /// Takes a wish back that nobody took.
     pub(crate) fn take_back(&self, name: &str, wish: &Wish) {
         let path = self.file(name, "wish");
-        let ours =
-            fs::read(&path).ok().and_then(|bytes| serde_json::from_slice::<Wish>(&bytes).ok());
+        let ours = files::read(&path, files::WRITTEN_BYTES_MAX)
+            .ok()
+            .and_then(|bytes| serde_json::from_slice::<Wish>(&bytes).ok());
         if ours.is_some_and(|found| found.id == wish.id) {
             fs::remove_file(path).ok();
         }
@@ -105,9 +106,8 @@ impl Control {
 }
 
 fn read(path: &Path) -> Option<Found> {
-    let mut bytes = Vec::new();
-    fs::File::open(path).ok()?.take(STATUS_BYTES_MAX).read_to_end(&mut bytes).ok()?;
-    let status: JobStatus = serde_json::from_slice(&bytes).ok()?;
+    let status: JobStatus =
+        serde_json::from_slice(&files::read(path, STATUS_BYTES_MAX).ok()?).ok()?;
     // Its name says which files are removed when the program is gone.
     if path.file_stem() != Some(OsStr::new(&status.job)) {
         return None;

@@ -16,11 +16,9 @@ mod slurm;
 mod tools;
 
 use crate::arguments::DoctorOptions;
-use crate::exit::NotWritten;
 use crate::terminal::Terminal;
 use anyhow::Context;
 use serde_json::{Value, json};
-use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -38,7 +36,7 @@ pub(crate) fn doctor(options: &DoctorOptions, terminal: Terminal) -> anyhow::Res
         let details = tried.iter().map(|tried| tried.render(style));
         render(&all, style) + &details.collect::<String>()
     };
-    std::io::stdout().write_all(text.as_bytes()).context(NotWritten)?;
+    crate::print::result(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 

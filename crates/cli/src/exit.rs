@@ -25,6 +25,8 @@ const NO_JOB: u8 = 107;
 const NO_DAEMON: u8 = 108;
 /// The daemon does not do it.
 const NOT_TAKEN: u8 = 109;
+/// This program has a mistake.
+pub(crate) const MISTAKE: u8 = 110;
 /// The command is there but cannot be started, as shells say it.
 pub(crate) const NOT_EXECUTABLE: u8 = 126;
 /// There is no such command, as shells say it.
@@ -52,7 +54,8 @@ Exit codes:
   109        of the same: the daemon refuses; the message says why
              of `submit --wait` and `tasks --wait`: the task's own code, 128 + N when signal N ended
              it, 127 when it could not be started, 130 when it was canceled; of an array 0 when all
-             ended with 0, else 1";
+             ended with 0, else 1
+  110        a mistake in Sintonia itself; the message says where";
 
 /// A result could not be written to its place.
 #[derive(Debug)]

@@ -20,7 +20,7 @@ mod series;
 
 pub(crate) use one_run::{RunOfExperiment, be_run};
 
-use crate::exit::NotWritten;
+use crate::files;
 use anyhow::{Context, bail};
 use clap::Args;
 use experiment::journal::{Done, Journal};
@@ -28,7 +28,6 @@ use experiment::plan::EXAMPLE;
 use experiment::schedule::{self, Pace, Run};
 use experiment::{Plan, Point};
 use folder::Folder;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -124,13 +123,15 @@ pub(crate) fn experiment(options: &ExperimentOptions) -> anyhow::Result<ExitCode
     }
     let n_failed = folder.journal.failed.len();
     if 0 < n_failed {
-        bail!("{n_failed} runs failed; the same command tries them again");
+        let failed = crate::print::counted(n_failed as u64, "run");
+        bail!("{failed} failed; the same command tries again");
     }
     Ok(ExitCode::SUCCESS)
 }
 
 fn prepare(path: &Path) -> anyhow::Result<Prepared> {
-    let text = std::fs::read_to_string(path).context("the plan cannot be read")?;
+    let text =
+        files::read_text(path, files::WRITTEN_BYTES_MAX).context("the plan cannot be read")?;
     let plan = Plan::read(&text)?;
     let points = plan.points()?;
     let runs = schedule::runs(points.len(), plan.repetitions, plan.seed);
@@ -147,5 +148,5 @@ fn default_folder(plan: &Path) -> PathBuf {
 }
 
 fn print(text: &str) -> anyhow::Result<()> {
-    std::io::stdout().write_all(text.as_bytes()).context(NotWritten)
+    crate::print::result(text)
 }

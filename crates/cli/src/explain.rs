@@ -1,14 +1,11 @@
 //! `sintonia explain`: why a task is where it is.
 
-use crate::exit::NotWritten;
 use crate::node::place::NodeOption;
 use crate::node::talk;
 use crate::tasks::now_ms;
 use crate::terminal::Terminal;
-use anyhow::Context;
 use balanced::{Answer, Request, TaskName};
 use clap::Args;
-use std::io::Write;
 use std::process::ExitCode;
 
 const EXAMPLES: &str = "\
@@ -44,6 +41,6 @@ pub(crate) fn explain(options: &ExplainOptions, terminal: Terminal) -> anyhow::R
         true => format!("{:#}\n", serde_json::to_value(&explanation)?),
         false => dashboard::balance::explanation(&explanation, now_ms(), terminal.stdout_style()),
     };
-    std::io::stdout().write_all(text.as_bytes()).context(NotWritten)?;
+    crate::print::result(&text)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -10,11 +10,11 @@ mod plot;
 mod settings;
 mod table;
 
-use crate::exit::{BadOption, NotRead, NotWritten};
+use crate::exit::{BadOption, NotRead};
 use crate::terminal::Terminal;
 use crate::values::Values;
 use crate::{picture, values};
-use anyhow::{Context, anyhow, ensure};
+use anyhow::{anyhow, ensure};
 use clap::Args;
 use fitting::formats::extrap_json;
 use fitting::{FitError, FittedModel, Fitter, Measurements, ModelFile, SampleRule, Settings};
@@ -22,7 +22,7 @@ use input::InputOptions;
 pub(crate) use parts::is_wanted;
 use settings::FittingOptions;
 pub(crate) use settings::sample_rule;
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -131,7 +131,7 @@ pub(crate) fn fit(options: &FitOptions, terminal: Terminal) -> anyhow::Result<Ex
     } else {
         table::table(&seen, &all, terminal.stdout_style().width)
     };
-    std::io::stdout().write_all(shown.as_bytes()).context(NotWritten)?;
+    crate::print::result(&shown)?;
     ensure!(n_models != 0, "no region can be modeled; the messages say why");
     Ok(ExitCode::SUCCESS)
 }

@@ -3,11 +3,9 @@
 //! # Not here
 //! Variables: a name that leads nowhere is explained by `sintonia run --app`.
 
-use crate::exit::NotWritten;
 use anyhow::Context;
 use clap::Args;
 use serde_json::{Value, json};
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use symbols::{Function, Parameter, Passing, Program};
@@ -65,7 +63,7 @@ pub(crate) fn functions(options: &FunctionsOptions) -> anyhow::Result<ExitCode> 
     if found.is_empty() {
         eprintln!("sintonia: `{}` has no such function", options.program.display());
     }
-    std::io::stdout().write_all(text.as_bytes()).context(NotWritten)?;
+    crate::print::result(&text)?;
     if let Some((file, _)) = program.description() {
         eprintln!(
             "sintonia: `{}` carries a description of the application: `sintonia run --tunlet NAME` needs no other, \
@@ -84,7 +82,7 @@ fn print_description(program: &Program) -> anyhow::Result<ExitCode> {
             program.path().display()
         )
     })?;
-    std::io::stdout().write_all(text.as_bytes()).context(NotWritten)?;
+    crate::print::result(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 

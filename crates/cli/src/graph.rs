@@ -10,7 +10,6 @@ use crate::exit::{BadOption, NotWritten};
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 use graph::{Graph, Kind, Node, Role, View};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -76,7 +75,7 @@ pub(crate) fn graph(options: &GraphOptions) -> anyhow::Result<ExitCode> {
     }
     if options.json {
         let text = format!("{:#}\n", graph::json(&graph));
-        std::io::stdout().write_all(text.as_bytes()).context(NotWritten)?;
+        crate::print::result(&text)?;
     }
     if options.output.is_some() || !options.json {
         write(options, &graph)?;
@@ -127,7 +126,7 @@ fn write(options: &GraphOptions, graph: &Graph) -> anyhow::Result<()> {
     let text = graph::draw(graph, &name, view);
     let to = options.output.clone().unwrap_or_else(|| PathBuf::from(format!("{name}.svg")));
     if to == Path::new("-") {
-        return std::io::stdout().write_all(text.as_bytes()).context(NotWritten);
+        return crate::print::result(&text);
     }
     let written = std::fs::write(&to, text);
     written.with_context(|| format!("`{}`", to.display())).context(NotWritten)?;

@@ -6,6 +6,7 @@
 //! # Not here
 //! Limits inside a rank (`ring::mapping`).
 
+use crate::exit::MISTAKE;
 use rustix::process::{Resource, getrlimit};
 use signal_hook::consts::{SIGXCPU, SIGXFSZ};
 use std::process::ExitCode;
@@ -97,13 +98,10 @@ pub(crate) fn with_stack(work: fn() -> ExitCode) -> ExitCode {
     let thread = || Builder::new().name("sintonia".to_owned()).stack_size(bytes).spawn(work).ok();
     match is_small.then(thread).flatten() {
         // The hook printed a panic.
-        Some(thread) => thread.join().unwrap_or(ExitCode::from(PANICKED)),
+        Some(thread) => thread.join().unwrap_or(ExitCode::from(MISTAKE)),
         None => work(),
     }
 }
-
-/// What a panic in `main` gives.
-const PANICKED: u8 = 101;
 
 #[cfg(test)]
 mod tests {

@@ -14,22 +14,9 @@
     reason = "printing is what this program is for"
 )]
 
-/// A line for the person, on standard error. Where it cannot be written (a full disk, `ulimit -f`, a reader that
-/// is gone) it is lost: the one of the standard library ends the program instead, whose exit code is not ours.
-macro_rules! eprintln {
-    ($($text:tt)*) => {{
-        use std::io::Write as _;
-        writeln!(std::io::stderr(), $($text)*).ok();
-    }};
-}
-
-/// The same without the end of the line.
-macro_rules! eprint {
-    ($($text:tt)*) => {{
-        use std::io::Write as _;
-        write!(std::io::stderr(), $($text)*).ok();
-    }};
-}
+// First: its macros stand in for the standard ones everywhere below.
+#[macro_use]
+mod print;
 
 mod arguments;
 mod attach;
@@ -43,12 +30,14 @@ mod exit;
 mod experiment;
 mod explain;
 mod export;
+mod files;
 mod fit;
 mod functions;
 mod graph;
 mod limits;
 mod malleable;
 mod messages;
+mod mistake;
 mod netbench;
 mod new;
 mod new_tunlet;
@@ -72,7 +61,6 @@ mod values;
 mod watch;
 
 use arguments::{Arguments, Subcommand};
-use clap::Parser;
 use std::process::ExitCode;
 
 /// A daemon and what it starts are started through `/proc/self/exe`, since the program's file may have been replaced;
@@ -88,11 +76,15 @@ fn name_process() {
 fn main() -> ExitCode {
     name_process();
     limits::survive_signals();
-    limits::with_stack(work)
+    limits::with_stack(|| {
+        mistake::or(|| match arguments::read() {
+            Ok(arguments) => carry_out(arguments),
+            Err(code) => code,
+        })
+    })
 }
 
-fn work() -> ExitCode {
-    let arguments = Arguments::parse();
+fn carry_out(arguments: Arguments) -> ExitCode {
     let terminal = terminal::Terminal::new(arguments.color);
     let outcome = match arguments.subcommand {
         Subcommand::Run(options) => Ok(run::run(&options, terminal)),

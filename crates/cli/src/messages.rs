@@ -4,10 +4,11 @@
 //! What headers say, and the code: `structures`.
 
 use crate::exit::NotWritten;
+use crate::files;
+use crate::print::counted;
 use anyhow::{Context, bail};
 use clap::Args;
 use serde_json::{Value, json};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use structures::{Header, Problem};
@@ -49,18 +50,21 @@ pub(crate) struct MessagesOptions {
 pub(crate) fn messages(options: &MessagesOptions) -> anyhow::Result<ExitCode> {
     let path = &options.header;
     let shown = path.display().to_string();
-    let text =
-        std::fs::read_to_string(path).with_context(|| format!("`{shown}` cannot be read"))?;
+    let text = files::read_text(path, files::WRITTEN_BYTES_MAX)
+        .with_context(|| format!("`{shown}` cannot be read"))?;
     let (header, problems) = structures::read(&text);
     if options.json {
         let text = format!("{:#}\n", json(&shown, &header, &problems));
-        std::io::stdout().write_all(text.as_bytes()).context(NotWritten)?;
+        crate::print::result(&text)?;
     }
     if !problems.is_empty() {
         for problem in &problems {
             eprintln!("{}", problem.render(&shown, &text));
         }
-        bail!("{} in `{shown}`; nothing is written", counted(problems.len()));
+        bail!("{} in `{shown}`; nothing is written", counted(problems.len() as u64, "problem"));
+    }
+    for remark in header.remarks() {
+        eprintln!("sintonia: `{shown}`: {remark}");
     }
     if !options.json {
         let to = place(path, options.out.as_deref());
@@ -69,10 +73,6 @@ pub(crate) fn messages(options: &MessagesOptions) -> anyhow::Result<ExitCode> {
         written.with_context(|| format!("`{}`", to.display())).context(NotWritten)?;
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn counted(n_problems: usize) -> String {
-    if n_problems == 1 { "1 problem".to_owned() } else { format!("{n_problems} problems") }
 }
 
 /// Where the code goes.
@@ -98,6 +98,7 @@ fn json(header_name: &str, header: &Header, problems: &[Problem]) -> Value {
     json!({
         "header": header_name,
         "structs": header.structs,
+        "remarks": header.remarks(),
         "problems": problems.iter().map(problem).collect::<Vec<_>>(),
     })
 }

@@ -11,13 +11,12 @@ mod plot;
 mod rank;
 mod table;
 
-use crate::exit::NotWritten;
 use crate::picture;
 use anyhow::{Context, bail};
 use clap::Args;
 use models::network::Pair;
 use std::ffi::OsString;
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::mpsc::{Receiver, channel};
@@ -86,7 +85,7 @@ pub(crate) fn netbench(options: &NetbenchOptions) -> anyhow::Result<ExitCode> {
     } else {
         table::table(&pairs)
     };
-    std::io::stdout().write_all(text.as_bytes()).context(NotWritten)?;
+    crate::print::result(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -8,13 +8,10 @@
 mod sources;
 mod template;
 
-use crate::exit::NotWritten;
 use crate::project::{self, File, Language};
-use anyhow::Context;
 use clap::Args;
 use serde_json::json;
 use sources::Sources;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -65,7 +62,7 @@ pub(crate) fn make(options: &NewOptions) -> anyhow::Result<ExitCode> {
     let dir = project::folder(&options.name, options.dir.as_deref());
     project::write(&dir, &files)?;
     let text = if options.json { as_json(options, &dir, &files)? } else { in_words(options, &dir) };
-    std::io::stdout().write_all(text.as_bytes()).context(NotWritten)?;
+    crate::print::result(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -4,14 +4,12 @@ mod live;
 
 pub(crate) use live::queues;
 
-use crate::exit::{NoDaemon, NotWritten};
+use crate::exit::NoDaemon;
 use crate::node::place::{NodeOption, Place};
 use crate::node::talk;
 use crate::terminal::Terminal;
-use anyhow::Context;
 use balanced::{Answer, Request};
 use clap::Args;
-use std::io::Write;
 use std::process::ExitCode;
 
 const EXAMPLES: &str = "\
@@ -72,6 +70,6 @@ fn web(place: &Place) -> anyhow::Result<String> {
 }
 
 fn print(text: &str) -> anyhow::Result<ExitCode> {
-    std::io::stdout().write_all(text.as_bytes()).context(NotWritten)?;
+    crate::print::result(&text)?;
     Ok(ExitCode::SUCCESS)
 }

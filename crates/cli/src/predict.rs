@@ -10,7 +10,7 @@ mod plot;
 mod table;
 mod unfolded;
 
-use crate::exit::{BadOption, NotWritten};
+use crate::exit::BadOption;
 use crate::fit::{input, is_wanted};
 use crate::picture;
 use crate::terminal::Terminal;
@@ -18,7 +18,6 @@ use crate::values::{self, Point, Values};
 use anyhow::{Context, anyhow, ensure};
 use clap::Args;
 use fitting::{ModelFile, Prediction, Role, TOTAL, Warning};
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -148,7 +147,7 @@ pub(crate) fn predict(options: &PredictOptions, terminal: Terminal) -> anyhow::R
     } else {
         table::table(&question, &rows, &best, terminal.stdout_style().width)
     };
-    std::io::stdout().write_all(text.as_bytes()).context(NotWritten)?;
+    crate::print::result(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -11,7 +11,6 @@ use analyzer::{Measured, RunFacts, assemble, recover, summarize};
 use anyhow::Context;
 use dashboard::terminal::{Style, Written};
 use run_record::{RecordError, RunRecord, RunState, Summary, knowledge};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use symbols::Resolver;
@@ -42,7 +41,7 @@ pub(crate) fn report(options: &ReportOptions, terminal: Terminal) -> anyhow::Res
     }
     if !options.json {
         let text = report.text(&record, terminal.stdout_style());
-        std::io::stdout().write_all(text.as_bytes()).context(NotWritten)?;
+        crate::print::result(&text)?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -164,5 +163,5 @@ impl Report {
 pub(crate) fn print_json(summary: &Summary) -> anyhow::Result<()> {
     let mut text = serde_json::to_string_pretty(summary)?;
     text.push('\n');
-    std::io::stdout().write_all(text.as_bytes()).context(NotWritten)
+    crate::print::result(&text)
 }

@@ -7,7 +7,6 @@ use crate::exit::{BadOption, NoJob, NotResized, NotWritten};
 use anyhow::Context;
 use clap::Args;
 use resized::{JobStatus, Outcome, State, Wish};
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -72,7 +71,7 @@ fn show(control: &Control, json: bool) -> anyhow::Result<ExitCode> {
 }
 
 fn print(text: &str) -> anyhow::Result<ExitCode> {
-    std::io::stdout().write_all(text.as_bytes()).context(NotWritten)?;
+    crate::print::result(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 

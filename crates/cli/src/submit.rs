@@ -1,6 +1,6 @@
 //! `sintonia submit`: hands commands over to the daemon of this node.
 
-use crate::exit::{BadOption, NotWritten};
+use crate::exit::BadOption;
 use crate::node::place::NodeOption;
 use crate::node::talk;
 use crate::tasks::wait::{Shown, Wait};
@@ -9,7 +9,6 @@ use balanced::{Answer, ArrayRange, Limits, Request, Submission, TaskRange};
 use clap::Args;
 use std::env;
 use std::ffi::OsString;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -105,7 +104,7 @@ fn say_names(tasks: &TaskRange, options: &SubmitOptions) -> anyhow::Result<()> {
     } else {
         tasks.to_string()
     };
-    std::io::stdout().write_all(format!("{text}\n").as_bytes()).context(NotWritten)
+    crate::print::result(&format!("{text}\n"))
 }
 
 fn submission(options: &SubmitOptions) -> anyhow::Result<Submission> {

@@ -2,11 +2,9 @@
 
 pub(crate) mod wait;
 
-use crate::exit::NotWritten;
 use crate::node::place::{NodeOption, Place};
 use crate::node::talk;
 use crate::terminal::Terminal;
-use anyhow::Context;
 use balanced::{
     Answer, EndedRun, EndedTask, Past, Request, TaskFilter, TaskName, TaskRange, TaskState,
     TaskStatus,
@@ -15,7 +13,6 @@ use balancer::door::Client;
 use clap::{Args, ValueEnum};
 use dashboard::balance;
 use std::collections::VecDeque;
-use std::io::Write;
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -258,7 +255,7 @@ fn write_json(task: &TaskStatus) -> anyhow::Result<()> {
 }
 
 fn write(text: &str) -> anyhow::Result<()> {
-    std::io::stdout().write_all(text.as_bytes()).context(NotWritten)
+    crate::print::result(text)
 }
 
 /// Milliseconds since 1970.

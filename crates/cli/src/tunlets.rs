@@ -3,11 +3,9 @@
 //! # Not here
 //! What is said of them (`tunlets`), and tunlets in libraries: each comes with its own text.
 
-use crate::exit::NotWritten;
-use anyhow::{Context, bail};
+use anyhow::bail;
 use clap::Args;
 use serde_json::{Value, json};
-use std::io::Write;
 use std::process::ExitCode;
 use tunlets::{EventNeed, Guide, TunletSpec, built_in_guides};
 
@@ -56,7 +54,7 @@ pub(crate) fn tunlets(options: &TunletsOptions) -> anyhow::Result<ExitCode> {
             if options.json { as_json() } else { details(spec, guide) }
         }
     };
-    std::io::stdout().write_all(text.as_bytes()).context(NotWritten)?;
+    crate::print::result(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -5,17 +5,16 @@
 
 mod table;
 
-use crate::exit::{BadOption, NotRead, NotWritten};
+use crate::exit::{BadOption, NotRead};
 use crate::fit::input::{self, InputOptions};
 use crate::fit::{is_wanted, sample_rule};
 use crate::picture;
 use crate::terminal::Terminal;
-use anyhow::{Context, anyhow, ensure};
+use anyhow::{anyhow, ensure};
 use clap::Args;
 use fitting::formats::csv::quoted;
 use fitting::{Compared, Measurements, SampleRule, Summary};
 use serde_json::{Value, json};
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -131,7 +130,7 @@ pub(crate) fn validate(options: &ValidateOptions, terminal: Terminal) -> anyhow:
     } else {
         table::table(&outcome, is_shown, terminal.stdout_style().width)
     };
-    std::io::stdout().write_all(shown.as_bytes()).context(NotWritten)?;
+    crate::print::result(&shown)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -101,7 +101,8 @@ impl Plan {
     /// At the first thing that is wrong in it.
     pub fn read(text: &str) -> Result<Self, PlanError> {
         let plan: Self = toml::from_str(text).map_err(|error| PlanError::Malformed {
-            message: error.to_string().trim_end().to_owned(),
+            line: error.span().map_or(1, |span| text[..span.start].lines().count().max(1)),
+            message: error.message().trim_end().replace('\n', ", "),
         })?;
         check::check(&plan)?;
         Ok(plan)

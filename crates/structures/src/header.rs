@@ -10,6 +10,22 @@ pub struct Header {
     pub structs: Vec<Struct>,
 }
 
+impl Header {
+    /// What a user of the messages should know, in sentences.
+    pub fn remarks(&self) -> Vec<String> {
+        let members = self.structs.iter().flat_map(|of| of.members.iter().map(move |it| (of, it)));
+        let differing = members
+            .filter(|(_, member)| matches!(member.kind, Kind::Number(number) if number.differs()));
+        let sentence = |(of, member): (&Struct, &Member)| {
+            format!(
+                "member `{}` of `{}` is a `{}`, which is not the same on all processors: all ranks have to run on one kind",
+                member.name, of.c_type, member.c_type
+            )
+        };
+        differing.map(sentence).collect()
+    }
+}
+
 /// A struct.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Struct {

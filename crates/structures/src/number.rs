@@ -72,6 +72,11 @@ impl Number {
         self.mpi
     }
 
+    /// Whether its size and form depend on the processor and the compiler, among machines that else agree.
+    pub(crate) fn differs(self) -> bool {
+        self.name == "long double"
+    }
+
     /// Whether it has negative values; `None` for what counts nothing.
     pub(crate) fn is_signed(self) -> Option<bool> {
         match self.family {

@@ -25,6 +25,12 @@ pub enum ProblemKind {
         /// What stands there.
         text: String,
     },
+    /// A complex number, which the grammar of C does not follow.
+    #[error("`{text}` is a complex number, and only plain ones can be sent")]
+    Complex {
+        /// What stands there.
+        text: String,
+    },
     /// Something of C++.
     #[error("`{text}` is C++, and only structs of C can be sent")]
     Cpp {
@@ -132,6 +138,9 @@ impl ProblemKind {
     pub fn remedy(&self) -> String {
         match self {
             Self::Syntax { .. } => "see whether a compiler takes it".to_owned(),
+            Self::Complex { .. } => {
+                "make it two numbers, as it lies in memory: `double z[2]`, or `float`".to_owned()
+            }
             Self::Cpp { .. } => "describe what is sent in a header of plain structs".to_owned(),
             Self::NoStruct => "define one: `struct task { double weight; };`".to_owned(),
             Self::Nameless => "give it one: `struct task { ... };`".to_owned(),

@@ -81,7 +81,10 @@ impl<'a> Reader<'a> {
 
     /// Reports what is not C.
     fn report_syntax(&mut self, node: Node<'_>) {
-        let kind = if self.is_cpp(node) {
+        let is_word = |c: char| c.is_alphanumeric() || c == '_';
+        let kind = if self.text(node).split(|c| !is_word(c)).any(|word| COMPLEX.contains(&word)) {
+            ProblemKind::Complex { text: self.words(node).chars().take(SHOWN_MAX).collect() }
+        } else if self.is_cpp(node) {
             ProblemKind::Cpp { text: self.first_word(node).to_owned() }
         } else {
             ProblemKind::Syntax { text: self.words(node).chars().take(SHOWN_MAX).collect() }
@@ -111,6 +114,8 @@ impl<'a> Reader<'a> {
 
 /// Words that begin what only C++ has.
 const CPP: [&str; 6] = ["class", "namespace", "public", "private", "template", "using"];
+/// Words of complex numbers.
+const COMPLEX: [&str; 3] = ["complex", "_Complex", "__complex__"];
 /// Of what is not understood.
 const SHOWN_MAX: usize = 40;
 

@@ -1,12 +1,14 @@
 //! The folder of an experiment: its journal, and files of measurements that are valid up to what the journal says.
 
 use crate::exit::NotWritten;
+use crate::files;
 use anyhow::{Context, bail};
 use experiment::journal::{Done, Journal};
 use experiment::{Measurement, Plan};
 use serde_json::{Map, Number, Value, json};
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 const JOURNAL: &str = "experiment.json";
@@ -31,12 +33,19 @@ impl Folder {
     /// What is in the folder of an earlier experiment with this plan; none where there was none.
     pub(super) fn look(dir: &Path, plan: &Plan) -> anyhow::Result<Option<Journal>> {
         let path = dir.join(JOURNAL);
-        let text = match fs::read_to_string(&path) {
+        let text = match files::read_text(&path, files::MEASURED_BYTES_MAX) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error).with_context(|| format!("`{}`", path.display())),
         };
-        let damaged = || format!("`{}` is damaged; begin anew with `--fresh`", path.display());
+        let damaged = || {
+            format!(
+                "`{}` is damaged; `sintonia fit {}` still reads what was measured; name another folder with `-o`, or begin \
+                 anew with `--fresh`, which deletes it",
+                path.display(),
+                dir.join(MEASURED).display()
+            )
+        };
         let mut journal: Journal = serde_json::from_str(&text).with_context(damaged)?;
         journal.go_on(plan).with_context(|| format!("`{}`", dir.display()))?;
         Ok(Some(journal))
@@ -131,18 +140,29 @@ impl Folder {
         write().context(NotWritten).with_context(|| format!("`{}`", path.display()))
     }
 
-    /// Cuts off what is not valid.
+    /// Cuts off what is not valid: nothing where the journal does not name an end of a line, as it always does.
     fn cut(&self, name: &str) -> io::Result<()> {
         let n_bytes = self.journal.valid_bytes.get(name).copied().unwrap_or(0);
-        match OpenOptions::new().write(true).open(self.dir.join(name)) {
+        match OpenOptions::new().read(true).write(true).open(self.dir.join(name)) {
             Ok(file) if file.metadata()?.len() < n_bytes => Err(io::Error::other(format!(
                 "`{name}` is shorter than it was; begin anew with `--fresh`"
+            ))),
+            Ok(file) if !ends_line(&file, n_bytes)? => Err(io::Error::other(format!(
+                "`{JOURNAL}` is damaged: what it says of `{name}` ends within a line, and nothing is cut off; begin anew with `--fresh`"
             ))),
             Ok(file) => file.set_len(n_bytes),
             Err(error) if error.kind() == io::ErrorKind::NotFound && n_bytes == 0 => Ok(()),
             Err(error) => Err(error),
         }
     }
+}
+
+/// Whether a line ends after so many bytes.
+fn ends_line(file: &File, n_bytes: u64) -> io::Result<bool> {
+    let Some(last) = n_bytes.checked_sub(1) else { return Ok(true) };
+    let mut byte = [0];
+    file.read_exact_at(&mut byte, last)?;
+    Ok(byte == *b"\n")
 }
 
 /// A line as Extra-P reads it.
@@ -201,4 +221,64 @@ fn remove(dir: &Path) -> io::Result<()> {
         gone(fs::remove_file(dir.join(name)))?;
     }
     gone(fs::remove_dir_all(dir.join(RUNS)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAN: &str = include_str!("../../tests/samples/experiment-v1/plan.toml");
+    const WRITTEN: &str = include_str!("../../tests/samples/experiment-v1/experiment.json");
+
+    fn look(text: &[u8]) -> anyhow::Result<Option<Journal>> {
+        let dir = tempfile::tempdir().expect("a folder");
+        fs::write(dir.path().join(JOURNAL), text).expect("the folder is ours");
+        Folder::look(dir.path(), &Plan::read(PLAN).expect("a plan"))
+    }
+
+    #[test]
+    fn the_journal_of_version_1_is_read() {
+        let journal = look(WRITTEN.as_bytes()).unwrap().expect("there is one");
+        assert_eq!((journal.runs.len(), journal.format_version), (10, 1));
+        assert_eq!(journal.valid_bytes[MEASURED], 13_583);
+    }
+
+    #[test]
+    fn a_journal_that_was_cut_off_is_damaged() {
+        for end in (0..WRITTEN.len() - 2).step_by(97) {
+            let said = look(&WRITTEN.as_bytes()[..end]).unwrap_err().to_string();
+            assert!(said.contains("is damaged; `sintonia fit "), "{end}: {said}");
+        }
+    }
+
+    /// A flipped bit in the number of valid bytes cut off what was measured.
+    #[test]
+    fn a_journal_with_a_flipped_bit_cuts_nothing_off_within_a_line() {
+        let measured = include_str!("../../tests/samples/experiment-v1/measurements.jsonl");
+        let dir = tempfile::tempdir().expect("a folder");
+        fs::write(dir.path().join(MEASURED), measured).expect("the folder is ours");
+        let lock = lock(dir.path()).unwrap();
+        let journal = Journal::new(Plan::read(PLAN).expect("a plan"));
+        let mut folder = Folder { dir: dir.path().to_owned(), journal, _lock: lock };
+        for bit in 0..14 {
+            let n_bytes = 13_583_u64 ^ (1 << bit);
+            folder.journal.valid_bytes.insert(MEASURED.to_owned(), n_bytes);
+            assert!(folder.cut(MEASURED).is_err(), "{n_bytes}");
+        }
+        let now = fs::read_to_string(dir.path().join(MEASURED)).expect("it is there");
+        assert_eq!(now, measured);
+        folder.journal.valid_bytes.insert(MEASURED.to_owned(), 13_583);
+        folder.cut(MEASURED).unwrap();
+    }
+
+    #[test]
+    fn a_flipped_bit_anywhere_makes_nothing_fail() {
+        for at in (0..WRITTEN.len()).step_by(13) {
+            let mut bytes = WRITTEN.as_bytes().to_vec();
+            bytes[at] ^= 1 << (at % 7);
+            if let Ok(Some(journal)) = look(&bytes) {
+                assert!(journal.runs.len() <= 10, "{at}");
+            }
+        }
+    }
 }

@@ -8,6 +8,7 @@ use super::observed::{Observed, observed};
 use super::one_run::{Ended, OneRun, in_words};
 use super::progress::Progress;
 use crate::exit::{BAD_DESCRIPTION, NOT_EXECUTABLE, NOT_FOUND, NotWritten};
+use crate::files;
 use anyhow::{Context, bail};
 use experiment::Point;
 use experiment::journal::{Done, Failed};
@@ -229,7 +230,7 @@ fn first_line(text: &str) -> &str {
 
 /// What a command said last, as further lines.
 fn last_lines(output: &Path) -> String {
-    let bytes = fs::read(output).unwrap_or_default();
+    let bytes = files::read_end(output).unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     let shown = &lines[lines.len().saturating_sub(N_LINES_SHOWN)..];

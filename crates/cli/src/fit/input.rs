@@ -4,12 +4,12 @@
 //! Their formats (`fitting::formats`, `fitting::model_file`).
 
 use crate::exit::{BadOption, NotRead};
+use crate::files;
 use anyhow::{anyhow, ensure};
 use clap::{Args, ValueEnum};
 use fitting::formats::csv::{self, Columns};
 use fitting::formats::{self, Reading};
 use fitting::{Measurements, ModelFile};
-use std::io::Read;
 use std::path::Path;
 
 /// What `sintonia experiment` writes into its folder to be fitted, and to be compared with.
@@ -101,15 +101,15 @@ pub(crate) struct Text {
 /// When it is not there, or holds no text.
 pub(crate) fn open(path: &Path) -> anyhow::Result<Text> {
     if path == Path::new("-") {
-        let (name, mut bytes) = ("standard input".to_owned(), Vec::new());
-        let read = std::io::stdin().lock().read_to_end(&mut bytes);
-        read.map_err(|error| anyhow!(NotRead::of(&name, error)))?;
+        let name = "standard input".to_owned();
+        let read = files::read_from(std::io::stdin().lock(), files::MEASURED_BYTES_MAX);
+        let bytes = read.map_err(|error| anyhow!(NotRead::of(&name, error)))?;
         return Ok(Text { text: text_of(&name, bytes)?, name, is_of_experiment: false });
     }
     let is_of_experiment = path.is_dir();
     let path = if is_of_experiment { path.join(OF_EXPERIMENT) } else { path.to_owned() };
     let name = format!("`{}`", path.display());
-    let bytes = std::fs::read(&path).map_err(|error| {
+    let bytes = files::read(&path, files::MEASURED_BYTES_MAX).map_err(|error| {
         let remedy = if is_of_experiment {
             "name a folder that `sintonia experiment` wrote, or a file; convert CUBE files as `sintonia fit --help` says"
         } else {
@@ -216,7 +216,7 @@ impl Text {
 
     /// The program that was measured, as the folder of `sintonia experiment` says.
     pub(crate) fn program(&self, path: &Path) -> Option<String> {
-        let text = std::fs::read_to_string(path.join("experiment.json")).ok();
+        let text = files::read_text(&path.join("experiment.json"), files::MEASURED_BYTES_MAX).ok();
         let text = text.filter(|_| self.is_of_experiment)?;
         let value: serde_json::Value = serde_json::from_str(&text).ok()?;
         Some(value.get("program")?.as_str()?.to_owned())

@@ -1,6 +1,7 @@
 //! Models for people: a row for each region, and below it what is to be known.
 
 use super::{Fitted, list};
+use crate::print::{counted, line};
 use fitting::Measurements;
 
 /// Columns that a name of a region takes at most before its row is broken.
@@ -35,14 +36,19 @@ fn heading(measured: &Measurements, all: &[Fitted]) -> String {
         [] => "no parameter".to_owned(),
         names => names.join(", "),
     };
-    format!("{} {regions} over {parameters}, from up to {n_points} points each\n\n", all.len())
+    format!(
+        "{} {regions} over {parameters}, from up to {} each\n\n",
+        all.len(),
+        counted(n_points as u64, "point")
+    )
 }
 
 fn name(one: &Fitted) -> String {
     let region = if one.region.is_empty() { "(all)" } else { &one.region };
+    let region = line(region);
     match one.metric.as_str() {
-        "" | "time" | "<default>" | "value" => region.to_owned(),
-        metric => format!("{region} [{metric}]"),
+        "" | "time" | "<default>" | "value" => region.into_owned(),
+        metric => format!("{region} [{}]", line(metric)),
     }
 }
 

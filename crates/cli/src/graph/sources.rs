@@ -29,7 +29,7 @@ pub(super) fn read(inputs: &[PathBuf]) -> anyhow::Result<Vec<(String, String)>> 
         if !seen.insert(path.canonicalize().unwrap_or_else(|_| path.clone())) {
             continue;
         }
-        let bytes = match std::fs::read(&path) {
+        let bytes = match crate::files::read(&path, crate::files::WRITTEN_BYTES_MAX) {
             Err(_) if !is_named => continue,
             read => read.with_context(|| format!("`{}` cannot be read", path.display()))?,
         };

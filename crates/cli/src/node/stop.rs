@@ -34,11 +34,13 @@ pub(super) fn stop(options: &StopOptions) -> anyhow::Result<ExitCode> {
     match talk::ask(&mut client, &request, &place)? {
         Answer::Stopping { n_running: 0 } => {}
         Answer::Stopping { n_running } if options.now => {
-            eprintln!("sintonia: {n_running} tasks that run here are ended");
+            let tasks = crate::print::counted(n_running, "running task");
+            eprintln!("sintonia: ends {tasks}");
         }
         Answer::Stopping { n_running } => {
             eprintln!(
-                "sintonia: waiting for {n_running} tasks; `sintonia node stop --now` ends them"
+                "sintonia: waiting for {}; `sintonia node stop --now` ends them",
+                crate::print::counted(n_running, "task")
             );
         }
         other => return Err(talk::unexpected(&other)),

@@ -1,17 +1,15 @@
 //! `sintonia nodes --live`: asks the daemon again and again, and shows what it says.
 
-use crate::exit::NotWritten;
 use crate::node::place::Place;
 use crate::node::talk;
 use crate::tasks::now_ms;
 use crate::terminal::Terminal;
-use anyhow::Context;
 use balanced::{Answer, NodeStatus, Request, TaskFilter, TaskState, TaskStatus};
 use balancer::door::{Client, ClientError};
 use dashboard::balance::Queues;
 use dashboard::balance::live::{ClusterView, draw, plain_line};
 use dashboard::live::LiveScreen;
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -36,7 +34,7 @@ fn lines(mut client: Client, place: &Place) -> anyhow::Result<ExitCode> {
     loop {
         let nodes = nodes(&mut client).map_err(|error| talk::failure(error, place))?;
         let line = plain_line(now_ms(), &nodes);
-        std::io::stdout().write_all(format!("{line}\n").as_bytes()).context(NotWritten)?;
+        crate::print::result(&format!("{line}\n"))?;
         std::thread::sleep(LINE_EVERY);
     }
 }

@@ -84,6 +84,11 @@ pub(super) fn best<'a>(
         Some(values) => values.values.clone(),
         None => whole_numbers(question, name)?,
     };
+    ensure!(
+        tried.iter().all(|value| 0.0 < *value),
+        anyhow!("`--best {name}` compares values above 0: leave others out of `--set {name}`")
+            .context(BadOption)
+    );
     let mut sorted = tried;
     sorted.sort_by(f64::total_cmp);
     let mut all = Vec::new();
@@ -128,8 +133,11 @@ fn found(
         said.push((*value, question.total(&at(*value))?));
     }
     let Some((first, at_first)) = said.first().copied() else { return Ok(None) };
-    let efficiency =
-        |(value, said): &(f64, Prediction)| first * at_first.value / (value * said.value);
+    // What takes no time is not made worse.
+    let efficiency = |(value, said): &(f64, Prediction)| {
+        let efficiency = first * at_first.value / (value * said.value);
+        if efficiency.is_finite() { efficiency } else { 1.0 }
+    };
     let wish = &question.options.wish;
     let chosen = match (wish.target_time, wish.efficiency) {
         (Some(time_s), _) => said.iter().find(|(_, said)| said.value <= time_s),

@@ -11,7 +11,7 @@ mod smpi;
 mod text;
 
 use super::{PredictOptions, Shown};
-use crate::exit::{BadOption, NotWritten};
+use crate::exit::BadOption;
 use anyhow::{Context, anyhow};
 use clap::{Args, ValueEnum};
 use graph::compose::machine::{MachineError, NAMES};
@@ -19,7 +19,6 @@ use graph::compose::{Machine, Outcome, evaluate};
 use input::Input;
 use serde::Serialize;
 use smpi::Replay;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -107,7 +106,7 @@ pub(super) fn predict(
     let answer = Answer { run, machine_name, input, engine, composed, limits_s, replay };
     let text =
         if shown.json { format!("{:#}\n", list::as_json(&answer)) } else { text::text(&answer) };
-    std::io::stdout().write_all(text.as_bytes()).context(NotWritten)?;
+    crate::print::result(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -141,7 +140,7 @@ pub(super) fn machine_of(wish: Option<&str>) -> anyhow::Result<(&str, Machine)> 
 
 /// A file, or else a name.
 fn machine(name: &str) -> anyhow::Result<Machine> {
-    let text = match std::fs::read_to_string(name) {
+    let text = match crate::files::read_text(name.as_ref(), crate::files::WRITTEN_BYTES_MAX) {
         Ok(text) => text,
         Err(error) => {
             let names: Vec<&str> = NAMES.iter().map(|(name, ..)| *name).collect();

@@ -84,6 +84,7 @@ fn point(question: &Question<'_>, row: &Row<'_>) -> String {
 }
 
 fn cut(name: &str) -> String {
+    let name = &*crate::print::line(name);
     if name.is_empty() {
         return "(all)".to_owned();
     }

@@ -7,7 +7,7 @@
 //! How a graph becomes steps of ranks (`graph::compose::unfold`).
 
 use super::{PredictOptions, engine, short};
-use crate::exit::{BadOption, NotWritten};
+use crate::exit::BadOption;
 use crate::fit::input;
 use crate::values::{self, Point};
 use anyhow::{Context, anyhow, ensure};
@@ -19,7 +19,6 @@ use graph::{Graph, Node, Role};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::str::FromStr;
@@ -132,7 +131,7 @@ pub(super) fn predict(options: &PredictOptions) -> anyhow::Result<ExitCode> {
     } else {
         rows.iter().map(table).collect()
     };
-    std::io::stdout().write_all(text.as_bytes()).context(NotWritten)?;
+    crate::print::result(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 

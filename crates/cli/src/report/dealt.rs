@@ -5,13 +5,13 @@ use crate::exit::NotWritten;
 use crate::terminal::Terminal;
 use anyhow::Context;
 use dealt::Dealt;
-use std::io::Write;
 use std::process::ExitCode;
 
 /// Shows the file.
 pub(super) fn report(options: &ReportOptions, terminal: Terminal) -> anyhow::Result<ExitCode> {
     let path = &options.run;
-    let text = std::fs::read(path).with_context(|| format!("cannot read `{}`", path.display()))?;
+    let text = crate::files::read(path, crate::files::MEASURED_BYTES_MAX)
+        .with_context(|| format!("cannot read `{}`", path.display()))?;
     let dealt: Dealt = serde_json::from_slice(&text).with_context(|| {
         let path = path.display();
         format!("`{path}` is no report of a program; give that, or the folder of a run record")
@@ -27,6 +27,6 @@ pub(super) fn report(options: &ReportOptions, terminal: Terminal) -> anyhow::Res
             .context(NotWritten)
             .with_context(|| format!("`{}`", path.display()))?;
     }
-    std::io::stdout().write_all(text.as_bytes()).context(NotWritten)?;
+    crate::print::result(&text)?;
     Ok(ExitCode::SUCCESS)
 }

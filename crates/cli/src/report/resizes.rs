@@ -5,7 +5,6 @@ use crate::exit::NotWritten;
 use crate::terminal::Terminal;
 use anyhow::Context;
 use run_record::resize_file::{NAME, ResizeLines};
-use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -38,7 +37,7 @@ pub(super) fn report(
             .context(NotWritten)
             .with_context(|| format!("`{}`", path.display()))?;
     }
-    std::io::stdout().write_all(text.as_bytes()).context(NotWritten)?;
+    crate::print::result(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 

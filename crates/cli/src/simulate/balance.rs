@@ -5,7 +5,7 @@ mod plot;
 mod progress;
 mod table;
 
-use crate::exit::{BadOption, NotWritten};
+use crate::exit::BadOption;
 use crate::picture;
 use ::balancing::{Domain, Policy};
 use anyhow::{Context, anyhow};
@@ -14,7 +14,6 @@ use described::Described;
 use progress::Shown;
 use serde_json::{Value, json};
 use simulator::balance::{Outcome, Scenario, central_s, simulate};
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -89,7 +88,7 @@ pub(crate) fn balance(options: &BalanceOptions) -> anyhow::Result<ExitCode> {
 }
 
 fn write(text: &str) -> anyhow::Result<ExitCode> {
-    std::io::stdout().write_all(text.as_bytes()).context(NotWritten)?;
+    crate::print::result(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,6 +1,7 @@
 //! `sintonia simulate chunking`: how long each policy would take for described tasks.
 
-use crate::exit::{BadOption, NotWritten};
+use crate::exit::BadOption;
+use crate::files;
 use crate::picture;
 use crate::simulate::{plot, table};
 use ::chunking::PolicySpec;
@@ -13,8 +14,6 @@ use simulator::chunking::{
     Block, Distribution, Machine, Outcome, Scenario, Slowdown, Span, Workload, WorkloadError,
     simulate,
 };
-use std::fs;
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -149,7 +148,7 @@ pub(crate) fn chunking(options: &ChunkingOptions) -> anyhow::Result<ExitCode> {
         picture::write(path, &drawn)?;
     }
     let text = if options.json { as_json(&outcomes) } else { table::table(&scenario, &outcomes) };
-    std::io::stdout().write_all(text.as_bytes()).context(NotWritten)?;
+    crate::print::result(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -180,8 +179,8 @@ fn scenario(options: &ChunkingOptions) -> anyhow::Result<Scenario> {
 fn workload(tasks: &Tasks) -> anyhow::Result<Workload> {
     if let Some(path) = &tasks.tasks_file {
         let name = || format!("`{}`", path.display());
-        let text = fs::read_to_string(path).with_context(name)?;
-        return measured(&text).with_context(name);
+        let text = files::read_text(path, files::MEASURED_BYTES_MAX).with_context(name)?;
+        return measured(&text, &name()).with_context(name);
     }
     let distribution = tasks.distribution.unwrap_or(Distribution::Constant { ms: tasks.task_ms });
     let drawn = Workload::drawn(tasks.tasks, distribution, &tasks.block, tasks.seed);
@@ -189,7 +188,9 @@ fn workload(tasks: &Tasks) -> anyhow::Result<Workload> {
 }
 
 /// Tasks of a report that a program wrote, those of its slowest iteration, or a line for each.
-fn measured(text: &str) -> anyhow::Result<Workload> {
+///
+/// A report may leave chunks out; that is said, and the other tasks are taken to be like those that are there.
+fn measured(text: &str, name: &str) -> anyhow::Result<Workload> {
     #[derive(Deserialize)]
     struct Report {
         slowest: Option<Slowest>,
@@ -197,6 +198,10 @@ fn measured(text: &str) -> anyhow::Result<Workload> {
     #[derive(Deserialize)]
     struct Slowest {
         chunks: Vec<Chunk>,
+        #[serde(default)]
+        n_tasks: u64,
+        #[serde(default)]
+        n_chunks_left_out: u64,
     }
     #[derive(Deserialize)]
     struct Chunk {
@@ -209,9 +214,20 @@ fn measured(text: &str) -> anyhow::Result<Workload> {
     }
     let report: Report = serde_json::from_str(text)
         .context("this is no report that a master/worker program wrote with `--report FILE`")?;
-    let slowest = report.slowest.map_or(Vec::new(), |slowest| slowest.chunks);
-    let chunks = slowest.iter().map(|chunk| (chunk.n_tasks, chunk.ended_s - chunk.began_s));
-    Ok(Workload::of_chunks(&chunks.collect::<Vec<_>>())?)
+    let slowest = report.slowest.context("it has no iteration whose chunks are listed")?;
+    let chunks = slowest.chunks.iter().map(|chunk| (chunk.n_tasks, chunk.ended_s - chunk.began_s));
+    let workload = Workload::of_chunks(&chunks.collect::<Vec<_>>(), slowest.n_tasks)?;
+    if 0 < slowest.n_chunks_left_out {
+        let n_listed = slowest.chunks.len() as u64;
+        let n_chunks = n_listed.saturating_add(slowest.n_chunks_left_out);
+        let n_tasks: u64 = slowest.chunks.iter().map(|chunk| chunk.n_tasks).sum();
+        eprintln!(
+            "sintonia: {name}: only {n_listed} of {n_chunks} chunks are listed, with {n_tasks} of {} tasks; the others \
+             are taken to be like these",
+            workload.n_tasks()
+        );
+    }
+    Ok(workload)
 }
 
 fn specs(names: &[String]) -> Vec<&'static PolicySpec> {

@@ -183,7 +183,7 @@ fn write_output(task: &EndedTask) -> anyhow::Result<()> {
 }
 
 fn println_to_stdout(line: &str) -> anyhow::Result<()> {
-    std::io::stdout().write_all(format!("{line}\n").as_bytes()).context(NotWritten)
+    crate::print::result(&format!("{line}\n"))
 }
 
 /// Which tasks have ended, and how.

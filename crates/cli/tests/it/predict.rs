@@ -154,6 +154,35 @@ fn check(words: &str, code: i32, part: &str) {
     assert_eq!(said.output, "");
 }
 
+/// A parameter of 0 gave an interval from no number to no number.
+#[test]
+fn what_lies_outside_of_the_domain_is_said() {
+    let sentence = "lies outside of what the model of `main->solve` can say: give a number above 0";
+    check("predict models.json --set n=100 --set p=0", 100, &format!("`p` = 0 {sentence}"));
+    check(
+        "predict models.json --set n=100 --set p=0,4 --json",
+        100,
+        &format!("`p` = 0 {sentence}"),
+    );
+    check("predict models.json --set n=1e200 --set p=4", 100, "leaves the range of numbers at");
+    check("predict models.json --set n=100 --set p=0:4 --best p", 2, "compares values above 0");
+}
+
+/// An endless file took all memory.
+#[test]
+fn an_endless_file_is_refused() {
+    check("fit /dev/zero", 105, "`/dev/zero`: it is longer than 256 MiB, the most that is read");
+}
+
+/// Arguments were printed as they came, newlines and escape sequences too.
+#[test]
+fn arguments_are_shown_in_their_line() {
+    let said = place().sintonia(&["predict", "no\nsintonia: all is well\u{1b}[2J", "--set", "n=1"]);
+    assert_eq!(said.code, Some(105));
+    assert!(said.errors.contains("`no\\nsintonia: all is well\\u001b[2J`"), "{}", said.errors);
+    assert_eq!(said.errors.lines().count(), 1, "{}", said.errors);
+}
+
 #[test]
 fn what_is_wrong_is_said_with_a_code() {
     check("predict none.json --set n=1 --set p=1", 105, "`none.json`");

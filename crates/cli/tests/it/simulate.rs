@@ -60,6 +60,22 @@ fn a_report_of_a_program_is_a_trace() {
     assert!((list[0]["makespan_s"].as_f64().unwrap() - 0.007).abs() < 1e-12, "{}", said.output);
 }
 
+/// A report that lists some of its chunks was simulated as if these were all.
+#[test]
+fn chunks_that_a_report_leaves_out_are_said_and_made_up_for() {
+    let place = Place::new();
+    let chunk = json!({ "n_tasks": 1, "began_s": 0.0, "ended_s": 0.002 });
+    let slowest = json!({ "n_tasks": 20, "chunks": [chunk, chunk], "n_chunks_left_out": 18 });
+    let report = json!({ "format_version": 1, "slowest": slowest });
+    std::fs::write(place.path("report.json"), report.to_string()).expect("written");
+    let said =
+        said(&place, "--policy ss --tasks-file report.json --workers 1 --overhead-us 0 --json");
+    let list: Value = serde_json::from_str(&said.output).expect("a list");
+    assert!((list[0]["makespan_s"].as_f64().unwrap() - 0.04).abs() < 1e-12, "{}", said.output);
+    let expected = "`report.json`: only 2 of 20 chunks are listed, with 2 of 20 tasks; the others are taken to be like these";
+    assert!(said.errors.contains(expected), "{}", said.errors);
+}
+
 #[test]
 fn people_get_a_table_and_a_picture() {
     let place = Place::new();
@@ -108,6 +124,7 @@ fn what_is_wrong_is_said_with_a_code() {
     check("--tasks-file none.txt", 100, "`none.txt`");
     check("--tasks-file times.txt", 100, "`times.txt`: line 3 is `fast`: write the time");
     check("--tasks-file other.json", 100, "`other.json`: this is no report that a master/worker");
+    check("--tasks-file /dev/zero", 100, "it is longer than 256 MiB, the most that is read");
     check("--tasks-file empty.txt", 100, "`empty.txt`: there is no task");
     check("--policy gsss", 2, "gss");
     check("--workers 0", 2, "--workers");

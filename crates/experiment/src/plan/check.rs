@@ -13,8 +13,10 @@ const N_RUNS_MAX: usize = 1_000_000;
 #[non_exhaustive]
 pub enum PlanError {
     /// It is no TOML, or has something that plans do not have.
-    #[error("the plan cannot be read: {message}")]
+    #[error("line {line} of the plan cannot be read: {message}")]
     Malformed {
+        /// Its line, from 1.
+        line: usize,
         /// What the reader says.
         message: String,
     },

@@ -29,6 +29,14 @@ pub enum WorkloadError {
         /// What it says.
         text: String,
     },
+    /// A chunk takes less than no time.
+    #[error(
+        "chunk {chunk} of the report ends before it begins: run the program again with `--report FILE`"
+    )]
+    Backwards {
+        /// Which one, from 1.
+        chunk: usize,
+    },
     /// Nothing to do.
     #[error("there is no task that takes any time")]
     NoWork,
@@ -88,10 +96,16 @@ impl Workload {
 
     /// Chunks that were measured, in the order of dealing: tasks and seconds of each. Tasks of a chunk are alike.
     ///
+    /// Where these are fewer than `n_tasks`, others follow that take as long as they do, again from the first on.
+    ///
     /// # Errors
-    /// When all of them together take no time, or no finite one, or are too many.
-    pub fn of_chunks(chunks: &[(u64, f64)]) -> Result<Self, WorkloadError> {
-        let n_tasks = chunks.iter().fold(0, |sum: u64, chunk| sum.saturating_add(chunk.0));
+    /// When all of them together take no time, or no finite one, are too many, or one ends before it begins.
+    pub fn of_chunks(chunks: &[(u64, f64)], n_tasks: u64) -> Result<Self, WorkloadError> {
+        if let Some(before) = chunks.iter().position(|(_, time_s)| *time_s < 0.0) {
+            return Err(WorkloadError::Backwards { chunk: before + 1 });
+        }
+        let n_measured = chunks.iter().fold(0, |sum: u64, chunk| sum.saturating_add(chunk.0));
+        let n_tasks = n_tasks.max(n_measured);
         if N_TASKS_MAX < n_tasks {
             return Err(WorkloadError::TooMany { n_tasks });
         }
@@ -99,7 +113,8 @@ impl Workload {
             let task_s = (time_s / n_tasks as f64).max(0.0);
             (0..n_tasks).map(move |_| task_s)
         });
-        Self::new(tasks_s)
+        let n_wanted = if n_measured == 0 { 0 } else { n_tasks };
+        Self::new(tasks_s.cycle().take(usize::try_from(n_wanted).unwrap_or(usize::MAX)))
     }
 
     fn new(tasks_s: impl Iterator<Item = f64>) -> Result<Self, WorkloadError> {
@@ -166,11 +181,18 @@ mod tests {
 
     #[test]
     fn a_measured_chunk_is_as_many_tasks() {
-        let workload = Workload::of_chunks(&[(2, 3.0), (0, 9.0), (1, 0.5)]).unwrap();
+        let workload = Workload::of_chunks(&[(2, 3.0), (0, 9.0), (1, 0.5)], 0).unwrap();
         assert_eq!(workload.n_tasks(), 3);
         assert!((workload.chunk_s(0, 1) - 1.5).abs() < 1e-12);
         assert!((workload.work_s() - 3.5).abs() < 1e-12);
-        let said = |chunks| Workload::of_chunks(chunks).unwrap_err().to_string();
+        let longer = Workload::of_chunks(&[(2, 3.0), (1, 0.5)], 7).unwrap();
+        assert_eq!(longer.n_tasks(), 7);
+        assert!((longer.work_s() - 8.5).abs() < 1e-12);
+        let said = |chunks| Workload::of_chunks(chunks, 0).unwrap_err().to_string();
+        assert_eq!(
+            said(&[(1, 1.0), (1, -1.0)]),
+            "chunk 2 of the report ends before it begins: run the program again with `--report FILE`"
+        );
         assert_eq!(said(&[]), "there is no task that takes any time");
         assert_eq!(said(&[(1, f64::NAN)]), "there is no task that takes any time");
         assert_eq!(

@@ -117,6 +117,35 @@ fn headers_that_define_nothing_to_send() {
     );
 }
 
+/// `double complex` was "not understood as C", which it is.
+#[test]
+fn complex_numbers_are_called_so() {
+    let remedy = "make it two numbers, as it lies in memory: `double z[2]`, or `float`";
+    for word in ["complex", "_Complex"] {
+        let text =
+            format!("#include <complex.h>\nstruct s {{\n  int n;\n  double {word} z;\n}};\n");
+        let (_, problems) = read(&text);
+        let said: Vec<_> =
+            problems.iter().map(|it| (it.line, it.kind.to_string(), it.kind.remedy())).collect();
+        let kind =
+            format!("`double {word} z;` is a complex number, and only plain ones can be sent");
+        assert_eq!(said, [(4, kind, remedy.to_owned())]);
+    }
+}
+
+/// Nothing was said to a `long double`, which has other bytes on other processors.
+#[test]
+fn a_number_that_differs_between_processors_is_remarked() {
+    let (header, problems) = read("struct s { double plain; long double wide[2]; };");
+    assert_eq!(problems, []);
+    assert_eq!(
+        header.remarks(),
+        [
+            "member `wide` of `struct s` is a `long double`, which is not the same on all processors: all ranks have to run on one kind"
+        ]
+    );
+}
+
 #[test]
 fn what_is_not_c_is_told() {
     for (text, expected) in [

@@ -108,6 +108,7 @@ fn imbalance(
         .count();
     let others = match n_heavy {
         0 | 1 => String::new(),
+        2 => " (and 1 rank nearly as long)".to_owned(),
         n => format!(" (and {} ranks nearly as long)", n - 1),
     };
     let text = format!(

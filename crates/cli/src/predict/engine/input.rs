@@ -2,6 +2,7 @@
 
 use super::EngineOptions;
 use crate::exit::NotWritten;
+use crate::files;
 use anyhow::{Context, ensure};
 use export::SimgridOptions;
 use graph::compose::{Program, TraceReader};
@@ -80,13 +81,14 @@ impl Input {
 /// Reads the files that the index names.
 fn program(dir: &Path, flops_per_s: f64) -> anyhow::Result<Program> {
     let read = |path: &Path| {
-        fs::read_to_string(path).with_context(|| format!("`{}` cannot be read", path.display()))
+        files::read_text(path, files::MEASURED_BYTES_MAX)
+            .with_context(|| format!("`{}` cannot be read", path.display()))
     };
     let index = read(&dir.join(INDEX))?;
-    let files: Vec<&str> = index.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    ensure!(!files.is_empty(), "`{}` names no files", dir.join(INDEX).display());
-    let mut reader = TraceReader::new(files.len(), flops_per_s);
-    for file in files {
+    let names: Vec<&str> = index.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    ensure!(!names.is_empty(), "`{}` names no files", dir.join(INDEX).display());
+    let mut reader = TraceReader::new(names.len(), flops_per_s);
+    for file in names {
         reader.read(file, &read(&dir.join(file))?)?;
     }
     Ok(reader.finish())

@@ -5,6 +5,7 @@
 //! algorithms of collectives are those of MPICH where SimGrid 3.32 replays them without a crash.
 
 use super::Input;
+use crate::files;
 use anyhow::{Context, bail};
 use graph::compose::Machine;
 use graph::compose::network::Line;
@@ -53,7 +54,7 @@ pub(super) fn replay(input: &Input, machine: &Machine, at_most_s: f64) -> anyhow
         .rsplit_once("Simulation time ")
         .and_then(|(_, rest)| rest.split_whitespace().next()?.parse().ok());
     let total_s = said.with_context(|| {
-        format!("`smpirun` said no time; its last lines:\n{}", last_lines(&output))
+        format!("`smpirun` said no time; its last lines:{}", last_lines(&output))
     })?;
     Ok(Replay { total_s, took_s })
 }
@@ -123,14 +124,14 @@ fn run(input: &Input, machine: &Machine, at_most: Duration) -> anyhow::Result<St
         _ => anyhow::Error::new(error).context(format!("cannot start `{name}`")),
     })?;
     let status = wait(&mut child, at_most)?;
-    let output = String::from_utf8_lossy(&fs::read(&path)?).into_owned();
+    let output = String::from_utf8_lossy(&files::read_end(&path)?).into_owned();
     match status {
         None => bail!(
             "`{name}` did not end within {} s; allow more with `--at-most`",
             at_most.as_secs_f64()
         ),
         Some(status) if !status.success() => {
-            bail!("`{name}` ended with {status}; its last lines:\n{}", last_lines(&output))
+            bail!("`{name}` ended with {status}; its last lines:{}", last_lines(&output))
         }
         Some(_) => Ok(output),
     }
@@ -156,7 +157,10 @@ fn wait(child: &mut Child, at_most: Duration) -> anyhow::Result<Option<ExitStatu
 
 fn last_lines(output: &str) -> String {
     let lines: Vec<&str> = output.lines().filter(|line| !line.trim().is_empty()).collect();
-    lines[lines.len().saturating_sub(N_LINES_MAX)..].join("\n")
+    lines[lines.len().saturating_sub(N_LINES_MAX)..]
+        .iter()
+        .map(|line| format!("\n  {line}"))
+        .collect()
 }
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
 //! A scenario as options, or as a file with the same keys.
 
 use crate::exit::BadOption;
+use crate::files;
 use ::balancing::{Domain, Policy};
 use anyhow::{Context, anyhow};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, ValueEnum};
 use simulator::balance::{
     Arrivals, Detection, Durations, Entries, Failure, Network, Scenario, ScenarioError,
 };
-use std::fs;
 use std::path::Path;
 
 /// The cluster and the tasks. What is not given is as in the source's first scenario.
@@ -146,7 +146,7 @@ struct File {
 /// Reads a scenario file.
 pub(super) fn from_file(path: &Path) -> anyhow::Result<Described> {
     let name = || format!("`{}`", path.display());
-    let text = fs::read_to_string(path).with_context(name)?;
+    let text = files::read_text(path, files::WRITTEN_BYTES_MAX).with_context(name)?;
     read(&text).map_err(|why| anyhow!("{}: {why}", name()).context(BadOption))
 }
 

@@ -104,8 +104,8 @@ fn missing(program: &Path, programs: &Programs) -> String {
 impl Description {
     fn read(path: &Path) -> anyhow::Result<Self> {
         let file = path.display().to_string();
-        let text =
-            std::fs::read_to_string(path).with_context(|| format!("cannot read `{file}`"))?;
+        let text = crate::files::read_text(path, crate::files::WRITTEN_BYTES_MAX)
+            .with_context(|| format!("cannot read `{file}`"))?;
         Self::of(text, file, path.parent().map(Path::to_owned).unwrap_or_default())
     }
 

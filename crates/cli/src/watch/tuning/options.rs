@@ -54,7 +54,7 @@ pub(super) fn add(
 }
 
 fn read(path: &Path) -> anyhow::Result<String> {
-    std::fs::read_to_string(path).with_context(|| {
+    crate::files::read_text(path, crate::files::MEASURED_BYTES_MAX).with_context(|| {
         format!("cannot read the models in `{}`; write them with `sintonia fit -o`", path.display())
     })
 }

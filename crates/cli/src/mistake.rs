@@ -1,0 +1,41 @@
+//! What becomes of a mistake in this program: one sentence and an exit code of its own.
+//!
+//! A panic otherwise ends a program with 101, which scripts know as "there is no such record".
+
+use crate::exit::MISTAKE;
+use std::backtrace::{Backtrace, BacktraceStatus};
+use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
+use std::process::ExitCode;
+
+/// Does the work; after a panic in this thread the exit code is [`MISTAKE`].
+pub(crate) fn or(work: impl FnOnce() -> ExitCode) -> ExitCode {
+    std::panic::set_hook(Box::new(|panic| {
+        eprintln!("{}", sentence(panic));
+        let trace = Backtrace::capture();
+        if trace.status() == BacktraceStatus::Captured {
+            eprintln!("{trace}");
+        }
+    }));
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or(ExitCode::from(MISTAKE))
+}
+
+fn sentence(panic: &PanicHookInfo<'_>) -> String {
+    let what = panic.payload_as_str().unwrap_or("it does not say which");
+    let at =
+        panic.location().map(|at| format!(" ({}:{})", at.file(), at.line())).unwrap_or_default();
+    format!(
+        "sintonia: this is a mistake in Sintonia itself{at}: {what}; please report it with the command that you gave"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A panic ended with the code that says that there is no record.
+    #[test]
+    fn a_mistake_has_its_own_exit_code() {
+        let code = or(|| panic!("on purpose"));
+        assert_eq!(format!("{code:?}"), format!("{:?}", ExitCode::from(110)));
+    }
+}
