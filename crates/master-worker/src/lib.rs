@@ -78,7 +78,8 @@
 //! whatever happened, to the same result. A task that panics is tried on another worker, then reported with what
 //! it said. When a worker dies and the others can live on, its tasks are dealt again: threads, and workers that were
 //! started later with Open MPI 5 under `mpirun --with-ft ulfm`, which are replaced as well. Any other rank that dies
-//! takes the whole job with it, and the checkpoint remains.
+//! takes the whole job with it, with a code that is not 0, and the checkpoint remains. Nobody is left to say so when a signal ends
+//! a rank that is alone: under `--with-ft ulfm` its launcher returns 0, so look for the result there.
 //!
 //! **Why is a worker idle?** `--explain` says it after each iteration and as a table in the end, `--report FILE` writes
 //! the same as JSON, and [`Program::end_iteration`] gets the numbers as an [`IterationReport`]. Under `sintonia run`

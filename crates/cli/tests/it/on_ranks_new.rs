@@ -58,7 +58,7 @@ fn a_project_in_c_builds_and_runs_as_it_is() {
     check_runs(&dir.join("my-program"), &dir);
 }
 
-/// It is built where the library was built for tests and for what they start, so that little is compiled again.
+/// As users run it. It is built where the library was built, so that little is compiled again.
 #[test]
 fn a_project_in_rust_builds_and_runs_as_it_is() {
     let place = Place::new();
@@ -68,7 +68,7 @@ fn a_project_in_rust_builds_and_runs_as_it_is() {
         let job = Job::new(env!("CARGO")).args(words).arg("--offline").folder(&dir).within(BUILD);
         job.variable("CARGO_TARGET_DIR", &target)
     };
-    let said = run(cargo(&["test"]));
+    let said = run(cargo(&["test", "--release"]));
     assert!(said.contains("2 passed"), "{said}");
     run(cargo(&["build", "--release"]));
     let program = place.path("program");
