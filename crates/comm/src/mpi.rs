@@ -352,6 +352,10 @@ impl Drop for MpiTransport {
         if std::thread::panicking() || self.ended.is_some() || self.is_troubled {
             return;
         }
+        // Without one of those who were launched, the end of MPI fails, and the launcher has been seen to return 0 then.
+        if self.peers.is_broken() {
+            return;
+        }
         // Whoever wants to know of a failure calls `leave`.
         let deadline = Deadline::after(PATIENCE);
         let flushed = self.flush(deadline);

@@ -16,6 +16,8 @@ pub(super) struct Peers {
     present: Vec<u32>,
     /// The channel that is looked at next.
     turn: usize,
+    /// Whether a call failed that concerns those who were launched together: they do not come to the end together any more.
+    is_broken: bool,
 }
 
 /// A connection with one rank of another world.
@@ -44,13 +46,14 @@ impl Peers {
     /// Those of a rank that was launched with others.
     pub(super) fn launched(world: Line, own: u32, n_launched: u32) -> Self {
         let (links, present) = (Vec::new(), Vec::new());
-        Self { own, n_launched, world: Some(world), links, present, turn: 0 }
+        Self { own, n_launched, world: Some(world), links, present, turn: 0, is_broken: false }
     }
 
     /// Those of a rank that was added: rank 0 only. Its own number is not known yet.
     pub(super) fn added(line: Line) -> Self {
         let links = vec![Link { number: 0, line, state: State::Present }];
-        Self { own: u32::MAX, n_launched: 0, world: None, links, present: vec![0], turn: 0 }
+        let (world, present) = (None, vec![0]);
+        Self { own: u32::MAX, n_launched: 0, world, links, present, turn: 0, is_broken: false }
     }
 
     /// Says the number of a rank that was added.
@@ -82,6 +85,7 @@ impl Peers {
     ) -> Result<T, CommError> {
         let Err(MpiError::Call { .. }) = result else { return Ok(result?) };
         let Some(link) = self.links.iter_mut().find(|link| link.line == line) else {
+            self.is_broken = true;
             return Ok(result?);
         };
         link.state = State::Gone;
@@ -94,7 +98,10 @@ impl Peers {
     pub(super) fn lose(&mut self, rank: u32, error: &MpiError) -> bool {
         let is_mpi = matches!(error, MpiError::Call { .. });
         let link = self.links.iter_mut().find(|link| link.number == rank);
-        let Some(link) = link.filter(|_| is_mpi) else { return false };
+        let Some(link) = link.filter(|_| is_mpi) else {
+            self.is_broken |= is_mpi;
+            return false;
+        };
         link.state = State::Gone;
         self.present.retain(|present| *present != rank);
         true
@@ -139,6 +146,11 @@ impl Peers {
         }
         let number = self.present.get(self.turn - usize::from(has_world))?;
         self.links.iter().find(|link| link.number == *number).map(|link| link.line)
+    }
+
+    /// Whether those who were launched together lost one of them.
+    pub(super) fn is_broken(&self) -> bool {
+        self.is_broken
     }
 
     pub(super) fn own(&self) -> u32 {

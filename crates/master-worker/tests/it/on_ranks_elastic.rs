@@ -139,6 +139,65 @@ fn the_work_of_a_started_worker_that_dies_is_dealt_again() {
     assert_eq!(n_lost, 1, "{}", ended.text());
 }
 
+/// Kills one of the processes that `is_it` takes by its environment, as soon as the checkpoint has so many iterations, in a
+/// job whose launcher leaves the others alone.
+#[track_caller]
+fn end_of_killed(n_ranks: usize, words: &str, wanted: u64, is_it: impl Fn(&[u8]) -> bool) -> Ended {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("state");
+    let job = Library::OpenMpi5.launch_surviving(n_ranks, &example("elastic")).unwrap();
+    let job = job.arg("12").args(words.split(' ')).arg("--checkpoint").arg(&file);
+    let running = job.within(Duration::from_secs(40)).start();
+    running.wait_until("the checkpoint", |_| n_saved(&file).is_some_and(|n| wanted <= n));
+    let is_rank = |words: &[String]| words.first().is_some_and(|word| word.ends_with("/elastic"));
+    let is_victim = |pid: &u32| {
+        let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        environment.split(|byte| *byte == 0).any(&is_it)
+    };
+    let victim = running.processes(is_rank).into_iter().find(is_victim);
+    running.kill(victim.expect("it still runs"));
+    let ended = running.finish();
+    assert!(n_saved(&file).is_some_and(|n| wanted <= n), "the checkpoint remains");
+    ended
+}
+
+/// Release builds of all others died of a segmentation fault then, and the launcher ended with the code 0: what was asked of
+/// the library failed on a way that the compiler had got wrong.
+#[test]
+fn a_launched_rank_that_is_killed_ends_the_job_with_a_code() {
+    for victim in ["0", "1", "2"] {
+        let rank = format!("OMPI_COMM_WORLD_RANK={victim}");
+        let ended = end_of_killed(3, "5000", 2, |variable| variable == rank.as_bytes());
+        assert_ne!(ended.code, 0, "rank {victim}: {}", ended.text());
+        assert_eq!(lines(&ended, "digest"), Vec::<&str>::new(), "rank {victim}");
+        // Who is left says why it ends.
+        let said = ["cannot communicate", "heard nothing of the master"];
+        assert!(said.iter().any(|words| ended.stderr.contains(words)), "{}", ended.text());
+    }
+}
+
+/// As above. Nobody can go on without the master; its workers say so, and the launcher returns their code.
+#[test]
+fn a_killed_master_of_started_workers_ends_them_with_a_code() {
+    let words = "5000 --workers 2 --max-workers 2";
+    let ended = end_of_killed(1, words, 2, |variable| is_started_by(variable, true));
+    assert_ne!(ended.code, 0, "{}", ended.text());
+    assert!(ended.stderr.contains("heard nothing of the master"), "{}", ended.text());
+}
+
+/// As above: the master died of the loss of a worker that it was to go on without.
+#[test]
+fn a_started_worker_that_is_killed_costs_nothing_but_time() {
+    let words = "5000 --workers 3 --max-workers 3";
+    let ended = end_of_killed(1, words, 2, |variable| is_started_by(variable, false));
+    check_result(&ended, 12);
+}
+
+/// Whether a process with this variable was started by the launcher, or else by another rank: each start has its own name.
+fn is_started_by(variable: &[u8], launcher: bool) -> bool {
+    variable.starts_with(b"PMIX_NAMESPACE=") && variable.ends_with(b"@1") == launcher
+}
+
 /// Others end the whole job, and quickly: what is left is the checkpoint.
 #[test]
 fn elsewhere_it_takes_the_job_with_it() {
