@@ -15,7 +15,10 @@ pub(crate) fn repository(path: &str) -> PathBuf {
 #[track_caller]
 pub(crate) fn library() -> PathBuf {
     launch::place::built("libsintonia_malleable.a");
-    launch::place::built("libsintonia_malleable.so").parent().expect("a file lies in a folder").to_owned()
+    launch::place::built("libsintonia_malleable.so")
+        .parent()
+        .expect("a file lies in a folder")
+        .to_owned()
 }
 
 /// A program that was built for one test.

@@ -14,7 +14,10 @@ pub(crate) fn repository(path: &str) -> PathBuf {
 #[track_caller]
 pub(crate) fn library() -> PathBuf {
     launch::place::built("libmaster_worker.a");
-    launch::place::built("libmaster_worker.so").parent().expect("a file lies in a folder").to_owned()
+    launch::place::built("libmaster_worker.so")
+        .parent()
+        .expect("a file lies in a folder")
+        .to_owned()
 }
 
 /// How a program is linked.
