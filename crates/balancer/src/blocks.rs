@@ -53,8 +53,11 @@ pub(crate) struct Blocks<'a> {
     /// The sequence number that comes next; any where it is not known.
     next: Option<u64>,
     /// A block behind a hole, told next.
-    pending: Option<(u64, &'a [u8])>,
+    pending: Option<Numbered<'a>>,
 }
+
+/// A sequence number and a payload.
+type Numbered<'a> = (u64, &'a [u8]);
 
 struct Head {
     sequence: u64,
@@ -119,8 +122,7 @@ impl<'a> Blocks<'a> {
     }
 
     /// The block that begins there, and where it ends. `None` in it: its payload is not what was written.
-    #[expect(clippy::type_complexity, reason = "private, and said in the line above")]
-    fn block(&self, at: usize) -> Option<(Option<(u64, &'a [u8])>, usize)> {
+    fn block(&self, at: usize) -> Option<(Option<Numbered<'a>>, usize)> {
         let head = self.head(at)?;
         let begin = at + HEAD_BYTES;
         let payload = self.bytes.get(begin..begin + head.n_bytes)?;

@@ -13,6 +13,7 @@
 //! # Not here
 //! Bytes and files (`journal`), and who decides what happens (`core`).
 
+mod changes;
 mod doubt;
 mod past;
 mod queue;
@@ -22,11 +23,10 @@ mod snapshot;
 mod task;
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::Arc;
 
-use balanced::{Kept, Outcome, Output, TaskState};
+use balanced::{Kept, Output, TaskState};
 
-use crate::core::words::{Attempt, Ended, Moment, NodeId, Work};
+use crate::core::words::{Attempt, Ended, Moment, NodeId};
 pub use doubt::Damages;
 pub use past::{Brief, Past, PastRun};
 use queue::Queue;
@@ -321,119 +321,6 @@ impl Book {
                 let brief = Brief::of(outcome);
                 self.past.add(PastRun { first: number, last: number, brief });
             }
-        }
-    }
-
-    fn submitted(
-        &mut self,
-        tasks: (u64, u64),
-        at_ms: u64,
-        work: &Arc<Work>,
-        array_first: Option<u64>,
-    ) {
-        let (first, n_tasks) = tasks;
-        // A damaged or repeated record must not bring back what has been there.
-        if first < self.next || n_tasks == 0 || N_TASKS_MAX < n_tasks {
-            return;
-        }
-        let last = first.saturating_add(n_tasks - 1);
-        for number in first..=last {
-            let array_index = array_first.map(|index| index.saturating_add(number - first));
-            self.tasks.insert(number, Task::new(work.clone(), array_index, at_ms));
-        }
-        self.queue.push_back(first, last);
-        self.next = last.saturating_add(1);
-    }
-
-    fn start(&mut self, number: u64, instance: u32, at_ms: u64) {
-        let Some(task) = self.tasks.get_mut(&number).filter(|task| !task.is_over()) else { return };
-        let is_known = task.is_queued();
-        if !(is_known || task.is_doubted()) || instance < task.instance() {
-            return;
-        }
-        if is_known {
-            self.queue.left();
-        }
-        task.place(TaskState::Running, self.me, instance);
-        task.note(at_ms, Noted::Started(self.me));
-        self.leases.remove(&number);
-        self.is_certain(number);
-    }
-
-    fn given(&mut self, number: u64, lease: Lease, at_ms: u64) {
-        let Some(task) = self.tasks.get_mut(&number).filter(|task| !task.is_over()) else { return };
-        if self.leases.contains_key(&number) && !task.is_doubted() {
-            return;
-        }
-        if task.is_queued() {
-            self.queue.left();
-        }
-        task.place(TaskState::Leased, lease.to, lease.instance);
-        task.note(at_ms, Noted::Offered(lease.to));
-        self.leases.insert(number, lease);
-        self.is_certain(number);
-    }
-
-    fn back(&mut self, number: u64, instance: u32, reason: &Reason, at_ms: u64) {
-        let Some(task) = self.tasks.get_mut(&number).filter(|task| !task.is_over()) else { return };
-        let is_known = !task.waits() && task.instance() == instance;
-        if !is_known && !(task.is_doubted() && task.instance() <= instance) {
-            return;
-        }
-        self.leases.remove(&number);
-        task.note(at_ms, Noted::Back(reason.clone()));
-        task.place(TaskState::Queued, self.me, instance);
-        let lost_too_often = reason.is_loss() && task.count_loss();
-        if task.is_queued() {
-            self.queue.push_front(number);
-        }
-        if lost_too_often || task.is_cancel_wished() {
-            let outcome = if lost_too_often { Outcome::Lost } else { Outcome::Canceled };
-            self.end(&EndRecord::without_run(number, instance, self.me, outcome, at_ms));
-        }
-    }
-
-    fn end(&mut self, end: &EndRecord) {
-        let Some(task) = self.tasks.get_mut(&end.number).filter(|task| !task.is_over()) else {
-            return;
-        };
-        if task.is_queued() {
-            self.queue.left();
-        }
-        self.leases.remove(&end.number);
-        task.end(end);
-        let n_bytes = task.n_output_bytes();
-        self.ended.push_back(end.number);
-        self.is_certain(end.number);
-        if 0 < n_bytes {
-            self.n_output_bytes += n_bytes;
-            self.with_output.push_back(end.number);
-            self.drop_outputs();
-        }
-    }
-
-    fn drop_outputs(&mut self) {
-        while self.limits.output_bytes_max < self.n_output_bytes
-            && let Some(number) = self.with_output.pop_front()
-        {
-            if let Some(task) = self.tasks.get_mut(&number) {
-                let n_bytes = task.n_output_bytes();
-                self.n_output_bytes -= n_bytes;
-                self.past.drop_outputs(1, n_bytes as u64);
-                task.drop_output();
-            }
-        }
-    }
-
-    fn canceled(&mut self, first: u64, last: u64, at_ms: u64) {
-        if last < first {
-            return;
-        }
-        let queued = self.tasks.range(first..=last).filter(|(_, task)| task.waits());
-        let over = queued.map(|(number, task)| (*number, task.instance())).collect::<Vec<_>>();
-        for (number, instance) in over {
-            let me = self.me;
-            self.end(&EndRecord::without_run(number, instance, me, Outcome::Canceled, at_ms));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Books are what their records make of them.
 
-use balanced::{ArrayRange, Limits, Submission, Text};
+use balanced::{ArrayRange, Limits, Outcome, Submission, Text};
 use proptest::{collection::vec, prelude::*};
 
 use super::*;

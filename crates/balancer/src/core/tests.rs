@@ -5,6 +5,7 @@
 
 mod acts;
 mod checks;
+mod holes;
 mod keeper;
 mod random;
 mod unit;
@@ -82,8 +83,25 @@ fn everything_at_once_does_no_harm() {
         n_crashes: 4,
         n_keeper_deaths: 3,
         n_cancels: 6,
+        n_holes: 0,
     };
     check(600..660, trouble);
+}
+
+/// Fault: records that a damaged journal had lost, so that a task ran on two nodes.
+#[test]
+fn records_that_are_missing_let_nothing_run_twice_at_once() {
+    check(700..724, Trouble { n_holes: 10, ..Trouble::default() });
+    let trouble = Trouble {
+        n_lost_of_1000: 30,
+        n_late_of_1000: 30,
+        n_cuts: 4,
+        n_kills: 4,
+        n_keeper_deaths: 2,
+        n_holes: 6,
+        ..Trouble::default()
+    };
+    check(800..824, trouble);
 }
 
 #[test]

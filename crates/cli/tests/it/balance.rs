@@ -5,6 +5,7 @@
 mod commands;
 mod compaction;
 mod daemon;
+mod damage;
 mod durability;
 mod end;
 mod several;

@@ -27,6 +27,8 @@ pub(super) struct Trouble {
     pub(super) n_crashes: usize,
     pub(super) n_keeper_deaths: usize,
     pub(super) n_cancels: usize,
+    /// Journals that are damaged while the daemon is down.
+    pub(super) n_holes: usize,
 }
 
 pub(super) struct Node {
@@ -68,7 +70,7 @@ pub(super) struct World {
     cuts: BTreeSet<(usize, usize)>,
     policy: Policy,
     trouble: Trouble,
-    random: Random,
+    pub(super) random: Random,
     /// What clients were told.
     pub(super) promised: Vec<TaskRange>,
     pub(super) n_starts: u64,
@@ -118,7 +120,8 @@ impl World {
     /// Lets time pass in which tasks come and things go wrong.
     pub(super) fn run_with_trouble(&mut self, ms: u64) {
         let end_ms = self.now_ms + ms;
-        let Trouble { n_cuts, n_kills, n_crashes, n_keeper_deaths, n_cancels, .. } = self.trouble;
+        let Trouble { n_cuts, n_kills, n_crashes, n_keeper_deaths, n_cancels, n_holes, .. } =
+            self.trouble;
         let mut plan = Vec::<(u64, usize)>::new();
         let counts = [
             (0, 12),
@@ -127,6 +130,7 @@ impl World {
             (3, n_crashes),
             (4, n_keeper_deaths),
             (5, n_cancels),
+            (6, n_holes),
         ];
         for (kind, n) in counts {
             plan.extend((0..n).map(|_| (self.random.between(self.now_ms, end_ms), kind)));
@@ -195,6 +199,10 @@ impl World {
             }
             2 => self.down(idx, false),
             3 => self.down(idx, true),
+            6 => {
+                self.down(idx, false);
+                self.damage(idx);
+            }
             4 => {
                 self.nodes[idx].keeper = Keeper::default();
                 self.event(idx, Event::Keeper(KeeperSays::Gone));

@@ -1,0 +1,23 @@
+//! Journals that lose records.
+
+use super::world::World;
+use crate::book::Record;
+
+impl World {
+    /// Some records of the node are gone, one behind the other. What says that tasks came is in a journal twice.
+    pub(super) fn damage(&mut self, idx: usize) {
+        let records = &mut self.nodes[idx].records;
+        if records.is_empty() {
+            return;
+        }
+        let begin = self.random.below(records.len());
+        let end = records.len().min(begin + 1 + self.random.below(5));
+        let is_twice =
+            |record: &Record| matches!(record, Record::Submitted { .. } | Record::Around { .. });
+        let hole = records.splice(begin..end, []).collect::<Vec<_>>();
+        let kept = hole.into_iter().filter(is_twice);
+        let doubted = Record::Doubted { first: 1, last: u64::MAX };
+        let kept = kept.chain([doubted]).collect::<Vec<_>>();
+        records.splice(begin..begin, kept);
+    }
+}

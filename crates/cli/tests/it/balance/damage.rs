@@ -1,0 +1,59 @@
+//! What was lost is said where people look.
+
+use super::daemon::Scene;
+use std::fs;
+
+/// Fault: a damaged journal was said in a log that nobody reads, and names were given out twice.
+#[test]
+fn a_damaged_journal_is_said_until_the_damaged_file_is_removed() {
+    let scene = Scene::new();
+    let mut node = scene.start("alpha", &[]);
+    node.said(&["submit", "--wait", "--array", "1-3", "--", "true"]);
+    node.kill();
+    let path = node.state().join("journal");
+    let mut journal = fs::read(&path).unwrap();
+    let at = journal.len() / 2;
+    journal[at..at + 16].iter_mut().for_each(|byte| *byte = !*byte);
+    fs::write(&path, journal).unwrap();
+    let state = node.state().display().to_string();
+    let start = ["node", "start", "--background", "--state", &state, "--name", "alpha"];
+    let said = scene.run(&start);
+    assert_eq!(said.code, Some(0), "{}", said.errors);
+    assert!(said.errors.contains("the journal was damaged ("), "{}", said.errors);
+    let nodes = node.said(&["nodes"]);
+    assert!(nodes.contains("the journal was damaged"), "{nodes}");
+    let damaged = node.state().join("journal.damaged");
+    let troubles = node.json(&["nodes", "--json"])[0]["troubles"].clone();
+    assert!(troubles[0].as_str().unwrap().contains(damaged.to_str().unwrap()), "{troubles}");
+    let name = node.said(&["submit", "--", "true"]);
+    let number: u64 = name.trim().strip_prefix("alpha.").unwrap().parse().unwrap();
+    assert!(3 < number, "{name}");
+    fs::remove_file(damaged).unwrap();
+    scene.run(&["node", "stop", "--now", "--state", &state]);
+    node.wait("it has left", |node| node.run(&["nodes"]).code != Some(0));
+    node.start(&[]);
+    assert_eq!(node.json(&["nodes", "--json"])[0]["troubles"], serde_json::json!([]));
+}
+
+/// Fault: of tasks beyond a bound nothing was known, and nothing said so.
+#[test]
+fn what_is_no_longer_kept_of_tasks_is_said() {
+    let scene = Scene::new();
+    let node = scene.start("alpha", &["--keep-tasks", "2"]);
+    node.said(&["submit", "--wait", "--array", "1-6", "--", "true"]);
+    node.wait("four are kept in brief", |node| {
+        node.json(&["nodes", "--json"])[0]["kept"]["n_brief"] == 4
+    });
+    let listed = node.run(&["tasks"]);
+    assert!(listed.errors.contains("only how they ended is kept: 4 exit 0"), "{}", listed.errors);
+    let lines = node.lines(&["tasks", "--json"]);
+    let brief = lines.iter().filter(|line| line["is_brief"] == true);
+    assert_eq!(brief.map(|line| line["n_tasks"].as_u64().unwrap()).sum::<u64>(), 4, "{lines:?}");
+    let waited = node.run(&["tasks", "--wait", "alpha.1-6"]);
+    assert_eq!(waited.code, Some(0), "{}", waited.errors);
+    assert!(waited.errors.contains("of 4 that ended long ago only how"), "{}", waited.errors);
+    let one = node.said(&["tasks", "alpha.1"]);
+    assert!(one.contains("exit 0; it ended so long ago"), "{one}");
+    let nodes = node.said(&["nodes"]);
+    assert!(nodes.contains("--keep-tasks"), "{nodes}");
+}
