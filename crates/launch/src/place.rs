@@ -28,11 +28,13 @@ pub fn target() -> PathBuf {
 ///
 /// # Panics
 /// When it was not built, or has changed since.
+#[track_caller]
 pub fn built(name: &str) -> PathBuf {
     checked(programs().join(name))
 }
 
 /// The example program of this name, or the library as `libNAME.so`, as [`built`].
+#[track_caller]
 pub fn example(name: &str) -> PathBuf {
     checked(programs().join("examples").join(name))
 }
