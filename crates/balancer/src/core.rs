@@ -277,10 +277,10 @@ impl Core {
             PeerMessage::AskGone { ask } => self.on_ask_gone(from, ask),
             PeerMessage::Answer { ask, answer } => self.on_answer(from, ask, answer, at),
             PeerMessage::HowAreYou { ask } => {
-                let status = self.status(at.now);
+                let status = Box::new(self.status(at.now));
                 at.out.send(from, PeerMessage::IAm { ask, status });
             }
-            PeerMessage::IAm { ask, status } => self.on_i_am(from, ask, status, at),
+            PeerMessage::IAm { ask, status } => self.on_i_am(from, ask, *status, at),
         }
     }
 

@@ -65,7 +65,7 @@ proptest! {
         prop_assert_eq!(is_damaged, kept.len() < payloads.len());
         // Those behind the last good one are not known to have been there.
         let n_behind = payloads.len() - kept.last().map_or(0, |last| last + 1);
-        prop_assert_eq!(n_missing as usize, payloads.len() - kept.len() - n_behind);
+        prop_assert_eq!(n_missing, (payloads.len() - kept.len() - n_behind) as u64);
     }
 
     #[test]

@@ -61,7 +61,7 @@ impl Book {
     pub(super) fn back(&mut self, number: u64, instance: u32, reason: &Reason, at_ms: u64) {
         let Some(task) = self.tasks.get_mut(&number).filter(|task| !task.is_over()) else { return };
         let is_known = !task.waits() && task.instance() == instance;
-        if !is_known && !(task.is_doubted() && task.instance() <= instance) {
+        if !(is_known || task.is_doubted() && task.instance() <= instance) {
             return;
         }
         self.leases.remove(&number);

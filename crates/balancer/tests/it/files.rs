@@ -88,7 +88,7 @@ fn a_damaged_file_of_peers_loses_one_line() {
         match read_peers(&path, 9) {
             Ok((peers, problems)) => {
                 let is_cut = bytes.len() < whole.len();
-                assert!(is_cut || 1 <= peers.len(), "{bytes:?}: {peers:?} {}", problems.len());
+                assert!(is_cut || !peers.is_empty(), "{bytes:?}: {peers:?} {}", problems.len());
             }
             Err(error) => assert!(error.to_string().contains("cannot read the peers"), "{error}"),
         }

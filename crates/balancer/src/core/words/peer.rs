@@ -157,7 +157,7 @@ pub enum PeerMessage {
         ask: u64,
         /// So.
         #[serde(with = "as_json")]
-        status: NodeStatus,
+        status: Box<NodeStatus>,
     },
     /// To [`PeerMessage::Ask`].
     Answer {
