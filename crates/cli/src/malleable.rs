@@ -72,7 +72,9 @@ pub(crate) fn malleable(options: &MalleableOptions) -> anyhow::Result<ExitCode> 
     let variables = variables(agent.as_deref(), network);
     // Who names networks to leave out must not name others to take as well.
     let is_set = |name: &str| {
-        [name.to_owned(), name.replace("_include", "_exclude")].iter().any(|name| std::env::var_os(name).is_some())
+        [name.to_owned(), name.replace("_include", "_exclude")]
+            .iter()
+            .any(|name| std::env::var_os(name).is_some())
     };
     let unset = variables.iter().filter(|(name, _)| !is_set(name));
     if options.print {
@@ -131,7 +133,9 @@ mod tests {
         assert_eq!(names(None), ["OMPI_MCA_coll"]);
         let all = names(Some("/home/me/.sintonia/sintonia-on-node"));
         // Only tests set the network, and growth under Slurm waited for processes that the launcher did not hear.
-        for name in ["HYDRA_LAUNCHER_EXEC", "PMIX_MCA_gds", LISTENING, "OMPI_MCA_btl_tcp_if_include"] {
+        for name in
+            ["HYDRA_LAUNCHER_EXEC", "PMIX_MCA_gds", LISTENING, "OMPI_MCA_btl_tcp_if_include"]
+        {
             assert!(all.contains(&name), "{name}: {all:?}");
         }
     }
