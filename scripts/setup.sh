@@ -49,8 +49,8 @@ TABLE
 # virtual environment | requirements file | purposes | why
 environments() {
   cat <<'TABLE'
-target/venv-openmpi5 | scripts/python/openmpi5.txt | test | Open MPI 5 with mpi4py
-target/venv-mpich5   | scripts/python/mpich5.txt   | test | MPICH 5 with mpi4py
+target/venv-openmpi5 | scripts/python/openmpi5.txt | test bench | Open MPI 5 with mpi4py; programs start processes in it
+target/venv-mpich5   | scripts/python/mpich5.txt   | test bench | MPICH 5 with mpi4py; programs start processes in it
 target/venv-mpi4py   | scripts/python/mpi4py.txt   | test | mpi4py on the system's own MPI libraries
 target/venv-extrap   | scripts/python/extrap.txt   | bench | Extra-P, beside which models are fitted
 target/venv-hyperqueue | scripts/python/hyperqueue.txt | bench | HyperQueue, beside which tasks are run
@@ -243,8 +243,8 @@ case $purpose in
   bench)
     install_packages
     check_rust
-    # In a shell of its own: without Extra-P and HyperQueue the rest can be measured all the same.
-    (install_environments) || say "going on without Extra-P or HyperQueue"
+    # In a shell of its own: without these the rest can be measured all the same.
+    (install_environments) || say "going on without what is missing of Open MPI 5, MPICH 5, Extra-P and HyperQueue"
     ;;
   test)
     install_packages

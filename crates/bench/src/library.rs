@@ -41,7 +41,7 @@ pub(crate) fn installed() -> Vec<Library> {
     .collect()
 }
 
-/// Those installed by `scripts/setup.sh test` in which a running program can start processes.
+/// Those installed by `scripts/setup.sh bench` in which a running program can start processes.
 pub(crate) fn dynamic(place: &Place) -> Vec<Library> {
     let giving_way: &[&str] = &["--oversubscribe", "--bind-to", "none"];
     // Without these it sleeps at its start, and may hang in collectives of merged groups.

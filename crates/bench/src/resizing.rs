@@ -38,6 +38,9 @@ const PROGRAM: [&str; 10] = [
 const BYTES: u64 = 100_000_000;
 /// Repetitions of the peer's `MPI_Alltoallv`.
 const N_TIMES: &str = "9";
+/// Said in place of the table where no library can start processes.
+const NOTHING: &str = "not measured: there is neither Open MPI 5 nor MPICH 5 in `target/venv-openmpi5` and \
+    `target/venv-mpich5`; `scripts/setup.sh bench` installs them\n";
 /// What a program that starts processes beside itself may wait more.
 const GRACE_S: f64 = 0.05;
 
@@ -70,7 +73,12 @@ pub(crate) fn measure(place: &Place, n_turns: usize) -> Result<Report, BenchErro
     let text = "Resizing: milliseconds that a program stands still, beside bare MPI\n";
     let mut report = Report { text: text.to_owned(), json: json!([]), bars_met: true };
     let mut rows = Vec::new();
-    for library in library::dynamic(place) {
+    let libraries = library::dynamic(place);
+    if libraries.is_empty() {
+        report.text += NOTHING;
+        return Ok(report);
+    }
+    for library in libraries {
         for (change, turns) in CHANGES.into_iter().zip(take_turns(place, &library, n_turns)?) {
             let bar_s = turns.bar_s(&library, change);
             let is_met = turns.ours.is_empty() || turns.wait_s() <= bar_s;
