@@ -27,29 +27,12 @@ impl mw_options {
 }
 
 /// What `--help` prints.
-pub(crate) const HELP: &CStr = c"\
-Options of the run:
-  --policy NAME               how chunks are sized: best (usual), static, ss, gss, tss, fac2, ...
-  --prefetch off|late|always  when the next chunk is sent to a worker that has one (usual: late)
-  --synchronous               the master waits after each chunk until the worker has it
-  --master-works              the master computes too while nobody needs it
-  --workers N|all|auto        how many workers get work (usual: all); auto follows a performance model
-  --first-workers N           how many take part in the first iteration with auto (usual: all)
-  --max-workers N             start further ones, up to so many, where the MPI library can
-  --hosts NAME[:N],...        where these are started, and how many on each host
-  --horizon N                 iterations to come, in which starting a worker has to pay
-  --threads N                 threads, the master included, when no MPI launcher started the program
-  --attempts N                how often tasks that fail are tried (usual: 2)
-  --patience SECONDS          how long a worker may be silent before its work is dealt again (usual: 600)
-  --checkpoint FILE           write the state to this file after each iteration
-  --checkpoint-every N        after every N-th iteration only
-  --resume                    go on from the checkpoint when there is one
-  --network FILE              begin with the latencies that `sintonia netbench --json` wrote
-  --progress                  a line per iteration on standard error
-  --explain                   and why workers were idle
-  --report FILE               write what became of the work as JSON; `sintonia report FILE` shows it
-`--option=value` does as well; what stands after `--` is the program's own.
-";
+pub(crate) const HELP: &CStr = match CStr::from_bytes_with_nul(
+    concat!(include_str!("../../master-worker/src/help.txt"), "\0").as_bytes(),
+) {
+    Ok(help) => help,
+    Err(_) => c"",
+};
 
 /// Options with their defaults. `mw_options_free` frees them.
 #[unsafe(no_mangle)]

@@ -105,6 +105,7 @@
 
 #![forbid(unsafe_code)]
 
+mod help;
 mod map;
 mod program;
 mod run;

@@ -13,6 +13,9 @@ const INCLUDE: &str = "crates/master-worker-c/include";
 /// The library for C.
 const LIBRARY: &str = "libmaster_worker.so";
 
+/// What a working copy has and an installation has not.
+const OF_WORKING_COPY: &str = "crates/cli/Cargo.toml";
+
 /// The sources of the library.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Sources(PathBuf);
@@ -53,7 +56,13 @@ impl Sources {
         text(&self.0.join(INCLUDE))
     }
 
-    /// The folder of the library for C.
+    /// Their folder.
+    pub(super) fn root(&self) -> anyhow::Result<String> {
+        text(&self.0)
+    }
+
+    /// The folder of the library for C. In a working copy that has not built it, where its build puts it: the `Makefile`
+    /// of a project builds it first.
     pub(super) fn library(&self) -> anyhow::Result<String> {
         let installed = self.0.to_str().and_then(|path| path.strip_suffix("share/sintonia"));
         let own = std::env::current_exe().ok().and_then(|own| Some(own.parent()?.to_owned()));
@@ -62,14 +71,20 @@ impl Sources {
         let built = ["target/release", "target/debug"].map(|dir| self.0.join(dir));
         let places = installed.map(|prefix| Path::new(prefix).join("lib"));
         let places: Vec<PathBuf> = places.into_iter().chain(own).chain(built).collect();
-        let Some(found) = places.iter().find(|place| place.join(LIBRARY).is_file()) else {
+        if let Some(found) = places.iter().find(|place| place.join(LIBRARY).is_file()) {
+            return text(found);
+        }
+        if !self.0.join(OF_WORKING_COPY).is_file() {
             bail!(
                 "there is no `{LIBRARY}` for `{0}`; build it there with \
                  `cargo build --release --package master-worker-c`, or install Sintonia with `make install`",
                 self.0.display()
             );
-        };
-        text(found)
+        }
+        eprintln!(
+            "sintonia: `{LIBRARY}` is not built yet; `make` in the project does that first, with cargo"
+        );
+        text(&self.0.join("target/release"))
     }
 }
 
@@ -106,6 +121,8 @@ fn text(path: &Path) -> anyhow::Result<String> {
 mod tests {
     use super::*;
 
+    const C_MAKEFILE: &str = include_str!("../../../../examples/programs/integral-c/Makefile");
+
     #[test]
     fn sources_are_found_where_they_are_said_to_be() {
         let own = Sources(built_from());
@@ -118,6 +135,19 @@ mod tests {
         assert!(message.contains("say with `--sintonia DIR`"), "{message}");
         std::fs::write(installed.join(CRATE).join("Cargo.toml"), "").unwrap();
         assert_eq!(Sources::find(Some(place.path())).unwrap(), Sources(installed));
+    }
+
+    /// After `make demo`, which builds no library for C, no project in C could be made.
+    #[test]
+    fn a_working_copy_may_build_its_library_later() {
+        let place = tempfile::tempdir().unwrap();
+        let sources = Sources(place.path().to_owned());
+        let said = sources.library().unwrap_err().to_string();
+        assert!(said.contains("cargo build --release --package master-worker-c"), "{said}");
+        std::fs::create_dir_all(place.path().join("crates/cli")).unwrap();
+        std::fs::write(place.path().join(OF_WORKING_COPY), "").unwrap();
+        assert_eq!(Path::new(&sources.library().unwrap()), place.path().join("target/release"));
+        assert!(C_MAKEFILE.contains("--package master-worker-c"), "it builds the library");
     }
 
     #[test]

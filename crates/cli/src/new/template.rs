@@ -44,12 +44,13 @@ const C: &[(&str, &str)] = &[
 
 /// A project in C.
 pub(super) fn c(name: &str, sources: &Sources) -> anyhow::Result<Vec<File>> {
-    let (include, library) = (sources.include()?, sources.library()?);
+    let (include, library, root) = (sources.include()?, sources.library()?, sources.root()?);
     let own = sources::this_program()?;
     let paths = [
         ("../../../target/release/sintonia", own.as_str()),
         ("../../../crates/master-worker-c/include", include.as_str()),
         ("../../../target/release", library.as_str()),
+        ("../../..", root.as_str()),
     ];
     Ok(named(C, name, &paths))
 }

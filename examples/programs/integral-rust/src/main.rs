@@ -136,7 +136,19 @@ fn height(x: f64) -> f64 {
 }
 
 fn main() -> Result<(), Error> {
-    master_worker::run(Job::new(), Options::from_args())
+    let (options, others) = Options::parse(std::env::args().skip(1));
+    // YOURS: arguments of your own come out here; what nobody knows is a slip of the pen.
+    match others.first().map(String::as_str) {
+        None => master_worker::run(Job::new(), options),
+        Some("--help") => {
+            print!("{}", Options::HELP);
+            Ok(())
+        }
+        Some(other) => {
+            eprintln!("`{other}` is no option of this program; `--help` lists them");
+            std::process::exit(2)
+        }
+    }
 }
 
 #[cfg(test)]
