@@ -1,0 +1,89 @@
+/* Grows, and then does what programs do that do not know who has something to say: receives from any rank, over all ranks
+ * and over each half of them, and puts numbers into a window of the new communicator.
+ *
+ *   anybody [--schedule ...]     1 where something is wrong; ended by a signal where something waits for ever
+ */
+#define _POSIX_C_SOURCE 200809L
+#include <malleable.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <unistd.h>
+
+enum { N_ITERATIONS = 6, N_ROUNDS = 20, PATIENCE_S = 60 };
+
+static int n_wrong;
+
+/* Each rank in turn hears all others. */
+static void hear_all(MPI_Comm comm)
+{
+    int rank, size;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    for (int round = 0; round < N_ROUNDS * size; round++) {
+        int word = 1000 * round + rank, to = round % size;
+        if (rank != to) {
+            MPI_Send(&word, 1, MPI_INT, to, 7, comm);
+            continue;
+        }
+        for (int i = 1; i < size; i++) {
+            MPI_Status status;
+            MPI_Recv(&word, 1, MPI_INT, MPI_ANY_SOURCE, 7, comm, &status);
+            n_wrong += word != 1000 * round + status.MPI_SOURCE;
+        }
+    }
+}
+
+static void hear_halves(MPI_Comm comm)
+{
+    int rank;
+    MPI_Comm half;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_split(comm, rank % 2, 0, &half);
+    hear_all(half);
+    MPI_Comm_free(&half);
+}
+
+/* Each rank puts its number where the next one has its place for it. */
+static void put(MPI_Comm comm)
+{
+    int rank, size, heard = -1;
+    MPI_Win window;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    MPI_Win_create(&heard, sizeof heard, sizeof heard, MPI_INFO_NULL, comm, &window);
+    MPI_Win_fence(0, window);
+    MPI_Put(&rank, 1, MPI_INT, (rank + 1) % size, 0, 1, MPI_INT, window);
+    MPI_Win_fence(0, window);
+    MPI_Win_free(&window);
+    n_wrong += heard != (rank + size - 1) % size;
+}
+
+int main(int argc, char **argv)
+{
+    int code = MALLEABLE_CONTINUE, rank, size;
+    uint64_t n_done = 0;
+    alarm(PATIENCE_S);
+    malleable *m = malleable_begin_with("--foreground --check-every 1", &argc, &argv);
+    if (m == NULL)
+        return fprintf(stderr, "anybody: %s\n", malleable_message()), 1;
+    malleable_variable(m, "done", &n_done, sizeof n_done);
+    for (uint64_t i = 0; i < N_ITERATIONS; i++) {
+        code = malleable_resize_point(m, &i);
+        if (code != MALLEABLE_CONTINUE && code != MALLEABLE_RESIZED)
+            break;
+        hear_all(malleable_comm(m));
+        hear_halves(malleable_comm(m));
+        put(malleable_comm(m));
+        n_done++;
+    }
+    MPI_Comm_rank(malleable_comm(m), &rank);
+    MPI_Comm_size(malleable_comm(m), &size);
+    if (code <= MALLEABLE_RESIZED) {
+        MPI_Allreduce(MPI_IN_PLACE, &n_wrong, 1, MPI_INT, MPI_SUM, malleable_comm(m));
+        if (rank == 0)
+            printf("%d ranks, %d iterations, %d wrong\n", size, (int)n_done, n_wrong);
+    }
+    if (code > MALLEABLE_LEFT)
+        fprintf(stderr, "anybody: %s\n", malleable_message());
+    return malleable_end(m) != 0 || code > MALLEABLE_LEFT || n_wrong != 0;
+}
