@@ -99,31 +99,47 @@ impl Checkpoint {
 
     /// The one in this file; `None` when there is no such file.
     pub(crate) fn read(path: &Path) -> Result<Option<Self>, CheckpointError> {
-        let mut bytes = match fs::read(path) {
+        let bytes = match fs::read(path) {
             Ok(bytes) => bytes,
             Err(source) if source.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(source) => return Err(CheckpointError::Read { path: path.to_owned(), source }),
         };
         let path = path.to_owned();
+        Self::of_bytes(bytes).map(Some).map_err(|fault| match fault {
+            Fault::Foreign => CheckpointError::Foreign { path },
+            Fault::Version(version) => CheckpointError::Version { path, version },
+            Fault::Damaged => CheckpointError::Damaged { path },
+        })
+    }
+
+    /// From the bytes of a file.
+    fn of_bytes(mut bytes: Vec<u8>) -> Result<Self, Fault> {
         if !bytes.starts_with(&MAGIC) {
-            return Err(CheckpointError::Foreign { path });
+            return Err(Fault::Foreign);
         }
-        let Some(header) = bytes.first_chunk::<HEADER_BYTES>().copied() else {
-            return Err(CheckpointError::Damaged { path });
-        };
+        let header = *bytes.first_chunk::<HEADER_BYTES>().ok_or(Fault::Damaged)?;
         let version = u32::from_le_bytes([header[8], header[9], header[10], header[11]]);
         if version != VERSION {
-            return Err(CheckpointError::Version { path, version });
+            return Err(Fault::Version(version));
         }
         let number = header[16..24].first_chunk().copied().map_or(0, u64::from_le_bytes);
         let content = bytes.split_off(HEADER_BYTES);
         let found = Self { n_iterations: number, content };
-        if found.header() == header {
-            Ok(Some(found))
-        } else {
-            Err(CheckpointError::Damaged { path })
-        }
+        if found.header() == header { Ok(found) } else { Err(Fault::Damaged) }
     }
+}
+
+/// Why bytes are no checkpoint.
+#[derive(Debug, PartialEq, Eq)]
+enum Fault {
+    Foreign,
+    Version(u32),
+    Damaged,
+}
+
+/// The iterations and the content of a checkpoint with these bytes, if they are one.
+pub(crate) fn of_bytes(bytes: &[u8]) -> Option<(u64, Vec<u8>)> {
+    Checkpoint::of_bytes(bytes.to_vec()).ok().map(|found| (found.n_iterations, found.content))
 }
 
 #[cfg(test)]
@@ -149,30 +165,44 @@ mod tests {
         assert_eq!(Checkpoint::read(&folder.path().join("none")).unwrap(), None);
     }
 
-    /// The file with one byte changed, or cut off there.
-    #[track_caller]
-    fn check(at: usize, is_cut: bool, expected: fn(&CheckpointError) -> bool) {
-        let (_folder, path, _) = written();
-        let mut bytes = fs::read(&path).unwrap();
-        if is_cut {
-            bytes.truncate(at)
-        } else {
-            bytes[at] ^= 1
+    /// What version 1 wrote after 7 iterations.
+    const SAMPLE: &[u8] = include_bytes!("../tests/samples/checkpoint-v1/state");
+
+    #[test]
+    fn files_of_earlier_versions_are_read() {
+        assert_eq!(of_bytes(SAMPLE), Some((7, b"content".to_vec())));
+    }
+
+    /// A checkpoint is read as it was written, or refused.
+    #[test]
+    fn other_files_are_refused() {
+        for at in 0..SAMPLE.len() {
+            let is_magic = at < MAGIC.len();
+            let cut = Checkpoint::of_bytes(SAMPLE[..at].to_vec()).unwrap_err();
+            assert_eq!(cut, if is_magic { Fault::Foreign } else { Fault::Damaged }, "{at} bytes");
+            for bit in 0..8 {
+                let mut bytes = SAMPLE.to_vec();
+                bytes[at] ^= 1 << bit;
+                let expected = match at {
+                    0..8 => Fault::Foreign,
+                    8..12 => Fault::Version(VERSION ^ (1 << (8 * (at - 8) + bit))),
+                    _ => Fault::Damaged,
+                };
+                let found = Checkpoint::of_bytes(bytes).unwrap_err();
+                assert_eq!(found, expected, "bit {bit} of byte {at}");
+            }
         }
-        fs::write(&path, bytes).unwrap();
-        let error = Checkpoint::read(&path).unwrap_err();
-        assert!(expected(&error), "{error}");
+        let longer = [SAMPLE, b"x"].concat();
+        assert_eq!(Checkpoint::of_bytes(longer), Err(Fault::Damaged));
     }
 
     #[test]
-    fn other_files_are_refused() {
-        use CheckpointError::{Damaged, Foreign, Version};
-        check(0, false, |error| matches!(error, Foreign { .. }));
-        check(5, true, |error| matches!(error, Foreign { .. }));
-        check(8, false, |error| matches!(error, Version { version: 0, .. }));
-        for at in [16, 24, 40, 64, 70] {
-            check(at, false, |error| matches!(error, Damaged { .. }));
-            check(at, true, |error| matches!(error, Damaged { .. }));
+    fn a_file_that_cannot_be_used_is_named() {
+        let (_folder, path, _) = written();
+        for (bytes, expected) in [(&b"x"[..], "is no checkpoint"), (&SAMPLE[..70], "is damaged")] {
+            fs::write(&path, bytes).unwrap();
+            let said = Checkpoint::read(&path).unwrap_err().to_string();
+            assert!(said.contains(expected), "{said}");
         }
     }
 

@@ -129,6 +129,16 @@ mod protocol;
 mod report;
 mod written;
 
+/// For tests with any bytes: what is read of files that a fault or another version may have made.
+#[doc(hidden)]
+pub mod reading {
+    /// The iterations and the content of a checkpoint with these bytes, if they are one.
+    #[must_use]
+    pub fn checkpoint(bytes: &[u8]) -> Option<(u64, Vec<u8>)> {
+        crate::checkpoint::of_bytes(bytes)
+    }
+}
+
 pub use checkpoint::CheckpointError;
 pub use comm::{Datatype, Field, Kind, Layout, Number};
 pub use element::Element;
