@@ -28,11 +28,19 @@ pub struct Target {
 /// All targets, by name.
 pub const TARGETS: &[Target] = &[
     Target { name: "application", run: targets::application::run, bytes_max: 4096 },
+        bytes_max: 1024,
+        name: "master-worker-checkpoint",
+        run: targets::master_worker_checkpoint::run,
+    Target {
+    Target { name: "checkpoint", run: targets::checkpoint::run, bytes_max: 4096 },
+    Target { name: "control", run: targets::control::run, bytes_max: 4096 },
+    Target { name: "hosts", run: targets::hosts::run, bytes_max: 256 },
     Target { name: "journal", run: targets::journal::run, bytes_max: 4096 },
     Target { name: "keeper-ends", run: targets::keeper_ends::run, bytes_max: 4096 },
     Target { name: "record", run: targets::record::run, bytes_max: 16384 },
     Target { name: "segment", run: targets::segment::run, bytes_max: 4096 },
     Target { name: "spool", run: targets::spool::run, bytes_max: 16384 },
+    },
     Target { name: "wire", run: targets::wire::run, bytes_max: 4096 },
 ];
 

@@ -2,8 +2,12 @@
 
 pub(crate) mod application;
 mod folder;
+pub(crate) mod checkpoint;
+pub(crate) mod control;
+pub(crate) mod hosts;
 pub(crate) mod journal;
 pub(crate) mod keeper_ends;
+pub(crate) mod master_worker_checkpoint;
 pub(crate) mod record;
 pub(crate) mod segment;
 pub(crate) mod spool;
