@@ -100,7 +100,9 @@ pub mod reading {
             && is_same::<Door>(bytes)
     }
 
-    fn is_same<T: serde::Serialize + serde::de::DeserializeOwned + PartialEq>(bytes: &[u8]) -> bool {
+    fn is_same<T: serde::Serialize + serde::de::DeserializeOwned + PartialEq>(
+        bytes: &[u8],
+    ) -> bool {
         let Ok(read) = serde_json::from_slice::<T>(bytes) else { return true };
         let text = serde_json::to_vec(&read).unwrap_or_default();
         serde_json::from_slice::<T>(&text).is_ok_and(|again| again == read)

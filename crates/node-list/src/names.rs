@@ -169,7 +169,7 @@ mod tests {
         fn ranges_have_their_numbers(first in 0_u32..2000, n in 1_u32..300, racks in 1_u32..5) {
             let list = format!("r[1-{racks}]n[{first:03}-{:03}]", first + n - 1);
             let nodes = expand(&list).unwrap();
-            prop_assert_eq!(nodes.len() as u32, n * racks);
+            prop_assert_eq!(nodes.len(), (n * racks) as usize);
             prop_assert_eq!(expand(&nodes.join(",")).unwrap(), nodes);
         }
     }
