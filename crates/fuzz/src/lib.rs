@@ -34,9 +34,12 @@ pub const TARGETS: &[Target] = &[
     Target {
     Target { name: "checkpoint", run: targets::checkpoint::run, bytes_max: 4096 },
     Target { name: "control", run: targets::control::run, bytes_max: 4096 },
+    Target { name: "handshake", run: targets::handshake::run, bytes_max: 512 },
     Target { name: "hosts", run: targets::hosts::run, bytes_max: 256 },
+    Target { name: "http", run: targets::http::run, bytes_max: 9000 },
     Target { name: "journal", run: targets::journal::run, bytes_max: 4096 },
     Target { name: "keeper-ends", run: targets::keeper_ends::run, bytes_max: 4096 },
+    Target { name: "links", run: targets::links::run, bytes_max: 2048 },
     Target { name: "record", run: targets::record::run, bytes_max: 16384 },
     Target { name: "segment", run: targets::segment::run, bytes_max: 4096 },
     Target { name: "spool", run: targets::spool::run, bytes_max: 16384 },
