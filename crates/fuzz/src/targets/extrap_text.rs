@@ -1,0 +1,11 @@
+//! Extra-P's text, as other tools and people write it.
+
+use fitting::formats::{Format, extrap_text};
+
+/// Reads it; what was understood is written and read back, and fitted.
+pub(crate) fn run(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let reading = extrap_text::read(&text);
+    Format::of(&text);
+    super::measurements::check(&reading);
+}

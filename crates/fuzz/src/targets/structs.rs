@@ -1,0 +1,14 @@
+//! A header of C, as `messages` reads it.
+
+/// Reads it; of a good one the code is made, of a bad one the problems are shown.
+pub(crate) fn run(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let (header, problems) = structures::read(&text);
+    for problem in &problems {
+        assert!(!problem.render("header.h", &text).is_empty(), "a problem has words");
+    }
+    header.remarks();
+    if problems.is_empty() {
+        assert!(!structures::messages(&header, "header.h").is_empty(), "there is code");
+    }
+}
