@@ -50,6 +50,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "segment", run: targets::segment::run, bytes_max: 4096 },
     Target { name: "spool", run: targets::spool::run, bytes_max: 16384 },
     Target { name: "structs", run: targets::structs::run, bytes_max: 4096 },
+    Target { name: "symbols", run: targets::symbols::run, bytes_max: 16 << 10 },
     },
     Target { name: "wire", run: targets::wire::run, bytes_max: 4096 },
 ];

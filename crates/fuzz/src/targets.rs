@@ -21,4 +21,5 @@ pub(crate) mod scenario;
 pub(crate) mod segment;
 pub(crate) mod spool;
 pub(crate) mod structs;
+pub(crate) mod symbols;
 pub(crate) mod wire;

@@ -1,6 +1,6 @@
 //! The name of a function as the source has it, from the name the linker uses.
 
-use cpp_demangle::{DemangleOptions, Symbol};
+use cpp_demangle::{DemangleOptions, DemangleWrite, Symbol};
 
 /// What a compiler appends to the name of a copy it made of a function.
 const COPIES: [&str; 6] = [".constprop.", ".isra.", ".part.", ".cold", ".lto_priv.", ".llvm."];
@@ -54,7 +54,25 @@ fn cpp_with(name: &str, options: DemangleOptions) -> Option<String> {
     if !name.starts_with("_Z") {
         return None;
     }
-    Symbol::new(name).ok()?.demangle_with_options(&options).ok()
+    let mut demangled = Limited(String::new());
+    Symbol::new(name).ok()?.structured_demangle(&mut demangled, &options).ok()?;
+    Some(demangled.0)
+}
+
+/// A name of a length that a person may have written: parts of a made-up one may stand for each other again and again,
+/// so that it is longer than memory.
+struct Limited(String);
+
+const NAME_BYTES_MAX: usize = 64 << 10;
+
+impl DemangleWrite for Limited {
+    fn write_string(&mut self, text: &str) -> std::fmt::Result {
+        if NAME_BYTES_MAX < self.0.len() + text.len() {
+            return Err(std::fmt::Error);
+        }
+        self.0.push_str(text);
+        Ok(())
+    }
 }
 
 /// gfortran: `__module_MOD_procedure`.

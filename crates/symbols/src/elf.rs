@@ -88,7 +88,7 @@ impl Elf {
             file_offset.checked_sub(segment.file_offset).is_some_and(|at| at < segment.file_bytes)
         };
         let segment = self.segments.iter().find(holds)?;
-        Some(file_offset - segment.file_offset + segment.virtual_address)
+        Some((file_offset - segment.file_offset).wrapping_add(segment.virtual_address))
     }
 }
 
@@ -135,7 +135,7 @@ fn function_of(symbol: &Sym64<Endianness>, endian: Endianness, names: &[u8]) -> 
     let name = names.get(symbol.st_name(endian) as usize..)?.split(|byte| *byte == 0).next()?;
     let name = std::str::from_utf8(name).ok().filter(|name| !name.is_empty())?.to_owned();
     let address = symbol.st_value(endian);
-    Some(Function { address, end: address + symbol.st_size(endian), name })
+    Some(Function { address, end: address.saturating_add(symbol.st_size(endian)), name })
 }
 
 fn end_at_the_next(functions: &mut [Function]) {

@@ -101,7 +101,7 @@ pub(crate) fn entries(file: &File<'_>) -> Vec<Entry> {
         let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
         let (numbers, _) = numbers.as_chunks();
         let [in_place, n_bytes] = [0, 1].map(|idx| u64::from_le_bytes(numbers[idx]));
-        let slot = section.address() + place * ENTRY_BYTES as u64 + N_NAME_BYTES as u64;
+        let slot = section.address().wrapping_add(place * ENTRY_BYTES as u64 + N_NAME_BYTES as u64);
         let address = written.get(&slot).copied().unwrap_or(in_place);
         let name = std::str::from_utf8(name).ok().filter(|name| !name.is_empty())?.to_owned();
         (address != 0).then_some(Entry { name, address, n_bytes })

@@ -118,7 +118,7 @@ impl<'a> Debug<'a> {
     /// The offset in the section that an attribute of an entry in a unit refers to.
     pub(crate) fn reference(&self, unit_idx: usize, value: &Value<'a>) -> Option<usize> {
         match value {
-            AttributeValue::UnitRef(offset) => Some(self.start(unit_idx) + offset.0),
+            AttributeValue::UnitRef(offset) => self.start(unit_idx).checked_add(offset.0),
             AttributeValue::DebugInfoRef(offset) => Some(offset.0),
             AttributeValue::DebugTypesRef(signature) => self.type_units.get(&signature.0).copied(),
             _ => None,
@@ -168,7 +168,7 @@ impl<'d, 'a> Die<'d, 'a> {
     }
 
     pub(crate) fn offset(&self) -> usize {
-        self.debug.start(self.unit_idx) + self.entry.offset().0
+        self.debug.start(self.unit_idx).saturating_add(self.entry.offset().0)
     }
 
     pub(crate) fn value(&self, name: gimli::DwAt) -> Option<Value<'a>> {

@@ -248,7 +248,7 @@ fn find_member(
         } else if let (true, Some(at), true) = (is_part, type_offset, depth < DEPTH_MAX) {
             let inner = bare(debug, at);
             let inner = inner.and_then(|inner| find_member(debug, &inner.die, name, depth + 1));
-            found = inner.map(|(inner, at, n_bits)| (offset + inner, at, n_bits));
+            found = inner.map(|(inner, at, n_bits)| (offset.wrapping_add(inner), at, n_bits));
         }
         found.is_none()
     });
@@ -296,12 +296,14 @@ fn element(
             let (first, last) = (bounds.first, bounds.last);
             return Err(LookupError::OutOfBounds { part: part.to_owned(), index, first, last });
         }
-        offset += (index - bounds.first) * stride;
-        stride *= bounds.last - bounds.first + 1;
+        // Damaged information may have any bounds; the address is then nowhere.
+        let place = index.wrapping_sub(bounds.first).wrapping_mul(stride);
+        offset = i64::wrapping_add(offset, place);
+        stride = stride.wrapping_mul(bounds.n_elements().map_or(0, u64::cast_signed));
     }
     if inner_indices.is_empty() {
         return Ok((offset, type_offset));
     }
     let (further, type_offset) = element(debug, &inner, part, inner_indices)?;
-    Ok((offset + further, type_offset))
+    Ok((offset.wrapping_add(further), type_offset))
 }

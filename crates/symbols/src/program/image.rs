@@ -104,7 +104,8 @@ impl Image {
             let is_loaded = ![SectionKind::Tls, SectionKind::UninitializedTls]
                 .contains(&section.kind())
                 && section.address() != 0;
-            is_loaded && (section.address()..section.address() + section.size()).contains(&address)
+            let at = address.checked_sub(section.address());
+            is_loaded && at.is_some_and(|at| at < section.size())
         };
         let Some(section) = file.sections().find(holds) else { return (String::new(), false) };
         let name = section.name().unwrap_or_default().to_owned();
@@ -169,7 +170,7 @@ impl Image {
         for entry in carried {
             let place = spans.binary_search_by_key(&entry.address, |(start, _)| *start);
             let Some((start, end)) = place.ok().map(|place| spans[place]) else { continue };
-            functions.push(self.code_at(&entry.name, start, end - start));
+            functions.push(self.code_at(&entry.name, start, end.saturating_sub(start)));
         }
         spans.into_iter().map(|(start, _)| start).collect()
     }
@@ -192,7 +193,7 @@ fn data_symbol(symbol: &ElfSymbol64<'_, '_, Endianness>) -> Option<DataSymbol> {
 /// Where functions end at the latest, in order: at ends of sections with code, and where others start.
 fn bounds_of_code(file: &File<'_>, mut starts: Vec<u64>) -> Vec<u64> {
     let code = file.sections().filter(|section| section.kind() == SectionKind::Text);
-    starts.extend(code.map(|section| section.address() + section.size()));
+    starts.extend(code.map(|section| section.address().saturating_add(section.size())));
     starts.sort_unstable();
     starts
 }

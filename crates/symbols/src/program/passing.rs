@@ -64,7 +64,7 @@ impl Places {
         let n_stack = n_bytes(&bare.die).unwrap_or(8).div_ceil(8);
         let is_aligned = is_scalar(&bare.die) && n_stack == 2;
         if is_aligned && way_of(&bare.die) == Way::Memory {
-            self.n_stack = self.n_stack.next_multiple_of(2);
+            self.n_stack = self.n_stack.checked_next_multiple_of(2).unwrap_or(usize::MAX);
         }
         let place = self.place(&way_of(&bare.die), usize::try_from(n_stack).unwrap_or(usize::MAX));
         if is_scalar(&bare.die) { place } else { Passing::Parts }
@@ -83,7 +83,7 @@ impl Places {
             || N_FLOAT < self.n_float + n_float && 0 < n_float
         {
             let at = self.n_stack;
-            self.n_stack += n_stack;
+            self.n_stack = self.n_stack.saturating_add(n_stack);
             return if n_stack == 1 { numbered(Passing::Stack, at) } else { Passing::Parts };
         }
         let (integer, float) = (self.n_integer, self.n_float);
@@ -212,8 +212,10 @@ fn fill(
             let element = self::bare(bare.debug, bare.reference(dw::DW_AT_type)?)?;
             let n_bytes_each = n_bytes(&element.die)?.max(1);
             let n_elements = n_bytes(bare)? / n_bytes_each;
-            (0..n_elements.min(N_PARTS_MAX))
-                .try_for_each(|n| fill(&element.die, offset + n * n_bytes_each, parts, depth + 1))
+            (0..n_elements.min(N_PARTS_MAX)).try_for_each(|n| {
+                let at = offset.checked_add(n.checked_mul(n_bytes_each)?)?;
+                fill(&element.die, at, parts, depth + 1)
+            })
         }
         _ => scalar(bare, offset, parts),
     }
@@ -232,7 +234,7 @@ fn member(
     let bits = member.number(dw::DW_AT_data_bit_offset).map(|bits| bits / 8);
     let at = member.number(dw::DW_AT_data_member_location).or(bits).unwrap_or_default();
     let bare = bare(member.debug, member.reference(dw::DW_AT_type)?)?;
-    fill(&bare.die, offset + at, parts, depth + 1)
+    fill(&bare.die, offset.checked_add(at)?, parts, depth + 1)
 }
 
 fn scalar(bare: &Die<'_, '_>, offset: u64, parts: &mut [Option<Class>; 2]) -> Option<()> {
@@ -249,7 +251,7 @@ fn scalar(bare: &Die<'_, '_>, offset: u64, parts: &mut [Option<Class>; 2]) -> Op
         return (!is_x87).then_some(());
     }
     let class = if is_float { Class::Float } else { Class::Integer };
-    for part in offset / 8..(offset + n_bytes).div_ceil(8) {
+    for part in offset / 8..offset.checked_add(n_bytes)?.div_ceil(8) {
         let part = parts.get_mut(usize::try_from(part).ok()?)?;
         // One integer makes its eight bytes integer.
         *part = Some(if *part == Some(Class::Integer) { Class::Integer } else { class });

@@ -221,10 +221,11 @@ impl<'a> Code<'a> {
 
 impl Target {
     fn of(image: &Image, variable: &Variable) -> Self {
-        let own = variable.address..variable.address + variable.n_bytes.max(1);
+        let end = |address: u64, n_bytes: u64| address.saturating_add(n_bytes);
+        let own = variable.address..end(variable.address, variable.n_bytes.max(1));
         let holds = |range: &Range<u64>| range.contains(&variable.address);
         let objects = image.objects().iter();
-        let whole = objects.map(|object| object.address..object.address + object.n_bytes);
+        let whole = objects.map(|object| object.address..end(object.address, object.n_bytes));
         let whole = whole.filter(|range| holds(range)).max_by_key(|range| range.end - range.start);
         let whole = whole.unwrap_or_else(|| own.clone());
         Self { slots: slots(image, &whole).unwrap_or_default(), own, whole }
@@ -253,7 +254,7 @@ impl Target {
             return self.whole.contains(&at).then_some(AccessKind::Address);
         }
         let n_bytes = (instruction.memory_size().size() as u64).max(1);
-        if !(at < self.own.end && self.own.start < at + n_bytes) {
+        if !(at < self.own.end && self.own.start < at.saturating_add(n_bytes)) {
             return None;
         }
         let used = info.info(instruction).used_memory().first()?.access();

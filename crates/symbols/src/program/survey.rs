@@ -128,7 +128,8 @@ impl<'a> Survey<'a> {
         let unit = walk.unit;
         let mut entries = unit.entries_raw(None)?;
         while !entries.is_empty() {
-            let offset = walk.debug.start(walk.unit_idx) + entries.next_offset().0;
+            let start = walk.debug.start(walk.unit_idx);
+            let offset = start.saturating_add(entries.next_offset().0);
             let depth = entries.next_depth();
             while walk.open.last().is_some_and(|open| depth <= open.depth) {
                 walk.open.pop();

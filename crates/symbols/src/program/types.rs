@@ -83,15 +83,24 @@ pub(crate) fn is_pointer(bare: &Die<'_, '_>) -> bool {
 
 /// Size of a bare type; none when it is known only at run time.
 pub(crate) fn n_bytes(bare: &Die<'_, '_>) -> Option<u64> {
+    n_bytes_within(bare, 0)
+}
+
+/// Damaged information may make an array its own element.
+fn n_bytes_within(bare: &Die<'_, '_>, depth: usize) -> Option<u64> {
+    if N_WRAPPERS_MAX < depth {
+        return None;
+    }
     if let Some(n_bytes) = bare.number(dw::DW_AT_byte_size) {
         return Some(n_bytes);
     }
     match bare.tag() {
         dw::DW_TAG_array_type => {
             let element = self::bare(bare.debug, bare.reference(dw::DW_AT_type)?)?;
-            let n_elements: Option<u64> =
-                dimensions(bare)?.iter().map(|bounds| bounds.n_elements()).product();
-            n_bytes(&element.die)?.checked_mul(n_elements?)
+            let n_elements = dimensions(bare)?
+                .iter()
+                .try_fold(1_u64, |all, bounds| all.checked_mul(bounds.n_elements()?))?;
+            n_bytes_within(&element.die, depth + 1)?.checked_mul(n_elements)
         }
         _ if is_pointer(bare) => Some(8),
         _ => None,
