@@ -70,6 +70,6 @@ fn web(place: &Place) -> anyhow::Result<String> {
 }
 
 fn print(text: &str) -> anyhow::Result<ExitCode> {
-    crate::print::result(&text)?;
+    crate::print::result(text)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -71,7 +71,7 @@ fn show(control: &Control, json: bool) -> anyhow::Result<ExitCode> {
 }
 
 fn print(text: &str) -> anyhow::Result<ExitCode> {
-    crate::print::result(&text)?;
+    crate::print::result(text)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -28,10 +28,6 @@ pub struct Target {
 /// All targets, by name.
 pub const TARGETS: &[Target] = &[
     Target { name: "application", run: targets::application::run, bytes_max: 4096 },
-        bytes_max: 1024,
-        name: "master-worker-checkpoint",
-        run: targets::master_worker_checkpoint::run,
-    Target {
     Target { name: "c-source", run: targets::c_source::run, bytes_max: 4096 },
     Target { name: "checkpoint", run: targets::checkpoint::run, bytes_max: 4096 },
     Target { name: "control", run: targets::control::run, bytes_max: 4096 },
@@ -42,6 +38,11 @@ pub const TARGETS: &[Target] = &[
     Target { name: "journal", run: targets::journal::run, bytes_max: 4096 },
     Target { name: "keeper-ends", run: targets::keeper_ends::run, bytes_max: 4096 },
     Target { name: "links", run: targets::links::run, bytes_max: 2048 },
+    Target {
+        name: "master-worker-checkpoint",
+        run: targets::master_worker_checkpoint::run,
+        bytes_max: 1024,
+    },
     Target { name: "measurements", run: targets::measurements::run, bytes_max: 2048 },
     Target { name: "models", run: targets::models::run, bytes_max: 16_384 },
     Target { name: "plan", run: targets::plan::run, bytes_max: 4096 },
@@ -51,7 +52,6 @@ pub const TARGETS: &[Target] = &[
     Target { name: "spool", run: targets::spool::run, bytes_max: 16384 },
     Target { name: "structs", run: targets::structs::run, bytes_max: 4096 },
     Target { name: "symbols", run: targets::symbols::run, bytes_max: 16 << 10 },
-    },
     Target { name: "wire", run: targets::wire::run, bytes_max: 4096 },
 ];
 

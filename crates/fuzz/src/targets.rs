@@ -1,11 +1,11 @@
 //! The targets, one file each.
 
 pub(crate) mod application;
-mod folder;
 pub(crate) mod c_source;
 pub(crate) mod checkpoint;
 pub(crate) mod control;
 pub(crate) mod extrap_text;
+mod folder;
 pub(crate) mod handshake;
 pub(crate) mod hosts;
 pub(crate) mod http;

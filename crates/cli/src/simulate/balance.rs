@@ -88,7 +88,7 @@ pub(crate) fn balance(options: &BalanceOptions) -> anyhow::Result<ExitCode> {
 }
 
 fn write(text: &str) -> anyhow::Result<ExitCode> {
-    crate::print::result(&text)?;
+    crate::print::result(text)?;
     Ok(ExitCode::SUCCESS)
 }
 

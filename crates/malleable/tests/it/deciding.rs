@@ -12,9 +12,9 @@ fn a_program_learns_what_another_size_is_worth() {
     let ended = rod(Library::Mpich5, 1, folder.path(), &words).args(["--model", "learn"]).run();
     assert_eq!(ended.code, 0, "{ended:?}");
     let resizes = record(folder.path());
-    let done = resizes.iter().filter(|resize| resize.outcome == Outcome::Done);
+    let mut done = resizes.iter().filter(|resize| resize.outcome == Outcome::Done);
     assert!(done.clone().all(|resize| resize.reason.starts_with("model")), "{resizes:?}");
-    assert!(done.last().is_some_and(|last| 1 < last.to), "{resizes:?}");
+    assert!(done.next_back().is_some_and(|last| 1 < last.to), "{resizes:?}");
     assert!(ended.stderr.contains("sintonia: by `--model` the program became"), "{ended:?}");
 }
 

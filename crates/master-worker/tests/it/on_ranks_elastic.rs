@@ -143,9 +143,11 @@ fn the_work_of_a_started_worker_that_dies_is_dealt_again() {
 /// job whose launcher leaves the others alone.
 #[track_caller]
 fn end_of_killed(n_ranks: usize, words: &str, wanted: u64, is_it: impl Fn(&[u8]) -> bool) -> Ended {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().expect("a folder for the checkpoint");
     let file = folder.path().join("state");
-    let job = Library::OpenMpi5.launch_surviving(n_ranks, &example("elastic")).unwrap();
+    let job = Library::OpenMpi5
+        .launch_surviving(n_ranks, &example("elastic"))
+        .expect("Open MPI 5 survives lost ranks");
     let job = job.arg("12").args(words.split(' ')).arg("--checkpoint").arg(&file);
     let running = job.within(Duration::from_secs(40)).start();
     running.wait_until("the checkpoint", |_| n_saved(&file).is_some_and(|n| wanted <= n));
