@@ -43,6 +43,17 @@ fn check_runs(program: &Path, dir: &Path) {
     }
     let resumed = run(Job::new(program).args(["--resume"]).args(checkpoint).folder(dir));
     assert_eq!(resumed, alone);
+    check_arguments(program, dir);
+}
+
+/// A slip of the pen was taken without a word, and the program ran with another policy than its user thought.
+#[track_caller]
+fn check_arguments(program: &Path, dir: &Path) {
+    let refused = Job::new(program).args(["--threads", "1", "--polcy", "gss"]).folder(dir).run();
+    assert_eq!((refused.code, refused.stdout.as_str()), (2, ""), "{}", refused.stderr);
+    assert!(refused.stderr.contains("`--polcy` is no option"), "{}", refused.stderr);
+    let help = run(Job::new(program).args(["--help"]).folder(dir));
+    assert!(help.contains("--policy"), "{help}");
 }
 
 #[test]
