@@ -1,15 +1,17 @@
 /* Grows, and then does what programs do that do not know who has something to say: receives from any rank, over all ranks
- * and over each half of them, and, when told to, puts numbers into a window of the new communicator.
+ * and over each half of them, and, when told to, puts numbers into a window of the new communicator. It ends some
+ * iterations after it has become as large as it is told, however long that takes.
  *
- *   anybody [put] [--schedule ...]     1 where something is wrong; ended by a signal where something waits for ever
+ *   anybody N [put] [--schedule ...]   1 where something is wrong; ended by a signal where something waits for ever
  */
 #define _POSIX_C_SOURCE 200809L
 #include <malleable.h>
 #include <mpi.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
-enum { N_ITERATIONS = 40, N_ROUNDS = 4, PATIENCE_S = 60 };
+enum { N_AT_LAST = 10, N_ROUNDS = 4, PATIENCE_S = 50 };
 
 static int n_wrong;
 
@@ -61,28 +63,30 @@ static void put(MPI_Comm comm)
 int main(int argc, char **argv)
 {
     int code = MALLEABLE_CONTINUE, rank, size;
-    uint64_t n_done = 0;
+    uint64_t n_left = N_AT_LAST;
     alarm(PATIENCE_S);
     malleable *m = malleable_begin_with("--foreground --check-every 1", &argc, &argv);
     if (m == NULL)
         return fprintf(stderr, "anybody: %s\n", malleable_message()), 1;
-    malleable_variable(m, "done", &n_done, sizeof n_done);
-    for (uint64_t i = 0; i < N_ITERATIONS; i++) {
+    malleable_variable(m, "left", &n_left, sizeof n_left);
+    const int wanted = argc > 1 ? atoi(argv[1]) : 1;
+    for (uint64_t i = 0; n_left > 0; i++) {
         code = malleable_resize_point(m, &i);
         if (code != MALLEABLE_CONTINUE && code != MALLEABLE_RESIZED)
             break;
         hear_all(malleable_comm(m));
         hear_halves(malleable_comm(m));
-        if (argc > 1)
+        if (argc > 2)
             put(malleable_comm(m));
-        n_done++;
+        MPI_Comm_size(malleable_comm(m), &size);
+        n_left -= size == wanted;
     }
     MPI_Comm_rank(malleable_comm(m), &rank);
     MPI_Comm_size(malleable_comm(m), &size);
     if (code <= MALLEABLE_RESIZED) {
         MPI_Allreduce(MPI_IN_PLACE, &n_wrong, 1, MPI_INT, MPI_SUM, malleable_comm(m));
         if (rank == 0)
-            printf("%d ranks, %d iterations, %d wrong\n", size, (int)n_done, n_wrong);
+            printf("%d ranks, %d wrong\n", size, n_wrong);
     }
     if (code > MALLEABLE_LEFT)
         fprintf(stderr, "anybody: %s\n", malleable_message());
