@@ -33,7 +33,7 @@ search() {
   local name=$1 log=target/fuzz/$1.log
   mkdir -p "target/fuzz/corpus/$name" "$found"
   if FUZZ_TARGET=$name "target/fuzz/build/$triple/release/fuzz" "target/fuzz/corpus/$name" "$seeds/$name" \
-    -max_total_time="$seconds" -max_len=8192 -timeout=10 -rss_limit_mb=2048 -artifact_prefix="$found/$name-" \
+    -max_total_time="$seconds" -max_len=16384 -timeout=10 -rss_limit_mb=2048 -artifact_prefix="$found/$name-" \
     >"$log" 2>&1; then
     echo "fuzz: $name: nothing in $(sed -n 's/^Done \([0-9]*\) runs.*/\1 runs/p' "$log")"
   else

@@ -93,8 +93,12 @@ impl Control {
             .create(&self.folder)
             .with_context(said)?;
         let found = fs::metadata(&self.folder).with_context(said)?;
+        let own = geteuid().as_raw();
         // Links in somebody else's folder could lead what we write there to files of ours.
-        let is_ours = found.uid() == geteuid().as_raw() && found.mode() & OTHERS_WRITE == 0;
+        // Where a person has a group of the same number, as many systems make it, `umask` is 002: nobody else is in it.
+        let others =
+            if own != 0 && found.gid() == own { OTHERS_WRITE & !0o020 } else { OTHERS_WRITE };
+        let is_ours = found.uid() == own && found.mode() & others == 0;
         anyhow::ensure!(is_ours, "`{}` is not ours alone; name another", self.folder.display());
         fs::write(&partial, serde_json::to_vec(wish)?).with_context(said)?;
         fs::rename(&partial, &path).with_context(said)

@@ -230,7 +230,7 @@ fn fit_all(measured: &Measurements, settings: &Settings) -> Vec<Fitted> {
     });
     let fitted = fitted.collect();
     if is_told {
-        eprint!("\r{:40}\r", "");
+        eprint!("\r\u{1b}[K");
     }
     fitted
 }

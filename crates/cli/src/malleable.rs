@@ -62,10 +62,10 @@ exec srun --jobid="${job:-$SLURM_JOB_ID}" --nodelist="$node" --overlap --quiet -
 pub(crate) fn malleable(options: &MalleableOptions) -> anyhow::Result<ExitCode> {
     let is_slurm = std::env::var_os("SLURM_JOB_ID").is_some();
     let agent = if is_slurm { Some(write_agent()?) } else { None };
-    let network = is_slurm.then(network::of_this_node).flatten();
+    let network = is_slurm.then(network::of_this_job).flatten();
     if is_slurm && network.is_none() && std::env::var_os(LISTENING).is_none() {
         eprintln!(
-            "sintonia: the network of this node is not known by its name, and Open MPI 5 does not grow without it; set \
+            "sintonia: no network is known by name in which all nodes of the job are, and Open MPI 5 does not grow without it; set \
              `{LISTENING}`, as in `{LISTENING}=10.1.0.0/16`"
         );
     }
@@ -78,7 +78,9 @@ pub(crate) fn malleable(options: &MalleableOptions) -> anyhow::Result<ExitCode> 
     };
     let unset = variables.iter().filter(|(name, _)| !is_set(name));
     if options.print {
-        unset.for_each(|(name, value)| println!("export {name}='{value}'"));
+        let lines: String =
+            unset.map(|(name, value)| format!("export {name}='{value}'\n")).collect();
+        crate::print::result(&lines)?;
         return Ok(ExitCode::SUCCESS);
     }
     let (program, arguments) = options.command.split_first().context("there is no command")?;

@@ -41,6 +41,6 @@ pub(crate) fn make(options: &NewTunletOptions) -> anyhow::Result<ExitCode> {
         Language::Rust => (template::RUST, "cargo test"),
     };
     project::write(&dir, &template.files(&options.name))?;
-    println!("made `{0}`; try it: cd {0} && {test}", dir.display());
+    crate::print::result(&format!("made `{0}`; try it: cd {0} && {test}\n", dir.display()))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -194,9 +194,12 @@ fn plain(name: &str) -> String {
 
 /// Whether a metric is a time, which is never negative, as its name says or because nothing says something else.
 fn is_time(metric: &str) -> bool {
-    let name = plain(metric);
+    let (name, lower) = (plain(metric), metric.to_lowercase());
+    let bracket = lower.split_once(['(', '[']);
+    let has_unit = bracket
+        .map_or(name != lower, |(_, unit)| UNITS.contains(&unit.trim_matches([')', ']', ' '])));
     UNNAMED.contains(&name.as_str())
-        || name != metric.to_lowercase()
+        || has_unit
         || TIMES.contains(&name.as_str())
         || name.split(|letter: char| !letter.is_alphanumeric()).any(|word| word == "time")
 }
@@ -254,7 +257,7 @@ mod tests {
         for name in ["", "Time (s)", "solve_ms", "t", "cpu time", "value"] {
             assert!(is_time(name), "{name}");
         }
-        for name in ["bytes", "balance", "timeouts"] {
+        for name in ["bytes", "balance", "balance (%)", "drift [K]", "timeouts"] {
             assert!(!is_time(name), "{name}");
         }
     }

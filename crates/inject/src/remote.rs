@@ -74,13 +74,18 @@ fn stop_where_it_is_safe(tracee: &mut Tracee, c_library: &CLibrary) -> Result<()
         tracee.stop()?;
         let registers = make_again(tracee)?;
         // In a system call the thread holds no lock of the C library, but for calls that its allocator makes.
-        const OF_ALLOCATOR: [i64; 6] = [
+        // `fork` holds the locks of the allocator while it is made.
+        const OF_ALLOCATOR: [i64; 10] = [
             libc::SYS_brk,
             libc::SYS_mmap,
             libc::SYS_munmap,
             libc::SYS_mprotect,
             libc::SYS_madvise,
             libc::SYS_mremap,
+            libc::SYS_clone,
+            libc::SYS_clone3,
+            libc::SYS_fork,
+            libc::SYS_vfork,
         ];
         let number = registers.orig_rax.cast_signed();
         let is_in_call =

@@ -25,6 +25,18 @@ pub struct Job {
     deadline: Duration,
 }
 
+/// Where the dynamic linker looks first.
+const LIBRARY_PATH: &str = "LD_LIBRARY_PATH";
+
+/// The folders in which the dynamic linker looks first, without those that the test runner adds: libraries there are
+/// built for development, and programs would take them for what is shipped.
+fn library_path() -> Option<OsString> {
+    let said = std::env::var_os(LIBRARY_PATH)?;
+    let target = crate::place::target();
+    let folders = std::env::split_paths(&said).filter(|folder| !folder.starts_with(&target));
+    std::env::join_paths(folders).ok().filter(|folders| !folders.is_empty())
+}
+
 /// How a job ended, and what it wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ended {
@@ -144,6 +156,10 @@ impl Job {
     pub fn start(&self) -> Running {
         let mark = Mark::new();
         let mut command = Command::new(&self.words[0]);
+        match library_path() {
+            Some(folders) => command.env(LIBRARY_PATH, folders),
+            None => command.env_remove(LIBRARY_PATH),
+        };
         command
             .args(&self.words[1..])
             .envs(self.variables.iter().map(|(name, value)| (name, value)));

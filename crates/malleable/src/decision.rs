@@ -57,6 +57,9 @@ pub enum DecisionError {
     },
 }
 
+/// Sizes that could not be had, after which a program that knows one size asks for no other one to learn from.
+const N_FAILED_MAX: usize = 3;
+
 /// Where the program stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Standing {
@@ -155,7 +158,9 @@ impl Judge {
         }
         let may_be = now.sizes.0..=now.sizes.1;
         let candidates: Vec<u32> = may_be.filter(|size| !self.failed.contains(size)).collect();
-        let knows_one = self.model.is_none() && self.history.seen().len() < 2;
+        let knows_one = self.model.is_none()
+            && self.history.seen().len() < 2
+            && self.failed.len() < N_FAILED_MAX;
         let advice = self.weighed(now, &candidates, self.may_explore || knows_one)?;
         if advice.size != now.size {
             return Some(advice);

@@ -154,7 +154,9 @@ fn make(folder: &Path) -> io::Result<()> {
 
 fn is_ours_alone(folder: &fs::Metadata, own: u32) -> bool {
     const OTHERS_WRITE: u32 = 0o022;
-    folder.uid() == own && folder.mode() & OTHERS_WRITE == 0
+    // Where a person has a group of the same number, as many systems make it, `umask` is 002: nobody else is in it.
+    let others = if own != 0 && folder.gid() == own { OTHERS_WRITE & !0o020 } else { OTHERS_WRITE };
+    folder.uid() == own && folder.mode() & others == 0
 }
 
 /// The files of a job.

@@ -17,6 +17,9 @@ const OTHERS_WRITE: u32 = 0o022;
 /// # Errors
 /// When it cannot be made, is no folder, belongs to somebody else, or others may write in it.
 pub fn take(path: &Path) -> io::Result<()> {
+    if let Some(parent) = path.parent() {
+        DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
+    }
     match DirBuilder::new().mode(0o700).create(path) {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
         _ => check(path),
@@ -62,7 +65,10 @@ pub fn make_file(path: &Path) -> io::Result<File> {
 
 fn check_owner(opened: &File, user: u32) -> io::Result<()> {
     let metadata = opened.metadata()?;
-    let is_ours = metadata.uid() == user && metadata.mode() & OTHERS_WRITE == 0;
+    // Where a person has a group of the same number, as many systems make it, `umask` is 002: nobody else is in it.
+    let others =
+        if user != 0 && metadata.gid() == user { OTHERS_WRITE & !0o020 } else { OTHERS_WRITE };
+    let is_ours = metadata.uid() == user && metadata.mode() & others == 0;
     let why = "it belongs to another user, or others may write in it; remove it";
     if is_ours { Ok(()) } else { Err(io::Error::new(ErrorKind::PermissionDenied, why)) }
 }

@@ -18,7 +18,7 @@ use crate::resize_file::ResizeLines;
 use crate::summary::{FORMAT_VERSION, Summary};
 use crate::table::TableError;
 use crate::tuning::{self, TuningLines};
-use crate::whole_file::{replace, sync};
+use crate::whole_file::{replace, sync, sync_folder};
 use dealt::Dealt;
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -273,7 +273,7 @@ impl RunRecord {
         self.write_json(HEADER, &header)?;
         self.header = header;
         self.sync_if_there(HEADER)?;
-        sync(&self.dir)?;
+        sync_folder(&self.dir)?;
         self.free_reserve();
         let spool = self.dir.join(SPOOL);
         match fs::remove_dir_all(&spool) {

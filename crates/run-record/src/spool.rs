@@ -12,6 +12,7 @@
 use crate::file_error::FileError;
 use std::fs::{File, OpenOptions};
 use std::io::{BufReader, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
@@ -39,9 +40,11 @@ impl SpoolWriter {
     /// # Errors
     /// When the file exists or cannot be written.
     pub fn create(path: &Path) -> Result<Self, SpoolError> {
+        // For us alone whatever `umask` says: in `/tmp` a file that others may write is not read again.
         let file = OpenOptions::new()
             .append(true)
             .create_new(true)
+            .mode(0o600)
             .open(path)
             .map_err(|e| FileError::new(path, e))?;
         Self::start(path, file)

@@ -2,7 +2,7 @@
 
 use crate::file_error::FileError;
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 /// Replaces the file at `path`: whenever this process ends, the file holds the old content or the new
@@ -15,9 +15,19 @@ pub(crate) fn replace(path: &Path, content: &[u8]) -> Result<(), FileError> {
     partial.publish()
 }
 
-/// Waits until the file or folder at `path` is on the disk.
+/// Waits until the file at `path` is on the disk.
 pub(crate) fn sync(path: &Path) -> Result<(), FileError> {
     File::open(path).and_then(|file| file.sync_all()).map_err(|e| FileError::new(path, e))
+}
+
+/// The same for a folder; some file systems cannot wait for one, and have nothing else to offer.
+pub(crate) fn sync_folder(path: &Path) -> Result<(), FileError> {
+    match File::open(path).and_then(|folder| folder.sync_all()) {
+        Err(error) if !matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => {
+            Err(FileError::new(path, error))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// A file of the record while it is being written. Unless it is published it is removed again: where the

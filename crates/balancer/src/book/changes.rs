@@ -113,8 +113,12 @@ impl Book {
         if last < first {
             return;
         }
-        let queued = self.tasks.range(first..=last).filter(|(_, task)| task.waits());
-        let over = queued.map(|(number, task)| (*number, task.instance())).collect::<Vec<_>>();
+        // Where records are missing a task may seem to be elsewhere: who canceled it knew that it waited.
+        let open = self
+            .tasks
+            .range(first..=last)
+            .filter(|(_, task)| task.waits() || task.is_doubted() && !task.is_over());
+        let over = open.map(|(number, task)| (*number, task.instance())).collect::<Vec<_>>();
         for (number, instance) in over {
             let me = self.me;
             self.end(&EndRecord::without_run(number, instance, me, Outcome::Canceled, at_ms));

@@ -71,6 +71,18 @@ fn a_task_is_given_comes_back_runs_and_ends() {
     assert_eq!(book.task(1).unwrap().output().unwrap().stdout.0, b"hello");
 }
 
+/// The record of its return was in a damaged spot; the whole one of its cancel was passed over, and it ran again.
+#[test]
+fn a_cancel_counts_where_the_return_of_its_task_is_missing() {
+    let mut book = book(2);
+    book.apply(&given(1, 1));
+    book.apply(&given(2, 1));
+    book.apply(&Record::Doubted { first: 1, last: 1 });
+    book.apply(&Record::Canceled { first: 1, last: 2, at_ms: 3 });
+    assert_eq!(book.n_open(), 1, "the second one is known to be elsewhere");
+    assert!(book.task(1).is_none_or(|task| task.is_over()));
+}
+
 #[test]
 fn a_task_that_is_lost_too_often_is_over() {
     let mut book = book(1);

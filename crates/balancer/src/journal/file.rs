@@ -18,7 +18,7 @@ const DAMAGED: &str = "journal.damaged";
 const DAMAGED_BEFORE: &str = "journal.damaged.old";
 const LOCK: &str = "journal.lock";
 /// Where nothing tells which numbers were given out, so many are passed over.
-const N_PASSED_OVER: u64 = 1_000_000;
+const N_PASSED_OVER: u64 = 1_000_000_000;
 
 /// A journal that is open for appending.
 #[derive(Debug)]

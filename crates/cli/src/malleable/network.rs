@@ -1,15 +1,34 @@
 //! The network on which the nodes of a Slurm job know each other, as launchers want to hear it: `10.1.0.0/16`.
 //!
-//! It is that of the address which this node's name has. Names of interfaces differ from node to node; subnets do not.
+//! It is that of the address which this node's name has, where all nodes of the job have one in it: what is set counts
+//! for all of them, and a login node or nodes of several subnets would find no network.
 
 use std::net::{IpAddr, Ipv4Addr, ToSocketAddrs};
 
-/// The subnet of this node's name.
-pub(super) fn of_this_node() -> Option<String> {
+/// A subnet: network and mask.
+type Subnet = (u32, u32);
+
+/// The subnet of this node's name, if all nodes of the job are in it.
+pub(super) fn of_this_job() -> Option<String> {
     let name = std::env::var("SLURMD_NODENAME").ok().or_else(own_name)?;
-    let addresses = (name.as_str(), 0).to_socket_addrs().ok()?.map(|address| address.ip());
     let routes = std::fs::read_to_string("/proc/net/route").ok()?;
-    addresses.filter_map(|address| subnet(&routes, address)).next()
+    let own = addresses(&name).into_iter().find_map(|address| subnet(&routes, address))?;
+    let nodes = node_list::expand(&std::env::var("SLURM_JOB_NODELIST").ok()?).ok()?;
+    let is_there = |node: &String| addresses(node).into_iter().any(|address| is_in(own, address));
+    nodes.iter().all(is_there).then(|| in_words(own))
+}
+
+fn addresses(name: &str) -> Vec<IpAddr> {
+    let found = (name, 0).to_socket_addrs();
+    found.map(|all| all.map(|address| address.ip()).collect()).unwrap_or_default()
+}
+
+fn is_in((network, mask): Subnet, address: IpAddr) -> bool {
+    matches!(address, IpAddr::V4(address) if address.to_bits() & mask == network)
+}
+
+fn in_words((network, mask): Subnet) -> String {
+    format!("{}/{}", Ipv4Addr::from_bits(network), mask.count_ones())
 }
 
 fn own_name() -> Option<String> {
@@ -18,18 +37,17 @@ fn own_name() -> Option<String> {
 }
 
 /// The subnet at which this node is directly, with the address in it; of several the smallest.
-fn subnet(routes: &str, address: IpAddr) -> Option<String> {
+fn subnet(routes: &str, address: IpAddr) -> Option<Subnet> {
     let IpAddr::V4(address) = address else { return None };
     let found = routes.lines().filter_map(direct).filter(|(network, mask)| {
         !address.is_loopback() && address.to_bits() & mask == *network && *mask != 0
     });
-    let (network, mask) = found.max_by_key(|(_, mask)| mask.count_ones())?;
-    Some(format!("{}/{}", Ipv4Addr::from_bits(network), mask.count_ones()))
+    found.max_by_key(|(_, mask)| mask.count_ones())
 }
 
 /// Network and mask of a line of the kernel's table, where no gateway stands between: `eth0 0000000A 00000000 ...`, in
 /// the order of this machine's bytes.
-fn direct(line: &str) -> Option<(u32, u32)> {
+fn direct(line: &str) -> Option<Subnet> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let number = |at: usize| {
         let word = words.get(at).filter(|word| word.len() == 8)?;
@@ -53,7 +71,18 @@ far\t0000140A\t01004D0A\t0003\t0\t0\t0\t0000FFFF\t0\t0\t0
     #[track_caller]
     fn check(address: &str, expected: Option<&str>) {
         let found = subnet(ROUTES, address.parse().expect("an address"));
-        assert_eq!(found.as_deref(), expected, "{address}");
+        assert_eq!(found.map(in_words).as_deref(), expected, "{address}");
+    }
+
+    #[test]
+    fn nodes_elsewhere_are_told_from_neighbors() {
+        let own = subnet(ROUTES, "10.77.0.1".parse().expect("an address")).expect("a subnet");
+        let check = |address: &str, expected: bool| {
+            assert_eq!(is_in(own, address.parse().expect("an address")), expected, "{address}");
+        };
+        check("10.77.0.200", true);
+        check("10.77.1.1", false);
+        check("fe80::1", false);
     }
 
     #[test]

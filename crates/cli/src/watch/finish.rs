@@ -3,6 +3,7 @@
 use super::observation::Observation;
 use super::warn;
 use crate::arguments::Shown;
+use crate::limits::is_ignored;
 use crate::report::{Report, print_json};
 use crate::terminal::Terminal;
 use analyzer::{Measured, Outstanding, RunFacts, Server};
@@ -68,7 +69,7 @@ fn fetch(server: Server, in_all: Duration) -> Measured {
 fn interrupted() -> Arc<AtomicBool> {
     let flag = Arc::new(AtomicBool::new(false));
     // Without them these signals have no effect, as while the command ran.
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
+    for signal in [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !is_ignored(*signal)) {
         register_conditional_shutdown(signal, 128 + signal, Arc::clone(&flag)).ok();
         register(signal, Arc::clone(&flag)).ok();
     }

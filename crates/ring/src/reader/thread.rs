@@ -184,9 +184,9 @@ impl<'a> ThreadView<'a> {
             // One that is none has no name.
             operation: u16::try_from(slot.operation.load(relaxed)).unwrap_or(u16::MAX),
             n_calls: self.count(&slot.n_calls),
-            mpi_ticks: self.count(&slot.mpi_ticks),
-            compute_ticks: self.count(&slot.compute_ticks),
-            mpi_ticks_max: self.count(&slot.mpi_ticks_max),
+            mpi_ticks: ticks(&slot.mpi_ticks),
+            compute_ticks: ticks(&slot.compute_ticks),
+            mpi_ticks_max: ticks(&slot.mpi_ticks_max),
             bytes: self.count(&slot.bytes),
             sizes: SizeHistogram::from_counts(std::array::from_fn(|bin| {
                 slot.sizes[bin].load(relaxed)
@@ -246,3 +246,9 @@ impl<'a> ThreadView<'a> {
 
 /// Above this no count of calls, bytes or ticks can be (ticks: months).
 const COUNT_END: u64 = 1 << 56;
+
+/// Ticks; where the counter of the processor went back, which is no fault of the program, they count nothing.
+fn ticks(word: &AtomicU64) -> u64 {
+    let ticks = word.load(Ordering::Relaxed);
+    if ticks < COUNT_END { ticks } else { 0 }
+}
