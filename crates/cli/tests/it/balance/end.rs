@@ -115,6 +115,8 @@ fn who_waits_hears_of_tasks_that_ended_while_the_daemon_was_dead() {
     let mut wait = node.command(&["submit", "--wait", "--", "sh", "-c", &script]);
     let wait = wait.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     node.wait("it runs", |node| node.lines(&["tasks", "--state", "running", "--json"]).len() == 1);
+    // A task may run before its name is on the disk and told; names are told in order.
+    node.said(&["submit", "--", "true"]);
     node.kill();
     std::fs::write(&gate, "").unwrap();
     node.wait("it ended without daemon", |_| done.exists());
