@@ -7,6 +7,7 @@
 use crate::tracee::Registers;
 use libc::user_regs_struct;
 use std::arch::x86_64::__cpuid_count;
+use std::ops::Range;
 
 /// What the x86-64 ABI lets a function use below its stack pointer.
 const RED_ZONE_BYTES: u64 = 128;
@@ -102,17 +103,24 @@ fn end_of_part(part: u32) -> usize {
     usize::try_from(u64::from(described.eax) + u64::from(described.ebx)).unwrap_or(usize::MAX)
 }
 
-/// An extended state in which every part is as at a program's start.
-pub(crate) fn fresh_state(len: usize) -> Vec<u8> {
+/// An extended state in which every part is as at a program's start; as long as that of the thread.
+///
+/// The oldest parts are marked as in use, with what they start with: of parts that are not, processors that keep the
+/// state in its standard form still take the control word of SSE from where the thread had it.
+pub(crate) fn fresh_state(state: &[u8]) -> Vec<u8> {
     const CONTROL_WORD: [u8; 2] = 0x037F_u16.to_le_bytes();
     const MXCSR: [u8; 4] = 0x1F80_u32.to_le_bytes();
-    let mut state = vec![0; len];
-    for (at, bytes) in [(0, &CONTROL_WORD[..]), (24, &MXCSR[..])] {
-        if let Some(place) = state.get_mut(at..at + bytes.len()) {
+    const MXCSR_MASK: Range<usize> = 28..32;
+    const X87_AND_SSE: u8 = 0b11;
+    let mask = state.get(MXCSR_MASK).unwrap_or_default();
+    let parts = [(0, &CONTROL_WORD[..]), (24, &MXCSR), (28, mask), (IN_USE_AT, &[X87_AND_SSE])];
+    let mut fresh = vec![0; state.len()];
+    for (at, bytes) in parts {
+        if let Some(place) = fresh.get_mut(at..at + bytes.len()) {
             place.copy_from_slice(bytes);
         }
     }
-    state
+    fresh
 }
 
 /// The registers by which a thread that was stopped goes on alone: a system call that was interrupted is made again
@@ -132,27 +140,47 @@ pub(crate) fn alone(mut general: user_regs_struct, code_before: [u8; 7]) -> user
     general
 }
 
-/// Calls that the kernel does not start again by itself when a thread was stopped for a debugger, although nothing
-/// happened: the program would see `EINTR`.
-pub(crate) fn again(mut general: user_regs_struct) -> Option<user_regs_struct> {
-    const NOT_RESTARTED: [i64; 8] = [
-        libc::SYS_epoll_wait,
-        libc::SYS_epoll_pwait,
-        libc::SYS_epoll_pwait2,
-        libc::SYS_semop,
-        libc::SYS_semtimedop,
-        libc::SYS_io_getevents,
-        libc::SYS_rt_sigtimedwait,
-        libc::SYS_io_uring_enter,
-    ];
+/// Calls that end with `EINTR` when a thread is stopped for a debugger, although nothing happened: signal(7),
+/// "Interruption of system calls and library functions by stop signals", and what it does not list of the same kernel
+/// functions. Calls on sockets are among them when a timeout is set for the socket.
+///
+/// Not `connect`, which goes on without its caller: made again, it would tell of a timeout as another error.
+const NOT_RESTARTED: [i64; 24] = [
+    libc::SYS_epoll_wait,
+    libc::SYS_epoll_pwait,
+    libc::SYS_epoll_pwait2,
+    libc::SYS_semop,
+    libc::SYS_semtimedop,
+    libc::SYS_io_getevents,
+    libc::SYS_rt_sigtimedwait,
+    libc::SYS_io_uring_enter,
+    libc::SYS_accept,
+    libc::SYS_accept4,
+    libc::SYS_recvfrom,
+    libc::SYS_recvmsg,
+    libc::SYS_recvmmsg,
+    libc::SYS_sendto,
+    libc::SYS_sendmsg,
+    libc::SYS_sendmmsg,
+    libc::SYS_read,
+    libc::SYS_readv,
+    libc::SYS_preadv2,
+    libc::SYS_write,
+    libc::SYS_writev,
+    libc::SYS_pwritev2,
+    libc::SYS_sendfile,
+    libc::SYS_splice,
+];
+
+/// The registers with which the kernel makes a call again that our stop ended. None for all others.
+///
+/// Their code is the one by which calls ask for it themselves. The kernel looks at it when the thread goes on, and only
+/// then at signals: a handler that runs still ends the call with `EINTR`.
+pub(crate) fn again(general: user_regs_struct) -> Option<user_regs_struct> {
+    const UNLESS_HANDLED: i64 = -514;
     let is_interrupted = general.rax.cast_signed() == -i64::from(libc::EINTR);
-    if !is_interrupted || !NOT_RESTARTED.contains(&general.orig_rax.cast_signed()) {
-        return None;
-    }
-    general.rax = general.orig_rax;
-    general.rip -= SYSCALL_BYTES;
-    general.orig_rax = u64::MAX;
-    Some(general)
+    let is_meant = is_interrupted && NOT_RESTARTED.contains(&general.orig_rax.cast_signed());
+    is_meant.then(|| user_regs_struct { rax: UNLESS_HANDLED.cast_unsigned(), ..general })
 }
 
 const SYSCALL_BYTES: u64 = 2;
@@ -193,13 +221,31 @@ mod tests {
         check_alone(-1, -512, (0x1002, -512));
     }
 
+    /// The kernel decides, so that a handler that runs meanwhile ends the call; it was made again without a look.
     #[test]
     fn a_call_that_the_kernel_does_not_start_again_is_made_again() {
-        let made_again = |number, returned| again(stopped(number, returned)).map(|it| it.rip);
+        let made_again = |number, returned| again(stopped(number, returned)).map(|it| it.rax);
         let eintr = -i64::from(libc::EINTR);
-        assert_eq!(made_again(libc::SYS_epoll_wait, eintr), Some(0x1000));
+        let code = Some((-514_i64).cast_unsigned());
+        assert_eq!(made_again(libc::SYS_epoll_wait, eintr), code);
+        assert_eq!(made_again(libc::SYS_recvfrom, eintr), code);
         assert_eq!(made_again(libc::SYS_epoll_wait, 1), None);
         assert_eq!(made_again(libc::SYS_connect, eintr), None);
+        // As it is left by a handler's end.
+        assert_eq!(made_again(-1, eintr), None);
+        check_alone(libc::SYS_epoll_wait, -514, (0x1000, libc::SYS_epoll_wait));
+    }
+
+    /// Without the marks, processors in whose saved state nothing is compacted keep the thread's `MXCSR`.
+    #[test]
+    fn a_fresh_state_says_what_its_control_words_are() {
+        let mut state = vec![0x55; 832];
+        state[28..32].copy_from_slice(&[0xFF, 0xFF, 2, 0]);
+        let fresh = fresh_state(&state);
+        assert_eq!((fresh.len(), &fresh[..2]), (832, &[0x7F, 3][..]));
+        assert_eq!(fresh[24..32], [0x80, 0x1F, 0, 0, 0xFF, 0xFF, 2, 0]);
+        assert_eq!(fresh[IN_USE_AT..][..8], [3, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(fresh.iter().filter(|byte| **byte != 0).count(), 2 + 2 + 3 + 1);
     }
 
     #[test]

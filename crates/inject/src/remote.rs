@@ -50,9 +50,6 @@ pub fn inject(pid: i32, call: Call) -> Result<i32, InjectError> {
     stop_where_it_is_safe(&mut tracee, &c_library)?;
     let mut visit = Visit::begin(tracee, c_library.gadgets)?;
     let result = visit.carry_out(&routine, call.library);
-    if matches!(result, Err(InjectError::Ended { .. } | InjectError::Waiting { .. })) {
-        return result;
-    }
     visit.end().and(result)
 }
 
@@ -72,7 +69,7 @@ fn check_seen(pid: i32, library: &Path) -> Result<(), InjectError> {
 fn stop_where_it_is_safe(tracee: &mut Tracee, c_library: &CLibrary) -> Result<(), InjectError> {
     for _ in 0..N_TRIES {
         tracee.stop()?;
-        let registers = make_again(tracee)?;
+        let registers = tracee.make_again()?;
         // In a system call the thread holds no lock of the C library, but for calls that its allocator makes.
         // `fork` holds the locks of the allocator while it is made.
         const OF_ALLOCATOR: [i64; 10] = [
@@ -99,13 +96,6 @@ fn stop_where_it_is_safe(tracee: &mut Tracee, c_library: &CLibrary) -> Result<()
     Err(InjectError::NeverSafe { pid: tracee.pid })
 }
 
-/// Has a call made again that our stop ended, before anything else is done; the registers as they were.
-fn make_again(tracee: &Tracee) -> Result<libc::user_regs_struct, InjectError> {
-    let registers = tracee.general()?;
-    frame::again(registers).map_or(Ok(()), |again| tracee.set_general(&again))?;
-    Ok(registers)
-}
-
 /// Functions then return only to where they were called.
 fn has_shadow_stack(pid: i32) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
@@ -120,6 +110,8 @@ struct Visit {
     /// Its registers when it was stopped.
     before: Registers,
     frame: Frame,
+    /// Whether it is stopped in code of ours, and has to be put back: a thread that runs goes back by itself.
+    is_ours: bool,
 }
 
 /// The registers of a stopped thread, and the frame that is now on its stack.
@@ -138,7 +130,7 @@ fn prepare(tracee: &Tracee, gadgets: Gadgets) -> Result<(Registers, Frame), Inje
 impl Visit {
     fn begin(tracee: Tracee, gadgets: Gadgets) -> Result<Self, InjectError> {
         let (before, frame) = prepare(&tracee, gadgets)?;
-        Ok(Self { tracee, gadgets, before, frame })
+        Ok(Self { tracee, gadgets, before, frame, is_ours: true })
     }
 
     fn carry_out(&mut self, routine: &Routine, library: &Path) -> Result<i32, InjectError> {
@@ -148,7 +140,8 @@ impl Visit {
         let start = routine.start(address, self.frame.stack_of_return(), &self.before.general);
         self.tracee.set_general(&start)?;
         // Only now: where it was, these would be missed.
-        self.tracee.set_extended(&frame::fresh_state(self.before.extended.len()))?;
+        self.tracee.set_extended(&frame::fresh_state(&self.before.extended))?;
+        self.is_ours = false;
         self.tracee.go_on(0)?;
         let outcome = self.wait_for_outcome(address, library)?;
         let result = match outcome {
@@ -161,18 +154,33 @@ impl Visit {
         };
         self.tracee.stop()?;
         let memory = address..address + routine.len() as u64;
-        if !memory.contains(&self.tracee.general()?.rip) {
-            // It did not wait for us any longer: where it is now, it is stopped for the first time.
-            make_again(&self.tracee)?;
-            (self.before, self.frame) = prepare(&self.tracee, self.gadgets)?;
+        if self.take_again(&memory)? {
+            self.unmap(memory)?;
         }
-        self.unmap(memory)?;
         result
+    }
+
+    /// Makes the thread, which is stopped once more, ours, unless it is where nothing can be called; the memory then stays.
+    fn take_again(&mut self, memory: &Range<u64>) -> Result<bool, InjectError> {
+        let general = self.tracee.general()?;
+        if memory.contains(&general.rip) {
+            self.is_ours = true;
+            return Ok(true);
+        }
+        // It did not wait for us any longer: where it is now, it is stopped for the first time.
+        self.tracee.make_again()?;
+        // Else it is in a handler of a signal that is never blocked, and returns to the routine.
+        let is_back = !memory.contains(&general.rsp)
+            && self.tracee.blocked_signals()? == self.before.blocked_signals;
+        if is_back && let Ok((before, frame)) = prepare(&self.tracee, self.gadgets) {
+            (self.before, self.frame, self.is_ours) = (before, frame, true);
+        }
+        Ok(self.is_ours)
     }
 
     /// All as it was.
     fn end(self) -> Result<(), InjectError> {
-        self.tracee.restore(&self.before)
+        if self.is_ours { self.tracee.restore(&self.before) } else { Ok(()) }
     }
 
     fn wait_for_outcome(&mut self, address: u64, library: &Path) -> Result<Outcome, InjectError> {

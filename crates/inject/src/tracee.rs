@@ -1,6 +1,7 @@
 //! A stopped thread of another process.
 
 use crate::InjectError;
+use crate::frame;
 use crate::permission::explain;
 use libc::{c_void, user_regs_struct};
 use std::fs::OpenOptions;
@@ -130,8 +131,15 @@ impl Tracee {
 
     fn wait_with(&mut self, options: i32) -> Result<Option<i32>, InjectError> {
         let mut status = 0;
-        // SAFETY: `status` is ours.
-        let waited = unsafe { libc::waitpid(self.pid, &raw mut status, libc::__WALL | options) };
+        let waited = loop {
+            // SAFETY: `status` is ours.
+            let waited =
+                unsafe { libc::waitpid(self.pid, &raw mut status, libc::__WALL | options) };
+            // A signal for us changes nothing for the thread.
+            if waited != -1 || io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
+                break waited;
+            }
+        };
         self.check("waitpid", waited.min(0).into())?;
         if waited == 0 {
             return Ok(None);
@@ -202,7 +210,7 @@ impl Tracee {
         self.check("ptrace(PTRACE_SETREGSET)", done)
     }
 
-    fn blocked_signals(&self) -> Result<u64, InjectError> {
+    pub(crate) fn blocked_signals(&self) -> Result<u64, InjectError> {
         let mut mask = 0_u64;
         let place = (&raw mut mask).cast::<c_void>();
         let bytes = size_of_val(&mask);
@@ -224,6 +232,14 @@ impl Tracee {
         let bit = |signal: i32| 1_u64 << (signal - 1);
         let kept = NEVER_BLOCKED.into_iter().fold(0, |mask, signal| mask | bit(signal));
         self.set_blocked_signals(!kept)
+    }
+
+    /// Has a call made again that our stop ended, before anything else is done; the registers as they then are.
+    pub(crate) fn make_again(&self) -> Result<user_regs_struct, InjectError> {
+        let registers = self.general()?;
+        let Some(again) = frame::again(registers) else { return Ok(registers) };
+        self.set_general(&again)?;
+        Ok(again)
     }
 
     /// Writes into its process.
@@ -302,6 +318,8 @@ impl Drop for Tracee {
         if !self.is_stopped && self.stop().is_err() {
             return;
         }
+        // It may have been stopped for nothing but this. A thread that has ended has no call either.
+        drop(self.make_again());
         // SAFETY: a thread that is stopped; it runs on.
         unsafe { libc::ptrace(libc::PTRACE_DETACH, self.pid, 0_usize, null_mut::<c_void>()) };
     }

@@ -1,16 +1,18 @@
-//! The one who injects is killed, before and after each system call by which it does something to the program.
+//! The one who injects is killed or held, before and after each system call by which it does something to the program.
 
 use crate::attach::{LIBRARY, PROGRAM, Running, compile};
 use inject::{Call, inject};
 use std::io;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 /// The state of a child that a test traces.
 #[derive(Debug, PartialEq)]
 enum Stop {
     AtSystemCall,
     Signal(i32),
-    Ended,
+    /// With this code; negative for a signal.
+    Ended(i32),
 }
 
 /// Calls by which the program is changed, let run, or waited for.
@@ -55,7 +57,8 @@ impl Injector {
         let waited = unsafe { libc::waitpid(self.pid, &raw mut status, libc::__WALL) };
         assert_eq!(waited, self.pid);
         match () {
-            () if !libc::WIFSTOPPED(status) => Stop::Ended,
+            () if libc::WIFEXITED(status) => Stop::Ended(libc::WEXITSTATUS(status)),
+            () if libc::WIFSIGNALED(status) => Stop::Ended(-libc::WTERMSIG(status)),
             () if libc::WSTOPSIG(status) == libc::SIGTRAP | 0x80 => Stop::AtSystemCall,
             () => Stop::Signal(libc::WSTOPSIG(status)),
         }
@@ -70,7 +73,7 @@ impl Injector {
             match self.wait() {
                 Stop::AtSystemCall => *signal = 0,
                 Stop::Signal(other) => *signal = other,
-                Stop::Ended => return false,
+                Stop::Ended(_) => return false,
             }
             if *signal == 0 && TOUCHING.contains(&self.number_of_call()) {
                 return true;
@@ -88,21 +91,81 @@ impl Injector {
     fn kill(self) {
         // SAFETY: a child of ours.
         unsafe { libc::kill(self.pid, libc::SIGKILL) };
-        while self.wait() != Stop::Ended {}
+        while !matches!(self.wait(), Stop::Ended(_)) {}
+    }
+
+    /// Lets it run to its end; its code.
+    fn finish(self) -> i32 {
+        // SAFETY: a child that is stopped.
+        unsafe { libc::ptrace(libc::PTRACE_DETACH, self.pid, 0_usize, 0_usize) };
+        match self.wait() {
+            Stop::Ended(code) => code,
+            _ => -1,
+        }
+    }
+}
+
+/// Sends a signal to the thread that is entered.
+fn send(pid: i32, signal: i32) {
+    // SAFETY: no memory is involved.
+    assert_eq!(unsafe { libc::syscall(libc::SYS_tgkill, pid, pid, signal) }, 0);
+}
+
+/// Waits until the thread that is entered is in a system call.
+#[track_caller]
+fn wait_until_in(call: i64, pid: i32) {
+    let call = format!("{call} ");
+    let place = Path::new("/proc").join(pid.to_string()).join("syscall");
+    let until = Instant::now() + Duration::from_secs(60);
+    while !std::fs::read_to_string(&place).expect("it runs").starts_with(&call) {
+        assert!(Instant::now() < until, "it does not call {call}");
+        std::thread::yield_now();
+    }
+}
+
+struct Compiled {
+    folder: tempfile::TempDir,
+    library: std::path::PathBuf,
+    program: std::path::PathBuf,
+}
+
+impl Compiled {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let library = compile(folder.path(), "library.so", LIBRARY, &["-shared", "-fPIC"]);
+        let program = compile(folder.path(), "program", PROGRAM, &["-lm"]);
+        Self { folder, library, program }
+    }
+
+    fn call(&self) -> Call<'_> {
+        Call { library: &self.library, function: "quiet", argument: "" }
+    }
+
+    /// One who injects and is held while the thread has called the function, and waits a moment for it.
+    #[track_caller]
+    fn held(&self, running: &Running) -> Injector {
+        let folder = self.folder.path();
+        let argument = folder.to_string_lossy();
+        let call = Call { function: "held", argument: &argument, ..self.call() };
+        let injector = Injector::start(running.pid(), call);
+        let mut signal = 0;
+        while !folder.join("called").exists() {
+            assert!(injector.step(&mut signal), "it ended without a call");
+        }
+        std::fs::write(folder.join("may return"), "").expect("a file");
+        wait_until_in(libc::SYS_ppoll, running.pid());
+        injector
     }
 }
 
 /// Runs until the program has made another round, which it does in none of our code.
 #[track_caller]
 fn check(how: &str, every: usize) {
-    let folder = tempfile::tempdir().expect("a folder");
-    let library = compile(folder.path(), "library.so", LIBRARY, &["-shared", "-fPIC"]);
-    let program = compile(folder.path(), "program", PROGRAM, &["-lm"]);
+    let compiled = Compiled::new();
     let mut n_kills = 0;
-    let mut running = Running::start(&program, how);
+    let mut running = Running::start(&compiled.program, how);
     loop {
-        let call = Call { library: &library, function: "quiet", argument: "" };
-        let injector = Injector::start(running.pid(), call);
+        let injector = Injector::start(running.pid(), compiled.call());
         let mut signal = 0;
         let is_alive = (0..=n_kills * every).all(|_| injector.step(&mut signal));
         if !is_alive {
@@ -115,7 +178,7 @@ fn check(how: &str, every: usize) {
     // Fewer would mean that it was not stepped through.
     assert!(40 < n_kills * every, "{n_kills}");
     // It can still be entered, in order.
-    let call = Call { library: &library, function: "loaded", argument: "in the end" };
+    let call = Call { function: "loaded", argument: "in the end", ..compiled.call() };
     assert_eq!(inject(running.pid(), call).expect("loads"), 42);
     assert_eq!(running.line(), "got in the end");
     running.end();
@@ -148,18 +211,15 @@ fn an_allocating_program_survives_deaths_of_its_injector() {
 /// The system's own calls for memory fail in it: nothing is loaded, and nothing lost.
 #[test]
 fn a_program_without_memory_goes_on() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let library = compile(folder.path(), "library.so", LIBRARY, &["-shared", "-fPIC"]);
-    let program = compile(folder.path(), "program", PROGRAM, &["-lm"]);
-    let mut running = Running::start(&program, "compute");
+    let compiled = Compiled::new();
+    let mut running = Running::start(&compiled.program, "compute");
     let limit = libc::rlimit { rlim_cur: 4096, rlim_max: libc::RLIM_INFINITY };
     // SAFETY: both are ours; nothing is read back.
     let done = unsafe {
         libc::prlimit(running.pid(), libc::RLIMIT_AS, &raw const limit, std::ptr::null_mut())
     };
     assert_eq!(done, 0);
-    let call = Call { library: &library, function: "quiet", argument: "" };
-    let error = inject(running.pid(), call).expect_err("there is no memory");
+    let error = inject(running.pid(), compiled.call()).expect_err("there is no memory");
     assert!(matches!(error, inject::InjectError::NoMemory { .. }), "{error}");
     running.check_goes_on("without memory");
     running.end();
@@ -168,11 +228,9 @@ fn a_program_without_memory_goes_on() {
 /// Nothing of the call stays in the process but the library.
 #[test]
 fn the_memory_of_the_call_is_given_back() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let library = compile(folder.path(), "library.so", LIBRARY, &["-shared", "-fPIC"]);
-    let program = compile(folder.path(), "program", PROGRAM, &["-lm"]);
-    let running = Running::start(&program, "compute");
-    let call = Call { library: &library, function: "quiet", argument: "" };
+    let compiled = Compiled::new();
+    let running = Running::start(&compiled.program, "compute");
+    let call = compiled.call();
     assert_eq!(inject(running.pid(), call).expect("loads"), 42);
     let before = code_without_file(running.pid());
     assert_eq!(inject(running.pid(), call).expect("loads"), 42);
@@ -185,4 +243,50 @@ fn code_without_file(pid: i32) -> usize {
     let maps = std::fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("maps"));
     let maps = maps.expect("it runs");
     maps.lines().filter(|line| line.contains("rwxp")).count()
+}
+
+/// One who injects and goes on too late put registers back that the thread had long before, where no frame could be
+/// written on its stack.
+#[test]
+fn a_program_that_went_on_by_itself_is_not_put_back() {
+    let compiled = Compiled::new();
+    let mut running = Running::start(&compiled.program, "low");
+    let injector = compiled.held(&running);
+    running.check_goes_on("the one who injects is held");
+    assert_eq!(injector.finish(), 0);
+    running.end();
+}
+
+/// A handler of a signal that is never blocked lost the stack that it was on.
+#[test]
+fn a_handler_on_the_stack_of_the_call_keeps_it() {
+    let compiled = Compiled::new();
+    let mut running = Running::start(&compiled.program, "handler");
+    let injector = compiled.held(&running);
+    send(running.pid(), libc::SIGABRT);
+    assert_eq!(injector.finish(), 0);
+    assert_eq!(running.line(), "here");
+    running.check_goes_on("in its handler");
+    running.end();
+}
+
+/// A call that our stop had ended was made again after a handler had run, and went on waiting.
+#[test]
+fn a_signal_meanwhile_ends_the_call_of_a_program() {
+    let compiled = Compiled::new();
+    let mut running = Running::start(&compiled.program, "signal");
+    for n_steps in (1..).step_by(7) {
+        wait_until_in(libc::SYS_epoll_wait, running.pid());
+        let injector = Injector::start(running.pid(), compiled.call());
+        let mut signal = 0;
+        if !(0..n_steps).all(|_| injector.step(&mut signal)) {
+            assert!(40 < n_steps, "{n_steps}");
+            break;
+        }
+        let when = format!("a signal at stop {n_steps}");
+        send(running.pid(), libc::SIGUSR1);
+        assert_eq!(injector.finish(), 0, "{when}");
+        assert_eq!(running.line(), "handled", "{when}");
+    }
+    running.end();
 }

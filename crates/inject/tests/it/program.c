@@ -2,16 +2,29 @@
 #include <errno.h>
 #include <pthread.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
-static volatile int over, n_asked;
-static int ends[2];
-static void *wait_for_end(void *unused) { char c; (void)unused; while (read(0, &c, 1) == 1 && c != '\n') n_asked++; over = 1; return NULL; }
+static volatile int over, n_asked, n_times_low, is_woken;
+static int ends[2], full[2], listener;
+static pthread_t entered;
+static void *wait_for_end(void *unused)
+{
+    char c;
+    (void)unused;
+    while (read(0, &c, 1) == 1 && c != '\n') n_asked++;
+    over = 1;
+    if (is_woken) pthread_kill(entered, SIGUSR1);
+    return NULL;
+}
 static void *feed(void *unused) { (void)unused; while (!over) { usleep(2000); if (write(ends[1], "x", 1) != 1) abort(); } return NULL; }
 static double now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec + 1e-9 * t.tv_nsec; }
 static void wrong(const char *what) { printf("wrong: %s (errno %d)\n", what, errno); fflush(stdout); _exit(1); }
@@ -50,6 +63,37 @@ static void registers(void)
     if (memcmp(vectors, vectors_found, sizeof vectors) != 0) wrong("vectors");
     if (!(3.14L < quotient && quotient < 3.15L) && !(0.31L < quotient && quotient < 0.32L)) wrong("x87");
 }
+/* Calls on sockets with timeouts: nothing comes, and there is no room. */
+static void open_sockets(void)
+{
+    const struct timeval timeout = {0, 10000};
+    const struct sockaddr_un nowhere = {.sun_family = AF_UNIX};
+    char bytes[4096] = {0};
+    listener = socket(AF_UNIX, SOCK_STREAM, 0);
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, full) != 0) wrong("socketpair");
+    if (bind(listener, (const struct sockaddr *)&nowhere, sizeof(sa_family_t)) != 0 || listen(listener, 1) != 0) wrong("listen");
+    setsockopt(listener, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
+    setsockopt(full[0], SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
+    setsockopt(full[0], SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
+    while (send(full[0], bytes, sizeof bytes, MSG_DONTWAIT) > 0) {}
+}
+static void check_timeout(const char *call, long returned) { if (returned != -1 || errno != EAGAIN) wrong(call); }
+static void count(int unused) { (void)unused; }
+static void hold(int unused) { (void)unused; if (write(1, "here\n", 5) != 5) abort(); while (n_asked == 0) {} }
+static void *tell(void *unused) { (void)unused; while (!n_times_low) usleep(1000); printf("here\n"); fflush(stdout); return NULL; }
+/* When asked, goes to where there is no room below its stack, until the end. */
+static void go_low(void)
+{
+    pthread_t teller;
+    char *low = mmap(NULL, 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (low == MAP_FAILED || mprotect(low + 4096, 4096, PROT_READ | PROT_WRITE) != 0) wrong("mmap");
+    pthread_create(&teller, NULL, tell, NULL);
+    while (n_asked == 0) {}
+    __asm__ volatile("mov %%rsp, %%r12\n mov %0, %%rsp\n incl %1\n1: cmpl $0, %2\n je 1b\n mov %%r12, %%rsp\n"
+                     : : "r"(low + 4096 + 64), "m"(n_times_low), "m"(over) : "r12", "memory", "cc");
+    pthread_join(teller, NULL);
+    if (n_times_low != 1) wrong("put back");
+}
 int main(int argc, char **argv)
 {
     /* Tests that are not root may trace what is not their child only when it says so. */
@@ -60,10 +104,17 @@ int main(int argc, char **argv)
     int n_answered = 0, epoll = epoll_create1(0);
     char c;
     if (pipe(ends) != 0) return 1;
+    open_sockets();
+    entered = pthread_self();
+    is_woken = strcmp(argv[1], "signal") == 0;
+    signal(SIGUSR1, count);
+    signal(SIGABRT, hold);
     pthread_create(&waiter, NULL, wait_for_end, NULL);
     if (strcmp(argv[1], "read") == 0) pthread_create(&feeder, NULL, feed, NULL);
     printf("ready\n");
     fflush(stdout);
+    if (strcmp(argv[1], "low") == 0) go_low();
+    if (strcmp(argv[1], "handler") == 0) while (n_asked == 0) {}
     while (!over) {
         const double begun = now();
         if (strcmp(argv[1], "sleep") == 0) {
@@ -76,6 +127,16 @@ int main(int argc, char **argv)
         } else if (strcmp(argv[1], "epoll") == 0) {
             struct epoll_event event;
             if (epoll_wait(epoll, &event, 1, 20) != 0) wrong("epoll_wait");
+        } else if (strcmp(argv[1], "sockets") == 0) {
+            check_timeout("recv", recv(full[0], &c, 1, 0));
+            check_timeout("read", read(full[0], &c, 1));
+            check_timeout("send", send(full[0], &c, 1, 0));
+            check_timeout("write", write(full[0], &c, 1));
+            check_timeout("accept", accept(listener, NULL, NULL));
+        } else if (strcmp(argv[1], "signal") == 0) {
+            struct epoll_event event;
+            if (epoll_wait(epoll, &event, 1, 10000) != -1 || errno != EINTR) wrong("a signal was not seen");
+            if (!over) { printf("handled\n"); fflush(stdout); }
         } else if (strcmp(argv[1], "read") == 0) {
             if (read(ends[0], &c, 1) != 1 || c != 'x') wrong("read");
         } else if (strcmp(argv[1], "registers") == 0) {

@@ -2,7 +2,7 @@
 
 mod rank;
 
-use rank::State;
+use rank::{Stage, State};
 use run_record::Summary;
 use rustix::process::{Pid, Resource, Rlimit, geteuid, prlimit};
 use std::os::unix::fs::PermissionsExt;
@@ -229,6 +229,33 @@ fn a_terminated_attach_leaves_the_program() {
 #[test]
 fn a_killed_attach_leaves_the_program() {
     Library::SYSTEM.into_iter().for_each(|it| check_ended(it, |attach| attach.kill(attach.pid())));
+}
+
+/// The process that enters a rank is killed before the rank calls anything for it: the rank goes on, and can be entered again.
+/// What holds while it calls is held by the tests of `inject`, on programs without MPI.
+#[test]
+fn a_killed_entrance_leaves_the_rank() {
+    const N_TRIES: u32 = 5;
+    for library in Library::SYSTEM {
+        let joined = Joined::start(library, &c());
+        let before = joined.states();
+        for stage in [Stage::Started, Stage::Traced, Stage::Mapped, Stage::Loading] {
+            let is_killed = (0..N_TRIES).any(|_| {
+                let scene = Scene::new();
+                let options = ["--quiet", "--for", "0.1"];
+                let attach = scene.attach(joined.pids[0], &options).start();
+                let is_killed = rank::kill_entrance(&attach, joined.pids[0], stage);
+                attach.finish();
+                joined.running.wait_until("the ranks are left", |_| joined.states() == before);
+                is_killed
+            });
+            // Later stages last for microseconds, and may be over whenever it is looked.
+            let is_long = stage == Stage::Started;
+            assert!(is_killed || !is_long, "{library:?}: nobody was killed when {stage:?}");
+        }
+        joined.attach(&["--for", "0.1"]);
+        assert_eq!(joined.end(), plain(library, &c()));
+    }
 }
 
 /// A rank that has no room for a segment: the other one is left again.

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::FileExt;
+use suite::Running;
 
 /// What can be seen of a rank from outside.
 #[derive(Debug, PartialEq, Eq)]
@@ -30,6 +31,49 @@ impl State {
 /// Whether shared memory of ours is mapped.
 pub(super) fn is_watched(pid: u32) -> bool {
     text(pid, "maps").lines().any(|line| line.contains(".segment") && line.contains("sintonia-"))
+}
+
+/// How far entering a rank has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// The process that does it is there.
+    Started,
+    /// It traces the rank.
+    Traced,
+    /// The rank has memory for the call.
+    Mapped,
+    /// The rank loads the probe.
+    Loading,
+}
+
+/// Kills the process of an attach that enters a rank when it has come so far; whether that was in time.
+pub(super) fn kill_entrance(attach: &Running, rank: u32, stage: Stage) -> bool {
+    let is_alive = |pid| !text(pid, "cmdline").is_empty();
+    let looks = std::iter::from_fn(|| is_alive(attach.pid()).then(|| entrance_of(attach.pid())));
+    let Some(entrance) = looks.flatten().next() else { return false };
+    let traced = format!("TracerPid:\t{entrance}");
+    let is_traced = || text(rank, "status").lines().any(|line| line == traced);
+    let has = |part: &str| text(rank, "maps").contains(part);
+    let is_there = || match stage {
+        Stage::Started => true,
+        Stage::Traced => is_traced(),
+        Stage::Mapped => is_traced() && has(" rwxp "),
+        Stage::Loading => is_traced() && has(" rwxp ") && has("libsintonia.so"),
+    };
+    while is_alive(entrance) && !is_there() {}
+    let is_in_time = is_alive(entrance) && is_there();
+    attach.kill(entrance);
+    is_in_time
+}
+
+/// Its child that enters a rank, if there is one now.
+fn entrance_of(attach: u32) -> Option<u32> {
+    let threads = fs::read_dir(format!("/proc/{attach}/task")).into_iter().flatten().flatten();
+    let children = threads.filter_map(|it| fs::read_to_string(it.path().join("children")).ok());
+    let children: Vec<u32> = children
+        .flat_map(|pids| pids.split(' ').filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>())
+        .collect();
+    children.into_iter().find(|pid| text(*pid, "cmdline").contains("\0enter\0"))
 }
 
 fn text(pid: u32, file: &str) -> String {
