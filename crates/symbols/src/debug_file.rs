@@ -45,5 +45,5 @@ fn candidates(path: &Path, elf: &Elf, root: &Path) -> impl Iterator<Item = PathB
 fn shared_file(path: &Path, elf: &Elf) -> Option<PathBuf> {
     let link = elf.shared_debug_link.as_ref()?;
     let shared = path.canonicalize().ok()?.parent()?.join(link);
-    shared.exists().then_some(shared)
+    Elf::open(&shared).is_ok_and(|found| found.can_be_unpacked).then_some(shared)
 }

@@ -4,10 +4,13 @@
 use object::elf::{FileHeader64, SHN_UNDEF, STT_FUNC, STT_GNU_IFUNC, Sym64};
 use object::read::ReadCache;
 use object::read::elf::{ElfFile64, Sym, SymbolTable};
-use object::{Endianness, Object, ObjectSection, ObjectSegment};
+use object::{CompressionFormat, Endianness, Object, ObjectSection, ObjectSegment};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
+
+/// Bytes that one packed byte can stand for: zlib's limit (zlib.net, "Technical Details": 1032 to 1).
+const N_TIMES_MAX: u64 = 1032;
 
 /// An ELF file of which parts are read when they are asked for.
 type File64<'a> = ElfFile64<'a, Endianness, &'a ReadCache<File>>;
@@ -39,8 +42,10 @@ pub(crate) enum ElfError {
 #[derive(Debug, Default)]
 pub(crate) struct Elf {
     segments: Vec<Segment>,
-    /// Whether its debug information is inside.
+    /// Whether its debug information is inside, and can be unpacked.
     pub(crate) has_debug_info: bool,
+    /// Whether what is packed can be as long as it says.
+    pub(crate) can_be_unpacked: bool,
     pub(crate) build_id: Option<Vec<u8>>,
     /// Name of the file that holds its debug information.
     pub(crate) debug_link: Option<PathBuf>,
@@ -66,12 +71,11 @@ pub(crate) struct Function {
 
 impl Elf {
     pub(crate) fn open(path: &Path) -> Result<Self, ElfError> {
+        let n_bytes = path.metadata().map_or(0, |about| about.len());
         with_file(path, |elf| Self {
             segments: elf.segments().map(|segment| segment_of(&segment)).collect(),
-            has_debug_info: elf.sections().any(|section| {
-                matches!(section.name(), Ok(".debug_info" | ".zdebug_info"))
-                    && section.file_range().is_some()
-            }),
+            has_debug_info: has_debug_info(elf) && can_be_unpacked(elf, n_bytes),
+            can_be_unpacked: can_be_unpacked(elf, n_bytes),
             build_id: elf.build_id().ok().flatten().map(<[u8]>::to_vec),
             debug_link: elf.gnu_debuglink().ok().flatten().map(|(name, _crc)| path_of(name)),
             shared_debug_link: elf
@@ -90,6 +94,20 @@ impl Elf {
         let segment = self.segments.iter().find(holds)?;
         Some((file_offset - segment.file_offset).wrapping_add(segment.virtual_address))
     }
+}
+
+fn has_debug_info(elf: &File64<'_>) -> bool {
+    let mut sections = elf.sections().filter(|section| section.file_range().is_some());
+    sections.any(|section| matches!(section.name(), Ok(".debug_info" | ".zdebug_info")))
+}
+
+/// Whether a file of so many bytes can hold what its packed sections say that they are once they are unpacked. One of a few
+/// kilobytes that says gigabytes is damaged, or made to take all memory.
+fn can_be_unpacked(elf: &File64<'_>, n_bytes: u64) -> bool {
+    let ranges = elf.sections().filter_map(|section| section.compressed_file_range().ok());
+    let packed = ranges.filter(|range| range.format != CompressionFormat::None);
+    let n_unpacked = packed.fold(0_u64, |sum, range| sum.saturating_add(range.uncompressed_size));
+    n_unpacked <= n_bytes.saturating_mul(N_TIMES_MAX)
 }
 
 fn segment_of<'a>(segment: &impl ObjectSegment<'a>) -> Segment {
@@ -157,7 +175,8 @@ pub(crate) fn function_at(functions: &[Function], virtual_address: u64) -> Optio
 }
 
 fn with_file<T>(path: &Path, read: impl FnOnce(&File64<'_>) -> T) -> Result<T, ElfError> {
-    let file = File::open(path).map_err(|source| ElfError::Open { path: path.into(), source })?;
+    let file = crate::regular::open(path)
+        .map_err(|source| ElfError::Open { path: path.into(), source })?;
     // Reads only what is asked for: a program with its debug information may be larger than memory.
     let cache = ReadCache::new(file);
     let elf = ElfFile64::parse(&cache)

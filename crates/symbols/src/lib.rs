@@ -23,6 +23,7 @@ mod demangle;
 mod elf;
 mod maps;
 mod program;
+mod regular;
 mod resolver;
 
 pub use demangle::demangle;

@@ -130,8 +130,7 @@ fn target(file: &File<'_>, relocation: &Relocation) -> Option<u64> {
 /// First and last address (exclusive) of pieces of code, as those who unwind stacks know them, by address.
 pub(crate) fn spans_of_code(file: &File<'_>) -> Vec<(u64, u64)> {
     let Some(section) = file.section_by_name(".eh_frame") else { return Vec::new() };
-    let bytes = section.uncompressed_data().unwrap_or_default();
-    let frames = EhFrame::new(&bytes, LittleEndian);
+    let frames = EhFrame::new(section.data().unwrap_or_default(), LittleEndian);
     let bases = BaseAddresses::default().set_eh_frame(section.address());
     let mut entries = frames.entries(&bases);
     let mut spans = Vec::new();

@@ -6,7 +6,7 @@ use gimli::{
 };
 use object::read::elf::ElfFile64;
 use object::{Endianness, Object, ObjectSection};
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -28,6 +28,8 @@ pub(crate) struct Debug<'a> {
     headers: Vec<UnitHeader<Slice<'a>>>,
     units: Vec<OnceCell<Option<Unit<Slice<'a>>>>>,
     type_units: HashMap<u64, usize>,
+    /// Entries read by offset: the work that damaged or strange information makes.
+    n_read: Cell<u64>,
 }
 
 /// An entry and the unit that it is in.
@@ -53,7 +55,7 @@ impl Sections {
     /// Of a file in memory, and of the one that holds what it shares with others; none when it cannot be
     /// understood.
     pub(crate) fn of(bytes: &[u8], shared: Option<&Path>) -> Option<Self> {
-        let shared = shared.and_then(|path| sections(&std::fs::read(path).ok()?));
+        let shared = shared.and_then(|path| sections(&crate::regular::read(path).ok()?));
         Some(Self { own: sections(bytes)?, shared })
     }
 }
@@ -87,7 +89,12 @@ impl<'a> Debug<'a> {
         });
         let type_units = type_units.collect();
         let units = headers.iter().map(|_| OnceCell::new()).collect();
-        Self { dwarf, headers, units, type_units }
+        Self { dwarf, headers, units, type_units, n_read: Cell::new(0) }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn n_read(&self) -> u64 {
+        self.n_read.get()
     }
 
     pub(crate) fn n_units(&self) -> usize {
@@ -106,6 +113,7 @@ impl<'a> Debug<'a> {
 
     /// The entry at an offset of the section.
     pub(crate) fn die(&self, offset: usize) -> Option<Die<'_, 'a>> {
+        self.n_read.set(self.n_read.get() + 1);
         let find = |header: &UnitHeader<_>| {
             header.debug_info_offset().is_some_and(|start| start.0 <= offset)
         };

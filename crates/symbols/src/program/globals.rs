@@ -9,6 +9,7 @@ use super::path::{PathStep, Step, VariablePath};
 use super::types::{self, Bare, bare};
 use super::variable::Variable;
 use gimli::constants as dw;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Members of a structure inside another without a name: more is damage.
@@ -212,7 +213,7 @@ fn member(
     part: &str,
     name: &str,
 ) -> Result<(i64, usize), LookupError> {
-    let found = find_member(debug, &bare.die, name, 0);
+    let found = find_member(&bare.die, name, &mut HashSet::new(), 0);
     let (offset, type_offset, n_bits) = found.ok_or_else(|| LookupError::NoMember {
         part: part.to_owned(),
         type_name: types::name(debug, Some(bare.die.offset())),
@@ -229,13 +230,18 @@ fn member(
     Ok((offset, type_offset))
 }
 
-/// Offset, type and, for a bit field, bits of a member, also of what the structure inherits from.
-fn find_member(
-    debug: &Debug<'_>,
+/// Offset, type and, for a bit field, bits of a member, also of what the structure inherits from. A structure that was
+/// `looked` through does not have it; parts that hold each other several times would take more looks than there is
+/// time for.
+pub(crate) fn find_member(
     structure: &Die<'_, '_>,
     name: &str,
+    looked: &mut HashSet<usize>,
     depth: usize,
 ) -> Option<(i64, usize, Option<u64>)> {
+    if DEPTH_MAX < depth || !looked.insert(structure.offset()) {
+        return None;
+    }
     let mut found = None;
     structure.children(|child| {
         let is_member = child.tag() == dw::DW_TAG_member;
@@ -245,9 +251,9 @@ fn find_member(
         let type_offset = child.reference(dw::DW_AT_type);
         if is_member && is_same(&child, name) {
             found = type_offset.map(|at| (offset, at, child.number(dw::DW_AT_bit_size)));
-        } else if let (true, Some(at), true) = (is_part, type_offset, depth < DEPTH_MAX) {
-            let inner = bare(debug, at);
-            let inner = inner.and_then(|inner| find_member(debug, &inner.die, name, depth + 1));
+        } else if let (true, Some(at)) = (is_part, type_offset) {
+            let inner = bare(structure.debug, at);
+            let inner = inner.and_then(|inner| find_member(&inner.die, name, looked, depth + 1));
             found = inner.map(|(inner, at, n_bits)| (offset.wrapping_add(inner), at, n_bits));
         }
         found.is_none()

@@ -43,7 +43,7 @@ pub(crate) struct DataSymbol {
 
 impl Image {
     pub(crate) fn open(path: &Path) -> Result<Self, ProgramError> {
-        let bytes = std::fs::read(path)
+        let bytes = crate::regular::read(path)
             .map_err(|source| ProgramError::Open { path: path.into(), source })?;
         let not_elf = |source| ProgramError::NotElf { path: path.into(), source };
         let file = File::parse(bytes.as_slice()).map_err(not_elf)?;
@@ -60,7 +60,7 @@ impl Image {
             is_static: file.section_by_name(".interp").is_none()
                 && file.section_by_name(".dynamic").is_none(),
             is_stripped,
-            symbols: separate.and_then(|(file, _)| std::fs::read(file).ok()),
+            symbols: separate.and_then(|(file, _)| crate::regular::read(file).ok()),
             debug_file,
             bytes,
             objects: OnceCell::new(),

@@ -30,7 +30,7 @@ impl Module {
             if *file == *self.image.path {
                 return Sections::of(&self.image.bytes, shared);
             }
-            Sections::of(&std::fs::read(file).ok()?, shared)
+            Sections::of(&crate::regular::read(file).ok()?, shared)
         });
         sections.as_ref().map(Debug::new)
     }

@@ -4,12 +4,24 @@ use super::debug::{Debug, Die};
 use super::function::Passing;
 use super::types::{bare, is_pointer, n_bytes};
 use gimli::constants as dw;
+use std::collections::HashSet;
 
 const N_INTEGER: usize = 6;
 const N_FLOAT: usize = 8;
 const N_PARTS_MAX: u64 = 16;
 /// Structures in structures: more is damage.
 const DEPTH_MAX: usize = 16;
+
+/// Types that were looked at, each at a place in the value: a second look finds the same, and a type of types that
+/// hold each other several times would take more looks than there is time for.
+#[derive(Debug, Default)]
+struct Looked(HashSet<(usize, u64)>);
+
+impl Looked {
+    fn is_first(&mut self, bare: &Die<'_, '_>, offset: u64) -> bool {
+        self.0.insert((bare.offset(), offset))
+    }
+}
 
 /// The kind of register for eight bytes of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,15 +125,15 @@ fn is_by_address(bare: &Die<'_, '_>) -> bool {
         Some(gimli::AttributeValue::CallingConvention(convention)) => {
             convention == dw::DW_CC_pass_by_reference
         }
-        _ => has_own_copying(bare, 0),
+        _ => has_own_copying(bare, &mut Looked::default(), 0),
     }
 }
 
 /// Not all compilers say the convention; then members tell.
-fn has_own_copying(class: &Die<'_, '_>, depth: usize) -> bool {
+fn has_own_copying(class: &Die<'_, '_>, looked: &mut Looked, depth: usize) -> bool {
     let is_class = [dw::DW_TAG_class_type, dw::DW_TAG_structure_type].contains(&class.tag());
     let mut is_own = false;
-    if !is_class || DEPTH_MAX < depth {
+    if !is_class || DEPTH_MAX < depth || !looked.is_first(class, 0) {
         return false;
     }
     class.children(|child| {
@@ -132,7 +144,7 @@ fn has_own_copying(class: &Die<'_, '_>, depth: usize) -> bool {
             dw::DW_TAG_member | dw::DW_TAG_inheritance => {
                 let inner = child.reference(dw::DW_AT_type).and_then(|at| bare(class.debug, at));
                 child.value(dw::DW_AT_external).is_none()
-                    && inner.is_some_and(|inner| has_own_copying(&inner.die, depth + 1))
+                    && inner.is_some_and(|inner| has_own_copying(&inner.die, looked, depth + 1))
             }
             _ => false,
         };
@@ -177,25 +189,30 @@ fn way_of(bare: &Die<'_, '_>) -> Way {
     if bare.value(dw::DW_AT_GNU_vector).is_some() {
         return Way::Registers(vec![Class::Float]);
     }
-    let mut parts = [None; 2];
+    let mut parts = Parts::default();
     let n_bytes = n_bytes(bare).unwrap_or(u64::MAX);
     if n_bytes <= N_PARTS_MAX && fill(bare, 0, &mut parts, 0).is_some() {
-        let classes: Vec<Class> = parts.into_iter().flatten().collect();
+        let classes: Vec<Class> = parts.classes.into_iter().flatten().collect();
         if classes.is_empty() { Way::Nothing } else { Way::Registers(classes) }
     } else {
         Way::Memory
     }
 }
 
+/// The eight bytes of a value, as its members fill them.
+#[derive(Debug, Default)]
+struct Parts {
+    classes: [Option<Class>; 2],
+    looked: Looked,
+}
+
 /// Enters a type at `offset` of the value; none when it makes the value go to memory.
-fn fill(
-    bare: &Die<'_, '_>,
-    offset: u64,
-    parts: &mut [Option<Class>; 2],
-    depth: usize,
-) -> Option<()> {
-    if DEPTH_MAX < depth {
+fn fill(bare: &Die<'_, '_>, offset: u64, parts: &mut Parts, depth: usize) -> Option<()> {
+    if DEPTH_MAX < depth || N_PARTS_MAX < offset {
         return None;
+    }
+    if !parts.looked.is_first(bare, offset) {
+        return Some(());
     }
     match bare.tag() {
         dw::DW_TAG_structure_type | dw::DW_TAG_class_type | dw::DW_TAG_union_type => {
@@ -221,12 +238,7 @@ fn fill(
     }
 }
 
-fn member(
-    member: &Die<'_, '_>,
-    offset: u64,
-    parts: &mut [Option<Class>; 2],
-    depth: usize,
-) -> Option<()> {
+fn member(member: &Die<'_, '_>, offset: u64, parts: &mut Parts, depth: usize) -> Option<()> {
     // Static members are elsewhere.
     if member.value(dw::DW_AT_external).is_some() {
         return Some(());
@@ -237,7 +249,7 @@ fn member(
     fill(&bare.die, offset.checked_add(at)?, parts, depth + 1)
 }
 
-fn scalar(bare: &Die<'_, '_>, offset: u64, parts: &mut [Option<Class>; 2]) -> Option<()> {
+fn scalar(bare: &Die<'_, '_>, offset: u64, parts: &mut Parts) -> Option<()> {
     let encoding = match bare.value(dw::DW_AT_encoding) {
         Some(gimli::AttributeValue::Encoding(encoding)) => Some(encoding),
         _ => None,
@@ -247,14 +259,55 @@ fn scalar(bare: &Die<'_, '_>, offset: u64, parts: &mut [Option<Class>; 2]) -> Op
     // x87; `__float128` is in one register, but is no number of ours either.
     if encoding == Some(dw::DW_ATE_float) && 8 < n_bytes {
         let is_x87 = bare.name().is_some_and(|name| name.contains("long") || name.contains("=10"));
-        parts[0] = Some(Class::Float);
+        parts.classes[0] = Some(Class::Float);
         return (!is_x87).then_some(());
     }
     let class = if is_float { Class::Float } else { Class::Integer };
     for part in offset / 8..offset.checked_add(n_bytes)?.div_ceil(8) {
-        let part = parts.get_mut(usize::try_from(part).ok()?)?;
+        let part = parts.classes.get_mut(usize::try_from(part).ok()?)?;
         // One integer makes its eight bytes integer.
         *part = Some(if *part == Some(Class::Integer) { Class::Integer } else { class });
     }
     Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::module::Module;
+    use super::{Way, is_by_address, way_of};
+    use crate::program::globals::find_member;
+    use crate::program::types::bare;
+    use std::collections::HashSet;
+    use std::process::Command;
+
+    /// Entries read of eight structures of which each holds the one before four times: 4^8 and more when each is
+    /// looked through wherever it is.
+    const N_READ_MAX: u64 = 500;
+
+    /// A program of structures in structures kept `sintonia run --app` and `sintonia functions` busy for ever.
+    #[test]
+    fn structures_that_hold_each_other_several_times_are_looked_through_once() {
+        let mut source = "struct s0 {};\n".to_owned();
+        for n in 1..=8 {
+            let part = format!("struct s{};", n - 1).repeat(4);
+            source += &format!("struct s{n} {{ {part} }};\n");
+        }
+        source += "struct s8 whole;\nint main(void) { return 0; }\n";
+        let dir = tempfile::tempdir().expect("a temporary folder");
+        let (text, program) = (dir.path().join("deep.c"), dir.path().join("deep"));
+        std::fs::write(&text, source).expect("room for it");
+        let flags = ["-g", "-O0", "-fms-extensions"];
+        let built = Command::new("gcc").args(flags).arg(&text).arg("-o").arg(&program).status();
+        assert!(built.expect("gcc is installed").success());
+
+        let module = Module::open(&program).expect("a program");
+        let global = module.index().variables.iter().find(|global| global.name == "whole");
+        let whole = global.and_then(|global| global.type_offset).expect("its type");
+        let debug = module.debug().expect("it was compiled with -g");
+        let bare = bare(&debug, whole).expect("its type");
+        assert_eq!(way_of(&bare.die), Way::Nothing);
+        assert!(!is_by_address(&bare.die));
+        assert_eq!(find_member(&bare.die, "nothing", &mut HashSet::new(), 0), None);
+        assert!(debug.n_read() < N_READ_MAX, "{} entries were read", debug.n_read());
+    }
 }

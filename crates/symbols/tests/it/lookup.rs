@@ -2,7 +2,10 @@
 
 use crate::built::{Built, said};
 use crate::compiled::have;
-use symbols::{LookupError, Passing, Program, ProgramError};
+use object::{Object, ObjectSection};
+use std::process::Command;
+use std::time::Duration;
+use symbols::{CodeAddress, LookupError, Passing, Program, ProgramError, Resolver};
 
 const C: [&str; 2] = ["lookup.c", "other.c"];
 
@@ -284,4 +287,38 @@ fn what_a_program_is_like_is_said() {
     let absent = Program::open(&dir.path().join("absent"));
     assert!(matches!(absent, Err(ProgramError::Open { .. })));
     assert!(have("gcc"));
+}
+
+/// A header of 24 bytes said that three gigabytes are packed behind it, and all of that memory was taken and written.
+#[test]
+fn sections_that_cannot_be_as_long_as_they_say_are_not_unpacked() {
+    let built = Built::new("gcc", &["-g", "-gz"], &C);
+    assert!(built.program().has_debug_info());
+    let mut bytes = std::fs::read(&built.path).expect("a program");
+    let file = object::File::parse(bytes.as_slice()).expect("a program");
+    let section = file.section_by_name(".debug_info").expect("debug information");
+    let packed = section.compressed_file_range().expect("a packed section");
+    // The last two of the header's numbers: the length, and the alignment.
+    let length = usize::try_from(packed.offset).expect("a small file") - 16;
+    bytes[length..][..8].copy_from_slice(&(3_u64 << 30).to_le_bytes());
+    std::fs::write(&built.path, bytes).expect("written");
+    assert!(!built.program().has_debug_info());
+}
+
+/// What a process has mapped is told by memory that it may overwrite: a pipe under the name of a module was waited for
+/// without end.
+#[test]
+fn a_pipe_is_no_module() {
+    let dir = tempfile::tempdir().expect("a temporary folder");
+    let pipe = dir.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().expect("`mkfifo`").success());
+    let (tell, told) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let module = pipe.to_str().expect("a plain name");
+        let place = Resolver::new().place_of_return(&CodeAddress { module, file_offset: 64 });
+        tell.send((Program::open(&pipe).err(), place)).expect("somebody waits");
+    });
+    let (error, place) = told.recv_timeout(Duration::from_secs(30)).expect("nothing waits");
+    assert!(matches!(error, Some(ProgramError::Open { .. })), "{error:?}");
+    assert_eq!((place.function.as_str(), place.line), ("", 0));
 }
