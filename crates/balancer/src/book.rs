@@ -28,6 +28,7 @@ use balanced::{Kept, Output, TaskState};
 
 use crate::core::words::{Attempt, Ended, Moment, NodeId};
 pub use doubt::Damages;
+use doubt::MayBeCertain;
 pub use past::{Brief, Past, PastRun};
 use queue::Queue;
 pub use record::{EndRecord, Reason, Record};
@@ -88,6 +89,7 @@ pub struct Book {
     n_output_bytes: usize,
     /// Tasks that are doubted.
     n_doubted: u64,
+    may_be_certain: MayBeCertain,
     damages: Damages,
     past: Past,
 }
@@ -109,6 +111,7 @@ impl Book {
             with_output: VecDeque::new(),
             n_output_bytes: 0,
             n_doubted: 0,
+            may_be_certain: MayBeCertain::default(),
             damages: Damages::default(),
             past: Past::default(),
         }
@@ -119,7 +122,9 @@ impl Book {
         match record {
             Record::Around { idx, around } => self.shared.learn(*idx, around),
             Record::Submitted { first, n_tasks, at_ms, work, array_first } => {
-                if let Some(work) = self.shared.work(work) {
+                let mut begins = [Some(*first), *array_first].into_iter().flatten();
+                let can_be = begins.all(|begin| begin.checked_add(*n_tasks).is_some());
+                if let Some(work) = self.shared.work(work).filter(|_| can_be) {
                     self.submitted((*first, *n_tasks), *at_ms, &work, *array_first);
                 }
             }

@@ -71,8 +71,6 @@ pub struct CoreOptions {
     pub slack_ms: u64,
     /// What the node can do.
     pub measurement: Measurement,
-    /// What people should know of the node, as sentences.
-    pub troubles: Vec<String>,
 }
 
 impl CoreOptions {
@@ -88,7 +86,6 @@ impl CoreOptions {
             lease_ms: 10_000,
             slack_ms: 5_000,
             measurement: Measurement { n_cores: 1, speed: 1.0 },
-            troubles: Vec::new(),
         }
     }
 }
@@ -115,6 +112,8 @@ pub struct Core {
     clients: Clients,
     stopping: Option<Stopping>,
     counts: Counts,
+    /// What people should know of the node, as sentences.
+    troubles: Vec<String>,
 }
 
 /// The time of an event, and the way out.
@@ -146,6 +145,7 @@ impl Core {
             clients: Clients::default(),
             stopping: None,
             counts: Counts::default(),
+            troubles: Vec::new(),
             options,
         }
     }

@@ -14,7 +14,9 @@
 mod desk;
 mod error;
 mod network;
+mod orders;
 mod thinking;
+mod troubles;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -25,7 +27,7 @@ use balanced::check_node_name;
 use balancing::Policy;
 
 use crate::book::BookLimits;
-use crate::core::words::{Event, Measurement, Now};
+use crate::core::words::{Event, Measurement, Now, node_id};
 use crate::core::{Core, CoreOptions};
 use crate::door::{Door, DoorEvent, DoorOptions};
 use crate::journal::{self, Durability, Writer, WriterNews};
@@ -34,7 +36,9 @@ use desk::{Desk, Edges};
 pub use error::DaemonError;
 use network::Start;
 pub use network::{Network, Warn};
+use orders::Orders;
 use thinking::Thinking;
+use troubles::Troubles;
 
 /// Events that may wait for the thread that thinks; who brings more waits.
 const N_EVENTS_MAX: usize = 4096;
@@ -150,8 +154,8 @@ impl Daemon {
         let now = now();
         let opened = journal::open(&state, &options.name, now.unix_ms, &mut book)?;
         let written = (opened.encoder(), opened.n_bytes);
+        let orders = Orders::new(node_id(&options.name), opened.numbers_below());
         let trouble = opened.trouble(book.damages());
-        trouble.iter().for_each(|sentence| (options.warn.0)(sentence));
         let tell = wakes.clone();
         let tell = move |news| tell.send(Wake::Journal(news)).unwrap_or(());
         let writer = Writer::start(opened, options.durability, tell)?;
@@ -159,12 +163,14 @@ impl Daemon {
         let heard = wakes.clone();
         let on_event = Arc::new(move |event| heard.send(Wake::Event(of_door(event))).unwrap_or(()));
         let door = Door::open(&state, &options.name, options.door.clone(), on_event)?;
-        let mut core = core_options(&options, &start, now);
-        core.troubles.extend(trouble);
+        let core = core_options(&options, &start, now);
+        let files = trouble.into_iter().chain([crate::keeper::trouble(&state)]).collect();
+        let troubles = Troubles::new(files, options.warn.clone());
         let Start { address, cluster, .. } = start;
         let edges = Edges { writer, door, cluster, durability: options.durability };
-        let desk = Desk::new(edges, written, book.next_number());
-        let thinking = Thinking::new(state, options, (core, book, now), desk, wakes.clone())?;
+        let desk = Desk::new((edges, orders), written, book.next_number());
+        let core = (core, book, now);
+        let thinking = Thinking::new(state, options.keeper, core, (desk, troubles), &wakes)?;
         Ok(Self { thinking, wakes, incoming, address })
     }
 
@@ -214,6 +220,5 @@ fn core_options(options: &Options, start: &Start, now: Now) -> CoreOptions {
         lease_ms: options.lease_ms,
         slack_ms: options.slack_ms,
         measurement: options.measurement,
-        troubles: Vec::new(),
     }
 }

@@ -12,6 +12,7 @@
 //! # Not here
 //! When tasks move and where to (`balancing`); what clients see (`balanced`); arguments (`cli`).
 
+mod aside;
 mod blocks;
 pub mod book;
 pub mod client;

@@ -21,6 +21,16 @@ pub struct Damages {
     pub n_times: u64,
 }
 
+/// Tasks that may be certain although all were doubted: a journal with many holes would else be gone through as a whole
+/// for each of them.
+#[derive(Debug, Default)]
+pub(super) struct MayBeCertain {
+    /// All from this number on, which came since.
+    from: u64,
+    /// Some of those before.
+    numbers: Vec<u64>,
+}
+
 impl Damages {
     pub(super) fn add(&mut self, at_ms: u64, n_bytes: u64, n_missing: u64) {
         self.at_ms = self.at_ms.max(at_ms);
@@ -62,6 +72,16 @@ impl Book {
         if last < first {
             return;
         }
+        if 1 < first || last < u64::MAX {
+            return self.doubt_range(first, last);
+        }
+        let since = MayBeCertain { from: self.next, numbers: Vec::new() };
+        let before = std::mem::replace(&mut self.may_be_certain, since);
+        before.numbers.into_iter().for_each(|number| self.doubt_range(number, number));
+        self.doubt_range(before.from, u64::MAX);
+    }
+
+    fn doubt_range(&mut self, first: u64, last: u64) {
         for task in self.tasks.range_mut(first..=last).map(|(_, task)| task) {
             if task.is_over() || task.is_doubted() {
                 continue;
@@ -78,11 +98,15 @@ impl Book {
         if last < first || self.n_doubted == 0 {
             return;
         }
+        if first <= 1 && last == u64::MAX {
+            self.may_be_certain = MayBeCertain::default();
+        }
         // They wait before all others, so the last goes back first.
         for (&number, task) in self.tasks.range_mut(first..=last).rev() {
             if task.is_doubted() {
                 task.doubt(false);
                 self.n_doubted -= 1;
+                self.may_be_certain.numbers.push(number);
                 if task.state() == TaskState::Queued {
                     self.queue.push_front(number);
                 }
@@ -95,6 +119,7 @@ impl Book {
         if let Some(task) = self.tasks.get_mut(&number).filter(|task| task.is_doubted()) {
             task.doubt(false);
             self.n_doubted -= 1;
+            self.may_be_certain.numbers.push(number);
         }
     }
 
@@ -107,10 +132,48 @@ impl Book {
         let doubted = self.tasks.iter().filter(|(_, task)| task.is_doubted());
         for number in doubted.map(|(number, _)| *number) {
             match ranges.last_mut() {
-                Some((_, last)) if *last + 1 == number => *last = number,
+                Some((_, last)) if number.checked_sub(1) == Some(*last) => *last = number,
                 _ => ranges.push((number, number)),
             }
         }
         ranges
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::book::BookLimits;
+    use crate::core::words::NodeId;
+
+    const ALL: Record = Record::Doubted { first: 1, last: u64::MAX };
+
+    fn submit(book: &mut Book, n_tasks: u64) {
+        let array = Some(balanced::ArrayRange { first: 1, last: n_tasks });
+        let command = vec!["true".to_owned()];
+        let submission = balanced::Submission { command, array, ..Default::default() };
+        book.records_of(&submission, 1).iter().for_each(|record| book.apply(record));
+    }
+
+    /// Fault: each hole of a journal cost as much as there are tasks.
+    #[test]
+    fn a_hole_costs_what_came_since_the_last_one() {
+        let mut book = Book::new(NodeId(1), BookLimits::default());
+        submit(&mut book, 100);
+        let left = |book: &Book| (book.may_be_certain.from, book.may_be_certain.numbers.clone());
+        book.apply(&ALL);
+        assert_eq!((book.n_doubted(), left(&book)), (100, (101, vec![])));
+        for number in [7, 9] {
+            book.apply(&Record::Started { number, instance: 1, at_ms: 1 });
+        }
+        submit(&mut book, 2);
+        assert_eq!((book.n_doubted(), left(&book)), (98, (101, vec![7, 9])));
+        book.apply(&ALL);
+        assert_eq!((book.n_doubted(), left(&book)), (102, (103, vec![])));
+        book.apply(&Record::Settled { first: 3, last: 4 });
+        assert_eq!((book.n_doubted(), left(&book)), (100, (103, vec![4, 3])));
+        book.apply(&Record::Settled { first: 1, last: u64::MAX });
+        book.apply(&ALL);
+        assert_eq!((book.n_doubted(), left(&book)), (102, (103, vec![])));
     }
 }

@@ -182,7 +182,7 @@ impl Past {
         let runs = runs.chunks(N_RUNS_AT_ONCE).map(|runs| Record::Past { runs: runs.to_vec() });
         let counts = self.counts.iter().map(|(brief, n_tasks)| (*brief, *n_tasks)).collect();
         let (n_outputs, n_bytes) = self.dropped();
-        let is_plain = self.counts.is_empty() && n_outputs == 0;
+        let is_plain = self.counts.is_empty() && (n_outputs, n_bytes) == (0, 0);
         let counts = Record::PastCounts { counts, n_outputs, n_bytes };
         runs.chain((!is_plain).then_some(counts)).collect()
     }

@@ -18,7 +18,7 @@ impl Queue {
     pub(super) fn push_back(&mut self, first: u64, last: u64) {
         self.n_queued += last - first + 1;
         match self.spans.back_mut() {
-            Some((_, end)) if *end + 1 == first => *end = last,
+            Some((_, end)) if first.checked_sub(1) == Some(*end) => *end = last,
             _ => self.spans.push_back((first, last)),
         }
     }
@@ -27,7 +27,7 @@ impl Queue {
     pub(super) fn push_front(&mut self, number: u64) {
         self.n_queued += 1;
         match self.spans.front_mut() {
-            Some((begin, _)) if number + 1 == *begin => *begin = number,
+            Some((begin, _)) if begin.checked_sub(1) == Some(number) => *begin = number,
             _ => self.spans.push_front((number, number)),
         }
     }

@@ -14,15 +14,36 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    /// From now on, `idx` means these.
+    /// From now on, `idx` means these. Works that meant others by it keep them, under another number: the journal of a
+    /// damaged disk may give a number twice.
     pub(super) fn learn(&mut self, idx: u32, around: &Surroundings) {
         if self.by_idx.get(&idx).is_some_and(|known| **known == *around) {
             return;
         }
-        let around = Arc::new(around.clone());
-        self.by_idx.insert(idx, around.clone());
-        self.idx_of.insert(around, idx);
         self.next = self.next.max(idx.saturating_add(1));
+        let known = self.idx_of.get_key_value(around).map(|(around, _)| around.clone());
+        let around = known.unwrap_or_else(|| Arc::new(around.clone()));
+        let before = self.by_idx.insert(idx, around.clone());
+        self.idx_of.insert(around, idx);
+        if let Some(before) = before
+            && self.idx_of.get(&before) == Some(&idx)
+        {
+            let free = self.free();
+            self.by_idx.insert(free, before.clone());
+            self.idx_of.insert(before, free);
+        }
+    }
+
+    /// A number that means nothing yet.
+    fn free(&mut self) -> u32 {
+        if self.by_idx.contains_key(&self.next) {
+            let n_known = u32::try_from(self.by_idx.len()).unwrap_or(u32::MAX);
+            self.next =
+                (0..=n_known).find(|idx| !self.by_idx.contains_key(idx)).unwrap_or(u32::MAX);
+        }
+        let free = self.next;
+        self.next = free.saturating_add(1);
+        free
     }
 
     /// The number of these surroundings, if they have one; else the one that they are to get.
@@ -39,6 +60,8 @@ impl Shared {
 
     /// Forgets what no task uses any more, and gives the numbers of the others.
     pub(super) fn forget_unused(&mut self) -> Vec<(u32, Arc<Surroundings>)> {
+        let idx_of = &self.idx_of;
+        self.by_idx.retain(|idx, around| idx_of.get(around) == Some(idx));
         // One for each of the two tables.
         self.idx_of.retain(|around, _| 2 < Arc::strong_count(around));
         let idx_of = &self.idx_of;

@@ -98,12 +98,12 @@ impl Book {
     }
 }
 
-/// One damaged spot must not take an array: it is said twice, and between the two what it runs in, which many others rest
-/// on. Each of them changes nothing where it is read a second time.
-fn twice_if_many(submitted: &Record, around: &Record, mut write: impl FnMut(&Record)) {
+/// One damaged spot must not take an array: it is said twice, with something between, such as what it runs in, which many
+/// others rest on. Each of them changes nothing where it is read a second time.
+fn twice_if_many(submitted: &Record, between: &Record, mut write: impl FnMut(&Record)) {
     write(submitted);
     if matches!(submitted, Record::Submitted { n_tasks: 2.., .. }) {
-        write(around);
+        write(between);
         write(submitted);
     }
 }
@@ -160,9 +160,15 @@ impl Run {
             },
             array_first: self.array_first,
         };
-        let around = Record::Around { idx: around_idx, around: (*work.around).clone() };
-        twice_if_many(&submitted, &around, &mut *write);
-        for (&number, task) in book.tasks.range(self.first..self.first + self.n_tasks) {
+        let tasks = || book.tasks.range(self.first..self.first + self.n_tasks);
+        // Of those that are over there may be as many arrays as tasks, and surroundings are long.
+        let between = if tasks().all(|(_, task)| task.is_over()) {
+            Record::Next { number: self.first }
+        } else {
+            Record::Around { idx: around_idx, around: (*work.around).clone() }
+        };
+        twice_if_many(&submitted, &between, &mut *write);
+        for (&number, task) in tasks() {
             book.write_standing(number, task, write);
         }
     }

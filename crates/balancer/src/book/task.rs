@@ -204,7 +204,7 @@ impl Task {
         let more = self.more.get_or_insert_default();
         if more.notes.len() == N_NOTES_MAX {
             more.notes.remove(0);
-            more.n_dropped_notes += 1;
+            more.n_dropped_notes = more.n_dropped_notes.saturating_add(1);
         }
         if more.notes.capacity() == 0 {
             // Most tasks are started once, and that is all.
@@ -258,8 +258,10 @@ impl Task {
             && let Some(output) = &mut end.output
         {
             let n_bytes = output.n_bytes() as u64;
-            **output =
-                Output { n_dropped_bytes: output.n_dropped_bytes + n_bytes, ..Output::default() };
+            **output = Output {
+                n_dropped_bytes: output.n_dropped_bytes.saturating_add(n_bytes),
+                ..Output::default()
+            };
         }
     }
 }

@@ -4,7 +4,7 @@ use balanced::{ArrayRange, Limits, Outcome, Submission, Text};
 use proptest::{collection::vec, prelude::*};
 
 use super::*;
-use crate::core::words::TaskKey;
+use crate::core::words::{SharedWork, Surroundings, TaskKey};
 
 const ME: NodeId = NodeId(1);
 const OTHER: NodeId = NodeId(2);
@@ -182,20 +182,52 @@ fn of_all_that_ended_it_is_known_how() {
     }
 }
 
+/// Fault: the surroundings were written again for each array that had ended, up to 100,000 times.
+#[test]
+fn what_ended_does_not_make_a_snapshot_long() {
+    let mut book = book(1000);
+    let mut snapshot = |n_open: u64| {
+        for idx in 0..20 {
+            let first = book.next_number();
+            let submission = Submission {
+                command: vec!["true".to_owned()],
+                array: Some(ArrayRange { first: idx, last: idx + 1 }),
+                ..Submission::default()
+            };
+            book.records_of(&submission, 1).iter().for_each(|record| book.apply(record));
+            for number in (first..first + 2).take_while(|_| idx < 20 - n_open) {
+                book.apply(&ended(number, 1, "123"));
+            }
+        }
+        let mut n_arounds = 0;
+        book.snapshot(|record| n_arounds += u64::from(matches!(record, Record::Around { .. })));
+        n_arounds
+    };
+    assert_eq!(
+        snapshot(1),
+        2 * 2 + 2,
+        "both kinds twice, and once more for both arrays that are not over"
+    );
+    let again = written_anew(&mut book);
+    assert_eq!(facts(&again), facts(&book));
+}
+
+fn around_idx() -> impl Strategy<Value = u32> {
+    prop_oneof![Just(0), Just(1), Just(u32::MAX)]
+}
+
 fn record() -> impl Strategy<Value = Record> {
     let number = 1..12_u64;
     let instance = 1..4_u32;
     prop_oneof![
-        (1..20_u64, 1..5_u64).prop_map(|(first, n_tasks)| Record::Submitted {
-            first,
-            n_tasks,
-            at_ms: 1,
-            work: crate::core::words::SharedWork {
-                title: None,
-                words: "true".to_owned(),
-                around_idx: 0,
-            },
-            array_first: None,
+        (1..20_u64, 1..5_u64, around_idx()).prop_map(|(first, n_tasks, around_idx)| {
+            let work = SharedWork { title: None, words: "true".to_owned(), around_idx };
+            Record::Submitted { first, n_tasks, at_ms: 1, work, array_first: None }
+        }),
+        // A number may mean something else later, and two may mean the same.
+        (around_idx(), "[ab]").prop_map(|(idx, folder)| {
+            let around = Surroundings::of(&Submission { folder, ..submission(1) });
+            Record::Around { idx, around }
         }),
         (number.clone(), instance.clone()).prop_map(|(number, instance)| given(number, instance)),
         (number.clone(), instance.clone(), any::<bool>()).prop_map(|(number, instance, lost)| {
@@ -218,6 +250,7 @@ fn record() -> impl Strategy<Value = Record> {
         number.clone().prop_map(|number| Record::CancelWished { number, at_ms: 2 }),
         (number.clone(), 0..5_u64)
             .prop_map(|(first, n)| Record::Doubted { first, last: first + n }),
+        Just(Record::Doubted { first: 1, last: u64::MAX }),
         (number.clone(), 0..9_u64)
             .prop_map(|(first, n)| Record::Settled { first, last: first + n }),
         Just(Record::Damaged { at_ms: 5, n_bytes: 6, n_missing: 7 }),
@@ -249,7 +282,8 @@ fn facts(book: &Book) -> String {
         let state = (task.state(), task.node(), task.instance(), n_lost, task.is_doubted());
         let wished = task.is_cancel_wished() && !task.is_over();
         let end = (wished, task.outcome().cloned(), task.output().cloned());
-        format!("{number} {state:?} {end:?} {:?}\n", task.array_index())
+        let folder = &task.work().around.folder;
+        format!("{number} {state:?} {end:?} {:?} {folder}\n", task.array_index())
     };
     let tasks = book.tasks_from(0).map(task).collect::<String>();
     format!("{tasks}{:?} {} {}", book.leases, book.n_queued(), book.next)
@@ -261,6 +295,9 @@ proptest! {
         let mut book = book(4);
         for record in &records {
             book.apply(record);
+            if matches!(record, Record::Doubted { first: 1, last: u64::MAX }) {
+                prop_assert_eq!(book.n_doubted(), book.n_open());
+            }
         }
         let n_queued = book.tasks_from(0).filter(|(_, task)| task.is_queued()).count() as u64;
         prop_assert_eq!(book.n_queued(), n_queued);

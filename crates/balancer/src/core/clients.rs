@@ -32,6 +32,9 @@ pub(super) struct Clients {
     pub(super) relaying: Relaying,
 }
 
+/// Said to who is ready for more of what nobody here knows.
+pub(super) const NOTHING_IS_WAITED_FOR: &str = "nothing is waited for";
+
 impl Core {
     pub(super) fn on_client(&mut self, client: ClientId, request: Request, at: &mut At<'_>) {
         let asker = Asker::Client(client);
@@ -99,7 +102,7 @@ impl Core {
             },
             Request::More => match self.clients.waits.more(asker) {
                 true => return,
-                false => Err("nothing is waited for".to_owned()),
+                false => Err(NOTHING_IS_WAITED_FOR.to_owned()),
             },
             Request::Tasks { filter, after, n_max } => {
                 Ok(self.tasks(&filter, after.unwrap_or(0), n_max as usize))

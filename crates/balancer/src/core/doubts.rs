@@ -41,14 +41,14 @@ impl Core {
         self.record(&Record::Given { number, instance, to, incarnation, at_ms }, at);
     }
 
-    /// People should know this of the node.
-    pub fn note_trouble(&mut self, sentence: String) {
-        self.options.troubles.push(sentence);
+    /// People should know this of the node, a sentence each.
+    pub fn set_troubles(&mut self, troubles: Vec<String>) {
+        self.troubles = troubles;
     }
 
     /// What people should know of this node.
     pub(super) fn troubles(&self) -> Vec<String> {
-        let mut troubles = self.options.troubles.clone();
+        let mut troubles = self.troubles.clone();
         let n_doubted = self.book.n_doubted();
         if 0 < n_doubted {
             troubles.push(format!(

@@ -50,6 +50,7 @@ impl Core {
     /// The keeper runs a task of ours, as a daemon before this one had wanted.
     pub(super) fn own_runs(&mut self, run: Running, at: &mut At<'_>) {
         let Attempt { task: TaskKey { number, .. }, instance } = run.attempt;
+        self.used_up(number, at);
         let is_behind = |task: &Task| {
             let runs = task.state() == TaskState::Running && task.instance() == instance;
             task.waits() || task.is_doubted() && task.instance() <= instance && !runs
@@ -66,6 +67,13 @@ impl Core {
             self.kill(run.attempt, Killed::Canceled, at);
         } else if self.book.task(number).is_some_and(Task::is_doubted) {
             self.record(&Record::Settled { first: number, last: number }, at);
+        }
+    }
+
+    /// A number that the keeper knows was given out, whatever the journal has lost.
+    fn used_up(&mut self, number: u64, at: &mut At<'_>) {
+        if self.book.next_number() <= number {
+            self.record(&Record::Next { number: number.saturating_add(1) }, at);
         }
     }
 
@@ -87,6 +95,7 @@ impl Core {
     /// An attempt at a task of ours has ended here.
     pub(super) fn own_ended(&mut self, ended: Ended, at: &mut At<'_>) {
         let Attempt { task: TaskKey { number, .. }, instance } = ended.attempt;
+        self.used_up(number, at);
         let Some(task) = self.book.task(number) else { return };
         let runs = task.state() == TaskState::Running && task.instance() == instance;
         // One that ended while no daemon was there is queued in the book of the next one.

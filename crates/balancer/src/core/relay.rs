@@ -13,7 +13,7 @@ mod waiting;
 use balanced::{Answer, Presence, Request};
 use balancing::Moment;
 
-use super::clients::{Asker, ByNumber};
+use super::clients::{Asker, ByNumber, NOTHING_IS_WAITED_FOR};
 use super::words::{ClientId, NodeId, PeerMessage};
 use super::{At, Core};
 use waiting::Waiting;
@@ -101,6 +101,7 @@ impl Core {
                 at.out.send(from, PeerMessage::Ask { ask, request });
                 None
             }
+            Some(_) if is_late(&answer) => None,
             Some(waiting) => waiting.answered(answer, at.now.moment),
         };
         if let Some(answer) = passed {
@@ -172,4 +173,9 @@ impl Core {
             }
         }
     }
+}
+
+/// Whether that was said to a word from before the question was asked again: its own answer is still to come.
+fn is_late(answer: &Answer) -> bool {
+    matches!(answer, Answer::Refused { sentence } if sentence == NOTHING_IS_WAITED_FOR)
 }

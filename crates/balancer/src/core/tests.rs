@@ -22,6 +22,7 @@ const POLICIES: [&str; 6] =
 
 #[track_caller]
 fn check(seeds: std::ops::Range<u64>, trouble: Trouble) {
+    let mut n_happened = [0; 7];
     for seed in seeds {
         let policy =
             POLICIES[usize::try_from(seed).unwrap() % POLICIES.len()].parse::<Policy>().unwrap();
@@ -31,7 +32,12 @@ fn check(seeds: std::ops::Range<u64>, trouble: Trouble) {
         world.run_with_trouble(60_000);
         world.heal_and_run();
         world.assert_all_is_well(&format!("seed {seed}, {policy}, {trouble:?}"));
+        n_happened.iter_mut().zip(world.n_happened).for_each(|(all, n)| *all += n);
     }
+    let Trouble { n_cuts, n_kills, n_crashes, n_keeper_deaths, n_cancels, n_holes, .. } = trouble;
+    let planned = [1, n_cuts, n_kills, n_crashes, n_keeper_deaths, n_cancels, n_holes];
+    let happened = |(planned, n): (usize, usize)| planned == 0 || 0 < n;
+    assert!(planned.into_iter().zip(n_happened).all(happened), "{planned:?}: {n_happened:?}");
 }
 
 #[test]
@@ -98,6 +104,7 @@ fn records_that_are_missing_let_nothing_run_twice_at_once() {
         n_cuts: 4,
         n_kills: 4,
         n_keeper_deaths: 2,
+        n_cancels: 6,
         n_holes: 6,
         ..Trouble::default()
     };

@@ -34,6 +34,8 @@ struct Wait {
     ended: VecDeque<u64>,
     /// Ranges of those that ended so long ago that only how is kept.
     past: VecDeque<(u64, u64)>,
+    /// Tasks in these.
+    n_past: u64,
     /// Those of the last answer, until it is known to have arrived.
     told: Vec<u64>,
     n_open: u64,
@@ -50,6 +52,7 @@ impl Wait {
         if first < last {
             self.past.push_front((first + 1, last));
         }
+        self.n_past = self.n_past.saturating_sub(1);
         Some(first)
     }
 }
@@ -122,9 +125,12 @@ impl Core {
                 n_open += 1;
             }
         }
-        let past = self.book.past().runs(first, last).map(|run| (run.first, run.last)).collect();
-        let told = Vec::new();
-        let wait = Wait { first, last, with_output, ended, past, told, n_open, is_ready: true };
+        let past = self.book.past().runs(first, last).map(|run| (run.first, run.last));
+        let past = past.collect::<VecDeque<_>>();
+        let n_of = |(first, last): &(u64, u64)| (last - first).saturating_add(1);
+        let n_past = past.iter().map(n_of).fold(0, u64::saturating_add);
+        let (told, is_ready) = (Vec::new(), true);
+        let wait = Wait { first, last, with_output, ended, past, n_past, told, n_open, is_ready };
         self.clients.waits.waits.insert(asker, wait);
         self.clients.waits.stirred = true;
     }
@@ -168,8 +174,7 @@ impl Core {
             };
             tasks.extend(self.ended_task(number, task, wait.with_output));
         }
-        let n_past = wait.past.iter().map(|(first, last)| last - first + 1).sum::<u64>();
-        let n_left = wait.n_open + wait.ended.len() as u64 + n_past;
+        let n_left = wait.n_open + wait.ended.len() as u64 + wait.n_past;
         Answer::Ended { tasks, n_left }
     }
 }

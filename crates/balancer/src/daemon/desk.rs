@@ -10,6 +10,7 @@ use balanced::{Answer, Presence};
 use balancing::Moment;
 
 use super::DaemonError;
+use super::orders::Orders;
 use crate::book::{Book, Record};
 use crate::core::words::{Attempt, ClientId, CoreTimer, KeeperOrder, NodeId, Out, PeerMessage};
 use crate::door::Door;
@@ -57,7 +58,7 @@ pub(super) struct Edges {
 /// All that waits to be handed out.
 pub(super) struct Desk {
     edges: Edges,
-    pub(super) keeper: Option<Keeper>,
+    keeper: Option<Keeper>,
     encoder: Encoder,
     bytes: Vec<u8>,
     n_records: u64,
@@ -68,7 +69,7 @@ pub(super) struct Desk {
     handed: Moment,
     n_durable: u64,
     later: VecDeque<(u64, Later)>,
-    orders: Vec<KeeperOrder>,
+    orders: Orders,
     forget: Vec<Attempt>,
     forgot: Moment,
     alarms: BinaryHeap<Reverse<Alarm>>,
@@ -81,7 +82,11 @@ pub(super) struct Desk {
 }
 
 impl Desk {
-    pub(super) fn new(edges: Edges, (encoder, n_bytes): (Encoder, u64), next: u64) -> Self {
+    pub(super) fn new(
+        (edges, orders): (Edges, Orders),
+        (encoder, n_bytes): (Encoder, u64),
+        next: u64,
+    ) -> Self {
         Self {
             edges,
             keeper: None,
@@ -93,7 +98,7 @@ impl Desk {
             handed: Moment(0),
             n_durable: 0,
             later: VecDeque::new(),
-            orders: Vec::new(),
+            orders,
             forget: Vec::new(),
             forgot: Moment(0),
             alarms: BinaryHeap::new(),
@@ -130,9 +135,20 @@ impl Desk {
         self.edges.cluster.as_ref().map_or(0, Cluster::n_dropped)
     }
 
-    /// So many records are written: what rests on them is said.
-    pub(super) fn durable(&mut self, n_records: u64) {
+    /// So many records are written: what rests on them is said. Numbers below that one are not given out again.
+    pub(super) fn durable(&mut self, n_records: u64, numbers_below: u64) {
         self.n_durable = n_records;
+        self.orders.reserved(numbers_below);
+    }
+
+    pub(super) fn use_keeper(&mut self, keeper: Keeper) {
+        self.keeper = Some(keeper);
+    }
+
+    /// It is gone, and what it was told is void.
+    pub(super) fn forget_keeper(&mut self) {
+        self.keeper = None;
+        self.orders.clear();
     }
 
     /// Whether everything was said, and the keeper has left.
@@ -159,10 +175,10 @@ impl Desk {
     /// Tells the keeper. Each time costs both sides more than what is told.
     fn order(&mut self, now: Moment) {
         let long_ago = self.forgot.plus_ms(FORGET_MS) <= now && !self.forget.is_empty();
-        if self.orders.is_empty() && self.forget.len() < N_FORGET && !long_ago {
+        let mut orders = self.orders.ready();
+        if orders.is_empty() && self.forget.len() < N_FORGET && !long_ago {
             return;
         }
-        let mut orders = std::mem::take(&mut self.orders);
         if !self.forget.is_empty() {
             orders.push(KeeperOrder::Forget(std::mem::take(&mut self.forget)));
         }
@@ -239,6 +255,14 @@ impl Desk {
         if let Some(cluster) = &self.edges.cluster {
             cluster.send(to, message).ok();
         }
+    }
+}
+
+impl Drop for Desk {
+    /// Numbers of tasks that were started are in what is left: it is written, whatever ends the daemon.
+    fn drop(&mut self) {
+        let reach = self.reach(&self.encoder);
+        self.edges.writer.append_last(std::mem::take(&mut self.bytes), reach);
     }
 }
 

@@ -5,13 +5,16 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
+use balancing::Moment;
+
 use super::desk::Desk;
-use super::{DaemonError, Options, Wake, now};
+use super::troubles::Troubles;
+use super::{DaemonError, Wake, now};
 use crate::book::Book;
 use crate::core::words::{Event, KeeperSays, Now};
 use crate::core::{Core, CoreOptions};
 use crate::journal::WriterNews;
-use crate::keeper::{Keeper, KeeperClientError, trouble};
+use crate::keeper::{Keeper, KeeperClientError};
 
 /// Events that are thought about before anything is handed out.
 const N_AT_ONCE: usize = 256;
@@ -23,6 +26,7 @@ const SLEEP_MAX: Duration = Duration::from_secs(1);
 pub(super) struct Thinking {
     core: Core,
     desk: Desk,
+    troubles: Troubles,
     state: PathBuf,
     keeper: Vec<OsString>,
     wakes: SyncSender<Wake>,
@@ -31,19 +35,23 @@ pub(super) struct Thinking {
 impl Thinking {
     pub(super) fn new(
         state: PathBuf,
-        options: Options,
+        keeper: Vec<OsString>,
         (core, book, now): (CoreOptions, Book, Now),
-        mut desk: Desk,
-        wakes: SyncSender<Wake>,
+        (mut desk, troubles): (Desk, Troubles),
+        wakes: &SyncSender<Wake>,
     ) -> Result<Self, DaemonError> {
-        let mut core = Core::new(core, now, book, &mut desk);
-        let keeper = options.keeper;
-        desk.keeper = Some(connect(&state, &keeper, &wakes, None)?);
-        if let Some(sentence) = trouble(&state) {
-            (options.warn.0)(&sentence);
-            core.note_trouble(sentence);
+        let core = Core::new(core, now, book, &mut desk);
+        desk.use_keeper(connect(&state, &keeper, wakes, None)?);
+        let mut thinking = Self { core, desk, troubles, state, keeper, wakes: wakes.clone() };
+        thinking.look(now.moment);
+        Ok(thinking)
+    }
+
+    /// Says what people should know.
+    fn look(&mut self, now: Moment) {
+        if let Some(troubles) = self.troubles.look(now) {
+            self.core.set_troubles(troubles);
         }
-        Ok(Self { core, desk, state, keeper, wakes })
     }
 
     pub(super) fn run(mut self, incoming: &Receiver<Wake>) -> Result<(), DaemonError> {
@@ -74,6 +82,7 @@ impl Thinking {
             self.core.on(now, Event::Timer(timer), &mut self.desk);
         }
         self.core.count_dropped(self.desk.n_dropped());
+        self.look(now.moment);
         self.desk.hand_out(now.moment)?;
         self.desk.compact(self.core.book_mut())
     }
@@ -86,21 +95,23 @@ impl Thinking {
     fn wake(&mut self, wake: Wake) -> Result<(), DaemonError> {
         match wake {
             Wake::Event(event) => self.core.on(now(), event, &mut self.desk),
-            Wake::Journal(WriterNews::Durable { n_records }) => self.desk.durable(n_records),
+            Wake::Journal(WriterNews::Durable { n_records, numbers_below }) => {
+                self.desk.durable(n_records, numbers_below);
+            }
             Wake::Journal(WriterNews::Failed(error)) => return Err(error.into()),
             Wake::Stop { now: at_once } => self.core.leave(now(), at_once, &mut self.desk),
-            Wake::KeeperGone if self.desk.leaves => self.desk.keeper = None,
+            Wake::KeeperGone if self.desk.leaves => self.desk.forget_keeper(),
             Wake::KeeperGone => {
                 // Orders of before are for the old one.
                 self.desk.hand_out(now().moment)?;
-                self.desk.keeper = None;
+                self.desk.forget_keeper();
                 self.core.on(now(), Event::KeeperAway, &mut self.desk);
                 replace(&self.state, &self.keeper, &self.wakes)?;
             }
             // It ends by itself when nobody has orders for it.
             Wake::KeeperReplaced(_) if self.desk.leaves => {}
             Wake::KeeperReplaced(keeper) => {
-                self.desk.keeper = Some(keeper?);
+                self.desk.use_keeper(keeper?);
                 self.core.on(now(), Event::Keeper(KeeperSays::Gone), &mut self.desk);
             }
             Wake::NameTaken(sentence) => return Err(DaemonError::NameTaken { sentence }),

@@ -7,15 +7,14 @@ use std::path::{Path, PathBuf};
 
 use super::JournalError;
 use super::format::{Contents, Encoder, Entry, NotRead, encode_header, read};
-use super::mark::{self, FoundMark, Mark, MarkFile, N_RESERVED};
+use super::mark::{self, FoundMark, Mark, MarkFile, N_AHEAD, N_RESERVED};
+use crate::aside::{Trouble, keep_aside};
 use crate::blocks::seed_of;
 use crate::book::{Book, Damages, Record};
 use crate::locking::lock_soon;
 
 const FILE: &str = "journal";
 const DAMAGED: &str = "journal.damaged";
-/// The one that was damaged before.
-const DAMAGED_BEFORE: &str = "journal.damaged.old";
 const LOCK: &str = "journal.lock";
 /// Where nothing tells which numbers were given out, so many are passed over.
 const N_PASSED_OVER: u64 = 1_000_000_000;
@@ -37,7 +36,9 @@ pub struct Opened {
     lock: File,
     /// Name of the node.
     pub(super) name: String,
-    sequence: u64,
+    pub(super) sequence: u64,
+    /// The number that the next task gets.
+    pub(super) next: u64,
 }
 
 /// What could not be read.
@@ -54,10 +55,16 @@ pub struct Damage {
 impl Opened {
     /// What people should know of damage that was found, now or before, until they take the damaged file away.
     #[must_use]
-    pub fn trouble(&self, damages: Damages) -> Option<String> {
-        let aside = self.path.with_file_name(DAMAGED);
-        let is_known = damages.n_times == 0 || !aside.exists();
-        (!is_known).then(|| sentence(damages, &aside))
+    pub(crate) fn trouble(&self, damages: Damages) -> Option<Trouble> {
+        let path = self.path.with_file_name(DAMAGED);
+        let sentence = (0 < damages.n_times).then(|| sentence(damages, &path))?;
+        Some(Trouble { path, sentence })
+    }
+
+    /// Numbers below this one may be given out: whatever happens, none of them is given out again.
+    #[must_use]
+    pub fn numbers_below(&self) -> u64 {
+        self.mark.mark().next
     }
 
     /// Makes the blocks that go into it.
@@ -133,18 +140,27 @@ pub fn open(
             book.apply(&Record::Doubted { first: 1, last: u64::MAX });
         }
         book.apply(&Record::Damaged { at_ms: now_ms, n_bytes, n_missing });
-        keep_aside(&path, folder).map_err(fail("kept aside"))?;
+        keep_aside(&path, &folder.join(DAMAGED)).map_err(fail("kept aside"))?;
     }
     book.apply(&Record::Next { number: judgement.next });
     let before = begun(found, &contents, book.next_number());
-    let mark = MarkFile::create(folder, seed_of(name), before).map_err(fail("marked"))?;
-    let is_good = contents.is_current && damage.is_none();
+    let mark_as = |mark| MarkFile::create(folder, seed_of(name), mark).map_err(fail("marked"));
+    if found == FoundMark::Missing && damage.is_none() {
+        // A journal of this version without its mark is a damaged one.
+        mark_as(before)?;
+    }
+    // Behind blocks that a machine without power has lost, sequence numbers go on in a journal of its own.
+    let is_good =
+        contents.is_current && damage.is_none() && contents.sequence == Some(before.sequence);
     let written = match is_good {
         true => go_on(&path, contents.tail.unwrap_or(bytes.len() as u64), before.sequence),
         false => anew(&path, name, before.sequence, book),
     };
     let (file, n_bytes, sequence) = written.map_err(fail("written"))?;
-    Ok(Opened { path, file, n_bytes, damage, mark, lock, name: name.to_owned(), sequence })
+    // Only now: what the mark alone tells of damage is known until the journal says it.
+    let mark = mark_as(Mark { sequence, synced: sequence, ..before })?;
+    let (name, next) = (name.to_owned(), book.next_number());
+    Ok(Opened { path, file, n_bytes, damage, mark, lock, name, sequence, next })
 }
 
 fn lock(path: &Path) -> Result<File, JournalError> {
@@ -204,23 +220,9 @@ fn begun(found: FoundMark, contents: &Contents, next: u64) -> Mark {
         FoundMark::Damaged(None) | FoundMark::Missing => 0,
     };
     let sequence = sequence.max(contents.sequence.unwrap_or(0));
+    let next = next.saturating_add(N_AHEAD);
     let reserved = next.saturating_add(N_RESERVED);
     Mark { sequence, synced: sequence, next, reserved, boot: mark::boot() }
-}
-
-/// A journal as it was found, for whoever wants to know what was in it.
-fn keep_aside(path: &Path, folder: &Path) -> io::Result<()> {
-    let at = folder.join(DAMAGED);
-    if at.exists() {
-        std::fs::rename(&at, folder.join(DAMAGED_BEFORE))?;
-    }
-    let bytes = read_file(path)?;
-    let beside = folder.join("journal.damaged.new");
-    let mut options = OpenOptions::new();
-    let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
-    file.write_all(&bytes)?;
-    file.sync_all()?;
-    std::fs::rename(beside, at)
 }
 
 /// Goes on behind the last record; a record that was not written to its end is cut off.

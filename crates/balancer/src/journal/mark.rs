@@ -23,6 +23,8 @@ const SLOT_BYTES: u64 = 4096;
 const N_SLOTS: u64 = 2;
 /// Numbers that are reserved at once.
 pub(super) const N_RESERVED: u64 = 10_000;
+/// Numbers by which the mark is ahead of the records: tasks of these start without a wait for their records.
+pub(super) const N_AHEAD: u64 = 256;
 
 /// How far a journal had come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,9 +33,9 @@ pub(super) struct Mark {
     pub(super) sequence: u64,
     /// Sequence number of the last block that was on disk.
     pub(super) synced: u64,
-    /// The number that the next task gets.
+    /// Numbers below this one may have been given out; where the daemon left in good order it is the next.
     pub(super) next: u64,
-    /// Numbers below this one may have been given out.
+    /// The same on a machine that went down.
     pub(super) reserved: u64,
     /// The run of the machine; 0 when the daemon left in good order, with everything on disk.
     pub(super) boot: u64,
@@ -136,7 +138,8 @@ mod tests {
 
     #[test]
     fn the_newest_counts_and_one_of_two_that_is_damaged_is_noticed() {
-        let folder = tempfile::tempdir().unwrap();
+        // In memory, as it is written thousands of times.
+        let folder = tempfile::tempdir_in("/dev/shm").unwrap();
         assert_eq!(read(folder.path(), 5).unwrap(), FoundMark::Missing);
         let mut file = MarkFile::create(folder.path(), 5, Mark::default()).unwrap();
         file.write(MARK).unwrap();

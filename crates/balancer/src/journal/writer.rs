@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 
 use super::file::write_anew;
-use super::mark::{Mark, N_RESERVED};
+use super::mark::{Mark, N_AHEAD, N_RESERVED};
 use super::{JournalError, Opened};
 
 /// Groups that may be on their way to the thread.
@@ -30,6 +30,8 @@ pub enum WriterNews {
     Durable {
         /// How many were appended since the daemon began.
         n_records: u64,
+        /// As [`Opened::numbers_below`].
+        numbers_below: u64,
     },
     /// Nothing can be written any more.
     Failed(JournalError),
@@ -73,7 +75,8 @@ impl Writer {
         tell: impl Fn(WriterNews) + Send + 'static,
     ) -> Result<Self, JournalError> {
         let (groups, incoming) = sync_channel(N_GROUPS_MAX);
-        let mut thread = WriterThread { opened, durability, incoming, reach: Reach::default() };
+        let reach = Reach { n_records: 0, sequence: opened.sequence, next: opened.next };
+        let mut thread = WriterThread { opened, durability, incoming, reach };
         let run = move || {
             if let Err(error) = thread.run(&tell) {
                 tell(WriterNews::Failed(error));
@@ -91,6 +94,14 @@ impl Writer {
         let Some(groups) = &self.groups else { return };
         if let Err(TrySendError::Full(group)) = groups.try_send(group) {
             *bytes = group.bytes;
+        }
+    }
+
+    /// Appends the last blocks, before the writer is dropped; it waits where the thread is far behind.
+    pub fn append_last(&self, bytes: Vec<u8>, reach: Reach) {
+        if let Some(groups) = &self.groups {
+            // A thread that has ended has said why.
+            groups.send(Group { bytes, reach, anew: None }).ok();
         }
     }
 
@@ -132,7 +143,8 @@ impl WriterThread {
                 self.sync()?;
             }
             self.mark(is_synced).map_err(|source| self.failed("marked", source))?;
-            tell(WriterNews::Durable { n_records: self.reach.n_records });
+            let numbers_below = self.opened.numbers_below();
+            tell(WriterNews::Durable { n_records: self.reach.n_records, numbers_below });
         }
         self.sync()?;
         self.leave().map_err(|source| self.failed("marked", source))
@@ -159,7 +171,8 @@ impl WriterThread {
         let before = self.opened.mark.mark();
         let Reach { sequence, next, .. } = self.reach;
         let synced = if is_synced { sequence } else { before.synced };
-        let mark = Mark { sequence, synced, next: before.next.max(next), ..before };
+        let next = before.next.max(next.saturating_add(N_AHEAD));
+        let mark = Mark { sequence, synced, next, ..before };
         if mark.next <= mark.reserved {
             return self.opened.mark.write(mark);
         }
@@ -170,7 +183,8 @@ impl WriterThread {
     /// Everything is on disk, and what comes next is another daemon.
     fn leave(&mut self) -> io::Result<()> {
         let mark = self.opened.mark.mark();
-        self.opened.mark.write_safely(Mark { synced: mark.sequence, boot: 0, ..mark })
+        let (synced, next) = (mark.sequence, self.reach.next);
+        self.opened.mark.write_safely(Mark { synced, next, boot: 0, ..mark })
     }
 
     fn failed(&self, wanted: &'static str, source: io::Error) -> JournalError {

@@ -49,7 +49,9 @@ pub enum KeeperClientError {
         source: io::Error,
     },
     /// The keeper could not be started at all.
-    #[error("cannot start the keeper of `{state}`; check the limit of processes (`ulimit -u`)")]
+    #[error(
+        "cannot start the keeper of `{state}`, or a thread that hears it; check the limit of processes (`ulimit -u`)"
+    )]
     Start {
         /// The state folder.
         state: PathBuf,
@@ -100,12 +102,16 @@ impl Keeper {
     ) -> Result<Self, KeeperClientError> {
         let folder = |source| KeeperClientError::Folder { path: state.to_owned(), source };
         let state = &fs::canonicalize(state).map_err(folder)?;
-        let (reports, pid, inventory) = find_or_start(state, command)?;
+        let ((reports, pid, inventory), child) = find_or_start(state, command)?;
         let stream = reports.stream.try_clone().map_err(folder)?;
-        thread::Builder::new()
-            .name("keeper".to_owned())
-            .spawn(move || reports.tell_all(inventory, on_says))
-            .map_err(folder)?;
+        let run = move || {
+            reports.tell_all(inventory, on_says);
+            // Somebody has to wait for it, or it stays as a dead process when it ends.
+            child.map(|mut child| child.wait().ok());
+        };
+        let builder = thread::Builder::new().name("keeper".to_owned());
+        let start = |source| KeeperClientError::Start { state: state.clone(), source };
+        builder.spawn(run).map_err(start)?;
         Ok(Self { stream: Mutex::new(stream), pid })
     }
 
@@ -148,22 +154,21 @@ fn as_order(order: &KeeperOrder) -> Order {
     }
 }
 
+/// A keeper that answers: its connection, its process, and what it says first.
+type Found = (Reports, u32, KeeperSays);
+
 /// Tries until a keeper answers: one that was killed may still take connections, and hold the lock
-/// that keeps the next one out.
+/// that keeps the next one out. The process is there when it was started here.
 fn find_or_start(
     state: &Path,
     command: &[OsString],
-) -> Result<(Reports, u32, KeeperSays), KeeperClientError> {
+) -> Result<(Found, Option<Child>), KeeperClientError> {
     let deadline = Instant::now() + STARTS_WITHIN;
     let mut child: Option<Child> = None;
     let mut n_starts = 0;
     loop {
         match find(state, deadline) {
-            Ok(found) => {
-                // Somebody has to wait for it, or it stays as a dead process when it ends.
-                child.map(|mut child| thread::spawn(move || child.wait()));
-                return Ok(found);
-            }
+            Ok(found) => return Ok((found, child)),
             Err(error @ KeeperClientError::Version { .. }) => return Err(error),
             Err(_) if Instant::now() < deadline && n_starts < N_STARTS_MAX => {}
             Err(_) => {
@@ -184,7 +189,7 @@ fn find_or_start(
 }
 
 /// A keeper that answers.
-fn find(state: &Path, deadline: Instant) -> Result<(Reports, u32, KeeperSays), KeeperClientError> {
+fn find(state: &Path, deadline: Instant) -> Result<Found, KeeperClientError> {
     let ended = KeeperClientError::Ended;
     let stream = UnixStream::connect(state.join(SOCKET)).map_err(ended)?;
     // One that is stopped takes connections and says nothing.

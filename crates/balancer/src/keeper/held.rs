@@ -7,17 +7,21 @@ use std::{
 };
 
 use balanced::{Output, Text};
+use rustix::io::Errno;
 
 use super::words::decode;
+use crate::aside::{Trouble, keep_aside};
 use crate::blocks::{self, Blocks, Found, Kind};
 use crate::core::words::{Attempt, Ended};
 
-/// Where ends wait when the keeper ends before a daemon has asked for them: a block for each.
-const FILE: &str = "keeper.held";
+/// Where ends wait when the keeper ends before a daemon has asked for them: a block for each, and an empty one behind them.
+pub(super) const FILE: &str = "keeper.held";
 /// The same as it was found, where it was damaged.
 const DAMAGED: &str = "keeper.held.damaged";
 const KIND: Kind =
-    Kind { magic: *b"\xa7KH\x01", payload_bytes_max: super::words::MESSAGE_BYTES_MAX };
+    Kind { magic: *b"\xa7KH\x02", payload_bytes_max: super::words::MESSAGE_BYTES_MAX };
+/// Of the version before, which wrote no empty block.
+const KIND_BEFORE: Kind = Kind { magic: *b"\xa7KH\x01", ..KIND };
 const SEED: u32 = 0;
 
 /// Numbered ends with a bound on the output they hold.
@@ -35,33 +39,55 @@ pub(super) struct HeldEnds {
 }
 
 /// What people should know of ends that an earlier keeper had left, until they take the damaged file away.
-pub(crate) fn trouble(state: &Path) -> Option<String> {
+pub(crate) fn trouble(state: &Path) -> Trouble {
     let path = state.join(DAMAGED);
-    path.exists().then(|| {
-        format!(
-            "what had ended while no daemon was there was damaged on disk: tasks may run again although they had ended; \
-             the damaged file is kept as `{}`: remove it when you have seen this",
-            path.display()
-        )
-    })
+    let sentence = format!(
+        "what had ended while no daemon was there was damaged on disk: tasks may run again although they had ended; \
+         the damaged file is kept as `{}`: remove it when you have seen this",
+        path.display()
+    );
+    Trouble { path, sentence }
 }
 
 /// The ends in such a file, and whether there is anything else in it.
 pub(super) fn ends_in(bytes: &[u8]) -> (Vec<Ended>, bool) {
-    let (mut ends, mut is_damaged) = (Vec::new(), false);
-    for found in Blocks::new(KIND, SEED, bytes, Some(1)) {
-        match found {
-            Found::Block { payload, .. } => match postcard::from_bytes(payload) {
-                Ok(ended) => ends.push(ended),
-                Err(_) => is_damaged = true,
-            },
-            Found::Hole(_) | Found::Tail { .. } => is_damaged = true,
-        }
+    let now = blocks_in(KIND, bytes);
+    if now.is_closed || !now.ends.is_empty() {
+        return (now.ends, now.is_damaged || !now.is_closed);
     }
-    if ends.is_empty() && is_damaged { old_ends_in(bytes) } else { (ends, is_damaged) }
+    let before = blocks_in(KIND_BEFORE, bytes);
+    if !before.ends.is_empty() {
+        return (before.ends, before.is_damaged);
+    }
+    let (ends, is_damaged) = old_ends_in(bytes);
+    (ends, is_damaged || bytes.is_empty())
 }
 
-/// Those in a file of the version before, which are read until something is wrong.
+/// What blocks of one kind say.
+#[derive(Default)]
+struct Contents {
+    ends: Vec<Ended>,
+    is_damaged: bool,
+    /// Whether the empty block is there.
+    is_closed: bool,
+}
+
+fn blocks_in(kind: Kind, bytes: &[u8]) -> Contents {
+    let mut contents = Contents::default();
+    for found in Blocks::new(kind, SEED, bytes, Some(1)) {
+        match found {
+            Found::Block { payload: [], .. } => contents.is_closed = true,
+            Found::Block { payload, .. } => match postcard::from_bytes(payload) {
+                Ok(ended) => contents.ends.push(ended),
+                Err(_) => contents.is_damaged = true,
+            },
+            Found::Hole(_) | Found::Tail { .. } => contents.is_damaged = true,
+        }
+    }
+    contents
+}
+
+/// Those in a file without blocks, of the first version, which are read until something is wrong.
 fn old_ends_in(bytes: &[u8]) -> (Vec<Ended>, bool) {
     let mut ends = Vec::new();
     let mut rest = bytes;
@@ -86,19 +112,27 @@ impl HeldEnds {
     }
 
     /// What an earlier keeper left in the folder. The file is there until all of it is forgotten.
-    pub(super) fn load(state: &Path, bytes_max: usize) -> Self {
+    ///
+    /// # Errors
+    /// When it cannot be read now: that does not mean that nothing is in it.
+    pub(super) fn load(state: &Path, bytes_max: usize) -> io::Result<Self> {
         let mut held = Self::new(bytes_max);
         let path = state.join(FILE);
-        let bytes = fs::read(&path).unwrap_or_default();
-        let (ends, is_damaged) = ends_in(&bytes);
+        let (ends, is_damaged) = match fs::read(&path) {
+            Ok(bytes) => ends_in(&bytes),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(held),
+            // The disk does not give it back: that will not pass.
+            Err(error) if Errno::from_io_error(&error) == Some(Errno::IO) => (Vec::new(), true),
+            Err(error) => return Err(error),
+        };
+        let aside = state.join(DAMAGED);
         if is_damaged {
-            // Without room for it, it is only lost for people.
-            fs::write(state.join(DAMAGED), &bytes).ok();
+            keep_aside(&path, &aside).or_else(|_| fs::rename(&path, &aside))?;
         }
         ends.into_iter().for_each(|ended| held.push(ended));
         held.loaded = Some((path, held.last_number));
         held.let_go();
-        held
+        Ok(held)
     }
 
     /// Writes down what is left, for the next keeper.
@@ -112,6 +146,8 @@ impl HeldEnds {
             bytes = postcard::to_extend(ended, bytes).map_err(io::Error::other)?;
             blocks::seal(KIND, SEED, sequence, begin, &mut bytes);
         }
+        let begin = blocks::open(&mut bytes);
+        blocks::seal(KIND, SEED, self.ends.len() as u64 + 1, begin, &mut bytes);
         let beside = state.join("keeper.held.new");
         fs::write(&beside, bytes)?;
         fs::File::open(&beside)?.sync_all()?;
@@ -227,14 +263,18 @@ mod tests {
         held.push(ended(1, 3));
         held.push(ended(2, 4));
         held.save(folder.path()).unwrap();
-        let mut next = HeldEnds::load(folder.path(), 100);
+        let mut next = HeldEnds::load(folder.path(), 100).unwrap();
         assert_eq!(next.next_unsent(), Some(&ended(1, 3)));
         assert_eq!(next.len(), 2);
         // Fault: a keeper that was killed before a daemon knew of them.
-        assert_eq!(HeldEnds::load(folder.path(), 100).len(), 2, "nobody has forgotten them");
+        assert_eq!(
+            HeldEnds::load(folder.path(), 100).unwrap().len(),
+            2,
+            "nobody has forgotten them"
+        );
         next.forget(&attempt(1));
         next.forget(&attempt(2));
-        assert_eq!(HeldEnds::load(folder.path(), 100).len(), 0, "all were forgotten");
+        assert_eq!(HeldEnds::load(folder.path(), 100).unwrap().len(), 0, "all were forgotten");
     }
 
     /// Fault: a damaged spot took all ends behind it, and a flipped bit could change one.
@@ -245,31 +285,41 @@ mod tests {
         (1..=3).for_each(|number| held.push(ended(number, 3)));
         held.save(folder.path()).unwrap();
         let whole = fs::read(folder.path().join(FILE)).unwrap();
+        let n_bytes_each = (whole.len() - blocks::HEAD_BYTES) / 3;
         for at in 0..whole.len() {
             let mut bytes = whole.clone();
             bytes[at] ^= 1;
             let (ends, is_damaged) = ends_in(&bytes);
-            let expected = (1..=3).filter(|number| at * 3 / whole.len() != number - 1);
+            let expected = (1..=3).filter(|number| at / n_bytes_each != number - 1);
             let expected = expected.map(|number| ended(number as u64, 3)).collect::<Vec<_>>();
             assert_eq!((ends, is_damaged), (expected, true), "{at}");
+            // Fault: a file that was cut between two blocks looked like a whole one.
             let (ends, is_damaged) = ends_in(&whole[..at]);
-            assert_eq!(
-                (ends.len(), is_damaged),
-                (at * 3 / whole.len(), at % (whole.len() / 3) != 0)
-            );
+            assert_eq!((ends.len(), is_damaged), (at / n_bytes_each, true), "{at}");
         }
-        assert_eq!(trouble(folder.path()), None);
+        assert_eq!(trouble(folder.path()).said(), None);
         fs::write(folder.path().join(FILE), &whole[1..]).unwrap();
-        assert_eq!(HeldEnds::load(folder.path(), 100).len(), 2);
-        assert!(trouble(folder.path()).is_some());
+        assert_eq!(HeldEnds::load(folder.path(), 100).unwrap().len(), 2);
+        assert!(trouble(folder.path()).said().is_some());
+        assert_eq!(fs::read(folder.path().join(DAMAGED)).unwrap(), &whole[1..]);
+    }
+
+    /// Fault: a file that could not be read was taken for an empty one, and removed.
+    #[test]
+    fn a_file_that_cannot_be_read_is_not_an_empty_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(FILE);
+        fs::create_dir(&path).unwrap();
+        assert!(HeldEnds::load(folder.path(), 100).is_err());
+        fs::remove_dir(&path).unwrap();
+        // Nothing lies at the beginning of a process: that is an error of input and output.
+        std::os::unix::fs::symlink("/proc/self/mem", &path).unwrap();
+        assert_eq!(HeldEnds::load(folder.path(), 100).unwrap().len(), 0);
+        assert!(trouble(folder.path()).said().is_some());
     }
 
     #[test]
     fn ends_of_the_version_before_are_read() {
-        let sample = include_bytes!("../../tests/samples/keeper-held-v1");
-        let (ends, is_damaged) = ends_in(sample);
-        assert!(!is_damaged);
-        let outcomes = ends.iter().map(|ended| (ended.attempt.task.number, ended.end.clone()));
         let why = "no such program".to_owned();
         let expected = [
             (4, AttemptEnd::Exit(3)),
@@ -277,6 +327,13 @@ mod tests {
             (10, AttemptEnd::NotStarted(why)),
             (5, AttemptEnd::Killed(crate::core::words::Killed::Canceled)),
         ];
-        assert_eq!(outcomes.collect::<Vec<_>>(), expected);
+        let first = include_bytes!("../../tests/samples/keeper-held-v1").as_slice();
+        let second = include_bytes!("../../tests/samples/keeper-held-v2").as_slice();
+        for sample in [first, second] {
+            let (ends, is_damaged) = ends_in(sample);
+            assert!(!is_damaged);
+            let outcomes = ends.iter().map(|ended| (ended.attempt.task.number, ended.end.clone()));
+            assert_eq!(outcomes.collect::<Vec<_>>(), expected);
+        }
     }
 }

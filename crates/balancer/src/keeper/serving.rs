@@ -18,7 +18,7 @@ use super::{
     ahead::Ahead,
     boot_now,
     guard::Guard,
-    held::HeldEnds,
+    held::{self, HeldEnds},
     leftovers::{Whose, kill_marked},
     place, reap, starting,
     starting::WhyNot,
@@ -90,6 +90,8 @@ impl Keeper {
         let guard = Guard::start(&options.guard, &run)
             .map_err(|source| KeeperError::Guard { state: options.state.clone(), source })?;
         let held = HeldEnds::load(&options.state, options.held_bytes_max);
+        let path = options.state.join(held::FILE);
+        let held = held.map_err(|source| KeeperError::Folder { path, source })?;
         let mut keeper = Self {
             options,
             run,

@@ -1,5 +1,7 @@
 //! A node's daemon on real processes: what clients are promised holds, whoever is killed.
 
+mod names;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -64,15 +66,18 @@ impl Node {
     }
 
     fn submit_with(&self, script: &str, n_tasks: u64, limits: Limits) -> TaskRange {
-        let submission = Submission {
+        self.client().submit(self.submission(script, n_tasks, limits)).unwrap()
+    }
+
+    fn submission(&self, script: &str, n_tasks: u64, limits: Limits) -> Submission {
+        Submission {
             command: ["sh", "-c", script].map(str::to_owned).to_vec(),
             folder: self.folder.path().to_str().unwrap().to_owned(),
             environment: vec![("PATH".to_owned(), std::env::var("PATH").unwrap())],
             array: Some(ArrayRange { first: 1, last: n_tasks }),
             limits,
             ..Submission::default()
-        };
-        self.client().submit(submission).unwrap()
+        }
     }
 
     fn wait(&self, tasks: &TaskRange) -> Vec<EndedTask> {

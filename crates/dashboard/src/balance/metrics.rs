@@ -41,6 +41,15 @@ impl Text {
         self.one("tasks_queued", "Tasks that wait here.", node.n_queued as f64);
         let leased = "Tasks submitted here that other nodes hold.";
         self.one("tasks_leased", leased, node.n_leased as f64);
+        let troubles = "Things that people should know of this node, such as a damaged journal: `sintonia nodes` says them.";
+        self.one("troubles", troubles, node.troubles.len() as f64);
+        let brief = "Ended tasks of which only how they ended is kept.";
+        self.one("tasks_kept_in_brief", brief, node.kept.n_brief as f64);
+        self.one(
+            "output_kept_bytes",
+            "Output of ended tasks that is kept.",
+            node.kept.output_bytes as f64,
+        );
         if let Some(index) = node.index {
             self.one("load_index", "Relative speed times cores for each task.", index);
         }
@@ -77,6 +86,12 @@ impl Text {
                 "Messages dropped because a queue was full.",
                 counts.n_dropped,
             ),
+            (
+                "outputs_dropped_total",
+                "Tasks whose output is no longer kept.",
+                node.kept.n_outputs_dropped,
+            ),
+            ("output_dropped_bytes_total", "Bytes of that output.", node.kept.output_bytes_dropped),
         ];
         for (name, help, n) in families {
             self.family(name, "counter", help);
@@ -162,7 +177,27 @@ mod tests {
             of("sintonia_load_state")
                 .contains(&("node=\"alpha\",state=\"sender\"".to_owned(), 1.0))
         );
-        assert_eq!(families.len(), 18);
+        assert_eq!(families.len(), 23);
+    }
+
+    /// Fault: neither damage nor output that was dropped had a figure.
+    #[test]
+    fn what_is_damaged_or_dropped_has_a_figure() {
+        let (_, mut nodes) = sample::nodes();
+        nodes[0].troubles = vec!["the journal was damaged".to_owned()];
+        nodes[0].kept.n_brief = 4;
+        nodes[0].kept.output_bytes = 30;
+        nodes[0].kept.n_outputs_dropped = 2;
+        nodes[0].kept.output_bytes_dropped = 512;
+        let families = read(&metrics(&nodes[0], &nodes));
+        let check = |name: &str, value: f64| {
+            assert_eq!(families[name].1, [("node=\"alpha\"".to_owned(), value)], "{name}");
+        };
+        check("sintonia_troubles", 1.0);
+        check("sintonia_tasks_kept_in_brief", 4.0);
+        check("sintonia_output_kept_bytes", 30.0);
+        check("sintonia_outputs_dropped_total", 2.0);
+        check("sintonia_output_dropped_bytes_total", 512.0);
     }
 
     #[test]

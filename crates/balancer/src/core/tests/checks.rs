@@ -32,6 +32,25 @@ impl World {
         }
     }
 
+    /// Whether something of this kind changes anything now.
+    pub(super) fn has_effect(&self, kind: usize, idx: usize) -> bool {
+        let is_open = |tasks: &TaskRange| {
+            let home = self.nodes.iter().find(|node| node.name == tasks.home);
+            let core = home.and_then(|node| node.core.as_ref());
+            let tasks = |core: &Core| {
+                let all = core.book().tasks_from(tasks.first);
+                all.take_while(|(n, _)| *n <= tasks.last).any(|(_, task)| !task.is_over())
+            };
+            core.is_some_and(tasks)
+        };
+        match kind {
+            5 => self.promised.last().is_some_and(is_open),
+            6 => !self.nodes[idx].records.is_empty(),
+            1 => true,
+            _ => self.nodes[idx].core.is_some(),
+        }
+    }
+
     pub(super) fn outcomes(&self, tasks: &TaskRange) -> Vec<Outcome> {
         let book = self.book_of(tasks);
         (tasks.first..=tasks.last).filter_map(|n| book.task(n)?.outcome().cloned()).collect()

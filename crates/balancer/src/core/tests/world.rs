@@ -74,6 +74,8 @@ pub(super) struct World {
     /// What clients were told.
     pub(super) promised: Vec<TaskRange>,
     pub(super) n_starts: u64,
+    /// What happened how often: submissions, cuts, kills, crashes, deaths of keepers, cancels, holes.
+    pub(super) n_happened: [usize; 7],
     /// How often the disk is done, of 1000 times.
     n_syncs_of_1000: u64,
 }
@@ -111,6 +113,7 @@ impl World {
             random,
             promised: Vec::new(),
             n_starts: 0,
+            n_happened: [0; 7],
             n_syncs_of_1000,
         };
         (0..n_nodes).for_each(|idx| world.boot(idx));
@@ -123,16 +126,8 @@ impl World {
         let Trouble { n_cuts, n_kills, n_crashes, n_keeper_deaths, n_cancels, n_holes, .. } =
             self.trouble;
         let mut plan = Vec::<(u64, usize)>::new();
-        let counts = [
-            (0, 12),
-            (1, n_cuts),
-            (2, n_kills),
-            (3, n_crashes),
-            (4, n_keeper_deaths),
-            (5, n_cancels),
-            (6, n_holes),
-        ];
-        for (kind, n) in counts {
+        let counts = [12, n_cuts, n_kills, n_crashes, n_keeper_deaths, n_cancels, n_holes];
+        for (kind, n) in counts.into_iter().enumerate() {
             plan.extend((0..n).map(|_| (self.random.between(self.now_ms, end_ms), kind)));
         }
         if ms < 10_000 {
@@ -186,6 +181,7 @@ impl World {
 
     fn happen(&mut self, kind: usize) {
         let idx = self.random.below(self.nodes.len());
+        self.n_happened[kind] += usize::from(self.has_effect(kind, idx));
         match kind {
             0 => {
                 let n_tasks = self.random.between(1, 20);

@@ -19,7 +19,7 @@ fn writer(folder: &Path, durability: Durability) -> (Writer, Encoder, Receiver<W
 }
 
 fn wait_for(news: &Receiver<WriterNews>, wanted: u64) {
-    while let WriterNews::Durable { n_records } =
+    while let WriterNews::Durable { n_records, .. } =
         news.recv_timeout(Duration::from_secs(60)).unwrap()
     {
         if n_records == wanted {
@@ -69,6 +69,34 @@ fn what_is_durable_is_read_again() {
         drop(writer);
         assert_eq!(numbers(folder.path()), (2..=601).collect::<Vec<_>>());
     }
+}
+
+/// Fault: tasks were started by numbers that nothing on disk knew of, and a daemon that was killed then gave these out
+/// again.
+#[test]
+fn numbers_are_on_disk_before_one_of_them_is_given_out() {
+    let next_in = |folder: &Path| {
+        let mut book = Book::new(node_id("alpha"), BookLimits::default());
+        open(folder, "alpha", 1, &mut book).unwrap();
+        book.next_number()
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let (writer, mut encoder, news) = writer(folder.path(), Durability::Batch);
+    let killed = || {
+        let copy = tempfile::tempdir().unwrap();
+        for file in ["journal", "journal.mark"] {
+            std::fs::copy(folder.path().join(file), copy.path().join(file)).unwrap();
+        }
+        next_in(copy.path())
+    };
+    assert!(N_AHEAD < killed());
+    writer.append(&mut line(&mut encoder, 700), Reach { next: 700, ..reach(&encoder, 1) });
+    let news = news.recv_timeout(Duration::from_secs(60)).unwrap();
+    let WriterNews::Durable { numbers_below, .. } = news else { unreachable!("it is written") };
+    assert_eq!(numbers_below, 700 + N_AHEAD);
+    assert!(numbers_below <= killed());
+    drop(writer);
+    assert_eq!(next_in(folder.path()), 700, "who left in good order has given out no more");
 }
 
 #[test]

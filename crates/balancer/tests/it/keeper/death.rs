@@ -111,9 +111,10 @@ fn the_next_keeper_ends_what_keeper_and_guard_left() {
     let mut rig = Rig::new();
     rig.run(1, &format!("echo $$ > {}/task; while :; do sleep 0.01; done", rig.path().display()));
     let task = rig.number_in("task");
-    kill_9(guard_of(rig.pids[0]).unwrap());
+    let first = guard_of(rig.pids[0]).unwrap();
+    kill_9(first);
     // The keeper replaces its guard; both have to die before that one can look.
-    until(|| guard_of(rig.pids[0]).is_some(), "another guard");
+    until(|| guard_of(rig.pids[0]).is_some_and(|pid| pid != first), "another guard");
     let guard = guard_of(rig.pids[0]).unwrap();
     signal("-STOP", guard);
     kill_9(rig.pids[0]);

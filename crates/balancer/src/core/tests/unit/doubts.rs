@@ -3,7 +3,7 @@
 use balanced::TaskState;
 
 use super::*;
-use crate::core::words::{Attempt, Running, Share, SharedEnd, TaskKey};
+use crate::core::words::{Attempt, AttemptEnd, Ended, Running, Share, SharedEnd, TaskKey};
 
 /// A node that was started with a journal that had lost records of both of its tasks.
 fn rig(keeper_runs: &[(u64, u32)]) -> Rig {
@@ -96,6 +96,18 @@ fn an_end_of_a_task_whose_lease_was_lost_counts() {
     rig.on(Event::FromPeer { from: node_id("other"), message });
     assert_eq!(rig.core.book().task(1).unwrap().outcome(), Some(&Outcome::Canceled));
     assert_eq!(rig.core.book().n_doubted(), 1);
+}
+
+/// Fault: a task that the keeper had started, and of which no record was left: its number was given out again.
+#[test]
+fn a_number_that_the_keeper_knows_is_not_given_out_again() {
+    let mut rig = rig(&[(7, 1)]);
+    assert_eq!(rig.core.book().next_number(), 8);
+    let attempt = Attempt { task: TaskKey { home: node_id("n"), number: 9 }, instance: 1 };
+    let (end, output) = (AttemptEnd::Exit(0), Output::default());
+    let ended = Ended { attempt, end, started_ms: 1, ended_ms: 2, output };
+    rig.on(Event::Keeper(KeeperSays::Ended(vec![ended])));
+    assert_eq!(rig.core.book().next_number(), 10);
 }
 
 #[test]

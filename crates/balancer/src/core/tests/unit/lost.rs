@@ -95,6 +95,11 @@ fn who_waits_for_another_node_is_told_although_words_are_lost() {
     assert!(asked_last(&mut rig).is_none() && rig.answers().is_empty());
     rig.member(Presence::Up, 2);
     assert_eq!(asked_last(&mut rig), Some((ask, question)), "its daemon was started anew");
+    // Fault: who was ready for more before the link broke was refused by what came of that afterwards.
+    let answer = Answer::Refused { sentence: "nothing is waited for".to_owned() };
+    let message = PeerMessage::Answer { ask, answer };
+    rig.on(Event::FromPeer { from: node_id("other"), message });
+    assert!(rig.answers().is_empty(), "the question was asked again");
     answered(&mut rig, ask, &[1, 2, 3], 0);
     assert_eq!(numbers(&rig.answers()), (vec![1, 2, 3], 0));
     answered(&mut rig, ask, &[3], 0);

@@ -1,0 +1,63 @@
+//! A damaged file, kept as it was found for whoever wants to know what was in it.
+
+use std::fs::{self, Metadata, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+/// What people should know of a file that was kept, until they take it away.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Trouble {
+    pub(crate) path: PathBuf,
+    pub(crate) sentence: String,
+}
+
+impl Trouble {
+    /// The sentence, as long as the file is there.
+    pub(crate) fn said(&self) -> Option<&String> {
+        self.path.exists().then_some(&self.sentence)
+    }
+}
+
+/// Keeps the file as `at`, whose name ends in `.damaged`, and what was there before as `.damaged.old`. It gets a second name,
+/// which needs no room on the disk: nobody may write into it any more. One that is missing is kept as an empty one.
+///
+/// # Errors
+/// When the folder cannot be written to.
+pub(crate) fn keep_aside(path: &Path, at: &Path) -> io::Result<()> {
+    if is_kept(path, at)? {
+        return Ok(());
+    }
+    if at.exists() {
+        fs::rename(at, at.with_extension("damaged.old"))?;
+    }
+    match fs::hard_link(path, at) {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => copy(&[], at),
+        // Not every file system has second names.
+        Err(_) => copy(&fs::read(path)?, at),
+    }
+}
+
+/// Whether an earlier start, which failed behind this, has kept it.
+fn is_kept(path: &Path, at: &Path) -> io::Result<bool> {
+    let metadata = |path| match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        found => found.map(Some),
+    };
+    let id = |found: &Metadata| (found.dev(), found.ino());
+    Ok(match (metadata(path)?, metadata(at)?) {
+        (Some(found), Some(kept)) => id(&found) == id(&kept),
+        (None, Some(kept)) => kept.len() == 0,
+        (_, None) => false,
+    })
+}
+
+fn copy(bytes: &[u8], to: &Path) -> io::Result<()> {
+    let beside = to.with_extension("damaged.new");
+    let mut options = OpenOptions::new();
+    let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    fs::rename(beside, to)
+}

@@ -1,0 +1,92 @@
+//! What the keeper is to be told, until it may be.
+//!
+//! # Invariants
+//! - No task of this node starts by a number that might be given out again: its start waits until the journal's mark, or
+//!   the journal itself, says that the number is given out. Nobody waits for the disk: the system has it.
+//! - Orders stay in their order.
+
+use crate::core::words::{KeeperOrder, NodeId};
+
+/// Orders that wait.
+#[derive(Debug)]
+pub(super) struct Orders {
+    me: NodeId,
+    /// Numbers below this one are not given out again.
+    numbers_below: u64,
+    waiting: Vec<KeeperOrder>,
+}
+
+impl Orders {
+    pub(super) fn new(me: NodeId, numbers_below: u64) -> Self {
+        Self { me, numbers_below, waiting: Vec::new() }
+    }
+
+    pub(super) fn push(&mut self, order: KeeperOrder) {
+        self.waiting.push(order);
+    }
+
+    /// Numbers below this one are not given out again.
+    pub(super) fn reserved(&mut self, numbers_below: u64) {
+        self.numbers_below = self.numbers_below.max(numbers_below);
+    }
+
+    /// The keeper is gone, and what it was to do is void.
+    pub(super) fn clear(&mut self) {
+        self.waiting.clear();
+    }
+
+    /// Those that need not wait any more.
+    pub(super) fn ready(&mut self) -> Vec<KeeperOrder> {
+        let n_ready = self.waiting.iter().position(|order| self.must_wait(order));
+        let n_ready = n_ready.unwrap_or(self.waiting.len());
+        self.waiting.drain(..n_ready).collect()
+    }
+
+    fn must_wait(&self, order: &KeeperOrder) -> bool {
+        let KeeperOrder::Start(job) = order else { return false };
+        let task = job.attempt.task;
+        task.home == self.me && self.numbers_below <= task.number
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::core::words::{Attempt, Job, Killed, TaskKey, Work};
+
+    fn attempt(home: u32, number: u64) -> Attempt {
+        Attempt { task: TaskKey { home: NodeId(home), number }, instance: 1 }
+    }
+
+    fn start(home: u32, number: u64) -> KeeperOrder {
+        KeeperOrder::Start(Box::new(Job {
+            attempt: attempt(home, number),
+            name: format!("alpha.{number}"),
+            work: Arc::new(Work::from_words(None, "true".into(), Arc::default())),
+            array_index: None,
+            lease_until: None,
+            n_at_once: None,
+        }))
+    }
+
+    /// Fault: a task ran before anything said that its number was given out. A daemon that was killed at this moment gave
+    /// the number out again.
+    #[test]
+    fn no_task_starts_by_a_number_that_might_be_given_out_again() {
+        let mut orders = Orders::new(NodeId(1), 3);
+        let kill = KeeperOrder::Kill { attempt: attempt(1, 2), because: Killed::Canceled };
+        let all = [start(1, 1), start(1, 2), start(2, 9), start(1, 3), kill, start(1, 4)];
+        all.iter().for_each(|order| orders.push(order.clone()));
+        assert_eq!(orders.ready(), all[..3]);
+        assert_eq!(orders.ready(), []);
+        orders.reserved(4);
+        assert_eq!(orders.ready(), all[3..5]);
+        orders.reserved(2);
+        assert_eq!(orders.ready(), []);
+        orders.clear();
+        orders.reserved(9);
+        assert_eq!(orders.ready(), [], "a keeper that is gone is told nothing");
+    }
+}
