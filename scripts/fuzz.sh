@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Searches for inputs that break a reader, with libFuzzer, guided by coverage; one target on each core at a time.
+# Searches for inputs that break a reader, with libFuzzer, guided by coverage; as many targets at a time as there are cores, or JOBS.
 #
 #   scripts/fuzz.sh [TARGET] [SECONDS]    all targets and 900 seconds each unless said otherwise
 #
@@ -45,4 +45,4 @@ export -f search
 export seeds found triple seconds
 # A found input ends only its own target's search.
 { if [ -n "$target" ]; then echo "$target"; else ls "$seeds"; fi; } |
-  xargs -P "$(nproc)" -I{} bash -c 'search {}' || exit 1
+  xargs -P "${JOBS:-$(nproc)}" -I{} bash -c 'search {}' || exit 1

@@ -104,6 +104,23 @@ pub fn variants(path: &str, text: &str) -> Vec<Problem> {
     problems
 }
 
+/// Threads are asked for by calls that return when there is none (`ulimit -u`): the short forms panic.
+#[must_use]
+pub fn threads(path: &str, text: &str) -> Vec<Problem> {
+    let code = code::code_only(code::before_tests(text));
+    let tokens = tokens(&code);
+    let is_one = |four: &&[Token<'_>]| {
+        let words = [four[0].word, four[1].word, four[2].word, four[3].word];
+        matches!(words, ["thread", ":", ":", "spawn"] | ["scope", ".", "spawn", "("])
+    };
+    let sentence = "panics where the system gives no thread: use `thread::Builder`, and say what then becomes of the work";
+    tokens
+        .windows(4)
+        .filter(is_one)
+        .map(|four| Problem::of_line(path, four[0].line, sentence))
+        .collect()
+}
+
 /// No unfinished work, and nothing that only this machine or checkout has.
 #[must_use]
 pub fn words(path: &str, text: &str) -> Vec<Problem> {

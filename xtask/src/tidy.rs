@@ -7,13 +7,16 @@ use std::{
 
 use crate::{
     Problem,
-    arrows::{self, Arrows},
+    arrows::{self, Arrows, Layer},
     decisions, manifest, rules, threats,
     tree::{self, TextFile},
 };
 
 /// Endings of files that people write and read as code.
 const CODE_ENDINGS: [&str; 7] = [".rs", ".c", ".h", ".cpp", ".f90", ".py", ".js"];
+
+/// A crate that only tests depend on.
+const OF_TESTS: &str = "crates/launch/";
 
 /// The tree could not be looked at.
 #[derive(Debug, thiserror::Error)]
@@ -134,6 +137,9 @@ fn problems_of_crate_code(arrows: &Arrows, path: &str, text: &str) -> Vec<Proble
     let mut problems = Vec::new();
     if rules_of_crate.pure && ships(path) {
         problems.extend(rules::purity(path, text));
+    }
+    if ships(path) && rules_of_crate.layer != Layer::Tests && !path.starts_with(OF_TESTS) {
+        problems.extend(rules::threads(path, text));
     }
     if !rules_of_crate.edge {
         problems.extend(rules::no_unsafe(path, text));

@@ -62,6 +62,15 @@ pub enum AssembleError {
     Events(#[source] TableError),
 }
 
+impl AssembleError {
+    /// Why it could not be written.
+    pub fn table(&self) -> &TableError {
+        match self {
+            Self::Regions(error) | Self::Events(error) => error,
+        }
+    }
+}
+
 /// Adds everything up, and writes the table of regions and, for traced runs, the event file.
 pub fn assemble(measured: &Measured, facts: &RunFacts, record: &RunRecord) -> Assembled {
     let roster = Roster::new(measured, facts);

@@ -32,7 +32,7 @@ pub fn remove_abandoned(shm_dir: &Path, now: SystemTime) -> usize {
 /// Removes the folder of one run if none of its processes or collectors lives; what was in it is in the
 /// record.
 pub fn remove_dead(run_dir: &Path) {
-    if ring::folder::check(run_dir).is_ok() && is_dead(run_dir) {
+    if own_folder::check(run_dir).is_ok() && is_dead(run_dir) {
         fs::remove_dir_all(run_dir).ok();
     }
 }

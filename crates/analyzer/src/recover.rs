@@ -16,12 +16,22 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 use wire::ProcessReport;
 
-/// Adds to `measured` what collectors left on this machine's disks and in its shared memory.
+/// Adds to what the analyzer measured what collectors left on this machine's disks and in its shared memory.
 pub fn complete(measured: Measured, record: &RunRecord, facts: &RunFacts) -> Measured {
+    // Its own snapshot says what it knew before, in numbers of then.
+    let own = own_snapshot(record);
+    let files = left_files(record, &facts.run).into_iter().filter(|path| *path != own);
+    add(measured, files, record, facts)
+}
+
+fn add(
+    measured: Measured,
+    files: impl IntoIterator<Item = PathBuf>,
+    record: &RunRecord,
+    facts: &RunFacts,
+) -> Measured {
     let mut found = Found::new(measured);
-    for path in left_files(record, &facts.run) {
-        found.take_file(&path);
-    }
+    files.into_iter().for_each(|path| found.take_file(&path));
     if let Ok(run) = u64::from_str_radix(&facts.run, 16) {
         found.take_shared_memory(&run_dir(&facts.shm_dir, run), record);
     }
@@ -39,7 +49,8 @@ pub fn unfinished(record: &RunRecord) -> (RunFacts, Measured) {
         shm_dir: "/dev/shm".into(),
         ..RunFacts::default()
     };
-    for path in left_files(record, &header.run_id).iter().filter(|path| is_snapshot(path)) {
+    let files = left_files(record, &header.run_id);
+    for path in files.iter().filter(|path| is_snapshot(path)) {
         let found = snapshot::read(path).unwrap_or_default();
         let kept = found.entries.into_iter().find_map(|entry| match entry {
             Entry::Facts(facts) => Some(facts),
@@ -53,7 +64,7 @@ pub fn unfinished(record: &RunRecord) -> (RunFacts, Measured) {
     {
         (facts.outcome, facts.wall_s) = (summary.outcome, summary.wall_s);
     }
-    let measured = complete(Measured::default(), record, &facts);
+    let measured = add(Measured::default(), files, record, &facts);
     (facts, measured)
 }
 
@@ -67,7 +78,7 @@ pub fn keep(
     facts: &RunFacts,
     record: &RunRecord,
 ) -> Result<(), SnapshotError> {
-    let path = record.spool_path(&format!("{ANALYZER}.{}", snapshot::SUFFIX));
+    let path = own_snapshot(record);
     let write = || snapshot::write(&path, snapshot::entries(measured, facts));
     write().or_else(|error| if record.free_reserve() { write() } else { Err(error) })
 }
@@ -80,6 +91,11 @@ pub fn remove_left(facts: &RunFacts) {
     if let Ok(run) = u64::from_str_radix(&facts.run, 16) {
         remove_dead(&run_dir(&facts.shm_dir, run));
     }
+}
+
+/// Where the analyzer of this run keeps what it knows.
+fn own_snapshot(record: &RunRecord) -> PathBuf {
+    record.spool_path(&format!("{ANALYZER}.{}", snapshot::SUFFIX))
 }
 
 fn left_files(record: &RunRecord, run: &str) -> Vec<PathBuf> {
@@ -95,7 +111,7 @@ fn temporary_files(run: &str) -> Vec<PathBuf> {
     let named = |entry: &DirEntry| entry.file_name().to_string_lossy().starts_with(&prefix);
     let paths = entries.flatten().filter(named).map(|entry| entry.path());
     // Everybody may put files of any name there.
-    paths.filter(|path| ring::folder::open_file(path, false).is_ok()).collect()
+    paths.filter(|path| own_folder::open_file(path, false).is_ok()).collect()
 }
 
 fn is_snapshot(path: &Path) -> bool {
@@ -180,7 +196,7 @@ impl Found {
 
     fn take_shared_memory(&mut self, run_dir: &Path, record: &RunRecord) {
         // What another user made under the name of the run is none of it.
-        let own = ring::folder::check(run_dir).and_then(|()| std::fs::read_dir(run_dir));
+        let own = own_folder::check(run_dir).and_then(|()| std::fs::read_dir(run_dir));
         let Ok(nodes) = own else { return };
         for dir in nodes.filter_map(|entry| Some(entry.ok()?.path())) {
             let node = dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -222,5 +238,28 @@ impl Found {
         if !kept {
             self.measured.n_records_lost += records.records.len() as u64;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The analyzer's own snapshot, made while the run went on, told the number of strangers of then beside that of the end.
+    #[test]
+    fn a_number_that_grew_is_told_once() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let record = RunRecord::create(&folder.path().join("record"), Default::default());
+        let record = record.expect("a new record");
+        let facts = RunFacts { shm_dir: folder.path().to_owned(), ..RunFacts::default() };
+        let strangers = |n: u32| Measured {
+            warnings: vec![format!("{n} connections did not prove that they belong to this run")],
+            ..Measured::default()
+        };
+        keep(&strangers(3), &facts, &record).expect("room for it");
+        let measured = complete(strangers(5), &record, &facts);
+        assert_eq!(measured.warnings, strangers(5).warnings);
+        // Who was killed says no more.
+        assert_eq!(unfinished(&record).1.warnings, strangers(3).warnings);
     }
 }

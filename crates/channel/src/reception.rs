@@ -3,6 +3,7 @@
 //! What the system refuses (files, memory, threads) is waited for, and a stranger gives back what it holds.
 
 use crate::strangers::{Seat, Strangers};
+use rustix::net::{self, AddressFamily, SocketFlags, SocketType, sockopt};
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -40,18 +41,34 @@ struct Shared {
     is_closed: AtomicBool,
 }
 
+/// Connections that wait to be taken, as the standard library has it.
+const N_WAITING: i32 = 128;
+
 /// Listens at `address`. All addresses of IPv6 are those of IPv4 as well, and only these where there is no IPv6.
 ///
 /// # Errors
 /// When the address cannot be listened at.
 pub fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     let all_of_ipv4 = SocketAddr::from((Ipv4Addr::UNSPECIFIED, address.port()));
-    TcpListener::bind(address).or_else(|error| match address.ip() {
-        IpAddr::V6(ip) if ip.is_unspecified() && error.kind() != ErrorKind::AddrInUse => {
-            TcpListener::bind(all_of_ipv4)
-        }
-        _ => Err(error),
-    })
+    match address.ip() {
+        IpAddr::V6(ip) if ip.is_unspecified() => match listen_to_both(address) {
+            Err(error) if error.kind() != ErrorKind::AddrInUse => TcpListener::bind(all_of_ipv4),
+            listener => listener,
+        },
+        _ => TcpListener::bind(address),
+    }
+}
+
+/// Whatever the machine's `net.ipv6.bindv6only` says, which the standard library leaves as it is.
+fn listen_to_both(address: SocketAddr) -> io::Result<TcpListener> {
+    let (family, flags) = (AddressFamily::INET6, SocketFlags::CLOEXEC);
+    let socket = net::socket_with(family, SocketType::STREAM, flags, None)?;
+    sockopt::set_ipv6_v6only(&socket, false)?;
+    // A port of connections that ended a moment ago is taken again, as the standard library does.
+    sockopt::set_socket_reuseaddr(&socket, true)?;
+    net::bind(&socket, &address)?;
+    net::listen(&socket, N_WAITING)?;
+    Ok(socket.into())
 }
 
 type Receive = Arc<dyn Fn(Guest) + Send + Sync>;
@@ -164,6 +181,7 @@ mod tests {
     use rustix::io::Errno;
     use std::cell::Cell;
     use std::io::{BufRead, BufReader, Read, Write};
+    use std::net::Ipv6Addr;
     use std::process::{Command, Stdio};
     use std::time::Instant;
 
@@ -279,6 +297,35 @@ mod tests {
         until_answered(address);
         drop(child.stdin.take());
         assert!(child.wait().unwrap().success(), "no thread panicked");
+    }
+
+    /// Takes one connection of IPv4 and one of IPv6, listening at all addresses.
+    #[test]
+    #[ignore = "a role in another test, started by it"]
+    fn both_kinds() {
+        if std::env::var_os(ROLE).is_some() {
+            let listener = listen(SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0))).unwrap();
+            let port = listener.local_addr().unwrap().port();
+            let loopback: [IpAddr; 2] = [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
+            for address in loopback {
+                TcpStream::connect((address, port)).unwrap();
+            }
+        }
+    }
+
+    /// Where `net.ipv6.bindv6only` is 1, all addresses were those of IPv6 only: ranks on other nodes, which come by IPv4,
+    /// were not heard.
+    #[test]
+    fn all_addresses_are_of_both_kinds_whatever_the_machine_says() {
+        // A network of the test's own, with settings of its own.
+        let script = "echo 1 > /proc/sys/net/ipv6/bindv6only && ip link set lo up && exec \"$0\" \
+                      --exact reception::tests::both_kinds --ignored --nocapture";
+        let mut command = Command::new("unshare");
+        command.args(["--user", "--map-root-user", "--net", "sh", "-c", script]);
+        command.arg(std::env::current_exe().unwrap()).env(ROLE, "1");
+        let output = command.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && said.contains("1 passed"), "{output:?}");
     }
 
     #[test]

@@ -278,7 +278,7 @@ pub(crate) struct ExportOptions {
     /// Which tool it is for
     #[arg(long, value_enum)]
     pub(crate) format: Format,
-    /// File to write (`chrome`, `paraver`), or folder (`simgrid`)
+    /// File to write (`chrome`, `-` for standard output; `paraver`), or folder (`simgrid`)
     #[arg(long, short, value_name = "PATH")]
     pub(crate) output: PathBuf,
     /// Which `MPI_COMM_WORLD` of the run, with `simgrid`, which holds one; 0 is the first

@@ -1,6 +1,8 @@
 //! What commands of others answer.
 
-use std::process::{Command, Stdio};
+use std::io::{self, Read};
+use std::process::{Child, Command, Stdio};
+use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
 const LOOK_EVERY: Duration = Duration::from_millis(5);
@@ -12,27 +14,56 @@ pub(crate) fn answer(program: &str, arguments: &[&str], limit: Duration) -> Resu
     // We may be watched ourselves; what we ask is not.
     let child = command.env_remove("LD_PRELOAD").spawn();
     let mut child = child.map_err(|error| format!("`{program}` cannot be started: {error}"))?;
-    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-    // Read meanwhile: a long answer would fill the pipes.
-    let output = std::thread::spawn(move || stdout.map(std::io::read_to_string));
-    let errors = std::thread::spawn(move || stderr.map(std::io::read_to_string));
+    let (output, errors) = match read(&mut child) {
+        Ok(readers) => readers,
+        Err(error) => {
+            end(&mut child);
+            return Err(format!(
+                "no thread can read what `{program}` says: {error}; see `ulimit -u`"
+            ));
+        }
+    };
     let until = Instant::now() + limit;
     let status = loop {
         match child.try_wait().map_err(|error| error.to_string())? {
             Some(status) => break status,
             None if until < Instant::now() => {
-                child.kill().and_then(|()| child.wait()).map(drop).unwrap_or_default();
+                end(&mut child);
                 return Err(format!("`{program}` did not answer within {} s", limit.as_secs()));
             }
             None => std::thread::sleep(LOOK_EVERY),
         }
     };
-    let text = |reader: std::thread::JoinHandle<Option<std::io::Result<String>>>| {
-        reader.join().ok().flatten().and_then(Result::ok).unwrap_or_default()
-    };
+    let text = |reader: Reader| reader.join().ok().and_then(Result::ok).unwrap_or_default();
     if status.success() {
         return Ok(text(output));
     }
     let said = text(errors);
     Err(said.trim().lines().next_back().unwrap_or("no word").to_owned())
+}
+
+/// A thread that reads a pipe to its end.
+pub(crate) type Reader = JoinHandle<io::Result<String>>;
+
+/// Reads both pipes of a child meanwhile: a long answer would fill them.
+///
+/// # Errors
+/// When the system gives no thread.
+pub(crate) fn read(child: &mut Child) -> io::Result<(Reader, Reader)> {
+    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    Ok((reader(stdout)?, reader(stderr)?))
+}
+
+/// Reads a pipe to its end, if there is one.
+///
+/// # Errors
+/// When the system gives no thread.
+pub(crate) fn reader(pipe: Option<impl Read + Send + 'static>) -> io::Result<Reader> {
+    let read = || pipe.map_or(Ok(String::new()), io::read_to_string);
+    Builder::new().name("answer".to_owned()).spawn(read)
+}
+
+/// Ends a child that is not waited for any longer; it may just have ended.
+pub(crate) fn end(child: &mut Child) {
+    child.kill().and_then(|()| child.wait()).map(drop).unwrap_or_default();
 }

@@ -6,15 +6,12 @@
 use crate::files;
 use anyhow::Context;
 use resized::{JobStatus, Wish};
-use rustix::process::geteuid;
 use std::ffi::OsStr;
 use std::fs;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Bits of a mode that let others write.
-const OTHERS_WRITE: u32 = 0o022;
 /// A status has some hundred bytes, and a few for each companion.
 const STATUS_BYTES_MAX: u64 = 1 << 20;
 
@@ -93,12 +90,8 @@ impl Control {
             .create(&self.folder)
             .with_context(said)?;
         let found = fs::metadata(&self.folder).with_context(said)?;
-        let own = geteuid().as_raw();
         // Links in somebody else's folder could lead what we write there to files of ours.
-        // Where a person has a group of the same number, as many systems make it, `umask` is 002: nobody else is in it.
-        let others =
-            if own != 0 && found.gid() == own { OTHERS_WRITE & !0o020 } else { OTHERS_WRITE };
-        let is_ours = found.uid() == own && found.mode() & others == 0;
+        let is_ours = own_folder::is_ours_alone(&found);
         anyhow::ensure!(is_ours, "`{}` is not ours alone; name another", self.folder.display());
         fs::write(&partial, serde_json::to_vec(wish)?).with_context(said)?;
         fs::rename(&partial, &path).with_context(said)

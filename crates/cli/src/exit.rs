@@ -201,9 +201,14 @@ fn is_of_record(cause: &(dyn std::error::Error + 'static)) -> bool {
         || matches!(in_export, Some(Record(_) | Events(_)))
 }
 
+fn is_of_output(cause: &(dyn std::error::Error + 'static)) -> bool {
+    use export::ExportError::{File, Write};
+    matches!(cause.downcast_ref(), Some(Write(_) | File(_)))
+}
+
 /// The exit code for a failure of ours.
 pub(crate) fn code_of(error: &anyhow::Error) -> ExitCode {
-    ExitCode::from(if error.is::<NotWritten>() {
+    ExitCode::from(if error.is::<NotWritten>() || error.chain().any(is_of_output) {
         NOT_WRITTEN
     } else if error.is::<BadOption>() {
         WRONG_OPTION
@@ -226,4 +231,16 @@ pub(crate) fn code_of(error: &anyhow::Error) -> ExitCode {
     } else {
         FAILED
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An export to a disk that is full had the code of any failure.
+    #[test]
+    fn an_export_that_cannot_be_written_has_its_code() {
+        let full = export::ExportError::from(std::io::Error::other("full"));
+        assert_eq!(code_of(&anyhow::Error::new(full).context("`run.json`")), NOT_WRITTEN.into());
+    }
 }

@@ -2,6 +2,7 @@
 
 use crate::arguments::{ExportOptions, Format};
 use crate::exit::NotWritten;
+use crate::picture;
 use anyhow::Context;
 use export::SimgridOptions;
 use run_record::RunRecord;
@@ -26,20 +27,11 @@ pub(crate) fn export(options: &ExportOptions) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The file appears when it is whole.
+/// The file appears when it is whole; `-` is standard output.
 fn chrome(record: &RunRecord, path: &Path) -> anyhow::Result<Vec<String>> {
-    let name = || format!("`{}`", path.display());
-    let partial = path.with_added_extension("partial");
-    let file = File::create(&partial).context(NotWritten).with_context(name)?;
-    let written = write_chrome(record, file);
-    let placed = written.and_then(|sentences| {
-        fs::rename(&partial, path).context(NotWritten).with_context(name)?;
-        Ok(sentences)
-    });
-    if placed.is_err() {
-        fs::remove_file(&partial).ok();
-    }
-    placed
+    let place = if path == Path::new("-") { Path::new("/dev/stdout") } else { path };
+    picture::write_with(place, |file| write_chrome(record, file))
+        .with_context(|| format!("`{}`", path.display()))
 }
 
 fn write_chrome(record: &RunRecord, file: File) -> anyhow::Result<Vec<String>> {

@@ -1,11 +1,15 @@
 //! Files that users name, read into memory: no file is so long, or so endless, that it takes all of it.
 //!
+//! What was read is remembered, so that no result is written over it.
+//!
 //! # Not here
 //! Files below a folder of ours that are read piece by piece (`run_record`), and those of the system.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::sync::Mutex;
 
 /// Most bytes of a file that a person writes: a description, a plan, a header, a list of hosts.
 pub(crate) const WRITTEN_BYTES_MAX: u64 = 16 << 20;
@@ -15,13 +19,27 @@ pub(crate) const MEASURED_BYTES_MAX: u64 = 256 << 20;
 /// Bytes at the end of a file that are read for its last lines.
 const END_BYTES: u64 = 64 << 10;
 
+/// Device and number of each file that [`read`] has read.
+static INPUTS: Mutex<Vec<(u64, u64)>> = Mutex::new(Vec::new());
+
+/// Whether this file, by whatever name, was read as an input.
+pub(crate) fn was_read(path: &Path) -> bool {
+    let found = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file);
+    let inputs = INPUTS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    found.is_some_and(|found| inputs.contains(&(found.dev(), found.ino())))
+}
+
 /// The bytes of a file, if they are no more than this.
 ///
 /// # Errors
 /// When it cannot be read, or is longer.
 pub(crate) fn read(path: &Path, n_bytes_max: u64) -> io::Result<Vec<u8>> {
     let file = File::open(path)?;
-    if file.metadata()?.is_dir() {
+    let found = file.metadata()?;
+    let mut inputs = INPUTS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    inputs.push((found.dev(), found.ino()));
+    drop(inputs);
+    if found.is_dir() {
         return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder; name a file"));
     }
     read_from(file, n_bytes_max)
@@ -30,10 +48,27 @@ pub(crate) fn read(path: &Path, n_bytes_max: u64) -> io::Result<Vec<u8>> {
 /// The text of a file, as [`read`].
 ///
 /// # Errors
-/// When it cannot be read, is longer, or is no UTF-8.
+/// When it cannot be read, is longer, or is no text.
 pub(crate) fn read_text(path: &Path, n_bytes_max: u64) -> io::Result<String> {
-    let no_text = |_| io::Error::new(io::ErrorKind::InvalidData, "it is no text in UTF-8");
-    String::from_utf8(read(path, n_bytes_max)?).map_err(no_text)
+    let no_text = || io::Error::new(io::ErrorKind::InvalidData, "it is no text in UTF-8");
+    text(&read(path, n_bytes_max)?).ok_or_else(no_text)
+}
+
+/// Bytes as text, as editors of all systems save it: in UTF-8 or marked as UTF-16, with any ends of lines.
+pub(crate) fn text(bytes: &[u8]) -> Option<String> {
+    let text = match bytes {
+        [0xff, 0xfe, rest @ ..] => utf16(rest, u16::from_le_bytes),
+        [0xfe, 0xff, rest @ ..] => utf16(rest, u16::from_be_bytes),
+        [0xef, 0xbb, 0xbf, rest @ ..] => std::str::from_utf8(rest).ok().map(str::to_owned),
+        _ => std::str::from_utf8(bytes).ok().map(str::to_owned),
+    }?;
+    Some(if text.contains('\n') { text } else { text.replace('\r', "\n") })
+}
+
+fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Option<String> {
+    let (units, rest) = bytes.as_chunks::<2>();
+    let letters = char::decode_utf16(units.iter().map(|bytes| unit(*bytes)));
+    letters.collect::<Result<String, _>>().ok().filter(|_| rest.is_empty())
 }
 
 /// The last bytes of a file that others wrote, enough for its last lines.
@@ -68,6 +103,23 @@ pub(crate) fn read_from(input: impl Read, n_bytes_max: u64) -> io::Result<Vec<u8
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A byte order mark, UTF-16 and lone carriage returns made a file of nothing or of one line.
+    #[test]
+    fn text_is_read_as_editors_save_it() {
+        let units = |text: &str| text.encode_utf16().collect::<Vec<_>>();
+        let little: Vec<u8> =
+            units("\u{feff}a\nä").into_iter().flat_map(u16::to_le_bytes).collect();
+        let big: Vec<u8> = units("\u{feff}a\nä").into_iter().flat_map(u16::to_be_bytes).collect();
+        for bytes in
+            ["a\nä".as_bytes(), "\u{feff}a\nä".as_bytes(), "a\rä".as_bytes(), &little, &big]
+        {
+            assert_eq!(text(bytes).as_deref(), Some("a\nä"), "{bytes:?}");
+        }
+        for bytes in [&b"\xff\xfea"[..], b"\xff\xfe\x00\xd8", b"a\xe4"] {
+            assert_eq!(text(bytes), None, "{bytes:?}");
+        }
+    }
 
     /// `/dev/zero` as an input took all memory.
     #[test]

@@ -6,7 +6,7 @@
 mod measured;
 mod sources;
 
-use crate::exit::{BadOption, NotWritten};
+use crate::exit::BadOption;
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 use graph::{Graph, Kind, Node, Role, View};
@@ -128,8 +128,7 @@ fn write(options: &GraphOptions, graph: &Graph) -> anyhow::Result<()> {
     if to == Path::new("-") {
         return crate::print::result(&text);
     }
-    let written = std::fs::write(&to, text);
-    written.with_context(|| format!("`{}`", to.display())).context(NotWritten)?;
+    crate::picture::write(&to, &text)?;
     let roles: Vec<String> = graph.roles.iter().map(said).collect();
     eprintln!("sintonia: `{}` shows {}", to.display(), roles.join(", "));
     Ok(())

@@ -8,10 +8,10 @@
 
 use crate::exit::MISTAKE;
 use rustix::process::{Resource, getrlimit};
-use signal_hook::consts::{SIGXCPU, SIGXFSZ};
+use signal_hook::consts::{SIGCHLD, SIGXCPU, SIGXFSZ};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::Builder;
 
 /// Stack for our own work, which needs much less in release builds.
@@ -71,12 +71,25 @@ fn too_low_of(limit: impl Fn(Resource) -> Option<u64>) -> Option<String> {
     })
 }
 
-/// Lets this process live on when a file or its time reaches a limit: what is written then fails instead.
+/// Whether `SIGCHLD` was ignored when this process was started.
+static IGNORED_CHILDREN: AtomicBool = AtomicBool::new(false);
+
+/// Lets this process live on when a file or its time reaches a limit: what is written then fails instead. What it starts
+/// leaves an exit code, also where whoever started us ignores `SIGCHLD`.
 pub(crate) fn survive_signals() {
+    if is_ignored(SIGCHLD) {
+        IGNORED_CHILDREN.store(true, Ordering::Relaxed);
+        signal_hook::flag::register(SIGCHLD, Arc::new(AtomicBool::new(false))).ok();
+    }
     for signal in [SIGXFSZ, SIGXCPU].into_iter().filter(|signal| !is_ignored(*signal)) {
         // Without a handler the command is ended by it less often than we are.
         signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false))).ok();
     }
+}
+
+/// Whether `SIGCHLD` was ignored when this process was started.
+pub(crate) fn ignored_children() -> bool {
+    IGNORED_CHILDREN.load(Ordering::Relaxed)
 }
 
 /// Whether this process ignores a signal, as those do that it starts.

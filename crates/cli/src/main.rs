@@ -8,12 +8,6 @@
 //! # Not here
 //! Numbers (`analyzer`, `models`), pictures of runs (`dashboard`), the library in the ranks (`probe`).
 
-#![allow(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "printing is what this program is for"
-)]
-
 // First: its macros stand in for the standard ones everywhere below.
 #[macro_use]
 mod print;

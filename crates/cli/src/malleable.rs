@@ -58,12 +58,17 @@ exec srun --jobid="${job:-$SLURM_JOB_ID}" --nodelist="$node" --overlap --quiet -
   --input=none --export=ALL sh -c "$*"
 "#;
 
+/// Whether a variable says something; an empty one is to programs as none.
+fn is_set(name: &str) -> bool {
+    std::env::var_os(name).is_some_and(|value| !value.is_empty())
+}
+
 /// Becomes the command.
 pub(crate) fn malleable(options: &MalleableOptions) -> anyhow::Result<ExitCode> {
     let is_slurm = std::env::var_os("SLURM_JOB_ID").is_some();
     let agent = if is_slurm { Some(write_agent()?) } else { None };
     let network = is_slurm.then(network::of_this_job).flatten();
-    if is_slurm && network.is_none() && std::env::var_os(LISTENING).is_none() {
+    if is_slurm && network.is_none() && !is_set(LISTENING) {
         eprintln!(
             "sintonia: no network is known by name in which all nodes of the job are, and Open MPI 5 does not grow without it; set \
              `{LISTENING}`, as in `{LISTENING}=10.1.0.0/16`"
@@ -71,12 +76,10 @@ pub(crate) fn malleable(options: &MalleableOptions) -> anyhow::Result<ExitCode> 
     }
     let variables = variables(agent.as_deref(), network);
     // Who names networks to leave out must not name others to take as well.
-    let is_set = |name: &str| {
-        [name.to_owned(), name.replace("_include", "_exclude")]
-            .iter()
-            .any(|name| std::env::var_os(name).is_some())
+    let is_decided = |name: &str| {
+        [name.to_owned(), name.replace("_include", "_exclude")].iter().any(|name| is_set(name))
     };
-    let unset = variables.iter().filter(|(name, _)| !is_set(name));
+    let unset = variables.iter().filter(|(name, _)| !is_decided(name));
     if options.print {
         let lines: String =
             unset.map(|(name, value)| format!("export {name}='{value}'\n")).collect();

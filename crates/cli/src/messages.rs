@@ -3,7 +3,6 @@
 //! # Not here
 //! What headers say, and the code: `structures`.
 
-use crate::exit::NotWritten;
 use crate::files;
 use crate::print::counted;
 use anyhow::{Context, bail};
@@ -69,8 +68,7 @@ pub(crate) fn messages(options: &MessagesOptions) -> anyhow::Result<ExitCode> {
     if !options.json {
         let to = place(path, options.out.as_deref());
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let written = std::fs::write(&to, structures::messages(&header, &name));
-        written.with_context(|| format!("`{}`", to.display())).context(NotWritten)?;
+        crate::picture::write(&to, &structures::messages(&header, &name))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -10,6 +10,9 @@ use std::process::ExitCode;
 /// Does the work; after a panic in this thread the exit code is [`MISTAKE`].
 pub(crate) fn or(work: impl FnOnce() -> ExitCode) -> ExitCode {
     std::panic::set_hook(Box::new(|panic| {
+        if run_record::is_panic_caught() {
+            return;
+        }
         eprintln!("{}", sentence(panic));
         let trace = Backtrace::capture();
         if trace.status() == BacktraceStatus::Captured {

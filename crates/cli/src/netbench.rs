@@ -98,7 +98,13 @@ fn run(options: &NetbenchOptions) -> anyhow::Result<String> {
     command.stdin(Stdio::null()).stdout(Stdio::piped());
     let name = launcher.to_string_lossy();
     let mut child = command.spawn().with_context(|| format!("cannot start `{name}`"))?;
-    let output = reader(&mut child);
+    let output = match reader(&mut child) {
+        Ok(output) => output,
+        Err(error) => {
+            end(&mut child)?;
+            return Err(error).context("no thread can be started; see `ulimit -u`");
+        }
+    };
     let at_most = Duration::try_from_secs_f64(options.at_most).context("`--at-most` is no time")?;
     let Ok(output) = output.recv_timeout(at_most) else {
         // A launcher ends its ranks when it is asked to.
@@ -113,18 +119,19 @@ fn run(options: &NetbenchOptions) -> anyhow::Result<String> {
 }
 
 /// Everything that the child prints, when it has closed its output.
-fn reader(child: &mut Child) -> Receiver<String> {
+fn reader(child: &mut Child) -> std::io::Result<Receiver<String>> {
     let (tell, output) = channel();
     if let Some(mut pipe) = child.stdout.take() {
-        std::thread::spawn(move || {
+        let read = move || {
             let mut bytes = Vec::new();
             if pipe.read_to_end(&mut bytes).is_ok() {
                 // Nobody listens any more when it took too long.
                 tell.send(String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
             }
-        });
+        };
+        std::thread::Builder::new().name("output".to_owned()).spawn(read)?;
     }
-    output
+    Ok(output)
 }
 
 /// Asks the launcher to end, then makes it.

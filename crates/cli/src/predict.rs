@@ -163,6 +163,11 @@ fn check_names(options: &PredictOptions, file: &ModelFile) -> anyhow::Result<()>
                 .context(BadOption)
         );
     }
+    let is_region = |model: &fitting::FittedModel| is_wanted(&options.region, &model.region);
+    ensure!(
+        file.models.iter().any(is_region),
+        anyhow!("no region matches `{}`", options.region.join("`, `")).context(BadOption)
+    );
     for name in known {
         ensure!(
             named().any(|other| other == name),

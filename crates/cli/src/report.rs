@@ -1,15 +1,15 @@
 //! `sintonia report`: the report of an earlier run, finished first when it was cut off.
 
 mod dealt;
+mod hindrance;
 mod pictures;
 mod resizes;
 
 use crate::arguments::ReportOptions;
-use crate::exit::NotWritten;
 use crate::terminal::Terminal;
 use analyzer::{Measured, RunFacts, assemble, recover, summarize};
-use anyhow::Context;
 use dashboard::terminal::{Style, Written};
+use hindrance::Hindrance;
 use run_record::{RecordError, RunRecord, RunState, Summary, knowledge};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -34,9 +34,7 @@ pub(crate) fn report(options: &ReportOptions, terminal: Terminal) -> anyhow::Res
     }
     if let Some(path) = &options.html {
         let page = pictures::page(&record, &report.summary)?;
-        std::fs::write(path, page)
-            .context(NotWritten)
-            .with_context(|| format!("`{}`", path.display()))?;
+        crate::picture::write(path, &page)?;
         report.html = Some(path.clone());
     }
     if !options.json {
@@ -75,13 +73,13 @@ pub(crate) struct Report {
     /// Sentences about files that could not be written.
     pub(crate) problems: Vec<String>,
     html: Option<PathBuf>,
-    /// Something is in the spool and nowhere else.
-    needs_spool: bool,
+    /// Why something is in the spool and nowhere else.
+    hindrance: Option<Hindrance>,
 }
 
 impl Report {
     fn of(summary: Summary) -> Self {
-        Self { summary, problems: Vec::new(), html: None, needs_spool: false }
+        Self { summary, problems: Vec::new(), html: None, hindrance: None }
     }
 
     /// The summary that is there, which is better than what can be made now.
@@ -89,26 +87,23 @@ impl Report {
         let problem = format!(
             "the summary in the record is kept as it is: what is left of the run knows less ({what})"
         );
-        Self { problems: vec![problem], needs_spool: true, ..Self::of(summary) }
+        let hindrance = Some(Hindrance::KnowsMore);
+        Self { problems: vec![problem], hindrance, ..Self::of(summary) }
     }
 
     /// Adds everything up and writes it to the record.
     pub(crate) fn assemble(measured: &Measured, facts: &RunFacts, record: &RunRecord) -> Self {
         let assembled = assemble(measured, facts, record);
         let mut report = Self::of(assembled.summary);
-        report.needs_spool = !assembled.unwritten.is_empty();
+        report.hindrance = assembled.unwritten.iter().map(Hindrance::of_table).max();
         report.problems.extend(assembled.unwritten.iter().map(ToString::to_string));
-        match record.write_summary(&report.summary) {
-            Ok(()) => {}
-            Err(RecordError::KnowsMore { what, .. }) => {
-                report.summary = record.read_summary().unwrap_or(report.summary);
-                report.problems.extend(Self::kept(Summary::default(), &what).problems);
-                report.needs_spool = true;
-            }
-            Err(error) => {
-                report.needs_spool = true;
-                report.problems.push(format!("the summary is not in the record: {error}"));
-            }
+        let Err(error) = record.write_summary(&report.summary) else { return report };
+        report.hindrance = report.hindrance.max(Some(Hindrance::of_record(&error)));
+        if let RecordError::KnowsMore { what, .. } = &error {
+            report.summary = record.read_summary().unwrap_or(report.summary);
+            report.problems.extend(Self::kept(Summary::default(), what).problems);
+        } else {
+            report.problems.push(format!("the summary is not in the record: {error}"));
         }
         report
     }
@@ -128,13 +123,12 @@ impl Report {
     /// Declares the record whole, unless something of it is only in the spool: then it keeps there what
     /// `sintonia report` needs to make it whole later.
     pub(crate) fn close(&mut self, record: &mut RunRecord, measured: &Measured, facts: &RunFacts) {
-        if self.needs_spool {
+        if let Some(hindrance) = self.hindrance {
             self.problems.push(match recover::keep(measured, facts, record) {
-                Ok(()) => format!(
-                    "the record is not whole; free room on its disk, then `sintonia report {}` makes it so",
-                    record.dir().display()
+                Ok(()) => format!("the record is not whole; {}", hindrance.remedy(record.dir())),
+                Err(error) => format!(
+                    "the record is not whole, and may lack what would make it so later: {error}"
                 ),
-                Err(error) => format!("the record is not whole, and may lack what would make it so later: {error}"),
             });
             return;
         }
@@ -164,4 +158,39 @@ pub(crate) fn print_json(summary: &Summary) -> anyhow::Result<()> {
     let mut text = serde_json::to_string_pretty(summary)?;
     text.push('\n');
     crate::print::result(&text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use run_record::RunStart;
+
+    /// "Free room on its disk" was said whatever was the cause, also where the disk had room.
+    #[test]
+    fn a_remedy_is_one_of_its_cause() {
+        let folder = tempfile::tempdir().unwrap();
+        let create = |name| RunRecord::create(&folder.path().join(name), RunStart::default());
+        let facts = RunFacts { shm_dir: folder.path().to_owned(), ..RunFacts::default() };
+        let remedy_of = |mut record: RunRecord| {
+            let mut report = Report::assemble(&Measured::default(), &facts, &record);
+            report.close(&mut record, &Measured::default(), &facts);
+            assert_eq!(record.state(), RunState::Running);
+            report.problems.pop().unwrap()
+        };
+        let record = create("better").unwrap();
+        record.write_summary(&Summary { n_ranks: 2, ..Summary::default() }).unwrap();
+        let said = remedy_of(record);
+        assert!(said.contains("bring it back") && !said.contains("room"), "{said}");
+
+        let record = create("unwritable").unwrap();
+        std::fs::create_dir(record.dir().join("regions.parquet")).unwrap();
+        let said = remedy_of(record);
+        assert!(said.contains("can be written") && !said.contains("room"), "{said}");
+
+        let record = create("full").unwrap();
+        std::os::unix::fs::symlink("/dev/full", record.dir().join("regions.parquet.partial"))
+            .unwrap();
+        let said = remedy_of(record);
+        assert!(said.contains("free room on its disk"), "{said}");
+    }
 }

@@ -5,10 +5,12 @@
 //!   with a sentence about it. Only with a description or a tunlet that is wrong it is not started.
 //! - What ends the command (Ctrl-C, a signal) does not end us: the report of what was seen follows.
 //! - Whatever the limits of this process forbid us (threads, files, memory, time), the command runs with them as
-//!   they are, and its exit code is ours: also when we panic, or have no memory to go on.
+//!   they are, and its exit code is ours: also when we panic, or have no memory to go on. No panic of ours ends the
+//!   waiting for it.
 
 mod command;
 mod program;
+mod signals;
 
 use crate::arguments::RunOptions;
 use crate::exit::{BAD_DESCRIPTION, NOT_EXECUTABLE, NOT_FOUND};
@@ -19,15 +21,11 @@ use analyzer::RunFacts;
 use command::{Ending, Output, Running};
 use live::Capture;
 use rustix::io::Errno;
-use signal_hook::consts::SIGABRT;
-use signal_hook::flag::register_conditional_shutdown;
 use std::ffi::OsString;
 use std::io::{self, ErrorKind, IsTerminal};
 use std::os::unix::process::CommandExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::{Command, ExitCode};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 /// Runs the command, reports, and ends as it ended.
@@ -38,17 +36,23 @@ pub(crate) fn run(options: &RunOptions, terminal: Terminal) -> ExitCode {
     }
     let words = options.command.iter().map(|word| word.to_string_lossy().into_owned());
     let mut facts = facts(words.collect(), options.watch.trace);
-    let programs = program::programs(&options.command);
-    let tuning = match Tuning::prepare(&options.watch.tuned, &programs) {
-        Ok(tuning) => tuning,
-        Err(error) => {
+    let prepare =
+        || Ok(Tuning::prepare(&options.watch.tuned, &program::programs(&options.command)));
+    let tuning = match unless_it_panics(prepare) {
+        Ok(Ok(tuning)) => tuning,
+        Ok(Err(error)) => {
             warn(&format!("the command is not started: {error:#}"));
             return ExitCode::from(BAD_DESCRIPTION);
+        }
+        Err(error) => {
+            warn(&format!("the command runs unwatched: {error:#}"));
+            return run_unwatched(&options.command);
         }
     };
     let origin = tuning.as_ref().and_then(|tuning| tuning.origin.as_ref());
     origin.filter(|_| !options.watch.shown.quiet).into_iter().for_each(|text| warn(text));
-    let name = program::name(&options.command);
+    let name = unless_it_panics(|| Ok(program::name(&options.command)));
+    let name = name.unwrap_or_else(|_| "run".to_owned());
     let subject = Subject { name: &name, way: Way::Started };
     let start = || Observation::start(&options.watch, subject, tuning, &mut facts);
     let observation = match unless_it_panics(start) {
@@ -58,7 +62,8 @@ pub(crate) fn run(options: &RunOptions, terminal: Terminal) -> ExitCode {
             return run_unwatched(&options.command);
         }
     };
-    program::warnings(&options.command).iter().for_each(|text| warn(text));
+    let warnings = unless_it_panics(|| Ok(program::warnings(&options.command)));
+    warnings.unwrap_or_default().iter().for_each(|text| warn(text));
     let started = Instant::now();
     let ending = match options.watch.live {
         true => show(&observation, &facts, options, terminal),
@@ -73,7 +78,6 @@ pub(crate) fn run(options: &RunOptions, terminal: Terminal) -> ExitCode {
         }
     };
     facts.outcome = ending.outcome();
-    end_as(&ending);
     let report = || {
         finish(observation, &facts, &options.watch.shown, terminal);
         Ok(())
@@ -93,20 +97,13 @@ fn run_unwatched(command: &[OsString]) -> ExitCode {
 }
 
 fn start_and_wait(command: &[OsString], variables: &[(String, OsString)]) -> io::Result<Ending> {
-    Running::start(command, variables, Output::Ours).and_then(Running::wait)
+    Running::start(command, variables, Output::Ours).map(Running::wait)
 }
 
 /// A bug of ours is no reason to lose the command or its exit code.
 fn unless_it_panics<T>(act: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
     let panicked = |_| Err(anyhow::anyhow!("a part of Sintonia failed, as said above"));
     catch_unwind(AssertUnwindSafe(act)).unwrap_or_else(panicked)
-}
-
-/// From here on having no memory, which aborts this process, ends it with the command's exit code.
-fn end_as(ending: &Ending) {
-    let always = Arc::new(AtomicBool::new(true));
-    // Without it, only that code would be lost.
-    register_conditional_shutdown(SIGABRT, ending.code().into(), always).ok();
 }
 
 /// Runs the command, showing numbers until it ends.
@@ -117,22 +114,37 @@ fn show(
     terminal: Terminal,
 ) -> io::Result<Ending> {
     let variables = observation.variables();
-    let mut show = live::Show::new(observation, facts);
     let has_view = io::stdout().is_terminal();
     let capture = has_view.then(|| Capture::start(&observation.record.spool_path("output")));
-    let Some(Ok(mut capture)) = capture else {
-        let mut running = Running::start(&options.command, &variables, Output::Ours)?;
-        show.print_lines(&mut running);
-        return running.wait();
-    };
-    let mut running = Running::start(&options.command, &variables, Output::Piped)?;
-    running.take_pipes().into_iter().for_each(|pipes| capture.read(pipes));
-    show.view(&mut running, Some(&capture), terminal);
-    capture.pass_on();
-    show.print_lines(&mut running);
+    let mut capture = capture.and_then(Result::ok);
+    let output = if capture.is_some() { Output::Piped } else { Output::Ours };
+    let mut running = Running::start(&options.command, &variables, output)?;
+    let mut show = None;
+    if let Some(capture) = &mut capture {
+        running.take_pipes().into_iter().for_each(|pipes| capture.read(pipes));
+        accompany(&mut running, |running| {
+            let show = show.insert(live::Show::new(observation, facts));
+            show.view(running, Some(capture), terminal);
+        });
+        capture.pass_on();
+    }
+    accompany(&mut running, |running| {
+        show.get_or_insert_with(|| live::Show::new(observation, facts)).print_lines(running);
+    });
     let ending = running.wait();
-    capture.finish();
-    ending
+    capture.into_iter().for_each(Capture::finish);
+    Ok(ending)
+}
+
+/// Shows what runs, as long as showing it works.
+fn accompany(running: &mut Running, show: impl FnOnce(&mut Running)) {
+    let shown = || {
+        show(running);
+        Ok(())
+    };
+    if let Err(error) = unless_it_panics(shown) {
+        warn(&format!("the command goes on without being shown: {error:#}"));
+    }
 }
 
 /// The command could not be started beside us. Where that may be for want of room, it takes our place: with the
@@ -145,7 +157,9 @@ fn not_started(command: &[OsString], error: &io::Error) -> ExitCode {
     match command.split_first().filter(|_| is_for_want_of_room) {
         Some((program, arguments)) => {
             warn(&format!("the command runs unwatched, in our place: {error}"));
-            failed_to_start(command, &Command::new(program).args(arguments).exec())
+            let mut in_our_place = Command::new(program);
+            signals::as_found(in_our_place.args(arguments));
+            failed_to_start(command, &in_our_place.exec())
         }
         None => failed_to_start(command, error),
     }
@@ -165,4 +179,18 @@ fn failed_to_start(command: &[OsString], error: &io::Error) -> ExitCode {
 
 fn exit_code(ending: &Ending) -> ExitCode {
     ExitCode::from(ending.code())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A mistake in the live view ended us, and the command's exit code was lost.
+    #[test]
+    fn a_panic_while_it_is_shown_costs_no_exit_code() {
+        let command = ["sh", "-c", "exit 7"].map(OsString::from);
+        let mut running = Running::start(&command, &[], Output::Ours).unwrap();
+        accompany(&mut running, |_| panic!("on purpose"));
+        assert_eq!(running.wait().code(), 7);
+    }
 }

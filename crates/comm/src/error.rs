@@ -68,6 +68,14 @@ pub enum CommError {
         /// Which call.
         call: &'static str,
     },
+    /// The system gave no thread for a call, which was not made.
+    #[error("no thread could be started for `{call}`: {why}; see `ulimit -u`")]
+    NoThread {
+        /// Which call.
+        call: &'static str,
+        /// Why.
+        why: String,
+    },
     /// Ranks cannot be added here.
     #[error("no rank can be added: {why}")]
     CannotSpawn {

@@ -19,6 +19,8 @@ use crate::{
 /// Most parameters, and most points of one region: more take memory and time without end.
 const N_PARAMETERS_MAX: usize = 16;
 const N_POINTS_MAX: usize = 20_000;
+/// The largest number whose cube is one, too.
+const LARGEST: f64 = 1e100;
 /// Fewer points than this deserve a warning.
 const N_POINTS_FEW: usize = 5;
 /// Fewer values of a parameter than this deserve a warning.
@@ -115,6 +117,14 @@ pub enum FitError {
         /// Points measured.
         n_points: usize,
     },
+    /// Numbers whose powers leave what a number can hold.
+    #[error(
+        "`{region}` has numbers that are too large or too small to calculate with: give them in another unit"
+    )]
+    OutOfScale {
+        /// The region.
+        region: String,
+    },
     /// The wished terms cannot be told apart by the points.
     #[error("`{region}` has {n_points} points for {n_terms} terms: measure more")]
     TooManyTerms {
@@ -171,6 +181,11 @@ impl<'a> Fitter<'a> {
             let n_points = series.points.len();
             return Err(FitError::TooManyPoints { region: region(), n_points });
         }
+        let mut numbers =
+            series.points.iter().flat_map(|point| point.at.iter().chain(&point.values));
+        if numbers.any(|number| LARGEST < number.abs()) {
+            return Err(FitError::OutOfScale { region: region() });
+        }
         let samples = samples(&series.points, self.settings.samples);
         if samples.is_empty() {
             return Err(FitError::NoPoints { region: region() });
@@ -179,7 +194,8 @@ impl<'a> Fitter<'a> {
         let held_out = self.fill(&mut model, &samples)?;
         model.text = model.write_text();
         model.warnings = warnings(&model, &samples, held_out);
-        Ok(model)
+        let is_finite = model.is_finite();
+        is_finite.then_some(model).ok_or_else(|| FitError::OutOfScale { region: region() })
     }
 
     fn empty(&self, series: &Series, samples: &[Sample<'_>]) -> FittedModel {

@@ -67,6 +67,26 @@ pub enum Fault {
         /// Parameters.
         n_parameters: usize,
     },
+    /// The first line of a table holds numbers.
+    #[error("there is no heading: name the columns in the first line, such as `n,p,time`")]
+    NoHeading,
+    /// Nothing of a table can be the measured value.
+    #[error(
+        "no column of numbers is left for the measured value: separate columns by commas, semicolons or tabs, and name them \
+         in the first line, such as `n,p,time`"
+    )]
+    NoValue,
+    /// A row has more cells than the heading.
+    #[error(
+        "there are {n_cells} cells for {n_columns} columns: put a cell with a separator in it into double quotes, and write \
+         numbers like 1.5"
+    )]
+    TooManyCells {
+        /// Cells of the row.
+        n_cells: usize,
+        /// Columns that the heading names.
+        n_columns: usize,
+    },
     /// Something is missing.
     #[error("`{0}` is missing: add it")]
     Missing(String),
@@ -154,7 +174,8 @@ pub(crate) const BYTE_ORDER_MARK: char = '\u{feff}';
 fn number(text: &str) -> Result<f64, Fault> {
     let text = text.trim();
     let found = text.parse().ok().filter(|value: &f64| value.is_finite());
-    found.ok_or_else(|| Fault::NotANumber(text.to_owned()))
+    // A negative zero is a zero.
+    found.map(|value| value + 0.0).ok_or_else(|| Fault::NotANumber(text.to_owned()))
 }
 
 /// What values without a name of their own are called.

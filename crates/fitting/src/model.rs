@@ -104,12 +104,17 @@ pub struct Prediction {
     pub high: f64,
 }
 
+/// A region in words; tables without regions have one without a name.
+fn named(region: &str) -> &str {
+    if region.is_empty() { "(all)" } else { region }
+}
+
 /// A model cannot be evaluated or read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ModelError {
     /// A parameter has no value.
-    #[error("parameter `{parameter}` has no value: the model of `{region}` needs it")]
+    #[error("parameter `{parameter}` has no value: the model of `{}` needs it", named(region))]
     Missing {
         /// The parameter.
         parameter: String,
@@ -118,7 +123,8 @@ pub enum ModelError {
     },
     /// The formula has no value there.
     #[error(
-        "`{parameter}` = {value} lies outside of what the model of `{region}` can say: give a number above 0"
+        "`{parameter}` = {value} lies outside of what the model of `{}` can say: give a number above 0",
+        named(region)
     )]
     OutsideDomain {
         /// The parameter.
@@ -130,7 +136,8 @@ pub enum ModelError {
     },
     /// The formula or its interval has no end there.
     #[error(
-        "the model of `{region}` leaves the range of numbers at {at}: give values nearer to what was measured"
+        "the model of `{}` leaves the range of numbers at {at}: give values nearer to what was measured",
+        named(region)
     )]
     TooLarge {
         /// The region.
@@ -145,7 +152,10 @@ pub enum ModelError {
         source: serde_json::Error,
     },
     /// Its parts do not fit together.
-    #[error("the model of `{region}` is damaged, since {why}: write it again with `sintonia fit`")]
+    #[error(
+        "the model of `{}` is damaged, since {why}: write it again with `sintonia fit`",
+        named(region)
+    )]
     Unsound {
         /// The region.
         region: String,

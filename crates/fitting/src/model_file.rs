@@ -1,11 +1,12 @@
 //! The file of models: what `sintonia fit` writes, and `predict`, `validate` and a running tunlet read.
 //!
 //! ```json
-//! {"format_version": 1, "program": "matmul", "roles": {"rank 0": ["rank 0->matmul.c:40 MPI_Send"]}, "models": [...]}
+//! {"format_version": 1, "program": "matmul", "roles": {"rank 0": ["rank 0->matmul.c:40 MPI_Send"]}, "models": [...],
+//!  "checksum": "8d2e24a3"}
 //! ```
 //!
 //! # Invariants
-//! - What was written is read back equal; a file of a later version, or one that was cut off, is refused.
+//! - What was written is read back equal; a file of a later version, or one that was cut off or changed, is refused.
 //!
 //! # Not here
 //! Opening files (`cli`). What the models of all regions come to (`total`).
@@ -57,6 +58,12 @@ pub enum ModelFileError {
         /// Its number.
         format: u32,
     },
+    /// A number or a word in it is not the one that was written.
+    #[error(
+        "the models were changed after they were written: restore them from a copy, or write them again with \
+         `sintonia fit -o`; where you changed them yourself, remove their `checksum`"
+    )]
+    Changed,
     /// It is something else.
     #[error(
         "these are no models, as line {line} shows ({reason}): write them with `sintonia fit -o`"
@@ -126,7 +133,9 @@ impl ModelFile {
         if FORMAT_VERSION < format {
             return Err(ModelFileError::Unknown { format });
         }
-        serde_json::from_str::<Self>(text)?.checked()
+        let file = serde_json::from_str::<Self>(text)?;
+        sealed::check(text.as_bytes()).map_err(|_changed| ModelFileError::Changed)?;
+        file.checked()
     }
 
     fn checked(self) -> Result<Self, ModelFileError> {
@@ -139,7 +148,7 @@ impl ModelFile {
     /// # Errors
     /// When a number is not finite.
     pub fn write(&self) -> Result<String, ModelFileError> {
-        Ok(serde_json::to_string(self)? + "\n")
+        Ok(sealed::seal(&serde_json::to_string(self)?) + "\n")
     }
 
     /// Names of the parameters of all models, each once.

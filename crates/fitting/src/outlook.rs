@@ -2,7 +2,7 @@
 //!
 //! Between the last size of one piece and the first of the next nothing was measured, and the program may change
 //! anywhere there. What is said goes from what the one says at its last size to what the other says at its first, and never
-//! beyond both; the interval holds what either says.
+//! beyond both; the interval is the wider the further they are apart.
 //!
 //! # Invariants
 //! - The value has no jump where a piece ends.
@@ -169,10 +169,14 @@ impl FittedModel {
     fn no_value(&self, piece: &Piece, at: &[f64]) -> ModelError {
         let own = piece.formula.terms.iter().map(|part| &part.term);
         let factors = own.chain(piece.alternatives.iter().flatten()).flat_map(|term| &term.factors);
-        let wrong = |idx: usize| at.get(idx).is_some_and(|x| *x <= 0.0 || !x.is_finite());
-        let idx = factors.map(|factor| factor.parameter_idx).find(|idx| wrong(*idx));
-        let found = idx.and_then(|idx| Some((self.parameters.get(idx)?, at.get(idx)?)));
-        match found {
+        let outside = factors.filter_map(|factor| {
+            let value = at.get(factor.parameter_idx)?;
+            // Another one may be negative where it is only squared; a large one is no parameter's fault.
+            let is_usual = 0.0 < *value && value.is_finite();
+            let is_wrong = !is_usual && !factor.value(*value).is_finite();
+            Some((self.parameters.get(factor.parameter_idx).filter(|_| is_wrong)?, value))
+        });
+        match outside.into_iter().next() {
             Some((parameter, value)) => ModelError::OutsideDomain {
                 parameter: parameter.clone(),
                 value: *value,

@@ -18,6 +18,18 @@ impl FittedModel {
         }
     }
 
+    /// Whether all its numbers can be written.
+    pub(crate) fn is_finite(&self) -> bool {
+        let ranges = self.ranges.iter().flat_map(|range| [range.low, range.high]);
+        let of_piece = |piece: &Piece| {
+            let terms = piece.formula.terms.iter().map(|part| &part.coefficient);
+            let draws = piece.draws.iter().flat_map(|draw| &draw.coefficients);
+            terms.chain(draws).chain([&piece.noise]).all(|number| number.is_finite())
+        };
+        let of_all = ranges.chain(self.smallest).chain([self.held_out_error]);
+        of_all.into_iter().all(f64::is_finite) && self.pieces.iter().all(of_piece)
+    }
+
     fn fault(&self) -> Option<&'static str> {
         let n_parameters = self.parameters.len();
         let not_rising = |range: &crate::Range| range.high < range.low;

@@ -38,6 +38,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "journal", run: targets::journal::run, bytes_max: 4096 },
     Target { name: "keeper-ends", run: targets::keeper_ends::run, bytes_max: 4096 },
     Target { name: "links", run: targets::links::run, bytes_max: 2048 },
+    Target { name: "mailbox", run: targets::mailbox::run, bytes_max: 1024 },
     Target {
         name: "master-worker-checkpoint",
         run: targets::master_worker_checkpoint::run,

@@ -6,6 +6,13 @@
 use std::sync::LazyLock;
 
 static TARGET: LazyLock<fuzz::Target> = LazyLock::new(|| {
+    // libFuzzer's ends the process at once, also where a panic is to become an error.
+    let end = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if !run_record::is_panic_caught() {
+            end(panic);
+        }
+    }));
     let name = std::env::var("FUZZ_TARGET").unwrap_or_default();
     *fuzz::target(&name).expect("FUZZ_TARGET names one of `fuzz::TARGETS`")
 });

@@ -12,6 +12,7 @@ pub(crate) mod http;
 pub(crate) mod journal;
 pub(crate) mod keeper_ends;
 pub(crate) mod links;
+pub(crate) mod mailbox;
 pub(crate) mod master_worker_checkpoint;
 pub(crate) mod measurements;
 pub(crate) mod models;

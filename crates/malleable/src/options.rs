@@ -291,6 +291,11 @@ impl Options {
         self
     }
 
+    /// Whether the program keeps the ranks with which it is launched, however many these are.
+    pub(crate) fn is_fixed(&self) -> bool {
+        self.sizes.is_none() && self.schedule.is_empty()
+    }
+
     /// Sizes that may be wished for: what was said, else from the least to the most in the schedule and `n_ranks`.
     pub(crate) fn sizes_with(&self, n_ranks: u32) -> (u32, u32) {
         self.sizes.unwrap_or_else(|| {

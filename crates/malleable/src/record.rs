@@ -81,10 +81,9 @@ impl Record {
 
     /// Writes one down. A disk that is full does not end the program: its resizes are still known to it.
     pub(crate) fn keep(&mut self, resize: Resize) {
-        let mut line = serde_json::to_vec(&resize).unwrap_or_default();
-        line.push(b'\n');
+        let line = sealed::seal(&serde_json::to_string(&resize).unwrap_or_default()) + "\n";
         for file in &mut self.files {
-            let _written = file.write_all(&line);
+            let _written = file.write_all(line.as_bytes());
         }
         if self.is_explaining {
             let _written = writeln!(io::stderr(), "{}", sentence(&resize));

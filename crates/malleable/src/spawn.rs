@@ -27,6 +27,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 /// In the environment of those that are started: by whom.
@@ -195,12 +196,14 @@ impl Preparation {
         let results = if mpi.is_multiple() && !is_open_mpi(mpi) && 1 < starts.len() {
             std::thread::scope(|scope| {
                 let threads = pairs.map(|(start, alone)| {
-                    scope.spawn(|| self.start_one(start, alone, never_comes))
+                    let begin = move || self.start_one(start, alone, never_comes);
+                    Builder::new().spawn_scoped(scope, begin).map_err(|_| begin)
                 });
                 let threads = threads.collect::<Vec<_>>();
-                let joined = threads.into_iter().map(|thread| {
-                    let died = |_| Err(SpawnError::GivenUp);
-                    thread.join().unwrap_or_else(died)
+                let joined = threads.into_iter().map(|thread| match thread {
+                    Ok(thread) => thread.join().unwrap_or(Err(SpawnError::GivenUp)),
+                    // The system gives no thread: it is done by this one.
+                    Err(begin) => begin(),
                 });
                 joined.collect::<Vec<_>>()
             })

@@ -10,7 +10,7 @@
 use resized::{JobStatus, Wish};
 use std::fs;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -140,23 +140,13 @@ fn lock(shared: &Mutex<Shared>) -> MutexGuard<'_, Shared> {
 /// there to files of ours.
 fn make(folder: &Path) -> io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    let found = fs::metadata(folder)?;
-    // The user as whom this process acts, without a system call of our own.
-    let own = fs::metadata("/proc/self")?.uid();
-    if is_ours_alone(&found, own) {
+    if own_folder::is_ours_alone(&fs::metadata(folder)?) {
         return Ok(());
     }
     let folder = folder.display();
     let why =
         format!("`{folder}` belongs to another user, or others may write in it; name another");
     Err(io::Error::new(io::ErrorKind::PermissionDenied, why))
-}
-
-fn is_ours_alone(folder: &fs::Metadata, own: u32) -> bool {
-    const OTHERS_WRITE: u32 = 0o022;
-    // Where a person has a group of the same number, as many systems make it, `umask` is 002: nobody else is in it.
-    let others = if own != 0 && folder.gid() == own { OTHERS_WRITE & !0o020 } else { OTHERS_WRITE };
-    folder.uid() == own && folder.mode() & others == 0
 }
 
 /// The files of a job.
@@ -230,8 +220,6 @@ mod tests {
         let folder = dir.path().join("jobs");
         make(&folder).unwrap();
         make(&folder).unwrap();
-        let found = fs::metadata(&folder).unwrap();
-        assert!(!is_ours_alone(&found, found.uid() + 1));
         fs::set_permissions(&folder, fs::Permissions::from_mode(0o777)).unwrap();
         assert!(make(&folder).unwrap_err().to_string().contains("another user"));
     }

@@ -81,6 +81,7 @@ impl Checkpoint {
         let mut file = File::create(path)?;
         file.write_all(&self.header())?;
         file.write_all(&self.content)?;
+        // A rename may be on the disk before what it names.
         file.sync_all()
     }
 
@@ -163,6 +164,52 @@ mod tests {
         assert_eq!(Checkpoint::read(&path).unwrap(), Some(checkpoint));
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
         assert_eq!(Checkpoint::read(&folder.path().join("none")).unwrap(), None);
+    }
+
+    /// Whoever is killed leaves a part of the next one, which ends at any byte, beside the one before.
+    #[test]
+    fn a_kill_while_a_checkpoint_is_written_leaves_the_one_before() {
+        let (folder, path, before) = written();
+        let next = Checkpoint { n_iterations: 8, content: b"further content".to_vec() };
+        next.write(&folder.path().join("whole")).unwrap();
+        let whole = fs::read(folder.path().join("whole")).unwrap();
+        for n_bytes in 0..=whole.len() {
+            fs::write(folder.path().join(".state.new"), &whole[..n_bytes]).unwrap();
+            assert_eq!(Checkpoint::read(&path).unwrap().as_ref(), Some(&before), "{n_bytes}");
+        }
+        next.write(&path).unwrap();
+        assert_eq!(Checkpoint::read(&path).unwrap(), Some(next));
+    }
+
+    /// A process that may write only so many bytes to a file, which is as a disk that is full there.
+    #[test]
+    fn a_checkpoint_that_cannot_be_written_to_its_end_leaves_the_one_before() {
+        const STEPS: [u64; 6] = [0, 1, 63, 64, 70, 71];
+        let (folder, path, before) = written();
+        let me = std::env::current_exe().unwrap();
+        for n_bytes in STEPS {
+            let mut limited = std::process::Command::new("prlimit");
+            limited.args(["--core=0", &format!("--fsize={n_bytes}")]).arg(&me).args([
+                "--exact",
+                WRITER,
+                "--ignored",
+            ]);
+            let ended = limited.env("CHECKPOINT", &path).output().expect("prlimit is installed");
+            let n_written = fs::metadata(folder.path().join(".state.new")).unwrap().len();
+            assert_eq!((ended.status.success(), n_written), (false, n_bytes), "{ended:?}");
+            assert_eq!(Checkpoint::read(&path).unwrap().as_ref(), Some(&before), "{n_bytes}");
+        }
+    }
+
+    const WRITER: &str = "checkpoint::tests::writer";
+
+    /// The writer of the test above: it ends by a signal at its limit.
+    #[test]
+    #[ignore = "run by another test"]
+    fn writer() {
+        let path = std::env::var_os("CHECKPOINT").map(PathBuf::from).expect("run by another test");
+        let next = Checkpoint { n_iterations: 8, content: b"further content".to_vec() };
+        next.write(&path).unwrap();
     }
 
     /// What version 1 wrote after 7 iterations.

@@ -2,6 +2,7 @@
 //! `sintonia attach`.
 
 use dealt::Dealt;
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -81,14 +82,17 @@ fn is_open(record: &Path) -> bool {
     record.join(OPEN).is_dir()
 }
 
-/// Writes a whole file or none.
+/// Writes a whole file or none. What is no file, such as `/dev/null`, stays what it is.
 fn replace(dealt: &Dealt, path: &Path) -> io::Result<()> {
+    let text = sealed::seal(&serde_json::to_string(dealt)?);
+    let is_other = fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir());
+    if is_other {
+        return File::options().write(true).open(path)?.write_all(text.as_bytes());
+    }
     let mut beside = path.as_os_str().to_owned();
     beside.push(".new");
-    let mut file = std::fs::File::create(&beside)?;
-    file.write_all(serde_json::to_string(dealt)?.as_bytes())?;
-    drop(file);
-    std::fs::rename(beside, path)
+    File::create(&beside)?.write_all(text.as_bytes())?;
+    fs::rename(beside, path)
 }
 
 #[cfg(test)]
@@ -110,6 +114,21 @@ mod tests {
             assert_eq!(serde_json::from_str::<Dealt>(&text).unwrap().policy, policy);
         }
         assert_eq!(folder.path().read_dir().unwrap().count(), 1);
+    }
+
+    /// `--report /dev/null` of root made a file of the device.
+    #[test]
+    fn what_is_no_file_is_written_into_and_stays() {
+        use std::os::unix::fs::FileTypeExt;
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.unwrap().success());
+        let from = pipe.clone();
+        let reader = std::thread::spawn(move || fs::read_to_string(from).unwrap());
+        finish(&Dealt::new("best"), &pipe).unwrap();
+        assert!(fs::metadata(&pipe).unwrap().file_type().is_fifo());
+        assert!(reader.join().unwrap().contains("best"));
     }
 
     #[test]

@@ -36,7 +36,7 @@ fn run() -> Outcome {
     let scenario = std::env::args().nth(1).unwrap_or_default();
     let is_dynamic = ["worlds", "started"].contains(&scenario.as_str());
     let mpi = if is_dynamic {
-        Mpi::init_dynamic(Nodes { is_crowded: true }, || {})?
+        Mpi::init_dynamic(Nodes { is_crowded: true, is_fixed: false }, || {})?
     } else {
         Mpi::init()?
     };

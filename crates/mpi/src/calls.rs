@@ -317,7 +317,7 @@ fn set(nodes: Nodes) -> Result<Vec<Setting>, MpiError> {
     library::load()?;
     let entrance = Entrance::find()?;
     let is_begun = entrance.is(entrance.initialized);
-    let is_set = |name: &str| is_begun || std::env::var_os(name).is_some();
+    let is_set = |name: &str| is_begun || settings::is_set(std::env::var_os(name).as_deref());
     let is_fast = settings::has_fast_network();
     Ok(settings::apply(settings::choose(&version(&entrance), nodes, is_fast, is_set)))
 }

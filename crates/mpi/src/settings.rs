@@ -3,11 +3,11 @@
 //!
 //! | library | setting | why |
 //! |---|---|---|
-//! | Open MPI 5 | `coll=^han` | operations over merged communicators hang otherwise |
-//! | | `pml=ob1`, `btl=self,sm,tcp` | it hangs otherwise where there is Ethernet only, and sleeps a second at its start |
+//! | Open MPI 5, where processes may be started | `coll=^han` | operations over merged communicators hang otherwise |
+//! | Open MPI 5 | `pml=ob1`, `btl=self,sm,tcp` | it hangs otherwise where there is Ethernet only, and sleeps a second at its start |
 //! | | `mpi_yield_when_idle=1`, for crowded nodes | ranks that wait take the cores of those that compute |
 //! | MPICH | `MPIR_CVAR_ENABLE_HEAVY_YIELD=1`, for crowded nodes | the same: an iteration of four ranks on two cores took 14 ms instead of 83 |
-//! | MPICH 5 | `MPIR_CVAR_CH4_NETMOD=ofi` | over UCX, whatever its transport, a receive from `MPI_ANY_SOURCE` on a communicator with processes that were started later waits for ever now and then; processes that are started on two nodes do not find each other; `MPI_Comm_disconnect` from one that ends at once may wait for ever |
+//! | MPICH 5, where processes may be started | `MPIR_CVAR_CH4_NETMOD=ofi` | over UCX, whatever its transport, a receive from `MPI_ANY_SOURCE` on a communicator with processes that were started later waits for ever now and then; processes that are started on two nodes do not find each other; `MPI_Comm_disconnect` from one that ends at once may wait for ever |
 //! | | `FI_PROVIDER=tcp;ofi_rxm`, with it where there is Ethernet only | `tcp` alone drops connections |
 //!
 //! libfabric's provider `tcp` (2.5.1) keeps the process number of a connection that has gone in the memory that the next one gets.
@@ -16,9 +16,10 @@
 //! happen; the provider `ofi_rxm` over it connects in another way.
 //!
 //! # Invariants
-//! - What somebody has set stays.
+//! - What somebody has set stays; an empty variable sets nothing.
 
 use crate::support::{STARTING_PROCESSES, netmods, number_after};
+use std::ffi::OsStr;
 use std::path::Path;
 
 /// A variable and its value.
@@ -40,6 +41,8 @@ const FAST: [&str; 3] = ["/sys/class/infiniband", "/sys/class/cxi", "/sys/class/
 pub struct Nodes {
     /// More of them than cores on a node.
     pub is_crowded: bool,
+    /// No process is started later: the library keeps its own way over the network.
+    pub is_fixed: bool,
 }
 
 /// Whether this node has a network that needs no help.
@@ -59,17 +62,23 @@ pub(crate) fn choose(
 ) -> Vec<Setting> {
     let mut settings = Vec::new();
     if version.contains("Open MPI v5") {
-        settings.extend(OPEN_MPI);
+        settings.extend(OPEN_MPI.iter().filter(|_| !nodes.is_fixed));
         settings.extend(OPEN_MPI_ETHERNET.iter().filter(|_| !has_fast_network));
         settings.extend(OPEN_MPI_CROWDED.iter().filter(|_| nodes.is_crowded));
     } else if let Some(number) = number_after(version, "MPICH Version:") {
         settings.extend(MPICH_CROWDED.iter().filter(|_| nodes.is_crowded));
-        let is_growing = STARTING_PROCESSES <= number && netmods(version).contains(&"ofi");
+        let may_grow = !nodes.is_fixed && STARTING_PROCESSES <= number;
+        let is_growing = may_grow && netmods(version).contains(&"ofi");
         settings.extend(MPICH_GROWING.iter().filter(|_| is_growing));
         settings.extend(MPICH_ETHERNET.iter().filter(|_| is_growing && !has_fast_network));
     }
     settings.retain(|(name, _)| !is_set(name));
     settings
+}
+
+/// Whether a variable says something; to the libraries an empty one is the same as none.
+pub(crate) fn is_set(value: Option<&OsStr>) -> bool {
+    value.is_some_and(|value| !value.is_empty())
 }
 
 /// Sets them, where no other thread may look at the environment at the same time; those that are set.
@@ -96,11 +105,20 @@ mod tests {
         assert_eq!(settings.iter().map(|(name, _)| *name).collect::<Vec<_>>(), expected);
     }
 
+    /// An empty `MPIR_CVAR_CH4_NETMOD` counted as a module that can be trusted, while MPICH took its default.
+    #[test]
+    fn an_empty_variable_sets_nothing() {
+        assert!(is_set(Some(OsStr::new("ofi"))));
+        assert!(!is_set(Some(OsStr::new(""))) && !is_set(None));
+        let mpich = "MPICH Version: 5.0.2\nMPICH Device: ch4:ucx ofi\n";
+        assert!(!crate::support::of_library(mpich, Some("")).is_trusted);
+    }
+
     #[test]
     fn what_nobody_has_set_is_chosen() {
         let open_mpi = "Open MPI v5.0.11, package: x";
         let mpich = "MPICH Version:      5.0.2\nMPICH Device:       ch4:ucx ofi\n";
-        let crowded = Nodes { is_crowded: true };
+        let crowded = Nodes { is_crowded: true, is_fixed: false };
         check(open_mpi, Nodes::default(), false, &["OMPI_MCA_coll", "OMPI_MCA_pml"]);
         check(open_mpi, crowded, true, &["OMPI_MCA_coll", "OMPI_MCA_mpi_yield_when_idle"]);
         check("Open MPI v4.1.4", crowded, false, &[]);
@@ -108,6 +126,12 @@ mod tests {
         check(mpich, crowded, false, &[&["MPIR_CVAR_ENABLE_HEAVY_YIELD"], &over_ofi[..]].concat());
         check(mpich, Nodes::default(), false, &over_ofi);
         check(mpich, Nodes::default(), true, &over_ofi[..1]);
+        // What nobody starts processes with was forced off its fast network.
+        let fixed = Nodes { is_crowded: false, is_fixed: true };
+        check(mpich, fixed, true, &[]);
+        check(mpich, fixed, false, &[]);
+        check(open_mpi, fixed, true, &[]);
+        check(open_mpi, fixed, false, &["OMPI_MCA_pml"]);
         let only_ucx = "MPICH Version: 5.0.2\nMPICH Device: ch4:ucx\n";
         check(only_ucx, Nodes::default(), false, &[]);
         let old = "MPICH Version: 4.0.2\nMPICH Device: ch4:ofi\n";

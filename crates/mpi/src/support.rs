@@ -29,6 +29,7 @@ pub(crate) fn of_library(version: &str, netmod: Option<&str>) -> SpawnSupport {
              MPICH 5, or start all ranks at once",
         ),
         (_, Some(number)) if STARTING_PROCESSES <= number => {
+            let netmod = netmod.filter(|netmod| !netmod.is_empty());
             if netmod.or(netmods(version).first().copied()) == Some("ucx") {
                 (
                     false,

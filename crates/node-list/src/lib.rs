@@ -55,7 +55,7 @@ fn counted<'a>(list: &str, word: &'a str) -> Result<(&'a str, Option<u32>), Node
     let colon = word.rsplit_once(':').filter(|(name, _)| !name.contains(':'));
     let Some((name, count)) = colon else { return Ok((word, None)) };
     let wrong = || Wrong::Count.in_list(list, word);
-    let n_places = names::number(count).filter(|n| *n != 0).ok_or_else(wrong)?;
+    let n_places = names::number::<u32>(count).filter(|n| *n != 0).ok_or_else(wrong)?;
     if name.is_empty() { Err(wrong()) } else { Ok((name, Some(n_places))) }
 }
 
@@ -71,7 +71,7 @@ pub fn counts(list: &str) -> Result<Vec<u32>, NodeListError> {
             Some((count, times)) => (count, times.strip_suffix(')').ok_or_else(wrong)?),
             None => (word, "1"),
         };
-        let (count, times) = (names::number(count), names::number(times));
+        let (count, times) = (names::number::<u32>(count), names::number::<u32>(times));
         let (count, times) = count.zip(times).filter(|(_, n)| *n != 0).ok_or_else(wrong)?;
         let times = usize::try_from(times).unwrap_or(usize::MAX);
         if N_NODES_MAX - counts.len() < times {

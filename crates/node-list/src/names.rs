@@ -2,6 +2,7 @@
 
 use crate::error::{NodeListError, Wrong};
 use crate::{N_NODES_MAX, NAME_BYTES_MAX};
+use std::str::FromStr;
 
 /// The names of all nodes of a list, in its order.
 ///
@@ -87,7 +88,7 @@ fn numbers(list: &str, inner: &str) -> Result<Vec<String>, NodeListError> {
     for range in inner.split(',').map(str::trim) {
         let wrong = || Wrong::Range.in_list(list, range);
         let (first, last) = range.split_once('-').unwrap_or((range, range));
-        let value = |digits: &str| number(digits).ok_or_else(wrong);
+        let value = |digits: &str| number::<u64>(digits).ok_or_else(wrong);
         let (from, to, n_digits) = (value(first)?, value(last)?, first.len());
         if to < from {
             return Err(wrong());
@@ -102,7 +103,7 @@ fn numbers(list: &str, inner: &str) -> Result<Vec<String>, NodeListError> {
 }
 
 /// A number of digits alone.
-pub(crate) fn number(digits: &str) -> Option<u32> {
+pub(crate) fn number<N: FromStr>(digits: &str) -> Option<N> {
     let is_plain = digits.bytes().all(|byte| byte.is_ascii_digit());
     is_plain.then(|| digits.parse().ok()).flatten()
 }
@@ -135,6 +136,8 @@ mod tests {
         check("a[1-2]-ib0.x, b", &["a1-ib0.x", "a2-ib0.x", "b"]);
         check("[1-2]", &["1", "2"]);
         check("n[5-5]", &["n5"]);
+        // Dates are numbers, too.
+        check("n[20261123001-20261123002]", &["n20261123001", "n20261123002"]);
     }
 
     #[test]
@@ -150,7 +153,7 @@ mod tests {
         wrong("a[x]", "`x` in");
         wrong("a[1-2-3]", "`1-2-3` in");
         wrong("a[+1]", "`+1` in");
-        wrong("a[99999999999]", "is no range");
+        wrong("a[99999999999999999999]", "is no range");
     }
 
     #[test]

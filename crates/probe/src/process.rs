@@ -288,8 +288,8 @@ fn node_folder(options: &Options) -> Option<(PathBuf, String)> {
     let uid = unsafe { libc::getuid() };
     let run = options.shm_dir.join(format!("sintonia-{uid}-{}", options.run));
     let folder = run.join(format!("{host}-{inode}"));
-    ring::folder::take(&run).ok()?;
-    ring::folder::take(&folder).ok()?;
+    own_folder::take(&run).ok()?;
+    own_folder::take(&folder).ok()?;
     Some((folder, host))
 }
 

@@ -1,50 +1,67 @@
 //! Two mailboxes between a process and the collector of its node: orders down, answers up.
 //!
-//! A mailbox is a ring of bytes that one side writes and the other one reads, made of frames: a length of
-//! four bytes, then as many bytes. `written` and `taken` count bytes since the start and never go back;
+//! A mailbox is a ring of bytes that one side writes and the other one reads, made of frames with a check.
+//! `written` and `taken` count bytes since the start;
 //! a frame counts as written when it is whole, so a writer that dies half-way leaves nothing behind, and
 //! its successor goes on where it stopped. After an order the collector rings a bell, a word on which
 //! the process sleeps.
 //!
 //! # Invariants
 //! - Neither side waits for the other: a full mailbox refuses a frame.
-//! - What the other process wrote is never trusted: positions are taken modulo the mailbox, lengths that
-//!   cannot be empty it and are counted.
+//! - What the other process wrote is never trusted: an order or an answer is taken as it was sent, once and in order,
+//!   or not at all; what was skipped is counted.
 //!
 //! # Not here
 //! What the frames say (`wire::control`), and when they are sent.
 
+mod mailbox;
+
 use crate::layout::{
-    ANSWERS_BYTES, ANSWERS_OFFSET, CONTROL_OFFSET, ControlHeader, MailboxHeader, ORDERS_BYTES,
-    ORDERS_OFFSET,
+    ANSWERS_BYTES, ANSWERS_OFFSET, CONTROL_OFFSET, ControlHeader, ORDERS_BYTES, ORDERS_OFFSET,
 };
 use crate::mapping::Mapping;
+use mailbox::{HEAD_BYTES, Mailbox, TakenTo, WrittenTo};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 /// Longest order that its mailbox can ever take, in bytes.
-pub const ORDER_BYTES_MAX: usize = ORDERS_BYTES - LENGTH_BYTES;
+pub const ORDER_BYTES_MAX: usize = ORDERS_BYTES - HEAD_BYTES;
 /// Longest answer that its mailbox can ever take, in bytes.
-pub const ANSWER_BYTES_MAX: usize = ANSWERS_BYTES - LENGTH_BYTES;
+pub const ANSWER_BYTES_MAX: usize = ANSWERS_BYTES - HEAD_BYTES;
 
-const LENGTH_BYTES: usize = size_of::<u32>();
+/// How far a collector is in the mailboxes of a process, in its own memory.
+#[derive(Debug)]
+pub(crate) struct Positions {
+    orders: WrittenTo,
+    answers: TakenTo,
+}
+
+impl Positions {
+    /// Where the collector before it stopped.
+    pub(crate) fn of(mapping: &Mapping) -> Self {
+        let header = header(mapping);
+        Self { orders: WrittenTo::of(&header.orders), answers: TakenTo::of(&header.answers) }
+    }
+}
 
 /// Where the collector puts orders.
 #[derive(Debug)]
 pub struct OrderWriter<'a> {
     mailbox: Mailbox<'a>,
+    at: &'a WrittenTo,
     bell: &'a AtomicU32,
 }
 
 impl<'a> OrderWriter<'a> {
-    pub(crate) fn new(mapping: &'a Mapping) -> Self {
-        Self { mailbox: orders(mapping), bell: &header(mapping).orders_bell }
+    pub(crate) fn new(mapping: &'a Mapping, at: &'a Positions) -> Self {
+        let bell = &header(mapping).orders_bell;
+        Self { mailbox: orders(mapping), at: &at.orders, bell }
     }
 
     /// Puts an order in and wakes the process. False when there is no room now: try again later, unless
     /// it is longer than [`ORDER_BYTES_MAX`].
     pub fn push(&mut self, order: &[u8]) -> bool {
-        let is_in = self.mailbox.push(order);
+        let is_in = self.mailbox.push(self.at, order);
         if is_in {
             ring_bell(self.bell);
         }
@@ -53,7 +70,7 @@ impl<'a> OrderWriter<'a> {
 
     /// Whether the process has taken everything.
     pub fn is_empty(&self) -> bool {
-        self.mailbox.is_empty()
+        self.mailbox.is_empty(self.at)
     }
 }
 
@@ -61,17 +78,18 @@ impl<'a> OrderWriter<'a> {
 #[derive(Debug)]
 pub struct AnswerReader<'a> {
     mailbox: Mailbox<'a>,
+    at: &'a TakenTo,
     header: &'a ControlHeader,
 }
 
 impl<'a> AnswerReader<'a> {
-    pub(crate) fn new(mapping: &'a Mapping) -> Self {
-        Self { mailbox: answers(mapping), header: header(mapping) }
+    pub(crate) fn new(mapping: &'a Mapping, at: &'a Positions) -> Self {
+        Self { mailbox: answers(mapping), at: &at.answers, header: header(mapping) }
     }
 
     /// Takes the next answer out.
     pub fn pop(&mut self) -> Option<Vec<u8>> {
-        self.mailbox.pop()
+        self.mailbox.pop(self.at)
     }
 
     /// Answers that found no room, and orders that could not be read.
@@ -85,18 +103,20 @@ impl<'a> AnswerReader<'a> {
 #[derive(Debug)]
 pub struct OrderReader {
     mailbox: Mailbox<'static>,
+    at: TakenTo,
     bell: Bell,
 }
 
 impl OrderReader {
     pub(crate) fn new(mapping: &'static Mapping) -> Self {
         let bell = Bell { word: &header(mapping).orders_bell };
-        Self { mailbox: orders(mapping), bell }
+        let at = TakenTo::of(&header(mapping).orders);
+        Self { mailbox: orders(mapping), at, bell }
     }
 
     /// Takes the next order out.
     pub fn pop(&mut self) -> Option<Vec<u8>> {
-        self.mailbox.pop()
+        self.mailbox.pop(&self.at)
     }
 
     /// What wakes the process.
@@ -109,17 +129,19 @@ impl OrderReader {
 #[derive(Debug)]
 pub struct AnswerWriter {
     mailbox: Mailbox<'static>,
+    at: WrittenTo,
     header: &'static ControlHeader,
 }
 
 impl AnswerWriter {
     pub(crate) fn new(mapping: &'static Mapping) -> Self {
-        Self { mailbox: answers(mapping), header: header(mapping) }
+        let header = header(mapping);
+        Self { mailbox: answers(mapping), at: WrittenTo::of(&header.answers), header }
     }
 
     /// Puts an answer in, or counts it as lost and says false when there is no room.
     pub fn push(&mut self, answer: &[u8]) -> bool {
-        let is_in = self.mailbox.push(answer);
+        let is_in = self.mailbox.push(&self.at, answer);
         if !is_in {
             self.header.answers_dropped.fetch_add(1, Ordering::Relaxed);
         }
@@ -176,82 +198,4 @@ fn orders(mapping: &Mapping) -> Mailbox<'_> {
 fn answers(mapping: &Mapping) -> Mailbox<'_> {
     let header = &header(mapping).answers;
     Mailbox { mapping, header, offset: ANSWERS_OFFSET, n_bytes: ANSWERS_BYTES }
-}
-
-/// One direction.
-#[derive(Debug)]
-struct Mailbox<'a> {
-    mapping: &'a Mapping,
-    header: &'a MailboxHeader,
-    offset: usize,
-    n_bytes: usize,
-}
-
-impl Mailbox<'_> {
-    fn is_empty(&self) -> bool {
-        self.header.written.load(Ordering::Relaxed) == self.header.taken.load(Ordering::Acquire)
-    }
-
-    fn push(&mut self, frame: &[u8]) -> bool {
-        let written = self.header.written.load(Ordering::Relaxed);
-        let used = written.wrapping_sub(self.header.taken.load(Ordering::Acquire));
-        // More than there is room for comes from a broken counter: full, as far as we know.
-        let free = (self.n_bytes as u64).saturating_sub(used);
-        let needed = (LENGTH_BYTES + frame.len()) as u64;
-        let Ok(length) = u32::try_from(frame.len()) else { return false };
-        if free < needed {
-            return false;
-        }
-        self.put(written, &length.to_le_bytes());
-        self.put(written.wrapping_add(LENGTH_BYTES as u64), frame);
-        self.header.written.store(written.wrapping_add(needed), Ordering::Release);
-        true
-    }
-
-    fn pop(&mut self) -> Option<Vec<u8>> {
-        let taken = self.header.taken.load(Ordering::Relaxed);
-        let written = self.header.written.load(Ordering::Acquire);
-        let available = written.wrapping_sub(taken);
-        if available == 0 {
-            return None;
-        }
-        let Some(length) = self.plausible_length(taken, available) else {
-            self.header.broken.fetch_add(1, Ordering::Relaxed);
-            self.header.taken.store(written, Ordering::Release);
-            return None;
-        };
-        let frame = self.get(taken.wrapping_add(LENGTH_BYTES as u64), length);
-        let end = taken.wrapping_add((LENGTH_BYTES + length) as u64);
-        self.header.taken.store(end, Ordering::Release);
-        Some(frame)
-    }
-
-    fn plausible_length(&self, taken: u64, available: u64) -> Option<usize> {
-        let available = usize::try_from(available).ok().filter(|bytes| *bytes <= self.n_bytes)?;
-        let room = available.checked_sub(LENGTH_BYTES)?;
-        let length = self.get(taken, LENGTH_BYTES).try_into().map(u32::from_le_bytes).ok()?;
-        usize::try_from(length).ok().filter(|length| *length <= room)
-    }
-
-    /// The two pieces in which `len` bytes from byte number `at` on lie: offset in the segment, length.
-    fn pieces(&self, at: u64, len: usize) -> [(usize, usize); 2] {
-        #[expect(clippy::cast_possible_truncation, reason = "below the mailbox's length")]
-        let start = (at % self.n_bytes as u64) as usize;
-        let first = len.min(self.n_bytes - start);
-        [(self.offset + start, first), (self.offset, len - first)]
-    }
-
-    fn put(&self, at: u64, bytes: &[u8]) {
-        let [(first_at, first), (second_at, _)] = self.pieces(at, bytes.len());
-        let (first, second) = bytes.split_at(first);
-        self.mapping.put_bytes(first_at, first);
-        self.mapping.put_bytes(second_at, second);
-    }
-
-    fn get(&self, at: u64, len: usize) -> Vec<u8> {
-        let [first, second] = self.pieces(at, len);
-        let mut bytes = self.mapping.copy_bytes(first.0, first.1);
-        bytes.extend(self.mapping.copy_bytes(second.0, second.1));
-        bytes
-    }
 }

@@ -43,7 +43,7 @@ pub type RecordWords = [AtomicU64; size_of::<events::CallRecord>() / size_of::<u
 /// First word of a segment.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"SINTONIA");
 /// Version of this layout; probe and collector of different builds refuse each other.
-pub const LAYOUT_VERSION: u32 = 2;
+pub const LAYOUT_VERSION: u32 = 3;
 /// Size of the header.
 pub const HEADER_BYTES: usize = 8192;
 /// Room for the text of the executable mappings (`/proc/self/maps`).
@@ -289,13 +289,13 @@ const _: () = assert!(size_of::<ControlHeader>() <= PAGE);
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct MailboxHeader {
-    /// Bytes written since the start; stored by the writer after them.
+    /// Bytes written since the start; stored by the writer after them, which keeps its own.
     pub written: AtomicU64,
     /// Keeps the reader's words on a cache line of their own.
     pub pad: [AtomicU64; 7],
-    /// Bytes taken since the start; stored by the reader.
+    /// Bytes taken since the start; stored by the reader, which keeps its own.
     pub taken: AtomicU64,
-    /// How often the reader found what cannot be, and emptied the mailbox.
+    /// How often the reader found what cannot be, and skipped what was there.
     pub broken: AtomicU32,
 }
 

@@ -23,7 +23,6 @@
 pub mod clock;
 pub mod control;
 mod counters;
-pub mod folder;
 pub mod layout;
 mod mapping;
 pub mod private;

@@ -11,14 +11,15 @@ mod thread;
 pub use thread::{InCall, ThreadView};
 
 use crate::SegmentError;
-use crate::control::{AnswerReader, OrderWriter};
+use crate::control::{AnswerReader, OrderWriter, Positions};
 use crate::layout::{
-    COMMUNICATORS_BYTES, COMMUNICATORS_OFFSET, Capacity, Header, LAYOUT_VERSION, LifeState,
-    MODULES_BYTES, MODULES_OFFSET, Text,
+    COMMUNICATORS_BYTES, COMMUNICATORS_OFFSET, CONTROL_BYTES, CONTROL_OFFSET, Capacity, Header,
+    LAYOUT_VERSION, LifeState, MODULES_BYTES, MODULES_OFFSET, Text,
 };
 use crate::mapping::Mapping;
 use events::{Clock, ProcessKey};
 use std::path::Path;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use thread::Known;
 
@@ -35,7 +36,11 @@ pub struct SegmentReader {
     /// By thread block.
     threads: Box<[Known]>,
     n_threads: AtomicU32,
+    /// In the mailboxes, once the process listens.
+    positions: OnceLock<Positions>,
     is_damaged: AtomicBool,
+    /// Whether there is memory behind the mailboxes; known when the process said that it listens.
+    has_mailboxes: OnceLock<bool>,
 }
 
 /// What a segment says of its process.
@@ -86,7 +91,7 @@ impl SegmentReader {
     /// When it cannot be opened, is not (yet) a segment, or has another version.
     pub fn open(path: &Path) -> Result<Self, SegmentError> {
         let mapping = Mapping::open(path)?;
-        if !mapping.is_marked() {
+        if !mapping.is_readable(0, size_of::<Header>()) || !mapping.is_marked() {
             return Err(SegmentError::NotASegment { path: path.into() });
         }
         let found = mapping.header().version.load(Ordering::Relaxed);
@@ -112,14 +117,19 @@ impl SegmentReader {
             first.size = first.size.min(N_RANKS_MAX);
             first.rank = first.rank.min(N_RANKS_MAX - 1);
         }
-        Ok(Self {
+        let reader = Self {
             mapping,
             capacity,
             first,
             threads: (0..capacity.n_threads).map(|_| Known::default()).collect(),
             n_threads: AtomicU32::new(0),
+            positions: OnceLock::new(),
             is_damaged: AtomicBool::new(is_damaged),
-        })
+            has_mailboxes: OnceLock::new(),
+        };
+        // Where the collector before it stopped, before anything else is written there.
+        reader.positions();
+        Ok(reader)
     }
 
     /// Whether a number was found that the process cannot have written through us: the program overwrote a part of
@@ -186,14 +196,14 @@ impl SegmentReader {
     pub fn modules(&self) -> String {
         let len = self.header().modules_len.load(Ordering::Acquire) as usize;
         let len = len.min(MODULES_BYTES);
-        String::from_utf8_lossy(&self.mapping.copy_bytes(MODULES_OFFSET, len)).into_owned()
+        String::from_utf8_lossy(&self.text_bytes(MODULES_OFFSET, len)).into_owned()
     }
 
     /// Communicators defined so far: number, and the world ranks in it.
     pub fn communicators(&self) -> Vec<(u32, Vec<u32>)> {
         let len = self.header().communicators_len.load(Ordering::Acquire) as usize;
         let len = len.min(COMMUNICATORS_BYTES);
-        let bytes = self.mapping.copy_bytes(COMMUNICATORS_OFFSET, len);
+        let bytes = self.text_bytes(COMMUNICATORS_OFFSET, len);
         let (words, _rest) = bytes.as_chunks::<4>();
         let mut words = words.iter().map(|word| u32::from_le_bytes(*word));
         let mut communicators = Vec::new();
@@ -201,6 +211,15 @@ impl SegmentReader {
             communicators.push((id, words.by_ref().take(n_ranks as usize).collect()));
         }
         communicators
+    }
+
+    /// Bytes of a length that the program may have overwritten; none where there is no memory behind them.
+    fn text_bytes(&self, offset: usize, len: usize) -> Vec<u8> {
+        if self.mapping.is_readable(offset, len) {
+            return self.mapping.copy_bytes(offset, len);
+        }
+        self.note_damage();
+        Vec::new()
     }
 
     /// Says that everything up to `MPI_Finalize` has been taken; the rank may wait for it for a moment.
@@ -221,12 +240,17 @@ impl SegmentReader {
     ///
     /// One at a time: the collector is the only writer.
     pub fn orders(&self) -> Option<OrderWriter<'_>> {
-        self.has_control().then(|| OrderWriter::new(&self.mapping))
+        Some(OrderWriter::new(&self.mapping, self.positions()?))
     }
 
     /// Where its answers are; none when it does not listen.
     pub fn answers(&self) -> Option<AnswerReader<'_>> {
-        self.has_control().then(|| AnswerReader::new(&self.mapping))
+        Some(AnswerReader::new(&self.mapping, self.positions()?))
+    }
+
+    /// None when the process does not listen, or when it only seems to: no memory is behind the mailboxes.
+    fn positions(&self) -> Option<&Positions> {
+        self.has_control().then(|| self.positions.get_or_init(|| Positions::of(&self.mapping)))
     }
 
     /// Why it does not listen though it was asked to: an error number of the system.
@@ -236,7 +260,18 @@ impl SegmentReader {
     }
 
     fn has_control(&self) -> bool {
-        self.header().has_control.load(Ordering::Acquire) == 1
+        if self.header().has_control.load(Ordering::Acquire) != 1 {
+            return false;
+        }
+        // Once: pages that are there stay.
+        let is_there = self.has_mailboxes.get_or_init(|| {
+            let is_there = self.mapping.is_readable(CONTROL_OFFSET, CONTROL_BYTES);
+            if !is_there {
+                self.note_damage();
+            }
+            is_there
+        });
+        *is_there
     }
 
     /// The thread blocks in use.

@@ -62,7 +62,7 @@ impl RunRecord {
         let spool = dir.join(SPOOL);
         fs::create_dir(&spool).map_err(|e| FileError::new(&spool, e))?;
         let record = Self { dir: dir.to_owned(), header: start.into() };
-        record.write_json(HEADER, &record.header)?;
+        record.write_header(&record.header)?;
         record.take_reserve();
         Ok(record)
     }
@@ -90,7 +90,9 @@ impl RunRecord {
                 found: version.format_version,
             });
         }
-        Ok(Self { dir: dir.to_owned(), header: parse(&path, &text)? })
+        let header = parse(&path, &text)?;
+        check(&path, &text)?;
+        Ok(Self { dir: dir.to_owned(), header })
     }
 
     /// The folder.
@@ -223,6 +225,7 @@ impl RunRecord {
     pub fn read_dealt(&self) -> Result<Option<Dealt>, RecordError> {
         let path = self.dir.join(DEALT);
         let Ok(text) = std::fs::read(&path) else { return Ok(None) };
+        check(&path, &text)?;
         parse(&path, &text).map(Some)
     }
 
@@ -270,7 +273,7 @@ impl RunRecord {
             }
         }
         header.state = RunState::Finished;
-        self.write_json(HEADER, &header)?;
+        self.write_header(&header)?;
         self.header = header;
         self.sync_if_there(HEADER)?;
         sync_folder(&self.dir)?;
@@ -282,14 +285,23 @@ impl RunRecord {
         }
     }
 
+    /// The header holds the checksums of all others, and one of itself.
+    fn write_header(&self, header: &RunHeader) -> Result<(), RecordError> {
+        let path = self.dir.join(HEADER);
+        let text = json(&path, header)?;
+        self.replace(&path, &sealed::seal(&text))
+    }
+
     fn write_json(&self, name: &str, value: &impl Serialize) -> Result<(), RecordError> {
         let path = self.dir.join(name);
-        let mut text = serde_json::to_vec_pretty(value)
-            .map_err(|source| RecordError::NotJson { path: path.clone(), source })?;
-        text.push(b'\n');
-        match replace(&path, &text) {
+        let text = json(&path, value)?;
+        self.replace(&path, &text)
+    }
+
+    fn replace(&self, path: &Path, text: &str) -> Result<(), RecordError> {
+        match replace(path, text.as_bytes()) {
             Err(error) if error.is_storage_full() && self.free_reserve() => {
-                Ok(replace(&path, &text)?)
+                Ok(replace(path, text.as_bytes())?)
             }
             replaced => Ok(replaced?),
         }
@@ -322,6 +334,17 @@ impl RunRecord {
     pub fn free_reserve(&self) -> bool {
         fs::remove_file(self.dir.join(RESERVE)).is_ok()
     }
+}
+
+fn json(path: &Path, value: &impl Serialize) -> Result<String, RecordError> {
+    let text = serde_json::to_string_pretty(value);
+    let text = text.map_err(|source| RecordError::NotJson { path: path.to_owned(), source })?;
+    Ok(text + "\n")
+}
+
+fn check(path: &Path, text: &[u8]) -> Result<(), RecordError> {
+    let checked = sealed::check(text);
+    checked.map_err(|_changed| FileError::Damaged { path: path.to_owned() }.into())
 }
 
 fn parse<T: for<'de> Deserialize<'de>>(path: &Path, text: &[u8]) -> Result<T, RecordError> {

@@ -53,5 +53,5 @@ pub use region_file::RegionRow;
 pub use resize_file::ResizeLines;
 pub use spool::{SpoolProblem, SpoolReader, SpoolWriter};
 pub use summary::Summary;
-pub use table::TableError;
+pub use table::{TableError, is_panic_caught};
 pub use tuning::{TuningLine, TuningSummary, TuningWriter};

@@ -50,7 +50,9 @@ impl ResizeLines {
     }
 
     fn add(&mut self, line: &[u8]) {
+        let is_whole = sealed::check(line).is_ok();
         match serde_json::from_slice(line) {
+            Ok(_) if !is_whole => self.n_unreadable += 1,
             Ok(_) if N_LINES_MAX <= self.resizes.len() => self.n_left_out += 1,
             Ok(resize) => self.resizes.push(resize),
             Err(_) if line.trim_ascii().is_empty() => {}
@@ -64,7 +66,7 @@ impl ResizeLines {
             (self.n_left_out, "further resizes are in `resizes.jsonl` only"),
             (
                 self.n_unreadable,
-                "lines of `resizes.jsonl` say nothing that this version understands",
+                "lines of `resizes.jsonl` are damaged, or say nothing that this version understands",
             ),
         ];
         let counted = counted.iter().filter(|(n, _)| *n != 0);

@@ -22,6 +22,7 @@ use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::ColumnPath;
+use std::cell::Cell;
 use std::fs::File;
 use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
@@ -325,12 +326,26 @@ impl GroupReader<'_> {
 /// Rows asked for at a time: what a damaged file says of their number is not believed.
 const N_READ_MAX: usize = 1 << 16;
 
+thread_local! {
+    static IS_CAUGHT: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether a panic of this thread becomes an error now, so that nobody has to hear of it: the Parquet library panics at
+/// some damaged files.
+#[must_use]
+pub fn is_panic_caught() -> bool {
+    IS_CAUGHT.get()
+}
+
 /// The outcome of `read`; a panic of the Parquet library at a damaged file is one of its errors.
 fn caught<T>(read: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, ParquetError> {
+    let before = IS_CAUGHT.replace(true);
     // Nothing of what it had borrowed is used afterwards.
-    std::panic::catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| {
+    let outcome = std::panic::catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| {
         Err(ParquetError::General("the file breaks the rules of its format".to_owned()))
-    })
+    });
+    IS_CAUGHT.set(before);
+    outcome
 }
 
 /// Lists from what Parquet stores of them.
@@ -357,5 +372,20 @@ impl std::fmt::Debug for TableWriter {
 impl std::fmt::Debug for TableReader {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("TableReader").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Who prints panics printed those that become errors, too, as mistakes of ours.
+    #[test]
+    fn a_panic_at_a_damaged_file_is_known_to_be_caught() {
+        let found = caught(|| -> Result<(), _> {
+            assert!(is_panic_caught());
+            panic!("as the library does");
+        });
+        assert!(found.is_err() && !is_panic_caught());
     }
 }

@@ -51,6 +51,16 @@ fn no_variant_is_aligned_beyond_a_word() {
     );
 }
 
+/// Programs ended by a panic where the system gave them no more threads.
+#[test]
+fn a_thread_may_be_refused() {
+    check(&threads("a.rs", "thread::spawn(f);\nstd::thread::spawn(f);\n"), &[1, 2]);
+    check(&threads("a.rs", "thread::scope(|scope| {\n scope.spawn(f);\n});\n"), &[2]);
+    check(&threads("a.rs", "thread::Builder::new().spawn(f);\n"), &[]);
+    check(&threads("a.rs", "thread::Builder::new().spawn_scoped(scope, f);\n"), &[]);
+    check(&threads("a.rs", "#[cfg(test)]\nmod tests { fn f() { thread::spawn(g); } }\n"), &[]);
+}
+
 #[test]
 fn a_pure_crate_names_no_world() {
     check(&purity("a.rs", "use std::fmt;\nuse std::time::Duration;\n"), &[]);

@@ -22,8 +22,8 @@ impl NodeFolder {
     pub(crate) fn take(place: &Place, node: &str) -> io::Result<Option<Self>> {
         let run_dir = place.run_dir();
         let dir = run_dir.join(node);
-        ring::folder::take(&run_dir)?;
-        ring::folder::take(&dir)?;
+        own_folder::take(&run_dir)?;
+        own_folder::take(&dir)?;
         let Some(lock) = lock(&dir.join(LOCK), &place.started_by)? else { return Ok(None) };
         if let Some(out) = &place.out {
             // Only who cleans up after a killed collector reads it.
@@ -72,14 +72,14 @@ pub(crate) fn segments(dir: &Path) -> Vec<PathBuf> {
 }
 
 fn name_record(path: &Path, out: &Path) -> io::Result<()> {
-    let mut file = ring::folder::make_file(path)?;
+    let mut file = own_folder::make_file(path)?;
     file.set_len(0)?;
     file.write_all(out.as_os_str().as_encoded_bytes())
 }
 
 fn lock(path: &Path, started_by: &str) -> io::Result<Option<File>> {
     loop {
-        let mut file = ring::folder::make_file(path)?;
+        let mut file = own_folder::make_file(path)?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Ok(None),
@@ -127,9 +127,9 @@ mod tests {
         let shm = tempfile::tempdir().unwrap();
         let (place, theirs) = (place(shm.path()), shm.path().join("file"));
         fs::write(&theirs, "kept").unwrap();
-        ring::folder::take(&place.run_dir()).unwrap();
+        own_folder::take(&place.run_dir()).unwrap();
         let node = place.run_dir().join("node");
-        ring::folder::take(&node).unwrap();
+        own_folder::take(&node).unwrap();
         symlink(&theirs, node.join(RECORD)).unwrap();
         assert!(NodeFolder::take(&place, "node").unwrap().is_some());
         symlink(&theirs, place.run_dir().join("lock")).unwrap();

@@ -1,5 +1,6 @@
 //! Commands of this machine: where they are, and what they say of themselves.
 
+use crate::commands::{end, read};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -19,19 +20,17 @@ pub(crate) fn say(program: &str, arguments: &[&str]) -> Option<String> {
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     // We may be watched ourselves; what we ask is not.
     let mut child = command.env_remove("LD_PRELOAD").spawn().ok()?;
-    let (stdout, stderr) = (child.stdout.take()?, child.stderr.take()?);
-    let readers = [
-        std::thread::spawn(move || std::io::read_to_string(stdout)),
-        std::thread::spawn(move || std::io::read_to_string(stderr)),
-    ];
+    let Ok((output, errors)) = read(&mut child) else {
+        end(&mut child);
+        return None;
+    };
     let deadline = Instant::now() + LIMIT;
     while child.try_wait().ok()?.is_none() {
         if deadline < Instant::now() {
-            let _killed = child.kill();
-            let _status = child.wait();
+            end(&mut child);
             return None;
         }
         std::thread::sleep(Duration::from_millis(5));
     }
-    Some(readers.into_iter().filter_map(|reader| reader.join().ok()?.ok()).collect())
+    Some([output, errors].into_iter().filter_map(|reader| reader.join().ok()?.ok()).collect())
 }

@@ -104,7 +104,7 @@ pub(crate) fn open(path: &Path) -> anyhow::Result<Text> {
         let name = "standard input".to_owned();
         let read = files::read_from(std::io::stdin().lock(), files::MEASURED_BYTES_MAX);
         let bytes = read.map_err(|error| anyhow!(NotRead::of(&name, error)))?;
-        return Ok(Text { text: text_of(&name, bytes)?, name, is_of_experiment: false });
+        return Ok(Text { text: text_of(&name, &bytes)?, name, is_of_experiment: false });
     }
     let is_of_experiment = path.is_dir();
     let path = if is_of_experiment { path.join(OF_EXPERIMENT) } else { path.to_owned() };
@@ -117,7 +117,7 @@ pub(crate) fn open(path: &Path) -> anyhow::Result<Text> {
         };
         anyhow!(NotRead::of(&name, format!("{error}; {remedy}")))
     })?;
-    Ok(Text { text: text_of(&name, bytes)?, name, is_of_experiment })
+    Ok(Text { text: text_of(&name, &bytes)?, name, is_of_experiment })
 }
 
 /// Reads a file of new measurements: of a folder, those that were kept back, if there are such.
@@ -130,8 +130,8 @@ pub(crate) fn open_new(path: &Path) -> anyhow::Result<Text> {
 }
 
 /// Bytes as text; what is none is named by how it begins.
-fn text_of(name: &str, bytes: Vec<u8>) -> anyhow::Result<String> {
-    let what = match &bytes[..] {
+fn text_of(name: &str, bytes: &[u8]) -> anyhow::Result<String> {
+    let what = match bytes {
         [0x1f, 0x8b, ..] => {
             "it is compressed: unpack it with `gunzip`, or convert CUBE files as `sintonia fit --help` says"
         }
@@ -139,10 +139,11 @@ fn text_of(name: &str, bytes: Vec<u8>) -> anyhow::Result<String> {
             "it is an archive, perhaps an experiment that Extra-P saved: export it from there as JSON"
         }
         _ => {
-            "it is no text: give measurements as text, JSON, JSON Lines or CSV, and convert CUBE files as `sintonia fit --help` says"
+            "it is no text in UTF-8: give measurements as text, JSON, JSON Lines or CSV, and convert CUBE files as `sintonia fit --help` says"
         }
     };
-    String::from_utf8(bytes).map_err(|_| anyhow!(NotRead::of(name, what)))
+    let text = files::text(bytes).filter(|text| !text.contains('\0'));
+    text.ok_or_else(|| anyhow!(NotRead::of(name, what)))
 }
 
 impl Text {

@@ -33,7 +33,8 @@ pub(super) fn read(inputs: &[PathBuf]) -> anyhow::Result<Vec<(String, String)>> 
             Err(_) if !is_named => continue,
             read => read.with_context(|| format!("`{}` cannot be read", path.display()))?,
         };
-        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let text = crate::files::text(&bytes)
+            .unwrap_or_else(|| String::from_utf8_lossy(&bytes).into_owned());
         if left.len() < N_FILES_MAX {
             left.extend(included(&text, &path));
         }

@@ -10,7 +10,8 @@ type Subnet = (u32, u32);
 
 /// The subnet of this node's name, if all nodes of the job are in it.
 pub(super) fn of_this_job() -> Option<String> {
-    let name = std::env::var("SLURMD_NODENAME").ok().or_else(own_name)?;
+    let name =
+        std::env::var("SLURMD_NODENAME").ok().filter(|name| !name.is_empty()).or_else(own_name)?;
     let routes = std::fs::read_to_string("/proc/net/route").ok()?;
     let own = addresses(&name).into_iter().find_map(|address| subnet(&routes, address))?;
     let nodes = node_list::expand(&std::env::var("SLURM_JOB_NODELIST").ok()?).ok()?;

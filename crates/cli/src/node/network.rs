@@ -91,7 +91,7 @@ impl NetworkOptions {
             peers.extend(listed);
         }
         if self.slurm {
-            let list = env::var(SLURM_LIST).map_err(|_| {
+            let list = env::var(SLURM_LIST).ok().filter(|list| !list.is_empty()).ok_or_else(|| {
                 anyhow!("`{SLURM_LIST}` is not set: `--slurm` is for daemons that Slurm starts, as by `srun sintonia node start --slurm`")
                     .context(BadOption)
             })?;

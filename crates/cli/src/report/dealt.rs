@@ -1,9 +1,8 @@
 //! The report of a file that a program of the master/worker library wrote (`--report FILE`).
 
 use crate::arguments::ReportOptions;
-use crate::exit::NotWritten;
 use crate::terminal::Terminal;
-use anyhow::Context;
+use anyhow::{Context, anyhow, ensure};
 use dealt::Dealt;
 use std::process::ExitCode;
 
@@ -12,7 +11,18 @@ pub(super) fn report(options: &ReportOptions, terminal: Terminal) -> anyhow::Res
     let path = &options.run;
     let text = crate::files::read(path, crate::files::MEASURED_BYTES_MAX)
         .with_context(|| format!("cannot read `{}`", path.display()))?;
-    let dealt: Dealt = serde_json::from_slice(&text).with_context(|| {
+    ensure!(
+        sealed::check(&text).is_ok(),
+        "`{}` was changed after it was written; run the program again, or remove its `checksum` to read it as it is",
+        path.display()
+    );
+    // All fields have defaults: other JSON would be a report of nothing.
+    let is_report = |dealt: &Dealt| !dealt.policy.is_empty();
+    let dealt = serde_json::from_slice(&text).context("it is no JSON of that kind");
+    let dealt = dealt.and_then(|dealt: Dealt| {
+        if is_report(&dealt) { Ok(dealt) } else { Err(anyhow!("it names no policy")) }
+    });
+    let dealt = dealt.with_context(|| {
         let path = path.display();
         format!("`{path}` is no report of a program; give that, or the folder of a run record")
     })?;
@@ -23,9 +33,7 @@ pub(super) fn report(options: &ReportOptions, terminal: Terminal) -> anyhow::Res
     };
     if let Some(path) = &options.html {
         let page = dashboard::html::dealt(&dealt, &options.run.display().to_string());
-        std::fs::write(path, page)
-            .context(NotWritten)
-            .with_context(|| format!("`{}`", path.display()))?;
+        crate::picture::write(path, &page)?;
     }
     crate::print::result(&text)?;
     Ok(ExitCode::SUCCESS)

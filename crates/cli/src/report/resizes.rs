@@ -1,9 +1,7 @@
 //! The report of a folder that a malleable program wrote alone (`--record DIR`).
 
 use crate::arguments::ReportOptions;
-use crate::exit::NotWritten;
 use crate::terminal::Terminal;
-use anyhow::Context;
 use run_record::resize_file::{NAME, ResizeLines};
 use std::path::Path;
 use std::process::ExitCode;
@@ -33,9 +31,7 @@ pub(super) fn report(
     };
     if let Some(path) = &options.html {
         let page = dashboard::html::resizes(&lines.resizes, &folder.display().to_string());
-        std::fs::write(path, page)
-            .context(NotWritten)
-            .with_context(|| format!("`{}`", path.display()))?;
+        crate::picture::write(path, &page)?;
     }
     crate::print::result(&text)?;
     Ok(ExitCode::SUCCESS)

@@ -3,9 +3,12 @@
 //! # Invariants
 //! - Signals that were ignored when we were started (`nohup`) are ignored by the command, too.
 //! - Where the system gives no thread or file for passing signals on, the command runs without.
+//! - A command that was started has an end, if an unknown one: it is never taken for one that was not.
 
+use super::signals;
 use crate::limits::is_ignored;
 use crate::watch::live::Watched;
+use crate::watch::warn;
 use run_record::summary::Outcome;
 use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -22,22 +25,25 @@ use std::thread::{Builder, JoinHandle};
 /// How the command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ending {
-    status: ExitStatus,
+    /// None when the system does not tell.
+    status: Option<ExitStatus>,
 }
 
 impl Ending {
     /// The exit code that says the same, as shells have it.
     pub(crate) fn code(&self) -> u8 {
-        let code = self.status.code().or_else(|| self.status.signal().map(|signal| 128 + signal));
-        code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX)
+        let of = |status: ExitStatus| {
+            status.code().or_else(|| status.signal().map(|signal| 128 + signal))
+        };
+        self.status.and_then(of).and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX)
     }
 
     /// The same for the record.
     pub(crate) fn outcome(&self) -> Outcome {
         Outcome {
-            exit_code: self.status.code(),
-            signal: self.status.signal(),
-            complete: true,
+            exit_code: self.status.and_then(|status| status.code()),
+            signal: self.status.and_then(|status| status.signal()),
+            complete: self.status.is_some(),
             ..Outcome::default()
         }
     }
@@ -79,7 +85,9 @@ impl Running {
                 command.stdin(Stdio::null());
             }
         }
+        signals::as_found(&mut command);
         let child = command.spawn()?;
+        signals::command_runs(Pid::from_child(&child));
         passing_on.iter().for_each(|passing_on| passing_on.begin(Pid::from_child(&child)));
         Ok(Self { child, passing_on })
     }
@@ -90,12 +98,17 @@ impl Running {
     }
 
     /// Waits for its end.
-    pub(crate) fn wait(mut self) -> io::Result<Ending> {
+    pub(crate) fn wait(mut self) -> Ending {
         let status = self.child.wait();
+        if let Err(error) = &status {
+            warn(&format!("how the command ended is not known: {error}"));
+        }
+        let ending = Ending { status: status.ok() };
+        signals::command_ended(ending.code());
         if let Some(passing_on) = self.passing_on {
             passing_on.end();
         }
-        Ok(Ending { status: status? })
+        ending
     }
 }
 
@@ -154,7 +167,11 @@ impl Watched for Running {
 
     fn has_ended(&mut self) -> bool {
         // A failure shows in `wait`.
-        !matches!(self.child.try_wait(), Ok(None))
+        let status = self.child.try_wait();
+        if let Ok(Some(status)) = status {
+            signals::command_ended(Ending { status: Some(status) }.code());
+        }
+        !matches!(status, Ok(None))
     }
 }
 
@@ -172,7 +189,7 @@ mod tests {
     fn check(script: &str, expected_code: u8) {
         let command = ["sh", "-c", script].map(OsString::from);
         let variables = [("A".to_owned(), "5".into())];
-        let ending = Running::start(&command, &variables, Output::Ours).unwrap().wait().unwrap();
+        let ending = Running::start(&command, &variables, Output::Ours).unwrap().wait();
         assert_eq!(ending.code(), expected_code);
     }
 
@@ -183,6 +200,16 @@ mod tests {
         check("exit $A", 5);
         check("kill -9 $$", 137);
         check("kill -15 $$", 143);
+    }
+
+    /// It was taken for a command that had not started, and its record was removed.
+    #[test]
+    fn an_end_that_the_system_does_not_tell_is_an_unknown_one() {
+        let running = Running::start(&["true".into()], &[], Output::Ours).unwrap();
+        let pid = Pid::from_child(&running.child);
+        rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::empty()).unwrap();
+        let ending = running.wait();
+        assert_eq!((ending.code(), ending.outcome()), (u8::MAX, Outcome::default()));
     }
 
     #[test]

@@ -212,6 +212,10 @@ fn measured(text: &str, name: &str) -> anyhow::Result<Workload> {
     if !text.trim_start().starts_with('{') {
         return Ok(Workload::from_trace(text)?);
     }
+    ensure!(
+        sealed::check(text.as_bytes()).is_ok(),
+        "it was changed after it was written; run the program again, or remove its `checksum` to read it as it is"
+    );
     let report: Report = serde_json::from_str(text)
         .context("this is no report that a master/worker program wrote with `--report FILE`")?;
     let slowest = report.slowest.context("it has no iteration whose chunks are listed")?;

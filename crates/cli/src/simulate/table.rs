@@ -1,5 +1,6 @@
 //! Policies as lines of text, the fastest first.
 
+use crate::print::counted;
 use ::chunking::by_name;
 use simulator::chunking::{Outcome, Scenario};
 
@@ -14,8 +15,10 @@ pub(super) fn heading(scenario: &Scenario) -> String {
         1 => String::new(),
         n => format!("{n} iterations of "),
     };
-    let (n_workers, ideal_s) = (scenario.machine.n_workers, scenario.ideal_s());
-    format!("{times}{n_tasks} tasks, {work_s:.3} s, on {n_workers} workers: ideally {ideal_s:.3} s")
+    let tasks = counted(n_tasks, "task");
+    let workers = counted(scenario.machine.n_workers, "worker");
+    let ideal_s = scenario.ideal_s();
+    format!("{times}{tasks}, {work_s:.3} s, on {workers}: ideally {ideal_s:.3} s")
 }
 
 /// A line for each policy. Bars show what is lost against the ideal.

@@ -11,6 +11,7 @@ use anyhow::Context;
 use balanced::{Answer, EndedTask, Outcome, Request, TaskName, TaskRange};
 use balancer::door::{Client, ClientError};
 use signal_hook::consts::SIGINT;
+use signal_hook::iterator::Signals;
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -127,16 +128,22 @@ impl Wait<'_> {
 
     /// Ctrl-C ends only this program.
     fn say_how_to_go_on(&self) -> anyhow::Result<()> {
-        let mut signals = signal_hook::iterator::Signals::new([SIGINT])?;
         let (tasks, words) = (self.tasks.clone(), self.place.words("--node"));
-        std::thread::spawn(move || {
-            if signals.forever().next().is_some() {
+        let (hand_over, taken) = std::sync::mpsc::sync_channel::<Signals>(1);
+        let wait = move || {
+            let signals = taken.recv();
+            if signals.is_ok_and(|mut signals| signals.forever().next().is_some()) {
                 eprintln!(
                     "\nsintonia: the tasks go on; wait again with `sintonia tasks {tasks} --wait{words}`, or end them with `sintonia cancel {tasks}{words}`"
                 );
                 signal_hook::low_level::emulate_default_handler(SIGINT).ok();
             }
-        });
+        };
+        // Where the system gives no thread, Ctrl-C ends this program without a word.
+        if std::thread::Builder::new().name("signals".to_owned()).spawn(wait).is_ok() {
+            // It waits for them.
+            hand_over.send(Signals::new([SIGINT])?).ok();
+        }
         Ok(())
     }
 

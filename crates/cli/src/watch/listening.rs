@@ -39,23 +39,58 @@ const BATCH: [&str; 11] = [
 /// Beginnings of the variables that set a launcher's options.
 const OF_LAUNCHERS: [&str; 7] =
     ["OMPI_", "PRTE_", "PMIX_", "HYDRA_", "MPIEXEC_", "I_MPI_", "MPICH_"];
-/// Options that name hosts, or a file in which they or further options are.
-const OPTIONS: [&str; 10] =
-    ["-H", "-f", "-rf", "-app", "--app", "-configfile", "-rmk", "-dvm", "--dvm", "--dvm-uri"];
-/// Files in which launchers find hosts without being told to, below the folder of their installation.
-const FILES: [&str; 8] = [
-    "etc/openmpi-default-hostfile",
-    "etc/openmpi-mca-params.conf",
-    "etc/prte-default-hostfile",
-    "etc/prte-mca-params.conf",
-    "etc/prte.conf",
-    "etc/openmpi/openmpi-default-hostfile",
-    "etc/openmpi/openmpi-mca-params.conf",
-    "etc/mpiexec.conf",
+/// What such a variable is about when it may name hosts, or a file in which they or further options are.
+const OF_VARIABLES: [&str; 9] = [
+    "HOST",
+    "RSH",
+    "AGENT",
+    "MACHINE",
+    "BOOTSTRAP",
+    "LAUNCHER",
+    "RMK",
+    "CONFIG_FILE",
+    "PARAM_FILES",
 ];
+/// Options that name hosts, another job, or a file in which they or further options are; without their dashes.
+///
+/// Hydra takes any number of dashes, large and small letters, and `=`; Open MPI 5 takes the beginnings of names.
+const OPTIONS: [&str; 14] = [
+    "f",
+    "rf",
+    "app",
+    "configfile",
+    "rmk",
+    "dvm",
+    "dvm-uri",
+    "hnp",
+    "tune",
+    "am",
+    "amca",
+    "hostfile",
+    "machinefile",
+    "rankfile",
+];
+/// Words that tell the same inside of an argument, as in `--mca orte_default_hostfile f`.
+const WORDS: [&str; 4] = ["host", "machine", "rankfile", "param_files"];
+/// Files in which launchers find hosts without being told to, below a folder of settings.
+const FILES: [&str; 7] = [
+    "openmpi-default-hostfile",
+    "openmpi-mca-params.conf",
+    "prte-default-hostfile",
+    "prte-mca-params.conf",
+    "prte.conf",
+    "mpiexec.conf",
+    "mpiexec.hydra.conf",
+];
+/// Beginnings of the folders in `etc` that are of a launcher: Debian has `openmpi`, Fedora `openmpi-x86_64`.
+const FOLDERS: [&str; 4] = ["openmpi", "mpich", "prte", "pmix"];
 /// The same below a person's folder.
-const FILES_OF_PERSON: [&str; 3] =
-    [".openmpi/mca-params.conf", ".prte/mca-params.conf", ".pmix/mca-params.conf"];
+const FILES_OF_PERSON: [&str; 4] = [
+    ".openmpi/mca-params.conf",
+    ".prte/mca-params.conf",
+    ".pmix/mca-params.conf",
+    ".mpiexec.hydra.conf",
+];
 /// Bytes of a program in which its libraries are named.
 const PROGRAM_BYTES_MAX: u64 = 8 << 20;
 
@@ -66,6 +101,8 @@ pub(crate) struct Start<'a> {
     pub(crate) command: &'a [String],
     /// Names of the environment variables.
     pub(crate) variables: &'a [OsString],
+    /// Folder that all others are in.
+    pub(crate) root: &'a Path,
     /// Folder of the person.
     pub(crate) home: Option<&'a Path>,
     /// The file of the command, when it was found.
@@ -93,9 +130,10 @@ fn suggests_others(start: &Start<'_>) -> bool {
     let Some((program, arguments)) = start.command.split_first() else { return false };
     let name = Path::new(program).file_name().and_then(OsStr::to_str).unwrap_or_default();
     let is_launcher = LAUNCHERS.contains(&name);
+    // A program of MPI by itself starts here, but its library starts others where a launcher would.
     start.variables.iter().any(|name| is_of_nodes(name))
         || names_hosts(arguments)
-        || is_launcher && has_host_file(start)
+        || has_host_file(start)
         || !is_launcher && !start.program.is_some_and(is_of_mpi)
 }
 
@@ -104,8 +142,8 @@ fn is_of_nodes(variable: &OsStr) -> bool {
     let upper = name.to_ascii_uppercase();
     let begins = |beginning: &&str| name.starts_with(beginning);
     let says_where = |word: &&str| upper.contains(word);
-    let words = ["HOST", "RSH", "AGENT", "MACHINE", "BOOTSTRAP"];
-    BATCH.iter().any(begins) || OF_LAUNCHERS.iter().any(begins) && words.iter().any(says_where)
+    BATCH.iter().any(begins)
+        || OF_LAUNCHERS.iter().any(begins) && OF_VARIABLES.iter().any(says_where)
 }
 
 /// Whether an argument, of the launcher or of the program, is about other hosts than this one.
@@ -113,16 +151,29 @@ fn names_hosts(arguments: &[String]) -> bool {
     let mut arguments = arguments.iter().peekable();
     while let Some(argument) = arguments.next() {
         let lower = argument.to_ascii_lowercase();
-        let is_list = ["-h", "-host", "--host", "-hosts", "--hosts"].contains(&lower.as_str());
-        if is_list && arguments.peek().is_some_and(|hosts| are_this(hosts)) {
-            arguments.next();
-        } else if OPTIONS.contains(&argument.as_str())
-            || ["host", "machine", "rankfile"].iter().any(|word| lower.contains(word))
+        let (option, value) = match lower.split_once('=') {
+            Some((option, value)) => (option, Some(value)),
+            None => (lower.as_str(), None),
+        };
+        let is_list = ["-h", "-host", "--host", "-hosts", "--hosts"].contains(&option);
+        let next = || arguments.peek().map(|hosts| hosts.as_str());
+        if is_list && value.or_else(next).is_some_and(are_this) {
+            arguments.next_if(|_| value.is_none());
+        } else if argument == "-H"
+            || is_of_hosts(option)
+            || WORDS.iter().any(|word| lower.contains(word))
         {
             return true;
         }
     }
     false
+}
+
+/// Whether an option is one of [`OPTIONS`], or the beginning of one that is long enough to be understood.
+fn is_of_hosts(option: &str) -> bool {
+    let name = option.trim_start_matches('-');
+    let is_begun = |known: &&str| *known == name || 2 <= name.len() && known.starts_with(name);
+    name.len() < option.len() && OPTIONS.iter().any(is_begun)
 }
 
 /// Whether a list of hosts names this one only, by a name that it has everywhere.
@@ -135,23 +186,37 @@ fn are_this(hosts: &str) -> bool {
 fn has_host_file(start: &Start<'_>) -> bool {
     let real = start.program.and_then(|program| program.canonicalize().ok());
     let installation = real.as_deref().and_then(Path::parent).and_then(Path::parent);
+    let of_system = ["etc", "usr/etc"].map(|folder| start.root.join(folder));
+    let settings = installation.map(|folder| folder.join("etc")).into_iter().chain(of_system);
     let below = |folder: &Path, files: &[&str]| {
         files.iter().any(|file| names_other_hosts(&folder.join(file)))
     };
-    installation.is_some_and(|folder| below(folder, &FILES))
-        || below(Path::new("/"), &FILES)
+    settings.flat_map(|folder| of_launchers(&folder)).any(|folder| below(&folder, &FILES))
         || start.home.is_some_and(|folder| below(folder, &FILES_OF_PERSON))
 }
 
-/// Whether a file has a line about hosts: any in a list of hosts, else one that sets where they are.
+/// A folder of settings, and those in it that are of a launcher.
+fn of_launchers(settings: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(settings).into_iter().flatten().flatten();
+    let names = entries.map(|entry| entry.file_name());
+    let is_one = |name: &OsString| {
+        FOLDERS.iter().any(|beginning| name.to_string_lossy().starts_with(beginning))
+    };
+    let inner = names.filter(is_one).map(|name| settings.join(name));
+    std::iter::once(settings.to_owned()).chain(inner).collect()
+}
+
+/// Whether a file has a line about hosts: any in a list of hosts or of options, else one that sets where they are.
 fn names_other_hosts(path: &Path) -> bool {
     let Ok(text) = std::fs::read_to_string(path) else { return false };
-    let is_list = path.to_string_lossy().ends_with("hostfile");
+    let name = path.to_string_lossy();
+    let is_list = name.ends_with("hostfile") || name.ends_with("mpiexec.hydra.conf");
     let lines = text.lines().map(str::trim);
     let mut lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
     lines.any(|line| {
         let lower = line.to_ascii_lowercase();
-        is_list || ["host", "rsh", "agent"].iter().any(|word| lower.contains(word))
+        let words = WORDS.iter().chain(&["rsh", "agent"]);
+        is_list || words.into_iter().any(|word| lower.contains(word))
     })
 }
 
@@ -170,11 +235,17 @@ fn is_of_mpi(program: &Path) -> bool {
 mod tests {
     use super::*;
 
+    /// The start of nothing, on a machine that has no folders.
+    fn nothing() -> Start<'static> {
+        let root = Path::new("/nonexistent");
+        Start { command: &[], variables: &[], root, home: None, program: None }
+    }
+
     #[track_caller]
     fn check(command: &str, variables: &[&str], others: bool) {
         let command: Vec<_> = command.split(' ').map(str::to_owned).collect();
         let variables: Vec<_> = variables.iter().map(OsString::from).collect();
-        let start = Start { command: &command, variables: &variables, home: None, program: None };
+        let start = Start { command: &command, variables: &variables, ..nothing() };
         assert_eq!(suggests_others(&start), others, "{command:?} {variables:?}");
     }
 
@@ -229,8 +300,7 @@ mod tests {
         let check = |content: &[u8], others: bool| {
             std::fs::write(&program, content).unwrap();
             let command = [program.display().to_string()];
-            let start =
-                Start { command: &command, variables: &[], home: None, program: Some(&program) };
+            let start = Start { command: &command, program: Some(&program), ..nothing() };
             assert_eq!(suggests_others(&start), others);
         };
         check(b"\x7fELF..libmpi.so.40..", false);
@@ -238,36 +308,86 @@ mod tests {
         check(b"#!/bin/sh\nmpirun libmpi\n", true);
     }
 
+    /// A port on loopback only, while ranks ran on other nodes, was what options of Hydra and of Open MPI 5 led to.
     #[test]
-    fn a_host_file_of_the_installation_or_the_person_counts() {
-        let folder = tempfile::tempdir().unwrap();
-        for name in ["bin", "etc", "home/.openmpi"] {
-            std::fs::create_dir_all(folder.path().join(name)).unwrap();
+    fn options_are_known_however_a_launcher_takes_them() {
+        for hosts in [
+            "-f=f",
+            "--f f",
+            "-F f",
+            "--configfile f",
+            "-ConfigFile=f",
+            "-rmk=pbs",
+            "--rmk slurm",
+            "--app=f",
+            "--ap f",
+            "--dvm=file:f",
+            "--hnp file:f",
+            "--tune f",
+            "--tun=f",
+            "-am f",
+            "--amca f",
+            "-hostf f",
+            "--host=n1",
+            "--mca mca_base_param_files f",
+        ] {
+            check(&format!("mpiexec {hosts} -n 4 ./a.out"), &[], true);
         }
-        let (program, home) = (folder.path().join("bin/mpirun"), folder.path().join("home"));
-        std::fs::write(&program, "").unwrap();
-        let check = |file: &str, content: &str, others: bool| {
+        check("mpiexec --host=localhost:4 -n 4 ./a.out", &[], false);
+        check("mpiexec -genv A=f --bind-to core -n 4 ./a.out -a 3 file", &[], false);
+        for variable in [
+            "HYDRA_CONFIG_FILE",
+            "HYDRA_RMK",
+            "HYDRA_LAUNCHER",
+            "I_MPI_HYDRA_HOSTS_GROUP",
+            "OMPI_MCA_mca_base_param_files",
+        ] {
+            check("mpiexec -n 4 ./a.out", &[variable], true);
+        }
+    }
+
+    /// Places of Debian, Fedora and of a person where launchers find hosts by themselves; the machine's own are not
+    /// looked at, since a test must not depend on them.
+    #[test]
+    fn a_host_file_of_the_installation_the_system_or_the_person_counts() {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("opt/bin/mpirun");
+        std::fs::create_dir_all(folder.path().join("opt/bin")).unwrap();
+        let (root, home) = (folder.path(), folder.path().join("home"));
+        let check_by = |command: &str, file: &str, content: &str, others: bool| {
             let file = folder.path().join(file);
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
             std::fs::write(&file, content).unwrap();
-            let command = ["mpirun".to_owned()];
-            let start = Start {
-                command: &command,
-                variables: &[],
-                home: Some(&home),
-                program: Some(&program),
-            };
-            assert_eq!(suggests_others(&start), others, "{content}");
+            let command = [command.to_owned()];
+            let (home, program) = (Some(home.as_path()), Some(program.as_path()));
+            let start = Start { command: &command, variables: &[], root, home, program };
+            assert_eq!(suggests_others(&start), others, "{} {content}", file.display());
             std::fs::remove_file(&file).unwrap();
         };
-        check("etc/openmpi-default-hostfile", "# none\n\n", false);
-        check("etc/openmpi-default-hostfile", "# two\nnode1 slots=4\n", true);
+        std::fs::write(&program, b"\x7fELF..libmpi.so.40..").unwrap();
+        let check = |file: &str, content: &str, others: bool| {
+            check_by("mpirun", file, content, others);
+            // What a program of MPI starts by itself goes there as well.
+            check_by("./a.out", file, content, others);
+        };
+        check("opt/etc/openmpi-default-hostfile", "# none\n\n", false);
+        check("opt/etc/openmpi-default-hostfile", "# two\nnode1 slots=4\n", true);
+        check("opt/etc/mpiexec.hydra.conf", "-f hosts\n", true);
+        check("etc/mpiexec.hydra.conf", "# nothing\n", false);
+        check("usr/etc/mpiexec.hydra.conf", "-f hosts\n", true);
+        check("etc/openmpi/openmpi-mca-params.conf", "orte_default_hostfile = h\n", true);
+        check("etc/openmpi-x86_64/openmpi-mca-params.conf", "btl = tcp,self\n", false);
+        check("etc/openmpi-x86_64/openmpi-mca-params.conf", "orte_default_hostfile = h\n", true);
+        check("etc/openmpi-x86_64/openmpi-default-hostfile", "node1\n", true);
+        check("etc/mpich-x86_64/mpiexec.hydra.conf", "-hosts node1\n", true);
         check("home/.openmpi/mca-params.conf", "btl = tcp,self\n", false);
         check("home/.openmpi/mca-params.conf", "orte_default_hostfile = h\n", true);
+        check("home/.mpiexec.hydra.conf", "-configfile f\n", true);
     }
 
     #[test]
     fn who_is_asked_for_an_address_gets_it() {
-        let none = Start { command: &[], variables: &[], home: None, program: None };
+        let none = nothing();
         assert_eq!(address(None, &none).to_string(), "127.0.0.1:0");
         let asked = "[fd00::1]:7".parse().unwrap();
         assert_eq!(address(Some(asked), &none), asked);

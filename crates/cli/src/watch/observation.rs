@@ -16,7 +16,7 @@ use std::ffi::OsString;
 use std::fs::DirBuilder;
 use std::net::SocketAddr;
 use std::os::unix::fs::DirBuilderExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 use wire::Secret;
 
@@ -184,6 +184,7 @@ fn listen_at(asked: Option<SocketAddr>, facts: &RunFacts, way: Way) -> SocketAdd
     let start = Start {
         command,
         variables: &variables,
+        root: Path::new("/"),
         home: home.as_deref(),
         program: program.as_deref(),
     };

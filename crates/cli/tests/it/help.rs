@@ -1,6 +1,6 @@
 //! The help texts, as they are printed.
 
-use crate::sintonia::Place;
+use crate::sintonia::{Place, Said};
 
 #[track_caller]
 fn check(name: &str, words: &[&str]) {
@@ -47,4 +47,20 @@ fn a_wrong_option_is_named() {
     let said = Place::new().sintonia(&["run", "--qiet", "--", "true"]);
     assert_eq!(said.code, Some(2));
     assert!(said.errors.contains("--qiet") && said.errors.contains("--quiet"), "{}", said.errors);
+}
+
+/// Whoever reads may go away (`| head -1`): that is no mistake of ours.
+#[test]
+fn nobody_has_to_read_what_is_printed() {
+    let place = Place::new();
+    let all = ["--help", "--version", "help run", "tunlets", "experiment --example", "nodes"];
+    for words in all {
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let words: Vec<&str> = words.split(' ').collect();
+        let ended = place.command(&words).stdout(writer).output().expect("it can be started");
+        let said = Said::from(ended);
+        assert_ne!(said.code, Some(110), "{words:?}: {said:?}");
+        assert!(!said.errors.contains("mistake"), "{words:?}: {said:?}");
+    }
 }

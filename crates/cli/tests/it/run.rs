@@ -25,6 +25,39 @@ fn the_exit_code_is_the_commands() {
     check_code("kill -KILL $$", 137);
 }
 
+/// Whoever starts us may ignore `SIGCHLD`: the command was taken for one that had not started, and its record was removed.
+#[test]
+fn a_command_ends_as_alone_where_ends_of_children_are_ignored() {
+    let place = Place::new();
+    // No shell, which would set the signal back; and a code that is no success.
+    let tell = "grep SigIgn /proc/self/status /nowhere";
+    for before in ["", "$0 run --quiet --out record --", "$0 run --listen 192.0.2.1:9 --"] {
+        let said = place.shell(&format!("exec env --ignore-signal=CHLD {before} {tell}"));
+        let ignored = said.output.trim().rsplit('\t').next();
+        let ignored = ignored.and_then(|hex| u64::from_str_radix(hex, 16).ok());
+        assert_eq!(ignored.map(|set| set >> 16 & 1), Some(1), "{before}: {said:?}");
+        assert_eq!(said.code, Some(2), "{before}: {said:?}");
+    }
+    assert!(place.path("record/summary.json").is_file());
+    place.check_clean();
+}
+
+/// Having no memory ends a process by this signal: the exit code was lost, and the command went on alone.
+#[test]
+fn a_command_is_waited_for_by_what_fails_meanwhile() {
+    for options in ["", "--live"] {
+        let place = Place::new();
+        // As soon as it is handled: the last digit but one of the set that the system shows.
+        let handled = "grep -q \"SigCgt.*[2367abef].$\" /proc/$PPID/status";
+        let script =
+            format!("until {handled}; do :; done; kill -ABRT $PPID; sleep 0.2; echo ran; exit 9");
+        let said = place.shell(&format!("$0 run {options} --out record -- sh -c '{script}'"));
+        assert_eq!((said.code, said.output.as_str()), (Some(9), "ran\n"), "{said:?}");
+        assert!(said.errors.contains("there is no report now"), "{said:?}");
+        assert_eq!(place.sintonia(&["report", "record"]).code, Some(0));
+    }
+}
+
 #[test]
 fn input_and_output_are_the_commands() {
     let place = Place::new();

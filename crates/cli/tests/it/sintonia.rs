@@ -44,7 +44,18 @@ impl Place {
 
     /// The program with these words, in this place.
     pub(crate) fn command<S: AsRef<OsStr>>(&self, words: &[S]) -> Command {
-        let mut command = Command::new(launch::place::built("sintonia"));
+        self.command_of(launch::place::built("sintonia").as_ref(), words)
+    }
+
+    /// What a shell makes of a script in this place, in which `$0` is the program.
+    pub(crate) fn shell(&self, script: &str) -> Said {
+        let program = launch::place::built("sintonia");
+        let words = ["-c".as_ref(), script.as_ref(), program.as_os_str()];
+        self.command_of("sh".as_ref(), &words).output().expect("it can be started").into()
+    }
+
+    fn command_of<S: AsRef<OsStr>>(&self, program: &OsStr, words: &[S]) -> Command {
+        let mut command = Command::new(program);
         command.args(words).current_dir(self.dir.path()).stdin(Stdio::null());
         command.env("SINTONIA_SHM_DIR", self.path("shm")).env("TMPDIR", self.path("tmp"));
         command.env("SINTONIA_LIB", harmless_library()).env_remove("NO_COLOR");

@@ -2,8 +2,8 @@
 
 use mpi::{Line, Mpi, MpiError, Nodes};
 
-/// Those that wait sleep.
-const NODES: Nodes = Nodes { is_crowded: false };
+/// Those that wait sleep, and ranks may be added.
+const NODES: Nodes = Nodes { is_crowded: false, is_fixed: false };
 
 /// Begins MPI for a transport, to which ranks may be added.
 pub(super) fn begin(may_grow: bool) -> Result<Mpi, MpiError> {

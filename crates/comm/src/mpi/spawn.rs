@@ -14,7 +14,8 @@ use std::collections::BTreeMap;
 use std::ffi::{CString, OsString};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::mpsc::{RecvTimeoutError, channel, sync_channel};
+use std::thread::Builder;
 use std::time::Duration;
 
 /// How long a rank that was added waits for its number.
@@ -196,14 +197,23 @@ impl MpiTransport {
         calls: impl IntoIterator<Item = impl FnOnce(&Mpi) -> Result<T, MpiError> + Send + 'static>,
     ) -> Result<Vec<Result<T, MpiError>>, CommError> {
         let (tell, results) = channel();
+        let mut begins = Vec::new();
         for (place, make) in calls.into_iter().enumerate() {
             let (tell, mpi) = (tell.clone(), Arc::clone(&self.mpi));
-            std::thread::spawn(move || {
-                // Nobody listens any more when it took too long.
-                tell.send((place, make(&mpi))).unwrap_or_default();
-            });
+            let (begin, may_begin) = sync_channel(1);
+            let work = move || {
+                if may_begin.recv() == Ok(()) {
+                    // Nobody listens any more when it took too long.
+                    tell.send((place, make(&mpi))).unwrap_or_default();
+                }
+            };
+            let thread = Builder::new().name("mpi call".to_owned()).spawn(work);
+            // No call has begun: all is as it was.
+            thread.map_err(|error| CommError::NoThread { call, why: error.to_string() })?;
+            begins.push(begin);
         }
         drop(tell);
+        begins.into_iter().for_each(|begin| begin.send(()).unwrap_or_default());
         let mut returned = BTreeMap::new();
         loop {
             match results.recv_timeout(deadline.left().unwrap_or_default()) {

@@ -54,12 +54,21 @@ pub fn read(text: &str, columns: &Columns) -> Reading {
     let mut gathering = Gathering::of(names);
     let metric = heading[places.values[0]].as_str();
     for (idx, row) in &rows {
-        if let Err(fault) = take(&places, &mut gathering, row, metric) {
+        let taken =
+            check_length(&heading, row).and_then(|()| take(&places, &mut gathering, row, metric));
+        if let Err(fault) = taken {
             reading.problems.push(fault.at_line(*idx));
         }
     }
     reading.measured = gathering.measured;
     reading
+}
+
+/// Refuses a row with more cells than the heading: it is not known which of them are too many.
+fn check_length(heading: &[String], row: &[String]) -> Result<(), Fault> {
+    let n_cells = row.iter().rposition(|cell| !cell.is_empty()).map_or(0, |last| last + 1);
+    let n_columns = heading.len();
+    if n_cells <= n_columns { Ok(()) } else { Err(Fault::TooManyCells { n_cells, n_columns }) }
 }
 
 /// Adds a row; the metric is `otherwise` without a column for it.
@@ -182,6 +191,22 @@ mod tests {
         assert_eq!(read("# words", &Columns::default()).problems, [Fault::Empty.at_line(0)]);
     }
 
+    /// The cells of a row, and of one with decimal commas, were taken from the left, whatever else was there.
+    #[test]
+    fn a_row_that_is_longer_than_the_heading_is_left_out() {
+        let reading = read("p,n,time\n1,2,3,\n1,2,3,4\n1,2,1,5\n", &Columns::default());
+        assert_eq!(reading.measured.series[0].points.len(), 1);
+        let fault = Fault::TooManyCells { n_cells: 4, n_columns: 3 };
+        assert_eq!(reading.problems, [fault.clone().at_line(2), fault.at_line(3)]);
+    }
+
+    #[test]
+    fn what_is_no_table_is_said() {
+        let problems = |text| read(text, &Columns::default()).problems;
+        assert_eq!(problems("1,2,3\n2,3,4\n"), [Fault::NoHeading.at_line(0)]);
+        assert_eq!(problems("p n time\n1 2 3\n"), [Fault::NoValue.at_line(0)]);
+    }
+
     #[track_caller]
     fn check_separated(text: &str) {
         let mut expected = Measurements::of(vec!["p".into(), "n".into()]);
@@ -194,6 +219,7 @@ mod tests {
         check_separated("p,n,time\n2,10,1.5\n");
         check_separated("\u{feff}p;n;time\r\n2;10;1.5\r\n");
         check_separated("p\tn\ttime\n2\t10\t1.5");
+        check_separated("p,n,time,\n2,10,1.5,\n");
         check_separated("\"p\", \"n\", \"time\"\n\"2\", 10, 1.5");
     }
 }

@@ -1,8 +1,8 @@
 //! What a model says about itself, and as a file.
 
 use fitting::{
-    Cache, FitError, FittedModel, Fitter, Measurements, ModelError, SampleRule, Series, Settings,
-    Warning, fit,
+    Cache, FitError, FittedModel, Fitter, Measurements, ModelError, ModelFile, SampleRule, Series,
+    Settings, Warning, fit,
 };
 
 /// A model of `value(p, n)` over 5 values of each.
@@ -169,4 +169,41 @@ fn what_cannot_be_fitted_is_told() {
     assert!(matches!(fitter.fit(&series), Err(FitError::NoPoints { .. })));
     series.points.push(fitting::Point { at: vec![1.0, 2.0], values: vec![1.0] });
     assert!(matches!(fitter.fit(&series), Err(FitError::WrongPoint { n_given: 2, .. })));
+}
+
+/// A model was written whose noise was no number, and could not be read again.
+#[test]
+fn numbers_beyond_all_measure_are_refused() {
+    let parameters = ["p".to_owned()];
+    let settings = Settings::default();
+    let point = |p, value| fitting::Point { at: vec![p], values: vec![value] };
+    for (p, value) in [(1.0, 1e210), (1e210, 1.0), (1.0, -1e210), (1.0, 1e-320)] {
+        let points = vec![point(p, value), point(2.0, 1.5), point(3.0, 2.5)];
+        let series = Series { region: "a".into(), points, ..Series::default() };
+        match Fitter::new(&parameters, &settings).fit(&series) {
+            Err(error) => assert!(matches!(error, FitError::OutOfScale { .. }), "{error}"),
+            Ok(model) => {
+                let written = ModelFile::of(vec![model]).write().expect("it has numbers");
+                assert!(ModelFile::read(&written).is_ok(), "{p} {value}: {written}");
+            }
+        }
+    }
+}
+
+/// The first parameter that is not above 0 was blamed, also where its power has a value.
+#[test]
+fn the_parameter_is_named_that_has_no_value() {
+    let mut measured = Measurements::of(vec!["n".to_owned(), "p".to_owned()]);
+    for n in [1.0_f64, 2.0, 3.0, 4.0, 5.0, 6.0] {
+        for p in [1.0_f64, 2.0, 4.0, 8.0, 16.0] {
+            measured.add("", "time", &[n, p], &[3.0 + 5.0 * n.powi(2) + p.log2()]);
+        }
+    }
+    let settings = Settings::default();
+    let model = Fitter::new(&measured.parameters, &settings).fit(&measured.series[0]).unwrap();
+    assert_eq!(model.text, "5 * n^2 + 3 + 1 * log2(p)");
+    for n in [-1.0, 0.0, 2.0] {
+        let error = model.value_at(&[n, 0.0]).unwrap_err().to_string();
+        assert!(error.starts_with("`p` = 0 lies outside"), "{n}: {error}");
+    }
 }

@@ -28,6 +28,25 @@ fn models_that_were_cut_off_are_refused() {
     }
 }
 
+/// A flipped digit was another number, which every prediction took as it was.
+#[test]
+fn models_are_read_as_they_were_written_or_not_at_all() {
+    let file = ModelFile::read(MODELS_V1).unwrap();
+    let text = file.write().unwrap();
+    for at in 0..text.len() {
+        let mut bytes = text.clone().into_bytes();
+        bytes[at] ^= 1 << (at % 7);
+        let Ok(text) = String::from_utf8(bytes) else { continue };
+        if let Ok(found) = ModelFile::read(&text) {
+            assert_eq!(found, file, "byte {at}");
+        }
+    }
+    let edited = text.replacen("\"program\":\"", "\"program\":\"another ", 1);
+    let edited = if edited == text { text.replacen("time", "thyme", 1) } else { edited };
+    let said = ModelFile::read(&edited).unwrap_err().to_string();
+    assert!(said.contains("remove their `checksum`"), "{said}");
+}
+
 #[test]
 fn models_with_a_flipped_bit_say_a_number_or_why_not() {
     for at in 0..MODELS_V1.len() {

@@ -80,10 +80,10 @@ fn start_of(part: u8) -> usize {
 fn recover(segment: &[u8]) {
     let folder = Folder::new("segment");
     let node = place::run_dir(folder.path(), RUN).join("node");
-    ring::folder::take(&place::run_dir(folder.path(), RUN)).expect("a folder of ours");
-    ring::folder::take(&node).expect("a folder of ours");
+    own_folder::take(&place::run_dir(folder.path(), RUN)).expect("a folder of ours");
+    own_folder::take(&node).expect("a folder of ours");
     let file = node.join("1-2.segment");
-    let mut made = ring::folder::make_file(&file).expect("a folder of ours");
+    let mut made = own_folder::make_file(&file).expect("a folder of ours");
     std::io::Write::write_all(&mut made, segment).expect("room for it");
     let Ok(record) = RunRecord::create(&folder.path().join("record"), Default::default()) else {
         return;

@@ -33,8 +33,11 @@ pub enum Launcher {
 #[non_exhaustive]
 pub enum SlurmError {
     /// The program was not started under Slurm.
-    #[error("`SLURM_JOB_ID` is not set; start the program in a job of Slurm")]
-    NoJob,
+    #[error("`{variable}` is not set; start the program in a job of Slurm")]
+    NoJob {
+        /// What is not set, or says nothing.
+        variable: &'static str,
+    },
     /// The launcher cannot reach further nodes.
     #[error(
         "`{variable}` is not `{value}`, and without it no rank gets to another job's node; start the program by `sintonia malleable -- mpiexec ...`"
@@ -87,10 +90,13 @@ impl SlurmJob {
         variable: impl Fn(&str) -> Option<String>,
         launcher: Launcher,
     ) -> Result<Self, SlurmError> {
-        let number = |name: &str| variable(name).and_then(|value| value.parse().ok());
-        let job = number("SLURM_JOB_ID").ok_or(SlurmError::NoJob)?;
-        let nodes = variable("SLURM_JOB_NODELIST").ok_or(SlurmError::NoJob)?;
-        let slots_per_node = slots_per_node(&variable).unwrap_or(1);
+        // An empty variable says as much as none.
+        let variable = |name: &str| variable(name).filter(|value| !value.is_empty());
+        let unset = |variable| SlurmError::NoJob { variable };
+        let job = variable("SLURM_JOB_ID").and_then(|value| value.parse().ok());
+        let job = job.ok_or(unset("SLURM_JOB_ID"))?;
+        let nodes = variable("SLURM_JOB_NODELIST").ok_or(unset("SLURM_JOB_NODELIST"))?;
+        let slots_per_node = slots_per_node(variable).unwrap_or(1);
         let (name, expected) = match launcher {
             Launcher::OpenMpi => ("PMIX_MCA_gds", "hash"),
             Launcher::Mpich => ("HYDRA_LAUNCHER_EXEC", AGENT),
@@ -320,5 +326,10 @@ mod tests {
         let deaf = "`PMIX_MCA_ptl_tcp_if_include` is not set";
         check(&job[..3], Launcher::OpenMpi, Err(deaf));
         check(&[], Launcher::OpenMpi, Err("`SLURM_JOB_ID` is not set"));
+        // A variable that says nothing was a list of one node without a name, and a network to listen to.
+        let empty = [job[0], ("SLURM_JOB_NODELIST", "")];
+        check(&empty, Launcher::OpenMpi, Err("`SLURM_JOB_NODELIST` is not set"));
+        let empty = [&job[..3], &[("PMIX_MCA_ptl_tcp_if_include", "")]].concat();
+        check(&empty, Launcher::OpenMpi, Err(deaf));
     }
 }

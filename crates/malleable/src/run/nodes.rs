@@ -15,7 +15,8 @@ pub(super) fn of(options: &Options) -> Nodes {
     };
     let is_alone = options.hosts.is_none() && slurm_job().is_none();
     let (n_local, n_cores) = (number(LOCAL), available_parallelism().map_or(1, usize::from));
-    Nodes { is_crowded: is_crowded(n_cores, n_local, is_alone.then_some(options)) }
+    let is_crowded = is_crowded(n_cores, n_local, is_alone.then_some(options));
+    Nodes { is_crowded, is_fixed: options.is_fixed() }
 }
 
 /// Whether more ranks than cores may share this node: those that are there, or those that there may be where all are here.
@@ -27,6 +28,13 @@ fn is_crowded(n_cores: usize, n_local: u32, of_one_node: Option<&Options>) -> bo
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A program that never grows was taken off the network that its library chose.
+    #[test]
+    fn a_program_that_may_grow_is_not_fixed() {
+        assert!(of(&Options::new()).is_fixed);
+        assert!(!of(&Options::new().sizes(1, 8)).is_fixed);
+    }
 
     #[test]
     fn a_node_is_crowded_by_ranks_that_may_come() {

@@ -107,6 +107,8 @@ impl Hosts {
 
 /// The nodes of the Slurm job, and their processors.
 fn slurm(variable: impl Fn(&str) -> Option<String>) -> Result<Vec<(String, u32)>, NodeListError> {
+    // An empty variable says as much as none.
+    let variable = |name: &str| variable(name).filter(|value| !value.is_empty());
     let Some(list) = variable("SLURM_JOB_NODELIST") else { return Ok(Vec::new()) };
     let counts = variable("SLURM_JOB_CPUS_PER_NODE").map(|text| node_list::counts(&text));
     let counts = counts.transpose()?.unwrap_or_default();
@@ -143,6 +145,8 @@ mod tests {
         check(&[], &[nodes, slots], &expected, 16);
         check(&["a:1"], &[nodes, slots], &[("a", 1)], 1);
         check(&[], &[("SLURM_JOB_NODELIST", "n1")], &[("n1", 1)], 1);
+        // Set, but empty: no allocation, and no node without a name.
+        check(&[], &[("SLURM_JOB_NODELIST", ""), ("SLURM_JOB_CPUS_PER_NODE", "")], &[], 8);
     }
 
     /// Only the first bracket was read: `rack[1-2]n[1-3]` were `rack1n[1-3]` and `rack2n[1-3]`, which no launcher finds.

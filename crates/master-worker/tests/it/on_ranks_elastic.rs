@@ -193,6 +193,7 @@ fn a_started_worker_that_is_killed_costs_nothing_but_time() {
     let words = "5000 --workers 3 --max-workers 3";
     let ended = end_of_killed(1, words, 2, |variable| is_started_by(variable, false));
     check_result(&ended, 12);
+    assert_eq!(lines(&ended, "lost"), ["1"], "{}", ended.text());
 }
 
 /// Whether a process with this variable was started by the launcher, or else by another rank: each start has its own name.

@@ -2,10 +2,13 @@
 
 use crate::{Pair, pair, ring_crate};
 use events::{CallRecord, ProcessKey};
-use ring_crate::layout::{BLOCKS_OFFSET, HEADER_BYTES};
+use ring_crate::layout::{BLOCKS_OFFSET, HEADER_BYTES, Header};
 use ring_crate::{SegmentReader, ThreadWriter};
 use std::fs::File;
+use std::mem::offset_of;
 use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+use std::process::Command;
 
 const N_RECORDS: u32 = 64;
 /// Offsets in the header (`layout::Header`).
@@ -131,4 +134,53 @@ fn numbers_that_cannot_be_are_not_taken() {
     // The thread goes on: its own count is not the one that was overwritten.
     work(&mut thread, 1);
     assert_eq!(view.n_written(), 11);
+}
+
+/// Where the full disk of [`nothing_is_read_where_no_memory_is`] is.
+const FULL: &str = "RING_TEST_FULL";
+
+/// Segments that are holes, wholly or behind their header, on a disk that is then filled.
+#[test]
+#[ignore = "a role in another test, started by it"]
+fn a_full_disk() {
+    let Some(folder) = std::env::var_os(FULL).map(PathBuf::from) else { return };
+    let pair = pair(1, 8, N_RECORDS);
+    let n_bytes = pair.reader.capacity().segment_bytes() as u64;
+    let mut header = vec![0; HEADER_BYTES];
+    File::open(pair.writer.path()).expect("ours").read_exact_at(&mut header, 0).expect("a header");
+    let largest = [
+        (offset_of!(Header, modules_len), u32::MAX),
+        (offset_of!(Header, communicators_len), u32::MAX),
+        (offset_of!(Header, has_control), 1),
+    ];
+    for (offset, value) in largest {
+        header[offset..offset + 4].copy_from_slice(&value.to_le_bytes());
+    }
+    let [hole, behind] = ["1-1.segment", "2-2.segment"].map(|name| folder.join(name));
+    for (path, content) in [(&hole, &[][..]), (&behind, &header)] {
+        std::fs::write(path, content).expect("room for it");
+        File::options().write(true).open(path).expect("ours").set_len(n_bytes).expect("holes");
+    }
+    let mut filler = File::create(folder.join("filler")).expect("our disk");
+    while std::io::Write::write_all(&mut filler, &[1; 4096]).is_ok() {}
+    assert!(SegmentReader::open(&hole).is_err());
+    let reader = SegmentReader::open(&behind).expect("its header is there");
+    assert_eq!((reader.modules(), reader.communicators()), (String::new(), Vec::new()));
+    assert!(reader.orders().is_none() && reader.answers().is_none());
+    assert!(reader.is_damaged());
+}
+
+/// A hole in a segment while shared memory is full ended the collector with SIGBUS: the header was read before anybody
+/// knew that there is memory behind it, and so were texts and mailboxes that the segment claims to have.
+#[test]
+fn nothing_is_read_where_no_memory_is() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let script = "mount -t tmpfs -o size=64k none \"$RING_TEST_FULL\" && exec \"$0\" --exact \
+                  overwritten::a_full_disk --ignored";
+    let mut command = Command::new("unshare");
+    command.args(["--user", "--map-root-user", "--mount", "sh", "-c", script]);
+    command.arg(std::env::current_exe().expect("this test")).env(FULL, folder.path());
+    let output = command.output().expect("`unshare`, of util-linux");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && said.contains("1 passed"), "{output:?}");
 }

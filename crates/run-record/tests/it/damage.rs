@@ -2,6 +2,7 @@
 
 use run_record::resize_file::ResizeLines;
 use run_record::{RunRecord, RunStart, Summary};
+use sealed::seal;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -119,6 +120,8 @@ fn a_damaged_header_never_makes_another_record() {
         let found: Option<Summary> =
             RunRecord::open(dir.path()).ok().and_then(|record| record.read_summary().ok());
         assert!(found.is_none_or(|found| found == summary));
+        let found = RunRecord::open(dir.path()).ok().map(|record| record.header().clone());
+        assert!(found.is_none_or(|found| found == *good.header()), "the command, the checksums");
     }
 }
 
@@ -128,13 +131,31 @@ fn a_damaged_line_of_the_program_costs_itself_only() {
     let dir = tempfile::tempdir().unwrap();
     let line = |to| resized::Resize { from: 2, to, ..resized::Resize::default() };
     let lines: Vec<_> = (1..6).map(line).collect();
-    let texts = lines.iter().map(|line| serde_json::to_string(line).unwrap() + "\n");
+    let texts = lines.iter().map(|line| seal(&serde_json::to_string(line).unwrap()) + "\n");
     let good: String = texts.collect();
     for bytes in damages(good.as_bytes()) {
         let is_cut = bytes.len() < good.len();
         fs::write(dir.path().join("resizes.jsonl"), bytes).unwrap();
         let found = ResizeLines::read(dir.path()).unwrap().unwrap();
+        assert!(found.resizes.iter().all(|resize| lines.contains(resize)), "{found:?}");
         let n_same = found.resizes.iter().filter(|resize| lines.contains(resize)).count();
         assert!(is_cut || lines.len() - 2 <= n_same, "{found:?}");
     }
+}
+
+/// What a program of masters and workers tells of itself: as it wrote it, or not at all.
+#[test]
+fn a_damaged_report_of_dealt_work_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let record = record(dir.path());
+    let dealt = dealt::Dealt::new("best");
+    let good = seal(&serde_json::to_string(&dealt).unwrap());
+    let path = dir.path().join("dealt.json");
+    for bytes in damages(good.as_bytes()) {
+        fs::write(&path, bytes).unwrap();
+        let found = record.read_dealt().ok().flatten();
+        assert!(found.is_none_or(|found| found == dealt));
+    }
+    fs::write(&path, good).unwrap();
+    assert_eq!(record.read_dealt().unwrap(), Some(dealt));
 }

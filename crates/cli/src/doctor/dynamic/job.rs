@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::Builder;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
@@ -67,11 +68,15 @@ impl Job {
         let mut child = command.process_group(0).spawn()?;
         let (tell_line, lines) = channel();
         let (tell_error, errors) = channel();
-        if let (Some(output), Some(said)) = (child.stdout.take(), child.stderr.take()) {
-            std::thread::spawn(move || listen(output, &tell_line));
-            std::thread::spawn(move || listen(said, &tell_error));
+        let pipes = (child.stdout.take(), child.stderr.take());
+        // From here on, its end is the child's.
+        let job = Self { child, lines, errors, mark, _folder: folder, before };
+        if let (Some(output), Some(said)) = pipes {
+            let listener = || Builder::new().name("listener".to_owned());
+            listener().spawn(move || listen(output, &tell_line))?;
+            listener().spawn(move || listen(said, &tell_error))?;
         }
-        Ok(Self { child, lines, errors, mark, _folder: folder, before })
+        Ok(job)
     }
 
     /// The next line, when there is one within this time.

@@ -5,6 +5,7 @@
 
 mod part;
 
+use anyhow::Context;
 use clap::Args;
 use mpi::{Comm, Mpi};
 use std::io::Write;
@@ -169,7 +170,9 @@ fn attempt(step: Step, world: &Comm, began: Instant) -> anyhow::Result<String> {
         Step::Background => {
             anyhow::ensure!(mpi.is_multiple(), "the library takes calls of one thread at a time");
             let alone = Comm::own_self(mpi)?;
-            let started = std::thread::spawn(move || part::start_and_leave(&alone, 1));
+            let start = move || part::start_and_leave(&alone, 1);
+            let thread = std::thread::Builder::new().name("background".to_owned()).spawn(start);
+            let started = thread.context("no thread can be started; see `ulimit -u`")?;
             let started = started.join().map_err(|_| anyhow::anyhow!("the thread failed"))?;
             started.map(|_| took())
         }

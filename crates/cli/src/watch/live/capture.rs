@@ -3,6 +3,7 @@
 use run_record::{SpoolReader, SpoolWriter};
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::{ChildStderr, ChildStdout};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -153,11 +154,13 @@ impl Shared {
 
     fn read(&self, mut pipe: impl Read, stream: Stream) {
         let mut bytes = vec![0; READ_BYTES];
-        let mut line = Vec::new();
+        let (mut line, mut is_shown) = (Vec::new(), true);
         while let Ok(n_bytes @ 1..) = pipe.read(&mut bytes) {
             let bytes = &bytes[..n_bytes];
             self.take(bytes, stream);
-            self.add_lines(&mut line, bytes);
+            let add = || self.add_lines(&mut line, bytes);
+            // Else the end of this thread would close the pipe, and end the command.
+            is_shown = is_shown && catch_unwind(AssertUnwindSafe(add)).is_ok();
         }
     }
 

@@ -63,6 +63,12 @@ impl Places {
     /// # Errors
     /// When a column that was named is not there, two parameters have one name, or none is left for the value.
     pub(super) fn of(heading: &[String], rows: &[Row], columns: &Columns) -> Result<Self, Fault> {
+        if heading.iter().all(|name| number(name).is_ok()) {
+            return Err(Fault::NoHeading);
+        }
+        if heading.len() == 1 {
+            return Err(Fault::NoValue);
+        }
         let named = |name: &String| {
             let found = heading.iter().position(|other| other == name);
             found.ok_or_else(|| Fault::Missing(name.clone()))
@@ -83,13 +89,16 @@ impl Places {
         };
         let is_taken = |idx: &usize| Some(*idx) == metric || region.contains(idx);
         let is_parameter = |idx: &usize| said.as_ref().is_some_and(|said| said.contains(idx));
+        let is_left = |idx: &usize| {
+            !is_taken(idx) && !is_parameter(idx) && !is_nothing(&heading[*idx], rows, *idx)
+        };
         let (mut words, mut numbers) = (Vec::new(), Vec::new());
-        for idx in (0..heading.len()).filter(|idx| !is_taken(idx) && !is_parameter(idx)) {
+        for idx in (0..heading.len()).filter(is_left) {
             if is_words(rows, idx) { words.push(idx) } else { numbers.push(idx) }
         }
         let (value, is_value_guessed) = match &columns.value {
             Some(name) => (named(name)?, false),
-            None => value(heading, &numbers).ok_or_else(|| Fault::Missing("value".into()))?,
+            None => value(heading, &numbers).ok_or(Fault::NoValue)?,
         };
         let mut left_out: Vec<(usize, String)> = Vec::new();
         let mut regions_guessed = Vec::new();
@@ -137,11 +146,35 @@ impl Places {
     }
 }
 
-/// Whether most cells of a column are no numbers.
+/// Whether a column has neither a name nor cells, as those have whose lines end with a separator.
+fn is_nothing(name: &str, rows: &[Row], idx: usize) -> bool {
+    name.is_empty() && rows.iter().all(|(_, row)| row.get(idx).is_none_or(String::is_empty))
+}
+
+/// Whether most cells of a column are words.
 fn is_words(rows: &[Row], idx: usize) -> bool {
     let cells = || rows.iter().filter_map(|(_, row)| row.get(idx)).filter(|cell| !cell.is_empty());
-    let n_words = cells().filter(|cell| number(cell).is_err()).count();
+    let n_words = cells().filter(|cell| number(cell).is_err() && !is_meant(cell)).count();
     cells().count() < 2 * n_words
+}
+
+/// What stands for a number that is not there.
+const NO_NUMBERS: [&str; 8] = ["nan", "inf", "infinity", "na", "n/a", "null", "none", "-"];
+/// Longest unit behind a number, in letters.
+const N_UNIT_MAX: usize = 3;
+
+/// Whether a cell that is no number is meant as one: `NaN`, `1,5`, `1_000`, `0x10`, `5 %`, `3ms`.
+fn is_meant(cell: &str) -> bool {
+    let cell = cell.to_lowercase();
+    let rest = cell.trim_start_matches(['+', '-']);
+    if NO_NUMBERS.contains(&rest) || NO_NUMBERS.contains(&cell.as_str()) {
+        return true;
+    }
+    let is_of_number = |letter: &char| {
+        letter.is_ascii_digit() || [' ', ',', '.', '_', '\'', '+', '-'].contains(letter)
+    };
+    let n_other = rest.chars().filter(|letter| !is_of_number(letter)).count();
+    rest.starts_with(|letter: char| letter.is_ascii_digit()) && n_other <= N_UNIT_MAX
 }
 
 /// The first cell of a column that is no number, with its line from 1.
@@ -286,6 +319,20 @@ mod tests {
         assert_eq!(said, ["line 2: `abc` is no number: write it like 12 or 1.5e-3"]);
         let reading = read("n,n,time\n1,2,3\n", &Columns::default());
         assert_eq!(reading.problems.len(), 1, "{:?}", reading.problems);
+    }
+
+    /// Times that are no numbers made models of a parameter, for a region of the name `NaN`.
+    #[test]
+    fn a_time_that_is_no_number_is_no_region() {
+        for time in ["NaN", "-inf", "1e400", "\"1,5\"", "1_000", "0x10", "5 %", "3ms", "N/A"] {
+            let reading = read(&format!("n,p,time\n1,2,{time}\n2,3,{time}\n"), &Columns::default());
+            assert_eq!(reading.measured.series, [], "{time}");
+            let said: Vec<String> = reading.problems.iter().map(ToString::to_string).collect();
+            let named = time.trim_matches('"');
+            let fault = format!("`{named}` is no number: write it like 12 or 1.5e-3");
+            assert_eq!(said, [format!("line 2: {fault}"), format!("line 3: {fault}")]);
+        }
+        check("x,p,time\n2d_stencil,3,2", &["p"], "time", &["2d_stencil"], 1);
     }
 
     #[test]

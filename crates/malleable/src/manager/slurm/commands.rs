@@ -6,6 +6,7 @@ use super::SlurmJob;
 use std::io::Read;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
+use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
 /// How long a command may take.
@@ -213,7 +214,16 @@ fn run(name: &str, words: &[String]) -> Result<String, CommandError> {
         })?;
     let until = Instant::now() + PATIENCE;
     // Both pipes are read meanwhile: a long answer would fill them.
-    let (output, complaints) = (read(child.stdout.take()), read(child.stderr.take()));
+    let readers =
+        read(child.stdout.take()).and_then(|output| Ok((output, read(child.stderr.take())?)));
+    let (output, complaints) = match readers {
+        Ok(readers) => readers,
+        Err(error) => {
+            child.kill().and_then(|()| child.wait()).map(drop).unwrap_or_default();
+            let said = format!("no thread can read what it says: {error}; see `ulimit -u`");
+            return Err(CommandError::Failed { command, said });
+        }
+    };
     let ended = ended(&mut child, until)
         .ok_or(CommandError::TimedOut { command: command.clone(), seconds: PATIENCE.as_secs() })?;
     let (output, complaints) = (output.join(), complaints.join());
@@ -240,8 +250,8 @@ fn ended(child: &mut Child, until: Instant) -> Option<bool> {
     None
 }
 
-fn read(pipe: Option<impl Read + Send + 'static>) -> std::thread::JoinHandle<String> {
-    std::thread::spawn(move || {
+fn read(pipe: Option<impl Read + Send + 'static>) -> std::io::Result<JoinHandle<String>> {
+    Builder::new().name("answer".to_owned()).spawn(move || {
         let mut bytes = Vec::new();
         pipe.map(|mut pipe| pipe.read_to_end(&mut bytes).unwrap_or_default());
         String::from_utf8_lossy(&bytes).into_owned()

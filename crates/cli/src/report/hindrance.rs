@@ -1,0 +1,51 @@
+//! Why a part of a run could not be put into its record, and what helps.
+
+use analyzer::AssembleError;
+use run_record::{RecordError, TableError};
+use std::path::Path;
+
+/// Why a part of a run is in the spool and nowhere else. Of several the last one is to be mended first: it may be
+/// the cause of the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Hindrance {
+    /// What is in the record knows more.
+    KnowsMore,
+    /// A file cannot be written, though there is room.
+    Unwritable,
+    /// No room is left on the disk.
+    DiskFull,
+}
+
+impl Hindrance {
+    pub(super) fn of_table(error: &AssembleError) -> Self {
+        match error.table() {
+            TableError::HoldsMore { .. } => Self::KnowsMore,
+            error if error.is_storage_full() => Self::DiskFull,
+            _ => Self::Unwritable,
+        }
+    }
+
+    pub(super) fn of_record(error: &RecordError) -> Self {
+        match error {
+            RecordError::KnowsMore { .. } => Self::KnowsMore,
+            RecordError::File(file) if file.is_storage_full() => Self::DiskFull,
+            _ => Self::Unwritable,
+        }
+    }
+
+    /// What makes the record in the folder `record` whole.
+    pub(super) fn remedy(self, record: &Path) -> String {
+        let record = record.display();
+        match self {
+            Self::KnowsMore => format!(
+                "what the run left is in `{record}/spool`: if some of it is missing there, bring it back, then `sintonia report {record}` makes it so"
+            ),
+            Self::Unwritable => format!(
+                "when the files named above can be written, `sintonia report {record}` makes it so"
+            ),
+            Self::DiskFull => {
+                format!("free room on its disk, then `sintonia report {record}` makes it so")
+            }
+        }
+    }
+}
