@@ -8,6 +8,10 @@ SHELL := bash
 # Programs, tests and the setup script look for each other here, wherever the user builds otherwise.
 export CARGO_TARGET_DIR := $(CURDIR)/target
 
+# Tests are of another profile than programs, and share with them all that is not ours (`Cargo.toml`): beside each other, in
+# one folder, but for what is made in the end, of which both have some of the same name.
+as_tested := --profile bench
+checked := CARGO_BUILD_BUILD_DIR=$(CURDIR)/target CARGO_TARGET_DIR=$(CURDIR)/target/checked
 PREFIX ?= /usr/local
 CARGO ?= cargo
 
@@ -64,8 +68,8 @@ test: ## run all tests, on real ranks, with programs as they are shipped
 	@$(call make_matmul,mpich) check
 	@$(call make_stencil,openmpi) check
 	@$(call make_stencil,mpich) check
-	@$(CARGO) test --quiet --doc --workspace
-	@$(CARGO) nextest run --workspace --lib --bins --tests
+	@$(checked) $(CARGO) test --quiet $(as_tested) --doc --workspace
+	@$(checked) $(CARGO) nextest run --cargo-profile bench --workspace --lib --bins --tests
 
 bench: ## measure what watching, dealing and fitting cost
 	@scripts/setup.sh bench
@@ -83,7 +87,7 @@ fuzz: ## search for inputs that break a reader: TARGET=name (all), SECONDS_EACH=
 
 lint: ## format, lints of the language, rules of this repository
 	@$(CARGO) fmt --all --check
-	@$(CARGO) clippy --quiet --workspace --all-targets -- --deny warnings
+	@$(CARGO) clippy --quiet $(as_tested) --workspace --all-targets -- --deny warnings
 	@$(CARGO) xtask tidy
 
 deny: ## licenses, sources and known flaws of what is compiled in

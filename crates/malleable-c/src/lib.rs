@@ -18,3 +18,5 @@ mod places;
 pub mod register;
 pub mod run;
 mod state;
+#[cfg(test)]
+mod tests;

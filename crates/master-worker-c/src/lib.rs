@@ -19,3 +19,5 @@ pub mod options;
 mod program;
 mod report;
 pub mod run;
+#[cfg(test)]
+mod tests;

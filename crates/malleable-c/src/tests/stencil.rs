@@ -1,6 +1,6 @@
 //! `apps/stencil`: the same cells on fixed and on changing ranks.
 
-use crate::program::{library, repository, run};
+use super::program::{library, repository, run};
 use launch::library::Language;
 use launch::{Job, Library};
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! What a program of C may do, and what becomes of its failures: `programs/modes.c`.
 
-use crate::program::{Link, Program};
+use super::program::{Link, Program};
 use launch::Library;
 
 const SOURCE: &str = "tests/programs/modes.c";

@@ -1,6 +1,6 @@
 //! The header is made from the sources and taken by compilers.
 
-use crate::program::{repository, run};
+use super::program::{repository, run};
 use c_header::Header;
 use std::path::Path;
 use std::process::Command;

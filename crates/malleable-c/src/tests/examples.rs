@@ -1,6 +1,6 @@
 //! The examples give the same results whatever becomes of their size.
 
-use crate::program::Program;
+use super::program::Program;
 use launch::Library;
 
 /// What the rod says, and its last size.

@@ -1,6 +1,6 @@
 //! The examples give the same results on threads and on any ranks.
 
-use crate::program::{Link, Program, library, repository, run};
+use super::program::{Link, Program, library, repository, run};
 use launch::Library;
 use std::process::Command;
 

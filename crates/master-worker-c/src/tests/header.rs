@@ -1,6 +1,6 @@
 //! The header is what the sources say, and compilers take it.
 
-use crate::program::{repository, run};
+use super::program::{repository, run};
 use c_header::Header;
 use std::path::Path;
 use std::process::Command;
