@@ -1,8 +1,8 @@
-//! Bytes as the 64 characters of RFC 4648, padded.
+//! Base64 of RFC 4648, with padding.
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// Four characters for each three bytes.
+/// Encodes every three bytes as four characters.
 pub(crate) fn encode(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for three in bytes.chunks(3) {
@@ -16,7 +16,7 @@ pub(crate) fn encode(bytes: &[u8]) -> String {
     text
 }
 
-/// The bytes again; nothing where `text` is not what [`encode`] writes.
+/// Decodes `text`; `None` where it is not what [`encode`] writes.
 pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
     if !text.len().is_multiple_of(4) {
         return None;

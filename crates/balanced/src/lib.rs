@@ -1,15 +1,15 @@
-//! The words of a cluster that shares out its tasks, as people and scripts see them.
+//! Vocabulary of a cluster that balances tasks between its nodes, as users and scripts see it.
 //!
-//! A client sends a [`Request`] to the daemon of its node and hears [`Answer`]s; both are JSON. Tasks are
-//! known by a [`TaskName`], which says where they were submitted and which of that node's tasks they are.
+//! A client sends a [`Request`] to the daemon of its node and receives [`Answer`]s; both are JSON. A
+//! [`TaskName`] identifies a task by the node that it was submitted to and its number there.
 //!
 //! # Invariants
-//! - Pure: no clock, file, socket or thread. Times are milliseconds since 1970, by the clock of the node
-//!   that says them.
-//! - What is added later has a default, so that an older client understands a newer daemon.
+//! - Pure: no clock, file, socket or thread. Times are milliseconds since 1970, by the clock of the node that
+//!   reports them.
+//! - Fields added later have a default, so that an older client understands a newer daemon.
 //!
 //! # Not here
-//! Rules of balancing (`balancing`); what nodes say to each other, and sockets (`balancer`).
+//! Rules of balancing (`balancing`); messages between nodes, and sockets (`balancer`).
 
 mod base64;
 mod name;

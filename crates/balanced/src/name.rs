@@ -1,4 +1,4 @@
-//! How tasks are named: `HOME.NUMBER`, and `HOME.FIRST-LAST` for several.
+//! Names of tasks: `HOME.NUMBER`, and `HOME.FIRST-LAST` for several.
 
 use std::{fmt, str::FromStr};
 
@@ -7,38 +7,38 @@ use serde::{Deserialize, Serialize};
 /// Longest name of a node in bytes.
 const NODE_NAME_BYTES_MAX: usize = 64;
 
-/// One task: where it was submitted, and its number there.
+/// Name of one task: the node that it was submitted to (its home), and its number there.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct TaskName {
-    /// Name of the node that it was submitted to.
+    /// Name of the node that the task was submitted to.
     pub home: String,
-    /// Its number there, from 1.
+    /// Number of the task on that node, from 1.
     pub number: u64,
 }
 
-/// Tasks of one home with consecutive numbers: one task, or an array.
+/// Name of tasks of one home with consecutive numbers: one task, or an array.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct TaskRange {
-    /// Name of the node that they were submitted to.
+    /// Name of the node that the tasks were submitted to.
     pub home: String,
-    /// Number of the first.
+    /// Number of the first task.
     pub first: u64,
-    /// Number of the last; at least `first`.
+    /// Number of the last task; at least `first`.
     pub last: u64,
 }
 
-/// Why a text names no task.
+/// Reasons why a text names no task.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NameError {
-    /// There is no number behind the node.
+    /// No number follows the node's name.
     #[error(
         "`{text}` names no task: write `NODE.NUMBER` or `NODE.FIRST-LAST`, as `submit` printed it"
     )]
     Shape {
-        /// What was written.
+        /// The text as written.
         text: String,
     },
     /// A node cannot have this name.
@@ -46,13 +46,13 @@ pub enum NameError {
         "`{text}` cannot be a node's name: use 1 to 64 letters, digits, `-`, `_` and `.`, not beginning with `-` or `.`"
     )]
     Node {
-        /// What was written.
+        /// The text as written.
         text: String,
     },
 }
 
 impl TaskName {
-    /// The range that holds this task alone.
+    /// Returns the range that holds this task alone.
     #[must_use]
     pub fn alone(&self) -> TaskRange {
         TaskRange { home: self.home.clone(), first: self.number, last: self.number }
@@ -60,23 +60,24 @@ impl TaskName {
 }
 
 impl TaskRange {
-    /// How many tasks these are.
+    /// Number of tasks in the range.
     #[must_use]
     pub fn n_tasks(&self) -> u64 {
         (self.last - self.first).saturating_add(1)
     }
 
-    /// Whether `number` is among them.
+    /// Returns whether the range holds `number`.
     #[must_use]
     pub fn holds(&self, number: u64) -> bool {
         self.first <= number && number <= self.last
     }
 }
 
-/// Checks a name for a node.
+/// Checks whether `text` can be the name of a node.
 ///
 /// # Errors
-/// When it is empty, too long, or has other characters than letters, digits, `-`, `_` and `.`.
+/// When `text` is empty, too long, begins with `-` or `.`, or has other characters than letters, digits, `-`,
+/// `_` and `.`.
 pub fn check_node_name(text: &str) -> Result<(), NameError> {
     let fine = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     let begins_well = !text.starts_with(['-', '.']);
@@ -158,7 +159,7 @@ impl TryFrom<String> for TaskRange {
     }
 }
 
-/// Only what `Display` writes: no sign, no leading zero.
+/// Reads a number as `Display` writes it: no sign, no leading zero.
 fn number(digits: &str) -> Option<u64> {
     let plain = digits.bytes().all(|byte| byte.is_ascii_digit()) && !digits.starts_with('0');
     plain.then(|| digits.parse().ok()).flatten()

@@ -1,51 +1,52 @@
-//! A node as people see it.
+//! Status of a node, as users see it.
 
 use serde::{Deserialize, Serialize};
 
 use crate::Kept;
 
-/// Whether a node can be reached.
+/// Reachability of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Presence {
-    /// It answers.
+    /// The node answers.
     Up,
-    /// It has not been heard for a while; its tasks are given to others when their leases have run out.
+    /// No message has arrived from the node for a while; when the leases of its tasks run out, other nodes
+    /// get them.
     Silent,
-    /// It takes no further tasks and leaves when its own have ended.
+    /// The node takes no further tasks and leaves when its own have ended.
     Stopping,
-    /// It left by itself.
+    /// The node left of its own accord.
     Left,
 }
 
-/// What the rules of balancing say of a node's load.
+/// Load state of a node, as the rules of balancing judge it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LoadWord {
-    /// It takes tasks of others.
+    /// Takes tasks of other nodes.
     Receiver,
-    /// It takes its own tasks only.
+    /// Takes its own tasks only.
     Neutral,
-    /// It seeks others who take its tasks.
+    /// Seeks other nodes to take its tasks.
     Sender,
 }
 
-/// What a node has counted since its daemon started.
+/// Counters of a node since its daemon started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Tasks submitted here.
     pub n_submitted: u64,
-    /// Tasks that ended here, wherever they came from.
+    /// Tasks that ended here, whichever node they were submitted to.
     pub n_ended: u64,
     /// Tasks that other nodes took from here.
     pub n_moved_out: u64,
-    /// Tasks that were taken from other nodes.
+    /// Tasks that this node took from other nodes.
     pub n_moved_in: u64,
-    /// Messages of information that were sent.
+    /// Load information messages sent.
     pub n_messages: u64,
-    /// Requests to take tasks that others accepted.
+    /// Requests to take tasks that other nodes accepted.
     pub n_accepted: u64,
-    /// Requests to take tasks that others did not accept.
+    /// Requests to take tasks that other nodes did not accept.
     pub n_not_accepted: u64,
     /// Tasks that were queued again because the node that held them was lost.
     pub n_lost: u64,
@@ -53,47 +54,47 @@ pub struct Counts {
     pub n_dropped: u64,
 }
 
-/// A node as it stands.
+/// Status of a node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NodeStatus {
-    /// Its name.
+    /// Name of the node.
     pub node: String,
-    /// Where others reach it: `host:port`.
+    /// Address at which other nodes reach it: `host:port`.
     pub address: String,
-    /// Whether it can be reached.
+    /// Reachability of the node.
     pub presence: Presence,
-    /// Cores that it runs tasks on.
+    /// Cores that the node runs tasks on.
     pub n_cores: u32,
-    /// Its speed, beside 1 for an ordinary core.
+    /// Speed relative to an ordinary core, which has 1.
     pub speed: f64,
-    /// What follows is known of nodes that are up.
+    /// Load state; this and all following fields are known only of nodes that are up.
     #[serde(default)]
     pub load: Option<LoadWord>,
-    /// Relative speed times cores for each task, by which its load is judged.
+    /// Load index: relative speed times cores, per task.
     #[serde(default)]
     pub index: Option<f64>,
-    /// The policy of balancing, as it is written in options.
+    /// Balancing policy, as written in options.
     #[serde(default)]
     pub policy: Option<String>,
-    /// Tasks that run there.
+    /// Tasks that run on the node.
     #[serde(default)]
     pub n_running: u32,
-    /// Tasks that wait there, its own and those of others.
+    /// Tasks that wait on the node, its own and those of other nodes.
     #[serde(default)]
     pub n_queued: u64,
-    /// Tasks of its own that other nodes hold.
+    /// Tasks of the node that other nodes hold.
     #[serde(default)]
     pub n_leased: u64,
-    /// What it has counted.
+    /// Counters since its daemon started.
     #[serde(default)]
     pub counts: Counts,
     /// Milliseconds since its daemon started.
     #[serde(default)]
     pub uptime_ms: u64,
-    /// What a person should know of it and do, a sentence each: its journal was damaged.
+    /// Troubles that the user should know of and act on, a sentence each, such as a damaged journal.
     #[serde(default)]
     pub troubles: Vec<String>,
-    /// What it keeps of ended tasks, and what it has dropped.
+    /// Ended tasks that the node keeps, and what it has dropped.
     #[serde(default)]
     pub kept: Kept,
 }

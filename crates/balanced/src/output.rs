@@ -1,27 +1,27 @@
-//! What a task wrote, as far as it was kept.
+//! Output of a task, as far as it was kept.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
 use crate::base64;
 
-/// What a task wrote.
+/// Output of a task.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Output {
-    /// To its standard output; the beginning where it was too long.
+    /// Standard output; its beginning where it was too long.
     pub stdout: Text,
-    /// To its standard error; the beginning where it was too long.
+    /// Standard error; its beginning where it was too long.
     pub stderr: Text,
-    /// Bytes that were not kept.
+    /// Number of bytes that were not kept.
     pub n_dropped_bytes: u64,
 }
 
-/// Bytes that are mostly text: in JSON a string where that is UTF-8 and at most twice as long, else
-/// `{"base64": "..."}`. So what a bound on bytes promises holds for its JSON too.
+/// Bytes that are mostly text. In JSON they are a string where they are UTF-8 and the string is at most twice
+/// as long, else `{"base64": "..."}`, so that a bound on the bytes bounds their JSON too.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Text(pub Vec<u8>);
 
 impl Output {
-    /// Bytes that are kept.
+    /// Number of bytes that are kept.
     #[must_use]
     pub fn n_bytes(&self) -> usize {
         self.stdout.0.len() + self.stderr.0.len()

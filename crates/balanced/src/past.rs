@@ -1,61 +1,61 @@
-//! What is kept of tasks that ended long ago, and what was dropped.
+//! Summaries of tasks that ended long ago, and of what was dropped.
 
 use serde::{Deserialize, Serialize};
 
 use crate::Outcome;
 
-/// Tasks with numbers that follow each other and that ended alike.
+/// Tasks with consecutive numbers and the same outcome.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EndedRun {
-    /// Number of the first.
+    /// Number of the first task.
     pub first: u64,
-    /// Number of the last.
+    /// Number of the last task.
     pub last: u64,
-    /// How each of them ended.
+    /// Outcome of each of them.
     pub outcome: Outcome,
 }
 
-/// How many tasks ended in a way.
+/// Number of tasks with one outcome.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutcomeCount {
-    /// The way.
+    /// Outcome that is counted.
     pub outcome: Outcome,
-    /// How many.
+    /// Number of tasks with it.
     pub n_tasks: u64,
 }
 
-/// Tasks that ended so long ago that only how is kept.
+/// Tasks that ended so long ago that only their outcome is kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Past {
-    /// How many.
+    /// Number of these tasks.
     pub n_tasks: u64,
-    /// How many of them ended how.
+    /// Number of these tasks by outcome.
     pub outcomes: Vec<OutcomeCount>,
-    /// Which, as far as that is kept and fits into an answer: the last ones.
+    /// The tasks themselves, as far as they are kept and fit into an answer: the latest ones.
     pub runs: Vec<EndedRun>,
 }
 
-/// What a node keeps of ended tasks, and what it has dropped.
+/// Ended tasks that a node keeps, and what it has dropped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Kept {
     /// Ended tasks that are kept one by one.
     pub n_tasks: u64,
-    /// Most that are.
+    /// Most ended tasks that are kept one by one.
     pub n_tasks_max: u64,
-    /// Tasks of which only how they ended is kept.
+    /// Tasks of which only the outcome is kept.
     pub n_brief: u64,
     /// Bytes of output that are kept.
     pub output_bytes: u64,
-    /// Most that are.
+    /// Most bytes of output that are kept.
     pub output_bytes_max: u64,
     /// Tasks whose output was dropped.
     pub n_outputs_dropped: u64,
-    /// Bytes of it.
+    /// Bytes of the dropped output.
     pub output_bytes_dropped: u64,
 }
 
 impl Past {
-    /// For people: how many ended how.
+    /// Describes for users how many tasks had which outcome.
     #[must_use]
     pub fn sentence(&self) -> String {
         let count = |count: &OutcomeCount| match &count.outcome {
@@ -67,7 +67,7 @@ impl Past {
 }
 
 impl Kept {
-    /// For people: what was dropped, and where to have more kept; nothing where nothing was.
+    /// Describes for users what was dropped and which option keeps more; `None` where nothing was dropped.
     #[must_use]
     pub fn sentence(&self, node: &str) -> Option<String> {
         let Self { n_brief, n_outputs_dropped: n_outputs, output_bytes_dropped: n_bytes, .. } =

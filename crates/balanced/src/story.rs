@@ -1,75 +1,75 @@
-//! Why a task is where it is: what happened to it, and how its node stands.
+//! History of a task and the reasons for its present state.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{NodeStatus, TaskStatus};
 
-/// Something that happened to a task.
+/// Event in the life of a task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "what")]
 pub enum What {
-    /// It was handed over and is on disk.
+    /// The task was submitted and is on disk.
     Submitted,
-    /// It was offered to a node.
+    /// The task was offered to a node.
     Offered {
-        /// The node.
+        /// Name of that node.
         to: String,
     },
-    /// A node took it.
+    /// A node took the task.
     Moved {
-        /// The node.
+        /// Name of that node.
         to: String,
     },
-    /// A node did not take it.
+    /// A node did not take the task.
     NotTaken {
-        /// The node.
+        /// Name of that node.
         by: String,
-        /// Why.
+        /// Reason of the refusal.
         because: String,
     },
-    /// It was started.
+    /// The task was started.
     Started {
-        /// On this node.
+        /// Name of the node that started it.
         on: String,
     },
-    /// It waits at its home again.
+    /// The task waits at its home again.
     Back {
-        /// Why.
+        /// Reason for its return.
         because: String,
     },
-    /// Somebody wants it to end.
+    /// The user asked to cancel the task.
     CancelWished,
-    /// It is over.
+    /// The task ended.
     Ended {
-        /// On this node.
+        /// Name of the node that it ended on.
         on: String,
-        /// How, in words.
+        /// Outcome in words.
         outcome: String,
     },
 }
 
-/// Something that happened to a task, and when.
+/// Event in the life of a task, with its time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
-    /// When, by its home's clock.
+    /// Time of the event in ms, by the clock of the task's home.
     pub at_ms: u64,
-    /// What.
+    /// The event.
     #[serde(flatten)]
     pub what: What,
 }
 
-/// Why a task is where it is.
+/// Explanation of a task's present state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Explanation {
-    /// The task as it stands.
+    /// Status of the task.
     pub status: TaskStatus,
-    /// What happened to it, in order; the newest where there was too much.
+    /// Events of the task in order; only the newest where there were too many.
     pub steps: Vec<Step>,
-    /// Steps that are no longer kept.
+    /// Number of events that are no longer kept.
     pub n_dropped_steps: u32,
-    /// Sentences that say why it is where it is.
+    /// Sentences that say why the task is in its state.
     pub because: Vec<String>,
-    /// Its home as it stands.
+    /// Status of the task's home.
     pub home: NodeStatus,
 }
 

@@ -1,4 +1,4 @@
-//! What a person hands over: a command, once or as an array.
+//! Submission of a user: a command, to be run once or as an array.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,23 +7,23 @@ const N_ARRAY_TASKS_MAX: u64 = 10_000_000;
 /// Longest command with its environment and folder, in bytes: it has to fit into one message between nodes.
 const SUBMISSION_BYTES_MAX: usize = 256 << 10;
 
-/// Most that is kept of each of a task's two outputs, in bytes: both have to fit into one message between nodes.
+/// Most bytes kept of each of a task's two outputs: both have to fit into one message between nodes.
 pub const OUTPUT_BYTES_MAX: u32 = 192 << 10;
 
-/// One command, to be run once or once for each index of an array.
+/// Command to be run once or once for each index of an array.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Submission {
     /// The program and its arguments.
     pub command: Vec<String>,
-    /// What people call it; the program's name where they did not say.
+    /// Title for users; the program's name where none is given.
     #[serde(default)]
     pub name: Option<String>,
-    /// Folder that it runs in, absolute.
+    /// Working folder, absolute.
     pub folder: String,
-    /// The variables that it sees, all of them.
+    /// All environment variables that the command sees.
     #[serde(default)]
     pub environment: Vec<(String, String)>,
-    /// Indices, where it is an array; each task finds its own in `SINTONIA_ARRAY_INDEX`.
+    /// Indices of an array; each task finds its own index in `SINTONIA_ARRAY_INDEX`.
     #[serde(default)]
     pub array: Option<ArrayRange>,
     /// Bounds of each task.
@@ -31,24 +31,25 @@ pub struct Submission {
     pub limits: Limits,
 }
 
-/// Indices of an array, both included.
+/// Indices of an array, first and last included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ArrayRange {
-    /// The first.
+    /// First index.
     pub first: u64,
-    /// The last; at least `first`.
+    /// Last index; at least `first`.
     pub last: u64,
 }
 
 /// Bounds of a task.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Limits {
-    /// Most bytes kept of its standard output, and of its standard error; [`OUTPUT_BYTES_MAX`] at most.
+    /// Most bytes kept of the standard output, and of the standard error; [`OUTPUT_BYTES_MAX`] at most.
     pub output_bytes_max: u32,
-    /// Folder for its whole output instead, absolute: files `NAME.out` and `NAME.err` with the task's name.
+    /// Folder that receives the whole output instead, absolute: files `NAME.out` and `NAME.err` with the
+    /// task's name.
     #[serde(default)]
     pub output_folder: Option<String>,
-    /// How often it is started at most when nodes die under it.
+    /// Most starts of the task, when its nodes are lost while it runs.
     pub n_starts_max: u32,
 }
 
@@ -58,14 +59,14 @@ impl Default for Limits {
     }
 }
 
-/// Why a submission is refused.
+/// Reasons why a submission is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SubmissionError {
-    /// There is nothing to run.
+    /// The command is empty.
     #[error("the `command` is empty: write it after `--`")]
     NoCommand,
-    /// A text cannot be handed to a program.
+    /// A text cannot be passed to a program.
     #[error(
         "`{text}` holds a zero byte or, as a variable's name, `=`: no program can be given that"
     )]
@@ -73,13 +74,13 @@ pub enum SubmissionError {
         /// The text.
         text: String,
     },
-    /// A path depends on who reads it.
+    /// A path is relative.
     #[error("the folder `{folder}` is not absolute: write it from `/`")]
     Folder {
-        /// What was written.
+        /// The path as written.
         folder: String,
     },
-    /// Indices run backwards or are too many.
+    /// The indices run backwards or are too many.
     #[error(
         "the array `{first}-{last}` is none: use 1 to {N_ARRAY_TASKS_MAX} indices, the smaller first"
     )]
@@ -89,32 +90,33 @@ pub enum SubmissionError {
         /// The last index.
         last: u64,
     },
-    /// It does not fit into a message.
+    /// The submission does not fit into a message.
     #[error(
         "the command with its environment has {n_bytes} bytes, {SUBMISSION_BYTES_MAX} at most: put data into files"
     )]
     TooLong {
-        /// Its length.
+        /// Length of the submission in bytes.
         n_bytes: usize,
     },
-    /// More is to be kept than can be sent.
+    /// More output is to be kept than fits into a message.
     #[error(
         "`output_bytes_max` is {n_bytes}, {OUTPUT_BYTES_MAX} at most: have the whole output written to a folder"
     )]
     Output {
-        /// What was wanted.
+        /// Bytes that were to be kept.
         n_bytes: u32,
     },
-    /// A task that may never start.
+    /// The task may never start.
     #[error("`n_starts_max` is 0: a task has to start at least once")]
     NoStart,
 }
 
 impl Submission {
-    /// Whether it can be taken.
+    /// Checks whether the submission can be accepted.
     ///
     /// # Errors
-    /// When there is no command, it is too long, its texts cannot be handed to a program, or its array is none.
+    /// When there is no command, it is too long, its texts cannot be passed to a program, a folder is not
+    /// absolute, a limit is out of range, or its array is empty or too long.
     pub fn check(&self) -> Result<(), SubmissionError> {
         if self.command.first().is_none_or(String::is_empty) {
             return Err(SubmissionError::NoCommand);
@@ -139,13 +141,13 @@ impl Submission {
         self.check_size()
     }
 
-    /// How many tasks it makes.
+    /// Number of tasks that it makes.
     #[must_use]
     pub fn n_tasks(&self) -> u64 {
         self.array.map_or(1, |array| array.last.saturating_sub(array.first).saturating_add(1))
     }
 
-    /// What people call it.
+    /// Title for users.
     #[must_use]
     pub fn title(&self) -> &str {
         let program = || self.command.first().map_or("", String::as_str);

@@ -1,4 +1,4 @@
-//! What a client and its daemon say to each other.
+//! Messages between a client and its daemon.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,90 +7,92 @@ use crate::{
     TaskStatus,
 };
 
-/// Version of these words; a daemon refuses clients of another one.
+/// Version of these messages; a daemon refuses clients of another version.
 pub const TALK_VERSION: u32 = 1;
 
-/// What a client wants. It waits for the last [`Answer`] before its next request, [`Request::More`] apart.
+/// Request of a client. The client waits for the last [`Answer`] before it sends its next request, except for
+/// [`Request::More`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "request")]
 pub enum Request {
-    /// Who are you?
+    /// Opens the connection. Answered by [`Answer::Hello`].
     Hello {
         /// [`TALK_VERSION`] of the client.
         version: u32,
     },
-    /// Take these tasks. Answered by [`Answer::Submitted`] when they are on disk.
+    /// Submits tasks. Answered by [`Answer::Submitted`] when they are on disk.
     Submit {
-        /// What to run.
+        /// Command to run.
         submission: Submission,
     },
-    /// Tell me of each of these tasks when it has ended. Answered by [`Answer::Ended`], several times; the
-    /// daemon waits for [`Request::More`] after each, so that a slow client holds nobody up.
+    /// Asks for the outcome of each of these tasks when it has ended. Answered by several [`Answer::Ended`];
+    /// the daemon waits for [`Request::More`] after each, so that a slow client blocks no other.
     Wait {
-        /// Which tasks.
+        /// Names of the tasks.
         tasks: TaskRange,
-        /// With what they wrote.
+        /// True if the answers shall contain the tasks' output.
         with_output: bool,
     },
-    /// I am ready for the next [`Answer::Ended`].
+    /// Asks for the next [`Answer::Ended`].
     More,
-    /// Which tasks are there? Answered by [`Answer::Tasks`].
+    /// Lists tasks. Answered by [`Answer::Tasks`].
     Tasks {
-        /// Which are wanted.
+        /// Selection of tasks.
         filter: TaskFilter,
-        /// Only those behind this number: `next` of the answer before.
+        /// Number after which the list begins: `next` of the previous answer.
         #[serde(default)]
         after: Option<u64>,
         /// Most tasks of the answer; the daemon may give fewer.
         n_max: u32,
     },
-    /// What did this task write, and how did it end? Answered by [`Answer::Ended`] at once; its list is empty
-    /// while the task is not over.
+    /// Asks for the outcome and output of a task. Answered by [`Answer::Ended`] at once; its list is empty
+    /// until the task has ended.
     Result {
-        /// Which task.
+        /// Name of the task.
         task: TaskName,
     },
-    /// Which nodes are there? Answered by [`Answer::Nodes`].
+    /// Lists the nodes. Answered by [`Answer::Nodes`].
     Nodes,
-    /// End these tasks. Answered by [`Answer::Canceled`] when that is on disk.
+    /// Cancels tasks. Answered by [`Answer::Canceled`] when that is on disk.
     Cancel {
-        /// Which tasks.
+        /// Names of the tasks.
         tasks: TaskRange,
     },
-    /// Why is this task where it is? Answered by [`Answer::Explained`].
+    /// Asks for the reasons of a task's state. Answered by [`Answer::Explained`].
     Explain {
-        /// Which task.
+        /// Name of the task.
         task: TaskName,
     },
-    /// Leave the cluster. Answered by [`Answer::Stopping`]; the connection ends when the daemon does.
+    /// Makes the node leave the cluster. Answered by [`Answer::Stopping`]; the connection ends when the
+    /// daemon does.
     Stop {
-        /// End the tasks that run here; else they are waited for.
+        /// True to end the tasks that run here; else the daemon waits for them.
         now: bool,
     },
 }
 
-/// Which tasks are wanted; all where nothing is said.
+/// Selection of tasks; an empty filter selects all.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskFilter {
-    /// Those submitted to this node; to the daemon's own where nothing is said.
+    /// Node that the tasks were submitted to; the daemon's own where `None`.
     #[serde(default)]
     pub home: Option<String>,
-    /// Those of this range.
+    /// Range of names.
     #[serde(default)]
     pub tasks: Option<TaskRange>,
-    /// Those in this state.
+    /// State of the tasks.
     #[serde(default)]
     pub state: Option<TaskState>,
-    /// Those that people call so: [`TaskStatus::title`].
+    /// Title of the tasks: [`TaskStatus::title`].
     #[serde(default)]
     pub title: Option<String>,
 }
 
-/// What a daemon says.
+/// Message from a daemon to its client.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "answer")]
 pub enum Answer {
-    /// To [`Request::Hello`].
+    /// Answer to [`Request::Hello`].
     Hello {
         /// [`TALK_VERSION`] of the daemon.
         version: u32,
@@ -99,56 +101,56 @@ pub enum Answer {
     },
     /// The tasks are on disk under these names.
     Submitted {
-        /// Their names.
+        /// Names of the tasks.
         tasks: TaskRange,
     },
-    /// Tasks that ended.
+    /// Ended tasks.
     Ended {
-        /// Some of them, in no order.
+        /// Some of the tasks, in no order.
         tasks: Vec<EndedTask>,
-        /// How many are still to be told of; the last answer has 0.
+        /// Number of tasks that later answers will report; 0 in the last answer.
         n_left: u64,
     },
-    /// Tasks as they stand, by number.
+    /// Status of tasks, by number.
     Tasks {
-        /// Some of them.
+        /// Some of the tasks.
         tasks: Vec<TaskStatus>,
-        /// `after` of the next request; nothing at the end.
+        /// `after` of the next request; `None` at the end.
         next: Option<u64>,
-        /// In the first answer: those that ended so long ago that only how is kept, if all of a range, or all, in any
-        /// state or ended, were asked for.
+        /// In the first answer: tasks of which only the outcome is kept, where the request asked for a whole
+        /// range or all tasks, in any state or ended.
         #[serde(default)]
         past: Option<Past>,
     },
-    /// Nodes as they stand, by name.
+    /// Status of the nodes, by name.
     Nodes {
-        /// All that are known.
+        /// All known nodes.
         nodes: Vec<NodeStatus>,
     },
-    /// Tasks are being ended.
+    /// The tasks are being ended.
     Canceled {
-        /// How many were not over.
+        /// Number of tasks that had not ended yet.
         n_tasks: u64,
     },
-    /// Why a task is where it is.
+    /// Explanation of a task's state.
     Explained {
-        /// That.
+        /// The explanation.
         explanation: Box<Explanation>,
     },
-    /// The daemon leaves when nothing runs any more.
+    /// The daemon leaves when no task runs any more.
     Stopping {
-        /// Tasks that still run here.
+        /// Tasks that still run on the node.
         n_running: u32,
     },
-    /// It cannot be done; the sentence says why and what to do.
+    /// The request cannot be met.
     Refused {
-        /// For people.
+        /// Reason and remedy, for the user.
         sentence: String,
     },
 }
 
 impl Request {
-    /// The node that has to answer, where it is not the one that is asked.
+    /// Node that has to answer, where it need not be the node that is asked.
     #[must_use]
     pub fn home(&self) -> Option<&str> {
         match self {
@@ -167,7 +169,7 @@ impl Request {
 }
 
 impl Answer {
-    /// Whether the request is answered wholly.
+    /// Returns whether this answer completes its request.
     #[must_use]
     pub fn is_last(&self) -> bool {
         !matches!(self, Self::Ended { n_left: 1.., .. })

@@ -1,103 +1,105 @@
-//! A task as people see it.
+//! Status of a task, as users see it.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Output, TaskName};
 
-/// Where a task stands.
+/// State of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TaskState {
-    /// It waits on its home.
+    /// Waits on its home.
     Queued,
-    /// It is offered to another node, which has not answered yet.
+    /// Offered to another node, which has not answered yet.
     Offered,
-    /// Another node holds it, and runs it or will do so.
+    /// Held by another node, which runs it or will run it.
     Leased,
-    /// It runs on its home.
+    /// Runs on its home.
     Running,
-    /// It is over.
+    /// Has ended.
     Ended,
 }
 
-/// How a task ended.
+/// Outcome of a task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// By itself, with this code.
+    /// Exited by itself, with this code.
     Exit(i32),
-    /// By this signal, which was not ours.
+    /// Killed by this signal, which the daemon did not send.
     Signal(i32),
-    /// Somebody canceled it.
+    /// Canceled by a user.
     Canceled,
-    /// It could not be started: the sentence says why.
+    /// Could not be started, for the reason in the sentence.
     NotStarted(String),
-    /// It was started as often as it may be, and each time its node was lost.
+    /// Started as often as allowed, and each time its node was lost.
     Lost,
 }
 
-/// A task as it stands.
+/// Status of a task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskStatus {
-    /// Its name.
+    /// Name of the task.
     pub task: TaskName,
-    /// What people call it.
+    /// Title for users.
     pub title: String,
-    /// Its index, where it is of an array.
+    /// Index in its array, where it belongs to one.
     #[serde(default)]
     pub array_index: Option<u64>,
-    /// Where it stands.
+    /// State of the task.
     pub state: TaskState,
-    /// The node that holds, runs or ran it.
+    /// Node that holds, runs or ran the task.
     #[serde(default)]
     pub node: Option<String>,
-    /// How often it was given out to be run: 1 for the first time.
+    /// Number of times that the task was given out to run: 1 for the first.
     pub instance: u32,
-    /// When it was submitted.
+    /// Time of submission, in ms since 1970.
     pub submitted_ms: u64,
-    /// When it was started last.
+    /// Time of the last start, in ms since 1970.
     #[serde(default)]
     pub started_ms: Option<u64>,
-    /// When it ended.
+    /// Time of the end, in ms since 1970.
     #[serde(default)]
     pub ended_ms: Option<u64>,
-    /// How it ended.
+    /// Outcome of the task.
     #[serde(default)]
     pub outcome: Option<Outcome>,
 }
 
-/// A task that is over.
+/// Task that has ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EndedTask {
-    /// Its number at its home.
+    /// Number of the task at its home.
     pub number: u64,
-    /// The node that ran it.
+    /// Node that ran the task.
     pub node: String,
-    /// How often it was given out to be run.
+    /// Number of times that the task was given out to run.
     pub instance: u32,
-    /// When it was started; nothing if it never was.
+    /// Time of the start, in ms since 1970; `None` if it was never started.
     pub started_ms: Option<u64>,
-    /// When it ended.
+    /// Time of the end, in ms since 1970.
     pub ended_ms: u64,
-    /// How it ended.
+    /// Outcome of the task.
     pub outcome: Outcome,
-    /// What it wrote; nothing where that was not asked for or is no longer kept.
+    /// Output of the task; `None` where it was not asked for or is no longer kept.
     #[serde(default)]
     pub output: Option<Output>,
-    /// It ended so long ago that only its number and how it ended are kept; all else is void.
+    /// True if the task ended so long ago that only its number and outcome are kept; the other fields are
+    /// then void.
     #[serde(default)]
     pub is_brief: bool,
 }
 
 impl Outcome {
-    /// Whether it ended with code 0.
+    /// Returns whether the task exited with code 0.
     #[must_use]
     pub fn is_success(&self) -> bool {
         *self == Self::Exit(0)
     }
 
-    /// The exit code by which a client that waited for it tells how it ended: its own code; 128 and the signal,
-    /// as shells have it; 127 where it could not be started; 130 where it was canceled; 1 where it was lost.
+    /// Exit code with which a client that waited for the task reports the outcome: the task's own code; 128
+    /// plus the signal, as in shells; 127 where it could not be started; 130 where it was canceled; 1 where
+    /// it was lost.
     #[must_use]
     pub fn exit_code(&self) -> i32 {
         match self {
