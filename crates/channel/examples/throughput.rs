@@ -1,4 +1,5 @@
-//! What the channel costs: processor time of both sides to prove the key, and to seal and open messages of some lengths.
+//! Measures the cost of the channel: processor time of both sides to prove the key, and to seal and open
+//! messages of several lengths.
 //!
 //! `cargo run --release -p channel --example throughput`
 #![allow(clippy::print_stdout, clippy::expect_used, reason = "a program whose result is printed")]

@@ -1,18 +1,19 @@
-//! Encrypted connections between processes that know one key, and what becomes of connections that do not prove it.
+//! Encrypted connections between processes that share a key, and bounds on connections that do not prove it.
 //!
-//! The one that connects speaks first, and its first record already proves the key (Noise `NNpsk0`), so strangers are
-//! answered nothing. Until a connection has proved it, it is one of few [`Strangers`]: short-lived, and the oldest goes
-//! when there is no room.
+//! The connecting side speaks first, and its first record already proves the key (Noise `NNpsk0`), so
+//! strangers get no answer. Until a connection has proved the key, it is one of a small number of
+//! [`Strangers`]: it is short-lived, and the oldest is dropped when there is no room.
 //!
-//! On the wire there are records: a length (2 bytes, big endian) and so many bytes of ciphertext. Both sides number
-//! them, so none can be left out, repeated or moved.
+//! Each record on the wire is a length (2 bytes, big endian) and that many bytes of ciphertext. Both sides
+//! number the records, so that none can be left out, repeated or reordered.
 //!
 //! # Invariants
-//! - Nothing is read out of a record before its check holds.
-//! - A flood of connections takes a bounded number of threads and files, and no processor while none can be had.
+//! - Nothing is read from a record before its authentication tag is verified.
+//! - A flood of connections takes a bounded number of threads and files, and no processor time while the
+//!   system refuses more of them.
 //!
 //! # Not here
-//! What is said: messages between nodes (`balancer`), between collectors and the analyzer (`wire`).
+//! Contents: messages between nodes (`balancer`), between collectors and the analyzer (`wire`).
 
 mod noise;
 mod patient;

@@ -1,4 +1,4 @@
-//! Proof of the key and encryption, on bytes alone: who has a connection reads and writes it.
+//! Proof of the key and encryption, on bytes alone: the caller does the input and output.
 
 use crate::KEY_BYTES;
 use crate::record::{LENGTH_BYTES, RECORD_BYTES_MAX, append_record, first_record};
@@ -6,38 +6,38 @@ use snow::{Builder, HandshakeState, StatelessTransportState};
 use std::sync::Arc;
 
 const PATTERN: &str = "Noise_NNpsk0_25519_ChaChaPoly_BLAKE2s";
-/// What the check takes of a record.
+/// Bytes of the authentication tag of a record.
 const CHECK_BYTES: usize = 16;
 const PLAIN_BYTES_MAX: usize = RECORD_BYTES_MAX - CHECK_BYTES;
 
-/// Why bytes are no record of this connection.
+/// Reasons why bytes are no record of this connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ChannelError {
-    /// The check fails: it was made with another key, changed, repeated or moved.
+    /// The authentication tag is wrong: the record was made with another key, changed, repeated or reordered.
     #[error(
         "a record was made with another key or changed on the way; the connection is of no more use"
     )]
     Unproved,
-    /// It does not fit into a record.
+    /// The message does not fit into a record.
     #[error("a message of the handshake is longer than a record may be")]
     TooLong,
 }
 
-/// The first records of a connection, with which both sides prove the key.
+/// Handshake: the first records of a connection, with which both sides prove the key.
 #[derive(Debug)]
 pub struct Shake {
     noise: HandshakeState,
 }
 
 impl Shake {
-    /// The side that connects; it speaks first. Both sides have to give the same `prologue`.
+    /// Handshake of the side that connects; it speaks first. Both sides have to give the same `prologue`.
     #[must_use]
     pub fn dialing(prologue: &[u8], key: &[u8; KEY_BYTES]) -> Self {
         Self::built(builder(prologue, key).build_initiator())
     }
 
-    /// The side that was connected to.
+    /// Handshake of the side that accepts the connection.
     #[must_use]
     pub fn answering(prologue: &[u8], key: &[u8; KEY_BYTES]) -> Self {
         Self::built(builder(prologue, key).build_responder())
@@ -47,10 +47,10 @@ impl Shake {
         Self { noise: noise.expect("the pattern needs nothing but the key that was given") }
     }
 
-    /// Appends the next record, with `plain` in it.
+    /// Appends the next record, with `plain` as its contents.
     ///
     /// # Errors
-    /// When it is too long.
+    /// When `plain` is too long.
     pub fn seal(&mut self, plain: &[u8], wire: &mut Vec<u8>) -> Result<(), ChannelError> {
         let mut record = vec![0; RECORD_BYTES_MAX];
         let n_bytes =
@@ -61,7 +61,7 @@ impl Shake {
     /// Opens the next record.
     ///
     /// # Errors
-    /// When the other side has not the key.
+    /// When the other side does not have the key.
     pub fn open(&mut self, record: &[u8]) -> Result<Vec<u8>, ChannelError> {
         let mut plain = vec![0; record.len()];
         let n_bytes =
@@ -70,10 +70,10 @@ impl Shake {
         Ok(plain)
     }
 
-    /// Both directions of the connection, after a record of each side.
+    /// Returns both directions of the connection, after each side has sent a record.
     ///
     /// # Errors
-    /// Before that.
+    /// When a side has not sent its record yet.
     pub fn finish(self) -> Result<(Sealer, Opener), ChannelError> {
         let noise = self.noise.into_stateless_transport_mode();
         let noise = Arc::new(noise.map_err(|_| ChannelError::Unproved)?);
@@ -90,7 +90,7 @@ fn builder<'a>(prologue: &'a [u8], key: &'a [u8; KEY_BYTES]) -> Builder<'a> {
     builder.expect("a key and a prologue are given once")
 }
 
-/// The direction out of here.
+/// Outgoing direction of a connection.
 #[derive(Debug)]
 pub struct Sealer {
     noise: Arc<StatelessTransportState>,
@@ -98,7 +98,7 @@ pub struct Sealer {
 }
 
 impl Sealer {
-    /// Appends `plain` as records; nothing is one empty record.
+    /// Appends `plain` as records; an empty `plain` makes one empty record.
     ///
     /// # Errors
     /// After 2^64 records.
@@ -125,21 +125,21 @@ impl Sealer {
     }
 }
 
-/// The direction into here.
+/// Incoming direction of a connection.
 #[derive(Debug)]
 pub struct Opener {
     noise: Arc<StatelessTransportState>,
     n_records: u64,
-    /// The start of a record whose end is to come.
+    /// Beginning of a record whose rest has not arrived.
     arrived: Vec<u8>,
     n_taken: usize,
 }
 
 impl Opener {
-    /// Appends to `plain` what the next record holds.
+    /// Appends the contents of the next record to `plain`.
     ///
     /// # Errors
-    /// When it is not the other side's next record; `plain` is then unchanged.
+    /// When `record` is not the other side's next record; `plain` is then unchanged.
     pub fn open(&mut self, record: &[u8], plain: &mut Vec<u8>) -> Result<(), ChannelError> {
         let begins = plain.len();
         plain.resize(begins + record.len(), 0);
@@ -150,7 +150,8 @@ impl Opener {
         Ok(())
     }
 
-    /// Takes bytes as they arrived, and appends to `plain` what whole records among them hold.
+    /// Takes bytes in pieces as they arrive, and appends to `plain` the contents of the records that are
+    /// complete.
     ///
     /// # Errors
     /// As [`Opener::open`].
@@ -177,7 +178,7 @@ mod tests {
 
     const KEY: [u8; KEY_BYTES] = [7; KEY_BYTES];
 
-    /// A connection after the handshake: the ends of the side that dialed and of the other one.
+    /// A connection after the handshake: both directions of the dialing side and of the answering side.
     fn connected() -> ((Sealer, Opener), (Sealer, Opener)) {
         let (mut near, mut far) = (Shake::dialing(b"x", &KEY), Shake::answering(b"x", &KEY));
         let mut wire = Vec::new();
@@ -189,7 +190,7 @@ mod tests {
         (near.finish().unwrap(), far.finish().unwrap())
     }
 
-    /// What is heard when the sealed texts arrive in pieces of `n_bytes`.
+    /// Checks that the sealed texts are received whole when they arrive in pieces of `n_bytes`.
     #[track_caller]
     fn check(texts: &[&[u8]], n_bytes: usize) {
         let ((mut sealer, _), (_, mut opener)) = connected();

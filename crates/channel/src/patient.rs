@@ -1,10 +1,10 @@
-//! A connection whose whole handshake has one deadline: single bytes, however often they come, do not put it off.
+//! Stream whose whole handshake has one deadline: single bytes, however often they arrive, do not extend it.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-/// Reads and writes until its deadline.
+/// Stream that reads and writes until its deadline.
 #[derive(Debug)]
 pub struct Patient<'a> {
     stream: &'a TcpStream,
@@ -12,7 +12,7 @@ pub struct Patient<'a> {
 }
 
 impl<'a> Patient<'a> {
-    /// Reads and writes `stream` for at most `patience` from now on.
+    /// Wraps `stream`, to be read and written for at most `patience` from now on.
     #[must_use]
     pub fn new(stream: &'a TcpStream, patience: Duration) -> Self {
         Self { stream, deadline: Instant::now() + patience }

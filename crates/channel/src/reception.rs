@@ -1,6 +1,8 @@
-//! The thread that takes connections, and a thread for each of them while it may be a stranger's.
+//! Accepts connections in one thread, and serves each in a thread of its own as long as it may be a
+//! stranger's.
 //!
-//! What the system refuses (files, memory, threads) is waited for, and a stranger gives back what it holds.
+//! When the system refuses a resource (files, memory, threads), the accepting thread drops a stranger, which
+//! frees what it holds, and tries again.
 
 use crate::strangers::{Seat, Strangers};
 use rustix::net::{self, AddressFamily, SocketFlags, SocketType, sockopt};
@@ -11,12 +13,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-/// Time after which what the system refused is tried again, unless a stranger leaves before.
+/// Time after which a refused resource is tried again, unless a stranger leaves before.
 const PAUSE: Duration = Duration::from_millis(50);
-/// Attempts to start the thread of a connection.
+/// Number of attempts to start the thread of a connection.
 const N_ATTEMPTS: usize = 3;
 
-/// A connection that was taken.
+/// Accepted connection.
 #[derive(Debug)]
 pub struct Guest {
     /// The connection; it may be shut down at any time while it is a stranger's.
@@ -27,7 +29,7 @@ pub struct Guest {
     pub seat: Seat,
 }
 
-/// A listener and who it took in; it goes on until [`Reception::close`].
+/// Listener and the connections that it accepted; it accepts until [`Reception::close`].
 #[derive(Debug)]
 pub struct Reception {
     shared: Arc<Shared>,
@@ -41,13 +43,14 @@ struct Shared {
     is_closed: AtomicBool,
 }
 
-/// Connections that wait to be taken, as the standard library has it.
+/// Most connections that wait to be accepted, the same as in the standard library.
 const N_WAITING: i32 = 128;
 
-/// Listens at `address`. All addresses of IPv6 are those of IPv4 as well, and only these where there is no IPv6.
+/// Listens at `address`. The unspecified IPv6 address also accepts IPv4, and stands for all IPv4 addresses
+/// where there is no IPv6.
 ///
 /// # Errors
-/// When the address cannot be listened at.
+/// When the address cannot be bound.
 pub fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     let all_of_ipv4 = SocketAddr::from((Ipv4Addr::UNSPECIFIED, address.port()));
     match address.ip() {
@@ -59,12 +62,13 @@ pub fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     }
 }
 
-/// Whatever the machine's `net.ipv6.bindv6only` says, which the standard library leaves as it is.
+/// Listens for IPv4 and IPv6 whatever `net.ipv6.bindv6only` says; the standard library leaves that to the
+/// system.
 fn listen_to_both(address: SocketAddr) -> io::Result<TcpListener> {
     let (family, flags) = (AddressFamily::INET6, SocketFlags::CLOEXEC);
     let socket = net::socket_with(family, SocketType::STREAM, flags, None)?;
     sockopt::set_ipv6_v6only(&socket, false)?;
-    // A port of connections that ended a moment ago is taken again, as the standard library does.
+    // Reuses the port of connections that ended a moment ago, as the standard library does.
     sockopt::set_socket_reuseaddr(&socket, true)?;
     net::bind(&socket, &address)?;
     net::listen(&socket, N_WAITING)?;
@@ -74,7 +78,7 @@ fn listen_to_both(address: SocketAddr) -> io::Result<TcpListener> {
 type Receive = Arc<dyn Fn(Guest) + Send + Sync>;
 
 impl Reception {
-    /// Takes connections from now on; `receive` is called with each in a thread of its own, `name`.
+    /// Accepts connections from now on; `receive` is called with each in a thread of its own called `name`.
     ///
     /// # Errors
     /// When no thread can be started.
@@ -93,15 +97,15 @@ impl Reception {
         Ok(Self { shared, taking })
     }
 
-    /// Where it listens.
+    /// Address of the listener.
     ///
     /// # Errors
-    /// When the system does not say.
+    /// When the system does not tell it.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.shared.listener.local_addr()
     }
 
-    /// Takes no connections any more; those that were taken go on.
+    /// Stops accepting connections and drops the strangers; connections that proved the key go on.
     pub fn close(&self) {
         self.shared.is_closed.store(true, Ordering::SeqCst);
         // Wakes the thread that waits for connections.
@@ -109,9 +113,9 @@ impl Reception {
         while self.shared.strangers.drop_one(None) {}
     }
 
-    /// Waits until no connection is taken any more, after [`Reception::close`].
+    /// Waits until the accepting thread has ended, after [`Reception::close`].
     pub fn wait(self) {
-        // A panic in it was printed by its hook.
+        // The panic hook has already printed any panic of that thread.
         self.taking.join().ok();
     }
 }
@@ -128,7 +132,7 @@ impl Shared {
         );
     }
 
-    /// Takes what is accepted; what the system refuses is waited for.
+    /// Takes each accepted connection; waits when the system refuses a resource.
     fn take_each(
         &self,
         accept: impl Fn() -> io::Result<(TcpStream, SocketAddr)>,
@@ -138,7 +142,7 @@ impl Shared {
         while !self.is_closed.load(Ordering::SeqCst) {
             match accept() {
                 Ok((stream, from)) => take(stream, from.ip()),
-                // Who came has gone again, or a signal was heard.
+                // The other side has disconnected already, or a signal arrived.
                 Err(error)
                     if matches!(
                         error.kind(),
@@ -157,7 +161,7 @@ impl Shared {
         let stream = Arc::new(stream);
         let Some(seat) = self.strangers.admit(from, &stream) else { return };
         let number = seat.number();
-        // Kept here, since a thread that cannot be started would take it along.
+        // The guest stays here, since a closure whose thread cannot be started would drop it.
         let waiting = Arc::new(Mutex::new(Some(Guest { stream, from, seat })));
         for _ in 0..N_ATTEMPTS {
             let (waiting, receive) = (Arc::clone(&waiting), Arc::clone(receive));
@@ -187,7 +191,7 @@ mod tests {
 
     const PATIENCE: Duration = Duration::from_secs(30);
 
-    /// Takes whoever says `k`, and answers `!`.
+    /// Accepts connections that say `k`, and answers `!`.
     fn open(limits: Limits) -> (Reception, SocketAddr, Arc<Strangers>) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let receive = |guest: Guest| {
@@ -219,7 +223,7 @@ mod tests {
         }
     }
 
-    /// Without a bound that drops the oldest, silent connections kept everybody else out until they ended.
+    /// Without a bound that drops the oldest, silent connections kept all others out until they ended.
     #[test]
     fn silent_connections_keep_nobody_out() {
         let (reception, address, strangers) = open(Limits { n_max: 4, n_per_address_max: 4 });
@@ -235,7 +239,7 @@ mod tests {
         reception.wait();
     }
 
-    /// Without a pause this kept a core busy as long as no file could be opened.
+    /// Without a pause this kept a core busy for as long as no file could be opened.
     #[test]
     fn what_the_system_refuses_is_waited_for() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -248,7 +252,7 @@ mod tests {
         let stream = Arc::new(TcpStream::connect(shared.listener.local_addr().unwrap()).unwrap());
         let seat = strangers.admit(IpAddr::from([10, 0, 0, 1]), &stream).unwrap();
         let (n_asked, n_waited) = (Cell::new(0), Cell::new(0));
-        // Of these the first means that somebody has gone: nothing is to be waited for.
+        // The first of these means that the other side has disconnected: there is nothing to wait for.
         let refusals =
             [Errno::CONNABORTED, Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::NOBUFS];
         let accept = || {
@@ -258,13 +262,13 @@ mod tests {
             Err(refusal.into())
         };
         shared.take_each(accept, || n_waited.set(n_waited.get() + 1), |_, _| ());
-        // The last one came when it was closed.
+        // The last one came after the reception was closed.
         assert_eq!((n_asked.get(), n_waited.get()), (5, 3));
         drop(seat);
         assert_eq!(strangers.n_unproved(), 1, "a stranger gave back a file");
     }
 
-    /// This test again, in a process with small limits: takes connections until its input ends.
+    /// Runs this test again in a process with small limits: accepts connections until its input ends.
     const ROLE: &str = "CHANNEL_TEST_ROLE";
 
     #[test]
@@ -277,7 +281,7 @@ mod tests {
         }
     }
 
-    /// Under a limit of files the thread that accepts kept a core busy, and without threads it ended for good.
+    /// Under a limit on files the accepting thread kept a core busy, and without threads it ended for good.
     #[track_caller]
     fn check_flood(limit: &str) {
         let script =
@@ -299,7 +303,7 @@ mod tests {
         assert!(child.wait().unwrap().success(), "no thread panicked");
     }
 
-    /// Takes one connection of IPv4 and one of IPv6, listening at all addresses.
+    /// Accepts one IPv4 and one IPv6 connection, listening at all addresses.
     #[test]
     #[ignore = "a role in another test, started by it"]
     fn both_kinds() {
@@ -313,11 +317,11 @@ mod tests {
         }
     }
 
-    /// Where `net.ipv6.bindv6only` is 1, all addresses were those of IPv6 only: ranks on other nodes, which come by IPv4,
-    /// were not heard.
+    /// Where `net.ipv6.bindv6only` is 1, the unspecified address accepted IPv6 only: ranks on other nodes,
+    /// which connect by IPv4, could not.
     #[test]
     fn all_addresses_are_of_both_kinds_whatever_the_machine_says() {
-        // A network of the test's own, with settings of its own.
+        // A network namespace for the test, with settings of its own.
         let script = "echo 1 > /proc/sys/net/ipv6/bindv6only && ip link set lo up && exec \"$0\" \
                       --exact reception::tests::both_kinds --ignored --nocapture";
         let mut command = Command::new("unshare");
@@ -333,7 +337,8 @@ mod tests {
         check_flood("ulimit -n 16");
     }
 
-    /// Limits of processes do not hold for root; without memory for stacks there are no threads either.
+    /// Limits on the number of processes do not hold for root; without memory for stacks no threads start
+    /// either.
     #[test]
     fn a_flood_is_outlived_where_few_threads_may_be_started() {
         check_flood("ulimit -v 100000");

@@ -1,17 +1,17 @@
-//! Records on the wire: a length and so many bytes.
+//! Records on the wire: a length and that many bytes.
 
 use super::ChannelError;
 use std::io::{self, Read};
 
-/// Longest record that Noise knows.
+/// Longest record that Noise allows, in bytes.
 pub(crate) const RECORD_BYTES_MAX: usize = 65_535;
-/// Bytes of a record's length.
+/// Bytes of a record's length field.
 pub(crate) const LENGTH_BYTES: usize = 2;
 
-/// Appends a record with its length.
+/// Appends `record` with its length.
 ///
 /// # Errors
-/// When it is longer than a record may be.
+/// When `record` is longer than a record may be.
 pub fn append_record(record: &[u8], wire: &mut Vec<u8>) -> Result<(), ChannelError> {
     let n_bytes = u16::try_from(record.len()).map_err(|_| ChannelError::TooLong)?;
     wire.extend_from_slice(&n_bytes.to_be_bytes());
@@ -19,10 +19,10 @@ pub fn append_record(record: &[u8], wire: &mut Vec<u8>) -> Result<(), ChannelErr
     Ok(())
 }
 
-/// Reads a record with its length.
+/// Reads the contents of a record, whose length comes first.
 ///
 /// # Errors
-/// When the stream ends before its end, or fails.
+/// When the stream fails, or ends inside the record.
 pub fn read_record(stream: &mut impl Read) -> io::Result<Vec<u8>> {
     let mut length = [0; LENGTH_BYTES];
     stream.read_exact(&mut length)?;
@@ -31,7 +31,7 @@ pub fn read_record(stream: &mut impl Read) -> io::Result<Vec<u8>> {
     Ok(record)
 }
 
-/// The record at the front of `bytes`, when it is there as a whole.
+/// Contents of the record at the front of `bytes`; `None` until it is complete.
 pub(crate) fn first_record(bytes: &[u8]) -> Option<&[u8]> {
     let (length, rest) = bytes.split_first_chunk::<LENGTH_BYTES>()?;
     rest.get(..usize::from(u16::from_be_bytes(*length)))

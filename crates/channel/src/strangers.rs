@@ -1,28 +1,30 @@
-//! Connections that have not proved the key: few, and the oldest goes when there is no room.
+//! Bounded set of connections that have not proved the key; the oldest is dropped when there is no room.
 //!
-//! Who has the key says so within milliseconds. Who connects and says nothing goes first, then who has been there
-//! longest. Connections of one address take only a part of the room, so that a flood from there drives out nobody
-//! but itself. When many come at once from everywhere, as the collectors of a large job do, they wait for each other.
+//! A peer that has the key proves it within milliseconds. Connections that have sent nothing are dropped
+//! first, then the oldest. Connections of one address may take only a part of the room, so that a flood from
+//! one address drops only its own connections. When many connections arrive at once from everywhere, as the
+//! collectors of a large job do, they wait for each other.
 
 use std::net::{IpAddr, Ipv6Addr, Shutdown, TcpStream};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A connection is not driven out in its first moments, by others of its address: in them who has the key proves it.
+/// Time for which a connection cannot be dropped for another of its own address: a peer that has the key
+/// proves it by then.
 const GRACE: Duration = Duration::from_millis(20);
-/// The same by others from elsewhere, who wait so long.
+/// Time for which a connection cannot be dropped for one of another address, which waits at most this long.
 const SETTLED: Duration = Duration::from_millis(250);
-/// Longest time between two looks for room.
+/// Longest time between two checks for room.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
-/// One of so many files that this process may open is a stranger's.
+/// Strangers may hold one in this many of the files that this process may open.
 const FILES_PER_STRANGER: u64 = 8;
 
-/// How many strangers there may be at the same time.
+/// Most strangers at the same time.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// In all.
+    /// Most strangers in all.
     pub n_max: usize,
-    /// Of one address; an IPv6 network of 64 bits counts as one.
+    /// Most strangers of one address; an IPv6 network of 64 bits counts as one.
     pub n_per_address_max: usize,
 }
 
@@ -38,16 +40,16 @@ impl Limits {
     }
 }
 
-/// The connections of a listener that have not proved the key.
+/// Connections of a listener that have not proved the key.
 #[derive(Debug)]
 pub struct Strangers {
     limits: Limits,
     table: Mutex<Table<Arc<TcpStream>>>,
-    /// Somebody has left.
+    /// Notified when a stranger has left.
     left: Condvar,
 }
 
-/// The place of one of them; without [`Seat::prove`] it is counted as a stranger's when it ends.
+/// Place of one stranger; when it is dropped without [`Seat::prove`], the connection counts as unproved.
 #[derive(Debug)]
 pub struct Seat {
     strangers: Arc<Strangers>,
@@ -56,7 +58,7 @@ pub struct Seat {
 }
 
 impl Strangers {
-    /// Nobody yet; fewer at a time than the limits say where this process may open few files.
+    /// An empty set, with lower limits than given where this process may open few files.
     #[must_use]
     pub fn new(limits: Limits) -> Self {
         Self {
@@ -66,7 +68,8 @@ impl Strangers {
         }
     }
 
-    /// A place for a connection; none when there is no room. May end another connection, and wait for a moment.
+    /// Admits a connection; `None` when there is no room. May end another connection, and waits for up to
+    /// [`SETTLED`].
     pub(crate) fn admit(self: &Arc<Self>, from: IpAddr, stream: &Arc<TcpStream>) -> Option<Seat> {
         let (from, deadline) = (origin(from), Instant::now() + SETTLED);
         let mut table = self.table();
@@ -89,7 +92,7 @@ impl Strangers {
         Some(Seat { strangers: Arc::clone(self), number, is_proved: false })
     }
 
-    /// Ends the connection that is worth least, but not that of `kept`; false when there is none.
+    /// Ends the connection to be dropped first, except `kept`; returns whether there was one.
     pub(crate) fn drop_one(&self, kept: Option<u64>) -> bool {
         let mut table = self.table();
         let least = table.least(|row| Some(row.number) != kept);
@@ -100,20 +103,20 @@ impl Strangers {
         least.is_some()
     }
 
-    /// Waits until somebody leaves, or so long.
+    /// Waits until a stranger leaves, or for `patience`.
     pub(crate) fn wait_for_leaver(&self, patience: Duration) {
-        // Woken or not: what is waited for is tried again.
+        // The caller tries again, whether this was woken or timed out.
         drop(self.left.wait_timeout(self.table(), patience));
     }
 
-    /// Connections that ended, or were not let in, without having proved the key.
+    /// Number of connections that ended, or were not admitted, without having proved the key.
     #[must_use]
     pub fn n_unproved(&self) -> u64 {
         self.table().n_unproved
     }
 
     fn table(&self) -> MutexGuard<'_, Table<Arc<TcpStream>>> {
-        // Every change of the table is whole before anything can panic.
+        // Every change of the table is complete before anything can panic.
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -123,12 +126,12 @@ impl Seat {
         self.number
     }
 
-    /// It has begun to speak as who has the key would.
+    /// Records that the peer has begun to speak as one with the key would.
     pub fn has_spoken(&self) {
         self.strangers.table().has_spoken(self.number);
     }
 
-    /// It has proved the key, and is a stranger no more.
+    /// Records that the peer has proved the key, so that it is no stranger any more.
     pub fn prove(mut self) {
         self.is_proved = true;
     }
@@ -143,11 +146,11 @@ impl Drop for Seat {
 
 #[expect(clippy::needless_pass_by_value, reason = "what is driven out is let go")]
 fn end(stream: Arc<TcpStream>) {
-    // Who has gone already needs no end.
+    // The peer may have disconnected already.
     stream.shutdown(Shutdown::Both).ok();
 }
 
-/// What counts as one address.
+/// Address by which connections are counted.
 fn origin(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => {
@@ -158,11 +161,11 @@ fn origin(address: IpAddr) -> IpAddr {
     }
 }
 
-/// Whether there is room for one more.
+/// Room for one more connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Room {
     Free,
-    /// When others have proved the key or settled.
+    /// There will be room when others have proved the key or can be dropped.
     Soon,
     None,
 }
@@ -176,15 +179,15 @@ struct Row<S> {
     stream: S,
 }
 
-/// Who is there, the oldest first; without sockets.
+/// Strangers, the oldest first; without sockets.
 #[derive(Debug)]
 struct Table<S> {
     rows: Vec<Row<S>>,
     n_ever: u64,
     n_unproved: u64,
-    /// Driven out, and to be told so.
+    /// Dropped connections whose streams are still to be shut down.
     driven_out: Vec<Row<S>>,
-    /// Driven out whose seats are not yet given back: their threads are about to end.
+    /// Number of dropped connections whose seats are not yet given back: their threads are about to end.
     n_ending: usize,
 }
 
@@ -195,7 +198,7 @@ impl<S> Default for Table<S> {
 }
 
 impl<S> Table<S> {
-    /// Makes room for one more from there.
+    /// Makes room for one more connection from `from`.
     fn make_room(&mut self, from: IpAddr, now: Instant, limits: Limits) -> Room {
         if limits.n_max <= self.n_ending {
             return Room::Soon;
@@ -224,7 +227,7 @@ impl<S> Table<S> {
         self.n_ever
     }
 
-    /// Silent ones before others, old ones before new ones.
+    /// Position of the connection to be dropped first: silent ones before others, old ones before new ones.
     fn least(&self, may_go: impl Fn(&Row<S>) -> bool) -> Option<usize> {
         let rows = || self.rows.iter().enumerate().filter(|(_, row)| may_go(row));
         let silent = rows().find(|(_, row)| !row.has_spoken);
@@ -265,8 +268,8 @@ mod tests {
 
     const LIMITS: Limits = Limits { n_max: 4, n_per_address_max: 2 };
 
-    /// Connections come one after the other, from hosts of these numbers (those that have spoken are negative), and
-    /// each takes a second; the hosts of those that are there then.
+    /// Lets connections arrive one second apart, from hosts of these numbers (negative: the peer has spoken),
+    /// and compares the hosts that are left.
     #[track_caller]
     fn check(arriving: &[i8], expected: &[u8]) {
         let mut table = Table::default();
@@ -279,7 +282,7 @@ mod tests {
             if *host < 0 {
                 table.has_spoken(number);
             }
-            // Threads of those that were driven out end.
+            // The threads of the dropped connections end.
             let ending: Vec<_> = table.driven_out.iter().map(|row| row.number).collect();
             ending.into_iter().for_each(|number| table.leave(number, false));
             table.drop_driven_out(|()| ());
@@ -326,7 +329,7 @@ mod tests {
             later += SETTLED;
             assert_eq!(enter(&mut table, host, later), Room::Free);
         }
-        // Four threads are about to end: a fifth one has to wait for them.
+        // Four threads are about to end: a fifth connection has to wait for them.
         assert_eq!(enter(&mut table, 8, later + SETTLED), Room::Soon);
         table.leave(1, false);
         assert_eq!(enter(&mut table, 8, later + SETTLED), Room::Free);
