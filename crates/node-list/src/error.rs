@@ -1,12 +1,12 @@
-//! Why a list cannot be read.
+//! Reasons why a list cannot be read.
 
 use crate::{N_NODES_MAX, NAME_BYTES_MAX};
 
-/// Why a list cannot be read.
+/// Reasons why a list cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NodeListError {
-    /// A bracket that is not closed, was not opened, or stands in another one.
+    /// A bracket is not closed, was not opened, or stands inside another one.
     #[error(
         "the brackets of the node list `{list}` do not match; write it as `node[01-03,7],gpu1`"
     )]
@@ -14,37 +14,37 @@ pub enum NodeListError {
         /// The list.
         list: String,
     },
-    /// Something in brackets that is neither a number nor a range.
+    /// A text in brackets is neither a number nor a range.
     #[error("`{range}` in the node list `{list}` is no range; write `7` or `01-03`")]
     Range {
         /// The list.
         list: String,
-        /// What stands there.
+        /// The text in brackets.
         range: String,
     },
-    /// An empty name.
+    /// A name is empty.
     #[error("the node list `{list}` has an empty name; write it as `node[01-03,7],gpu1`")]
     Empty {
         /// The list.
         list: String,
     },
-    /// Something else than a number where a number of places or processors stands.
+    /// A number of places or processors is missing or not a number.
     #[error(
         "`{word}` in the node list `{list}` has no number of places; write `node1:4`, or `4(x2)` for counts"
     )]
     Count {
         /// The list.
         list: String,
-        /// What stands there.
+        /// The text in its place.
         word: String,
     },
-    /// More than any cluster has.
+    /// The list has more nodes than any cluster.
     #[error("the node list `{list}` has more than {N_NODES_MAX} nodes")]
     TooMany {
         /// The list.
         list: String,
     },
-    /// Longer than a name can be.
+    /// A name is longer than names can be.
     #[error("the node list `{list}` has a name of more than {NAME_BYTES_MAX} bytes")]
     TooLong {
         /// The list.
@@ -52,7 +52,7 @@ pub enum NodeListError {
     },
 }
 
-/// What is wrong with a part of a list.
+/// Kind of mistake in a part of a list.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Wrong {
     Range,
@@ -60,7 +60,7 @@ pub(crate) enum Wrong {
 }
 
 impl Wrong {
-    /// Said of this part.
+    /// Error for this `part` of `list`.
     pub(crate) fn in_list(self, list: &str, part: &str) -> NodeListError {
         let (list, part) = (list.to_owned(), part.to_owned());
         match self {

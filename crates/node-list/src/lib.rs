@@ -1,17 +1,18 @@
-//! Lists of nodes and of places on them, as Slurm and command lines write them: `rack[1-2]n[01-03],gpu1:4`.
+//! Parses lists of nodes and of places on them, as Slurm and command lines write them:
+//! `rack[1-2]n[01-03],gpu1:4`.
 //!
-//! | function | reads | as in |
+//! | function | reads | used for |
 //! |---|---|---|
 //! | [`expand`] | names | `SLURM_JOB_NODELIST` |
-//! | [`hosts`] | names, each perhaps with a number of places | `--hosts`, host files of MPICH |
+//! | [`hosts`] | names, each with an optional number of places | `--hosts`, host files of MPICH |
 //! | [`counts`] | a number for each node | `SLURM_JOB_CPUS_PER_NODE` |
 //!
-//! A name has any number of brackets with numbers and ranges in them; a range has as many digits as its first number. The
-//! last bracket changes first. Brackets in brackets mean nothing to Slurm, and are refused.
+//! A name has any number of brackets, which hold numbers and ranges; the numbers of a range have as many
+//! digits as its first. The last bracket changes fastest. Slurm has no nested brackets, and they are refused.
 //!
 //! # Invariants
-//! - What is understood is understood wholly: a list with something else in it is an error, never a part of itself.
-//! - However short a list is, what comes of it is bounded.
+//! - A list is understood completely or is an error; it is never read in part.
+//! - However short a list is, the size of its result is bounded.
 
 mod error;
 mod names;
@@ -21,24 +22,24 @@ pub use names::{expand, words};
 
 use error::Wrong;
 
-/// Nodes of one list at most.
+/// Most nodes of one list.
 pub const N_NODES_MAX: usize = 65_536;
-/// Bytes of one name at most: the longest of the domain name system.
+/// Most bytes of one name: the limit of the domain name system.
 pub const NAME_BYTES_MAX: usize = 255;
 
-/// A node and what was said of its places.
+/// Node with an optional number of places.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Named {
-    /// Its name.
+    /// Name of the node.
     pub name: String,
-    /// Places on it, where a number was given: never 0.
+    /// Number of places on it, where one was given; never 0.
     pub n_places: Option<u32>,
 }
 
-/// The nodes of a list in its order, each with the number behind its colon: `a,n[1-2]:4`.
+/// Parses `a,n[1-2]:4` into its nodes, in order, each with the number behind its colon.
 ///
 /// # Errors
-/// It is not written so.
+/// When the list is not in this form.
 pub fn hosts(list: &str) -> Result<Vec<Named>, NodeListError> {
     let mut all = Vec::new();
     for word in words(list)? {
@@ -50,7 +51,7 @@ pub fn hosts(list: &str) -> Result<Vec<Named>, NodeListError> {
     Ok(all)
 }
 
-/// Splits the number off. Addresses have several colons, and no number.
+/// Splits off the number of places. IPv6 addresses have several colons, and no number.
 fn counted<'a>(list: &str, word: &'a str) -> Result<(&'a str, Option<u32>), NodeListError> {
     let colon = word.rsplit_once(':').filter(|(name, _)| !name.contains(':'));
     let Some((name, count)) = colon else { return Ok((word, None)) };
@@ -59,10 +60,10 @@ fn counted<'a>(list: &str, word: &'a str) -> Result<(&'a str, Option<u32>), Node
     if name.is_empty() { Err(wrong()) } else { Ok((name, Some(n_places))) }
 }
 
-/// `4(x2),2` are 4, 4 and 2.
+/// Parses counts: `4(x2),2` is 4, 4 and 2.
 ///
 /// # Errors
-/// It is not written so.
+/// When the list is not in this form.
 pub fn counts(list: &str) -> Result<Vec<u32>, NodeListError> {
     let mut counts = Vec::new();
     for word in list.split(',').map(str::trim) {

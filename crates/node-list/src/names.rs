@@ -1,13 +1,13 @@
-//! Names with brackets.
+//! Parses node names with brackets.
 
 use crate::error::{NodeListError, Wrong};
 use crate::{N_NODES_MAX, NAME_BYTES_MAX};
 use std::str::FromStr;
 
-/// The names of all nodes of a list, in its order.
+/// Returns the names of all nodes of a list, in its order.
 ///
 /// # Errors
-/// It is not written as Slurm writes lists.
+/// When the list is not in Slurm's form.
 pub fn expand(list: &str) -> Result<Vec<String>, NodeListError> {
     let mut nodes = Vec::new();
     for word in words(list)? {
@@ -19,7 +19,7 @@ pub fn expand(list: &str) -> Result<Vec<String>, NodeListError> {
 /// Splits a list at commas that stand outside of brackets.
 ///
 /// # Errors
-/// Brackets that do not match, or an empty word.
+/// When brackets do not match, or a word is empty.
 pub fn words(list: &str) -> Result<Vec<&str>, NodeListError> {
     let brackets = || NodeListError::Brackets { list: list.to_owned() };
     let (mut words, mut begin, mut inside) = (Vec::new(), 0, false);
@@ -46,7 +46,8 @@ pub fn words(list: &str) -> Result<Vec<&str>, NodeListError> {
     Ok(words)
 }
 
-/// One word: every combination of what stands in its brackets, the last changing first; no more than there is room for.
+/// Expands one word to every combination of the numbers in its brackets, the last changing fastest; at most
+/// `n_room` names.
 pub(crate) fn of_word(list: &str, word: &str, n_room: usize) -> Result<Vec<String>, NodeListError> {
     let too_many = || NodeListError::TooMany { list: list.to_owned() };
     let mut nodes = vec![String::new()];
@@ -58,7 +59,7 @@ pub(crate) fn of_word(list: &str, word: &str, n_room: usize) -> Result<Vec<Strin
         if n_room < nodes.len().saturating_mul(numbers.len()) {
             return Err(too_many());
         }
-        // All are nearly as long as the longest, so that this bounds what follows.
+        // All names are nearly as long as the longest, so that this bounds the memory of what follows.
         let longest = numbers.iter().map(String::len).max().unwrap_or(0) + before.len();
         check_length(list, nodes.last().map_or(0, String::len).saturating_add(longest))?;
         nodes = nodes
@@ -82,7 +83,8 @@ fn check_length(list: &str, n_bytes: usize) -> Result<(), NodeListError> {
     (n_bytes <= NAME_BYTES_MAX).then_some(()).ok_or_else(too_long)
 }
 
-/// What stands in brackets: numbers and ranges; a range has as many digits as its first number.
+/// Expands the contents of a bracket: numbers and ranges, with as many digits as the first number of the
+/// range.
 fn numbers(list: &str, inner: &str) -> Result<Vec<String>, NodeListError> {
     let mut numbers = Vec::new();
     for range in inner.split(',').map(str::trim) {
@@ -102,7 +104,7 @@ fn numbers(list: &str, inner: &str) -> Result<Vec<String>, NodeListError> {
     Ok(numbers)
 }
 
-/// A number of digits alone.
+/// Reads a number that consists of digits only.
 pub(crate) fn number<N: FromStr>(digits: &str) -> Option<N> {
     let is_plain = digits.bytes().all(|byte| byte.is_ascii_digit());
     is_plain.then(|| digits.parse().ok()).flatten()
@@ -136,7 +138,7 @@ mod tests {
         check("a[1-2]-ib0.x, b", &["a1-ib0.x", "a2-ib0.x", "b"]);
         check("[1-2]", &["1", "2"]);
         check("n[5-5]", &["n5"]);
-        // Dates are numbers, too.
+        // Node numbers can be dates.
         check("n[20261123001-20261123002]", &["n20261123001", "n20261123002"]);
     }
 
@@ -167,7 +169,7 @@ mod tests {
     }
 
     proptest! {
-        /// What has no brackets is the list itself, and ranges have as many names as numbers.
+        /// A list without brackets expands to itself, and a range to as many names as numbers.
         #[test]
         fn ranges_have_their_numbers(first in 0_u32..2000, n in 1_u32..300, racks in 1_u32..5) {
             let list = format!("r[1-{racks}]n[{first:03}-{:03}]", first + n - 1);
