@@ -1,8 +1,9 @@
-//! Folders of our own in places where everybody may make some (`/dev/shm`, `/tmp`), and who may write in them.
+//! Private folders in places where every user may make some (`/dev/shm`, `/tmp`), with a check of who may write in
+//! them.
 //!
 //! # Invariants
-//! - A folder that somebody else made under our name is refused: what we write there could be led elsewhere by links.
-//!   In one that is ours and that nobody else may write in, names lead nowhere but where we put them.
+//! - A folder that another user made under our name is refused: links in it could redirect what we write. In a
+//!   folder that is ours and in which nobody else may write, names lead only to what we put there.
 
 #![expect(unsafe_code, reason = "asks the system who we are")]
 
@@ -11,14 +12,14 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-/// Bits of a mode that let the group write, and all others.
+/// Mode bit that lets the group write; below, the bit for all other users.
 const GROUP_WRITES: u32 = 0o020;
 const OTHERS_WRITE: u32 = 0o002;
 
-/// Makes the folder `path`, for us alone, or takes it as it is when it is ours already.
+/// Makes the folder `path` with access for this user alone, or accepts it where it is this user's already.
 ///
 /// # Errors
-/// When it cannot be made, is no folder, belongs to somebody else, or others may write in it.
+/// When the folder cannot be made, is no folder, belongs to another user, or others may write in it.
 pub fn take(path: &Path) -> io::Result<()> {
     if let Some(parent) = path.parent() {
         DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
@@ -29,7 +30,7 @@ pub fn take(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Whether the folder `path` is ours alone.
+/// Checks that the folder `path` is ours alone.
 ///
 /// # Errors
 /// As [`take`].
@@ -39,10 +40,10 @@ pub fn check(path: &Path) -> io::Result<()> {
     check_owner(&folder)
 }
 
-/// Opens a file to read that is there, ours, and no link, pipe or device.
+/// Opens an existing file to read, and to write where `is_written`: one that is ours, and no link, pipe or device.
 ///
 /// # Errors
-/// When it is any of that.
+/// When the file is missing, belongs to another user, others may write in it, or it is a link, pipe or device.
 pub fn open_file(path: &Path, is_written: bool) -> io::Result<File> {
     let flags = libc::O_NOFOLLOW | libc::O_CLOEXEC | libc::O_NONBLOCK;
     let file = OpenOptions::new().read(true).write(is_written).custom_flags(flags).open(path)?;
@@ -53,10 +54,10 @@ pub fn open_file(path: &Path, is_written: bool) -> io::Result<File> {
     Ok(file)
 }
 
-/// Opens a file to write, made for us alone when it is missing; never through a link.
+/// Opens a file to write, and makes it with access for this user alone when it is missing; never follows a link.
 ///
 /// # Errors
-/// When it cannot be made, or is somebody else's.
+/// When the file cannot be made, is another user's, or others may write in it.
 pub fn make_file(path: &Path) -> io::Result<File> {
     let flags = libc::O_NOFOLLOW | libc::O_CLOEXEC | libc::O_NONBLOCK;
     let mut options = OpenOptions::new();
@@ -66,15 +67,15 @@ pub fn make_file(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Whether a folder or file of this `metadata` belongs to the user as whom this process acts, and nobody else may
-/// write in it.
+/// Returns whether a folder or file with this `metadata` belongs to the effective user of this process, and nobody
+/// else may write in it.
 #[must_use]
 pub fn is_ours_alone(metadata: &Metadata) -> bool {
     is_alone(metadata, own_user())
 }
 
 fn is_alone(metadata: &Metadata, user: u32) -> bool {
-    // Where a person has a group of the same number, as many systems make it, `umask` is 002: nobody else is in it.
+    // Many systems give each user a group of the same number and `umask` 002: nobody else is in that group.
     let has_own_group = user != 0 && metadata.gid() == user;
     let others = if has_own_group { OTHERS_WRITE } else { GROUP_WRITES | OTHERS_WRITE };
     metadata.uid() == user && metadata.mode() & others == 0
@@ -110,7 +111,7 @@ mod tests {
         assert_eq!(take(&path).is_ok(), expected);
     }
 
-    /// A folder that another user had made under the name of a run was taken over, with the links in it.
+    /// A folder that another user had made under the name of a run was accepted, with the links in it.
     #[test]
     fn only_our_own_folder_is_taken() {
         let open_to = |mode| {
@@ -137,12 +138,12 @@ mod tests {
         assert!(!is_alone(&folder, own_user() + 1));
     }
 
-    /// A user who is not root, with a group of the same number; and a group that others are in.
+    /// A user who is not root, with a group of the same number; and a group that has other members.
     const USER: u32 = 54_321;
     const SHARED: u32 = 54_322;
-    /// Where the folders of [`a_group_of_ones_own_is_nobody_else`] are.
+    /// Variable that names the parent of the folders of [`a_group_of_ones_own_is_nobody_else`].
     const ROLE: &str = "OWN_FOLDER_TEST_ROLE";
-    /// Owner, group and mode of a folder, and whether this user takes it.
+    /// Owner, group and mode of a folder, and whether `USER` may take it.
     const FOLDERS: [(u32, u32, u32, bool); 8] = [
         (USER, USER, 0o700, true),
         // As with `umask` 002.
@@ -165,7 +166,7 @@ mod tests {
         }
     }
 
-    /// Root, as whom tests of the whole run, has no such group: the rule for all others was never tried.
+    /// Tests usually run as root, who has no such group: the rule for all other users was never tested.
     #[test]
     fn a_group_of_ones_own_is_nobody_else() {
         if own_user() != 0 {
@@ -181,7 +182,7 @@ mod tests {
             chown(&path, Some(user), Some(group)).expect("root may");
             fs::set_permissions(&path, Permissions::from_mode(mode)).expect("root may");
         }
-        // Where the user can start it.
+        // A place from which `USER` can start it.
         let program = dir.path().join("role");
         fs::copy(std::env::current_exe().expect("this test"), &program).expect("room for it");
         open(&program).expect("our file");
