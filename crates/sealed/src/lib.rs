@@ -1,25 +1,25 @@
-//! A checksum at the end of a JSON object that we write, so that a changed digit is told and not read as another number.
+//! Checksum at the end of a JSON object, which detects a changed digit that would be read as another number.
 //!
 //! ```json
 //! {"format_version":1,"models":[],"checksum":"8d2e24a3"}
 //! ```
-//! It is the CRC-32 of all bytes before the comma in front of it. Readers that do not know it see one more field; objects
-//! without it, of earlier versions or made by hand, are read as they are.
+//! The checksum is the CRC-32 of all bytes before the comma in front of it. Readers that do not know it see one
+//! more field; objects without it, from earlier versions or made by hand, are accepted.
 //!
 //! # Invariants
-//! - An object that was sealed and then changed by one bit is refused, or holds what it held.
+//! - A sealed object in which one bit has changed is refused, or its fields are unchanged.
 //!
 //! # Not here
-//! Files and what to say of a damaged one: their readers.
+//! Files, and messages about damaged ones: see their readers.
 
 const KEY: &str = "\"checksum\"";
 const N_DIGITS: usize = 8;
 
-/// The object was changed after it was sealed.
+/// Error: the object was changed after it was sealed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Changed;
 
-/// A JSON object that is not empty, with its checksum as the last field. Other texts stay as they are.
+/// Returns a non-empty JSON object with its checksum as the last field. Other texts stay as they are.
 #[must_use]
 pub fn seal(object: &str) -> String {
     let Some((body, end)) = object.rsplit_once('}') else { return object.to_owned() };
@@ -28,10 +28,10 @@ pub fn seal(object: &str) -> String {
     format!("{fields},{space}{KEY}:\"{:08x}\"}}{end}", crc32fast::hash(fields.as_bytes()))
 }
 
-/// Whether an object is as it was sealed, or was never.
+/// Checks that an object is unchanged since it was sealed, or was never sealed.
 ///
 /// # Errors
-/// When it was changed since.
+/// When the object was changed since.
 pub fn check(text: &[u8]) -> Result<(), Changed> {
     let Some((fields, checksum)) = divided(text) else { return Ok(()) };
     let checksum = checksum.trim_ascii().strip_prefix(b"\"").unwrap_or_default();
@@ -41,7 +41,8 @@ pub fn check(text: &[u8]) -> Result<(), Changed> {
     if is_end && digits == expected.as_bytes() { Ok(()) } else { Err(Changed) }
 }
 
-/// What is before the comma in front of the checksum, and what is behind its colon.
+/// Splits a sealed object into the bytes before the comma in front of the checksum, and those behind the checksum's
+/// colon.
 fn divided(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let at = text.windows(KEY.len()).rposition(|window| window == KEY.as_bytes())?;
     let (before, after) = (text[..at].trim_ascii_end(), text[at + KEY.len()..].trim_ascii_start());
@@ -67,7 +68,8 @@ mod tests {
         }
     }
 
-    /// Any changed bit, and any end that is missing behind the fields: where it is not refused, the fields are the same.
+    /// Changes any bit, also in the end behind the fields: where the object is not refused, its fields are the
+    /// same.
     #[test]
     fn no_bit_of_the_fields_can_be_another_one() {
         for object in OBJECTS {
