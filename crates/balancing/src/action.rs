@@ -1,50 +1,50 @@
-//! What a rule wants done: a message, a move of tasks, a later call.
+//! Actions that a rule asks of its driver: send a message, move tasks, call back later.
 
 use crate::{Message, Moment, NodeId};
 
-/// One thing that the driver does, in the order given.
+/// Action for the driver, which does them in the order given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Send this message, or lose it: no rule relies on its coming.
+    /// Send this message; it may be lost, since no rule relies on its arrival.
     Send {
-        /// To whom; never the node itself, always a member.
+        /// Receiver; never the node itself, always a member.
         to: NodeId,
-        /// What.
+        /// The message.
         message: Message,
     },
-    /// Take so many tasks out of the queue and hand them over. What became of it is told to
+    /// Take tasks out of the queue and hand them over, then report the result to
     /// [`Balance::on_moved`](crate::Balance::on_moved).
     Move {
-        /// To whom; never the node itself, always a member.
+        /// Receiver; never the node itself, always a member.
         to: NodeId,
-        /// How many, never more than wait.
+        /// Number of tasks, never more than wait.
         n_tasks: u32,
     },
     /// Call [`Balance::on_timer`](crate::Balance::on_timer) at that moment or soon after.
     Timer {
-        /// Given back then.
+        /// Argument of that call.
         timer: Timer,
-        /// When.
+        /// Moment of the call.
         at: Moment,
     },
 }
 
-/// A call that a rule wants later. One that is no longer wanted is called all the same, and does nothing.
+/// Later call that a rule asks for. The driver also makes calls that are out of date; they have no effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Timer {
     pub(crate) kind: TimerKind,
-    /// Which one of its kind: only the newest counts.
+    /// Number among the timers of its kind: only the newest has an effect.
     pub(crate) number: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum TimerKind {
-    /// The state is told again.
+    /// The state is sent again.
     Period,
-    /// An operation ends, whoever has answered.
+    /// An operation ends, even without all answers.
     Operation,
     /// More nodes are told that tasks wait.
     Wave,
-    /// A pull ends without an answer, or the next may begin.
+    /// A pull ends without an answer, or the next one may begin.
     Pull,
 }

@@ -1,7 +1,8 @@
-//! `adaptive:MIN:MAX`: as `periodic`, and the period follows how fast states change.
+//! `adaptive:MIN:MAX`: like `periodic`, with a period that follows how fast states change.
 //!
-//! A change is told as soon as MIN seconds have passed since the last telling. While nothing changes, each
-//! telling comes after twice as long, up to MAX: a heartbeat that heals lost messages.
+//! A change is announced as soon as MIN seconds have passed since the last announcement. While nothing changes,
+//! each announcement comes after twice as long as the one before, up to MAX: a heartbeat that makes up for lost
+//! messages.
 
 use crate::LoadState;
 use crate::period::Period;
@@ -22,7 +23,7 @@ pub(crate) fn on_period(period: &mut Period, turn: &mut Turn<'_>, max_ms: u32) {
     period.set(turn, turn.now.plus_ms(wait_ms.into()));
 }
 
-/// The state has just changed.
+/// Schedules an early announcement after a change of state.
 pub(crate) fn on_change(period: &mut Period, turn: &mut Turn<'_>, min_ms: u32) {
     let (new, old) = (turn.node.state, turn.node.previous);
     if (new == LoadState::Receiver) == (old == LoadState::Receiver) {

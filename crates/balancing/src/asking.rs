@@ -1,12 +1,13 @@
-//! Nodes with too much look for nodes that take tasks: the rules of the source, and two that extend them.
+//! Rules by which nodes with too many tasks ask other nodes to take some: those of the source, and two that extend
+//! them.
 //!
-//! A node that is a sender and has tasks begins an operation. It asks up to three nodes of its list, waits for their
-//! answers, and fills the least loaded until it would be neutral, then the next (J. thesis 2012, chapters 3.4, 3.5).
-//! The rules differ in how the list comes about, one file for each.
+//! A node that is a sender and has tasks begins an operation. It asks up to three nodes of its list of receivers,
+//! waits for their answers, and gives tasks to the least loaded until that node would be neutral, then to the next
+//! (J. thesis 2012, chapters 3.4, 3.5). The rules differ in how the list is built, one file for each.
 //!
-//! An operation begins when a measurement brings news: more tasks wait, the state is another one, a receiver has become
-//! known, or the last operation moved tasks and others wait still. Without news it is repeated once a second, however
-//! often the driver measures: the source's nodes measure once a second.
+//! An operation begins when a measurement brings news: more tasks wait, the state has changed, a receiver has
+//! become known, or the last operation moved tasks and others still wait. Without news it is repeated once a
+//! second, however often the driver measures: the source's nodes measure once a second.
 
 use crate::action::TimerKind;
 use crate::domain::Circle;
@@ -19,28 +20,29 @@ use crate::turn::Turn;
 use crate::{LoadState, Message, Moment, NodeId, NodeLoad, adaptive, event, forwarding, on_demand};
 use crate::{periodic, standing::N_NAMED_MAX};
 
-/// After an operation that moved nothing.
+/// Pause after an operation that moved nothing.
 const PAUSE_MS: u64 = 100;
-/// Between two operations without news.
+/// Time between two operations without news.
 const REPEAT_MS: u64 = 1_000;
 
-/// Of a question for a state that belongs to no operation: these are numbered from 1.
+/// Operation number of a question for a state that belongs to no operation; operations are numbered from 1.
 const NO_OPERATION: u32 = 0;
 
-/// What a node remembers that looks for nodes with room.
+/// State of a node that asks other nodes to take its tasks.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Asking {
     pub(crate) receivers: Receivers,
     pub(crate) period: Period,
     operation: Option<Operation>,
     not_before: Moment,
-    /// Whether an operation may find more than the last one did.
+    /// True if an operation may find more than the last one did.
     has_news: bool,
-    /// Those with news do not move it: a node of the source asks when a task comes and every second beside that.
+    /// Moment of the next operation without news. Operations with news do not move it: a node of the source asks
+    /// when a task arrives and, independently of that, every second.
     repeats_at: Moment,
 }
 
-/// A request as it came.
+/// Request as it arrived.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Request {
     pub(crate) operation: u32,
@@ -50,7 +52,8 @@ pub(crate) struct Request {
 }
 
 impl Asking {
-    /// Overlapping domains shift when a node comes or goes: who is no neighbor any more says no more what it is.
+    /// Applies a change of members. Overlapping domains shift when a node comes or leaves: a node that is no longer
+    /// a neighbor no longer announces its state, and is forgotten.
     pub(crate) fn on_peers(&mut self, turn: &mut Turn<'_>, before: &Circle) {
         self.receivers.retain(|id| turn.node.circle.reaches(id));
         let is_new_neighbor =
@@ -69,7 +72,7 @@ impl Asking {
     }
 
     pub(crate) fn on_measurement(&mut self, turn: &mut Turn<'_>, load: NodeLoad) {
-        // What was given away is no longer in the load: tasks that came back count as more.
+        // The measured load excludes tasks that were given away, so tasks that came back count as more.
         let has_more = turn.node.load.n_queued < load.n_queued;
         let has_changed = turn.node.measure(load);
         self.has_news |= has_more || has_changed;
@@ -98,7 +101,7 @@ impl Asking {
         }
     }
 
-    /// A member has told its state.
+    /// Takes the announced state of a member.
     pub(crate) fn on_state(
         &mut self,
         turn: &mut Turn<'_>,
@@ -124,7 +127,7 @@ impl Asking {
         }
     }
 
-    /// The source looks for receivers when its own load is measured; our rules do so as soon as one is known.
+    /// Begins an operation at once for our own rules; the source waits for the next measurement of its own load.
     fn hear_of_room(&mut self, turn: &mut Turn<'_>) {
         if matches!(turn.node.policy.rule, Rule::Adaptive { .. } | Rule::Forwarding { .. }) {
             (self.not_before, self.has_news) = (turn.now, true);
@@ -138,7 +141,7 @@ impl Asking {
         }
     }
 
-    /// A member has been asked for its state, and says it.
+    /// Takes a member's answer about its state.
     pub(crate) fn on_state_is(
         &mut self,
         turn: &mut Turn<'_>,
@@ -162,7 +165,7 @@ impl Asking {
         }
     }
 
-    /// Takes tasks, passes the request on, or says no.
+    /// Accepts tasks, passes the request on, or rejects it.
     pub(crate) fn on_request(&mut self, turn: &mut Turn<'_>, from: NodeId, request: Request) {
         let Request { operation, n_tasks, origin, n_hops } = request;
         let n_room = turn.node.n_room(turn.now).min(n_tasks.into());
@@ -205,13 +208,13 @@ impl Asking {
         self.receivers.remove(peer);
     }
 
-    /// Who was silent hears again what it may have missed, and is asked for what may have been missed here.
+    /// Exchanges states with a node that was silent, since both sides may have missed changes.
     pub(crate) fn on_reached(&mut self, turn: &mut Turn<'_>, peer: NodeId) {
         let is_told = matches!(turn.node.policy.rule, Rule::Event | Rule::Forwarding { .. });
         if is_told && turn.node.circle.reaches(peer) {
             let (new, old) = (turn.node.state, turn.node.previous);
             turn.send(peer, Message::State { new, old });
-            // What it told before this node knew it was not heard, and it tells changes alone.
+            // Its announcements before this node knew it were ignored, and it announces changes only.
             turn.send(peer, Message::AskState { operation: NO_OPERATION });
         }
     }
@@ -290,7 +293,7 @@ impl Asking {
         self.open(turn, Operation::new(number, turn.now, Phase::Requests, n_asked));
     }
 
-    /// Gives the least loaded what it takes, then the next.
+    /// Gives the least loaded node what it accepts, then the next.
     fn deal(&mut self, turn: &mut Turn<'_>, operation: Operation) {
         let (number, n_asked, n_open) = (operation.number, operation.n_asked, operation.n_open);
         turn.node.counts.not_accepted += u64::from(operation.n_rejected) + u64::from(n_open);

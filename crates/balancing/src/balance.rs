@@ -1,4 +1,4 @@
-//! The state machine of one node: measurements, messages and timers in, actions out.
+//! State machine of one node: takes measurements, messages and timers, and returns actions.
 
 use crate::asking::{Asking, Request};
 use crate::domain::Circle;
@@ -9,9 +9,9 @@ use crate::{Action, Counts, LoadState, Members, Message, Moment, NodeId, NodeLoa
 use crate::{rule::Rule, standing::Standing};
 use std::sync::Arc;
 
-/// The balancing of one node.
+/// Balancing of one node.
 ///
-/// The driver has the clock, the network and the tasks. It calls what happens, and does the [`Action`]s that are
+/// The driver owns the clock, the network and the tasks. It reports events, and does the [`Action`]s that are
 /// appended to `out`, in their order. Messages may be lost, doubled, late or from strangers.
 #[derive(Clone, Debug)]
 pub struct Balance {
@@ -19,7 +19,7 @@ pub struct Balance {
     side: Side,
 }
 
-/// Who begins.
+/// Side that begins an exchange: the node with tasks or the node with room.
 #[derive(Clone, Debug)]
 enum Side {
     Asking(Asking),
@@ -27,7 +27,7 @@ enum Side {
 }
 
 impl Balance {
-    /// A node that knows nobody yet. Nodes may have the same seed: they draw different numbers.
+    /// A node that knows no other yet. Nodes may share a seed: their ids make them draw different numbers.
     pub fn new(me: NodeId, policy: Policy, seed: u64) -> Self {
         let side = if policy.rule.is_pulling() {
             Side::Pulling(Pulling::default())
@@ -37,9 +37,9 @@ impl Balance {
         Self { node: Node::new(me, policy, seed), side }
     }
 
-    /// Who belongs to the cluster, this node among them; called again when that changes.
+    /// Sets the members of the cluster, this node among them; called again when they change.
     ///
-    /// A node whose incarnation has grown is taken for a new one. A node that is not among its members does nothing.
+    /// A node whose incarnation has grown is treated as new. A node that is not among its members does nothing.
     pub fn on_peers(&mut self, now: Moment, members: &Arc<Members>, out: &mut Vec<Action>) {
         let before = self.node.circle.members();
         let is_anew = |peer: &&crate::Peer| {
@@ -62,9 +62,9 @@ impl Balance {
         }
     }
 
-    /// What the node is doing: every so often, and whenever a task comes, begins, moves or ends.
+    /// Takes the load of the node: at regular times, and whenever a task arrives, starts, moves or ends.
     ///
-    /// A driver starts tasks first, up to [`Self::n_slots`], and measures then: what is still queued waits.
+    /// A driver first starts tasks, up to [`Self::n_slots`], and then measures: what is still queued waits.
     pub fn on_measurement(&mut self, now: Moment, load: NodeLoad, out: &mut Vec<Action>) {
         let turn = &mut Turn { node: &mut self.node, now, out };
         match &mut self.side {
@@ -73,7 +73,7 @@ impl Balance {
         }
     }
 
-    /// A message has come. One from a node that is no member is not heard.
+    /// Takes a message. One from a node that is no member is ignored.
     pub fn on_message(
         &mut self,
         now: Moment,
@@ -99,7 +99,7 @@ impl Balance {
         }
     }
 
-    /// The moment of a timer has come.
+    /// Takes a timer whose moment has come.
     pub fn on_timer(&mut self, now: Moment, timer: Timer, out: &mut Vec<Action>) {
         let turn = &mut Turn { node: &mut self.node, now, out };
         match &mut self.side {
@@ -108,8 +108,8 @@ impl Balance {
         }
     }
 
-    /// What became of an [`Action::Move`]: how many of its tasks the other node took. The others are back in the
-    /// queue, and in the next measurement.
+    /// Takes the result of an [`Action::Move`]: how many of its tasks the other node took. The others are back in
+    /// the queue, and in the next measurement.
     pub fn on_moved(
         &mut self,
         now: Moment,
@@ -129,7 +129,7 @@ impl Balance {
         }
     }
 
-    /// Tasks of another node have come here. A measurement follows.
+    /// Takes note that tasks of another node have arrived. A measurement follows.
     pub fn on_received(&mut self, from: NodeId) {
         let was_promised = self.node.promises.keep(from);
         if let (false, Side::Pulling(pulling)) = (was_promised, &mut self.side) {
@@ -137,7 +137,7 @@ impl Balance {
         }
     }
 
-    /// A node cannot be reached at present: nothing is expected of it.
+    /// Takes note that a node cannot be reached at present: nothing is expected of it.
     pub fn on_lost(&mut self, peer: NodeId) {
         self.node.promises.forget(peer);
         match &mut self.side {
@@ -146,7 +146,7 @@ impl Balance {
         }
     }
 
-    /// A node can be reached, for the first time or again: it is told what it may have missed.
+    /// Takes note that a node can be reached, for the first time or again, and tells it what it may have missed.
     pub fn on_reached(&mut self, now: Moment, peer: NodeId, out: &mut Vec<Action>) {
         let turn = &mut Turn { node: &mut self.node, now, out };
         match &mut self.side {
@@ -155,13 +155,14 @@ impl Balance {
         }
     }
 
-    /// Tasks that the node should run at once: the driver starts what is queued as long as fewer run.
+    /// Number of tasks that the node should run at once: the driver starts queued tasks as long as fewer run.
     pub fn n_slots(&self) -> u32 {
         self.node.n_slots()
     }
 
-    /// Own tasks that the driver leaves in the queue although a core is free: faster nodes, which come for tasks
-    /// regularly, end them sooner. It may ask again at any time, and has to after some seconds.
+    /// Number of own tasks that the driver leaves in the queue although a core is free: faster nodes, which come
+    /// for tasks regularly, end them sooner. The driver may ask again at any time, and must do so after some
+    /// seconds.
     pub fn n_kept(&self, now: Moment) -> u32 {
         match &self.side {
             Side::Asking(_) => 0,
@@ -169,22 +170,22 @@ impl Balance {
         }
     }
 
-    /// What the node is to others.
+    /// State of the node as other nodes see it.
     pub fn state(&self) -> LoadState {
         self.node.state
     }
 
-    /// What it has cost and brought so far.
+    /// Costs and results so far.
     pub fn counts(&self) -> Counts {
         self.node.counts
     }
 
-    /// What it works by.
+    /// Policy of the node.
     pub fn policy(&self) -> Policy {
         self.node.policy
     }
 
-    /// How the node stands, for people who ask.
+    /// Snapshot of the node's state, for explanations to users.
     pub fn standing(&self, now: Moment) -> Standing {
         let ((known, n_known), (offers, n_offers), operation) = match &self.side {
             Side::Asking(asking) => (asking.known(), (Vec::new(), 0), asking.under_way()),

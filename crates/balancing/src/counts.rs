@@ -1,16 +1,16 @@
-//! What a policy costs and brings, in the source's numbers and beyond them.
+//! Costs and results of a policy: the numbers of the source, and further ones.
 
 use serde::{Deserialize, Serialize};
 
-/// Numbers of one node since it began, or sums over nodes.
+/// Counters of one node since it began, or sums over nodes.
 ///
-/// `messages` are the source's: those by which a node tells or asks about states before tasks are asked for. Where a
-/// node with room asks for tasks, its question is both, and counted here as well. So is a request each time
-/// that it is passed on. Answers, requests and thanks are in `all` alone: the source's tables leave
-/// answers out (3395 on demand with five others in a domain is no multiple of 10).
+/// `messages` are counted as in the source: messages that tell or ask about states before tasks are requested. With
+/// pulling rules a request for tasks is both, and counts here as well; so does a request each time it is passed on.
+/// Answers, requests and releases count in `all` only: the source's tables leave answers out (3395 on demand with
+/// five others in a domain is no multiple of 10).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
-    /// Messages of information.
+    /// Messages of load information.
     pub messages: u64,
     /// Messages of any kind.
     pub all: u64,
@@ -20,11 +20,11 @@ pub struct Counts {
     pub not_accepted: u64,
     /// Requests that were accepted when no task was left to move.
     pub unused: u64,
-    /// Tasks that were handed to others.
+    /// Tasks that were handed to other nodes.
     pub moved: u64,
-    /// Tasks that others did not take after all.
+    /// Tasks that other nodes did not take after all.
     pub came_back: u64,
-    /// Entries of full lists that were given up.
+    /// Entries dropped from full lists.
     pub dropped: u64,
 }
 

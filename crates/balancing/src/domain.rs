@@ -1,8 +1,8 @@
-//! Domains: among which nodes a state is told, or a task offered.
+//! Domains: the set of nodes that a node tells its state, or offers tasks to.
 //!
-//! Overlapping domains are cut from the ring of all nodes in the order of their ids: one begins every
-//! `size - overlap` nodes. With the source's overlap of half the size each node is in two. Random domains are
-//! drawn anew for each sending (J. thesis 2012, chapter 4.4.3).
+//! Overlapping domains divide the ring of all nodes in the order of their ids: one begins every `size - overlap`
+//! nodes. With the source's overlap of half the size each node is in two. Random domains are drawn anew for each
+//! sending (J. thesis 2012, chapter 4.4.3).
 
 use crate::random::Random;
 use crate::{Members, NodeId};
@@ -11,39 +11,39 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// Among which nodes a policy works.
+/// Set of nodes among which a policy works.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Domain {
-    /// All.
+    /// All nodes.
     #[default]
     Global,
     /// Neighbors on the ring of ids.
     Overlapping {
-        /// Nodes in a domain, 2 at least.
+        /// Nodes in a domain, at least 2.
         size: u32,
-        /// Nodes that a domain shares with the next, fewer than its size.
+        /// Nodes that a domain shares with the next one, fewer than its size.
         overlap: u32,
     },
     /// Nodes drawn at each sending.
     Random {
-        /// How many, 1 at least.
+        /// Number of nodes, at least 1.
         size: u32,
     },
 }
 
-/// A domain that there is not.
+/// Reasons why a text is no domain.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DomainError {
-    /// No such name.
+    /// There is no domain of this name.
     #[error("there is no domain `{0}`; write global, overlapping:SIZE[:OVERLAP] or random:SIZE")]
     Unknown(String),
-    /// The name is right, what follows is not.
+    /// The name is right, what follows it is not.
     #[error("`{text}` needs {needs}")]
     Number {
-        /// As it was written.
+        /// The text as written.
         text: String,
-        /// What should follow, and an example.
+        /// Expected form, with an example.
         needs: &'static str,
     },
 }
@@ -91,14 +91,14 @@ impl fmt::Display for Domain {
     }
 }
 
-/// The others in a node's domain.
+/// Other nodes in a node's domain.
 #[derive(Clone, Debug)]
 pub(crate) struct Circle {
     domain: Domain,
     members: Arc<Members>,
-    /// Of the node itself; a node that is no member has nobody around it.
+    /// Position of the node itself; `None` where it is no member, and then the circle is empty.
     position: Option<usize>,
-    /// Of overlapping domains: always the same.
+    /// Neighbors in overlapping domains; they are always the same.
     neighbors: Vec<NodeId>,
 }
 
@@ -123,7 +123,7 @@ impl Circle {
         self.domain
     }
 
-    /// Nodes that may ever be told.
+    /// Number of nodes that may ever be told.
     pub(crate) fn len(&self) -> usize {
         match (self.domain, self.position) {
             (_, None) => 0,
@@ -132,12 +132,12 @@ impl Circle {
         }
     }
 
-    /// Of overlapping domains: who shares one with the node.
+    /// In overlapping domains, number of nodes that share one with this node.
     pub(crate) fn n_neighbors(&self) -> usize {
         self.neighbors.len()
     }
 
-    /// One of them, by a number below [`Self::len`].
+    /// One of the nodes, by a number below [`Self::len`].
     pub(crate) fn nth(&self, k: usize) -> NodeId {
         match (self.domain, self.position) {
             (Domain::Overlapping { .. }, _) => self.neighbors[k],
@@ -146,7 +146,7 @@ impl Circle {
         }
     }
 
-    /// Whether messages may go there: a member that is in the circle.
+    /// Returns whether messages may go to `id`: a member that is in the circle.
     pub(crate) fn reaches(&self, id: NodeId) -> bool {
         match (self.domain, self.position) {
             (_, None) => false,
@@ -155,12 +155,12 @@ impl Circle {
         }
     }
 
-    /// One at random.
+    /// Returns one node at random.
     pub(crate) fn pick(&self, random: &mut Random) -> Option<NodeId> {
         (0 < self.len()).then(|| self.nth(random.below(self.len())))
     }
 
-    /// Everybody who is told when something is told, each once.
+    /// Calls `tell` once with each node that receives an announcement.
     pub(crate) fn each(&self, random: &mut Random, mut tell: impl FnMut(NodeId)) {
         let n = self.len();
         match self.domain {
@@ -172,11 +172,11 @@ impl Circle {
     }
 }
 
-/// Positions of those who share a domain with a node, itself left out.
+/// Positions of the nodes that share a domain with this node, which is left out.
 fn neighbors(size: usize, overlap: usize, position: usize, n: usize) -> BTreeSet<usize> {
     let step = size - overlap;
     let mut found = BTreeSet::new();
-    // A domain that begins up to `size - 1` nodes before this one, also across the end of the ring.
+    // Domains that contain this node begin up to `size - 1` nodes before it, also across the end of the ring.
     for turn in [position, position + n] {
         let first = (turn + 1).saturating_sub(size).div_ceil(step) * step;
         let starts = (first..=turn).step_by(step).filter(|start| *start < n);
@@ -186,7 +186,7 @@ fn neighbors(size: usize, overlap: usize, position: usize, n: usize) -> BTreeSet
     found
 }
 
-/// `size` different numbers below `n` (Floyd 1987).
+/// Draws `size` different numbers below `n` (Floyd 1987).
 fn drawn(n: usize, size: usize, random: &mut Random, mut tell: impl FnMut(usize)) {
     const N_FEW: usize = 32;
     let (mut few, mut many) = ([usize::MAX; N_FEW], BTreeSet::new());

@@ -1,4 +1,4 @@
-//! `event`: a node tells when it becomes or ceases to be a receiver (J. thesis 2012, 4.4.2.3 and table 3.2).
+//! `event`: a node announces when it becomes or ceases to be a receiver (J. thesis 2012, 4.4.2.3 and table 3.2).
 
 use crate::rule::{Rule, RuleSpec};
 use crate::turn::Turn;
@@ -11,7 +11,7 @@ pub(crate) const SPEC: RuleSpec = RuleSpec {
     is_of_source: true,
 };
 
-/// The state has just changed.
+/// Announces a change of state.
 pub(crate) fn on_change(turn: &mut Turn<'_>) {
     let (new, old) = (turn.node.state, turn.node.previous);
     if (new == LoadState::Receiver) != (old == LoadState::Receiver) {

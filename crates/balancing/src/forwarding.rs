@@ -1,8 +1,8 @@
-//! `forwarding:HOPS`: as `event`, and a request travels on over nodes that take nothing.
+//! `forwarding:HOPS`: like `event`, and nodes that take nothing pass requests on.
 //!
-//! In overlapping domains of the source a node reaches its neighbors only, and stays alone with its tasks when these are
-//! busy. Here a busy neighbor passes the request on to a receiver that it knows, or to any other neighbor, up to HOPS
-//! times; who takes tasks answers to where the request began, and tasks go there directly.
+//! In overlapping domains of the source a node reaches its neighbors only, and keeps its tasks when all of them are
+//! busy. Here a busy neighbor passes the request on to a receiver that it knows, or to any other neighbor, up to
+//! HOPS times; the node that takes tasks answers the origin of the request, and tasks go there directly.
 
 use crate::asking::Request;
 use crate::receivers::{N_CANDIDATES_MAX, Receivers};
@@ -17,10 +17,10 @@ pub(crate) const SPEC: RuleSpec = RuleSpec {
     is_of_source: false,
 };
 
-/// Draws for somebody new before giving up.
+/// Random draws for another node before giving up.
 const N_DRAWS: u32 = 8;
 
-/// Asks nodes of the domain of which nothing is known; how many.
+/// Asks random nodes of the domain, of which nothing is known; returns how many.
 pub(crate) fn ask_strangers(turn: &mut Turn<'_>, message: Message) -> u32 {
     let mut asked = [None; N_CANDIDATES_MAX];
     let mut n_asked = 0;
@@ -35,7 +35,7 @@ pub(crate) fn ask_strangers(turn: &mut Turn<'_>, message: Message) -> u32 {
     u32::try_from(n_asked).unwrap_or(u32::MAX)
 }
 
-/// Whether somebody was found to pass the request on to.
+/// Passes the request on; returns whether a node for it was found.
 pub(crate) fn pass_on(
     receivers: &Receivers,
     turn: &mut Turn<'_>,

@@ -1,7 +1,7 @@
-//! Which node takes which task: the rules by which the nodes of a cluster share out independent tasks.
+//! Rules by which the nodes of a cluster share independent tasks: which node takes which task.
 //!
-//! Each node has a [`Balance`], a state machine without clock, network or tasks. Its driver (the node daemon, or the
-//! simulator) tells it what happens, and does what it answers:
+//! Each node has a [`Balance`], a state machine without clock, network or tasks. Its driver (the node daemon, or
+//! the simulator) reports events to it, and carries out the actions that it returns:
 //!
 //! ```
 //! use balancing::{Action, Balance, Members, Message, Moment, NodeId, NodeLoad, Peer, Policy};
@@ -26,14 +26,14 @@
 //! assert_eq!(out[1], Action::Move { to: NodeId(1), n_tasks: 1 });
 //! ```
 //!
-//! Rules are listed in [`rule`]; a [`Policy`] is a rule and a [`Domain`]. Source of the state, information,
-//! initiation and location rules: J. thesis 2012, chapters 3 and 4.
+//! [`rule`] lists the rules; a [`Policy`] is a rule and a [`Domain`]. Source of the state, information, initiation
+//! and location rules: J. thesis 2012, chapters 3 and 4.
 //!
 //! # Invariants
 //! - Pure (I1) and deterministic: the same calls give the same actions.
 //! - Messages may be lost, doubled, late or from strangers: every operation ends at its time limit.
 //! - A node never gives more tasks than wait there, and sends nothing to itself or to strangers.
-//! - Every list has a bound; what is given up is counted.
+//! - Every list has a bound; dropped entries are counted.
 //!
 //! # Not here
 //! Tasks themselves and their leases (`balancer`), simulated time (`simulator`).

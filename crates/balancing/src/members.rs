@@ -1,4 +1,4 @@
-//! Who belongs to the cluster, in an order that all nodes agree on.
+//! Members of the cluster, in an order that all nodes agree on.
 //!
 //! # Invariants
 //! - Sorted by id, each id once. A node's *position* in this order is its rank in the source's rings.
@@ -6,30 +6,30 @@
 use crate::NodeId;
 use serde::{Deserialize, Serialize};
 
-/// A node as others know it.
+/// Node as the others know it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Peer {
-    /// Who it is.
+    /// Id of the node.
     pub id: NodeId,
-    /// Grows each time the node starts anew: what was told to an earlier one is forgotten.
+    /// Grows each time the node starts anew; everything told to an earlier incarnation is forgotten.
     pub incarnation: u32,
     /// Cores that tasks may use.
     pub n_cores: u32,
-    /// Speed of one core, in any unit that is the same for all nodes; 1.0 where it is not known.
+    /// Speed of one core, in any unit that is the same for all nodes; 1.0 where it is unknown.
     pub speed: f64,
 }
 
-/// All nodes, the one that asks among them. Shared, since a simulator holds one for 100,000 nodes.
+/// All nodes, including this one. Shared, since a simulator holds one list for 100,000 nodes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Members {
     peers: Box<[Peer]>,
     mean_speed: f64,
-    /// Greatest speed over least.
+    /// Greatest speed divided by the least.
     spread: f64,
 }
 
 impl Members {
-    /// These nodes; of two with one id, that with the greater incarnation.
+    /// Members with these nodes; of two with the same id, the one with the greater incarnation.
     pub fn new(peers: impl IntoIterator<Item = Peer>) -> Self {
         let mut peers: Vec<Peer> = peers.into_iter().collect();
         peers.sort_by_key(|peer| (peer.id, std::cmp::Reverse(peer.incarnation)));
@@ -41,47 +41,47 @@ impl Members {
         Self { peers: peers.into(), mean_speed, spread }
     }
 
-    /// Sorted by id.
+    /// The nodes, sorted by id.
     pub fn peers(&self) -> &[Peer] {
         &self.peers
     }
 
-    /// How many there are.
+    /// Number of nodes.
     pub fn len(&self) -> usize {
         self.peers.len()
     }
 
-    /// Whether nobody is known, not even the node itself.
+    /// Returns whether no node is known, not even the node itself.
     pub fn is_empty(&self) -> bool {
         self.peers.is_empty()
     }
 
-    /// Mean of the nodes' speeds: the source's `bogomips_cluster_average`.
+    /// Mean speed of the nodes: the source's `bogomips_cluster_average`.
     pub fn mean_speed(&self) -> f64 {
         self.mean_speed
     }
 
-    /// Whether one node is so many times as fast as another one.
+    /// Returns whether the fastest node is at least `times` as fast as the slowest.
     pub(crate) fn is_mixed(&self, times: f64) -> bool {
         times <= self.spread
     }
 
-    /// Where this node stands in the order of ids.
+    /// Position of a node in the order of ids.
     pub fn position(&self, id: NodeId) -> Option<usize> {
-        // Where ids are numbered from 0, as in a simulator, the first look finds it.
+        // Where ids are numbered from 0, as in a simulator, the first lookup finds the node.
         match self.peers.get(id.0 as usize) {
             Some(peer) if peer.id == id => Some(id.0 as usize),
             _ => self.peers.binary_search_by_key(&id, |peer| peer.id).ok(),
         }
     }
 
-    /// What is known of this node.
+    /// Entry of a node.
     pub fn peer(&self, id: NodeId) -> Option<&Peer> {
         self.position(id).map(|position| &self.peers[position])
     }
 }
 
-/// Whether a speed can be divided by.
+/// Returns whether a speed can be used as a divisor.
 pub(crate) fn is_speed(speed: f64) -> bool {
     speed.is_finite() && 0.0 < speed
 }

@@ -1,108 +1,109 @@
-//! What nodes tell each other: states, offers, requests, answers. Tasks never travel in it.
+//! Messages between nodes: states, offers, requests, answers. Tasks are never part of them.
 //!
 //! # Invariants
-//! - At most [`Message::LENGTH_MAX`] bytes: a kind, then numbers with the lowest byte first.
-//! - `decode(encode(x)) == x`, and every other row of bytes is refused.
+//! - At most [`Message::LENGTH_MAX`] bytes: a kind, then numbers in little-endian order.
+//! - `decode(encode(x)) == x`, and every other sequence of bytes is refused.
 
 use crate::{LoadState, NodeId};
 use serde::{Deserialize, Serialize};
 
-/// One message between the rules of two nodes.
+/// Message between the rules of two nodes.
 ///
-/// `operation` is a number of the node that began it; the answer carries it back, so that late answers are known.
+/// `operation` is a number chosen by the node that began it; the answer carries it back, so that late answers are
+/// recognized.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Message {
-    /// What the node is, and what it was before its last change.
+    /// Announces the sender's state, and the one before its last change.
     State {
-        /// What it is.
+        /// Present state.
         new: LoadState,
-        /// What it was before it became so.
+        /// State before the last change.
         old: LoadState,
     },
-    /// What are you?
+    /// Asks for the receiver's state.
     AskState {
-        /// Comes back in the answer.
+        /// Number that comes back in the answer.
         operation: u32,
     },
-    /// The answer to [`Self::AskState`].
+    /// Answers [`Self::AskState`].
     StateIs {
-        /// Of the question.
+        /// Number of the question.
         operation: u32,
-        /// What the node is.
+        /// Present state.
         state: LoadState,
     },
-    /// Would you take tasks?
+    /// Asks a node to take tasks.
     Request {
-        /// Comes back in the answer.
+        /// Number that comes back in the answer.
         operation: u32,
         /// Tasks that wait, up to 65,535.
         n_tasks: u16,
-        /// Who has them, and gets the answer: not always who sent this message.
+        /// Node that has the tasks and gets the answer: not always the sender of this message.
         origin: NodeId,
-        /// How often a node that takes nothing may still pass this on.
+        /// Number of times that nodes which take nothing may still pass this on.
         n_hops: u8,
     },
-    /// Yes, so many at most.
+    /// Accepts a request.
     Accept {
-        /// Of the request.
+        /// Number of the request.
         operation: u32,
-        /// Tasks that the node will take.
+        /// Most tasks that the node will take.
         n_tasks_max: u16,
         /// Running tasks per 1000 cores of mean speed: the least loaded node is filled first.
         load_permille: u32,
     },
-    /// No.
+    /// Rejects a request.
     Reject {
-        /// Of the request.
+        /// Number of the request.
         operation: u32,
     },
-    /// Thank you, no tasks after all.
+    /// Tells a node that accepted that it gets no tasks after all.
     Release {
-        /// Of the request.
+        /// Number of the request.
         operation: u32,
     },
-    /// Tasks wait here: pull whenever you have room, until there are none.
+    /// Announces that tasks wait at the sender: pull whenever there is room, until none are left.
     Subscribe {
         /// Tasks that wait.
         n_queued: u32,
     },
-    /// One task may wait here when your turn comes: pull it then.
+    /// Reserves a turn for one task that may wait at the sender: pull it when the turn comes.
     Probe,
-    /// There is room here: give me tasks.
+    /// Asks for tasks, since the sender has room.
     Pull {
-        /// Comes back in the answer.
+        /// Number that comes back in the answer.
         operation: u32,
-        /// Tasks that there is room for; 0: the sender of this has too many offers and gives this one up.
+        /// Tasks that there is room for; 0 if the sender has too many offers and drops this one.
         n_tasks_max: u16,
     },
-    /// Tasks are on their way.
+    /// Announces tasks that are on their way.
     Grant {
-        /// Of the pull.
+        /// Number of the pull.
         operation: u32,
-        /// How many.
+        /// Number of these tasks.
         n_tasks: u16,
-        /// How many wait still.
+        /// Tasks that still wait.
         n_left: u32,
     },
-    /// No tasks wait here, and no subscription is left.
+    /// Answers that no tasks wait, and that the subscription has ended.
     Nothing {
-        /// Of the pull.
+        /// Number of the pull.
         operation: u32,
     },
 }
 
-/// Bytes that are no message.
+/// Reasons why bytes are no message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MessageError {
-    /// From another version, or damaged.
+    /// The message is from another version, or damaged.
     #[error("`{0}` is no kind of balancing message; use one version of sintonia on all nodes")]
     Kind(u8),
-    /// Cut off, or longer than it should be.
+    /// The message is cut off, or longer than it should be.
     #[error("a balancing message of {0} bytes has another length than its kind needs")]
     Length(usize),
-    /// No such state.
+    /// There is no such state.
     #[error("`{0}` is no state of a node")]
     State(u8),
 }
@@ -111,7 +112,7 @@ impl Message {
     /// Bytes of the longest message.
     pub const LENGTH_MAX: usize = 16;
 
-    /// Appends the message.
+    /// Appends the encoded message.
     pub fn encode(self, to: &mut Vec<u8>) {
         to.push(self.kind());
         match self {
@@ -149,10 +150,10 @@ impl Message {
         }
     }
 
-    /// The message that these bytes are, all of them.
+    /// Decodes a message from all of `bytes`.
     ///
     /// # Errors
-    /// When they are none, or of another version.
+    /// When the bytes are no message, or one of another version.
     pub fn decode(bytes: &[u8]) -> Result<Self, MessageError> {
         let (kind, rest) = bytes.split_first().ok_or(MessageError::Length(0))?;
         let mut from = Bytes { left: rest, n_bytes: bytes.len() };
@@ -183,8 +184,8 @@ impl Message {
         if from.left.is_empty() { Ok(message) } else { Err(MessageError::Length(bytes.len())) }
     }
 
-    /// Whether the source counts it: a state told or asked for before tasks are asked for. See
-    /// [`Counts`](crate::Counts).
+    /// Returns whether the source counts this message: one that tells or asks for a state before tasks are
+    /// requested. See [`Counts`](crate::Counts).
     pub fn is_information(self, sender: NodeId) -> bool {
         match self {
             Self::State { .. }
@@ -223,7 +224,7 @@ const fn code(state: LoadState) -> u8 {
     }
 }
 
-/// What is left to read.
+/// Bytes that are left to read.
 struct Bytes<'a> {
     left: &'a [u8],
     n_bytes: usize,

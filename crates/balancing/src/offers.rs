@@ -1,14 +1,14 @@
-//! Nodes that have said that tasks wait there.
+//! Offers of nodes that have announced waiting tasks.
 //!
 //! # Invariants
-//! - At most [`N_OFFERS_MAX`]: the oldest gives way, and its node hears of it.
+//! - At most [`N_OFFERS_MAX`]: the oldest is dropped, and its node is told so.
 
 use crate::NodeId;
 use crate::random::Random;
 use std::collections::VecDeque;
 
 const N_OFFERS_MAX: usize = 64;
-/// Pulls without an answer after which an offer is forgotten.
+/// Number of unanswered pulls after which an offer is forgotten.
 const N_SILENT_MAX: u8 = 5;
 
 #[derive(Clone, Debug, Default)]
@@ -19,7 +19,7 @@ pub(crate) struct Offers {
 #[derive(Clone, Copy, Debug)]
 struct Offer {
     from: NodeId,
-    /// Tasks that wait there, when last heard.
+    /// Tasks that wait there, by the last message.
     n_queued: u32,
     n_silent: u8,
 }
@@ -33,7 +33,8 @@ impl Offers {
         self.offers.iter().map(|offer| offer.from)
     }
 
-    /// A standing offer, of which there is one for each node; who had to go for it.
+    /// Adds or renews the standing offer of a node, which has only one; returns the node whose offer was dropped
+    /// for it.
     pub(crate) fn set(&mut self, from: NodeId, n_queued: u32) -> Option<NodeId> {
         match self.offers.iter_mut().find(|offer| offer.from == from) {
             Some(offer) => {
@@ -44,7 +45,7 @@ impl Offers {
         }
     }
 
-    /// An offer of one task, in the order of their coming; who had to go for it.
+    /// Adds an offer of one task behind all others; returns the node whose offer was dropped for it.
     pub(crate) fn push(&mut self, from: NodeId, n_queued: u32) -> Option<NodeId> {
         let is_full = N_OFFERS_MAX <= self.offers.len();
         let gone = if is_full { self.pop() } else { None };
@@ -56,7 +57,7 @@ impl Offers {
         self.offers.pop_front().map(|offer| offer.from)
     }
 
-    /// Where most tasks wait; of several, one at random.
+    /// Node at which most tasks wait; of several, one at random.
     pub(crate) fn best(&self, random: &mut Random) -> Option<NodeId> {
         let n = self.offers.len();
         let first = random.below(n);
@@ -72,7 +73,7 @@ impl Offers {
         self.offers.retain(|offer| is_kept(offer.from));
     }
 
-    /// Nobody has answered there.
+    /// Takes note that a pull from this node was not answered.
     pub(crate) fn silent(&mut self, from: NodeId) {
         for offer in self.offers.iter_mut().filter(|offer| offer.from == from) {
             (offer.n_silent, offer.n_queued) = (offer.n_silent + 1, 0);

@@ -1,4 +1,4 @@
-//! `on-demand`: who begins an operation asks everybody, and makes a fresh list (J. thesis 2012, 4.4.2.2).
+//! `on-demand`: a node that begins an operation asks all others, and builds a fresh list (J. thesis 2012, 4.4.2.2).
 
 use crate::Message;
 use crate::receivers::Receivers;
@@ -12,7 +12,7 @@ pub(crate) const SPEC: RuleSpec = RuleSpec {
     is_of_source: true,
 };
 
-/// Forgets the list and asks; how many were asked.
+/// Forgets the list and asks; returns how many nodes were asked.
 pub(crate) fn ask(receivers: &mut Receivers, turn: &mut Turn<'_>, operation: u32) -> u32 {
     receivers.clear();
     turn.tell_all(Message::AskState { operation })

@@ -1,11 +1,11 @@
-//! One balancing operation of a node that has too much: who was asked, and what they said.
+//! Balancing operation of a node with too many tasks: the nodes that it asked, and their answers.
 //!
 //! # Invariants
-//! - Each node's answer counts once; an operation ends at its time limit, whoever is silent.
+//! - Each node's answer counts once; an operation ends at its time limit, even without all answers.
 
 use crate::{Moment, NodeId};
 
-/// What nodes have to answer within; twice the slowest way through a network, and more.
+/// Time within which nodes have to answer, in ms: more than twice the slowest way through a network.
 pub(crate) const OPERATION_MS: u64 = 1_000;
 
 #[derive(Clone, Debug)]
@@ -21,9 +21,9 @@ pub(crate) struct Operation {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
-    /// What are you?
+    /// Nodes are asked for their states.
     States,
-    /// Would you take tasks?
+    /// Nodes are asked to take tasks.
     Requests,
 }
 
@@ -44,7 +44,7 @@ impl Operation {
         self.number == number && self.phase == phase
     }
 
-    /// A doubled acceptance changes nothing.
+    /// Takes an acceptance; a doubled one changes nothing.
     pub(crate) fn accept(&mut self, accepted: Accepted) {
         if self.accepted.iter().all(|other| other.node != accepted.node) {
             self.accepted.push(accepted);
@@ -57,7 +57,7 @@ impl Operation {
         self.n_open = self.n_open.saturating_sub(1);
     }
 
-    /// Those who take tasks, the least loaded first.
+    /// Nodes that take tasks, the least loaded first.
     pub(crate) fn into_accepted(mut self) -> Vec<Accepted> {
         self.accepted.sort_by_key(|accepted| accepted.load_permille);
         self.accepted

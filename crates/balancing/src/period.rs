@@ -1,7 +1,7 @@
-//! A state that is told again and again: when next.
+//! Schedule of a state that is announced again and again.
 //!
 //! # Invariants
-//! - One timer counts at a time, the newest.
+//! - Only one timer is valid at a time, the newest.
 
 use crate::action::TimerKind;
 use crate::turn::Turn;
@@ -10,14 +10,14 @@ use crate::{Message, Moment};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Period {
     number: u32,
-    /// Until the next telling.
+    /// Time until the next announcement, in ms.
     pub(crate) ms: u32,
     pub(crate) told: Moment,
     due: Option<Moment>,
 }
 
 impl Period {
-    /// Begins somewhere in the first period, so that nodes that start together do not speak together.
+    /// Begins at a random moment of the first period, so that nodes that start together do not announce together.
     pub(crate) fn begin(&mut self, turn: &mut Turn<'_>, period_ms: u32) {
         if self.due.is_none() {
             self.ms = period_ms;
@@ -40,7 +40,7 @@ impl Period {
         turn.timer(TimerKind::Period, self.number, at);
     }
 
-    /// Tells the state, and what it was before.
+    /// Announces the state, and the one before it.
     pub(crate) fn tell(&mut self, turn: &mut Turn<'_>) {
         let (new, old) = (turn.node.state, turn.node.previous);
         self.told = turn.now;

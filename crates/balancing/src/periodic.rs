@@ -1,8 +1,8 @@
-//! `periodic:T`: every T seconds a node tells what it is, and what it was (J. thesis 2012, 4.4.2.1).
+//! `periodic:T`: every T seconds a node announces its state and its previous state (J. thesis 2012, 4.4.2.1).
 //!
-//! The old state is the one before the last change, however long ago: were it that of the last telling, who was
-//! left out when it changed would never learn, and the source's random domains of 3 with a period of 1 s could not
-//! have reached 0.882.
+//! The previous state is the one before the last change, however long ago. If it were the state at the last
+//! announcement, nodes that were left out when the state changed would never learn of it, and the source's random
+//! domains of 3 with a period of 1 s could not have reached 0.882.
 
 use crate::LoadState;
 use crate::period::Period;
@@ -21,7 +21,7 @@ pub(crate) fn on_period(period: &mut Period, turn: &mut Turn<'_>, period_ms: u32
     period.set(turn, turn.now.plus_ms(period_ms.into()));
 }
 
-/// Whether who tells this comes onto the list of receivers, or leaves it (table 3.1).
+/// Whether the announcing node joins (`true`) or leaves (`false`) the list of receivers (table 3.1).
 pub(crate) fn change(new: LoadState, old: LoadState) -> Option<bool> {
     match (new == LoadState::Receiver, old == LoadState::Receiver) {
         (true, false) => Some(true),

@@ -1,4 +1,4 @@
-//! Policies by name: a rule, which says who hears of what, and the domain in which it is heard.
+//! Policies by name: a rule, which says which nodes are told what, and the domain in which they are told.
 
 use crate::domain::{Domain, DomainError};
 use crate::rule::{Rule, RuleError};
@@ -6,35 +6,35 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// How a node finds others for its tasks, or tasks for itself.
+/// Way in which a node finds other nodes for its tasks, or tasks for itself.
 ///
 /// Written `RULE` or `RULE@DOMAIN`, such as `event@overlapping:4`; without a domain, all nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct Policy {
-    /// Who hears of what.
+    /// Rule by which nodes are told.
     pub rule: Rule,
-    /// Among whom.
+    /// Nodes that may be told.
     pub domain: Domain,
 }
 
-/// A policy that there is not.
+/// Reasons why a text is no policy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PolicyError {
-    /// The part before `@`.
+    /// The part before `@` is wrong.
     #[error(transparent)]
     Rule(#[from] RuleError),
-    /// The part after `@`.
+    /// The part after `@` is wrong.
     #[error(transparent)]
     Domain(#[from] DomainError),
 }
 
 impl Policy {
-    /// What we recommend: few messages, and no wait while there is room.
+    /// Recommended policy: few messages, and no waiting while there is room.
     pub const DEFAULT: Self = Self { rule: Rule::Subscription, domain: Domain::Global };
 
-    /// The policy of a rule and a domain as people write them.
+    /// Reads a policy from a rule and a domain as users write them.
     ///
     /// # Errors
     /// When there is no such rule or domain.

@@ -1,8 +1,8 @@
-//! `power-of-two:D`: for each task that waits, D nodes are probed; the first with room gets it.
+//! `power-of-two:D`: for each waiting task, D nodes are probed; the first one with room gets it.
 //!
-//! A probe waits at its node, in the order of coming, until there is room; only then does the node come for a task, and
-//! finds none if others were faster: *late binding*, as in Sparrow (Ousterhout, Wendell, Zaharia and Stoica 2013).
-//! Unlike there, the node that has the task competes for it too.
+//! A probe is queued at its node, in order of arrival, until there is room; only then does the node come for a
+//! task, and it finds none if others were faster: *late binding*, as in Sparrow (Ousterhout, Wendell, Zaharia and
+//! Stoica 2013). Unlike there, the node that has the task competes for it too.
 
 use crate::action::TimerKind;
 use crate::rule::{Rule, RuleSpec};
@@ -16,13 +16,13 @@ pub(crate) const SPEC: RuleSpec = RuleSpec {
     is_of_source: false,
 };
 
-/// After this, doubled each time, probes of which nothing was heard are taken for lost.
+/// Time after which probes without a reaction are considered lost, in ms; doubled each time.
 const PATIENCE_MS: u64 = 10_000;
 const N_DOUBLINGS_MAX: u32 = 6;
-/// Probes sent in one call.
+/// Most probes sent in one call.
 const N_PROBES_MAX: u32 = 4096;
 
-/// Probes that are out.
+/// Probes that are under way.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Probes {
     n_out: u32,
@@ -31,13 +31,13 @@ pub(crate) struct Probes {
 }
 
 impl Probes {
-    /// A node has come, whatever it found.
+    /// Takes note that a probed node has come, whether it found a task or not.
     pub(crate) fn has_come(&mut self) {
         self.n_out = self.n_out.saturating_sub(1);
         self.n_times = 0;
     }
 
-    /// Probes for the tasks for which nobody is probed yet.
+    /// Sends probes for the waiting tasks that have none yet.
     pub(crate) fn tell(&mut self, turn: &mut Turn<'_>, n_probes: u8) {
         let n_queued = turn.node.load.n_queued;
         if turn.node.state != LoadState::Sender || turn.node.circle.len() == 0 {

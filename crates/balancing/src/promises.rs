@@ -1,13 +1,13 @@
-//! Room that a node has promised to tasks on their way.
+//! Room that a node has promised to tasks that are on their way.
 //!
 //! # Invariants
 //! - A promise ends when the tasks come, when it is released, or at its time limit.
-//! - At most [`N_PROMISES_MAX`] are open; who holds so many promises nothing more.
+//! - At most [`N_PROMISES_MAX`] are open; a node with that many promises nothing more.
 
 use crate::{Moment, NodeId};
 
 const N_PROMISES_MAX: usize = 256;
-/// After this, tasks that were promised will not come.
+/// Time after which promised tasks are no longer expected, in ms.
 const PROMISE_MS: u64 = 2_000;
 
 /// Open promises of a node.
@@ -25,7 +25,7 @@ struct Promise {
 }
 
 impl Promises {
-    /// Tasks that may still come.
+    /// Number of tasks that may still arrive.
     pub(crate) fn n_tasks(&mut self, now: Moment) -> u32 {
         self.open.retain(|promise| now < promise.until);
         self.open.iter().fold(0, |sum, promise| promise.n_tasks.saturating_add(sum))
@@ -35,7 +35,7 @@ impl Promises {
         N_PROMISES_MAX <= self.open.len()
     }
 
-    /// A doubled message promises once.
+    /// Records a promise; a doubled message makes only one.
     pub(crate) fn promise(&mut self, now: Moment, to: NodeId, operation: u32, n_tasks: u32) {
         self.release(to, operation);
         if !self.is_full() {
@@ -48,18 +48,18 @@ impl Promises {
         self.open.retain(|promise| promise.to != to || promise.operation != operation);
     }
 
-    /// Tasks have come: the oldest promise to that node is kept; whether there was one.
+    /// Ends the oldest promise to `to`, since its tasks have arrived; returns whether there was one.
     pub(crate) fn keep(&mut self, to: NodeId) -> bool {
         let oldest = self.open.iter().position(|promise| promise.to == to);
         oldest.map(|at| self.open.remove(at)).is_some()
     }
 
-    /// When the next one ends by itself.
+    /// Moment at which the next promise expires.
     pub(crate) fn next_end(&self) -> Option<Moment> {
         self.open.iter().map(|promise| promise.until).min()
     }
 
-    /// Nothing comes from there any more.
+    /// Ends all promises to a node from which no tasks can come any more.
     pub(crate) fn forget(&mut self, node: NodeId) {
         self.open.retain(|promise| promise.to != node);
     }

@@ -1,10 +1,11 @@
-//! Nodes with room come for tasks.
+//! Rules by which nodes with room fetch tasks.
 //!
 //! A node with room pulls from one node at a time, as many tasks as it has room for; tasks are bound to a node when
-//! there is room for them, never earlier. The rules differ in how it learns where to pull from, one file for each.
+//! there is room for them, never earlier. The rules differ in how the node learns where to pull from, one file for
+//! each.
 //!
 //! # Invariants
-//! - One pull is open at a time, until its time limit at the latest.
+//! - At most one pull is open at a time, and it ends at its time limit at the latest.
 
 use crate::action::TimerKind;
 use crate::offers::Offers;
@@ -18,7 +19,7 @@ use crate::subscription::Subscribers;
 use crate::turn::{Node, Turn};
 use crate::{LoadState, Message, Moment, NodeId, NodeLoad};
 
-/// What a node remembers that comes for tasks, and lets others come.
+/// State of a node that fetches tasks and lets other nodes fetch its own.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pulling {
     subscribers: Subscribers,
@@ -27,7 +28,7 @@ pub(crate) struct Pulling {
     offers: Offers,
     search: Search,
     open: Option<Pull>,
-    /// The timer that ends a pause.
+    /// Number of the timer that ends a pause.
     resume: u32,
     resumes_at: Moment,
 }
@@ -38,11 +39,11 @@ struct Pull {
     from: NodeId,
     n_tasks_max: u16,
     began: Moment,
-    /// Its tasks came before its answer.
+    /// True if its tasks arrived before its grant.
     is_here: bool,
 }
 
-/// A grant as it came.
+/// Grant as it arrived.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Grant {
     pub(crate) operation: u32,
@@ -100,7 +101,7 @@ impl Pulling {
         }
     }
 
-    /// Gives what waits, or says that nothing does.
+    /// Grants waiting tasks, or answers that there are none.
     pub(crate) fn on_pull(&mut self, turn: &mut Turn<'_>, from: NodeId, pull: (u32, u16)) {
         let (operation, n_tasks_max) = pull;
         if n_tasks_max == 0 {
@@ -139,14 +140,14 @@ impl Pulling {
         }
     }
 
-    /// Waiting tasks that are not for this node.
+    /// Number of waiting tasks that `node` must leave to faster nodes.
     fn n_kept_from(&self, turn: &Turn<'_>, node: NodeId) -> u32 {
         let members = turn.node.circle.members();
         let speed = members.peer(node).map_or(1.0, |peer| peer.speed);
         self.regulars.n_kept_from(turn.now, speed, members)
     }
 
-    /// Waiting tasks that are not for the node itself.
+    /// Number of waiting tasks that the node itself must leave to faster nodes.
     pub(crate) fn n_kept(&self, node: &Node, now: Moment) -> u32 {
         self.regulars.n_kept_from(now, node.load.speed, node.circle.members())
     }
@@ -172,7 +173,7 @@ impl Pulling {
         self.pull(turn);
     }
 
-    /// Tasks have come that were not announced yet.
+    /// Takes note of tasks that arrived before their grant.
     pub(crate) fn on_early(&mut self, from: NodeId) {
         for pull in self.open.iter_mut().filter(|pull| pull.from == from) {
             pull.is_here = true;
@@ -196,13 +197,14 @@ impl Pulling {
         self.offers.remove(peer);
     }
 
-    /// Who was silent may have missed that tasks wait here, or where it was told so itself.
+    /// Announces waiting tasks again, since a node that was silent may have missed the announcement.
     pub(crate) fn on_reached(&mut self, turn: &mut Turn<'_>, peer: NodeId) {
         self.subscribers.forget(peer);
         self.go_on(turn);
     }
 
-    /// Tasks did not arrive there: whoever did not take them comes when it has room.
+    /// Announces tasks that did not arrive at `from` again: a node that did not take them fetches them when it has
+    /// room.
     pub(crate) fn on_came_back(&mut self, turn: &mut Turn<'_>, from: NodeId) {
         self.subscribers.forget(from);
         self.go_on(turn);
@@ -235,7 +237,7 @@ impl Pulling {
         }
         let n_room = turn.node.n_room(turn.now);
         if n_room == 0 {
-            // What was promised may not come: then there is room, and nobody says so.
+            // Promised tasks may fail to come: then there is room without any further event, so a timer is needed.
             if let (LoadState::Receiver, Some(at)) =
                 (turn.node.state, turn.node.promises.next_end())
             {
@@ -271,7 +273,7 @@ impl Pulling {
         self.rest(turn);
     }
 
-    /// Nothing was found: the next offer, or, where there are none, later.
+    /// After an empty answer or none: tries the next offer; stealing pauses first.
     fn rest(&mut self, turn: &mut Turn<'_>) {
         if turn.node.policy.rule == Rule::Stealing {
             let at = self.search.rest(turn.now);
@@ -289,7 +291,7 @@ impl Pulling {
     }
 }
 
-/// Says that an offer is given up: a pull of no tasks.
+/// Tells the node of a dropped offer so, by a pull of no tasks.
 fn leave(turn: &mut Turn<'_>, gone: Option<NodeId>) {
     if let Some(gone) = gone {
         turn.node.counts.dropped += 1;

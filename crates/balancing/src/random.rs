@@ -1,13 +1,13 @@
 //! Random numbers from a seed, the same on every machine.
 
-/// Steele, Lea and Flood's SplitMix64 (2014).
+/// SplitMix64 of Steele, Lea and Flood (2014).
 #[derive(Clone, Debug)]
 pub(crate) struct Random {
     state: u64,
 }
 
 impl Random {
-    /// The sequence of this seed and node: nodes with one seed draw different numbers.
+    /// Sequence for this seed and node: nodes with the same seed draw different numbers.
     pub(crate) fn new(seed: u64, node: u32) -> Self {
         let mut random = Self { state: seed };
         let state = random.bits() ^ u64::from(node).wrapping_mul(0xd6e8_feb8_6659_fd93);
@@ -21,7 +21,7 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// Evenly from 0 to `n` - 1; 0 when there is nothing to choose (Lemire 2019, without the last correction).
+    /// Draws evenly from 0 to `n` - 1; 0 when `n` is 0 (Lemire 2019, without the last correction).
     pub(crate) fn below(&mut self, n: usize) -> usize {
         let product = u128::from(self.bits()) * n as u128;
         usize::try_from(product >> 64).expect("the upper half is below `n`")

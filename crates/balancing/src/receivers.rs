@@ -1,8 +1,9 @@
-//! The list of nodes that are said to take tasks.
+//! List of nodes that have announced that they take tasks.
 //!
 //! # Invariants
-//! - Each node once; order has no meaning, so that a removal moves the last into the hole (J. thesis 2012, 3.3).
-//! - At most [`N_RECEIVERS_MAX`]; a further one takes the place of one drawn at random.
+//! - Each node is in the list once; its order has no meaning, so that the last entry replaces a removed one (J.
+//!   thesis 2012, 3.3).
+//! - At most [`N_RECEIVERS_MAX`]; a further node replaces one drawn at random.
 
 use crate::NodeId;
 use crate::random::Random;
@@ -21,7 +22,7 @@ impl Receivers {
         &self.known
     }
 
-    /// Whether another had to go.
+    /// Adds a node; returns whether another was dropped for it.
     pub(crate) fn add(&mut self, node: NodeId, random: &mut Random) -> bool {
         if self.known.contains(&node) {
             return false;
@@ -50,7 +51,7 @@ impl Receivers {
         self.known.clear();
     }
 
-    /// Up to three, drawn at random; first in the list from then on.
+    /// Returns up to three nodes, drawn at random; they are moved to the front of the list.
     pub(crate) fn candidates(&mut self, random: &mut Random) -> &[NodeId] {
         let n = self.known.len().min(N_CANDIDATES_MAX);
         for k in 0..n {

@@ -1,29 +1,30 @@
-//! The last tasks wait for fast nodes.
+//! Keeps the last tasks of a queue for fast nodes.
 //!
-//! While a core of speed `s` runs one task, a core of speed `s'` runs `s'/s`. So of the last tasks of a queue a slow
-//! core should take none that faster ones, which come for tasks again and again, end sooner: beside the task that each
-//! of these runs, `s'/s - 1` for each of their cores. With one fast and one slow core and tasks that go on coming, the
+//! While a core of speed `s` runs one task, a core of speed `s'` runs `s'/s`. A slow core should therefore leave
+//! those of the last tasks that faster cores, whose nodes come for tasks regularly, end sooner: `s'/s - 1` for each
+//! of these cores, beside the task that it runs. With one fast and one slow core and tasks that keep arriving, the
 //! slow one is best used when the queue is longer than a threshold (Lin and Kumar, "Optimal control of a queueing
-//! system with two heterogeneous servers", IEEE Transactions on Automatic Control 29(8), 1984). Here that holds when
-//! none come any more: while they do, and the queue grows, a core that waits for it to grow is lost.
+//! system with two heterogeneous servers", IEEE Transactions on Automatic Control 29(8), 1984). Here that is
+//! applied when no tasks arrive any more: while they do, and the queue grows, a core that waits for it to grow is
+//! wasted.
 //!
 //! # Invariants
-//! - Where all nodes are about as fast, nothing is kept.
-//! - Whoever does not come as regularly as before is not waited for.
+//! - Where all nodes are about equally fast, no tasks are kept.
+//! - No task waits for a node that no longer comes as regularly as before.
 
 use crate::members::{Members, is_speed};
 use crate::{Moment, NodeId};
 
-/// Nodes that are remembered, those that came last.
+/// Most nodes that are remembered, those that came last.
 const N_MAX: usize = 64;
-/// Measured speeds of equal machines differ by less.
+/// Ratio above which a node counts as faster: measured speeds of equal machines differ by less.
 const FASTER_MIN: f64 = 1.25;
 
-/// Nodes that come for tasks, and when.
+/// Nodes that come for tasks, with the times of their visits.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Regulars {
     visits: Vec<Visit>,
-    /// When a task was queued last.
+    /// Moment at which the last task was queued.
     queued_at: Moment,
 }
 
@@ -31,12 +32,12 @@ pub(crate) struct Regulars {
 struct Visit {
     node: NodeId,
     at: Moment,
-    /// Since the visit before, if there was one.
+    /// Time since the visit before, in ms; `None` at the first.
     cycle_ms: Option<u64>,
 }
 
 impl Visit {
-    /// It is likely to come soon, and no task was queued since it came before.
+    /// Returns whether the node is likely to come soon, and no task was queued for one of its cycles.
     fn is_awaited(&self, now: Moment, queued_at: Moment) -> bool {
         self.cycle_ms.is_some_and(|cycle_ms| {
             now.ms_since(self.at) <= 2 * cycle_ms && cycle_ms <= now.ms_since(queued_at)
@@ -49,7 +50,7 @@ impl Regulars {
         self.queued_at = now;
     }
 
-    /// A node has come and found as many tasks as it has room for.
+    /// Takes note that a node has come and found as many tasks as it has room for.
     pub(crate) fn came(&mut self, now: Moment, node: NodeId, members: &Members) {
         if !members.is_mixed(FASTER_MIN) {
             return self.visits.clear();
@@ -67,7 +68,7 @@ impl Regulars {
         self.visits.retain(|visit| visit.node != node);
     }
 
-    /// So many waiting tasks are none of a node of this speed.
+    /// Number of waiting tasks that a node of this speed must leave to faster nodes.
     pub(crate) fn n_kept_from(&self, now: Moment, speed: f64, members: &Members) -> u32 {
         if !is_speed(speed) {
             return 0;
@@ -118,7 +119,7 @@ mod tests {
     fn a_slow_node_leaves_what_fast_cores_end_while_it_runs_one() {
         let speeds = [1.0, 2.0, 4.0];
         let visits = [(1, 10), (2, 10), (2, 15), (1, 20), (2, 20)];
-        // Two cores of speed 4, two of speed 2.
+        // Node 2 has two cores of speed 4, node 1 two of speed 2.
         keeps(&speeds, &visits, 21, 1.0, 2 * 3 + 2);
         keeps(&speeds, &visits, 21, 2.0, 2);
         keeps(&speeds, &visits, 21, 4.0, 0);

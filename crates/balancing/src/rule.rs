@@ -1,69 +1,69 @@
-//! Rules by name: who hears of what, and who begins.
+//! Rules by name: which nodes are told what, and which side begins.
 //!
-//! | name | who begins | who hears | from |
+//! | name | side that begins | nodes that are told | from |
 //! |---|---|---|---|
-//! | `periodic:T` | senders | everybody, every T seconds | the source |
-//! | `event` | senders | everybody, when a node becomes or ceases to be a receiver | the source |
-//! | `on-demand` | senders | who asks, when an operation begins | the source |
+//! | `periodic:T` | senders | all, every T seconds | the source |
+//! | `event` | senders | all, when a node becomes or ceases to be a receiver | the source |
+//! | `on-demand` | senders | the asking node, when it begins an operation | the source |
 //! | `adaptive[:MIN:MAX]` | senders | as `periodic`, more often while states change | ours |
 //! | `forwarding[:HOPS]` | senders | as `event`; requests are passed on by nodes that take nothing | ours |
 //! | `subscription` | receivers | each receiver once, when a node becomes a sender | ours |
 //! | `power-of-two[:D]` | receivers | D nodes for each task that waits | after Ousterhout et al. 2013 |
-//! | `stealing` | receivers | nobody: a node with room asks | after Blumofe and Leiserson 1999 |
+//! | `stealing` | receivers | none: a node with room asks | after Blumofe and Leiserson 1999 |
 
 use std::fmt;
 use std::str::FromStr;
 
-/// Who hears of what.
+/// Rule by which nodes tell each other about their load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Rule {
-    /// Every so often.
+    /// States are announced periodically.
     Periodic {
-        /// How often.
+        /// Period in ms.
         period_ms: u32,
     },
-    /// When a node becomes or ceases to be a receiver.
+    /// A state is announced when a node becomes or ceases to be a receiver.
     Event,
-    /// When an operation begins.
+    /// States are asked for when an operation begins.
     OnDemand,
-    /// A sender tells once, nodes with room pull.
+    /// A sender announces its tasks once, and nodes with room pull.
     Subscription,
-    /// Requests travel on.
+    /// As `Event`, and busy nodes pass requests on.
     Forwarding {
-        /// How far.
+        /// Most times that a request is passed on.
         n_hops: u8,
     },
-    /// Every so often, more often while states change.
+    /// States are announced periodically, more often while they change.
     Adaptive {
-        /// The shortest period.
+        /// Shortest period in ms.
         min_ms: u32,
-        /// The longest.
+        /// Longest period in ms.
         max_ms: u32,
     },
     /// Some nodes are probed for each task; the first with room gets it.
     PowerOfTwo {
-        /// How many.
+        /// Number of probed nodes for each task.
         n_probes: u8,
     },
     /// Nodes with room ask others for tasks.
     Stealing,
 }
 
-/// What there is to know of a rule, for help and tables.
+/// Description of a rule, for help and tables.
 #[derive(Clone, Copy, Debug)]
 pub struct RuleSpec {
-    /// How it is written.
+    /// Form in which it is written.
     pub form: &'static str,
-    /// With its defaults, or an example.
+    /// The rule with its defaults, or an example.
     pub example: Rule,
-    /// What it does, in a sentence.
+    /// One sentence that says what it does.
     pub sentence: &'static str,
-    /// Whether the source has it.
+    /// True if the rule is the source's.
     pub is_of_source: bool,
 }
 
 impl Rule {
-    /// Every rule, those of the source first.
+    /// All rules, those of the source first.
     pub const ALL: [RuleSpec; 8] = [
         crate::periodic::SPEC,
         crate::event::SPEC,
@@ -75,35 +75,35 @@ impl Rule {
         crate::stealing::SPEC,
     ];
 
-    /// Whether nodes with room come for tasks; otherwise nodes with tasks look for room.
+    /// Returns whether nodes with room fetch tasks; otherwise nodes with tasks look for room.
     pub const fn is_pulling(self) -> bool {
         matches!(self, Self::Subscription | Self::PowerOfTwo { .. } | Self::Stealing)
     }
 }
 
-/// A rule that there is not.
+/// Reasons why a text is no rule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RuleError {
-    /// No such name.
+    /// There is no rule of this name.
     #[error("there is no rule `{0}`; write {forms}", forms = forms())]
     Unknown(String),
-    /// The name is right, what follows is not.
+    /// The name is right, what follows it is not.
     #[error("`{text}` needs {needs}: {example}")]
     Number {
-        /// As it was written.
+        /// The text as written.
         text: String,
-        /// What should follow.
+        /// Expected form.
         needs: &'static str,
-        /// One that is right.
+        /// Correct example.
         example: &'static str,
     },
-    /// There is no number to give.
+    /// A number was given to a rule that takes none.
     #[error("`{text}` is `{name}` without a number")]
     NoNumber {
-        /// As it was written.
+        /// The text as written.
         text: String,
-        /// As it should be.
+        /// Correct form.
         name: &'static str,
     },
 }
@@ -162,7 +162,7 @@ impl FromStr for Rule {
     }
 }
 
-/// Seconds as people write them, as milliseconds.
+/// Reads seconds as users write them; returns milliseconds.
 #[expect(clippy::cast_possible_truncation, reason = "at most a day of milliseconds")]
 #[expect(clippy::cast_sign_loss, reason = "at least one")]
 fn milliseconds(text: &str) -> Option<u32> {

@@ -1,84 +1,84 @@
-//! How a node stands, for people who ask why a task waits.
+//! Snapshot of a node's balancing state, for users who ask why a task waits.
 
 use crate::{Counts, LoadState, Moment, NodeId};
 use serde::{Deserialize, Serialize};
 
-/// Nodes that a standing names at most; how many there are stands beside them.
+/// Most nodes that a standing names; their total number is given separately.
 pub const N_NAMED_MAX: usize = 16;
 
-/// What a node knows and does at a moment.
+/// Knowledge and activity of a node at one moment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Standing {
-    /// As people write it.
+    /// Policy as users write it.
     pub policy: String,
-    /// What the node is to others.
+    /// State of the node as other nodes see it.
     pub state: LoadState,
-    /// The source's index of load; above 1, there is capacity left. Nothing while no task runs.
+    /// Load index of the source; above 1 there is capacity left. `None` while no task runs.
     pub index: Option<f64>,
     /// Tasks that wait here and may be moved.
     pub n_queued: u32,
     /// Tasks that the node runs at once.
     pub n_slots: u32,
-    /// Tasks of others that it would take now.
+    /// Tasks of other nodes that it would take now.
     pub n_room: u32,
-    /// Nodes that are thought to have room, or were told that tasks wait here: some of them.
+    /// Some of the nodes that are believed to have room, or were told that tasks wait here.
     pub known: Vec<NodeId>,
-    /// How many these are.
+    /// Number of all such nodes.
     pub n_known: u32,
-    /// Nodes that have said that tasks wait there: some of them.
+    /// Some of the nodes that have announced waiting tasks.
     pub offers: Vec<NodeId>,
-    /// How many these are.
+    /// Number of all such nodes.
     pub n_offers: u32,
-    /// What is under way.
+    /// Operation under way.
     pub operation: Option<UnderWay>,
     /// How the last operation ended.
     pub last: Option<Ended>,
-    /// Since the node began.
+    /// Counters since the node began.
     pub counts: Counts,
 }
 
-/// An operation that has begun.
+/// Operation under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnderWay {
-    /// When it began.
+    /// Moment at which it began.
     pub since: Moment,
     /// Nodes that were asked.
     pub n_asked: u32,
-    /// Those that have not answered yet.
+    /// Nodes that have not answered yet.
     pub n_open: u32,
 }
 
-/// How an operation ended.
+/// End of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ended {
-    /// When.
+    /// Moment of the end.
     pub at: Moment,
-    /// Why.
+    /// Reason of the end.
     pub why: Why,
 }
 
-/// Why an operation ended.
+/// Reason why an operation ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Why {
-    /// So many tasks were given to others, or pulled from them.
+    /// Tasks were given to other nodes, or pulled from them.
     Moved {
-        /// How many.
+        /// Number of tasks.
         n_tasks: u32,
     },
     /// No node is known to take tasks.
     NobodyKnown,
-    /// All that were asked took none.
+    /// All nodes that were asked took none.
     AllRejected {
-        /// How many were asked.
+        /// Number of nodes that were asked.
         n_asked: u32,
     },
-    /// Some took none, the others did not answer in time.
+    /// Some nodes took none, the others did not answer in time.
     NoAnswer {
-        /// How many were asked.
+        /// Number of nodes that were asked.
         n_asked: u32,
     },
-    /// The tasks had begun here before an answer came.
+    /// The tasks had started here before an answer arrived.
     NothingLeft,
     /// The node that had offered tasks has none any more.
     NothingThere,

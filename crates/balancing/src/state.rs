@@ -1,30 +1,30 @@
-//! How busy a node is: the source's index, its three states, and how many tasks a node takes.
+//! Load of a node: the source's index, its three states, and how many tasks a node takes.
 //!
 //! `index = (speed of the node / mean speed of the nodes) * (cores / running tasks)`; thresholds and
 //! hysteresis as in tables 4.1 and 4.2 of the source (J. thesis 2012, chapter 4.3).
 //!
-//! The source leaves open what a node is whose index says "receiver" while its maximum is 0, such as one with a
-//! single core and a task. Here it is neutral: its tables show that such nodes told others that they had ceased to
-//! be receivers (242 changes for 139 tasks that moved).
+//! The source leaves open the state of a node whose index says "receiver" while it can take 0 tasks, such as one
+//! with a single core and a task. Here it is neutral: the source's tables show that such nodes announced that they
+//! had ceased to be receivers (242 changes for 139 tasks that moved).
 
 use crate::NodeLoad;
 use crate::members::is_speed;
 use serde::{Deserialize, Serialize};
 
-/// Below this, a receiver becomes neutral.
+/// Index below which a receiver becomes neutral.
 const RECEIVER_ENDS: f64 = 0.800;
-/// Above this, any node becomes a receiver.
+/// Index above which any node becomes a receiver.
 const RECEIVER_BEGINS: f64 = 1.000;
-/// Above this, a sender becomes neutral.
+/// Index above which a sender becomes neutral.
 const SENDER_ENDS: f64 = 0.727;
-/// Below this, any node becomes a sender.
+/// Index below which any node becomes a sender.
 const SENDER_BEGINS: f64 = 0.667;
-/// Between the thresholds at which neutral nodes begin and end: the source's `neutral_middle`.
+/// Middle between the two thresholds at which nodes become neutral: the source's `neutral_middle`.
 const NEUTRAL_MIDDLE: f64 = 0.5 * (RECEIVER_ENDS + SENDER_ENDS);
 /// Tasks per core that a node with free cores will take.
 const TASKS_PER_CORE: f64 = 1.33;
 
-/// What a node is to others.
+/// Load state of a node, as other nodes see it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LoadState {
@@ -33,7 +33,7 @@ pub enum LoadState {
     /// Takes local tasks only.
     #[default]
     Neutral,
-    /// Asks for help.
+    /// Asks other nodes to take tasks.
     Sender,
 }
 
@@ -47,12 +47,12 @@ impl std::fmt::Display for LoadState {
     }
 }
 
-/// The load of a node beside the speed of the others.
+/// Load of a node relative to the speed of the others.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Measured {
     pub(crate) n_tasks: u32,
     pub(crate) n_cores: u32,
-    /// Speed of the node over the mean speed of all.
+    /// Speed of the node divided by the mean speed of all.
     pub(crate) relative_speed: f64,
 }
 
@@ -63,12 +63,12 @@ impl Measured {
         Self { n_tasks: load.n_running, n_cores: load.n_cores, relative_speed }
     }
 
-    /// The source's index of load: above 1, the node has capacity left. Infinite without tasks.
+    /// Load index of the source: above 1, the node has capacity left. Infinite without tasks.
     pub(crate) fn index(self) -> f64 {
         self.relative_speed * f64::from(self.n_cores) / f64::from(self.n_tasks)
     }
 
-    /// Tasks that the node would still take, never below 0.
+    /// Number of tasks that the node would still take, at least 0.
     #[expect(clippy::cast_possible_truncation, reason = "floats are cut off at the bounds of u32")]
     #[expect(clippy::cast_sign_loss, reason = "what is negative becomes 0, as the rule wants")]
     pub(crate) fn n_tasks_max(self) -> u32 {
@@ -81,7 +81,7 @@ impl Measured {
         (limit - tasks) as u32
     }
 
-    /// Tasks that a node starts by itself before it is a sender: the source runs what it has until then.
+    /// Number of tasks that a node runs before it is a sender: the source starts all it has until then.
     pub(crate) fn n_slots(self) -> u32 {
         let with = |n_tasks| Self { n_tasks, ..self };
         let is_sender = |n: u32| self.n_cores <= n && with(n).index() < SENDER_BEGINS;
@@ -90,10 +90,10 @@ impl Measured {
 }
 
 impl LoadState {
-    /// The state after a measurement.
+    /// Returns the state after a measurement.
     ///
-    /// Leaving a state needs more than entering it, so that a node near a threshold does not flood the network with
-    /// changes.
+    /// Entering and leaving a state have different thresholds, so that a node near a threshold does not flood the
+    /// network with changes.
     pub(crate) fn after(self, measured: Measured) -> Self {
         match self.by_index(measured) {
             Self::Receiver if measured.n_tasks_max() == 0 => Self::Neutral,

@@ -1,7 +1,8 @@
-//! `stealing`: a node with room asks another, drawn at random, for half of what waits there.
+//! `stealing`: a node with room asks another one, drawn at random, for half of its waiting tasks.
 //!
-//! Work stealing as of Blumofe and Leiserson (1999), between nodes. Where tasks were left it asks again. Nobody is told anything; an idle node asks less
-//! and less often, from every 50 ms to every 2 s, until it finds something.
+//! Work stealing after Blumofe and Leiserson (1999), between nodes. A node where tasks were left is asked again.
+//! Nothing is announced; an idle node asks less and less often, from every 50 ms to every 2 s, until it finds
+//! tasks.
 
 use crate::rule::{Rule, RuleSpec};
 use crate::turn::Turn;
@@ -17,12 +18,12 @@ pub(crate) const SPEC: RuleSpec = RuleSpec {
 const PAUSE_MIN_MS: u64 = 50;
 const PAUSE_MAX_MS: u64 = 2_000;
 
-/// Whom a node asks next, and when.
+/// Choice of the node to ask next, and of the time.
 #[derive(Clone, Debug)]
 pub(crate) struct Search {
     next_ms: u64,
     until: Moment,
-    /// Where more tasks wait than were given.
+    /// Node that still had tasks after it gave some.
     rich: Option<NodeId>,
 }
 
@@ -33,7 +34,7 @@ impl Default for Search {
 }
 
 impl Search {
-    /// There is room again: no rest.
+    /// Ends the pause, since there is room again.
     pub(crate) fn begin_anew(&mut self) {
         (self.next_ms, self.until) = (PAUSE_MIN_MS, Moment(0));
     }
@@ -43,7 +44,7 @@ impl Search {
         self.rich = (0 < n_left).then_some(from);
     }
 
-    /// Nothing was found; when to ask again.
+    /// Begins a pause after an empty answer; returns when to ask again.
     pub(crate) fn rest(&mut self, now: Moment) -> Moment {
         self.rich = None;
         self.until = now.plus_ms(self.next_ms);
@@ -51,7 +52,7 @@ impl Search {
         self.until
     }
 
-    /// Whom to ask, if it is time.
+    /// Returns the node to ask, if it is time.
     pub(crate) fn victim(&self, turn: &mut Turn<'_>) -> Option<NodeId> {
         if turn.now < self.until {
             return None;

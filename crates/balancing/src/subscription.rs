@@ -1,16 +1,17 @@
-//! `subscription`: a node that becomes a sender tells others once; they come for tasks whenever they have room.
+//! `subscription`: a node that becomes a sender tells other nodes once; they fetch tasks whenever they have room.
 //!
-//! A told node stays *subscribed*: as long as it finds tasks it is told nothing more. When it finds none, or fewer
-//! than it has room for, both sides forget the subscription. So a full queue costs one message for each task, the one
-//! that fetches it, and an empty cluster costs none.
+//! A node that was told stays *subscribed*: as long as it finds tasks it needs no further message. When it finds
+//! none, or fewer than it has room for, both sides forget the subscription. So a full queue costs one message for
+//! each task, the one that fetches it, and an idle cluster costs none.
 //!
-//! Telling goes in waves: first as many nodes as tasks wait, then twice as many every 50 ms, until the tasks are
-//! gone. No more than [`N_SILENT_MAX`] nodes are told that have not come yet: where all are busy, telling more
-//! would not help. After 5 s these are taken for busy, and others are told; where nobody comes, ever more rarely. A told node that never comes (the message was lost, or its program began anew) is told again
-//! after 30 s, then after twice as long each time.
+//! Nodes are told in waves: first as many nodes as tasks wait, then twice as many every 50 ms, until the tasks are
+//! gone. At most [`N_SILENT_MAX`] of the nodes told may not have come yet: where all are busy, telling more would
+//! not help. After 5 s these are considered busy, and others are told; as long as no node comes, waves become
+//! rarer. A node that was told and never comes (the message was lost, or its program restarted) is told again after
+//! 30 s, then after twice as long each time.
 //!
 //! # Invariants
-//! - No node of a domain remains untold for ever while tasks wait.
+//! - No node of a domain remains untold forever while tasks wait.
 //! - Messages that are lost, doubled or late cost time, never a task.
 
 use crate::action::TimerKind;
@@ -27,34 +28,34 @@ pub(crate) const SPEC: RuleSpec = RuleSpec {
     is_of_source: false,
 };
 
-/// Between two waves: longer than a message and its answer take.
+/// Time between two waves, in ms: longer than a message and its answer take.
 const WAVE_MS: u64 = 50;
-/// Nodes that were told and have not come yet.
+/// Most nodes that were told and have not come yet.
 const N_SILENT_MAX: usize = 32;
-/// After this, a node that has not come is taken for busy, and others are told.
+/// Time after which a node that has not come is considered busy and others are told, in ms.
 const BUSY_MS: u64 = 5_000;
-/// The same when nobody has come for long.
+/// Longest such time, when no node has come for long.
 const BUSY_MS_MAX: u64 = 15_000;
-/// Who comes within this after it was told had room.
+/// A node that comes within this time after it was told had room, in ms.
 const PROMPT_MS: u64 = 1_000;
-/// After this, doubled with each telling, a node that has not come is told again.
+/// Time after which a node that has not come is told again, in ms; doubled each time.
 const RETELL_MS: u64 = 30_000;
 const N_DOUBLINGS_MAX: u32 = 5;
-/// Nodes that one wave looks at: a bound for the time of one call.
+/// Most nodes that one wave looks at: bounds the time of one call.
 const N_LOOKS_MAX: usize = 4096;
 
-/// Who was told by this node that tasks wait.
+/// Nodes that were told that tasks wait here.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Subscribers {
     told: BTreeMap<NodeId, Told>,
-    /// Of these, nodes that wait for more.
+    /// Those of them that came, found nothing, and are told again when there is more.
     held: BTreeSet<NodeId>,
-    /// Where in the domain the next wave begins.
+    /// Position in the domain at which the next wave begins.
     cursor: Option<usize>,
     width: usize,
     n_silent: usize,
     silent_since: Moment,
-    /// How often all that were told were busy, one time after the other.
+    /// Number of consecutive times that all nodes told were busy.
     n_vain: u32,
     wave: u32,
     is_waiting: bool,
@@ -65,7 +66,7 @@ struct Told {
     at: Moment,
     n_times: u32,
     has_come: bool,
-    /// It has too many offers, and has given ours up.
+    /// The node has too many offers, and has dropped ours.
     has_left: bool,
 }
 
@@ -106,7 +107,7 @@ impl Subscribers {
         self.is_waiting = false;
     }
 
-    /// A node has come for tasks, and found as many as it has room for.
+    /// Takes note that a node has come for tasks, and found as many as it has room for.
     pub(crate) fn has_come(&mut self, now: Moment, node: NodeId) {
         let is_new = !self.told.contains_key(&node);
         let told = self.told.entry(node).or_insert(Told::now(now, 0));
@@ -119,21 +120,21 @@ impl Subscribers {
         *told = Told { has_come: true, ..Told::now(now, 0) };
     }
 
-    /// A node comes no more. It counts as told for a while: it is busy, and others may not be.
+    /// Takes note that a node will not come. It counts as told for a while: it is busy, and others may not be.
     pub(crate) fn leave(&mut self, now: Moment, node: NodeId) {
         if let Some(told) = self.told.get_mut(&node) {
             (told.at, told.has_left) = (now, true);
         }
     }
 
-    /// A node has come and found nothing that is for it. It is told again when there is more, or later.
+    /// Takes note that a node has come and found no task for it. It is told again when there is more, or later.
     pub(crate) fn hold(&mut self, now: Moment, node: NodeId) {
         self.forget(node);
         self.told.insert(node, Told { has_left: true, has_come: true, ..Told::now(now, 0) });
         self.held.insert(node);
     }
 
-    /// There is more: those for whom nothing was are told.
+    /// Lets all held nodes be told again, since there is more.
     pub(crate) fn release(&mut self) {
         while let Some(node) = self.held.pop_first() {
             if self.told.get(&node).is_some_and(|told| told.has_left) {
@@ -142,7 +143,7 @@ impl Subscribers {
         }
     }
 
-    /// Tells more nodes, unless those who were told just now may still come.
+    /// Tells more nodes, unless those that were just told may still come.
     pub(crate) fn tell(&mut self, turn: &mut Turn<'_>) {
         if turn.node.state != LoadState::Sender || turn.node.load.n_queued == 0 {
             (self.width, self.is_waiting, self.n_vain) = (0, false, 0);

@@ -1,8 +1,8 @@
-//! What all rules share: the node as it is, and the one call in which something happens to it.
+//! Common parts of all rules: the state of the node, and the call in which one event is handled.
 //!
 //! # Invariants
 //! - Nothing goes to the node itself or to a node that is no member.
-//! - Never more tasks are given than wait.
+//! - No more tasks are given than wait.
 
 use crate::action::TimerKind;
 use crate::domain::Circle;
@@ -12,17 +12,17 @@ use crate::standing::{Ended, Why};
 use crate::state::Measured;
 use crate::{Action, Counts, LoadState, Message, Moment, NodeId, NodeLoad, Policy, Timer};
 
-/// A node, beside what its rule remembers.
+/// State of a node, except for what its rule remembers.
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
     pub(crate) me: NodeId,
     pub(crate) policy: Policy,
     pub(crate) circle: Circle,
     pub(crate) random: Random,
-    /// As last measured, less what was given away since.
+    /// Last measured load, less the tasks given away since.
     pub(crate) load: NodeLoad,
     pub(crate) state: LoadState,
-    /// Before the last change.
+    /// State before the last change.
     pub(crate) previous: LoadState,
     pub(crate) promises: Promises,
     pub(crate) counts: Counts,
@@ -62,10 +62,10 @@ impl Node {
         (1000.0 / self.index()) as u32
     }
 
-    /// Tasks that the node runs at once.
+    /// Number of tasks that the node runs at once.
     ///
-    /// The source starts what it has until the node is a sender, so that tasks share cores. Where nodes with room come
-    /// for tasks, each has a core.
+    /// The source starts tasks until the node is a sender, so that tasks share cores. Under the pulling rules each
+    /// task has a core.
     pub(crate) fn n_slots(&self) -> u32 {
         if self.policy.rule.is_pulling() {
             self.load.n_cores.max(1)
@@ -74,7 +74,7 @@ impl Node {
         }
     }
 
-    /// Tasks of others that the node would take now.
+    /// Number of other nodes' tasks that the node would take now.
     pub(crate) fn n_room(&mut self, now: Moment) -> u32 {
         if self.state != LoadState::Receiver || self.promises.is_full() {
             return 0;
@@ -87,7 +87,7 @@ impl Node {
         n_max.saturating_sub(self.load.n_queued).saturating_sub(self.promises.n_tasks(now))
     }
 
-    /// Takes a measurement in; whether the node is another one to others than before.
+    /// Takes a measurement; returns whether the node's state has changed.
     pub(crate) fn measure(&mut self, load: NodeLoad) -> bool {
         self.load = load;
         let state = if self.policy.rule.is_pulling() {
@@ -114,7 +114,7 @@ impl Node {
     }
 }
 
-/// One call of the driver.
+/// Call of the driver.
 pub(crate) struct Turn<'a> {
     pub(crate) node: &'a mut Node,
     pub(crate) now: Moment,
@@ -122,7 +122,7 @@ pub(crate) struct Turn<'a> {
 }
 
 impl Turn<'_> {
-    /// Sends a message, unless it were to go to the node itself or to a stranger.
+    /// Sends a message, unless its receiver is the node itself or no member.
     pub(crate) fn send(&mut self, to: NodeId, message: Message) {
         let me = self.node.me;
         if to != me && self.node.circle.members().position(to).is_some() {
@@ -132,7 +132,7 @@ impl Turn<'_> {
         }
     }
 
-    /// Tells everybody in the domain, random ones drawn anew; how many these are.
+    /// Sends a message to all nodes of the domain, random ones drawn anew; returns how many.
     pub(crate) fn tell_all(&mut self, message: Message) -> u32 {
         let mut n_told = 0;
         let Node { circle, random, .. } = self.node;
@@ -149,7 +149,7 @@ impl Turn<'_> {
         self.out.push(Action::Timer { timer: Timer { kind, number }, at });
     }
 
-    /// Gives tasks away, no more than there are; how many.
+    /// Gives tasks away, no more than wait; returns how many.
     pub(crate) fn give(&mut self, to: NodeId, n_tasks_max: u32) -> u32 {
         let n_tasks = n_tasks_max.min(self.node.load.n_queued);
         if 0 < n_tasks {

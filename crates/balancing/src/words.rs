@@ -1,8 +1,8 @@
-//! The words of balancing: nodes, moments, loads.
+//! Basic types of balancing: nodes, moments, loads.
 
 use serde::{Deserialize, Serialize};
 
-/// A node of the cluster, known to whoever drives the rules; any number, unique among the members.
+/// Id of a node, assigned by the driver; any number, unique among the members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct NodeId(pub u32);
 
@@ -12,14 +12,14 @@ impl std::fmt::Display for NodeId {
     }
 }
 
-/// Nanoseconds of a clock that never goes back. Each node has its own; moments never travel.
+/// Nanoseconds of a monotonic clock. Each node has its own; moments are never sent.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
 pub struct Moment(pub u64);
 
 impl Moment {
-    /// The moment so many milliseconds later.
+    /// The moment `ms` milliseconds later.
     pub const fn plus_ms(self, ms: u64) -> Self {
         Self(self.0.saturating_add(ms.saturating_mul(1_000_000)))
     }
@@ -30,12 +30,12 @@ impl Moment {
     }
 }
 
-/// What a node is doing, as its driver measured it.
+/// Load of a node, as its driver measured it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NodeLoad {
     /// Tasks that run.
     pub n_running: u32,
-    /// Tasks that wait here and may still be moved. Tasks on their way to another node do not count.
+    /// Tasks that wait here and may still be moved, without those on their way to another node.
     pub n_queued: u32,
     /// Cores that tasks may use.
     pub n_cores: u32,
@@ -44,17 +44,17 @@ pub struct NodeLoad {
 }
 
 impl NodeLoad {
-    /// A node without tasks.
+    /// Load of a node without tasks.
     pub const fn idle(n_cores: u32, speed: f64) -> Self {
         Self { n_running: 0, n_queued: 0, n_cores, speed }
     }
 }
 
-/// Where the speed of a node comes from. Rules only see the number.
+/// Source of the speed of a node. Rules only see the number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Speed {
-    /// A fixed loop, timed when the node starts.
+    /// Timing of a fixed loop when the node starts.
     #[default]
     Calibrated,
     /// The bogomips of `/proc/cpuinfo`, as the source takes them.

@@ -1,4 +1,4 @@
-//! What nodes say to each other, rule by rule: a small cluster whose messages arrive at once.
+//! Dialogs between nodes, rule by rule: a small cluster whose messages arrive at once.
 
 mod meetings;
 
@@ -6,13 +6,13 @@ use balancing::{Action, Balance, Members, Message, Moment, NodeId, NodeLoad, Pee
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Nodes of one core, with their tasks.
+/// Nodes with one core each, and their loads.
 struct Cluster {
     nodes: Vec<(Balance, NodeLoad)>,
     timers: Vec<(usize, Timer, Moment)>,
     now: Moment,
     said: Vec<String>,
-    /// Messages to this node are lost.
+    /// Node to which all messages are lost.
     deaf: Option<usize>,
 }
 
@@ -74,7 +74,7 @@ impl Cluster {
         }
     }
 
-    /// Time passes, and timers with it.
+    /// Advances the clock and fires due timers.
     fn wait(&mut self, ms: u64) {
         let until = self.now.plus_ms(ms);
         while let Some(first) = (0..self.timers.len()).min_by_key(|k| self.timers[*k].2)
@@ -184,12 +184,12 @@ fn a_node_asks_at_once_when_more_tasks_wait() {
     cluster.load(1, 1, 0);
     cluster.load(0, 2, 3);
     asks_again(&mut cluster, 1, 1_000, 1);
-    // Less than a second later, and not while it rests.
+    // Less than a second later, but not during the pause.
     cluster.said.clear();
     cluster.load(0, 2, 4);
     cluster.said(&[]);
     asks_again(&mut cluster, 3, 100, 1);
-    // One that waits no longer is no reason.
+    // A task that no longer waits is no reason to ask.
     cluster.wait(100);
     cluster.load(0, 2, 2);
     cluster.said.clear();
@@ -260,7 +260,7 @@ fn a_subscriber_is_told_once_and_comes_until_there_is_nothing() {
     cluster.said(&[]);
     cluster.load(0, 1, 3);
     cluster.said(&["0>1 subscribe 3", "1>0 pull 1", "0>1 grant 1 of 3", "0>1 1 tasks"]);
-    // It has room again, and needs no telling.
+    // Node 1 has room again, and needs no message.
     cluster.load(1, 0, 0);
     cluster.said(&["1>0 pull 1", "0>1 grant 1 of 2", "0>1 1 tasks"]);
     cluster.load(0, 1, 0);
@@ -337,7 +337,7 @@ fn tasks_that_came_back_are_offered_again() {
     assert_eq!(cluster.nodes[0].0.counts().came_back, 1);
 }
 
-/// A node with tasks, and a slow and a fast one; the fast one comes for its second task.
+/// A node with tasks, a slow one and a fast one; the fast one fetches its second task.
 fn with_fast_and_slow() -> Cluster {
     let mut cluster = Cluster::new("subscription", 3);
     let peer = |(id, speed)| Peer { id: NodeId(id), incarnation: 0, n_cores: 1, speed };
@@ -361,7 +361,7 @@ fn the_last_tasks_are_left_to_a_fast_node_that_comes_again_and_again() {
     assert_eq!(cluster.nodes[0].0.n_kept(cluster.now), 3);
     cluster.load(1, 0, 0);
     cluster.said(&["1>0 pull 1", "0>1 nothing"]);
-    // It is told again when a task comes, and when the fast one stays away.
+    // The slow node is told again when a task arrives, and when the fast one stays away.
     cluster.load(0, 1, 4);
     cluster.said(&["0>1 subscribe 4", "1>0 pull 1", "0>1 grant 1 of 4", "0>1 1 tasks"]);
     cluster.wait(6_000);

@@ -1,4 +1,4 @@
-//! The rules from outside: laws that hold for every policy, and what each of them says.
+//! Tests of the public interface: laws that hold for every policy, and the dialogs of each rule.
 
 mod dialogs;
 mod messages;

@@ -1,4 +1,4 @@
-//! Messages as bytes and back.
+//! Encoding and decoding of messages.
 
 use balancing::{LoadState, Message, MessageError, NodeId};
 use proptest::prelude::*;
@@ -7,7 +7,7 @@ fn states() -> impl Strategy<Value = LoadState> {
     prop_oneof![Just(LoadState::Receiver), Just(LoadState::Neutral), Just(LoadState::Sender)]
 }
 
-/// Any message.
+/// Generates any message.
 pub(crate) fn messages() -> impl Strategy<Value = Message> {
     let (u32s, u16s) = (any::<u32>, any::<u16>);
     prop_oneof![

@@ -1,4 +1,4 @@
-//! A node in a storm: any messages in any order, some from strangers, with a clock that jumps.
+//! Feeds a node any messages in any order, some from strangers, with a clock that jumps.
 
 use crate::messages::messages;
 use balancing::{Action, Balance, Members, Message, Moment, NodeId, NodeLoad, Peer, Policy, Timer};
@@ -56,7 +56,7 @@ fn happenings() -> impl Strategy<Value = Happening> {
     ]
 }
 
-/// The driver's side: what waits, who is there, which timers were wanted.
+/// Driver's side: waiting tasks, members, and the timers that were asked for.
 struct World {
     balance: Balance,
     members: Arc<Members>,
@@ -122,7 +122,7 @@ impl World {
         }
     }
 
-    /// Holds what was wanted against what may be wanted.
+    /// Checks the actions against what the rules may ask for.
     fn check(&mut self) -> Result<(), TestCaseError> {
         for action in std::mem::take(&mut self.out) {
             match action {
@@ -172,7 +172,7 @@ proptest! {
                 world.happen(happening);
                 world.check()?;
             }
-            // Nobody answers any more, nothing waits, and there is no room.
+            // No node answers any more, no task waits, and there is no room.
             let full = Happening::Load { n_running: 9, n_queued: 0 };
             world.happen(&full);
             world.check()?;

@@ -1,8 +1,8 @@
-//! What is said when nodes come, go, or did not hear each other.
+//! Dialogs when nodes come, leave, or missed each other's messages.
 
 use super::*;
 
-/// Who belongs to the cluster now; all nodes hear of it.
+/// Tells all nodes the present members.
 fn meet(cluster: &mut Cluster, ids: &[u32]) {
     let peer = |id: &u32| Peer { id: NodeId(*id), incarnation: 0, n_cores: 1, speed: 1.0 };
     let members = Arc::new(Members::new(ids.iter().map(peer)));
@@ -80,7 +80,7 @@ fn a_node_that_is_begun_anew_is_a_stranger() {
 #[test]
 fn who_is_no_neighbor_any_more_is_forgotten_and_a_new_one_is_told() {
     let mut cluster = Cluster::new("event@overlapping:2", 6);
-    // On this ring all are neighbors, and on that of all six none of them.
+    // In a ring of these three all are neighbors, and in one of all six none of them are.
     meet(&mut cluster, &[0, 2, 4]);
     let known = |cluster: &Cluster, at: usize| {
         let mut known = cluster.nodes[at].0.standing(cluster.now).known;
