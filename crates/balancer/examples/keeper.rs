@@ -1,4 +1,4 @@
-//! A keeper of processes without the rest of a node: for the tests of this crate, and to measure it.
+//! Keeper of processes without the rest of a node, for the tests of this crate and to measure it.
 //!
 //! `keeper serve STATE IDLE_MS`, `keeper guard STATE`, `keeper daemon STATE SCRIPT` (starts one task and
 //! waits for its end), `keeper speed N` (prints how many trivial tasks it starts and ends in a second).
@@ -46,7 +46,7 @@ fn connect(state: &Path) -> Result<(Keeper, mpsc::Receiver<KeeperSays>), Box<dyn
     let (tell, says) = mpsc::channel();
     let command = ["/proc/self/exe".into(), "serve".into(), state.into(), "1000".into()];
     let keeper = Keeper::connect_or_start(state, &command, move |said| {
-        // Whoever listened has ended.
+        // The receiver may have ended.
         tell.send(said).ok();
     })?;
     Ok((keeper, says))
@@ -108,7 +108,7 @@ fn speed(n_tasks: u64) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// What a process has used, and those whose ends it has taken.
+/// Processor time of a process, and of its children that it has waited for, in µs.
 fn cpu_us(pid: u32) -> Result<(f64, f64), Box<dyn Error>> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"))?;
     let (_, rest) = stat.rsplit_once(')').ok_or("no process")?;

@@ -1,8 +1,8 @@
-//! A daemon without the rest of the command line: for the tests of this crate, and to measure it.
+//! Daemon without the rest of the command line, for the tests of this crate and to measure it.
 //!
-//! `node run STATE NAME N_CORES [LISTEN PEER...]` runs one, with leases of `NODE_LEASE_MS`, dialed at `NODE_HOST`; `node serve STATE` and
-//! `node guard STATE` are its keeper; `node speed N` prints how many trivial tasks a second go through a node of its
-//! own, and what each of its threads cost.
+//! `node run STATE NAME N_CORES [LISTEN PEER...]` runs one, with leases of `NODE_LEASE_MS`, reachable at
+//! `NODE_HOST`; `node serve STATE` and `node guard STATE` are its keeper; `node speed N` prints how many trivial
+//! tasks a second a node of its own runs, and the processor time of each of its threads.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program of the command line")]
 
 use std::error::Error;
@@ -43,7 +43,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// In a cluster whose key everybody may know, with short times.
+/// Network in a cluster with a public key, with short times.
 fn network(listen: &str, peers: &[&str]) -> Result<Network, Box<dyn Error>> {
     let listen: std::net::SocketAddr = listen.parse()?;
     Ok(Network {
@@ -127,7 +127,7 @@ fn connect(state: &Path) -> Result<Client, Box<dyn Error>> {
     }
 }
 
-/// What each kind of thread of a process has used.
+/// Processor time of each thread of a process by name, in µs.
 fn cpu_us(pid: u32) -> Result<Vec<(String, f64)>, Box<dyn Error>> {
     let mut found = Vec::new();
     for thread in std::fs::read_dir(format!("/proc/{pid}/task"))? {

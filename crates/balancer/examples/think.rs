@@ -1,7 +1,7 @@
-//! What a node's thinking costs, without threads, files or processes: `think N_TASKS`.
+//! Measures the cost of a node's core, without threads, files or processes: `think N_TASKS`.
 //!
-//! Prints nanoseconds for each task that is submitted, started, ended and told, and what a node with that many
-//! queued tasks takes of memory when each was submitted by itself (`think memory N_TASKS`).
+//! Prints nanoseconds for each task that is submitted, started, ended and reported, and how much memory a node
+//! takes with that many queued tasks that were submitted one by one (`think memory N_TASKS`).
 #![expect(clippy::print_stdout, reason = "a program of the command line")]
 
 use std::error::Error;
@@ -16,7 +16,7 @@ use balancer::core::words::{
 use balancer::core::{Core, CoreOptions};
 use balancer::journal::Encoder;
 
-/// Takes what the core does, and encodes what would be written.
+/// Receives the core's output, and encodes the records that would be written.
 struct Sink {
     encoder: Encoder,
     jobs: Vec<Job>,
@@ -151,7 +151,7 @@ fn memory(n_tasks: u64) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The most memory that this process has had.
+/// Peak memory of this process, in KiB.
 fn memory_kib() -> Result<u64, Box<dyn Error>> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:")).ok_or("no VmHWM")?;

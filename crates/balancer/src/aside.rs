@@ -1,11 +1,11 @@
-//! A damaged file, kept as it was found for whoever wants to know what was in it.
+//! Keeps a damaged file as it was found, for those who want to know what was in it.
 
 use std::fs::{self, Metadata, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// What people should know of a file that was kept, until they take it away.
+/// Trouble with a file that was kept: users are told of it until they remove the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Trouble {
     pub(crate) path: PathBuf,
@@ -13,14 +13,15 @@ pub(crate) struct Trouble {
 }
 
 impl Trouble {
-    /// The sentence, as long as the file is there.
+    /// The sentence, as long as the file exists.
     pub(crate) fn said(&self) -> Option<&String> {
         self.path.exists().then_some(&self.sentence)
     }
 }
 
-/// Keeps the file as `at`, whose name ends in `.damaged`, and what was there before as `.damaged.old`. It gets a second name,
-/// which needs no room on the disk: nobody may write into it any more. One that is missing is kept as an empty one.
+/// Keeps the file as `at`, whose name ends in `.damaged`, and an earlier one as `.damaged.old`. The file gets a
+/// second name, which needs no room on the disk: nothing may write into it any more. A missing file is kept as an
+/// empty one.
 ///
 /// # Errors
 /// When the folder cannot be written to.
@@ -34,12 +35,12 @@ pub(crate) fn keep_aside(path: &Path, at: &Path) -> io::Result<()> {
     match fs::hard_link(path, at) {
         Ok(()) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => copy(&[], at),
-        // Not every file system has second names.
+        // Not all file systems have hard links.
         Err(_) => copy(&fs::read(path)?, at),
     }
 }
 
-/// Whether an earlier start, which failed behind this, has kept it.
+/// Returns whether an earlier start, which failed after this step, has kept the file already.
 fn is_kept(path: &Path, at: &Path) -> io::Result<bool> {
     let metadata = |path| match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),

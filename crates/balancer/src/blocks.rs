@@ -1,19 +1,19 @@
-//! Bytes on disk in blocks that reading can find again behind a damaged spot.
+//! Blocks of bytes on disk, which can be found again behind a damaged spot.
 //!
-//! A block is a head of 24 bytes and a payload. The head: four bytes that mark a block, the payload's length, the
-//! block's sequence number in eight bytes, the payload's CRC-32, and the CRC-32 of the head before it; all
-//! little-endian. Both checksums begin with a *seed*, so that blocks of other files are none of this one.
+//! A block is a head of 24 bytes and a payload. The head consists of four bytes that mark a block, the payload's
+//! length, the block's sequence number in eight bytes, the payload's CRC-32, and the CRC-32 of the head before it;
+//! all little-endian. Both checksums start from a *seed*, so that blocks of other files are not valid in this one.
 //!
-//! Reading passes over what is no block, byte by byte, until the next good head. A block whose head is good and whose
-//! payload is not is passed over as a whole.
+//! Reading skips what is no block, byte by byte, until the next good head. A block with a good head and a bad
+//! payload is skipped as a whole.
 //!
 //! # Invariants
-//! - What is read was written, in the order in which it was written.
-//! - Of a file, whatever happened to its bytes, each block is read that is whole and lies outside the damage.
-//! - A copy of older blocks, such as in what a task wrote, is not read: sequence numbers only grow.
-//! - Reading takes time in proportion to the bytes: a payload is looked at when its head is good, and once.
+//! - Only what was written is read, in the order in which it was written.
+//! - Whatever happens to the bytes of a file, each block outside the damage is read.
+//! - A copy of older blocks, such as in the output of a task, is not read: sequence numbers only grow.
+//! - Reading takes time in proportion to the bytes: a payload is read only behind a good head, and once.
 
-/// What marks a block of a file, and how long its payload may be.
+/// Kind of file: the mark of its blocks, and the longest payload.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Kind {
     pub(crate) magic: [u8; 4],
@@ -23,10 +23,10 @@ pub(crate) struct Kind {
 /// Bytes before a payload.
 pub(crate) const HEAD_BYTES: usize = 24;
 
-/// What reading comes upon.
+/// Item that reading a file finds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Found<'a> {
-    /// A block that is whole.
+    /// A whole block.
     Block { sequence: u64, payload: &'a [u8] },
     /// Bytes that are no block, or blocks that are missing.
     Hole(Hole),
@@ -34,29 +34,29 @@ pub(crate) enum Found<'a> {
     Tail { at: usize },
 }
 
-/// What is missing between two blocks.
+/// Gap between two blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Hole {
-    /// Bytes that are no block.
+    /// Number of bytes that are no block.
     pub(crate) n_bytes: u64,
-    /// Sequence numbers that are missing.
+    /// Number of missing sequence numbers.
     pub(crate) n_blocks: u64,
 }
 
-/// The blocks of a file, one after the other.
+/// Iterator over the blocks of a file.
 #[derive(Clone, Debug)]
 pub(crate) struct Blocks<'a> {
     kind: Kind,
     seed: u32,
     bytes: &'a [u8],
     at: usize,
-    /// The sequence number that comes next; any where it is not known.
+    /// Expected sequence number of the next block; `None` accepts any.
     next: Option<u64>,
-    /// A block behind a hole, told next.
+    /// Block behind a hole, returned next.
     pending: Option<Numbered<'a>>,
 }
 
-/// A sequence number and a payload.
+/// Sequence number and payload of a block.
 type Numbered<'a> = (u64, &'a [u8]);
 
 struct Head {
@@ -65,13 +65,13 @@ struct Head {
     payload_crc: u32,
 }
 
-/// Makes room for a head; [`seal`] fills it in when the payload is there.
+/// Appends an empty head, which [`seal`] fills in when the payload follows it; returns the head's position.
 pub(crate) fn open(to: &mut Vec<u8>) -> usize {
     to.extend_from_slice(&[0; HEAD_BYTES]);
     to.len() - HEAD_BYTES
 }
 
-/// Writes the head of the block that begins at `begin` and ends with the bytes.
+/// Fills in the head of the block that begins at `begin` and ends with `to`.
 pub(crate) fn seal(kind: Kind, seed: u32, sequence: u64, begin: usize, to: &mut [u8]) {
     let (head, payload) = to[begin..].split_at_mut(HEAD_BYTES);
     let n_bytes = u32::try_from(payload.len()).unwrap_or(u32::MAX);
@@ -83,7 +83,7 @@ pub(crate) fn seal(kind: Kind, seed: u32, sequence: u64, begin: usize, to: &mut 
     head[20..].copy_from_slice(&head_crc.to_le_bytes());
 }
 
-/// A seed for files that belong to this name.
+/// Seed for the files that belong to this name.
 pub(crate) fn seed_of(name: &str) -> u32 {
     crc32fast::hash(name.as_bytes())
 }
@@ -95,12 +95,12 @@ fn crc(seed: u32, bytes: &[u8]) -> u32 {
 }
 
 impl<'a> Blocks<'a> {
-    /// Those of these bytes; the first has the number `next`, if that is known.
+    /// Blocks in `bytes`; `next` is the sequence number of the first, if known.
     pub(crate) fn new(kind: Kind, seed: u32, bytes: &'a [u8], next: Option<u64>) -> Self {
         Self { kind, seed, bytes, at: 0, next, pending: None }
     }
 
-    /// Bytes that were read.
+    /// Number of bytes that were read.
     pub(crate) fn n_read(&self) -> usize {
         self.at
     }
@@ -121,7 +121,7 @@ impl<'a> Blocks<'a> {
         (is_next && fits).then_some(Head { sequence, n_bytes, payload_crc: word(16)? })
     }
 
-    /// The block that begins there, and where it ends. `None` in it: its payload is not what was written.
+    /// Block at `at`, and the position of its end. The inner `None` means that its payload is damaged.
     fn block(&self, at: usize) -> Option<(Option<Numbered<'a>>, usize)> {
         let head = self.head(at)?;
         let begin = at + HEAD_BYTES;
@@ -130,7 +130,7 @@ impl<'a> Blocks<'a> {
         Some((is_whole.then_some((head.sequence, payload)), begin + head.n_bytes))
     }
 
-    /// Where the next block may begin.
+    /// Position at which the next block may begin.
     fn next_magic(&self, from: usize) -> Option<usize> {
         let magic = self.kind.magic;
         let rest = self.bytes.get(from..)?;

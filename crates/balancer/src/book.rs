@@ -1,17 +1,17 @@
-//! The tasks of a node: those submitted to it, and what became of those that it ran for others.
+//! Book of a node: the tasks submitted to it, and the results of those that it ran for other nodes.
 //!
-//! The book is what its [`Record`]s make of it, one after the other: what is on disk is the list of records, and
-//! a daemon that starts anew reads them all. Only to whom a task is offered is not recorded: that is safely
-//! forgotten. What is recorded to run here may have ended: the keeper knows.
+//! The book is the result of its [`Record`]s, applied in order: the disk holds the list of records, and a restarted
+//! daemon reads them all. One fact is not recorded, and safely forgotten: whether the node that a task was given to
+//! has been told that it may start. A task that the records show running here may have ended: the keeper knows.
 //!
 //! # Invariants
-//! - Any list of records, also one that makes no sense, makes a book; what cannot apply changes nothing.
-//! - A queued task is found through the queue; entries of the queue whose task is not queued are passed over.
-//! - Of tasks that ended, a bounded number is kept, and a bounded number of bytes of what they wrote; of all others, how
-//!   they ended, and how much was dropped.
+//! - Any list of records, even a senseless one, makes a book; a record that cannot apply changes nothing.
+//! - A queued task is found through the queue; entries of the queue whose task is not queued are skipped.
+//! - A bounded number of ended tasks is kept, with a bounded number of bytes of output; of all others only the
+//!   outcome, and how much was dropped.
 //!
 //! # Not here
-//! Bytes and files (`journal`), and who decides what happens (`core`).
+//! Bytes and files (`journal`), and the decisions (`core`).
 
 mod changes;
 mod doubt;
@@ -35,17 +35,17 @@ pub use record::{EndRecord, Reason, Record};
 use shared::Shared;
 pub use task::{Note, Noted, Task};
 
-/// Tasks of one submission: more are no record of ours.
+/// Most tasks of one submission: a record with more is damaged.
 const N_TASKS_MAX: u64 = 10_000_000;
 
 /// Bounds of a book.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BookLimits {
-    /// Tasks that are not over.
+    /// Most tasks that have not ended.
     pub n_open_max: u64,
-    /// Tasks that are over.
+    /// Most ended tasks that are kept one by one.
     pub n_ended_max: usize,
-    /// Bytes of what they wrote.
+    /// Most bytes of their output.
     pub output_bytes_max: usize,
 }
 
@@ -55,22 +55,22 @@ impl Default for BookLimits {
     }
 }
 
-/// To whom a task is given.
+/// Lease of a task that was given to another node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lease {
-    /// The node that may run it.
+    /// Node that may run the task.
     pub to: NodeId,
-    /// The start of its daemon that it was given to.
+    /// Incarnation of that node's daemon.
     pub incarnation: u64,
-    /// Which instance.
+    /// Instance of the task.
     pub instance: u32,
-    /// When it was given, or the node asked for it last.
+    /// Moment at which the task was given, or its node last asked for it.
     pub heard: Moment,
-    /// Whether the node was told that it may start.
+    /// True if the node was told that it may start.
     pub confirmed: bool,
 }
 
-/// The tasks of a node.
+/// Tasks of a node.
 #[derive(Debug)]
 pub struct Book {
     me: NodeId,
@@ -80,14 +80,14 @@ pub struct Book {
     queue: Queue,
     shared: Shared,
     leases: BTreeMap<u64, Lease>,
-    /// What ended here and is not acknowledged by its home.
+    /// Results of other nodes' tasks that their homes have not acknowledged.
     foreign: BTreeMap<Attempt, Ended>,
-    /// Numbers of tasks that are over, the oldest first.
+    /// Numbers of ended tasks, the oldest first.
     ended: VecDeque<u64>,
-    /// Those of them whose output is kept.
+    /// Numbers of ended tasks whose output is kept.
     with_output: VecDeque<u64>,
     n_output_bytes: usize,
-    /// Tasks that are doubted.
+    /// Number of doubted tasks.
     n_doubted: u64,
     may_be_certain: MayBeCertain,
     damages: Damages,
@@ -95,7 +95,7 @@ pub struct Book {
 }
 
 impl Book {
-    /// An empty one, of the node `me`.
+    /// An empty book of the node `me`.
     #[must_use]
     pub fn new(me: NodeId, limits: BookLimits) -> Self {
         Self {
@@ -117,7 +117,7 @@ impl Book {
         }
     }
 
-    /// What the record says has happened.
+    /// Applies a record.
     pub fn apply(&mut self, record: &Record) {
         match record {
             Record::Around { idx, around } => self.shared.learn(*idx, around),
@@ -181,65 +181,65 @@ impl Book {
         }
     }
 
-    /// The number that the next task gets.
+    /// Number of the next task.
     #[must_use]
     pub fn next_number(&self) -> u64 {
         self.next
     }
 
-    /// The task of this number, if it is known and not forgotten.
+    /// The task with this number, if it is known and still kept.
     #[must_use]
     pub fn task(&self, number: u64) -> Option<&Task> {
         self.tasks.get(&number)
     }
 
-    /// Tasks from this number on.
+    /// Tasks from the number `first` on.
     pub fn tasks_from(&self, first: u64) -> impl Iterator<Item = (u64, &Task)> {
         self.tasks.range(first..).map(|(number, task)| (*number, task))
     }
 
-    /// Tasks that wait here.
+    /// Number of tasks that wait here.
     #[must_use]
     pub fn n_queued(&self) -> u64 {
         self.queue.n_queued()
     }
 
-    /// Tasks that are not over.
+    /// Number of tasks that have not ended.
     #[must_use]
     pub fn n_open(&self) -> u64 {
         self.tasks.len() as u64 - self.ended.len() as u64
     }
 
-    /// Whether so many more may come.
+    /// Returns whether `n_tasks` more may be submitted.
     #[must_use]
     pub fn has_room(&self, n_tasks: u64) -> bool {
         self.n_open().saturating_add(n_tasks) <= self.limits.n_open_max
     }
 
-    /// To whom tasks are given, by number.
+    /// Leases by the number of their task.
     #[must_use]
     pub fn leases(&self) -> &BTreeMap<u64, Lease> {
         &self.leases
     }
 
-    /// The lease of a task, to note that it was renewed.
+    /// Lease of a task, to note that it was renewed.
     pub fn lease_mut(&mut self, number: u64) -> Option<&mut Lease> {
         self.leases.get_mut(&number)
     }
 
-    /// What ended here and is not acknowledged by its home.
+    /// Results of other nodes' tasks that their homes have not acknowledged.
     #[must_use]
     pub fn foreign(&self) -> &BTreeMap<Attempt, Ended> {
         &self.foreign
     }
 
-    /// What is kept of tasks that ended long ago.
+    /// Summary of tasks that ended long ago.
     #[must_use]
     pub fn past(&self) -> &Past {
         &self.past
     }
 
-    /// What is kept of ended tasks, and what was dropped.
+    /// Amounts of what is kept of ended tasks, and of what was dropped.
     #[must_use]
     pub fn kept(&self) -> Kept {
         let (n_outputs_dropped, output_bytes_dropped) = self.past.dropped();
@@ -254,19 +254,19 @@ impl Book {
         }
     }
 
-    /// The queued task whose turn it is.
+    /// Number of the queued task whose turn it is.
     pub fn next_queued(&mut self) -> Option<u64> {
         let tasks = &self.tasks;
         self.queue.next(|number| tasks.get(&number).is_some_and(Task::is_queued))
     }
 
-    /// Tasks that were started here and have not ended, and their instances.
+    /// Tasks that were started here and have not ended, with their instances.
     pub fn running(&self) -> impl Iterator<Item = (u64, u32)> {
         let runs = self.tasks.iter().filter(|(_, task)| task.state() == TaskState::Running);
         runs.map(|(number, task)| (*number, task.instance()))
     }
 
-    /// The task was offered, and its node was told that it may start.
+    /// Notes that the node to which the task was offered was told that it may start.
     pub fn confirm(&mut self, number: u64, at_ms: u64) {
         let Some(lease) = self.leases.get_mut(&number) else { return };
         let first = !std::mem::replace(&mut lease.confirmed, true);
@@ -278,7 +278,7 @@ impl Book {
         }
     }
 
-    /// A given task has not yet been confirmed: what a record cannot say.
+    /// Marks a given task as not confirmed, which a record cannot express.
     pub fn unconfirm(&mut self, number: u64, now: Moment) {
         if let Some(lease) = self.leases.get_mut(&number) {
             lease.confirmed = false;
@@ -289,7 +289,7 @@ impl Book {
         }
     }
 
-    /// The node that holds it has started it.
+    /// Notes that the node that holds the task has started it.
     pub fn started_elsewhere(&mut self, number: u64, instance: u32, at_ms: u64) {
         let Some(lease) = self.leases.get(&number).filter(|lease| lease.instance == instance)
         else {
@@ -300,14 +300,14 @@ impl Book {
         }
     }
 
-    /// All leases count from now: a daemon that was away cannot know who has asked meanwhile.
+    /// Lets all leases begin now: a daemon that was down cannot know which nodes asked meanwhile.
     pub fn renew_all(&mut self, now: Moment) {
         for lease in self.leases.values_mut() {
             lease.heard = now;
         }
     }
 
-    /// Keeps only how they ended of the oldest tasks that are over, as far as there are too many and none of them is
+    /// Reduces the oldest ended tasks to their outcomes, as long as there are too many and the oldest is not
     /// `wanted`.
     pub fn prune(&mut self, wanted: impl Fn(u64) -> bool) {
         while self.limits.n_ended_max < self.ended.len()
@@ -330,7 +330,7 @@ impl Book {
     }
 }
 
-/// What a task wrote, if anything.
+/// Output of a task; `None` where it wrote nothing.
 pub(crate) fn some_output(output: &Output) -> Option<Box<Output>> {
     let silent = output.n_bytes() == 0 && output.n_dropped_bytes == 0;
     (!silent).then(|| Box::new(output.clone()))

@@ -1,16 +1,16 @@
-//! What programs want of their node: submit tasks, wait for them, ask.
+//! Requests of programs to their node: submit tasks, wait for them, ask.
 //!
-//! [`Client`] is the connection; here is what takes more than one question and one answer.
+//! [`Client`] is the connection; this file has the requests that take more than one question and one answer.
 
 use balanced::{Answer, EndedTask, Request, Submission, TaskRange};
 
 pub use crate::door::{Client, ClientError};
 
 impl Client {
-    /// Has tasks run; they are on the node's disk when this returns.
+    /// Submits tasks; they are on the node's disk when this returns.
     ///
     /// # Errors
-    /// When the daemon refuses, ends, or is not understood. Where it ended, the tasks may have been taken.
+    /// When the daemon refuses, ends, or sends an unknown answer. Where it ended, it may have taken the tasks.
     pub fn submit(&mut self, submission: Submission) -> Result<TaskRange, ClientError> {
         match self.ask(&Request::Submit { submission })? {
             Answer::Submitted { tasks } => Ok(tasks),
@@ -18,11 +18,11 @@ impl Client {
         }
     }
 
-    /// Waits until all of these tasks have ended, and says of each how. Those that ended so long ago that they
+    /// Waits until all of these tasks have ended, and reports each outcome. Tasks that ended so long ago that they
     /// are forgotten are left out.
     ///
     /// # Errors
-    /// When the daemon refuses, ends, or is not understood.
+    /// When the daemon refuses, ends, or sends an unknown answer.
     pub fn wait(
         &mut self,
         tasks: &TaskRange,

@@ -1,17 +1,17 @@
-//! What a node knows and decides, without threads, clocks, files or sockets.
+//! Core of a node: its knowledge and its decisions, without threads, clocks, files or sockets.
 //!
-//! [`Core::on`] takes one event after the other. A task has one *home*, the node that it was submitted to, and the
-//! home alone decides who may run it: itself (`home`), or another node to which it gives a lease (`lending`). That
-//! node runs it only as long as the home answers its renewals (`holding`). So a task never runs twice at the
-//! same time, also when nodes cannot hear each other, and runs again when a node is lost.
+//! [`Core::on`] takes one event after the other. A task has one *home*, the node that it was submitted to, and only
+//! the home decides which node may run it: the home itself (`home`), or another node to which it gives a lease
+//! (`lending`). That node runs the task only as long as the home answers its renewals (`holding`). So a task never
+//! runs twice at the same time, even when nodes cannot reach each other, and runs again when a node is lost.
 //!
 //! # Invariants
-//! - Nothing is believed before it is on disk: what others may rely on goes through [`Out`]'s gates.
-//! - Every message between nodes may be lost: what matters is repeated until it is answered, or runs out.
-//! - Nothing is started before the keeper has said what runs already.
+//! - Nothing takes effect before it is on disk: what others may rely on goes through [`Out`]'s gates.
+//! - Every message between nodes may be lost: those that matter are repeated until they are answered, or expire.
+//! - Nothing is started before the keeper has reported what runs already.
 //!
 //! # Not here
-//! When tasks move and where to: `balancing`. What tasks are: [`crate::book`].
+//! The rules by which tasks move: `balancing`. The tasks: [`crate::book`].
 
 pub mod words;
 
@@ -47,34 +47,34 @@ use words::{
     Out, PeerMessage, node_id,
 };
 
-/// How often leases, offers and questions are looked after.
+/// Time between two checks of leases, offers and questions, in ms.
 const SWEEP_MS: u64 = 250;
-/// After a start for which the system had no room, nothing is started for so long.
+/// Time for which nothing is started after the system had no room for a process, in ms.
 const FULL_MS: u64 = 500;
 
-/// What a core is made with.
+/// Options of a core.
 #[derive(Clone, Debug)]
 pub struct CoreOptions {
     /// Name of the node.
     pub name: String,
-    /// Where others reach it: `host:port`.
+    /// Address at which other nodes reach it: `host:port`.
     pub address: String,
     /// Grows with each start of the daemon.
     pub incarnation: u64,
-    /// By which tasks move.
+    /// Policy by which tasks move.
     pub policy: Policy,
-    /// Of the rules' random numbers.
+    /// Seed of the rules' random numbers.
     pub seed: u64,
-    /// How long a node may run a task after its home was heard last.
+    /// Time for which a node may run a task after its home last answered, in ms.
     pub lease_ms: u64,
-    /// How much longer a home waits before it gives the task to another node.
+    /// Additional time before a home gives the task to another node, in ms.
     pub slack_ms: u64,
-    /// What the node can do.
+    /// Cores and speed of the node.
     pub measurement: Measurement,
 }
 
 impl CoreOptions {
-    /// A node of this name with one core, and the usual times.
+    /// Options of a node with this name, one core, and the usual times.
     #[must_use]
     pub fn new(name: &str) -> Self {
         Self {
@@ -90,19 +90,19 @@ impl CoreOptions {
     }
 }
 
-/// A node: what it knows, and what it does when it hears something.
+/// State of a node, and its reactions to events.
 #[derive(Debug)]
 pub struct Core {
     me: NodeId,
     options: CoreOptions,
     began: Now,
     book: Book,
-    /// What the keeper runs, and whether it was told to end it.
+    /// Attempts that the keeper runs, each with the reason for which the keeper was told to end it, if any.
     running: BTreeMap<Attempt, Option<Killed>>,
-    /// Whether the keeper has said what it runs.
+    /// True when the keeper has reported what it runs.
     ready: bool,
     haste: Haste,
-    /// Nothing is started before: the system had no room for another process.
+    /// Moment before which nothing is started, since the system had no room for another process.
     full_until: Moment,
     holding: Holding,
     lending: Lending,
@@ -112,18 +112,18 @@ pub struct Core {
     clients: Clients,
     stopping: Option<Stopping>,
     counts: Counts,
-    /// What people should know of the node, as sentences.
+    /// Sentences about troubles of the node, for users.
     troubles: Vec<String>,
 }
 
-/// The time of an event, and the way out.
+/// Time of an event, and the receiver of the core's output.
 struct At<'a> {
     now: Now,
     out: &'a mut dyn Out,
 }
 
 impl Core {
-    /// A node with what was in its journal.
+    /// A node with the contents of its journal.
     #[must_use]
     pub fn new(options: CoreOptions, now: Now, mut book: Book, out: &mut impl Out) -> Self {
         let me = node_id(&options.name);
@@ -156,7 +156,7 @@ impl Core {
         Book::new(node_id(name), limits)
     }
 
-    /// Something has happened.
+    /// Takes an event.
     pub fn on(&mut self, now: Now, event: Event, out: &mut impl Out) {
         let at = &mut At { now, out };
         match event {
@@ -176,17 +176,17 @@ impl Core {
         self.settle(at);
     }
 
-    /// So many messages between nodes were dropped, because a queue was full.
+    /// Sets the number of messages between nodes that were dropped because a queue was full.
     pub fn count_dropped(&mut self, n_dropped: u64) {
         self.counts.n_dropped = n_dropped;
     }
 
-    /// What is known of tasks, for whoever writes it anew.
+    /// Book of the node, for writing its journal anew.
     pub fn book_mut(&mut self) -> &mut Book {
         &mut self.book
     }
 
-    /// What is known of tasks.
+    /// Book of the node.
     #[must_use]
     pub fn book(&self) -> &Book {
         &self.book
@@ -197,7 +197,7 @@ impl Core {
         self.running.keys().copied()
     }
 
-    /// Starts what can be started, tells the rules what is left, and clients what ended.
+    /// Starts tasks that can be started, reports the rest to the rules, and ended tasks to clients.
     fn settle(&mut self, at: &mut At<'_>) {
         self.fill(at);
         self.measure(at);
@@ -206,8 +206,8 @@ impl Core {
         self.book.prune(|number| waits.want(number));
     }
 
-    /// Starts tasks while there are cores: first those of others, which came because there was room. Orders short ones
-    /// ahead.
+    /// Starts tasks while cores are free, those of other nodes first: they came because there was room. Orders
+    /// short tasks ahead.
     fn fill(&mut self, at: &mut At<'_>) {
         if !self.ready || self.stopping.is_some() || at.now.moment < self.full_until {
             return;
@@ -225,12 +225,12 @@ impl Core {
         {}
     }
 
-    /// The system had no room for another process.
+    /// Pauses starts, since the system had no room for another process.
     fn found_no_room(&mut self, at: &At<'_>) {
         self.full_until = at.now.moment.plus_ms(FULL_MS);
     }
 
-    /// Tasks that may run at once.
+    /// Number of tasks that may run at once.
     fn n_slots(&self) -> usize {
         self.balance.n_slots().max(1) as usize
     }
@@ -247,7 +247,7 @@ impl Core {
         self.sweep_holding(at);
         self.sweep_clients(at);
         self.sweep_stopping(at);
-        // Rules want to be told now and then, also when nothing changes.
+        // The rules need a measurement now and then, even when nothing changes.
         self.reported = None;
     }
 
@@ -332,7 +332,7 @@ impl Core {
         at.out.keeper(KeeperOrder::Forget(vec![attempt]));
     }
 
-    /// Tells the keeper to end what runs; once for each reason.
+    /// Tells the keeper to end an attempt, once for each reason.
     fn kill(&mut self, attempt: Attempt, because: Killed, at: &mut At<'_>) {
         if let Some(told) = self.running.get_mut(&attempt)
             && *told != Some(because)
@@ -342,13 +342,13 @@ impl Core {
         }
     }
 
-    /// Makes something true, and has it written down.
+    /// Applies a record, and appends it to the journal.
     fn record(&mut self, record: &Record, at: &mut At<'_>) {
         at.out.append(record);
         self.book.apply(record);
         match record {
             Record::Ended(end) => self.clients.waits.ended(end.number),
-            // One that was lost too often, or is to be canceled, does not wait again.
+            // A task that was lost too often, or is to be canceled, does not wait again.
             Record::Back { number, .. } if self.is_over(*number) => {
                 self.clients.waits.ended(*number);
             }
@@ -365,7 +365,7 @@ impl Core {
     }
 }
 
-/// Numbers of nodes.
+/// Set of nodes.
 type Nodes = BTreeSet<NodeId>;
 
 #[cfg(test)]

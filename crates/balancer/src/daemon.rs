@@ -1,12 +1,13 @@
-//! The daemon of a node: one thread that thinks, and the edges that it hears and acts through.
+//! Daemon of a node: one thread for the core, and the edges through which it receives and acts.
 //!
-//! The thread takes what has come, lets the [`Core`] think about each of it, and then hands out what was decided:
-//! records to the journal, orders to the keeper, words to clients and nodes, some of them only when the disk has the
-//! records that they rest on ([`desk`]).
+//! The core thread takes the events that have arrived, passes each to the [`Core`], and then hands out the results:
+//! records to the journal, orders to the keeper, messages to clients and nodes, some of them only when the records
+//! that they depend on are on disk ([`desk`]).
 //!
 //! # Invariants
-//! - The thread waits for nobody but for its next event; where an edge is full, what is said is dropped and counted.
-//! - When the journal cannot be written, the daemon ends: tasks go on, and the next daemon knows of them.
+//! - The core thread waits for nothing but its next event; where an edge is full, the message is dropped and
+//!   counted.
+//! - When the journal cannot be written, the daemon ends: tasks go on, and the next daemon finds them.
 //!
 //! # Not here
 //! Arguments, signals and the names of folders: `cli`.
@@ -40,56 +41,56 @@ use orders::Orders;
 use thinking::Thinking;
 use troubles::Troubles;
 
-/// Events that may wait for the thread that thinks; who brings more waits.
+/// Most events that wait for the core thread; beyond that the sender waits.
 const N_EVENTS_MAX: usize = 4096;
 
-/// How a daemon runs.
+/// Options of a daemon.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Name of the node.
     pub name: String,
-    /// Its folder, which only its owner can enter: journal, sockets.
+    /// State folder, which only its owner can enter: journal, sockets.
     pub state: PathBuf,
-    /// What the node can do.
+    /// Cores and speed of the node.
     pub measurement: Measurement,
-    /// By which tasks move.
+    /// Policy by which tasks move.
     pub policy: Policy,
-    /// When a record counts as written.
+    /// Condition on which a record counts as written.
     pub durability: Durability,
-    /// How long a node may run a task after its home was heard last.
+    /// Time for which a node may run a task after its home last answered, in ms.
     pub lease_ms: u64,
-    /// How much longer a home waits before it gives the task to another node.
+    /// Additional time before a home gives the task to another node, in ms.
     pub slack_ms: u64,
     /// Bounds of what is kept of tasks.
     pub limits: BookLimits,
-    /// Program and arguments that serve as the keeper of this state folder.
+    /// Program and arguments of the keeper of this state folder.
     pub keeper: Vec<OsString>,
-    /// How the door is kept.
+    /// Options of the door.
     pub door: DoorOptions,
-    /// How it takes part in a cluster; nothing where it stays alone.
+    /// Network of the cluster; `None` where the node stays alone.
     pub network: Option<Network>,
-    /// To whom it says what a person should know while it runs.
+    /// Receiver of warnings for the user while the daemon runs.
     pub warn: Warn,
 }
 
-/// What wakes the thread that thinks.
+/// Message to the core thread.
 #[derive(Debug)]
 enum Wake {
-    /// Something for the core.
+    /// Event for the core.
     Event(Event),
-    /// The journal's thread says something.
+    /// News from the journal's thread.
     Journal(WriterNews),
-    /// The keeper that was started as this one is no more.
+    /// The present keeper has gone.
     KeeperGone,
-    /// Another one has taken its place, or cannot be started.
+    /// Another keeper has taken its place, or cannot be started.
     KeeperReplaced(Result<Keeper, KeeperClientError>),
     /// Another node has this one's name, and had it before.
     NameTaken(String),
-    /// Somebody on this machine wants the node to leave.
+    /// The node shall leave, by a request from this machine.
     Stop { now: bool },
 }
 
-/// A daemon that is about to run: its folder is its own, its journal is read, its door is open.
+/// Daemon that is ready to run: it has locked its folder, read its journal and opened its door.
 pub struct Daemon {
     thinking: Thinking,
     wakes: SyncSender<Wake>,
@@ -97,14 +98,14 @@ pub struct Daemon {
     address: String,
 }
 
-/// By which a daemon is stopped from another thread.
+/// Handle that stops a daemon from another thread.
 #[derive(Clone, Debug)]
 pub struct Stopper {
     wakes: SyncSender<Wake>,
 }
 
 impl Options {
-    /// A node by itself, with the usual times and bounds.
+    /// Options of a node without a cluster, with the usual times and bounds.
     #[must_use]
     pub fn new(name: &str, state: &Path, measurement: Measurement, keeper: Vec<OsString>) -> Self {
         Self {
@@ -125,10 +126,10 @@ impl Options {
 }
 
 impl Stopper {
-    /// Has the node leave: it takes nothing any more, and ends when nothing runs. With `now`, what runs is
-    /// ended, and runs again elsewhere or when the node is back.
+    /// Makes the node leave: it takes nothing any more, and ends when nothing runs. With `now`, running tasks are
+    /// ended, and run again elsewhere or when the node is back.
     pub fn stop(&self, now: bool) {
-        // A daemon that has ended needs not be told.
+        // A daemon that has ended needs no request.
         self.wakes.send(Wake::Stop { now }).ok();
     }
 }
@@ -174,13 +175,13 @@ impl Daemon {
         Ok(Self { thinking, wakes, incoming, address })
     }
 
-    /// Where other nodes reach it: `host:port`; empty for a node by itself.
+    /// Address at which other nodes reach it: `host:port`; empty for a node without a cluster.
     #[must_use]
     pub fn address(&self) -> &str {
         &self.address
     }
 
-    /// By which it is stopped.
+    /// Handle that stops it.
     #[must_use]
     pub fn stopper(&self) -> Stopper {
         Stopper { wakes: self.wakes.clone() }
@@ -189,13 +190,13 @@ impl Daemon {
     /// Runs until the node leaves.
     ///
     /// # Errors
-    /// When the journal can no longer be written, or no keeper be started.
+    /// When the journal can no longer be written, or no keeper can be started.
     pub fn run(self) -> Result<(), DaemonError> {
         self.thinking.run(&self.incoming)
     }
 }
 
-/// The time, by both clocks.
+/// The present time, by both clocks.
 fn now() -> Now {
     let wall = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
     let seconds = u64::try_from(wall.tv_sec).unwrap_or(0);

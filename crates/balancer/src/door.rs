@@ -1,16 +1,16 @@
-//! The door of a node: a socket in its state folder, where clients of the same user ask and are answered.
+//! Door of a node: a socket in its state folder, at which clients of the same user ask and are answered.
 //!
-//! A message is its length (4 bytes, little endian) and so many bytes of JSON: a [`Request`] in, an
-//! [`Answer`] out. Each client has a thread that reads and one that writes.
+//! A message is its length (4 bytes, little endian) and that many bytes of JSON: a [`Request`] in, an [`Answer`]
+//! out. Each client has a reading thread and a writing thread.
 //!
 //! # Invariants
-//! - Only the owner of the node is let in: the folder is closed to others, and the system says whose
-//!   process is at the other end.
-//! - One daemon serves a state folder. What a dead one left is replaced; a live one is named.
-//! - A client that does not read what it asked for is let go; nobody waits for it.
+//! - Only the owner of the node is let in: the folder is closed to others, and the system reports the user of the
+//!   process at the other end.
+//! - One daemon serves a state folder. Leftovers of a dead one are replaced; a live one is named.
+//! - A client that does not read its answers is disconnected; no thread but its own waits for it.
 //!
 //! # Not here
-//! What is answered: that is the core.
+//! The contents of answers: see the core.
 
 mod client;
 mod error;
@@ -42,21 +42,21 @@ pub use framing::{ANSWER_BYTES_MAX, REQUEST_BYTES_MAX};
 
 use crate::{core::words::ClientId, locking::lock_soon};
 
-/// The name of the socket in the state folder.
+/// Name of the socket in the state folder.
 pub const SOCKET: &str = "node.sock";
 const LOCK: &str = "node.lock";
 
-/// When the system gives no connection, as when too many files are open.
+/// Pause after the system refused a connection, as when too many files are open.
 const PAUSE: Duration = Duration::from_millis(50);
-/// Answers that wait for a client at most; it asks once at a time.
+/// Most answers that wait for a client; it asks one question at a time.
 const N_ANSWERS_MAX: usize = 16;
 
-/// How the door is kept.
+/// Options of a door.
 #[derive(Debug, Clone)]
 pub struct DoorOptions {
-    /// Clients that are served at the same time at most; further ones are told so.
+    /// Most clients that are served at the same time; further ones are refused with that reason.
     pub n_clients_max: usize,
-    /// How long a client may take to read what it asked for.
+    /// Longest time that a client may take to read an answer.
     pub reads_within: Duration,
 }
 
@@ -66,27 +66,27 @@ impl Default for DoorOptions {
     }
 }
 
-/// What happens at the door. Events of one client come in order.
+/// Event at the door. Events of one client come in order.
 #[derive(Debug)]
 pub enum DoorEvent {
-    /// A client asks.
+    /// A client sends a request.
     Asked {
-        /// Who.
+        /// The client.
         client: ClientId,
-        /// What.
+        /// The request.
         request: Request,
     },
-    /// A client has gone, or was let go; nothing of it comes any more.
+    /// A client has gone, or was disconnected; it sends nothing more.
     Gone {
-        /// Who.
+        /// The client.
         client: ClientId,
     },
 }
 
-/// What events are told to. It may wait; then that client waits too.
+/// Receiver of events. It may block; then that client waits too.
 pub type OnEvent = Arc<dyn Fn(DoorEvent) + Send + Sync>;
 
-/// An open door. Dropping it closes it, and sends everybody away.
+/// Open door. Dropping it closes it, and disconnects all clients.
 pub struct Door {
     shared: Arc<Shared>,
     listener: Arc<UnixListener>,
@@ -94,7 +94,7 @@ pub struct Door {
     _lock: File,
 }
 
-/// What the threads of a door share.
+/// State that the threads of a door share.
 struct Shared {
     options: DoorOptions,
     on_event: OnEvent,
@@ -114,10 +114,10 @@ struct Present {
 }
 
 impl Door {
-    /// Opens the door of a state folder. `name` is the node's, for whoever finds it open already.
+    /// Opens the door of a state folder. `name` is the node's, for other daemons that find the folder in use.
     ///
     /// # Errors
-    /// Another daemon serves this folder, or the folder cannot be used.
+    /// When another daemon serves this folder, or the folder cannot be used.
     pub fn open(
         state: &Path,
         name: &str,
@@ -127,7 +127,7 @@ impl Door {
         let lock = lock(state, name)?;
         let socket = state.join(SOCKET);
         let folder = |source| DoorError::Folder { path: socket.clone(), source };
-        // Whoever left it is dead: this daemon holds the lock.
+        // The daemon that left the socket is dead: this one holds the lock.
         fs::remove_file(&socket).ok();
         let listener = Arc::new(UnixListener::bind(&socket).map_err(folder)?);
         let clients = Mutex::default();
@@ -141,17 +141,17 @@ impl Door {
         Ok(Self { shared, listener, socket, _lock: lock })
     }
 
-    /// Gives a client an answer. One that has gone, or does not read, is forgotten.
+    /// Gives a client an answer. A client that has gone is ignored, and one that does not read is disconnected.
     pub fn answer(&self, client: ClientId, answer: Answer) {
         let clients = self.shared.clients();
         let Some(present) = clients.present.get(&client) else { return };
         if let Err(TrySendError::Full(_)) = present.answers.try_send(answer) {
-            // Its reading thread hears of it and says that it has gone.
+            // The client's reading thread notices this and reports that the client has gone.
             present.stream.shutdown(std::net::Shutdown::Both).ok();
         }
     }
 
-    /// How many clients are served now.
+    /// Number of clients that are served now.
     pub fn n_clients(&self) -> usize {
         self.shared.clients().present.len()
     }
@@ -164,7 +164,7 @@ impl Drop for Door {
         // Wakes the thread that waits for clients.
         rustix::net::shutdown(&*self.listener, rustix::net::Shutdown::Both).ok();
         for present in self.shared.clients().present.values() {
-            // What was answered is written first; a client that is gone needs nothing.
+            // Pending answers are still written; a client that has gone needs nothing.
             present.stream.shutdown(std::net::Shutdown::Read).ok();
         }
     }

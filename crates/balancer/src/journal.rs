@@ -1,24 +1,25 @@
-//! The book of a node on disk: records, one behind the other, from which a daemon that was killed goes on.
+//! Journal of a node: its book on disk as consecutive records, from which a restarted daemon goes on.
 //!
 //! A file is a header, a block that names the node, and then one block for each record in `postcard`'s encoding
-//! (`blocks`): where bytes are damaged, reading goes on behind them. Records that are missing are *doubted* about: tasks
-//! that they may have been of wait until nobody else can run them ([`crate::book::Book::n_doubted`]). The file as it was
+//! (`blocks`): where bytes are damaged, reading goes on behind them. Tasks that missing records may concern are
+//! *doubted*: they wait until no other node can run them ([`crate::book::Book::n_doubted`]). The file as it was
 //! found is kept as `journal.damaged`, and the journal is written anew from what could be read.
 //!
-//! A second file, `journal.mark`, says how far the journal had come, so that an end that is missing is noticed, and
-//! which numbers may have been given out, so that none is given out twice.
+//! A second file, `journal.mark`, holds the last sequence number of the journal, so that a missing end is noticed,
+//! and a bound on the task numbers that may have been given out, so that none is given out twice.
 //!
-//! Records are written in groups ([`Writer`]). When the file is twice as long as after it was written anew last,
-//! it is written anew from the book.
+//! Records are written in groups ([`Writer`]). When the file is twice as long as after it was last written anew, it
+//! is compacted: written anew from the book.
 //!
 //! # Invariants
-//! - What is read was written; what was written is read, unless its own bytes were damaged.
-//! - That records are missing is noticed, except for those that a killed daemon was writing, of which nobody was told.
-//! - No number of a task is given out twice, whatever happened to one of the two files.
-//! - The old file is whole until the new one is on disk under its name.
+//! - Only what was written is read, and it is read unless its own bytes were damaged.
+//! - Missing records are noticed, except for those that a killed daemon was writing, which were not confirmed to
+//!   any client.
+//! - No task number is given out twice, whatever happened to one of the two files.
+//! - The old file stays whole until the new one is on disk under its name.
 //!
 //! # Not here
-//! What records mean (`book`), and what waits for the disk (`daemon`).
+//! The meaning of records (`book`), and what waits for the disk (`daemon`).
 
 mod file;
 mod format;
@@ -33,49 +34,49 @@ pub use file::{Damage, Opened, open};
 pub use format::{Contents, Encoder, Entry, FormatError, NotRead, RECORD_BYTES_MAX, read};
 pub use writer::{Durability, Reach, Writer, WriterNews};
 
-/// Why there is no journal.
+/// Reasons why a journal cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum JournalError {
     /// A file cannot be read or written.
     #[error("`{}` cannot be {wanted}: see that its folder can be written to and has room", path.display())]
     File {
-        /// Which.
+        /// Path of the file.
         path: PathBuf,
-        /// What was tried.
+        /// Operation that failed.
         wanted: &'static str,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
     },
-    /// It is none, or of another version.
+    /// The file is no journal, or one of another version.
     #[error("`{}` is no journal of this version: move it away, or use the version that wrote it", path.display())]
     Version {
-        /// Which.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// Somebody else's.
+    /// The journal belongs to another node.
     #[error(
         "`{}` belongs to the node `{found}` and not to `{wanted}`: give each node a state folder of its own",
         path.display()
     )]
     OtherNode {
-        /// Which.
+        /// Path of the file.
         path: PathBuf,
-        /// Whose it is.
+        /// Name of its node.
         found: String,
-        /// Who wants it.
+        /// Name of the node that wants to use it.
         wanted: String,
     },
-    /// A daemon uses it.
+    /// A daemon uses the journal.
     #[error("`{}` is in use: a daemon of this node runs already", path.display())]
     InUse {
-        /// Which.
+        /// Path of its lock.
         path: PathBuf,
     },
-    /// The thread that writes could not be started.
+    /// The writing thread could not be started.
     #[error("no thread could be started that writes the journal: raise the limit of processes")]
     Thread {
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
     },
 }

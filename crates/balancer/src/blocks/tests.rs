@@ -34,7 +34,7 @@ fn read(bytes: &[u8], next: Option<u64>) -> (Vec<Vec<u8>>, u64, bool) {
 }
 
 fn payloads() -> impl Strategy<Value = Vec<Vec<u8>>> {
-    // Also bytes that look like the beginning of a block.
+    // Some bytes look like the beginning of a block.
     let part = prop_oneof![vec(any::<u8>(), 0..20), Just(KIND.magic.to_vec())];
     vec(vec(part, 0..4).prop_map(|parts| parts.concat()), 1..8)
 }
@@ -63,7 +63,7 @@ proptest! {
         let (found, n_missing, is_damaged) = read(&bytes, Some(5));
         prop_assert_eq!(&found, &expected);
         prop_assert_eq!(is_damaged, kept.len() < payloads.len());
-        // Those behind the last good one are not known to have been there.
+        // Blocks behind the last good one cannot be known to be missing.
         let n_behind = payloads.len() - kept.last().map_or(0, |last| last + 1);
         prop_assert_eq!(n_missing, (payloads.len() - kept.len() - n_behind) as u64);
     }
@@ -84,7 +84,7 @@ proptest! {
     }
 }
 
-/// What a task wrote may be a piece of this very journal.
+/// The output of a task may be a piece of this very journal.
 #[test]
 fn a_copy_of_older_blocks_in_a_damaged_block_is_not_read() {
     let (old, _) = write(&[b"old".to_vec()], 3);

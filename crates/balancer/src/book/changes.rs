@@ -1,4 +1,4 @@
-//! What records change: tasks come, are given away, come back, start, end.
+//! Changes by records: tasks are submitted, given away, taken back, started, ended.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ impl Book {
         array_first: Option<u64>,
     ) {
         let (first, n_tasks) = tasks;
-        // A damaged or repeated record must not bring back what has been there.
+        // A damaged or repeated record must not bring back earlier tasks.
         if first < self.next || n_tasks == 0 || N_TASKS_MAX < n_tasks {
             return;
         }
@@ -113,7 +113,7 @@ impl Book {
         if last < first {
             return;
         }
-        // Where records are missing a task may seem to be elsewhere: who canceled it knew that it waited.
+        // Where records are missing a task may seem to be elsewhere; the record was written when it waited.
         let open = self
             .tasks
             .range(first..=last)

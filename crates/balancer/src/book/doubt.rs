@@ -1,33 +1,33 @@
-//! Tasks of which records may be missing.
+//! Doubted tasks: tasks of which records may be missing.
 //!
-//! A record that is lost may have been a lease, a start, an end or a cancel: the task may run elsewhere although the
-//! book has it waiting. A task that is doubted stays what the book has, and does not run; a later record that says
-//! where it is counts, whatever the book has.
+//! A lost record may have been a lease, a start, an end or a cancel: the task may run elsewhere although the book
+//! shows it waiting. A doubted task keeps its state in the book, and is not run; a later record that places it
+//! counts, whatever the book shows.
 
 use balanced::TaskState;
 
 use super::{Book, Record};
 
-/// What was found damaged of the journals that the book was in.
+/// Damage found in the journals of a book.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Damages {
-    /// When that was noticed last, in milliseconds since 1970.
+    /// Time of the last discovery, in milliseconds since 1970.
     pub at_ms: u64,
-    /// Bytes that made no sense, in all.
+    /// Total number of unreadable bytes.
     pub n_bytes: u64,
-    /// Records that were missing, in all, as far as their number is known.
+    /// Total number of missing records, as far as it is known.
     pub n_missing: u64,
-    /// How often that was noticed.
+    /// Number of discoveries.
     pub n_times: u64,
 }
 
-/// Tasks that may be certain although all were doubted: a journal with many holes would else be gone through as a whole
-/// for each of them.
+/// Tasks that may be certain again since all were doubted. The next doubt of all tasks looks only at these:
+/// otherwise a journal with many holes would cost a pass over all tasks for each of them.
 #[derive(Debug, Default)]
 pub(super) struct MayBeCertain {
-    /// All from this number on, which came since.
+    /// First number of the tasks that were submitted since.
     from: u64,
-    /// Some of those before.
+    /// Some of the tasks before that number.
     numbers: Vec<u64>,
 }
 
@@ -39,7 +39,7 @@ impl Damages {
         self.n_times += 1;
     }
 
-    /// The record that says all of it.
+    /// Record that holds all of it.
     pub(super) fn record(self) -> Option<Record> {
         let Self { at_ms, n_bytes, n_missing, n_times } = self;
         (0 < n_times).then_some(Record::Damaged { at_ms, n_bytes, n_missing })
@@ -47,19 +47,19 @@ impl Damages {
 }
 
 impl Book {
-    /// Tasks that are doubted.
+    /// Number of doubted tasks.
     #[must_use]
     pub fn n_doubted(&self) -> u64 {
         self.n_doubted
     }
 
-    /// What was found damaged.
+    /// Damage found so far.
     #[must_use]
     pub fn damages(&self) -> Damages {
         self.damages
     }
 
-    /// Tasks that wait here, also those that must not run yet.
+    /// Number of tasks that wait here, including those that must not run yet.
     #[must_use]
     pub fn n_waiting(&self) -> u64 {
         if self.n_doubted == 0 {
@@ -101,7 +101,7 @@ impl Book {
         if first <= 1 && last == u64::MAX {
             self.may_be_certain = MayBeCertain::default();
         }
-        // They wait before all others, so the last goes back first.
+        // The tasks go to the front of the queue, so the last one goes first.
         for (&number, task) in self.tasks.range_mut(first..=last).rev() {
             if task.is_doubted() {
                 task.doubt(false);
@@ -114,7 +114,7 @@ impl Book {
         }
     }
 
-    /// It was said where the task is, or that it is over.
+    /// Ends the doubt about a task, since a record has placed or ended it.
     pub(super) fn is_certain(&mut self, number: u64) {
         if let Some(task) = self.tasks.get_mut(&number).filter(|task| task.is_doubted()) {
             task.doubt(false);
@@ -123,7 +123,7 @@ impl Book {
         }
     }
 
-    /// Ranges of the tasks that are doubted.
+    /// Ranges of doubted tasks.
     pub(super) fn doubted(&self) -> Vec<(u64, u64)> {
         let mut ranges = Vec::<(u64, u64)>::new();
         if self.n_doubted == 0 {
@@ -155,7 +155,7 @@ mod tests {
         book.records_of(&submission, 1).iter().for_each(|record| book.apply(record));
     }
 
-    /// Fault: each hole of a journal cost as much as there are tasks.
+    /// Fault: each hole of a journal cost a pass over all tasks.
     #[test]
     fn a_hole_costs_what_came_since_the_last_one() {
         let mut book = Book::new(NodeId(1), BookLimits::default());

@@ -1,5 +1,5 @@
-//! How tasks ended that are no longer kept one by one: ranges of numbers that ended alike, and behind a bound on these
-//! only how many ended how.
+//! Outcomes of tasks that are no longer kept one by one: ranges of numbers with the same outcome, and beyond a
+//! bound on these only a count for each outcome.
 
 use std::collections::BTreeMap;
 
@@ -8,50 +8,50 @@ use serde::{Deserialize, Serialize};
 
 use super::Record;
 
-/// Ranges that are kept; of an array whose tasks all end alike it is one.
+/// Most ranges that are kept; an array whose tasks all end alike takes one.
 const N_RUNS_MAX: usize = 200_000;
-/// Ranges of one record: a damaged spot takes no more.
+/// Most ranges of one record: a damaged spot loses no more.
 const N_RUNS_AT_ONCE: usize = 500;
 
-/// An outcome without its sentence.
+/// Outcome without its sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Brief {
-    /// By itself, with this code.
+    /// Exited by itself, with this code.
     Exit(i32),
-    /// By this signal, which was not ours.
+    /// Killed by this signal, which the daemon did not send.
     Signal(i32),
-    /// Somebody canceled it.
+    /// Canceled by a user.
     Canceled,
-    /// It could not be started.
+    /// Could not be started.
     NotStarted,
-    /// It was started as often as it may be, and each time its node was lost.
+    /// Started as often as allowed, and each time its node was lost.
     Lost,
 }
 
-/// Tasks with numbers that follow each other and that ended alike.
+/// Tasks with consecutive numbers and the same outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PastRun {
-    /// The first.
+    /// Number of the first task.
     pub first: u64,
-    /// The last.
+    /// Number of the last task.
     pub last: u64,
-    /// How.
+    /// Outcome of all of them.
     pub brief: Brief,
 }
 
-/// What is kept of tasks that ended long ago.
+/// Summary of tasks that ended long ago.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Past {
-    /// By their first numbers: last number, and how.
+    /// Ranges by their first numbers: last number, and outcome.
     runs: BTreeMap<u64, (u64, Brief)>,
-    /// Of tasks that are not even in a range.
+    /// Counts of tasks that are in no range.
     counts: BTreeMap<Brief, u64>,
     n_outputs_dropped: u64,
     output_bytes_dropped: u64,
 }
 
 impl Brief {
-    /// That outcome.
+    /// Shortens an outcome.
     #[must_use]
     pub fn of(outcome: &Outcome) -> Self {
         match outcome {
@@ -63,7 +63,7 @@ impl Brief {
         }
     }
 
-    /// The outcome, as far as it is kept.
+    /// Outcome, as far as it is kept.
     #[must_use]
     pub fn outcome(self) -> Outcome {
         match self {
@@ -83,14 +83,14 @@ impl PastRun {
 }
 
 impl Past {
-    /// How the task ended, if that is known of it.
+    /// Outcome of a task, if it is known.
     #[must_use]
     pub fn outcome(&self, number: u64) -> Option<Outcome> {
         let (_, (last, brief)) = self.runs.range(..=number).next_back()?;
         (number <= *last).then(|| brief.outcome())
     }
 
-    /// Ranges of tasks that ended alike, as far as they lie within these numbers.
+    /// Ranges of tasks with the same outcome, cut to these numbers.
     pub fn runs(&self, first: u64, last: u64) -> impl DoubleEndedIterator<Item = PastRun> {
         let before = self.runs.range(..first).next_back().filter(|(_, (end, _))| first <= *end);
         let begin = before.map_or(first, |(begin, _)| *begin);
@@ -103,8 +103,8 @@ impl Past {
         .filter(|run| run.first <= run.last)
     }
 
-    /// How many of these numbers ended how, and the last `n_runs_max` ranges of them. Tasks of which only counts are
-    /// kept are among all tasks only.
+    /// Number of these tasks by outcome, with the last `n_runs_max` ranges of them. Tasks of which only counts are
+    /// kept are included only where all tasks are asked for.
     #[must_use]
     pub fn brief(&self, first: u64, last: u64, n_runs_max: usize) -> balanced::Past {
         let is_all = first <= 1 && last == u64::MAX;
@@ -127,13 +127,13 @@ impl Past {
         }
     }
 
-    /// Tasks in it.
+    /// Number of tasks in the summary.
     #[must_use]
     pub fn n_tasks(&self) -> u64 {
         self.runs(0, u64::MAX).map(PastRun::n_tasks).chain(self.counts.values().copied()).sum()
     }
 
-    /// Tasks whose output was dropped, and its bytes.
+    /// Number of tasks whose output was dropped, and its bytes.
     #[must_use]
     pub fn dropped(&self) -> (u64, u64) {
         (self.n_outputs_dropped, self.output_bytes_dropped)
@@ -144,7 +144,7 @@ impl Past {
         self.output_bytes_dropped = self.output_bytes_dropped.saturating_add(n_bytes);
     }
 
-    /// Takes a range in, joined with its neighbors where they ended alike; what is known already stays.
+    /// Adds a range and joins it with neighbors of the same outcome; a range that overlaps a known one is ignored.
     pub(super) fn add(&mut self, run: PastRun) {
         let PastRun { mut first, mut last, brief } = run;
         if last < first || self.runs(first, last).next().is_some() {
@@ -176,7 +176,7 @@ impl Past {
         *count = count.saturating_add(n_tasks);
     }
 
-    /// Records that say all of it.
+    /// Records that hold all of it.
     pub(super) fn records(&self) -> Vec<Record> {
         let runs = self.runs(0, u64::MAX).collect::<Vec<_>>();
         let runs = runs.chunks(N_RUNS_AT_ONCE).map(|runs| Record::Past { runs: runs.to_vec() });
@@ -228,7 +228,7 @@ mod tests {
         assert_eq!(past.n_tasks(), 19);
     }
 
-    /// Fault: what was kept of tasks had a bound, and beyond it nothing was known of them.
+    /// Fault: the kept outcomes had a bound, and beyond it nothing was known of tasks.
     #[test]
     fn where_all_end_differently_they_are_still_counted() {
         let mut past = Past::default();

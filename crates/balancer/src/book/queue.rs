@@ -1,8 +1,8 @@
-//! The order in which tasks wait, as ranges of numbers: an array of a million is one entry.
+//! Queue of waiting tasks, as ranges of numbers: an array of a million is one entry.
 
 use std::collections::VecDeque;
 
-/// Numbers that wait, and how many of them really do.
+/// Numbers in the queue, and how many of them really wait.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     spans: VecDeque<(u64, u64)>,
@@ -14,7 +14,7 @@ impl Queue {
         self.n_queued
     }
 
-    /// New tasks, behind all others.
+    /// Appends new tasks behind all others.
     pub(super) fn push_back(&mut self, first: u64, last: u64) {
         self.n_queued += last - first + 1;
         match self.spans.back_mut() {
@@ -23,7 +23,7 @@ impl Queue {
         }
     }
 
-    /// A task that had left waits again, before all others.
+    /// Puts a task that had left back before all others.
     pub(super) fn push_front(&mut self, number: u64) {
         self.n_queued += 1;
         match self.spans.front_mut() {
@@ -32,12 +32,12 @@ impl Queue {
         }
     }
 
-    /// One of the tasks does not wait any more; its entry is passed over later.
+    /// Counts that one of the tasks no longer waits; its entry is skipped later.
     pub(super) fn left(&mut self) {
         self.n_queued = self.n_queued.saturating_sub(1);
     }
 
-    /// The first for which `is_queued`; entries before it are dropped, itself stays.
+    /// First number for which `is_queued`; entries before it are dropped, its own stays.
     pub(super) fn next(&mut self, is_queued: impl Fn(u64) -> bool) -> Option<u64> {
         while let Some((first, last)) = self.spans.front_mut() {
             if is_queued(*first) {

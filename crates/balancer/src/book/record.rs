@@ -1,4 +1,4 @@
-//! What happened to the tasks of a node, as it is written down.
+//! Records: events in the life of a node's tasks, as they are written to disk.
 
 use balanced::{Outcome, Output};
 use serde::{Deserialize, Serialize};
@@ -6,152 +6,152 @@ use serde::{Deserialize, Serialize};
 use super::{Brief, Note, PastRun};
 use crate::core::words::{Attempt, Ended, NodeId, SharedWork, Surroundings};
 
-/// Something that happened.
+/// Event that is written down.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Record {
-    /// Surroundings that later works refer to.
+    /// Defines surroundings that later works refer to.
     Around {
-        /// By this number.
+        /// Number that refers to them.
         idx: u32,
-        /// What they are.
+        /// The surroundings.
         around: Surroundings,
     },
-    /// Tasks came.
+    /// Tasks were submitted.
     Submitted {
-        /// Number of the first.
+        /// Number of the first task.
         first: u64,
-        /// How many.
+        /// Number of tasks.
         n_tasks: u64,
-        /// When.
+        /// Time in ms since 1970.
         at_ms: u64,
-        /// What they run.
+        /// Work of each task.
         work: SharedWork,
-        /// Index of the first, where it is an array.
+        /// Index of the first task, where it is an array.
         array_first: Option<u64>,
     },
     /// A task was given to another node, which may run it from now on.
     Given {
-        /// Which task.
+        /// Number of the task.
         number: u64,
-        /// As which instance.
+        /// Instance of the task.
         instance: u32,
-        /// To whom.
+        /// Node that it was given to.
         to: NodeId,
-        /// To which start of its daemon.
+        /// Incarnation of that node's daemon.
         incarnation: u64,
-        /// When.
+        /// Time in ms since 1970.
         at_ms: u64,
     },
     /// A task waits here again.
     Back {
-        /// Which task.
+        /// Number of the task.
         number: u64,
-        /// Which instance has come to nothing.
+        /// Instance that came to nothing.
         instance: u32,
-        /// Why.
+        /// Reason of its return.
         reason: Reason,
-        /// When.
+        /// Time in ms since 1970.
         at_ms: u64,
     },
-    /// A task is over.
+    /// A task has ended.
     Ended(EndRecord),
-    /// Somebody wants these to end, which all wait: they are over.
+    /// These tasks were canceled while all of them waited: they have ended.
     Canceled {
-        /// The first.
+        /// Number of the first task.
         first: u64,
-        /// The last.
+        /// Number of the last task.
         last: u64,
-        /// When.
+        /// Time in ms since 1970.
         at_ms: u64,
     },
-    /// Somebody wants this one to end, which runs somewhere.
+    /// A task was canceled while it ran somewhere.
     CancelWished {
-        /// Which task.
+        /// Number of the task.
         number: u64,
-        /// When.
+        /// Time in ms since 1970.
         at_ms: u64,
     },
-    /// What is known of a task from before the last compaction.
+    /// Attempts at a task before the last compaction.
     Tried {
-        /// Which task.
+        /// Number of the task.
         number: u64,
-        /// How often it was given out.
+        /// Number of times that it was given out.
         instance: u32,
-        /// How many of these came to nothing by the loss of a node.
+        /// Number of these that were lost with a node.
         n_lost: u16,
     },
     /// A task of another node ended here.
     ForeignEnded(Ended),
-    /// Their homes know of these.
+    /// The homes of these tasks know that they ended.
     Acknowledged {
-        /// Which.
+        /// The attempts that ended.
         attempts: Vec<Attempt>,
     },
-    /// Numbers below this one are used up, though their tasks are forgotten.
+    /// Numbers below this one are used up, although their tasks are forgotten.
     Next {
-        /// The next number.
+        /// Next free number.
         number: u64,
     },
-    /// A task was started here, at its home. That is not waited for: a node that loses its power at this moment
-    /// may have started a task of which its disk says nothing.
+    /// A task was started here, at its home. Starting does not wait until this is on disk: after a power failure at
+    /// this moment, the disk may not show that the task was started.
     Started {
-        /// Which task.
+        /// Number of the task.
         number: u64,
-        /// As which instance.
+        /// Instance of the task.
         instance: u32,
-        /// When.
+        /// Time in ms since 1970.
         at_ms: u64,
     },
-    /// What had happened to a task before the last compaction.
+    /// Events of a task before the last compaction.
     Story {
-        /// Which task.
+        /// Number of the task.
         number: u64,
-        /// Notes that were not kept.
+        /// Number of notes that were not kept.
         n_dropped: u32,
-        /// Those that were.
+        /// Notes that were kept.
         notes: Vec<Note>,
     },
     /// Records were missing when the journal was read.
     Damaged {
-        /// When that was noticed.
+        /// Time of the discovery, in ms since 1970.
         at_ms: u64,
-        /// Bytes that made no sense.
+        /// Number of unreadable bytes.
         n_bytes: u64,
-        /// Records, as far as their number is known.
+        /// Number of missing records, as far as it is known.
         n_missing: u64,
     },
-    /// Records of these, as far as they are not over, may be missing: they may run elsewhere, or have ended.
+    /// Records of those of these tasks that have not ended may be missing: they may run elsewhere, or have ended.
     Doubted {
-        /// The first.
+        /// Number of the first task.
         first: u64,
-        /// The last.
+        /// Number of the last task.
         last: u64,
     },
-    /// How tasks ended that are no longer kept one by one.
+    /// Outcomes of tasks that are no longer kept one by one.
     Past {
-        /// Ranges of them.
+        /// Ranges of tasks.
         runs: Vec<PastRun>,
     },
-    /// What is no longer kept even so.
+    /// Counts of what is not even kept in ranges.
     PastCounts {
-        /// How many tasks ended how.
+        /// Number of tasks by outcome.
         counts: Vec<(Brief, u64)>,
         /// Tasks whose output was dropped.
         n_outputs: u64,
-        /// Bytes of it.
+        /// Bytes of that output.
         n_bytes: u64,
     },
-    /// Nobody runs these any more, unless it was said since that he does.
+    /// The doubt about these tasks ends: no node runs them, except where a record since has placed them.
     Settled {
-        /// The first.
+        /// Number of the first task.
         first: u64,
-        /// The last.
+        /// Number of the last task.
         last: u64,
     },
 }
 
 impl Record {
-    /// The greatest number of an own task that it names; 0 where it names none.
+    /// Greatest number of an own task that the record names; 0 where it names none.
     #[must_use]
     pub fn number_max(&self) -> u64 {
         match self {
@@ -167,7 +167,7 @@ impl Record {
             Self::Ended(end) => end.number,
             Self::Next { number } => number.saturating_sub(1),
             Self::Past { runs } => runs.iter().map(|run| run.last).max().unwrap_or(0),
-            // Those of others, and ranges that may go beyond all tasks.
+            // These name other nodes' tasks, or ranges that may go beyond all tasks.
             Self::Around { .. }
             | Self::Canceled { .. }
             | Self::ForeignEnded(_)
@@ -180,27 +180,27 @@ impl Record {
     }
 }
 
-/// How a task ended.
+/// End of a task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EndRecord {
-    /// Which task.
+    /// Number of the task.
     pub number: u64,
-    /// Which instance.
+    /// Instance of the task.
     pub instance: u32,
-    /// Where.
+    /// Node that it ended on.
     pub node: NodeId,
-    /// How.
+    /// Outcome.
     pub outcome: Outcome,
-    /// When it was started; nothing if it never was.
+    /// Time of the start, in ms since 1970; `None` if it was never started.
     pub started_ms: Option<u64>,
-    /// When it ended.
+    /// Time of the end, in ms since 1970.
     pub ended_ms: u64,
-    /// What it wrote.
+    /// Output.
     pub output: Output,
 }
 
 impl EndRecord {
-    /// Of a task that does not run.
+    /// End of a task that does not run.
     #[must_use]
     pub fn without_run(
         number: u64,
@@ -214,33 +214,33 @@ impl EndRecord {
     }
 }
 
-/// Why a task waits at its home again.
+/// Reason why a task waits at its home again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Reason {
-    /// The node did not take it, and said why.
+    /// The node did not take the task, for the reason in the text.
     NotTaken(NodeId, Box<str>),
     /// The node did not answer the offer in time.
     Unanswered(NodeId),
-    /// The node has not asked for it for too long.
+    /// The node has not asked for the task for too long.
     Silent(NodeId),
-    /// The node's daemon was started anew and does not know of it.
+    /// The node's daemon restarted and does not know the task.
     Restarted(NodeId),
-    /// The node gave it back, and said why.
+    /// The node gave the task back, for the reason in the text.
     Returned(NodeId, Box<str>),
-    /// The process that keeps processes here has died, and they with it.
+    /// The keeper here has died, and its tasks with it.
     KeeperLost,
-    /// The node leaves.
+    /// The node is being stopped.
     Leaving,
-    /// Daemon and keeper of the home went down together, and it with them.
+    /// Daemon and keeper of the home went down together, and the task with them.
     NodeLost,
-    /// The home had no room for another process, and said why.
+    /// The home had no room for another process, for the reason in the text.
     NoRoom(Box<str>),
-    /// It was next behind tasks that were short, and one of them was not.
+    /// The task was ordered ahead behind short tasks, and one of them was not short.
     NoTurn,
 }
 
 impl Reason {
-    /// Whether an attempt to run it may have been lost: that is not tried without end.
+    /// Returns whether an attempt to run the task may have been lost: such attempts are limited in number.
     #[must_use]
     pub fn is_loss(&self) -> bool {
         match self {
@@ -254,7 +254,7 @@ impl Reason {
         }
     }
 
-    /// The other node, where there is one.
+    /// The other node, where one is involved.
     #[must_use]
     pub fn node(&self) -> Option<NodeId> {
         match self {
@@ -269,7 +269,7 @@ impl Reason {
         }
     }
 
-    /// For people, with the node's name.
+    /// Describes the reason to users, with the node's name.
     #[must_use]
     pub fn sentence(&self, node: &str) -> String {
         match self {

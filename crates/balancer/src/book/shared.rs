@@ -1,4 +1,4 @@
-//! What many tasks have in common, kept once.
+//! Surroundings that many tasks share, stored once.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,8 +14,8 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    /// From now on, `idx` means these. Works that meant others by it keep them, under another number: the journal of a
-    /// damaged disk may give a number twice.
+    /// Defines `idx` as these surroundings. Works that used the number for others keep those, under another number:
+    /// the journal of a damaged disk may define a number twice.
     pub(super) fn learn(&mut self, idx: u32, around: &Surroundings) {
         if self.by_idx.get(&idx).is_some_and(|known| **known == *around) {
             return;
@@ -34,7 +34,7 @@ impl Shared {
         }
     }
 
-    /// A number that means nothing yet.
+    /// A number that is not in use.
     fn free(&mut self) -> u32 {
         if self.by_idx.contains_key(&self.next) {
             let n_known = u32::try_from(self.by_idx.len()).unwrap_or(u32::MAX);
@@ -46,7 +46,7 @@ impl Shared {
         free
     }
 
-    /// The number of these surroundings, if they have one; else the one that they are to get.
+    /// Number of these surroundings, if they have one; else, as the error, the number that they are to get.
     pub(super) fn number(&self, around: &Surroundings) -> Result<u32, u32> {
         self.idx_of.get(around).copied().ok_or(self.next)
     }
@@ -58,11 +58,11 @@ impl Shared {
         Some(Arc::new(Work::from_words(title, work.words.as_str().into(), around)))
     }
 
-    /// Forgets what no task uses any more, and gives the numbers of the others.
+    /// Forgets surroundings that no task uses any more, and returns the others with their numbers.
     pub(super) fn forget_unused(&mut self) -> Vec<(u32, Arc<Surroundings>)> {
         let idx_of = &self.idx_of;
         self.by_idx.retain(|idx, around| idx_of.get(around) == Some(idx));
-        // One for each of the two tables.
+        // Each of the two tables holds one reference.
         self.idx_of.retain(|around, _| 2 < Arc::strong_count(around));
         let idx_of = &self.idx_of;
         self.by_idx.retain(|_, around| idx_of.contains_key(around));

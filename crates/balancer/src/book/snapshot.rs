@@ -1,4 +1,4 @@
-//! A book as the fewest records that make it.
+//! Snapshot of a book: the fewest records that make it again.
 
 use std::sync::Arc;
 
@@ -8,7 +8,8 @@ use super::{Book, EndRecord, Record, Task};
 use crate::core::words::{SharedWork, Surroundings, Work};
 
 impl Book {
-    /// The records by which a submission becomes tasks: its surroundings and itself; what much rests on twice.
+    /// Records that turn a submission into tasks: its surroundings and the submission; records that many tasks
+    /// depend on are there twice.
     #[must_use]
     pub fn records_of(&self, submission: &Submission, at_ms: u64) -> Vec<Record> {
         let around = Surroundings::of(submission);
@@ -39,7 +40,7 @@ impl Book {
         records
     }
 
-    /// Records that make this book again, with as much of the story of its tasks as it keeps.
+    /// Writes records that make this book again, with as much of its tasks' events as it keeps.
     pub fn snapshot(&mut self, mut write: impl FnMut(&Record)) {
         let arounds = self.shared.forget_unused();
         let arounds = arounds
@@ -55,7 +56,7 @@ impl Book {
             }
         }
         run.flush(self, &mut write);
-        // The oldest first: that is the order in which they are forgotten.
+        // The oldest first: they are forgotten in this order.
         for number in &self.ended {
             let Some(task) = self.tasks.get(number) else { continue };
             if let Some(end) = end_of(*number, task) {
@@ -72,7 +73,7 @@ impl Book {
         self.past.records().iter().for_each(&mut write);
         self.damages.record().iter().for_each(&mut write);
         write(&Record::Next { number: self.next });
-        // What many submissions rest on is there twice: one damaged spot does not take both.
+        // Surroundings that many submissions depend on are there twice: one damaged spot does not take both.
         arounds.iter().for_each(&mut write);
     }
 
@@ -98,8 +99,9 @@ impl Book {
     }
 }
 
-/// One damaged spot must not take an array: it is said twice, with something between, such as what it runs in, which many
-/// others rest on. Each of them changes nothing where it is read a second time.
+/// Writes the record of an array twice, with another record between, so that one damaged spot does not lose it. The
+/// record between is one that others depend on too, such as the surroundings. Reading either of them again changes
+/// nothing.
 fn twice_if_many(submitted: &Record, between: &Record, mut write: impl FnMut(&Record)) {
     write(submitted);
     if matches!(submitted, Record::Submitted { n_tasks: 2.., .. }) {
@@ -108,7 +110,7 @@ fn twice_if_many(submitted: &Record, between: &Record, mut write: impl FnMut(&Re
     }
 }
 
-/// Behind all else that is said of the task: each of that is a note too.
+/// Writes the notes of a task. This comes behind all other records of the task, which add notes of their own.
 fn write_story(number: u64, task: &Task, write: &mut impl FnMut(&Record)) {
     let (notes, n_dropped) = task.notes();
     if !notes.is_empty() {
@@ -116,7 +118,7 @@ fn write_story(number: u64, task: &Task, write: &mut impl FnMut(&Record)) {
     }
 }
 
-/// Neighbors that came by one submission.
+/// Consecutive tasks of one submission.
 #[derive(Default)]
 struct Run {
     first: u64,
@@ -137,7 +139,7 @@ impl Run {
         }
     }
 
-    /// Takes the task into the run, if it is the next one of the same submission.
+    /// Adds the task to the run, if it is the next one of the same submission.
     fn takes(&mut self, number: u64, task: &Task) -> bool {
         let same_work = self.work.as_ref().is_some_and(|work| Arc::ptr_eq(work, task.work()));
         let index = self.array_first.map(|index| index + self.n_tasks);
@@ -161,7 +163,7 @@ impl Run {
             array_first: self.array_first,
         };
         let tasks = || book.tasks.range(self.first..self.first + self.n_tasks);
-        // Of those that are over there may be as many arrays as tasks, and surroundings are long.
+        // There may be as many ended arrays as ended tasks, and surroundings are long.
         let between = if tasks().all(|(_, task)| task.is_over()) {
             Record::Next { number: self.first }
         } else {

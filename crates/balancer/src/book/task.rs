@@ -1,4 +1,4 @@
-//! One task of a book, small as long as it waits.
+//! Task of a book, small as long as it waits.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use crate::core::words::{NodeId, Work};
 
 /// Most notes that are kept of a task.
 const N_NOTES_MAX: usize = 24;
-/// No task has this index.
+/// Index that stands for none.
 const NO_INDEX: u64 = u64::MAX;
 
-/// A task, by its home.
+/// Task, as its home keeps it.
 #[derive(Clone, Debug)]
 pub struct Task {
     work: Arc<Work>,
@@ -28,7 +28,7 @@ pub struct Task {
     more: Option<Box<More>>,
 }
 
-/// What only tasks have to which something happened.
+/// Parts that a task needs only after its first event.
 #[derive(Clone, Debug, Default)]
 struct More {
     notes: Vec<Note>,
@@ -44,27 +44,27 @@ struct End {
     output: Option<Box<Output>>,
 }
 
-/// Something that happened to a task, and when.
+/// Event in the life of a task, with its time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
-    /// When.
+    /// Time in ms since 1970.
     pub at_ms: u64,
-    /// What.
+    /// The event.
     pub what: Noted,
 }
 
-/// Something that happened to a task.
+/// Event in the life of a task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Noted {
-    /// It was offered to a node.
+    /// The task was offered to a node.
     Offered(NodeId),
-    /// The node took it.
+    /// The node took the task.
     Moved(NodeId),
-    /// It was started there.
+    /// The task was started on the node.
     Started(NodeId),
-    /// It waits again.
+    /// The task waits again.
     Back(Reason),
-    /// Somebody wants it to end.
+    /// A user asked to cancel the task.
     CancelWished,
 }
 
@@ -84,73 +84,73 @@ impl Task {
         }
     }
 
-    /// What it runs.
+    /// Work that the task runs.
     #[must_use]
     pub fn work(&self) -> &Arc<Work> {
         &self.work
     }
 
-    /// Its index, where it is of an array.
+    /// Index in its array, where it belongs to one.
     #[must_use]
     pub fn array_index(&self) -> Option<u64> {
         (self.array_index != NO_INDEX).then_some(self.array_index)
     }
 
-    /// When it was submitted.
+    /// Time of submission, in ms since 1970.
     #[must_use]
     pub fn submitted_ms(&self) -> u64 {
         self.submitted_ms
     }
 
-    /// How often it was given out to be run.
+    /// Number of times that it was given out to run.
     #[must_use]
     pub fn instance(&self) -> u32 {
         self.instance
     }
 
-    /// Where it stands.
+    /// State of the task.
     #[must_use]
     pub fn state(&self) -> TaskState {
         self.state
     }
 
-    /// The node that it is offered to, that holds it, runs it or ran it.
+    /// Node that the task is offered to, that holds it, runs it or ran it.
     #[must_use]
     pub fn node(&self) -> Option<NodeId> {
         (self.state != TaskState::Queued).then_some(self.node)
     }
 
-    /// Whether it waits here, and may be run.
+    /// Returns whether the task waits here, and may be run.
     #[must_use]
     pub fn is_queued(&self) -> bool {
         self.waits() && !self.doubted
     }
 
-    /// Whether it waits here, as far as is known.
+    /// Returns whether the task waits here, as far as is known.
     #[must_use]
     pub fn waits(&self) -> bool {
         self.state == TaskState::Queued
     }
 
-    /// Whether records of it may be missing, so that it may run elsewhere.
+    /// Returns whether records of the task may be missing, so that it may run elsewhere.
     #[must_use]
     pub fn is_doubted(&self) -> bool {
         self.doubted
     }
 
-    /// Whether it has ended.
+    /// Returns whether the task has ended.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.state == TaskState::Ended
     }
 
-    /// Whether somebody wants it to end.
+    /// Returns whether a user asked to cancel the task.
     #[must_use]
     pub fn is_cancel_wished(&self) -> bool {
         self.cancel_wished
     }
 
-    /// When it was started last.
+    /// Time of the last start, in ms since 1970.
     #[must_use]
     pub fn started_ms(&self) -> Option<u64> {
         let more = self.more.as_ref()?;
@@ -162,25 +162,25 @@ impl Task {
         runs.then(|| more.notes.iter().rev().find_map(start)).flatten()
     }
 
-    /// When it ended, if it has.
+    /// Time of the end, in ms since 1970, if it has ended.
     #[must_use]
     pub fn ended_ms(&self) -> Option<u64> {
         Some(self.more.as_ref()?.end.as_ref()?.ended_ms)
     }
 
-    /// How it ended, if it has.
+    /// Outcome, if it has ended.
     #[must_use]
     pub fn outcome(&self) -> Option<&Outcome> {
         Some(&self.more.as_ref()?.end.as_ref()?.outcome)
     }
 
-    /// What it wrote, as far as that is kept.
+    /// Output, as far as it is kept.
     #[must_use]
     pub fn output(&self) -> Option<&Output> {
         self.more.as_ref()?.end.as_ref()?.output.as_deref()
     }
 
-    /// What happened to it, and how much of that is no longer kept.
+    /// Notes of the task, and the number of notes that are no longer kept.
     #[must_use]
     pub fn notes(&self) -> (&[Note], u32) {
         self.more.as_ref().map_or((&[], 0), |more| (&more.notes, more.n_dropped_notes))
@@ -207,13 +207,13 @@ impl Task {
             more.n_dropped_notes = more.n_dropped_notes.saturating_add(1);
         }
         if more.notes.capacity() == 0 {
-            // Most tasks are started once, and that is all.
+            // Most tasks are started once, and nothing else happens to them.
             more.notes.reserve_exact(1);
         }
         more.notes.push(Note { at_ms, what });
     }
 
-    /// This is what has happened to it, whatever was noted before.
+    /// Replaces all notes.
     pub(super) fn tell(&mut self, notes: &[Note], n_dropped_notes: u32) {
         let more = self.more.get_or_insert_default();
         let first = notes.len().saturating_sub(N_NOTES_MAX);
@@ -230,7 +230,7 @@ impl Task {
         self.n_lost = self.n_lost.max(n_lost);
     }
 
-    /// Counts that an attempt was lost, and says whether that was one too many.
+    /// Counts a lost attempt, and returns whether no more are allowed.
     pub(super) fn count_loss(&mut self) -> bool {
         self.n_lost = self.n_lost.saturating_add(1);
         self.work.around.limits.n_starts_max <= u32::from(self.n_lost)

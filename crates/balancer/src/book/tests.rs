@@ -71,7 +71,8 @@ fn a_task_is_given_comes_back_runs_and_ends() {
     assert_eq!(book.task(1).unwrap().output().unwrap().stdout.0, b"hello");
 }
 
-/// The record of its return was in a damaged spot; the whole one of its cancel was passed over, and it ran again.
+/// The record of the task's return was in a damaged spot; its cancel, which was undamaged, was ignored, and it ran
+/// again.
 #[test]
 fn a_cancel_counts_where_the_return_of_its_task_is_missing() {
     let mut book = book(2);
@@ -152,7 +153,7 @@ fn a_bounded_number_of_ended_tasks_and_bytes_is_kept() {
     assert_eq!(book.tasks_from(0).map(|(number, _)| number).collect::<Vec<_>>(), [3, 4, 5, 6]);
 }
 
-/// Fault: of tasks beyond the bound nothing at all was known.
+/// Fault: nothing at all was known of tasks beyond the bound.
 #[test]
 fn of_all_that_ended_it_is_known_how() {
     let mut book = book(10);
@@ -174,7 +175,7 @@ fn of_all_that_ended_it_is_known_how() {
         assert_eq!(book.past().outcome(6), None, "that is kept as a whole");
         let kept = book.kept();
         assert_eq!((kept.n_tasks, kept.n_brief), (3, 5));
-        // 10 bytes are kept, three of each of the last three.
+        // 10 bytes are kept: three of each of the last three tasks.
         assert_eq!(
             (kept.output_bytes, kept.n_outputs_dropped, kept.output_bytes_dropped),
             (9, 5, 15)
@@ -224,7 +225,7 @@ fn record() -> impl Strategy<Value = Record> {
             let work = SharedWork { title: None, words: "true".to_owned(), around_idx };
             Record::Submitted { first, n_tasks, at_ms: 1, work, array_first: None }
         }),
-        // A number may mean something else later, and two may mean the same.
+        // A number may be redefined later, and two numbers may mean the same.
         (around_idx(), "[ab]").prop_map(|(idx, folder)| {
             let around = Surroundings::of(&Submission { folder, ..submission(1) });
             Record::Around { idx, around }
@@ -275,7 +276,7 @@ fn stories(book: &Book) -> Vec<(u64, (&[Note], u32))> {
     book.tasks_from(0).map(|(number, task)| (number, task.notes())).collect()
 }
 
-/// Everything that decides what happens next.
+/// All that decides what happens next.
 fn facts(book: &Book) -> String {
     let task = |(number, task): (u64, &Task)| {
         let n_lost = if task.is_over() { 0 } else { task.n_lost() };

@@ -1,4 +1,4 @@
-//! What clients want, and who they are: some ask this node, some another one that passes it on.
+//! Requests of clients, either of this node or of another one that passes them on.
 
 use std::collections::BTreeMap;
 
@@ -10,21 +10,21 @@ use super::waits::Waits;
 use super::words::{ClientId, NodeId, PeerMessage};
 use super::{At, Core};
 
-/// Tasks of one answer.
+/// Most tasks in one answer.
 const N_TASKS_MAX: usize = 1000;
-/// Tasks that are looked at for one answer.
+/// Most tasks that are examined for one answer.
 const N_LOOKED_AT_MAX: usize = 50_000;
 
-/// Who asked.
+/// Sender of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Asker {
     /// A client of this node.
     Client(ClientId),
-    /// A client of another node, by that node's number for the question.
+    /// Client of another node, with that node's number for the question.
     Peer(NodeId, u64),
 }
 
-/// What clients wait for.
+/// Requests of clients that are still to be answered.
 #[derive(Debug, Default)]
 pub(super) struct Clients {
     pub(super) waits: Waits,
@@ -32,7 +32,7 @@ pub(super) struct Clients {
     pub(super) relaying: Relaying,
 }
 
-/// Said to who is ready for more of what nobody here knows.
+/// Refusal of [`Request::More`] from an asker that waits for nothing.
 pub(super) const NOTHING_IS_WAITED_FOR: &str = "nothing is waited for";
 
 impl Core {
@@ -112,7 +112,7 @@ impl Core {
             }
             Request::Nodes => return self.gather(asker, at),
             Request::Cancel { tasks } => {
-                // All tasks are written with a last number that there is not yet.
+                // A range of all tasks is written with a last number that does not exist yet.
                 let last = tasks.last.min(self.book.next_number() - 1).max(tasks.first);
                 let tasks = TaskRange { last, ..tasks };
                 self.known(&tasks).map(|()| Answer::Canceled { n_tasks: self.cancel(&tasks, at) })
@@ -149,7 +149,7 @@ impl Core {
         Ok(Answer::Submitted { tasks: self.submit(submission, at) })
     }
 
-    /// Whether these tasks have been submitted here.
+    /// Checks whether these tasks have been submitted here.
     fn known(&self, tasks: &TaskRange) -> Result<(), String> {
         let home = &self.options.name;
         if *home != tasks.home {
@@ -199,5 +199,5 @@ impl Core {
     }
 }
 
-/// Clients by whatever they wait for.
+/// Items by number.
 pub(super) type ByNumber<T> = BTreeMap<u64, T>;

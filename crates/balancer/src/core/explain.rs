@@ -1,4 +1,4 @@
-//! Why a task is where it is.
+//! Explanations of a task's state.
 
 use balanced::{Answer, Explanation, Outcome, Presence, Step, TaskState, What};
 use balancing::Standing;
@@ -7,7 +7,7 @@ use super::Core;
 use super::words::Now;
 use crate::book::{Note, Noted, Task};
 
-/// Tasks that are looked at to say how many wait before another one.
+/// Most tasks that are examined to count those that wait before another one.
 const N_COUNTED_MAX: usize = 100_000;
 
 impl Core {

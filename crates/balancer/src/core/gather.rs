@@ -1,4 +1,5 @@
-//! How all nodes stand: each is asked, and those that do not answer soon are told of as they are known here.
+//! Gathers the status of all nodes: each is asked, and those that do not answer soon are reported as they are known
+//! here.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +10,10 @@ use super::clients::{Asker, ByNumber};
 use super::words::{ClientId, NodeId, PeerMessage};
 use super::{At, Core, Nodes};
 
-/// How long answers are waited for.
+/// Time for which answers are awaited, in ms.
 const GATHER_MS: u64 = 1_000;
 
-/// Questions that are open.
+/// Open questions.
 #[derive(Debug, Default)]
 pub(super) struct Gathering {
     open: ByNumber<Gather>,

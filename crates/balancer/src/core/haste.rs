@@ -1,19 +1,19 @@
-//! Tasks that are over before the next order comes: then cores wait for orders, and not for tasks.
+//! Expedites short tasks, which end before the next order arrives, so that cores would wait for orders.
 //!
-//! Where many tasks of one submission have ended within moments, as many more of it are ordered as there is room for.
-//! The keeper starts each of them when another has ended; the first that takes longer ends that, and those that have
-//! not begun come back.
+//! Where many tasks of one submission have ended quickly, as many more of it are ordered ahead as there is room
+//! for. The keeper starts each of them when another has ended; the first one that takes longer stops this, and
+//! those that have not begun are returned.
 
 use std::sync::Arc;
 
 use super::words::Work;
 
-/// A task that takes as long as starting a few.
+/// Longest time of a short task, in ms: as long as starting a few tasks.
 const MOMENT_MS: u64 = 20;
-/// So many in a row, and the next is believed to be as short.
+/// Number of short tasks in a row after which the next is expected to be short too.
 const N_SHORT_MIN: u32 = 32;
 
-/// How short the tasks were that ended last.
+/// Recent sequence of short tasks of one submission.
 #[derive(Debug, Default)]
 pub(super) struct Haste {
     work: Option<Arc<Work>>,
@@ -21,7 +21,7 @@ pub(super) struct Haste {
 }
 
 impl Haste {
-    /// A task of this submission has ended after so long.
+    /// Takes note that a task of this submission has ended after `ms`.
     pub(super) fn ended(&mut self, work: &Arc<Work>, ms: u64) {
         let same = self.work.as_ref().is_some_and(|last| Arc::ptr_eq(last, work));
         if MOMENT_MS < ms {
@@ -34,12 +34,12 @@ impl Haste {
         }
     }
 
-    /// Tasks that were ordered before their turn had to wait.
+    /// Takes note that tasks that were ordered ahead had to wait.
     pub(super) fn waited(&mut self) {
         self.n_short = 0;
     }
 
-    /// How many tasks may be ordered, where the next one is of this submission and `n_slots` run at once.
+    /// Number of tasks that may be ordered, where the next one is of this submission and `n_slots` run at once.
     pub(super) fn n_orders(&self, next: Option<&Arc<Work>>, n_slots: usize) -> usize {
         let work = self.work.as_ref().filter(|_| N_SHORT_MIN <= self.n_short);
         let as_short = work.zip(next).is_some_and(|(last, next)| Arc::ptr_eq(last, next));

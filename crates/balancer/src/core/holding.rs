@@ -1,8 +1,8 @@
-//! A node holds tasks of other homes, and runs them as long as these answer.
+//! Tasks of other homes that a node holds, and runs as long as their homes answer.
 //!
-//! What is held waits until its home has answered a renewal that named it, runs until so long after the last such
-//! request was *sent*, and is told of when it ended until the home has acknowledged that. Only results are on
-//! disk: what waits is forgotten by a daemon that is killed, and what runs is known to the keeper.
+//! A held task waits until its home has answered a renewal that named it, runs until its lease ends, counted from
+//! when the last answered request was *sent*, and its result is sent until the home has acknowledged it. Only
+//! results are on disk: a daemon that is killed forgets waiting tasks, and the keeper knows the running ones.
 
 mod renewing;
 mod results;
@@ -20,16 +20,16 @@ use super::words::{
 };
 use super::{At, Core, KeeperOrder, Nodes, Record};
 
-/// How often leases are renewed, and results repeated.
+/// Time between two renewals of leases, and between two repetitions of results, in ms.
 const RENEW_MS: u64 = 1_000;
-/// Tasks that are not started shortly before their lease runs out.
+/// Time before the end of its lease within which a task is not started, in ms.
 const MARGIN_MS: u64 = 1_000;
-/// Tasks of others that may wait here.
+/// Most tasks of other nodes that may wait here.
 const N_WAITING_MAX: usize = 10_000;
-/// Results that may wait to be acknowledged while further tasks are taken.
+/// Most results that may wait for acknowledgment while further tasks are taken.
 const N_RESULTS_MAX: usize = 100_000;
 
-/// Tasks of others.
+/// Tasks of other nodes that this one holds.
 #[derive(Debug)]
 pub(super) struct Holding {
     held: BTreeMap<TaskKey, Held>,
@@ -37,7 +37,7 @@ pub(super) struct Holding {
     n_waiting: u64,
     requests: BTreeMap<NodeId, VecDeque<Request>>,
     next_request: u64,
-    /// When results were sent last.
+    /// Moment at which each result was last sent.
     told: BTreeMap<Attempt, Moment>,
     renewed: Moment,
 }
@@ -45,7 +45,7 @@ pub(super) struct Holding {
 #[derive(Debug)]
 struct Held {
     instance: u32,
-    /// Nothing where only the keeper knows what it is.
+    /// Work and array index; `None` where only the keeper knows them.
     work: Option<(Arc<Work>, Option<u64>)>,
     lease_until: Option<Moment>,
     taken: Moment,
@@ -59,7 +59,7 @@ struct Request {
     shares: Vec<Share>,
 }
 
-/// What another node wants to be taken.
+/// Tasks that another node offers.
 #[derive(Debug)]
 pub(super) struct Offered {
     pub(super) offer: u64,
@@ -76,14 +76,14 @@ impl Holding {
             waiting: VecDeque::new(),
             n_waiting: 0,
             requests: BTreeMap::new(),
-            // An answer to an earlier daemon answers nothing of this one.
+            // An answer to a request of an earlier daemon matches no request of this one.
             next_request: incarnation.wrapping_shl(20),
             told: BTreeMap::new(),
             renewed: Moment(0),
         }
     }
 
-    /// Tasks of others that wait here.
+    /// Number of other nodes' tasks that wait here.
     pub(super) fn n_queued(&self) -> u64 {
         self.n_waiting
     }
@@ -108,14 +108,14 @@ impl Holding {
         }
     }
 
-    /// Forgets entries of the queue whose tasks do not wait any more.
+    /// Drops entries of the queue whose tasks no longer wait.
     fn tidy(&mut self) {
         let mut waiting = std::mem::take(&mut self.waiting);
         waiting.retain(|attempt| self.waits(*attempt));
         self.waiting = waiting;
     }
 
-    /// Shares of a home, of tasks that wait and tasks that run.
+    /// Shares of a home: its tasks that wait or run here.
     fn shares_of(&self, home: NodeId) -> impl Iterator<Item = (Share, &Held)> {
         let key = |number| TaskKey { home, number };
         let held = self.held.range(key(0)..=key(u64::MAX));
@@ -128,7 +128,7 @@ impl Holding {
 }
 
 impl Core {
-    /// Another node wants tasks to be taken.
+    /// Takes tasks that another node offers.
     pub(super) fn on_offer(&mut self, from: NodeId, offered: Offered, at: &mut At<'_>) {
         let offer = offered.offer;
         let (shares, because) = match self.refusal(&offered) {
@@ -144,7 +144,7 @@ impl Core {
         }
     }
 
-    /// Why nothing of it is taken.
+    /// Reason why nothing of the offer is taken.
     fn refusal(&self, offered: &Offered) -> Option<String> {
         let because = if offered.incarnation != self.options.incarnation || !self.ready {
             "its daemon was started anew"
@@ -158,7 +158,7 @@ impl Core {
         Some(because.to_owned())
     }
 
-    /// Takes what there is room for, in order.
+    /// Takes the tasks that there is room for, in order.
     fn take(
         &mut self,
         from: NodeId,
@@ -191,7 +191,7 @@ impl Core {
         (shares, None)
     }
 
-    /// Starts a task of another home, if one may be started.
+    /// Starts a task of another home, if one may be started; returns whether it did.
     pub(super) fn start_held(&mut self, at: &mut At<'_>) -> bool {
         let from = at.now.moment.plus_ms(MARGIN_MS);
         let mut n_passed = 0;
@@ -224,7 +224,7 @@ impl Core {
         false
     }
 
-    /// The keeper runs a task of another home, as a daemon before this one had wanted.
+    /// Holds a task of another home that the keeper runs for an earlier daemon.
     pub(super) fn adopt(&mut self, run: Running, at: &mut At<'_>) {
         let Attempt { task, instance } = run.attempt;
         let taken = at.now.moment;
@@ -232,7 +232,7 @@ impl Core {
         self.holding.held.insert(task, held);
     }
 
-    /// The home wants tasks to end.
+    /// Cancels tasks at the request of their home.
     pub(super) fn on_cancel(&mut self, from: NodeId, shares: &[Share], at: &mut At<'_>) {
         for share in shares {
             let attempt = attempt_of(from, *share);
@@ -253,7 +253,7 @@ impl Core {
         }
     }
 
-    /// An attempt at a task of another home has ended here.
+    /// Takes the end of an attempt at a task of another home.
     pub(super) fn held_ended(&mut self, ended: Ended, at: &mut At<'_>) {
         let attempt = ended.attempt;
         if ended.end.outcome().is_some() {
@@ -273,13 +273,13 @@ impl Core {
         }
     }
 
-    /// The keeper has died, and with it an attempt at a task of another home.
+    /// Gives back a task of another home whose attempt was lost with the keeper.
     pub(super) fn held_lost(&mut self, attempt: Attempt, at: &mut At<'_>) {
         self.holding.forget(attempt);
         self.give_back(attempt, "the process that had started it died", at);
     }
 
-    /// Returns tasks of others that wait here, all of them, because this node stops.
+    /// Gives back all other nodes' tasks that wait here, because this node stops.
     pub(super) fn return_all_held(&mut self, at: &mut At<'_>) {
         while let Some(attempt) = self.holding.waiting.pop_front() {
             if self.holding.waits(attempt) {
@@ -289,7 +289,8 @@ impl Core {
         }
     }
 
-    /// Returns so many tasks of others to their homes, with the wish that they go on to `to`; returns how many.
+    /// Returns up to `n_tasks` waiting tasks to their homes, with the wish that they go on to `to`; returns how
+    /// many.
     pub(super) fn return_held(&mut self, to: NodeId, n_tasks: u32, at: &mut At<'_>) -> u32 {
         let mut by_home = BTreeMap::<NodeId, Vec<Share>>::new();
         let mut n_returned = 0;

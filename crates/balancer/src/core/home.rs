@@ -1,4 +1,4 @@
-//! A node's own tasks, as far as they stay there: they come, start, end, are canceled.
+//! Own tasks of a node, as far as they stay there: they are submitted, started, ended, canceled.
 
 use balanced::{Outcome, Submission, TaskRange, TaskState};
 
@@ -8,11 +8,11 @@ use crate::book::{EndRecord, Reason, Record, Task};
 
 use std::collections::BTreeMap;
 
-/// Most shares that one message names.
+/// Most shares in one message.
 pub(super) const N_SHARES_MAX: usize = 20_000;
 
 impl Core {
-    /// Takes a submission that was checked; its tasks' names are on disk when the answer is sent.
+    /// Accepts a checked submission; the tasks' names are on disk when the answer is sent.
     pub(super) fn submit(&mut self, submission: &Submission, at: &mut At<'_>) -> TaskRange {
         let first = self.book.next_number();
         for record in self.book.records_of(submission, at.now.unix_ms) {
@@ -23,12 +23,13 @@ impl Core {
         TaskRange { home: self.options.name.clone(), first, last }
     }
 
-    /// Starts the own task whose turn it is, if there is one; with `n_at_once`, when fewer than so many run.
+    /// Starts the own task whose turn it is, if there is one; with `n_at_once`, the keeper starts it when fewer
+    /// than that run.
     pub(super) fn start_own(&mut self, n_at_once: Option<u32>, at: &mut At<'_>) -> bool {
         let Some(number) = self.book.next_queued() else { return false };
         let Some(task) = self.book.task(number) else { return false };
         if task.is_cancel_wished() {
-            // It had run before the daemon was started anew, and runs no more.
+            // It ran before the daemon restarted, and runs no more.
             self.end_unrun(number, Outcome::Canceled, at);
             return true;
         }
@@ -47,7 +48,7 @@ impl Core {
         true
     }
 
-    /// The keeper runs a task of ours, as a daemon before this one had wanted.
+    /// Takes note that the keeper runs an own task for an earlier daemon.
     pub(super) fn own_runs(&mut self, run: Running, at: &mut At<'_>) {
         let Attempt { task: TaskKey { number, .. }, instance } = run.attempt;
         self.used_up(number, at);
@@ -56,7 +57,7 @@ impl Core {
             task.waits() || task.is_doubted() && task.instance() <= instance && !runs
         };
         if self.book.task(number).is_some_and(is_behind) {
-            // What is recorded of its start was not on disk yet, or is lost.
+            // The record of its start was not on disk yet, or is lost.
             self.started(run.attempt, run.started_ms, at);
         }
         let wanted = |task: &Task| {
@@ -70,14 +71,15 @@ impl Core {
         }
     }
 
-    /// A number that the keeper knows was given out, whatever the journal has lost.
+    /// Marks a number that the keeper knows as used, whatever the journal has lost.
     fn used_up(&mut self, number: u64, at: &mut At<'_>) {
         if self.book.next_number() <= number {
             self.record(&Record::Next { number: number.saturating_add(1) }, at);
         }
     }
 
-    /// Tasks of ours that were started and of which the keeper knows nothing are lost, and that start counts.
+    /// Takes back own tasks that were started and that the keeper does not know: they are lost, and that start
+    /// counts.
     pub(super) fn own_unknown(&mut self, at: &mut At<'_>) {
         let known = |number, instance| self.running.contains_key(&self.attempt(number, instance));
         let lost = self.book.running().filter(|(number, instance)| !known(*number, *instance));
@@ -86,19 +88,19 @@ impl Core {
         }
     }
 
-    /// Nobody waits until this is on disk: tasks that are short would take as long as the disk.
+    /// Records a start without waiting for the disk: otherwise short tasks would take as long as a write.
     fn started(&mut self, attempt: Attempt, at_ms: u64, at: &mut At<'_>) {
         let Attempt { task: TaskKey { number, .. }, instance } = attempt;
         self.record(&Record::Started { number, instance, at_ms }, at);
     }
 
-    /// An attempt at a task of ours has ended here.
+    /// Takes the end of an attempt at an own task.
     pub(super) fn own_ended(&mut self, ended: Ended, at: &mut At<'_>) {
         let Attempt { task: TaskKey { number, .. }, instance } = ended.attempt;
         self.used_up(number, at);
         let Some(task) = self.book.task(number) else { return };
         let runs = task.state() == TaskState::Running && task.instance() == instance;
-        // One that ended while no daemon was there is queued in the book of the next one.
+        // A task that ended while no daemon ran is queued in the book of the next one.
         let waits = (task.waits() || task.is_doubted()) && task.instance() <= instance;
         if !runs && !waits {
             return;
@@ -138,7 +140,7 @@ impl Core {
         }
     }
 
-    /// The keeper has died, and with it an attempt at a task of ours.
+    /// Takes back an own task whose attempt was lost with the keeper.
     pub(super) fn own_lost(&mut self, attempt: Attempt, at: &mut At<'_>) {
         let number = attempt.task.number;
         let runs = |task: &Task| task.state() == TaskState::Running;
@@ -147,7 +149,7 @@ impl Core {
         }
     }
 
-    /// Wants tasks of ours to end; returns how many were not over.
+    /// Cancels own tasks; returns how many had not ended.
     pub(super) fn cancel(&mut self, range: &TaskRange, at: &mut At<'_>) -> u64 {
         let open =
             self.book.tasks_from(range.first).take_while(|(number, _)| *number <= range.last);

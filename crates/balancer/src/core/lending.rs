@@ -1,8 +1,8 @@
-//! A home gives tasks to other nodes, and takes back what is not taken, not renewed, or given back.
+//! Lends tasks to other nodes, and takes back those that are not taken, not renewed, or given back.
 //!
-//! A task that is given is *offered* until the other node has asked to renew it: only then was that node told
-//! that it may start, so an offer that is not answered is taken back at once. From then on it is *leased*: it
-//! comes back when the node says so, or when it has not asked for longer than it may run without an answer.
+//! A task that is given is *offered* until the other node has asked to renew it: only then is that node told that
+//! it may start, so an unanswered offer is taken back at once. From then on it is *leased*: it returns when the
+//! node gives it back, or has not asked for longer than it may run without an answer.
 
 mod packing;
 
@@ -16,17 +16,17 @@ use super::{At, Core};
 use crate::book::{EndRecord, Lease, Reason, Record, Task};
 use packing::Packing;
 
-/// How long an offer is open.
+/// Time for which an offer is open, in ms.
 const OFFER_MS: u64 = 2_000;
-/// Offers that are open at the same time: more are not made.
+/// Most open offers: beyond that no more are made.
 const N_OFFERS_MAX: usize = 4096;
 
-/// Offers that are open.
+/// Open offers.
 #[derive(Debug, Default)]
 pub(super) struct Lending {
     offers: BTreeMap<u64, Offer>,
     next: u64,
-    /// Of each node, the newest start of its daemon that has said all that it holds.
+    /// Newest incarnation of each node that has reported all that it holds.
     pub(super) whole: BTreeMap<NodeId, u64>,
 }
 
@@ -37,7 +37,7 @@ struct Offer {
     sent: Moment,
 }
 
-/// A request of a node that holds tasks of ours.
+/// Request of a node that holds tasks of this one.
 #[derive(Debug)]
 pub(super) struct Renewal {
     pub(super) number: u64,
@@ -47,7 +47,7 @@ pub(super) struct Renewal {
 }
 
 impl Core {
-    /// Offers so many of the own tasks that wait; returns how many.
+    /// Offers up to `n_tasks` waiting tasks of this node; returns how many.
     pub(super) fn lend(&mut self, to: NodeId, n_tasks: u32, at: &mut At<'_>) -> u32 {
         let Some(member) = self.peers.get(to).filter(|_| self.peers.is_up(to)) else { return 0 };
         let incarnation = member.incarnation;
@@ -62,7 +62,7 @@ impl Core {
         n_offered
     }
 
-    /// One offer, as long as a message may be.
+    /// Makes one offer, as long as a message may be.
     fn offer(&mut self, to: NodeId, incarnation: u64, n_tasks: u32, at: &mut At<'_>) -> u32 {
         let mut packing = Packing::default();
         while packing.n_tasks() < n_tasks
@@ -92,7 +92,7 @@ impl Core {
         n_tasks
     }
 
-    /// The other node took the first so many tasks of the offer.
+    /// Takes the answer to an offer: the other node took its first `n_taken` tasks.
     pub(super) fn on_taken(
         &mut self,
         from: NodeId,
@@ -106,11 +106,11 @@ impl Core {
         self.take_back(&offer, n_taken, &reason, at);
     }
 
-    /// A node that holds tasks of ours asks whether it may go on.
+    /// Answers a node that asks to keep tasks of this one.
     pub(super) fn on_renew(&mut self, from: NodeId, renewal: Renewal, at: &mut At<'_>) {
         let Renewal { number, incarnation, whole, shares } = renewal;
         if !self.ready && shares.iter().any(|share| self.may_hold(*share)) {
-            // Maybe the keeper here knows better; it is asked again soon.
+            // This node's keeper may know better; the other node asks again soon.
             return;
         }
         if whole && self.lending.whole.get(&from).is_none_or(|&newest| newest < incarnation) {
@@ -141,7 +141,7 @@ impl Core {
         }
     }
 
-    /// A node gives tasks back, maybe because it knows a better place.
+    /// Takes back tasks, and lends them to a better node if one is named.
     pub(super) fn on_returned(
         &mut self,
         from: NodeId,
@@ -150,7 +150,7 @@ impl Core {
         at: &mut At<'_>,
     ) {
         let mut n_back = 0;
-        // They wait before all others, so the last goes back first.
+        // The tasks go to the front of the queue, so the last one goes first.
         for share in shares.iter().take(N_SHARES_MAX).rev() {
             if self.lease_of(from, *share).is_some() {
                 let reason = Reason::Returned(from, because.as_str().into());
@@ -163,7 +163,7 @@ impl Core {
         }
     }
 
-    /// A node has started tasks of ours.
+    /// Takes note that another node has started tasks of this one.
     pub(super) fn on_started(&mut self, from: NodeId, shares: &[(Share, u64)]) {
         for &(share, at_ms) in shares {
             if self.lease_of(from, share).is_some() {
@@ -172,13 +172,13 @@ impl Core {
         }
     }
 
-    /// Tasks of ours ended on another node. What does not count any more is acknowledged too.
+    /// Takes results of own tasks from another node. Results that no longer count are acknowledged too.
     pub(super) fn on_ended(&mut self, from: NodeId, ends: Vec<SharedEnd>, at: &mut At<'_>) {
         let shares = ends.iter().map(|end| end.share).collect();
         for end in ends {
             let SharedEnd { share: Share { number, instance }, .. } = end;
             let waits = self.book.task(number).is_some_and(Task::waits);
-            // One that was given up and waits has after all been run.
+            // A task that was taken back and waits has been run after all.
             if self.lease_of(from, end.share).is_none() && !waits && !self.may_hold(end.share) {
                 continue;
             }
@@ -209,7 +209,7 @@ impl Core {
             }
         }
         let lease_ms = self.options.lease_ms + self.options.slack_ms;
-        // One whose offer was answered, but that was never asked for: it was not started.
+        // The offer was answered, but the node never asked to renew it: the task was not started.
         let limit_ms = |lease: &Lease| if lease.confirmed { lease_ms } else { 2 * OFFER_MS };
         let is_out = |lease: &Lease| limit_ms(lease) <= now.ms_since(lease.heard);
         let leases = self.book.leases().iter().filter(|(_, lease)| is_out(lease));
@@ -220,7 +220,7 @@ impl Core {
         }
     }
 
-    /// A daemon that was started anew has said all that it holds: what is not among that is lost.
+    /// Takes back the tasks that a restarted daemon did not report when it reported all that it holds.
     fn take_back_forgotten(
         &mut self,
         from: NodeId,
@@ -239,7 +239,7 @@ impl Core {
         }
     }
 
-    /// Of an offer that is answered or late, only the first so many tasks were taken.
+    /// Takes back an answered or late offer, except for its first `n_taken` tasks.
     fn take_back(&mut self, offer: &Offer, n_taken: u32, reason: &Reason, at: &mut At<'_>) {
         let n_taken = (n_taken as usize).min(offer.shares.len());
         let mut n_back = 0;
@@ -258,7 +258,7 @@ impl Core {
         is_his.then(|| self.lending.offers.remove(&offer)).flatten()
     }
 
-    /// The lease, if this node has it.
+    /// Lease of this share, if the node has it.
     fn lease_of(&mut self, node: NodeId, share: Share) -> Option<&mut Lease> {
         let lease = self.book.lease_mut(share.number)?;
         (lease.to == node && lease.instance == share.instance).then_some(lease)

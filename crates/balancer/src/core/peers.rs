@@ -1,4 +1,4 @@
-//! The other nodes, and what follows when one comes, is silent or leaves.
+//! Other nodes, and the consequences when one comes, falls silent or leaves.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use balanced::Presence;
 use super::words::{Member, NodeId};
 use super::{At, Core, Nodes};
 
-/// The other nodes that are known.
+/// Other nodes that are known.
 #[derive(Debug, Default)]
 pub(super) struct Peers {
     members: BTreeMap<NodeId, Member>,
@@ -22,7 +22,7 @@ impl Peers {
         self.get(node).is_some_and(|member| member.presence == Presence::Up)
     }
 
-    /// One that can be asked: up, or about to leave.
+    /// Returns whether a node can be asked: it is up, or about to leave.
     pub(super) fn is_heard(&self, node: NodeId) -> bool {
         let heard = |member: &Member| matches!(member.presence, Presence::Up | Presence::Stopping);
         self.get(node).is_some_and(heard)

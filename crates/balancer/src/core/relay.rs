@@ -1,12 +1,12 @@
-//! Questions of clients that another node has to answer.
+//! Relays clients' questions to the node that has to answer them.
 //!
-//! Who waits for tasks of another home may wait for days, and any word between the nodes may be lost meanwhile: the
-//! question is repeated now and then, and when the other node is heard again, also after its daemon was started
-//! anew. The home says what is not known to have arrived once more, so that clients may hear of a task twice.
+//! A client may wait for tasks of another home for days, and any message between the nodes may be lost meanwhile:
+//! the question is repeated now and then, and when the other node is reachable again, even if its daemon has
+//! restarted. The home repeats answers that may not have arrived, so a client may be told of a task twice.
 //!
 //! # Invariants
 //! - A client gets one answer each time that it is ready for one.
-//! - Each question ends: answered, refused, or when the other node is not heard for too long.
+//! - Each question ends: answered, refused, or when the other node is unreachable for too long.
 
 mod waiting;
 
@@ -18,7 +18,7 @@ use super::words::{ClientId, NodeId, PeerMessage};
 use super::{At, Core};
 use waiting::Waiting;
 
-/// How long an answer may take.
+/// Longest time that an answer may take, in ms.
 const ANSWER_MS: u64 = 10_000;
 
 /// Questions that were passed on.
@@ -32,10 +32,10 @@ pub(super) struct Relaying {
 struct Relay {
     client: ClientId,
     to: NodeId,
-    /// The start of its daemon that was asked: another one knows nothing of the question.
+    /// Incarnation of the daemon that was asked: another one does not know the question.
     incarnation: u64,
     since: Moment,
-    /// Where the answer may take as long as tasks do.
+    /// State of a question whose answer may take as long as tasks do.
     waiting: Option<Waiting>,
 }
 
@@ -74,7 +74,7 @@ impl Core {
         at.out.send(to, PeerMessage::Ask { ask, request });
     }
 
-    /// Passes it on that the client is ready, if another node answers it.
+    /// Passes on that the client is ready, if another node answers it; returns whether one does.
     pub(super) fn relay_more(&mut self, client: ClientId, at: &mut At<'_>) -> bool {
         let Some((ask, to)) = self.clients.relaying.of_client(client) else { return false };
         let relay = self.clients.relaying.open.get_mut(&ask);
@@ -89,7 +89,7 @@ impl Core {
     pub(super) fn on_answer(&mut self, from: NodeId, ask: u64, answer: Answer, at: &mut At<'_>) {
         let relay = self.clients.relaying.open.get_mut(&ask).filter(|relay| relay.to == from);
         let Some(relay) = relay else {
-            // The other node has not heard that nobody waits any more.
+            // The other node does not know yet that no client waits any more.
             at.out.send(from, PeerMessage::AskGone { ask });
             return;
         };
@@ -123,7 +123,7 @@ impl Core {
         }
     }
 
-    /// What was asked of a node that is not heard any more will not be answered; who waits is patient.
+    /// Refuses questions to nodes that cannot be reached any more; a client that waits for tasks is kept.
     pub(super) fn end_relays_of_lost(&mut self, at: &mut At<'_>) {
         let now = at.now.moment;
         let peers = &self.peers;
@@ -175,7 +175,8 @@ impl Core {
     }
 }
 
-/// Whether that was said to a word from before the question was asked again: its own answer is still to come.
+/// Returns whether this answers a `More` from before the question was asked again: the answer to the question is
+/// still to come.
 fn is_late(answer: &Answer) -> bool {
     matches!(answer, Answer::Refused { sentence } if sentence == NOTHING_IS_WAITED_FOR)
 }

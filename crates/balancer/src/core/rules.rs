@@ -1,4 +1,4 @@
-//! How the rules of balancing are told what happens here, and what is done of what they want.
+//! Driver of the balancing rules: reports events to them, and carries out their actions.
 
 use std::sync::Arc;
 
@@ -8,11 +8,11 @@ use balancing::{Action, Members, Message, NodeLoad, Peer, Timer};
 use super::words::{CoreTimer, Moment, NodeId, PeerMessage};
 use super::{At, Core};
 
-/// How often tasks may move for one event: each move changes the load, which may lead to the next.
+/// Most rounds of moves for one event: each move changes the load, which may lead to the next.
 const N_ROUNDS_MAX: usize = 8;
 
 impl Core {
-    /// Tells the rules who there is.
+    /// Reports the members to the rules.
     pub(super) fn tell_members(&mut self, at: &mut At<'_>) {
         let own = self.options.measurement;
         let me = Peer {
@@ -59,7 +59,7 @@ impl Core {
         self.act(actions, at);
     }
 
-    /// Tells the rules the load where it has changed, until nothing moves any more.
+    /// Reports the load to the rules when it has changed, until nothing moves any more.
     pub(super) fn measure(&mut self, at: &mut At<'_>) {
         for _ in 0..N_ROUNDS_MAX {
             let load = self.load(at.now.moment);
@@ -74,19 +74,20 @@ impl Core {
     }
 
     fn load(&self, now: Moment) -> NodeLoad {
-        // Those that are ordered ahead are over before anybody could take them, or come back.
+        // Tasks that are ordered ahead end before another node could take them, or come back.
         let n_running = self.running.len().min(self.n_slots());
-        // Those of others start when their homes have answered: they have their cores, and none may be moved on.
+        // Other nodes' tasks start when their homes have answered: cores are reserved for them, and they may not be
+        // moved on.
         let n_free = (self.n_slots() - n_running) as u64;
         let n_starting = self.holding.n_queued().min(n_free);
         let n_queued = self.book.n_queued() + self.holding.n_queued() - n_starting;
         let n_running =
             count(n_running).saturating_add(u32::try_from(n_starting).unwrap_or(u32::MAX));
-        // A node that stops wants no tasks and gives none.
+        // A node that stops takes no tasks and gives none.
         let stops = self.stopping.is_some();
         let own = self.options.measurement;
         NodeLoad {
-            // One that can start no process has tasks to give and no core to offer.
+            // A node without room for a process has tasks to give and no core to offer.
             n_running: if stops || now < self.full_until { own.n_cores.max(1) } else { n_running },
             n_queued: if stops { 0 } else { u32::try_from(n_queued).unwrap_or(u32::MAX) },
             n_cores: own.n_cores,
@@ -106,7 +107,7 @@ impl Core {
         }
     }
 
-    /// Own tasks are offered; those of others go back to their homes with the wish.
+    /// Offers own tasks, and returns other nodes' tasks to their homes with the wish that they go to `to`.
     fn move_tasks(&mut self, to: NodeId, n_tasks: u32, at: &mut At<'_>) {
         let n_offered = if self.stopping.is_some() { 0 } else { self.lend(to, n_tasks, at) };
         let n_left = n_tasks - n_offered;
@@ -122,7 +123,7 @@ pub(super) fn count(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
 }
 
-/// Rules only see whether an incarnation is another one.
+/// Shortens an incarnation: rules only check whether it differs.
 fn short(incarnation: u64) -> u32 {
     u32::try_from((incarnation ^ incarnation >> 32) & 0xffff_ffff).unwrap_or(0)
 }

@@ -1,4 +1,4 @@
-//! Tasks and nodes in the words that people see.
+//! Status of tasks and nodes, as users see it.
 
 use balanced::{Counts, EndedTask, LoadWord, NodeStatus, Presence, TaskName, TaskStatus};
 use balancing::LoadState;
@@ -23,7 +23,7 @@ impl Core {
         }
     }
 
-    /// The task, if it is over.
+    /// The task as reported to clients, if it has ended.
     pub(super) fn ended_task(
         &self,
         number: u64,
@@ -42,7 +42,7 @@ impl Core {
         })
     }
 
-    /// A task that ended so long ago that only how is kept.
+    /// A task that ended so long ago that only its outcome is kept.
     pub(super) fn ended_long_ago(&self, number: u64) -> Option<EndedTask> {
         Some(EndedTask {
             number,
@@ -56,7 +56,7 @@ impl Core {
         })
     }
 
-    /// This node.
+    /// Status of this node.
     pub(super) fn status(&self, now: Now) -> NodeStatus {
         let standing = self.balance.standing(now.moment);
         let presence = if self.is_stopping() { Presence::Stopping } else { Presence::Up };
@@ -89,7 +89,7 @@ impl Core {
     }
 }
 
-/// Another node, as far as it is known here.
+/// Status of another node, as far as it is known here.
 pub(super) fn of_member(member: &Member) -> NodeStatus {
     NodeStatus {
         node: member.name.clone(),

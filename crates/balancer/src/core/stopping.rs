@@ -1,4 +1,4 @@
-//! A node leaves: what waits for others goes back, what runs is waited for or ended.
+//! Stops a node: other nodes' waiting tasks go back, and running tasks are awaited or ended.
 
 use balanced::Presence;
 use balancing::Moment;
@@ -6,15 +6,15 @@ use balancing::Moment;
 use super::words::{Killed, Now, Out};
 use super::{At, Core, KeeperOrder};
 
-/// How long results are still told to homes that do not acknowledge them.
+/// Time for which results are still sent to homes that do not acknowledge them, in ms.
 const FAREWELL_MS: u64 = 10_000;
 
-/// Since when, and how.
+/// Stop in progress.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stopping {
     now: bool,
     since: Moment,
-    /// Whether it was all said.
+    /// True when the node has announced that it has left.
     over: bool,
 }
 
@@ -25,15 +25,15 @@ impl Core {
         self.stopping.is_some()
     }
 
-    /// Has the node leave, because somebody outside wants it to.
+    /// Makes the node leave, on a request from outside.
     pub fn leave(&mut self, now: Now, at_once: bool, out: &mut impl Out) {
         let at = &mut At { now, out };
         self.stop(at_once, at);
         self.settle(at);
     }
 
-    /// Stops: takes and starts nothing any more, and leaves when nothing runs. With `now`, what runs is ended, to
-    /// be run again: elsewhere, or here when the node comes back.
+    /// Stops the node: it takes and starts nothing any more, and leaves when nothing runs. With `now`, running
+    /// tasks are ended, to run again elsewhere, or here when the node comes back.
     pub(super) fn stop(&mut self, now: bool, at: &mut At<'_>) {
         let since = at.now.moment;
         let before = self.stopping.get_or_insert(Stopping { now, since, over: false });
@@ -50,7 +50,7 @@ impl Core {
         let Some(Stopping { now, since, over: false }) = self.stopping else { return };
         let waited = FAREWELL_MS <= at.now.moment.ms_since(since);
         let told = self.book.foreign().is_empty() || waited;
-        // Others may still run tasks of this home, and have nobody else to tell.
+        // Other nodes may still run tasks of this home, and can report their results only here.
         let nothing_lent = self.book.leases().is_empty() || now;
         if self.running.is_empty() && told && nothing_lent {
             self.stopping = Some(Stopping { now, since, over: true });

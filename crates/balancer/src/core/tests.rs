@@ -1,7 +1,8 @@
-//! Nodes in a world that loses, delays and doubles messages, cuts the network, and kills daemons and machines.
+//! Simulates nodes in a world that loses, delays and doubles messages, cuts the network, and kills daemons and
+//! machines.
 //!
-//! Checked at every start: no other attempt at the task runs anywhere. Checked in the end: every task whose name a
-//! client was told has ended, and its home knows how.
+//! Checked at every start: no other attempt at the task runs anywhere. Checked at the end: every task whose name a
+//! client was given has ended, and its home knows the outcome.
 
 mod acts;
 mod checks;
@@ -94,7 +95,7 @@ fn everything_at_once_does_no_harm() {
     check(600..660, trouble);
 }
 
-/// Fault: records that a damaged journal had lost, so that a task ran on two nodes.
+/// Fault: with records lost from a damaged journal, a task ran on two nodes.
 #[test]
 fn records_that_are_missing_let_nothing_run_twice_at_once() {
     check(700..724, Trouble { n_holes: 10, ..Trouble::default() });

@@ -1,8 +1,8 @@
 //! Clients that wait for tasks to end.
 //!
 //! # Invariants
-//! - One answer is on its way to a client at a time; what ends meanwhile is in the next.
-//! - What is waited for is not forgotten before it was told.
+//! - One answer at a time is on its way to a client; tasks that end meanwhile are in the next one.
+//! - A task that a client waits for is not forgotten before it was reported.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -12,16 +12,16 @@ use super::clients::Asker;
 use super::words::NodeId;
 use super::{At, Core};
 
-/// Tasks of one answer.
+/// Most tasks of one answer.
 const N_TASKS_MAX: usize = 256;
-/// Bytes of what they wrote, but for the last of them. As JSON it is at most twice as much.
+/// Bytes of output after which an answer is full. As JSON they are at most twice as many.
 const OUTPUT_BYTES_MAX: usize = 64 << 10;
 
-/// All that is waited for.
+/// All waits.
 #[derive(Debug, Default)]
 pub(super) struct Waits {
     waits: BTreeMap<Asker, Wait>,
-    /// Whether there is something to tell.
+    /// True if there may be something to report.
     stirred: bool,
 }
 
@@ -30,20 +30,20 @@ struct Wait {
     first: u64,
     last: u64,
     with_output: bool,
-    /// Numbers of tasks that ended and were not told.
+    /// Numbers of tasks that ended and were not reported.
     ended: VecDeque<u64>,
-    /// Ranges of those that ended so long ago that only how is kept.
+    /// Ranges of those that ended so long ago that only their outcome is kept.
     past: VecDeque<(u64, u64)>,
-    /// Tasks in these.
+    /// Number of tasks in these ranges.
     n_past: u64,
-    /// Those of the last answer, until it is known to have arrived.
+    /// Tasks of the last answer, until it is known to have arrived.
     told: Vec<u64>,
     n_open: u64,
     is_ready: bool,
 }
 
 impl Wait {
-    /// The next that was not told.
+    /// Removes the next task that was not reported.
     fn pop(&mut self) -> Option<u64> {
         if let Some(number) = self.ended.pop_front() {
             return Some(number);
@@ -58,7 +58,7 @@ impl Wait {
 }
 
 impl Waits {
-    /// Whether somebody has not been told of this task.
+    /// Returns whether a client still waits for a range with this task.
     pub(super) fn want(&self, number: u64) -> bool {
         self.waits.values().any(|wait| wait.first <= number && number <= wait.last)
     }
@@ -73,7 +73,7 @@ impl Waits {
         }
     }
 
-    /// The client has taken the last answer.
+    /// Takes note that the client has taken the last answer; returns whether it waits for anything.
     pub(super) fn more(&mut self, asker: Asker) -> bool {
         let wait = self.waits.get_mut(&asker);
         self.stirred = true;
@@ -84,7 +84,8 @@ impl Waits {
         wait.map(ready).is_some()
     }
 
-    /// Another node repeats what it has asked: its last answer, if there is one, is told again.
+    /// Takes a repeated request of another node, and repeats the last answer, if there is one; returns whether the
+    /// wait is known.
     fn again(&mut self, asker: Asker, tasks: &TaskRange) -> bool {
         let same = |wait: &&mut Wait| wait.first == tasks.first && wait.last == tasks.last;
         let Some(wait) = self.waits.get_mut(&asker).filter(same) else { return false };
@@ -100,7 +101,8 @@ impl Waits {
         self.waits.remove(&asker);
     }
 
-    /// Clients of nodes that are not heard any more are told so, or these nodes ask again.
+    /// Drops the waits of nodes that cannot be reached any more: their clients are told so there, or these nodes
+    /// ask again.
     pub(super) fn keep_heard(&mut self, is_heard: impl Fn(NodeId) -> bool) {
         self.waits.retain(|asker, _| match asker {
             Asker::Client(_) => true,
@@ -135,7 +137,7 @@ impl Core {
         self.clients.waits.stirred = true;
     }
 
-    /// Tells clients that are ready what has ended.
+    /// Reports ended tasks to clients that are ready.
     pub(super) fn flush_waits(&mut self, at: &mut At<'_>) {
         if !std::mem::take(&mut self.clients.waits.stirred) {
             return;

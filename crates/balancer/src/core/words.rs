@@ -1,9 +1,10 @@
-//! What the core hears and does, as values: the contract between the core and the edges of the daemon.
+//! Events and actions of the core, as values: the contract between the core and the edges of the daemon.
 //!
 //! # Invariants
-//! - Everything may come late, twice or never, except what the keeper says and what a client asks.
-//! - Times are of a clock that all processes of a node share and that goes on while it sleeps (`CLOCK_BOOTTIME`),
-//!   so that daemon and keeper mean the same by a [`Moment`], also after one of them was started anew.
+//! - Everything may arrive late, twice or never, except messages of the keeper and requests of clients.
+//! - Moments are of a clock that all processes of a node share and that goes on while the machine sleeps
+//!   (`CLOCK_BOOTTIME`), so that a [`Moment`] means the same to daemon and keeper, even after one of them has
+//!   restarted.
 
 mod attempt;
 mod peer;
@@ -21,23 +22,23 @@ pub use peer::{
     SharedWork,
 };
 
-/// The number of the node of this name. Two names of one number are as unlikely as two files of one CRC-32; a
-/// node whose number is taken is refused like one whose name is taken.
+/// Returns the number of the node with this name. Two names with the same number are as unlikely as two files with
+/// the same CRC-32; a node whose number is taken is refused like one whose name is taken.
 #[must_use]
 pub fn node_id(name: &str) -> NodeId {
     NodeId(crc32fast::hash(name.as_bytes()))
 }
 
-/// The time, by both clocks.
+/// Time, by both clocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Now {
-    /// For deadlines.
+    /// Time for deadlines.
     pub moment: Moment,
-    /// For people: milliseconds since 1970.
+    /// Time for users: milliseconds since 1970.
     pub unix_ms: u64,
 }
 
-/// A client's connection; a number is given once.
+/// Connection of a client; no number is used twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClientId(pub u64);
 
@@ -46,131 +47,131 @@ pub struct ClientId(pub u64);
 pub struct Member {
     /// [`node_id`] of its name.
     pub id: NodeId,
-    /// Its name.
+    /// Name of the node.
     pub name: String,
-    /// Where it is reached: `host:port`.
+    /// Address at which it is reached: `host:port`.
     pub address: String,
     /// Grows with each start of its daemon.
     pub incarnation: u64,
-    /// Whether it can be reached from here.
+    /// Reachability from this node.
     pub presence: Presence,
     /// Cores that it runs tasks on.
     pub n_cores: u32,
-    /// Its speed, beside 1 for an ordinary core.
+    /// Speed relative to an ordinary core, which has 1.
     pub speed: f64,
 }
 
-/// What this node can do.
+/// Cores and speed of this node.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measurement {
     /// Cores that it runs tasks on.
     pub n_cores: u32,
-    /// Its speed, beside 1 for an ordinary core.
+    /// Speed relative to an ordinary core, which has 1.
     pub speed: f64,
 }
 
-/// What the core hears.
+/// Event that the core takes.
 #[derive(Debug)]
 pub enum Event {
-    /// A client of this node wants something. It sends its next request when the last one is answered wholly,
-    /// [`Request::More`] apart.
+    /// A client of this node sends a request. It sends the next one when this is answered completely, except for
+    /// [`Request::More`].
     FromClient {
-        /// Who.
+        /// The client.
         client: ClientId,
-        /// What.
+        /// The request.
         request: Request,
     },
     /// A client has closed its connection.
     ClientGone {
-        /// Who.
+        /// The client.
         client: ClientId,
     },
-    /// Another node says something.
+    /// Another node sends a message.
     FromPeer {
-        /// Who.
+        /// Sender.
         from: NodeId,
-        /// What.
+        /// The message.
         message: PeerMessage,
     },
-    /// The keeper of processes says something.
+    /// The keeper sends a message.
     Keeper(KeeperSays),
-    /// The keeper has died, and what it had started may still be there: nothing is started until it is
-    /// [`KeeperSays::Gone`] and another one has taken its place.
+    /// The keeper has died, and its processes may still be there: nothing is started until it is
+    /// [`KeeperSays::Gone`] and another keeper has taken its place.
     KeeperAway,
-    /// All other nodes that are known, sorted by number, after anything about one of them changed.
+    /// All other known nodes, sorted by number, after anything about one of them has changed.
     Members(Vec<Member>),
-    /// What this node can do was measured anew.
+    /// This node's cores and speed were measured anew.
     Measured(Measurement),
-    /// A moment that was asked for has come.
+    /// A requested moment has come.
     Timer(CoreTimer),
 }
 
-/// What the keeper of processes says. It repeats what ended until it is told to forget it.
+/// Message of the keeper of processes. It repeats ended attempts until it is told to forget them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeeperSays {
-    /// The first word after each connection: what runs and what ended since.
+    /// First message of each connection: the running attempts, and those that ended meanwhile.
     Inventory {
-        /// What runs.
+        /// Running attempts.
         running: Vec<Running>,
-        /// What ended and was not forgotten.
+        /// Attempts that ended and were not forgotten.
         ended: Vec<Ended>,
     },
-    /// These ended.
+    /// Attempts ended.
     Ended(Vec<Ended>),
-    /// The keeper is no more, and nothing that it had started: it is replaced by one that begins with an
+    /// The keeper and all processes that it had started are gone: its successor begins with a
     /// [`KeeperSays::Inventory`].
     Gone,
 }
 
-/// What the keeper of processes is to do.
+/// Order to the keeper of processes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeeperOrder {
-    /// Start this.
+    /// Start an attempt.
     Start(Box<Job>),
-    /// End this, if it runs, politely first unless its lease is out.
+    /// End an attempt, if it runs: politely first, unless its lease has expired.
     Kill {
-        /// What.
+        /// The attempt.
         attempt: Attempt,
-        /// Why; told back in [`AttemptEnd::Killed`].
+        /// Reason; it comes back in [`AttemptEnd::Killed`].
         because: Killed,
     },
-    /// What ended is on disk here, or is of no use: forget it.
+    /// Forget these ended attempts: they are on disk here, or of no use.
     Forget(Vec<Attempt>),
-    /// These may run until then; the keeper kills what has outlived its lease, also without a daemon.
+    /// Extend leases; the keeper kills attempts that outlive theirs, even without a daemon.
     Extend {
-        /// Which of those that run.
+        /// The attempts, among those that run.
         attempts: Vec<Attempt>,
-        /// Until when.
+        /// New end of their leases.
         until: Moment,
     },
     /// End when nothing runs any more and everything is forgotten.
     Leave,
 }
 
-/// Moments that the core asks for.
+/// Timers of the core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CoreTimer {
-    /// To renew leases, to find those that ran out, to repeat what was not acknowledged.
+    /// Renewal of leases, search for expired ones, and repetition of what was not acknowledged.
     Sweep,
-    /// One that the rules of balancing want.
+    /// Timer of the balancing rules.
     Balance(Timer),
 }
 
-/// What the core does. Nothing waits; what cannot be sent is lost, and is said again later.
+/// Output of the core. No call blocks; what cannot be sent is lost, and sent again later.
 pub trait Out {
-    /// Tells another node. Only when everything that was written before is on disk, if the message
-    /// [`PeerMessage::needs_disk`].
+    /// Sends a message to another node; if it [`PeerMessage::needs_disk`], only when everything that was appended
+    /// before is on disk.
     fn send(&mut self, to: NodeId, message: PeerMessage);
-    /// Tells a client, when everything that was written before is on disk.
+    /// Answers a client, when everything that was appended before is on disk.
     fn answer(&mut self, client: ClientId, answer: Answer);
-    /// Tells the keeper; [`KeeperOrder::Forget`] only when everything that was written before is on disk.
+    /// Gives the keeper an order; [`KeeperOrder::Forget`] only when everything that was appended before is on disk.
     fn keeper(&mut self, order: KeeperOrder);
     /// Asks for an [`Event::Timer`].
     fn timer(&mut self, timer: CoreTimer, at: Moment);
-    /// Tells other nodes what this one is now.
+    /// Announces this node's presence to the others.
     fn presence(&mut self, presence: Presence);
-    /// Writes this down: the book has it already.
+    /// Appends a record to the journal; the book has it already.
     fn append(&mut self, record: &Record);
-    /// Ends the daemon when everything that was written and said before is on its way.
+    /// Ends the daemon when everything that was appended and sent before is on its way.
     fn leave(&mut self);
 }

@@ -1,7 +1,7 @@
-//! What the core has decided, until it can be handed out.
+//! Keeps decisions of the core until they can be handed out.
 //!
 //! # Invariants
-//! - What rests on a record is not said before the journal says that the record is written.
+//! - Nothing that depends on a record is sent before the journal reports that the record is written.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -18,20 +18,20 @@ use crate::journal::{Durability, Encoder, FormatError, Reach, Writer};
 use crate::keeper::Keeper;
 use crate::members::Cluster;
 
-/// A journal that is shorter is not written anew.
+/// Length in bytes below which a journal is not compacted.
 const COMPACT_BYTES_MIN: u64 = 32 << 20;
 
-/// Least time between two groups of records, unless many wait: who waits for the disk waits so long at most, and a
-/// disk is asked so often at most.
+/// Least time between two groups of records, in ms, unless many wait: it bounds both the wait for the disk and the
+/// rate of its writes.
 const GROUP_MS: u64 = 5;
-/// Records that do not wait.
+/// Number of waiting records at which they are written at once.
 const N_RECORDS_MANY: u64 = 256;
-/// The keeper is told to forget so many ends at once, or when it is told something else.
+/// Number of ends at which the keeper is told to forget them, unless it gets another order before.
 const N_FORGET: usize = 64;
-/// Or after so long.
+/// Longest time until then, in ms.
 const FORGET_MS: u64 = 100;
 
-/// Something that is said when the disk is ready.
+/// Message that is sent when the disk has what it depends on.
 #[derive(Debug)]
 enum Later {
     Send(NodeId, PeerMessage),
@@ -39,7 +39,7 @@ enum Later {
     Forget(Vec<Attempt>),
 }
 
-/// A timer of the core, by when it comes and when it was asked for.
+/// Timer of the core, ordered by the time when it is due and then by when it was requested.
 #[derive(Debug)]
 struct Alarm {
     at: Moment,
@@ -47,7 +47,7 @@ struct Alarm {
     timer: CoreTimer,
 }
 
-/// To whom things are handed.
+/// Receivers of what is handed out.
 pub(super) struct Edges {
     pub(super) writer: Writer,
     pub(super) door: Door,
@@ -55,16 +55,16 @@ pub(super) struct Edges {
     pub(super) durability: Durability,
 }
 
-/// All that waits to be handed out.
+/// Everything that waits to be handed out.
 pub(super) struct Desk {
     edges: Edges,
     keeper: Option<Keeper>,
     encoder: Encoder,
     bytes: Vec<u8>,
     n_records: u64,
-    /// The number that the next task gets.
+    /// Number of the next task.
     next: u64,
-    /// Records that were handed to the journal, and when.
+    /// Number of records that were handed to the journal; below, the time of the last hand-over.
     n_handed: u64,
     handed: Moment,
     n_durable: u64,
@@ -74,7 +74,7 @@ pub(super) struct Desk {
     forgot: Moment,
     alarms: BinaryHeap<Reverse<Alarm>>,
     n_alarms: u64,
-    /// Length of the journal, and what it was when it was written anew last.
+    /// Length of the journal in bytes; below, its length when it was last compacted.
     n_bytes: u64,
     n_bytes_anew: u64,
     failed: Option<FormatError>,
@@ -110,7 +110,7 @@ impl Desk {
         }
     }
 
-    /// The next timer that has come.
+    /// Removes the next timer that is due.
     pub(super) fn due(&mut self, now: Moment) -> Option<CoreTimer> {
         if now < self.next_at()? {
             return None;
@@ -118,24 +118,25 @@ impl Desk {
         self.alarms.pop().map(|Reverse(alarm)| alarm.timer)
     }
 
-    /// When the next timer comes.
+    /// Moment of the next timer.
     fn next_at(&self) -> Option<Moment> {
         self.alarms.peek().map(|Reverse(alarm)| alarm.at)
     }
 
-    /// When something has to be done although nothing comes.
+    /// Moment at which something has to be done even if nothing arrives.
     pub(super) fn wakes_at(&self) -> Option<Moment> {
         let group = (!self.bytes.is_empty()).then(|| self.handed.plus_ms(GROUP_MS));
         let forget = (!self.forget.is_empty()).then(|| self.forgot.plus_ms(FORGET_MS));
         [self.next_at(), group, forget].into_iter().flatten().min()
     }
 
-    /// Messages between nodes that were dropped.
+    /// Number of messages between nodes that were dropped.
     pub(super) fn n_dropped(&self) -> u64 {
         self.edges.cluster.as_ref().map_or(0, Cluster::n_dropped)
     }
 
-    /// So many records are written: what rests on them is said. Numbers below that one are not given out again.
+    /// Takes note that so many records are written, so that what depends on them can be sent. Numbers below
+    /// `numbers_below` are not given out again.
     pub(super) fn durable(&mut self, n_records: u64, numbers_below: u64) {
         self.n_durable = n_records;
         self.orders.reserved(numbers_below);
@@ -145,19 +146,19 @@ impl Desk {
         self.keeper = Some(keeper);
     }
 
-    /// It is gone, and what it was told is void.
+    /// Forgets the keeper, which has gone, and the orders for it.
     pub(super) fn forget_keeper(&mut self) {
         self.keeper = None;
         self.orders.clear();
     }
 
-    /// Whether everything was said, and the keeper has left.
+    /// Returns whether everything was sent, and the keeper has left.
     pub(super) fn is_clear(&self) -> bool {
         let said = self.later.is_empty() && self.n_durable == self.n_records;
         said && self.forget.is_empty() && self.keeper.is_none()
     }
 
-    /// Hands out what can be handed out.
+    /// Hands out everything that can be handed out.
     pub(super) fn hand_out(&mut self, now: Moment) -> Result<(), DaemonError> {
         if let Some(error) = self.failed.take() {
             return Err(error.into());
@@ -172,7 +173,7 @@ impl Desk {
         Ok(())
     }
 
-    /// Tells the keeper. Each time costs both sides more than what is told.
+    /// Sends orders to the keeper. Each batch costs both sides more than its contents.
     fn order(&mut self, now: Moment) {
         let long_ago = self.forgot.plus_ms(FORGET_MS) <= now && !self.forget.is_empty();
         let mut orders = self.orders.ready();
@@ -184,12 +185,12 @@ impl Desk {
         }
         self.forgot = now;
         if let Some(keeper) = &self.keeper {
-            // A keeper that is gone has said so, or will: then what it was told is void.
+            // A keeper that has gone has said so, or will: the orders are then void.
             keeper.send(&orders).ok();
         }
     }
 
-    /// Hands records to the journal.
+    /// Hands records to the journal, when they are due.
     fn write(&mut self, now: Moment) {
         let many = N_RECORDS_MANY <= self.n_records - self.n_handed;
         let is_due =
@@ -207,7 +208,7 @@ impl Desk {
         }
     }
 
-    /// Writes the journal anew, if that is worth it.
+    /// Compacts the journal, if that is worthwhile.
     pub(super) fn compact(&mut self, book: &mut Book) -> Result<(), DaemonError> {
         let limit = COMPACT_BYTES_MIN.max(2 * self.n_bytes_anew);
         if self.n_bytes < limit || !self.bytes.is_empty() {
@@ -250,7 +251,7 @@ impl Desk {
         }
     }
 
-    /// What cannot be sent is lost, and said again later.
+    /// A message that cannot be sent is lost, and repeated later.
     fn say_to_node(&mut self, to: NodeId, message: &PeerMessage) {
         if let Some(cluster) = &self.edges.cluster {
             cluster.send(to, message).ok();
@@ -259,7 +260,7 @@ impl Desk {
 }
 
 impl Drop for Desk {
-    /// Numbers of tasks that were started are in what is left: it is written, whatever ends the daemon.
+    /// Writes the remaining records, whatever ends the daemon: they contain the numbers of tasks that were started.
     fn drop(&mut self) {
         let reach = self.reach(&self.encoder);
         self.edges.writer.append_last(std::mem::take(&mut self.bytes), reach);

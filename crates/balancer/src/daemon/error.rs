@@ -1,38 +1,38 @@
-//! Why there is no daemon.
+//! Errors of a daemon.
 
 use crate::door::DoorError;
 use crate::journal::{FormatError, JournalError};
 use crate::keeper::KeeperClientError;
 
-/// Why a daemon cannot run.
+/// Reasons why a daemon cannot run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DaemonError {
-    /// Its folder or its door.
+    /// Error of the state folder or the door.
     #[error(transparent)]
     Door(#[from] DoorError),
-    /// Its journal.
+    /// Error of the journal.
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// A record that cannot be written.
+    /// A record cannot be written.
     #[error(transparent)]
     Record(#[from] FormatError),
-    /// It cannot take part in its cluster.
+    /// The node cannot take part in its cluster.
     #[error(transparent)]
     Links(#[from] crate::links::LinkError),
-    /// Its number of starts.
+    /// The daemon's incarnation cannot be read or written.
     #[error(transparent)]
     Incarnation(#[from] crate::members::IncarnationError),
-    /// Another node has its name.
+    /// Another node has this one's name.
     #[error("{sentence}")]
     NameTaken {
-        /// Which, and what to do.
+        /// Name of the other node, and what to do.
         sentence: String,
     },
-    /// Its name.
+    /// The name of the node is invalid.
     #[error(transparent)]
     Name(#[from] balanced::NameError),
-    /// Its keeper.
+    /// Error of the keeper.
     #[error(transparent)]
     Keeper(#[from] KeeperClientError),
 }

@@ -1,4 +1,4 @@
-//! The part of a daemon that other nodes see.
+//! Network side of a daemon.
 
 use std::{
     fmt,
@@ -14,29 +14,30 @@ use crate::{
     members::{Cluster, ClusterEvent, ClusterOptions, next_incarnation},
 };
 
-/// How a node takes part in a cluster.
+/// Options of a node in a cluster.
 #[derive(Clone, Debug)]
 pub struct Network {
-    /// Where it listens.
+    /// Address to listen at.
     pub listen: SocketAddr,
-    /// What others dial: `host`, to which the port is added, or `host:port` where that is passed on to it.
+    /// Name that others dial: `host`, to which the port is added, or `host:port` where a forwarded port leads to
+    /// this node.
     pub host: String,
     /// The key of the cluster.
     pub key: Key,
     /// Addresses that are dialed as long as the daemon runs: `host:port`.
     pub peers: Vec<String>,
-    /// A folder that nodes of this cluster share, to find each other.
+    /// Folder that nodes of this cluster share, to find each other.
     pub meeting: Option<PathBuf>,
-    /// How links are kept.
+    /// Options of links.
     pub links: LinkOptions,
 }
 
-/// To whom a daemon says what a person should know while it runs.
+/// Receiver of warnings for the user while a daemon runs.
 #[derive(Clone)]
 pub struct Warn(pub Arc<dyn Fn(&str) + Send + Sync>);
 
 impl Warn {
-    /// To nobody.
+    /// Discards all warnings.
     #[must_use]
     pub fn nobody() -> Self {
         Self(Arc::new(|_| ()))
@@ -49,14 +50,14 @@ impl fmt::Debug for Warn {
     }
 }
 
-/// What a start of a daemon is for others: when it was, and where.
+/// Identity of a daemon's start for other nodes: its incarnation and its address.
 pub(super) struct Start {
     pub(super) incarnation: u64,
     pub(super) address: String,
     pub(super) cluster: Option<Cluster>,
 }
 
-/// Takes part in the cluster, if the node belongs to one.
+/// Joins the cluster, if the node belongs to one.
 pub(super) fn start(
     options: &Options,
     state: &Path,
@@ -89,7 +90,7 @@ pub(super) fn start(
             ClusterEvent::NameTaken(sentence) => Wake::NameTaken(sentence),
             ClusterEvent::Warning(sentence) => return (warn.0)(&sentence),
         };
-        // A daemon that has ended hears nothing.
+        // A daemon that has ended takes no events.
         wakes.send(wake).unwrap_or(());
     };
     let cluster = Cluster::open(cluster_options, Arc::new(on_event))?;

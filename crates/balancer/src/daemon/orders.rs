@@ -1,13 +1,13 @@
-//! What the keeper is to be told, until it may be.
+//! Orders for the keeper, until they may be sent.
 //!
 //! # Invariants
-//! - No task of this node starts by a number that might be given out again: its start waits until the journal's mark, or
-//!   the journal itself, says that the number is given out. Nobody waits for the disk: the system has it.
+//! - No task of this node starts with a number that might be given out again: its start waits until the journal's
+//!   mark, or the journal itself, holds the number. It need not be on disk: the operating system has it.
 //! - Orders stay in their order.
 
 use crate::core::words::{KeeperOrder, NodeId};
 
-/// Orders that wait.
+/// Waiting orders.
 #[derive(Debug)]
 pub(super) struct Orders {
     me: NodeId,
@@ -25,17 +25,17 @@ impl Orders {
         self.waiting.push(order);
     }
 
-    /// Numbers below this one are not given out again.
+    /// Raises the bound below which numbers are not given out again.
     pub(super) fn reserved(&mut self, numbers_below: u64) {
         self.numbers_below = self.numbers_below.max(numbers_below);
     }
 
-    /// The keeper is gone, and what it was to do is void.
+    /// Drops all orders, since the keeper has gone.
     pub(super) fn clear(&mut self) {
         self.waiting.clear();
     }
 
-    /// Those that need not wait any more.
+    /// Removes the orders that need not wait any more.
     pub(super) fn ready(&mut self) -> Vec<KeeperOrder> {
         let n_ready = self.waiting.iter().position(|order| self.must_wait(order));
         let n_ready = n_ready.unwrap_or(self.waiting.len());
@@ -71,8 +71,8 @@ mod tests {
         }))
     }
 
-    /// Fault: a task ran before anything said that its number was given out. A daemon that was killed at this moment gave
-    /// the number out again.
+    /// Fault: a task ran before anything recorded that its number was given out. A daemon that was killed at this
+    /// moment gave the number out again.
     #[test]
     fn no_task_starts_by_a_number_that_might_be_given_out_again() {
         let mut orders = Orders::new(NodeId(1), 3);

@@ -1,4 +1,4 @@
-//! The thread that thinks: what has come, one after the other, and then what was decided.
+//! Core thread of a daemon: takes the events that have arrived, and then hands out the decisions.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -16,11 +16,11 @@ use crate::core::{Core, CoreOptions};
 use crate::journal::WriterNews;
 use crate::keeper::{Keeper, KeeperClientError};
 
-/// Events that are thought about before anything is handed out.
+/// Most events that are taken before anything is handed out.
 const N_AT_ONCE: usize = 256;
-/// How long a daemon that leaves waits for its last words to be on disk, and for its keeper to end.
+/// Longest time for which a daemon that leaves waits for its last records to be on disk, and for its keeper to end.
 const FAREWELL: Duration = Duration::from_secs(5);
-/// How long it sleeps at most: there is always a timer.
+/// Longest sleep: there is always a timer.
 const SLEEP_MAX: Duration = Duration::from_secs(1);
 
 pub(super) struct Thinking {
@@ -47,7 +47,7 @@ impl Thinking {
         Ok(thinking)
     }
 
-    /// Says what people should know.
+    /// Checks for new troubles to report to users.
     fn look(&mut self, now: Moment) {
         if let Some(troubles) = self.troubles.look(now) {
             self.core.set_troubles(troubles);
@@ -65,7 +65,7 @@ impl Thinking {
         Ok(())
     }
 
-    /// Sleeps until something comes, thinks, and hands out.
+    /// Sleeps until something arrives, passes it to the core, and hands out.
     fn turn(&mut self, incoming: &Receiver<Wake>) -> Result<(), DaemonError> {
         match incoming.recv_timeout(self.sleep()) {
             Ok(wake) => {
@@ -74,7 +74,7 @@ impl Thinking {
                     self.wake(wake)?;
                 }
             }
-            // The sender that is kept here outlives all others.
+            // Never disconnected: `self` has a sender.
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
         }
         let now = now();
@@ -102,13 +102,13 @@ impl Thinking {
             Wake::Stop { now: at_once } => self.core.leave(now(), at_once, &mut self.desk),
             Wake::KeeperGone if self.desk.leaves => self.desk.forget_keeper(),
             Wake::KeeperGone => {
-                // Orders of before are for the old one.
+                // Earlier orders are for the old keeper.
                 self.desk.hand_out(now().moment)?;
                 self.desk.forget_keeper();
                 self.core.on(now(), Event::KeeperAway, &mut self.desk);
                 replace(&self.state, &self.keeper, &self.wakes)?;
             }
-            // It ends by itself when nobody has orders for it.
+            // The new keeper ends by itself when it gets no orders.
             Wake::KeeperReplaced(_) if self.desk.leaves => {}
             Wake::KeeperReplaced(keeper) => {
                 self.desk.use_keeper(keeper?);
@@ -120,8 +120,8 @@ impl Thinking {
     }
 }
 
-/// Starts another keeper beside the thread that thinks: it answers when nothing of the old one is left, and only
-/// then may others be told that its tasks are lost. That may take a while on a busy machine.
+/// Starts another keeper in a thread of its own: it answers when nothing of the old one is left, and only then may
+/// other nodes be told that its tasks are lost. That may take a while on a busy machine.
 fn replace(
     state: &Path,
     command: &[OsString],
@@ -132,7 +132,7 @@ fn replace(
     let run = move || {
         let (taken_up, waits) = sync_channel::<()>(1);
         let keeper = connect(&state, &command, &wakes, Some(waits));
-        // A daemon that has ended hears nothing.
+        // A daemon that has ended takes no events.
         wakes.send(Wake::KeeperReplaced(keeper)).unwrap_or(());
         drop(taken_up);
     };
@@ -141,8 +141,8 @@ fn replace(
     started.map_err(|source| KeeperClientError::Start { state: folder, source })
 }
 
-/// What the keeper says comes in order; the last is that it is gone. It is heard when `waits` has ended: a keeper
-/// that is not taken up yet gets no orders.
+/// Connects to a keeper, whose messages arrive in order; the last one is that it has gone. With `waits`, they are
+/// taken only after its sender is dropped: a keeper that the core has not taken over yet gets no orders.
 fn connect(
     state: &Path,
     command: &[OsString],
@@ -152,7 +152,7 @@ fn connect(
     let wakes = wakes.clone();
     Keeper::connect_or_start(state, command, move |said| {
         if let Some(waits) = waits.take() {
-            // Nothing is ever sent: the other end is dropped.
+            // Nothing is ever sent: the sender is dropped.
             waits.recv().unwrap_or(());
         }
         let wake = match said {

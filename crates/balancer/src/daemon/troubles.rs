@@ -1,14 +1,14 @@
-//! What people should know of damaged files, until they take these away: nothing has to be started again for that.
+//! Troubles with damaged files, reported to users until they remove the files; this needs no restart.
 
 use balancing::Moment;
 
 use super::Warn;
 use crate::aside::Trouble;
 
-/// How often the folder is looked at.
+/// Time between two checks of the folder, in ms.
 const LOOKS_EVERY_MS: u64 = 1000;
 
-/// Files that may be there, and what was said of them.
+/// Files that may exist, and what was reported of them.
 pub(super) struct Troubles {
     files: Vec<Trouble>,
     said: Vec<String>,
@@ -21,7 +21,7 @@ impl Troubles {
         Self { files, said: Vec::new(), looked: None, warn }
     }
 
-    /// What is to be said from now on, if that has changed. What is new is told at once.
+    /// Returns the present troubles, if they have changed. New ones are also sent as warnings.
     pub(super) fn look(&mut self, now: Moment) -> Option<Vec<String>> {
         if self.looked.is_some_and(|looked| now < looked.plus_ms(LOOKS_EVERY_MS)) {
             return None;
@@ -44,7 +44,7 @@ mod tests {
 
     use super::*;
 
-    /// Fault: a damaged journal was said until the daemon was started again, although the file had been removed.
+    /// Fault: a damaged journal was reported until the daemon restarted, although the file had been removed.
     #[test]
     fn a_damaged_file_is_said_until_it_is_removed() {
         let folder = tempfile::tempdir().unwrap();

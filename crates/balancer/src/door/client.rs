@@ -1,4 +1,4 @@
-//! The other side of the door: what a program does that wants something of its node.
+//! Client side of the door, for programs that send requests to their node.
 
 use std::{
     io,
@@ -13,7 +13,7 @@ use super::{
     framing::{FrameError, read, write},
 };
 
-/// A connection to the daemon of this node.
+/// Connection to the daemon of this node.
 #[derive(Debug)]
 pub struct Client {
     stream: UnixStream,
@@ -21,10 +21,10 @@ pub struct Client {
 }
 
 impl Client {
-    /// Connects to a socket, or to that of a state folder, and learns the node's name.
+    /// Connects to a socket, or to that of a state folder, and asks for the node's name.
     ///
     /// # Errors
-    /// Nobody listens there, or it is a daemon of another version or user.
+    /// When nothing listens there, or the daemon is of another version or user.
     pub fn connect(place: &Path) -> Result<Self, ClientError> {
         let socket = if place.is_dir() { place.join(SOCKET) } else { PathBuf::from(place) };
         let stream = UnixStream::connect(&socket)
@@ -37,27 +37,27 @@ impl Client {
         }
     }
 
-    /// The node's name.
+    /// Name of the node.
     pub fn node(&self) -> &str {
         &self.node
     }
 
-    /// Asks, and takes the first answer; further ones come by [`Self::next_answer`].
+    /// Sends a request, and waits for the first answer; [`Self::next_answer`] gives further ones.
     ///
     /// # Errors
-    /// The daemon ends, or is not understood.
+    /// When the daemon ends, or its answer cannot be understood.
     pub fn ask(&mut self, request: &Request) -> Result<Answer, ClientError> {
         self.say(request)?;
         self.next_answer()
     }
 
-    /// Asks, without taking an answer.
+    /// Sends a request, without waiting for an answer.
     ///
     /// # Errors
-    /// The daemon has ended, or the request is too long.
+    /// When the daemon has ended, or the request is too long.
     pub fn say(&mut self, request: &Request) -> Result<(), ClientError> {
         match write(&mut self.stream, request, REQUEST_BYTES_MAX) {
-            // Whoever is refused at the door has been told why: that is read next.
+            // A client that is refused at the door has been told why: that is read next.
             Ok(()) => Ok(()),
             Err(FrameError::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
             Err(error) => Err(why(error)),
@@ -67,7 +67,7 @@ impl Client {
     /// Waits for the next answer.
     ///
     /// # Errors
-    /// The daemon ends, or is not understood.
+    /// When the daemon ends, or its answer cannot be understood.
     pub fn next_answer(&mut self) -> Result<Answer, ClientError> {
         read(&mut self.stream, ANSWER_BYTES_MAX).map_err(why)
     }

@@ -1,4 +1,4 @@
-//! The state folder of a node: where it is, and that only its owner can enter it.
+//! State folder of a node: its default path, and the check that only its owner can enter it.
 
 use std::{
     ffi::OsString,
@@ -9,16 +9,15 @@ use std::{
 
 use super::DoorError;
 
-/// Bits of a mode that let others in.
+/// Mode bits that give access to others.
 const OTHERS: u32 = 0o077;
 
-/// Where a node of this host keeps its state unless told otherwise: `sintonia/HOST` in
-/// `XDG_STATE_HOME`, or in `.local/state` of `HOME`. Homes are often shared between hosts, so each has
-/// its own; and a folder that goes away when its user logs out is no place for a journal.
-/// `variable` is how an environment variable is read.
+/// Default state folder of a node on this host: `sintonia/HOST` in `XDG_STATE_HOME`, or in `.local/state` of
+/// `HOME`. Homes are often shared between hosts, so each host has its own; and a folder that disappears when its
+/// user logs out is no place for a journal. `variable` reads an environment variable.
 ///
 /// # Errors
-/// Neither variable is set.
+/// When neither variable is set.
 pub fn default_state(
     host: &str,
     variable: impl Fn(&str) -> Option<OsString>,
@@ -30,10 +29,10 @@ pub fn default_state(
         .ok_or(DoorError::Nowhere)
 }
 
-/// Makes the folder where it is missing, closed to others; returns its path without links.
+/// Creates the folder where it is missing, closed to others; returns its path without links.
 ///
 /// # Errors
-/// It cannot be made, belongs to somebody else, or others can enter it.
+/// When it cannot be created, belongs to another user, or others can enter it.
 pub fn open_state(state: &Path) -> Result<PathBuf, DoorError> {
     let unusable = |source| DoorError::Folder { path: state.to_owned(), source };
     DirBuilder::new().recursive(true).mode(0o700).create(state).map_err(unusable)?;

@@ -1,4 +1,4 @@
-//! A message at the door: its length and its JSON.
+//! Framing of messages at the door: length and JSON.
 
 use std::io::{self, ErrorKind, Read, Write};
 
@@ -9,14 +9,14 @@ pub const REQUEST_BYTES_MAX: usize = 1 << 20;
 /// Longest answer in bytes.
 pub const ANSWER_BYTES_MAX: usize = 64 << 20;
 
-/// Why there is no message.
+/// Reasons why a message cannot be read or written.
 #[derive(Debug)]
 pub(super) enum FrameError {
-    /// The connection ended, or nobody read.
+    /// The connection ended, or the other side did not read.
     Io(io::Error),
-    /// It is longer than it may be: the connection is of no more use.
+    /// The message is too long: the connection is of no more use.
     TooLong(usize),
-    /// It is none; the next one may be.
+    /// The bytes are no message; the next ones may be.
     Json(serde_json::Error),
 }
 
@@ -36,7 +36,7 @@ pub(super) fn read<M: DeserializeOwned>(
     if n_bytes_max < n_bytes {
         return Err(FrameError::TooLong(n_bytes));
     }
-    // Grows with what comes: a length alone costs nothing.
+    // Grows with the bytes that arrive: a length alone costs nothing.
     let mut json = Vec::new();
     let n_bytes_limit = u64::try_from(n_bytes).unwrap_or(u64::MAX);
     stream.take(n_bytes_limit).read_to_end(&mut json)?;

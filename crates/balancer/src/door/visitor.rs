@@ -1,4 +1,4 @@
-//! A client that was let in: who it is, what it asks, what it is answered.
+//! Connected client: checks its user, reads its requests and writes its answers.
 
 use std::{
     io,
@@ -20,11 +20,11 @@ use super::{
 };
 use crate::core::words::ClientId;
 
-/// Lets a client in, or tells it why not.
+/// Admits a client, or tells it why not.
 pub(super) fn receive(shared: &Arc<Shared>, stream: UnixStream) {
     let welcomed = welcome(shared, &stream).and_then(|()| enter(shared, &stream));
     if let Err(sentence) = welcomed {
-        // It is sent away, whether it hears why or not.
+        // The client is refused, whether it reads the reason or not.
         write(&mut &stream, &Answer::Refused { sentence }, ANSWER_BYTES_MAX).ok();
     }
 }
@@ -70,14 +70,14 @@ fn enter(shared: &Arc<Shared>, stream: &UnixStream) -> Result<(), String> {
     let owned = Arc::clone(shared);
     let heard = thread::Builder::new().name(format!("client {}", client.0)).spawn(move || {
         hear(&owned, client, &mut reader);
-        // Its answers end with this, and so does the thread that writes them.
+        // This ends its answers, and with them the thread that writes them.
         owned.clients().present.remove(&client);
         (owned.on_event)(DoorEvent::Gone { client });
     });
     heard.map(drop).map_err(leave)
 }
 
-/// Reads until the client goes.
+/// Reads requests until the client goes.
 fn hear(shared: &Shared, client: ClientId, stream: &mut UnixStream) {
     loop {
         let sentence = match read::<Request>(stream, REQUEST_BYTES_MAX) {
@@ -100,12 +100,12 @@ fn hear(shared: &Shared, client: ClientId, stream: &mut UnixStream) {
 
 fn refuse(shared: &Shared, client: ClientId, sentence: String) {
     if let Some(present) = shared.clients().present.get(&client) {
-        // A client whose answers wait already does not read: it is let go by them.
+        // A client with unread answers waiting is disconnected by those.
         present.answers.try_send(Answer::Refused { sentence }).ok();
     }
 }
 
-/// Writes answers until there will be no more.
+/// Writes answers until there are no more.
 fn tell(stream: &UnixStream, answers: &Receiver<Answer>) {
     for answer in answers {
         match write(&mut &*stream, &answer, ANSWER_BYTES_MAX) {
@@ -119,6 +119,6 @@ fn tell(stream: &UnixStream, answers: &Receiver<Answer>) {
             Err(FrameError::Io(_) | FrameError::Json(_)) => break,
         }
     }
-    // The thread that reads ends with this. The client may have gone before.
+    // This ends the reading thread. The client may have gone before.
     stream.shutdown(Shutdown::Both).ok();
 }

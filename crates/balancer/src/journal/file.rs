@@ -1,4 +1,4 @@
-//! Opening a journal: read, judge, mend, lock.
+//! Opens a journal: locks and reads it, assesses damage, and repairs it.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write};
@@ -16,44 +16,44 @@ use crate::locking::lock_soon;
 const FILE: &str = "journal";
 const DAMAGED: &str = "journal.damaged";
 const LOCK: &str = "journal.lock";
-/// Where nothing tells which numbers were given out, so many are passed over.
+/// Task numbers that are skipped where nothing tells which ones were given out.
 const N_PASSED_OVER: u64 = 1_000_000_000;
 
-/// A journal that is open for appending.
+/// Journal that is open for appending.
 #[derive(Debug)]
 pub struct Opened {
-    /// Where it is.
+    /// Path of the file.
     pub path: PathBuf,
-    /// Behind its last record.
+    /// The file, positioned behind its last record.
     pub(super) file: File,
-    /// Its length.
+    /// Length in bytes.
     pub n_bytes: u64,
-    /// What was wrong with it.
+    /// Damage that was found.
     pub damage: Option<Damage>,
     pub(super) mark: MarkFile,
-    /// As long as this is held, no other daemon opens it.
+    /// Lock that keeps other daemons from opening the journal.
     #[expect(dead_code, reason = "the system lets go of the lock when the file is closed")]
     lock: File,
     /// Name of the node.
     pub(super) name: String,
     pub(super) sequence: u64,
-    /// The number that the next task gets.
+    /// Number of the next task.
     pub(super) next: u64,
 }
 
-/// What could not be read.
+/// Damage of a journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
-    /// Where the file is as it was found.
+    /// Path of the file as it was found.
     pub path: PathBuf,
-    /// Bytes that make no sense.
+    /// Number of unreadable bytes.
     pub n_bytes: u64,
-    /// Records that are missing, as far as that is known.
+    /// Number of missing records, as far as it is known.
     pub n_missing: u64,
 }
 
 impl Opened {
-    /// What people should know of damage that was found, now or before, until they take the damaged file away.
+    /// Trouble to report to users until they remove the damaged file, whether it was damaged now or before.
     #[must_use]
     pub(crate) fn trouble(&self, damages: Damages) -> Option<Trouble> {
         let path = self.path.with_file_name(DAMAGED);
@@ -61,13 +61,13 @@ impl Opened {
         Some(Trouble { path, sentence })
     }
 
-    /// Numbers below this one may be given out: whatever happens, none of them is given out again.
+    /// Bound on the task numbers that may be given out: whatever happens, none below it is given out again.
     #[must_use]
     pub fn numbers_below(&self) -> u64 {
         self.mark.mark().next
     }
 
-    /// Makes the blocks that go into it.
+    /// Encoder of the blocks that follow.
     #[must_use]
     pub fn encoder(&self) -> Encoder {
         Encoder::new(&self.name, self.sequence)
@@ -88,20 +88,20 @@ fn sentence(damages: Damages, aside: &Path) -> String {
     )
 }
 
-/// What a journal and its mark say together.
+/// Conclusions from a journal and its mark together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Judgement {
-    /// Records are missing, whether others follow or not.
+    /// True if records are missing, whether others follow or not.
     is_damaged: bool,
-    /// Those at the end are.
+    /// True if records at the end are missing.
     has_lost_end: bool,
     n_missing: u64,
-    /// The number that the next task gets at least.
+    /// Least number of the next task.
     next: u64,
 }
 
-/// Opens the journal of the node `name` in `folder`, or begins one; the book gets what it holds. `now_ms` is the
-/// present, in milliseconds since 1970.
+/// Opens the journal of the node `name` in `folder`, or begins one, and applies its records to the book. `now_ms`
+/// is the present, in milliseconds since 1970.
 ///
 /// # Errors
 /// When it cannot be read or written, is of another version or another node, or is in use.
@@ -146,10 +146,10 @@ pub fn open(
     let before = begun(found, &contents, book.next_number());
     let mark_as = |mark| MarkFile::create(folder, seed_of(name), mark).map_err(fail("marked"));
     if found == FoundMark::Missing && damage.is_none() {
-        // A journal of this version without its mark is a damaged one.
+        // A journal of this version without a mark counts as damaged, so the mark is written first.
         mark_as(before)?;
     }
-    // Behind blocks that a machine without power has lost, sequence numbers go on in a journal of its own.
+    // Where a power failure has lost blocks, sequence numbers go on behind a gap, and so in a journal written anew.
     let is_good =
         contents.is_current && damage.is_none() && contents.sequence == Some(before.sequence);
     let written = match is_good {
@@ -157,7 +157,7 @@ pub fn open(
         false => anew(&path, name, before.sequence, book),
     };
     let (file, n_bytes, sequence) = written.map_err(fail("written"))?;
-    // Only now: what the mark alone tells of damage is known until the journal says it.
+    // Only now: damage that only the old mark proves must stay provable until the journal records it.
     let mark = mark_as(Mark { sequence, synced: sequence, ..before })?;
     let (name, next) = (name.to_owned(), book.next_number());
     Ok(Opened { path, file, n_bytes, damage, mark, lock, name, sequence, next })
@@ -181,15 +181,15 @@ fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     }
 }
 
-/// Whether something is missing, and which numbers may have been given out.
+/// Finds out whether records are missing, and which task numbers may have been given out.
 ///
-/// A record that was not written to its end is the last word of a daemon that was killed, and nobody was told of it. What
-/// tells it from a record that was there is the mark, which says how far the journal had come.
+/// An incomplete last record is one that a killed daemon was writing, and no client was told of it. The mark, which
+/// says how far the journal had come, tells it from a record that was once complete.
 fn judge(contents: &Contents, found: FoundMark, boot: u64) -> Judgement {
     let came_to = contents.sequence.unwrap_or(0);
     let (n_lost, is_mark_damaged) = match found {
         FoundMark::Whole(mark) => {
-            // What a machine without power had not yet on disk is not damage.
+            // Records that were not yet on disk when the machine lost power are no damage.
             let is_same_run = mark.boot == 0 || mark.boot == boot;
             let sequence = if is_same_run { mark.sequence } else { mark.synced };
             (sequence.saturating_sub(came_to), false)
@@ -213,7 +213,7 @@ fn judge(contents: &Contents, found: FoundMark, boot: u64) -> Judgement {
     Judgement { is_damaged, has_lost_end, n_missing: contents.n_missing + n_lost, next }
 }
 
-/// The mark of a journal that is about to be written to. Sequence numbers go on behind all that were ever used.
+/// Mark of a journal that is about to be written to. Sequence numbers go on behind all that were ever used.
 fn begun(found: FoundMark, contents: &Contents, next: u64) -> Mark {
     let sequence = match found {
         FoundMark::Whole(mark) | FoundMark::Damaged(Some(mark)) => mark.sequence,
@@ -225,7 +225,7 @@ fn begun(found: FoundMark, contents: &Contents, next: u64) -> Mark {
     Mark { sequence, synced: sequence, next, reserved, boot: mark::boot() }
 }
 
-/// Goes on behind the last record; a record that was not written to its end is cut off.
+/// Continues behind the last record; an incomplete record is cut off.
 fn go_on(path: &Path, n_bytes: u64, sequence: u64) -> io::Result<(File, u64, u64)> {
     let file = OpenOptions::new().write(true).open(path)?;
     file.set_len(n_bytes)?;
@@ -235,7 +235,7 @@ fn go_on(path: &Path, n_bytes: u64, sequence: u64) -> io::Result<(File, u64, u64
     Ok((file, n_bytes, sequence))
 }
 
-/// Writes the journal anew from what is known.
+/// Writes the journal anew from the book.
 fn anew(path: &Path, name: &str, sequence: u64, book: &mut Book) -> io::Result<(File, u64, u64)> {
     let mut encoder = Encoder::new(name, sequence);
     let mut bytes = Vec::new();
@@ -249,7 +249,7 @@ fn anew(path: &Path, name: &str, sequence: u64, book: &mut Book) -> io::Result<(
     Ok((file, n_bytes, encoder.sequence()))
 }
 
-/// Puts these blocks, which come behind that sequence number, in the place of all that was there.
+/// Replaces the journal by these blocks, which follow that sequence number.
 pub(super) fn write_anew(
     path: &Path,
     (name, sequence): (&str, u64),

@@ -1,4 +1,4 @@
-//! Leases are renewed by questions to the home, and run out without answers.
+//! Renews leases by requests to the home; they expire without answers.
 
 use std::collections::BTreeSet;
 
@@ -7,11 +7,11 @@ use super::{
     RENEW_MS, Request, Share, TaskKey, attempt_of, share_of,
 };
 
-/// Requests to one home whose answers still count.
+/// Most requests to one home whose answers are accepted.
 const N_REQUESTS_MAX: usize = 32;
 
 impl Core {
-    /// The home has answered a request.
+    /// Takes the home's answer to a request.
     pub(in crate::core) fn on_renewed(
         &mut self,
         from: NodeId,
@@ -46,7 +46,7 @@ impl Core {
         }
     }
 
-    /// Renews leases, repeats results, and gives up what was not renewed.
+    /// Renews leases, repeats results, and drops tasks whose leases have expired.
     pub(in crate::core) fn sweep_holding(&mut self, at: &mut At<'_>) {
         self.sweep_leases(at);
         if at.now.moment.ms_since(self.holding.renewed) < RENEW_MS {
@@ -60,7 +60,7 @@ impl Core {
         self.tell_results(None, at);
     }
 
-    /// Names to all other nodes what is held of theirs: a daemon that was started anew begins with that.
+    /// Tells all other nodes which of their tasks are held: a restarted daemon begins with that.
     pub(in crate::core) fn renew_with_all(&mut self, at: &mut At<'_>) {
         let up = self.peers.iter().map(|member| member.id).filter(|node| self.peers.is_up(*node));
         for home in up.collect::<Nodes>() {
@@ -68,7 +68,7 @@ impl Core {
         }
     }
 
-    /// Names to a home all that is held of its tasks, and what has ended of them.
+    /// Tells a home all of its tasks that are held, and those that have ended.
     pub(in crate::core) fn renew_whole(&mut self, home: NodeId, at: &mut At<'_>) {
         let held = self.holding.shares_of(home).map(|(share, _)| share);
         let ended = self.book.foreign().keys().filter(|attempt| attempt.task.home == home);

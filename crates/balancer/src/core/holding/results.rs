@@ -1,15 +1,15 @@
-//! What ended here is told to its home until the home has acknowledged it.
+//! Sends results to their homes until they are acknowledged.
 
 use super::{
     At, Attempt, Core, Ended, NodeId, PeerMessage, RENEW_MS, Record, Share, SharedEnd, attempt_of,
     share_of,
 };
 
-/// Bytes of what tasks wrote in one message.
+/// Most bytes of output in one message.
 const ENDS_BYTES_MAX: usize = 400 << 10;
 
 impl Core {
-    /// The home knows that these ended.
+    /// Forgets results that the home has acknowledged.
     pub(in crate::core) fn on_acknowledged(
         &mut self,
         from: NodeId,
@@ -27,7 +27,7 @@ impl Core {
         }
     }
 
-    /// A task of another home is over: that is written down, and told until it is acknowledged.
+    /// Records the result of another home's task, and sends it until it is acknowledged.
     pub(super) fn held_over(&mut self, ended: Ended, at: &mut At<'_>) {
         let attempt = ended.attempt;
         self.holding.forget(attempt);
@@ -35,7 +35,7 @@ impl Core {
         self.tell_results(Some(attempt), at);
     }
 
-    /// Tells homes what ended: one result that is new, or all that were told long ago.
+    /// Sends results to their homes: one that is new, or all that were last sent long ago.
     pub(super) fn tell_results(&mut self, new: Option<Attempt>, at: &mut At<'_>) {
         let now = at.now.moment;
         let told = &self.holding.told;
@@ -60,7 +60,7 @@ impl Core {
     }
 }
 
-/// Results for one home after the other.
+/// Results, collected for one home after the other.
 #[derive(Default)]
 struct Batch {
     home: Option<NodeId>,
@@ -70,7 +70,7 @@ struct Batch {
 
 impl Batch {
     fn add(&mut self, home: NodeId, end: SharedEnd, at: &mut At<'_>) {
-        // What it wrote, a sentence at most, and numbers.
+        // The output, one sentence at most, and numbers.
         let n_bytes = end.output.n_bytes() + 512;
         if self.home != Some(home) || ENDS_BYTES_MAX < self.n_bytes + n_bytes {
             self.flush(at);

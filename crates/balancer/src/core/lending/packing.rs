@@ -1,4 +1,4 @@
-//! Tasks of an offer, each work and each surroundings once, as many as fit into a message.
+//! Packs tasks into an offer: each work and each surroundings once, as many as fit into a message.
 
 use std::sync::Arc;
 
@@ -7,18 +7,18 @@ use crate::core::words::{
     FRAME_BYTES_MAX, OfferedTask, PeerMessage, Share, SharedWork, Surroundings, Work,
 };
 
-/// Bytes of an offer: one work, with all that it may have, fits in on top of it.
+/// Bytes after which an offer is full: one work of the greatest length still fits in on top.
 const OFFER_BYTES_MAX: usize = FRAME_BYTES_MAX / 2;
-/// Tasks of an offer.
+/// Most tasks of an offer.
 const N_TASKS_MAX: usize = 1000;
-/// A bound of the bytes of one task beside its work.
+/// Bound on the bytes of one task without its work.
 const TASK_BYTES: usize = 40;
 
 #[derive(Debug, Default)]
 pub(super) struct Packing {
     arounds: Vec<Arc<Surroundings>>,
     works: Vec<Arc<Work>>,
-    /// Where the surroundings of the works are.
+    /// Positions of the works' surroundings.
     around_idxs: Vec<u32>,
     tasks: Vec<OfferedTask>,
     n_bytes: usize,
@@ -33,13 +33,13 @@ impl Packing {
         self.tasks.iter().map(|task| task.share).collect()
     }
 
-    /// Whether there was room for the task.
+    /// Adds a task; returns whether there was room for it.
     pub(super) fn add(&mut self, share: Share, task: &Task) -> bool {
         if OFFER_BYTES_MAX < self.n_bytes || N_TASKS_MAX <= self.tasks.len() {
             return false;
         }
         let work = task.work();
-        // Neighbors in the queue are mostly of one submission.
+        // Neighbors in the queue are mostly of the same submission.
         let known = self.works.iter().rposition(|known| Arc::ptr_eq(known, work));
         let work_idx = known.unwrap_or_else(|| self.add_work(work));
         let work_idx = super::super::rules::count(work_idx);

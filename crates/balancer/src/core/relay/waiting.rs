@@ -1,25 +1,25 @@
-//! One client that waits for tasks of another node, as long as that takes.
+//! Wait of one client for tasks of another node.
 
 use std::collections::VecDeque;
 
 use balanced::{Answer, Request};
 use balancing::Moment;
 
-/// How often the question is repeated while nothing is heard.
+/// Time between two repetitions of the question while no answer arrives, in ms.
 const REPEAT_MS: u64 = 5_000;
-/// How long the other node may be silent.
+/// Longest time that the other node may be unreachable, in ms.
 const SILENT_MS: u64 = 30_000;
 
 #[derive(Debug)]
 pub(super) struct Waiting {
     request: Request,
-    /// When something was said or heard last.
+    /// Moment of the last message in either direction.
     since: Moment,
-    /// Whether the client has taken the last answer.
+    /// True if the client has taken the last answer.
     is_ready: bool,
-    /// Whether the last word was that it is ready for more, and not the question itself.
+    /// True if the last message was a `More`, and not the question itself.
     said_more: bool,
-    /// Answers to a question that was repeated although the first answer was on its way: at most one for each
+    /// Answers to a question that was repeated while the first answer was on its way: at most one for each
     /// repetition.
     early: VecDeque<Answer>,
     silent: Option<Moment>,
@@ -31,7 +31,7 @@ impl Waiting {
         Self { request, since: now, is_ready: true, said_more: false, early, silent: None }
     }
 
-    /// The client has taken the last answer; an answer that is there already is its next.
+    /// Takes note that the client has taken the last answer; returns its next one if that has already arrived.
     pub(super) fn client_is_ready(&mut self, now: Moment) -> Option<Answer> {
         let early = self.early.pop_front();
         if early.is_none() {
@@ -40,7 +40,7 @@ impl Waiting {
         early
     }
 
-    /// An answer, to be passed on if the client is ready.
+    /// Takes an answer; returns it if the client is ready for it.
     pub(super) fn answered(&mut self, answer: Answer, now: Moment) -> Option<Answer> {
         self.since = now;
         if std::mem::take(&mut self.is_ready) {
@@ -50,12 +50,12 @@ impl Waiting {
         None
     }
 
-    /// Whether the other node says that it knows nothing of a question that it had been asked.
+    /// Returns whether the other node does not know the question that it had been asked.
     pub(super) fn is_forgotten(&self, answer: &Answer) -> bool {
         self.said_more && matches!(answer, Answer::Refused { .. })
     }
 
-    /// The question, to be asked once more.
+    /// The question, to be asked again.
     pub(super) fn ask_again(&mut self, now: Moment) -> Request {
         (self.since, self.said_more, self.silent) = (now, false, None);
         self.request.clone()
@@ -65,7 +65,7 @@ impl Waiting {
         self.is_ready && self.silent.is_none() && REPEAT_MS <= now.ms_since(self.since)
     }
 
-    /// The other node cannot be heard now.
+    /// Takes note that the other node cannot be reached now.
     pub(super) fn is_silent(&mut self, now: Moment) {
         self.silent.get_or_insert(now);
     }
@@ -74,7 +74,7 @@ impl Waiting {
         self.silent.is_some()
     }
 
-    /// Whether it has been silent for too long.
+    /// Returns whether the other node has been unreachable for too long.
     pub(super) fn is_lost(&self, now: Moment) -> bool {
         self.silent.is_some_and(|since| SILENT_MS <= now.ms_since(since))
     }

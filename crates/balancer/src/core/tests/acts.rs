@@ -1,4 +1,4 @@
-//! What a core does, in order, with what waits for the disk apart.
+//! Actions of a core in order; those that wait for the disk are kept apart.
 
 use balanced::{Answer, Presence};
 use balancing::Moment;
@@ -6,7 +6,7 @@ use balancing::Moment;
 use crate::book::Record;
 use crate::core::words::{ClientId, CoreTimer, KeeperOrder, NodeId, Out, PeerMessage};
 
-/// One act of a core, with the number of records that were appended before it.
+/// Action of a core; its entry in `gated` has the number of records that were appended before it.
 pub(super) enum Act {
     Send(NodeId, PeerMessage),
     Answer(Answer),
@@ -26,7 +26,7 @@ pub(super) struct Acts {
 
 impl Out for Acts {
     fn send(&mut self, to: NodeId, message: PeerMessage) {
-        // All messages can be said in bytes, and are the same afterwards.
+        // Every message can be encoded, and is the same when decoded.
         let message = PeerMessage::decode(&message.encode().unwrap()).unwrap();
         if message.needs_disk() {
             self.gated.push((self.n_records, Act::Send(to, message)));

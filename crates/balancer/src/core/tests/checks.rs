@@ -1,4 +1,4 @@
-//! What must be true of a world in the end.
+//! Conditions that must hold for a world at the end.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +32,7 @@ impl World {
         }
     }
 
-    /// Whether something of this kind changes anything now.
+    /// Returns whether an event of this kind would change anything now.
     pub(super) fn has_effect(&self, kind: usize, idx: usize) -> bool {
         let is_open = |tasks: &TaskRange| {
             let home = self.nodes.iter().find(|node| node.name == tasks.home);

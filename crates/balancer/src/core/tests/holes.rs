@@ -1,10 +1,10 @@
-//! Journals that lose records.
+//! Damage to journals: lost records.
 
 use super::world::World;
 use crate::book::Record;
 
 impl World {
-    /// Some records of the node are gone, one behind the other. What says that tasks came is in a journal twice.
+    /// Removes some consecutive records of the node. Records of submissions are in a journal twice, and stay.
     pub(super) fn damage(&mut self, idx: usize) {
         let records = &mut self.nodes[idx].records;
         if records.is_empty() {

@@ -1,4 +1,4 @@
-//! A keeper of processes that only exist as times.
+//! Keeper of processes that exist only as times.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::core::words::{
     Attempt, AttemptEnd, Ended, KeeperOrder, KeeperSays, Killed, Running, TaskKey,
 };
 
-/// What a node runs.
+/// Processes of a node.
 #[derive(Default)]
 pub(super) struct Keeper {
     pub(super) running: BTreeMap<Attempt, Process>,
@@ -18,16 +18,16 @@ pub(super) struct Keeper {
 }
 
 pub(super) struct Process {
-    /// By the world's clock, in milliseconds.
+    /// Moment of its end by the world's clock, in milliseconds.
     ends_at_ms: u64,
-    /// By the node's clock.
+    /// End of its lease by the node's clock.
     lease_until: Option<Moment>,
     killed: Option<Killed>,
     started_ms: u64,
 }
 
 impl Keeper {
-    /// Does as it is told; says which task was started.
+    /// Carries out an order; returns the task that was started.
     pub(super) fn order(
         &mut self,
         order: KeeperOrder,
@@ -69,7 +69,7 @@ impl Keeper {
         None
     }
 
-    /// What has ended by now.
+    /// Ends processes whose time is over; returns them.
     pub(super) fn pass(&mut self, now_ms: u64, moment: Moment) -> Vec<Ended> {
         let lease_out =
             |process: &Process| process.lease_until.is_some_and(|until| until <= moment);

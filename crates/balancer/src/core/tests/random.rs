@@ -1,4 +1,4 @@
-//! Random numbers that are the same for the same seed.
+//! Random numbers, the same for the same seed.
 
 pub(super) struct Random(u64);
 
@@ -7,7 +7,7 @@ impl Random {
         Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5555)
     }
 
-    /// Of the kind `SplitMix64`.
+    /// Next number, by `SplitMix64`.
     pub(super) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut x = self.0;

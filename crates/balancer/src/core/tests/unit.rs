@@ -1,4 +1,4 @@
-//! What single clients see, one case each.
+//! Tests of what single clients see, one case each.
 
 mod ahead;
 mod asking;
@@ -18,7 +18,7 @@ use crate::core::words::{
 };
 use crate::core::{Core, CoreOptions};
 
-/// All that the core did.
+/// All actions of the core.
 #[derive(Default)]
 struct Seen {
     answers: Vec<(ClientId, Answer)>,
@@ -86,7 +86,7 @@ impl Rig {
         self.on(Event::Timer(CoreTimer::Sweep));
     }
 
-    /// What the client is answered at once.
+    /// Sends a request; returns the immediate answers.
     fn ask(&mut self, request: Request) -> Vec<Answer> {
         self.seen.answers.clear();
         self.on(Event::FromClient { client: ANNA, request });
@@ -109,12 +109,12 @@ impl Rig {
         assert!(matches!(answer[..], [Answer::Submitted { .. }]), "{answer:?}");
     }
 
-    /// The oldest job that runs ends.
+    /// Ends the oldest job that runs.
     fn end(&mut self) {
         self.end_by(0, AttemptEnd::Exit(0));
     }
 
-    /// One of the jobs that were ordered ends.
+    /// Ends one of the ordered jobs.
     fn end_by(&mut self, at: usize, end: AttemptEnd) {
         let ended = Ended {
             attempt: self.seen.jobs.remove(at).attempt,
@@ -267,7 +267,7 @@ fn a_question_to_another_node_ends_after_a_while() {
     assert!(rig.answers().is_empty());
     rig.pass(2_000);
     assert_eq!(rig.refusal(), "`other` did not answer in time: ask again");
-    // Nodes that do not answer are told of all the same.
+    // Nodes that do not answer are reported as well.
     assert!(rig.ask(Request::Nodes).is_empty());
     rig.pass(1_000);
     let answers = rig.answers();

@@ -1,4 +1,4 @@
-//! The world of the tests: a clock, a network, disks, and what goes wrong with them.
+//! World of the tests: a clock, a network, disks, and their failures.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use crate::core::words::{
 };
 use crate::core::{Core, CoreOptions};
 
-/// What goes wrong.
+/// Failures of the world.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Trouble {
     pub(super) n_lost_of_1000: u64,
@@ -23,7 +23,7 @@ pub(super) struct Trouble {
     pub(super) n_cuts: usize,
     /// Daemons that are killed, while their keepers go on.
     pub(super) n_kills: usize,
-    /// Machines that go down: daemon, keeper, tasks, and what was not on disk.
+    /// Machines that go down: daemon, keeper, tasks, and everything that was not on disk are lost.
     pub(super) n_crashes: usize,
     pub(super) n_keeper_deaths: usize,
     pub(super) n_cancels: usize,
@@ -71,12 +71,12 @@ pub(super) struct World {
     policy: Policy,
     trouble: Trouble,
     pub(super) random: Random,
-    /// What clients were told.
+    /// Names that clients were given.
     pub(super) promised: Vec<TaskRange>,
     pub(super) n_starts: u64,
-    /// What happened how often: submissions, cuts, kills, crashes, deaths of keepers, cancels, holes.
+    /// Number of events by kind: submissions, cuts, kills, crashes, deaths of keepers, cancels, holes.
     pub(super) n_happened: [usize; 7],
-    /// How often the disk is done, of 1000 times.
+    /// Chance that the disk has written everything after a step, of 1000.
     n_syncs_of_1000: u64,
 }
 
@@ -120,7 +120,7 @@ impl World {
         world
     }
 
-    /// Lets time pass in which tasks come and things go wrong.
+    /// Lets time pass in which tasks are submitted and failures happen.
     pub(super) fn run_with_trouble(&mut self, ms: u64) {
         let end_ms = self.now_ms + ms;
         let Trouble { n_cuts, n_kills, n_crashes, n_keeper_deaths, n_cancels, n_holes, .. } =
@@ -141,7 +141,7 @@ impl World {
         self.run_until(end_ms);
     }
 
-    /// Everything works again; runs until all is over or much too long.
+    /// Ends all failures, and runs until everything is over or took much too long.
     pub(super) fn heal_and_run(&mut self) {
         self.cuts.clear();
         self.trouble = Trouble::default();
@@ -213,7 +213,7 @@ impl World {
         }
     }
 
-    /// The daemon is killed; with `machine`, so is everything else, and the disk has only what it was told to keep.
+    /// Kills the daemon; with `machine`, everything else too, and the disk has only what was synced.
     fn down(&mut self, idx: usize, machine: bool) {
         let limit_ms = if self.random.happens(500) { 1_000 } else { 20_000 };
         let back_ms = self.random.between(10, limit_ms);
@@ -241,7 +241,7 @@ impl World {
         acts.n_records = node.records.len();
         let mut book = replay(&node.name, &node.records);
         if self.random.happens(300) {
-            // The journal was written anew.
+            // The journal was compacted.
             node.records.clear();
             book.snapshot(|record| node.records.push(record.clone()));
             node.n_durable = node.records.len();
@@ -339,7 +339,7 @@ impl World {
         self.packets.push(Packet { at_ms, from, to, message });
     }
 
-    /// In steps of 10 ms: the disk, keepers, packets, timers, membership.
+    /// Runs in steps of 10 ms: the disk, keepers, packets, timers, membership.
     fn run_until(&mut self, end_ms: u64) {
         while self.now_ms < end_ms {
             self.now_ms += 10;

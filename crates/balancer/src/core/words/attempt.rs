@@ -1,4 +1,4 @@
-//! A task as the nodes know it, and one attempt to run it.
+//! Task as the nodes know it, and one attempt to run it.
 
 use std::sync::Arc;
 
@@ -7,126 +7,126 @@ use serde::{Deserialize, Serialize};
 
 use super::{Moment, NodeId};
 
-/// A task: its home and its number there.
+/// Task: its home and its number there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct TaskKey {
-    /// The node that it was submitted to.
+    /// Node that the task was submitted to.
     pub home: NodeId,
-    /// Its number there, from 1.
+    /// Number of the task at its home, from 1.
     pub number: u64,
 }
 
-/// A task that is given out to be run; of one task no two run at the same time.
+/// Attempt to run a task; no two of one task run at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Attempt {
-    /// Which task.
+    /// The task.
     pub task: TaskKey,
-    /// How often it was given out, this time included.
+    /// Number of times that the task was given out, including this one.
     pub instance: u32,
 }
 
-/// What commands of one person mostly have in common; it is kept once for all of them.
+/// Environment that commands of one user mostly share; stored once for all of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Surroundings {
-    /// Folder that the command runs in.
+    /// Working folder of the command.
     pub folder: String,
-    /// The variables that it sees.
+    /// Environment variables of the command.
     pub environment: Vec<(String, String)>,
-    /// Its bounds.
+    /// Bounds of each task.
     pub limits: Limits,
 }
 
-/// What is to be run.
+/// Command to be run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Work {
-    /// What people call it.
+    /// Title for users.
     pub title: Option<Box<str>>,
     /// Program and arguments, with zero bytes between them: a million small vectors would cost more than
     /// their texts.
     words: Box<str>,
-    /// Where and how.
+    /// Folder, variables and bounds.
     pub around: Arc<Surroundings>,
 }
 
-/// An attempt that is to be started.
+/// Attempt that is to be started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Job {
-    /// Which.
+    /// The attempt.
     pub attempt: Attempt,
-    /// `HOME.NUMBER`, for `SINTONIA_TASK` and names of files.
+    /// `HOME.NUMBER`, for `SINTONIA_TASK` and file names.
     pub name: String,
-    /// What.
+    /// Command to be run.
     pub work: Arc<Work>,
-    /// For `SINTONIA_ARRAY_INDEX`.
+    /// Value of `SINTONIA_ARRAY_INDEX`.
     pub array_index: Option<u64>,
-    /// When it has to be ended; never where its home is here.
+    /// Moment at which it has to end; `None` where its home is here.
     pub lease_until: Option<Moment>,
-    /// It is ordered before its turn, and the keeper starts it when fewer than so many run; it gives back what has
-    /// waited for moments ([`AttemptEnd::NoTurn`]).
+    /// For an attempt that is ordered ahead: the keeper starts it when fewer than this many run, and gives it back
+    /// when it has waited too long ([`AttemptEnd::NoTurn`]).
     pub n_at_once: Option<u32>,
 }
 
-/// An attempt that runs.
+/// Attempt that runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Running {
-    /// Which.
+    /// The attempt.
     pub attempt: Attempt,
-    /// When it was started, in milliseconds since 1970.
+    /// Time of the start, in milliseconds since 1970.
     pub started_ms: u64,
 }
 
-/// An attempt that ended.
+/// Attempt that ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ended {
-    /// Which.
+    /// The attempt.
     pub attempt: Attempt,
     /// How.
     pub end: AttemptEnd,
-    /// When it was started, in milliseconds since 1970.
+    /// Time of the start, in milliseconds since 1970.
     pub started_ms: u64,
-    /// When it ended, in milliseconds since 1970.
+    /// Time of the end, in milliseconds since 1970.
     pub ended_ms: u64,
-    /// What it wrote.
+    /// Output.
     pub output: Output,
 }
 
-/// How an attempt ended.
+/// End of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AttemptEnd {
-    /// With this code.
+    /// Exited with this code.
     Exit(i32),
-    /// By a signal that was not ours.
+    /// Killed by a signal that the keeper did not send.
     Signal(i32),
-    /// It could not be started: the sentence says why.
+    /// Could not be started, for the reason in the sentence.
     NotStarted(String),
-    /// This node had no room for another process; it may be given out again. The sentence says why.
+    /// Found no room for another process on this node, for the reason in the sentence; it may be given out again.
     NoRoom(String),
-    /// We killed it.
+    /// Killed by the keeper.
     Killed(Killed),
-    /// It was ordered before its turn, which did not come; it never ran.
+    /// Was ordered ahead, and its turn did not come; it never ran.
     NoTurn,
 }
 
-/// Why we kill.
+/// Reason for which the keeper kills.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Killed {
-    /// Somebody canceled the task.
+    /// The task was canceled.
     Canceled,
-    /// Its home was not heard for too long, or says that it is not ours any more.
+    /// The home did not answer for too long, or says that the task is not this node's any more.
     LeaseOut,
     /// This node leaves; the task runs elsewhere.
     Leaving,
 }
 
 impl Work {
-    /// The work of a submission; `around` is its surroundings, shared with others that are equal.
+    /// Work of a submission; `around` is its surroundings, shared with equal ones.
     #[must_use]
     pub fn new(submission: &Submission, around: Arc<Surroundings>) -> Self {
         let title = submission.name.as_deref().map(Box::from);
         Self { title, words: submission.command.join("\0").into(), around }
     }
 
-    /// Work whose command is written as [`Self::words`] gives it.
+    /// Work whose command has the form of [`Self::words`].
     #[must_use]
     pub fn from_words(title: Option<Box<str>>, words: Box<str>, around: Arc<Surroundings>) -> Self {
         Self { title, words, around }
@@ -143,7 +143,7 @@ impl Work {
         &self.words
     }
 
-    /// What people call it: its name, or its program's.
+    /// Title for users: the task's name, or its program's.
     #[must_use]
     pub fn title(&self) -> &str {
         let program = self.words.split('\0').next().unwrap_or("");
@@ -152,7 +152,7 @@ impl Work {
 }
 
 impl Surroundings {
-    /// Those of a submission.
+    /// Surroundings of a submission.
     #[must_use]
     pub fn of(submission: &Submission) -> Self {
         Self {
@@ -164,7 +164,7 @@ impl Surroundings {
 }
 
 impl AttemptEnd {
-    /// How the task ended, if it did: one that lost its lease or its node is run again.
+    /// Outcome of the task, if it ended: a task that lost its lease or its node is run again.
     #[must_use]
     pub fn outcome(&self) -> Option<Outcome> {
         match self {

@@ -1,74 +1,74 @@
-//! What nodes say to each other, as bytes and back.
+//! Messages between nodes, with their encoding.
 //!
-//! The *home* of a task is the one authority over it. A node that holds tasks of another home renews its leases
-//! by numbered requests; an answer counts from the moment at which its request was sent.
+//! The *home* of a task is the only authority over it. A node that holds tasks of another home renews its leases by
+//! numbered requests; an answer extends them from the moment at which its request was sent.
 
 use balanced::{Answer, NodeStatus, Outcome, Output, Request};
 use serde::{Deserialize, Serialize};
 
 use super::{NodeId, Surroundings};
 
-/// Version of these messages; nodes of another one are refused when they connect.
+/// Version of these messages; nodes of another version are refused when they connect.
 pub const PEER_VERSION: u16 = 1;
 /// Longest message in bytes.
 pub const FRAME_BYTES_MAX: usize = 1 << 20;
 
-/// A task of the node that speaks or is spoken to, and its instance.
+/// Task of the sending or the receiving node, and its instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Share {
-    /// Number at its home.
+    /// Number of the task at its home.
     pub number: u64,
-    /// Which instance.
+    /// Instance of the task.
     pub instance: u32,
 }
 
-/// Work as it travels.
+/// Work as it is sent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SharedWork {
-    /// What people call it.
+    /// Title for users.
     pub title: Option<String>,
     /// Program and arguments, with zero bytes between them.
     pub words: String,
-    /// Which of the offer's surroundings.
+    /// Position of its surroundings in the offer.
     pub around_idx: u32,
 }
 
-/// A task as it is offered.
+/// Task as it is offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OfferedTask {
-    /// Which.
+    /// The task.
     pub share: Share,
-    /// Which of the offer's works.
+    /// Position of its work in the offer.
     pub work_idx: u32,
-    /// Its index, where it is of an array.
+    /// Index in its array, where it belongs to one.
     pub array_index: Option<u64>,
 }
 
-/// How a task ended, told to its home.
+/// End of a task, reported to its home.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SharedEnd {
-    /// Which.
+    /// The task.
     pub share: Share,
-    /// How.
+    /// Outcome.
     pub outcome: Outcome,
-    /// When it was started, by the clock of the node that ran it.
+    /// Time of the start, in ms since 1970 by the clock of the node that ran it.
     pub started_ms: u64,
-    /// When it ended, by that clock.
+    /// Time of the end, by the same clock.
     pub ended_ms: u64,
-    /// What it wrote.
+    /// Output.
     pub output: Output,
 }
 
-/// What one node says to another.
+/// Message from one node to another.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum PeerMessage {
-    /// What the rules of balancing say to each other.
+    /// Message between the balancing rules.
     Balance(balancing::Message),
-    /// From home: take these tasks of mine. They may be started when a renewal that names them is answered.
+    /// From the home: offers tasks. They may be started when a renewal that names them is answered.
     Offer {
-        /// By which it is answered.
+        /// Number that comes back in the answer.
         offer: u64,
-        /// To this start of the other daemon alone.
+        /// Incarnation of the only daemon that the offer is for.
         incarnation: u64,
         /// Surroundings of the works.
         arounds: Vec<Surroundings>,
@@ -77,129 +77,129 @@ pub enum PeerMessage {
         /// The tasks.
         tasks: Vec<OfferedTask>,
     },
-    /// To home: of this offer I took the first so many.
+    /// To the home: the first tasks of an offer were taken.
     Taken {
-        /// Which offer.
+        /// Number of the offer.
         offer: u64,
-        /// How many.
+        /// Number of tasks that were taken.
         n_tasks: u32,
-        /// Why not all.
+        /// Reason why not all were taken.
         because: Option<String>,
     },
-    /// To home: I hold these tasks of yours; may I go on?
+    /// To the home: asks to keep tasks that the sender holds.
     Renew {
-        /// Grows with each request.
+        /// Number that grows with each request.
         number: u64,
-        /// The daemon's start that asks.
+        /// Incarnation of the asking daemon.
         incarnation: u64,
-        /// Whether these are all that I hold of yours.
+        /// True if these are all tasks of the home that the sender holds.
         whole: bool,
         /// Tasks that I hold.
         shares: Vec<Share>,
     },
-    /// From home: you may, except for these, which are not yours any more.
+    /// From the home: allows the node to keep the tasks of a request, except for `gone`.
     Renewed {
-        /// That of the request.
+        /// Number of the request.
         number: u64,
-        /// Those that are not.
+        /// Tasks that are not the node's any more.
         gone: Vec<Share>,
     },
-    /// To home: I do not hold these any more.
+    /// To the home: gives tasks back.
     Returned {
-        /// Which.
+        /// The tasks.
         shares: Vec<Share>,
-        /// Where they had better go.
+        /// Node to which they should go instead.
         wish: Option<NodeId>,
-        /// Why.
+        /// Reason.
         because: String,
     },
-    /// To home: I started these, at that time of my clock. For people.
+    /// To the home: tasks were started, at these times of the sender's clock. For users only.
     Started {
-        /// Which, and when.
+        /// The tasks, with the times in ms since 1970.
         shares: Vec<(Share, u64)>,
     },
-    /// From home: end these.
+    /// From the home: end these tasks.
     Cancel {
-        /// Which.
+        /// The tasks.
         shares: Vec<Share>,
     },
-    /// To home: these ended. Repeated until it is acknowledged.
+    /// To the home: tasks ended. Repeated until it is acknowledged.
     Ended {
-        /// Which, and how.
+        /// Their ends.
         ends: Vec<SharedEnd>,
     },
-    /// From home: that these ended is on disk here, or does not matter.
+    /// From the home: the ends of these tasks are on disk there, or do not matter.
     Acknowledged {
-        /// Which.
+        /// The tasks.
         shares: Vec<Share>,
     },
-    /// A client of mine asks this of you.
+    /// Asks a question for a client of the sender.
     Ask {
-        /// By which it is answered.
+        /// Number that comes back in the answer.
         ask: u64,
-        /// What.
+        /// The question.
         #[serde(with = "as_json")]
         request: Request,
     },
-    /// That client has gone.
+    /// The client of a question has gone.
     AskGone {
-        /// Which.
+        /// Number of the question.
         ask: u64,
     },
-    /// How do you stand?
+    /// Asks for the node's status.
     HowAreYou {
-        /// By which it is answered.
+        /// Number that comes back in the answer.
         ask: u64,
     },
-    /// To [`PeerMessage::HowAreYou`].
+    /// Answers [`PeerMessage::HowAreYou`].
     IAm {
-        /// Which.
+        /// Number of the question.
         ask: u64,
-        /// So.
+        /// Status of the sender.
         #[serde(with = "as_json")]
         status: Box<NodeStatus>,
     },
-    /// To [`PeerMessage::Ask`].
+    /// Answers [`PeerMessage::Ask`].
     Answer {
-        /// Which.
+        /// Number of the question.
         ask: u64,
-        /// What.
+        /// The answer.
         #[serde(with = "as_json")]
         answer: Answer,
     },
 }
 
-/// Why bytes are no message.
+/// Reasons why bytes are no message, or a message cannot be sent.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PeerError {
-    /// It is too long.
+    /// The message is too long.
     #[error("a message of {n_bytes} bytes is longer than the {FRAME_BYTES_MAX} that nodes take")]
     TooLong {
-        /// Its length.
+        /// Length of the message in bytes.
         n_bytes: usize,
     },
-    /// It cannot be understood.
+    /// The message cannot be decoded.
     #[error(
         "a message of another node cannot be understood: run one version of Sintonia on all nodes"
     )]
     Unknown {
-        /// What the decoder says.
+        /// Error of the decoder.
         source: postcard::Error,
     },
-    /// It goes on behind its end.
+    /// Bytes follow the message.
     #[error(
         "a message of another node has {n_bytes} bytes too many: run one version of Sintonia on all nodes"
     )]
     Trailing {
-        /// How many.
+        /// Number of these bytes.
         n_bytes: usize,
     },
 }
 
 impl PeerMessage {
-    /// Whether it may be sent only when everything that was decided before is on disk: home must not forget to
-    /// whom it gave a task, nor a result that it has acknowledged.
+    /// Returns whether the message may be sent only when everything that was decided before is on disk: a home must
+    /// not forget to which node it gave a task, nor a result that it has acknowledged.
     #[must_use]
     pub fn needs_disk(&self) -> bool {
         match self {
@@ -221,7 +221,7 @@ impl PeerMessage {
         }
     }
 
-    /// Its bytes.
+    /// Encodes the message.
     ///
     /// # Errors
     /// When it is longer than [`FRAME_BYTES_MAX`].
@@ -233,10 +233,10 @@ impl PeerMessage {
         Ok(bytes)
     }
 
-    /// The message of these bytes.
+    /// Decodes a message.
     ///
     /// # Errors
-    /// When they are too many, or are none.
+    /// When there are too many bytes, or they are no message.
     pub fn decode(bytes: &[u8]) -> Result<Self, PeerError> {
         if FRAME_BYTES_MAX < bytes.len() {
             return Err(PeerError::TooLong { n_bytes: bytes.len() });
@@ -250,7 +250,7 @@ impl PeerMessage {
     }
 }
 
-/// The words of clients are made for JSON, which says itself what comes next.
+/// Encodes clients' messages as JSON, which they are made for: it describes itself.
 mod as_json {
     use serde::{
         Deserialize, Deserializer, Serialize, Serializer,

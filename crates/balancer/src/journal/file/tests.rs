@@ -1,4 +1,4 @@
-//! Journals that were cut, changed, or are not ours.
+//! Tests of journals that were cut or changed, or belong to others.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use crate::book::{BookLimits, EndRecord};
 use crate::core::words::{NodeId, node_id};
 use crate::journal::format::HEADER;
 
-/// A folder in memory: there is nothing to wait for, and these tests write thousands of files.
+/// A folder in memory, which needs no waiting: these tests write thousands of files.
 fn memory() -> tempfile::TempDir {
     tempfile::tempdir_in("/dev/shm").unwrap()
 }
@@ -23,7 +23,8 @@ fn opened(folder: &Path) -> (Opened, Book) {
     (open(folder, "alpha", 1, &mut book).unwrap(), book)
 }
 
-/// Submissions of two tasks each, of which one task has ended; written as a daemon does. Ends of the records.
+/// Writes a journal as a daemon does, with submissions of two tasks each, one of which has ended; returns the ends
+/// of its records.
 fn journal(folder: &Path, n_submissions: u64) -> Vec<u64> {
     let (opened, mut book) = opened(folder);
     let mut encoder = opened.encoder();
@@ -69,7 +70,7 @@ fn a_journal_goes_on() {
     assert!(!folder.path().join(DAMAGED).exists());
 }
 
-/// Fault: a record that was being written when the daemon was killed. Nobody was told of it, and nobody is alarmed.
+/// Fault: the daemon was killed while it wrote a record. No client was told of it, and no damage is to be reported.
 #[test]
 fn a_record_that_was_not_written_to_its_end_is_cut_off_without_alarm() {
     let folder = memory();
@@ -89,7 +90,8 @@ fn a_record_that_was_not_written_to_its_end_is_cut_off_without_alarm() {
     }
 }
 
-/// What is known behind a fault, and that no number is given out again. `n_tasks` were.
+/// Opens a journal after a fault; checks that none of the `n_tasks` numbers is given out again, and returns what is
+/// known.
 #[track_caller]
 fn check(folder: &Path, n_tasks: u64, what: &str) -> (Vec<u64>, bool, Vec<u64>) {
     let (opened, book) = opened(folder);
@@ -108,7 +110,7 @@ fn check(folder: &Path, n_tasks: u64, what: &str) -> (Vec<u64>, bool, Vec<u64>) 
     (known(&book), damage.is_some(), doubted)
 }
 
-/// Fault: a damaged spot took all records behind it, and numbering began again (16 bytes, or one bit).
+/// Fault: a damaged spot lost all records behind it, and numbering began again (16 bytes, or one bit).
 #[test]
 fn a_damaged_spot_takes_only_the_records_that_it_touches() {
     let made = memory();
@@ -127,10 +129,10 @@ fn a_damaged_spot_takes_only_the_records_that_it_touches() {
         let what = format!("bytes {begin} to {end}");
         let (known, is_damaged, doubted) = check(folder.path(), 6, &what);
         assert!(is_damaged, "{what}: it is noticed");
-        // Of the first submission: what it shares with the others, itself, both again, an end; then fours.
+        // Of the first submission: its surroundings, the submission, both again, an end; then four records of each.
         let hit = |record: usize| ends[record] < end as u64 && (begin as u64) < ends[record + 1];
         assert_eq!(known, [1, 2, 3, 4, 5, 6], "{what}: what many tasks rest on is there twice");
-        // Tasks that were there before and are not over.
+        // Tasks that were submitted before the damage and have not ended.
         let first_hit = (0..ends.len() - 1).find(|record| hit(*record)).unwrap_or(0);
         let open = |(submitted, ended, first): (usize, usize, u64)| {
             let is_doubted = submitted < first_hit;
@@ -141,7 +143,7 @@ fn a_damaged_spot_takes_only_the_records_that_it_touches() {
     }
 }
 
-/// Fault: a journal that had lost its end looked like a good one, and numbering began again.
+/// Fault: a journal that had lost its end looked undamaged, and numbering began again.
 #[test]
 fn an_end_that_is_missing_is_noticed_wherever_it_was_cut() {
     let made = memory();
@@ -158,7 +160,7 @@ fn an_end_that_is_missing_is_noticed_wherever_it_was_cut() {
     }
 }
 
-/// Fault: of two files, the one that says which numbers are given out.
+/// Fault: damage to the second file, which says which numbers are given out.
 #[test]
 fn a_mark_that_is_damaged_or_missing_is_noticed() {
     let made = memory();
@@ -181,7 +183,7 @@ fn a_mark_that_is_damaged_or_missing_is_noticed() {
     }
 }
 
-/// Fault: the journal itself is gone.
+/// Fault: the journal itself is missing.
 #[test]
 fn numbers_go_on_where_the_journal_is_gone() {
     let folder = memory();
@@ -190,7 +192,7 @@ fn numbers_go_on_where_the_journal_is_gone() {
     assert_eq!(check(folder.path(), 4, "no journal"), (Vec::new(), true, Vec::new()));
 }
 
-/// Fault: a machine that lost its power has on disk what was waited for, and numbers that were not.
+/// Fault: after a power failure the disk has only the records that were synced, and the mark tells of more.
 #[test]
 fn a_machine_that_went_down_gives_no_number_out_again_and_alarms_nobody() {
     let folder = memory();
@@ -214,7 +216,7 @@ fn a_machine_that_went_down_gives_no_number_out_again_and_alarms_nobody() {
     assert_eq!(book_third.running().collect::<Vec<_>>(), [(4, 1)]);
 }
 
-/// Writes a record as a daemon does that is killed then.
+/// Writes a record as a daemon does that is then killed.
 fn append(opened: Opened, record: &Record) {
     let mut bytes = Vec::new();
     let mut encoder = opened.encoder();
@@ -224,7 +226,7 @@ fn append(opened: Opened, record: &Record) {
     mark.write(Mark { sequence: encoder.sequence(), ..mark.mark() }).unwrap();
 }
 
-/// Fault: the mark of a journal that was written anew said nothing of what was in it, until something was appended.
+/// Fault: after a journal was written anew its mark did not cover its contents, until something was appended.
 #[test]
 fn the_end_of_a_journal_that_was_just_written_anew_is_missed() {
     let sample = include_bytes!("../../../tests/samples/journal-v2");
@@ -248,8 +250,8 @@ fn the_end_of_a_journal_that_was_just_written_anew_is_missed() {
     }
 }
 
-/// Fault: the mark was written before the journal that was mended. When that failed in between, damage that only the
-/// mark had told was forgotten, and what had been kept of an earlier one was lost with each new try.
+/// Fault: the mark was written before the repaired journal. When a step in between failed, damage that only the
+/// mark proved was forgotten, and the copy of an earlier damaged file was lost with each new try.
 #[test]
 fn damage_is_known_until_the_journal_says_it() {
     for has_mark in [false, true] {
@@ -287,7 +289,7 @@ fn a_journal_that_was_never_begun_is_begun() {
     }
 }
 
-/// A journal as the version before wrote it, and what that version made of it.
+/// A journal as the previous version wrote it, and what that version made of it.
 #[test]
 fn a_journal_of_the_version_before_is_read_and_is_of_this_one_from_then_on() {
     let sample = include_bytes!("../../../tests/samples/journal-v2");
@@ -313,7 +315,8 @@ fn a_journal_of_the_version_before_is_read_and_is_of_this_one_from_then_on() {
     assert!(100 <= again.next_number());
 }
 
-/// Nothing tells where the next record of such a journal begins: what is behind a damaged spot is lost, and said so.
+/// Nothing tells where the next record of such a journal begins: what is behind a damaged spot is lost, and
+/// reported.
 #[test]
 fn a_damaged_journal_of_the_version_before_gives_no_number_out_again() {
     let sample = include_bytes!("../../../tests/samples/journal-v2");

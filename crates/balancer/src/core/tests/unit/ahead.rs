@@ -1,8 +1,8 @@
-//! Tasks that are ordered before their turn, and starts for which there was no room.
+//! Tests of tasks that are ordered ahead, and of starts for which there was no room.
 
 use super::*;
 
-/// So many short tasks in a row, and the next is ordered ahead.
+/// Number of short tasks in a row after which the next is ordered ahead.
 const N_SHORT: u64 = 32;
 
 fn after_short_ones(n_left: u64) -> Rig {

@@ -1,4 +1,4 @@
-//! How often a node that has too much asks others for room.
+//! Tests of how often a node with too many tasks asks others for room.
 
 use balanced::Presence;
 use balancing::{LoadState, Message, Policy};
@@ -8,7 +8,7 @@ use crate::core::CoreOptions;
 use crate::core::words::{Event, PeerMessage};
 
 impl Rig {
-    /// The other node says what it is to whoever asks for that; how many questions there were.
+    /// Answers the questions for the other node's state; returns how many there were.
     fn say_neutral(&mut self) -> usize {
         let mut n_asked = 0;
         for (to, message) in std::mem::take(&mut self.seen.sent) {
@@ -34,7 +34,7 @@ fn looking_after_leases_is_no_reason_to_ask_others_for_room() {
         rig.pass(250);
         n_asked += rig.say_neutral();
     }
-    // Once a second, and not at each of 40 sweeps.
+    // Once a second, and not at each of the 40 sweeps.
     assert_eq!(n_asked, 10);
     rig.submit(1);
     assert_eq!(rig.say_neutral(), 1);

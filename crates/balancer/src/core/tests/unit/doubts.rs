@@ -1,11 +1,11 @@
-//! Tasks of which a damaged journal may have lost where they run.
+//! Tests of tasks whose place a damaged journal may have lost.
 
 use balanced::TaskState;
 
 use super::*;
 use crate::core::words::{Attempt, AttemptEnd, Ended, Running, Share, SharedEnd, TaskKey};
 
-/// A node that was started with a journal that had lost records of both of its tasks.
+/// A node whose journal has lost records of both of its tasks.
 fn rig(keeper_runs: &[(u64, u32)]) -> Rig {
     let mut book = Core::book_for("n", BookLimits::default());
     let submission = Submission {
@@ -47,7 +47,7 @@ fn state(rig: &Rig, number: u64) -> TaskState {
     rig.core.book().task(number).unwrap().state()
 }
 
-/// Fault: a lease that the journal had lost, so that the home ran the task while another node did.
+/// Fault: the journal had lost a lease, and the home ran the task while another node did.
 #[test]
 fn a_task_waits_until_all_leases_have_run_out_and_all_nodes_have_said_what_they_hold() {
     let mut rig = rig(&[]);
@@ -86,7 +86,7 @@ fn who_holds_a_task_whose_lease_was_lost_has_it_again() {
     assert_eq!(rig.core.book().task(2).unwrap().outcome(), Some(&Outcome::Exit(4)));
 }
 
-/// Fault: a result whose lease was lost was thrown away.
+/// Fault: a result whose lease was lost was discarded.
 #[test]
 fn an_end_of_a_task_whose_lease_was_lost_counts() {
     let mut rig = rig(&[]);
@@ -98,7 +98,7 @@ fn an_end_of_a_task_whose_lease_was_lost_counts() {
     assert_eq!(rig.core.book().n_doubted(), 1);
 }
 
-/// Fault: a task that the keeper had started, and of which no record was left: its number was given out again.
+/// Fault: the keeper had started a task of which no record was left, and its number was given out again.
 #[test]
 fn a_number_that_the_keeper_knows_is_not_given_out_again() {
     let mut rig = rig(&[(7, 1)]);

@@ -1,4 +1,4 @@
-//! The last tasks of a slow node, which fast ones come for.
+//! Tests of the last tasks of a slow node, which a fast node fetches.
 
 use balancing::Message;
 
@@ -18,7 +18,7 @@ impl Rig {
         self.on(Event::Members(vec![member]));
     }
 
-    /// The fast node comes for a task, and takes it.
+    /// Lets the fast node fetch a task.
     fn pulled(&mut self, operation: u32) {
         let from = node_id("fast");
         self.seen.sent.clear();
@@ -34,7 +34,7 @@ impl Rig {
     }
 }
 
-/// Fault: only the last tasks that ended were known, and nothing said so.
+/// Fault: only the last ended tasks were known, and nothing said so.
 #[test]
 fn of_tasks_that_ended_long_ago_it_is_said_how_they_ended() {
     let limits = BookLimits { n_ended_max: 2, ..BookLimits::default() };

@@ -1,4 +1,4 @@
-//! What is lost when nodes go down and links break, and what clients see of it.
+//! Tests of losses when nodes go down and links break, and of what clients see of them.
 
 use balanced::{Answer, EndedTask, Limits, Outcome, Presence, Request, Submission};
 
@@ -7,7 +7,7 @@ use crate::book::BookLimits;
 use crate::core::words::{Event, PeerMessage, node_id};
 use crate::core::{Core, CoreOptions};
 
-/// Daemon and keeper of a node with this submission went down, so many times while a task ran.
+/// A node with this submission whose daemon and keeper went down `n_times` while a task ran.
 fn down_while_it_runs(n_times: u32, n_starts_max: u32) -> Rig {
     let mut book = Core::book_for("n", BookLimits::default());
     let submission = Submission {
@@ -46,7 +46,7 @@ fn a_start_counts_although_daemon_and_keeper_went_down() {
     );
 }
 
-/// What the other node was asked last.
+/// The last question to the other node.
 fn asked_last(rig: &mut Rig) -> Option<(u64, Request)> {
     rig.seen.sent.drain(..).rev().find_map(|(_, message)| match message {
         PeerMessage::Ask { ask, request } => Some((ask, request)),
@@ -95,7 +95,7 @@ fn who_waits_for_another_node_is_told_although_words_are_lost() {
     assert!(asked_last(&mut rig).is_none() && rig.answers().is_empty());
     rig.member(Presence::Up, 2);
     assert_eq!(asked_last(&mut rig), Some((ask, question)), "its daemon was started anew");
-    // Fault: who was ready for more before the link broke was refused by what came of that afterwards.
+    // Fault: a client that was ready for more before the link broke was refused by a late answer to that.
     let answer = Answer::Refused { sentence: "nothing is waited for".to_owned() };
     let message = PeerMessage::Answer { ask, answer };
     rig.on(Event::FromPeer { from: node_id("other"), message });

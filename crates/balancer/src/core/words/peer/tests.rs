@@ -1,4 +1,4 @@
-//! Messages come back as they were, and no bytes do harm.
+//! Messages survive encoding, and no bytes do harm.
 
 use balanced::{TaskFilter, Text};
 use proptest::{collection::vec, prelude::*};
