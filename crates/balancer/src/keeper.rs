@@ -1,20 +1,19 @@
-//! The keeper: a small process beside each daemon that starts tasks and outlives the daemon.
+//! Keeper of a node: a small process beside each daemon that starts tasks and outlives the daemon.
 //!
-//! The daemon talks to it over a Unix socket in its state folder ([`Keeper`]). When the daemon dies,
-//! tasks go on; what ended meanwhile is held until the next daemon has asked to forget it.
+//! The daemon talks to it over a Unix socket in its state folder ([`Keeper`]). When the daemon dies, tasks go on;
+//! their ends are held until the next daemon has asked to forget them.
 //!
 //! # Invariants
-//! - Each task leads a process group of its own. When it has ended, what is left of its group is
-//!   killed before the end is reported.
-//! - A task whose lease has run out is ended without asking anybody.
-//! - Ends are reported until they are forgotten; what is held has a bound, and tasks are
-//!   refused beyond it.
-//! - When the keeper itself is killed, its [`guard`] kills the tasks; should both be killed at
-//!   once, the next keeper does before it serves.
+//! - Each task leads a process group of its own. When the task has ended, the rest of its group is killed before
+//!   the end is reported.
+//! - A task whose lease has expired is ended without asking the daemon.
+//! - Ends are reported until they are forgotten; their number is bounded, and tasks are refused beyond it.
+//! - When the keeper itself is killed, its [`guard`] kills the tasks; if both are killed at once, the next keeper
+//!   does so before it serves.
 //!
 //! # Not here
-//! Which task runs where and when: that is the daemon's core. A process that leaves its group *and*
-//! clears its environment is not found again.
+//! The decision which task runs where and when: see the daemon's core. A process that leaves its group *and* clears
+//! its environment is not found again.
 
 mod ahead;
 mod captured;
@@ -42,29 +41,28 @@ pub use words::WordsError;
 
 use crate::core::words::Moment;
 
-/// The name of the keeper's socket in the state folder.
+/// Name of the keeper's socket in the state folder.
 pub const SOCKET: &str = "keeper.sock";
 
-/// How a keeper serves.
+/// Options of a keeper.
 #[derive(Debug, Clone)]
 pub struct KeeperOptions {
-    /// The state folder: holds the socket, the lock, and ends that nobody has asked for yet.
+    /// State folder: holds the socket, the lock, and ends that no daemon has taken yet.
     pub state: PathBuf,
     /// Arguments with which this program calls [`guard`] for the same state folder.
     pub guard: Vec<OsString>,
-    /// How long a keeper with nothing running waits for a daemon before it ends itself.
+    /// Time for which a keeper without tasks waits for a daemon before it ends.
     pub idle: Duration,
-    /// How long a task may take to end after it was asked to, before it is killed.
+    /// Time for which a task may end by itself after it was asked to, before it is killed.
     pub grace: Duration,
-    /// Tasks that run or are held at most; further ones are refused.
+    /// Most tasks that run or whose ends are held; further ones are refused.
     pub n_tasks_max: usize,
-    /// Output of ended tasks held in memory at most, in bytes; that of further ones is dropped and
-    /// counted.
+    /// Most bytes of ended tasks' output that are held in memory; that of further ones is dropped and counted.
     pub held_bytes_max: usize,
 }
 
 impl KeeperOptions {
-    /// A minute for the next daemon, two seconds to end, 65,536 tasks, 256 MiB of output.
+    /// Default options: a minute for the next daemon, two seconds to end, 65,536 tasks, 256 MiB of output.
     pub fn new(state: PathBuf, guard: Vec<OsString>) -> Self {
         Self {
             state,
@@ -77,47 +75,47 @@ impl KeeperOptions {
     }
 }
 
-/// Why a keeper cannot serve.
+/// Reasons why a keeper cannot serve.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeeperError {
     /// Another keeper holds the lock.
     #[error("a keeper already serves `{0}`; stop its daemon with `sintonia node stop` first")]
     Taken(PathBuf),
-    /// A file or socket of the state folder.
+    /// A file or socket of the state folder cannot be used.
     #[error("cannot use `{path}`; check that the folder is yours and has room")]
     Folder {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
     },
-    /// The guard, without which tasks could outlive the keeper.
+    /// The guard cannot be started; without it, tasks could outlive the keeper.
     #[error("cannot start the guard of `{state}`; check the limit of processes (`ulimit -u`)")]
     Guard {
-        /// The state folder.
+        /// State folder.
         state: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
     },
-    /// The system refuses what every event loop needs.
+    /// The system refuses something that the event loop needs.
     #[error("the keeper cannot {doing}; check the limit of open files (`ulimit -n`)")]
     System {
-        /// What was tried.
+        /// Operation that failed.
         doing: &'static str,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
     },
 }
 
-/// How many ends a file holds that a keeper has left, and whether it is damaged.
+/// Number of ends in a file that a keeper has left, and whether the file is damaged.
 pub fn ends_in(bytes: &[u8]) -> (usize, bool) {
     let (ends, is_damaged) = held::ends_in(bytes);
     (ends.len(), is_damaged)
 }
 
-/// The time of the machine's boot clock, which also counts while the machine sleeps: a lease runs
-/// out although nobody was awake to see it.
+/// Time of the machine's boot clock, which also counts while the machine sleeps: a lease expires even if no process
+/// runs at that time.
 pub fn boot_now() -> Moment {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
     let seconds = u64::try_from(now.tv_sec).unwrap_or(0);

@@ -1,18 +1,18 @@
-//! Connections between nodes: encrypted, one for each pair, made again when they break.
+//! Links between nodes: encrypted, one for each pair, restored when they break.
 //!
-//! Who has not the key of the cluster learns nothing: the first message of a connection already
-//! proves it (Noise `NNpsk0`). Each link has a thread that reads and one that writes; each address
-//! that is to be reached has one that dials.
+//! A peer without the key of the cluster learns nothing: the first message of a connection already proves the key
+//! (Noise `NNpsk0`). Each link has a reading and a writing thread; each address that is to be reached has a dialing
+//! thread.
 //!
 //! # Invariants
-//! - Between two daemons there is one link. When both dial at once, the connection of the one with
-//!   the smaller name stays, on both sides.
-//! - Nothing waits without a deadline: a peer that is silent is disconnected, a message that does
-//!   not fit into the queue of its link is dropped and counted.
-//! - Whatever arrives, from whomever, ends at worst in one [`LinkError`].
+//! - Two daemons have one link. When both dial at once, the connection that the one with the smaller name dialed
+//!   stays, on both sides.
+//! - Nothing waits without a deadline: a silent peer is disconnected, and a message that does not fit into the
+//!   queue of its link is dropped and counted.
+//! - Whatever arrives from any peer leads at worst to one [`LinkError`].
 //!
 //! # Not here
-//! What nodes say to each other (`core::words`), and who belongs to the cluster (`members`).
+//! The messages between nodes (`core::words`), and membership of the cluster (`members`).
 
 mod channel;
 mod dialing;
@@ -38,32 +38,32 @@ pub use key::{Key, KeyError};
 
 use crate::core::words::{FRAME_BYTES_MAX, NodeId, PEER_VERSION};
 
-/// How links are kept.
+/// Options of links.
 #[derive(Debug, Clone)]
 pub struct LinkOptions {
-    /// Version of what nodes say to each other; others are refused.
+    /// Version of the messages between nodes; other versions are refused.
     pub version: u16,
     /// Longest message in bytes.
     pub message_bytes_max: usize,
-    /// How long dialing and proving the key may take.
+    /// Longest time for dialing and proving the key.
     pub shakes_within: Duration,
-    /// How often something is said when there is nothing to say.
+    /// Time after which an idle link sends an empty message.
     pub heartbeat: Duration,
-    /// A peer that says nothing for so long is disconnected.
+    /// Time after which a peer that sends nothing is disconnected.
     pub silent_after: Duration,
-    /// How long a peer may take to read what was said.
+    /// Longest time that a peer may take to read a message.
     pub reads_within: Duration,
-    /// Pause after the first dial that failed; it doubles up to `pause_max`.
+    /// Pause after the first failed dial; it doubles up to `pause_max`.
     pub pause_min: Duration,
     /// Longest pause between dials.
     pub pause_max: Duration,
-    /// Messages that wait in the queue of a link at most.
+    /// Most messages in the queue of a link.
     pub n_queued_max: usize,
-    /// Bytes that wait in the queue of a link at most.
+    /// Most bytes in the queue of a link.
     pub queued_bytes_max: usize,
-    /// Connections that are proving the key at the same time at most; then the oldest silent one goes.
+    /// Most connections that are proving the key at the same time; beyond that the oldest silent one is dropped.
     pub n_shaking_max: usize,
-    /// Of these, from one address.
+    /// Most of these from one address.
     pub n_shaking_per_address_max: usize,
 }
 
@@ -86,35 +86,35 @@ impl Default for LinkOptions {
     }
 }
 
-/// What happens to links. Events of one link come in order, from one thread.
+/// Event of links. Events of one link come in order, from one thread.
 #[derive(Debug)]
 pub enum LinkEvent {
-    /// A peer can be talked to; also when a new link replaces the one before.
+    /// A link to a peer is up, possibly in place of an earlier one.
     Up(Hello),
-    /// A peer says something.
+    /// A peer sends a message.
     Message {
-        /// Who.
+        /// Sender.
         from: NodeId,
-        /// What.
+        /// The message.
         bytes: Vec<u8>,
     },
-    /// The link to a peer is no more, and there is no other one.
+    /// The link to a peer has ended, and there is no other one.
     Down {
-        /// Who.
+        /// Name of the peer.
         name: String,
-        /// Why.
+        /// Reason.
         error: LinkError,
     },
-    /// A connection did not become a link. Told once while it stays the same.
+    /// A connection did not become a link. Reported once as long as the reason stays the same.
     Failed {
-        /// Who was reached at the address that was dialed, when that last succeeded.
+        /// Peer at the dialed address when dialing it last succeeded.
         met: Option<NodeId>,
-        /// Why.
+        /// Reason.
         error: LinkError,
     },
 }
 
-/// What events are told to. It may wait; then the link's peer waits too.
+/// Receiver of events. It may block; then the link's peer waits too.
 pub type OnEvent = Arc<dyn Fn(LinkEvent) + Send + Sync>;
 
 /// All links of a node. Dropping it ends them.
@@ -124,10 +124,10 @@ pub struct Links {
 }
 
 impl Links {
-    /// Listens, and from now on takes connections.
+    /// Listens, and accepts connections from now on.
     ///
     /// # Errors
-    /// The address cannot be listened on.
+    /// When the address cannot be listened on.
     pub fn open(
         listen: SocketAddr,
         me: Hello,
@@ -140,10 +140,10 @@ impl Links {
         Self::take(listener, me, key, options, on_event).map_err(taken)
     }
 
-    /// Takes connections of a port that is open already.
+    /// Accepts connections of a listener that is open already.
     ///
     /// # Errors
-    /// No thread can be started.
+    /// When no thread can be started.
     pub fn take(
         listener: TcpListener,
         me: Hello,
@@ -156,21 +156,21 @@ impl Links {
         Ok(Self { common, reception })
     }
 
-    /// Where it listens; the port was chosen by the system when zero was asked for.
+    /// Address of the listener; the system chose the port when zero was asked for.
     ///
     /// # Errors
-    /// The system does not say.
+    /// When the system does not tell it.
     pub fn listens_on(&self) -> std::io::Result<SocketAddr> {
         self.reception.address()
     }
 
-    /// Keeps a link to whoever is reached by `host:port`, until [`Self::forget`]. Does nothing when
-    /// that address is dialed already.
+    /// Keeps a link to the peer at `host:port`, until [`Self::forget`]. Does nothing when that address is dialed
+    /// already.
     pub fn dial(&self, address: &str) {
         dialing::start(&self.common, address);
     }
 
-    /// Dials no more; a link that is there stays.
+    /// Stops dialing the address; an existing link stays.
     pub fn forget(&self, address: &str) {
         self.common.forget_target(address);
     }
@@ -178,17 +178,17 @@ impl Links {
     /// Puts a message into the queue of a peer's link.
     ///
     /// # Errors
-    /// There is no link, or no room.
+    /// When there is no link, or no room in its queue.
     pub fn send(&self, to: NodeId, bytes: Vec<u8>) -> Result<(), SendError> {
         self.common.send(to, bytes)
     }
 
-    /// Waits until everything that was sent is written, or as long as this.
+    /// Waits until all queued messages are written, or for this time.
     pub fn flush(&self, within: Duration) {
         self.common.flush(within);
     }
 
-    /// Ends all links, and takes none any more.
+    /// Ends all links, and accepts no more.
     pub fn close(&self) {
         self.common.close();
         self.reception.close();

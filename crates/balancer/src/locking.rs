@@ -1,4 +1,4 @@
-//! Locks that say that a daemon lives.
+//! Locks that show that a daemon lives.
 
 use std::{
     fs::{File, TryLockError},
@@ -6,12 +6,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A daemon that was killed while it started a process leaves its files open in that process until it has become
-/// another program, which takes a moment on a busy machine.
+/// Time for which a lock may outlive its daemon: a daemon that is killed while it starts a process leaves its files
+/// open in that process until that has executed another program, which takes a moment on a busy machine.
 const LINGERS: Duration = Duration::from_secs(2);
 const LOOKS_EVERY: Duration = Duration::from_millis(10);
 
-/// Locks a file until it is closed; who has it may let go of it soon.
+/// Locks a file until it is closed; waits for a moment, since the present holder may be about to release it.
 pub(crate) fn lock_soon(file: &File) -> Result<(), TryLockError> {
     let deadline = Instant::now() + LINGERS;
     loop {

@@ -1,11 +1,10 @@
-//! What this node can do: how many cores it may use, and how fast they are.
+//! Measures what this node can do: how many cores it may use, and how fast they are.
 //!
 //! Cores are those that the process may run on (its affinity), or fewer where its control group may use less
-//! processor time. Where that is less than one core, there is one core of less speed.
+//! processor time. Where that is less than one core, the node has one core of lower speed.
 //!
-//! Speed is 1 for an ordinary core. The source takes `bogomips` of `/proc/cpuinfo` for it (J. thesis 2012); that
-//! counts how fast a delay loop turns and nothing else, so the speed is measured with work of three kinds unless
-//! `bogomips` is asked for.
+//! Speed is 1 for an ordinary core. The source uses `bogomips` of `/proc/cpuinfo` (J. thesis 2012); these only tell
+//! how fast a delay loop runs, so the speed is measured with work of three kinds unless `bogomips` is asked for.
 
 mod calibration;
 mod quota;
@@ -14,27 +13,27 @@ use std::{fs, path::Path};
 
 use crate::core::words::Measurement;
 
-/// `bogomips` of a core whose speed is called 1: twice 2.5 GHz, as the kernel counts on x86.
+/// `bogomips` of a core with speed 1: twice 2.5 GHz, as the kernel counts on x86.
 const BOGOMIPS_ORDINARY: f64 = 5000.0;
 
-/// By what the speed of cores is told.
+/// Source of the speed of cores.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SpeedBy {
     /// Work of fixed size, timed at the start of the daemon.
     #[default]
     Calibration,
-    /// What the kernel found when it started.
+    /// Value that the kernel found when it started.
     Bogomips,
 }
 
-/// What is said instead of being measured.
+/// Values that are given instead of being measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MeasureOptions {
-    /// By what the speed is told.
+    /// Source of the speed.
     pub by: SpeedBy,
-    /// So many cores, whatever the system says.
+    /// Number of cores, whatever the system reports.
     pub n_cores: Option<u32>,
-    /// That speed, whatever the clock says.
+    /// Speed, whatever a measurement would give.
     pub speed: Option<f64>,
 }
 
@@ -53,12 +52,12 @@ fn n_cores_by_affinity() -> u32 {
     set.map_or(1, |set| set.count().max(1))
 }
 
-/// Whole cores, and by what their speed is to be multiplied.
+/// Number of whole cores, and the factor for their speed.
 fn cores(affinity: u32, share: f64) -> (u32, f64) {
     if f64::from(affinity) <= share {
         return (affinity, 1.0);
     }
-    // Half a core beside whole ones would make one of the tasks late; it is left to the daemon.
+    // Half a core beside whole ones would delay one of the tasks; it is left to the daemon.
     let whole = (1..=affinity).rev().find(|&n_cores| f64::from(n_cores) <= share);
     whole.map_or((1, share), |n_cores| (n_cores, 1.0))
 }
@@ -70,12 +69,12 @@ fn core_speed(by: SpeedBy) -> f64 {
     };
     match by {
         SpeedBy::Calibration => calibration::speed(),
-        // Some machines have none.
+        // Some machines have no `bogomips`.
         SpeedBy::Bogomips => by_kernel().unwrap_or_else(calibration::speed),
     }
 }
 
-/// The mean over all processors of the text of `/proc/cpuinfo`.
+/// Mean over all processors in the text of `/proc/cpuinfo`.
 fn bogomips(text: &str) -> Option<f64> {
     let value = |line: &str| {
         let (name, value) = line.split_once(':')?;

@@ -1,15 +1,15 @@
-//! Who belongs to the cluster: nodes that join, leave, fall silent and come back, and the links to them.
+//! Membership of the cluster: nodes that join, leave, fall silent and come back, and the links to them.
 //!
 //! A node begins with some addresses: a file of peers, Slurm's list of nodes, one seed, or a folder where nodes
-//! meet. Whoever is linked hears of all others that the two of them know, and links to them ([`Roll`]).
+//! meet. Two nodes with a link tell each other of all others that they know, and link to them ([`Roll`]).
 //!
 //! # Invariants
-//! - Only a node itself changes what is said of it: the newest of its own words counts everywhere.
-//! - Nodes hear of each other in any order, and believe the same in the end.
-//! - The thread that thinks is never waited for while anything is locked that it needs.
+//! - Only a node itself changes its record: the newest one that it has sent counts everywhere.
+//! - Nodes learn of each other in any order, and agree in the end.
+//! - No lock that the core thread needs is held while waiting for that thread.
 //!
 //! # Not here
-//! Connections (`links`), and what becomes of the tasks of nodes that are silent (`core`).
+//! Connections (`links`), and the tasks of silent nodes (`core`).
 
 mod incarnation;
 mod meeting;
@@ -41,62 +41,63 @@ use crate::{
 };
 use tending::{Heard, Tending};
 
-/// Where nodes listen unless told otherwise.
+/// Default port that nodes listen on.
 pub const PORT: u16 = 7411;
 
-/// What is heard and not yet thought about.
+/// Most messages that wait for the members thread.
 const N_HEARD_MAX: usize = 1024;
-/// The first byte of a message between nodes.
+/// First byte of a message between nodes: below, the two kinds.
 const GOSSIP: u8 = 0;
 const TALK: u8 = 1;
-/// How long the last words of a node that leaves may take.
+/// Longest time for the last messages of a node that leaves.
 const FAREWELL: Duration = Duration::from_secs(1);
 
-/// How a node takes part.
+/// Options of a node in a cluster.
 #[derive(Debug, Clone)]
 pub struct ClusterOptions {
-    /// Its name.
+    /// Name of the node.
     pub name: String,
-    /// Where it listens.
+    /// Address to listen at.
     pub listen: SocketAddr,
-    /// What others dial: `host`, to which the port is added, or `host:port` where that is passed on to it.
+    /// Name that others dial: `host`, to which the port is added, or `host:port` where a forwarded port leads to
+    /// this node.
     pub host: String,
     /// Grows with each start of its daemon.
     pub incarnation: u64,
-    /// What it can do.
+    /// Cores and speed of the node.
     pub measurement: Measurement,
     /// The key of the cluster.
     pub key: Key,
     /// Addresses that are dialed as long as the daemon runs: `host:port`.
     pub peers: Vec<String>,
-    /// A folder that nodes of this cluster share, to find each other.
+    /// Folder that nodes of this cluster share, to find each other.
     pub meeting: Option<PathBuf>,
-    /// How links are kept.
+    /// Options of links.
     pub links: LinkOptions,
 }
 
-/// What happens in the cluster.
+/// Event of the cluster.
 #[derive(Debug)]
 pub enum ClusterEvent {
-    /// Another node says something.
+    /// Another node sends a message.
     FromPeer {
-        /// Who.
+        /// Sender.
         from: NodeId,
-        /// What.
+        /// The message.
         message: PeerMessage,
     },
-    /// All other nodes that are known, sorted by number, after anything about one of them changed.
+    /// All other known nodes, sorted by number, after anything about one of them has changed.
     Members(Vec<Member>),
-    /// Something that a person should know; it goes on nevertheless.
+    /// Warning for the user; the node goes on.
     Warning(String),
     /// Another node has this one's name, and had it before: this one cannot take part.
     NameTaken(String),
 }
 
-/// What events are told to. It may wait.
+/// Receiver of events. It may block.
 pub type OnEvent = Arc<dyn Fn(ClusterEvent) + Send + Sync>;
 
-/// A node's part in the cluster. Dropping it says the last words and cuts all links.
+/// A node's part in the cluster. Dropping it sends the last messages and cuts all links.
 pub struct Cluster {
     links: Arc<Links>,
     shared: Arc<Shared>,
@@ -104,7 +105,7 @@ pub struct Cluster {
     address: String,
 }
 
-/// What the node says of itself, taken up by the thread that tends the roll.
+/// Values that the node announces of itself, taken up by the members thread.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Wish {
     presence: Presence,
@@ -118,10 +119,10 @@ struct Shared {
 }
 
 impl Cluster {
-    /// Listens, and links to whom it finds.
+    /// Listens, and links to the nodes that it finds.
     ///
     /// # Errors
-    /// The address cannot be listened on, or no thread be started.
+    /// When the address cannot be listened on, or no thread can be started.
     pub fn open(options: ClusterOptions, on_event: OnEvent) -> Result<Self, LinkError> {
         let taken = |source| LinkError::Listen { address: options.listen, source };
         let measurement = options.measurement;
@@ -130,7 +131,7 @@ impl Cluster {
             n_dropped: AtomicU64::new(0),
             n_damaged: AtomicU64::new(0),
         });
-        // The port is known only when it is open; until then nobody can be told a wrong one.
+        // The port is known only when the listener is open; until then no node can be told a wrong one.
         let listener = channel::listen(options.listen).map_err(taken)?;
         let port = listener.local_addr().map_err(taken)?.port();
         let me = Hello {
@@ -154,15 +155,15 @@ impl Cluster {
         Ok(Self { links, shared, heard, address })
     }
 
-    /// Where others dial this node: `host:port`.
+    /// Address at which others dial this node: `host:port`.
     pub fn address(&self) -> &str {
         &self.address
     }
 
-    /// Says something to another node.
+    /// Sends a message to another node.
     ///
     /// # Errors
-    /// It is too long, there is no link, or its queue is full; the last is counted.
+    /// When it is too long, there is no link, or its queue is full; the last is counted.
     pub fn send(&self, to: NodeId, message: &PeerMessage) -> Result<(), SendError> {
         let bytes = message.encode().map_err(|_| SendError::TooLong)?;
         let sent = self.links.send(to, [&[TALK], bytes.as_slice()].concat());
@@ -172,24 +173,24 @@ impl Cluster {
         sent
     }
 
-    /// Messages that were dropped because a queue was full.
+    /// Number of messages that were dropped because a queue was full.
     pub fn n_dropped(&self) -> u64 {
         self.shared.n_dropped.load(Ordering::Relaxed)
     }
 
-    /// Messages of other nodes that could not be understood.
+    /// Number of messages of other nodes that could not be decoded.
     pub fn n_damaged(&self) -> u64 {
         self.shared.n_damaged.load(Ordering::Relaxed)
     }
 
-    /// Tells all others what this node is now.
+    /// Announces this node's presence to all others.
     pub fn presence(&self, presence: Presence) {
         self.shared.wish().presence = presence;
-        // A thread that has much to hear looks soon by itself.
+        // A thread with a full queue looks soon anyway.
         self.heard.try_send(Heard::Look).ok();
     }
 
-    /// Tells all others what this node can do now.
+    /// Announces this node's cores and speed to all others.
     pub fn measured(&self, measurement: Measurement) {
         self.shared.wish().measurement = measurement;
         self.heard.try_send(Heard::Look).ok();
@@ -198,10 +199,10 @@ impl Cluster {
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        // The thread ends with this, after it has said what was still to be said.
+        // This ends the thread, after it has sent the last messages.
         let (done, ended) = sync_channel(1);
         if self.heard.send(Heard::End(done)).is_ok() {
-            // In vain when it takes too long: others find out that this node is silent.
+            // If it takes too long, others find out that this node is silent.
             ended.recv_timeout(FAREWELL).ok();
         }
         self.links.flush(FAREWELL);
@@ -226,7 +227,7 @@ fn advertised(host: &str, port: u16) -> String {
     }
 }
 
-/// Talk goes straight on; all that concerns the roll goes to its thread.
+/// Passes messages of the core straight on, and everything that concerns the roll to its thread.
 fn sort(
     heard: SyncSender<Heard>,
     shared: Arc<Shared>,
@@ -243,7 +244,7 @@ fn sort(
                 }
             },
             Some((&GOSSIP, gossip)) => match postcard::from_bytes(gossip) {
-                // When the thread has ended nobody is interested.
+                // When the thread has ended, gossip no longer matters.
                 Ok(records) => heard.send(Heard::Gossip { from, records }).unwrap_or(()),
                 Err(_) => drop(shared.n_damaged.fetch_add(1, Ordering::Relaxed)),
             },

@@ -1,4 +1,4 @@
-//! Records as blocks and back.
+//! Encodes records as blocks, and reads them back.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,78 +6,78 @@ use super::old;
 use crate::blocks::{self, Blocks, Found, Kind};
 use crate::book::Record;
 
-/// Longest record: a submission, or an end with all that the task wrote.
+/// Longest record in bytes: a submission, or an end with all output that is kept.
 pub const RECORD_BYTES_MAX: usize = 1 << 20;
-/// The beginning of a journal, with its version. Kinds of records only ever come behind those that there are.
+/// Start of a journal, with its version. New kinds of records are only added behind the existing ones.
 pub(super) const HEADER: &[u8; 20] = b"sintonia-journal\x03\0\0\0";
-/// One block for each record, so that a damaged spot takes only those that it touches.
+/// Each record has a block of its own, so that a damaged spot loses only the records that it touches.
 const KIND: Kind = Kind { magic: *b"\xa7SJ\x03", payload_bytes_max: RECORD_BYTES_MAX };
-/// The block behind the header names the node: it is read by whoever does not know it.
+/// Seed of the block behind the header. It names the node, so it must be readable without that name.
 const HEAD_SEED: u32 = 0;
-/// Longest of these blocks.
+/// Bytes within which that block has to lie.
 const HEAD_BYTES_MAX: usize = 1024;
 
-/// Why a record cannot be written.
+/// Reasons why a record cannot be written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FormatError {
-    /// It is too long.
+    /// The record is too long.
     #[error(
         "a record of {n_bytes} bytes is longer than the {RECORD_BYTES_MAX} that a journal takes"
     )]
     TooLong {
-        /// Its length.
+        /// Length of the record in bytes.
         n_bytes: usize,
     },
-    /// It cannot be said in bytes.
+    /// The record cannot be encoded.
     #[error("a record cannot be encoded")]
     Encoding {
-        /// What the encoder says.
+        /// Error of the encoder.
         source: postcard::Error,
     },
 }
 
-/// Why bytes are not read as a journal.
+/// Reasons why bytes are not read as a journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NotRead {
-    /// They are none, or of another version.
+    /// The bytes are no journal, or one of another version.
     Unknown,
-    /// They belong to the node of this name.
+    /// The journal belongs to the node of this name.
     OtherNode(String),
 }
 
-/// What is in a journal.
+/// Entry of a journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Entry {
-    /// Something that happened.
+    /// A record.
     Record(Record),
     /// Records are missing here.
     Hole,
 }
 
-/// What a journal holds beside its records.
+/// Contents of a journal besides its records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Contents {
-    /// Whether it is of the present version, with a good beginning.
+    /// True if the journal is of the present version, with a good beginning.
     pub is_current: bool,
-    /// Sequence number of its last block.
+    /// Sequence number of the last block.
     pub sequence: Option<u64>,
-    /// Whether records are missing before the last one.
+    /// True if records are missing before the last one.
     pub has_holes: bool,
-    /// Bytes that are no record, at the end too.
+    /// Number of bytes that are no record, including those at the end.
     pub n_bytes_bad: u64,
-    /// Records that are missing, as far as that is known.
+    /// Number of missing records, as far as it is known.
     pub n_missing: u64,
-    /// Where bytes begin behind the last record, if there are any.
+    /// Position of bytes behind the last record, if there are any.
     pub tail: Option<u64>,
-    /// Whether those are more than a record that was not written to its end. Always unknown, thus false, of the
-    /// present version: there the mark says how far the journal had come.
+    /// True if these bytes are more than an incomplete record. False for the present version, where they do not
+    /// tell: there the mark says how far the journal had come.
     pub is_tail_damaged: bool,
-    /// The greatest number of a task that is named.
+    /// Greatest number of a task that a record names.
     pub number_max: u64,
 }
 
-/// Makes blocks of records.
+/// Encoder of records into blocks.
 #[derive(Clone, Debug)]
 pub struct Encoder {
     seed: u32,
@@ -90,7 +90,7 @@ struct Head {
 }
 
 impl Encoder {
-    /// For the node of this name, behind the block of this sequence number.
+    /// Encoder for the node of this name, behind the block with this sequence number.
     #[must_use]
     pub fn new(name: &str, sequence: u64) -> Self {
         Self { seed: blocks::seed_of(name), sequence }
@@ -113,7 +113,7 @@ impl Encoder {
     }
 }
 
-/// The beginning of a journal whose first record comes behind this sequence number.
+/// Appends the beginning of a journal whose first record follows this sequence number.
 pub(super) fn encode_header(
     name: &str,
     sequence: u64,
@@ -140,10 +140,10 @@ fn append(
     Ok(())
 }
 
-/// Reads a journal of the node `name`; `take` gets its records, and where some are missing.
+/// Reads a journal of the node `name`; `take` gets its records, and a hole where some are missing.
 ///
 /// # Errors
-/// When the bytes are no journal of this or an older version, or of another node: not when they are damaged.
+/// When the bytes are no journal of this or an older version, or of another node, but not when they are damaged.
 pub fn read(bytes: &[u8], name: &str, mut take: impl FnMut(Entry)) -> Result<Contents, NotRead> {
     let seed = blocks::seed_of(name);
     let begin = begin(bytes);
@@ -162,7 +162,8 @@ pub fn read(bytes: &[u8], name: &str, mut take: impl FnMut(Entry)) -> Result<Con
         return old::read(bytes, name, take);
     }
     if all.clone().any(|found| matches!(found, Found::Hole(_))) {
-        // What many submissions have in common is there twice: the second time it comes behind them.
+        // Surroundings that many submissions share are in the journal twice, the second time behind those
+        // submissions.
         let records = all.clone().filter_map(record_of);
         let arounds = records.filter(|record| matches!(record, Record::Around { .. }));
         arounds.for_each(|record| take(Entry::Record(record)));
@@ -192,7 +193,7 @@ fn take_found(
         Found::Block { sequence, payload } => {
             contents.sequence = Some(*sequence);
             let Ok(record) = postcard::from_bytes::<Record>(payload) else {
-                // Written as it is, but by whom?
+                // The block is undamaged, but its record is unknown.
                 contents.has_holes = true;
                 contents.n_missing += 1;
                 return take(Entry::Hole);
@@ -221,7 +222,7 @@ struct Begin {
     n_bytes: usize,
 }
 
-/// The beginning, if it is good.
+/// Reads the beginning, if it is good.
 fn begin(bytes: &[u8]) -> Option<Begin> {
     let rest = bytes.strip_prefix(HEADER)?;
     let mut blocks = Blocks::new(KIND, HEAD_SEED, &rest[..rest.len().min(HEAD_BYTES_MAX)], None);

@@ -1,11 +1,14 @@
-//! How far a journal had come, in a second file: what its end must not have lost, and which numbers are given out.
+//! Mark of a journal, in a second file: its last sequence number, so that a missing end is noticed, and the task
+//! numbers that are given out.
 //!
-//! `journal.mark` holds two blocks, a page apart, which are written in turn after each group of records. What is
-//! written there costs no wait for the disk: a daemon that is killed leaves it in the system. Only numbers are
-//! *reserved* on disk, many at once and before one of them is given out, for machines that lose their power.
+//! `journal.mark` holds two blocks, a page apart, which are written in turn after each group of records. These
+//! writes do not wait for the disk: after a daemon is killed, the operating system still has them. Only the
+//! *reservation* of numbers is synced, many at once and before one of them is given out, for the case of a power
+//! failure.
 //!
 //! # Invariants
-//! - No number below `next`, nor, where the machine went down or a file is damaged, below `reserved`, is given out again.
+//! - No number below `next` is given out again, nor, after the machine went down or a file was damaged, one below
+//!   `reserved`.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -18,41 +21,42 @@ use crate::blocks::{self, Blocks, Found, HEAD_BYTES, Kind};
 
 pub(super) const FILE: &str = "journal.mark";
 const KIND: Kind = Kind { magic: *b"\xa7JM\x01", payload_bytes_max: 256 };
-/// The two lie as far apart as a disk's sectors.
+/// Distance of the two blocks in bytes, at least a sector of the disk.
 const SLOT_BYTES: u64 = 4096;
 const N_SLOTS: u64 = 2;
-/// Numbers that are reserved at once.
+/// Number of task numbers that are reserved at once.
 pub(super) const N_RESERVED: u64 = 10_000;
-/// Numbers by which the mark is ahead of the records: tasks of these start without a wait for their records.
+/// Number of task numbers by which the mark is ahead of the records: these tasks start without waiting for their
+/// records.
 pub(super) const N_AHEAD: u64 = 256;
 
-/// How far a journal had come.
+/// State of a journal at its last write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Mark {
-    /// Sequence number of its last block.
+    /// Sequence number of the last block.
     pub(super) sequence: u64,
     /// Sequence number of the last block that was on disk.
     pub(super) synced: u64,
-    /// Numbers below this one may have been given out; where the daemon left in good order it is the next.
+    /// Bound below which numbers may have been given out; after an orderly end of the daemon, the next number.
     pub(super) next: u64,
-    /// The same on a machine that went down.
+    /// The same bound for when the machine went down.
     pub(super) reserved: u64,
-    /// The run of the machine; 0 when the daemon left in good order, with everything on disk.
+    /// Boot of the machine; 0 after an orderly end of the daemon, with everything on disk.
     pub(super) boot: u64,
 }
 
-/// What was found of it.
+/// State of the file that was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FoundMark {
-    /// There is no file.
+    /// The file is missing.
     Missing,
-    /// The newest, if any; one of the two blocks, or both, are not what was written.
+    /// One of the two blocks, or both, are damaged; holds the newest undamaged one, if any.
     Damaged(Option<Mark>),
-    /// It is whole.
+    /// Both blocks are undamaged.
     Whole(Mark),
 }
 
-/// The file, open for writing.
+/// Mark file that is open for writing.
 #[derive(Debug)]
 pub(super) struct MarkFile {
     file: File,
@@ -61,7 +65,7 @@ pub(super) struct MarkFile {
     mark: Mark,
 }
 
-/// What is left of it.
+/// Reads the mark file.
 pub(super) fn read(folder: &Path, seed: u32) -> io::Result<FoundMark> {
     match std::fs::read(folder.join(FILE)) {
         Ok(bytes) => Ok(found_in(&bytes, seed).map_or(FoundMark::Damaged(None), |found| found.0)),
@@ -70,7 +74,7 @@ pub(super) fn read(folder: &Path, seed: u32) -> io::Result<FoundMark> {
     }
 }
 
-/// What these bytes say, and how often the file was written.
+/// Mark in these bytes, and how often the file was written.
 fn found_in(bytes: &[u8], seed: u32) -> Option<(FoundMark, u64)> {
     let slot = |slot: u64| {
         let begin = usize::try_from(slot * SLOT_BYTES).ok()?;
@@ -87,7 +91,7 @@ fn found_in(bytes: &[u8], seed: u32) -> Option<(FoundMark, u64)> {
 }
 
 impl MarkFile {
-    /// Begins the file anew.
+    /// Opens the file, and writes `mark` into both places.
     pub(super) fn create(folder: &Path, seed: u32, mark: Mark) -> io::Result<Self> {
         let path = folder.join(FILE);
         let n_written = std::fs::read(&path).ok().and_then(|bytes| found_in(&bytes, seed));
@@ -100,18 +104,18 @@ impl MarkFile {
         Ok(file)
     }
 
-    /// What it says.
+    /// The mark as last written.
     pub(super) fn mark(&self) -> Mark {
         self.mark
     }
 
-    /// Writes it into both places, and waits for the disk.
+    /// Writes a mark into both places, and waits for the disk.
     pub(super) fn write_safely(&mut self, mark: Mark) -> io::Result<()> {
         (0..N_SLOTS).try_for_each(|_| self.write(mark))?;
         self.file.sync_data()
     }
 
-    /// Writes it.
+    /// Writes a mark into the older place, without waiting for the disk.
     pub(super) fn write(&mut self, mark: Mark) -> io::Result<()> {
         self.n_written += 1;
         let mut bytes = Vec::with_capacity(HEAD_BYTES + 64);
@@ -124,7 +128,7 @@ impl MarkFile {
     }
 }
 
-/// Tells one run of the machine from the next; never 0.
+/// Number that tells one boot of the machine from the next; never 0.
 pub(super) fn boot() -> u64 {
     let id = std::fs::read("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     u64::from(crc32fast::hash(&id)) + 1
@@ -138,7 +142,7 @@ mod tests {
 
     #[test]
     fn the_newest_counts_and_one_of_two_that_is_damaged_is_noticed() {
-        // In memory, as it is written thousands of times.
+        // In memory, since it is written thousands of times.
         let folder = tempfile::tempdir_in("/dev/shm").unwrap();
         assert_eq!(read(folder.path(), 5).unwrap(), FoundMark::Missing);
         let mut file = MarkFile::create(folder.path(), 5, Mark::default()).unwrap();

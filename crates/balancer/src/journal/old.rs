@@ -1,7 +1,8 @@
-//! Journals of versions 1 and 2: a header, then for each record its length and its CRC-32 in four bytes each, and itself.
+//! Reads journals of versions 1 and 2: a header, then for each record its length and its CRC-32 in four bytes each,
+//! and its contents.
 //!
-//! They are read until something is wrong: nothing tells where the next record begins. Such a journal is written anew
-//! when it is opened.
+//! Reading stops at the first damage, since nothing tells where the next record begins. Such a journal is written
+//! anew when it is opened.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,15 +11,15 @@ use crate::book::Record;
 
 const HEADERS: [&[u8; 20]; 2] = [b"sintonia-journal\x01\0\0\0", b"sintonia-journal\x02\0\0\0"];
 const FRAME_BYTES: usize = 8;
-/// Bytes that are looked at to find another line behind a bad one.
+/// Most bytes that are searched for another line behind a bad one.
 const SEARCHED_BYTES_MAX: usize = 64 << 20;
 
-/// What is in a file.
+/// Line of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Line {
-    /// Whose it is.
+    /// Name of the node that owns the journal.
     Node { name: String },
-    /// What happened.
+    /// A record.
     Record(Record),
 }
 
@@ -57,7 +58,7 @@ pub(super) fn read(
     Ok(contents)
 }
 
-/// The line at the beginning, and its length with its frame.
+/// Line at the beginning of `bytes`, and its length with its frame.
 fn line(bytes: &[u8]) -> Option<(Line, usize)> {
     let payload = payload(bytes)?;
     Some((postcard::from_bytes(payload).ok()?, FRAME_BYTES + payload.len()))
@@ -75,7 +76,7 @@ fn payload(bytes: &[u8]) -> Option<&[u8]> {
     (found.finalize() == u32::from_le_bytes(*crc)).then_some(payload)
 }
 
-/// Whether a line was cut within: it is longer than what is there, and no other one follows.
+/// Returns whether the last line was cut: it is longer than the bytes that are left, and no other one follows.
 fn is_torn(rest: &[u8]) -> bool {
     if rest.iter().all(|byte| *byte == 0) {
         return true;
@@ -93,7 +94,7 @@ fn is_torn(rest: &[u8]) -> bool {
     is_short && !has_line(rest)
 }
 
-/// Whether a line begins anywhere behind the first byte, or that would take long to find out.
+/// Returns whether a line begins anywhere behind the first byte, or whether finding out would take too long.
 fn has_line(rest: &[u8]) -> bool {
     let mut n_bytes_left = SEARCHED_BYTES_MAX;
     (1..rest.len()).any(|at| {

@@ -1,4 +1,4 @@
-//! The thread that writes a journal: groups of records, each made durable once.
+//! Writes a journal in a thread: groups of records, each synced once.
 
 use std::io::{self, Write};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
@@ -8,27 +8,27 @@ use super::file::write_anew;
 use super::mark::{Mark, N_AHEAD, N_RESERVED};
 use super::{JournalError, Opened};
 
-/// Groups that may be on their way to the thread.
+/// Most groups that wait for the thread.
 const N_GROUPS_MAX: usize = 1024;
 
-/// When a record counts as written.
+/// Condition on which a record counts as written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {
-    /// When the disk has it, which is waited for as soon as there is a record.
+    /// It is on disk; the sync begins as soon as there is a record.
     Always,
-    /// When the disk has it, which is waited for at most every 5 ms, unless 256 records wait.
+    /// It is on disk; a sync begins at most every 5 ms, unless 256 records wait.
     #[default]
     Batch,
-    /// When the system has it: a killed daemon loses nothing, a node without power may.
+    /// The operating system has it: a killed daemon loses nothing, but a power failure may.
     Never,
 }
 
-/// What the thread says.
+/// News from the thread.
 #[derive(Debug)]
 pub enum WriterNews {
     /// All records up to this one count as written.
     Durable {
-        /// How many were appended since the daemon began.
+        /// Number of records that were appended since the daemon began.
         n_records: u64,
         /// As [`Opened::numbers_below`].
         numbers_below: u64,
@@ -37,38 +37,38 @@ pub enum WriterNews {
     Failed(JournalError),
 }
 
-/// A journal that is written to.
+/// Journal that is being written.
 #[derive(Debug)]
 pub struct Writer {
     groups: Option<SyncSender<Group>>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// How far records go.
+/// State of the journal behind a group of records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reach {
-    /// Records since the daemon began.
+    /// Number of records since the daemon began.
     pub n_records: u64,
     /// Sequence number of the last block.
     pub sequence: u64,
-    /// The number that the next task gets.
+    /// Number of the next task.
     pub next: u64,
 }
 
-/// What is written together.
+/// Records that are written together.
 #[derive(Debug)]
 struct Group {
     bytes: Vec<u8>,
     reach: Reach,
-    /// The sequence number before, where it takes the place of everything that was written.
+    /// Sequence number before these blocks, where they replace the whole journal.
     anew: Option<u64>,
 }
 
 impl Writer {
-    /// Starts the thread; it says to `tell` what is on disk.
+    /// Starts the thread; it reports to `tell` what is written.
     ///
     /// # Errors
-    /// When the system gives no thread.
+    /// When no thread can be started.
     pub fn start(
         opened: Opened,
         durability: Durability,
@@ -87,8 +87,8 @@ impl Writer {
         Ok(Self { groups: Some(groups), thread: Some(thread) })
     }
 
-    /// Appends blocks that go so far. `bytes` is emptied unless the thread is far behind; then they are to be handed
-    /// over again with those that follow.
+    /// Appends blocks that reach so far. `bytes` is emptied unless the thread is far behind; then hand them over
+    /// again, with those that follow.
     pub fn append(&self, bytes: &mut Vec<u8>, reach: Reach) {
         let group = Group { bytes: std::mem::take(bytes), reach, anew: None };
         let Some(groups) = &self.groups else { return };
@@ -97,15 +97,16 @@ impl Writer {
         }
     }
 
-    /// Appends the last blocks, before the writer is dropped; it waits where the thread is far behind.
+    /// Appends the last blocks, before the writer is dropped; waits where the thread is far behind.
     pub fn append_last(&self, bytes: Vec<u8>, reach: Reach) {
         if let Some(groups) = &self.groups {
-            // A thread that has ended has said why.
+            // A thread that has ended has reported the reason.
             groups.send(Group { bytes, reach, anew: None }).ok();
         }
     }
 
-    /// Writes the journal anew: `bytes` are blocks that say everything, and come behind the sequence number `before`.
+    /// Writes the journal anew: `bytes` are blocks that hold the whole state, and follow the sequence number
+    /// `before`. Returns false if the thread is far behind or has ended.
     pub fn replace(&self, bytes: Vec<u8>, before: u64, reach: Reach) -> bool {
         let group = Group { bytes, reach, anew: Some(before) };
         self.groups.as_ref().is_some_and(|groups| groups.try_send(group).is_ok())
@@ -134,7 +135,7 @@ impl WriterThread {
     fn run(&mut self, tell: &impl Fn(WriterNews)) -> Result<(), JournalError> {
         while let Ok(group) = self.incoming.recv() {
             self.write(&group)?;
-            // What came while the disk was busy needs one wait for all of it.
+            // Groups that arrived during a sync share the next one.
             while let Ok(group) = self.incoming.try_recv() {
                 self.write(&group)?;
             }
@@ -166,7 +167,7 @@ impl WriterThread {
         self.opened.file.sync_data().map_err(|source| self.failed("written", source))
     }
 
-    /// Says how far the journal has come, behind what it says that of. Numbers are reserved before anybody hears of one.
+    /// Writes the mark, behind the records that it covers. Numbers are reserved before any of them is reported.
     fn mark(&mut self, is_synced: bool) -> io::Result<()> {
         let before = self.opened.mark.mark();
         let Reach { sequence, next, .. } = self.reach;
@@ -180,7 +181,7 @@ impl WriterThread {
         self.opened.mark.write_safely(Mark { reserved, ..mark })
     }
 
-    /// Everything is on disk, and what comes next is another daemon.
+    /// Writes the mark of an orderly end: everything is on disk.
     fn leave(&mut self) -> io::Result<()> {
         let mark = self.opened.mark.mark();
         let (synced, next) = (mark.sequence, self.reach.next);

@@ -1,14 +1,15 @@
-//! Starts that were ordered before their turn: each waits until one of the tasks that run has ended.
+//! Starts that were ordered ahead: each waits until one of the running tasks has ended.
 
 use std::collections::VecDeque;
 
 use super::words::Start;
 use crate::core::words::{Attempt, Moment};
 
-/// Whoever waits longer is behind tasks that are not short, and goes back: another node may have a core.
+/// Longest wait: a start that waits longer is behind tasks that are not short, and is given back, since another
+/// node may have a free core.
 const WAIT_NS: u64 = 50_000_000;
 
-/// Starts in the order in which they came, and until when each waits.
+/// Starts in order of arrival, each with the end of its wait.
 #[derive(Debug, Default)]
 pub(super) struct Ahead(VecDeque<(Box<Start>, Moment)>);
 
@@ -17,12 +18,12 @@ impl Ahead {
         self.0.push_back((start, Moment(now.0.saturating_add(WAIT_NS))));
     }
 
-    /// The next, where so few run that it may.
+    /// Removes the next start, if few enough tasks run.
     pub(super) fn pop(&mut self, n_running: usize) -> Option<Box<Start>> {
         self.pop_if(|start, _| !start.has_to_wait(n_running))
     }
 
-    /// The next that has waited too long.
+    /// Removes the next start that has waited too long.
     pub(super) fn pop_late(&mut self, now: Moment) -> Option<Box<Start>> {
         self.pop_if(|_, until| until <= now)
     }
@@ -33,13 +34,13 @@ impl Ahead {
         is_due.then(|| self.0.pop_front()).flatten().map(|(start, _)| start)
     }
 
-    /// Takes this one out; whether it was there.
+    /// Removes a start; returns whether it was there.
     pub(super) fn remove(&mut self, attempt: &Attempt) -> bool {
         let at = self.0.iter().position(|(start, _)| start.attempt == *attempt);
         at.and_then(|at| self.0.remove(at)).is_some()
     }
 
-    /// When something has to be done about one that waits.
+    /// End of the next wait.
     pub(super) fn deadline(&self) -> Option<Moment> {
         self.0.front().map(|(_, until)| *until)
     }

@@ -1,11 +1,11 @@
-//! Output as it arrives, of which the beginning and the end are kept.
+//! Captured output of a task, of which the beginning and the end are kept.
 
 use std::collections::VecDeque;
 
 use balanced::Text;
 
-/// Keeps the first and the last half of `bytes_max`: errors stand at the end, and what a program is
-/// at the beginning.
+/// Keeps the first and the last half of `bytes_max`: programs print what they are at the beginning, and errors at
+/// the end.
 #[derive(Debug)]
 pub(super) struct Capture {
     bytes_max: usize,
@@ -29,7 +29,7 @@ impl Capture {
         self.n_dropped += u64::try_from(excess).unwrap_or(u64::MAX);
     }
 
-    /// What was kept and how many bytes were not; a line between the halves says so.
+    /// Returns the kept bytes and the number of dropped ones; a line between the halves tells of those.
     pub(super) fn finish(self) -> (Text, u64) {
         let mut bytes = self.head;
         if 0 < self.n_dropped && 0 < self.bytes_max {

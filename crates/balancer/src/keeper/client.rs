@@ -1,4 +1,4 @@
-//! The daemon's end of the socket: finds the keeper, or starts one.
+//! Daemon's side of the socket: finds the keeper, or starts one.
 
 use std::{
     ffi::OsString,
@@ -18,52 +18,53 @@ use super::{
 };
 use crate::core::words::{KeeperOrder, KeeperSays};
 
-/// Starting a keeper includes killing what an earlier one left, which may take long on a busy machine.
+/// Longest time until a keeper answers. Starting one includes killing what an earlier one left, which may take long
+/// on a busy machine.
 const STARTS_WITHIN: Duration = Duration::from_secs(60);
-/// So many that end at once do not get better.
+/// Most starts: when so many keepers have ended at once, another one would too.
 const N_STARTS_MAX: u32 = 30;
 const LOOKS_EVERY: Duration = Duration::from_millis(5);
-/// One that ends at once is not started again and again without a pause.
+/// Pause before another start when a keeper has ended at once.
 const STARTS_EVERY: Duration = Duration::from_millis(100);
 const LOG: &str = "keeper.log";
-/// Ends told to the core at once.
+/// Most ends that are reported to the core at once.
 const N_ENDED_AT_ONCE: usize = 256;
 
-/// A connection to the keeper; dropping it leaves keeper and tasks as they are.
+/// Connection to the keeper; dropping it leaves keeper and tasks as they are.
 #[derive(Debug)]
 pub struct Keeper {
     stream: Mutex<UnixStream>,
     pid: u32,
 }
 
-/// Why the keeper cannot be talked to.
+/// Reasons why the keeper cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeeperClientError {
-    /// A file of the state folder.
+    /// A file of the state folder cannot be used.
     #[error("cannot use `{path}`; check that the folder is yours and has room")]
     Folder {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
     },
-    /// The keeper could not be started at all.
+    /// The keeper could not be started.
     #[error(
         "cannot start the keeper of `{state}`, or a thread that hears it; check the limit of processes (`ulimit -u`)"
     )]
     Start {
-        /// The state folder.
+        /// State folder.
         state: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
     },
-    /// It was started and does not answer.
+    /// The keeper was started and does not answer.
     #[error("the keeper of `{state}` does not answer; it says: {says}")]
     Mute {
-        /// The state folder.
+        /// State folder.
         state: PathBuf,
-        /// The end of its log.
+        /// Last line of its log.
         says: String,
     },
     /// A keeper of an older or newer program holds tasks.
@@ -72,29 +73,29 @@ pub enum KeeperClientError {
          let its tasks end with the program that started them, or end it with `kill {pid}`"
     )]
     Version {
-        /// What it speaks.
+        /// Version of the keeper.
         version: u32,
-        /// Its process.
+        /// Process number of the keeper.
         pid: u32,
     },
     /// The connection ended: the keeper is dead, or serves another daemon.
     #[error("the connection to the keeper ended; restart the daemon")]
     Ended(#[source] io::Error),
-    /// What was said is no message.
+    /// The bytes are no message.
     #[error(transparent)]
     Words(#[from] WordsError),
 }
 
 impl Keeper {
-    /// Connects to the keeper of a state folder; where there is none, starts one by `command`: a
-    /// program and arguments that make it call [`super::serve`] for that folder. The program's own
-    /// file is `/proc/self/exe`, also when it was replaced meanwhile.
+    /// Connects to the keeper of a state folder; where there is none, starts one by `command`: a program and
+    /// arguments that make it call [`super::serve`] for that folder. The program's own file is `/proc/self/exe`,
+    /// even when it has been replaced meanwhile.
     ///
-    /// `on_says` is called by a thread of its own: first with [`KeeperSays::Inventory`], at last
-    /// with [`KeeperSays::Gone`]. It may wait: the keeper holds what it has to say.
+    /// `on_says` is called from a thread of its own: first with [`KeeperSays::Inventory`], last with
+    /// [`KeeperSays::Gone`]. It may block: the keeper holds its messages.
     ///
     /// # Errors
-    /// No keeper answers within a minute, or one of another version does.
+    /// When no keeper answers within a minute, or one of another version does.
     pub fn connect_or_start(
         state: &Path,
         command: &[OsString],
@@ -106,7 +107,7 @@ impl Keeper {
         let stream = reports.stream.try_clone().map_err(folder)?;
         let run = move || {
             reports.tell_all(inventory, on_says);
-            // Somebody has to wait for it, or it stays as a dead process when it ends.
+            // The child has to be waited for, or it stays a zombie process when it ends.
             child.map(|mut child| child.wait().ok());
         };
         let builder = thread::Builder::new().name("keeper".to_owned());
@@ -115,10 +116,10 @@ impl Keeper {
         Ok(Self { stream: Mutex::new(stream), pid })
     }
 
-    /// Sends orders in one piece. Waits while the keeper has many to carry out.
+    /// Sends orders together. Waits while the keeper has many to carry out.
     ///
     /// # Errors
-    /// The keeper is gone, or an order is too long; then none was sent.
+    /// When the keeper is gone, or an order is too long; then none was sent.
     pub fn send(&self, orders: &[KeeperOrder]) -> Result<(), KeeperClientError> {
         let mut bytes = Vec::new();
         orders.iter().try_for_each(|order| encode(&as_order(order), &mut bytes))?;
@@ -126,7 +127,7 @@ impl Keeper {
         stream.write_all(&bytes).map_err(KeeperClientError::Ended)
     }
 
-    /// The keeper's process.
+    /// Process number of the keeper.
     pub fn pid(&self) -> u32 {
         self.pid
     }
@@ -135,7 +136,7 @@ impl Keeper {
 impl Drop for Keeper {
     fn drop(&mut self) {
         let stream = self.stream.get_mut().unwrap_or_else(PoisonError::into_inner);
-        // The reading thread has a second handle and ends when it hears of this.
+        // The reading thread has a second handle and ends when it sees this.
         stream.shutdown(std::net::Shutdown::Both).ok();
     }
 }
@@ -154,11 +155,11 @@ fn as_order(order: &KeeperOrder) -> Order {
     }
 }
 
-/// A keeper that answers: its connection, its process, and what it says first.
+/// Keeper that answers: its connection, its process number, and its first message.
 type Found = (Reports, u32, KeeperSays);
 
-/// Tries until a keeper answers: one that was killed may still take connections, and hold the lock
-/// that keeps the next one out. The process is there when it was started here.
+/// Tries until a keeper answers: one that was killed may still accept connections, and hold the lock that keeps the
+/// next one out. The process is returned if it was started here.
 fn find_or_start(
     state: &Path,
     command: &[OsString],
@@ -188,11 +189,11 @@ fn find_or_start(
     }
 }
 
-/// A keeper that answers.
+/// Connects to a keeper that answers.
 fn find(state: &Path, deadline: Instant) -> Result<Found, KeeperClientError> {
     let ended = KeeperClientError::Ended;
     let stream = UnixStream::connect(state.join(SOCKET)).map_err(ended)?;
-    // One that is stopped takes connections and says nothing.
+    // A stopped keeper accepts connections and sends nothing.
     let left = deadline.saturating_duration_since(Instant::now()).max(LOOKS_EVERY);
     stream.set_read_timeout(Some(left)).map_err(ended)?;
     let mut reports = Reports { stream, bytes: Vec::new() };
@@ -228,7 +229,7 @@ struct Reports {
 }
 
 impl Reports {
-    /// The keeper's process, what runs, and what ended before.
+    /// Process number of the keeper, running attempts, and those that ended before.
     fn inventory(&mut self) -> Result<(u32, KeeperSays), KeeperClientError> {
         let Report::Hello { version, pid, running, n_held } = self.next()? else {
             return Err(KeeperClientError::Ended(io::ErrorKind::InvalidData.into()));
@@ -254,7 +255,7 @@ impl Reports {
         }
     }
 
-    /// The next report of what was read already.
+    /// Next report among the bytes that were read already.
     fn next_read(&mut self) -> Result<Option<Report>, KeeperClientError> {
         let Some((report, n_bytes)) = decode(&self.bytes)? else { return Ok(None) };
         self.bytes.drain(..n_bytes);
@@ -276,7 +277,7 @@ impl Reports {
 
     fn tell_all(mut self, inventory: KeeperSays, mut on_says: impl FnMut(KeeperSays)) {
         on_says(inventory);
-        // Whatever ends the connection, the daemon connects again, and starts a keeper if need be.
+        // Whatever ends the connection, the daemon connects again, and starts a keeper if necessary.
         while let Ok(Report::Ended(first)) = self.next() {
             let mut ended = vec![*first];
             while ended.len() < N_ENDED_AT_ONCE

@@ -1,7 +1,7 @@
-//! The guard: waits for the keeper's death, then kills the tasks it left.
+//! Guard of a keeper: waits for the keeper's death, then kills the tasks that it left.
 //!
-//! It costs nothing per task: it holds the reading end of a pipe whose only writing end is the
-//! keeper's, so whatever ends the keeper wakes it.
+//! It costs nothing per task: it holds the reading end of a pipe whose only writing end is the keeper's, so it
+//! wakes however the keeper ends.
 
 use std::{
     ffi::OsString,
@@ -15,12 +15,12 @@ use rustix::process::Pid;
 
 use super::leftovers::{Whose, kill_marked};
 
-/// Becomes the guard of the keeper that started this process: returns when the keeper is gone and
-/// none of its tasks is left.
+/// Becomes the guard of the keeper that started this process; returns when the keeper is gone and none of its tasks
+/// is left.
 pub fn guard(state: &Path) {
-    // A session of its own: what is sent to the keeper's group or terminal does not reach it.
+    // A session of its own: signals to the keeper's group or terminal do not reach it.
     rustix::process::setsid().ok();
-    // What the keeper says is by which mark its tasks are known; then nothing comes until it ends.
+    // The keeper writes the mark of its tasks; then nothing follows until the keeper ends.
     let mut run = String::new();
     io::stdin().read_to_string(&mut run).ok();
     if !run.is_empty() {
@@ -28,7 +28,7 @@ pub fn guard(state: &Path) {
     }
 }
 
-/// A guard that runs, and the pipe that keeps it waiting.
+/// Running guard, and the pipe that keeps it waiting.
 #[derive(Debug)]
 pub(super) struct Guard {
     child: Child,

@@ -14,17 +14,18 @@ use crate::aside::{Trouble, keep_aside};
 use crate::blocks::{self, Blocks, Found, Kind};
 use crate::core::words::{Attempt, Ended};
 
-/// Where ends wait when the keeper ends before a daemon has asked for them: a block for each, and an empty one behind them.
+/// File for the ends that a keeper leaves when it ends before a daemon has taken them: a block for each, and an
+/// empty block behind them.
 pub(super) const FILE: &str = "keeper.held";
-/// The same as it was found, where it was damaged.
+/// Copy of a damaged file as it was found.
 const DAMAGED: &str = "keeper.held.damaged";
 const KIND: Kind =
     Kind { magic: *b"\xa7KH\x02", payload_bytes_max: super::words::MESSAGE_BYTES_MAX };
-/// Of the version before, which wrote no empty block.
+/// Kind of the previous version, which wrote no empty block.
 const KIND_BEFORE: Kind = Kind { magic: *b"\xa7KH\x01", ..KIND };
 const SEED: u32 = 0;
 
-/// Numbered ends with a bound on the output they hold.
+/// Numbered ends with a bound on their output.
 #[derive(Debug)]
 pub(super) struct HeldEnds {
     ends: BTreeMap<u64, Ended>,
@@ -32,13 +33,13 @@ pub(super) struct HeldEnds {
     n_bytes: usize,
     bytes_max: usize,
     last_number: u64,
-    /// Up to here they were written to the present daemon.
+    /// Number of the last end that was written to the present daemon.
     sent_number: u64,
     /// The file that some of them came from, and the number of the last of these.
     loaded: Option<(PathBuf, u64)>,
 }
 
-/// What people should know of ends that an earlier keeper had left, until they take the damaged file away.
+/// Trouble with ends that an earlier keeper left, reported to users until they remove the damaged file.
 pub(crate) fn trouble(state: &Path) -> Trouble {
     let path = state.join(DAMAGED);
     let sentence = format!(
@@ -49,7 +50,7 @@ pub(crate) fn trouble(state: &Path) -> Trouble {
     Trouble { path, sentence }
 }
 
-/// The ends in such a file, and whether there is anything else in it.
+/// Ends in such a file, and whether it is damaged.
 pub(super) fn ends_in(bytes: &[u8]) -> (Vec<Ended>, bool) {
     let now = blocks_in(KIND, bytes);
     if now.is_closed || !now.ends.is_empty() {
@@ -63,12 +64,12 @@ pub(super) fn ends_in(bytes: &[u8]) -> (Vec<Ended>, bool) {
     (ends, is_damaged || bytes.is_empty())
 }
 
-/// What blocks of one kind say.
+/// Contents of blocks of one kind.
 #[derive(Default)]
 struct Contents {
     ends: Vec<Ended>,
     is_damaged: bool,
-    /// Whether the empty block is there.
+    /// True if the empty block at the end is there.
     is_closed: bool,
 }
 
@@ -87,7 +88,7 @@ fn blocks_in(kind: Kind, bytes: &[u8]) -> Contents {
     contents
 }
 
-/// Those in a file without blocks, of the first version, which are read until something is wrong.
+/// Ends in a file of the first version, which has no blocks and is read up to the first damage.
 fn old_ends_in(bytes: &[u8]) -> (Vec<Ended>, bool) {
     let mut ends = Vec::new();
     let mut rest = bytes;
@@ -111,17 +112,17 @@ impl HeldEnds {
         }
     }
 
-    /// What an earlier keeper left in the folder. The file is there until all of it is forgotten.
+    /// Loads the ends that an earlier keeper left in the folder. The file stays until all of them are forgotten.
     ///
     /// # Errors
-    /// When it cannot be read now: that does not mean that nothing is in it.
+    /// When the file cannot be read now, which does not mean that it is empty.
     pub(super) fn load(state: &Path, bytes_max: usize) -> io::Result<Self> {
         let mut held = Self::new(bytes_max);
         let path = state.join(FILE);
         let (ends, is_damaged) = match fs::read(&path) {
             Ok(bytes) => ends_in(&bytes),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(held),
-            // The disk does not give it back: that will not pass.
+            // The disk cannot read the file, which will not pass.
             Err(error) if Errno::from_io_error(&error) == Some(Errno::IO) => (Vec::new(), true),
             Err(error) => return Err(error),
         };
@@ -135,7 +136,7 @@ impl HeldEnds {
         Ok(held)
     }
 
-    /// Writes down what is left, for the next keeper.
+    /// Writes the remaining ends to a file, for the next keeper.
     pub(super) fn save(&self, state: &Path) -> io::Result<()> {
         if self.ends.is_empty() {
             return Ok(());
@@ -170,21 +171,21 @@ impl HeldEnds {
         self.let_go();
     }
 
-    /// Removes the file that was loaded, when nothing of it is left here.
+    /// Removes the loaded file when all of its ends are forgotten.
     fn let_go(&mut self) {
         let is_over = |last: u64| self.ends.range(..=last).next().is_none();
         if let Some((path, _)) = self.loaded.take_if(|(_, last)| is_over(*last)) {
-            // When it cannot be removed its ends are reported twice, and the daemon knows them.
+            // When it cannot be removed its ends are reported twice, and the daemon recognizes them.
             fs::remove_file(path).ok();
         }
     }
 
-    /// A new daemon has heard of none.
+    /// Starts over for a new daemon, which was told of no end yet.
     pub(super) fn send_again(&mut self) {
         self.sent_number = 0;
     }
 
-    /// The next end that the present daemon has not been told.
+    /// Next end that the present daemon has not been told.
     pub(super) fn next_unsent(&mut self) -> Option<&Ended> {
         let (number, ended) = self.ends.range(self.sent_number + 1..).next()?;
         self.sent_number = *number;
@@ -266,7 +267,7 @@ mod tests {
         let mut next = HeldEnds::load(folder.path(), 100).unwrap();
         assert_eq!(next.next_unsent(), Some(&ended(1, 3)));
         assert_eq!(next.len(), 2);
-        // Fault: a keeper that was killed before a daemon knew of them.
+        // Fault: the keeper was killed before a daemon knew of the ends.
         assert_eq!(
             HeldEnds::load(folder.path(), 100).unwrap().len(),
             2,
@@ -277,7 +278,7 @@ mod tests {
         assert_eq!(HeldEnds::load(folder.path(), 100).unwrap().len(), 0, "all were forgotten");
     }
 
-    /// Fault: a damaged spot took all ends behind it, and a flipped bit could change one.
+    /// Fault: a damaged spot lost all ends behind it, and a flipped bit could change one.
     #[test]
     fn a_damaged_spot_takes_only_the_ends_that_it_touches() {
         let folder = tempfile::tempdir().unwrap();
@@ -312,7 +313,7 @@ mod tests {
         fs::create_dir(&path).unwrap();
         assert!(HeldEnds::load(folder.path(), 100).is_err());
         fs::remove_dir(&path).unwrap();
-        // Nothing lies at the beginning of a process: that is an error of input and output.
+        // Nothing is mapped at address 0 of a process, so reading fails with an input/output error.
         std::os::unix::fs::symlink("/proc/self/mem", &path).unwrap();
         assert_eq!(HeldEnds::load(folder.path(), 100).unwrap().len(), 0);
         assert!(trouble(folder.path()).said().is_some());

@@ -1,5 +1,5 @@
-//! Processes of tasks that left their group, or whose keeper is dead: found by the marks in their
-//! environment, which children inherit.
+//! Finds processes of tasks that left their group, or whose keeper is dead, by the marks in their environment,
+//! which children inherit.
 
 use std::{
     ffi::OsStr,
@@ -12,28 +12,28 @@ use std::{
 
 use rustix::process::{Pid, Signal, getpid, kill_process};
 
-/// Which state folder's keeper started a process.
+/// State folder of the keeper that started a process.
 pub(super) const KEEPER_MARK: &str = "SINTONIA_KEEPER";
-/// Which one of the keepers that this folder had, one after the other.
+/// Run of that keeper, among those that the folder had one after the other.
 pub(super) const RUN_MARK: &str = "SINTONIA_KEEPER_RUN";
-/// For which task.
+/// Name of the task.
 pub(super) const TASK_MARK: &str = "SINTONIA_TASK";
-/// For which of its instances.
+/// Instance of the task.
 pub(super) const INSTANCE_MARK: &str = "SINTONIA_INSTANCE";
 
-/// A process may fork while it is looked for, and takes a while to die on a busy machine: it is looked for until
-/// there is none, or so long. One that the system cannot end, as when its disk is gone, is left to it.
+/// Longest search for processes: one may fork while it is searched for, and takes a while to die on a busy machine.
+/// A process that the system cannot end, as when its disk is gone, is left alone.
 const DIES_WITHIN: Duration = Duration::from_secs(10);
-/// Those of one task are not waited for as long: others go on meanwhile and have leases.
+/// Longest search for processes of one task, which is shorter: other tasks go on meanwhile and have leases.
 const TASK_DIES_WITHIN: Duration = Duration::from_secs(1);
 const LOOKS_EVERY: Duration = Duration::from_millis(2);
 
-/// Whose processes are killed.
+/// Processes that are killed.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Whose<'a> {
     /// Those of all keepers that the folder had.
     Anybody,
-    /// Those of one keeper: the next one may have started others already.
+    /// Those of one run of the keeper: the next one may have started others already.
     Run(&'a str),
     /// Those of one instance of a task.
     Task { name: &'a str, instance: u32 },
@@ -61,7 +61,7 @@ pub(super) fn kill_marked(state: &Path, whose: Whose<'_>) -> usize {
             return n_killed;
         }
         n_killed += found.len();
-        // One that ended by itself meanwhile needs no signal.
+        // A process that has ended meanwhile needs no signal.
         for pid in found {
             kill_process(pid, Signal::KILL).ok();
         }
@@ -73,7 +73,7 @@ fn mark(name: &str, value: &OsStr) -> Vec<u8> {
     [name.as_bytes(), b"=", value.as_bytes()].concat()
 }
 
-/// Processes whose environment has all marks. The dead that nobody has waited for have none.
+/// Processes whose environment has all marks. Zombie processes have none.
 fn marked(marks: &[Vec<u8>], spared: &[Pid]) -> Vec<Pid> {
     let Ok(processes) = fs::read_dir("/proc") else { return Vec::new() };
     processes
@@ -88,11 +88,12 @@ fn marked(marks: &[Vec<u8>], spared: &[Pid]) -> Vec<Pid> {
         .collect()
 }
 
-/// A daemon that was itself started by a task must not end itself with that task's leftovers.
+/// The process and its ancestors, which are spared: a daemon that was itself started by a task must not kill
+/// itself.
 fn with_ancestors(pid: Pid) -> Vec<Pid> {
     let parent = |pid: &Pid| {
         let stat = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok()?;
-        // The name in parentheses may hold anything, also parentheses.
+        // The name in parentheses may contain anything, even parentheses.
         let (_, rest) = stat.rsplit_once(')')?;
         Pid::from_raw(rest.split_whitespace().nth(1)?.parse().ok()?)
     };

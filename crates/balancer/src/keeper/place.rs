@@ -1,4 +1,4 @@
-//! What a keeper holds of its state folder: the lock, and the socket on which a daemon finds it.
+//! A keeper's place in its state folder: the lock, and the socket on which a daemon finds it.
 
 use std::{fs::File, os::unix::net::UnixListener, path::Path};
 
@@ -19,7 +19,7 @@ pub(super) fn lock(state: &Path) -> Result<File, KeeperError> {
 
 pub(super) fn listen(state: &Path) -> Result<UnixListener, KeeperError> {
     let path = state.join(SOCKET);
-    // Whoever left it is dead: this keeper holds the lock.
+    // The keeper that left the socket is dead: this one holds the lock.
     std::fs::remove_file(&path).ok();
     let folder = |source| KeeperError::Folder { path: path.clone(), source };
     let listener = UnixListener::bind(&path).map_err(folder)?;

@@ -1,4 +1,4 @@
-//! Which child has ended, and what it used: the two calls that no safe library offers together.
+//! Ends of children, with their resource usage: two calls that no safe library offers together.
 #![expect(unsafe_code, reason = "`waitid` and `wait4` have no safe form that gives pid and usage")]
 
 use std::mem::MaybeUninit;
@@ -7,7 +7,7 @@ use rustix::process::Pid;
 
 use crate::core::words::AttemptEnd;
 
-/// How a child ended and what it used.
+/// End of a child, with its resource usage.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Reaped {
     pub(super) end: AttemptEnd,
@@ -16,8 +16,7 @@ pub(super) struct Reaped {
     pub(super) resident_kib_max: u64,
 }
 
-/// A child that has ended and is not reaped yet. While it is not, its number names its group and
-/// nothing else.
+/// Returns a child that has ended and is not reaped yet. Until it is, its number names its group and nothing else.
 pub(super) fn next_ended() -> Option<Pid> {
     let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
     let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
@@ -33,7 +32,7 @@ pub(super) fn next_ended() -> Option<Pid> {
     Pid::from_raw(pid)
 }
 
-/// Takes the end of a child that [`next_ended`] named.
+/// Reaps a child that [`next_ended`] returned.
 pub(super) fn reap(pid: Pid) -> Option<Reaped> {
     let pid = pid.as_raw_nonzero().get();
     let mut status = 0;

@@ -1,4 +1,4 @@
-//! The keeper's loop: one thread that waits for orders, for output and for ends.
+//! Event loop of the keeper: one thread that waits for orders, output and ends.
 
 use std::{
     collections::HashMap,
@@ -31,25 +31,25 @@ use crate::core::words::{Attempt, AttemptEnd, Moment};
 const LISTENER: u64 = 0;
 const DAEMON: u64 = 1;
 const CHILDREN: u64 = 2;
-/// Streams of tasks: twice the process number, plus one for standard error.
+/// First token of tasks' streams: twice the process number, plus one for standard error, is added.
 const STREAMS: u64 = 16;
 
-/// Orders carried out before ends are looked for again.
+/// Most orders that are carried out before ends are handled again.
 const N_ORDERS_AT_ONCE: usize = 16;
-/// The boot clock goes on while the machine sleeps and a waiting program does not notice.
+/// Longest wait: the boot clock goes on while the machine sleeps, and a waiting process does not notice.
 const WAIT_MAX: Duration = Duration::from_secs(1);
 
 /// Serves the state folder until there is nothing left to do.
 ///
 /// # Errors
-/// Another keeper serves it, or the system refuses what is needed. Tasks that run then are ended by
-/// the guard.
+/// When another keeper serves it, or the system refuses what is needed. Tasks that run then are killed by the
+/// guard.
 pub fn serve(mut options: KeeperOptions) -> Result<(), KeeperError> {
     let folder = |source| KeeperError::Folder { path: options.state.clone(), source };
     options.state = std::fs::canonicalize(&options.state).map_err(folder)?;
     let lock = place::lock(&options.state)?;
-    // Neither a signal to the daemon's group nor its terminal's end may reach the tasks. A process
-    // that already leads a session has what it needs.
+    // Neither a signal to the daemon's group nor the end of its terminal may reach the tasks. If this fails, the
+    // process already leads a session.
     rustix::process::setsid().ok();
     kill_marked(&options.state, Whose::Anybody);
     let outcome = Keeper::new(options).and_then(|mut keeper| keeper.run());
@@ -59,7 +59,7 @@ pub fn serve(mut options: KeeperOptions) -> Result<(), KeeperError> {
 
 struct Keeper {
     options: KeeperOptions,
-    /// Tells it from those that served the folder before and will.
+    /// Mark that tells this keeper from earlier and later ones of the folder.
     run: String,
     epoll: rustix::fd::OwnedFd,
     listener: UnixListener,
@@ -185,8 +185,8 @@ impl Keeper {
         }
     }
 
-    /// The newest daemon counts: only one holds the lock of the state folder, and an older
-    /// connection is that of a dead one whose end was not heard yet.
+    /// Accepts a daemon, which replaces the one before: only one holds the lock of the state folder, so an older
+    /// connection belongs to a dead daemon whose end was not noticed yet.
     fn accept(&mut self) {
         let Ok((stream, _)) = self.listener.accept() else { return };
         let ours = socket_peercred(&stream).is_ok_and(|peer| peer.uid == geteuid());
@@ -194,7 +194,7 @@ impl Keeper {
         if !ours {
             return;
         }
-        // A daemon hears of what runs and of what has ended, and of nothing between.
+        // A daemon is told of running and ended tasks only, so those that still wait are given back.
         self.give_back_ahead(Moment(u64::MAX));
         let hello = Report::Hello {
             version: VERSION,
@@ -218,7 +218,7 @@ impl Keeper {
         self.idle_since = Instant::now();
     }
 
-    /// Carries out some orders; true when more are waiting.
+    /// Carries out some orders; returns whether more are waiting.
     fn carry_out(&mut self) -> bool {
         for _ in 0..N_ORDERS_AT_ONCE {
             let Some(daemon) = &mut self.daemon else { return false };
@@ -295,7 +295,7 @@ impl Keeper {
         self.tasks.len() + self.ahead.len() + self.held.len()
     }
 
-    /// Starts those whose turn has come, and gives back those that have waited too long for it.
+    /// Starts tasks whose turn has come, and gives back those that have waited too long.
     fn start_ahead(&mut self, now: Moment) {
         while let Some(start) = self.ahead.pop(self.tasks.len()) {
             self.start(&start);
@@ -321,7 +321,7 @@ impl Keeper {
         while let Some(pid) = reap::next_ended() {
             let task = self.tasks.remove(&pid);
             if let Some(task) = &task {
-                // The number still names the group, and whoever is left in it.
+                // Until the child is reaped, its number names the group and the processes left in it.
                 task.signal(Signal::KILL);
             }
             let (Some(reaped), task) = (reap::reap(pid), task) else { continue };
@@ -340,7 +340,7 @@ impl Keeper {
         }
     }
 
-    /// Without its guard the keeper would be the only one to end tasks: it gets another.
+    /// Starts another guard when the guard has ended: without one only the keeper could end tasks.
     fn on_other_end(&mut self, pid: Pid) {
         if pid == self.guard.pid()
             && let Ok(guard) = Guard::start(&self.options.guard, &self.run)
@@ -372,7 +372,7 @@ impl Keeper {
         }
     }
 
-    /// Wakes when the daemon has read some, while there is more for it.
+    /// Waits for the daemon to read, while there is more for it.
     fn watch_writing(&mut self, more: bool) {
         let Some(daemon) = &self.daemon else { return };
         let out = if more { epoll::EventFlags::OUT } else { epoll::EventFlags::empty() };

@@ -1,7 +1,7 @@
-//! A task becomes a process.
+//! Starts the process of a task.
 //!
-//! Everything here is done so that the standard library may use `posix_spawn`, which does not copy
-//! the keeper's memory: a program with a slash in its name, and no code between fork and exec.
+//! The standard library can use `posix_spawn` here, which does not copy the keeper's memory: the program's name has
+//! a slash, and no code runs between fork and exec.
 
 use std::{
     fs::{self, File},
@@ -21,12 +21,12 @@ use super::{
     words::{Destination, Start},
 };
 
-/// Where programs are looked for when the task's environment does not say.
+/// Search path for programs when the task's environment has no `PATH`.
 const PATH_DEFAULT: &str = "/usr/local/bin:/usr/bin:/bin";
-/// Tells a task of an array which one it is.
+/// Variable that holds a task's index in its array.
 const ARRAY_MARK: &str = "SINTONIA_ARRAY_INDEX";
 
-/// A process that runs and what can be read from it.
+/// Running process, and the streams that can be read from it.
 #[derive(Debug)]
 pub(super) struct Started {
     pub(super) pid: Pid,
@@ -34,12 +34,12 @@ pub(super) struct Started {
     pub(super) streams: [Option<PipeReader>; 2],
 }
 
-/// Why an attempt could not be started, in a sentence.
+/// Reasons why an attempt could not be started, each with a sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum WhyNot {
-    /// Its program was not found or cannot be run: trying again does not help.
+    /// The program was not found or cannot be run: trying again does not help.
     Impossible(String),
-    /// The system had no room for another process: it may be tried again.
+    /// The system had no room for another process: trying again may help.
     NoRoom(String),
 }
 
@@ -74,7 +74,7 @@ fn connect(command: &mut Command, task: &Start) -> Result<[Option<PipeReader>; 2
         }
         Destination::Folder(folder) => {
             let folder = Path::new(folder);
-            // Where it cannot be made the files say why.
+            // If it cannot be created, the files tell why.
             fs::create_dir_all(folder).ok();
             command.stdout(created(&folder.join(format!("{}.out", task.name)))?);
             command.stderr(created(&folder.join(format!("{}.err", task.name)))?);
@@ -90,15 +90,15 @@ fn pipe() -> Result<(PipeReader, io::PipeWriter), WhyNot> {
     Ok((reader, writer))
 }
 
-/// An instance begins anew what an earlier one wrote; what it appends lies behind what others of
-/// its processes appended.
+/// Creates an output file. An instance overwrites the output of an earlier one; opened for appending, so that the
+/// task's processes do not overwrite each other's output.
 fn created(path: &Path) -> Result<File, WhyNot> {
     let sentence = |error| format!("cannot write its output to `{}`: {error}", path.display());
     let file = File::create(path).and_then(|_| File::options().append(true).open(path));
     file.map_err(|error| WhyNot::Impossible(sentence(error)))
 }
 
-/// The program with its folder, looked for as a shell does.
+/// Path of the program, searched for as a shell does.
 fn program(task: &Start) -> Result<PathBuf, WhyNot> {
     let name = task.command.first().filter(|name| !name.is_empty());
     let name = name.ok_or_else(|| WhyNot::Impossible("the command is empty".to_owned()))?;

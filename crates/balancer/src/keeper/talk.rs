@@ -1,4 +1,4 @@
-//! The keeper's end of the socket: orders in, reports out, neither of them waiting.
+//! Keeper's side of the socket: orders in, reports out, without blocking.
 
 use std::{
     io::{self, ErrorKind, Read, Write},
@@ -7,12 +7,12 @@ use std::{
 
 use super::words::{MESSAGE_BYTES_MAX, Order, Report, WordsError, decode, encode};
 
-/// Reports beyond this wait until the daemon has read some.
+/// Most bytes of reports that wait to be written; further ones wait until the daemon has read some.
 const OUTGOING_BYTES_MAX: usize = 1 << 20;
-/// Room for the longest message and for what was read behind it.
+/// Most bytes that were read: room for the longest message and for what was read behind it.
 const INCOMING_BYTES_MAX: usize = MESSAGE_BYTES_MAX + (1 << 16);
 
-/// A connected daemon.
+/// Connected daemon.
 #[derive(Debug)]
 pub(super) struct Daemon {
     pub(super) stream: UnixStream,
@@ -29,10 +29,10 @@ impl Daemon {
         Ok(Self { stream, incoming: buffers.0, n_taken: 0, outgoing: buffers.1, n_written: 0 })
     }
 
-    /// Reads what is there.
+    /// Reads the bytes that are there.
     ///
     /// # Errors
-    /// The daemon is gone.
+    /// When the daemon is gone.
     pub(super) fn read(&mut self, buffer: &mut [u8]) -> io::Result<()> {
         self.incoming.drain(..self.n_taken);
         self.n_taken = 0;
@@ -50,7 +50,7 @@ impl Daemon {
         }
     }
 
-    /// The next order that is complete.
+    /// Next complete order.
     pub(super) fn next_order(&mut self) -> Result<Option<Order>, WordsError> {
         let rest = self.incoming.get(self.n_taken..).unwrap_or_default();
         let Some((order, n_bytes)) = decode(rest)? else { return Ok(None) };
@@ -58,7 +58,7 @@ impl Daemon {
         Ok(Some(order))
     }
 
-    /// Whether another report may be added.
+    /// Returns whether another report may be added.
     pub(super) fn has_room(&self) -> bool {
         self.outgoing.len() - self.n_written < OUTGOING_BYTES_MAX
     }
@@ -67,10 +67,10 @@ impl Daemon {
         encode(report, &mut self.outgoing)
     }
 
-    /// Writes what the socket takes; true when something is left.
+    /// Writes as much as the socket takes; returns whether something is left.
     ///
     /// # Errors
-    /// The daemon is gone.
+    /// When the daemon is gone.
     pub(super) fn write(&mut self) -> io::Result<bool> {
         while self.n_written < self.outgoing.len() {
             match self.stream.write(&self.outgoing[self.n_written..]) {

@@ -1,4 +1,4 @@
-//! An attempt that runs: its process, its output so far, and when it has to end.
+//! Running attempt: its process, its output so far, and the time when it has to end.
 
 use std::{
     io::{ErrorKind, PipeReader, Read},
@@ -16,21 +16,20 @@ use super::{
 };
 use crate::core::words::{Attempt, AttemptEnd, Ended, Killed, Moment, Running};
 
-/// Output left in a pipe when its task has ended is at most what a pipe holds, unless somebody
-/// still writes.
+/// Most reads of a pipe after its task has ended: they empty a full pipe, unless another process still writes.
 const N_LAST_READS: usize = 32;
 
-/// An attempt that runs.
+/// Running attempt.
 #[derive(Debug)]
 pub(super) struct Task {
     pub(super) running: Running,
-    /// The task's name.
+    /// Name of the task.
     pub(super) name: String,
-    /// When it has to end.
+    /// End of its lease.
     pub(super) until: Option<Moment>,
-    /// Why it is being ended.
+    /// Reason for which it is being ended.
     pub(super) killed: Option<Killed>,
-    /// When it is killed after it was asked to end.
+    /// Moment at which it is killed after it was asked to end.
     kill_at: Option<Moment>,
     pid: Pid,
     started: Instant,
@@ -62,12 +61,12 @@ impl Task {
         }
     }
 
-    /// The ends of pipes that can be read, by stream.
+    /// Ends of pipes that can be read, by stream.
     pub(super) fn readers(&self) -> [Option<&PipeReader>; 2] {
         self.streams.each_ref().map(|stream| stream.as_ref()?.reader.as_ref())
     }
 
-    /// Reads once; false when there was nothing. A stream that has ended is closed.
+    /// Reads once; returns false when there was nothing. A stream that has ended is closed.
     pub(super) fn read(&mut self, stream_idx: usize, buffer: &mut [u8]) -> bool {
         let Some(Some(stream)) = self.streams.get_mut(stream_idx) else { return false };
         let Some(reader) = &mut stream.reader else { return false };
@@ -83,8 +82,8 @@ impl Task {
         false
     }
 
-    /// Asks the task to end; it is killed when it has not done so after `grace`. A lease that ran
-    /// out leaves no time to ask.
+    /// Asks the task to end, and sets the time after which it is killed. When its lease has expired it is killed at
+    /// once.
     pub(super) fn end(&mut self, because: Killed, now: Moment, grace: Duration) {
         if self.killed.is_some() {
             return;
@@ -98,19 +97,19 @@ impl Task {
         self.signal(Signal::TERM);
     }
 
-    /// Sends a signal to the whole group. Its number is the group's as long as the first process is
-    /// not reaped, so nobody else can be meant.
+    /// Sends a signal to the whole group. Until the first process is reaped, its number is the group's, so no other
+    /// process can be hit.
     pub(super) fn signal(&self, signal: Signal) {
-        // A group that has ended meanwhile needs no signal.
+        // The group may have ended meanwhile.
         kill_process_group(self.pid, signal).ok();
     }
 
-    /// When something has to be done about this task.
+    /// Moment at which the task has to be ended or killed.
     pub(super) fn deadline(&self) -> Option<Moment> {
         if self.killed.is_some() { self.kill_at } else { self.until }
     }
 
-    /// Does what has to be done when the deadline is over.
+    /// Ends the task or kills it, when its deadline has passed.
     pub(super) fn enforce(&mut self, now: Moment, grace: Duration) {
         if self.killed.is_none() {
             return self.end(Killed::LeaseOut, now, grace);
@@ -119,7 +118,7 @@ impl Task {
         self.signal(Signal::KILL);
     }
 
-    /// What is reported of a task that has ended.
+    /// Report of a task that has ended.
     pub(super) fn finish(mut self, reaped: Reaped, buffer: &mut [u8]) -> Ended {
         for stream_idx in 0..self.streams.len() {
             let mut n_reads_left = N_LAST_READS;
@@ -145,7 +144,7 @@ impl Task {
     }
 }
 
-/// What is reported of an attempt that never ran.
+/// Report of an attempt that never ran.
 pub(super) fn never_ran(attempt: Attempt, end: AttemptEnd) -> Ended {
     let now_ms = since_1970_ms();
     Ended { attempt, end, started_ms: now_ms, ended_ms: now_ms, output: Output::default() }

@@ -1,4 +1,4 @@
-//! What tests of the keeper share.
+//! Helpers for tests of the keeper.
 
 use crate::core::words::{Attempt, NodeId, TaskKey};
 

@@ -1,42 +1,42 @@
-//! What daemon and keeper say to each other, and how it lies on their socket.
+//! Messages between daemon and keeper, and their encoding on the socket.
 //!
-//! A message is its length (4 bytes, little endian) and then its fields as `postcard` writes them.
+//! A message is its length (4 bytes, little endian) and then its fields in `postcard`'s encoding.
 
 use balanced::OUTPUT_BYTES_MAX;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::core::words::{Attempt, Ended, Job, Killed, Moment, Running};
 
-/// Raised with every change of the messages; a daemon refuses a keeper of another version.
+/// Version, raised with every change of the messages; a daemon refuses a keeper of another one.
 pub(super) const VERSION: u32 = 2;
 
-/// The longest message in bytes: what runs and what is held, of as many tasks as a keeper takes.
+/// Longest message in bytes: lists of running and ended tasks, of as many as a keeper takes.
 pub(super) const MESSAGE_BYTES_MAX: usize = 8 << 20;
 
-/// From daemon to keeper.
+/// Message from daemon to keeper.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) enum Order {
-    /// Start this. What is running or held is not started again.
+    /// Start this attempt, unless it runs or its end is held.
     Start(Box<Start>),
-    /// These may run until then.
+    /// Extend the leases of these attempts.
     Extend { attempts: Vec<Attempt>, until: Moment },
-    /// End this.
+    /// End this attempt.
     Kill { attempt: Attempt, because: Killed },
-    /// These ends are safe with the daemon.
+    /// Forget these ends: they are safe with the daemon.
     Forget(Vec<Attempt>),
     /// End when nothing runs any more and everything is forgotten.
     Leave,
 }
 
-/// An attempt to start, as [`Job`] says.
+/// Attempt to start, as in [`Job`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Start {
     pub(super) attempt: Attempt,
-    /// The task's name.
+    /// Name of the task.
     pub(super) name: String,
-    /// Program and arguments. A program without a slash is looked for in the `PATH` below.
+    /// Program and arguments. A program without a slash is searched for in the `PATH` of `environment`.
     pub(super) command: Vec<String>,
-    /// All of its environment; marks of the keeper are added.
+    /// Its whole environment; the keeper adds its marks.
     pub(super) environment: Vec<(String, String)>,
     pub(super) folder: String,
     pub(super) array_index: Option<u64>,
@@ -45,32 +45,32 @@ pub(super) struct Start {
     pub(super) n_at_once: Option<u32>,
 }
 
-/// Where output goes.
+/// Destination of output.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Destination {
-    /// Kept in memory: the first and the last half of this many bytes, for each stream.
+    /// Memory: the first and the last half of this many bytes, for each stream.
     Kept(usize),
-    /// Into files of this folder, which is made where it is missing.
+    /// Files in this folder, which is created where it is missing.
     Folder(String),
 }
 
-/// From keeper to daemon.
+/// Message from keeper to daemon.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) enum Report {
-    /// The first report on each connection: what runs, and how many ends are reported next.
+    /// First report on each connection: running attempts, and the number of ends that are reported next.
     Hello { version: u32, pid: u32, running: Vec<Running>, n_held: usize },
     /// An attempt has ended or could not be started; repeated on each connection until forgotten.
     Ended(Box<Ended>),
 }
 
-/// Why bytes are no message.
+/// Reasons why bytes are no message, or a message cannot be sent.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WordsError {
-    /// A length beyond the bound.
+    /// The length exceeds the bound.
     #[error("a message of {0} bytes between daemon and keeper is too long; shorten the command")]
     TooLong(usize),
-    /// Fields that do not fit.
+    /// The fields cannot be decoded.
     #[error("a message between daemon and keeper is damaged; restart the daemon")]
     Damaged(#[source] postcard::Error),
 }
@@ -99,7 +99,7 @@ impl Start {
         }
     }
 
-    /// Whether it was ordered before its turn, and so many tasks run that it has not come.
+    /// Returns whether the attempt was ordered ahead, and too many tasks run for its turn.
     pub(super) fn has_to_wait(&self, n_running: usize) -> bool {
         self.n_at_once.is_some_and(|n_at_once| n_at_once.max(1) as usize <= n_running)
     }
@@ -108,7 +108,7 @@ impl Start {
 /// Appends a message.
 ///
 /// # Errors
-/// [`WordsError::TooLong`]; then nothing was appended.
+/// When it is too long; then nothing was appended.
 pub(super) fn encode<M: Serialize>(message: &M, bytes: &mut Vec<u8>) -> Result<(), WordsError> {
     let fields = postcard::to_stdvec(message).map_err(WordsError::Damaged)?;
     let n_bytes = u32::try_from(fields.len()).unwrap_or(u32::MAX);
@@ -120,11 +120,10 @@ pub(super) fn encode<M: Serialize>(message: &M, bytes: &mut Vec<u8>) -> Result<(
     Ok(())
 }
 
-/// The message at the start of `bytes` and how many bytes it takes, or `None` while it is
-/// incomplete.
+/// Message at the start of `bytes`, and the number of its bytes; `None` while it is incomplete.
 ///
 /// # Errors
-/// A length beyond the bound, or fields that do not fit: the connection is of no more use.
+/// When the length exceeds the bound, or the fields cannot be decoded: the connection is of no more use.
 pub(super) fn decode<M: DeserializeOwned>(bytes: &[u8]) -> Result<Option<(M, usize)>, WordsError> {
     let Some((length, rest)) = bytes.split_first_chunk::<4>() else { return Ok(None) };
     let n_bytes = usize::try_from(u32::from_le_bytes(*length)).unwrap_or(usize::MAX);

@@ -1,4 +1,4 @@
-//! A connection whose both ends have proved the key: messages in, messages out, encrypted.
+//! Encrypted channel after both sides have proved the key: messages in, messages out.
 //!
 //! A message is its length (4 bytes, little endian) and its bytes, cut into as many records of the channel as it takes.
 
@@ -12,12 +12,12 @@ use channel::{Opener, Sealer, read_record};
 
 const LENGTH_BYTES: usize = 4;
 
-/// Why a message could not be read.
+/// Reasons why a message could not be read.
 #[derive(Debug)]
 pub(super) enum ChannelError {
     /// The connection ended or was silent.
     Io(io::Error),
-    /// It is too long, or was changed on the way.
+    /// The message is too long, or was changed on the way.
     Damaged,
 }
 
@@ -27,14 +27,14 @@ impl From<io::Error> for ChannelError {
     }
 }
 
-/// The end that reads.
+/// Reading end.
 pub(super) struct Incoming {
     stream: Arc<TcpStream>,
     opener: Opener,
     message_bytes_max: usize,
 }
 
-/// The end that writes.
+/// Writing end.
 pub(super) struct Outgoing {
     stream: Arc<TcpStream>,
     sealer: Sealer,
@@ -42,7 +42,7 @@ pub(super) struct Outgoing {
     wire: Vec<u8>,
 }
 
-/// Both ends of a connection that has proved the key.
+/// Both ends of a connection whose peer has proved the key.
 pub(super) fn ends(
     stream: &Arc<TcpStream>,
     (sealer, opener): (Sealer, Opener),
@@ -54,7 +54,7 @@ pub(super) fn ends(
 }
 
 impl Incoming {
-    /// The next message; empty ones say only that the other side is there.
+    /// Reads the next message; empty ones say only that the peer is alive.
     pub(super) fn read(&mut self) -> Result<Vec<u8>, ChannelError> {
         let mut message = Vec::new();
         self.read_record(&mut message)?;
@@ -83,7 +83,7 @@ impl Incoming {
         self.opener.open(&record, plain).map_err(|_| ChannelError::Damaged)
     }
 
-    /// Whether this record is an empty message.
+    /// Returns whether this record is an empty message.
     pub(super) fn is_empty_message(&mut self, record: &[u8]) -> bool {
         let mut plain = Vec::new();
         self.opener.open(record, &mut plain).is_ok() && plain == [0; LENGTH_BYTES]
@@ -101,7 +101,7 @@ impl Outgoing {
         (&*self.stream).write_all(&self.wire)
     }
 
-    /// Ends the connection, for the reading end too.
+    /// Shuts the connection down, for the reading end too.
     pub(super) fn shut_down(&self) {
         // It may have ended already.
         self.stream.shutdown(std::net::Shutdown::Both).ok();

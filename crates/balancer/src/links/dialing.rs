@@ -1,4 +1,4 @@
-//! A thread for each address that is to be reached: dials, and again when the link has ended.
+//! Dials an address in a thread of its own, and again when the link has ended.
 
 use std::{
     io,
@@ -49,7 +49,7 @@ impl Dialer {
         }
     }
 
-    /// One link, from dialing to its end.
+    /// Runs one link, from dialing to its end.
     fn dial(&self, met: &mut Option<NodeId>) -> Result<(), LinkError> {
         let common = &self.common;
         let unreachable = |source| LinkError::Unreachable { peer: self.address.clone(), source };
@@ -91,7 +91,7 @@ fn connect(address: &str, within: Duration) -> io::Result<TcpStream> {
     Err(last)
 }
 
-/// Pauses that double; nodes that were cut off together do not dial together.
+/// Pauses that double, with a random part: nodes that were cut off together do not dial together.
 struct Pauses {
     min: Duration,
     max: Duration,
@@ -109,7 +109,7 @@ impl Pauses {
         self.next = self.min;
     }
 
-    /// Between the whole pause and half of it.
+    /// Returns a pause between half of the current one and all of it, and doubles the current one.
     fn next(&mut self) -> Duration {
         self.dice = crc32fast::hash(&self.dice.to_le_bytes());
         let share = 0.5 + f64::from(self.dice) / f64::from(u32::MAX) / 2.0;

@@ -1,140 +1,140 @@
-//! Why there is no link.
+//! Errors of links.
 
 use std::{io, net::SocketAddr, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-/// Why a connection failed or ended.
+/// Reasons why a connection failed or ended.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LinkError {
-    /// The node cannot take connections.
+    /// The node cannot listen.
     #[error("cannot listen on `{address}`; choose another port with `--port`")]
     Listen {
-        /// Where.
+        /// Address to listen at.
         address: SocketAddr,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
     },
-    /// Nobody there, or no way there.
+    /// No daemon answers at the address, or there is no route to it.
     #[error("cannot reach `{peer}`; check that a daemon listens there and no firewall is between")]
     Unreachable {
-        /// Where.
+        /// Dialed address.
         peer: String,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
     },
-    /// Something else than a node.
+    /// The other side is no node.
     #[error("`{peer}` does not speak like a node of a cluster; check host and port")]
     Stranger {
-        /// Who.
+        /// Address or name of the other side.
         peer: String,
     },
-    /// A node that does not prove the key.
+    /// The node does not prove the key.
     #[error("`{peer}` has not the key of this cluster; give all nodes the same key file")]
     Key {
-        /// Who.
+        /// Address or name of the node.
         peer: String,
     },
-    /// It ended the connection without a word, as nodes do to whom has not their key.
+    /// The other side ended the connection without an answer, as nodes do when the key is not theirs.
     #[error(
         "`{peer}` hung up when it saw this node's key, or has no room at the moment; give all nodes the same key file"
     )]
     HungUp {
-        /// Who.
+        /// Address or name of the other side.
         peer: String,
     },
-    /// A node that says no.
+    /// The other node refuses this one.
     #[error("`{peer}` refuses this node: {refusal}")]
     Refused {
-        /// Who.
+        /// Address or name of the node.
         peer: String,
-        /// Why.
+        /// Reason.
         refusal: Refusal,
     },
-    /// A node that is refused here.
+    /// This node refuses the other one.
     #[error("this node refuses `{peer}`: {refusal}")]
     NotTaken {
-        /// Who.
+        /// Address or name of the node.
         peer: String,
-        /// Why.
+        /// Reason.
         refusal: Refusal,
     },
-    /// Nothing was heard for too long.
+    /// The other side sent nothing for too long.
     #[error("`{peer}` said nothing for {} ms; it is taken for dead until it is reached again", after.as_millis())]
     Silent {
-        /// Who.
+        /// Address or name of the other side.
         peer: String,
-        /// For how long.
+        /// Length of the silence.
         after: Duration,
     },
-    /// Messages that are too long, or were changed on the way.
+    /// A message is too long, or was changed on the way.
     #[error("`{peer}` sent what no node sends; run one version of Sintonia on all nodes")]
     Damaged {
-        /// Who.
+        /// Address or name of the other side.
         peer: String,
     },
-    /// The other side ended.
+    /// The other side ended the connection.
     #[error("`{peer}` ended the connection; it is dialed again")]
     Ended {
-        /// Who.
+        /// Address or name of the other side.
         peer: String,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
     },
-    /// More strangers than are told of one by one.
+    /// There are more strangers than are reported one by one.
     #[error(
         "{n_more} further connections of others did not become links; `--bind` says where this node listens"
     )]
     Strangers {
-        /// How many.
+        /// Number of the others.
         n_more: u64,
     },
 }
 
-/// Why one node refuses another that has the key.
+/// Reasons why a node refuses another one that has the key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// It speaks another version.
+    /// The node speaks another version.
     #[error(
         "versions {ours} and {theirs} do not understand each other; run one version of Sintonia on all nodes"
     )]
     Version {
-        /// Of the node that refuses.
+        /// Version of the node that refuses.
         ours: u16,
-        /// Of the one that is refused.
+        /// Version of the node that is refused.
         theirs: u16,
     },
-    /// Its name, or the number made from it, belongs to another node.
+    /// The node's name, or the number made from it, belongs to another node.
     #[error("the name `{name}` is taken by the node at `{by}`; choose another with `--name`")]
     NameTaken {
         /// The name.
         name: String,
-        /// Where the node is that has it.
+        /// Address of the node that has the name.
         by: String,
-        /// Its incarnation.
+        /// Incarnation of that node.
         since: u64,
     },
-    /// It is this node itself.
+    /// The other side is this node itself.
     #[error("it is this node itself")]
     Itself,
-    /// There is a link between the two already.
+    /// The two nodes have a link already.
     #[error("there is a link already")]
     Linked,
 }
 
-/// Why a message was not queued.
+/// Reasons why a message was not queued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SendError {
-    /// There is no link to that node now.
+    /// There is no link to the node now.
     #[error("there is no link to that node")]
     NotLinked,
-    /// The queue of its link is full.
+    /// The queue of the link is full.
     #[error("the queue of that node's link is full")]
     Full,
-    /// It is longer than any message may be.
+    /// The message is longer than any may be.
     #[error("the message is too long")]
     TooLong,
 }

@@ -1,4 +1,4 @@
-//! The key of a cluster: 32 random bytes in a file that only its owner can read.
+//! Key of a cluster: 32 random bytes in a file that only its owner can read.
 
 use crate::secrets;
 use std::{
@@ -11,49 +11,49 @@ use std::{
 
 /// Bytes of a key.
 pub(super) const KEY_BYTES: usize = 32;
-/// Bits of a mode that let others read or write.
+/// Mode bits that let others read or write.
 const OTHERS: u32 = 0o077;
 
-/// What all nodes of a cluster know and nobody else.
+/// Secret that all nodes of a cluster share.
 #[derive(Clone)]
 pub struct Key([u8; KEY_BYTES]);
 
-/// Why there is no key.
+/// Reasons why a key cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyError {
     /// The file cannot be read.
     #[error("cannot read the key `{path}`; make one with `sintonia node key {path}`")]
     Read {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
     },
-    /// Others can read it, so it is no secret.
+    /// Other users can read or write the file, so it is no secret.
     #[error(
         "the key `{path}` can be read or written by others (mode {mode:o}); run `chmod 600 {path}`"
     )]
     Open {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Its mode.
+        /// Mode of the file.
         mode: u32,
     },
-    /// It is somebody else's.
+    /// The file belongs to another user.
     #[error(
         "the key `{path}` belongs to user {uid}, not to you; make your own with `sintonia node key`"
     )]
     Owner {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Whose it is.
+        /// Its owner.
         uid: u32,
     },
-    /// It holds something else.
+    /// The file holds no key.
     #[error("`{path}` is no key: it must hold {} hexadecimal digits; make one with `sintonia node key`", 2 * KEY_BYTES)]
     Form {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
     /// A new key cannot be written.
@@ -61,27 +61,27 @@ pub enum KeyError {
         "cannot write the key `{path}`; a key that is there is never replaced, remove it first"
     )]
     Write {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
     },
 }
 
 impl Key {
-    /// A key of these bytes.
+    /// Key of these bytes.
     pub fn of(bytes: [u8; KEY_BYTES]) -> Self {
         Self(bytes)
     }
 
-    /// The key in this file, if nobody else can read it.
+    /// Reads the key in this file, if no other user can read it.
     ///
     /// # Errors
-    /// Others can read it, it is not the user's own, or it holds no key.
+    /// When others can read or write the file, it belongs to another user, or it holds no key.
     pub fn read(path: &Path) -> Result<Self, KeyError> {
         let unreadable = |source| KeyError::Read { path: path.to_owned(), source };
         let mut file = File::open(path).map_err(unreadable)?;
-        // Of the opened file: the name may mean another one by now.
+        // Of the opened file: the name may lead to another one by now.
         let metadata = file.metadata().map_err(unreadable)?;
         let mode = metadata.mode() & 0o777;
         if mode & OTHERS != 0 {
@@ -97,10 +97,10 @@ impl Key {
         parse(text.trim()).map(Self).ok_or_else(form)
     }
 
-    /// Writes a new random key into a file that was not there.
+    /// Writes a new random key into a file that must not exist yet.
     ///
     /// # Errors
-    /// The file is there, or cannot be written.
+    /// When the file exists, or cannot be written.
     pub fn create(path: &Path) -> Result<Self, KeyError> {
         let unwritable = |source| KeyError::Write { path: path.to_owned(), source };
         let bytes = secrets::random().map_err(unwritable)?;
@@ -113,7 +113,7 @@ impl Key {
     }
 }
 
-/// Without its bytes: it may end in a log.
+/// Leaves out the bytes, since the text may end up in a log.
 impl fmt::Debug for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Key(..)")

@@ -1,4 +1,4 @@
-//! A link: one thread reads what the peer says, one writes what waits for it.
+//! Link between two nodes: one thread reads the peer's messages, one writes those in its queue.
 
 use std::{
     net::{Shutdown, TcpStream},
@@ -18,10 +18,10 @@ use super::{
     table::Common,
 };
 
-/// Makes a connection a link and reads it until it ends.
+/// Turns a connection into a link, and reads it until it ends.
 ///
 /// # Errors
-/// It does not become one.
+/// When it does not become one.
 pub(super) fn run(
     common: &Arc<Common>,
     stream: &Arc<TcpStream>,
@@ -87,7 +87,7 @@ impl Writer {
             let written = self.outgoing.write(&message);
             self.n_queued_bytes.fetch_sub(message.len(), Ordering::Relaxed);
             if written.is_err() {
-                // The reader hears of it, and says why.
+                // The reader notices this, and reports the reason.
                 return self.outgoing.shut_down();
             }
         }

@@ -1,4 +1,4 @@
-//! Takes connections; each has to prove the key in a thread of its own.
+//! Accepts connections; each has to prove the key in a thread of its own.
 
 use std::{
     io,
@@ -24,7 +24,7 @@ pub(super) fn start(listener: TcpListener, common: Arc<Common>) -> io::Result<Re
     })
 }
 
-/// The address as people write it, also where the listener is one for IPv6 that takes both kinds.
+/// Address as users write it: the listener may be one for IPv6 that takes both kinds.
 fn name(address: IpAddr) -> String {
     address.to_canonical().to_string()
 }
@@ -33,7 +33,7 @@ fn answer(common: &Arc<Common>, guest: Guest, peer: &str) -> Result<(), LinkErro
     let shaker = Shaker { me: &common.me, key: &common.key, options: &common.options, peer };
     let shaken = shaker.answer(&guest.stream, guest.seat, |hello| common.judge(hello, false));
     match shaken.and_then(|shaken| link::run(common, &guest.stream, shaken, false)) {
-        // Ordinary when both dial.
+        // Usual when both nodes dial.
         Err(LinkError::NotTaken { refusal: Refusal::Linked | Refusal::Itself, .. }) => Ok(()),
         outcome => outcome,
     }

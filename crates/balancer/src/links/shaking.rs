@@ -1,10 +1,10 @@
-//! How two nodes that have just connected prove the key to each other and say who they are.
+//! Handshake of two nodes: each proves the key to the other and introduces itself.
 //!
-//! 1. The one that dialed: eight fixed bytes, then a record that can be read with the key alone: its
-//!    version and its [`Hello`].
-//! 2. The other one, only if that record was good: its version and its [`Verdict`].
-//! 3. The first again: an empty message. A stranger who repeats what he has overheard gets as far as
-//!    here, having learned nothing, and no further.
+//! 1. The dialing node: eight fixed bytes, then a record that can be read with the key alone: its version and its
+//! [`Hello`].
+//! 2. The other node, only if that record was good: its version and its [`Verdict`].
+//! 3. The dialing node: an empty message. A stranger who replays an overheard first record gets as far as here,
+//! having learned nothing, and no further.
 
 use std::{
     io::{self, ErrorKind, Read, Write},
@@ -23,24 +23,24 @@ use super::{
 
 const MAGIC: &[u8; 8] = b"sintonia";
 
-/// A connection that may become a link.
+/// Connection that may become a link.
 pub(super) struct Shaken {
     pub(super) hello: Hello,
     pub(super) incoming: Incoming,
     pub(super) outgoing: Outgoing,
 }
 
-/// What a node brings to it.
+/// This node's side of a handshake.
 pub(super) struct Shaker<'a> {
     pub(super) me: &'a Hello,
     pub(super) key: &'a Key,
     pub(super) options: &'a LinkOptions,
-    /// Who the other side is as far as known, for sentences.
+    /// Address or name of the other side, for error messages.
     pub(super) peer: &'a str,
 }
 
 impl Shaker<'_> {
-    /// The part of the node that dialed.
+    /// Runs the dialing node's part.
     pub(super) fn dial(&self, stream: &Arc<TcpStream>) -> Result<Shaken, LinkError> {
         let mut patient = Patient::new(stream, self.options.shakes_within);
         let mut noise = Shake::dialing(MAGIC, self.key.bytes());
@@ -66,7 +66,7 @@ impl Shaker<'_> {
         Ok(shaken)
     }
 
-    /// The part of the node that was dialed; `judge` says whether the other one is welcome. The other one has a seat
+    /// Runs the dialed node's part; `judge` decides whether the other node is welcome. The other node has a seat
     /// among strangers until it has proved the key.
     pub(super) fn answer(
         &self,
@@ -120,7 +120,8 @@ impl Shaker<'_> {
         noise.seal(&plain, wire).map_err(|_| self.damaged())
     }
 
-    /// What is behind the version; a refusal when that is another one, nothing when there is none.
+    /// Returns what follows the version; as the error, a refusal when the version differs, `None` when there is
+    /// none.
     fn take(
         &self,
         noise: &mut Shake,
@@ -163,7 +164,7 @@ impl Shaker<'_> {
     }
 }
 
-/// A connection that ended or was silent for `after`.
+/// Error of a connection that ended, or was silent for `after`.
 pub(super) fn ended(peer: &str, after: Duration, source: io::Error) -> LinkError {
     let peer = peer.to_owned();
     match source.kind() {

@@ -1,4 +1,4 @@
-//! Which links there are, who may become one, and the queues of messages that wait for them.
+//! Table of links: which connections may become links, and the queues of their messages.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -14,12 +14,12 @@ use std::{
 use super::{Hello, Key, LinkError, LinkEvent, LinkOptions, OnEvent, Refusal, SendError};
 use crate::core::words::NodeId;
 
-/// Peers whose last failure is remembered, so that it is told once.
+/// Most peers whose last failure is remembered, so that it is reported once.
 const N_TOLD_MAX: usize = 1024;
-/// Sentences about strangers that are told; of further ones, only how many there are.
+/// Most error messages about strangers that are reported; of further ones only the number is.
 const N_STRANGERS_TOLD_MAX: usize = 64;
 
-/// What all threads of [`super::Links`] share.
+/// State that all threads of [`super::Links`] share.
 pub(super) struct Common {
     pub(super) me: Hello,
     pub(super) key: Key,
@@ -27,18 +27,18 @@ pub(super) struct Common {
     on_event: OnEvent,
     state: Mutex<State>,
     changed: Condvar,
-    /// Held while a link comes or goes and that is told, so that it is told in that order.
+    /// Held while a link is added or removed and reported, so that the reports come in that order.
     transition: Mutex<()>,
-    /// The last failure of each peer, as it was told.
+    /// Last reported failure of each peer.
     told: Mutex<HashMap<String, String>>,
     strangers: Mutex<StrangersTold>,
 }
 
-/// What was told of connections that did not become links.
+/// Reported connections that did not become links.
 #[derive(Default)]
 struct StrangersTold {
     sentences: HashSet<String>,
-    /// Sentences that were not told.
+    /// Number of failures that were not reported.
     n_untold: u64,
 }
 
@@ -59,7 +59,7 @@ struct Entry {
     stream: Arc<TcpStream>,
 }
 
-/// A link that was admitted, for the threads that read and write it.
+/// Admitted link, for the threads that read and write it.
 pub(super) struct Admitted {
     pub(super) number: u64,
     pub(super) queue: Receiver<Vec<u8>>,
@@ -85,12 +85,12 @@ impl Common {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a peer may be linked, by a connection that this node `dialed` or the peer.
+    /// Decides whether a peer may be linked, by a connection that this node `dialed` or else the peer.
     pub(super) fn judge(&self, hello: &Hello, dialed: bool) -> Result<(), Refusal> {
         self.state().judge(&self.me, hello, dialed)
     }
 
-    /// Makes a connection the link to its peer, and tells so.
+    /// Makes a connection the link to its peer, and reports it.
     pub(super) fn admit(
         &self,
         hello: &Hello,
@@ -113,7 +113,7 @@ impl Common {
             stream,
         };
         if let Some(replaced) = state.links.insert(hello.id(), entry) {
-            // It may have ended already.
+            // The old connection may have ended already.
             replaced.stream.shutdown(Shutdown::Both).ok();
         }
         drop(state);
@@ -123,7 +123,7 @@ impl Common {
         Ok(Admitted { number, queue: waiting, n_queued_bytes })
     }
 
-    /// Forgets a link that has ended, and tells so unless another one has replaced it.
+    /// Removes a link that has ended, and reports that unless another one has replaced it.
     pub(super) fn end(&self, hello: &Hello, number: u64, error: LinkError) {
         let _transition = self.transition.lock().unwrap_or_else(PoisonError::into_inner);
         let mut state = self.state();
@@ -166,7 +166,7 @@ impl Common {
         (self.on_event)(event);
     }
 
-    /// Tells of a failure unless the last one of this peer was the same.
+    /// Reports a failure unless the last one of this peer was the same.
     pub(super) fn tell_failure(&self, peer: &str, met: Option<NodeId>, error: LinkError) {
         let sentence = error.to_string();
         let mut told = self.told();
@@ -181,8 +181,8 @@ impl Common {
         self.tell(LinkEvent::Failed { met, error });
     }
 
-    /// Tells of a connection that did not become a link: each sentence once, and not many in all, since anybody can
-    /// connect. Of further ones their number is told when it has doubled.
+    /// Reports a connection that did not become a link: each message once, and not many in all, since any host can
+    /// connect. Of further ones the number is reported whenever it has doubled.
     pub(super) fn tell_stranger(&self, error: LinkError) {
         let mut told = self.strangers.lock().unwrap_or_else(PoisonError::into_inner);
         let sentence = error.to_string();
@@ -207,7 +207,7 @@ impl Common {
         self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds an address that is to be dialed; false when it is there already.
+    /// Adds an address that is to be dialed; returns false when it is there already.
     pub(super) fn add_target(&self, address: &str) -> bool {
         let mut state = self.state();
         !state.closed && state.targets.insert(address.to_owned())
@@ -218,7 +218,7 @@ impl Common {
         self.changed.notify_all();
     }
 
-    /// Waits for `pause`; false when the address is not to be dialed any more.
+    /// Waits for `pause`; returns false when the address is not to be dialed any more.
     pub(super) fn pause(&self, address: &str, pause: Duration) -> bool {
         let deadline = Instant::now() + pause;
         let mut state = self.state();
@@ -232,8 +232,8 @@ impl Common {
         false
     }
 
-    /// Waits while there is a link to this address, or to the peer that was met there; false when
-    /// it is not to be dialed any more.
+    /// Waits while there is a link to this address, or to the peer that was met there; returns false when it is not
+    /// to be dialed any more.
     pub(super) fn wait_for_need(&self, address: &str, met: Option<NodeId>) -> bool {
         let mut state = self.state();
         while state.wants(address) {
@@ -251,7 +251,7 @@ impl Common {
         self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0
     }
 
-    /// Waits until no message waits.
+    /// Waits until all queues are empty, or for this time.
     pub(super) fn flush(&self, within: Duration) {
         let deadline = Instant::now() + within;
         let waits = |entry: &Entry| 0 < entry.n_queued_bytes.load(Ordering::Relaxed);
@@ -288,14 +288,14 @@ impl State {
         let Some(entry) = self.links.get(&hello.id()) else { return Ok(()) };
         let same_place = entry.hello.name == hello.name && entry.hello.address == hello.address;
         if same_place && entry.hello.incarnation < hello.incarnation {
-            // Started anew: two daemons cannot listen at one place.
+            // Restarted: two daemons cannot listen at one address.
             return Ok(());
         }
         if !same_place || entry.hello.incarnation != hello.incarnation {
             return Err(taken(&entry.hello));
         }
         let smaller_dialed = dialed == (me.name < hello.name);
-        // The same side again: it knows that the link before has ended, this side not yet.
+        // The same side dialed again: it knows that the earlier link has ended, this side does not yet.
         if smaller_dialed || entry.dialed == dialed { Ok(()) } else { Err(Refusal::Linked) }
     }
 }
@@ -308,7 +308,8 @@ mod tests {
         Hello { name: name.to_owned(), address: address.to_owned(), incarnation }
     }
 
-    /// What node `b` says to a connection, with or without a link to `peer` (whether `b` dialed it).
+    /// Checks the answer of node `b` to a connection, with or without an existing link (and whether `b` dialed
+    /// that).
     #[track_caller]
     fn check(linked: Option<(Hello, bool)>, new: (Hello, bool), expected: Result<(), Refusal>) {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -330,7 +331,7 @@ mod tests {
         let (by_me, by_peer) = (true, false);
         check(None, (a(), by_peer), Ok(()));
         check(None, (c(), by_me), Ok(()));
-        // `a` is smaller: its dial stays. `c` is greater: ours stays.
+        // `a` is smaller than `b`: its dial stays. `c` is greater: that of `b` stays.
         check(Some((a(), by_me)), (a(), by_peer), Ok(()));
         check(Some((a(), by_peer)), (a(), by_me), Err(Refusal::Linked));
         check(Some((c(), by_me)), (c(), by_peer), Err(Refusal::Linked));

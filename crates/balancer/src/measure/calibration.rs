@@ -1,5 +1,5 @@
-//! The speed of a core, by work of fixed size: whole numbers, floating point, and memory beyond the caches of a
-//! core, a third of the time each on an ordinary one.
+//! Measures the speed of a core by work of fixed size: integers, floating point, and memory beyond the caches of a
+//! core, a third of the time each on an ordinary core.
 
 use std::hint::black_box;
 
@@ -9,26 +9,26 @@ use rustix::time::{ClockId, clock_gettime};
 const N_WHOLE: u32 = 9_600_000;
 const N_FLOATING: u32 = 3_500_000;
 const N_MEMORY: u32 = 160_000;
-/// Numbers that memory is read from, as many as make 8 MiB.
+/// Number of integers that memory is read from: 8 MiB.
 const N_NUMBERS: u32 = 1 << 21;
-/// How long it takes on a core whose speed is called 1: about what an AMD EPYC under a hypervisor took, which
-/// turns 5192 `bogomips`.
+/// Time of this work on a core with speed 1, in s: about what an AMD EPYC under a hypervisor took, which has 5192
+/// `bogomips`.
 const ORDINARY_S: f64 = 0.050;
-/// Others only make it slower: the best counts.
+/// Number of tries, of which the fastest counts: other load only slows the work down.
 const N_TRIES: u32 = 3;
 
-/// How much faster than an ordinary core this one is.
+/// Speed of this core relative to an ordinary one.
 pub(super) fn speed() -> f64 {
     let numbers = numbers();
     let tries = (0..N_TRIES).map(|_| {
-        // The thread's own time: it does not count while others run.
+        // The thread's own time does not count while other threads run.
         let since_s = thread_seconds();
         black_box(whole(N_WHOLE));
         black_box(floating(N_FLOATING));
         black_box(memory(&numbers, N_MEMORY));
         thread_seconds() - since_s
     });
-    // A clock that stands still would make an endless speed.
+    // A clock that stands still would give an infinite speed.
     ORDINARY_S / tries.fold(f64::INFINITY, f64::min).max(1e-6)
 }
 
@@ -53,7 +53,7 @@ fn floating(n_rounds: u32) -> f64 {
 }
 
 fn memory(numbers: &[u32], n_rounds: u32) -> u32 {
-    // Each number says where the next is read, so that nothing is read ahead.
+    // Each number tells where the next one is read, so that nothing can be prefetched.
     (0..n_rounds).fold(0, |place, round| {
         let idx = usize::try_from(place).unwrap_or(0) % numbers.len().max(1);
         numbers.get(idx).copied().unwrap_or(0).wrapping_add(round)

@@ -1,21 +1,21 @@
-//! How much processor time the control groups of this process may use, in cores.
+//! Processor time that the control groups of this process may use, in cores.
 //!
-//! Version 2 says so in `cpu.max`, version 1 in `cpu.cfs_quota_us` and `cpu.cfs_period_us`. Each group is bound by
-//! those above it.
+//! Version 2 has the bound in `cpu.max`, version 1 in `cpu.cfs_quota_us` and `cpu.cfs_period_us`. Each group is
+//! also bound by those above it.
 
 use std::{
     fs,
     path::{Path, PathBuf},
 };
 
-/// The least of all bounds; nothing where there is none. `root` is `/`.
+/// Least of all bounds; `None` where there is none. `root` is `/`.
 pub(super) fn cores_by_quota(root: &Path) -> Option<f64> {
     let groups = fs::read_to_string(root.join("proc/self/cgroup")).ok()?;
     let bounds = groups.lines().filter_map(|line| bound_of(root, line));
     bounds.reduce(f64::min)
 }
 
-/// The least bound of one line of `/proc/self/cgroup`: number, controllers, path.
+/// Least bound from one line of `/proc/self/cgroup`: number, controllers, path.
 fn bound_of(root: &Path, line: &str) -> Option<f64> {
     let mut fields = line.splitn(3, ':');
     let (number, controllers, path) = (fields.next()?, fields.next()?, fields.next()?);
@@ -40,8 +40,8 @@ fn bound_of(root: &Path, line: &str) -> Option<f64> {
     })
 }
 
-/// The least bound of a group and those above it. In a container the path may be that outside, of which nothing
-/// is seen; then only the mount itself counts.
+/// Least bound of a group and those above it. In a container the path may be the one outside, which is not visible;
+/// then only the mount itself counts.
 fn least(mount: &Path, path: &str, bound: impl Fn(PathBuf) -> Option<f64>) -> Option<f64> {
     let groups = Path::new(path).ancestors().map(|group| mount.join(group));
     groups.filter_map(bound).reduce(f64::min)
@@ -61,7 +61,7 @@ fn cores_of(quota_us: f64, period_us: f64) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// A system that has these files.
+    /// Checks the bound on a system that has these files.
     #[track_caller]
     fn check(files: &[(&str, &str)], expected: Option<f64>) {
         let root = tempfile::tempdir().unwrap();

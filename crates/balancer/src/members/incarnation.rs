@@ -1,4 +1,4 @@
-//! A number that grows with each start of a daemon in its state folder, also when the clock went back.
+//! Incarnation: a number that grows with each start of a daemon in its state folder, even when the clock went back.
 
 use std::{
     fs, io,
@@ -7,7 +7,7 @@ use std::{
 
 const FILE: &str = "incarnation";
 
-/// The number of this start cannot be kept.
+/// Error: the incarnation cannot be stored.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot use `{}`; check that its folder is yours and has room", path.display())]
 pub struct IncarnationError {
@@ -15,10 +15,11 @@ pub struct IncarnationError {
     source: io::Error,
 }
 
-/// The number of this start: the milliseconds since 1970, or one more than that of the start before.
+/// Returns the incarnation of this start: the milliseconds since 1970, or one more than the last one if that is
+/// greater.
 ///
 /// # Errors
-/// The file that keeps it cannot be written.
+/// When the file that stores it cannot be written.
 pub fn next_incarnation(state: &Path, unix_ms: u64) -> Result<u64, IncarnationError> {
     let path = state.join(FILE);
     let failed = |source| IncarnationError { path: path.clone(), source };

@@ -1,4 +1,4 @@
-//! A folder that all nodes of a cluster see, where each writes down where it is: for launchers that start many
+//! Meeting folder that all nodes of a cluster see, where each writes its address: for launchers that start many
 //! daemons at once and tell none where the others are, such as `mpirun`.
 
 use std::{
@@ -7,14 +7,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Others write theirs within the first minute mostly; later it is looked less often.
+/// Time for which the folder is read at every look: most nodes write their files within the first minute. Below,
+/// the time between two looks afterwards.
 const SOON: Duration = Duration::from_secs(60);
 const SELDOM: Duration = Duration::from_secs(10);
 const ENDING: &str = "node";
 const N_BYTES_MAX: usize = 512;
 const N_FILES_MAX: usize = 8192;
 
-/// Why nodes cannot meet.
+/// Error: nodes cannot meet in the folder.
 #[derive(Debug, thiserror::Error)]
 #[error("nodes cannot meet in `{}`; check that it is a folder that all nodes can write to", folder.display())]
 pub(super) struct MeetingError {
@@ -22,7 +23,7 @@ pub(super) struct MeetingError {
     source: io::Error,
 }
 
-/// A node's place in the folder. Dropping it takes its file away.
+/// A node's place in the folder. Dropping it removes its file.
 #[derive(Debug)]
 pub(super) struct Meeting {
     folder: PathBuf,
@@ -39,7 +40,7 @@ impl Meeting {
         Self { folder, name, address, began: Instant::now(), looked: None, failed: false }
     }
 
-    /// Adds the addresses of others, once each; writes its own first. What fails is said once.
+    /// Adds the addresses of other nodes, once each; first writes its own. Repeated failures are reported once.
     pub(super) fn look(&mut self, peers: &mut Vec<String>) -> Result<(), MeetingError> {
         let too_soon = |looked: Instant| SOON < self.began.elapsed() && looked.elapsed() < SELDOM;
         if self.looked.is_some_and(too_soon) {
@@ -69,7 +70,7 @@ impl Meeting {
         self.folder.join(format!("{}.{ENDING}", self.name))
     }
 
-    /// Others read it whole or not at all.
+    /// Writes this node's file so that others read it as a whole or not at all.
     fn write(&self) -> io::Result<()> {
         fs::create_dir_all(&self.folder)?;
         let beside = self.folder.join(format!(".{}.new", self.name));
@@ -84,7 +85,7 @@ impl Meeting {
             if path.extension().is_none_or(|ending| ending != ENDING) {
                 continue;
             }
-            // One that left takes its file away between the two looks.
+            // A node that leaves removes its file between the two steps.
             let Ok(text) = fs::read_to_string(path) else { continue };
             if text.len() <= N_BYTES_MAX && text.contains(':') {
                 addresses.push(text.trim().to_owned());
@@ -97,7 +98,7 @@ impl Meeting {
 
 impl Drop for Meeting {
     fn drop(&mut self) {
-        // Where it cannot be removed, others dial it in vain.
+        // If it cannot be removed, others dial the address in vain.
         fs::remove_file(self.path()).ok();
     }
 }

@@ -1,4 +1,4 @@
-//! Whatever happens to the bytes, what is read was written, and whole records are read.
+//! Whatever happens to the bytes, only what was written is read, and whole records are read.
 
 use balanced::{Outcome, Output, Text};
 use proptest::{collection::vec, prelude::*};
@@ -81,7 +81,7 @@ proptest! {
         prop_assert!(found.len() < records.len());
         prop_assert_eq!(&found[..], &records[..found.len()]);
         prop_assert_eq!(contents.tail.is_some(), bytes_of(&found).len() < cut);
-        // Not one whole record is lost.
+        // No whole record is lost.
         prop_assert!(cut < bytes_of(&records[..=found.len()]).len());
     }
 

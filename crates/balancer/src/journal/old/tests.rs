@@ -1,4 +1,4 @@
-//! Lines of which the last was cut within, and those that were changed.
+//! Tests of journals whose last line was cut, and of changed ones.
 
 use super::*;
 

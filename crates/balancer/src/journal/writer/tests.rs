@@ -1,4 +1,4 @@
-//! What was said to be durable is there, also after the journal was written anew.
+//! Records that were reported as durable can be read, even after the journal was written anew.
 
 use std::path::Path;
 use std::sync::mpsc::{Receiver, channel};
@@ -39,7 +39,7 @@ fn reach(encoder: &Encoder, n_records: u64) -> Reach {
     Reach { n_records, sequence: encoder.sequence(), next: n_records }
 }
 
-/// The numbers but for the first: that is of a journal that was just begun.
+/// Numbers in the records, except for 1, which a new journal begins with.
 fn numbers(folder: &Path) -> Vec<u64> {
     let mut numbers = Vec::new();
     let bytes = std::fs::read(folder.join("journal")).unwrap();
@@ -71,8 +71,8 @@ fn what_is_durable_is_read_again() {
     }
 }
 
-/// Fault: tasks were started by numbers that nothing on disk knew of, and a daemon that was killed then gave these out
-/// again.
+/// Fault: tasks were started with numbers that no file on disk held, and a daemon that was killed then gave these
+/// numbers out again.
 #[test]
 fn numbers_are_on_disk_before_one_of_them_is_given_out() {
     let next_in = |folder: &Path| {
