@@ -1,25 +1,25 @@
-//! Random secrets in files of their owner.
+//! Random secrets in files that only their owner can read.
 
 use std::{
     io::{self, Write},
     path::Path,
 };
 
-/// Random bytes.
+/// Returns random bytes.
 pub(crate) fn random<const N: usize>() -> io::Result<[u8; N]> {
     let mut bytes = [0; N];
-    // So few come in one piece once the system's source is ready, which it waits for.
+    // So few bytes are returned at once when the system's source is ready, which the call waits for.
     rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
     Ok(bytes)
 }
 
-/// Bytes as hexadecimal digits.
+/// Writes bytes as hexadecimal digits.
 pub(crate) fn digits(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Writes a line into a file that was not there; only its owner can read it. Others see it whole or not at all, so that of
-/// many who make it at once all but one find it there and can read it.
+/// Writes a line into a file that must not exist yet; only its owner can read it. Others see it complete or not at
+/// all: when many processes make it at once, all but one find that it exists and can read it.
 pub(crate) fn write_new(path: &Path, line: &str) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let mut file = tempfile::NamedTempFile::new_in(folder.unwrap_or_else(|| Path::new(".")))?;

@@ -1,16 +1,17 @@
-//! Pages for browsers and figures for Prometheus, over HTTP/1.1: `GET` only, one answer to a connection.
+//! Serves pages for browsers and metrics for Prometheus, over HTTP/1.1: `GET` only, one answer per connection.
 //!
-//! Anybody on the machine, or on the network, can connect to a port. So everything asks for a key: in the address
-//! (`?key=...`) or in the header `Authorization: Bearer ...`. It lies in a file that only the owner can read. Since
-//! nothing is answered without it, a page of another site cannot read anything through the owner's browser either.
+//! Any user of the machine, or of the network, can connect to a port. So every request needs a key: in the address
+//! (`?key=...`) or in the header `Authorization: Bearer ...`. The key is in a file that only the owner can read.
+//! Since nothing is answered without it, a page of another site cannot read anything through the owner's browser
+//! either.
 //!
 //! # Invariants
-//! - Heads, connections and times are bounded: who connects and says nothing, or too much, is let go.
+//! - Heads, connections and times are bounded: a client that sends nothing, or too much, is disconnected.
 //! - Nothing can be changed here.
 //!
 //! # Not here
-//! What is on the pages: who serves gives a function for it. Encryption: on other addresses than those of this
-//! machine, people use a tunnel.
+//! The contents of the pages: the caller gives a function for them. Encryption: on addresses other than this
+//! machine's, users need a tunnel.
 
 mod key;
 mod request;
@@ -29,16 +30,17 @@ use channel::{Guest, Limits, Patient, Reception, Strangers};
 pub use key::{WebKey, WebKeyError};
 pub use request::{Failure, Request};
 
-/// Connections with the key that are answered at the same time.
+/// Most connections with the key that are answered at the same time.
 const N_ANSWERED_MAX: usize = 16;
-/// Connections that have not shown the key.
+/// Bounds on connections that have not shown the key.
 const STRANGERS: Limits = Limits { n_max: 64, n_per_address_max: 48 };
-/// Time for a client to ask, and for it to take the answer.
+/// Longest time for a client to send its request, and for it to take the answer.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Time for a client to close its side after that, for each of so many pieces.
+/// Longest wait for each further piece of input, after the answer and until the client closes its side; below, the
+/// most pieces.
 const DRAINS_WITHIN: Duration = Duration::from_millis(100);
 const N_DRAINED_MAX: usize = 16;
-/// What browsers are told about every answer: it stays here, and is what it says it is.
+/// Headers of every answer: do not store it, do not guess its type, do not embed it or send its address elsewhere.
 const SAFE: &str = "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n\
                     Referrer-Policy: no-referrer\r\nContent-Security-Policy: frame-ancestors 'none'\r\n\
                     Cross-Origin-Resource-Policy: same-origin\r\nConnection: close\r\n";
@@ -46,33 +48,33 @@ const SAFE: &str = "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r
 /// An answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page {
-    /// Its media type.
+    /// Media type.
     pub kind: &'static str,
-    /// Its text.
+    /// Text of the page.
     pub text: String,
 }
 
-/// What is served: the page of a path (`/` at least) and the value of a name in the query; nothing where there
-/// is no such page.
+/// Function that serves pages: takes a path (at least `/`) and a function for the value of a name in the query;
+/// returns `None` where there is no such page.
 pub type Site = dyn Fn(&str, &dyn Fn(&str) -> Option<String>) -> Option<Page> + Send + Sync;
 
-/// Pages cannot be served.
+/// Reasons why pages cannot be served.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WebError {
-    /// The address cannot be used.
+    /// The address cannot be listened on.
     #[error(
         "`--web {address}` cannot be listened on; name an address of this machine and a free port, 0 for any"
     )]
     Listen {
-        /// Which.
+        /// The address.
         address: SocketAddr,
-        /// Why.
+        /// Error of the system.
         source: io::Error,
     },
 }
 
-/// Serves until the process ends; where, with the port that was chosen.
+/// Serves until the process ends; returns the address, with the port that was chosen.
 ///
 /// # Errors
 /// When the address cannot be listened on, or no thread can be started.
@@ -83,18 +85,18 @@ pub fn serve(address: SocketAddr, key: WebKey, site: Arc<Site>) -> Result<Socket
     let n_answered = Arc::new(AtomicUsize::new(0));
     let strangers = Arc::new(Strangers::new(STRANGERS));
     let receive = move |guest| {
-        // Who went away wanted no answer.
+        // A client that has gone away needs no answer.
         answer(guest, &key, &*site, &n_answered).ok();
     };
     Reception::open(listener, strangers, "web", receive).map_err(failed)?;
     Ok(bound)
 }
 
-/// One of the connections that are answered.
+/// Counts one of the connections that are being answered.
 struct Answered(Arc<AtomicUsize>);
 
 impl Answered {
-    /// Counts one more; none when there are too many.
+    /// Counts one more; returns `None` when there are too many.
     fn one_more(n_answered: &Arc<AtomicUsize>) -> Option<Self> {
         let n_before = n_answered.fetch_add(1, Ordering::SeqCst);
         let answered = Self(Arc::clone(n_answered));
@@ -144,7 +146,7 @@ fn answer(
 }
 
 fn refuse(stream: &TcpStream, status: &str, sentence: &str) {
-    // Who does not take even this is let go.
+    // A client that does not even take this is disconnected.
     write(stream, status, "text/plain; charset=utf-8", &format!("{sentence}\n")).ok();
 }
 
@@ -160,7 +162,7 @@ fn write(mut stream: &TcpStream, status: &str, kind: &str, text: &str) -> io::Re
     drain(stream)
 }
 
-/// Reads what is still coming: closing before would take the answer back.
+/// Reads the rest of the input: closing the connection before would discard the answer.
 fn drain(mut stream: &TcpStream) -> io::Result<()> {
     stream.set_read_timeout(Some(DRAINS_WITHIN))?;
     let mut bytes = [0; 4096];
@@ -190,7 +192,7 @@ mod tests {
 
     fn ask(address: SocketAddr, request: &[u8]) -> String {
         let mut stream = TcpStream::connect(address).unwrap();
-        // Who is refused early may find the connection closed while it still talks.
+        // A client that is refused early may find the connection closed while it still sends.
         stream.write_all(request).ok();
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer).ok();
@@ -229,7 +231,7 @@ mod tests {
         check(&long, "431 Request Header Fields Too Large", "");
     }
 
-    /// Sixteen of them kept the owner off the page.
+    /// Sixteen silent connections kept the owner off the page.
     #[test]
     fn who_connects_and_says_nothing_keeps_nobody_out() {
         let (address, key) = start();

@@ -1,34 +1,34 @@
-//! The file of peers: an address to a line, `host` or `host:port`; `#` begins a comment.
+//! Reads a file of peers: one address per line, `host` or `host:port`; `#` begins a comment.
 
 use std::{
     fs, io,
     path::{Path, PathBuf},
 };
 
-/// A line that is no address.
+/// Error: a line is no address.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line} of the peers, `{text}`, is no address: write `host` or `host:port`")]
 pub struct PeerProblem {
-    /// Which line, from 1.
+    /// Number of the line, from 1.
     pub line: usize,
-    /// What stands there.
+    /// Text of the line.
     pub text: String,
 }
 
-/// Why there are no peers.
+/// Error: the file of peers cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot read the peers `{}`; write an address to a line, `host` or `host:port`", path.display())]
 pub struct PeersFileError {
-    /// The file.
+    /// Path of the file.
     pub path: PathBuf,
-    /// What the system says.
+    /// Error of the system.
     pub source: io::Error,
 }
 
-/// The addresses of a file, with `port` where a line names none, and the lines that are none.
+/// Returns the addresses in a file, with `port` where a line names none, and the lines that are no address.
 ///
 /// # Errors
-/// The file cannot be read.
+/// When the file cannot be read.
 pub fn read_peers(
     path: &Path,
     port: u16,
@@ -54,8 +54,8 @@ fn parse(text: &str, port: u16) -> (Vec<String>, Vec<PeerProblem>) {
     (addresses, problems)
 }
 
-/// The address that is dialed for `host` or `host:port`, with `port` where none is named; none where it is no address. An
-/// address of version 6 stands in brackets where a port follows.
+/// Returns the address to dial for `host` or `host:port`, with `port` where none is named; `None` where the text is
+/// no address. An IPv6 address is in brackets where a port follows.
 #[must_use]
 pub fn peer_address(text: &str, port: u16) -> Option<String> {
     if text.parse::<std::net::Ipv6Addr>().is_ok() {

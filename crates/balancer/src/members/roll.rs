@@ -1,7 +1,8 @@
-//! What a node knows of all nodes, without threads, clocks or sockets.
+//! Roll of all nodes that a node knows, without threads, clocks or sockets.
 //!
-//! Each node says of itself where it is, what it can do and whether it stays, with its incarnation and a revision
-//! that grows with each change. The greater pair is newer, so records can come in any order, twice, over others.
+//! Each node keeps a record of its own address, cores, speed and standing, with its incarnation and a revision that
+//! grows with each change. Of two records the one with the greater pair is newer, so that records can arrive in any
+//! order, twice, and through other nodes.
 
 use std::collections::BTreeMap;
 
@@ -10,30 +11,30 @@ use serde::{Deserialize, Serialize};
 
 use crate::core::words::{Measurement, Member, NodeId, node_id};
 
-/// Nodes that are known at most.
+/// Most nodes that are known.
 const N_NODES_MAX: usize = 8192;
-/// How long a node that left is remembered, so that late words about it do not bring it back.
+/// Time for which a node that left is remembered, in ms, so that late records of it do not bring it back.
 const LEFT_KEPT_MS: u64 = 600_000;
-/// How long a node that is silent is looked for.
+/// Time for which a silent node is still dialed, in ms.
 const SILENT_KEPT_MS: u64 = 86_400_000;
 
-/// Whether a node stays, in its own words.
+/// Standing of a node, by its own account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Standing {
-    /// It takes part.
+    /// Takes part.
     Here,
-    /// It takes nothing any more.
+    /// Takes no tasks any more.
     Stopping,
-    /// It has left.
+    /// Has left.
     Left,
 }
 
-/// A node in its own words.
+/// Record of a node, by its own account.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// Its name.
+    /// Name of the node.
     pub name: String,
-    /// Where it is dialed: `host:port`.
+    /// Address at which it is dialed: `host:port`.
     pub address: String,
     /// Grows with each start of its daemon.
     pub incarnation: u64,
@@ -41,13 +42,13 @@ pub struct Record {
     pub revision: u64,
     /// Cores that it runs tasks on.
     pub n_cores: u32,
-    /// Its speed, beside 1 for an ordinary core.
+    /// Speed relative to an ordinary core, which has 1.
     pub speed: f64,
-    /// Whether it stays.
+    /// Standing of the node.
     pub standing: Standing,
 }
 
-/// What a node knows of all others.
+/// Records of all nodes that a node knows.
 #[derive(Debug)]
 pub struct Roll {
     me: Record,
@@ -58,12 +59,12 @@ pub struct Roll {
 struct Seen {
     record: Record,
     linked: bool,
-    /// When it was heard of or linked last.
+    /// Time of the last news of the node, or the last change of its link, in ms.
     since_ms: u64,
 }
 
 impl Record {
-    /// The number that is made from its name.
+    /// Number that is made from the name.
     pub fn id(&self) -> NodeId {
         node_id(&self.name)
     }
@@ -74,7 +75,7 @@ impl Record {
 }
 
 impl Roll {
-    /// A roll on which nobody else stands.
+    /// A roll with no other node.
     pub fn new(me: Record) -> Self {
         Self { me, others: BTreeMap::new() }
     }
@@ -84,7 +85,7 @@ impl Roll {
         &self.me
     }
 
-    /// Changes what this node says of itself; true when that is news.
+    /// Changes this node's own record; returns whether it has really changed.
     pub fn say(&mut self, standing: Standing, measurement: Measurement) -> bool {
         let Measurement { n_cores, speed } = measurement;
         let said = Record { standing, n_cores, speed, ..self.me.clone() };
@@ -94,7 +95,7 @@ impl Roll {
         is_news
     }
 
-    /// There is a link to a node. Until it says more, it counts as one ordinary core.
+    /// Takes note of a link to a node. Until the node's record arrives, it counts as one ordinary core.
     pub fn linked(&mut self, name: &str, address: &str, incarnation: u64, now_ms: u64) {
         let record = Record {
             name: name.to_owned(),
@@ -112,7 +113,7 @@ impl Roll {
         }
     }
 
-    /// There is no link to a node any more.
+    /// Takes note that the link to a node has ended.
     pub fn unlinked(&mut self, name: &str, now_ms: u64) {
         if let Some(seen) = self.others.get_mut(&node_id(name)) {
             seen.linked = false;
@@ -120,7 +121,7 @@ impl Roll {
         }
     }
 
-    /// Takes what somebody says of nodes. Returns what was news, to be told to all others.
+    /// Takes records from another node; returns those that were news, to be sent to all others.
     pub fn hear_all(&mut self, records: Vec<Record>, now_ms: u64) -> Vec<Record> {
         let news = records.into_iter().filter_map(|record| {
             let told = record.clone();
@@ -128,7 +129,8 @@ impl Roll {
         });
         let mut news: Vec<Record> = news.collect();
         if news.iter().any(|record| record.id() == self.me.id()) {
-            // Somebody remembers an earlier daemon of this name as a later one: it is outbid.
+            // Another node has a newer record of an earlier daemon with this name: this node's record now
+            // supersedes it.
             news.retain(|record| record.id() != self.me.id());
             news.push(self.me.clone());
         }
@@ -147,7 +149,7 @@ impl Roll {
                 true
             }
             Some(_) => false,
-            // Those who left before they were known are nobody's concern.
+            // A node that left before it was known does not matter.
             None if record.standing == Standing::Left => false,
             None if is_full => false,
             None => {
@@ -157,8 +159,9 @@ impl Roll {
         }
     }
 
-    /// A record of this very place that is newer than any this daemon wrote was written by one before it, by a
-    /// clock that went back since. One of another place is refused by links, and not believed here.
+    /// Takes a record with this node's name. One with this address that is newer than any this daemon wrote is from
+    /// an earlier daemon, and the clock has gone back since. One with another address is refused by links, and
+    /// ignored here.
     fn hear_of_me(&mut self, record: &Record) -> bool {
         let outbid = record.address == self.me.address
             && (self.me.age() < record.age()
@@ -170,31 +173,31 @@ impl Roll {
         outbid
     }
 
-    /// What is told to a node that has just been linked: those that can be vouched for, and those that left.
+    /// Records for a node that has just been linked: those of linked nodes, and of nodes that left.
     pub fn vouched(&self) -> Vec<Record> {
         let others =
             self.others.values().filter(|it| it.linked || it.record.standing == Standing::Left);
         std::iter::once(&self.me).chain(others.map(|seen| &seen.record)).cloned().collect()
     }
 
-    /// Nodes that should be linked: those that did not leave.
+    /// Addresses of nodes that should be linked: those that did not leave.
     pub fn addresses(&self) -> impl Iterator<Item = &str> {
         let here = self.others.values().filter(|seen| seen.record.standing != Standing::Left);
         here.map(|seen| seen.record.address.as_str())
     }
 
-    /// Whether a node said that it left, and was not linked since.
+    /// Returns whether a node has reported that it left, and was not linked since.
     pub fn has_left(&self, node: NodeId) -> bool {
         self.others.get(&node).is_some_and(|seen| seen.record.standing == Standing::Left)
     }
 
-    /// Whether the node that was dialed there said so.
+    /// Returns whether the node at this address has reported that it left.
     pub fn has_left_from(&self, address: &str) -> bool {
         let mut there = self.others.values().filter(|seen| seen.record.address == address);
         there.any(|seen| seen.record.standing == Standing::Left)
     }
 
-    /// Forgets who left or fell silent long ago; true when there was one.
+    /// Forgets nodes that left or fell silent long ago; returns whether there was one.
     pub fn forget(&mut self, now_ms: u64) -> bool {
         let n_before = self.others.len();
         self.others.retain(|_, seen| {
@@ -207,7 +210,7 @@ impl Roll {
         self.others.len() < n_before
     }
 
-    /// All others as the core knows them, sorted by number.
+    /// All other nodes as the core knows them, sorted by number.
     pub fn members(&self) -> Vec<Member> {
         self.others.iter().map(|(id, seen)| seen.member(*id)).collect()
     }

@@ -1,4 +1,4 @@
-//! The thread that tends the roll: hears of links and gossip, dials, tells.
+//! Members thread, which tends the roll: takes news of links and gossip, dials, and sends records.
 
 use std::{
     collections::BTreeSet,
@@ -20,16 +20,16 @@ use crate::{
     links::{Hello, LinkError, LinkEvent, Links, Refusal},
 };
 
-/// How often it looks around when it hears nothing.
+/// Time between two looks when no message arrives.
 const LOOKS_EVERY: Duration = Duration::from_millis(500);
-/// How often one of the others is told everything again, in case a message was dropped.
+/// Time after which all records are sent again to one of the linked nodes, in case a message was dropped.
 const REPEATS_EVERY: Duration = Duration::from_secs(5);
-/// A name that is still refused after so long is taken: links to a daemon that died are gone by then.
+/// Time for which a name has to be refused until it counts as taken: by then links to a daemon that died are gone.
 const TAKEN_AFTER: Duration = Duration::from_secs(6);
-/// Records of one message.
+/// Most records of one message.
 const N_RECORDS_AT_ONCE: usize = 1024;
 
-/// What the thread hears.
+/// Message to the thread.
 #[derive(Debug)]
 pub(super) enum Heard {
     Link(LinkEvent),
@@ -37,9 +37,9 @@ pub(super) enum Heard {
         from: NodeId,
         records: Vec<Record>,
     },
-    /// What this node says of itself may have changed.
+    /// The values that this node announces may have changed.
     Look,
-    /// It is over; answered when everything was said.
+    /// The thread has to end; it answers when everything was sent.
     End(SyncSender<()>),
 }
 
@@ -57,7 +57,7 @@ pub(super) struct Tending {
     looked: Instant,
     repeated: Instant,
     n_repeats: usize,
-    /// Since when a node refuses this one's name, and what it says.
+    /// Time since when a node refuses this one's name, and the error message.
     refused: Option<(Instant, String)>,
 }
 
@@ -110,7 +110,7 @@ impl Tending {
                 Ok(Heard::Look) => self.say_wish(),
                 Ok(Heard::End(done)) => {
                     self.say_wish();
-                    // Whoever waits for it may have stopped waiting.
+                    // The receiver may have stopped waiting.
                     done.send(()).ok();
                     return;
                 }
@@ -152,13 +152,13 @@ impl Tending {
                     (self.on_event)(ClusterEvent::Warning(error.to_string()));
                 }
             }
-            // Sorted out before.
+            // Such messages go to the core directly.
             LinkEvent::Message { .. } => {}
         }
     }
 
-    /// Who left in good order is not there. An address that people named is dialed all the same: the node may
-    /// be started again, and may have been told of nobody.
+    /// Returns whether a failure is no news, since the node left in good order. An address that the user named is
+    /// dialed all the same: the node may be started again, and may know no other node.
     fn is_expected(&self, met: Option<NodeId>, error: &LinkError) -> bool {
         let (LinkError::Unreachable { peer, .. }
         | LinkError::HungUp { peer }
@@ -169,7 +169,7 @@ impl Tending {
         self.roll.has_left_from(peer) || met.is_some_and(|node| self.roll.has_left(node))
     }
 
-    /// The later one of two daemons of one name gives way.
+    /// Notes that this node's name was refused, if this daemon is the later one of the two: it has to give way.
     fn note_refusal(&mut self, error: &LinkError) {
         if let LinkError::Refused { refusal: Refusal::NameTaken { since, .. }, .. } = error
             && *since < self.roll.me().incarnation
@@ -212,7 +212,7 @@ impl Tending {
         }
     }
 
-    /// Dials all who should be linked, and nobody else.
+    /// Dials all nodes that should be linked, and stops dialing all others.
     fn dial(&mut self) {
         let here = self.roll.addresses().chain(self.peers.iter().map(String::as_str));
         let wanted: BTreeSet<String> = here.map(str::to_owned).collect();
@@ -237,7 +237,7 @@ impl Tending {
     fn tell_node(&self, to: NodeId, records: &[Record]) {
         for records in records.chunks(N_RECORDS_AT_ONCE) {
             let gossip = postcard::to_stdvec(records).unwrap_or_default();
-            // What is lost is repeated.
+            // A lost message is repeated later.
             self.links.send(to, [&[GOSSIP], gossip.as_slice()].concat()).ok();
         }
     }

@@ -1,4 +1,4 @@
-//! The key that opens a node's pages.
+//! Key of a node's web pages.
 
 use crate::secrets;
 use std::{
@@ -8,42 +8,42 @@ use std::{
 };
 
 const FILE: &str = "web-key";
-/// Random bytes of a key.
+/// Number of random bytes in a key.
 const N_BYTES: usize = 24;
 
-/// A secret of letters and digits; it stays the same while its file is there.
+/// Secret of letters and digits; it stays the same as long as its file exists.
 #[derive(Clone)]
 pub struct WebKey(String);
 
-/// There is no key.
+/// Reasons why there is no key.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WebKeyError {
-    /// The file cannot be read or made.
+    /// The file cannot be read or created.
     #[error(
         "the key of the web page in `{path}` cannot be read or made; remove it, a new one is made then"
     )]
     File {
-        /// Which.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Error of the system.
         source: io::Error,
     },
-    /// Others may have read it.
+    /// Other users may have read the file.
     #[error(
         "the key of the web page in `{path}` is open to other users; remove it, a new one is made then"
     )]
     Open {
-        /// Which.
+        /// Path of the file.
         path: PathBuf,
     },
 }
 
 impl WebKey {
-    /// The key in the node's own folder, made where there is none.
+    /// Reads the key in the node's own folder, and creates it where there is none.
     ///
     /// # Errors
-    /// When it can be neither read nor made, or others can read it.
+    /// When it can be neither read nor created, or other users can read it.
     pub fn in_folder(folder: &Path) -> Result<Self, WebKeyError> {
         let path = Self::path(folder);
         let failed = |source| WebKeyError::File { path: path.clone(), source };
@@ -63,7 +63,7 @@ impl WebKey {
         Ok(Self(text))
     }
 
-    /// Where it lies in a node's folder.
+    /// Path of the key in a node's folder.
     #[must_use]
     pub fn path(folder: &Path) -> PathBuf {
         folder.join(FILE)
@@ -75,7 +75,7 @@ impl WebKey {
         &self.0
     }
 
-    /// Whether a given text is the key; how long that takes says nothing about where they differ.
+    /// Returns whether a given text is the key, in a time that does not tell where they differ.
     pub(super) fn is(&self, given: &str) -> bool {
         let pairs = self.0.bytes().zip(given.bytes());
         let differences = pairs.fold(0, |all, (own, given)| all | (own ^ given));

@@ -1,11 +1,11 @@
-//! What a browser asks for: the first line and the header with a key; all else is passed over.
+//! Parses a browser's request: the first line and the header with a key; the rest is ignored.
 
 use std::io::{self, Read};
 
 /// Longest head of a request, in bytes.
 const HEAD_BYTES_MAX: usize = 8 << 10;
 
-/// A request.
+/// Request of a browser.
 #[derive(Debug)]
 pub struct Request {
     path: String,
@@ -13,20 +13,20 @@ pub struct Request {
     bearer: Option<String>,
 }
 
-/// Why it is none that is answered.
+/// Reason why a request is refused.
 #[derive(Clone, Copy, Debug)]
 pub struct Failure {
     /// Status line of the answer.
     pub status: &'static str,
-    /// What its text says.
+    /// Text of the answer.
     pub sentence: &'static str,
 }
 
 impl Request {
-    /// Reads a head; the time for that is the reader's.
+    /// Reads a head; the reader sets the time limit.
     ///
     /// # Errors
-    /// When the reader fails or ends before its end.
+    /// When the reader fails, or ends before the end of the head.
     pub fn read(reader: &mut impl Read) -> io::Result<Result<Self, Failure>> {
         let mut head = Vec::new();
         let mut bytes = [0; 2048];
@@ -62,20 +62,20 @@ impl Request {
         Ok(Self { path: path.to_owned(), query: query.to_owned(), bearer: bearer(lines) })
     }
 
-    /// What stands between the host and the query.
+    /// Path, between the host and the query.
     #[must_use]
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// The value of a name in the query, as it was written.
+    /// Value of a name in the query, as written.
     #[must_use]
     pub fn value(&self, name: &str) -> Option<&str> {
         let pairs = self.query.split('&').filter_map(|pair| pair.split_once('='));
         pairs.into_iter().find(|(given, _)| *given == name).map(|(_, value)| value)
     }
 
-    /// Keys that were given.
+    /// Keys in the request.
     pub fn keys(&self) -> impl Iterator<Item = &str> {
         self.value("key").into_iter().chain(self.bearer.as_deref())
     }

@@ -1,7 +1,7 @@
-//! Three daemons share tasks while daemons and keepers are killed and stopped: none is lost, and none runs twice at
-//! the same time.
+//! Three daemons share tasks while daemons and keepers are killed and stopped: no task is lost, and none runs twice
+//! at the same time.
 //!
-//! `CHAOS_TASKS`, `CHAOS_BLOWS` and `CHAOS_SEED` make it longer or repeat it.
+//! `CHAOS_TASKS` and `CHAOS_BLOWS` make the test longer, `CHAOS_SEED` repeats it.
 
 use std::{
     collections::BTreeMap,
@@ -19,11 +19,11 @@ use balancer::journal::{Entry, read};
 
 use super::{daemon::eventually, links::proxy::Proxy};
 
-/// How long a node may run a task after its home was heard last.
+/// Time for which a node may run a task after its home last answered, in ms.
 const LEASE_MS: u64 = 2000;
 
-/// Takes a lock that every process of the task holds, so that any other one that is still alive is noticed; then
-/// says that it began and that it ended.
+/// Takes a lock that every process of the task holds, so that one of another attempt that is still alive is
+/// noticed; then reports its beginning and its end.
 const SCRIPT: &str = "exec 9> locks/$SINTONIA_TASK; \
     flock -n 9 || echo \"twice $SINTONIA_TASK $SINTONIA_INSTANCE\" >> diary; \
     echo \"begins $SINTONIA_TASK $SINTONIA_INSTANCE\" >> diary; sleep 0.15; \
@@ -32,7 +32,7 @@ const SCRIPT: &str = "exec 9> locks/$SINTONIA_TASK; \
 struct Cluster {
     folder: tempfile::TempDir,
     addresses: Vec<String>,
-    /// Where others dial them.
+    /// Proxies at which others dial the nodes.
     networks: Vec<Proxy>,
     daemons: Vec<Option<Child>>,
 }
@@ -85,7 +85,7 @@ impl Cluster {
         }
     }
 
-    /// Processes of this node's folder: its keeper (`serve`) or its guard (`guard`).
+    /// Processes of this node's folder: keepers (`serve`) or guards (`guard`).
     fn helpers(&self, node: usize, role: &str) -> Vec<u32> {
         let state = self.state(node).canonicalize().unwrap_or_default();
         let processes = fs::read_dir("/proc").unwrap().flatten();
@@ -154,12 +154,12 @@ impl Drop for Cluster {
 }
 
 fn send(signal: &str, pid: u32) {
-    // It may have ended by itself.
+    // The process may have ended by itself.
     let sent = Command::new("kill").args([signal, &pid.to_string()]).stderr(Stdio::null()).status();
     assert!(sent.is_ok());
 }
 
-/// The same numbers for the same seed.
+/// Random numbers, the same for the same seed.
 struct Dice(u64);
 
 impl Dice {
@@ -174,12 +174,12 @@ fn number(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
 }
 
-/// What is not right.
+/// Present failure, which the next blow ends.
 #[derive(Clone, Copy)]
 enum Down {
     Dead(usize),
     Stopped(usize),
-    /// What nodes say to each other does not arrive.
+    /// Messages between nodes do not arrive.
     Frozen,
 }
 
@@ -192,7 +192,7 @@ fn mend(cluster: &mut Cluster, down: &mut Option<Down>) {
     }
 }
 
-/// Something bad happens to a node; says what. The next blow puts it right again.
+/// Ends the present failure and does something bad to a random node; returns a description.
 fn blow(cluster: &mut Cluster, dice: &mut Dice, down: &mut Option<Down>) -> String {
     mend(cluster, down);
     let node = dice.throw(cluster.daemons.len());
@@ -245,10 +245,10 @@ fn no_task_is_lost_or_runs_twice_at_once_whoever_is_killed() {
         (0..3).map(|node| (node, cluster.submit(node, n_tasks / 3))).collect();
     let mut down = None;
     for number in 1..=n_blows {
-        // The blows are spread over the tasks, and over time where nothing ends.
+        // The blows are spread over the tasks, and over time where no task ends.
         let n_ends = usize::try_from(n_tasks * number / (n_blows + 1)).unwrap();
         let patience = Instant::now() + Duration::from_millis(2 * LEASE_MS);
-        // Who is down for long loses its leases.
+        // A node that is down for long loses its leases.
         let lingers = down.is_some() && dice.throw(2) == 0;
         eventually("some ends", || {
             let enough = n_ends <= cluster.n_ends() && !lingers;
@@ -279,7 +279,7 @@ fn no_task_is_lost_or_runs_twice_at_once_whoever_is_killed() {
     assert_eq!(cluster_is_whole(&cluster).len(), 3);
 }
 
-/// What can be read of a node's journal.
+/// Readable records of a node's journal.
 fn entries(bytes: &[u8], node: usize) -> Vec<Record> {
     let mut records = Vec::new();
     let contents = read(bytes, &format!("n{node}"), |entry| match entry {
@@ -303,7 +303,8 @@ fn damage(cluster: &Cluster, node: usize, dice: &mut Dice) {
     assert!(n_lost <= 2, "16 bytes at {begin} touch two records at most, and not {n_lost}");
 }
 
-/// Fault: a damaged spot in a journal lost all behind it: tasks, leases, and which numbers were given out.
+/// Fault: a damaged spot in a journal lost all records behind it: tasks, leases, and the numbers that were given
+/// out.
 #[test]
 fn damaged_journals_lose_no_array_give_no_name_out_twice_and_run_nothing_twice_at_once() {
     let mut dice = Dice(number("CHAOS_SEED", 7));
@@ -365,7 +366,7 @@ fn who_waits_at_another_node_hears_of_all_ends_although_links_break() {
     assert!(ended.values().all(|task| task.outcome == Outcome::Exit(0)), "{ended:?}");
 }
 
-/// In the end everybody is linked to everybody.
+/// Waits until all nodes have links to each other.
 fn cluster_is_whole(cluster: &Cluster) -> Vec<Answer> {
     let n_nodes = cluster.daemons.len();
     let nodes = |node| Client::connect(&cluster.state(node)).ok()?.ask(&Request::Nodes).ok();

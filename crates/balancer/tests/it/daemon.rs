@@ -1,4 +1,4 @@
-//! A node's daemon on real processes: what clients are promised holds, whoever is killed.
+//! Tests of a node's daemon with real processes: promises to clients hold, whichever process is killed.
 
 mod names;
 
@@ -13,14 +13,14 @@ use balanced::{
 };
 use balancer::client::{Client, ClientError};
 
-/// Nothing here takes as long.
+/// Longest wait; nothing here takes as long.
 const DEADLINE: Duration = Duration::from_secs(120);
 
 fn program() -> PathBuf {
     launch::example("node")
 }
 
-/// A node with its folder; nothing of it is left in the end.
+/// A node with its folder; nothing of it is left at the end.
 struct Node {
     folder: tempfile::TempDir,
     daemon: Option<Child>,
@@ -48,7 +48,7 @@ impl Node {
         self.daemon = Some(self.command().spawn().unwrap());
     }
 
-    /// Kills the daemon as nothing else can be killed.
+    /// Kills the daemon alone.
     fn kill(&mut self) {
         if let Some(mut daemon) = self.daemon.take() {
             daemon.kill().unwrap();
@@ -87,7 +87,7 @@ impl Node {
         ended
     }
 
-    /// Tasks in this state.
+    /// Number of tasks in this state.
     fn n_in(&self, state: TaskState) -> usize {
         let filter = TaskFilter { state: Some(state), ..TaskFilter::default() };
         let request = Request::Tasks { filter, after: None, n_max: 1000 };
@@ -131,11 +131,12 @@ pub(crate) fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> 
     }
 }
 
-/// Writes down that it starts and ends; takes a while.
+/// Script that writes down its start and its end, and takes a while.
 const DIARY: &str =
     "echo \"+ $SINTONIA_TASK\" >> diary; sleep 0.1; echo \"- $SINTONIA_TASK\" >> diary";
 
-/// No task begins while it runs already, unless that attempt was `killed` before; every one has ended.
+/// Checks that no task starts while it runs already, unless that attempt was `killed` before, and that all tasks
+/// have ended.
 fn assert_diary(diary: &str, n_tasks: usize, killed: bool) {
     let mut runs = BTreeMap::<&str, i32>::new();
     let mut n_ends = BTreeMap::<&str, i32>::new();
@@ -147,7 +148,7 @@ fn assert_diary(diary: &str, n_tasks: usize, killed: bool) {
         *n_ends.entry(task).or_default() += i32::from(sign == "-");
     }
     assert_eq!(n_ends.len(), n_tasks);
-    // An end that was written down and not told before the kill is made once more.
+    // An end that was written down and not reported before the kill happens again.
     assert!(n_ends.values().all(|n| *n == 1 || (killed && 1 < *n)), "{n_ends:?}");
 }
 
@@ -215,7 +216,7 @@ fn a_killed_keeper_costs_the_attempts_that_it_kept() {
     assert_diary(&node.read("diary"), 12, true);
 }
 
-/// Stands where the keeper is looked for, takes connections and says nothing.
+/// Takes the place of the keeper, accepts connections and sends nothing.
 fn mute_keeper(state: &Path) -> std::os::unix::net::UnixListener {
     let socket = state.join(balancer::keeper::SOCKET);
     std::fs::remove_file(&socket).unwrap();
@@ -250,19 +251,20 @@ fn a_daemon_answers_while_its_keeper_is_replaced() {
     assert_eq!(node.read("diary"), "1\n1\n2\n2\n1\n1\n");
 }
 
-/// A task that writes down its instance and runs until it is told to end; then daemon, keeper and task are killed.
+/// Starts a task that writes down its instance and runs until it is told to end; then kills daemon, keeper and
+/// task.
 fn down_while_it_runs(limits: Limits) -> (Node, TaskRange) {
     let mut node = Node::start();
     let script = "echo $$ >> pids; echo $SINTONIA_INSTANCE >> diary; \
                   until [ -e go ]; do sleep 0.01; done";
     let tasks = node.submit_with(script, 1, limits);
     eventually("an entry in the diary", || (node.read("diary") == "1\n").then_some(()));
-    // That is answered when the start is on disk.
+    // This is answered only when the start is on disk.
     assert_eq!(node.n_in(TaskState::Running), 1);
     let keeper = keeper_pid(&node.state()).unwrap();
     node.kill();
     for pid in [&keeper.to_string(), node.read("pids").trim()] {
-        // The keeper's guard may have ended the task before.
+        // The keeper's guard may have ended the task already.
         Command::new("kill").args(["-9", pid]).stderr(Stdio::null()).status().unwrap();
     }
     node.run();

@@ -1,4 +1,4 @@
-//! The door of a node, with real clients.
+//! Tests of the door of a node, with real clients.
 
 use std::{
     io::{Read, Write},
@@ -13,10 +13,10 @@ use balancer::door::{
     Client, ClientError, Door, DoorError, DoorEvent, DoorOptions, REQUEST_BYTES_MAX,
 };
 
-/// Nothing here takes as long.
+/// Longest wait; nothing here takes as long.
 const DEADLINE: Duration = Duration::from_secs(30);
 
-/// A daemon that greets, and answers [`Request::Nodes`] with no nodes as often as it is asked.
+/// A daemon that greets, and answers each [`Request::Nodes`] with no nodes.
 struct Daemon {
     door: Arc<Door>,
     gone: mpsc::Receiver<()>,
@@ -159,7 +159,7 @@ fn who_asks_and_does_not_read_is_let_go() {
     Client::connect(state.path()).unwrap();
 }
 
-/// Connects as another user, and prints what it hears.
+/// Connects as another user, and prints what it receives.
 const STRANGER: &str = "use Socket; socket(S, PF_UNIX, SOCK_STREAM, 0) or die; \
     connect(S, sockaddr_un($ARGV[0])) or die \"closed: $!\"; local $/; print <S>;";
 
@@ -167,7 +167,7 @@ const STRANGER: &str = "use Socket; socket(S, PF_UNIX, SOCK_STREAM, 0) or die; \
 fn another_user_is_sent_away_although_the_folder_is_open() {
     use std::os::unix::fs::PermissionsExt;
 
-    // Only the superuser can act as somebody else.
+    // Only the superuser can act as another user.
     if std::fs::metadata("/proc/self").unwrap().uid() != 0 {
         return;
     }

@@ -1,5 +1,5 @@
-//! Small files of a node's folder, cut and changed at every byte: what is wrong is said, or does no harm. Journals and the
-//! ends that a keeper leaves have tests beside their readers.
+//! Cuts small files of a node's folder and changes every byte: damage is reported, or does no harm. Journals, and
+//! files of ends that a keeper leaves, have tests beside their readers.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -9,7 +9,7 @@ use balancer::links::Key;
 use balancer::members::{next_incarnation, read_peers};
 use balancer::web::WebKey;
 
-/// Each beginning of the file, and the file with each of its bytes changed in three ways.
+/// Every prefix of the file, and the file with each of its bytes changed in three ways.
 fn faults(whole: &[u8]) -> Vec<Vec<u8>> {
     let cut = (0..whole.len()).map(|n_bytes| whole[..n_bytes].to_vec());
     let changes = (0..whole.len()).flat_map(|at| [0x01, 0x40, 0x80].map(|change| (at, change)));
@@ -26,7 +26,7 @@ fn write(path: &Path, bytes: &[u8]) {
     fs::set_permissions(path, fs::Permissions::from_mode(0o600)).unwrap();
 }
 
-/// Fault: a key of a cluster that was cut or changed. Who reads another key than it was links to nobody.
+/// Fault: the key of a cluster was cut or changed. A node with another key links to no other.
 #[test]
 fn a_damaged_key_is_refused_or_another_one() {
     let folder = tempfile::tempdir().unwrap();
@@ -46,7 +46,7 @@ fn a_damaged_key_is_refused_or_another_one() {
     }
 }
 
-/// Fault: the key of the page was cut or changed. A short one is not taken, and the sentence says what to do.
+/// Fault: the key of the page was cut or changed. A short one is refused, and the error message says what to do.
 #[test]
 fn a_damaged_key_of_the_page_is_refused_or_another_one() {
     let folder = tempfile::tempdir().unwrap();
@@ -62,7 +62,7 @@ fn a_damaged_key_of_the_page_is_refused_or_another_one() {
     }
 }
 
-/// Fault: the number of the last start was cut or changed. The clock makes up for it.
+/// Fault: the last incarnation was cut or changed. The clock makes up for it.
 #[test]
 fn a_damaged_number_of_starts_does_not_fall_behind_the_clock() {
     let folder = tempfile::tempdir().unwrap();
@@ -77,7 +77,7 @@ fn a_damaged_number_of_starts_does_not_fall_behind_the_clock() {
     }
 }
 
-/// Fault: a file of peers was cut or changed. A line that is none is named, the others count.
+/// Fault: a file of peers was cut or changed. A line that is no address is named, and the others count.
 #[test]
 fn a_damaged_file_of_peers_loses_one_line() {
     let folder = tempfile::tempdir().unwrap();

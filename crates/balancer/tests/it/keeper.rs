@@ -1,4 +1,4 @@
-//! The keeper of processes, on real ones.
+//! Tests of the keeper, with real processes.
 
 mod ahead;
 mod death;
@@ -20,20 +20,20 @@ use balancer::{
     keeper::Keeper,
 };
 
-/// Nothing here takes as long.
+/// Longest wait; nothing here takes as long.
 const DEADLINE: Duration = Duration::from_secs(30);
 
-/// The program that becomes keeper and guard.
+/// Program that becomes keeper and guard.
 fn program() -> PathBuf {
     launch::example("keeper")
 }
 
-/// A state folder with a keeper, of which nothing is left in the end.
+/// A state folder with a keeper, of which nothing is left at the end.
 struct Rig {
     state: tempfile::TempDir,
     keeper: Option<Keeper>,
     says: mpsc::Receiver<KeeperSays>,
-    /// The keepers that were seen.
+    /// Process numbers of all keepers so far.
     pids: Vec<u32>,
 }
 
@@ -49,7 +49,7 @@ impl Rig {
         self.state.path()
     }
 
-    /// Becomes the daemon, instead of the one before.
+    /// Becomes the daemon, in place of the one before.
     fn connect(&mut self) {
         let (tell, says) = mpsc::channel();
         let state = self.state.path();
@@ -78,7 +78,7 @@ impl Rig {
         self.says.recv_timeout(DEADLINE).expect("the keeper says something")
     }
 
-    /// What ended next, inventories included.
+    /// Next ends, including those in inventories.
     #[track_caller]
     fn ended(&self, n_ended: usize) -> Vec<Ended> {
         let mut all = Vec::new();
@@ -91,7 +91,7 @@ impl Rig {
         all
     }
 
-    /// The number that a script writes into this file.
+    /// Number that a script writes into this file.
     #[track_caller]
     fn number_in(&self, file: &str) -> u32 {
         let path = self.path().join(file);
@@ -104,7 +104,7 @@ impl Rig {
 impl Drop for Rig {
     fn drop(&mut self) {
         self.disconnect();
-        // It ends by itself; one that does not would fail the next run of its test as a leftover.
+        // The keeper ends by itself; one that does not would fail the next run of its test as a leftover.
         let alive = |pid: &u32| is_alive(*pid);
         if !std::thread::panicking() {
             until(|| !self.pids.iter().any(alive), "the keeper's end");
@@ -152,7 +152,7 @@ fn until(mut condition: impl FnMut() -> bool, what: &str) {
     }
 }
 
-/// Whether a process is there and not only waited for.
+/// Returns whether a process runs and is no zombie.
 fn is_alive(pid: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with('Z'))
@@ -163,7 +163,7 @@ fn kill_9(pid: u32) {
     assert!(status.success());
 }
 
-/// A process that is killed when the test ends, however it ends.
+/// A process that is killed when the test ends, even by a panic.
 struct Killed(Child);
 
 impl Drop for Killed {

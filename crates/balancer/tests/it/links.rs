@@ -1,4 +1,4 @@
-//! Links between nodes, over real connections.
+//! Tests of links between nodes, over real connections.
 
 mod healthy;
 mod hostile;
@@ -14,10 +14,10 @@ use balancer::{
     links::{Hello, Key, LinkEvent, LinkOptions, Links},
 };
 
-/// Nothing here takes as long.
+/// Longest wait; nothing here takes as long.
 const DEADLINE: Duration = Duration::from_secs(30);
 
-/// A node with nothing but links.
+/// A node that has only links.
 struct Node {
     links: Links,
     events: mpsc::Receiver<LinkEvent>,
@@ -46,7 +46,7 @@ fn node_with(name: &str, key: Key, options: LinkOptions) -> Node {
 }
 
 fn node_at(place: &str, name: &str, key: Key, options: LinkOptions) -> Node {
-    // A port that was free is asked for, so that the name of the place is known before it opens.
+    // A port that was just free is opened, so that its number is known before.
     let listener = std::net::TcpListener::bind(place).unwrap();
     let place = listener.local_addr().unwrap();
     drop(listener);
@@ -71,7 +71,7 @@ impl Node {
         }
     }
 
-    /// The sentence of the next failure or end.
+    /// Error message of the next failure or end.
     #[track_caller]
     fn problem(&self) -> String {
         match self.event() {
@@ -88,13 +88,13 @@ impl Node {
         }
     }
 
-    /// Sends until it is queued.
+    /// Sends until the message is queued.
     #[track_caller]
     fn send(&self, to: &Node, bytes: &[u8]) {
         until(|| self.links.send(to.id, bytes.to_vec()).is_ok(), "a link with room");
     }
 
-    /// Says this until it is heard: what a link holds when it ends is lost.
+    /// Sends this until it arrives: messages that a link holds when it ends are lost.
     #[track_caller]
     fn reaches(&self, to: &Node, said: &[u8]) {
         let is_it = |event| matches!(event, LinkEvent::Message { bytes, .. } if bytes == said);

@@ -1,4 +1,4 @@
-//! The edges of a node's daemon, on real processes and sockets.
+//! Tests of the edges of a node's daemon, with real processes and sockets.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr, reason = "tests")]
 
 mod chaos;

@@ -1,4 +1,4 @@
-//! Nodes that join, leave, die and find each other.
+//! Tests of nodes that join, leave, die and find each other.
 
 use std::{
     path::Path,
@@ -13,10 +13,10 @@ use balancer::{
     members::{Cluster, ClusterEvent, ClusterOptions, OnEvent},
 };
 
-/// Nothing here takes as long.
+/// Longest wait; nothing here takes as long.
 const DEADLINE: Duration = Duration::from_secs(30);
 
-/// What a node has heard.
+/// Events that a node has received.
 #[derive(Default)]
 struct Heard {
     members: Vec<Member>,
@@ -84,7 +84,7 @@ impl Node {
         })
     }
 
-    /// Says something until it is heard.
+    /// Sends a message until it arrives.
     #[track_caller]
     fn reaches(&self, to: &Node, name: &str, number: u64) {
         let message = PeerMessage::AskGone { ask: number };
@@ -154,13 +154,14 @@ fn nothing_is_said_of_who_left_in_good_order_and_who_comes_back_is_found() {
     let a = join("a", b.cluster.address());
     let c = join("c", a.cluster.address());
     until(|| [&a, &b, &c].iter().all(|node| node.n_up() == 2), "everybody");
-    // Both sides may have dialed, and one of two connections was ended.
+    // Both sides may have dialed, and one of the two connections was ended.
     [&a, &c].iter().for_each(|node| node.heard.lock().unwrap().warnings.clear());
     let listen = b.cluster.address().parse().unwrap();
     b.cluster.presence(Presence::Left);
     drop(b);
     until(|| [&a, &c].iter().all(|it| it.presence("b") == Some(Presence::Left)), "left");
-    // Until another node has found out that nobody listens somewhere, these have dialed in vain too.
+    // The warning of `d` shows when a dial to a closed port has failed: the others have dialed `b` in vain by then
+    // too.
     let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let gone = nobody.local_addr().unwrap().to_string();
     drop(nobody);
@@ -173,7 +174,7 @@ fn nothing_is_said_of_who_left_in_good_order_and_who_comes_back_is_found() {
     for node in [&a, &c] {
         assert_eq!(node.heard(|heard| heard.warnings.clone()), [""; 0]);
     }
-    // Started anew, without knowing anybody: it is still dialed, as the peer that it was named.
+    // Restarted, without knowing any other node: `a` still dials it, as the peer that it was given.
     let b = open(ClusterOptions { listen, ..options("b", 2) });
     until(|| a.presence("b") == Some(Presence::Up) && b.n_up() == 3, "b again");
 }
@@ -186,7 +187,7 @@ fn two_that_know_each_other_already_need_no_seed() {
     let listen = a.cluster.address().parse().unwrap();
     drop(a);
     until(|| b.presence("a") == Some(Presence::Silent), "silence");
-    // It has forgotten everybody; `b` has not.
+    // The restarted node has forgotten all others; `b` still knows it.
     let a = open(ClusterOptions { listen, ..options("a", 2) });
     until(|| a.n_up() == 1 && b.n_up() == 1, "both again");
     a.reaches(&b, "b", 1);

@@ -1,4 +1,4 @@
-//! Nodes hear of each other in any order, and believe the same in the end.
+//! Nodes learn of each other in any order, and agree in the end.
 
 use proptest::prelude::*;
 
@@ -84,7 +84,7 @@ fn what_a_node_says_of_itself_is_news_once() {
 
 fn any_record() -> impl Strategy<Value = Record> {
     ("[a-d]", 0_u64..3, 0_u64..4).prop_map(|(name, incarnation, revision)| {
-        // Of one age there is one record: a node does not contradict itself.
+        // There is one record for each age: a node does not contradict itself.
         let standing = if revision == 3 { Standing::Left } else { Standing::Here };
         record(&name, incarnation, revision, standing)
     })
@@ -96,7 +96,8 @@ proptest! {
         mut records in proptest::collection::vec(any_record(), 0..40),
         seed: u64,
     ) {
-        // Everybody is known already, or who left before would stay unknown in one order only.
+        // All nodes are known already; otherwise one whose first record says that it left would stay unknown in
+        // only one order.
         let all = || ["a", "b", "c", "d"].map(|name| record(name, 0, 0, Standing::Here)).to_vec();
         let mut first = roll();
         first.hear_all(all(), 0);

@@ -1,4 +1,4 @@
-//! No name of a task is given out twice, and nothing is lost that was answered, whenever the daemon is killed.
+//! No task name is given out twice, and no confirmed task is lost, whenever the daemon is killed.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use super::*;
 const N_ROUNDS: usize = 12;
 const SCRIPT: &str = "echo $SINTONIA_TASK >> names";
 
-/// A node whose disk is memory: answers come so soon that the next records wait for their group.
+/// A node whose disk is memory: answers come so soon that later records still wait for their group.
 fn node() -> Node {
     let mut node = Node { folder: tempfile::tempdir_in("/dev/shm").unwrap(), daemon: None };
     node.run();
@@ -36,7 +36,7 @@ fn no_name_is_given_out_twice_whenever_the_daemon_is_killed() {
         promised.push(client.submit(node.submission(SCRIPT, 1, Limits::default())).unwrap());
         if round % 3 != 0 {
             at_once(|| promised.len() <= n_ran());
-            // Nobody is told of this one, but it runs.
+            // This submission is not confirmed to the client, but its task runs.
             let submission = node.submission(SCRIPT, 1, Limits::default());
             let n_before = n_ran();
             client.say(&Request::Submit { submission }).unwrap();

@@ -1,10 +1,10 @@
-//! Starts that are ordered before their turn.
+//! Tests of starts that are ordered ahead.
 
 use balancer::core::words::{AttemptEnd, Killed as Because};
 
 use super::*;
 
-/// To be started when nothing else runs.
+/// A start for when nothing else runs.
 fn ahead(number: u64, command: &[&str]) -> KeeperOrder {
     let KeeperOrder::Start(mut job) = start(number, command, |_, _| ()) else {
         unreachable!("it makes a start")
@@ -23,7 +23,7 @@ fn it_starts_at_once_where_nothing_runs() {
 #[test]
 fn it_starts_when_the_one_before_has_ended() {
     let rig = Rig::new();
-    // On a busy machine its turn may come too late, and then it is given back.
+    // On a busy machine its turn may come too late; then it is given back.
     for number in 0..100 {
         let orders = [start(2 * number, &["true"], |_, _| ()), ahead(2 * number + 1, &["true"])];
         rig.keeper.as_ref().unwrap().send(&orders).unwrap();

@@ -1,4 +1,4 @@
-//! What becomes of tasks when daemons, keepers and guards die.
+//! Tests of tasks whose daemon, keeper or guard dies.
 
 use std::process::Stdio;
 
@@ -113,7 +113,7 @@ fn the_next_keeper_ends_what_keeper_and_guard_left() {
     let task = rig.number_in("task");
     let first = guard_of(rig.pids[0]).unwrap();
     kill_9(first);
-    // The keeper replaces its guard; both have to die before that one can look.
+    // The keeper replaces its guard; both have to die before the new one can act.
     until(|| guard_of(rig.pids[0]).is_some_and(|pid| pid != first), "another guard");
     let guard = guard_of(rig.pids[0]).unwrap();
     signal("-STOP", guard);

@@ -1,4 +1,4 @@
-//! What becomes of tasks while nobody dies.
+//! Tests of tasks while no daemon, keeper or guard dies.
 
 use balanced::{ArrayRange, Output, Text};
 use balancer::{

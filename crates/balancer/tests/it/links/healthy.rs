@@ -1,4 +1,4 @@
-//! What links do among nodes of one cluster.
+//! Tests of links among nodes of one cluster.
 
 use balancer::links::SendError;
 
@@ -6,7 +6,7 @@ use super::{proxy::Proxy, *};
 
 #[test]
 fn messages_of_all_lengths_arrive_in_order() {
-    // Long messages take a while on a busy machine, and nobody is silent here.
+    // Long messages take a while on a busy machine; this must not count as silence.
     let patient = LinkOptions { silent_after: DEADLINE, reads_within: DEADLINE, ..options() };
     let a = node_with("a", Key::of([7; 32]), patient.clone());
     let b = node_with("b", Key::of([7; 32]), patient);
@@ -35,7 +35,7 @@ fn two_that_dial_at_once_get_one_link() {
         a.reaches(&b, &[round, 1]);
         b.reaches(&a, &[round, 2]);
         let quiet = || {
-            // Connections that lose against each other end soon; then both say the same for good.
+            // A connection that loses against the other ends soon; then both sides agree for good.
             let events: Vec<_> = a.events.try_iter().chain(b.events.try_iter()).collect();
             !events.iter().any(|event| matches!(event, LinkEvent::Failed { .. }))
         };
@@ -108,7 +108,7 @@ fn what_a_frozen_peer_does_not_read_is_bounded() {
     assert!((16..64).contains(&n_sent), "{n_sent}");
 }
 
-/// Addresses of IPv6 stand in brackets where a port follows; one listener takes both kinds.
+/// An IPv6 address is in brackets where a port follows; one listener takes both kinds.
 #[test]
 fn nodes_are_linked_over_ipv6() {
     let (a, b) = (node_at("[::1]:0", "a", Key::of([7; 32]), options()), node("b"));

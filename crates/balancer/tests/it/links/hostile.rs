@@ -1,4 +1,4 @@
-//! What links do when the other side is not of the cluster, old, silent or lying.
+//! Tests of links whose other side is not of the cluster, old, silent or lying.
 
 use std::{
     io::{Read, Write},
@@ -15,12 +15,12 @@ fn assert_says(node: &Node, expected: &str) {
     assert!(said.contains(expected), "{said}");
 }
 
-/// What a node answers to these bytes until it hangs up.
+/// Bytes that a node answers to these until it hangs up.
 #[track_caller]
 fn answer_to(node: &Node, bytes: &[u8], then: Option<Shutdown>) -> Vec<u8> {
     let mut stream = TcpStream::connect(&node.address).unwrap();
     stream.set_read_timeout(Some(DEADLINE)).unwrap();
-    // It may hang up before it has read all.
+    // The node may hang up before it has read everything.
     stream.write_all(bytes).ok();
     then.map(|how| stream.shutdown(how).ok());
     let mut answer = Vec::new();
@@ -76,7 +76,7 @@ fn who_says_nothing_is_not_waited_for() {
     let silent = TcpStream::connect(&a.address).unwrap();
     assert_says(&a, "`127.0.0.1` said nothing for 800 ms");
     drop(silent);
-    // Single bytes now and then do not put the deadline off.
+    // Single bytes now and then do not extend the deadline.
     let mut slow = TcpStream::connect(&a.address).unwrap();
     slow.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
     let deadline = Instant::now() + DEADLINE;
@@ -90,14 +90,14 @@ fn who_says_nothing_is_not_waited_for() {
         assert!(Instant::now() < deadline, "it waits");
         slow.write_all(b"x").ok();
     }
-    // And a place that takes connections but is no node does not hang who dials it.
+    // An address that accepts connections but is no node does not block the dialing node.
     let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = nobody.local_addr().unwrap().to_string();
     a.links.dial(&address);
     assert_says(&a, &format!("`{address}` said nothing for 800 ms"));
 }
 
-/// Eighty silent connections kept new nodes out of a cluster.
+/// Fault: eighty silent connections kept new nodes out of a cluster.
 #[test]
 fn strangers_that_say_nothing_keep_no_node_out() {
     let narrow = LinkOptions { n_shaking_max: 4, shakes_within: 10 * DEADLINE, ..options() };
@@ -109,7 +109,7 @@ fn strangers_that_say_nothing_keep_no_node_out() {
     drop(strangers);
 }
 
-/// Many nodes behind one address are let in, though all of them come at once.
+/// Many nodes behind one address are let in, even when all of them connect at once.
 #[test]
 fn many_nodes_of_one_machine_are_linked_at_once() {
     const N_NODES: usize = 24;
@@ -125,7 +125,7 @@ fn many_nodes_of_one_machine_are_linked_at_once() {
     until(one_more, "links to all nodes");
 }
 
-/// Whoever connects could fill the log: each of these said something else, from the same address.
+/// Fault: any client could fill the log, when each connection from one address sent something else.
 #[test]
 fn a_flood_of_strangers_is_told_in_few_sentences() {
     let a = node("a");

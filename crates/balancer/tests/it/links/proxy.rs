@@ -1,4 +1,4 @@
-//! A network between two nodes that can be cut, frozen and made to lie.
+//! Network between two nodes that can be cut, frozen and made to change bytes.
 
 use std::{
     io::{Read, Write},
@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-/// Passes connections on to another address.
+/// Proxy that passes connections on to another address.
 pub(crate) struct Proxy {
     pub(crate) address: String,
     shared: Arc<Shared>,
@@ -20,9 +20,9 @@ pub(crate) struct Proxy {
 #[derive(Default)]
 struct Shared {
     frozen: AtomicBool,
-    /// How many of the next pieces towards the listening node are changed.
+    /// Number of the next pieces towards the listening node that are changed.
     n_lies: AtomicUsize,
-    /// What was said to the listening node on the first connection.
+    /// Bytes that were sent to the listening node.
     overheard: Mutex<Vec<u8>>,
     ended: AtomicBool,
     streams: Mutex<Vec<TcpStream>>,
@@ -55,7 +55,7 @@ impl Proxy {
     /// Ends all connections.
     pub(crate) fn cut(&self) {
         for stream in self.shared.streams.lock().unwrap().drain(..) {
-            // It may have ended already.
+            // The connection may have ended already.
             stream.shutdown(Shutdown::Both).ok();
         }
     }
@@ -97,7 +97,7 @@ fn pass(mut from: TcpStream, mut to: TcpStream, shared: &Arc<Shared>, forth: boo
                 break;
             }
         }
-        // Either may have ended already.
+        // Either side may have ended already.
         from.shutdown(Shutdown::Both).ok();
         to.shutdown(Shutdown::Both).ok();
     });
