@@ -1,13 +1,13 @@
-//! Independent tasks on the nodes of a cluster, shared out by rules.
+//! Simulates independent tasks on the nodes of a cluster that the rules of balancing distribute.
 //!
 //! Each node runs a [`balancing::Balance`], the very code of the node daemon, driven by discrete events: tasks that
-//! come, begin and end, messages, measurements, timers, nodes that fail and return. The tasks of a node share its
+//! arrive, start and end, messages, measurements, timers, nodes that fail and return. The tasks of a node share its
 //! cores: with more tasks than cores, each gets its part of them.
 //!
 //! # Invariants
 //! - Deterministic: a scenario, its seed included, has one outcome, on every machine.
-//! - No event allocates; memory grows with nodes, waiting tasks and messages on their way.
-//! - Every task ends once, unless the scenario takes the node that it waits at away for ever.
+//! - No event allocates; memory grows with the number of nodes, waiting tasks and messages under way.
+//! - Every task ends once, unless the node that it waits at fails and never comes back.
 //!
 //! # Not here
 //! Rules (`balancing`), the journal and leases of real tasks (`balancer`).

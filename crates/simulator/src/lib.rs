@@ -1,8 +1,8 @@
-//! The rules of the suite in simulated time: the same code that runs in programs, on described machines.
+//! Runs the rules of the suite in simulated time: the same code as in programs, on described machines.
 //!
 //! # Invariants
 //! - Pure (I1): time is a number, and randomness comes from a seed.
-//! - No rule is written down again here.
+//! - No rule is implemented again here.
 //!
 //! # Not here
 //! Rules (`balancing`, `chunking`), options and pictures (`cli`).

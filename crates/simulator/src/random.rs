@@ -2,14 +2,14 @@
 
 use std::f64::consts::TAU;
 
-/// Steele, Lea and Flood's SplitMix64 (2014).
+/// SplitMix64 of Steele, Lea and Flood (2014).
 #[derive(Clone, Debug)]
 pub struct Random {
     state: u64,
 }
 
 impl Random {
-    /// The sequence of this seed.
+    /// Sequence for this seed.
     pub fn new(seed: u64) -> Self {
         Self { state: seed }
     }
@@ -21,22 +21,22 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// Evenly between 0, which is possible, and 1, which is not.
+    /// Draws evenly from 0 to 1; 0 is possible, 1 is not.
     pub fn share(&mut self) -> f64 {
         (self.bits() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// Exponentially distributed with mean 1.
+    /// Draws exponentially with mean 1.
     pub fn exponential(&mut self) -> f64 {
         -(1.0 - self.share()).ln()
     }
 
-    /// Normally distributed with mean 0 and deviation 1 (Box and Muller).
+    /// Draws normally with mean 0 and deviation 1 (Box and Muller).
     pub fn normal(&mut self) -> f64 {
         (2.0 * self.exponential()).sqrt() * (TAU * self.share()).cos()
     }
 
-    /// Gamma distributed with this shape and scale 1 (Marsaglia and Tsang 2000).
+    /// Draws from the gamma distribution with this shape and scale 1 (Marsaglia and Tsang 2000).
     pub fn gamma(&mut self, shape: f64) -> f64 {
         if shape < 1.0 {
             return self.gamma(shape + 1.0) * (1.0 - self.share()).powf(1.0 / shape);

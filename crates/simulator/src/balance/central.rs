@@ -1,12 +1,13 @@
-//! The bound of a central queue: every core takes the next task at the moment it is free, and nothing costs anything.
+//! Lower bound of a central queue: every core takes the next task at the moment when it is free, and nothing costs
+//! time.
 
 use super::scenario::Scenario;
 use super::tasks::Tasks;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// When the last task would end if one queue without any delay fed all cores. Of several free cores, the fastest takes
-/// the task. Nodes that fail are not looked at.
+/// Returns when the last task would end if one queue without any delay fed all cores, in s. Of several free cores,
+/// the fastest takes the task. Failures of nodes are ignored.
 pub fn central_s(scenario: &Scenario) -> f64 {
     let mut tasks = Tasks::new(scenario);
     let mut busy: BinaryHeap<Reverse<(u64, u64)>> = BinaryHeap::new();
@@ -16,7 +17,7 @@ pub fn central_s(scenario: &Scenario) -> f64 {
     }
     let (mut now_ns, mut last_ns) = (0, 0);
     while let Some((came_ns, task)) = tasks.next(scenario) {
-        // Tasks begin in the order of their coming.
+        // Tasks start in the order of their arrival.
         now_ns = came_ns.max(now_ns);
         while let Some(Reverse((end_ns, speed))) = busy.peek().copied() {
             if now_ns < end_ns && !free.is_empty() {
@@ -52,7 +53,8 @@ mod tests {
 
     #[test]
     fn a_central_queue_leaves_no_core_idle() {
-        // Seven nodes begin 1 to 7 s late; the last of 20 rounds ends 7 s after the first could.
+        // Tasks arrive 1 s apart, so seven nodes start 1 to 7 s late; the last of 20 rounds ends 7 s after the
+        // first could.
         check(&Scenario::default(), 20.0 * 19.8 + 7.0);
         let speeds = vec![1.0, 2.0];
         check(&Scenario { speeds, n_nodes: 2, n_tasks: 3, ..Scenario::default() }, 1.0 + 19.8);

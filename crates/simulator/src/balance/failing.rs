@@ -1,11 +1,11 @@
-//! Nodes that fail and return.
+//! Failures of nodes, and their return.
 
 use super::central::nanoseconds;
 use super::node::Node;
 use super::run::{Event, Simulation};
 use balancing::{Moment, NodeId};
 
-/// After this, nodes know that a node is gone.
+/// Time after which nodes know that a node is gone, in ns.
 const SILENCE_NS: u64 = 3_000_000_000;
 
 impl Simulation<'_> {
@@ -58,7 +58,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// Whether all that is left waits at nodes that never come back.
+    /// Returns whether all remaining tasks wait at nodes that never come back.
     pub(super) fn is_stuck(&self) -> bool {
         let is_over = |back_s: f64| nanoseconds(back_s) <= self.now_ns;
         let all_back =

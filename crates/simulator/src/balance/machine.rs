@@ -1,18 +1,18 @@
-//! A node's tasks: those that wait, and those that share its cores.
+//! Tasks of a node: those that wait, and those that share its cores.
 //!
-//! All running tasks of a node go on equally fast, so that one clock, which runs as fast as each of them, says when they
-//! end.
+//! All running tasks of a node progress at the same rate, so that one clock, which advances at that rate, gives the
+//! times of their ends.
 
 use std::collections::VecDeque;
 
-/// A task on its way through the cluster.
+/// Task on its way through the cluster.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Task {
-    /// On a core of speed 1.
+    /// Time on a core of speed 1, in s.
     pub(super) work_s: f64,
-    /// When it came.
+    /// Time of its arrival, in ns.
     pub(super) came_ns: u64,
-    /// Where.
+    /// Node that it arrived at.
     pub(super) home: u32,
 }
 
@@ -22,10 +22,10 @@ pub(super) struct Machine {
     pub(super) speed: f64,
     pub(super) queue: VecDeque<Task>,
     running: Vec<Running>,
-    /// Seconds of work that each task has had which has run from the beginning.
+    /// Work done so far on a task that has run from the beginning, in s.
     clock_s: f64,
     updated_ns: u64,
-    /// Ends that were foretold before the last change no longer hold.
+    /// Number of the present schedule: ends that were predicted before the last change are void.
     pub(super) version: u32,
 }
 
@@ -49,13 +49,13 @@ impl Machine {
         u32::try_from(self.queue.len()).unwrap_or(u32::MAX)
     }
 
-    /// The next task to start, unless it is this node's own, and one of the last that it keeps in the queue.
+    /// Removes the next task to start, unless it is this node's own and one of the last that it keeps in the queue.
     pub(super) fn pop_queued(&mut self, me: u32, n_kept: u32) -> Option<Task> {
         let may_start = self.queue.front()?.home != me || n_kept < self.n_queued();
         may_start.then(|| self.queue.pop_front()).flatten()
     }
 
-    /// Work that one task gets in a second.
+    /// Work done on one task per second.
     fn rate(&self) -> f64 {
         let (n_running, n_cores) = (f64::from(self.n_running()), f64::from(self.n_cores));
         self.speed * (n_cores / n_running).min(1.0)
@@ -74,7 +74,7 @@ impl Machine {
         self.version = self.version.wrapping_add(1);
     }
 
-    /// When the next task ends, if nothing changes.
+    /// Time at which the next task ends if nothing changes.
     #[expect(clippy::cast_possible_truncation, reason = "times are far below 2^53 ns")]
     #[expect(clippy::cast_sign_loss, reason = "no task ends before it begins")]
     pub(super) fn next_end_ns(&self) -> Option<u64> {
@@ -83,7 +83,7 @@ impl Machine {
         Some(self.updated_ns + (left_s * 1e9).ceil() as u64)
     }
 
-    /// Ends the task that ends first.
+    /// Ends the task with the earliest end.
     pub(super) fn end(&mut self, now_ns: u64) -> Option<Task> {
         self.update(now_ns);
         let by_end = |some: &(usize, &Running), other: &(usize, &Running)| {
@@ -94,7 +94,7 @@ impl Machine {
         Some(self.running.remove(first).task)
     }
 
-    /// The node fails: what it held.
+    /// Stops the node, which fails; returns all tasks that it held.
     pub(super) fn stop(&mut self, now_ns: u64) -> Vec<Task> {
         self.update(now_ns);
         self.version = self.version.wrapping_add(1);
@@ -119,7 +119,7 @@ mod tests {
         machine.start(0, task(10.0));
         assert_eq!(machine.next_end_ns(), Some(10 * SECOND));
         machine.start(4 * SECOND, task(10.0));
-        // 6 s of work are left of the first, at half the speed.
+        // The first task has 6 s of work left, at half the speed.
         assert_eq!(machine.next_end_ns(), Some(16 * SECOND));
         assert_eq!(machine.end(16 * SECOND), Some(task(10.0)));
         assert_eq!(machine.next_end_ns(), Some(20 * SECOND));

@@ -1,4 +1,4 @@
-//! A node in simulated time: its rules, and its tasks.
+//! Node in simulated time: its rules, and its tasks.
 
 use super::machine::Machine;
 use super::scenario::Scenario;
@@ -9,18 +9,19 @@ use std::sync::Arc;
 pub(super) struct Node {
     pub(super) balance: Balance,
     pub(super) machine: Machine,
-    /// Tasks that it knows to run: those of its last look, and those that it began since.
+    /// Number of running tasks that the node knows of: those of its last measurement, and those that it started
+    /// since.
     pub(super) n_seen: u32,
-    /// Tasks of its last look.
+    /// Number of running tasks at its last measurement.
     pub(super) n_looked: u32,
-    /// Others from whom tasks came since.
+    /// Other nodes that tasks have come from since.
     pub(super) came_from: Vec<NodeId>,
     pub(super) will_look: bool,
-    /// Others follow at the same distance, as far as they are wanted.
+    /// Time of its first measurement; further ones follow at regular intervals, as far as they are needed.
     pub(super) first_look_ns: u64,
     pub(super) is_up: bool,
     pub(super) incarnation: u32,
-    /// Until then it hears earlier messages.
+    /// Time until which it is busy with earlier messages.
     pub(super) busy_until_ns: u64,
 }
 
@@ -40,7 +41,7 @@ impl Node {
         }
     }
 
-    /// Begins anew, with nothing but its queue.
+    /// Restarts the node, which keeps only its queue.
     pub(super) fn come_back(&mut self, scenario: &Scenario, id: u32) {
         (self.is_up, self.n_seen, self.incarnation) = (true, 0, self.incarnation + 1);
         (self.n_looked, self.will_look) = (0, false);
@@ -58,7 +59,7 @@ impl Node {
         }
     }
 
-    /// When it looks next, after now.
+    /// Time of its next measurement after `now_ns`.
     pub(super) fn next_look_ns(&self, now_ns: u64, look_ns: u64) -> u64 {
         match now_ns.checked_sub(self.first_look_ns) {
             Some(since_ns) => now_ns + look_ns - since_ns % look_ns,

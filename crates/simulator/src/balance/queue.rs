@@ -1,11 +1,12 @@
-//! What happens next: events by their time, those of one time in the order of their coming.
+//! Queue of future events, ordered by time, and by arrival for equal times.
 //!
-//! The heap holds 16 bytes for each event, so that most of it stays in the caches; what happens lies beside it.
+//! The heap holds 16 bytes for each event, so that most of it stays in the caches; the events themselves lie in a
+//! table.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Bits of a key: a time of up to 2 years in ns, a running number, and where the event lies.
+/// Bits of a key: a time of up to 2 years in ns, a running number, and the event's position in the table.
 const SLOT_BITS: u32 = 28;
 const NUMBER_BITS: u32 = 44;
 
@@ -22,6 +23,8 @@ impl<E: Copy> Queue<E> {
         Self { heap: BinaryHeap::new(), events: Vec::new(), free: Vec::new(), number: 0 }
     }
 
+    /// Adds an event.
+    ///
     /// # Panics
     /// With more than 268 million events at once.
     pub(super) fn push(&mut self, at_ns: u64, event: E) {

@@ -1,4 +1,4 @@
-//! One scenario, event by event.
+//! Simulates one scenario, event by event.
 
 use super::central::nanoseconds;
 use super::machine::Task;
@@ -12,12 +12,12 @@ use crate::random::Random;
 use balancing::{Action, Counts, Members, Message, Moment, NodeId, Timer};
 use std::sync::Arc;
 
-/// Between two reports of progress.
+/// Events between two reports of progress.
 const N_EVENTS_REPORT: u64 = 1 << 16;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Event {
-    /// The next task comes.
+    /// The next task arrives.
     Task(Task),
     End {
         node: u32,
@@ -28,7 +28,7 @@ pub(super) enum Event {
         to: u32,
         message: Message,
     },
-    /// The receiver has time for it.
+    /// The receiver has time for the message.
     Heard {
         from: u32,
         to: u32,
@@ -49,7 +49,7 @@ pub(super) enum Event {
         task: Task,
         is_last: bool,
     },
-    /// A task waits again where it came from.
+    /// A task waits again where it arrived.
     Home(Task),
     Fail(u32),
     Silent(u32),
@@ -63,7 +63,7 @@ pub(super) struct Simulation<'a> {
     pub(super) queue: Queue<Event>,
     pub(super) tasks: Tasks,
     pub(super) tally: Tally,
-    /// Of the network.
+    /// Random numbers of the network.
     random: Random,
     pub(super) now_ns: u64,
     latency_ns: u64,
@@ -72,10 +72,10 @@ pub(super) struct Simulation<'a> {
     pub(super) out: Vec<Action>,
 }
 
-/// Plays a scenario through.
+/// Simulates a scenario.
 ///
 /// # Errors
-/// When the scenario cannot be: see [`Scenario::check`].
+/// When the scenario is impossible: see [`Scenario::check`].
 pub fn simulate(
     scenario: &Scenario,
     report: &mut dyn FnMut(Progress),
@@ -167,14 +167,14 @@ impl<'a> Simulation<'a> {
         node.is_up && node.incarnation == incarnation
     }
 
-    /// A node begins: it learns who there is, and looks what it does.
+    /// Starts a node: it learns the members, and measures its load.
     pub(super) fn meet(&mut self, node: u32) {
         let now = Moment(self.now_ns);
         let it = &mut self.nodes[node as usize];
         it.balance.on_peers(now, &self.members, &mut self.out);
         let incarnation = it.incarnation;
         self.act(node);
-        // Nodes do not look at the same time.
+        // Nodes do not measure at the same time.
         let first_ns = self.now_ns + nanoseconds(self.random.share() * self.scenario.measure_s);
         self.nodes[node as usize].first_look_ns = first_ns;
         if self.sees_ends_at_once() {
@@ -190,7 +190,7 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// A task waits at a node. That of a node which is away waits until it is back.
+    /// Adds a waiting task to a node. A task of a node that is down waits until the node is back.
     fn add(&mut self, node: u32, task: Task) {
         let it = &mut self.nodes[node as usize];
         let before = (it.n_free_cores(), it.machine.n_queued().into());
@@ -240,7 +240,8 @@ impl<'a> Simulation<'a> {
         self.start_and_measure(node);
     }
 
-    /// Looks go on where they matter: a node that hears of everything at once only asks again for what waits.
+    /// Schedules the next measurement where it matters: a node that sees all ends at once only repeats requests for
+    /// waiting tasks.
     fn look_again(&mut self, node: u32) {
         let is_wanted =
             !self.sees_ends_at_once() || !self.nodes[node as usize].machine.queue.is_empty();
@@ -284,7 +285,7 @@ impl<'a> Simulation<'a> {
         self.act(node);
     }
 
-    /// Does what the rules of a node want.
+    /// Carries out the actions of a node's rules.
     pub(super) fn act(&mut self, node: u32) {
         let mut out = std::mem::take(&mut self.out);
         let mut has_moved = false;
@@ -303,7 +304,7 @@ impl<'a> Simulation<'a> {
             }
         }
         self.out = out;
-        // As a daemon does; the source's nodes learn of it when they look.
+        // As a daemon does; nodes of the source notice it at their next measurement.
         if has_moved && self.sees_ends_at_once() {
             self.measure(node);
         }
@@ -351,7 +352,7 @@ impl<'a> Simulation<'a> {
 
     fn receive(&mut self, from: u32, to: u32, task: Task, is_last: bool) {
         if !self.nodes[to as usize].is_up {
-            // Nobody takes it there: it goes back to who sent it.
+            // The task cannot be taken there: it goes back to the sender.
             let it = &mut self.nodes[from as usize];
             if it.is_up {
                 let now = Moment(self.now_ns);
@@ -367,7 +368,7 @@ impl<'a> Simulation<'a> {
         if is_last && self.scenario.detection == Detection::AtOnce {
             it.balance.on_received(NodeId(from));
         } else if is_last {
-            // It still takes itself for what it was at its last look.
+            // The node still has the state of its last measurement.
             it.came_from.push(NodeId(from));
         }
         self.add(to, task);

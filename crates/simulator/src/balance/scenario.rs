@@ -1,113 +1,113 @@
-//! A described cluster and the tasks that come to it.
+//! Description of a cluster and the tasks that arrive at it.
 
 use balancing::Policy;
 use std::str::FromStr;
 
-/// Nodes at most.
+/// Most nodes of a scenario.
 pub const N_NODES_MAX: u32 = 1_000_000;
-/// Tasks at most.
+/// Most tasks of a scenario.
 pub const N_TASKS_MAX: u64 = 100_000_000;
-/// A year: the longest time that may be given.
+/// Longest time that may be given, in s: a year.
 const TIME_S_MAX: f64 = 365.0 * 86_400.0;
 
-/// What is simulated.
+/// Cluster and tasks to simulate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
-    /// How tasks are shared out.
+    /// Policy by which tasks are balanced.
     pub policy: Policy,
-    /// How many nodes there are.
+    /// Number of nodes.
     pub n_nodes: u32,
-    /// Cores of the nodes; with fewer numbers than nodes, they begin again.
+    /// Cores of the nodes; a list that is shorter than the number of nodes repeats.
     pub cores: Vec<u32>,
-    /// Speeds of a core, in the same way.
+    /// Speeds of the nodes' cores; the list repeats likewise.
     pub speeds: Vec<f64>,
-    /// How many tasks come.
+    /// Number of tasks.
     pub n_tasks: u64,
-    /// When they come.
+    /// Times at which tasks arrive.
     pub arrivals: Arrivals,
-    /// Where they come.
+    /// Nodes at which tasks arrive.
     pub entries: Entries,
-    /// How long each takes on a core of speed 1.
+    /// Durations of tasks on a core of speed 1.
     pub durations: Durations,
-    /// Between nodes.
+    /// Network between nodes.
     pub network: Network,
-    /// How often a node looks what runs.
+    /// Time between two measurements of a node, in s.
     pub measure_s: f64,
-    /// What it knows between two looks.
+    /// Knowledge of a node between two measurements.
     pub detection: Detection,
-    /// Share of looks that count a passing process of the system as a task.
+    /// Share of measurements that count a passing process of the system as a task.
     pub stray: f64,
-    /// Nodes that are away for a time.
+    /// Nodes that are down for a time.
     pub failures: Vec<Failure>,
-    /// After a node has failed, until tasks that it held for others wait again where they came from.
+    /// Time after the failure of a node until tasks that it held for others wait again where they arrived, in s.
     pub lease_s: f64,
-    /// Of everything that is drawn.
+    /// Seed of all random numbers.
     pub seed: u64,
 }
 
-/// What a node knows of its tasks between two looks.
+/// Knowledge of a node about its tasks between two measurements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detection {
-    /// Everything, as a daemon does that starts tasks and hears of their end.
+    /// Complete, as in a daemon that starts tasks and is told of their ends.
     AtOnce,
-    /// Nothing, as the source's, which reads how many processes run.
+    /// None, as in the source's nodes, which count the running processes.
     Measured,
 }
 
-/// When tasks come.
+/// Times at which tasks arrive.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Arrivals {
-    /// One after so many seconds each, the first at once; all at once with 0.
+    /// At regular intervals, the first at once; all at once with 0.
     Every {
-        /// From one to the next.
+        /// Time from one task to the next, in s.
         gap_s: f64,
     },
-    /// At random, with this mean (Poisson).
+    /// At random intervals with this mean (Poisson).
     Random {
-        /// From one to the next, on average.
+        /// Mean time from one task to the next, in s.
         gap_s: f64,
     },
 }
 
-/// Where tasks come, in turns.
+/// Nodes at which tasks arrive, in turns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Entries {
-    /// At these nodes.
+    /// These nodes.
     Nodes(Vec<u32>),
-    /// At each so-manieth node, from the first on.
+    /// Every n-th node, from the first on.
     Every(u32),
 }
 
-/// How long tasks take.
+/// Durations of tasks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Durations {
-    /// All the same.
+    /// All equal.
     Constant {
-        /// Seconds.
+        /// Duration in s.
         task_s: f64,
     },
     /// Exponentially distributed.
     Exponential {
-        /// Their mean.
+        /// Mean in s.
         mean_s: f64,
     },
     /// Evenly distributed.
     Uniform {
-        /// The shortest.
+        /// Shortest in s.
         low_s: f64,
-        /// The longest.
+        /// Longest in s.
         high_s: f64,
     },
 }
 
-/// What lies between nodes.
+/// Network between nodes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Network {
-    /// Of a message, and of a task that moves.
+    /// Latency of a message, and of a task that moves, in s.
     pub latency_s: f64,
-    /// What a message costs at its receiver, which hears one at a time.
+    /// Time that its receiver needs for a message, one at a time, in s.
     pub service_s: f64,
-    /// Share of messages that are lost. Tasks are not: they travel until they arrive.
+    /// Share of messages that are lost. Tasks are not lost: they travel until they arrive.
     pub loss: f64,
 }
 
@@ -117,19 +117,19 @@ impl Default for Network {
     }
 }
 
-/// A node that is away for a time. It comes back with nothing but the tasks that were submitted to it.
+/// Node that is down for a time. It comes back with only the tasks that were submitted to it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Failure {
-    /// Which.
+    /// Number of the node.
     pub node: u32,
-    /// When it fails.
+    /// Time of the failure, in s.
     pub at_s: f64,
-    /// When it is back, if it ever is.
+    /// Time of its return, in s; `None` if it never returns.
     pub back_s: Option<f64>,
 }
 
 impl Default for Scenario {
-    /// Scenario 1 of the source, with nodes that know at once what ends.
+    /// Scenario 1 of the source, with nodes that see ends at once.
     fn default() -> Self {
         Self {
             policy: Policy::DEFAULT,
@@ -151,62 +151,62 @@ impl Default for Scenario {
     }
 }
 
-/// A scenario that cannot be.
+/// Reasons why a scenario cannot be simulated.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScenarioError {
     /// A number is not within its bounds.
     #[error("`{name}` is {found}; give a number from {least} to {most}")]
     Number {
-        /// Which.
+        /// Name of the number.
         name: &'static str,
-        /// What it is.
+        /// Its value.
         found: f64,
-        /// What it may be.
+        /// Least allowed value.
         least: f64,
-        /// What it may be.
+        /// Greatest allowed value.
         most: f64,
     },
     /// There is no such node.
     #[error("`{what}` names node {node}, and nodes are numbered from 0 to {last}")]
     NoNode {
-        /// Where it is named.
+        /// Option that names the node.
         what: &'static str,
-        /// Which.
+        /// Number of the node.
         node: u32,
-        /// The last there is.
+        /// Number of the last node.
         last: u32,
     },
-    /// A list is empty that may not be.
+    /// A list must not be empty.
     #[error("`{0}` is empty; give one number at least")]
     Empty(&'static str),
-    /// A node that is back before it is away.
+    /// A node is back before it fails.
     #[error("node {node} is back at {back_s} s, before it fails at {at_s} s")]
     Order {
-        /// Which.
+        /// Number of the node.
         node: u32,
-        /// When it fails.
+        /// Time of the failure, in s.
         at_s: f64,
-        /// When it is back.
+        /// Time of the return, in s.
         back_s: f64,
     },
-    /// A text that is not understood.
+    /// A text cannot be parsed.
     #[error("`{text}` is no {what}; write {forms}")]
     Text {
-        /// As it was written.
+        /// The text as written.
         text: String,
-        /// What it should be.
+        /// Kind of value that it should be.
         what: &'static str,
-        /// How that is written.
+        /// Allowed forms.
         forms: &'static str,
     },
 }
 
 impl Scenario {
-    /// Whether it can be simulated.
+    /// Checks whether the scenario can be simulated.
     ///
     /// # Errors
-    /// When a number is out of its bounds, or a node is named that there is not.
+    /// When a number is out of its bounds, or a node is named that does not exist.
     pub fn check(&self) -> Result<(), ScenarioError> {
         within("nodes", self.n_nodes.into(), 1.0, N_NODES_MAX.into())?;
         within("tasks", self.n_tasks as f64, 1.0, N_TASKS_MAX as f64)?;
@@ -277,7 +277,7 @@ impl Scenario {
         self.speeds[node as usize % self.speeds.len()]
     }
 
-    /// Where the k-th task comes.
+    /// Node at which the k-th task arrives.
     pub(crate) fn entry(&self, k: u64) -> u32 {
         match &self.entries {
             Entries::Nodes(nodes) => nodes[usize::try_from(k % nodes.len() as u64).unwrap_or(0)],
@@ -300,7 +300,7 @@ fn within(name: &'static str, found: f64, least: f64, most: f64) -> Result<(), S
 impl FromStr for Entries {
     type Err = ScenarioError;
 
-    /// `0`, `0,4` or `every:K`.
+    /// Parses `0`, `0,4` or `every:K`.
     fn from_str(text: &str) -> Result<Self, ScenarioError> {
         let parsed = match text.strip_prefix("every:") {
             Some(step) => step.parse().ok().map(Self::Every),
@@ -318,7 +318,7 @@ impl FromStr for Entries {
 impl FromStr for Failure {
     type Err = ScenarioError;
 
-    /// `NODE@FROM` or `NODE@FROM:BACK`, in seconds.
+    /// Parses `NODE@FROM` or `NODE@FROM:BACK`, in seconds.
     fn from_str(text: &str) -> Result<Self, ScenarioError> {
         let parsed = text.split_once('@').and_then(|(node, times)| {
             let (at, back) = match times.split_once(':') {
@@ -335,7 +335,7 @@ impl FromStr for Failure {
 impl FromStr for Durations {
     type Err = ScenarioError;
 
-    /// `19.8`, `exponential:MEAN` or `uniform:LOW,HIGH`, in seconds.
+    /// Parses `19.8`, `exponential:MEAN` or `uniform:LOW,HIGH`, in seconds.
     fn from_str(text: &str) -> Result<Self, ScenarioError> {
         let parsed = match text.split_once(':') {
             None => text.parse().ok().map(|task_s| Self::Constant { task_s }),

@@ -15,9 +15,9 @@ pub(super) struct Tally {
     last_start_ns: u64,
     messages: u64,
     messages_all: u64,
-    /// As they were when the last task began.
+    /// Message counts when the last task started.
     dealt: (u64, u64),
-    /// Cores without a task, and tasks without a core.
+    /// Number of cores without a task; below, of tasks without a core.
     n_free: u64,
     n_waiting: u64,
     idle_core_s: f64,
@@ -45,7 +45,7 @@ impl Tally {
         self.response_s += (now_ns - came_ns) as f64 * 1e-9;
     }
 
-    /// What a node had free and waiting before an event, and has after it.
+    /// Takes a node's numbers of free cores and waiting tasks before and after an event.
     pub(super) fn changed(&mut self, now_ns: u64, before: (u64, u64), after: (u64, u64)) {
         if before == after {
             return;

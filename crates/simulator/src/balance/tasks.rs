@@ -1,11 +1,11 @@
-//! The tasks of a scenario, in the order of their coming.
+//! Tasks of a scenario, in the order of their arrival.
 
 use super::central::nanoseconds;
 use super::machine::Task;
 use super::scenario::{Arrivals, Durations, Scenario};
 use crate::random::Random;
 
-/// Tasks that are still to come.
+/// Tasks that are still to arrive.
 #[derive(Debug)]
 pub(super) struct Tasks {
     random: Random,
@@ -18,7 +18,7 @@ impl Tasks {
         Self { random: Random::new(scenario.seed), n_come: 0, next_s: 0.0 }
     }
 
-    /// When the next one comes, and what it is.
+    /// Returns the next task, with the time of its arrival in ns.
     pub(super) fn next(&mut self, scenario: &Scenario) -> Option<(u64, Task)> {
         if self.n_come == scenario.n_tasks {
             return None;

@@ -1,16 +1,16 @@
-//! Tasks in a few words: how long they take, and which ones longer.
+//! Parses short descriptions of tasks: the distribution of their times, and blocks of longer ones.
 
 use crate::random::Random;
 use std::str::FromStr;
 
-/// A text that describes nothing.
+/// Error: a text has not the required form.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not {form}")]
 #[non_exhaustive]
 pub struct DescribeError {
-    /// What was written.
+    /// The text as written.
     pub text: String,
-    /// What it should have been.
+    /// Required form.
     pub form: &'static str,
 }
 
@@ -18,24 +18,24 @@ pub(super) fn wrong(text: &str, form: &'static str) -> DescribeError {
     DescribeError { text: text.to_owned(), form }
 }
 
-/// A number that is one.
+/// Parses a finite number.
 pub(super) fn number(text: &str) -> Option<f64> {
     text.trim().parse().ok().filter(|number: &f64| number.is_finite())
 }
 
-/// How long tasks take that have nothing to do with each other; in milliseconds.
+/// Distribution of the times of independent tasks, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Distribution {
-    /// All the same.
+    /// All equal.
     Constant {
-        /// How long.
+        /// Time of each task.
         ms: f64,
     },
     /// Evenly between two times.
     Uniform {
-        /// The shortest.
+        /// Shortest time.
         low_ms: f64,
-        /// The longest.
+        /// Longest time.
         high_ms: f64,
     },
     /// Exponential.
@@ -43,7 +43,7 @@ pub enum Distribution {
         /// Mean.
         mean_ms: f64,
     },
-    /// Normal; what would be below zero takes no time.
+    /// Normal; negative values become 0.
     Normal(MeanDeviation),
     /// Gamma.
     Gamma(MeanDeviation),
@@ -89,7 +89,7 @@ impl FromStr for Distribution {
 }
 
 impl Distribution {
-    /// One task, in milliseconds.
+    /// Draws the time of one task, in milliseconds.
     pub fn draw_ms(&self, random: &mut Random) -> f64 {
         match *self {
             Self::Constant { ms } => ms,
@@ -112,11 +112,11 @@ impl Distribution {
 /// Consecutive tasks that take longer than the others.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Block {
-    /// Where it begins, from 0 to 1 of the tasks.
+    /// Begin, as a share of the tasks from 0 to 1.
     pub start: f64,
-    /// How many it has, as a share of the tasks.
+    /// Number of tasks, as a share of all tasks.
     pub length: f64,
-    /// How many times as long they take.
+    /// Factor on their times.
     pub factor: f64,
 }
 

@@ -1,47 +1,47 @@
-//! Workers, how fast they are when, and what a chunk costs.
+//! Workers, their speeds over time, and the costs of a chunk.
 
 use crate::chunking::describe::{DescribeError, number, wrong};
 use std::str::FromStr;
 
-/// Who computes.
+/// Workers and costs of a machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Machine {
-    /// Workers; they are called 0, 1, and so on.
+    /// Number of workers, which are called 0, 1, and so on.
     pub n_workers: u32,
-    /// Time from the master's answer until the worker computes, for each chunk, in seconds.
+    /// Time from the master's answer until the worker computes, for each chunk, in s.
     pub overhead_s: f64,
-    /// How long the master is busy with a request, in seconds.
+    /// Time that the master needs for a request, in s.
     pub serve_s: f64,
-    /// Whether the next chunk is asked for before the present one ends.
+    /// True if the next chunk is asked for before the present one ends.
     pub prefetch: bool,
     /// Changes of speed.
     pub slowdowns: Vec<Slowdown>,
 }
 
-/// From some time on, a worker needs `factor` times as long.
+/// From some moment on, a worker needs `factor` times as long.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Slowdown {
-    /// Which worker.
+    /// Number of the worker.
     pub worker: u32,
-    /// How many times as long as at first, whatever came between.
+    /// Factor on its original times, whatever slowdowns came before.
     pub factor: f64,
-    /// When, in ideal times without slowdowns.
+    /// Moment, in ideal times without slowdowns.
     pub at: f64,
 }
 
-/// A machine that cannot be.
+/// Reasons why a machine is impossible.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MachineError {
-    /// Nobody would compute.
+    /// There is no worker.
     #[error("there has to be a worker")]
     NoWorkers,
-    /// A slowdown of nobody.
+    /// A slowdown names a worker that does not exist.
     #[error("worker `{worker}` cannot slow down: workers are 0 to {}", .n_workers - 1)]
     NoSuchWorker {
-        /// Who was named.
+        /// Number that was named.
         worker: u32,
-        /// How many there are.
+        /// Number of workers.
         n_workers: u32,
     },
 }
@@ -62,15 +62,15 @@ impl FromStr for Slowdown {
 }
 
 impl Machine {
-    /// Workers of one speed.
+    /// Machine whose workers have the same speed.
     pub fn new(n_workers: u32, overhead_s: f64) -> Self {
         Self { n_workers, overhead_s, serve_s: 0.0, prefetch: false, slowdowns: Vec::new() }
     }
 
-    /// Whether there can be such a machine.
+    /// Checks whether the machine is possible.
     ///
     /// # Errors
-    /// When there is no worker, or one slows down that is not there.
+    /// When there is no worker, or a slowdown names one that does not exist.
     pub fn check(&self) -> Result<(), MachineError> {
         let n_workers = self.n_workers;
         if n_workers == 0 {
@@ -83,10 +83,10 @@ impl Machine {
     }
 }
 
-/// How fast each worker is at any time, for an amount of work.
+/// Speeds of the workers over time, for an amount of work.
 #[derive(Debug)]
 pub(super) struct Speeds {
-    /// By worker: from when on it has which speed, in the order of time, the first one from 0.
+    /// For each worker: pairs of a time and the speed from then on, in the order of time, the first from 0.
     workers: Vec<Vec<(f64, f64)>>,
 }
 
@@ -104,7 +104,7 @@ impl Speeds {
         Self { workers }
     }
 
-    /// When a worker ends what it begins at `start_s` and would compute for `work_s` at the usual speed.
+    /// Returns when a worker ends work that it begins at `start_s` and that takes `work_s` at the usual speed.
     pub(super) fn end_s(&self, worker: u32, start_s: f64, work_s: f64) -> f64 {
         let speeds = &self.workers[worker as usize];
         let (mut now_s, mut left_s) = (start_s, work_s);
@@ -123,7 +123,7 @@ impl Speeds {
         now_s
     }
 
-    /// The time at which the workers have computed so much together, with nothing between.
+    /// Returns the time at which all workers together have done this work, without gaps.
     pub(super) fn ideal_s(&self, work_s: f64) -> f64 {
         let mut changes: Vec<f64> =
             self.workers.iter().flatten().map(|(from_s, _)| *from_s).collect();

@@ -1,4 +1,4 @@
-//! One policy on one workload and machine: what happens when.
+//! Simulates one policy on one workload and machine.
 
 use crate::chunking::machine::{Machine, Speeds};
 use crate::chunking::workload::Workload;
@@ -6,62 +6,62 @@ use chunking::{Completed, Dealer, PolicySpec, Settings};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// What is simulated.
+/// Workload, machine and number of iterations to simulate.
 #[derive(Clone, Debug)]
 pub struct Scenario {
     /// The tasks of every iteration.
     pub workload: Workload,
-    /// Who computes.
+    /// Machine that computes.
     pub machine: Machine,
-    /// How often, with the same policy, which may learn.
+    /// Number of iterations, all with the same policy, which may learn.
     pub n_iterations: u32,
-    /// Tasks in the smallest chunk.
+    /// Least number of tasks in a chunk.
     pub n_tasks_min: u64,
 }
 
-/// What came of it.
+/// Results of a simulation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outcome {
     /// Name of the policy.
     pub policy: &'static str,
-    /// Until the last chunk of the last iteration ends, in seconds.
+    /// Time until the last chunk of the last iteration ends, in s.
     pub makespan_s: f64,
-    /// A perfect split; see [`super`].
+    /// Time of a perfect split, in s; see [`super`].
     pub ideal_s: f64,
-    /// Chunks dealt.
+    /// Number of chunks dealt.
     pub n_chunks: u64,
-    /// Time of the first iteration, in seconds: nothing was known yet.
+    /// Time of the first iteration, in s: the policy had learned nothing.
     pub first_iteration_s: f64,
-    /// Time of the last one, in seconds: as much was learned as there is to learn.
+    /// Time of the last one, in s: the policy had learned all that it can.
     pub last_iteration_s: f64,
 }
 
-/// A chunk on its worker.
+/// Chunk on its worker.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Span {
-    /// Who computes it.
+    /// Number of the worker.
     pub worker: u32,
-    /// Which iteration, from 0.
+    /// Number of the iteration, from 0.
     pub iteration: u32,
-    /// Its first task.
+    /// First task.
     pub first: u64,
-    /// Its tasks.
+    /// Number of tasks.
     pub n_tasks: u64,
-    /// When its computing begins, in seconds.
+    /// Time when its computation begins, in s.
     pub start_s: f64,
-    /// When it ends.
+    /// Time when it ends, in s.
     pub end_s: f64,
 }
 
 impl Outcome {
-    /// 1 is perfect.
+    /// Returns the makespan divided by the ideal; 1 is perfect.
     pub fn makespan_over_ideal(&self) -> f64 {
         self.makespan_s / self.ideal_s
     }
 }
 
 impl Scenario {
-    /// Time of a perfect split; see [`super`].
+    /// Returns the time of a perfect split, in s; see [`super`].
     pub fn ideal_s(&self) -> f64 {
         self.speeds().ideal_s(self.work_s())
     }
@@ -74,7 +74,7 @@ impl Scenario {
         Speeds::new(&self.machine, self.work_s())
     }
 
-    /// What a policy is told beforehand: policies that were published for known times know them.
+    /// Settings of a policy: those that were published for known times get these.
     fn settings(&self, spec: &PolicySpec) -> Settings {
         let n_tasks_min = self.n_tasks_min;
         if !spec.assumes_known {
@@ -86,7 +86,7 @@ impl Scenario {
     }
 }
 
-/// Plays a scenario through with a policy. Calls `watch` with every chunk, in the order of dealing.
+/// Simulates a scenario with a policy. Calls `watch` with every chunk, in the order of dealing.
 ///
 /// The machine has to pass [`Machine::check`].
 pub fn simulate(scenario: &Scenario, spec: &PolicySpec, watch: &mut dyn FnMut(Span)) -> Outcome {
@@ -119,14 +119,14 @@ pub fn simulate(scenario: &Scenario, spec: &PolicySpec, watch: &mut dyn FnMut(Sp
     }
 }
 
-/// What happens to a worker; of what happens at the same time, chunks come back first.
+/// Event of a worker; at equal times, completed chunks come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     Completed { worker: u32, n_tasks: u64, times: Times },
     Asks { worker: u32 },
 }
 
-/// Seconds as bits, which for times are in the same order.
+/// Times in s as bits, which have the same order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Times {
     compute: u64,
@@ -138,7 +138,7 @@ struct Play<'a> {
     speeds: Speeds,
     dealer: Dealer,
     events: BinaryHeap<Reverse<(u64, Event)>>,
-    /// When each worker has computed what it has.
+    /// Time at which each worker has computed all that it has, in s.
     free_s: Vec<f64>,
     master_s: f64,
     n_chunks: u64,
@@ -146,7 +146,7 @@ struct Play<'a> {
 }
 
 impl Play<'_> {
-    /// One iteration; when it ends.
+    /// Runs one iteration; returns when it ends.
     fn iterate(&mut self, iteration: u32, start_s: f64) -> f64 {
         let n_workers = self.scenario.machine.n_workers;
         self.dealer.begin(self.scenario.workload.n_tasks(), n_workers);

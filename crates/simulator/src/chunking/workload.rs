@@ -1,21 +1,21 @@
-//! What is computed: tasks in their order.
+//! Workload: tasks in their order.
 
 use crate::chunking::describe::{Block, Distribution};
 use crate::random::Random;
 use chunking::{Moments, Spread};
 
-/// Tasks at most of chunks that were measured.
+/// Most tasks of measured chunks.
 const N_TASKS_MAX: u64 = 10_000_000;
 
 /// Tasks, each with its time on a worker of the usual speed.
 #[derive(Clone, Debug)]
 pub struct Workload {
-    /// Time of all tasks before each one, and of all, in seconds.
+    /// For each task the time of all tasks before it, and last the time of all, in s.
     before_s: Vec<f64>,
     spread: Spread,
 }
 
-/// Tasks that cannot be simulated.
+/// Reasons why tasks cannot be simulated.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WorkloadError {
@@ -24,38 +24,38 @@ pub enum WorkloadError {
         "line {line} is `{text}`: write the time of one task in ms, a number that is not negative"
     )]
     NotATime {
-        /// Which line, from 1.
+        /// Number of the line, from 1.
         line: usize,
-        /// What it says.
+        /// Text of the line.
         text: String,
     },
-    /// A chunk takes less than no time.
+    /// A chunk has a negative time.
     #[error(
         "chunk {chunk} of the report ends before it begins: run the program again with `--report FILE`"
     )]
     Backwards {
-        /// Which one, from 1.
+        /// Number of the chunk, from 1.
         chunk: usize,
     },
-    /// Nothing to do.
+    /// No task takes any time.
     #[error("there is no task that takes any time")]
     NoWork,
-    /// More than fit in memory.
+    /// There are more tasks than fit in memory.
     #[error("`{n_tasks}` tasks are too many; at most {N_TASKS_MAX} can be simulated")]
     TooMany {
-        /// How many there are.
+        /// Number of tasks.
         n_tasks: u64,
     },
-    /// More than a number can hold.
+    /// The sum of the times is not finite.
     #[error("all tasks together take longer than can be written; write shorter times")]
     Endless,
 }
 
 impl Workload {
-    /// Tasks drawn one after the other, those of the blocks made longer.
+    /// Draws the tasks one after the other, and makes those in the blocks longer.
     ///
     /// # Errors
-    /// When all of them together take no time, or no finite one.
+    /// When the sum of their times is zero or not finite.
     pub fn drawn(
         n_tasks: u64,
         distribution: Distribution,
@@ -75,11 +75,11 @@ impl Workload {
         Self::new((0..n_tasks).map(task_s))
     }
 
-    /// A measured trace: a line for each task, with its time in milliseconds. Empty lines, and what
-    /// follows `#`, are skipped.
+    /// Reads a measured trace: a line for each task, with its time in milliseconds. Empty lines, and what follows
+    /// `#`, are skipped.
     ///
     /// # Errors
-    /// When a line is no time, or all of them together are none.
+    /// When a line is no time, or the sum of the times is zero or not finite.
     pub fn from_trace(text: &str) -> Result<Self, WorkloadError> {
         let mut tasks_s = Vec::new();
         for (line, text) in (1..).zip(text.lines()) {
@@ -94,12 +94,13 @@ impl Workload {
         Self::new(tasks_s.into_iter())
     }
 
-    /// Chunks that were measured, in the order of dealing: tasks and seconds of each. Tasks of a chunk are alike.
+    /// Takes measured chunks, in the order of dealing: number of tasks, and seconds. All tasks of a chunk get the
+    /// same time.
     ///
-    /// Where these are fewer than `n_tasks`, others follow that take as long as they do, again from the first on.
+    /// Where they have fewer than `n_tasks` tasks, their times repeat from the first on.
     ///
     /// # Errors
-    /// When all of them together take no time, or no finite one, are too many, or one ends before it begins.
+    /// When the sum of their times is zero or not finite, they have too many tasks, or one has a negative time.
     pub fn of_chunks(chunks: &[(u64, f64)], n_tasks: u64) -> Result<Self, WorkloadError> {
         if let Some(before) = chunks.iter().position(|(_, time_s)| *time_s < 0.0) {
             return Err(WorkloadError::Backwards { chunk: before + 1 });
@@ -133,22 +134,22 @@ impl Workload {
         Ok(Self { before_s, spread: moments.spread() })
     }
 
-    /// Tasks.
+    /// Number of tasks.
     pub fn n_tasks(&self) -> u64 {
         self.before_s.len() as u64 - 1
     }
 
-    /// Time of all tasks, in seconds.
+    /// Returns the time of all tasks, in s.
     pub fn work_s(&self) -> f64 {
         self.before_s.last().copied().unwrap_or(0.0)
     }
 
-    /// Mean and deviation of the time of a task.
+    /// Returns the mean and the deviation of a task's time.
     pub fn spread(&self) -> Spread {
         self.spread
     }
 
-    /// Time of `n_tasks` tasks from the `first` on, in seconds.
+    /// Returns the time of `n_tasks` tasks from `first` on, in s.
     #[expect(clippy::cast_possible_truncation, reason = "tasks are in memory")]
     pub(super) fn chunk_s(&self, first: u64, n_tasks: u64) -> f64 {
         self.before_s[(first + n_tasks) as usize] - self.before_s[first as usize]

@@ -1,4 +1,4 @@
-//! Clusters: what the source measured, what must always hold, and what happens when things fail.
+//! Tests of clusters: the measurements of the source, laws that always hold, and failures.
 
 use balancing::{Policy, Rule};
 use proptest::prelude::*;
@@ -15,7 +15,7 @@ fn policy(text: &str) -> Policy {
     text.parse().expect("a policy")
 }
 
-/// As in the source: nodes look every second, and see a passing process in one of 200 looks.
+/// As in the source: nodes measure every second, and count a passing process in one of 200 measurements.
 fn of_source(text: &str, entries: &[u32]) -> Scenario {
     Scenario {
         policy: policy(text),
@@ -41,7 +41,7 @@ fn ratios_are_near_those_of_the_source() {
     check(&of("event@overlapping:2"), 0.350, 0.02);
     check(&of("event@overlapping:4"), 0.677, 0.03);
     check(&of("on-demand@random:3"), 0.880, 0.04);
-    // Who is not told never learns.
+    // A node that is not told of a change never learns of it.
     check(&of("event@random:3"), 0.234, 0.10);
     check(&of_source("event", &[0, 4]), 0.917, 0.03);
 }
@@ -57,7 +57,7 @@ fn subscription_is_nearly_ideal_with_few_messages() {
 
 #[test]
 fn what_a_policy_costs_does_not_depend_on_how_often_nodes_look() {
-    // A daemon looks four times a second; a rule asks again once a second.
+    // A daemon measures four times a second; a rule asks again once a second.
     for (text, entries) in [
         ("on-demand", vec![0]),
         ("on-demand", vec![0, 4]),
@@ -69,7 +69,8 @@ fn what_a_policy_costs_does_not_depend_on_how_often_nodes_look() {
             let scenario = Scenario {
                 policy: policy(text),
                 entries: Entries::Nodes(entries.clone()),
-                // Where they come once a second, a look may always come just after them, while a node rests.
+                // If tasks arrived once a second, a measurement might always come just after them, while a node
+                // pauses.
                 arrivals: Arrivals::Random { gap_s: 1.0 },
                 measure_s,
                 ..Scenario::default()
@@ -77,14 +78,14 @@ fn what_a_policy_costs_does_not_depend_on_how_often_nodes_look() {
             run(&scenario).counts.all as f64
         };
         let (second, quarter) = (n_messages(1.0), n_messages(0.25));
-        // Four times as many, if it were looks that counted.
+        // The ratio would be 4 if the number of measurements mattered.
         assert!((0.8..1.3).contains(&(quarter / second)), "{text}: {second}, {quarter}");
     }
 }
 
 #[test]
 fn requests_of_tables_are_those_of_one_domain() {
-    // Five others share a domain of 4 with a node; two one of 2.
+    // A domain of 4 gives a node five others, one of 2 gives it two.
     for (text, n) in
         [("on-demand", 7), ("on-demand@overlapping:4", 5), ("on-demand@overlapping:2", 2)]
     {
@@ -104,7 +105,7 @@ fn every_rule_ends_all_tasks_whatever_is_lost() {
         };
         let outcome = run(&scenario);
         assert_eq!(outcome.n_ended, 160, "{}", spec.form);
-        // Rules of the source never tell again what was lost.
+        // Rules of the source never repeat what was lost.
         let least = if spec.is_of_source { 0.1 } else { 0.3 };
         assert!(outcome.ratio() <= 1.0 && least < outcome.ratio(), "{} {outcome:?}", spec.form);
     }

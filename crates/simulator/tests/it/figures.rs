@@ -1,4 +1,4 @@
-//! 100,000 tasks of 1 ms, 7 workers, 50 us per chunk: how near to the ideal each policy comes.
+//! Tests of 100,000 tasks of 1 ms, 7 workers, 50 us per chunk: how near to the ideal each policy comes.
 
 use chunking::by_name;
 use simulator::chunking::{Distribution, Machine, Outcome, Scenario, Workload, simulate};
@@ -21,7 +21,7 @@ fn outcome(scenario: &Scenario, policy: &str) -> Outcome {
     simulate(scenario, by_name(policy).expect("a policy"), &mut |_| {})
 }
 
-/// The ratios of policies in scenarios, each rounded to three digits after the point.
+/// Compares the policies' ratios in a scenario with figures rounded to three decimals.
 #[track_caller]
 fn check(scenario: &Scenario, expected: &[(&str, f64)]) {
     for &(policy, ratio) in expected {
@@ -47,7 +47,7 @@ fn the_default_is_near_the_ideal() {
 fn the_default_is_near_the_ideal_wherever_it_is_uneven() {
     for hundredths in 0..100 {
         let at = f64::from(hundredths) / 100.0;
-        // What begins late is as long as the tasks that are left.
+        // A block or slowdown that begins late lasts as long as the remaining tasks.
         let length = f64::from(10.min(100 - hundredths)) / 100.0;
         for scenario in [
             scenario(&[&format!("{at}:{length}:10")], &[]),
@@ -60,7 +60,7 @@ fn the_default_is_near_the_ideal_wherever_it_is_uneven() {
     }
 }
 
-/// Iterations of 70 ms of work for 7 workers, cut into so many tasks.
+/// Iterations of 70 ms of work for 7 workers, divided into `n_tasks` tasks.
 fn short(n_tasks: u64, low: f64, high: f64, n_iterations: u32) -> Scenario {
     let (low_ms, high_ms) = (low * 70.0 / n_tasks as f64, high * 70.0 / n_tasks as f64);
     let distribution = Distribution::Uniform { low_ms, high_ms };
@@ -71,7 +71,7 @@ fn short(n_tasks: u64, low: f64, high: f64, n_iterations: u32) -> Scenario {
 #[test]
 fn the_default_costs_little_where_equal_parts_are_best() {
     for n_tasks in [70, 700, 7000, 70_000] {
-        // The first iteration of 10 ms insures itself for 0.2 ms.
+        // The first iteration of 10 ms includes an insurance of 0.2 ms (see `chunking`).
         for (n_iterations, more) in [(1, 0.021), (10, 0.0025), (100, 0.0006)] {
             let scenario = short(n_tasks, 0.9999, 1.0001, n_iterations);
             let [best, equal] =
@@ -81,7 +81,8 @@ fn the_default_costs_little_where_equal_parts_are_best() {
     }
 }
 
-/// As an integral whose function swings faster and faster: half of the work is in 20 of 20,000 tasks, the last ones.
+/// Like an integral over a function that oscillates ever faster: half of the work is in 20 of 20,000 tasks, the
+/// last ones.
 #[test]
 fn the_default_finds_the_few_tasks_that_are_the_work() {
     let place = |task: u32| 1.0 - f64::from(task + 1) * 0.999 / 20_000.0;
@@ -110,7 +111,7 @@ fn the_default_does_better_where_tasks_differ() {
 fn published_policies_lose_what_they_are_known_to_lose() {
     check(&scenario(&[], &[]), &[("static", 1.0), ("ss", 1.05), ("gss", 1.0), ("fac2", 1.0)]);
     check(&scenario(&["0:0.4:3"], &[]), &[("static", 1.667), ("gss", 1.667)]);
-    // However sizes are rounded: two chunks of a quarter, both dear, follow a cheap one of a half.
+    // However sizes are rounded: two expensive chunks of a quarter follow a cheap one of a half.
     check(&scenario(&["0.3:0.4:3"], &[]), &[("static", 1.667), ("fac2", 1.111), ("gss", 1.050)]);
     check(&scenario(&["0.6:0.4:3"], &[]), &[("static", 1.667)]);
     check(&scenario(&[], &["3:2@0.5"]), &[("static", 1.444), ("fac2", 1.001)]);

@@ -1,4 +1,4 @@
-//! What holds for every policy on every workload and machine.
+//! Laws that hold for every policy on every workload and machine.
 
 use chunking::all;
 use proptest::prelude::*;
@@ -49,7 +49,7 @@ fn scenario() -> impl Strategy<Value = Scenario> {
     )
 }
 
-/// Every task once in every iteration, and no worker at two chunks.
+/// Checks that every task is dealt once in every iteration, and that no worker has two chunks at once.
 fn check(scenario: &Scenario, spans: &[Span]) {
     let mut next = 0;
     let mut free_s = vec![0.0; scenario.machine.n_workers as usize];

@@ -1,4 +1,4 @@
-//! The simulator from outside: figures that policies have to meet, and what no policy can change.
+//! Tests of the simulator's public interface: figures that policies have to meet, and laws that none can break.
 
 mod balance;
 mod figures;
