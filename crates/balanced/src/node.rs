@@ -48,7 +48,7 @@ pub struct Counts {
     pub n_accepted: u64,
     /// Requests to take tasks that other nodes did not accept.
     pub n_not_accepted: u64,
-    /// Tasks that were queued again because the node that held them was lost.
+    /// Tasks that were queued again because an attempt was lost with its node, daemon or keeper.
     pub n_lost: u64,
     /// Messages between nodes that were dropped because a queue was full.
     pub n_dropped: u64,

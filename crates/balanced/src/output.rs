@@ -7,9 +7,9 @@ use crate::base64;
 /// Output of a task.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Output {
-    /// Standard output; its beginning where it was too long.
+    /// Standard output; its beginning and its end where it was too long.
     pub stdout: Text,
-    /// Standard error; its beginning where it was too long.
+    /// Standard error; its beginning and its end where it was too long.
     pub stderr: Text,
     /// Number of bytes that were not kept.
     pub n_dropped_bytes: u64,

@@ -31,7 +31,7 @@ pub struct Standing {
     pub n_offers: u32,
     /// Operation under way.
     pub operation: Option<UnderWay>,
-    /// How the last operation ended.
+    /// End of the last operation.
     pub last: Option<Ended>,
     /// Counters since the node began.
     pub counts: Counts,

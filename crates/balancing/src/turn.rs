@@ -132,7 +132,7 @@ impl Turn<'_> {
         }
     }
 
-    /// Sends a message to all nodes of the domain, random ones drawn anew; returns how many.
+    /// Sends a message to all nodes of the domain, newly drawn if it is random; returns how many.
     pub(crate) fn tell_all(&mut self, message: Message) -> u32 {
         let mut n_told = 0;
         let Node { circle, random, .. } = self.node;

@@ -19,7 +19,7 @@ pub(super) struct Stopping {
 }
 
 impl Core {
-    /// Whether the node stops.
+    /// Returns whether the node stops.
     #[must_use]
     pub fn is_stopping(&self) -> bool {
         self.stopping.is_some()

@@ -100,7 +100,7 @@ pub enum Event {
     KeeperAway,
     /// All other known nodes, sorted by number, after anything about one of them has changed.
     Members(Vec<Member>),
-    /// This node's cores and speed were measured anew.
+    /// This node's cores and speed were measured again.
     Measured(Measurement),
     /// A requested moment has come.
     Timer(CoreTimer),

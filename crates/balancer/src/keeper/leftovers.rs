@@ -31,11 +31,11 @@ const LOOKS_EVERY: Duration = Duration::from_millis(2);
 /// Processes that are killed.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Whose<'a> {
-    /// Those of all keepers that the folder had.
+    /// Processes of all keepers that the folder had.
     Anybody,
-    /// Those of one run of the keeper: the next one may have started others already.
+    /// Processes of one run of the keeper: the next one may have started others already.
     Run(&'a str),
-    /// Those of one instance of a task.
+    /// Processes of one instance of a task.
     Task { name: &'a str, instance: u32 },
 }
 

@@ -103,7 +103,7 @@ impl Outgoing {
 
     /// Shuts the connection down, for the reading end too.
     pub(super) fn shut_down(&self) {
-        // It may have ended already.
+        // The connection may have ended already.
         self.stream.shutdown(std::net::Shutdown::Both).ok();
     }
 }

@@ -1,10 +1,10 @@
 //! Handshake of two nodes: each proves the key to the other and introduces itself.
 //!
 //! 1. The dialing node: eight fixed bytes, then a record that can be read with the key alone: its version and its
-//! [`Hello`].
+//!    [`Hello`].
 //! 2. The other node, only if that record was good: its version and its [`Verdict`].
 //! 3. The dialing node: an empty message. A stranger who replays an overheard first record gets as far as here,
-//! having learned nothing, and no further.
+//!    having learned nothing, and no further.
 
 use std::{
     io::{self, ErrorKind, Read, Write},

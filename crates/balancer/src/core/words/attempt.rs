@@ -80,7 +80,7 @@ pub struct Running {
 pub struct Ended {
     /// The attempt.
     pub attempt: Attempt,
-    /// How.
+    /// End of the attempt.
     pub end: AttemptEnd,
     /// Time of the start, in milliseconds since 1970.
     pub started_ms: u64,

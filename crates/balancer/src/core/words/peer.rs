@@ -94,7 +94,7 @@ pub enum PeerMessage {
         incarnation: u64,
         /// True if these are all tasks of the home that the sender holds.
         whole: bool,
-        /// Tasks that I hold.
+        /// Tasks that the sender holds.
         shares: Vec<Share>,
     },
     /// From the home: allows the node to keep the tasks of a request, except for `gone`.
