@@ -101,7 +101,7 @@ impl Asking {
         }
     }
 
-    /// Takes the announced state of a member.
+    /// Handles the announced state of a member.
     pub(crate) fn on_state(
         &mut self,
         turn: &mut Turn<'_>,
@@ -141,7 +141,7 @@ impl Asking {
         }
     }
 
-    /// Takes a member's answer about its state.
+    /// Handles a member's answer about its state.
     pub(crate) fn on_state_is(
         &mut self,
         turn: &mut Turn<'_>,

@@ -62,7 +62,7 @@ impl Balance {
         }
     }
 
-    /// Takes the load of the node: at regular times, and whenever a task arrives, starts, moves or ends.
+    /// Handles a measurement of the node's load: at regular times, and whenever a task arrives, starts, moves or ends.
     ///
     /// A driver first starts tasks, up to [`Self::n_slots`], and then measures: what is still queued waits.
     pub fn on_measurement(&mut self, now: Moment, load: NodeLoad, out: &mut Vec<Action>) {
@@ -73,7 +73,7 @@ impl Balance {
         }
     }
 
-    /// Takes a message. One from a node that is no member is ignored.
+    /// Handles a message. One from a node that is no member is ignored.
     pub fn on_message(
         &mut self,
         now: Moment,
@@ -99,7 +99,7 @@ impl Balance {
         }
     }
 
-    /// Takes a timer whose moment has come.
+    /// Handles a timer whose moment has come.
     pub fn on_timer(&mut self, now: Moment, timer: Timer, out: &mut Vec<Action>) {
         let turn = &mut Turn { node: &mut self.node, now, out };
         match &mut self.side {
@@ -108,7 +108,7 @@ impl Balance {
         }
     }
 
-    /// Takes the result of an [`Action::Move`]: how many of its tasks the other node took. The others are back in
+    /// Handles the result of an [`Action::Move`]: how many of its tasks the other node took. The others are back in
     /// the queue, and in the next measurement.
     pub fn on_moved(
         &mut self,
@@ -129,7 +129,7 @@ impl Balance {
         }
     }
 
-    /// Takes note that tasks of another node have arrived. A measurement follows.
+    /// Notes that tasks of another node have arrived. A measurement follows.
     pub fn on_received(&mut self, from: NodeId) {
         let was_promised = self.node.promises.keep(from);
         if let (false, Side::Pulling(pulling)) = (was_promised, &mut self.side) {
@@ -137,7 +137,7 @@ impl Balance {
         }
     }
 
-    /// Takes note that a node cannot be reached at present: nothing is expected of it.
+    /// Notes that a node cannot be reached at present: nothing is expected of it.
     pub fn on_lost(&mut self, peer: NodeId) {
         self.node.promises.forget(peer);
         match &mut self.side {
@@ -146,7 +146,7 @@ impl Balance {
         }
     }
 
-    /// Takes note that a node can be reached, for the first time or again, and tells it what it may have missed.
+    /// Notes that a node can be reached, for the first time or again, and tells it what it may have missed.
     pub fn on_reached(&mut self, now: Moment, peer: NodeId, out: &mut Vec<Action>) {
         let turn = &mut Turn { node: &mut self.node, now, out };
         match &mut self.side {

@@ -73,7 +73,7 @@ impl Offers {
         self.offers.retain(|offer| is_kept(offer.from));
     }
 
-    /// Takes note that a pull from this node was not answered.
+    /// Notes that a pull from this node was not answered.
     pub(crate) fn silent(&mut self, from: NodeId) {
         for offer in self.offers.iter_mut().filter(|offer| offer.from == from) {
             (offer.n_silent, offer.n_queued) = (offer.n_silent + 1, 0);

@@ -44,7 +44,7 @@ impl Operation {
         self.number == number && self.phase == phase
     }
 
-    /// Takes an acceptance; a doubled one changes nothing.
+    /// Handles an acceptance; a doubled one changes nothing.
     pub(crate) fn accept(&mut self, accepted: Accepted) {
         if self.accepted.iter().all(|other| other.node != accepted.node) {
             self.accepted.push(accepted);

@@ -31,7 +31,7 @@ pub(crate) struct Probes {
 }
 
 impl Probes {
-    /// Takes note that a probed node has come, whether it found a task or not.
+    /// Notes that a probed node has come, whether it found a task or not.
     pub(crate) fn has_come(&mut self) {
         self.n_out = self.n_out.saturating_sub(1);
         self.n_times = 0;

@@ -173,7 +173,7 @@ impl Pulling {
         self.pull(turn);
     }
 
-    /// Takes note of tasks that arrived before their grant.
+    /// Notes tasks that arrived before their grant.
     pub(crate) fn on_early(&mut self, from: NodeId) {
         for pull in self.open.iter_mut().filter(|pull| pull.from == from) {
             pull.is_here = true;

@@ -50,7 +50,7 @@ impl Regulars {
         self.queued_at = now;
     }
 
-    /// Takes note that a node has come and found as many tasks as it has room for.
+    /// Notes that a node has come and found as many tasks as it has room for.
     pub(crate) fn came(&mut self, now: Moment, node: NodeId, members: &Members) {
         if !members.is_mixed(FASTER_MIN) {
             return self.visits.clear();

@@ -107,7 +107,7 @@ impl Subscribers {
         self.is_waiting = false;
     }
 
-    /// Takes note that a node has come for tasks, and found as many as it has room for.
+    /// Notes that a node has come for tasks, and found as many as it has room for.
     pub(crate) fn has_come(&mut self, now: Moment, node: NodeId) {
         let is_new = !self.told.contains_key(&node);
         let told = self.told.entry(node).or_insert(Told::now(now, 0));
@@ -120,14 +120,14 @@ impl Subscribers {
         *told = Told { has_come: true, ..Told::now(now, 0) };
     }
 
-    /// Takes note that a node will not come. It counts as told for a while: it is busy, and others may not be.
+    /// Notes that a node will not come. It counts as told for a while: it is busy, and others may not be.
     pub(crate) fn leave(&mut self, now: Moment, node: NodeId) {
         if let Some(told) = self.told.get_mut(&node) {
             (told.at, told.has_left) = (now, true);
         }
     }
 
-    /// Takes note that a node has come and found no task for it. It is told again when there is more, or later.
+    /// Notes that a node has come and found no task for it. It is told again when there is more, or later.
     pub(crate) fn hold(&mut self, now: Moment, node: NodeId) {
         self.forget(node);
         self.told.insert(node, Told { has_left: true, has_come: true, ..Told::now(now, 0) });

@@ -87,7 +87,7 @@ impl Node {
         n_max.saturating_sub(self.load.n_queued).saturating_sub(self.promises.n_tasks(now))
     }
 
-    /// Takes a measurement; returns whether the node's state has changed.
+    /// Records a measurement; returns whether the node's state has changed.
     pub(crate) fn measure(&mut self, load: NodeLoad) -> bool {
         self.load = load;
         let state = if self.policy.rule.is_pulling() {
