@@ -156,7 +156,7 @@ impl Core {
         Book::new(node_id(name), limits)
     }
 
-    /// Takes an event.
+    /// Handles an event.
     pub fn on(&mut self, now: Now, event: Event, out: &mut impl Out) {
         let at = &mut At { now, out };
         match event {

@@ -21,7 +21,7 @@ pub(super) struct Haste {
 }
 
 impl Haste {
-    /// Takes note that a task of this submission has ended after `ms`.
+    /// Notes that a task of this submission has ended after `ms`.
     pub(super) fn ended(&mut self, work: &Arc<Work>, ms: u64) {
         let same = self.work.as_ref().is_some_and(|last| Arc::ptr_eq(last, work));
         if MOMENT_MS < ms {
@@ -34,7 +34,7 @@ impl Haste {
         }
     }
 
-    /// Takes note that tasks that were ordered ahead had to wait.
+    /// Notes that tasks that were ordered ahead had to wait.
     pub(super) fn waited(&mut self) {
         self.n_short = 0;
     }

@@ -253,7 +253,7 @@ impl Core {
         }
     }
 
-    /// Takes the end of an attempt at a task of another home.
+    /// Handles the end of an attempt at a task of another home.
     pub(super) fn held_ended(&mut self, ended: Ended, at: &mut At<'_>) {
         let attempt = ended.attempt;
         if ended.end.outcome().is_some() {

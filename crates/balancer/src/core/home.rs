@@ -48,7 +48,7 @@ impl Core {
         true
     }
 
-    /// Takes note that the keeper runs an own task for an earlier daemon.
+    /// Notes that the keeper runs an own task for an earlier daemon.
     pub(super) fn own_runs(&mut self, run: Running, at: &mut At<'_>) {
         let Attempt { task: TaskKey { number, .. }, instance } = run.attempt;
         self.used_up(number, at);
@@ -94,7 +94,7 @@ impl Core {
         self.record(&Record::Started { number, instance, at_ms }, at);
     }
 
-    /// Takes the end of an attempt at an own task.
+    /// Handles the end of an attempt at an own task.
     pub(super) fn own_ended(&mut self, ended: Ended, at: &mut At<'_>) {
         let Attempt { task: TaskKey { number, .. }, instance } = ended.attempt;
         self.used_up(number, at);

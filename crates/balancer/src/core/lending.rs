@@ -92,7 +92,7 @@ impl Core {
         n_tasks
     }
 
-    /// Takes the answer to an offer: the other node took its first `n_taken` tasks.
+    /// Handles the answer to an offer: the other node took its first `n_taken` tasks.
     pub(super) fn on_taken(
         &mut self,
         from: NodeId,
@@ -163,7 +163,7 @@ impl Core {
         }
     }
 
-    /// Takes note that another node has started tasks of this one.
+    /// Notes that another node has started tasks of this one.
     pub(super) fn on_started(&mut self, from: NodeId, shares: &[(Share, u64)]) {
         for &(share, at_ms) in shares {
             if self.lease_of(from, share).is_some() {
@@ -172,7 +172,7 @@ impl Core {
         }
     }
 
-    /// Takes results of own tasks from another node. Results that no longer count are acknowledged too.
+    /// Handles results of own tasks from another node. Results that no longer count are acknowledged too.
     pub(super) fn on_ended(&mut self, from: NodeId, ends: Vec<SharedEnd>, at: &mut At<'_>) {
         let shares = ends.iter().map(|end| end.share).collect();
         for end in ends {

@@ -73,7 +73,7 @@ impl Waits {
         }
     }
 
-    /// Takes note that the client has taken the last answer; returns whether it waits for anything.
+    /// Notes that the client has taken the last answer; returns whether it waits for anything.
     pub(super) fn more(&mut self, asker: Asker) -> bool {
         let wait = self.waits.get_mut(&asker);
         self.stirred = true;
@@ -84,7 +84,7 @@ impl Waits {
         wait.map(ready).is_some()
     }
 
-    /// Takes a repeated request of another node, and repeats the last answer, if there is one; returns whether the
+    /// Handles a repeated request of another node, and repeats the last answer, if there is one; returns whether the
     /// wait is known.
     fn again(&mut self, asker: Asker, tasks: &TaskRange) -> bool {
         let same = |wait: &&mut Wait| wait.first == tasks.first && wait.last == tasks.last;

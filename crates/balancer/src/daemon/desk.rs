@@ -135,7 +135,7 @@ impl Desk {
         self.edges.cluster.as_ref().map_or(0, Cluster::n_dropped)
     }
 
-    /// Takes note that so many records are written, so that what depends on them can be sent. Numbers below
+    /// Notes that so many records are written, so that what depends on them can be sent. Numbers below
     /// `numbers_below` are not given out again.
     pub(super) fn durable(&mut self, n_records: u64, numbers_below: u64) {
         self.n_durable = n_records;

@@ -95,7 +95,7 @@ impl Roll {
         is_news
     }
 
-    /// Takes note of a link to a node. Until the node's record arrives, it counts as one ordinary core.
+    /// Notes a link to a node. Until the node's record arrives, it counts as one ordinary core.
     pub fn linked(&mut self, name: &str, address: &str, incarnation: u64, now_ms: u64) {
         let record = Record {
             name: name.to_owned(),
@@ -113,7 +113,7 @@ impl Roll {
         }
     }
 
-    /// Takes note that the link to a node has ended.
+    /// Notes that the link to a node has ended.
     pub fn unlinked(&mut self, name: &str, now_ms: u64) {
         if let Some(seen) = self.others.get_mut(&node_id(name)) {
             seen.linked = false;
@@ -121,7 +121,7 @@ impl Roll {
         }
     }
 
-    /// Takes records from another node; returns those that were news, to be sent to all others.
+    /// Merges records from another node; returns those that were news, to be sent to all others.
     pub fn hear_all(&mut self, records: Vec<Record>, now_ms: u64) -> Vec<Record> {
         let news = records.into_iter().filter_map(|record| {
             let told = record.clone();
@@ -159,7 +159,7 @@ impl Roll {
         }
     }
 
-    /// Takes a record with this node's name. One with this address that is newer than any this daemon wrote is from
+    /// Handles a record with this node's name. One with this address that is newer than any this daemon wrote is from
     /// an earlier daemon, and the clock has gone back since. One with another address is refused by links, and
     /// ignored here.
     fn hear_of_me(&mut self, record: &Record) -> bool {

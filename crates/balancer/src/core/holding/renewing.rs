@@ -11,7 +11,7 @@ use super::{
 const N_REQUESTS_MAX: usize = 32;
 
 impl Core {
-    /// Takes the home's answer to a request.
+    /// Handles the home's answer to a request.
     pub(in crate::core) fn on_renewed(
         &mut self,
         from: NodeId,

@@ -31,7 +31,7 @@ impl Waiting {
         Self { request, since: now, is_ready: true, said_more: false, early, silent: None }
     }
 
-    /// Takes note that the client has taken the last answer; returns its next one if that has already arrived.
+    /// Notes that the client has taken the last answer; returns its next one if that has already arrived.
     pub(super) fn client_is_ready(&mut self, now: Moment) -> Option<Answer> {
         let early = self.early.pop_front();
         if early.is_none() {
@@ -40,7 +40,7 @@ impl Waiting {
         early
     }
 
-    /// Takes an answer; returns it if the client is ready for it.
+    /// Handles an answer; returns it if the client is ready for it.
     pub(super) fn answered(&mut self, answer: Answer, now: Moment) -> Option<Answer> {
         self.since = now;
         if std::mem::take(&mut self.is_ready) {
@@ -65,7 +65,7 @@ impl Waiting {
         self.is_ready && self.silent.is_none() && REPEAT_MS <= now.ms_since(self.since)
     }
 
-    /// Takes note that the other node cannot be reached now.
+    /// Notes that the other node cannot be reached now.
     pub(super) fn is_silent(&mut self, now: Moment) {
         self.silent.get_or_insert(now);
     }
