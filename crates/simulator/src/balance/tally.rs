@@ -45,7 +45,7 @@ impl Tally {
         self.response_s += (now_ns - came_ns) as f64 * 1e-9;
     }
 
-    /// Takes a node's numbers of free cores and waiting tasks before and after an event.
+    /// Records a node's numbers of free cores and waiting tasks before and after an event.
     pub(super) fn changed(&mut self, now_ns: u64, before: (u64, u64), after: (u64, u64)) {
         if before == after {
             return;

@@ -94,7 +94,7 @@ impl Workload {
         Self::new(tasks_s.into_iter())
     }
 
-    /// Takes measured chunks, in the order of dealing: number of tasks, and seconds. All tasks of a chunk get the
+    /// Workload of measured chunks, in the order of dealing: number of tasks, and seconds. All tasks of a chunk get the
     /// same time.
     ///
     /// Where they have fewer than `n_tasks` tasks, their times repeat from the first on.
