@@ -5,33 +5,59 @@
 //! messages.
 
 use crate::LoadState;
+use crate::asking::SenderRule;
 use crate::period::Period;
-use crate::rule::{Rule, RuleSpec};
+use crate::rule::{Initiative, Parameters, RuleSpec};
 use crate::turn::Turn;
 
-pub(crate) const SPEC: RuleSpec = RuleSpec {
+pub(crate) static SPEC: RuleSpec = RuleSpec {
+    name: "adaptive",
     form: "adaptive[:MIN:MAX]",
-    example: Rule::Adaptive { min_ms: 500, max_ms: 30_000 },
+    example: "adaptive:0.5:30",
     sentence: "a change is told within MIN seconds, an unchanged state ever more rarely, after MAX at last",
     is_of_source: false,
+    parameters: Parameters::Periods { default: "0.5:30" },
+    initiative: Initiative::Sender(|[min_ms, max_ms]| {
+        Box::new(Adaptive { period: Period::default(), min_ms, max_ms })
+    }),
 };
 
-pub(crate) fn on_period(period: &mut Period, turn: &mut Turn<'_>, max_ms: u32) {
-    period.tell(turn);
-    let wait_ms = period.ms;
-    period.ms = wait_ms.saturating_mul(2).min(max_ms);
-    period.set(turn, turn.now.plus_ms(wait_ms.into()));
+#[derive(Debug)]
+struct Adaptive {
+    period: Period,
+    min_ms: u32,
+    max_ms: u32,
 }
 
-/// Schedules an early announcement after a change of state.
-pub(crate) fn on_change(period: &mut Period, turn: &mut Turn<'_>, min_ms: u32) {
-    let (new, old) = (turn.node.state, turn.node.previous);
-    if (new == LoadState::Receiver) == (old == LoadState::Receiver) {
-        return;
+impl SenderRule for Adaptive {
+    fn begin(&mut self, turn: &mut Turn<'_>) {
+        self.period.begin(turn, self.min_ms);
     }
-    period.ms = min_ms;
-    let soon = period.told.plus_ms(min_ms.into()).max(turn.now);
-    if !period.is_due_before(soon) {
-        period.set(turn, soon);
+
+    /// Schedules an early announcement.
+    fn on_change(&mut self, turn: &mut Turn<'_>) {
+        let (new, old) = (turn.node.state, turn.node.previous);
+        if (new == LoadState::Receiver) == (old == LoadState::Receiver) {
+            return;
+        }
+        self.period.ms = self.min_ms;
+        let soon = self.period.told.plus_ms(self.min_ms.into()).max(turn.now);
+        if !self.period.is_due_before(soon) {
+            self.period.set(turn, soon);
+        }
+    }
+
+    fn on_period(&mut self, turn: &mut Turn<'_>, number: u32) {
+        if !self.period.is_now(number) {
+            return;
+        }
+        self.period.tell(turn);
+        let wait_ms = self.period.ms;
+        self.period.ms = wait_ms.saturating_mul(2).min(self.max_ms);
+        self.period.set(turn, turn.now.plus_ms(wait_ms.into()));
+    }
+
+    fn is_eager(&self) -> bool {
+        true
     }
 }

@@ -12,13 +12,11 @@
 use crate::action::TimerKind;
 use crate::domain::Circle;
 use crate::operation::{Accepted, OPERATION_MS, Operation, Phase};
-use crate::period::Period;
 use crate::receivers::Receivers;
-use crate::rule::Rule;
-use crate::standing::{UnderWay, Why};
+use crate::standing::{N_NAMED_MAX, UnderWay, Why};
 use crate::turn::Turn;
-use crate::{LoadState, Message, Moment, NodeId, NodeLoad, adaptive, event, forwarding, on_demand};
-use crate::{periodic, standing::N_NAMED_MAX};
+use crate::{LoadState, Message, Moment, NodeId, NodeLoad, forwarding, on_demand};
+use std::fmt;
 
 /// Pause after an operation that moved nothing.
 const PAUSE_MS: u64 = 100;
@@ -28,11 +26,49 @@ const REPEAT_MS: u64 = 1_000;
 /// Operation number of a question for a state that belongs to no operation; operations are numbered from 1.
 const NO_OPERATION: u32 = 0;
 
+/// Sender-initiated rule: how a node learns which nodes have room.
+pub(crate) trait SenderRule: fmt::Debug + Send + Sync {
+    /// Begins when the first members are known; called again whenever they change.
+    fn begin(&mut self, _turn: &mut Turn<'_>) {}
+
+    /// Announces a change of the node's own state.
+    fn on_change(&mut self, _turn: &mut Turn<'_>) {}
+
+    /// A timer of the rule has expired.
+    fn on_period(&mut self, _turn: &mut Turn<'_>, _number: u32) {}
+
+    /// Whether a node that announces these states joins (`true`) or leaves (`false`) the list of receivers.
+    fn listing(&self, new: LoadState, _old: LoadState) -> Option<bool> {
+        Some(new == LoadState::Receiver)
+    }
+
+    /// Returns whether an operation begins as soon as a receiver is known; the source's nodes wait for the next
+    /// measurement of their own load.
+    fn is_eager(&self) -> bool {
+        false
+    }
+
+    /// Returns whether states are announced only when they change, so that a node that was unreachable needs them again.
+    fn announces_changes_only(&self) -> bool {
+        false
+    }
+
+    /// Returns whether an operation begins by asking all nodes for their states.
+    fn asks_for_states(&self) -> bool {
+        false
+    }
+
+    /// Most times that a request is passed on.
+    fn n_hops(&self) -> u8 {
+        0
+    }
+}
+
 /// State of a node that asks other nodes to take its tasks.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Asking {
-    pub(crate) receivers: Receivers,
-    pub(crate) period: Period,
+    rule: Box<dyn SenderRule>,
+    receivers: Receivers,
     operation: Option<Operation>,
     not_before: Moment,
     /// True if an operation may find more than the last one did.
@@ -52,6 +88,17 @@ pub(crate) struct Request {
 }
 
 impl Asking {
+    pub(crate) fn new(rule: Box<dyn SenderRule>) -> Self {
+        Self {
+            rule,
+            receivers: Receivers::default(),
+            operation: None,
+            not_before: Moment::default(),
+            has_news: false,
+            repeats_at: Moment::default(),
+        }
+    }
+
     /// Applies a change of members. Overlapping domains shift when a node comes or leaves: a node that is no longer
     /// a neighbor no longer announces its state, and is forgotten.
     pub(crate) fn on_peers(&mut self, turn: &mut Turn<'_>, before: &Circle) {
@@ -64,11 +111,7 @@ impl Asking {
                 self.on_reached(turn, id);
             }
         }
-        match turn.node.policy.rule {
-            Rule::Periodic { period_ms } => self.period.begin(turn, period_ms),
-            Rule::Adaptive { min_ms, .. } => self.period.begin(turn, min_ms),
-            _ => {}
-        }
+        self.rule.begin(turn);
     }
 
     pub(crate) fn on_measurement(&mut self, turn: &mut Turn<'_>, load: NodeLoad) {
@@ -77,26 +120,15 @@ impl Asking {
         let has_changed = turn.node.measure(load);
         self.has_news |= has_more || has_changed;
         if has_changed {
-            match turn.node.policy.rule {
-                Rule::Event | Rule::Forwarding { .. } => event::on_change(turn),
-                Rule::Adaptive { min_ms, .. } => {
-                    adaptive::on_change(&mut self.period, turn, min_ms)
-                }
-                _ => {}
-            }
+            self.rule.on_change(turn);
         }
         self.begin(turn);
     }
 
     pub(crate) fn on_timer(&mut self, turn: &mut Turn<'_>, kind: TimerKind, number: u32) {
-        match (kind, turn.node.policy.rule) {
-            (TimerKind::Operation, _) if self.is_under_way(number) => self.end_phase(turn),
-            (TimerKind::Period, Rule::Periodic { period_ms }) if self.period.is_now(number) => {
-                periodic::on_period(&mut self.period, turn, period_ms);
-            }
-            (TimerKind::Period, Rule::Adaptive { max_ms, .. }) if self.period.is_now(number) => {
-                adaptive::on_period(&mut self.period, turn, max_ms);
-            }
+        match kind {
+            TimerKind::Operation if self.is_under_way(number) => self.end_phase(turn),
+            TimerKind::Period => self.rule.on_period(turn, number),
             _ => {}
         }
     }
@@ -111,12 +143,7 @@ impl Asking {
         if !turn.node.circle.reaches(from) {
             return;
         }
-        let change = match turn.node.policy.rule {
-            Rule::Periodic { .. } => periodic::change(states.0, states.1),
-            Rule::OnDemand => None,
-            _ => Some(states.0 == LoadState::Receiver),
-        };
-        match change {
+        match self.rule.listing(states.0, states.1) {
             Some(true) => {
                 self.has_news |= !self.receivers.known().contains(&from);
                 self.add(turn, from);
@@ -127,9 +154,8 @@ impl Asking {
         }
     }
 
-    /// Begins an operation at once for our own rules; the source waits for the next measurement of its own load.
     fn hear_of_room(&mut self, turn: &mut Turn<'_>) {
-        if matches!(turn.node.policy.rule, Rule::Adaptive { .. } | Rule::Forwarding { .. }) {
+        if self.rule.is_eager() {
             (self.not_before, self.has_news) = (turn.now, true);
             self.begin(turn);
         }
@@ -168,6 +194,7 @@ impl Asking {
     /// Accepts tasks, passes the request on, or rejects it.
     pub(crate) fn on_request(&mut self, turn: &mut Turn<'_>, from: NodeId, request: Request) {
         let Request { operation, n_tasks, origin, n_hops } = request;
+        let n_hops = if 0 < self.rule.n_hops() { n_hops } else { 0 };
         let n_room = turn.node.n_room(turn.now).min(n_tasks.into());
         if origin == turn.node.me {
             return;
@@ -210,8 +237,7 @@ impl Asking {
 
     /// Exchanges states with a node that was silent, since both sides may have missed changes.
     pub(crate) fn on_reached(&mut self, turn: &mut Turn<'_>, peer: NodeId) {
-        let is_told = matches!(turn.node.policy.rule, Rule::Event | Rule::Forwarding { .. });
-        if is_told && turn.node.circle.reaches(peer) {
+        if self.rule.announces_changes_only() && turn.node.circle.reaches(peer) {
             let (new, old) = (turn.node.state, turn.node.previous);
             turn.send(peer, Message::State { new, old });
             // Its announcements before this node knew it were ignored, and it announces changes only.
@@ -248,7 +274,7 @@ impl Asking {
             }
             self.repeats_at = turn.now.plus_ms(REPEAT_MS);
         }
-        if turn.node.policy.rule == Rule::OnDemand {
+        if self.rule.asks_for_states() {
             let number = turn.node.next_operation();
             let n_asked = on_demand::ask(&mut self.receivers, turn, number);
             self.open(turn, Operation::new(number, turn.now, Phase::States, n_asked));
@@ -279,10 +305,7 @@ impl Asking {
         let number = turn.node.next_operation();
         let origin = turn.node.me;
         let n_tasks = u16::try_from(turn.node.load.n_queued).unwrap_or(u16::MAX);
-        let n_hops = match turn.node.policy.rule {
-            Rule::Forwarding { n_hops } => n_hops,
-            _ => 0,
-        };
+        let n_hops = self.rule.n_hops();
         let message = Message::Request { operation: number, n_tasks, origin, n_hops };
         let candidates = self.receivers.candidates(&mut turn.node.random);
         candidates.iter().for_each(|candidate| turn.send(*candidate, message));

@@ -6,21 +6,21 @@ use crate::operation::Accepted;
 use crate::pulling::{Grant, Pulling};
 use crate::turn::{Node, Turn};
 use crate::{Action, Counts, LoadState, Members, Message, Moment, NodeId, NodeLoad, Policy, Timer};
-use crate::{rule::Rule, standing::Standing};
+use crate::{rule::Initiative, standing::Standing};
 use std::sync::Arc;
 
 /// Balancing of one node.
 ///
 /// The driver owns the clock, the network and the tasks. It reports events, and does the [`Action`]s that are
 /// appended to `out`, in their order. Messages may be lost, doubled, late or from strangers.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Balance {
     node: Node,
     side: Side,
 }
 
 /// Side that begins an exchange: the node with tasks or the node with room.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 enum Side {
     Asking(Asking),
     Pulling(Pulling),
@@ -29,10 +29,10 @@ enum Side {
 impl Balance {
     /// A node that knows no other yet. Nodes may share a seed: their ids make them draw different numbers.
     pub fn new(me: NodeId, policy: Policy, seed: u64) -> Self {
-        let side = if policy.rule.is_pulling() {
-            Side::Pulling(Pulling::default())
-        } else {
-            Side::Asking(Asking::default())
+        let numbers = policy.rule.numbers();
+        let side = match policy.rule.initiative() {
+            Initiative::Sender(make) => Side::Asking(Asking::new(make(numbers))),
+            Initiative::Receiver(make) => Side::Pulling(Pulling::new(make(numbers))),
         };
         Self { node: Node::new(me, policy, seed), side }
     }
@@ -215,8 +215,6 @@ fn tell_asking(asking: &mut Asking, turn: &mut Turn<'_>, from: NodeId, message: 
         Message::State { new, old } => asking.on_state(turn, from, (new, old)),
         Message::StateIs { operation, state } => asking.on_state_is(turn, from, (operation, state)),
         Message::Request { operation, n_tasks, origin, n_hops } => {
-            let is_forwarding = matches!(turn.node.policy.rule, Rule::Forwarding { .. });
-            let n_hops = if is_forwarding { n_hops } else { 0 };
             asking.on_request(turn, from, Request { operation, n_tasks, origin, n_hops });
         }
         Message::Accept { operation, n_tasks_max, load_permille } => {

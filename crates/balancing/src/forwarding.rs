@@ -4,18 +4,47 @@
 //! busy. Here a busy neighbor passes the request on to a receiver that it knows, or to any other neighbor, up to
 //! HOPS times; the node that takes tasks answers the origin of the request, and tasks go there directly.
 
-use crate::asking::Request;
+use crate::asking::{Request, SenderRule};
+use crate::event;
 use crate::receivers::{N_CANDIDATES_MAX, Receivers};
-use crate::rule::{Rule, RuleSpec};
+use crate::rule::{Initiative, Parameters, RuleSpec};
 use crate::turn::Turn;
 use crate::{Message, NodeId};
 
-pub(crate) const SPEC: RuleSpec = RuleSpec {
+pub(crate) static SPEC: RuleSpec = RuleSpec {
+    name: "forwarding",
     form: "forwarding[:HOPS]",
-    example: Rule::Forwarding { n_hops: 4 },
+    example: "forwarding:4",
     sentence: "as event, and busy nodes pass requests on, HOPS times at most",
     is_of_source: false,
+    parameters: Parameters::Count { needs: "a number of hops from 1 to 64", default: 4 },
+    initiative: Initiative::Sender(|[n_hops, _]| {
+        Box::new(Forwarding { n_hops: u8::try_from(n_hops).unwrap_or(u8::MAX) })
+    }),
 };
+
+#[derive(Debug)]
+struct Forwarding {
+    n_hops: u8,
+}
+
+impl SenderRule for Forwarding {
+    fn on_change(&mut self, turn: &mut Turn<'_>) {
+        event::announce_change(turn);
+    }
+
+    fn announces_changes_only(&self) -> bool {
+        true
+    }
+
+    fn is_eager(&self) -> bool {
+        true
+    }
+
+    fn n_hops(&self) -> u8 {
+        self.n_hops
+    }
+}
 
 /// Random draws for another node before giving up.
 const N_DRAWS: u32 = 8;

@@ -68,6 +68,7 @@ mod pulling;
 mod random;
 mod receivers;
 mod regulars;
+mod subscribers;
 mod turn;
 
 pub use action::{Action, Timer};

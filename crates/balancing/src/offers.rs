@@ -3,8 +3,9 @@
 //! # Invariants
 //! - At most [`N_OFFERS_MAX`]: the oldest is dropped, and its node is told so.
 
-use crate::NodeId;
 use crate::random::Random;
+use crate::turn::Turn;
+use crate::{Message, NodeId};
 use std::collections::VecDeque;
 
 const N_OFFERS_MAX: usize = 64;
@@ -79,6 +80,14 @@ impl Offers {
             (offer.n_silent, offer.n_queued) = (offer.n_silent + 1, 0);
         }
         self.offers.retain(|offer| offer.n_silent < N_SILENT_MAX);
+    }
+}
+
+/// Tells the node of a dropped offer so, by a pull of no tasks.
+pub(crate) fn give_up(turn: &mut Turn<'_>, gone: Option<NodeId>) {
+    if let Some(gone) = gone {
+        turn.node.counts.dropped += 1;
+        turn.send(gone, Message::Pull { operation: 0, n_tasks_max: 0 });
     }
 }
 

@@ -1,16 +1,34 @@
 //! `on-demand`: a node that begins an operation asks all others, and builds a fresh list (J. thesis 2012, 4.4.2.2).
 
-use crate::Message;
+use crate::asking::SenderRule;
 use crate::receivers::Receivers;
-use crate::rule::{Rule, RuleSpec};
+use crate::rule::{Initiative, Parameters, RuleSpec};
 use crate::turn::Turn;
+use crate::{LoadState, Message};
 
-pub(crate) const SPEC: RuleSpec = RuleSpec {
+pub(crate) static SPEC: RuleSpec = RuleSpec {
+    name: "on-demand",
     form: "on-demand",
-    example: Rule::OnDemand,
+    example: "on-demand",
     sentence: "a node that wants to give tasks asks all for their states first",
     is_of_source: true,
+    parameters: Parameters::None,
+    initiative: Initiative::Sender(|_| Box::new(OnDemand)),
 };
+
+#[derive(Debug)]
+struct OnDemand;
+
+impl SenderRule for OnDemand {
+    /// Lists are built by asking, within an operation.
+    fn listing(&self, _new: LoadState, _old: LoadState) -> Option<bool> {
+        None
+    }
+
+    fn asks_for_states(&self) -> bool {
+        true
+    }
+}
 
 /// Forgets the list and asks; returns how many nodes were asked.
 pub(crate) fn ask(receivers: &mut Receivers, turn: &mut Turn<'_>, operation: u32) -> u32 {

@@ -5,28 +5,48 @@
 //! domains of 3 with a period of 1 s could not have reached 0.882.
 
 use crate::LoadState;
+use crate::asking::SenderRule;
 use crate::period::Period;
-use crate::rule::{Rule, RuleSpec};
+use crate::rule::{Initiative, Parameters, RuleSpec};
 use crate::turn::Turn;
 
-pub(crate) const SPEC: RuleSpec = RuleSpec {
+pub(crate) static SPEC: RuleSpec = RuleSpec {
+    name: "periodic",
     form: "periodic:T",
-    example: Rule::Periodic { period_ms: 1000 },
+    example: "periodic:1",
     sentence: "every T seconds a node tells what it is; long periods mean old news",
     is_of_source: true,
+    parameters: Parameters::Period,
+    initiative: Initiative::Sender(|[period_ms, _]| {
+        Box::new(Periodic { period: Period::default(), period_ms })
+    }),
 };
 
-pub(crate) fn on_period(period: &mut Period, turn: &mut Turn<'_>, period_ms: u32) {
-    period.tell(turn);
-    period.set(turn, turn.now.plus_ms(period_ms.into()));
+#[derive(Debug)]
+struct Periodic {
+    period: Period,
+    period_ms: u32,
 }
 
-/// Whether the announcing node joins (`true`) or leaves (`false`) the list of receivers (table 3.1).
-pub(crate) fn change(new: LoadState, old: LoadState) -> Option<bool> {
-    match (new == LoadState::Receiver, old == LoadState::Receiver) {
-        (true, false) => Some(true),
-        (false, true) => Some(false),
-        _ => None,
+impl SenderRule for Periodic {
+    fn begin(&mut self, turn: &mut Turn<'_>) {
+        self.period.begin(turn, self.period_ms);
+    }
+
+    fn on_period(&mut self, turn: &mut Turn<'_>, number: u32) {
+        if self.period.is_now(number) {
+            self.period.tell(turn);
+            self.period.set(turn, turn.now.plus_ms(self.period_ms.into()));
+        }
+    }
+
+    /// Table 3.1.
+    fn listing(&self, new: LoadState, old: LoadState) -> Option<bool> {
+        match (new == LoadState::Receiver, old == LoadState::Receiver) {
+            (true, false) => Some(true),
+            (false, true) => Some(false),
+            _ => None,
+        }
     }
 }
 
@@ -37,7 +57,8 @@ mod tests {
 
     #[track_caller]
     fn check(new: LoadState, old: LoadState, expected: Option<bool>) {
-        assert_eq!(change(new, old), expected);
+        let rule = Periodic { period: Period::default(), period_ms: 1 };
+        assert_eq!(rule.listing(new, old), expected);
     }
 
     #[test]

@@ -32,7 +32,7 @@ pub enum PolicyError {
 
 impl Policy {
     /// Recommended policy: few messages, and no waiting while there is room.
-    pub const DEFAULT: Self = Self { rule: Rule::Subscription, domain: Domain::Global };
+    pub const DEFAULT: Self = Self { rule: Rule::DEFAULT, domain: Domain::Global };
 
     /// Reads a policy from a rule and a domain as users write them.
     ///

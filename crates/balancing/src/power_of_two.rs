@@ -5,15 +5,23 @@
 //! Stoica 2013). Unlike there, the node that has the task competes for it too.
 
 use crate::action::TimerKind;
-use crate::rule::{Rule, RuleSpec};
+use crate::offers::{Offers, give_up};
+use crate::pulling::{ReceiverRule, Visit};
+use crate::rule::{Initiative, Parameters, RuleSpec};
+use crate::standing::N_NAMED_MAX;
 use crate::turn::Turn;
-use crate::{LoadState, Message};
+use crate::{LoadState, Members, Message, NodeId};
 
-pub(crate) const SPEC: RuleSpec = RuleSpec {
+pub(crate) static SPEC: RuleSpec = RuleSpec {
+    name: "power-of-two",
     form: "power-of-two[:D]",
-    example: Rule::PowerOfTwo { n_probes: 2 },
+    example: "power-of-two:2",
     sentence: "D nodes are probed for each task that waits; the first with room fetches it",
     is_of_source: false,
+    parameters: Parameters::Count { needs: "a number of probes from 1 to 64", default: 2 },
+    initiative: Initiative::Receiver(|[n_probes, _]| {
+        Box::new(PowerOfTwo { n_probes, ..PowerOfTwo::default() })
+    }),
 };
 
 /// Time after which probes without a reaction are considered lost, in ms; doubled each time.
@@ -22,28 +30,54 @@ const N_DOUBLINGS_MAX: u32 = 6;
 /// Most probes sent in one call.
 const N_PROBES_MAX: u32 = 4096;
 
-/// Probes that are under way.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Probes {
+#[derive(Debug, Default)]
+struct PowerOfTwo {
+    n_probes: u32,
+    /// Probes that are under way.
     n_out: u32,
     n_times: u32,
     wave: u32,
+    offers: Offers,
 }
 
-impl Probes {
+impl ReceiverRule for PowerOfTwo {
+    fn on_peers(&mut self, members: &Members) {
+        self.offers.retain(|node| members.position(node).is_some());
+    }
+
+    fn on_wave(&mut self, turn: &mut Turn<'_>, number: u32) {
+        if self.wave == number {
+            (self.n_out, self.n_times) = (0, self.n_times + 1);
+            self.announce(turn);
+        }
+    }
+
+    fn on_probe(&mut self, turn: &mut Turn<'_>, from: NodeId) -> bool {
+        give_up(turn, self.offers.push(from, 1));
+        true
+    }
+
     /// Notes that a probed node has come, whether it found a task or not.
-    pub(crate) fn has_come(&mut self) {
+    fn on_visit(&mut self, _turn: &mut Turn<'_>, _node: NodeId, _visit: Visit) {
         self.n_out = self.n_out.saturating_sub(1);
         self.n_times = 0;
     }
 
+    fn on_silence(&mut self, from: NodeId) {
+        self.offers.silent(from);
+    }
+
+    fn on_lost(&mut self, peer: NodeId) {
+        self.offers.remove(peer);
+    }
+
     /// Sends probes for the waiting tasks that have none yet.
-    pub(crate) fn tell(&mut self, turn: &mut Turn<'_>, n_probes: u8) {
+    fn announce(&mut self, turn: &mut Turn<'_>) {
         let n_queued = turn.node.load.n_queued;
         if turn.node.state != LoadState::Sender || turn.node.circle.len() == 0 {
             return;
         }
-        let n_wanted = n_queued.saturating_mul(n_probes.into()).saturating_sub(self.n_out);
+        let n_wanted = n_queued.saturating_mul(self.n_probes).saturating_sub(self.n_out);
         let n_sent = n_wanted.min(N_PROBES_MAX);
         for _ in 0..n_sent {
             if let Some(node) = turn.node.circle.pick(&mut turn.node.random) {
@@ -58,10 +92,15 @@ impl Probes {
         }
     }
 
-    pub(crate) fn on_wave(&mut self, turn: &mut Turn<'_>, number: u32, n_probes: u8) {
-        if self.wave == number {
-            (self.n_out, self.n_times) = (0, self.n_times + 1);
-            self.tell(turn, n_probes);
-        }
+    fn source(&mut self, _turn: &mut Turn<'_>) -> Option<NodeId> {
+        self.offers.pop()
+    }
+
+    fn n_wanted(&self, _n_room: u32) -> u16 {
+        1
+    }
+
+    fn offers(&self) -> (Vec<NodeId>, usize) {
+        (self.offers.nodes().take(N_NAMED_MAX).collect(), self.offers.len())
     }
 }

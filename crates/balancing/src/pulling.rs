@@ -8,25 +8,114 @@
 //! - At most one pull is open at a time, and it ends at its time limit at the latest.
 
 use crate::action::TimerKind;
-use crate::offers::Offers;
 use crate::operation::OPERATION_MS;
-use crate::power_of_two::Probes;
-use crate::regulars::Regulars;
-use crate::rule::Rule;
-use crate::standing::{N_NAMED_MAX, UnderWay, Why};
-use crate::stealing::Search;
-use crate::subscription::Subscribers;
+use crate::standing::{UnderWay, Why};
 use crate::turn::{Node, Turn};
-use crate::{LoadState, Message, Moment, NodeId, NodeLoad};
+use crate::{LoadState, Members, Message, Moment, NodeId, NodeLoad};
+use std::fmt;
+
+/// Receiver-initiated rule: how a node with room learns where tasks wait.
+pub(crate) trait ReceiverRule: fmt::Debug + Send + Sync {
+    /// Applies a change of members.
+    fn on_peers(&mut self, _members: &Members) {}
+
+    /// More tasks wait here than before.
+    fn on_queued(&mut self, _now: Moment) {}
+
+    /// The node has become a receiver.
+    fn on_room(&mut self) {}
+
+    /// A timer of the rule has expired.
+    fn on_wave(&mut self, _turn: &mut Turn<'_>, _number: u32) {}
+
+    /// Takes an announcement of waiting tasks; returns whether it is of use.
+    fn on_subscribe(&mut self, _turn: &mut Turn<'_>, _from: NodeId, _n_queued: u32) -> bool {
+        false
+    }
+
+    /// Takes a probe; returns whether it is of use.
+    fn on_probe(&mut self, _turn: &mut Turn<'_>, _from: NodeId) -> bool {
+        false
+    }
+
+    /// A node has dropped the offer of this one.
+    fn on_leave(&mut self, _now: Moment, _node: NodeId) {}
+
+    /// Most tasks that a node which asks for `n_asked` is given.
+    fn n_given_max(&self, _n_queued: u32, n_asked: u32) -> u32 {
+        n_asked
+    }
+
+    /// Number of waiting tasks that a node of this speed must leave to faster nodes.
+    fn n_kept_from(&self, _now: Moment, _speed: f64, _members: &Members) -> u32 {
+        0
+    }
+
+    /// A node has come for tasks.
+    fn on_visit(&mut self, _turn: &mut Turn<'_>, _node: NodeId, _visit: Visit) {}
+
+    /// Tasks were granted to this node.
+    fn on_granted(&mut self, _turn: &mut Turn<'_>, _from: NodeId, _granted: Granted) {}
+
+    /// No tasks were granted to this node.
+    fn on_nothing(&mut self, _from: NodeId) {}
+
+    /// A node did not answer in time.
+    fn on_silence(&mut self, _from: NodeId) {}
+
+    /// A node cannot be reached.
+    fn on_lost(&mut self, _peer: NodeId) {}
+
+    /// A node may have missed what it was told, or did not take what it was given.
+    fn on_missed(&mut self, _peer: NodeId) {}
+
+    /// Announces waiting tasks, if there are any.
+    fn announce(&mut self, _turn: &mut Turn<'_>) {}
+
+    /// Returns the node to pull from, if there is one.
+    fn source(&mut self, turn: &mut Turn<'_>) -> Option<NodeId>;
+
+    /// Number of tasks to pull when there is room for `n_room`.
+    fn n_wanted(&self, n_room: u32) -> u16 {
+        u16::try_from(n_room).unwrap_or(u16::MAX)
+    }
+
+    /// Begins a pause after an empty answer or none; returns its end, or nothing where the next source is tried at once.
+    fn rest(&mut self, _now: Moment) -> Option<Moment> {
+        None
+    }
+
+    /// Some of the nodes that were told of tasks here, and how many there are.
+    fn known(&self) -> (Vec<NodeId>, usize) {
+        (Vec::new(), 0)
+    }
+
+    /// Some of the nodes that announced tasks, and how many there are.
+    fn offers(&self) -> (Vec<NodeId>, usize) {
+        (Vec::new(), 0)
+    }
+}
+
+/// Tasks that a node came for, before they are given.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Visit {
+    pub(crate) n_queued: u32,
+    pub(crate) n_asked: u32,
+    pub(crate) n_given: u32,
+}
+
+/// Answer to a pull of this node.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Granted {
+    pub(crate) n_asked: u16,
+    pub(crate) n_tasks: u16,
+    pub(crate) n_left: u32,
+}
 
 /// State of a node that fetches tasks and lets other nodes fetch its own.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Pulling {
-    subscribers: Subscribers,
-    regulars: Regulars,
-    probes: Probes,
-    offers: Offers,
-    search: Search,
+    rule: Box<dyn ReceiverRule>,
     open: Option<Pull>,
     /// Number of the timer that ends a pause.
     resume: u32,
@@ -52,51 +141,44 @@ pub(crate) struct Grant {
 }
 
 impl Pulling {
+    pub(crate) fn new(rule: Box<dyn ReceiverRule>) -> Self {
+        Self { rule, open: None, resume: 0, resumes_at: Moment::default() }
+    }
+
     pub(crate) fn on_peers(&mut self, turn: &mut Turn<'_>) {
-        let members = turn.node.circle.members();
-        self.subscribers.retain(|node| members.position(node).is_some());
-        self.offers.retain(|node| members.position(node).is_some());
+        self.rule.on_peers(turn.node.circle.members());
         self.go_on(turn);
     }
 
     pub(crate) fn on_measurement(&mut self, turn: &mut Turn<'_>, load: NodeLoad) {
         if turn.node.load.n_queued < load.n_queued {
-            self.regulars.queued(turn.now);
-            self.subscribers.release();
+            self.rule.on_queued(turn.now);
         }
         if turn.node.measure(load) && turn.node.state == LoadState::Receiver {
-            self.search.begin_anew();
+            self.rule.on_room();
         }
         self.go_on(turn);
     }
 
     pub(crate) fn on_timer(&mut self, turn: &mut Turn<'_>, kind: TimerKind, number: u32) {
-        match (kind, turn.node.policy.rule) {
-            (TimerKind::Wave, Rule::Subscription) => self.subscribers.on_wave(turn, number),
-            (TimerKind::Wave, Rule::PowerOfTwo { n_probes }) => {
-                self.probes.on_wave(turn, number, n_probes);
+        match (kind, self.open) {
+            (TimerKind::Wave, _) => self.rule.on_wave(turn, number),
+            (TimerKind::Pull, Some(pull)) if pull.number == number => {
+                self.end_unanswered(turn, pull);
             }
-            (TimerKind::Pull, _) => match self.open {
-                Some(pull) if pull.number == number => self.end_unanswered(turn, pull),
-                None if self.resume == number => self.pull(turn),
-                _ => {}
-            },
+            (TimerKind::Pull, None) if self.resume == number => self.pull(turn),
             _ => {}
         }
     }
 
     pub(crate) fn on_subscribe(&mut self, turn: &mut Turn<'_>, from: NodeId, n_queued: u32) {
-        if turn.node.policy.rule == Rule::Subscription {
-            let gone = self.offers.set(from, n_queued);
-            leave(turn, gone);
+        if self.rule.on_subscribe(turn, from, n_queued) {
             self.pull(turn);
         }
     }
 
     pub(crate) fn on_probe(&mut self, turn: &mut Turn<'_>, from: NodeId) {
-        if matches!(turn.node.policy.rule, Rule::PowerOfTwo { .. }) {
-            let gone = self.offers.push(from, 1);
-            leave(turn, gone);
+        if self.rule.on_probe(turn, from) {
             self.pull(turn);
         }
     }
@@ -105,15 +187,12 @@ impl Pulling {
     pub(crate) fn on_pull(&mut self, turn: &mut Turn<'_>, from: NodeId, pull: (u32, u16)) {
         let (operation, n_tasks_max) = pull;
         if n_tasks_max == 0 {
-            return self.subscribers.leave(turn.now, from);
+            return self.rule.on_leave(turn.now, from);
         }
         let n_queued = turn.node.load.n_queued;
-        let n_tasks_max = match turn.node.policy.rule {
-            Rule::Stealing => n_queued.div_ceil(2).min(n_tasks_max.into()),
-            _ => n_tasks_max.into(),
-        };
+        let n_asked = self.rule.n_given_max(n_queued, n_tasks_max.into());
         let n_kept = self.n_kept_from(turn, from);
-        let n_given = n_queued.saturating_sub(n_kept).min(n_tasks_max);
+        let n_given = n_queued.saturating_sub(n_kept).min(n_asked);
         if let (1.., Ok(n_tasks)) = (n_given, u16::try_from(n_given)) {
             turn.send(from, Message::Grant { operation, n_tasks, n_left: n_queued - n_given });
             turn.give(from, n_given);
@@ -121,35 +200,19 @@ impl Pulling {
         } else {
             turn.send(from, Message::Nothing { operation });
         }
-        match turn.node.policy.rule {
-            Rule::Subscription if n_given < n_tasks_max => {
-                self.regulars.forget(from);
-                if n_given < n_queued {
-                    self.subscribers.hold(turn.now, from);
-                    self.subscribers.tell(turn);
-                } else {
-                    self.subscribers.forget(from);
-                }
-            }
-            Rule::Subscription => {
-                self.regulars.came(turn.now, from, turn.node.circle.members());
-                self.subscribers.has_come(turn.now, from);
-            }
-            Rule::PowerOfTwo { .. } => self.probes.has_come(),
-            _ => {}
-        }
+        self.rule.on_visit(turn, from, Visit { n_queued, n_asked, n_given });
     }
 
     /// Number of waiting tasks that `node` must leave to faster nodes.
     fn n_kept_from(&self, turn: &Turn<'_>, node: NodeId) -> u32 {
         let members = turn.node.circle.members();
         let speed = members.peer(node).map_or(1.0, |peer| peer.speed);
-        self.regulars.n_kept_from(turn.now, speed, members)
+        self.rule.n_kept_from(turn.now, speed, members)
     }
 
     /// Number of waiting tasks that the node itself must leave to faster nodes.
     pub(crate) fn n_kept(&self, node: &Node, now: Moment) -> u32 {
-        self.regulars.n_kept_from(now, node.load.speed, node.circle.members())
+        self.rule.n_kept_from(now, node.load.speed, node.circle.members())
     }
 
     pub(crate) fn on_grant(&mut self, turn: &mut Turn<'_>, from: NodeId, grant: Grant) {
@@ -161,15 +224,8 @@ impl Pulling {
         let Some(pull) = pull else { return };
         turn.node.counts.accepted += 1;
         turn.ended(Why::Moved { n_tasks: n_tasks.into() });
-        self.search.found(from, n_left);
-        if turn.node.policy.rule == Rule::Subscription {
-            if n_tasks < pull.n_tasks_max {
-                self.offers.remove(from);
-            } else {
-                let gone = self.offers.set(from, n_left);
-                leave(turn, gone);
-            }
-        }
+        let n_asked = pull.n_tasks_max;
+        self.rule.on_granted(turn, from, Granted { n_asked, n_tasks, n_left });
         self.pull(turn);
     }
 
@@ -184,38 +240,34 @@ impl Pulling {
         if self.take(from, operation).is_some() {
             turn.node.counts.not_accepted += 1;
             turn.ended(Why::NothingThere);
-            if turn.node.policy.rule == Rule::Subscription {
-                self.offers.remove(from);
-            }
+            self.rule.on_nothing(from);
             self.rest(turn);
         }
     }
 
     pub(crate) fn on_lost(&mut self, peer: NodeId) {
-        self.subscribers.forget(peer);
-        self.regulars.forget(peer);
-        self.offers.remove(peer);
+        self.rule.on_lost(peer);
     }
 
     /// Announces waiting tasks again, since a node that was silent may have missed the announcement.
     pub(crate) fn on_reached(&mut self, turn: &mut Turn<'_>, peer: NodeId) {
-        self.subscribers.forget(peer);
+        self.rule.on_missed(peer);
         self.go_on(turn);
     }
 
     /// Announces tasks that did not arrive at `from` again: a node that did not take them fetches them when it has
     /// room.
     pub(crate) fn on_came_back(&mut self, turn: &mut Turn<'_>, from: NodeId) {
-        self.subscribers.forget(from);
+        self.rule.on_missed(from);
         self.go_on(turn);
     }
 
     pub(crate) fn known(&self) -> (Vec<NodeId>, usize) {
-        (self.subscribers.nodes().take(N_NAMED_MAX).collect(), self.subscribers.len())
+        self.rule.known()
     }
 
     pub(crate) fn offers(&self) -> (Vec<NodeId>, usize) {
-        (self.offers.nodes().take(N_NAMED_MAX).collect(), self.offers.len())
+        self.rule.offers()
     }
 
     pub(crate) fn under_way(&self) -> Option<UnderWay> {
@@ -223,11 +275,7 @@ impl Pulling {
     }
 
     pub(crate) fn go_on(&mut self, turn: &mut Turn<'_>) {
-        match turn.node.policy.rule {
-            Rule::Subscription => self.subscribers.tell(turn),
-            Rule::PowerOfTwo { n_probes } => self.probes.tell(turn, n_probes),
-            _ => {}
-        }
+        self.rule.announce(turn);
         self.pull(turn);
     }
 
@@ -245,16 +293,8 @@ impl Pulling {
             }
             return;
         }
-        let from = match turn.node.policy.rule {
-            Rule::Subscription => self.offers.best(&mut turn.node.random),
-            Rule::PowerOfTwo { .. } => self.offers.pop(),
-            _ => self.search.victim(turn),
-        };
-        let Some(from) = from else { return };
-        let n_tasks_max = match turn.node.policy.rule {
-            Rule::PowerOfTwo { .. } => 1,
-            _ => u16::try_from(n_room).unwrap_or(u16::MAX),
-        };
+        let Some(from) = self.rule.source(turn) else { return };
+        let n_tasks_max = self.rule.n_wanted(n_room);
         let (number, began) = (turn.node.next_operation(), turn.now);
         turn.send(from, Message::Pull { operation: number, n_tasks_max });
         turn.timer(TimerKind::Pull, number, began.plus_ms(OPERATION_MS));
@@ -269,17 +309,14 @@ impl Pulling {
         self.open = None;
         turn.node.counts.not_accepted += 1;
         turn.ended(Why::NoAnswer { n_asked: 1 });
-        self.offers.silent(pull.from);
+        self.rule.on_silence(pull.from);
         self.rest(turn);
     }
 
-    /// After an empty answer or none: tries the next offer; stealing pauses first.
     fn rest(&mut self, turn: &mut Turn<'_>) {
-        if turn.node.policy.rule == Rule::Stealing {
-            let at = self.search.rest(turn.now);
-            self.resume_at(turn, at);
-        } else {
-            self.pull(turn);
+        match self.rule.rest(turn.now) {
+            Some(at) => self.resume_at(turn, at),
+            None => self.pull(turn),
         }
     }
 
@@ -288,13 +325,5 @@ impl Pulling {
             (self.resume, self.resumes_at) = (turn.node.next_operation(), at);
             turn.timer(TimerKind::Pull, self.resume, at);
         }
-    }
-}
-
-/// Tells the node of a dropped offer so, by a pull of no tasks.
-fn leave(turn: &mut Turn<'_>, gone: Option<NodeId>) {
-    if let Some(gone) = gone {
-        turn.node.counts.dropped += 1;
-        turn.send(gone, Message::Pull { operation: 0, n_tasks_max: 0 });
     }
 }

@@ -11,73 +11,112 @@
 //! | `power-of-two[:D]` | receivers | D nodes for each task that waits | after Ousterhout et al. 2013 |
 //! | `stealing` | receivers | none: a node with room asks | after Blumofe and Leiserson 1999 |
 
+use crate::asking::SenderRule;
+use crate::pulling::ReceiverRule;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::str::FromStr;
 
-/// Rule by which nodes tell each other about their load.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Rule {
-    /// States are announced periodically.
-    Periodic {
-        /// Period in ms.
-        period_ms: u32,
-    },
-    /// A state is announced when a node becomes or ceases to be a receiver.
-    Event,
-    /// States are asked for when an operation begins.
-    OnDemand,
-    /// A sender announces its tasks once, and nodes with room pull.
-    Subscription,
-    /// As `Event`, and busy nodes pass requests on.
-    Forwarding {
-        /// Most times that a request is passed on.
-        n_hops: u8,
-    },
-    /// States are announced periodically, more often while they change.
-    Adaptive {
-        /// Shortest period in ms.
-        min_ms: u32,
-        /// Longest period in ms.
-        max_ms: u32,
-    },
-    /// Some nodes are probed for each task; the first with room gets it.
-    PowerOfTwo {
-        /// Number of probed nodes for each task.
-        n_probes: u8,
-    },
-    /// Nodes with room ask others for tasks.
-    Stealing,
+/// Rule by which nodes tell each other about their load, with its numbers, such as `periodic:1`.
+#[derive(Clone, Copy)]
+pub struct Rule {
+    spec: &'static RuleSpec,
+    numbers: Numbers,
 }
 
-/// Description of a rule, for help and tables.
+/// Numbers behind the name of a rule; those that it does not have are 0.
+pub(crate) type Numbers = [u32; 2];
+
+/// Description of a rule, for help and tables, and what it is made of.
 #[derive(Clone, Copy, Debug)]
 pub struct RuleSpec {
+    /// Name without its numbers.
+    pub name: &'static str,
     /// Form in which it is written.
     pub form: &'static str,
     /// The rule with its defaults, or an example.
-    pub example: Rule,
+    pub example: &'static str,
     /// One sentence that says what it does.
     pub sentence: &'static str,
     /// True if the rule is the source's.
     pub is_of_source: bool,
+    pub(crate) parameters: Parameters,
+    pub(crate) initiative: Initiative,
+}
+
+/// Numbers that a rule takes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Parameters {
+    None,
+    /// A period in seconds, kept in ms.
+    Period,
+    /// The shortest and the longest period in seconds, kept in ms.
+    Periods {
+        default: &'static str,
+    },
+    /// A number from 1 to 64.
+    Count {
+        needs: &'static str,
+        default: u32,
+    },
+}
+
+/// Side that begins an operation, and how the rule's part of a node is made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Initiative {
+    /// Nodes with tasks look for nodes with room.
+    Sender(fn(Numbers) -> Box<dyn SenderRule>),
+    /// Nodes with room fetch tasks.
+    Receiver(fn(Numbers) -> Box<dyn ReceiverRule>),
 }
 
 impl Rule {
     /// All rules, those of the source first.
-    pub const ALL: [RuleSpec; 8] = [
-        crate::periodic::SPEC,
-        crate::event::SPEC,
-        crate::on_demand::SPEC,
-        crate::subscription::SPEC,
-        crate::forwarding::SPEC,
-        crate::adaptive::SPEC,
-        crate::power_of_two::SPEC,
-        crate::stealing::SPEC,
+    pub const ALL: [&'static RuleSpec; 8] = [
+        &crate::periodic::SPEC,
+        &crate::event::SPEC,
+        &crate::on_demand::SPEC,
+        &crate::subscription::SPEC,
+        &crate::forwarding::SPEC,
+        &crate::adaptive::SPEC,
+        &crate::power_of_two::SPEC,
+        &crate::stealing::SPEC,
     ];
+
+    /// The rule that we recommend: few messages, and no wait while there is room.
+    pub const DEFAULT: Self = Self { spec: &crate::subscription::SPEC, numbers: [0; 2] };
 
     /// Returns whether nodes with room fetch tasks; otherwise nodes with tasks look for room.
     pub const fn is_pulling(self) -> bool {
-        matches!(self, Self::Subscription | Self::PowerOfTwo { .. } | Self::Stealing)
+        matches!(self.spec.initiative, Initiative::Receiver(_))
+    }
+
+    pub(crate) fn initiative(self) -> Initiative {
+        self.spec.initiative
+    }
+
+    pub(crate) fn numbers(self) -> Numbers {
+        self.numbers
+    }
+}
+
+impl PartialEq for Rule {
+    fn eq(&self, other: &Self) -> bool {
+        (self.spec.name, self.numbers) == (other.spec.name, other.numbers)
+    }
+}
+
+impl Eq for Rule {}
+
+impl Hash for Rule {
+    fn hash<H: Hasher>(&self, to: &mut H) {
+        (self.spec.name, self.numbers).hash(to);
+    }
+}
+
+impl fmt::Debug for Rule {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, to)
     }
 }
 
@@ -115,11 +154,6 @@ fn forms() -> String {
     format!("{} or {last}", others.join(", "))
 }
 
-const PERIOD: (&str, &str) = ("a period in seconds from 0.001 to 86400", "periodic:1");
-const PERIODS: (&str, &str) = ("periods in seconds, the shorter first", "adaptive:0.5:30");
-const HOPS: (&str, &str) = ("a number of hops from 1 to 64", "forwarding:4");
-const PROBES: (&str, &str) = ("a number of probes from 1 to 64", "power-of-two:2");
-
 impl FromStr for Rule {
     type Err = RuleError;
 
@@ -128,36 +162,43 @@ impl FromStr for Rule {
             Some((name, numbers)) => (name, Some(numbers)),
             None => (text, None),
         };
-        let wrong = |(needs, example)| RuleError::Number { text: text.to_owned(), needs, example };
-        let bare = |name, rule| match numbers {
-            None => Ok(rule),
-            Some(_) => Err(RuleError::NoNumber { text: text.to_owned(), name }),
-        };
-        match name {
-            "event" => bare("event", Self::Event),
-            "on-demand" => bare("on-demand", Self::OnDemand),
-            "subscription" => bare("subscription", Self::Subscription),
-            "stealing" => bare("stealing", Self::Stealing),
-            "periodic" => {
-                let period_ms = numbers.and_then(milliseconds).ok_or_else(|| wrong(PERIOD))?;
-                Ok(Self::Periodic { period_ms })
+        let spec = Self::ALL.into_iter().find(|spec| spec.name == name);
+        let spec = spec.ok_or_else(|| RuleError::Unknown(text.to_owned()))?;
+        if let (Parameters::None, Some(_)) = (spec.parameters, numbers) {
+            return Err(RuleError::NoNumber { text: text.to_owned(), name: spec.name });
+        }
+        let numbers = spec.parameters.read(numbers).ok_or_else(|| RuleError::Number {
+            text: text.to_owned(),
+            needs: spec.parameters.needs(),
+            example: spec.example,
+        })?;
+        Ok(Self { spec, numbers })
+    }
+}
+
+impl Parameters {
+    fn read(self, text: Option<&str>) -> Option<Numbers> {
+        match self {
+            Self::None => Some([0; 2]),
+            Self::Period => Some([milliseconds(text?)?, 0]),
+            Self::Periods { default } => {
+                let (min, max) = text.unwrap_or(default).split_once(':')?;
+                let (min_ms, max_ms) = (milliseconds(min)?, milliseconds(max)?);
+                (min_ms <= max_ms).then_some([min_ms, max_ms])
             }
-            "adaptive" => {
-                let (min, max) = numbers.unwrap_or("0.5:30").split_once(':').unwrap_or_default();
-                let periods = milliseconds(min).zip(milliseconds(max));
-                let (min_ms, max_ms) =
-                    periods.filter(|(min, max)| min <= max).ok_or_else(|| wrong(PERIODS))?;
-                Ok(Self::Adaptive { min_ms, max_ms })
+            Self::Count { default, .. } => {
+                let number = text.map_or(Some(default), |text| text.parse().ok())?;
+                (1..=64).contains(&number).then_some([number, 0])
             }
-            "forwarding" => {
-                let n_hops = few(numbers, 4).ok_or_else(|| wrong(HOPS))?;
-                Ok(Self::Forwarding { n_hops })
-            }
-            "power-of-two" => {
-                let n_probes = few(numbers, 2).ok_or_else(|| wrong(PROBES))?;
-                Ok(Self::PowerOfTwo { n_probes })
-            }
-            _ => Err(RuleError::Unknown(text.to_owned())),
+        }
+    }
+
+    const fn needs(self) -> &'static str {
+        match self {
+            Self::None => "no number",
+            Self::Period => "a period in seconds from 0.001 to 86400",
+            Self::Periods { .. } => "periods in seconds, the shorter first",
+            Self::Count { needs, .. } => needs,
         }
     }
 }
@@ -170,25 +211,17 @@ fn milliseconds(text: &str) -> Option<u32> {
     (1.0..=86_400_000.0).contains(&ms).then(|| ms.round() as u32)
 }
 
-fn few(text: Option<&str>, default: u8) -> Option<u8> {
-    let number = text.map_or(Some(default), |text| text.parse().ok());
-    number.filter(|number| (1..=64).contains(number))
-}
-
 impl fmt::Display for Rule {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         let seconds = |ms: u32| f64::from(ms) / 1000.0;
-        match self {
-            Self::Periodic { period_ms } => write!(to, "periodic:{}", seconds(*period_ms)),
-            Self::Event => to.write_str("event"),
-            Self::OnDemand => to.write_str("on-demand"),
-            Self::Subscription => to.write_str("subscription"),
-            Self::Forwarding { n_hops } => write!(to, "forwarding:{n_hops}"),
-            Self::Adaptive { min_ms, max_ms } => {
-                write!(to, "adaptive:{}:{}", seconds(*min_ms), seconds(*max_ms))
+        let (name, [first, second]) = (self.spec.name, self.numbers);
+        match self.spec.parameters {
+            Parameters::None => to.write_str(name),
+            Parameters::Period => write!(to, "{name}:{}", seconds(first)),
+            Parameters::Periods { .. } => {
+                write!(to, "{name}:{}:{}", seconds(first), seconds(second))
             }
-            Self::PowerOfTwo { n_probes } => write!(to, "power-of-two:{n_probes}"),
-            Self::Stealing => to.write_str("stealing"),
+            Parameters::Count { .. } => write!(to, "{name}:{first}"),
         }
     }
 }

@@ -4,60 +4,65 @@
 //! Nothing is announced; an idle node asks less and less often, from every 50 ms to every 2 s, until it finds
 //! tasks.
 
-use crate::rule::{Rule, RuleSpec};
+use crate::pulling::{Granted, ReceiverRule};
+use crate::rule::{Initiative, Parameters, RuleSpec};
 use crate::turn::Turn;
 use crate::{Moment, NodeId};
 
-pub(crate) const SPEC: RuleSpec = RuleSpec {
+pub(crate) static SPEC: RuleSpec = RuleSpec {
+    name: "stealing",
     form: "stealing",
-    example: Rule::Stealing,
+    example: "stealing",
     sentence: "a node with room asks others at random for half of what waits there",
     is_of_source: false,
+    parameters: Parameters::None,
+    initiative: Initiative::Receiver(|_| Box::<Stealing>::default()),
 };
 
 const PAUSE_MIN_MS: u64 = 50;
 const PAUSE_MAX_MS: u64 = 2_000;
 
-/// Choice of the node to ask next, and of the time.
-#[derive(Clone, Debug)]
-pub(crate) struct Search {
+#[derive(Debug)]
+struct Stealing {
     next_ms: u64,
     until: Moment,
     /// Node that still had tasks after it gave some.
     rich: Option<NodeId>,
 }
 
-impl Default for Search {
+impl Default for Stealing {
     fn default() -> Self {
         Self { next_ms: PAUSE_MIN_MS, until: Moment(0), rich: None }
     }
 }
 
-impl Search {
-    /// Ends the pause, since there is room again.
-    pub(crate) fn begin_anew(&mut self) {
+impl ReceiverRule for Stealing {
+    /// Ends the pause.
+    fn on_room(&mut self) {
         (self.next_ms, self.until) = (PAUSE_MIN_MS, Moment(0));
     }
 
-    pub(crate) fn found(&mut self, from: NodeId, n_left: u32) {
-        self.begin_anew();
-        self.rich = (0 < n_left).then_some(from);
+    fn n_given_max(&self, n_queued: u32, n_asked: u32) -> u32 {
+        n_queued.div_ceil(2).min(n_asked)
     }
 
-    /// Begins a pause after an empty answer; returns when to ask again.
-    pub(crate) fn rest(&mut self, now: Moment) -> Moment {
-        self.rich = None;
-        self.until = now.plus_ms(self.next_ms);
-        self.next_ms = (2 * self.next_ms).min(PAUSE_MAX_MS);
-        self.until
+    fn on_granted(&mut self, _turn: &mut Turn<'_>, from: NodeId, granted: Granted) {
+        self.on_room();
+        self.rich = (0 < granted.n_left).then_some(from);
     }
 
-    /// Returns the node to ask, if it is time.
-    pub(crate) fn victim(&self, turn: &mut Turn<'_>) -> Option<NodeId> {
+    fn source(&mut self, turn: &mut Turn<'_>) -> Option<NodeId> {
         if turn.now < self.until {
             return None;
         }
         let rich = self.rich.filter(|node| turn.node.circle.reaches(*node));
         rich.or_else(|| turn.node.circle.pick(&mut turn.node.random))
+    }
+
+    fn rest(&mut self, now: Moment) -> Option<Moment> {
+        self.rich = None;
+        self.until = now.plus_ms(self.next_ms);
+        self.next_ms = (2 * self.next_ms).min(PAUSE_MAX_MS);
+        Some(self.until)
     }
 }

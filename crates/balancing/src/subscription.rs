@@ -5,7 +5,7 @@
 //! each task, the one that fetches it, and an idle cluster costs none.
 //!
 //! Nodes are told in waves: first as many nodes as tasks wait, then twice as many every 50 ms, until the tasks are
-//! gone. At most [`N_SILENT_MAX`] of the nodes told may not have come yet: where all are busy, telling more would
+//! gone. At most 32 of the nodes told may not have come yet: where all are busy, telling more would
 //! not help. After 5 s these are considered busy, and others are told; as long as no node comes, waves become
 //! rarer. A node that was told and never comes (the message was lost, or its program restarted) is told again after
 //! 30 s, then after twice as long each time.
@@ -14,189 +14,114 @@
 //! - No node of a domain remains untold forever while tasks wait.
 //! - Messages that are lost, doubled or late cost time, never a task.
 
-use crate::action::TimerKind;
-use crate::domain::Domain;
-use crate::rule::{Rule, RuleSpec};
+use crate::offers::{Offers, give_up};
+use crate::pulling::{Granted, ReceiverRule, Visit};
+use crate::regulars::Regulars;
+use crate::rule::{Initiative, Parameters, RuleSpec};
+use crate::standing::N_NAMED_MAX;
+use crate::subscribers::Subscribers;
 use crate::turn::Turn;
-use crate::{LoadState, Message, Moment, NodeId};
-use std::collections::{BTreeMap, BTreeSet};
+use crate::{Members, Moment, NodeId};
 
-pub(crate) const SPEC: RuleSpec = RuleSpec {
+pub(crate) static SPEC: RuleSpec = RuleSpec {
+    name: "subscription",
     form: "subscription",
-    example: Rule::Subscription,
+    example: "subscription",
     sentence: "a node with too many tasks tells others once; they fetch tasks whenever they have room",
     is_of_source: false,
+    parameters: Parameters::None,
+    initiative: Initiative::Receiver(|_| Box::<Subscription>::default()),
 };
 
-/// Time between two waves, in ms: longer than a message and its answer take.
-const WAVE_MS: u64 = 50;
-/// Most nodes that were told and have not come yet.
-const N_SILENT_MAX: usize = 32;
-/// Time after which a node that has not come is considered busy and others are told, in ms.
-const BUSY_MS: u64 = 5_000;
-/// Longest such time, when no node has come for long.
-const BUSY_MS_MAX: u64 = 15_000;
-/// A node that comes within this time after it was told had room, in ms.
-const PROMPT_MS: u64 = 1_000;
-/// Time after which a node that has not come is told again, in ms; doubled each time.
-const RETELL_MS: u64 = 30_000;
-const N_DOUBLINGS_MAX: u32 = 5;
-/// Most nodes that one wave looks at: bounds the time of one call.
-const N_LOOKS_MAX: usize = 4096;
-
-/// Nodes that were told that tasks wait here.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Subscribers {
-    told: BTreeMap<NodeId, Told>,
-    /// Those of them that came, found nothing, and are told again when there is more.
-    held: BTreeSet<NodeId>,
-    /// Position in the domain at which the next wave begins.
-    cursor: Option<usize>,
-    width: usize,
-    n_silent: usize,
-    silent_since: Moment,
-    /// Number of consecutive times that all nodes told were busy.
-    n_vain: u32,
-    wave: u32,
-    is_waiting: bool,
+#[derive(Debug, Default)]
+struct Subscription {
+    subscribers: Subscribers,
+    regulars: Regulars,
+    offers: Offers,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Told {
-    at: Moment,
-    n_times: u32,
-    has_come: bool,
-    /// The node has too many offers, and has dropped ours.
-    has_left: bool,
-}
-
-impl Told {
-    fn now(at: Moment, n_times: u32) -> Self {
-        Self { at, n_times, has_come: false, has_left: false }
+impl ReceiverRule for Subscription {
+    fn on_peers(&mut self, members: &Members) {
+        self.subscribers.retain(|node| members.position(node).is_some());
+        self.offers.retain(|node| members.position(node).is_some());
     }
 
-    fn is_over(self, now: Moment) -> bool {
-        if self.has_left {
-            return BUSY_MS <= now.ms_since(self.at);
+    fn on_queued(&mut self, now: Moment) {
+        self.regulars.queued(now);
+        self.subscribers.release();
+    }
+
+    fn on_wave(&mut self, turn: &mut Turn<'_>, number: u32) {
+        self.subscribers.on_wave(turn, number);
+    }
+
+    fn on_subscribe(&mut self, turn: &mut Turn<'_>, from: NodeId, n_queued: u32) -> bool {
+        give_up(turn, self.offers.set(from, n_queued));
+        true
+    }
+
+    fn on_leave(&mut self, now: Moment, node: NodeId) {
+        self.subscribers.leave(now, node);
+    }
+
+    fn n_kept_from(&self, now: Moment, speed: f64, members: &Members) -> u32 {
+        self.regulars.n_kept_from(now, speed, members)
+    }
+
+    fn on_visit(&mut self, turn: &mut Turn<'_>, node: NodeId, visit: Visit) {
+        if visit.n_asked <= visit.n_given {
+            self.regulars.came(turn.now, node, turn.node.circle.members());
+            self.subscribers.has_come(turn.now, node);
+            return;
         }
-        RETELL_MS << self.n_times.min(N_DOUBLINGS_MAX) <= now.ms_since(self.at)
-    }
-}
-
-impl Subscribers {
-    pub(crate) fn nodes(&self) -> impl Iterator<Item = NodeId> {
-        self.told.keys().copied()
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.told.len()
-    }
-
-    pub(crate) fn forget(&mut self, node: NodeId) {
-        if let Some(told) = self.told.remove(&node) {
-            if !told.has_come {
-                self.n_silent = self.n_silent.saturating_sub(1);
-            }
-            self.is_waiting = false;
-        }
-    }
-
-    pub(crate) fn retain(&mut self, is_kept: impl Fn(NodeId) -> bool) {
-        self.told.retain(|node, _| is_kept(*node));
-        self.cursor = None;
-        self.is_waiting = false;
-    }
-
-    /// Notes that a node has come for tasks, and found as many as it has room for.
-    pub(crate) fn has_come(&mut self, now: Moment, node: NodeId) {
-        let is_new = !self.told.contains_key(&node);
-        let told = self.told.entry(node).or_insert(Told::now(now, 0));
-        if !told.has_come && !is_new {
-            self.n_silent = self.n_silent.saturating_sub(1);
-            if now.ms_since(told.at) < PROMPT_MS {
-                self.n_vain = 0;
-            }
-        }
-        *told = Told { has_come: true, ..Told::now(now, 0) };
-    }
-
-    /// Notes that a node will not come. It counts as told for a while: it is busy, and others may not be.
-    pub(crate) fn leave(&mut self, now: Moment, node: NodeId) {
-        if let Some(told) = self.told.get_mut(&node) {
-            (told.at, told.has_left) = (now, true);
+        self.regulars.forget(node);
+        if visit.n_given < visit.n_queued {
+            self.subscribers.hold(turn.now, node);
+            self.subscribers.tell(turn);
+        } else {
+            self.subscribers.forget(node);
         }
     }
 
-    /// Notes that a node has come and found no task for it. It is told again when there is more, or later.
-    pub(crate) fn hold(&mut self, now: Moment, node: NodeId) {
-        self.forget(node);
-        self.told.insert(node, Told { has_left: true, has_come: true, ..Told::now(now, 0) });
-        self.held.insert(node);
-    }
-
-    /// Lets all held nodes be told again, since there is more.
-    pub(crate) fn release(&mut self) {
-        while let Some(node) = self.held.pop_first() {
-            if self.told.get(&node).is_some_and(|told| told.has_left) {
-                self.forget(node);
-            }
+    fn on_granted(&mut self, turn: &mut Turn<'_>, from: NodeId, granted: Granted) {
+        if granted.n_tasks < granted.n_asked {
+            self.offers.remove(from);
+        } else {
+            give_up(turn, self.offers.set(from, granted.n_left));
         }
     }
 
-    /// Tells more nodes, unless those that were just told may still come.
-    pub(crate) fn tell(&mut self, turn: &mut Turn<'_>) {
-        if turn.node.state != LoadState::Sender || turn.node.load.n_queued == 0 {
-            (self.width, self.is_waiting, self.n_vain) = (0, false, 0);
-        } else if !self.is_waiting {
-            self.send_wave(turn);
-        }
+    fn on_nothing(&mut self, from: NodeId) {
+        self.offers.remove(from);
     }
 
-    pub(crate) fn on_wave(&mut self, turn: &mut Turn<'_>, number: u32) {
-        if self.wave == number && self.is_waiting {
-            self.is_waiting = false;
-            self.tell(turn);
-        }
+    fn on_silence(&mut self, from: NodeId) {
+        self.offers.silent(from);
     }
 
-    fn send_wave(&mut self, turn: &mut Turn<'_>) {
-        let n_queued = turn.node.load.n_queued;
-        self.width = (2 * self.width).max(n_queued as usize).min(N_SILENT_MAX);
-        if self.busy_ms() <= turn.now.ms_since(self.silent_since) {
-            self.n_vain += u32::from(N_SILENT_MAX <= self.n_silent);
-            (self.n_silent, self.silent_since) = (0, turn.now);
-        }
-        let n_told_max = match turn.node.circle.domain() {
-            Domain::Random { size } => self.width.min(size as usize),
-            _ => self.width,
-        };
-        let n_told_max = n_told_max.min(N_SILENT_MAX.saturating_sub(self.n_silent));
-        let n_told = self.tell_next(turn, n_told_max);
-        let wait_ms = if n_told == 0 { self.busy_ms() } else { WAVE_MS };
-        (self.wave, self.is_waiting) = (self.wave.wrapping_add(1), true);
-        turn.timer(TimerKind::Wave, self.wave, turn.now.plus_ms(wait_ms));
+    fn on_lost(&mut self, peer: NodeId) {
+        self.subscribers.forget(peer);
+        self.regulars.forget(peer);
+        self.offers.remove(peer);
     }
 
-    fn busy_ms(&self) -> u64 {
-        (BUSY_MS << self.n_vain.min(N_DOUBLINGS_MAX)).min(BUSY_MS_MAX)
+    fn on_missed(&mut self, peer: NodeId) {
+        self.subscribers.forget(peer);
     }
 
-    fn tell_next(&mut self, turn: &mut Turn<'_>, n_told_max: usize) -> usize {
-        let n = turn.node.circle.len();
-        let mut cursor = self.cursor.unwrap_or_else(|| turn.node.random.below(n));
-        let (mut n_told, mut n_looks) = (0, 0);
-        while n_told < n_told_max && n_looks < n.min(N_LOOKS_MAX) {
-            let node = turn.node.circle.nth(cursor);
-            (cursor, n_looks) = ((cursor + 1) % n, n_looks + 1);
-            let before = self.told.get(&node).copied();
-            if before.is_none_or(|told| told.is_over(turn.now)) {
-                let n_times = before.map_or(0, |told| told.n_times + 1);
-                self.told.insert(node, Told::now(turn.now, n_times));
-                turn.send(node, Message::Subscribe { n_queued: turn.node.load.n_queued });
-                (n_told, self.n_silent) = (n_told + 1, self.n_silent + 1);
-            }
-        }
-        self.cursor = Some(cursor);
-        n_told
+    fn announce(&mut self, turn: &mut Turn<'_>) {
+        self.subscribers.tell(turn);
+    }
+
+    fn source(&mut self, turn: &mut Turn<'_>) -> Option<NodeId> {
+        self.offers.best(&mut turn.node.random)
+    }
+
+    fn known(&self) -> (Vec<NodeId>, usize) {
+        (self.subscribers.nodes().take(N_NAMED_MAX).collect(), self.subscribers.len())
+    }
+
+    fn offers(&self) -> (Vec<NodeId>, usize) {
+        (self.offers.nodes().take(N_NAMED_MAX).collect(), self.offers.len())
     }
 }

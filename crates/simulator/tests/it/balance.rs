@@ -97,7 +97,7 @@ fn requests_of_tables_are_those_of_one_domain() {
 fn every_rule_ends_all_tasks_whatever_is_lost() {
     for spec in Rule::ALL {
         let scenario = Scenario {
-            policy: Policy { rule: spec.example, ..Policy::DEFAULT },
+            policy: Policy { rule: spec.example.parse().expect("a rule"), ..Policy::DEFAULT },
             network: Network { loss: 0.1, latency_s: 0.01, service_s: 0.001 },
             durations: Durations::Exponential { mean_s: 5.0 },
             arrivals: Arrivals::Random { gap_s: 0.5 },

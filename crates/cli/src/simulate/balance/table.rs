@@ -57,7 +57,7 @@ pub(super) fn table(scenario: &Scenario, rows: &[Row], central_s: f64) -> String
 /// The rules that there are.
 pub(super) fn rules() -> String {
     let head = format!("{:<20} {:<7} {}\n", "RULE", "FROM", "WHAT IT DOES");
-    let line = |spec: &::balancing::RuleSpec| {
+    let line = |spec: &&::balancing::RuleSpec| {
         let from = if spec.is_of_source { "source" } else { "ours" };
         format!("{:<20} {from:<7} {}\n", spec.form, spec.sentence)
     };
