@@ -1,4 +1,4 @@
-//! One MPI call as it is recorded in a trace: 64 bytes, one cache line.
+//! Trace record of one MPI call: 64 bytes, one cache line.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -6,39 +6,38 @@ use bytemuck::{Pod, Zeroable};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct CallRecord {
-    /// Time-stamp counter when the program entered the operation.
+    /// Time-stamp counter at the entry of the operation.
     pub enter_ticks: u64,
-    /// Time-stamp counter when it returned.
+    /// Time-stamp counter at its return.
     pub exit_ticks: u64,
-    /// Return address in the program: the call site. 0 when it is not known.
+    /// Call site: return address in the program; 0 if unknown.
     pub address: u64,
     /// Bytes moved, as `mpi-abi` defines them for the operation.
     pub bytes: u64,
-    /// The request made (non-blocking start) or completed (wait, test): its handle, 0 for none.
+    /// Handle of the request started (non-blocking call) or completed (wait, test); 0 for none.
     pub request: u64,
-    /// World rank of the other side, or of the root of a collective; negative values are in [`NO_PEER`]
-    /// and [`OUTSIDE_WORLD`].
+    /// World rank of the other side, or of the root of a collective; negative: [`NO_PEER`] or [`OUTSIDE_WORLD`].
     pub peer: i32,
     /// Message tag; -1 where the operation has none.
     pub tag: i32,
     /// [`crate::CommunicatorId`]; 0 is `MPI_COMM_WORLD`.
     pub communicator: u32,
-    /// Place of the operation in the table of `mpi-abi`.
+    /// Index of the operation in the table of `mpi-abi`.
     pub operation: u16,
     /// [`RecordKind`] as a number.
     pub kind: u16,
-    /// More request handles of a completion that waits for several (kind `Requests`), or 0.
+    /// Second completed request of a `Requests` record, or 0.
     pub more: u64,
 }
 
 const _: () = assert!(size_of::<CallRecord>() == 64);
 
-/// No other rank takes part: a barrier, a wait, `MPI_PROC_NULL`.
+/// Peer of a call without another rank: a barrier, a wait, `MPI_PROC_NULL`.
 pub const NO_PEER: i32 = -1;
-/// The peer is not in this rank's `MPI_COMM_WORLD` (a spawned child, a parent, a connected job).
+/// Peer outside this rank's `MPI_COMM_WORLD` (a spawned child, a parent, a connected job).
 pub const OUTSIDE_WORLD: i32 = -2;
 
-/// What a [`CallRecord`] says.
+/// Meaning of a [`CallRecord`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u16)]
 pub enum RecordKind {
@@ -52,7 +51,7 @@ pub enum RecordKind {
 }
 
 impl RecordKind {
-    /// The kind with this number, if there is one.
+    /// Returns the kind with this number, if there is one.
     pub fn from_number(number: u16) -> Option<Self> {
         [Self::Call, Self::ReceiveHalf, Self::Requests].into_iter().find(|k| *k as u16 == number)
     }

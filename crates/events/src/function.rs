@@ -1,21 +1,21 @@
-//! A function's entry or exit, and a change made to the program, as they are recorded: 64 bytes each, in
-//! the same rings as [`CallRecord`]s and told apart by `kind`.
+//! Records of a function's entry or exit, and of a change made to the program: 64 bytes each, in the
+//! same rings as [`CallRecord`]s and distinguished by `kind`.
 
 use crate::CallRecord;
 use bytemuck::{Pod, Zeroable};
 use serde::{Deserialize, Serialize};
 
-/// Where in a function something is measured or done.
+/// Place in a function where something is measured or done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Place {
-    /// Before its first instruction.
+    /// Before the function's first instruction.
     Entry,
-    /// After it returned, or was left by an exception or a tail call.
+    /// After the function returned, or was left by an exception or a tail call.
     Exit,
 }
 
-/// What a record says that is not about an MPI call; the numbers go on from [`crate::RecordKind`]'s.
+/// Kinds of records that are not about an MPI call; the numbers continue those of [`crate::RecordKind`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u16)]
 pub enum FunctionKind {
@@ -38,27 +38,27 @@ pub struct EventRecord {
     pub ticks: u64,
     /// The first four attributes, as the bits of their types.
     pub values: [u64; 4],
-    /// Number of the event: its place in the list of the one who asked for it.
+    /// Number of the event: its index in the list that requested it.
     pub event: u32,
-    /// How often the place was passed in this process, counted from 1; 0 where nobody counts.
+    /// Passages of the place in this process so far, counted from 1; 0 where they are not counted.
     pub hit: u32,
-    /// 0, or how an exit came about: [`LEFT_BY_TAIL_CALL`], [`LEFT_BY_EXCEPTION`].
+    /// Way in which an exit came about: [`LEFT_BY_TAIL_CALL`], [`LEFT_BY_EXCEPTION`], or 0 for a return.
     pub left: u32,
-    /// 0.
+    /// Unused, 0.
     pub spare: u16,
-    /// [`FunctionKind::Event`], or [`FunctionKind::MoreValues`] for attributes 6 to 10 and so on of the event
-    /// recorded just before.
+    /// [`FunctionKind::Event`], or [`FunctionKind::MoreValues`] where the record holds further attributes (6
+    /// to 10 and so on) of the event recorded just before.
     pub kind: u16,
     /// The fifth attribute.
     pub last_value: u64,
 }
 
-/// The function ended with the call of another that returns in its place.
+/// The function ended with a tail call: another function returns in its place.
 pub const LEFT_BY_TAIL_CALL: u32 = 1;
 /// The function was left by an exception.
 pub const LEFT_BY_EXCEPTION: u32 = 2;
 
-/// An action that the program's own thread has carried out.
+/// An action carried out by a thread of the program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct ActionRecord {
@@ -66,23 +66,23 @@ pub struct ActionRecord {
     pub ticks: u64,
     /// Number of the action.
     pub action: u64,
-    /// The value before, as the bits of its type; 0 where there is none.
+    /// Value before, as the bits of its type; 0 where there is none.
     pub old: u64,
-    /// The value after, or what the function called returned.
+    /// Value after, or the return value of the called function.
     pub new: u64,
-    /// 0.
+    /// Unused, 0.
     pub spare: u64,
-    /// 0 when it was done, else why not: an `errno` of the system.
+    /// 0 on success, otherwise the `errno` that tells why the action failed.
     pub failure: u32,
-    /// How often the sync point was passed in this process, this time included.
+    /// Passages of the sync point in this process so far, this one included.
     pub hit: u32,
-    /// 0.
+    /// Unused, 0.
     pub spare2: u32,
-    /// 0.
+    /// Unused, 0.
     pub spare3: u16,
     /// [`FunctionKind::Action`].
     pub kind: u16,
-    /// 0.
+    /// Unused, 0.
     pub spare4: u64,
 }
 
@@ -95,13 +95,13 @@ const _: () = {
 };
 
 impl EventRecord {
-    /// The record as an event, if it is one or goes on with one.
+    /// Returns the record as an event, or as the continuation of one; `None` for other kinds.
     pub fn of(record: &CallRecord) -> Option<Self> {
         const KINDS: [u16; 2] = [FunctionKind::Event as u16, FunctionKind::MoreValues as u16];
         KINDS.contains(&record.kind).then(|| bytemuck::cast(*record))
     }
 
-    /// Its attributes in order.
+    /// Returns the attributes in order.
     pub fn values(&self) -> [u64; N_VALUES] {
         let [first, second, third, fourth] = self.values;
         [first, second, third, fourth, self.last_value]
@@ -109,7 +109,7 @@ impl EventRecord {
 }
 
 impl ActionRecord {
-    /// The record as an action, if it is one.
+    /// Returns the record as an action; `None` for other kinds.
     pub fn of(record: &CallRecord) -> Option<Self> {
         let is_action = record.kind == FunctionKind::Action as u16;
         is_action.then(|| bytemuck::cast(*record))

@@ -1,4 +1,4 @@
-//! Who a measurement belongs to, and when it was taken.
+//! Identity of a measurement (rank, world, process, communicator), and its clock.
 
 use bytemuck::{Pod, Zeroable};
 use serde::{Deserialize, Serialize};
@@ -8,22 +8,22 @@ use serde::{Deserialize, Serialize};
 #[serde(transparent)]
 pub struct Rank(pub u32);
 
-/// One `MPI_COMM_WORLD`: the same for all its ranks, different for spawned children and for the next
-/// `mpirun` of a job script.
+/// Number of an `MPI_COMM_WORLD`: the same in all its ranks, different in spawned children and in
+/// the next `mpirun` of a job script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct WorldId(pub u64);
 
-/// One process on one node; a node's collector never meets the same pair twice in a run.
+/// One process on one node; a node's collector never sees the same pair twice in a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ProcessKey {
     /// Process id on its node.
     pub pid: u32,
-    /// Time-stamp counter when the probe started in it; tells a reused pid from the first.
+    /// Time-stamp counter when the probe started in the process; distinguishes processes that reuse a pid.
     pub started: u64,
 }
 
-/// A communicator as far as it is told apart: a hash of the world ranks in it, in their order.
+/// Number of a communicator: a hash of its world ranks in their order.
 ///
 /// Duplicates of a communicator share the number. 0 is `MPI_COMM_WORLD`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -35,7 +35,7 @@ pub struct CommunicatorId(pub u32);
 #[serde(transparent)]
 pub struct Ticks(pub u64);
 
-/// A straight line from ticks to nanoseconds since 1970 on one node: two points measured some time apart.
+/// Linear map from ticks to nanoseconds since 1970 on one node, given by two points measured some time apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Pod, Zeroable)]
 #[repr(C)]
 pub struct Clock {
@@ -57,12 +57,12 @@ impl Clock {
         if ticks == 0 { 0.0 } else { ns as f64 / ticks as f64 }
     }
 
-    /// The length of a span of `ticks` in seconds.
+    /// Returns the length of a span of `ticks` in seconds.
     pub fn seconds(&self, ticks: u64) -> f64 {
         ticks as f64 * self.ns_per_tick() * 1e-9
     }
 
-    /// Nanoseconds since 1970 at `at`, which may lie before the first point.
+    /// Returns nanoseconds since 1970 at `at`, which may lie before the first point.
     pub fn ns_at(&self, at: Ticks) -> i64 {
         let since_first = at.0.wrapping_sub(self.first_ticks).cast_signed();
         let ns = since_first as f64 * self.ns_per_tick();

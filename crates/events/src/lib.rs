@@ -1,14 +1,14 @@
-//! The words of a measurement: who measured, where in the program, which MPI operation, when, how much.
+//! Vocabulary of a measurement: rank and process, place in the program, MPI operation, time, amount.
 //!
-//! Every other crate speaks in these types; they carry no behavior beyond their own arithmetic.
+//! All other crates use these types; the types have no behavior beyond their own arithmetic.
 //!
 //! # Invariants
 //! - Pure: no clock, file, socket, thread or environment (I1).
 //! - [`CallRecord`] has the same 64 bytes in shared memory, on the wire and in a spool file.
 //!
 //! # Not here
-//! The table of MPI operations (`mpi-abi`), the place of these words in shared memory (`ring`), their
-//! encoding for the network (`wire`), and what is kept of a run (`run-record`).
+//! The table of MPI operations (`mpi-abi`), the layout of these types in shared memory (`ring`),
+//! their encoding for the network (`wire`), and the record of a run (`run-record`).
 
 pub mod call;
 pub mod function;

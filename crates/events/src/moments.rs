@@ -1,19 +1,19 @@
-//! Numbers added up without keeping each of them.
+//! Running statistics of a series of numbers that are not kept.
 
 use serde::{Deserialize, Serialize};
 
-/// Numbers added up: enough for mean, variance and extremes, and for adding further ones.
+/// Running statistics: count, mean, variance and extremes; numbers can be added and sums merged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Moments {
-    /// How many.
+    /// Count of numbers.
     pub n: u64,
-    /// Their mean.
+    /// Mean.
     pub mean: f64,
-    /// Sum of the squares of their distances from the mean.
+    /// Sum of squared deviations from the mean.
     pub squares: f64,
-    /// Smallest.
+    /// Smallest number.
     pub min: f64,
-    /// Largest.
+    /// Largest number.
     pub max: f64,
 }
 
@@ -43,7 +43,7 @@ impl Moments {
         self.max = self.max.max(other.max);
     }
 
-    /// Those of all numbers times `factor`, which is not negative.
+    /// Returns the statistics of all numbers multiplied by `factor`, which is not negative.
     pub fn scaled(&self, factor: f64) -> Self {
         Self {
             n: self.n,
@@ -54,12 +54,12 @@ impl Moments {
         }
     }
 
-    /// Their sum.
+    /// Sum of the numbers.
     pub fn sum(&self) -> f64 {
         self.mean * self.n as f64
     }
 
-    /// Their variance as a population.
+    /// Population variance.
     pub fn variance(&self) -> f64 {
         if self.n == 0 { 0.0 } else { self.squares / self.n as f64 }
     }

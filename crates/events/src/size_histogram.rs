@@ -1,4 +1,4 @@
-//! How many calls moved how many bytes, by powers of two.
+//! Histogram of calls by message size, in powers of two.
 
 use bytemuck::{Pod, Zeroable};
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// Number of bins: 0 bytes, then 1, 2-3, 4-7, ... and everything from 2^41 on.
 pub const N_BINS: usize = 43;
 
-/// Counts of calls by message size; bin 0 holds empty messages, bin `b` sizes in `[2^(b-1), 2^b)`.
+/// Counts of calls by message size; bin 0 counts empty messages, bin `b` sizes in `[2^(b-1), 2^b)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable, Serialize, Deserialize)]
 #[repr(C)]
 #[serde(transparent)]
@@ -22,19 +22,19 @@ impl Default for SizeHistogram {
 }
 
 impl SizeHistogram {
-    /// The bin of a message of `bytes`.
+    /// Returns the bin of a message of `bytes`.
     #[inline]
     pub fn bin_of(bytes: u64) -> usize {
         let bits = u64::BITS - bytes.leading_zeros();
         (bits as usize).min(N_BINS - 1)
     }
 
-    /// The smallest size that falls in `bin`.
+    /// Returns the smallest size that falls in `bin`.
     pub fn smallest_bytes(bin: usize) -> u64 {
         if bin == 0 { 0 } else { 1 << (bin - 1) }
     }
 
-    /// A histogram from its counts, bin by bin.
+    /// Builds a histogram from its counts, bin by bin.
     pub fn from_counts(counts: [u32; N_BINS]) -> Self {
         Self { counts }
     }
@@ -44,7 +44,7 @@ impl SizeHistogram {
         &self.counts
     }
 
-    /// Adds the counts of `other`, never past the largest number.
+    /// Adds the counts of `other`, saturating.
     pub fn add(&mut self, other: &Self) {
         for (mine, theirs) in self.counts.iter_mut().zip(other.counts) {
             *mine = mine.saturating_add(theirs);
@@ -52,7 +52,7 @@ impl SizeHistogram {
     }
 }
 
-/// Only the bins that are not empty are written: `[[bin, count], ...]`.
+/// Serializes only the non-empty bins: `[[bin, count], ...]`.
 mod sparse {
     use super::N_BINS;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};

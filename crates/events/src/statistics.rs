@@ -1,4 +1,4 @@
-//! What is counted about MPI calls without keeping each of them.
+//! Counters of MPI calls, by region and by peer; single calls are not kept.
 
 use crate::SizeHistogram;
 use bytemuck::{Pod, Zeroable};
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// `address` that ends it.
 ///
 /// Summing over `previous` gives the call site; summing over `address` as well gives the operation.
-/// The address 0 with `previous` 0 collects what found no room in the table.
+/// Regions that found no room in the table are counted under `address` 0 and `previous` 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable, Serialize, Deserialize)]
 #[repr(C)]
 pub struct RegionCounters {
@@ -16,12 +16,12 @@ pub struct RegionCounters {
     pub address: u64,
     /// Return address of the MPI call before it; 0 at the start of a thread.
     pub previous: u64,
-    /// Place of the operation in the table of `mpi-abi`.
+    /// Index of the operation in the table of `mpi-abi`.
     pub operation: u16,
-    /// Keeps the layout free of holes.
+    /// Padding, so that the layout has no holes.
     #[serde(skip)]
     pub reserved: [u16; 3],
-    /// Calls.
+    /// Number of calls.
     pub n_calls: u64,
     /// Ticks inside the MPI calls.
     pub mpi_ticks: u64,
@@ -33,7 +33,7 @@ pub struct RegionCounters {
     pub bytes: u64,
     /// Calls by message size.
     pub sizes: SizeHistogram,
-    /// Keeps the entry at four cache lines.
+    /// Padding to four cache lines.
     #[serde(skip)]
     pub spare: [u32; 5],
 }
@@ -44,12 +44,12 @@ const _: () = assert!(size_of::<RegionCounters>() == 256);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable, Serialize, Deserialize)]
 #[repr(C)]
 pub struct Peer {
-    /// Messages sent (or put) to it.
+    /// Messages sent (or put) to the rank.
     pub n_sent: u64,
-    /// Bytes sent to it.
+    /// Bytes sent to the rank.
     pub bytes_sent: u64,
-    /// Messages received (or got) from it.
+    /// Messages received (or got) from the rank.
     pub n_received: u64,
-    /// Bytes received from it.
+    /// Bytes received from the rank.
     pub bytes_received: u64,
 }

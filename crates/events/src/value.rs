@@ -1,9 +1,9 @@
-//! A value of the program under observation: what it measures with, and what is set in it.
+//! Values of the monitored program's variables and arguments, as read from it and written to it.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// How a value lies in the program's memory or registers.
+/// Representation of a value in the program's memory or registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum ValueType {
@@ -27,23 +27,23 @@ pub enum ValueType {
     F32 = 9,
     /// IEEE 754, 64 bits.
     F64 = 10,
-    /// A truth value of one byte, 0 or 1.
+    /// Boolean of one byte, 0 or 1.
     Bool = 11,
 }
 
 /// A number of the program, wide enough for every [`ValueType`].
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
 pub enum Value {
-    /// Signed and unsigned integers up to 2^63 - 1, and truth values.
+    /// Signed integers, unsigned integers up to 2^63 - 1, and booleans.
     Int(i64),
-    /// Unsigned integers above.
+    /// Unsigned integers from 2^63 on.
     Uint(u64),
     /// Floating-point numbers.
     Float(f64),
 }
 
 impl ValueType {
-    /// All of them.
+    /// All types, in the order of their numbers.
     pub const ALL: [Self; 11] = [
         Self::I8,
         Self::I16,
@@ -58,12 +58,12 @@ impl ValueType {
         Self::Bool,
     ];
 
-    /// The type with this number, if there is one.
+    /// Returns the type with this number, if there is one.
     pub fn from_number(number: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| *kind as u8 == number)
     }
 
-    /// Its size in memory.
+    /// Size in memory, in bytes.
     pub fn n_bytes(self) -> usize {
         match self {
             Self::I8 | Self::U8 | Self::Bool => 1,
@@ -73,12 +73,12 @@ impl ValueType {
         }
     }
 
-    /// Whether it is a floating-point type.
+    /// Returns whether the type is a floating-point type.
     pub fn is_float(self) -> bool {
         matches!(self, Self::F32 | Self::F64)
     }
 
-    /// What people call it.
+    /// Name of the type in application descriptions and messages.
     pub fn name(self) -> &'static str {
         match self {
             Self::I8 => "int8",
@@ -95,7 +95,7 @@ impl ValueType {
         }
     }
 
-    /// The value whose bytes in memory are the lowest of `bits`.
+    /// Returns the value whose bytes in memory are the lowest bytes of `bits`.
     #[expect(clippy::cast_possible_truncation, reason = "takes the lowest bytes")]
     pub fn value(self, bits: u64) -> Value {
         match self {
@@ -113,8 +113,8 @@ impl ValueType {
         }
     }
 
-    /// The bytes in memory of `value`, the first one lowest; none when the type cannot hold it exactly
-    /// (a float only rounds).
+    /// Returns the bytes in memory of `value`, the first byte lowest; `None` if the type cannot hold
+    /// it exactly (a float only rounds).
     pub fn bits(self, value: Value) -> Option<u64> {
         match self {
             Self::F64 => Some(value.as_f64().to_bits()),
@@ -138,7 +138,7 @@ impl ValueType {
         if self.n_bytes() == 8 { u64::MAX } else { (1 << (8 * self.n_bytes())) - 1 }
     }
 
-    /// Smallest and largest value of an integer type.
+    /// Returns the smallest and largest value of an integer type; `None` for a floating-point type.
     pub fn integer_range(self) -> Option<(i128, i128)> {
         let n_bits = 8 * self.n_bytes();
         match self {
@@ -153,7 +153,7 @@ impl ValueType {
 }
 
 impl Value {
-    /// As a floating-point number, rounded where it has to be.
+    /// Returns the value as a floating-point number, rounded where necessary.
     pub fn as_f64(self) -> f64 {
         match self {
             Self::Int(whole) => whole as f64,
@@ -162,7 +162,7 @@ impl Value {
         }
     }
 
-    /// As an integer, when it is one.
+    /// Returns the value as an integer, if it is one.
     pub fn as_integer(self) -> Option<i128> {
         match self {
             Self::Int(whole) => Some(whole.into()),
