@@ -1,8 +1,8 @@
-//! Orders for a process under observation, and its answers.
+//! Orders for a monitored process, and the answers of the process.
 //!
-//! The analyzer sends them to the collector of the node, which hands them on through shared memory
-//! (`ring::control`) to the probe in the process. Names of the program have been looked up before: an
-//! order speaks of addresses in files.
+//! The analyzer sends orders to the collector of the node, which passes them through shared memory
+//! (`ring::control`) to the probe in the process. Names in the program are already resolved: orders
+//! refer to addresses in files.
 //!
 //! ```text
 //! analyzer                 process
@@ -25,241 +25,241 @@ use serde::{Deserialize, Serialize};
 /// Sites in one [`Order::Install`] at most; more go in several orders.
 pub const N_SITES_MAX: usize = 512;
 
-/// A file that is mapped into the process.
+/// File mapped into the process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Module {
-    /// Its file name without folder; empty for the program itself.
+    /// File name without its folder; empty for the program itself.
     pub name: String,
-    /// Its build-id; a process that has another one refuses. Empty when the file has none.
+    /// Build-id; a process whose file has another one refuses the order. Empty when the file has none.
     pub build_id: Vec<u8>,
 }
 
-/// A place in a module.
+/// Address in a module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Location {
-    /// Position in the order's list of modules.
+    /// Index in the order's list of modules.
     pub module: u32,
-    /// Virtual address in the file; the process adds where the file is loaded.
+    /// Virtual address in the file; the process adds the load address.
     pub address: u64,
 }
 
-/// Where the value of an attribute comes from.
+/// Source of an attribute's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Source {
     /// A global variable, or a member of one.
     Global {
-        /// Where it lies.
+        /// Location of the variable.
         at: Location,
     },
-    /// The integer or pointer argument in register `n` of rdi, rsi, rdx, rcx, r8, r9 (0 to 5), or on the
+    /// Integer or pointer argument in register `n` of rdi, rsi, rdx, rcx, r8, r9 (0 to 5), or on the
     /// stack from 6 on; at an entry only.
     Integer {
-        /// Which one.
+        /// Number of the argument.
         n: u8,
     },
-    /// What the address in such an argument leads to, 0 where the address is null; at an entry only.
+    /// Value that such a pointer argument points to, 0 if the pointer is null; at an entry only.
     Referred {
-        /// Which argument.
+        /// Number of the argument.
         n: u8,
     },
-    /// The floating-point argument in register xmm`n` (0 to 7); at an entry only.
+    /// Floating-point argument in register xmm`n` (0 to 7); at an entry only.
     Float {
-        /// Which one.
+        /// Number of the argument.
         n: u8,
     },
-    /// What the function returns, in rax or xmm0; at an exit only.
+    /// Return value, in rax or xmm0; at an exit only.
     Returned,
 }
 
-/// An attribute of an event.
+/// Attribute of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attribute {
-    /// Where its value comes from.
+    /// Source of the value.
     pub source: Source,
-    /// How it lies there.
+    /// Type of the value.
     pub kind: ValueType,
 }
 
-/// An event that a site emits.
+/// Event that a site emits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Point {
-    /// Number of the event; comes back in its records.
+    /// Number of the event, repeated in its records.
     pub event: u32,
-    /// Its attributes in order.
+    /// Attributes in order.
     pub attributes: Vec<Attribute>,
-    /// Switched on from the start.
+    /// Whether the event is switched on from the start.
     pub is_on: bool,
 }
 
-/// A function with probes.
+/// Function to instrument.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Site {
     /// Number of the site, chosen by the analyzer, the same in all processes.
     pub id: u32,
-    /// The function's first byte.
+    /// First byte of the function.
     pub function: Location,
     /// Bytes from there to the end of the function.
     pub n_bytes: u32,
-    /// Bytes from there to the next function: padding after a short one may be used.
+    /// Bytes from there to the next function: the padding after a short function may be overwritten, too.
     pub n_bytes_to_next: u32,
-    /// Event at its entry.
+    /// Event at the function's entry.
     pub entry: Option<Point>,
-    /// Event at its exit.
+    /// Event at the function's exit.
     pub exit: Option<Point>,
-    /// Passages of entry and exit are counted: actions happen here.
+    /// Whether the site is a sync point: passages of entry and exit are counted, and actions happen there.
     pub is_sync: bool,
 }
 
-/// What an action does.
+/// Effect of an action.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Change {
     /// Sets a global variable, or a member of one.
     Set {
-        /// Where it lies.
+        /// Location of the variable.
         at: Location,
-        /// Its type.
+        /// Type of the variable.
         kind: ValueType,
-        /// Its new value.
+        /// New value.
         value: Value,
     },
     /// Calls a function of the program with at most six integer and eight floating-point arguments.
     Call {
         /// The function.
         function: Location,
-        /// Its arguments.
+        /// Arguments with their types.
         arguments: Vec<(ValueType, Value)>,
-        /// What it returns; none for `void`.
+        /// Return type; `None` for `void`.
         returns: Option<ValueType>,
     },
-    /// Loads a library, by a path on the process's node.
+    /// Loads a library.
     Load {
-        /// The path.
+        /// Path on the node of the process.
         path: String,
     },
-    /// Lets calls of a function go to another of the same signature from now on.
+    /// Redirects calls of a function to another one with the same signature from now on.
     Replace {
-        /// The function, a site of its own.
+        /// Function to replace, a site of its own.
         site: u32,
-        /// The one that takes its place.
+        /// Replacement to call.
         by: Replacement,
     },
 }
 
-/// A function that takes the place of another.
+/// Function called in place of another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Replacement {
-    /// Of the program or a library it has loaded.
+    /// Function of the program or of a library that is loaded already.
     Function(Location),
-    /// An exported function found by name, such as one of a library loaded by [`Change::Load`]; `LIBRARY:NAME`
-    /// for one of a library that is loaded for it.
+    /// Exported function found by name, such as one of a library loaded by [`Change::Load`]; `LIBRARY:NAME`
+    /// also loads the library.
     Exported(String),
-    /// None: the original is called again.
+    /// The original function again.
     Original,
 }
 
-/// What a process is told to do.
+/// Command to a process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Order {
-    /// Put probes in.
+    /// Installs probes.
     Install {
         /// Files that locations refer to.
         modules: Vec<Module>,
-        /// At most [`N_SITES_MAX`].
+        /// Functions to instrument, at most [`N_SITES_MAX`].
         sites: Vec<Site>,
     },
-    /// Take probes out again; the code is as it was.
+    /// Removes probes and restores the code.
     Remove {
-        /// Their numbers.
+        /// Numbers of the sites.
         sites: Vec<u32>,
     },
-    /// Switch the events of sites on or off.
+    /// Switches the events of sites on or off.
     Switch {
-        /// Site and place.
+        /// Site and place of each event.
         points: Vec<(u32, Place)>,
         /// On or off.
         on: bool,
     },
-    /// Check whether an action can be carried out, and keep it.
+    /// Checks whether an action can be carried out, and stores the action.
     Prepare {
         /// Number of the action, unique in the run.
         action: u64,
         /// Files that locations refer to.
         modules: Vec<Module>,
-        /// Its sync point: a site with `is_sync`.
+        /// Sync point of the action: a site with `is_sync`.
         sync: (u32, Place),
-        /// What it does.
+        /// Effect of the action.
         change: Change,
-        /// Do it at every passage from now on, not once.
+        /// Whether the action is carried out at every passage from now on, not once.
         repeats: bool,
     },
-    /// Carry it out at the first passage that has this number or a later one.
+    /// Carries out a prepared action at the first passage with this number or a later one.
     Commit {
         /// Number of the action.
         action: u64,
-        /// 0 for the next passage.
+        /// Number of the passage; 0 for the next one.
         at_hit: u32,
     },
-    /// Do not carry it out (again).
+    /// Cancels a prepared or repeated action.
     Withdraw {
         /// Number of the action.
         action: u64,
     },
-    /// Everything for the start is said: `MPI_Init` may return.
+    /// Ends the start phase: all initial orders were sent, and `MPI_Init` may return.
     Go,
-    /// Take everything out and listen to nobody any more.
+    /// Removes all probes and stops listening to orders.
     Detach,
-    /// Say what variables hold.
+    /// Reads the values of variables.
     Read {
         /// Files that locations refer to.
         modules: Vec<Module>,
-        /// Each with a number that the answer has.
+        /// Number of the variable, repeated in the answer, with location and type.
         variables: Vec<(u32, Location, ValueType)>,
     },
 }
 
-/// What a process answers.
+/// Answer of a process to an order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Answer {
-    /// To [`Order::Install`], [`Order::Remove`] and [`Order::Switch`].
+    /// Answer to [`Order::Install`], [`Order::Remove`] and [`Order::Switch`].
     Installed {
-        /// Sites that failed, and the sentence why.
+        /// Sites that failed, each with the reason as a sentence.
         refused: Vec<(u32, String)>,
-        /// Sites that work, but with something to know (a slow probe), and the sentence.
+        /// Sites that work with a drawback (such as a slow probe), each with a sentence about it.
         warnings: Vec<(u32, String)>,
-        /// How long it took.
+        /// Duration of the change in ns.
         took_ns: u64,
     },
-    /// To [`Order::Prepare`].
+    /// Answer to [`Order::Prepare`]: the action can be carried out.
     Ready {
         /// Number of the action.
         action: u64,
         /// Passages of its sync point so far.
         n_hits: u32,
-        /// The value that would change, as the bits of its type.
+        /// Current value of the variable to be set, as the bits of its type.
         old: u64,
     },
-    /// To [`Order::Prepare`]: it cannot be done.
+    /// Answer to [`Order::Prepare`]: the action cannot be carried out.
     Refused {
         /// Number of the action.
         action: u64,
-        /// Why, as a sentence.
+        /// Reason, as a sentence.
         reason: String,
     },
-    /// To [`Order::Withdraw`].
+    /// Answer to [`Order::Withdraw`].
     Withdrawn {
         /// Number of the action.
         action: u64,
-        /// How often it had been carried out before.
+        /// Number of times the action was carried out before.
         n_done: u32,
     },
-    /// To [`Order::Detach`]: the program is as it was.
+    /// Answer to [`Order::Detach`]: the program is restored.
     Detached {
-        /// Sites that could not be taken out, and why.
+        /// Sites whose probes could not be removed, each with the reason.
         refused: Vec<(u32, String)>,
     },
-    /// To [`Order::Read`].
+    /// Answer to [`Order::Read`].
     Values {
-        /// Numbers of the variables that can be read, and the bits of their types.
+        /// Numbers of the readable variables, and their values as the bits of their types.
         values: Vec<(u32, u64)>,
     },
 }

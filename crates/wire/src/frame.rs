@@ -1,52 +1,52 @@
-//! Messages in a stream of bytes: a length of four bytes, little-endian, then the message.
+//! Framing of messages in a byte stream: a length of four bytes, little-endian, then the message.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Longest message: the report of a process with many threads and full region tables.
+/// Longest message in bytes; the report of a process with many threads and full region tables must fit.
 pub const FRAME_BYTES_MAX: usize = 32 << 20;
 
 const LENGTH_BYTES: usize = size_of::<u32>();
 
-/// Why bytes are not a message.
+/// Failure to encode or decode a message.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WireError {
-    /// A frame is longer than the receiver takes.
+    /// A frame is longer than the receiver accepts.
     #[error(
         "a message of {bytes} bytes is longer than the {bytes_max} that are taken; use one version of Sintonia everywhere"
     )]
     Oversized {
-        /// Its length.
+        /// Length of the frame.
         bytes: usize,
-        /// The bound.
+        /// Longest frame accepted.
         bytes_max: usize,
     },
     /// The stream ended inside a frame.
     #[error("the connection ended {missing} bytes before the end of a message")]
     Truncated {
-        /// Bytes that did not come.
+        /// Number of missing bytes.
         missing: usize,
     },
-    /// The bytes of a frame are no message of this version.
+    /// The bytes of a frame are not a message of this version.
     #[error("a message cannot be understood; use one version of Sintonia everywhere")]
     Unknown {
-        /// What the decoder says.
+        /// Error of the decoder.
         source: postcard::Error,
     },
-    /// The other side speaks another version.
+    /// The other side uses another version.
     #[error(
         "the other side speaks version {theirs} of these messages and this one version {}; use one version of Sintonia on all nodes",
         crate::PROTOCOL
     )]
     Version {
-        /// Its version.
+        /// Version of the other side.
         theirs: u16,
     },
-    /// A message is followed by something else in its frame.
+    /// A message is followed by further bytes in its frame.
     #[error("a message has {bytes} bytes too many; use one version of Sintonia everywhere")]
     Trailing {
-        /// How many.
+        /// Number of further bytes.
         bytes: usize,
     },
 }
@@ -54,7 +54,7 @@ pub enum WireError {
 /// Appends `message` to `stream` as a frame.
 ///
 /// # Errors
-/// When it is longer than [`FRAME_BYTES_MAX`]; `stream` is then unchanged.
+/// When the message is longer than [`FRAME_BYTES_MAX`]; `stream` is then unchanged.
 pub fn encode<M: Serialize>(message: &M, stream: &mut Vec<u8>) -> Result<(), WireError> {
     let body = to_bytes(message)?;
     #[expect(clippy::cast_possible_truncation, reason = "FRAME_BYTES_MAX fits in four bytes")]
@@ -64,10 +64,10 @@ pub fn encode<M: Serialize>(message: &M, stream: &mut Vec<u8>) -> Result<(), Wir
     Ok(())
 }
 
-/// The bytes of `message` without a frame, for a file that has frames of its own.
+/// Encodes `message` without a frame, for a file that has its own framing.
 ///
 /// # Errors
-/// When it is longer than [`FRAME_BYTES_MAX`].
+/// When the message is longer than [`FRAME_BYTES_MAX`].
 pub fn to_bytes<M: Serialize>(message: &M) -> Result<Vec<u8>, WireError> {
     let body = postcard::to_allocvec(message).map_err(|source| WireError::Unknown { source })?;
     if FRAME_BYTES_MAX < body.len() {
@@ -76,17 +76,17 @@ pub fn to_bytes<M: Serialize>(message: &M) -> Result<Vec<u8>, WireError> {
     Ok(body)
 }
 
-/// The message in `body`, the bytes of one frame without its length.
+/// Decodes the message in `body`, the bytes of one frame without its length.
 ///
 /// # Errors
-/// When the bytes are no such message, or more than one.
+/// When the bytes are not a message of type `M`, or continue after it.
 pub fn decode<M: DeserializeOwned>(body: &[u8]) -> Result<M, WireError> {
     let (message, rest) =
         postcard::take_from_bytes(body).map_err(|source| WireError::Unknown { source })?;
     if rest.is_empty() { Ok(message) } else { Err(WireError::Trailing { bytes: rest.len() }) }
 }
 
-/// Bytes as they arrive, cut into messages.
+/// Buffer that splits incoming bytes into messages.
 #[derive(Debug)]
 pub struct FrameBuffer {
     bytes: Vec<u8>,
@@ -96,22 +96,22 @@ pub struct FrameBuffer {
 }
 
 impl FrameBuffer {
-    /// Takes messages of at most `frame_bytes_max` bytes.
+    /// Creates a buffer that accepts messages of at most `frame_bytes_max` bytes.
     pub fn new(frame_bytes_max: usize) -> Self {
         Self { bytes: Vec::new(), taken: 0, frame_bytes_max }
     }
 
-    /// Adds bytes that arrived.
+    /// Appends received bytes.
     pub fn push(&mut self, bytes: &[u8]) {
         self.bytes.drain(..self.taken);
         self.taken = 0;
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// The next message, when it is complete.
+    /// Returns the next message once it is complete.
     ///
     /// # Errors
-    /// When the frame is too long or no such message; the connection is of no more use.
+    /// When the frame is too long or not a message of type `M`; the connection is then unusable.
     pub fn next_message<M: DeserializeOwned>(&mut self) -> Result<Option<M>, WireError> {
         let waiting = &self.bytes[self.taken..];
         let Some((length, rest)) = waiting.split_first_chunk::<LENGTH_BYTES>() else {
@@ -127,10 +127,10 @@ impl FrameBuffer {
         Ok(Some(message))
     }
 
-    /// Checks, at the end of the stream, that it ended between messages.
+    /// Checks, at the end of the stream, that the stream ended between messages.
     ///
     /// # Errors
-    /// When it ended inside one.
+    /// When the stream ended inside a message.
     pub fn finish(&self) -> Result<(), WireError> {
         let waiting = &self.bytes[self.taken..];
         let missing = match waiting.split_first_chunk::<LENGTH_BYTES>() {

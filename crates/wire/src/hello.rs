@@ -1,48 +1,48 @@
-//! What the two sides of a connection say first: who the collector is, and whether it is welcome.
+//! First messages on a connection: the collector introduces itself, and the analyzer accepts or refuses it.
 //!
-//! Both are in the records that prove the key, behind the version of everything that follows.
+//! Both travel in the handshake records that prove the key, behind the version of the messages that follow.
 
 use crate::WireError;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// Version of the messages; other versions are refused by name.
+/// Version of the messages; the two sides refuse other versions and name them.
 pub const PROTOCOL: u16 = 5;
 
-/// The collector introduces itself.
+/// Introduction of a collector.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
-    /// Its name of its node, unique in the run.
+    /// The collector's name of its node, unique in the run.
     pub node: String,
 }
 
 /// The analyzer's answer to a [`Hello`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Verdict {
-    /// The collector may send.
+    /// The collector is accepted and may send.
     Welcome {
-        /// How often it reports a process that goes on.
+        /// Interval in ms between reports of a running process.
         report_every_ms: u32,
     },
-    /// This analyzer refuses the collector, for a reason that a person can act on.
+    /// The collector is refused.
     Refused {
-        /// The sentence.
+        /// Reason, as a sentence that tells the user what to do.
         reason: String,
     },
 }
 
-/// The bytes of a [`Hello`] or [`Verdict`] with the version in front, the one thing that all versions read alike.
+/// Encodes a [`Hello`] or [`Verdict`] with the version in front, the one part that all versions read alike.
 ///
 /// # Errors
-/// When it is too long.
+/// When the message is too long.
 pub fn versioned<M: Serialize>(message: &M) -> Result<Vec<u8>, WireError> {
     crate::to_bytes(&(PROTOCOL, message))
 }
 
-/// What [`versioned`] made.
+/// Decodes bytes encoded by [`versioned`].
 ///
 /// # Errors
-/// [`WireError::Version`] when another version made it, and others when it is none.
+/// [`WireError::Version`] when another version encoded the bytes, other errors when they are no such message.
 pub fn unversioned<M: DeserializeOwned>(bytes: &[u8]) -> Result<M, WireError> {
     let (theirs, rest) =
         postcard::take_from_bytes::<u16>(bytes).map_err(|source| WireError::Unknown { source })?;
@@ -52,8 +52,8 @@ pub fn unversioned<M: DeserializeOwned>(bytes: &[u8]) -> Result<M, WireError> {
     crate::decode(rest)
 }
 
-/// The version of a collector of earlier days, from the beginning of what it says: until version 4 that was a frame
-/// which is not encrypted, with `SINTONIA` and the version in front.
+/// Returns the version of a collector from before version 5, given the first bytes it sent: up to version 4 those
+/// were an unencrypted frame with `SINTONIA` and the version in front.
 pub fn earlier_version(beginning: &[u8]) -> Option<u16> {
     const MAGIC: &[u8] = b"SINTONIA";
     // Length of the frame (4 bytes), number of the message, magic number.

@@ -1,13 +1,13 @@
-//! Messages between a node's collector and the analyzer of a run, as bytes and back.
+//! Messages between a node's collector and the analyzer of a run, and their encoding.
 //!
-//! A message travels as a *frame*: its length in four bytes, little-endian, then the message in
-//! `postcard`'s encoding. Frames travel encrypted, on a connection whose sides have proved that they know the run's
-//! [`Secret`]; the first things they say to each other are [`Hello`] and [`Verdict`], with the protocol's version in
-//! front, which keeps its form for ever.
+//! A message travels as a *frame*: its length in four bytes, little-endian, then the message in `postcard`'s
+//! encoding. Frames travel encrypted, on a connection whose sides have proved that they know the run's [`Secret`];
+//! the first two messages are [`Hello`] and [`Verdict`], with the protocol's version in front, an encoding that
+//! never changes.
 //!
 //! # Invariants
 //! - Pure: no clock, file, socket, thread or environment (I1).
-//! - No bytes make decoding panic or reserve more memory than the frame's bound.
+//! - Decoding never panics and never reserves more memory than the bound of a frame, whatever the bytes.
 //! - `decode(encode(message)) == message`.
 //!
 //! # Not here

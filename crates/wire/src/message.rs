@@ -1,4 +1,4 @@
-//! What collector and analyzer say to each other.
+//! Messages between collector and analyzer.
 //!
 //! ```text
 //! collector                      analyzer
@@ -18,11 +18,11 @@ use serde::{Deserialize, Serialize};
 /// Call records of one thread, in order and without a gap.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Records {
-    /// The process on the sender's node.
+    /// Process on the sender's node.
     pub process: ProcessKey,
-    /// Position of the thread in the process's segment.
+    /// Index of the thread in the process's segment.
     pub thread: u32,
-    /// Number of the first record since the thread's start.
+    /// Number of the first record, counted from the thread's start.
     pub first: u64,
     /// The records.
     #[serde(with = "raw_records")]
@@ -30,109 +30,109 @@ pub struct Records {
 }
 
 impl Records {
-    /// Number of the record after the last.
+    /// Number of the record after the last one.
     pub fn end(&self) -> u64 {
         self.first.saturating_add(self.records.len() as u64)
     }
 }
 
-/// From a node's collector.
+/// Message from a node's collector.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum ToAnalyzer {
     /// Answer to [`ToCollector::ClockProbe`].
     ClockReply {
-        /// Number of the probe.
+        /// Number of the clock probe.
         probe: u32,
-        /// Nanoseconds since 1970 on the node when the probe arrived.
+        /// Nanoseconds since 1970 on the node when the clock probe arrived.
         node_ns: u64,
     },
-    /// What is known of a process now.
+    /// Current state of a process.
     Process(Box<ProcessReport>),
     /// More call records.
     Records(Records),
-    /// Function events added up.
+    /// Summed function events.
     Summaries(SummaryBatch),
-    /// What a process says to an order.
+    /// Answer of a process to an order.
     Answer {
-        /// The process on the sender's node.
+        /// Process on the sender's node.
         process: ProcessKey,
-        /// What it says.
+        /// The answer.
         answer: Answer,
     },
-    /// No process is left and everything was sent.
+    /// Last message: no process is left and everything was sent.
     Finished {
         /// Records that could neither be sent nor spilled.
         n_lost: u64,
-        /// Sentences about what the collector could not do.
+        /// Sentences about failures in the collector.
         warnings: Vec<String>,
     },
 }
 
-/// From the analyzer of a run.
+/// Message from the analyzer of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum ToCollector {
     /// Asks for the node's time.
     ClockProbe {
-        /// Number of the probe.
+        /// Number of the clock probe.
         probe: u32,
     },
-    /// All records of the thread before `up_to` are on disk.
+    /// Acknowledges records: all records of the thread before `up_to` are on disk.
     Acknowledge {
         /// The process.
         process: ProcessKey,
-        /// Position of the thread in the process's segment.
+        /// Index of the thread in the process's segment.
         thread: u32,
-        /// Number of the first record that is not.
+        /// Number of the first record that is not on disk yet.
         up_to: u64,
     },
-    /// What events are, by their numbers, and how soon somebody wants to hear of them.
+    /// Defines the events, by their numbers, and how soon they are needed.
     Events {
-        /// Replaces what was said before.
+        /// Shape of each event; replaces the shapes sent before.
         shapes: Vec<EventShape>,
-        /// Time from one batch of sums to the next.
+        /// Interval in ms between two batches of sums.
         flush_every_ms: u32,
-        /// Time that what goes one by one may wait on its node.
+        /// Longest time in ms that single records may wait on their node.
         read_every_ms: u32,
     },
-    /// Events that are added up on the node instead of being sent one by one.
+    /// Selects events that are summed on the node instead of being sent one by one.
     Summarize {
-        /// The process; none for all that nothing was said about.
+        /// Process; `None` for all processes without a message of their own.
         process: Option<ProcessKey>,
-        /// Their numbers; replaces what was said before.
+        /// Numbers of the events; replaces those sent before.
         events: Vec<u32>,
     },
-    /// How far the sums that the analyzer has go: the collector may read on from there. Said once, after what
-    /// it has to know for that.
+    /// Tells how far the sums known to the analyzer reach: the collector may continue reading from there.
+    /// Sent once, after the messages that reading depends on.
     Resume {
-        /// By thread; their `first` does not matter.
+        /// Ranges by thread; their `first` is ignored.
         ranges: Vec<ThreadRange>,
     },
-    /// The batch of this number is on disk.
+    /// Acknowledges a batch: the batch of this number is on disk.
     Summed {
         /// See [`SummaryBatch::number`].
         number: u64,
     },
-    /// The report of a process that ends (`finalizing` or `gone`) is on disk.
+    /// Acknowledges the report of a process that ends (`finalizing` or `gone`): the report is on disk.
     Kept {
         /// The process.
         process: ProcessKey,
-        /// The report said that the process is gone.
+        /// Whether the report said that the process is gone.
         gone: bool,
     },
-    /// Something for a process to do.
+    /// Passes an order to a process.
     Order {
         /// The process on the collector's node.
         process: ProcessKey,
-        /// What to do.
+        /// The order.
         order: Box<Order>,
     },
-    /// The command ended: send what is left, say `Finished`, and end when no process is left.
+    /// Tells that the command ended: the collector sends the rest, then `Finished`, and ends when no process is left.
     Finish,
-    /// The record is closed: end now, whatever is left.
+    /// Tells that the record is closed: the collector ends now, whatever is left.
     Leave,
 }
 
-/// Records as their bytes in memory (little-endian on every machine we build for).
+/// Serializes records as their bytes in memory (little-endian on all supported machines).
 mod raw_records {
     use events::CallRecord;
     use serde::de::{Error, Visitor};

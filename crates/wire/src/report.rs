@@ -1,54 +1,53 @@
-//! Everything known of one observed process at one moment.
+//! State of a monitored process at one moment.
 
 use events::{Clock, CommunicatorId, Peer, ProcessKey, Rank, RegionCounters, Ticks, WorldId};
 use serde::{Deserialize, Serialize};
 
-/// One observed process as its collector saw it last; every report replaces the one before it.
+/// Latest state of a monitored process as its collector saw it; every report replaces the previous one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact that a segment tells by itself")]
 pub struct ProcessReport {
-    /// Which process on its node.
+    /// Process on its node.
     pub key: ProcessKey,
     /// The collector's name of the node; unique in the run, unlike [`ProcessReport::host`].
     pub node: String,
     /// Host name as the process sees it.
     pub host: String,
-    /// Its `MPI_COMM_WORLD`.
+    /// `MPI_COMM_WORLD` of the process.
     pub world: WorldId,
     /// Rank in its world.
     pub rank: Rank,
     /// Ranks in its world.
     pub size: u32,
-    /// It was spawned by other MPI processes.
+    /// Whether the process was spawned by other MPI processes.
     pub spawned: bool,
-    /// It reached `MPI_Finalize`.
+    /// Whether the process reached `MPI_Finalize`.
     pub finalizing: bool,
-    /// It was left before its end by who had attached to it.
+    /// Whether an attached run detached from the process before its end.
     pub left: bool,
-    /// The process no longer exists, or was left.
+    /// Whether the process no longer exists, or was detached from.
     pub gone: bool,
-    /// Ticks to time on its node. The second point is the collector's own until `MPI_Finalize`.
+    /// Map from ticks to time on the node. The second point is the collector's own until `MPI_Finalize`.
     pub clock: Clock,
-    /// When this report was taken; for a process that is gone, when that was noticed.
+    /// Time of this report; for a process that is gone, the time at which the collector noticed.
     pub now: Ticks,
-    /// When `MPI_Init` returned.
+    /// Time at which `MPI_Init` returned.
     pub init_end: Ticks,
-    /// When `MPI_Finalize` was called.
+    /// Time at which `MPI_Finalize` was called.
     pub finalize_begin: Option<Ticks>,
-    /// Nanoseconds that observing one call costs, measured in the process at its start.
+    /// Cost of monitoring one call in ns, measured in the process at its start.
     pub cost_ns_per_call: f64,
-    /// Threads that found no room and were not observed.
+    /// Number of threads not monitored for lack of room.
     pub threads_refused: u32,
     /// [`ThreadReport::idx`] of the thread that called `MPI_Init`.
     pub main_thread: u32,
-    /// Shared memory reserved.
+    /// Shared memory reserved, in bytes.
     pub reserved_bytes: u64,
     /// Version text of the MPI library.
     pub library: String,
     /// Path of the program.
     pub program: String,
-    /// Executable mappings, lines of `/proc/PID/maps`. Empty on the way to the analyzer when they are
-    /// the ones reported last.
+    /// Executable mappings, lines of `/proc/PID/maps`. Sent empty when they are those of the report before.
     pub modules: String,
     /// Communicators defined so far.
     pub communicators: Vec<CommunicatorReport>,
@@ -56,42 +55,42 @@ pub struct ProcessReport {
     pub threads: Vec<ThreadReport>,
 }
 
-/// A communicator and who is in it.
+/// Communicator and its members.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommunicatorReport {
-    /// Its number in call records.
+    /// Number of the communicator in call records.
     pub id: CommunicatorId,
-    /// World ranks in the order of the communicator's ranks; `u32::MAX` for one of another world.
+    /// World ranks in the order of the communicator's ranks; `u32::MAX` for a rank of another world.
     pub world_ranks: Vec<u32>,
 }
 
 /// One thread that called MPI.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ThreadReport {
-    /// Position in the process's segment.
+    /// Index in the process's segment.
     pub idx: u32,
-    /// Kernel's id of the thread.
+    /// Kernel thread id.
     pub tid: u32,
-    /// Counters by region; calls that found no room are in the entries of address 0, by operation.
+    /// Counters by region; calls without a region of their own are counted in entries of address 0, by operation.
     pub regions: Vec<RegionCounters>,
-    /// Traffic by world rank, only with ranks that exchanged something.
+    /// Traffic by world rank; ranks without traffic are omitted.
     pub peers: Vec<(u32, Peer)>,
-    /// The MPI call in which it is (or was when the process ended).
+    /// MPI call that the thread is in (or was in when the process ended).
     pub in_call: Option<InCall>,
-    /// When it last entered or left MPI.
+    /// Time at which the thread last entered or left MPI.
     pub since: Ticks,
     /// Calls counted by operation only, because the region table was full.
     pub calls_without_region: u64,
-    /// Records written to its ring.
+    /// Number of records written to the thread's ring.
     pub n_written: u64,
-    /// Records that found its ring full.
+    /// Number of records dropped because the ring was full.
     pub n_dropped: u64,
 }
 
-/// The call in which a thread is.
+/// MPI call in progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InCall {
-    /// Place of the operation in the table of `mpi-abi`.
+    /// Index of the operation in the table of `mpi-abi`.
     pub operation: u16,
     /// Return address: the call site.
     pub address: u64,

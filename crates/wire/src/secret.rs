@@ -1,14 +1,14 @@
-//! What the analyzer and the collectors of one run know and nobody else.
+//! Secret of a run, shared by its analyzer and collectors only.
 
-/// What the analyzer and the collectors of one run know and nobody else.
+/// Secret of a run, shared by its analyzer and collectors only: 32 bytes, the key of the connections.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret([u8; 32]);
 
-/// Why a text is no secret.
+/// Failure to read a secret.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SecretError {
-    /// Not 64 hexadecimal digits.
+    /// The text is not 64 hexadecimal digits.
     #[error(
         "`SINTONIA_SECRET` has to be 64 hexadecimal digits; unset it and let `sintonia run` choose one"
     )]
@@ -22,15 +22,15 @@ impl std::fmt::Debug for Secret {
 }
 
 impl Secret {
-    /// A secret of random bytes.
+    /// Makes a secret of (random) bytes.
     pub fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
-    /// The secret written as 64 hexadecimal digits.
+    /// Reads a secret of 64 hexadecimal digits.
     ///
     /// # Errors
-    /// When it is not.
+    /// When the text has another form.
     pub fn from_hex(text: &str) -> Result<Self, SecretError> {
         let digits = text.as_bytes();
         let mut bytes = [0; 32];
@@ -48,7 +48,7 @@ impl Secret {
         &self.0
     }
 
-    /// 64 hexadecimal digits.
+    /// Returns the secret as 64 hexadecimal digits.
     pub fn to_hex(&self) -> String {
         self.0.iter().map(|byte| format!("{byte:02x}")).collect()
     }

@@ -1,89 +1,89 @@
-//! Function events added up on a node, and how far the sums go.
+//! Function events summed on a node, and the range of records that the sums cover.
 //!
-//! The collector reads records of a thread in their order. Those of events that are wanted as a summary are
-//! added up there and never sent one by one; a batch says of every thread which records it has dealt with.
-//! What it did not send yet, or what was lost on the way, is still in the rings: a collector that comes
-//! (back) hears in [`crate::ToCollector::Resume`] how far the analyzer is, and adds up the rest again. So
-//! every passage is in one batch that counts.
+//! The collector reads the records of a thread in order. Records of summarized events are summed on the
+//! node and never sent one by one; a batch states for every thread which records it covers. Records whose
+//! sums were not sent yet, or were lost on the way, are still in the rings: a collector that connects
+//! (again) learns from [`crate::ToCollector::Resume`] how far the analyzer's sums reach, and sums the rest
+//! again. So every passage counts in exactly one batch.
 
 use events::{Moments, Place, ProcessKey, ValueType};
 use serde::{Deserialize, Serialize};
 
-/// Open calls told of one thread at most: the outermost.
+/// Maximum number of open calls reported per thread: the outermost ones.
 pub const N_OPEN_MAX: usize = 64;
 
-/// How the records of an event are read.
+/// Layout and meaning of an event's records.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EventShape {
     /// Entry or exit.
     pub place: Place,
-    /// Entry and exit of a function have the same number.
+    /// Number of the function, shared by its entry and exit.
     pub function: u32,
-    /// Types of its attributes.
+    /// Types of the attributes.
     pub kinds: Vec<ValueType>,
-    /// It is told of each process, too.
+    /// Whether sums per process are reported, too.
     pub by_process: bool,
 }
 
 /// Passages of measurement points on one node.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SummaryBatch {
-    /// Its number on this connection; comes back in the acknowledgment.
+    /// Number of the batch on this connection, repeated in the acknowledgment.
     pub number: u64,
-    /// Events that were passed.
+    /// Sums of the events that occurred.
     pub events: Vec<EventSummary>,
-    /// Threads that were read.
+    /// Records covered, by thread.
     pub ranges: Vec<ThreadRange>,
-    /// Exits without their entry, and entries that were not kept because calls were too deep.
+    /// Exits without their entry, and entries not kept because calls were nested too deeply.
     pub n_unmatched: u64,
 }
 
 /// Passages of one measurement point.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EventSummary {
-    /// Its number.
+    /// Number of the event.
     pub event: u32,
     /// Passages.
     pub n: u64,
-    /// Processes that passed it.
+    /// Processes that passed the point.
     pub n_ranks: u32,
     /// Ticks of the first passage.
     pub first_ticks: u64,
-    /// Ticks of the last one.
+    /// Ticks of the last passage.
     pub last_ticks: u64,
-    /// Each attribute.
+    /// Statistics of each attribute.
     pub attributes: Vec<Moments>,
     /// Ticks from the entry to the exit of the same function on the same thread, for an exit.
     pub duration_ticks: Moments,
-    /// Those of each process, by its key, of events of which that is told.
+    /// Sums by process, sorted by key; only for events reported by process.
     pub processes: Vec<ProcessSum>,
 }
 
 /// Passages of one measurement point in one process.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProcessSum {
-    /// The process on the sender's node.
+    /// Process on the sender's node.
     pub process: ProcessKey,
     /// Passages.
     pub n: u64,
     /// See [`EventSummary::duration_ticks`].
     pub duration_ticks: Moments,
-    /// Ticks in calls that are not inside another call of the function: no time is in it twice.
+    /// Ticks in calls that are not inside another call of the same function, so that no time counts twice.
     pub outer_ticks: u64,
 }
 
-/// Records of a thread that a batch has dealt with.
+/// Range of a thread's records that a batch covers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadRange {
-    /// The process on the sender's node.
+    /// Process on the sender's node.
     pub process: ProcessKey,
-    /// Position of the thread in the process's segment.
+    /// Index of the thread in the process's segment.
     pub thread: u32,
     /// Number of the first record.
     pub first: u64,
-    /// Number of the record after the last.
+    /// Number of the record after the last one.
     pub end: u64,
-    /// Calls that the thread is in after the last record, outermost first: function and ticks of the entry.
+    /// Calls still open after the last record, outermost first: function and ticks of the entry.
     pub open: Vec<(u32, u64)>,
 }
 
@@ -115,7 +115,7 @@ impl EventSummary {
 }
 
 impl ProcessSum {
-    /// Nothing of `process` yet.
+    /// Returns empty sums of `process`.
     pub fn of(process: ProcessKey) -> Self {
         Self { process, n: 0, duration_ticks: Moments::default(), outer_ticks: 0 }
     }

@@ -6,7 +6,7 @@ use proptest::prelude::{any, proptest};
 use proptest::prop_assert;
 use wire::{FrameBuffer, ToAnalyzer, ToCollector, WireError, decode, encode};
 
-/// Longest message that is taken here.
+/// Longest message accepted in these tests, in bytes.
 const FRAME_BYTES_MAX: usize = 4096;
 
 fn framed(body: &[u8]) -> Vec<u8> {

@@ -1,4 +1,4 @@
-//! Messages from outside: what is written is read, and nothing else breaks the reader.
+//! Tests of encoding and decoding: what is encoded is decoded, and other bytes do no harm.
 
 mod damage;
 mod messages;

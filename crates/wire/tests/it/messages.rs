@@ -1,4 +1,4 @@
-//! Messages made at random.
+//! Random messages, as `proptest` strategies.
 
 use events::{
     CallRecord, Clock, CommunicatorId, Moments, Peer, Place, ProcessKey, Rank, RegionCounters,

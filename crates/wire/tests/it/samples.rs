@@ -1,7 +1,7 @@
-//! A stream of each side with every kind of message, as files: what this version writes, and what earlier ones wrote.
+//! Sample streams of both sides with every kind of message, as files, from this version and from earlier ones.
 //!
-//! When the bytes of a message change, [`wire::PROTOCOL`] grows, and the streams of the version before stay:
-//! who receives them says in one sentence what is to be done.
+//! When the encoding of a message changes, increase [`wire::PROTOCOL`] and keep the streams of the version before: a
+//! receiver of such a stream must report in one sentence what the user has to do.
 
 use events::{
     CallRecord, Clock, CommunicatorId, Moments, Peer, Place, ProcessKey, Rank, RegionCounters,
@@ -20,7 +20,7 @@ use wire::{
 
 const KEY: ProcessKey = ProcessKey { pid: 4711, started: 123_456_789 };
 
-/// Every message of a collector, in the order of a connection.
+/// Every message of a collector, in the order in which a connection carries them.
 fn of_collector() -> Vec<ToAnalyzer> {
     let answers = [
         Answer::Installed {
@@ -45,7 +45,7 @@ fn of_collector() -> Vec<ToAnalyzer> {
     before.into_iter().chain(answers).chain([end]).collect()
 }
 
-/// Every message of an analyzer, in the order of a connection.
+/// Every message of an analyzer, in the order in which a connection carries them.
 fn of_analyzer() -> Vec<ToCollector> {
     let shape = EventShape {
         place: Place::Entry,
@@ -222,7 +222,7 @@ fn folder(protocol: u16) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/samples/protocol-{protocol}"))
 }
 
-/// The messages are those of the stream in the file; the version of the file is ours.
+/// Asserts that the messages encode to the sample file of the current version, and that the file decodes to them.
 #[track_caller]
 fn check<M: Serialize + DeserializeOwned + PartialEq + Debug>(name: &str, expected: &[M]) {
     let path = folder(PROTOCOL).join(name);
@@ -251,7 +251,7 @@ fn the_bytes_of_this_version_do_not_change() {
     check("analyzer.stream", &of_analyzer());
 }
 
-/// Such a collector is told apart from a stranger, so that the report says what is to be done.
+/// A collector of an earlier version is distinguished from a stranger, so that the report can tell the user what to do.
 #[test]
 fn a_collector_of_an_earlier_version_is_known_by_its_first_bytes() {
     let stream = std::fs::read(folder(4).join("collector.stream")).expect("a sample");
