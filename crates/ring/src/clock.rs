@@ -1,17 +1,17 @@
-//! The clock of all records: the processor's time-stamp counter, and what ties it to the time of day.
+//! Clock of all records: the processor's time-stamp counter, and its relation to the time of day.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The time-stamp counter now.
+/// Reads the time-stamp counter.
 #[inline(always)]
 pub fn ticks() -> u64 {
     // SAFETY: every x86-64 processor has the counter, and Linux lets programs read it.
     unsafe { std::arch::x86_64::_rdtsc() }
 }
 
-/// Ticks and nanoseconds since 1970 at one moment.
+/// Returns ticks and nanoseconds since 1970 at the same moment.
 ///
-/// The tightest of a few tries: an interruption between the readings would tie them wrongly.
+/// The tightest of a few tries, since an interruption between the two readings would pair them wrongly.
 pub fn point() -> (u64, u64) {
     let tries = (0..8).map(|_| {
         let before = ticks();

@@ -1,18 +1,17 @@
-//! Two mailboxes between a process and the collector of its node: orders down, answers up.
+//! Two mailboxes between a process and the collector of its node: one for orders, one for answers.
 //!
-//! A mailbox is a ring of bytes that one side writes and the other one reads, made of frames with a check.
-//! `written` and `taken` count bytes since the start;
-//! a frame counts as written when it is whole, so a writer that dies half-way leaves nothing behind, and
-//! its successor goes on where it stopped. After an order the collector rings a bell, a word on which
-//! the process sleeps.
+//! A mailbox is a ring of bytes that one side writes and the other one reads, made of frames with a
+//! checksum. `written` and `taken` count bytes since the start; a frame is published only when it is
+//! whole, so a writer that dies half-way leaves nothing behind, and its successor continues where it
+//! stopped. After an order the collector rings a bell, a futex word on which the process sleeps.
 //!
 //! # Invariants
 //! - Neither side waits for the other: a full mailbox refuses a frame.
-//! - What the other process wrote is never trusted: an order or an answer is taken as it was sent, once and in order,
-//!   or not at all; what was skipped is counted.
+//! - Data written by the other process is never trusted: an order or an answer is received as it was sent, once and
+//!   in order, or not at all; what was skipped is counted.
 //!
 //! # Not here
-//! What the frames say (`wire::control`), and when they are sent.
+//! Meaning of the frames (`wire::control`), and when they are sent.
 
 mod mailbox;
 
@@ -24,12 +23,12 @@ use mailbox::{HEAD_BYTES, Mailbox, TakenTo, WrittenTo};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// Longest order that its mailbox can ever take, in bytes.
+/// Longest order that fits into the empty mailbox, in bytes.
 pub const ORDER_BYTES_MAX: usize = ORDERS_BYTES - HEAD_BYTES;
-/// Longest answer that its mailbox can ever take, in bytes.
+/// Longest answer that fits into the empty mailbox, in bytes.
 pub const ANSWER_BYTES_MAX: usize = ANSWERS_BYTES - HEAD_BYTES;
 
-/// How far a collector is in the mailboxes of a process, in its own memory.
+/// Positions of a collector in the mailboxes of a process, in the collector's own memory.
 #[derive(Debug)]
 pub(crate) struct Positions {
     orders: WrittenTo,
@@ -37,14 +36,14 @@ pub(crate) struct Positions {
 }
 
 impl Positions {
-    /// Where the collector before it stopped.
+    /// Positions at which the previous collector stopped.
     pub(crate) fn of(mapping: &Mapping) -> Self {
         let header = header(mapping);
         Self { orders: WrittenTo::of(&header.orders), answers: TakenTo::of(&header.answers) }
     }
 }
 
-/// Where the collector puts orders.
+/// Collector's end of the mailbox of orders.
 #[derive(Debug)]
 pub struct OrderWriter<'a> {
     mailbox: Mailbox<'a>,
@@ -58,8 +57,8 @@ impl<'a> OrderWriter<'a> {
         Self { mailbox: orders(mapping), at: &at.orders, bell }
     }
 
-    /// Puts an order in and wakes the process. False when there is no room now: try again later, unless
-    /// it is longer than [`ORDER_BYTES_MAX`].
+    /// Appends an order and wakes the process. Returns false if there is no room now: try again later,
+    /// unless the order is longer than [`ORDER_BYTES_MAX`].
     pub fn push(&mut self, order: &[u8]) -> bool {
         let is_in = self.mailbox.push(self.at, order);
         if is_in {
@@ -68,13 +67,13 @@ impl<'a> OrderWriter<'a> {
         is_in
     }
 
-    /// Whether the process has taken everything.
+    /// Returns whether the process has taken all orders.
     pub fn is_empty(&self) -> bool {
         self.mailbox.is_empty(self.at)
     }
 }
 
-/// Where the collector finds answers.
+/// Collector's end of the mailbox of answers.
 #[derive(Debug)]
 pub struct AnswerReader<'a> {
     mailbox: Mailbox<'a>,
@@ -87,19 +86,19 @@ impl<'a> AnswerReader<'a> {
         Self { mailbox: answers(mapping), at: &at.answers, header: header(mapping) }
     }
 
-    /// Takes the next answer out.
+    /// Removes and returns the next answer.
     pub fn pop(&mut self) -> Option<Vec<u8>> {
         self.mailbox.pop(self.at)
     }
 
-    /// Answers that found no room, and orders that could not be read.
+    /// Number of answers dropped for lack of room, and of damaged orders.
     pub fn n_lost(&self) -> u32 {
         let dropped = self.header.answers_dropped.load(Ordering::Relaxed);
         dropped.saturating_add(self.header.orders.broken.load(Ordering::Relaxed))
     }
 }
 
-/// Where the process finds orders.
+/// Process's end of the mailbox of orders.
 #[derive(Debug)]
 pub struct OrderReader {
     mailbox: Mailbox<'static>,
@@ -114,18 +113,18 @@ impl OrderReader {
         Self { mailbox: orders(mapping), at, bell }
     }
 
-    /// Takes the next order out.
+    /// Removes and returns the next order.
     pub fn pop(&mut self) -> Option<Vec<u8>> {
         self.mailbox.pop(&self.at)
     }
 
-    /// What wakes the process.
+    /// Bell that wakes the process.
     pub fn bell(&self) -> Bell {
         self.bell
     }
 }
 
-/// Where the process puts answers.
+/// Process's end of the mailbox of answers.
 #[derive(Debug)]
 pub struct AnswerWriter {
     mailbox: Mailbox<'static>,
@@ -139,7 +138,7 @@ impl AnswerWriter {
         Self { mailbox: answers(mapping), at: WrittenTo::of(&header.answers), header }
     }
 
-    /// Puts an answer in, or counts it as lost and says false when there is no room.
+    /// Appends an answer; without room, counts the answer as lost and returns false.
     pub fn push(&mut self, answer: &[u8]) -> bool {
         let is_in = self.mailbox.push(&self.at, answer);
         if !is_in {
@@ -149,19 +148,19 @@ impl AnswerWriter {
     }
 }
 
-/// A word on which a thread of the process sleeps until somebody rings.
+/// Futex word on which a thread of the process sleeps until it is rung.
 #[derive(Clone, Copy, Debug)]
 pub struct Bell {
     word: &'static AtomicU32,
 }
 
 impl Bell {
-    /// How often it rang: to be read before looking for what there is to do.
+    /// Number of rings so far; read it before checking for work, so that no ring is missed.
     pub fn n_rings(self) -> u32 {
         self.word.load(Ordering::Acquire)
     }
 
-    /// Sleeps until it rings again after `n_rings`, or `at_most` so long; may wake for nothing.
+    /// Sleeps until the bell rings again after `n_rings`, for at most `at_most`; may wake spuriously.
     pub fn wait(self, n_rings: u32, at_most: Duration) {
         let timeout = libc::timespec {
             tv_sec: libc::time_t::try_from(at_most.as_secs()).unwrap_or(libc::time_t::MAX),
@@ -174,7 +173,7 @@ impl Bell {
         };
     }
 
-    /// Rings it.
+    /// Wakes the sleeping threads.
     pub fn ring(self) {
         ring_bell(self.word);
     }
@@ -182,7 +181,7 @@ impl Bell {
 
 fn ring_bell(word: &AtomicU32) {
     word.fetch_add(1, Ordering::Release);
-    // SAFETY: a mapped word; waking nobody is fine.
+    // SAFETY: a mapped word; waking no thread is fine.
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, i32::MAX) };
 }
 

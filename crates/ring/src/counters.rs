@@ -1,7 +1,7 @@
-//! What one call adds to the counters of its region and its peer.
+//! Updates of a region's and a peer's counters by one call.
 //!
 //! # Invariants
-//! - One thread writes a counter: a load and a store are enough, and no instruction is locked.
+//! - Only one thread writes a counter: a load and a store are enough, and no instruction is locked.
 
 use crate::layout::{PeerSlot, RegionSlot};
 use events::SizeHistogram;

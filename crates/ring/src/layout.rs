@@ -1,4 +1,4 @@
-//! The segment's bytes: header, texts, thread blocks.
+//! Layout of a segment: header, texts, thread blocks.
 //!
 //! ```text
 //! 0                 Header                       one page
@@ -9,15 +9,15 @@
 //!
 //! thread block:     ThreadHeader | RegionSlot x n_regions | PeerSlot x n_peers | CallRecord x n_records
 //! ```
-//! Every field is an atomic ([`Shared`]), those that never change included: another process has the memory, too,
-//! and may write anything anywhere. There is one writer per field that keeps to the rules.
+//! Every field is an atomic ([`Shared`]), constant ones included: the memory is shared with another process,
+//! which may write anything anywhere. By the rules, each field has one writer.
 
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
-/// What a reference may point at though other processes write there.
+/// Types that may be referenced in memory to which other processes write.
 ///
 /// # Safety
-/// It consists of atomics, and all bytes are a value of it.
+/// The type consists of atomics, and every bit pattern is a valid value.
 pub unsafe trait Shared {}
 
 // SAFETY: an atomic.
@@ -37,12 +37,12 @@ unsafe impl Shared for RegionSlot {}
 // SAFETY: made of atomics.
 unsafe impl Shared for PeerSlot {}
 
-/// A [`events::CallRecord`] in shared memory.
+/// An [`events::CallRecord`] in shared memory.
 pub type RecordWords = [AtomicU64; size_of::<events::CallRecord>() / size_of::<u64>()];
 
 /// First word of a segment.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"SINTONIA");
-/// Version of this layout; probe and collector of different builds refuse each other.
+/// Version of this layout; a probe and a collector with different versions refuse each other.
 pub const LAYOUT_VERSION: u32 = 3;
 /// Size of the header.
 pub const HEADER_BYTES: usize = 8192;
@@ -54,19 +54,19 @@ pub const COMMUNICATORS_BYTES: usize = 128 * 1024;
 pub const ORDERS_BYTES: usize = 256 * 1024;
 /// Room for answers that the collector has not taken yet.
 pub const ANSWERS_BYTES: usize = 128 * 1024;
-/// Room for both with their counters; reserved only in processes that listen to orders.
+/// Room for orders and answers with their counters; reserved only in processes that listen to orders.
 pub const CONTROL_BYTES: usize = PAGE + ORDERS_BYTES + ANSWERS_BYTES;
-/// Entries of the region table kept for totals by operation when the table is full.
+/// Entries of the region table reserved for totals by operation, used once the table is full.
 pub const N_RESERVED_REGIONS: u32 = 768;
 
-/// How much a segment holds; chosen by the launcher, fixed when the segment is made.
+/// Capacity of a segment; chosen by the launcher, fixed when the segment is created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capacity {
     /// Threads that may call MPI at the same time.
     pub n_threads: u32,
     /// Regions per thread, [`N_RESERVED_REGIONS`] included.
     pub n_regions: u32,
-    /// World ranks told apart as peers.
+    /// World ranks counted as separate peers.
     pub n_peers: u32,
     /// Records in a thread's ring: 0 or a power of two.
     pub n_records: u32,
@@ -91,17 +91,17 @@ impl Capacity {
         self.statistics_bytes() + self.ring_bytes()
     }
 
-    /// Where thread block `idx` starts.
+    /// Offset of thread block `idx`.
     pub fn block_offset(&self, idx: u32) -> usize {
         BLOCKS_OFFSET + idx as usize * self.block_bytes()
     }
 
-    /// Length of the whole segment, most of it never touched.
+    /// Length of the whole segment in bytes, most of it never touched.
     pub fn segment_bytes(&self) -> usize {
         self.block_offset(self.n_threads)
     }
 
-    /// As much of it as a segment of `room_bytes` holds: fewer threads, then shorter rings.
+    /// Reduces the capacity until the segment fits into `room_bytes`: fewer threads first, then shorter rings.
     pub fn within(mut self, room_bytes: u64) -> Option<Self> {
         while room_bytes < self.segment_bytes() as u64 {
             if 1 < self.n_threads {
@@ -115,7 +115,7 @@ impl Capacity {
         Some(self)
     }
 
-    /// Whether these numbers of another process can be.
+    /// Returns whether the numbers, read from another process, are possible.
     pub fn is_plausible(&self) -> bool {
         let bounded = self.n_threads <= 4096
             && self.n_regions <= 1 << 22
@@ -136,7 +136,7 @@ pub struct CapacityWords {
 }
 
 impl CapacityWords {
-    /// Writes it, before the segment is published.
+    /// Stores the capacity, before the segment is published.
     pub fn store(&self, capacity: Capacity) {
         self.n_threads.store(capacity.n_threads, Ordering::Relaxed);
         self.n_regions.store(capacity.n_regions, Ordering::Relaxed);
@@ -144,7 +144,7 @@ impl CapacityWords {
         self.n_records.store(capacity.n_records, Ordering::Relaxed);
     }
 
-    /// What is there now.
+    /// Loads the current values.
     pub fn load(&self) -> Capacity {
         Capacity {
             n_threads: self.n_threads.load(Ordering::Relaxed),
@@ -156,48 +156,49 @@ impl CapacityWords {
 }
 
 pub(crate) const PAGE: usize = 4096;
-/// Where the modules text starts.
+/// Offset of the modules text.
 pub const MODULES_OFFSET: usize = HEADER_BYTES;
-/// Where communicator definitions start.
+/// Offset of the communicator definitions.
 pub const COMMUNICATORS_OFFSET: usize = MODULES_OFFSET + MODULES_BYTES;
-/// Where the [`ControlHeader`] lies.
+/// Offset of the [`ControlHeader`].
 pub const CONTROL_OFFSET: usize = COMMUNICATORS_OFFSET + COMMUNICATORS_BYTES;
-/// Where orders start.
+/// Offset of the orders.
 pub const ORDERS_OFFSET: usize = CONTROL_OFFSET + PAGE;
-/// Where answers start.
+/// Offset of the answers.
 pub const ANSWERS_OFFSET: usize = ORDERS_OFFSET + ORDERS_BYTES;
-/// Where thread blocks start.
+/// Offset of the first thread block.
 pub const BLOCKS_OFFSET: usize = CONTROL_OFFSET + CONTROL_BYTES;
 
-/// How far a process is.
+/// Phase in the life of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum LifeState {
-    /// The segment is being made.
+    /// The segment is being created.
     Starting = 0,
     /// Between `MPI_Init` and `MPI_Finalize`.
     Running = 1,
-    /// In `MPI_Finalize`: the last numbers are written and may be taken.
+    /// In `MPI_Finalize`: the final numbers are written and may be taken.
     Finalizing = 2,
-    /// The watch ended before the program: the last numbers are written, nothing follows.
+    /// Monitoring ended before the program: the final numbers are written, nothing follows.
     Left = 3,
 }
 
 impl LifeState {
-    /// The state of this number; one that is none was never written by us, and the process runs.
+    /// Returns the state with this number; an invalid number was overwritten by the program, which
+    /// is therefore running.
     pub fn from_number(number: u32) -> Self {
         let states = [Self::Starting, Self::Running, Self::Finalizing, Self::Left];
         states.into_iter().find(|state| *state as u32 == number).unwrap_or(Self::Running)
     }
 }
 
-/// A text of fixed room, written once before the state becomes [`LifeState::Running`].
+/// Text with fixed room, written once before the state becomes [`LifeState::Running`].
 #[derive(Debug)]
 #[repr(C)]
 pub struct Text<const N: usize> {
     /// Length in bytes.
     pub len: AtomicU32,
-    /// The bytes, UTF-8 where the system is.
+    /// The bytes, UTF-8 where the system's text is.
     pub bytes: [AtomicU8; N],
 }
 
@@ -211,53 +212,53 @@ pub struct Header {
     pub version: AtomicU32,
     /// Process id.
     pub pid: AtomicU32,
-    /// Ticks when the segment was made.
+    /// Ticks when the segment was created.
     pub started_ticks: AtomicU64,
-    /// How much it holds.
+    /// Capacity of the segment.
     pub capacity: CapacityWords,
     /// [`LifeState`] as a number.
     pub state: AtomicU32,
-    /// Rank in its world.
+    /// Rank in the process's world.
     pub rank: AtomicU32,
-    /// Ranks in its world.
+    /// Number of ranks in the world.
     pub size: AtomicU32,
-    /// Parent's world shares nothing else with this one; 1 when this process was spawned.
+    /// 1 if the process was spawned; the parent's world shares nothing else with this one.
     pub spawned: AtomicU32,
-    /// Number of its world.
+    /// Number of the world.
     pub world: AtomicU64,
-    /// Ticks and nanoseconds since 1970 at the same moment, early.
+    /// Ticks of the first clock point, read early at the same moment as `first_ns`.
     pub first_ticks: AtomicU64,
-    /// See `first_ticks`.
+    /// Nanoseconds since 1970 of the first clock point.
     pub first_ns: AtomicU64,
-    /// The same, at the start of `MPI_Finalize`; 0 before.
+    /// Ticks of the second clock point, read at the start of `MPI_Finalize`; 0 before.
     pub last_ticks: AtomicU64,
-    /// See `last_ticks`.
+    /// Nanoseconds since 1970 of the second clock point.
     pub last_ns: AtomicU64,
     /// Ticks when `MPI_Init` returned.
     pub init_end_ticks: AtomicU64,
     /// Ticks when `MPI_Finalize` was called; 0 before.
     pub finalize_begin_ticks: AtomicU64,
-    /// Cost of observing one call in this process, in picoseconds.
+    /// Cost of monitoring one call in this process, in picoseconds.
     pub cost_ps_per_call: AtomicU64,
-    /// Thread blocks handed out so far.
+    /// Thread blocks allocated so far.
     pub n_threads: AtomicU32,
-    /// Threads that found no room.
+    /// Threads refused for lack of room.
     pub threads_refused: AtomicU32,
     /// Block of the thread that called `MPI_Init`.
     pub main_thread: AtomicU32,
-    /// Set by the collector when it has taken everything after `Finalizing`.
+    /// Set by the collector once it has taken everything after `Finalizing`.
     pub final_taken: AtomicU32,
     /// Bytes used of the modules text.
     pub modules_len: AtomicU32,
     /// Bytes used of the communicator definitions.
     pub communicators_len: AtomicU32,
-    /// Communicators that found no room.
+    /// Communicators not defined for lack of room.
     pub communicators_refused: AtomicU32,
     /// Bytes reserved so far in the whole segment.
     pub reserved_bytes: AtomicU64,
-    /// 1 when the control area is reserved and the process listens to orders.
+    /// 1 if the control area is reserved and the process listens to orders.
     pub has_control: AtomicU32,
-    /// Error number of the system that keeps it from listening though it was asked to; 0 for none.
+    /// System error number that keeps the process from listening to orders as requested; 0 for none.
     pub control_refused: AtomicU32,
     /// Version text of the MPI library.
     pub library: Text<508>,
@@ -273,29 +274,29 @@ const _: () = assert!(size_of::<Header>() <= HEADER_BYTES);
 #[derive(Debug)]
 #[repr(C)]
 pub struct ControlHeader {
-    /// Counts what the process is to look at; a futex.
+    /// Bell of the orders: a futex word that counts rings.
     pub orders_bell: AtomicU32,
-    /// Answers that found no room.
+    /// Answers dropped for lack of room.
     pub answers_dropped: AtomicU32,
-    /// From the collector.
+    /// Mailbox from the collector.
     pub orders: MailboxHeader,
-    /// To the collector.
+    /// Mailbox to the collector.
     pub answers: MailboxHeader,
 }
 
 const _: () = assert!(size_of::<ControlHeader>() <= PAGE);
 
-/// How far the two sides of a mailbox are.
+/// Positions of the two sides of a mailbox.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct MailboxHeader {
-    /// Bytes written since the start; stored by the writer after them, which keeps its own.
+    /// Bytes written since the start; stored by the writer after the bytes. The writer relies on its own copy.
     pub written: AtomicU64,
-    /// Keeps the reader's words on a cache line of their own.
+    /// Padding: the reader's words have a cache line of their own.
     pub pad: [AtomicU64; 7],
-    /// Bytes taken since the start; stored by the reader, which keeps its own.
+    /// Bytes taken since the start; stored by the reader, which relies on its own copy.
     pub taken: AtomicU64,
-    /// How often the reader found what cannot be, and skipped what was there.
+    /// Times that the reader found invalid data and skipped it.
     pub broken: AtomicU32,
 }
 
@@ -307,9 +308,9 @@ pub struct ThreadHeader {
     pub owned: AtomicU32,
     /// Regions in use.
     pub n_regions: AtomicU32,
-    /// Operation being executed + 1; 0 outside MPI.
+    /// Number of the operation being executed + 1; 0 outside MPI.
     pub in_operation: AtomicU32,
-    /// Kernel's id of the (last) owner.
+    /// Kernel thread id of the (last) owner.
     pub tid: AtomicU32,
     /// Return address of the operation being executed.
     pub in_address: AtomicU64,
@@ -319,13 +320,13 @@ pub struct ThreadHeader {
     pub calls_without_region: AtomicU64,
     /// Records written to the ring since the start.
     pub written: AtomicU64,
-    /// Records that found the ring full.
+    /// Records dropped because the ring was full.
     pub dropped: AtomicU64,
     /// 1 when the ring's memory could be reserved.
     pub has_ring: AtomicU32,
-    /// Keeps the reader's word on a cache line of its own.
+    /// Padding: the reader's word has a cache line of its own.
     pub pad: [AtomicU32; 17],
-    /// Records that are safe elsewhere; written by the collector.
+    /// Records that are stored safely elsewhere; written by the collector.
     pub acknowledged: AtomicU64,
 }
 
@@ -337,15 +338,15 @@ pub struct RegionSlot {
     pub address: AtomicU64,
     /// See [`events::RegionCounters::previous`].
     pub previous: AtomicU64,
-    /// See [`events::RegionCounters::operation`]; the rest is zero.
+    /// See [`events::RegionCounters::operation`]; the upper bits are zero.
     pub operation: AtomicU64,
     /// Calls.
     pub n_calls: AtomicU64,
     /// Ticks inside MPI.
     pub mpi_ticks: AtomicU64,
-    /// Ticks before it.
+    /// Ticks of computation before the MPI calls.
     pub compute_ticks: AtomicU64,
-    /// Longest call.
+    /// Longest call in ticks.
     pub mpi_ticks_max: AtomicU64,
     /// Bytes moved.
     pub bytes: AtomicU64,

@@ -1,22 +1,22 @@
-//! What a process under observation writes in shared memory, and how a collector reads it.
+//! Shared memory of a monitored process: the process writes measurements, a collector reads them.
 //!
 //! One *segment* (a file in `/dev/shm`) per process: a header, texts, and a block per thread that called
 //! MPI. A block holds statistics (counters per region, traffic per peer) and, in traced runs, a bounded
 //! ring of [`events::CallRecord`]s. One thread writes a block, one collector reads it; neither ever waits
-//! for the other, and what is written outlives the writer. A process that may be tuned also has two
-//! mailboxes ([`control`]): orders from the collector, and its answers.
+//! for the other, and the data outlive the writer. A tunable process also has two mailboxes
+//! ([`control`]): orders from the collector, and answers to it.
 //!
 //! # Invariants
 //! - Memory is reserved (`fallocate`) before it is touched: a full `/dev/shm` refuses a thread and never
 //!   raises SIGBUS in the program.
 //! - Writing is plain stores: no lock, no allocation, no system call.
-//! - Each side may find anything in what the other one writes, since the program may write anywhere: both keep what
-//!   decides over their own memory in memory of their own.
-//! - The reader advances `acknowledged` only for records that are safe elsewhere; a reader that dies
+//! - Each side may find anything in the memory that the other one writes, since the program may write anywhere:
+//!   both keep the numbers that their own memory safety depends on in their own memory.
+//! - The reader advances `acknowledged` only for records that are stored safely elsewhere; the death of a reader
 //!   loses nothing.
 //!
 //! # Not here
-//! What a record means (`events`), who calls MPI (`probe`), who drains (`analyzer`).
+//! Meaning of a record (`events`), interception of MPI calls (`probe`), draining of the rings (`analyzer`).
 
 #![expect(unsafe_code, reason = "memory shared between processes")]
 

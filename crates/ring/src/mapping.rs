@@ -1,10 +1,10 @@
-//! A file in shared memory, mapped; and memory in it that is really there.
+//! A file in shared memory, mapped, with explicit reservation of its memory.
 //!
 //! # Invariants
 //! - No file stays open: the program may close every descriptor it finds, and then open files of its own
 //!   under the same numbers.
-//! - Limits of the process (`ulimit -f`, `ulimit -v`) are looked at before anything is made, since one
-//!   ends the program with a signal and the other would be used up by us.
+//! - Limits of the process (`ulimit -f`, `ulimit -v`) are checked before anything is created:
+//!   exceeding the first ends the program with a signal, and the mapping would use up the second.
 
 use crate::layout::{Header, MAGIC, PAGE, Shared};
 use std::fs::{File, OpenOptions};
@@ -14,20 +14,20 @@ use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// Why a segment could not be made or read.
+/// Failure to create or read a segment.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SegmentError {
-    /// The file could not be made, opened, sized or mapped.
+    /// The file could not be created, opened, sized or mapped.
     #[error(
         "cannot {action} the shared-memory segment `{path}`; check that its folder exists and is writable"
     )]
     System {
-        /// What was tried.
+        /// Attempted operation.
         action: &'static str,
-        /// The segment.
+        /// Path of the segment.
         path: PathBuf,
-        /// Why not.
+        /// Cause.
         source: std::io::Error,
     },
     /// Shared memory is full.
@@ -35,7 +35,7 @@ pub enum SegmentError {
         "no room for the shared-memory segment `{path}`; enlarge /dev/shm or set SINTONIA_SHM_DIR"
     )]
     Full {
-        /// The segment.
+        /// Path of the segment.
         path: PathBuf,
     },
     /// The limits of the process leave no room.
@@ -43,13 +43,13 @@ pub enum SegmentError {
         "the limits of this process on files or memory leave no room for the segment `{path}`; see `ulimit -f` and `ulimit -v`"
     )]
     Limited {
-        /// The segment.
+        /// Path of the segment.
         path: PathBuf,
     },
-    /// The file is not a segment, or not yet.
+    /// The file is not a segment, or not yet complete.
     #[error("`{path}` is not a finished Sintonia segment; it may still be in the making")]
     NotASegment {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
     /// The segment was written by another version.
@@ -57,16 +57,16 @@ pub enum SegmentError {
         "`{path}` has layout version {found}, this is version {expected}; use one version of Sintonia on all nodes"
     )]
     OtherVersion {
-        /// The segment.
+        /// Path of the segment.
         path: PathBuf,
-        /// Its version.
+        /// Version of the segment.
         found: u32,
-        /// Ours.
+        /// Version of this program.
         expected: u32,
     },
 }
 
-/// A shared mapping of a whole file. It is never unmapped by a writer: its threads may outlive everything.
+/// Shared mapping of a whole file. Writers never unmap it: their threads may outlive everything.
 #[derive(Debug)]
 pub(crate) struct Mapping {
     start: NonNull<u8>,
@@ -130,12 +130,12 @@ impl Mapping {
         }
     }
 
-    /// Reserves memory for a part, so that touching it cannot fail. Allocates nothing itself.
+    /// Reserves memory for a part, so that touching it cannot fail. Does not allocate.
     pub(crate) fn reserve(&self, offset: usize, len: usize) -> std::io::Result<()> {
         match self.advise(offset, len, libc::MADV_POPULATE_WRITE) {
             0 => Ok(()),
             libc::EFAULT | libc::ENOMEM | libc::ENOSPC => {
-                // Gives back what was found before there was no more.
+                // Releases the pages reserved before memory ran out.
                 self.advise(offset, len, libc::MADV_REMOVE);
                 Err(std::io::Error::from_raw_os_error(libc::ENOSPC))
             }
@@ -155,7 +155,7 @@ impl Mapping {
         }
     }
 
-    /// The error of [`Mapping::reserve`] in words.
+    /// Converts an error of [`Mapping::reserve`].
     pub(crate) fn cannot_reserve(&self, source: std::io::Error) -> SegmentError {
         let path = self.path.clone();
         match source.raw_os_error() {
@@ -164,7 +164,7 @@ impl Mapping {
         }
     }
 
-    /// Advice to the system on whole pages of the mapping: 0 or an error number.
+    /// Calls `madvise` on whole pages of the mapping; returns 0 or an error number.
     fn advise(&self, offset: usize, len: usize, advice: libc::c_int) -> libc::c_int {
         let start = self.at::<u8>(offset).cast();
         // SAFETY: pages of our own mapping; no advice used here changes what is written in them.
@@ -182,7 +182,7 @@ impl Mapping {
         self.len
     }
 
-    /// Whether the file says that it is a whole segment of any version.
+    /// Returns whether the file is marked as a complete segment of any version.
     pub(crate) fn is_marked(&self) -> bool {
         self.header().magic.load(Ordering::Acquire) == MAGIC
     }
@@ -191,12 +191,12 @@ impl Mapping {
         self.shared(0)
     }
 
-    /// What lies at byte `offset`, for both sides.
+    /// Returns the object at byte `offset`, shared by both sides.
     pub(crate) fn shared<T: Shared>(&self, offset: usize) -> &T {
         &self.shared_slice(offset, 1)[0]
     }
 
-    /// `n` of them in a row from byte `offset` on.
+    /// Returns `n` objects in a row from byte `offset` on.
     pub(crate) fn shared_slice<T: Shared>(&self, offset: usize, n: usize) -> &[T] {
         let end = n.checked_mul(size_of::<T>()).and_then(|bytes| bytes.checked_add(offset));
         assert!(end.is_some_and(|end| end <= self.len), "the layout lies inside the segment");
@@ -214,14 +214,14 @@ impl Mapping {
         unsafe { self.start.as_ptr().add(offset) }.cast()
     }
 
-    /// Bytes that another process may be writing, copied.
+    /// Copies bytes that another process may be writing.
     pub(crate) fn copy_bytes(&self, offset: usize, len: usize) -> Vec<u8> {
         let len = len.min(self.len.saturating_sub(offset));
         let bytes = self.shared_slice::<AtomicU8>(offset, len).iter();
         bytes.map(|byte| byte.load(Ordering::Relaxed)).collect()
     }
 
-    /// Writes bytes that no reader looks at before a later atomic store says so.
+    /// Writes bytes that readers ignore until a later atomic store publishes them.
     pub(crate) fn put_bytes(&self, offset: usize, bytes: &[u8]) {
         let places = self.shared_slice::<AtomicU8>(offset, bytes.len());
         for (place, byte) in places.iter().zip(bytes) {
@@ -229,22 +229,22 @@ impl Mapping {
         }
     }
 
-    /// Whether memory is behind a part, so that reading it cannot fail: a file that became shorter, or a hole in
-    /// it while shared memory is full, would end the reader with a signal.
+    /// Returns whether a part is backed by memory, so that reading it cannot fail: a truncated file, or a hole
+    /// in it while shared memory is full, would end the reader with a signal.
     pub(crate) fn is_readable(&self, offset: usize, len: usize) -> bool {
         let start = offset / PAGE * PAGE;
         let end = offset + len;
-        // Linux before 5.14 does not tell.
+        // Linux before 5.14 cannot tell.
         end <= self.len
             && matches!(self.advise(start, end - start, libc::MADV_POPULATE_READ), 0 | libc::EINVAL)
     }
 
-    /// Forgets the file but keeps the mapping for the rest of the process.
+    /// Keeps the mapping for the rest of the process.
     pub(crate) fn leak(self) -> &'static Self {
         Box::leak(Box::new(self))
     }
 
-    /// Puts memory of no meaning in the place of the file: who still writes harms nobody.
+    /// Replaces the mapping of the file by private memory, so that late writers do no harm.
     pub(crate) fn empty(&self) -> std::io::Result<()> {
         let protection = libc::PROT_READ | libc::PROT_WRITE;
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED;
@@ -258,13 +258,13 @@ impl Mapping {
         Ok(())
     }
 
-    /// The mapping is not carried into children of `fork`.
+    /// Excludes the mapping from children of `fork`.
     pub(crate) fn keep_from_children(&self) {
         self.advise(0, self.len, libc::MADV_DONTFORK);
     }
 }
 
-/// A reader's mapping ends with it; writers [`Mapping::leak`] theirs.
+/// Unmaps a reader's mapping; writers [`Mapping::leak`] theirs.
 impl Drop for Mapping {
     fn drop(&mut self) {
         // SAFETY: our own mapping, and nothing borrowed from it outlives `self`.
@@ -272,9 +272,9 @@ impl Drop for Mapping {
     }
 }
 
-/// Bytes that a segment may have by the limits of this process.
+/// Largest segment in bytes that the limits of this process allow.
 pub(crate) fn room_bytes() -> u64 {
-    // Address space is the program's; a small part of what it may have is not missed.
+    // The address space belongs to the program; a small part of the allowed size is not missed.
     const PART: u64 = 32;
     limit(libc::RLIMIT_FSIZE).min(limit(libc::RLIMIT_AS) / PART)
 }

@@ -1,16 +1,16 @@
-//! Memory of our own in the process under observation, straight from the system: a thread may need it
-//! anywhere in the program, also inside the program's allocator.
+//! Private memory in the monitored process, straight from the system: a thread may need it anywhere
+//! in the program, even inside the program's allocator.
 
 use std::ptr::NonNull;
 
-/// `n_words` words of zeros, none when the system has no memory.
+/// Allocates `n_words` words of zeros; `None` when the system has no memory.
 pub(crate) fn words(n_words: usize) -> Option<&'static mut [u32]> {
     let start = bytes(n_words * size_of::<u32>())?.cast::<u32>();
-    // SAFETY: fresh pages of this length, zeroed, that nobody else knows.
+    // SAFETY: fresh pages of this length, zeroed, with no other reference.
     Some(unsafe { std::slice::from_raw_parts_mut(start.as_ptr(), n_words) })
 }
 
-/// Gives words of [`words`] back.
+/// Frees words allocated by [`words`].
 pub(crate) fn give_back(words: &'static mut [u32]) {
     if let (Some(start), 1..) = (NonNull::new(words.as_mut_ptr()), words.len()) {
         // SAFETY: made by `words`, and the only reference to it ends here.
@@ -18,7 +18,7 @@ pub(crate) fn give_back(words: &'static mut [u32]) {
     }
 }
 
-/// Whole pages of zeros of at least `n_bytes`, none when the system has no memory.
+/// Allocates whole pages of zeros of at least `n_bytes`; `None` when the system has no memory.
 pub fn bytes(n_bytes: usize) -> Option<NonNull<u8>> {
     let (rights, kind) =
         (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
@@ -27,7 +27,7 @@ pub fn bytes(n_bytes: usize) -> Option<NonNull<u8>> {
     if start == libc::MAP_FAILED { None } else { NonNull::new(start.cast()) }
 }
 
-/// Gives memory of [`bytes`] back.
+/// Frees memory allocated by [`bytes`].
 ///
 /// # Safety
 /// `start` comes from [`bytes`] with this length, and nothing refers to it any more.

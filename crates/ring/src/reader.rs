@@ -1,10 +1,10 @@
-//! The reading side, in the collector: snapshots of statistics, and records in order.
+//! Reader of a segment, for the collector: snapshots of statistics, and records in order.
 //!
 //! # Invariants
-//! - The program may write anything anywhere, at any time. What decides how far we read, and who the process is, is
-//!   read once, checked and kept in our own memory; a number that cannot be is not taken
+//! - The program may write anything anywhere, at any time. The numbers that bound our reads, and the identity of
+//!   the process, are read once, checked and kept in our own memory; impossible numbers are rejected
 //!   ([`SegmentReader::is_damaged`]).
-//! - What is only reported (counters, times) may be any number.
+//! - Numbers that are only reported (counters, times) may have any value.
 
 mod thread;
 
@@ -23,58 +23,58 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use thread::Known;
 
-/// More ranks than a world can have: numbers above are none that MPI said.
+/// Upper bound of a world's size, above any real one; larger numbers are damage.
 const N_RANKS_MAX: u32 = 1 << 24;
 
-/// A segment read by a collector, while its process writes or after it ended.
+/// Reader of a segment, while its process writes or after the process ended.
 #[derive(Debug)]
 pub struct SegmentReader {
     mapping: Mapping,
     capacity: Capacity,
-    /// What does not change from when the segment is published.
+    /// Fields that do not change after the segment is published.
     first: ProcessView,
-    /// By thread block.
+    /// Known state, by thread block.
     threads: Box<[Known]>,
     n_threads: AtomicU32,
-    /// In the mailboxes, once the process listens.
+    /// Positions in the mailboxes, once the process listens.
     positions: OnceLock<Positions>,
     is_damaged: AtomicBool,
-    /// Whether there is memory behind the mailboxes; known when the process said that it listens.
+    /// Whether the mailboxes are backed by memory; set once the process announced that it listens.
     has_mailboxes: OnceLock<bool>,
 }
 
-/// What a segment says of its process.
+/// A segment's description of its process.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProcessView {
-    /// Which process.
+    /// Identity of the process.
     pub key: ProcessKey,
-    /// Number of its world.
+    /// Number of the world.
     pub world: u64,
-    /// Rank in its world.
+    /// Rank in the world.
     pub rank: u32,
-    /// Ranks in its world.
+    /// Number of ranks in the world.
     pub size: u32,
-    /// It was spawned by other MPI processes.
+    /// Whether the process was spawned by other MPI processes.
     pub spawned: bool,
-    /// It reached `MPI_Finalize`.
+    /// Whether the process reached `MPI_Finalize`.
     pub finalizing: bool,
-    /// The watch ended before the program.
+    /// Whether monitoring ended before the program.
     pub is_left: bool,
-    /// Ticks to time; its two points are the same until `MPI_Finalize`.
+    /// Map from ticks to time; its two points are the same until `MPI_Finalize`.
     pub clock: Clock,
     /// Ticks at the end of `MPI_Init`.
     pub init_end_ticks: u64,
-    /// Ticks at the start of `MPI_Finalize`, 0 before.
+    /// Ticks at the start of `MPI_Finalize`; 0 before.
     pub finalize_begin_ticks: u64,
-    /// Cost of observing one call, in nanoseconds.
+    /// Cost of monitoring one call, in nanoseconds.
     pub cost_ns_per_call: f64,
-    /// Threads that found no room.
+    /// Threads refused for lack of room.
     pub threads_refused: u32,
     /// Block of the thread that called `MPI_Init`.
     pub main_thread: u32,
-    /// Blocks in use.
+    /// Thread blocks in use.
     pub n_threads: u32,
-    /// Shared memory reserved.
+    /// Shared memory reserved, in bytes.
     pub reserved_bytes: u64,
     /// Version text of the MPI library.
     pub library: String,
@@ -88,7 +88,7 @@ impl SegmentReader {
     /// Opens the segment `path`.
     ///
     /// # Errors
-    /// When it cannot be opened, is not (yet) a segment, or has another version.
+    /// When the file cannot be opened, is not (yet) a segment, or has another version.
     pub fn open(path: &Path) -> Result<Self, SegmentError> {
         let mapping = Mapping::open(path)?;
         if !mapping.is_readable(0, size_of::<Header>()) || !mapping.is_marked() {
@@ -127,13 +127,13 @@ impl SegmentReader {
             is_damaged: AtomicBool::new(is_damaged),
             has_mailboxes: OnceLock::new(),
         };
-        // Where the collector before it stopped, before anything else is written there.
+        // Take the previous collector's positions before anything else is written there.
         reader.positions();
         Ok(reader)
     }
 
-    /// Whether a number was found that the process cannot have written through us: the program overwrote a part of
-    /// the segment, and other numbers of it may be wrong, too.
+    /// Returns whether a number was found that the process cannot have written through this crate: the program
+    /// overwrote a part of the segment, and other numbers may be wrong, too.
     pub fn is_damaged(&self) -> bool {
         self.is_damaged.load(Ordering::Relaxed)
     }
@@ -146,12 +146,12 @@ impl SegmentReader {
         self.mapping.header()
     }
 
-    /// How much the segment holds.
+    /// Capacity of the segment.
     pub fn capacity(&self) -> Capacity {
         self.capacity
     }
 
-    /// What it says of its process now. Who the process is stays as it was when the segment was opened.
+    /// Returns the current state of the process. Its identity stays as it was when the segment was opened.
     pub fn process(&self) -> ProcessView {
         let header = self.header();
         let state = self.state();
@@ -182,12 +182,12 @@ impl SegmentReader {
         LifeState::from_number(self.header().state.load(Ordering::Acquire))
     }
 
-    /// Whether the process reached `MPI_Finalize`, or the watch of it ended.
+    /// Returns whether the process reached `MPI_Finalize`, or monitoring ended.
     pub fn is_finalizing(&self) -> bool {
         matches!(self.state(), LifeState::Finalizing | LifeState::Left)
     }
 
-    /// Whether the watch ended before the process.
+    /// Returns whether monitoring ended before the process.
     pub fn is_left(&self) -> bool {
         self.state() == LifeState::Left
     }
@@ -199,7 +199,7 @@ impl SegmentReader {
         String::from_utf8_lossy(&self.text_bytes(MODULES_OFFSET, len)).into_owned()
     }
 
-    /// Communicators defined so far: number, and the world ranks in it.
+    /// Communicators defined so far: number and world ranks.
     pub fn communicators(&self) -> Vec<(u32, Vec<u32>)> {
         let len = self.header().communicators_len.load(Ordering::Acquire) as usize;
         let len = len.min(COMMUNICATORS_BYTES);
@@ -213,7 +213,7 @@ impl SegmentReader {
         communicators
     }
 
-    /// Bytes of a length that the program may have overwritten; none where there is no memory behind them.
+    /// Copies bytes whose length the program may have overwritten; empty if no memory backs them.
     fn text_bytes(&self, offset: usize, len: usize) -> Vec<u8> {
         if self.mapping.is_readable(offset, len) {
             return self.mapping.copy_bytes(offset, len);
@@ -222,10 +222,10 @@ impl SegmentReader {
         Vec::new()
     }
 
-    /// Says that everything up to `MPI_Finalize` has been taken; the rank may wait for it for a moment.
+    /// Tells the process that everything up to `MPI_Finalize` has been taken; the rank may wait for it for a moment.
     pub fn set_final_taken(&self) {
         self.header().final_taken.store(1, Ordering::Release);
-        // SAFETY: the word lives in our mapping; waking nobody is fine.
+        // SAFETY: the word lives in our mapping; waking no thread is fine.
         let _woken = unsafe {
             libc::syscall(
                 libc::SYS_futex,
@@ -236,24 +236,24 @@ impl SegmentReader {
         };
     }
 
-    /// Where orders for the process go; none when it does not listen.
+    /// Returns the writer of orders for the process; `None` if the process does not listen.
     ///
-    /// One at a time: the collector is the only writer.
+    /// Use one at a time: the collector is the only writer.
     pub fn orders(&self) -> Option<OrderWriter<'_>> {
         Some(OrderWriter::new(&self.mapping, self.positions()?))
     }
 
-    /// Where its answers are; none when it does not listen.
+    /// Returns the reader of the process's answers; `None` if the process does not listen.
     pub fn answers(&self) -> Option<AnswerReader<'_>> {
         Some(AnswerReader::new(&self.mapping, self.positions()?))
     }
 
-    /// None when the process does not listen, or when it only seems to: no memory is behind the mailboxes.
+    /// `None` if the process does not listen, or claims to although no memory backs the mailboxes.
     fn positions(&self) -> Option<&Positions> {
         self.has_control().then(|| self.positions.get_or_init(|| Positions::of(&self.mapping)))
     }
 
-    /// Why it does not listen though it was asked to: an error number of the system.
+    /// System error number that keeps the process from listening although it was asked to.
     pub fn control_refused(&self) -> Option<i32> {
         let errno = self.header().control_refused.load(Ordering::Relaxed);
         i32::try_from(errno).ok().filter(|errno| *errno != 0)
@@ -263,7 +263,7 @@ impl SegmentReader {
         if self.header().has_control.load(Ordering::Acquire) != 1 {
             return false;
         }
-        // Once: pages that are there stay.
+        // Checked once: reserved pages stay.
         let is_there = self.has_mailboxes.get_or_init(|| {
             let is_there = self.mapping.is_readable(CONTROL_OFFSET, CONTROL_BYTES);
             if !is_there {
@@ -280,7 +280,7 @@ impl SegmentReader {
     }
 }
 
-/// What a header says, whatever it is.
+/// Reads a header without checking it.
 fn view(header: &Header) -> ProcessView {
     let relaxed = Ordering::Relaxed;
     ProcessView {
@@ -313,7 +313,7 @@ fn view(header: &Header) -> ProcessView {
     }
 }
 
-/// The process of a segment by its name, `PID-STARTED.segment`, which the program cannot overwrite.
+/// Returns the process of a segment by its file name, `PID-STARTED.segment`, which the program cannot overwrite.
 fn key_of(path: &Path) -> Option<ProcessKey> {
     let (pid, started) = path.file_stem()?.to_str()?.split_once('-')?;
     Some(ProcessKey { pid: pid.parse().ok()?, started: u64::from_str_radix(started, 16).ok()? })

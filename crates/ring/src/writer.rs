@@ -1,4 +1,4 @@
-//! The writing side, inside the process under observation.
+//! Writer of a segment, inside the monitored process.
 //!
 //! # Invariants
 //! - Nothing on which memory safety depends is read back from the segment: the program's own wild writes may have
@@ -22,39 +22,39 @@ use thread::thread_header;
 
 pub use thread::{RingCursor, ThreadWriter};
 
-/// A segment being written by the process it describes.
+/// Segment written by the process that it describes.
 #[derive(Debug)]
 pub struct SegmentWriter {
     mapping: &'static Mapping,
     capacity: Capacity,
-    /// The communicators defined.
+    /// Numbers of the communicators defined.
     registry: Mutex<HashSet<u32>>,
-    /// Never freed: a thread gives its block back whenever it ends.
+    /// Never freed: a thread may return its block at any time.
     blocks: &'static [Block],
-    /// Blocks handed out so far. Held while a thread takes one; nothing is allocated meanwhile, for the thread
+    /// Blocks allocated so far. Locked while a thread takes a block, without any allocation, since the thread
     /// may be anywhere in the program.
     n_blocks: Mutex<u32>,
 }
 
-/// What this process itself knows of a thread block. The segment says the same for readers; nothing of it is read
-/// back, for the program may have overwritten it.
+/// Writer's own state of a thread block. The segment holds the same for readers, but is never read back, since
+/// the program may have overwritten it.
 #[derive(Debug, Default)]
 struct Block {
-    /// A living thread owns it.
+    /// Whether a living thread owns the block.
     is_owned: AtomicBool,
     has_ring: AtomicBool,
-    /// Regions in use, while nobody owns it.
+    /// Regions in use; valid while the block has no owner.
     n_regions: AtomicU32,
-    /// Records written, while nobody owns it.
+    /// Records written; valid while the block has no owner.
     written: AtomicU64,
 }
 
 impl SegmentWriter {
-    /// Makes the segment `path` and reserves its header and texts. It holds less than `capacity` where
-    /// the limits of the process ask for it.
+    /// Creates the segment `path` and reserves its header and texts. The segment holds less than
+    /// `capacity` where the limits of the process require it.
     ///
     /// # Errors
-    /// When the file cannot be made, or shared memory is full, or the limits of the process are too low.
+    /// When the file cannot be created, shared memory is full, or the limits of the process are too low.
     pub fn create(
         path: &Path,
         capacity: Capacity,
@@ -87,26 +87,26 @@ impl SegmentWriter {
         self.mapping.path()
     }
 
-    /// The header, for fields that are one store.
+    /// Header, for fields that take a single store.
     pub fn header(&self) -> &'static Header {
         self.mapping.header()
     }
 
-    /// Lets collectors see the segment.
+    /// Makes the segment visible to collectors.
     pub fn publish(&self) {
         self.header().state.store(LifeState::Running as u32, Ordering::Release);
         self.header().magic.store(MAGIC, Ordering::Release);
     }
 
-    /// The watch ended before the program: says so, and takes the segment's memory out of the process. What
-    /// threads on their way still write goes nowhere, so nothing of it is unmapped.
+    /// Marks that monitoring ended before the program, and removes the segment's memory from the process.
+    /// Threads in the middle of a call still write, to private memory: nothing is unmapped.
     pub fn leave(&self) {
         self.header().state.store(LifeState::Left as u32, Ordering::Release);
-        // Where the system refuses, the memory stays until the process ends.
+        // If the system refuses, the memory stays until the process ends.
         let _stays = self.mapping.empty();
     }
 
-    /// Writes a text that a header field holds; what does not fit is cut.
+    /// Writes a text into a header field, truncated to its room.
     pub fn write_text<const N: usize>(&self, text: &'static Text<N>, value: &[u8]) {
         let len = value.len().min(N);
         let offset = text.bytes.as_ptr() as usize - std::ptr::from_ref(self.header()) as usize;
@@ -116,7 +116,7 @@ impl SegmentWriter {
         text.len.store(len as u32, Ordering::Release);
     }
 
-    /// Writes the executable mappings, one line of `/proc/self/maps` each; what does not fit is cut.
+    /// Writes the executable mappings, one line of `/proc/self/maps` each, truncated to their room.
     pub fn write_modules(&self, text: &[u8]) {
         let len = text.len().min(MODULES_BYTES);
         self.mapping.put_bytes(MODULES_OFFSET, &text[..len]);
@@ -124,9 +124,8 @@ impl SegmentWriter {
         self.header().modules_len.store(len as u32, Ordering::Release);
     }
 
-    /// Appends the definition of a communicator: its number, its size, the world ranks in it
-    /// (`u32::MAX` for ranks of another world), once for all communicators of this number; refused and
-    /// counted when there is no room.
+    /// Appends the definition of a communicator: its number, its size, its world ranks (`u32::MAX` for
+    /// ranks of another world). Each number is defined once; without room, the definition is refused and counted.
     pub fn define_communicator(&self, id: u32, world_ranks: &[u32]) {
         let Ok(mut registry) = self.registry.lock() else { return };
         if !registry.insert(id) {
@@ -149,7 +148,7 @@ impl SegmentWriter {
         self.header().communicators_len.store((used + needed) as u32, Ordering::Release);
     }
 
-    /// Reserves the mailboxes and says that the process listens to orders. To be called once.
+    /// Reserves the mailboxes and announces that the process listens to orders. Call it once.
     ///
     /// # Errors
     /// When shared memory is full.
@@ -161,13 +160,13 @@ impl SegmentWriter {
         Ok((OrderReader::new(self.mapping), AnswerWriter::new(self.mapping)))
     }
 
-    /// Says that the process does not listen to orders, and why: an error number of the system.
+    /// Announces that the process does not listen to orders, with the system error number that is the reason.
     pub fn refuse_control(&self, errno: i32) {
         self.header().control_refused.store(errno.unsigned_abs(), Ordering::Relaxed);
         self.header().has_control.store(0, Ordering::Release);
     }
 
-    /// A block for the calling thread: one left by an ended thread, or a new one.
+    /// Returns a block for the calling thread: one of an ended thread, or a new one.
     ///
     /// Counts the thread as refused when all blocks are taken or memory is full. Does not allocate with
     /// the program's allocator.
@@ -205,7 +204,7 @@ impl SegmentWriter {
         block.has_ring.store(has_ring, Ordering::Relaxed);
         let reserved = self.capacity.statistics_bytes() + if has_ring { ring_bytes } else { 0 };
         self.header().reserved_bytes.fetch_add(reserved as u64, Ordering::Relaxed);
-        // Before readers see the block: one that nobody ever had is none to them.
+        // Before readers see the block: readers treat a block with neither thread id nor data as never used.
         header.tid.store(tid, Ordering::Relaxed);
         *n_blocks = idx + 1;
         self.header().n_threads.store(*n_blocks, Ordering::Release);

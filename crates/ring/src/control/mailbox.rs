@@ -1,22 +1,22 @@
-//! One direction of the mailboxes: a ring of bytes made of frames, between two processes of which one may be
-//! overwritten at any place.
+//! One direction of the mailboxes: a ring of bytes made of frames, between two processes; the monitored
+//! program may overwrite any byte of it.
 //!
 //! ```text
 //! frame:   length u32 | check u64 | `length` bytes
 //! ```
-//! The check is made of the frame's position since the start, its length and its bytes. So bytes that were changed,
-//! that lie at another place, or that have been there since the last round, are no frame.
+//! The checksum covers the frame's position since the start, its length and its bytes. So bytes that were changed,
+//! that lie at another place, or that remain from the last round are not a valid frame.
 //!
 //! # Invariants
-//! - Each side keeps its own position; the words in the header are what it tells the other one. The reader never goes
-//!   back behind a frame that it took: none is taken twice.
-//! - What cannot be is skipped and counted, and both sides find each other again with the next frame or the one after.
+//! - Each side keeps its own position; the words in the header only announce it to the other side. The reader never
+//!   goes back behind a frame that it took: none is taken twice.
+//! - Invalid data is skipped and counted, and both sides are in step again with the next frame or the one after.
 
 use crate::layout::MailboxHeader;
 use crate::mapping::Mapping;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Bytes before those of a frame.
+/// Bytes of a frame before its content.
 pub(super) const HEAD_BYTES: usize = size_of::<u32>() + size_of::<u64>();
 
 /// One direction.
@@ -28,12 +28,12 @@ pub(super) struct Mailbox<'a> {
     pub(super) n_bytes: usize,
 }
 
-/// Position of the one who writes, in its own memory.
+/// Position of the writer, in the writer's own memory.
 #[derive(Debug)]
 pub(crate) struct WrittenTo(AtomicU64);
 
 impl WrittenTo {
-    /// Where one goes on whose predecessor wrote into the mailbox of `header`.
+    /// Position at which to continue after the previous writer of the mailbox of `header`.
     pub(super) fn of(header: &MailboxHeader) -> Self {
         let written = header.written.load(Ordering::Relaxed);
         Self(AtomicU64::new(written.max(header.taken.load(Ordering::Relaxed))))
@@ -44,17 +44,17 @@ impl WrittenTo {
     }
 }
 
-/// Position of the one who reads, in its own memory.
+/// Position of the reader, in the reader's own memory.
 #[derive(Debug)]
 pub(crate) struct TakenTo {
-    /// Behind the last frame that was taken.
+    /// End of the last frame that was taken.
     good: AtomicU64,
-    /// Where the next one is looked for; behind `good` where something was skipped.
+    /// Position to look for the next frame; after `good` where something was skipped.
     next: AtomicU64,
 }
 
 impl TakenTo {
-    /// Where one goes on whose predecessor read the mailbox of `header`.
+    /// Position at which to continue after the previous reader of the mailbox of `header`.
     pub(super) fn of(header: &MailboxHeader) -> Self {
         let taken = header.taken.load(Ordering::Relaxed);
         Self { good: AtomicU64::new(taken), next: AtomicU64::new(taken) }
@@ -68,7 +68,7 @@ impl Mailbox<'_> {
 
     pub(super) fn push(&self, at: &WrittenTo, frame: &[u8]) -> bool {
         let written = at.get();
-        // A reader that is ahead of us followed a position that was overwritten; it comes back.
+        // A reader ahead of the writer followed an overwritten position; it comes back.
         let used = written.saturating_sub(self.header.taken.load(Ordering::Acquire));
         let free = (self.n_bytes as u64).saturating_sub(used);
         let needed = (HEAD_BYTES + frame.len()) as u64;
@@ -91,11 +91,11 @@ impl Mailbox<'_> {
     pub(super) fn pop(&self, at: &TakenTo) -> Option<Vec<u8>> {
         let written = self.header.written.load(Ordering::Acquire);
         let (good, next) = (at.good.load(Ordering::Relaxed), at.next.load(Ordering::Relaxed));
-        // Below `good` it was overwritten; the next frame makes it right.
+        // `written` below `good` was overwritten; the next frame corrects it.
         if written < good || written == next {
             return None;
         }
-        // Where something was skipped, what led us there may have been overwritten, and nothing was taken since.
+        // After a skip, the position `next` may stem from overwritten data; nothing was taken since `good`.
         let found =
             [next, good].into_iter().find_map(|at| self.frame(at, written.checked_sub(at)?));
         let (frame, end) = found.unzip();
@@ -110,7 +110,7 @@ impl Mailbox<'_> {
         frame
     }
 
-    /// The frame at a position behind which `available` bytes were written, and where it ends.
+    /// Returns the frame at a position after which `available` bytes were written, and its end.
     fn frame(&self, at: u64, available: u64) -> Option<(Vec<u8>, u64)> {
         let available = usize::try_from(available).ok().filter(|bytes| *bytes <= self.n_bytes)?;
         let room = available.checked_sub(HEAD_BYTES)?;
@@ -119,13 +119,13 @@ impl Mailbox<'_> {
         let length = u32::from_le_bytes(length.try_into().ok()?);
         let expected = u64::from_le_bytes(expected.try_into().ok()?);
         let n_bytes = usize::try_from(length).ok().filter(|bytes| *bytes <= room)?;
-        // Copied first: what is checked is what is taken.
+        // Copied first, so that the checked bytes are those returned.
         let frame = self.get(at.wrapping_add(HEAD_BYTES as u64), n_bytes);
         let is_whole = check(at, length, &frame) == expected;
         is_whole.then(|| (frame, at.wrapping_add((HEAD_BYTES + n_bytes) as u64)))
     }
 
-    /// The two pieces in which `len` bytes from byte number `at` on lie: offset in the segment, length.
+    /// Returns the one or two pieces in which `len` bytes from byte number `at` on lie: offset in the segment, length.
     fn pieces(&self, at: u64, len: usize) -> [(usize, usize); 2] {
         #[expect(clippy::cast_possible_truncation, reason = "below the mailbox's length")]
         let start = (at % self.n_bytes as u64) as usize;
@@ -148,8 +148,9 @@ impl Mailbox<'_> {
     }
 }
 
-/// FNV-1a of a position, a length and bytes: a few lines, for it is loaded into other people's processes, and a single
-/// changed byte is always seen. It is no protection from somebody who means it; only the program can write here.
+/// FNV-1a of a position, a length and bytes: a few lines only, since this code is loaded into other people's
+/// processes; detects every single changed byte. Does not protect from an attacker, but only the program can write
+/// here.
 fn check(position: u64, length: u32, bytes: &[u8]) -> u64 {
     const START: u64 = 0xcbf2_9ce4_8422_2325;
     const PRIME: u64 = 0x100_0000_01b3;

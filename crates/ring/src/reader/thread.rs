@@ -1,22 +1,22 @@
-//! One thread's block, read.
+//! Reader of one thread's block.
 
 use super::SegmentReader;
 use crate::layout::{PAGE, PeerSlot, RecordWords, RegionSlot, ThreadHeader};
 use events::{CallRecord, Peer, RegionCounters, SizeHistogram};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// What the reader itself knows of a thread block.
+/// Reader's own, checked state of a thread block.
 #[derive(Debug, Default)]
 pub(super) struct Known {
     has_ring: AtomicBool,
-    /// Records that it has given back: the writer is never more than a ring before that.
+    /// Records acknowledged: the writer is never more than one ring ahead of this number.
     acknowledged: AtomicU64,
-    /// The last number of records written that can be.
+    /// Last plausible number of records written.
     written: AtomicU64,
 }
 
 impl SegmentReader {
-    /// Thread blocks in use: they become more, never fewer, and each holds something.
+    /// Number of thread blocks in use: never decreases, and every counted block was used.
     pub(super) fn n_threads(&self) -> u32 {
         let n_said = self.header().n_threads.load(Ordering::Acquire);
         let mut n_known = self.n_threads.load(Ordering::Relaxed);
@@ -34,7 +34,7 @@ impl SegmentReader {
         n_known
     }
 
-    /// Looks at a block for the first time; false when nobody ever had it.
+    /// Examines a block for the first time; returns false if no thread ever used it.
     fn meet_thread(&self, idx: u32) -> bool {
         let capacity = &self.capacity;
         let offset = capacity.block_offset(idx);
@@ -70,12 +70,12 @@ impl SegmentReader {
     }
 }
 
-/// The call in which a thread is.
+/// MPI call in progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InCall {
-    /// Place of the operation in the table of `mpi-abi`.
+    /// Index of the operation in the table of `mpi-abi`.
     pub operation: u16,
-    /// Return address.
+    /// Return address: the call site.
     pub address: u64,
 }
 
@@ -104,12 +104,12 @@ impl<'a> ThreadView<'a> {
         self.segment.mapping.shared(self.segment.capacity.block_offset(self.idx))
     }
 
-    /// Kernel's id of the thread that writes here (or wrote last).
+    /// Kernel thread id of the (last) writer.
     pub fn tid(&self) -> u32 {
         self.header().tid.load(Ordering::Relaxed)
     }
 
-    /// The call in which the thread is, if it is in MPI.
+    /// MPI call that the thread is in, if any.
     pub fn in_call(&self) -> Option<InCall> {
         let operation = self.header().in_operation.load(Ordering::Relaxed).checked_sub(1)?;
         let address = self.header().in_address.load(Ordering::Relaxed);
@@ -121,17 +121,17 @@ impl<'a> ThreadView<'a> {
         self.header().since_ticks.load(Ordering::Relaxed)
     }
 
-    /// Calls counted by operation only.
+    /// Calls counted by operation only, because the region table was full.
     pub fn calls_without_region(&self) -> u64 {
         self.count(&self.header().calls_without_region)
     }
 
-    /// Records that found the ring full.
+    /// Records dropped because the ring was full.
     pub fn n_dropped(&self) -> u64 {
         self.count(&self.header().dropped)
     }
 
-    /// Records written since the start: never more than a ring behind the last acknowledged one.
+    /// Records written since the start: never more than one ring ahead of the last acknowledged record.
     pub fn n_written(&self) -> u64 {
         let known = self.known();
         let last = known.written.load(Ordering::Relaxed);
@@ -165,7 +165,7 @@ impl<'a> ThreadView<'a> {
         slots.iter().map(|slot| self.region(slot)).filter(is_used).collect()
     }
 
-    /// Traffic with the peers that exchanged something: world rank and counts.
+    /// Traffic by world rank; ranks without traffic are omitted.
     pub fn peers(&self) -> Vec<(u32, Peer)> {
         let capacity = &self.segment.capacity;
         let start = capacity.block_offset(self.idx)
@@ -181,7 +181,7 @@ impl<'a> ThreadView<'a> {
         RegionCounters {
             address: slot.address.load(relaxed),
             previous: slot.previous.load(relaxed),
-            // One that is none has no name.
+            // An invalid number becomes one without a name.
             operation: u16::try_from(slot.operation.load(relaxed)).unwrap_or(u16::MAX),
             n_calls: self.count(&slot.n_calls),
             mpi_ticks: ticks(&slot.mpi_ticks),
@@ -204,7 +204,7 @@ impl<'a> ThreadView<'a> {
         }
     }
 
-    /// A count; one that cannot be counts nothing.
+    /// Reads a count; an impossible value counts as 0.
     fn count(&self, word: &AtomicU64) -> u64 {
         let count = word.load(Ordering::Relaxed);
         if count < COUNT_END {
@@ -214,9 +214,9 @@ impl<'a> ThreadView<'a> {
         0
     }
 
-    /// Records from number `from` on, at most `n_max`; fewer when the writer has not written more.
+    /// Returns up to `n_max` records from number `from` on; fewer when the writer has not written more.
     ///
-    /// `from` lies between [`ThreadView::n_acknowledged`] and [`ThreadView::n_written`].
+    /// `from` must lie between [`ThreadView::n_acknowledged`] and [`ThreadView::n_written`].
     pub fn records(&self, from: u64, n_max: usize) -> Vec<CallRecord> {
         let capacity = &self.segment.capacity;
         if !self.known().has_ring.load(Ordering::Relaxed) {
@@ -237,17 +237,17 @@ impl<'a> ThreadView<'a> {
         (from..).take(n_records).map(record).collect()
     }
 
-    /// Says that all records before number `up_to` are safe elsewhere.
+    /// Tells the writer that all records before number `up_to` are stored safely elsewhere.
     pub fn acknowledge(&self, up_to: u64) {
         self.known().acknowledged.store(up_to, Ordering::Relaxed);
         self.header().acknowledged.store(up_to, Ordering::Release);
     }
 }
 
-/// Above this no count of calls, bytes or ticks can be (ticks: months).
+/// Bound of a plausible count of calls, bytes or ticks (ticks: months).
 const COUNT_END: u64 = 1 << 56;
 
-/// Ticks; where the counter of the processor went back, which is no fault of the program, they count nothing.
+/// Reads ticks; an impossible value counts as 0, and is no damage: the processor's counter may have gone back.
 fn ticks(word: &AtomicU64) -> u64 {
     let ticks = word.load(Ordering::Relaxed);
     if ticks < COUNT_END { ticks } else { 0 }

@@ -1,7 +1,7 @@
-//! A thread's block: its counters, and its ring of records.
+//! Writer of a thread's block: its counters, and its ring of records.
 //!
 //! # Invariants
-//! - The owner writes plain stores; an interruption of it (a signal handler) sees `busy` and drops its own.
+//! - The owner writes plain stores; a signal handler that interrupts an append sees `busy` and drops its own record.
 
 use super::Block;
 use crate::counters::bump;
@@ -11,28 +11,27 @@ use crate::private;
 use events::CallRecord;
 use std::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 
-/// Where a thread's next record goes.
+/// Position of a thread's next record in its ring.
 ///
-/// Whoever appends records on this thread shares it, machine code included: hence its fixed layout.
+/// Shared by all code that appends records on this thread, machine code included: hence the fixed layout.
 #[derive(Debug)]
 #[repr(C)]
 pub struct RingCursor {
-    /// The ring's first record.
+    /// First record of the ring.
     pub records: *mut CallRecord,
-    /// 0 without a ring, else its capacity minus one.
+    /// Capacity minus one; 0 without a ring.
     pub mask: u64,
     /// Records written so far; the next one goes to `written & mask`.
     pub written: u64,
-    /// Records that were free again when the reader was last asked. There is room while
-    /// `written - acknowledged <= mask`.
+    /// Records acknowledged by the reader when last checked. There is room while `written - acknowledged <= mask`.
     pub acknowledged: u64,
-    /// Where the reader sees `written`; stored after the record.
+    /// Word in which the reader sees `written`; stored after the record.
     pub published: *const AtomicU64,
-    /// What the reader says.
+    /// Word with the reader's count of acknowledged records.
     pub reader: *const AtomicU64,
-    /// Records that found no room.
+    /// Count of records dropped for lack of room.
     pub dropped: *const AtomicU64,
-    /// 1 while a record is being appended: who interrupts that (a signal handler) drops its own.
+    /// 1 while a record is being appended: a signal handler that interrupts the append drops its own record.
     pub busy: u64,
 }
 
@@ -45,7 +44,7 @@ pub struct ThreadWriter {
     regions: &'static [RegionSlot],
     peers: &'static [PeerSlot],
     cursor: RingCursor,
-    /// Open-addressed table of positions in `regions` + 1, in memory of our own ([`private`]).
+    /// Open-addressed table of indices in `regions` + 1, in private memory ([`private`]).
     lookup: &'static mut [u32],
     lookup_shift: u32,
     n_regions: u32,
@@ -97,7 +96,7 @@ impl ThreadWriter {
         writer
     }
 
-    /// A block taken over from an ended thread keeps its regions.
+    /// Adds the regions of the block's previous owner, which ended, to the lookup table.
     fn index_known_regions(&mut self) {
         for position in 0..self.n_regions {
             let region = &self.regions[position as usize];
@@ -111,18 +110,18 @@ impl ThreadWriter {
         }
     }
 
-    /// Position of the block in the segment.
+    /// Index of the block in the segment.
     pub fn idx(&self) -> u32 {
         self.idx
     }
 
-    /// Whether records go anywhere.
+    /// Returns whether records are kept.
     #[inline(always)]
     pub fn has_ring(&self) -> bool {
         self.cursor.mask != 0
     }
 
-    /// Says that the thread enters `operation`.
+    /// Marks that the thread entered `operation`.
     #[inline(always)]
     pub fn enter(&self, operation: u16, address: u64, ticks: u64) {
         self.header.in_address.store(address, Ordering::Relaxed);
@@ -130,14 +129,14 @@ impl ThreadWriter {
         self.header.in_operation.store(u32::from(operation) + 1, Ordering::Relaxed);
     }
 
-    /// Says that the thread is outside MPI again.
+    /// Marks that the thread left MPI.
     #[inline(always)]
     pub fn leave(&self, ticks: u64) {
         self.header.in_operation.store(0, Ordering::Relaxed);
         self.header.since_ticks.store(ticks, Ordering::Relaxed);
     }
 
-    /// The counters of a region.
+    /// Returns the counters of a region.
     #[inline(always)]
     pub fn region(&mut self, address: u64, previous: u64, operation: u16) -> &'static RegionSlot {
         let at = self.lookup_start(address, previous);
@@ -193,7 +192,7 @@ impl ThreadWriter {
             n_regions_max.saturating_sub(if is_total { 0 } else { N_RESERVED_REGIONS as usize });
         if room <= self.n_regions as usize {
             if is_total {
-                // More operations than reserved entries cannot be: the table of operations is shorter.
+                // Cannot happen: the table of operations is shorter than the reserved entries.
                 return &self.regions[n_regions_max - 1];
             }
             bump(&self.header.calls_without_region, 1);
@@ -209,18 +208,18 @@ impl ThreadWriter {
         region
     }
 
-    /// Traffic with a world rank, if it is told apart.
+    /// Returns the traffic counters of a world rank, if it has its own.
     #[inline(always)]
     pub fn peer(&self, rank: u32) -> Option<&'static PeerSlot> {
         self.peers.get(rank as usize)
     }
 
-    /// What others who append records on this thread need; valid as long as this writer stays in place.
+    /// Cursor for other code that appends records on this thread; valid as long as this writer stays in place.
     pub fn cursor(&mut self) -> *mut RingCursor {
         &raw mut self.cursor
     }
 
-    /// Appends a record, or counts it as dropped when the reader is behind.
+    /// Appends a record, or counts it as dropped if the ring is full or an append is interrupted.
     #[inline(always)]
     pub fn push(&mut self, record: &CallRecord) {
         if !self.append(record) {
@@ -228,7 +227,7 @@ impl ThreadWriter {
         }
     }
 
-    /// Appends a record; false when the reader is behind, or when this interrupts another one.
+    /// Appends a record; returns false if the ring is full, or if this call interrupts another append.
     #[inline(always)]
     pub fn append(&mut self, record: &CallRecord) -> bool {
         let cursor = &mut self.cursor;
@@ -239,14 +238,14 @@ impl ThreadWriter {
         }
         let cursor = &mut self.cursor;
         cursor.busy = 1;
-        // A signal handler of this thread that appends records sees the word before the record changes.
+        // A signal handler of this thread that appends records must see `busy` before the record changes.
         compiler_fence(Ordering::SeqCst);
         #[expect(clippy::cast_possible_truncation, reason = "masked to the ring's capacity")]
         let position = (cursor.written & cursor.mask) as usize;
         // SAFETY: `position` is below the ring's capacity, whose memory is reserved; without a ring
-        // `has_room` said no.
+        // `has_room` has returned false.
         let slot = unsafe { cursor.records.add(position) };
-        // SAFETY: as above; the reader does not look at this record before `written` says so.
+        // SAFETY: as above; the reader does not read this record before `written` covers it.
         unsafe { slot.write(*record) };
         cursor.written += 1;
         self.header.written.store(cursor.written, Ordering::Release);
@@ -255,7 +254,7 @@ impl ThreadWriter {
         true
     }
 
-    /// Counts a record that its owner gave up.
+    /// Counts a record that the caller gave up.
     pub fn drop_record(&self) {
         self.drop_one();
     }
@@ -277,7 +276,7 @@ impl ThreadWriter {
         bump(&self.header.dropped, 1);
     }
 
-    /// Gives the block back for another thread to go on with.
+    /// Returns the block, for another thread to continue.
     pub fn detach(self) {
         self.header.in_operation.store(0, Ordering::Relaxed);
         self.header.owned.store(0, Ordering::Relaxed);
@@ -300,7 +299,7 @@ fn is_region(region: &RegionSlot, address: u64, previous: u64, operation: u16) -
         && region.operation.load(Ordering::Relaxed) == u64::from(operation)
 }
 
-/// The header of block `idx`.
+/// Returns the header of block `idx`.
 pub(super) fn thread_header(
     mapping: &'static Mapping,
     capacity: &Capacity,

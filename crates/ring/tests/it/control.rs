@@ -1,4 +1,4 @@
-//! Orders and answers, also when the other side is broken.
+//! Orders and answers, also with a broken other side.
 
 use crate::{pair, ring_crate};
 use proptest::prelude::*;
@@ -30,7 +30,7 @@ fn orders_and_answers_arrive_in_order() {
     assert!(answers.push(b"yes"));
     assert!(!down.is_empty());
     assert_eq!(orders.pop().as_deref(), Some(&b"first"[..]));
-    // A collector that took the place of another goes on where that one stopped.
+    // A collector that replaces another one continues where that one stopped.
     assert!(pair.reader.orders().expect("the process listens").push(b"fourth"));
     let rest: Vec<_> = std::iter::from_fn(|| orders.pop()).collect();
     assert_eq!(rest, [b"".to_vec(), b"third".to_vec(), b"fourth".to_vec()]);
@@ -74,8 +74,8 @@ fn a_bell_wakes_who_sleeps() {
     assert_eq!(sleeper.join().expect("it ends"), b"wake");
 }
 
-/// What comes of three orders, of which the middle one is in its mailbox when `bytes` overwrite it at `offset` of the
-/// control area: the last one is heard, and nothing but what was sent.
+/// Sends three orders and overwrites the mailbox with `bytes` at `offset` of the control area while it holds the
+/// middle one: the last order arrives, and no order arrives that was not sent.
 #[track_caller]
 fn check_overwritten(offset: u64, bytes: &[u8], expected: &[&[u8]]) {
     let pair = pair(1, 8, 0);
@@ -97,14 +97,14 @@ fn check_overwritten(offset: u64, bytes: &[u8], expected: &[&[u8]]) {
     assert!(expected.len() == 4 || n_lost == 1, "what is lost is counted: {n_lost}");
 }
 
-/// A flipped bit of an order was another order: another value, another variable.
+/// Regression: a flipped bit turned an order into another one, with another value or another variable.
 #[test]
 fn an_order_that_was_overwritten_is_not_heard() {
     let frame = (ORDERS_OFFSET - CONTROL_OFFSET) as u64 + 12 + 5;
     for at in 0..12 + 6 {
         check_overwritten(frame + at, &[0xa5], &[b"first", b"next", b"last"]);
     }
-    // The first order as it lies there, once more.
+    // A second copy of the first order's bytes.
     let pair = pair(1, 8, 0);
     let _mailboxes = pair.writer.open_control().expect("room for the mailboxes");
     assert!(pair.reader.orders().expect("the process listens").push(b"first"));
@@ -114,7 +114,7 @@ fn an_order_that_was_overwritten_is_not_heard() {
     check_overwritten(frame, &first, &[b"first", b"next", b"last"]);
 }
 
-/// A position that went back made the process carry out orders of before once more.
+/// Regression: a position that was set back made the process carry out earlier orders again.
 #[test]
 fn a_position_that_was_overwritten_loses_no_order_and_repeats_none() {
     let all: &[&[u8]] = &[b"first", b"middle", b"next", b"last"];

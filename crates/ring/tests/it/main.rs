@@ -1,4 +1,4 @@
-//! Writing and reading a segment, as probe and collector do it.
+//! Writing and reading a segment, as probe and collector do.
 
 mod control;
 mod overwritten;
@@ -8,7 +8,7 @@ mod statistics;
 use ring_crate::{Capacity, SegmentReader, SegmentWriter};
 use tempfile::TempDir;
 
-/// The crate under test; its own name is taken by a module here.
+/// The crate under test; a module here has the same name.
 use ::ring as ring_crate;
 
 /// A published segment with a reader on it.

@@ -1,4 +1,4 @@
-//! A program that writes anywhere in its segment: neither it nor the reader comes to harm.
+//! A program that overwrites its segment harms neither itself nor the reader.
 
 use crate::{Pair, pair, ring_crate};
 use events::{CallRecord, ProcessKey};
@@ -31,7 +31,7 @@ fn work(thread: &mut ThreadWriter, n: u64) {
     }
 }
 
-/// Everything that a collector reads; no more records than a ring holds.
+/// Reads everything that a collector reads, and asserts that no more records come than a ring holds.
 fn read_all(reader: &SegmentReader) {
     let _everything = (reader.process(), reader.modules(), reader.communicators());
     let _control = (reader.is_left(), reader.control_refused());
@@ -55,8 +55,8 @@ fn random(state: &mut u64) -> u64 {
     state.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 16
 }
 
-/// Threads took blocks, regions and rings from what the segment says of them: a number there that the program had
-/// overwritten led their writes, and the collector's reads, outside of it.
+/// Regression: threads derived blocks, regions and rings from numbers in the segment; a number overwritten by the
+/// program led their writes, and the collector's reads, out of the segment.
 #[test]
 fn nothing_that_is_overwritten_leads_out_of_the_segment() {
     let state = &mut 0x5eed_u64;
@@ -73,7 +73,7 @@ fn nothing_that_is_overwritten_leads_out_of_the_segment() {
             pair.reader.capacity().segment_bytes() as u64,
         ];
         for _poke in 0..8 {
-            // The numbers are where most bytes are not.
+            // The interesting numbers lie in a small part of the bytes.
             let (start, len) = match random(state) % 4 {
                 0 => (0, 256),
                 1 => (parts[1], 192),
@@ -92,7 +92,7 @@ fn nothing_that_is_overwritten_leads_out_of_the_segment() {
             work(&mut other, 40);
         }
         read_all(&pair.reader);
-        // One that comes later may refuse the segment.
+        // A reader that opens the segment later may refuse it.
         if let Ok(late) = SegmentReader::open(pair.writer.path()) {
             read_all(&late);
         }
@@ -100,7 +100,7 @@ fn nothing_that_is_overwritten_leads_out_of_the_segment() {
     }
 }
 
-/// The collector took the process for another one when these bytes changed, and waited for it without end.
+/// Regression: when these bytes changed, the collector took the process for another one and waited for it forever.
 #[test]
 fn a_process_stays_who_it_was() {
     let pair = pair(1, 8, N_RECORDS);
@@ -131,15 +131,16 @@ fn numbers_that_cannot_be_are_not_taken() {
     file(&pair).write_all_at(&4_u32.to_le_bytes(), N_THREADS).expect("inside");
     assert_eq!(pair.reader.threads().count(), 1, "the others never were");
     assert!(pair.reader.is_damaged());
-    // The thread goes on: its own count is not the one that was overwritten.
+    // The thread continues: it uses its own count, not the overwritten one.
     work(&mut thread, 1);
     assert_eq!(view.n_written(), 11);
 }
 
-/// Where the full disk of [`nothing_is_read_where_no_memory_is`] is.
+/// Environment variable with the mount point of the full disk in
+/// [`nothing_is_read_where_no_memory_is`].
 const FULL: &str = "RING_TEST_FULL";
 
-/// Segments that are holes, wholly or behind their header, on a disk that is then filled.
+/// Makes segments that are holes, wholly or behind their header, on a disk that is then filled.
 #[test]
 #[ignore = "a role in another test, started by it"]
 fn a_full_disk() {
@@ -170,8 +171,8 @@ fn a_full_disk() {
     assert!(reader.is_damaged());
 }
 
-/// A hole in a segment while shared memory is full ended the collector with SIGBUS: the header was read before anybody
-/// knew that there is memory behind it, and so were texts and mailboxes that the segment claims to have.
+/// Regression: a hole in a segment while shared memory is full ended the collector with SIGBUS, since it read header,
+/// texts and mailboxes before checking that memory backs them.
 #[test]
 fn nothing_is_read_where_no_memory_is() {
     let folder = tempfile::tempdir().expect("a folder");

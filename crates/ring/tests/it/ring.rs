@@ -1,4 +1,4 @@
-//! Records in order, none lost that was accepted, the others counted.
+//! Records arrive in order; accepted records are never lost, refused ones are counted.
 
 use crate::pair;
 use events::CallRecord;
@@ -11,7 +11,7 @@ fn record(number: u64) -> CallRecord {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Bursts of writing and reading in turn: what is read is what was accepted, in order.
+    /// Alternates bursts of writing and reading: the records read are the accepted ones, in order.
     #[test]
     fn accepted_records_arrive_in_order(
         bursts in prop::collection::vec((0_u64..200, 0_usize..200), 1..20),

@@ -86,7 +86,7 @@ fn texts_and_communicators_arrive_whole() {
     pair.writer.define_communicator(5, &[3, 1, u32::MAX]);
     pair.writer.define_communicator(6, &[]);
     pair.writer.define_communicator(5, &[3, 1, u32::MAX]);
-    // Texts do not change once a reader is there.
+    // Texts do not change once a reader exists.
     let process = SegmentReader::open(pair.writer.path()).expect("published").process();
     assert_eq!((process.library.as_str(), process.key.started), ("Some MPI 1.0", 77));
     assert_eq!(pair.reader.modules(), "1-2 r-xp 0 0 0 /a\n");
@@ -121,7 +121,7 @@ fn a_segment_that_is_left_keeps_its_numbers_and_takes_no_more() {
     let mut thread = pair.writer.attach_thread(1).expect("room for a thread");
     thread.region(0x10, 0, 3).count(1, 1, 1);
     pair.writer.leave();
-    // A thread that was on its way.
+    // A thread in the middle of a call.
     thread.region(0x10, 0, 3).count(1, 1, 1);
     thread.region(0x20, 0, 3).count(1, 1, 1);
     thread.push(&events::CallRecord::default());
