@@ -1,10 +1,10 @@
-//! What a call moves: direction, peer, and the number of bytes as an expression over parameters.
+//! Data movement of a call: direction, peer, and the number of bytes as an expression over parameters.
 //!
-//! The definition of the bytes of each class is at the top of `operations.txt`.
+//! The top of `operations.txt` defines the bytes counted for each class.
 //!
 //! # Invariants
-//! - Every `usize` is a position in [`Operation::params`](crate::Operation::params), and the
-//!   parameter there has the kind which the field's name says.
+//! - Every `usize` is a position in [`Operation::params`](crate::Operation::params), and the parameter
+//!   there has the kind that the field's name says.
 //!
 //! # Not here
 //! The code that evaluates an expression: the probe generates it.
@@ -12,17 +12,17 @@
 /// One movement of data by a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Movement {
-    /// The direction.
+    /// Direction.
     pub flow: Flow,
-    /// The rank of the other side; `None` in collectives and files, and when a status or a message
-    /// says it. To or from `MPI_PROC_NULL` nothing moves.
+    /// Rank of the other side; `None` in collectives and files, and where a status or a message tells the
+    /// rank. To or from `MPI_PROC_NULL` nothing moves.
     pub peer: Option<usize>,
-    /// How much: the first case whose condition holds. The last one is always
+    /// Amount moved: that of the first case whose condition holds. The last condition is always
     /// [`Condition::Always`].
     pub cases: Vec<Case>,
 }
 
-/// The direction of a movement.
+/// Direction of a movement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Flow {
@@ -36,7 +36,7 @@ pub enum Flow {
     Put,
     /// From the window of the peer.
     Get,
-    /// To the window of the peer, combined there with what it holds.
+    /// To the window of the peer, combined there with its content.
     Accumulate,
     /// From a file.
     Read,
@@ -58,88 +58,88 @@ impl Flow {
     ];
 }
 
-/// An amount and when it applies.
+/// Amount with the condition under which it applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Case {
-    /// When.
+    /// Condition.
     pub condition: Condition,
-    /// How much.
+    /// Amount.
     pub amount: Amount,
 }
 
-/// When an amount applies.
+/// Condition under which an amount applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Condition {
     /// In every call.
     Always,
-    /// This buffer is `MPI_IN_PLACE`.
+    /// The buffer is `MPI_IN_PLACE`.
     InPlace(usize),
-    /// This root is the calling rank in an intracommunicator, or `MPI_ROOT`.
+    /// The root is the calling rank in an intracommunicator, or `MPI_ROOT`.
     Root(usize),
-    /// This root is `MPI_ROOT`: the root of an intercommunicator calls.
+    /// The root is `MPI_ROOT`: the root of an intercommunicator calls.
     RemoteRoot(usize),
 }
 
-/// A number of bytes.
+/// Number of bytes, as an expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Amount {
-    /// What this status says after the call (it also says from which rank).
+    /// Bytes received according to the status after the call (which also tells the source rank).
     Status(usize),
     /// `count` elements of `datatype`, `factor` times.
     Elements {
-        /// How many elements.
+        /// Number of elements.
         count: Count,
-        /// Of which datatype.
+        /// Datatype of the elements.
         datatype: usize,
-        /// How many times.
+        /// Multiplier.
         factor: Factor,
     },
-    /// The sum of the first `n` of `counts`, in elements of `datatype`.
+    /// Sum of the first `n` entries of `counts`, in elements of `datatype`.
     Sum {
-        /// The array of counts.
+        /// Array of counts.
         counts: usize,
-        /// The datatype of all.
+        /// Datatype of all elements.
         datatype: usize,
-        /// How many entries.
+        /// Number of entries.
         n: Factor,
     },
-    /// The sum over `n` entries of `counts`, each in elements of its entry of `datatypes`.
+    /// Sum over `n` entries of `counts`, each in elements of its entry of `datatypes`.
     SumOfProducts {
-        /// The array of counts.
+        /// Array of counts.
         counts: usize,
-        /// The array of datatypes.
+        /// Array of datatypes.
         datatypes: usize,
-        /// How many entries.
+        /// Number of entries.
         n: Factor,
     },
 }
 
-/// A number of elements.
+/// Number of elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Count {
     /// One.
     One,
-    /// This parameter.
+    /// Value of this parameter.
     Param(usize),
-    /// The entry of the calling rank in this array.
+    /// Entry of the calling rank in this array.
     Own(usize),
 }
 
-/// A multiplier, or the length of an array.
+/// Multiplier, or length of an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Factor {
     /// One.
     One,
-    /// This parameter (kind `int`).
+    /// Value of this parameter (kind `int`).
     Param(usize),
-    /// The size of the remote group in an intercommunicator, of the communicator otherwise.
+    /// Size of the remote group in an intercommunicator, of the communicator otherwise.
     Peers,
-    /// The size of the local group.
+    /// Size of the local group.
     Ranks,
-    /// The number of neighbors that this rank sends to.
+    /// Number of neighbors that this rank sends to.
     Outdegree,
 }

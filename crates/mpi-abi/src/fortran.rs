@@ -1,14 +1,14 @@
-//! The symbols that a Fortran program calls, and how their arguments are passed.
+//! Symbols that a Fortran program calls, and how their arguments are passed.
 //!
-//! What was found with `nm -D` and `objdump -d` in Debian's Open MPI 4.1.4 (`libmpi_mpifh.so.40`,
-//! `libmpi_usempif08.so.40`) and MPICH 4.0.2 (`libmpichfort.so.12`); the PyPI wheels of Open MPI
-//! 5.0.11 and MPICH 5.0.2 have no Fortran interface.
+//! Determined with `nm -D` and `objdump -d` from Debian's Open MPI 4.1.4 (`libmpi_mpifh.so.40`,
+//! `libmpi_usempif08.so.40`) and MPICH 4.0.2 (`libmpichfort.so.12`); the PyPI wheels of Open MPI 5.0.11 and
+//! MPICH 5.0.2 have no Fortran interface.
 //!
 //! | entry point of `MPI_Send` | Open MPI | MPICH |
 //! |---|---|---|
-//! | `mpi_send_`, `mpi_send__`, `mpi_send`, `MPI_SEND`: one function; gfortran calls the first | calls `PMPI_Send` | calls `MPI_Send` |
-//! | `mpi_send_f08_` | calls `ompi_send_f` or `pmpi_send_`, then `PMPI_Send` | calls `PMPI_Send` (only operations without a choice buffer have it) |
-//! | `mpi_send_f08ts_` (descriptors) | no | calls `MPI_Send` (only operations with a choice buffer have it) |
+//! | `mpi_send_`, `mpi_send__`, `mpi_send`, `MPI_SEND`: one function (gfortran: first) | calls `PMPI_Send` | calls `MPI_Send` |
+//! | `mpi_send_f08_` | calls `ompi_send_f` or `pmpi_send_`, then `PMPI_Send` | calls `PMPI_Send` (only without a choice buffer) |
+//! | `mpi_send_f08ts_` (descriptors) | no | calls `MPI_Send` (only with a choice buffer) |
 //! | `mpi_barrier_f08_large_`, `mpi_send_f08ts_large_` | no | call `PMPI_…_c`, `MPI_Send_c` |
 //!
 //! So wrapping the C functions is not enough in either library: Open MPI's Fortran calls and those
@@ -33,11 +33,11 @@
 use crate::kind::Kind;
 use crate::operation::Operation;
 
-/// How the arguments of an entry point are passed.
+/// Convention by which an entry point takes its arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Binding {
-    /// `mpif.h` and module `mpi`: addresses of values; the error code is always there.
+    /// `mpif.h` and module `mpi`: addresses of values; the error code is always present.
     Classic,
     /// Module `mpi_f08`: the same, but the address of the error code may be null.
     F08,
@@ -46,19 +46,19 @@ pub enum Binding {
     F08Descriptor,
 }
 
-/// One symbol by which Fortran calls an operation.
+/// Symbol by which Fortran calls an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EntryPoint {
     /// The symbol.
     pub symbol: String,
-    /// How its arguments are passed.
+    /// Convention for its arguments.
     pub binding: Binding,
 }
 
-/// Every symbol by which Fortran programs may call this operation, in either library.
+/// Returns every symbol by which Fortran programs may call this operation, in either library.
 ///
-/// None for an operation with a variable number of arguments. Large-count variants are reached
-/// through module `mpi_f08` only.
+/// Empty for an operation with a variable number of arguments. Large-count variants are reached through
+/// module `mpi_f08` only.
 #[must_use]
 pub fn fortran_entry_points(operation: &Operation) -> Vec<EntryPoint> {
     if operation.is_variadic() {
@@ -81,7 +81,7 @@ pub fn fortran_entry_points(operation: &Operation) -> Vec<EntryPoint> {
     entries
 }
 
-/// What compilers make of a name outside of modules.
+/// Symbols that compilers generate for a name outside of modules.
 fn manglings(lower: &str) -> [String; 4] {
     [format!("{lower}_"), format!("{lower}__"), lower.to_owned(), lower.to_uppercase()]
 }

@@ -1,11 +1,11 @@
-//! What a parameter is, and so how C and Fortran pass it.
+//! Kinds of parameters, which determine how C and Fortran pass them.
 //!
 //! In C a handle, a number or a pointer is passed by value. In Fortran every parameter is passed as
 //! the address of its value, followed by the address of the error code, followed by the hidden
 //! lengths of all character arguments, by value, in the order of their parameters.
 //!
 //! # Not here
-//! How wide a handle is: see [`Constants`](crate::Constants).
+//! Width of a handle: see [`Constants`](crate::Constants).
 
 use Kind::{
     Aint, Aints, Argvs, Buf, Comm, Count, Counts, Displs, Errhandler, File, Flag, Group, Info,
@@ -15,7 +15,7 @@ use Kind::{
     Type, Types, Unit, Variadic, Win,
 };
 
-/// The kind of a parameter. The top of `operations.txt` describes each by the name used there.
+/// Kind of a parameter. The top of `operations.txt` describes each by the name used there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the kinds are documented in one place, `operations.txt`")]
@@ -73,7 +73,7 @@ pub enum Kind {
     Variadic,
 }
 
-/// How C passes a parameter, as far as a wrapper that only hands it on must know.
+/// C type of a parameter, as far as a wrapper that only forwards it must know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum CType {
@@ -85,7 +85,7 @@ pub enum CType {
     Aint,
     /// `MPI_Offset`: 64 bits in every library.
     Offset,
-    /// A handle by value: an `int` or a pointer, so a register that is handed on whole.
+    /// A handle by value: an `int` or a pointer, so a register that is forwarded whole.
     Handle,
     /// A pointer.
     Pointer,
@@ -146,14 +146,14 @@ const KINDS: [(&str, Kind, &str); 48] = [
 ];
 
 impl Kind {
-    /// The kind with this name in the table.
+    /// Returns the kind with this name in the table.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         let row = KINDS.iter().find(|(known, ..)| !name.is_empty() && *known == name)?;
         Some(row.1)
     }
 
-    /// The kind of the same parameter in the large-count variant of the operation.
+    /// Kind of the same parameter in the large-count variant of the operation.
     #[must_use]
     pub fn large(self) -> Self {
         match self {
@@ -166,14 +166,14 @@ impl Kind {
         }
     }
 
-    /// The C type, without `const` and with arrays as pointers, for example `MPI_Count*`.
+    /// C type, without `const` and with arrays as pointers, for example `MPI_Count*`.
     #[must_use]
     pub fn c_declaration(self) -> &'static str {
-        // The rows stand in the order of the kinds, as the test below checks.
+        // The rows are in the order of the kinds; a test below checks this.
         KINDS[self as usize].2
     }
 
-    /// How C passes it.
+    /// C type by which the parameter is passed.
     #[must_use]
     pub fn c_type(self) -> CType {
         match self.c_declaration() {
@@ -187,31 +187,31 @@ impl Kind {
         }
     }
 
-    /// Whether Fortran has the parameter: all but the arguments of `main` and `...`.
+    /// Returns whether Fortran has the parameter: all but the arguments of `main` and `...`.
     #[must_use]
     pub fn is_in_fortran(self) -> bool {
         !matches!(self, MainArgc | MainArgv | Variadic)
     }
 
-    /// Whether Fortran adds a hidden length at the end of the argument list for it.
+    /// Returns whether Fortran adds a hidden length for the parameter at the end of the argument list.
     #[must_use]
     pub fn has_hidden_length(self) -> bool {
         matches!(self, StringIn | Strings | Argvs)
     }
 
-    /// Whether it is a choice buffer, which some `mpi_f08` entry points pass as a descriptor.
+    /// Returns whether the parameter is a choice buffer, which some `mpi_f08` entry points pass as a descriptor.
     #[must_use]
     pub fn is_choice_buffer(self) -> bool {
         self == Buf
     }
 
-    /// Whether it is a number of elements, in the normal or the large form.
+    /// Returns whether the parameter is a number of elements, in the normal or the large form.
     #[must_use]
     pub fn is_count(self) -> bool {
         matches!(self, Count | LargeCount)
     }
 
-    /// Whether it is an array of numbers of elements, in the normal or the large form.
+    /// Returns whether the parameter is an array of numbers of elements, in the normal or the large form.
     #[must_use]
     pub fn is_counts(self) -> bool {
         matches!(self, Counts | LargeCounts)

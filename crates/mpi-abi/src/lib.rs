@@ -1,8 +1,8 @@
-//! The communicating MPI operations, as one table, and the binary interfaces of the MPI libraries.
+//! Table of the communicating MPI operations, and the binary interfaces of the MPI libraries.
 //!
-//! `operations.txt` says for each operation its class, its parameters, and what it moves. The
-//! probe's build script generates its C and Fortran wrappers from it; the collector and the report
-//! name operations by it.
+//! `operations.txt` states for each operation its class, its parameters, and the data it moves. The probe's
+//! build script generates its C and Fortran wrappers from the table; the collector and the report take the
+//! names of operations from it.
 //!
 //! ```
 //! let send = mpi_abi::find("MPI_Send").expect("`MPI_Send` is in the table");
@@ -12,12 +12,12 @@
 //! ```
 //!
 //! # Invariants
-//! - Pure data: nothing here opens a library or touches a handle.
+//! - Pure data: nothing here opens a library or uses a handle.
 //! - An [`OperationId`] is the position in the table; a large-count variant follows its operation.
 //! - A parameter is referred to by its position in [`Operation::params`].
 //!
 //! # Not here
-//! The generated wrappers (crate `probe`), and what is measured of an operation (crate `events`).
+//! Generated wrappers (crate `probe`), and the measurements of an operation (crate `events`).
 
 mod accounting;
 mod fortran;
@@ -40,7 +40,7 @@ pub use operation::{Class, Mode, Operation, OperationId, Param};
 pub use parse::{LocalName, Problem, Table, parse};
 pub use status::{ByteCount, StatusLayout};
 
-/// The text of the table, in the format that it documents at its top.
+/// Text of the table, in the format documented at its top.
 pub const TABLE_TEXT: &str = include_str!("../operations.txt");
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| parse(TABLE_TEXT).0);
@@ -50,25 +50,25 @@ static IDS_BY_NAME: LazyLock<HashMap<&'static str, OperationId>> = LazyLock::new
     operations().iter().map(|operation| operation.name.as_str()).zip(ids).collect()
 });
 
-/// Every operation, in the order of the table.
+/// All operations, in the order of the table.
 #[must_use]
 pub fn operations() -> &'static [Operation] {
     &TABLE.operations
 }
 
-/// The operation with this identifier; `None` when it comes from a newer table.
+/// Returns the operation with this identifier; `None` if the identifier comes from a newer table.
 #[must_use]
 pub fn operation(id: OperationId) -> Option<&'static Operation> {
     operations().get(usize::from(id.0))
 }
 
-/// The identifier of the operation with this full name, for example `MPI_Send_c`.
+/// Returns the identifier of the operation with this full name, for example `MPI_Send_c`.
 #[must_use]
 pub fn find(name: &str) -> Option<OperationId> {
     IDS_BY_NAME.get(name).copied()
 }
 
-/// Whether the table lists this function, for example `MPI_Comm_rank`, as not communicating.
+/// Returns whether the table lists this function, for example `MPI_Comm_rank`, as not communicating.
 #[must_use]
 pub fn is_local(name: &str) -> bool {
     name.strip_prefix("MPI_")

@@ -1,45 +1,43 @@
-//! What differs between the binary interfaces of the MPI libraries.
+//! Differences between the binary interfaces of the MPI libraries.
 //!
-//! Read from the headers of Open MPI 4.1.4 and 5.0.11, MPICH 4.0.2 and 5.0.2 (its `mpi.h` and its
-//! `mpi_abi.h`), and the `mpi.h` of the MPI ABI working group. Between the versions of one library
-//! nothing here changed. A test compiles a C program that prints the values with every installed
-//! library.
+//! Taken from the headers of Open MPI 4.1.4 and 5.0.11, MPICH 4.0.2 and 5.0.2 (its `mpi.h` and its
+//! `mpi_abi.h`), and the `mpi.h` of the MPI ABI working group. Nothing here changed between the versions of
+//! one library. A test compiles a C program that prints the values with every installed library.
 //!
 //! In every library `MPI_Count` and `MPI_Offset` have 64 bits, `MPI_Aint` is as wide as an address,
 //! `MPI_SUCCESS` and `MPI_BOTTOM` are 0, and `MPI_File` is a pointer.
 //!
 //! # Not here
-//! Looking up symbols and reading memory: the probe does.
+//! Looking up symbols and reading memory (`probe`).
 
 use crate::status::{ByteCount, StatusLayout};
 
-/// A family of MPI libraries with one binary interface.
+/// Family of MPI libraries with one binary interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Library {
     /// Open MPI 4 and 5 (`libmpi.so.40`).
     OpenMpi,
-    /// MPICH 4 and 5 and what shares their ABI, such as Intel MPI (`libmpi.so.12`,
-    /// `libmpich.so.12`).
+    /// MPICH 4 and 5 and libraries with the same ABI, such as Intel MPI (`libmpi.so.12`, `libmpich.so.12`).
     Mpich,
-    /// The ABI of MPI-5.0 (`libmpi_abi.so.1`, of any origin).
+    /// ABI of MPI-5.0 (`libmpi_abi.so.1`, of any origin).
     StandardAbi,
 }
 
-/// The value of a predefined handle.
+/// Value of a predefined handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Handle {
-    /// The address of this symbol.
+    /// Address of this symbol.
     AddressOf(&'static str),
     /// This value.
     Value(u32),
 }
 
-/// The special values of a library. The names are those of the standard, without `MPI_`.
+/// Special values of a library. The names are those of the standard, without `MPI_`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names are those of the standard")]
 pub struct Constants {
-    /// The width of a handle in C; that of `MPI_File` is always 8.
+    /// Width of a handle in C, in bytes; that of `MPI_File` is always 8.
     pub handle_bytes: usize,
     pub comm_world: Handle,
     pub comm_self: Handle,
@@ -54,11 +52,11 @@ pub struct Constants {
     pub min: Handle,
     pub max: Handle,
     pub win_null: Handle,
-    /// As `MPI_Init_thread` takes it.
+    /// Thread levels, as `MPI_Init_thread` takes them.
     pub thread_serialized: i32,
-    /// The same.
+    /// See `thread_serialized`.
     pub thread_multiple: i32,
-    /// Pointers, here and below as signed numbers.
+    /// Pointer value as a signed number, as in the next two fields.
     pub status_ignore: isize,
     pub statuses_ignore: isize,
     pub in_place: isize,
@@ -71,23 +69,23 @@ pub struct Constants {
     pub mode_nocheck: i32,
     pub max_port_name: usize,
     pub max_processor_name: usize,
-    /// Kinds of topology, as `MPI_Topo_test` gives them.
+    /// Kind of topology, as `MPI_Topo_test` returns it.
     pub cart: i32,
     pub graph: i32,
     pub dist_graph: i32,
 }
 
-/// Where the address is that Fortran passes for a special value.
+/// Location of the address that Fortran passes for a special value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FortranAddress {
-    /// It is the address of this symbol.
+    /// The address of this symbol.
     Of(&'static str),
-    /// It is stored in this pointer variable; MPICH fills it in the first call from Fortran.
+    /// The value of this pointer variable; MPICH sets it in the first call from Fortran.
     StoredIn(&'static str),
 }
 
-/// The addresses that Fortran passes for special values. Look symbols up as the program does (the
-/// first definition wins: the program holds a copy of some of them).
+/// Addresses that Fortran passes for special values. Look symbols up as the program does (the first
+/// definition wins: the program holds a copy of some of them).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FortranAddresses {
     /// `MPI_IN_PLACE`.
@@ -102,10 +100,10 @@ impl Library {
     /// Every family.
     pub const ALL: [Self; 3] = [Self::OpenMpi, Self::Mpich, Self::StandardAbi];
 
-    /// The library of a process, from the file name of the object that defines its `MPI_Init` and
-    /// from whether a symbol can be found in the process. `None` when it is another one.
+    /// Returns the library of a process, given the file name of the object that defines its `MPI_Init` and
+    /// a lookup of symbols in the process; `None` for an unknown library.
     ///
-    /// The file name goes first: behind a `libmpi_abi` may be either of the others with its symbols.
+    /// The file name is checked first: a `libmpi_abi` may be built on either of the others and have its symbols.
     #[must_use]
     pub fn detect(file_name: &str, has_symbol: impl Fn(&str) -> bool) -> Option<Self> {
         if file_name.starts_with("libmpi_abi") {
@@ -114,18 +112,18 @@ impl Library {
         Self::ALL.into_iter().find(|library| has_symbol(library.marker()))
     }
 
-    /// A symbol that this library defines, and none of those before it in [`Self::ALL`].
+    /// Name of a symbol that this library defines, and that none of those before it in [`Self::ALL`] defines.
     #[must_use]
     pub fn marker(self) -> &'static str {
         match self {
             Self::OpenMpi => "ompi_mpi_comm_world",
-            // A constant pointer here, a macro in the others.
+            // A constant pointer in MPICH, a macro in the others.
             Self::Mpich => "MPI_UNWEIGHTED",
             Self::StandardAbi => "MPI_Abi_get_version",
         }
     }
 
-    /// The special values in C. Those of ranks and tags are the same in Fortran.
+    /// Special values in C. Those of ranks and tags are the same in Fortran.
     #[must_use]
     pub fn constants(self) -> &'static Constants {
         match self {
@@ -135,7 +133,7 @@ impl Library {
         }
     }
 
-    /// Where the members of a status are, in C and in all Fortran bindings.
+    /// Layout of a status, in C and in all Fortran bindings.
     #[must_use]
     pub fn status_layout(self) -> StatusLayout {
         match self {
@@ -163,7 +161,7 @@ impl Library {
         }
     }
 
-    /// What `mpif.h` and module `mpi` pass for special values; `None` without a Fortran interface.
+    /// Addresses that `mpif.h` and module `mpi` pass for special values; `None` without a Fortran interface.
     #[must_use]
     pub fn classic_fortran(self) -> Option<&'static FortranAddresses> {
         match self {
@@ -173,7 +171,7 @@ impl Library {
         }
     }
 
-    /// What module `mpi_f08` passes for special values; `None` without a Fortran interface.
+    /// Addresses that module `mpi_f08` passes for special values; `None` without a Fortran interface.
     #[must_use]
     pub fn f08(self) -> Option<&'static FortranAddresses> {
         match self {

@@ -2,7 +2,7 @@
 
 use crate::{Handle, Library};
 
-/// A number of a fixed width.
+/// Type of a number of fixed width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the names are those of Rust's types")]
 pub enum Number {
@@ -19,7 +19,7 @@ pub enum Number {
 }
 
 impl Number {
-    /// Every kind.
+    /// All types.
     pub const ALL: [Self; 10] = [
         Self::I8,
         Self::U8,
@@ -33,7 +33,7 @@ impl Number {
         Self::F64,
     ];
 
-    /// Its width.
+    /// Width in bytes.
     #[must_use]
     pub const fn n_bytes(self) -> usize {
         match self {
@@ -44,7 +44,7 @@ impl Number {
         }
     }
 
-    /// The name of its datatype in the standard.
+    /// Name of the type's datatype in the standard.
     #[must_use]
     pub const fn mpi_name(self) -> &'static str {
         match self {
@@ -108,7 +108,7 @@ impl Number {
 }
 
 impl Library {
-    /// The predefined datatype of a number.
+    /// Predefined datatype of a number.
     #[must_use]
     pub fn datatype(self, number: Number) -> Handle {
         match self {

@@ -1,13 +1,13 @@
-//! What is known of one MPI operation.
+//! Description of one MPI operation.
 
 use crate::accounting::Movement;
 use crate::kind::Kind;
 
-/// The position of an operation in the table.
+/// Position of an operation in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct OperationId(pub u16);
 
-/// The family that an operation belongs to.
+/// Family of operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Class {
@@ -27,7 +27,7 @@ pub enum Class {
     Communicator,
     /// Starting, connecting and disconnecting processes.
     Process,
-    /// Start and end of MPI, and what else changes how a program is observed.
+    /// Start and end of MPI, and other operations that change how a program is monitored.
     Environment,
 }
 
@@ -46,17 +46,17 @@ impl Class {
     ];
 }
 
-/// When an operation returns, relative to its transfer.
+/// Point at which an operation returns, relative to its transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Mode {
-    /// When its buffers may be used again.
+    /// Once its buffers may be reused.
     Blocking,
-    /// At once: the transfer is completed later, or the call only looks.
+    /// At once: the transfer is completed later, or the call only checks.
     Nonblocking,
-    /// At once: it describes a transfer that is started many times, or starts one.
+    /// At once: the call describes a transfer that is started many times, or starts it.
     Persistent,
-    /// As persistent, with data handed over in parts.
+    /// As persistent, with the data provided in parts.
     Partitioned,
 }
 
@@ -73,47 +73,47 @@ impl Mode {
 /// One parameter of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Param {
-    /// Its name in the standard.
+    /// Name in the standard.
     pub name: String,
-    /// What it is, and so how it is passed in C and Fortran.
+    /// Kind, which determines how C and Fortran pass the parameter.
     pub kind: Kind,
 }
 
 /// One operation of the table, or its large-count variant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operation {
-    /// The C function, for example `MPI_Send_c`.
+    /// Name of the C function, for example `MPI_Send_c`.
     pub name: String,
     /// The name without `MPI_` and without the `_c` of a large-count variant: `Send`.
     pub stem: String,
     /// Whether this is the large-count variant.
     pub is_large: bool,
-    /// The family.
+    /// Family.
     pub class: Class,
-    /// When it returns.
+    /// Point at which the operation returns.
     pub mode: Mode,
-    /// The parameters of the C function, in order.
+    /// Parameters of the C function, in order.
     pub params: Vec<Param>,
-    /// What it moves, each with its own direction and peer; empty when it moves nothing.
+    /// Data movements, each with its own direction and peer; empty when nothing moves.
     pub movements: Vec<Movement>,
-    /// The parameter (kind `request` or `requests`) whose requests the call may complete.
+    /// Parameter (kind `request` or `requests`) whose requests the call may complete.
     pub completes: Option<usize>,
 }
 
 impl Operation {
-    /// The position of the first parameter of this kind.
+    /// Returns the position of the first parameter of this kind.
     #[must_use]
     pub fn position(&self, kind: Kind) -> Option<usize> {
         self.params.iter().position(|param| param.kind == kind)
     }
 
-    /// The position of the parameter of this name.
+    /// Returns the position of the parameter of this name.
     #[must_use]
     pub fn named(&self, name: &str) -> Option<usize> {
         self.params.iter().position(|param| param.name == name)
     }
 
-    /// The communicator, window or file in which the operation acts (the first one it is given).
+    /// Position of the communicator, window or file in which the operation acts (the first parameter of these kinds).
     #[must_use]
     pub fn scope(&self) -> Option<usize> {
         self.params
@@ -121,13 +121,13 @@ impl Operation {
             .position(|param| matches!(param.kind, Kind::Comm | Kind::Win | Kind::File))
     }
 
-    /// The root of a rooted operation. When it is `MPI_PROC_NULL`, nothing moves.
+    /// Position of the root parameter. When the root is `MPI_PROC_NULL`, nothing moves.
     #[must_use]
     pub fn root(&self) -> Option<usize> {
         self.named("root")
     }
 
-    /// Whether the C function takes a variable number of arguments, so that no wrapper is generated.
+    /// Returns whether the C function takes a variable number of arguments, so that no wrapper is generated.
     #[must_use]
     pub fn is_variadic(&self) -> bool {
         self.position(Kind::Variadic).is_some()

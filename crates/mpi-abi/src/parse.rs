@@ -1,7 +1,7 @@
 //! Reads the table of operations; its format is at the top of `operations.txt`.
 //!
 //! # Invariants
-//! - A line with a problem is left out and told; the others are read.
+//! - A line with a problem is left out and reported; the others are read.
 
 mod clauses;
 mod problem;
@@ -12,21 +12,21 @@ use crate::operation::{Class, Mode, Operation, Param};
 pub use problem::Problem;
 use problem::Trouble;
 
-/// What a table says.
+/// Content of a table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Table {
-    /// The operations, large-count variants after their own.
+    /// Operations; a large-count variant follows its normal operation.
     pub operations: Vec<Operation>,
-    /// The functions that do not communicate.
+    /// Functions that do not communicate.
     pub local: Vec<LocalName>,
 }
 
-/// One name, or all names with a start or end, without `MPI_`.
+/// One name, or all names with a prefix or suffix, without `MPI_`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LocalName(String);
 
 impl LocalName {
-    /// Whether this covers the function of that name (without `MPI_`).
+    /// Returns whether the pattern covers the function of that name (without `MPI_`).
     #[must_use]
     pub fn matches(&self, name: &str) -> bool {
         let pattern = self.0.as_str();
@@ -41,7 +41,7 @@ impl LocalName {
     }
 }
 
-/// Reads a table: what could be read, and what could not.
+/// Reads a table; returns the valid lines and the problems of the others.
 #[must_use]
 pub fn parse(text: &str) -> (Table, Vec<Problem>) {
     let mut table = Table::default();
@@ -63,7 +63,7 @@ pub fn parse(text: &str) -> (Table, Vec<Problem>) {
     (table, problems)
 }
 
-/// The operation of a line, and its large-count variant when there is one.
+/// Parses the operation of a line, and adds its large-count variant when there is one.
 fn parse_operation(line: &str) -> Result<Vec<Operation>, Trouble> {
     let (declaration, accounting) = line.split_once('|').ok_or(Trouble::NoAccounting)?;
     let mut words = declaration.split_whitespace();
@@ -90,7 +90,7 @@ fn parse_operation(line: &str) -> Result<Vec<Operation>, Trouble> {
     Ok(vec![normal, large])
 }
 
-/// The value of a name in a list of names, or the name when it is unknown.
+/// Returns the value of a name in a list of names, or the name as an error.
 fn lookup<T: Copy>(names: &[(&str, T)], name: Option<&str>) -> Result<T, String> {
     let name = name.unwrap_or_default();
     let row = names.iter().find(|(known, _)| *known == name);

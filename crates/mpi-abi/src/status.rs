@@ -1,42 +1,42 @@
-//! Where the members of an `MPI_Status` are, and the number of bytes that it tells.
+//! Layout of an `MPI_Status`, and the number of received bytes in it.
 
-/// Where the members of an `MPI_Status` are, in bytes from its start.
+/// Layout of an `MPI_Status`: offsets of its members in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StatusLayout {
-    /// Of the whole.
+    /// Size of the whole status.
     pub size_bytes: usize,
-    /// `MPI_SOURCE`, an `int`.
+    /// Offset of `MPI_SOURCE`, an `int`.
     pub source_offset: usize,
-    /// `MPI_TAG`, an `int`.
+    /// Offset of `MPI_TAG`, an `int`.
     pub tag_offset: usize,
-    /// `MPI_ERROR`, an `int`.
+    /// Offset of `MPI_ERROR`, an `int`.
     pub error_offset: usize,
-    /// How the number of received bytes is kept.
+    /// Representation of the number of received bytes.
     pub count: ByteCount,
 }
 
-/// How a status keeps the number of received bytes.
+/// Representation of the number of received bytes in a status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ByteCount {
-    /// As a `size_t`.
+    /// A `size_t`.
     Size {
-        /// Of the `size_t`.
+        /// Offset of the `size_t`.
         offset: usize,
     },
-    /// Its low 32 bits, and the others above a bit that says whether the transfer was canceled.
+    /// The low 32 bits, and the others above a bit that is set if the transfer was canceled.
     Split {
-        /// Of the low bits.
+        /// Offset of the low bits.
         low_offset: usize,
-        /// Of the others.
+        /// Offset of the others.
         high_and_cancelled_offset: usize,
     },
-    /// Not specified: `MPI_Get_count` with `MPI_BYTE` tells it.
+    /// Not specified: use `MPI_Get_count` with `MPI_BYTE`.
     Opaque,
 }
 
 impl StatusLayout {
-    /// The number of received bytes in these bytes of a status; `None` when the layout does not say
-    /// where it is.
+    /// Returns the number of received bytes in these bytes of a status; `None` when the layout does not
+    /// specify their place.
     #[must_use]
     pub fn bytes_received(&self, status: &[u8]) -> Option<u64> {
         match self.count {
@@ -50,7 +50,7 @@ impl StatusLayout {
         }
     }
 
-    /// The rank that was received from.
+    /// Returns the rank of the sender.
     #[must_use]
     pub fn source(&self, status: &[u8]) -> Option<i32> {
         Some(i32::from_ne_bytes(read(status, self.source_offset)?))
@@ -65,7 +65,7 @@ fn read<const N: usize>(status: &[u8], offset: usize) -> Option<[u8; N]> {
 mod tests {
     use crate::Library;
 
-    /// The statuses of receiving 257 bytes from rank 0 with tag 7, as each library wrote them.
+    /// Statuses after receiving 257 bytes from rank 0 with tag 7, as each library wrote them.
     #[track_caller]
     fn check(library: Library, words: &[u32], expected: Option<u64>) {
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();

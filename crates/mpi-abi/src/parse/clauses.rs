@@ -1,18 +1,18 @@
-//! Reads what a call moves: the part of a line after `|`.
+//! Parses the data movements of a call: the part of a line after `|`.
 
 use super::problem::Trouble;
 use crate::accounting::{Amount, Case, Condition, Count, Factor, Flow, Movement};
 use crate::kind::Kind;
 use crate::operation::Param;
 
-/// The clauses of one operation.
+/// Clauses of one operation.
 #[derive(Default)]
 pub(super) struct Clauses {
     pub(super) movements: Vec<Movement>,
     pub(super) completes: Option<usize>,
 }
 
-/// Reads the clauses, which name parameters of `params`.
+/// Parses clauses, which name parameters of `params`.
 pub(super) fn parse_clauses(text: &str, params: &[Param]) -> Result<Clauses, Trouble> {
     let mut clauses = Clauses::default();
     if text.trim() == "none" {
@@ -57,7 +57,7 @@ fn parse_case(text: &str, params: &[Param]) -> Result<Case, Trouble> {
     Ok(Case { condition: scope.condition(condition)?, amount: scope.amount(amount)? })
 }
 
-/// The parameters that an expression may name, and the expression, to tell what is wrong with it.
+/// Parameters that an expression may name, and the expression itself for error messages.
 #[derive(Clone, Copy)]
 struct Scope<'a> {
     params: &'a [Param],
@@ -149,7 +149,7 @@ impl Scope<'_> {
     }
 }
 
-/// `x` of `function(x)`.
+/// Returns the argument `x` of `function(x)`.
 fn argument<'a>(text: &'a str, function: &str) -> Option<&'a str> {
     text.trim().strip_prefix(function)?.strip_prefix('(')?.strip_suffix(')')
 }

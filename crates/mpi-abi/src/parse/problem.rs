@@ -1,11 +1,11 @@
-//! What is wrong with a line of the table.
+//! Problems in lines of the table.
 
 use std::fmt;
 
-/// A line that was left out, and why.
+/// Line that was left out, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// The line, counted from 1.
+    /// Number of the line, counted from 1.
     pub line_number: usize,
     trouble: Trouble,
 }
@@ -24,7 +24,7 @@ impl fmt::Display for Problem {
 
 impl std::error::Error for Problem {}
 
-/// Why a line cannot be read.
+/// Reason why a line cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Trouble {
     NoName,

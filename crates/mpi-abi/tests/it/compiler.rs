@@ -5,15 +5,15 @@ use std::process::{Command, Stdio};
 
 use mpi_abi::Library;
 
-/// One of them.
+/// Compiler of one library.
 pub(crate) struct Compiler {
-    /// Its command.
+    /// Command that runs the compiler.
     pub(crate) command: String,
-    /// The library that its programs are built for.
+    /// Library for which it builds programs.
     pub(crate) library: Library,
 }
 
-/// Both that the setup installs, and those in `SINTONIA_TEST_MPICC`, separated by colons.
+/// Returns the two compilers that the setup installs, and those in `SINTONIA_TEST_MPICC`, separated by colons.
 pub(crate) fn compilers() -> Vec<Compiler> {
     let more = std::env::var("SINTONIA_TEST_MPICC").unwrap_or_default();
     let installed = ["mpicc.openmpi", "mpicc.mpich"].into_iter();
@@ -35,12 +35,12 @@ impl Compiler {
         compiler
     }
 
-    /// A C text after the preprocessor.
+    /// Returns a C source after the preprocessor.
     pub(crate) fn preprocessed(&self, source: &str) -> String {
         self.compile(source, &["-E", "-P", "-o", "-"])
     }
 
-    /// Compiles a C text; what the compiler prints.
+    /// Compiles a C source and returns the compiler's output.
     pub(crate) fn compile(&self, source: &str, options: &[&str]) -> String {
         let mut child = Command::new(&self.command)
             .args(["-x", "c", "-"])

@@ -1,4 +1,4 @@
-//! The special values and layouts against programs compiled with the installed MPI libraries.
+//! Checks the special values and layouts with programs compiled with the installed MPI libraries.
 
 use std::fmt::Write;
 use std::process::Command;
@@ -7,7 +7,7 @@ use mpi_abi::{ByteCount, Constants, Handle, Library, Number, StatusLayout};
 
 use crate::compiler::compilers;
 
-/// A C expression, and its value.
+/// C expression with its expected value.
 type Row = (String, i64);
 
 #[test]
@@ -28,7 +28,7 @@ fn values_are_those_of_the_headers() {
     }
 }
 
-/// A program that prints the value of each expression; it does not start MPI.
+/// C program that prints the value of each expression; it does not start MPI.
 fn source(rows: &[Row]) -> String {
     let mut text = String::from(
         "#include <mpi.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <stdio.h>\n\

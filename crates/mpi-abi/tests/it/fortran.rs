@@ -1,11 +1,11 @@
-//! The Fortran entry points against the symbols of the installed MPI libraries.
+//! Checks the Fortran entry points against the symbols of the installed MPI libraries.
 
 use std::collections::BTreeSet;
 use std::process::Command;
 
 use mpi_abi::{Binding, fortran_entry_points, operations};
 
-/// The dynamic symbols that a library defines.
+/// Dynamic symbols that a library defines.
 fn symbols(compiler: &str, library: &str) -> BTreeSet<String> {
     let found = output(compiler, &[&format!("-print-file-name={library}")]);
     let symbols = output("nm", &["--dynamic", "--defined-only", found.trim()]);
@@ -28,7 +28,7 @@ fn mpich_symbols() -> BTreeSet<String> {
     symbols("mpicc.mpich", "libmpichfort.so")
 }
 
-/// Symbols that are `lower` with an ending of compilers or of a module.
+/// Symbols made of `lower` and a suffix added by a compiler or for a module.
 fn variants<'a>(all: &'a BTreeSet<String>, lower: &str) -> BTreeSet<&'a str> {
     let is_variant = |symbol: &&str| {
         let Some(ending) = symbol.to_lowercase().strip_prefix(lower).map(str::to_owned) else {
@@ -38,7 +38,7 @@ fn variants<'a>(all: &'a BTreeSet<String>, lower: &str) -> BTreeSet<&'a str> {
             || ending.starts_with("_f08")
             || ending.starts_with("_cptr")
     };
-    // `MPI_Send_f08` is an alias that no compiler makes.
+    // `MPI_Send_f08` is an alias that no compiler generates.
     let is_one_case =
         |symbol: &&str| *symbol == symbol.to_lowercase() || *symbol == symbol.to_uppercase();
     all.iter().map(String::as_str).filter(is_variant).filter(is_one_case).collect()

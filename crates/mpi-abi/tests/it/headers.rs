@@ -1,4 +1,4 @@
-//! The table against the prototypes of the installed MPI libraries.
+//! Checks the table against the prototypes of the installed MPI libraries.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use mpi_abi::{find, is_local, operation, operations};
 
 use crate::compiler::{Compiler, compilers};
 
-/// The C types of the parameters of a function, without `const`, arrays as pointers.
+/// C types of the parameters by function, without `const`, arrays as pointers.
 type Prototypes = BTreeMap<String, Vec<String>>;
 
 #[test]
@@ -34,7 +34,7 @@ fn no_function_is_forgotten() {
 
 #[test]
 fn every_operation_of_mpi_3_is_declared_everywhere() {
-    // What Open MPI 4, which implements MPI-3.1, does not have.
+    // Operations that Open MPI 4, which implements MPI-3.1, lacks.
     let newer = |name: &str| {
         let operation = find(name).and_then(operation).expect("a name of the table");
         operation.is_large
@@ -55,7 +55,7 @@ fn every_operation_of_mpi_3_is_declared_everywhere() {
     }
 }
 
-/// The prototypes of all `MPI_` functions in the preprocessed header.
+/// Prototypes of all `MPI_` functions in the preprocessed header.
 fn prototypes(compiler: &Compiler) -> Prototypes {
     let text = compiler.preprocessed("#include <mpi.h>\n");
     let mut prototypes = Prototypes::new();
@@ -77,7 +77,7 @@ fn prototypes(compiler: &Compiler) -> Prototypes {
     prototypes
 }
 
-/// The position of the parenthesis that closes a list.
+/// Position of the parenthesis that closes a list.
 fn closing(text: &str) -> usize {
     let mut depth = 0;
     let closes = |c: char| {
@@ -98,7 +98,7 @@ fn parameter_types(list: &str) -> Vec<String> {
     list.split(',').map(parameter_type).collect()
 }
 
-/// The type of `const int counts[]` is `int*`.
+/// C type of a parameter: that of `const int counts[]` is `int*`.
 fn parameter_type(parameter: &str) -> String {
     let n_arrays = parameter.matches('[').count();
     let declarator = parameter.split('[').next().expect("split gives one part at least");

@@ -1,4 +1,4 @@
-//! The table as its users see it, and against the MPI libraries that are installed.
+//! Tests of the table through its public interface, and against the installed MPI libraries.
 
 mod compiler;
 mod constants;

@@ -1,4 +1,4 @@
-//! The table by itself.
+//! Tests of the table on its own.
 
 use mpi_abi::{
     Amount, Binding, CType, Class, Condition, Factor, Flow, Kind, Mode, Operation, OperationId,
