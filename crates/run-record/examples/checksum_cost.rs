@@ -1,4 +1,4 @@
-//! What the checksum of a finished record costs beside the writing of its events.
+//! Compares the cost of a finished record's checksum with that of writing its events.
 
 use events::RecordKind;
 use run_record::{Event, RunRecord, RunStart};
@@ -7,7 +7,7 @@ use std::time::Instant;
 const N_EVENTS: u32 = 5_000_000;
 const N_TOGETHER: u32 = 100_000;
 
-/// Events whose numbers look random, so that the file is large.
+/// Event with random-looking numbers, so that the file is large.
 fn event(number: u32) -> Event {
     let random = u64::from(number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let start_ns = 1_000_000 + 1_000 * u64::from(number) + (random >> 56);

@@ -1,6 +1,6 @@
-//! What a file of a finished record was when it was written, so that damage is told and not read.
+//! Checksums of the files of a finished record, so that a damaged file is reported instead of read.
 //!
-//! Formats tell some damage by themselves; a changed number in a column or in JSON is as good as another.
+//! File formats detect only some damage; a changed number in a column or in JSON is as valid as the original.
 
 use crate::file_error::FileError;
 use serde::{Deserialize, Serialize};
@@ -15,12 +15,12 @@ const PIECE_BYTES: usize = 1 << 16;
 pub struct Checksum {
     /// Length in bytes.
     pub bytes: u64,
-    /// CRC-32 of all of them.
+    /// CRC-32 of the whole content.
     pub crc32: u32,
 }
 
 impl Checksum {
-    /// That of the file at `path`; none when there is no file.
+    /// Computes the checksum of the file at `path`; `None` if there is no file.
     pub(crate) fn of(path: &Path) -> Result<Option<Self>, FileError> {
         match File::open(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),

@@ -1,10 +1,10 @@
-//! `events.parquet`: every MPI call of a traced run, one row each.
+//! `events.parquet`: all MPI calls of a traced run, one row each.
 //!
 //! # Invariants
-//! - The rows of one thread stand in the order of its calls; a row that continues a call
-//!   ([`RecordKind::ReceiveHalf`], [`RecordKind::Requests`]) directly follows it in that order. The
-//!   threads may be mixed in any way.
-//! - Operations are written by name, so a record outlives the numbers of a table.
+//! - The rows of one thread are in the order of its calls; a row that continues a call
+//!   ([`RecordKind::ReceiveHalf`], [`RecordKind::Requests`]) directly follows it in that order. Rows of
+//!   different threads may be interleaved in any way.
+//! - Operations are stored by name, so that a record stays valid when the numbers of the table change.
 //!
 //! # Not here
 //! Formats of other tools (`export`).
@@ -13,7 +13,7 @@ use crate::table::{GroupReader, Layout, TableError, TableReader, TableWriter};
 use events::{OperationId, RecordKind};
 use std::path::Path;
 
-/// Rows that are written, and read, together.
+/// Number of rows that are written, and read, together.
 const GROUP_ROWS: usize = 100_000;
 
 const LAYOUT: Layout = Layout {
@@ -39,19 +39,19 @@ const LAYOUT: Layout = Layout {
 /// One MPI call of one thread, or the continuation of the call before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// Position in [`Summary::worlds`](crate::Summary::worlds).
+    /// Index in [`Summary::worlds`](crate::Summary::worlds).
     pub world: u32,
-    /// Rank in its world.
+    /// Rank in the world.
     pub rank: u32,
-    /// Thread of the rank, 0 for the one that initialized MPI.
+    /// Thread of the rank; 0 is the thread that initialized MPI.
     pub thread: u32,
-    /// When the program entered the operation, since [`Summary::started_s`](crate::Summary::started_s).
+    /// Start of the call, in ns since [`Summary::started_s`](crate::Summary::started_s).
     pub start_ns: u64,
-    /// When it returned.
+    /// Return of the call, in ns since the same time.
     pub end_ns: u64,
     /// The operation.
     pub operation: OperationId,
-    /// [`CallSite::id`](crate::summary::CallSite::id) of the place that called, when it is known.
+    /// [`CallSite::id`](crate::summary::CallSite::id) of the caller, if known.
     pub call_site: Option<u32>,
     /// World rank of the other side or of the root; [`events::call::NO_PEER`] or
     /// [`events::call::OUTSIDE_WORLD`].
@@ -62,15 +62,15 @@ pub struct Event {
     pub communicator: u32,
     /// Bytes moved.
     pub bytes: u64,
-    /// The request made or completed, 0 for none.
+    /// Handle of the request started or completed; 0 for none.
     pub request: u64,
-    /// One more completed request (kind `Requests`), or 0.
+    /// Handle of one more completed request (kind `Requests`), or 0.
     pub more: u64,
-    /// What the row says.
+    /// Kind of the row.
     pub kind: RecordKind,
 }
 
-/// Appends events to a file that appears when it is finished.
+/// Writer of an event file, which appears under its name when it is complete.
 #[derive(Debug)]
 pub struct EventWriter {
     table: TableWriter,
@@ -90,7 +90,7 @@ impl EventWriter {
     /// Appends events; at most one group of rows waits in memory.
     ///
     /// # Errors
-    /// When the file cannot take them: it is then of no use, and the spool still holds them.
+    /// When the file cannot be written; it is then unusable, and the spool still holds the events.
     pub fn append(&mut self, events: &[Event]) -> Result<(), TableError> {
         self.n_events += events.len() as u64;
         let mut rest = events;
@@ -104,7 +104,7 @@ impl EventWriter {
         Ok(())
     }
 
-    /// Ends the file and gives it its name; returns how many events it holds.
+    /// Completes the file and gives it its name; returns its number of events.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -139,7 +139,7 @@ impl EventWriter {
     }
 }
 
-/// Reads the events of a file, in batches.
+/// Reader of an event file, in batches.
 #[derive(Debug)]
 pub struct EventReader {
     table: TableReader,
@@ -149,20 +149,20 @@ impl EventReader {
     /// Opens a file.
     ///
     /// # Errors
-    /// When it is not there, or not a Parquet file.
+    /// When the file does not exist, or is not a Parquet file.
     pub fn open(path: &Path) -> Result<Self, TableError> {
         Ok(Self { table: TableReader::open(path)? })
     }
 
-    /// Events in the file.
+    /// Number of events in the file.
     pub fn n_events(&self) -> u64 {
         self.table.n_rows()
     }
 
-    /// All events in the order of the file, as often as one likes.
+    /// Returns all events in the order of the file; may be called repeatedly.
     ///
-    /// Rows whose operation or kind this version does not know are passed over: their number is
-    /// what is missing to [`EventReader::n_events`].
+    /// Rows whose operation or kind this version does not know are skipped: the events returned are fewer
+    /// than [`EventReader::n_events`] by their number.
     pub fn batches(&self) -> impl Iterator<Item = Result<Vec<Event>, TableError>> {
         (0..self.table.n_groups()).map(|group| read_group(&self.table.group(group)?))
     }
@@ -211,7 +211,7 @@ pub(crate) fn operation_name(id: OperationId) -> &'static str {
     mpi_abi::operation(id).map_or(UNKNOWN, |operation| operation.name.as_str())
 }
 
-/// The operation with an MPI name.
+/// Returns the operation with an MPI name.
 pub(crate) fn operation_named(name: &[u8]) -> Option<OperationId> {
     mpi_abi::find(std::str::from_utf8(name).ok()?)
 }

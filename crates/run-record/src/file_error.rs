@@ -1,37 +1,37 @@
-//! A file of the record that could not be read or written.
+//! Error of reading or writing a file of the record.
 
 use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// A file of the record that could not be read or written.
+/// Failure to read or write a file of the record.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum FileError {
-    /// The file system has no room left, or the user's quota has none.
+    /// The file system is full, or the user's quota is exhausted.
     #[error("no room left to write `{path}`: free space or put the record on another file system")]
     StorageFull {
-        /// The file being written.
+        /// File being written.
         path: PathBuf,
     },
-    /// It is not as it was written.
+    /// The content differs from what was written.
     #[error("`{path}` is damaged, it is not what was written: restore it from a copy or run again")]
     Damaged {
-        /// The file.
+        /// Damaged file.
         path: PathBuf,
     },
-    /// Anything else.
+    /// Any other error.
     #[error("`{path}` cannot be read or written: check that it exists and who may access it")]
     Io {
-        /// The file or folder.
+        /// File or folder.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
     },
 }
 
 impl FileError {
-    /// Names the file of an error.
+    /// Adds the file's path to an error.
     pub fn new(path: &Path, source: io::Error) -> Self {
         let path = path.to_owned();
         match source.kind() {
@@ -40,7 +40,7 @@ impl FileError {
         }
     }
 
-    /// Whether room on the disk is all that is missing.
+    /// Returns whether the only problem is lack of disk space.
     pub fn is_storage_full(&self) -> bool {
         matches!(self, Self::StorageFull { .. })
     }

@@ -1,10 +1,10 @@
-//! The folder of a run: made at its start, filled at its end, opened by every later tool.
+//! Folder of a run: created at its start, filled at its end, opened by every later tool.
 //!
 //! # Invariants
-//! - `run.json` is there from the first moment, so that a record whose writer died is still a record.
-//! - Nothing of an earlier run is ever overwritten: a folder that holds something is refused.
-//! - A summary is never replaced by one that knows less ([`crate::knowledge`]).
-//! - The spool is deleted only when what was made of it is on the disk.
+//! - `run.json` exists from the start, so that a record whose writer died is still a record.
+//! - An earlier run is never overwritten: a folder that is not empty is refused.
+//! - A summary is never replaced by one with less information ([`crate::knowledge`]).
+//! - The spool is deleted only once the files assembled from it are on the disk.
 
 use crate::checksum::Checksum;
 use crate::event_file::{EventReader, EventWriter};
@@ -31,17 +31,17 @@ const REGIONS: &str = "regions.parquet";
 const EVENTS: &str = "events.parquet";
 const FUNCTIONS: &str = "function-events.parquet";
 const TUNING: &str = "tuning.jsonl";
-/// Written by the program (`master-worker/src/written.rs`).
+/// Written by the program itself (`master-worker/src/written.rs`).
 const DEALT: &str = "dealt.json";
 const SPOOL: &str = "spool";
 const PAGE: &str = "report.html";
-/// Files of ours that do not change any more once the record is whole. (Others are the program's.)
+/// Files written by Sintonia that no longer change once the record is whole. (The program writes the others.)
 const LASTING: [&str; 5] = [SUMMARY, REGIONS, EVENTS, FUNCTIONS, TUNING];
-/// Room kept from the start, so that a disk that fills during the run still takes the summary.
+/// File that reserves space from the start, so that the summary fits even if the disk fills up during the run.
 const RESERVE: &str = "reserve";
 const RESERVE_BYTES: usize = 128 * 1024;
 
-/// The folder of a run.
+/// Folder of a run.
 #[derive(Debug)]
 pub struct RunRecord {
     dir: PathBuf,
@@ -49,10 +49,10 @@ pub struct RunRecord {
 }
 
 impl RunRecord {
-    /// Makes the folder of a run that starts now, with its parents; an empty folder is taken as it is.
+    /// Creates the folder of a run that starts now, with its parents; an existing empty folder is used.
     ///
     /// # Errors
-    /// When the folder holds something already, or cannot be written.
+    /// When the folder is not empty, or cannot be written.
     pub fn create(dir: &Path, start: RunStart) -> Result<Self, RecordError> {
         fs::create_dir_all(dir).map_err(|e| FileError::new(dir, e))?;
         let mut entries = fs::read_dir(dir).map_err(|e| FileError::new(dir, e))?;
@@ -67,7 +67,7 @@ impl RunRecord {
         Ok(record)
     }
 
-    /// Opens the record of a run, finished or not: [`RunRecord::state`] says which.
+    /// Opens the record of a run, finished or not ([`RunRecord::state`]).
     ///
     /// # Errors
     /// When there is no folder, it is not a record, or a newer version wrote it.
@@ -82,7 +82,7 @@ impl RunRecord {
             }
             read => read.map_err(|e| FileError::new(&path, e))?,
         };
-        // The version first: the rest of a newer header may not be readable at all.
+        // Check the version first: the rest of a newer header may not be readable at all.
         let version: Version = parse(&path, &text)?;
         if FORMAT_VERSION < version.format_version {
             return Err(RecordError::NewerFormat {
@@ -95,28 +95,28 @@ impl RunRecord {
         Ok(Self { dir: dir.to_owned(), header })
     }
 
-    /// The folder.
+    /// Path of the folder.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// What the record says of itself.
+    /// Header of the record.
     pub fn header(&self) -> &RunHeader {
         &self.header
     }
 
-    /// Whether the record is whole.
+    /// State of the record: unfinished or finished.
     pub fn state(&self) -> RunState {
         self.header.state
     }
 
-    /// Writes, or replaces as a whole, the run on one page.
+    /// Writes the summary, replacing an existing one as a whole.
     ///
     /// # Errors
-    /// When the file cannot be written, or the one that is there knows more
+    /// When the file cannot be written, or the existing summary has more information
     /// ([`RecordError::KnowsMore`]).
     pub fn write_summary(&self, summary: &Summary) -> Result<(), RecordError> {
-        // One that cannot be read has nothing to lose.
+        // An unreadable summary has nothing to lose.
         let kept = self.read_summary().ok();
         if let Some(what) = kept.and_then(|kept| lost(&kept, summary)) {
             return Err(RecordError::KnowsMore { path: self.dir.join(SUMMARY), what });
@@ -124,7 +124,7 @@ impl RunRecord {
         self.write_json(SUMMARY, summary)
     }
 
-    /// Writes, or replaces as a whole, the page for a browser; where it is.
+    /// Writes the HTML report, replacing an existing one as a whole; returns its path.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -134,10 +134,10 @@ impl RunRecord {
         Ok(path)
     }
 
-    /// The run on one page.
+    /// Reads the summary.
     ///
     /// # Errors
-    /// When the run was not finished and none was written yet ([`RecordError::NoSummary`]), or the file
+    /// When the run did not finish and no summary was written yet ([`RecordError::NoSummary`]), or the file
     /// is damaged.
     pub fn read_summary(&self) -> Result<Summary, RecordError> {
         self.verify(SUMMARY)?;
@@ -158,10 +158,10 @@ impl RunRecord {
         region_file::write(&self.dir.join(REGIONS), rows)
     }
 
-    /// The counters of all regions.
+    /// Reads the counters of all regions.
     ///
     /// # Errors
-    /// When the file is not there or damaged.
+    /// When the file does not exist or is damaged.
     pub fn read_regions(&self) -> Result<Vec<RegionRow>, TableError> {
         self.verify(REGIONS)?;
         region_file::read(&self.dir.join(REGIONS))
@@ -175,7 +175,7 @@ impl RunRecord {
         EventWriter::create(&self.dir.join(EVENTS))
     }
 
-    /// The event file; none when the run was not traced.
+    /// Opens the event file; `None` if the run was not traced.
     ///
     /// # Errors
     /// When the file is damaged or cannot be read.
@@ -193,7 +193,7 @@ impl RunRecord {
         FunctionWriter::create(&self.dir.join(FUNCTIONS))
     }
 
-    /// The file of function events; none when there were none.
+    /// Opens the file of function events; `None` if there is no such file.
     ///
     /// # Errors
     /// When the file is damaged or cannot be read.
@@ -203,12 +203,12 @@ impl RunRecord {
         if path.exists() { FunctionReader::open(&path).map(Some) } else { Ok(None) }
     }
 
-    /// Where the lines of tunlets are, for [`TuningWriter`](crate::TuningWriter).
+    /// Path of the tuning journal, for [`TuningWriter`](crate::TuningWriter).
     pub fn tuning_path(&self) -> PathBuf {
         self.dir.join(TUNING)
     }
 
-    /// What tunlets saw, decided and did; none in a run without them.
+    /// Reads the tuning journal: observations, decisions and actions of tunlets; `None` in a run without tunlets.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -217,8 +217,8 @@ impl RunRecord {
         Ok(tuning::read(&self.tuning_path())?)
     }
 
-    /// What became of the work that the program dealt out; none when it is not of the master/worker library, or
-    /// did not reach this folder.
+    /// Reads the program's report of dealt work; `None` if the program does not use the master/worker library,
+    /// or could not write into this folder.
     ///
     /// # Errors
     /// When the file is damaged.
@@ -229,7 +229,7 @@ impl RunRecord {
         parse(&path, &text).map(Some)
     }
 
-    /// How the program changed its number of ranks; none when it is not malleable, or did not reach this folder.
+    /// Reads the resizes of the program; `None` if the program is not malleable, or could not write into this folder.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -237,12 +237,12 @@ impl RunRecord {
         Ok(ResizeLines::read(&self.dir)?)
     }
 
-    /// Where the spool file `name` is, for its writer.
+    /// Path of the spool file `name`, for its writer.
     pub fn spool_path(&self, name: &str) -> PathBuf {
         self.dir.join(SPOOL).join(name)
     }
 
-    /// The spool files, by name; none when the record is whole.
+    /// Paths of the spool files, sorted by name; empty if the record is whole.
     ///
     /// # Errors
     /// When the folder cannot be read.
@@ -258,13 +258,13 @@ impl RunRecord {
         Ok(paths)
     }
 
-    /// Declares the record whole and removes the spool: everything of it is in the other files.
+    /// Marks the record as whole and removes the spool: everything in it is in the other files.
     ///
     /// # Errors
-    /// When `run.json` cannot be written or the spool cannot be removed; the record is then unfinished
-    /// or has a spool too many, and both are readable.
+    /// When `run.json` cannot be written or the spool cannot be removed; the record is then unfinished or
+    /// still has its spool, and is readable in both cases.
     pub fn finish(&mut self) -> Result<(), RecordError> {
-        // Tables are on the disk since they were written.
+        // Tables are already on the disk.
         self.sync_if_there(SUMMARY)?;
         let mut header = self.header.clone();
         for name in LASTING {
@@ -285,7 +285,7 @@ impl RunRecord {
         }
     }
 
-    /// The header holds the checksums of all others, and one of itself.
+    /// The header holds the checksums of all other files, and one of itself.
     fn write_header(&self, header: &RunHeader) -> Result<(), RecordError> {
         let path = self.dir.join(HEADER);
         let text = json(&path, header)?;
@@ -307,7 +307,7 @@ impl RunRecord {
         }
     }
 
-    /// Reads a file through where it is known what it was.
+    /// Checks a file against its checksum, if it has one.
     fn verify(&self, name: &str) -> Result<(), FileError> {
         let Some(expected) = self.header.checksums.get(name) else { return Ok(()) };
         let path = self.dir.join(name);
@@ -322,7 +322,7 @@ impl RunRecord {
         if path.exists() { sync(&path) } else { Ok(()) }
     }
 
-    /// A disk without that much room is full already: then there is no reserve.
+    /// Creates the reserve file; if the disk has no room for it, there is no reserve.
     fn take_reserve(&self) {
         let path = self.dir.join(RESERVE);
         if fs::write(&path, vec![0; RESERVE_BYTES]).is_err() {
@@ -330,7 +330,7 @@ impl RunRecord {
         }
     }
 
-    /// Frees the room that was kept for the last files of a full disk; false when there is none.
+    /// Frees the reserved space for the last files on a full disk; returns false if there is no reserve.
     pub fn free_reserve(&self) -> bool {
         fs::remove_file(self.dir.join(RESERVE)).is_ok()
     }

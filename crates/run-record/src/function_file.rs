@@ -1,7 +1,7 @@
-//! `function-events.parquet`: every passage of a measurement point, one row each.
+//! `function-events.parquet`: all passages of measurement points, one row each.
 //!
 //! # Invariants
-//! - The rows of one thread stand in the order in which they happened; the threads may be mixed in any way.
+//! - The rows of one thread are in order of time; rows of different threads may be interleaved in any way.
 //! - Values are floating-point numbers: integers above 2^53 are rounded.
 
 use crate::table::{GroupReader, Layout, TableError, TableReader, TableWriter};
@@ -9,10 +9,10 @@ use events::Place;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Rows that are written, and read, together.
+/// Number of rows that are written, and read, together.
 const GROUP_ROWS: usize = 100_000;
 
-/// Column of the values inside its list.
+/// Path of the values' column inside its list.
 const VALUES: &str = "values.list.element";
 
 const LAYOUT: Layout = Layout {
@@ -30,36 +30,35 @@ const LAYOUT: Layout = Layout {
     growing: &["time_ns"],
 };
 
-/// A passage of a measurement point, or an action that was carried out.
+/// Passage of a measurement point, or an action that was carried out.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FunctionEvent {
-    /// Position in [`Summary::worlds`](crate::Summary::worlds).
+    /// Index in [`Summary::worlds`](crate::Summary::worlds).
     pub world: u32,
-    /// Rank in its world.
+    /// Rank in the world.
     pub rank: u32,
-    /// Thread of the rank, 0 for the one that initialized MPI.
+    /// Thread of the rank; 0 is the thread that initialized MPI.
     pub thread: u32,
-    /// When, since [`Summary::started_s`](crate::Summary::started_s).
+    /// Time in ns since [`Summary::started_s`](crate::Summary::started_s).
     pub time_ns: u64,
     /// Name of the event; [`FunctionEvent::ACTION`] for an action.
     pub event: Arc<str>,
     /// Entry or exit.
     pub place: Place,
-    /// The function, as its source calls it; empty for an action.
+    /// Name of the function in the source; empty for an action.
     pub function: Arc<str>,
-    /// How often the place was passed in its process, where that was counted; else 0.
+    /// Passages of the place in its process so far, this one included; 0 if not counted.
     pub hit: u32,
-    /// Attributes in the order of the description; of an action its number, and an error number of the
-    /// system or 0.
+    /// Attributes in the order of the description; for an action, its number and a system error number or 0.
     pub values: Vec<f64>,
 }
 
 impl FunctionEvent {
-    /// Name in [`FunctionEvent::event`] of what is no event but an action.
+    /// Value of [`FunctionEvent::event`] for an action.
     pub const ACTION: &str = "(action)";
 }
 
-/// Appends events to a file that appears when it is finished.
+/// Writer of a file of function events, which appears under its name when it is complete.
 #[derive(Debug)]
 pub struct FunctionWriter {
     table: TableWriter,
@@ -79,14 +78,14 @@ impl FunctionWriter {
     /// Appends an event; at most one group of rows waits in memory.
     ///
     /// # Errors
-    /// When the file cannot take them: it is then of no use, and the spool still holds them.
+    /// When the file cannot be written; it is then unusable, and the spool still holds the events.
     pub fn append(&mut self, event: FunctionEvent) -> Result<(), TableError> {
         self.n_events += 1;
         self.waiting.push(event);
         if GROUP_ROWS <= self.waiting.len() { self.write_group() } else { Ok(()) }
     }
 
-    /// Ends the file and gives it its name; returns how many events it holds.
+    /// Completes the file and gives it its name; returns its number of events.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -116,7 +115,7 @@ impl FunctionWriter {
     }
 }
 
-/// Reads the events of a file, in batches.
+/// Reader of a file of function events, in batches.
 #[derive(Debug)]
 pub struct FunctionReader {
     table: TableReader,
@@ -126,17 +125,17 @@ impl FunctionReader {
     /// Opens a file.
     ///
     /// # Errors
-    /// When it is not there, or not a Parquet file.
+    /// When the file does not exist, or is not a Parquet file.
     pub fn open(path: &Path) -> Result<Self, TableError> {
         Ok(Self { table: TableReader::open(path)? })
     }
 
-    /// Events in the file.
+    /// Number of events in the file.
     pub fn n_events(&self) -> u64 {
         self.table.n_rows()
     }
 
-    /// All events in the order of the file, as often as one likes.
+    /// Returns all events in the order of the file; may be called repeatedly.
     pub fn batches(&self) -> impl Iterator<Item = Result<Vec<FunctionEvent>, TableError>> {
         (0..self.table.n_groups()).map(|group| read_group(&self.table.group(group)?))
     }

@@ -1,28 +1,28 @@
-//! Passages of measurement points that were added up on the nodes instead of being recorded one by one.
+//! Passages of measurement points that were summed on the nodes instead of being recorded one by one.
 //!
 //! # Not here
-//! Functions that `--probe` chose (`function_totals`).
+//! Functions selected by `--probe` (`function_totals`).
 
 use events::{Moments, Place};
 use serde::{Deserialize, Serialize};
 
-/// Passages of one measurement point in the whole run.
+/// Sums over the passages of one measurement point in the whole run.
 ///
-/// Those that are in [`crate::FunctionEvent`] are not among them.
+/// Passages recorded as [`crate::FunctionEvent`]s are not included.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FunctionSums {
     /// Name of the event.
     pub event: String,
-    /// The function, as its source calls it.
+    /// Name of the function in the source.
     pub function: String,
-    /// Entry or exit of it.
+    /// Entry or exit of the function.
     pub place: Place,
     /// Passages.
     pub n: u64,
-    /// First and last passage, in nanoseconds since the start of the run.
+    /// Times of the first and the last passage, in ns since the start of the run.
     pub span_ns: (u64, u64),
-    /// Each attribute, in the order of the description.
+    /// Name and statistics of each attribute, in the order of the description.
     pub attributes: Vec<(String, Moments)>,
-    /// Seconds from the entry to the exit on the same thread, for an exit.
+    /// Time in seconds from the entry to the exit on the same thread; empty for an entry.
     pub duration_s: Moments,
 }

@@ -1,46 +1,46 @@
-//! Functions that were counted and timed because somebody named them (`--probe`).
+//! Counts and times of functions selected by the user (`--probe`).
 
 use crate::summary::Place;
 use events::Moments;
 use serde::{Deserialize, Serialize};
 
-/// A function over all ranks and threads.
+/// Totals of a function over all ranks and threads.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FunctionTotals {
-    /// Where its source is; its name has the types of its parameters where these are known.
+    /// Source location; the function's name includes its parameter types where they are known.
     pub place: Place,
     /// Over all ranks.
     pub total: FunctionTimes,
-    /// The ranks that called it: positions in [`crate::Summary::ranks`], in order. Of the functions with the
-    /// least time none when ranks are many.
+    /// Times by rank, for the ranks that called the function: positions in [`crate::Summary::ranks`], in
+    /// order. Omitted for the functions with the least time when there are many ranks.
     pub by_rank: Vec<(usize, FunctionTimes)>,
-    /// The rank with the most time in it, as a position in [`crate::Summary::ranks`], and that time.
+    /// Rank with the most time in the function, as a position in [`crate::Summary::ranks`], and that time.
     pub slowest: Option<(usize, f64)>,
 }
 
-/// Calls of a function and their times, from entry to exit: what it calls is included.
+/// Number of calls of a function and their times from entry to exit, callees included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FunctionTimes {
-    /// Calls.
+    /// Number of calls.
     pub calls: u64,
-    /// Those of which the end was seen: only they are in the times.
+    /// Number of calls whose end was recorded: only these are in the times.
     pub calls_timed: u64,
-    /// Their time together; of calls inside one another, only of the outermost.
+    /// Total time in s; of nested calls only the outermost counts.
     pub time_s: f64,
-    /// Time of a call.
+    /// Mean time of a call in s.
     pub mean_s: f64,
-    /// The shortest call.
+    /// Shortest call in s.
     pub min_s: f64,
-    /// The longest call.
+    /// Longest call in s.
     pub max_s: f64,
-    /// Standard deviation of the calls' times.
+    /// Standard deviation of the time of a call in s.
     pub deviation_s: f64,
 }
 
 impl FunctionTimes {
-    /// Of `calls`, of which those that were timed took `each_s`, and together `time_s`.
+    /// Builds the times of `calls` calls; those that were timed took `each_s` each and `time_s` in total.
     pub fn new(calls: u64, each_s: &Moments, time_s: f64) -> Self {
         Self {
             calls,
@@ -55,7 +55,7 @@ impl FunctionTimes {
 }
 
 impl FunctionTotals {
-    /// The most time of a rank over the mean of all `n_ranks`; none when nothing was timed.
+    /// Largest time of a rank over the mean of all `n_ranks`; `None` if nothing was timed.
     pub fn imbalance(&self, n_ranks: usize) -> Option<f64> {
         let (_, most_s) = self.slowest?;
         let mean_s = self.total.time_s / n_ranks.max(1) as f64;

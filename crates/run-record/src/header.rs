@@ -1,68 +1,68 @@
-//! `run.json`: what a record is, whatever became of its run.
+//! `run.json`: identity and state of a record, valid even if the run died.
 
 use crate::checksum::Checksum;
 use crate::summary::FORMAT_VERSION;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What is known of a run when it starts.
+/// Facts known when a run starts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunStart {
-    /// The command after `--`, as it was typed.
+    /// Command after `--`, as typed.
     pub command: Vec<String>,
-    /// When the command is started, in seconds since 1970.
+    /// Start time of the command, in seconds since 1970.
     pub started_s: f64,
-    /// The host on which the record is written.
+    /// Host on which the record is written.
     pub host: String,
-    /// The process that writes it.
+    /// Id of the process that writes the record.
     pub pid: u32,
-    /// The name by which collectors and analyzer know the run.
+    /// Name by which collectors and analyzer identify the run.
     pub run_id: String,
 }
 
-/// `run.json`: what a record is, whatever became of its run.
+/// Content of `run.json`: identity and state of a record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunHeader {
     /// [`FORMAT_VERSION`] of the writer.
     pub format_version: u32,
     /// Version of Sintonia that wrote the record.
     pub sintonia_version: String,
-    /// The name by which collectors and analyzer know the run.
+    /// Name by which collectors and analyzer identify the run.
     pub run_id: String,
-    /// The command after `--`, as it was typed.
+    /// Command after `--`, as typed.
     pub command: Vec<String>,
-    /// When the command was started, in seconds since 1970.
+    /// Start time of the command, in seconds since 1970.
     pub started_s: f64,
-    /// The host on which the record was written.
+    /// Host on which the record was written.
     pub host: String,
-    /// The process that wrote it.
+    /// Id of the process that wrote the record.
     pub pid: u32,
-    /// Whether the record is whole.
+    /// State of the record.
     pub state: RunState,
-    /// What its files were when it became whole, by name; none in records of versions before that.
+    /// Checksums of the files when the record became whole, by name; empty in records of versions before checksums.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub checksums: BTreeMap<String, Checksum>,
 }
 
-/// Whether a record is whole.
+/// State of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RunState {
-    /// The run goes on, or the process that wrote the record ended before it: the measurements are in
-    /// `spool/`, and `summary.json`, if there is one, is an early one.
+    /// The run continues, or the process that wrote the record died before the end of the run: the
+    /// measurements are in `spool/`, and `summary.json`, if it exists, is preliminary.
     Running,
-    /// Everything is assembled.
+    /// All files are assembled.
     Finished,
 }
 
-/// Only the field that tells whether the rest can be read.
+/// The one field that tells whether the rest can be read.
 #[derive(Deserialize)]
 pub(crate) struct Version {
     pub(crate) format_version: u32,
 }
 
 impl From<RunStart> for RunHeader {
-    /// That of a run that begins.
+    /// Header of a run that begins.
     fn from(start: RunStart) -> Self {
         Self {
             format_version: FORMAT_VERSION,

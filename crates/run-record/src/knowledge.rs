@@ -1,11 +1,11 @@
-//! Which of two summaries of one run knows more.
+//! Comparison of two summaries of one run by their information.
 //!
-//! A record is finished again after a full disk or a killed launcher, from whatever is left then. What is left
-//! may be less than what the first summary was made of.
+//! A record is finished again after a full disk or a killed launcher, from the data that is left then. These
+//! may be fewer than the data of the first summary.
 
 use crate::summary::Summary;
 
-/// What `kept` says of the run and `new` does not, in words; none when nothing is lost.
+/// Describes the information in `kept` that `new` lacks; `None` if nothing is lost.
 #[must_use]
 pub fn lost(kept: &Summary, new: &Summary) -> Option<String> {
     let counts = |summary: &Summary| {

@@ -1,27 +1,27 @@
-//! What was measured in a run, in a folder that every later tool reads.
+//! Record of a run: a folder with all measurements, which every later tool reads.
 //!
-//! | file | what | written |
+//! | file | content | written |
 //! |---|---|---|
 //! | `run.json` | [`RunHeader`]: format version, command, host, process, state | at the start and at the end |
-//! | `summary.json` | [`Summary`]: the run on one page | at the end, and as often as one likes before |
+//! | `summary.json` | [`Summary`]: totals, efficiencies and findings | at the end, and at any time before |
 //! | `regions.parquet` | [`RegionRow`]: counters by rank, thread and pair of call sites | at the end |
-//! | `events.parquet` | [`Event`]: every MPI call | traced runs, at the end |
-//! | `function-events.parquet` | [`FunctionEvent`]: every passage of a measurement point | runs with `--app` or `--probe`, at the end |
-//! | `tuning.jsonl` | [`tuning`]: what tunlets saw, decided and did | runs with `--app`, as it happens |
-//! | `dealt.json` | [`dealt::Dealt`]: what became of dealt work | by a program of masters and workers, as it runs |
-//! | `resizes.jsonl` | [`resize_file`]: how the program changed its size | by a malleable program, as it happens |
-//! | `spool/` | [`spool`]: messages as they came, until the record is assembled | while the run is on |
+//! | `events.parquet` | [`Event`]: all MPI calls | traced runs, at the end |
+//! | `function-events.parquet` | [`FunctionEvent`]: passages of measurement points | with `--app` or `--probe`, at the end |
+//! | `tuning.jsonl` | [`tuning`]: observations, decisions and actions of tunlets | runs with `--app`, as they happen |
+//! | `dealt.json` | [`dealt::Dealt`]: outcome of dealt work | by a program of masters and workers, as it runs |
+//! | `resizes.jsonl` | [`resize_file`]: changes of the number of ranks | by a malleable program, as they happen |
+//! | `spool/` | [`spool`]: messages in order of arrival, until the record is assembled | during the run |
 //!
 //! # Invariants
 //! - A file of the record is replaced as a whole or not at all; a reader never sees half of one.
 //! - Files of a finished record that are not as they were written are refused ([`checksum`]).
-//! - A full disk is told apart from every other failure ([`FileError::StorageFull`]).
-//! - A file is never replaced by one that knows less, and the spool is deleted only when what was made of
-//!   it is on the disk.
-//! - What a newer version wrote is refused by name and never misread.
+//! - A full disk is distinguished from every other failure ([`FileError::StorageFull`]).
+//! - A file is never replaced by one with less information, and the spool is deleted only once the files
+//!   assembled from it are on the disk.
+//! - A record of a newer version is refused with a message that names the version, and never misread.
 //!
 //! # Not here
-//! How the numbers come about (`analyzer`, `models`), other formats (`export`), pictures (`dashboard`).
+//! Origin of the numbers (`analyzer`, `models`), other formats (`export`), reports (`dashboard`).
 
 pub mod checksum;
 pub mod event_file;

@@ -1,69 +1,69 @@
-//! A run record that cannot be made, opened or read.
+//! Errors of creating, opening or reading a run record.
 
 use crate::file_error::FileError;
 use crate::summary::FORMAT_VERSION;
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// A run record that cannot be made, opened or read.
+/// Failure to create, open or read a run record.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum RecordError {
-    /// Nothing is there.
+    /// The folder does not exist.
     #[error("`{dir}` is not a folder: give the one that `sintonia run` named")]
     NotThere {
-        /// The folder asked for.
+        /// Folder given by the user.
         dir: PathBuf,
     },
-    /// Something else is there.
+    /// The folder exists but is not a record.
     #[error(
         "`{dir}` is not a run record, it has no `run.json`: give the folder that `sintonia run` named"
     )]
     NotARecord {
-        /// The folder asked for.
+        /// Folder given by the user.
         dir: PathBuf,
     },
-    /// The folder for a new record is in use.
+    /// The folder for a new record is not empty.
     #[error("`{dir}` is not empty: give a new folder or an empty one")]
     NotEmpty {
-        /// The folder asked for.
+        /// Folder given by the user.
         dir: PathBuf,
     },
-    /// A newer version of Sintonia wrote it.
+    /// A newer version of Sintonia wrote the record.
     #[error(
         "`{dir}` has format version {found}, this program reads up to {FORMAT_VERSION}: read it with a newer Sintonia"
     )]
     NewerFormat {
-        /// The folder asked for.
+        /// Folder given by the user.
         dir: PathBuf,
-        /// Its version.
+        /// Format version of the record.
         found: u32,
     },
-    /// The run did not finish, and no early summary was written.
+    /// The run did not finish, and no preliminary summary was written.
     #[error(
         "`{dir}` has no summary because its run did not finish: its measurements are in `spool/`"
     )]
     NoSummary {
-        /// The folder.
+        /// Folder of the record.
         dir: PathBuf,
     },
-    /// The summary that is there would be replaced by one that knows less.
+    /// The existing summary would be replaced by one with less information.
     #[error("`{path}` knows more of the run ({what}): it is kept as it is")]
     KnowsMore {
-        /// The file.
+        /// Path of the summary.
         path: PathBuf,
-        /// What would be lost.
+        /// Information that would be lost.
         what: String,
     },
-    /// A JSON file that does not say what it should.
+    /// A JSON file has unexpected content.
     #[error("`{path}` is damaged or was not written by Sintonia: restore it from a copy")]
     NotJson {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Where it stops making sense.
+        /// Error of the JSON parser, with its position.
         source: serde_json::Error,
     },
-    /// A file that could not be read or written.
+    /// A file could not be read or written.
     #[error(transparent)]
     File(#[from] FileError),
 }

@@ -22,28 +22,28 @@ const LAYOUT: Layout = Layout {
     growing: &[],
 };
 
-/// What one thread spent on the computation after one call site and on the MPI call that ends it.
+/// Time that one thread spent on the computation after one call site and on the MPI call that ends it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RegionRow {
-    /// Position in [`Summary::worlds`](crate::Summary::worlds).
+    /// Index in [`Summary::worlds`](crate::Summary::worlds).
     pub world: u32,
-    /// Rank in its world.
+    /// Rank in the world.
     pub rank: u32,
-    /// Thread of the rank, 0 for the one that initialized MPI.
+    /// Thread of the rank; 0 is the thread that initialized MPI.
     pub thread: u32,
-    /// [`CallSite::id`](crate::summary::CallSite::id) of the call before; none at the start of a thread.
+    /// [`CallSite::id`](crate::summary::CallSite::id) of the call before; `None` at the start of a thread.
     pub from_call_site: Option<u32>,
-    /// [`CallSite::id`](crate::summary::CallSite::id) of the call that ends the region, when it is known.
+    /// [`CallSite::id`](crate::summary::CallSite::id) of the call that ends the region, if known.
     pub call_site: Option<u32>,
     /// Operation called there.
     pub operation: OperationId,
-    /// Calls.
+    /// Number of calls.
     pub calls: u64,
-    /// Time of computation before the calls.
+    /// Time of computation before the calls, in s.
     pub compute_s: f64,
-    /// Time inside the calls.
+    /// Time inside the calls, in s.
     pub mpi_s: f64,
-    /// Longest single call.
+    /// Longest single call, in s.
     pub mpi_max_s: f64,
     /// Bytes moved.
     pub bytes: u64,

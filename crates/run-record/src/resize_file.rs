@@ -1,12 +1,13 @@
-//! `resizes.jsonl`: how a malleable program changed its number of ranks, a line for each time.
+//! `resizes.jsonl`: changes of a malleable program's number of ranks, one line each.
 //!
-//! The program writes it, into the record of a run that is watched and into the folder of its own option `--record`.
+//! The program itself writes the file, into the record of a monitored run and into the folder given by its own
+//! option `--record`.
 //!
 //! # Invariants
-//! - A reader returns every line that it understands, and counts those that it does not.
+//! - A reader returns every line that it understands, and counts the others.
 //!
 //! # Not here
-//! The words of a line (`resized`), the writer (`malleable`).
+//! Content of a line (`resized`), the writer (`malleable`).
 
 use crate::file_error::FileError;
 use resized::Resize;
@@ -14,28 +15,28 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
-/// Its name, in either folder.
+/// File name, the same in either folder.
 pub const NAME: &str = "resizes.jsonl";
 
-/// Lines kept at most.
+/// Maximum number of lines kept.
 const N_LINES_MAX: usize = 10_000;
 
-/// What the file says.
+/// Content of the file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ResizeLines {
-    /// In the order in which they ended.
+    /// Resizes in the order in which they ended.
     pub resizes: Vec<Resize>,
-    /// Further lines.
+    /// Number of lines beyond the maximum.
     pub n_left_out: usize,
-    /// Lines that say nothing.
+    /// Number of lines that are damaged or not understood.
     pub n_unreadable: usize,
 }
 
 impl ResizeLines {
-    /// Reads the file in `folder`; none when there is none.
+    /// Reads the file in `folder`; `None` if it does not exist.
     ///
     /// # Errors
-    /// When it is there and cannot be read.
+    /// When the file exists and cannot be read.
     pub fn read(folder: &Path) -> Result<Option<Self>, FileError> {
         let path = folder.join(NAME);
         let file = match File::open(&path) {
@@ -60,7 +61,7 @@ impl ResizeLines {
         }
     }
 
-    /// Sentences about what is not in [`ResizeLines::resizes`].
+    /// Returns sentences about the lines missing in [`ResizeLines::resizes`].
     pub fn problems(&self) -> Vec<String> {
         let counted = [
             (self.n_left_out, "further resizes are in `resizes.jsonl` only"),

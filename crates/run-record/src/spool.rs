@@ -1,13 +1,13 @@
-//! Messages in a file in the order in which they came: whole frames survive whatever happens to the writer.
+//! File of messages in the order of their arrival; complete frames survive the death of the writer.
 //!
 //! A file is a header (8 bytes magic, version, 4 bytes zero) and frames (length of the payload, CRC-32 of
 //! length and payload, payload); numbers are little-endian `u32`.
 //!
 //! # Invariants
-//! - A frame is handed to the system in one write before `append` returns, so it survives the death of
-//!   this process. Only [`SpoolWriter::sync`] makes it survive the death of the machine.
-//! - A frame that could not be written whole is cut off again: what follows it stays readable.
-//! - A reader returns all frames before the first damaged byte, and says what it found there.
+//! - A frame is passed to the system in one write before `append` returns, so it survives the death of this
+//!   process. Only [`SpoolWriter::sync`] makes it survive a crash of the machine.
+//! - A frame that could not be written completely is cut off again, so that later frames stay readable.
+//! - A reader returns all frames before the first damaged byte, and reports the damage.
 
 use crate::file_error::FileError;
 use std::fs::{File, OpenOptions};
@@ -21,10 +21,10 @@ const VERSION: u32 = 1;
 const HEADER_BYTES: usize = 16;
 const FRAME_HEADER_BYTES: usize = 8;
 
-/// Largest payload of a frame; a length above it is damage.
+/// Largest payload of a frame in bytes; a larger length is damage.
 pub const PAYLOAD_BYTES_MAX: usize = 64 << 20;
 
-/// Appends frames to a new file.
+/// Writer that appends frames to a new file.
 #[derive(Debug)]
 pub struct SpoolWriter {
     path: PathBuf,
@@ -40,7 +40,7 @@ impl SpoolWriter {
     /// # Errors
     /// When the file exists or cannot be written.
     pub fn create(path: &Path) -> Result<Self, SpoolError> {
-        // For us alone whatever `umask` says: in `/tmp` a file that others may write is not read again.
+        // Mode 0600 whatever the `umask`: in `/tmp`, a file that others may write is not read again.
         let file = OpenOptions::new()
             .append(true)
             .create_new(true)
@@ -59,11 +59,11 @@ impl SpoolWriter {
         Ok(Self { path: path.to_owned(), file, n_bytes, frame: Vec::new() })
     }
 
-    /// Appends one frame, its payload given in pieces.
+    /// Appends one frame; its payload is given in pieces.
     ///
     /// # Errors
-    /// When the payload is above [`PAYLOAD_BYTES_MAX`] or the file cannot take it; the file then ends
-    /// with the frame before, and later frames may be appended.
+    /// When the payload is larger than [`PAYLOAD_BYTES_MAX`] or the file cannot be written; the file then
+    /// ends with the previous frame, and later frames may be appended.
     pub fn append(&mut self, payload: &[&[u8]]) -> Result<(), SpoolError> {
         let n_bytes: usize = payload.iter().map(|piece| piece.len()).sum();
         let length = u32::try_from(n_bytes)
@@ -75,7 +75,7 @@ impl SpoolWriter {
         self.frame.extend_from_slice(&checksum(length, payload).to_le_bytes());
         payload.iter().for_each(|piece| self.frame.extend_from_slice(piece));
         if let Err(error) = self.file.write_all(&self.frame) {
-            // Best effort: when even this fails the reader stops at the torn frame and says so.
+            // Best effort: if even this fails, the reader stops at the torn frame and reports it.
             self.file.set_len(self.n_bytes).ok();
             return Err(FileError::new(&self.path, error).into());
         }
@@ -83,7 +83,7 @@ impl SpoolWriter {
         Ok(())
     }
 
-    /// Makes all frames survive the death of the machine.
+    /// Makes all frames survive a crash of the machine.
     ///
     /// # Errors
     /// When the disk reports a failure.
@@ -97,14 +97,14 @@ impl SpoolWriter {
     }
 }
 
-/// Reads the frames of a file.
+/// Reader of the frames of a file.
 #[derive(Debug)]
 pub struct SpoolReader {
     path: PathBuf,
     file: BufReader<File>,
     /// Bytes of the file that are not read yet.
     n_left: u64,
-    /// Where the next frame starts.
+    /// Start of the next frame.
     position: u64,
     problem: Option<SpoolProblem>,
 }
@@ -113,7 +113,7 @@ impl SpoolReader {
     /// Opens a file.
     ///
     /// # Errors
-    /// When the file cannot be read, is not a spool, or a newer version wrote it. A file cut inside its
+    /// When the file cannot be read, is not a spool, or another version wrote it. A file cut inside its
     /// header is an empty spool with a problem.
     pub fn open(path: &Path) -> Result<Self, SpoolError> {
         let file = File::open(path).map_err(|e| FileError::new(path, e))?;
@@ -125,7 +125,7 @@ impl SpoolReader {
         Ok(reader)
     }
 
-    /// Reads the next whole frame into `payload`; false at the end, whole or damaged.
+    /// Reads the next complete frame into `payload`; returns false at the end of the file or at damage.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -156,7 +156,7 @@ impl SpoolReader {
         Ok(true)
     }
 
-    /// What is wrong with the file, as far as it was read.
+    /// Returns the damage found so far, if any.
     pub fn problem(&self) -> Option<&SpoolProblem> {
         self.problem.as_ref()
     }
@@ -203,53 +203,53 @@ fn checksum(length: u32, payload: &[&[u8]]) -> u32 {
     hasher.finalize()
 }
 
-/// Why the rest of a spool file was not read.
+/// Reason why the rest of a spool file was not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpoolProblem {
-    /// What is wrong.
+    /// Kind of damage.
     pub damage: Damage,
-    /// Where the first frame that could not be read starts.
+    /// Start of the first frame that could not be read, in bytes from the start of the file.
     pub at_byte: u64,
     /// Bytes from there to the end of the file.
     pub n_bytes_lost: u64,
 }
 
-/// What is wrong with a frame.
+/// Kinds of damage of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Damage {
-    /// The file ends inside it: its writer, or the disk's room, ended there.
+    /// The file ends inside the frame: the writer died, or the disk was full.
     Torn,
-    /// Its bytes are not those that were written.
+    /// The checksum does not match.
     Checksum,
 }
 
-/// A spool that cannot be read or written.
+/// Failure to read or write a spool.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum SpoolError {
-    /// The message does not fit a frame.
+    /// The message does not fit into a frame.
     #[error("a message of {n_bytes} bytes is above the {PAYLOAD_BYTES_MAX} of a frame: split it")]
     TooLarge {
-        /// Its size.
+        /// Size of the message.
         n_bytes: usize,
     },
-    /// Another kind of file.
+    /// The file is of another kind.
     #[error("`{path}` is not a spool file: remove it from the record")]
     NotASpool {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// Another version wrote it.
+    /// Another version wrote the file.
     #[error(
         "`{path}` has spool version {version}, not {VERSION}: read it with the Sintonia that wrote it"
     )]
     OtherVersion {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Its version.
+        /// Spool version of the file.
         version: u32,
     },
-    /// A file that could not be read or written.
+    /// The file could not be read or written.
     #[error(transparent)]
     File(#[from] FileError),
 }

@@ -1,4 +1,4 @@
-//! `summary.json`: a run on one page, for people's scripts and for our own reports.
+//! `summary.json`: summary of a run, for users' scripts and for our own reports.
 //!
 //! Times are seconds, sizes bytes. Fields are added over time and never change their meaning; a change of
 //! meaning raises [`FORMAT_VERSION`].
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 /// Version of the record's layout and of the meaning of its fields.
 pub const FORMAT_VERSION: u32 = 1;
 
-/// A run on one page.
+/// Summary of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Summary {
@@ -22,21 +22,21 @@ pub struct Summary {
     pub format_version: u32,
     /// Version of Sintonia that wrote the record.
     pub sintonia_version: String,
-    /// The command after `--`, as it was typed.
+    /// Command after `--`, as typed.
     pub command: Vec<String>,
-    /// When the command was started, in seconds since 1970.
+    /// Start time of the command, in seconds since 1970.
     pub started_s: f64,
-    /// How the command ended.
+    /// End of the command.
     pub outcome: Outcome,
-    /// Longest time of a rank from the end of `MPI_Init` to the start of `MPI_Finalize` (or its end).
+    /// Longest time of a rank from the end of `MPI_Init` to the start of `MPI_Finalize` (or the rank's end), in s.
     pub elapsed_s: f64,
-    /// Time from starting the command to its end.
+    /// Time from the start of the command to its end, in s.
     pub wall_s: f64,
-    /// Ranks seen, over all worlds.
+    /// Number of monitored ranks, over all worlds.
     pub n_ranks: usize,
-    /// Nodes with ranks.
+    /// Number of nodes with ranks.
     pub n_nodes: usize,
-    /// The MPI library as it calls itself, one line; empty when no MPI process was seen.
+    /// One-line version text of the MPI library; empty when no MPI process was seen.
     pub mpi: String,
     /// Efficiencies of the run.
     pub pop: Efficiencies,
@@ -50,40 +50,40 @@ pub struct Summary {
     pub ranks: Vec<RankTotals>,
     /// Worlds (`MPI_COMM_WORLD`s) in the order in which they started.
     pub worlds: Vec<World>,
-    /// Point-to-point and one-sided traffic between ranks of one world: only pairs that exchanged something.
+    /// Point-to-point and one-sided traffic between ranks of one world; pairs without traffic are omitted.
     pub traffic: Vec<Traffic>,
-    /// What the numbers mean, most important first.
+    /// Conclusions drawn from the numbers, most important first.
     pub findings: Vec<Finding>,
-    /// What observing cost and what it lost.
+    /// Cost of monitoring, and losses.
     pub tool: ToolCost,
-    /// Functions that were counted and timed (`--probe`), most time first.
+    /// Functions counted and timed (`--probe`), most time first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub functions: Vec<FunctionTotals>,
-    /// Measurement points of a description whose passages were added up on the nodes.
+    /// Measurement points of a description whose passages were summed on the nodes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub function_sums: Vec<FunctionSums>,
-    /// What tunlets saw, decided and did, when there were any.
+    /// Observations, decisions and actions of tunlets, if there were any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tuning: Option<TuningSummary>,
-    /// What became of the work that a program of the master/worker library dealt out.
+    /// Dealt work, as reported by a program of the master/worker library.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dealt: Option<Dealt>,
-    /// How a malleable program changed its number of ranks, in the order in which that ended.
+    /// Changes of a malleable program's number of ranks, in the order in which they ended.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub resizes: Vec<Resize>,
 }
 
-/// How the observed command ended.
+/// End of the monitored command.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Outcome {
     /// Exit status of the command, if it exited.
     pub exit_code: Option<i32>,
-    /// Signal that ended it, if one did.
+    /// Signal that ended the command, if one did.
     pub signal: Option<i32>,
-    /// False while the run goes on, or when Sintonia itself was ended before it.
+    /// False while the run continues, or when Sintonia itself was ended before the command.
     pub complete: bool,
-    /// The program went on when the watch ended (`sintonia attach`).
+    /// Whether the program continued when monitoring ended (`sintonia attach`).
     pub goes_on: bool,
 }
 
@@ -93,11 +93,11 @@ pub struct Outcome {
 pub struct Efficiencies {
     /// Average useful time over elapsed time.
     pub parallel_efficiency: f64,
-    /// The share of it that MPI is answerable for; equal while only MPI is observed.
+    /// Part of the parallel efficiency attributed to MPI; equal to it while only MPI is monitored.
     pub mpi_parallel_efficiency: f64,
     /// Longest useful time over elapsed time.
     pub communication_efficiency: f64,
-    /// Average over longest useful time; `load_balance_in * load_balance_out`.
+    /// Average over longest useful time; equals `load_balance_in * load_balance_out`.
     pub load_balance: f64,
     /// Load balance between the ranks of a node.
     pub load_balance_in: f64,
@@ -109,15 +109,15 @@ pub struct Efficiencies {
     pub transfer_efficiency: Option<f64>,
 }
 
-/// One MPI operation over all ranks and threads.
+/// Totals of one MPI operation over all ranks and threads.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct OperationTotals {
-    /// Calls.
+    /// Number of calls.
     pub calls: u64,
     /// Bytes moved, as the guide defines them by operation.
     pub bytes: u64,
-    /// Time inside the calls.
+    /// Time inside the calls, in s.
     pub time_s: f64,
     /// Class of the operation (`point-to-point`, `collective`, ...).
     pub class: String,
@@ -125,23 +125,23 @@ pub struct OperationTotals {
     pub sizes: Vec<(u64, u64)>,
 }
 
-/// A place in the program that calls MPI, over all ranks and threads.
+/// Place in the program that calls MPI, with totals over all ranks and threads.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CallSite {
-    /// Number by which regions name it.
+    /// Number by which regions refer to the call site.
     pub id: usize,
     /// MPI name of the operation called there.
     pub operation: String,
-    /// Where it is.
+    /// Location in the program.
     pub place: Place,
-    /// Calls.
+    /// Number of calls.
     pub calls: u64,
     /// Bytes moved.
     pub bytes: u64,
-    /// Time inside the calls.
+    /// Time inside the calls, in s.
     pub time_s: f64,
-    /// Longest single call.
+    /// Longest single call, in s.
     pub time_max_s: f64,
     /// Time inside the calls by rank, in the order of [`Summary::ranks`].
     pub time_by_rank_s: Vec<f64>,
@@ -149,17 +149,17 @@ pub struct CallSite {
     pub sizes: Vec<(u64, u64)>,
 }
 
-/// A place in a program, as far as its debug information tells.
+/// Place in a program, as far as its debug information tells.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Place {
-    /// Function, demangled; empty when unknown.
+    /// Function name, demangled; empty if unknown.
     pub function: String,
-    /// Source file as the compiler recorded it; empty when unknown.
+    /// Source file as the compiler recorded it; empty if unknown.
     pub file: String,
-    /// Line, 0 when unknown.
+    /// Line number; 0 if unknown.
     pub line: u32,
-    /// Program or library that holds it.
+    /// Program or library that contains the place.
     pub module: String,
     /// Offset of the return address in the module's file.
     pub offset: u64,
@@ -169,15 +169,15 @@ pub struct Place {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Region {
-    /// [`CallSite::id`] of the call before it; none at the start of a thread.
+    /// [`CallSite::id`] of the call before the region; `None` at the start of a thread.
     pub from: Option<usize>,
-    /// [`CallSite::id`] of the call that ends it.
+    /// [`CallSite::id`] of the call that ends the region.
     pub to: Option<usize>,
-    /// Times it was passed, over ranks and threads.
+    /// Number of passages, over ranks and threads.
     pub calls: u64,
-    /// Time of computation.
+    /// Time of computation, in s.
     pub compute_s: f64,
-    /// Time inside the MPI call.
+    /// Time inside the MPI call, in s.
     pub mpi_s: f64,
     /// Bytes moved by the MPI call.
     pub bytes: u64,
@@ -185,33 +185,33 @@ pub struct Region {
     pub compute_by_rank_s: Vec<f64>,
 }
 
-/// One rank.
+/// Totals of one rank.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RankTotals {
-    /// Position in [`Summary::worlds`].
+    /// Index in [`Summary::worlds`].
     pub world: usize,
-    /// Rank in its world.
+    /// Rank in the world.
     pub rank: u32,
-    /// Node it ran on.
+    /// Node on which the rank ran.
     pub node: String,
-    /// Process id there.
+    /// Process id on the node.
     pub pid: u32,
-    /// Threads that called MPI; a thread that starts after another ended may take its place.
+    /// Number of threads that called MPI; a thread that starts after another one ended may take its place.
     pub n_threads: usize,
-    /// From the end of `MPI_Init` to the start of `MPI_Finalize`, or to its end.
+    /// Time from the end of `MPI_Init` to the start of `MPI_Finalize`, or to the rank's end, in s.
     pub elapsed_s: f64,
-    /// Of it outside MPI, in the thread that called `MPI_Init`.
+    /// Part of `elapsed_s` outside MPI, in the thread that called `MPI_Init`.
     pub useful_s: f64,
-    /// Of it inside MPI, in that thread.
+    /// Part of `elapsed_s` inside MPI, in that thread.
     pub mpi_s: f64,
-    /// Calls over all its threads.
+    /// Number of calls, over all threads.
     pub calls: u64,
-    /// Bytes over all its threads.
+    /// Bytes moved, over all threads.
     pub bytes: u64,
-    /// `finalized`, `running`, `detached` (it went on), or `ended without MPI_Finalize`.
+    /// `finalized`, `running`, `detached` (the process continued), or `ended without MPI_Finalize`.
     pub end: String,
-    /// The MPI call in which it was when it was last seen, if it did not finalize.
+    /// MPI call that the rank was in when last seen, if it did not finalize.
     pub last_seen_in: Option<String>,
 }
 
@@ -219,17 +219,17 @@ pub struct RankTotals {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct World {
-    /// Ranks seen of it.
+    /// Number of its ranks that were monitored.
     pub n_ranks: usize,
-    /// Ranks it has.
+    /// Number of its ranks.
     pub size: usize,
-    /// Program its first rank runs.
+    /// Program of its first rank.
     pub program: String,
     /// Start, in seconds after [`Summary::started_s`].
     pub start_s: f64,
-    /// Longest time of one of its ranks.
+    /// Longest time of one of its ranks, in s.
     pub elapsed_s: f64,
-    /// Its own efficiencies.
+    /// Efficiencies of the world alone.
     pub pop: Efficiencies,
 }
 
@@ -237,50 +237,50 @@ pub struct World {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Traffic {
-    /// Position in [`Summary::worlds`].
+    /// Index in [`Summary::worlds`].
     pub world: usize,
     /// Sending rank.
     pub from: u32,
     /// Receiving rank.
     pub to: u32,
-    /// Messages.
+    /// Number of messages.
     pub messages: u64,
     /// Bytes.
     pub bytes: u64,
 }
 
-/// A sentence about what limits the run.
+/// Conclusion about what limits the run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Finding {
-    /// The sentence.
+    /// Sentence for the user.
     pub text: String,
-    /// [`CallSite::id`] of the place to look at.
+    /// [`CallSite::id`] of the relevant call site.
     pub call_site: Option<usize>,
     /// Share of the ranks' time at stake, 0..=1.
     pub share: f64,
 }
 
-/// What observing cost and what it lost.
+/// Cost of monitoring, and losses.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ToolCost {
-    /// Nanoseconds added to an MPI call, measured in each rank at its start; the median over ranks.
+    /// Time added to an MPI call in ns, measured in each rank at its start; the median over ranks.
     pub ns_per_call: f64,
-    /// MPI calls seen.
+    /// Number of monitored MPI calls.
     pub calls: u64,
     /// `ns_per_call * calls` over the ranks' elapsed time, 0..=1.
     pub share_of_time: f64,
-    /// Shared memory used, over nodes.
+    /// Shared memory used, over all nodes, in bytes.
     pub shared_memory_bytes: u64,
     /// Records in the event file; 0 without `--trace`.
     pub records: u64,
-    /// Records that found the ring full.
+    /// Records dropped because the ring was full.
     pub records_dropped: u64,
     /// Calls counted by operation only, because the region table was full.
     pub calls_without_region: u64,
-    /// Calls of threads that found no room and were not counted.
+    /// Threads refused for lack of room; their calls were not counted.
     pub threads_refused: u64,
-    /// Sentences about what could not be observed, and what to do.
+    /// Sentences about what could not be monitored, each with a remedy.
     pub warnings: Vec<String>,
 }

@@ -1,11 +1,11 @@
-//! Columns of numbers and words in Parquet files, without the machinery of Arrow.
+//! Columns of numbers and words in Parquet files, without Arrow.
 //!
-//! Parquet, because pandas, Polars, DuckDB, Spark and R read it as it is.
+//! Parquet, because pandas, Polars, DuckDB, Spark and R read it directly.
 //!
 //! # Invariants
-//! - A file appears under its name only when it is complete and on the disk.
+//! - A file appears under its name only once it is complete and on the disk.
 //! - A file is never replaced by one of fewer rows.
-//! - Columns are found by name, so that a reader passes over columns that a newer writer added.
+//! - Columns are found by name, so that a reader skips columns added by a newer writer.
 
 mod error;
 
@@ -28,15 +28,15 @@ use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What a file looks like: its columns, and which of them grow along the file.
+/// Layout of a file: its columns, and which of them increase along the file.
 pub(crate) struct Layout {
-    /// The schema in Parquet's own notation.
+    /// Schema in Parquet's own notation.
     pub(crate) schema: &'static str,
-    /// Columns written as differences to the row before; the others by dictionary.
+    /// Columns stored as differences to the row before; the others by dictionary.
     pub(crate) growing: &'static [&'static str],
 }
 
-/// Writes one file group of rows by group of rows.
+/// Writer of one file, one group of rows at a time.
 pub(crate) struct TableWriter {
     path: PathBuf,
     writer: SerializedFileWriter<File>,
@@ -72,12 +72,12 @@ impl TableWriter {
         Ok(())
     }
 
-    /// Ends the file and gives it its name.
+    /// Completes the file and gives it its name.
     pub(crate) fn finish(self) -> Result<(), TableError> {
         let Self { path, writer, n_rows, partial } = self;
         let file = writer.into_inner().map_err(|e| TableError::new(&path, e))?;
         file.sync_all().map_err(|e| FileError::new(&path, e))?;
-        // One that cannot be read has nothing to lose.
+        // An unreadable file has nothing to lose.
         let n_kept = TableReader::open(&path).map_or(0, |kept| kept.n_rows());
         if n_rows < n_kept {
             return Err(TableError::HoldsMore { path, n_kept, n_rows });
@@ -155,7 +155,7 @@ impl GroupWriter<'_> {
         let (mut values, mut levels, mut repeats) = (Vec::new(), Vec::new(), Vec::new());
         for row in rows {
             values.extend_from_slice(row);
-            // An empty list takes one place, at the level of the list.
+            // An empty list takes one entry, at the level of the list.
             levels.extend(std::iter::repeat_n(i16::from(!row.is_empty()), row.len().max(1)));
             repeats.push(0);
             repeats.extend(std::iter::repeat_n(1, row.len().saturating_sub(1)));
@@ -185,7 +185,7 @@ impl GroupWriter<'_> {
     }
 }
 
-/// Reads one file group of rows by group of rows.
+/// Reader of one file, one group of rows at a time.
 pub(crate) struct TableReader {
     path: PathBuf,
     reader: SerializedFileReader<File>,
@@ -218,7 +218,7 @@ impl TableReader {
     }
 }
 
-/// One group of rows being read, any column at a time.
+/// Group of rows being read, any column at a time.
 pub(crate) struct GroupReader<'a> {
     path: &'a Path,
     reader: Box<dyn RowGroupReader + 'a>,
@@ -279,7 +279,7 @@ impl GroupReader<'_> {
         Ok(rows)
     }
 
-    /// Where a column is, and how many rows the group has.
+    /// Returns the index of a column, and the number of rows in the group.
     fn position<T: DataType>(&self, name: &str) -> Result<(usize, usize), TableError> {
         let metadata = self.reader.metadata();
         let position = metadata.columns().iter().position(|c| c.column_path().string() == name);
@@ -299,7 +299,7 @@ impl GroupReader<'_> {
             let reader = self.reader.get_column_reader(position)?;
             let mut reader = get_typed_column_reader::<T>(reader);
             let (mut values, mut levels) = (Vec::new(), Vec::new());
-            // One more than there are: nothing is to follow.
+            // One more than expected, to check that nothing follows.
             let mut n_left = n_rows + 1;
             while n_left != 0 {
                 let wanted = optional.then_some(&mut levels);
@@ -323,24 +323,24 @@ impl GroupReader<'_> {
     }
 }
 
-/// Rows asked for at a time: what a damaged file says of their number is not believed.
+/// Rows requested at a time: the number of rows claimed by a damaged file is not trusted.
 const N_READ_MAX: usize = 1 << 16;
 
 thread_local! {
     static IS_CAUGHT: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether a panic of this thread becomes an error now, so that nobody has to hear of it: the Parquet library panics at
-/// some damaged files.
+/// Returns whether a panic of this thread is currently converted to an error, so that a panic hook stays silent: the
+/// Parquet library panics at some damaged files.
 #[must_use]
 pub fn is_panic_caught() -> bool {
     IS_CAUGHT.get()
 }
 
-/// The outcome of `read`; a panic of the Parquet library at a damaged file is one of its errors.
+/// Runs `read`; a panic of the Parquet library at a damaged file becomes an error.
 fn caught<T>(read: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, ParquetError> {
     let before = IS_CAUGHT.replace(true);
-    // Nothing of what it had borrowed is used afterwards.
+    // Values borrowed by `read` are not used after a panic.
     let outcome = std::panic::catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| {
         Err(ParquetError::General("the file breaks the rules of its format".to_owned()))
     });
@@ -348,7 +348,7 @@ fn caught<T>(read: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, Parque
     outcome
 }
 
-/// Lists from what Parquet stores of them.
+/// Builds lists from Parquet's values and levels.
 fn rows_of(values: Vec<f64>, levels: &[i16], repeats: &[i16]) -> Vec<Vec<f64>> {
     let mut rows: Vec<Vec<f64>> = Vec::new();
     let mut values = values.into_iter();
@@ -379,7 +379,7 @@ impl std::fmt::Debug for TableReader {
 mod tests {
     use super::*;
 
-    /// Who prints panics printed those that become errors, too, as mistakes of ours.
+    /// Regression: the hook that prints panics also printed those that become errors, as if they were our mistakes.
     #[test]
     fn a_panic_at_a_damaged_file_is_known_to_be_caught() {
         let found = caught(|| -> Result<(), _> {

@@ -1,14 +1,14 @@
-//! `tuning.jsonl`: what was decided and done while the program ran, a line at a time.
+//! `tuning.jsonl`: journal of decisions and actions while the program runs, one line each.
 //!
 //! # Invariants
-//! - A line is handed to the system in one write before `append` returns, so it survives the death of this
-//!   process; a torn line ends with the next line's start and costs only itself.
-//! - A reader returns every whole line, and a sentence for each that is none.
-//! - A decision keeps its number through all its lines: `decision`, then `would`, `declined`, or `applied`;
-//!   after `applied` come `effect` (when it could be measured) and `kept`, `undone` or `lost`.
+//! - A line is passed to the system in one write before `append` returns, so it survives the death of this
+//!   process; a torn line ends at the start of the next one and only that line is lost.
+//! - A reader returns every complete line, and a sentence for each invalid one.
+//! - All lines of a decision carry its number: `decision`, then `would`, `declined`, or `applied`; after
+//!   `applied` come `effect` (if it could be measured) and `kept`, `undone` or `lost`.
 //!
 //! # Not here
-//! Who decides (`tunlets`), and pictures of it (`dashboard`).
+//! Decisions (`tunlets`), and their charts (`dashboard`).
 
 pub mod summary;
 
@@ -21,25 +21,25 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Lines read at most; a file with more is damaged or of a run without end.
+/// Maximum number of lines read; a file with more is damaged or of an endless run.
 const N_LINES_MAX: usize = 4_000_000;
-/// Sentences about lines kept at most.
+/// Maximum number of sentences about invalid lines.
 const N_PROBLEMS_MAX: usize = 20;
 
-/// What tunlets may do in a run.
+/// Mode of a tuned run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TuningMode {
-    /// Only look.
+    /// Only observe.
     Observe,
-    /// Say what would be done.
+    /// Report what would be done.
     DryRun,
     /// Change the program.
     #[default]
     Tune,
 }
 
-/// A value of a tuning point, in JSON a plain number; what is no number is written as `null`.
+/// Value of a tuning point, in JSON a plain number; anything else is written as `null`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Number {
@@ -49,139 +49,139 @@ pub enum Number {
     Uint(u64),
     /// A floating-point number.
     Float(f64),
-    /// No number (JSON has neither NaN nor infinity).
+    /// Not a number (JSON has neither NaN nor infinity).
     Unknown(()),
 }
 
-/// A line of `tuning.jsonl`.
+/// Line of `tuning.jsonl`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TuningLine {
-    /// When, in seconds since the start of the run.
+    /// Time in seconds since the start of the run.
     pub t_s: f64,
-    /// What.
+    /// Content of the line.
     #[serde(flatten)]
     pub what: TuningEvent,
 }
 
-/// What a line says.
+/// Content of a line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum TuningEvent {
-    /// The tunlets began.
+    /// The tunlets started.
     Begin {
-        /// What they may do.
+        /// Mode of the run.
         mode: TuningMode,
-        /// Their names, in the order of the command line.
+        /// Names of the tunlets, in the order of the command line.
         tunlets: Vec<String>,
         /// Tuning points of the description.
         points: Vec<String>,
-        /// Ranks of the program.
+        /// Number of ranks of the program.
         n_ranks: u32,
     },
     /// An iteration of the program ended at `t_s`.
     Iteration {
-        /// Number, from 0.
+        /// Number of the iteration, from 0.
         number: u64,
-        /// How long it took.
+        /// Duration in s.
         duration_s: f64,
-        /// Its work as the description defines it; 1 where it does not.
+        /// Work of the iteration as defined by the description; 1 where it defines none.
         work: f64,
     },
-    /// A tunlet's decision was taken up.
+    /// A tunlet's decision was accepted.
     Decision {
         /// Number of the decision.
         decision: u64,
-        /// Whose.
+        /// Name of the tunlet.
         tunlet: String,
         /// Name of the tuning point.
         point: String,
-        /// Its value until now, where it is known.
+        /// Current value, if known.
         old: Option<Number>,
-        /// The value wanted.
+        /// Requested value.
         new: Number,
-        /// Why.
+        /// Reason for the decision.
         reason: String,
     },
-    /// It would have been carried out, had this not been a dry run.
+    /// The decision would have been carried out, had this not been a dry run.
     Would {
         /// Number of the decision.
         decision: u64,
     },
-    /// It was not carried out; where some ranks had, their values were set back.
+    /// The decision was not carried out; values already set on some ranks were restored.
     Declined {
         /// Number of the decision.
         decision: u64,
-        /// Why not.
+        /// Reason.
         reason: String,
     },
-    /// It was carried out on all ranks of its actor.
+    /// The decision was carried out on all ranks of its actor.
     Applied {
         /// Number of the decision.
         decision: u64,
         /// Value before, on the first of the ranks.
         old: Number,
-        /// Value after, there.
+        /// Value after, on the first of the ranks.
         new: Number,
-        /// The first of the ranks.
+        /// First of the ranks.
         rank: u32,
-        /// How many ranks.
+        /// Number of ranks.
         n_ranks: u32,
         /// Passages of the sync point, this one included.
         hit: u32,
-        /// Number of the iteration that was under way.
+        /// Number of the iteration in progress.
         iteration: u64,
     },
-    /// What it did to the iterations.
+    /// Measured effect of a decision on the iterations.
     Effect {
         /// Number of the decision.
         decision: u64,
-        /// The same numbers as in the summary.
+        /// Numbers, as in the summary.
         #[serde(flatten)]
         effect: Effect,
     },
-    /// It stays.
+    /// The change is kept.
     Kept {
         /// Number of the decision.
         decision: u64,
-        /// Why: its effect, or that it could not be measured.
+        /// Reason: the effect, or that it could not be measured.
         reason: String,
     },
-    /// It was taken back on all ranks.
+    /// The change was reverted on all ranks.
     Undone {
         /// Number of the decision.
         decision: u64,
-        /// Why.
+        /// Reason.
         reason: String,
     },
-    /// It is not known on which ranks it holds.
+    /// It is unknown on which ranks the change is in effect.
     Lost {
         /// Number of the decision.
         decision: u64,
-        /// What happened.
+        /// Cause.
         reason: String,
     },
-    /// A tunlet ended, or never began, before the run's end.
+    /// A tunlet ended, or failed to start, before the end of the run.
     TunletEnded {
-        /// Its name.
+        /// Name of the tunlet.
         tunlet: String,
-        /// Why.
+        /// Reason.
         reason: String,
     },
-    /// A tunlet said something to people.
+    /// Message of a tunlet to the user.
     Said {
-        /// Its name.
+        /// Name of the tunlet.
         tunlet: String,
-        /// A line.
+        /// One line of text.
         text: String,
     },
-    /// Something that a person should know.
+    /// Warning to the user.
     Warning {
-        /// The sentence.
+        /// Sentence.
         text: String,
     },
-    /// The run is over.
+    /// The run ended.
     End {
-        /// Events that came faster than they were looked at: tunlets did not hear of them (the record has them).
+        /// Events that arrived faster than they were processed: tunlets did not receive them (the record has them).
         n_events_unheard: u64,
     },
 }
@@ -208,20 +208,20 @@ impl std::fmt::Display for Number {
     }
 }
 
-/// Appends lines.
+/// Writer that appends lines.
 #[derive(Debug)]
 pub struct TuningWriter {
     path: PathBuf,
     file: File,
-    /// The last line may have no end: the next one starts with one.
+    /// Whether the last line may be incomplete: the next append then starts with a newline.
     is_torn: bool,
 }
 
 impl TuningWriter {
-    /// Opens the file, made when it is not there; what it holds stays.
+    /// Opens the file, or creates it; existing lines are kept.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// When the file cannot be written.
     pub fn open(path: &Path) -> Result<Self, FileError> {
         let fail = |error| FileError::new(path, error);
         let file = OpenOptions::new().append(true).create(true).open(path).map_err(fail)?;
@@ -232,13 +232,13 @@ impl TuningWriter {
     /// Appends a line.
     ///
     /// # Errors
-    /// When the file does not take it.
+    /// When the file cannot be written.
     pub fn append(&mut self, line: &TuningLine) -> Result<(), FileError> {
         let mut text = Vec::new();
         if self.is_torn {
             text.push(b'\n');
         }
-        // Into memory, and with keys that are strings: nothing can fail.
+        // Serializing into memory, with strings as keys, cannot fail.
         serde_json::to_writer(&mut text, line).map_err(|e| FileError::new(&self.path, e.into()))?;
         text.push(b'\n');
         let written = self.file.write_all(&text);
@@ -247,19 +247,19 @@ impl TuningWriter {
     }
 }
 
-/// Lines of a file, and what could not be read.
+/// Lines of a file, and problems of the others.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TuningLines {
-    /// Every whole line, in order.
+    /// All complete lines, in order.
     pub lines: Vec<TuningLine>,
-    /// A sentence for each of the others, the first of them.
+    /// Sentences about the first invalid lines.
     pub problems: Vec<String>,
 }
 
-/// Reads a file; none when it is not there.
+/// Reads a file; `None` if it does not exist.
 ///
 /// # Errors
-/// When it cannot be read.
+/// When the file cannot be read.
 pub fn read(path: &Path) -> Result<Option<TuningLines>, FileError> {
     match std::fs::read(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),

@@ -1,13 +1,13 @@
-//! Files that are there as a whole or not at all: written under another name, then renamed.
+//! Atomic replacement of files: written under another name, then renamed.
 
 use crate::file_error::FileError;
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-/// Replaces the file at `path`: whenever this process ends, the file holds the old content or the new
-/// one, never a mix. It is not forced to the disk: that costs 10 ms and more for each file of each run;
-/// who deletes what the file was made of calls [`sync`] before.
+/// Replaces the file at `path`: even if this process dies, the file holds the old content or the new one,
+/// never a mix. The file is not forced to the disk, which would cost 10 ms and more for each file of each
+/// run; call [`sync`] before deleting the source of the file's content.
 pub(crate) fn replace(path: &Path, content: &[u8]) -> Result<(), FileError> {
     let partial = Partial::of(path);
     let write = || File::create(&partial.place)?.write_all(content);
@@ -20,7 +20,7 @@ pub(crate) fn sync(path: &Path) -> Result<(), FileError> {
     File::open(path).and_then(|file| file.sync_all()).map_err(|e| FileError::new(path, e))
 }
 
-/// The same for a folder; some file systems cannot wait for one, and have nothing else to offer.
+/// Waits until a folder is on the disk; ignores file systems that cannot do this and offer nothing else.
 pub(crate) fn sync_folder(path: &Path) -> Result<(), FileError> {
     match File::open(path).and_then(|folder| folder.sync_all()) {
         Err(error) if !matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => {
@@ -30,8 +30,8 @@ pub(crate) fn sync_folder(path: &Path) -> Result<(), FileError> {
     }
 }
 
-/// A file of the record while it is being written. Unless it is published it is removed again: where the
-/// disk is full, half a file would take the room of what can still be saved.
+/// File of the record while it is being written. Unless published it is removed again: on a full disk, half
+/// a file would take the room of data that can still be saved.
 #[derive(Debug)]
 pub(crate) struct Partial {
     path: PathBuf,
@@ -40,19 +40,19 @@ pub(crate) struct Partial {
 }
 
 impl Partial {
-    /// The one that becomes the file at `path`.
+    /// Creates the partial file that becomes the file at `path`.
     pub(crate) fn of(path: &Path) -> Self {
         let mut name = path.as_os_str().to_owned();
         name.push(".partial");
         Self { path: path.to_owned(), place: PathBuf::from(name), is_published: false }
     }
 
-    /// Where it is written.
+    /// Path at which the file is written.
     pub(crate) fn place(&self) -> &Path {
         &self.place
     }
 
-    /// Gives it, complete now, its name.
+    /// Renames the complete file to its final name.
     pub(crate) fn publish(mut self) -> Result<(), FileError> {
         fs::rename(&self.place, &self.path).map_err(|e| FileError::new(&self.path, e))?;
         self.is_published = true;
@@ -63,7 +63,7 @@ impl Partial {
 impl Drop for Partial {
     fn drop(&mut self) {
         if !self.is_published {
-            // It may never have been made.
+            // The file may never have been created.
             fs::remove_file(&self.place).ok();
         }
     }
@@ -73,7 +73,7 @@ impl Drop for Partial {
 mod tests {
     use super::*;
 
-    /// A full disk kept the half file, and the summary found no room beside it.
+    /// Regression: on a full disk the half file stayed, and the summary found no room beside it.
     #[test]
     fn half_a_file_does_not_stay() {
         let dir = tempfile::tempdir().unwrap();

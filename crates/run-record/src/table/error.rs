@@ -1,57 +1,57 @@
-//! A Parquet file that could not be read or written.
+//! Errors of Parquet files.
 
 use crate::file_error::FileError;
 use parquet::errors::ParquetError;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A Parquet file that could not be read or written.
+/// Failure to read or write a Parquet file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TableError {
-    /// A file that could not be read or written.
+    /// The file could not be read or written.
     #[error(transparent)]
     File(#[from] FileError),
-    /// The content is not what Sintonia writes.
+    /// The content was not written by Sintonia, or is damaged.
     #[error("`{path}` is damaged or was not written by Sintonia: restore it from a copy")]
     Damaged {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the Parquet library says.
+        /// Error of the Parquet library.
         source: ParquetError,
     },
     /// A column that this version needs is missing.
     #[error("`{path}` has no column `{column}`: it was not written by Sintonia")]
     NoColumn {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The column.
+        /// Missing column.
         column: String,
     },
-    /// A row or a column outside what the file has.
+    /// A row group outside the file was requested.
     #[error("`{path}` has no row group {group}: ask for one of its {n_groups}")]
     NoGroup {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The group asked for.
+        /// Group requested.
         group: usize,
-        /// How many there are.
+        /// Number of groups in the file.
         n_groups: usize,
     },
-    /// The file that is there has more rows than the one that would replace it.
+    /// The existing file has more rows than the one that would replace it.
     #[error("`{path}` holds {n_kept} rows and would be replaced by {n_rows}: it is kept as it is")]
     HoldsMore {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Its rows.
+        /// Number of its rows.
         n_kept: u64,
-        /// Rows of the other.
+        /// Number of rows in the replacement.
         n_rows: u64,
     },
 }
 
 impl TableError {
-    /// Whether room on the disk is all that is missing.
+    /// Returns whether the only problem is lack of disk space.
     pub fn is_storage_full(&self) -> bool {
         matches!(self, Self::File(file) if file.is_storage_full())
     }

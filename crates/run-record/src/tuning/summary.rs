@@ -1,17 +1,17 @@
-//! The story of a tuned run, assembled from its lines.
+//! Summary of a tuned run, assembled from its journal.
 
 use super::{Number, TuningEvent, TuningLine, TuningLines, TuningMode};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
-/// Iterations and decisions kept at most, each; `tuning.jsonl` has all.
+/// Maximum number of iterations and of decisions kept; `tuning.jsonl` has all.
 const N_KEPT_MAX: usize = 20_000;
 
-/// What tunlets saw, decided and did in a run.
+/// Observations, decisions and actions of the tunlets in a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TuningSummary {
-    /// What they were allowed to do.
+    /// Mode of the run.
     pub mode: TuningMode,
     /// Tunlets in the order of the command line.
     pub tunlets: Vec<TunletStory>,
@@ -19,105 +19,105 @@ pub struct TuningSummary {
     pub points: Vec<String>,
     /// Iterations of the program, in their order.
     pub iterations: Vec<IterationTime>,
-    /// Decisions in the order in which they were taken up.
+    /// Decisions in the order of their acceptance.
     pub decisions: Vec<DecisionStory>,
-    /// Iterations and decisions beyond the first of each, which only `tuning.jsonl` has.
+    /// Number of iterations and decisions beyond these maxima, which only `tuning.jsonl` has.
     pub n_left_out: u64,
-    /// Events that tunlets did not hear of because they came too fast; the record has them.
+    /// Events that tunlets did not receive because they arrived too fast; the record has them.
     pub n_events_unheard: u64,
-    /// Sentences about what went wrong.
+    /// Sentences about problems.
     pub warnings: Vec<String>,
 }
 
-/// A tunlet and how it ended.
+/// A tunlet and its end.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TunletStory {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// Why it ended before the run did, or did not begin; none when it went on to the end.
+    /// Reason for an early end or a failed start; `None` if the tunlet ran to the end.
     pub ended: Option<String>,
 }
 
-/// An iteration.
+/// Iteration of the program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct IterationTime {
     /// Number, from 0.
     pub number: u64,
-    /// When it ended, in seconds since the start of the run.
+    /// Time of its end, in seconds since the start of the run.
     pub end_s: f64,
-    /// How long it took.
+    /// Duration in s.
     pub duration_s: f64,
-    /// Its work; 1 where the description does not say.
+    /// Work of the iteration; 1 where the description defines none.
     pub work: f64,
 }
 
 /// A decision from its reason to its outcome.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DecisionStory {
-    /// Its number in `tuning.jsonl`.
+    /// Number of the decision in `tuning.jsonl`.
     pub decision: u64,
-    /// When it was taken up, in seconds since the start of the run.
+    /// Time of its acceptance, in seconds since the start of the run.
     pub t_s: f64,
-    /// When it held on all ranks, if ever.
+    /// Time from which it was in effect on all ranks, if ever.
     pub applied_s: Option<f64>,
-    /// Number of the iteration that was under way then.
+    /// Number of the iteration in progress at that time.
     pub iteration: Option<u64>,
-    /// Whose it was.
+    /// Name of the tunlet.
     pub tunlet: String,
     /// Name of the tuning point.
     pub point: String,
-    /// Value before, where it is known.
+    /// Value before, if known.
     pub old: Option<Number>,
-    /// Value wanted.
+    /// Requested value.
     pub new: Number,
-    /// Why.
+    /// Reason for the decision.
     pub reason: String,
-    /// Ranks on which it was carried out.
+    /// Number of ranks on which the decision was carried out.
     pub n_ranks: u32,
-    /// What became of it.
+    /// Outcome.
     pub outcome: Outcome,
-    /// Why that became of it.
+    /// Reason for the outcome.
     pub outcome_reason: String,
-    /// When it was known what became of it.
+    /// Time at which the outcome was known.
     pub outcome_s: Option<f64>,
-    /// What it did to the iterations, where it could be measured.
+    /// Effect on the iterations, where it could be measured.
     pub effect: Option<Effect>,
 }
 
-/// What became of a decision.
+/// Outcome of a decision.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// The record ends before it is known.
+    /// The record ends before the outcome is known.
     #[default]
     Open,
-    /// It was a dry run.
+    /// Not carried out, since the run was a dry run.
     Would,
-    /// It was not carried out.
+    /// Not carried out.
     Declined,
-    /// It was carried out and stays.
+    /// Carried out and kept.
     Kept,
-    /// It was carried out and taken back.
+    /// Carried out and reverted.
     Undone,
-    /// It is not known on which ranks it holds.
+    /// Unknown on which ranks the change is in effect.
     Lost,
 }
 
-/// What a change did to the iterations.
+/// Effect of a change on the iterations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Effect {
-    /// Median seconds per unit of work of the iterations before it.
+    /// Median time per unit of work of the iterations before the change, in s.
     pub before_s: f64,
-    /// The same after it.
+    /// The same for the iterations after the change, in s.
     pub after_s: f64,
-    /// `after_s / before_s - 1`: negative when it helped.
+    /// `after_s / before_s - 1`: negative if the change helped.
     pub change: f64,
 }
 
 impl TuningSummary {
-    /// Adds up the lines.
+    /// Builds the summary from the lines.
     pub fn of(found: &TuningLines) -> Self {
         let mut summary = Self { warnings: found.problems.clone(), ..Self::default() };
         let mut positions = HashMap::new();
@@ -161,7 +161,7 @@ impl TuningSummary {
         }
     }
 
-    /// Goes on with the story of a decision.
+    /// Continues the story of a decision.
     fn go_on(&mut self, line: &TuningLine, positions: &HashMap<u64, usize>) {
         let story = |decision: &u64| positions.get(decision).copied();
         let (decision, outcome, reason) = match &line.what {
@@ -200,7 +200,7 @@ impl TuningSummary {
     }
 }
 
-/// The story that a [`TuningEvent::Decision`] opens.
+/// Starts the story of the decision of a [`TuningEvent::Decision`].
 fn story_of(line: &TuningLine) -> DecisionStory {
     let mut story = DecisionStory {
         decision: 0,
@@ -226,7 +226,7 @@ fn story_of(line: &TuningLine) -> DecisionStory {
     story
 }
 
-/// Whether there was room.
+/// Appends an item; returns false if the list is full.
 fn push<T>(list: &mut Vec<T>, item: T) -> bool {
     let has_room = list.len() < N_KEPT_MAX;
     if has_room {

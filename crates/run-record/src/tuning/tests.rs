@@ -1,4 +1,4 @@
-//! Lines there and back, torn ones, and the story they tell.
+//! Tests of lines written and read back, of torn lines, and of the summary made of them.
 
 use super::*;
 
@@ -83,7 +83,7 @@ fn a_cut_at_any_byte_costs_one_line_and_later_ones_follow() {
         std::fs::write(&path, &whole[..cut]).unwrap();
         TuningWriter::open(&path).unwrap().append(&story()[3]).unwrap();
         let found = read(&path).unwrap().unwrap();
-        // A line without its newline is whole all the same.
+        // A line without its newline is complete all the same.
         let n_whole = ends.iter().filter(|end| **end <= cut + 1).count();
         assert_eq!(found.lines.len(), n_whole + 1, "cut at {cut}");
         assert_eq!(found.lines.last(), Some(&story()[3]));

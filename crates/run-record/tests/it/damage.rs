@@ -1,4 +1,4 @@
-//! A record damaged at any place: what is read is what was written, or it is refused with a sentence.
+//! Damage at any place of a record: the reader returns the original content, or refuses with a sentence.
 
 use run_record::resize_file::ResizeLines;
 use run_record::{RunRecord, RunStart, Summary};
@@ -6,14 +6,14 @@ use sealed::seal;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Places tried in each file, from its first to its last byte.
+/// Number of places tried in each file, from its first to its last byte.
 const N_PLACES: usize = 150;
 
 fn sample() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples/run-v1/whole")
 }
 
-/// A finished record of this version with the content of the sample.
+/// Creates a finished record of this version with the content of the sample.
 fn record(dir: &Path) -> RunRecord {
     let mut record = RunRecord::create(dir, RunStart::default()).unwrap();
     for entry in fs::read_dir(sample()).unwrap().flatten() {
@@ -25,7 +25,7 @@ fn record(dir: &Path) -> RunRecord {
     RunRecord::open(dir).unwrap()
 }
 
-/// Reads a file of the record to its end: a sentence where it cannot be read.
+/// Reads a file of the record completely; the error is the sentence for the user.
 fn read(record: &RunRecord, name: &str) -> Result<(), String> {
     let text = |error: &dyn std::error::Error| error.to_string();
     match name {
@@ -45,7 +45,7 @@ fn read(record: &RunRecord, name: &str) -> Result<(), String> {
     }
 }
 
-/// Each byte in turn (of long files some) changed, and the file cut there.
+/// Returns copies with one byte changed (all bytes of short files, some of long ones), or cut at that byte.
 fn damages(good: &[u8]) -> impl Iterator<Item = Vec<u8>> {
     let places = (0..good.len()).step_by((good.len() / N_PLACES).max(1));
     let flips = places.clone().flat_map(|at| {
@@ -59,8 +59,8 @@ fn damages(good: &[u8]) -> impl Iterator<Item = Vec<u8>> {
     flips.chain(places.map(|at| good[..at].to_vec())).chain([longer])
 }
 
-/// 9 of 36 damages of an event file were read as if they were what was written: another number in a column is as
-/// good as the first.
+/// Regression: 9 of 36 damages of an event file went unnoticed, since another number in a column is as valid as
+/// the original.
 #[test]
 fn a_file_that_is_not_what_was_written_is_refused() {
     let dir = tempfile::tempdir().unwrap();
@@ -88,7 +88,7 @@ fn a_file_that_is_not_what_was_written_is_refused() {
     }
 }
 
-/// Records of versions before there were checksums: whatever is damaged, it is read or refused, and no more.
+/// Records of versions before checksums: a damaged file is read or refused, without a panic.
 #[test]
 fn a_damaged_file_without_checksum_is_read_or_refused() {
     let dir = tempfile::tempdir().unwrap();
@@ -125,7 +125,7 @@ fn a_damaged_header_never_makes_another_record() {
     }
 }
 
-/// What the program writes is read line by line: damage costs the line that it is in, or the two that it joins.
+/// Files written by the program are read line by line: damage costs its line, or the two lines that it joins.
 #[test]
 fn a_damaged_line_of_the_program_costs_itself_only() {
     let dir = tempfile::tempdir().unwrap();
@@ -143,7 +143,7 @@ fn a_damaged_line_of_the_program_costs_itself_only() {
     }
 }
 
-/// What a program of masters and workers tells of itself: as it wrote it, or not at all.
+/// The report of a program of masters and workers is read as it was written, or not at all.
 #[test]
 fn a_damaged_report_of_dealt_work_is_refused() {
     let dir = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! The event file: columns written and read back.
+//! Event file: columns written and read back.
 
 use events::RecordKind;
 use run_record::{Event, EventReader, EventWriter};

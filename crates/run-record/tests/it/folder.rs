@@ -1,4 +1,4 @@
-//! The folder of a run: what is written when, and what a reader finds.
+//! Folder of a run: which files are written when, and what a reader finds.
 
 use run_record::{FileError, RecordError, RegionRow, RunRecord, RunStart, RunState, Summary};
 use std::fs;
@@ -80,8 +80,8 @@ fn an_empty_region_file_is_one() {
     assert_eq!(record.read_regions().unwrap(), []);
 }
 
-/// `sintonia report` on what a full disk had left replaced a summary of two ranks by one of none, and deleted the
-/// spool after it.
+/// Regression: `sintonia report` on the data left by a full disk replaced a summary of two ranks by one of none,
+/// and then deleted the spool.
 #[test]
 fn a_summary_is_not_replaced_by_one_that_knows_less() {
     let dir = tempfile::tempdir().unwrap();
@@ -91,12 +91,12 @@ fn a_summary_is_not_replaced_by_one_that_knows_less() {
     let error = record.write_summary(&Summary::default()).unwrap_err();
     assert!(matches!(error, RecordError::KnowsMore { .. }), "{error}");
     assert_eq!(record.read_summary().unwrap(), summary);
-    // A damaged one knows nothing.
+    // A damaged summary has no information to lose.
     fs::write(dir.path().join("summary.json"), "{").unwrap();
     record.write_summary(&Summary::default()).unwrap();
 }
 
-/// The same of tables: that of a good assembly stayed only as long as nobody tried again.
+/// Regression for tables: a later attempt replaced the table of a good assembly by a shorter one.
 #[test]
 fn a_table_is_not_replaced_by_one_of_fewer_rows() {
     let dir = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! The file of function events: columns and lists written and read back.
+//! File of function events: columns and lists written and read back.
 
 use events::Place;
 use run_record::{FunctionEvent, FunctionReader, FunctionWriter};

@@ -1,4 +1,4 @@
-//! The record from outside.
+//! Tests of the record through its public interface.
 
 #[cfg(test)]
 mod damage;

@@ -1,4 +1,4 @@
-//! Records of earlier versions, which every later one reads. They are never changed; a new version adds its own.
+//! Records of earlier versions, which every later version must read. Never change them; a new version adds its own.
 
 use run_record::{RunRecord, RunState, SpoolReader};
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ fn sample(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples").join(name)
 }
 
-/// Two ranks, traced and tuned.
+/// Sample of two ranks, traced and tuned.
 #[test]
 fn a_whole_record_of_the_first_version() {
     let record = RunRecord::open(&sample("run-v1/whole")).unwrap();
@@ -25,7 +25,8 @@ fn a_whole_record_of_the_first_version() {
     assert!(10 < tuning.lines.len() && tuning.problems.is_empty(), "{:?}", tuning.problems);
 }
 
-/// Its launcher was killed: everything is in the spool. (What its frames say is read where they are assembled.)
+/// Sample whose launcher was killed: everything is in the spool. (The content of its frames is tested where
+/// they are assembled.)
 #[test]
 fn the_spool_of_the_first_version() {
     let record = RunRecord::open(&sample("run-v1/cut")).unwrap();

@@ -1,4 +1,4 @@
-//! The spool: damage is skipped and named.
+//! Tests of the spool: damage is skipped and reported.
 
 use proptest::prelude::*;
 use run_record::spool::{Damage, SpoolError, SpoolProblem};
