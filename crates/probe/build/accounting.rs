@@ -1,11 +1,11 @@
-//! Turns the accounting of an operation into a function over the values of its parameters.
+//! Generates a function over the values of an operation's parameters from its accounting.
 //!
-//! Numbers arrive as `i64`, handles as `Handle`, pointers as `usize`, whatever the language.
+//! Numbers are passed as `i64`, handles as `Handle`, pointers as `usize`, whatever the language.
 
 use mpi_abi::{Amount, Case, Condition, Count, Factor, Flow, Kind, Movement, Operation};
 use std::collections::BTreeSet;
 
-/// Positions of the parameters that accounting looks at, in order.
+/// Positions of the parameters that accounting uses, in order.
 pub(crate) fn used_params(operation: &Operation) -> Vec<usize> {
     let mut used = BTreeSet::new();
     used.extend(operation.scope());
@@ -34,7 +34,7 @@ fn tag(operation: &Operation) -> Option<usize> {
     operation.named("tag").or_else(|| operation.named("sendtag"))
 }
 
-/// The source that a blocking receive names, for when its status cannot be read.
+/// Source argument of a blocking receive, used when its status cannot be read.
 fn receive_peer(operation: &Operation) -> Option<usize> {
     operation.named("source")
 }
@@ -75,7 +75,7 @@ fn amount_params(amount: Amount) -> Vec<usize> {
     }
 }
 
-/// The Rust type in which accounting takes a parameter.
+/// Rust type in which accounting takes a parameter.
 pub(crate) fn value_type(kind: Kind) -> &'static str {
     use mpi_abi::CType;
     match kind.c_type() {
@@ -146,7 +146,7 @@ impl Body<'_> {
         let movements: String =
             self.operation.movements.iter().map(|movement| self.movement(movement)).collect();
         match self.operation.root() {
-            // Such a rank may pass anything but the root and the communicator.
+            // A rank outside the exchange may pass anything but the root and the communicator.
             Some(root) if !movements.is_empty() => format!(
                 "    if !call.is_bystander({}) {{\n{movements}    }}\n",
                 self.variable(root)

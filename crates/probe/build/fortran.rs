@@ -1,4 +1,4 @@
-//! Writes the Fortran wrappers of an operation: every argument is an address, the accounting is C's.
+//! Generates the Fortran wrappers of an operation: every argument is an address, the accounting is that of C.
 
 use crate::accounting::{used_params, variable};
 use crate::wrapper::{before, freeing};
@@ -97,14 +97,14 @@ fn counted(entry: &Entry<'_>, passed: &str) -> String {
          \x20   call.returned();\n\
          \x20   if fortran::succeeded(p_ierror) {{ account_{number}(&mut call{values}) }}\n\
          \x20   call.finish({number});\n",
-        // MPICH's plain `mpi_f08` entry points call PMPI at once, all others MPI.
+        // MPICH's plain `mpi_f08` entry points call PMPI directly, all others call MPI.
         goes_on = entry.binding != Binding::F08,
         before = before(entry.operation, true),
         freeing = freeing(entry.operation, true),
     )
 }
 
-/// The value that accounting takes, read from the address that Fortran passed.
+/// Returns the value that accounting takes, read from the address that Fortran passed.
 fn value(entry: &Entry<'_>, param: usize) -> String {
     let name = variable(entry.operation, param);
     let kind = entry.operation.params[param].kind;

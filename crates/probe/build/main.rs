@@ -2,7 +2,7 @@
 //! wrappers that share its accounting.
 //!
 //! # Not here
-//! What a wrapper does at run time: everything but the calling convention is in `src/call.rs`.
+//! Run-time behavior of a wrapper: everything but the calling convention is in `src/call.rs`.
 
 mod accounting;
 mod fortran;
@@ -52,7 +52,7 @@ fn write_names(code: &mut String, table: &str, names: impl ExactSizeIterator<Ite
         .expect("writing to a string");
 }
 
-/// The operation that the probe names itself.
+/// Writes the number of the operation that the probe itself refers to.
 fn write_numbers(code: &mut String) {
     let number = mpi_abi::find("MPI_Send").expect("the table has the operation").0;
     code.push_str(&format!(
@@ -60,7 +60,7 @@ fn write_numbers(code: &mut String) {
     ));
 }
 
-/// Every exported wrapper with its name, gathered from the code written so far.
+/// Writes a table of every exported wrapper with its name, collected from the code generated so far.
 fn write_exports(code: &mut String) {
     let rows: Vec<String> = code
         .lines()

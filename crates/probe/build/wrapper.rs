@@ -1,9 +1,9 @@
-//! Writes the C wrapper of an operation.
+//! Generates the C wrapper of an operation.
 
 use crate::accounting::{used_params, variable};
 use mpi_abi::{CType, Kind, Operation};
 
-/// The Rust type with C's calling convention.
+/// Rust type with C's calling convention.
 fn c_type(kind: Kind) -> &'static str {
     match kind.c_type() {
         CType::Int => "c_int",
@@ -13,7 +13,7 @@ fn c_type(kind: Kind) -> &'static str {
     }
 }
 
-/// The value that accounting takes, from the C argument.
+/// Returns the value that accounting takes, from the C argument.
 fn value(operation: &Operation, param: usize) -> String {
     let name = variable(operation, param);
     match operation.params[param].kind.c_type() {
@@ -23,7 +23,7 @@ fn value(operation: &Operation, param: usize) -> String {
     }
 }
 
-/// Whether the operation starts or ends the watch instead of being counted like the others.
+/// Returns whether the operation starts or ends monitoring instead of being counted like the others.
 pub(crate) fn has_own_body(operation: &Operation) -> bool {
     ["Init", "Init_thread", "Session_init", "Finalize", "Session_finalize"]
         .contains(&operation.stem.as_str())
@@ -90,7 +90,7 @@ fn counted(number: usize, operation: &Operation, passed: &str) -> String {
     )
 }
 
-/// What must be looked at before the call: a status to put in place, requests that the call will
+/// Generates the code before the call: it replaces an ignored status, and notes requests that the call will
 /// overwrite.
 pub(crate) fn before(operation: &Operation, is_fortran: bool) -> String {
     let mut code = String::new();
@@ -117,7 +117,7 @@ pub(crate) fn before(operation: &Operation, is_fortran: bool) -> String {
     code
 }
 
-/// What is said before the call whether or not it is counted: a handle freed may come to name another thing.
+/// Generates the code before the call, counted or not, for operations that free a handle: the handle may be reused.
 pub(crate) fn freeing(operation: &Operation, is_fortran: bool) -> String {
     let freed = match operation.stem.as_str() {
         "Comm_free" | "Comm_disconnect" => "communicator",

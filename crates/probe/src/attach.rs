@@ -1,9 +1,9 @@
-//! Coming into a program that runs already: a tool stops one of its threads, lets it load this library and
-//! call [`sintonia_attach`], and lets it go on.
+//! Attaching to a running program: a tool stops one of its threads, makes it load this library and call
+//! [`sintonia_attach`], and lets it continue.
 //!
 //! # Invariants
-//! - The thread that was stopped may be anywhere: it copies the options and makes our thread, nothing else.
-//! - MPI is asked nothing: who the process is stands in its environment.
+//! - The stopped thread may be anywhere: it only copies the options and creates the control thread.
+//! - MPI is not called: rank and size of the process come from its environment.
 #![allow(unsafe_code, reason = "exports a C function, keeps what it is given")]
 
 use crate::options::Options;
@@ -13,10 +13,10 @@ use std::ffi::{c_char, c_int, c_void};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// Longest text of options.
+/// Longest options text, in bytes.
 const TEXT_BYTES_MAX: usize = 8192;
 
-/// The options until our thread has read them.
+/// Options, until the control thread has read them.
 struct Text {
     bytes: UnsafeCell<[u8; TEXT_BYTES_MAX]>,
     len: AtomicUsize,
@@ -28,9 +28,10 @@ unsafe impl Sync for Text {}
 static TEXT: Text = Text { bytes: UnsafeCell::new([0; TEXT_BYTES_MAX]), len: AtomicUsize::new(0) };
 static IS_TAKEN: AtomicBool = AtomicBool::new(false);
 
-/// Starts to watch and tune this process. `options` has lines `NAME=value` in place of the variables of the
-/// environment. 0, or an error number: `EALREADY` when the process is watched, or its watch ended in
-/// `MPI_Finalize`; `EINVAL` when there are no options or too many, or why no thread could be made.
+/// Starts to monitor and tune this process. `options` has lines `NAME=value` in place of the environment
+/// variables. Returns 0, or an error number: `EALREADY` when the process is monitored already, or its
+/// monitoring ended in `MPI_Finalize`; `EINVAL` when there are no options or too many; or the error of
+/// creating the thread.
 ///
 /// # Safety
 /// `options` is a C string.

@@ -1,16 +1,16 @@
-//! Which calls reach the wrappers: by the linker's search order, or by binding them ourselves.
+//! Binding of MPI calls to the wrappers: by the linker's search order, or by rewriting the bindings.
 //!
-//! A preloaded library comes first in the linker's search. That is enough for a program that is linked
-//! with its MPI library, with one exception: a program that looks whether a newer function exists must
-//! not find our wrapper where the library has none, so such wrappers are hidden.
+//! A preloaded library comes first in the linker's search. That is enough for a program that is linked with
+//! its MPI library, with one exception: a program that tests whether a newer function exists must not find
+//! our wrapper if the library lacks the function, so such wrappers are hidden.
 //!
-//! A program that loads its MPI library later (Python) asks before we can know which library it will
-//! be. There everything but `MPI_Init` is hidden at first, and when `MPI_Init` is called, all places
-//! that were bound to the library are bound to the wrappers, and the wrappers of functions that the
-//! library has are shown again, for what is loaded later still.
+//! A program that loads its MPI library later (Python) looks symbols up before we can know which library it
+//! will be. There everything but `MPI_Init` is hidden at first. When `MPI_Init` is called, all places bound
+//! to the library are bound to the wrappers, and the wrappers of functions that the library has are shown
+//! again, for objects loaded later still.
 //!
-//! A program that runs already has bound everything; all places are bound to the wrappers, and bound back
-//! when we leave.
+//! A running program that is attached to has bound everything; all places are bound to the wrappers, and
+//! restored when monitoring ends.
 
 use crate::object::{self, Object};
 use crate::wrappers::EXPORTS;
@@ -22,7 +22,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 static IS_LOADED_LATER: AtomicBool = AtomicBool::new(false);
 
-/// Before `main`, in a process of a watched run: hides what the program must not find.
+/// Hides the wrappers that the program must not find. Called before `main`, in a process of a monitored run.
 pub(crate) fn hide_wrappers() {
     let objects = object::all();
     let Some(own) = objects.iter().find(|object| is_own(object)) else { return };
@@ -34,13 +34,13 @@ pub(crate) fn hide_wrappers() {
     }
 }
 
-/// The wrappers of functions that the library has.
+/// Returns the wrappers of functions that the library has.
 fn wrappers() -> HashMap<&'static CStr, usize> {
     let wrappers = EXPORTS.iter().filter(|(name, _)| !next::find(name).is_null());
     wrappers.map(|(name, wrapper)| (*name, *wrapper as usize)).collect()
 }
 
-/// In `MPI_Init`: binds the calls of a program that loaded its MPI library later.
+/// Binds the calls of a program that loaded its MPI library later. Called in `MPI_Init`.
 pub(crate) fn bind_late() {
     if !IS_LOADED_LATER.swap(false, Ordering::Relaxed) {
         return;
@@ -62,20 +62,20 @@ pub(crate) fn bind_late() {
     }
 }
 
-/// What places held that [`bind_attached`] has bound: address of the place, and the value before.
+/// Places bound by [`bind_attached`]: address of the place, and its value before.
 static BEFORE: Mutex<Vec<(usize, usize)>> = Mutex::new(Vec::new());
 
-/// In a program that runs already: binds its calls, so that they can be bound back.
+/// Binds the calls of a running program, so that they can be restored.
 pub(crate) fn bind_attached() {
     let Ok(mut places) = BEFORE.lock() else { return };
     let objects = object::all();
     let Some(own) = objects.iter().find(|object| is_own(object)) else { return };
-    // By our own table: the linker, asked for one of these names, finds the library's function first.
+    // Looked up in our own table: the linker would find the library's functions first.
     let is_wanted = |name: &CStr| is_guard(name) || is_wrapper(name) && !next::find(name).is_null();
     let wrappers: HashMap<&CStr, usize> =
         own.exports().filter(|(name, _)| is_wanted(name)).collect();
     object::for_each(|object| {
-        // Where entry points for Fortran go on to call the C function, that call is the one that counts.
+        // Fortran entry points in their own library call the C function; that call is the one counted.
         if object.is_mpi_library() && !object.is_mpi_library_for_fortran() || is_own(object) {
             return;
         }
@@ -86,7 +86,7 @@ pub(crate) fn bind_attached() {
     });
 }
 
-/// Puts back what [`bind_attached`] has changed, where it is still there.
+/// Restores the places changed by [`bind_attached`] that still hold a wrapper.
 pub(crate) fn restore() {
     let Ok(mut places) = BEFORE.lock() else { return };
     let places: HashMap<usize, usize> = std::mem::take(&mut *places).into_iter().collect();
@@ -115,7 +115,7 @@ fn is_guard(name: &CStr) -> bool {
     [c"pthread_sigmask", c"sigprocmask", c"sigaction", c"signal"].contains(&name)
 }
 
-/// The functions by which a watch starts; every library has them.
+/// Returns whether the function starts monitoring; every library has these functions.
 fn is_entrance(name: &CStr) -> bool {
     [c"MPI_Init", c"MPI_Init_thread"].contains(&name)
 }

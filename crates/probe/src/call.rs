@@ -1,4 +1,4 @@
-//! One watched MPI call: from the wrapper's entry to the counters.
+//! One monitored MPI call: from the wrapper's entry to the counters.
 //!
 //! The wrapper calls [`Call::begin`], the real function, [`Call::returned`], then the generated
 //! accounting (which uses `transfer.rs` and `completion.rs`), and last [`Call::finish`]. All of it is
@@ -17,30 +17,30 @@ use ring::clock;
 pub(crate) use crate::completion::Done;
 pub(crate) use crate::transfer::{Counts, OwnStatus};
 
-/// A watched call in progress.
+/// Monitored call in progress.
 pub(crate) struct Call {
     thread: *mut Thread,
     address: u64,
     enter: u64,
     exit: u64,
-    /// The arguments are Fortran's: handles are 32-bit numbers, indices start at 1.
+    /// Whether the arguments are Fortran's: handles are 32-bit numbers, indices start at 1.
     pub(crate) is_fortran: bool,
     /// Bytes moved so far.
     pub(crate) bytes: u64,
     /// World rank of the other side, or of the root.
     pub(crate) peer: i32,
     pub(crate) tag: i32,
-    /// The request made, or the first one completed.
+    /// Request started, or the first one completed.
     pub(crate) request: u64,
-    /// Requests completed: the noted ones in this range are.
+    /// Number of requests completed, at the front of the thread's pending ones.
     pub(crate) n_completed: usize,
-    /// The receiving half of a send-receive: peer, tag, bytes.
+    /// Receiving half of a send-receive: peer, tag, bytes.
     pub(crate) half: Option<(i32, i32, u64)>,
     pub(crate) scope: Option<(Scope, Handle)>,
 }
 
 impl Call {
-    /// Enters a call from C; `None` when it is not to be counted.
+    /// Enters a call from C; `None` if it is not to be counted.
     #[inline(always)]
     pub(crate) fn begin(operation: u16) -> Option<Self> {
         // SAFETY: the calling thread's own words.
@@ -60,8 +60,8 @@ impl Call {
         Self::start(thread, operation, address)
     }
 
-    /// Enters a call from Fortran; `None` when it is not to be counted here, because the entry point
-    /// goes on (`goes_on`, in libraries where such do) to call the C function by its MPI name.
+    /// Enters a call from Fortran; `None` if it is not to be counted here because the entry point itself
+    /// calls the C function by its MPI name (`goes_on`, in libraries that do so).
     #[inline(always)]
     pub(crate) fn begin_fortran(operation: u16, goes_on: bool) -> Option<Self> {
         // SAFETY: the calling thread's own words.
@@ -83,14 +83,14 @@ impl Call {
         Some(Self { is_fortran: true, ..call })
     }
 
-    /// Leaves a Fortran entry point whose call was counted in C, or not at all.
+    /// Leaves a Fortran entry point whose call was counted in C, or not counted.
     #[inline(always)]
     pub(crate) fn end_fortran_layer() {
         // SAFETY: the calling thread's own words.
         unsafe { (*tls::words()).fortran_address = 0 };
     }
 
-    /// Enters a call of a known thread.
+    /// Enters a call of an attached thread.
     #[inline(always)]
     pub(crate) fn start(thread: *mut Thread, operation: u16, address: u64) -> Option<Self> {
         // SAFETY: the calling thread's own words.
@@ -119,14 +119,14 @@ impl Call {
         })
     }
 
-    /// The thread's state.
+    /// State of the thread.
     #[inline(always)]
     pub(crate) fn thread(&mut self) -> &mut Thread {
         // SAFETY: the calling thread's own state; the reference ends before the next one is made.
         unsafe { &mut *self.thread }
     }
 
-    /// Whether records are written.
+    /// Returns whether records are written.
     #[inline(always)]
     pub(crate) fn is_traced(&mut self) -> bool {
         self.thread().traced
@@ -138,19 +138,19 @@ impl Call {
         self.exit = clock::ticks();
     }
 
-    /// Says that this communicator is about to be freed, by a call that may not be counted.
+    /// Forgets a communicator that is about to be freed, by a call that may not be counted.
     #[inline(always)]
     pub(crate) fn will_free_communicator(handle: Handle) {
         communicators::forget(Scope::Communicator, handle);
     }
 
-    /// Says that this window is about to be freed.
+    /// Forgets a window that is about to be freed.
     #[inline(always)]
     pub(crate) fn will_free_window(handle: Handle) {
         communicators::forget(Scope::Window, handle);
     }
 
-    /// Says that this datatype is about to be freed.
+    /// Forgets the datatypes, since one is about to be freed.
     #[inline(always)]
     pub(crate) fn will_free_datatype(_handle: Handle) {
         datatypes::forget();
@@ -199,9 +199,9 @@ impl Call {
     }
 }
 
-/// What one record does not hold: a second peer, more requests.
+/// Records what one record cannot hold: a second peer, more requests.
 ///
-/// Apart from [`Call`], whose fields stay in registers as long as nobody takes its address.
+/// Separate from [`Call`], whose fields stay in registers as long as its address is not taken.
 #[cold]
 #[inline(never)]
 fn record_rest(

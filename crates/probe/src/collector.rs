@@ -1,6 +1,6 @@
-//! The rank's dealings with the collector of its node: starting one where there is none, ringing.
+//! Contact of the rank with the collector of its node: starting one if there is none, waking it.
 //!
-//! Never on the way of a call: only at the start and the end of the watch.
+//! Never during a call: only at the start and the end of monitoring.
 #![allow(unsafe_code, reason = "file locks, signals and a futex")]
 
 use std::fs::{File, OpenOptions};
@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// A new segment is there; makes sure that somebody reads it.
+/// Announces a new segment; starts a collector if none is running.
 pub(crate) fn greet(folder: &Path, program: Option<&Path>) {
     ring_doorbell(folder);
     if !is_collected(folder) {
@@ -25,7 +25,7 @@ pub(crate) fn greet(folder: &Path, program: Option<&Path>) {
     }
 }
 
-/// The last numbers are written. Waits for a collector that may die with this rank, for 2 s at most.
+/// Announces the final numbers; waits up to 2 s for a collector that may die with this rank.
 pub(crate) fn part(folder: &Path, program: Option<&Path>, final_taken: &AtomicU32) {
     ring_doorbell(folder);
     if is_started_by_run(folder) {
@@ -45,7 +45,7 @@ pub(crate) fn part(folder: &Path, program: Option<&Path>, final_taken: &AtomicU3
 const LONGEST_WAIT: Duration = Duration::from_secs(2);
 const STEP: Duration = Duration::from_millis(20);
 
-/// Wakes the collector: there is something to take.
+/// Wakes the collector to read new data.
 pub(crate) fn ring_doorbell(folder: &Path) {
     if let Ok(socket) = UnixDatagram::unbound() {
         let _ready = socket.set_nonblocking(true);
@@ -53,7 +53,7 @@ pub(crate) fn ring_doorbell(folder: &Path) {
     }
 }
 
-/// Whether somebody holds the collector's lock.
+/// Returns whether a process holds the collector's lock.
 pub(crate) fn is_collected(folder: &Path) -> bool {
     let Ok(lock) = File::open(folder.join("collector.lock")) else { return false };
     // SAFETY: a system call on a file that is open.
@@ -61,7 +61,7 @@ pub(crate) fn is_collected(folder: &Path) -> bool {
     !is_free
 }
 
-/// Whether the collector belongs to the launcher, so that it outlives this rank.
+/// Returns whether the collector belongs to the launcher, so that it outlives this rank.
 fn is_started_by_run(folder: &Path) -> bool {
     let mut text = String::new();
     let lock = File::open(folder.join("collector.lock"));
@@ -69,7 +69,7 @@ fn is_started_by_run(folder: &Path) -> bool {
     ["run", "attach"].contains(&text.trim())
 }
 
-/// Starts a collector that is no child of this process: the program's own `wait` must not meet it.
+/// Starts a collector that is not a child of this process, since the program's own `wait` must not return it.
 fn start(program: &Path) {
     let mut command = Command::new(program);
     command.args(["collector", "--detach"]).env_remove("LD_PRELOAD").current_dir("/");
@@ -81,8 +81,8 @@ fn start(program: &Path) {
     });
 }
 
-/// Marks all files but the standard ones to be closed: a launcher waits until nobody holds the pipes
-/// and sockets that its ranks have, and the collector outlives the ranks.
+/// Marks all files but the standard ones close-on-exec: a launcher waits until all copies of its ranks'
+/// pipes and sockets are closed, and the collector outlives the ranks.
 fn keep_files_from_collector() -> std::io::Result<()> {
     // SAFETY: a system call on numbers.
     unsafe {
@@ -91,7 +91,7 @@ fn keep_files_from_collector() -> std::io::Result<()> {
     Ok(())
 }
 
-/// Runs `action` so that the program hears nothing of the child that it makes and waits for.
+/// Runs `action` so that the program receives no signal about the child that `action` starts and waits for.
 fn without_child_signal(action: impl FnOnce()) {
     let mut child_signal = std::mem::MaybeUninit::<libc::sigset_t>::zeroed();
     let mut before = std::mem::MaybeUninit::<libc::sigset_t>::zeroed();

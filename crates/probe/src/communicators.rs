@@ -1,7 +1,7 @@
-//! What is known of a communicator or window: its size, and which world ranks its ranks are.
+//! Properties of communicators and windows: size, and world rank of each of their ranks.
 //!
-//! Found once per communicator by asking MPI (locally), then kept: in a table of the process, and in a
-//! few entries per thread that the way of a call looks at first.
+//! Determined once per communicator with local MPI calls, then cached: in a table of the process, and in a
+//! few entries per thread that are checked first during a call.
 
 use crate::handle::Handle;
 use crate::library::Facts;
@@ -17,25 +17,25 @@ use std::sync::{Arc, RwLock};
 pub(crate) struct Communicator {
     /// [`events::CommunicatorId`].
     pub(crate) id: u32,
-    /// The calling process in it.
+    /// Rank of the calling process in the communicator.
     pub(crate) rank: i64,
-    /// Ranks of the local group.
+    /// Number of ranks in the local group.
     pub(crate) n_ranks: u64,
-    /// Ranks of the remote group if there is one, of the local group otherwise.
+    /// Number of ranks in the remote group if there is one, in the local group otherwise.
     pub(crate) n_peers: u64,
-    /// It joins two groups.
+    /// Whether it is an intercommunicator.
     pub(crate) is_inter: bool,
-    /// Neighbors that this rank sends to; 0 without a topology.
+    /// Number of neighbors that this rank sends to; 0 without a topology.
     pub(crate) outdegree: u64,
     /// World rank of each peer; `OUTSIDE` for ranks of another world.
     world_ranks: Box<[u32]>,
 }
 
-/// Not a rank of this process' world.
+/// A rank outside this process's world.
 const OUTSIDE: u32 = u32::MAX;
 
 impl Communicator {
-    /// The world rank of a peer; negative when it is outside.
+    /// Returns the world rank of a peer; negative if the peer is outside the world.
     pub(crate) fn world_rank(&self, peer: i64) -> i32 {
         let peer = usize::try_from(peer).ok().and_then(|peer| self.world_ranks.get(peer));
         peer.and_then(|rank| i32::try_from(*rank).ok()).unwrap_or(events::call::OUTSIDE_WORLD)
@@ -75,7 +75,7 @@ impl Communicator {
     }
 }
 
-/// The world ranks of a group's members.
+/// Returns the world ranks of a group's members.
 fn world_ranks(group: usize, facts: &Facts) -> Option<Box<[u32]>> {
     let ranks: Vec<c_int> = (0..pmpi::group_size(group)?).collect();
     if !process::has_world() {
@@ -101,7 +101,7 @@ fn outdegree(comm: usize, rank: c_int, library: Library) -> u64 {
     }
 }
 
-/// A number that all members compute alike (FNV-1a over their world ranks); never 0, the world's.
+/// Returns a number that all members compute alike (FNV-1a over their world ranks); never 0, the world's number.
 fn number_of(world_ranks: &[u32]) -> u32 {
     let is_world = world_ranks.len() as u64 == u64::from(process::world_size())
         && world_ranks.iter().enumerate().all(|(rank, world_rank)| rank == *world_rank as usize);
@@ -115,7 +115,7 @@ fn number_of(world_ranks: &[u32]) -> u32 {
     hash.max(1)
 }
 
-/// What kind of thing a handle names; the same number may name one of each.
+/// Kind of object that a handle names; the same number may name one of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Scope {
     /// A communicator.
@@ -126,12 +126,12 @@ pub(crate) enum Scope {
 
 type Known = HashMap<(Scope, usize), Arc<Communicator>>;
 
-/// Everything found so far, by C handle.
+/// All communicators and windows seen so far, by C handle.
 static KNOWN: RwLock<Option<Known>> = RwLock::new(None);
-/// Goes up whenever a handle is freed and may come to name something else.
+/// Incremented whenever a handle is freed and may be reused.
 static GENERATION: AtomicU32 = AtomicU32::new(0);
 
-/// Says that a handle is about to be freed.
+/// Forgets a handle that is about to be freed.
 pub(crate) fn forget(scope: Scope, handle: Handle) {
     let handle = process::facts().and_then(|facts| c_handle(scope, handle, facts));
     if let (Some(handle), Ok(mut known)) = (handle, KNOWN.write())
@@ -142,7 +142,7 @@ pub(crate) fn forget(scope: Scope, handle: Handle) {
     GENERATION.fetch_add(1, Ordering::Release);
 }
 
-/// Forgets all: from here on nobody tells when one is freed.
+/// Forgets all handles: from now on the program's frees are not intercepted.
 pub(crate) fn forget_all() {
     if let Ok(mut known) = KNOWN.write() {
         *known = None;
@@ -174,7 +174,7 @@ fn find(scope: Scope, handle: Handle, facts: &Facts) -> Option<Arc<Communicator>
     Some(made)
 }
 
-/// A thread's few communicators, looked up without a lock.
+/// A thread's most recent communicators, found without a lock.
 #[derive(Debug, Default)]
 pub(crate) struct Recent {
     generation: u32,
@@ -184,7 +184,7 @@ pub(crate) struct Recent {
 const N_RECENT: usize = 8;
 
 impl Recent {
-    /// The communicator behind a handle; `None` when MPI does not tell.
+    /// Returns the communicator behind a handle; `None` if MPI does not tell.
     #[inline(never)]
     pub(crate) fn get(
         &mut self,

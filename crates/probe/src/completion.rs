@@ -1,20 +1,20 @@
-//! Which requests a call makes, may complete, and has completed.
+//! Requests that a call starts, may complete, and has completed.
 #![allow(unsafe_code, reason = "reads requests and results of the program's MPI calls")]
 
 use crate::call::Call;
 use crate::thread::Pending;
 use crate::transfer::read_handle;
 
-/// Which of the requests of a completion call are completed after it.
+/// Requests that a completion call has completed, given its results.
 #[derive(Clone, Copy)]
 pub(crate) enum Done {
-    /// All of them.
+    /// All.
     All,
-    /// All of them, if the flag at this address is set.
+    /// All, if the flag at this address is set.
     AllIf(usize),
-    /// The one with the index at the first address, if the flag at the second (when not 0) is set.
+    /// The request with the index at the first address, if the flag at the second (when not 0) is set.
     One(usize, usize),
-    /// As many as the number at the first address says; their indices are at the second.
+    /// As many requests as the number at the first address; their indices are at the second.
     Some(usize, usize),
 }
 
@@ -24,7 +24,7 @@ impl Call {
         if self.is_fortran { 4 } else { self.thread().facts.request_bytes }
     }
 
-    /// Notes the request that the call made.
+    /// Notes the request that the call started.
     #[inline(always)]
     pub(crate) fn made_request(&mut self, request: usize) {
         if self.is_traced() && request != 0 {
@@ -68,7 +68,7 @@ impl Pending {
         }
     }
 
-    /// Moves what is completed to the front and says how many they are.
+    /// Moves the completed requests to the front and returns their number.
     #[inline(never)]
     fn keep_completed(&mut self, done: Done, first_index: i32) -> usize {
         let n_pending = self.n_requests;

@@ -1,14 +1,14 @@
-//! Carries out what this process is told: probes in and out, changes to the program.
+//! Execution of the collector's orders in this process: probes are installed and removed, the program is changed.
 //!
-//! In `MPI_Init` the program's own thread listens until the plan for the start has been carried out. From
-//! then on a thread of ours does; it sleeps until the collector rings, and ends with the watch.
+//! In `MPI_Init` the program's own thread executes orders until the plan for the start is done. From then
+//! on a control thread does; it sleeps until the collector rings the bell, and ends with monitoring.
 //!
 //! # Invariants
-//! - The program waits for us in `MPI_Init` and in `MPI_Finalize` only, and both have a bound.
-//! - When the thread cannot be made, the program goes on, and the segment says why nobody listens.
+//! - The program waits for us in `MPI_Init` and in `MPI_Finalize` only, both with a time limit.
+//! - If the thread cannot be created, the program continues, and the segment holds the reason.
 //!
 //! # Not here
-//! The mailboxes (`ring::control`), what orders say (`wire::control`), the probes (`instrument`).
+//! Mailboxes (`ring::control`), content of orders (`wire::control`), probes (`instrument`).
 #![allow(unsafe_code, reason = "a bell that is never freed")]
 
 mod actions;
@@ -33,38 +33,38 @@ use wire::{Answer, Order};
 
 pub(crate) use own_thread::{name_and_mark, start};
 
-/// How long `MPI_Init` waits for the plan where there is no collector.
+/// Longest wait of `MPI_Init` for the plan without a collector.
 const LONGEST_START_ALONE: Duration = Duration::from_secs(3);
-/// The same where there is one: the analyzer may have much to do, and a collector that has lost it for good
-/// says so.
+/// Longest wait of `MPI_Init` for the plan with a collector: the analyzer may be busy, and a collector that
+/// has lost the analyzer for good says so.
 const LONGEST_START: Duration = Duration::from_secs(10);
-/// Time between looks whether there still is one.
+/// Time between checks for a collector during that wait.
 const START_STEP: Duration = Duration::from_secs(1);
-/// How long `MPI_Finalize` waits until probes are switched off.
+/// Longest wait of `MPI_Finalize` for the probes to be switched off.
 const LONGEST_END: Duration = Duration::from_secs(2);
-/// The thread looks around that often even when nobody rings.
+/// Longest time between two polls of the mailbox when no wake-up arrives.
 const LONGEST_SLEEP: Duration = Duration::from_secs(60);
-/// The same in a program that was attached to: somebody has to be there.
+/// The same in a program that was attached to, where the control thread must notice that its collector is gone.
 const LONGEST_TRUST: Duration = Duration::from_secs(5);
-/// Looks that find nobody before it leaves by itself.
+/// Number of polls without a collector after which the control thread detaches by itself.
 const N_ALONE_MAX: u32 = 3;
-/// It comes back so soon for records that found no room.
+/// Time between polls while records wait for room in a ring.
 const SOON: Duration = Duration::from_millis(50);
 
-/// Nobody listens.
+/// No thread executes orders.
 const SILENT: u32 = 0;
-/// The thread listens.
+/// The control thread executes orders.
 const LISTENING: u32 = 1;
-/// The thread is asked to end.
+/// The control thread is asked to end.
 const ENDING: u32 = 2;
-/// It has ended.
+/// The control thread has ended.
 const ENDED: u32 = 3;
 
 static STATE: AtomicU32 = AtomicU32::new(SILENT);
-/// Rung by threads of the program; one that nobody hears any more stays as it is.
+/// Bell rung by threads of the program; stays in place after the control thread has ended.
 static BELL: AtomicPtr<Bell> = AtomicPtr::new(null_mut());
 
-/// Wakes the thread: there is something to do that is no order.
+/// Wakes the control thread for work that is not an order.
 fn wake() {
     // SAFETY: null, or what `Control::open` has leaked.
     if let Some(bell) = unsafe { BELL.load(Ordering::Acquire).as_ref() } {
@@ -72,7 +72,7 @@ fn wake() {
     }
 }
 
-/// The one who listens.
+/// Executor of orders.
 #[derive(Debug)]
 pub(crate) struct Control {
     orders: OrderReader,
@@ -80,16 +80,16 @@ pub(crate) struct Control {
     folder: PathBuf,
     sites: Sites,
     actions: Actions,
-    /// A ring of its own for records that found no room elsewhere; taken when there are any.
+    /// The control thread's own ring, for records that found no room elsewhere; attached when needed.
     ring: Option<ThreadWriter>,
-    /// The plan for the start has been carried out.
+    /// Whether the plan for the start is done.
     is_started: bool,
-    /// Nobody is to listen any more.
+    /// Whether no further orders are executed.
     is_over: bool,
 }
 
 impl Control {
-    /// Opens the mailboxes of a segment; none, and the segment says why, when there is no room.
+    /// Opens the mailboxes of a segment; without room, returns `None` and stores the reason in the segment.
     pub(crate) fn open(segment: &SegmentWriter, folder: PathBuf) -> Option<Self> {
         let Ok((orders, answers)) = segment.open_control() else {
             segment.refuse_control(libc::ENOSPC);
@@ -109,7 +109,7 @@ impl Control {
         })
     }
 
-    /// Carries out orders until the plan for the start is done, or time is over.
+    /// Executes orders until the plan for the start is done or the time limit is reached.
     pub(crate) fn listen_at_start(&mut self) {
         let begin = Instant::now();
         loop {
@@ -123,7 +123,7 @@ impl Control {
         }
     }
 
-    /// How long to wait now, if still, after having waited so long.
+    /// Returns the next time to wait after having waited for `waited`; `None` if the limit is reached.
     fn left_at_start(&self, waited: Duration) -> Option<Duration> {
         let left = LONGEST_START_ALONE.saturating_sub(waited);
         if !left.is_zero() {
@@ -133,7 +133,7 @@ impl Control {
         is_hopeful.then_some(START_STEP)
     }
 
-    /// Goes on in a thread of its own.
+    /// Continues in a new control thread.
     pub(crate) fn go_on_in_thread(self, segment: &SegmentWriter) {
         if self.is_over {
             return;
@@ -145,13 +145,13 @@ impl Control {
         }
     }
 
-    /// Listens in the calling thread, which is ours.
+    /// Executes orders in the calling thread, which is the control thread.
     pub(crate) fn listen_here(self) {
         STATE.store(LISTENING, Ordering::Release);
         self.listen();
     }
 
-    /// The thread's life.
+    /// Main loop of the control thread.
     fn listen(mut self) {
         let mut n_alone = 0;
         let sleep = if process::is_attached() { LONGEST_TRUST } else { LONGEST_SLEEP };
@@ -179,15 +179,15 @@ impl Control {
         own_thread::wake_all(&STATE);
     }
 
-    /// Nothing is changed any more, nothing is recorded; probes stay where they are.
+    /// Withdraws all actions and switches all events off; probes stay installed.
     fn fall_silent(&mut self) {
         self.actions.withdraw_all();
         self.sites.switch_off();
         self.tell_rest();
     }
 
-    /// Records changes that found no room in the ring of the thread that carried them out; false when
-    /// there is none here, either.
+    /// Appends records of changes that found no room in the ring of the thread that carried them out;
+    /// returns false if some found no room in the control thread's ring either.
     fn tell_rest(&mut self) -> bool {
         let ring = &mut self.ring;
         self.actions.tell_rest(|record| {
@@ -201,7 +201,7 @@ impl Control {
     fn carry_out_all(&mut self) {
         let mut has_answered = false;
         while let Some(order) = self.orders.pop() {
-            // Bytes that are no order of this version have come from a broken collector.
+            // Bytes that are not an order of this version come from a broken collector.
             let Ok(order) = wire::decode::<Order>(&order) else { continue };
             if let Some(answer) = self.carry_out(&order) {
                 self.say(&answer);
@@ -218,7 +218,7 @@ impl Control {
 
     fn say(&mut self, answer: &Answer) {
         if let Ok(bytes) = wire::to_bytes(answer) {
-            // What finds no room is counted where the collector sees it.
+            // The segment counts answers that find no room, for the collector.
             self.answers.push(&bytes);
         }
     }
@@ -240,7 +240,7 @@ impl Control {
         }
     }
 
-    /// Takes everything out.
+    /// Removes all probes and stops executing orders.
     fn detach(&mut self) -> Answer {
         self.fall_silent();
         self.is_over = true;
@@ -249,7 +249,7 @@ impl Control {
     }
 }
 
-/// Ends the thread and waits, with a bound, until events are switched off.
+/// Ends the control thread; waits, with a time limit, until events are switched off.
 pub(crate) fn end() {
     let is_listening =
         STATE.compare_exchange(LISTENING, ENDING, Ordering::AcqRel, Ordering::Acquire).is_ok();

@@ -1,4 +1,4 @@
-//! What watching a call costs in this process, measured before the program goes on.
+//! Cost of monitoring a call in this process, measured before the program continues.
 #![allow(unsafe_code, reason = "calls through the way of a real call")]
 
 use crate::call::Call;
@@ -13,8 +13,8 @@ use std::path::Path;
 const N_CALLS: u64 = 256;
 const N_ROUNDS: usize = 8;
 
-/// Picoseconds added to a call: the fastest of a few rounds over a scratch segment, 0 when there is no
-/// room for one. Noise only adds time.
+/// Returns the time added to a call in ps: the fastest of a few rounds over a scratch segment, since noise
+/// only adds time; 0 if there is no room for the segment.
 pub(crate) fn ps_per_call(folder: &Path, facts: &Facts, is_traced: bool) -> u64 {
     let path = folder.join(format!("{}.cost", std::process::id()));
     let n_records = if is_traced { 4096 } else { 0 };
@@ -29,7 +29,7 @@ pub(crate) fn ps_per_call(folder: &Path, facts: &Facts, is_traced: bool) -> u64 
     let Some(writer) = segment.ok().and_then(|segment| segment.attach_thread(0)) else { return 0 };
     let scratch = Box::into_raw(Box::new(thread::new(writer, *facts)));
     let fastest = (0..N_ROUNDS).map(|_| round(scratch)).min().unwrap_or(0);
-    // SAFETY: made above, and nobody else has it.
+    // SAFETY: made above, with no other reference.
     drop(unsafe { Box::from_raw(scratch) });
     ps(fastest) / N_CALLS
 }
@@ -46,7 +46,7 @@ fn round(scratch: *mut thread::Thread) -> u64 {
     clock::ticks().wrapping_sub(begin)
 }
 
-/// Picoseconds of a span of ticks, from two points a moment apart.
+/// Converts a span of ticks to picoseconds, by two clock points a moment apart.
 fn ps(ticks: u64) -> u64 {
     let (first_ticks, first_ns) = clock::point();
     while clock::ticks().wrapping_sub(first_ticks) < CALIBRATION_TICKS {
@@ -58,5 +58,5 @@ fn ps(ticks: u64) -> u64 {
     u64::try_from(u128::from(ticks) * ns * 1000 / span).unwrap_or(0)
 }
 
-/// Long enough (some 0.2 ms) for a percent of accuracy.
+/// Long enough (about 0.2 ms) for an accuracy of one percent.
 const CALIBRATION_TICKS: u64 = 500_000;

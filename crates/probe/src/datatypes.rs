@@ -1,4 +1,4 @@
-//! Sizes of datatypes, kept by each thread so that MPI is asked once.
+//! Sizes of datatypes, cached by each thread so that MPI is asked only once.
 
 use crate::handle::Handle;
 use crate::library::Facts;
@@ -6,17 +6,17 @@ use crate::pmpi;
 use mpi_abi::Library;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Goes up whenever a datatype is freed and its handle may come to name another.
+/// Incremented whenever a datatype is freed and its handle may be reused.
 static GENERATION: AtomicU32 = AtomicU32::new(0);
 
-/// Says that a datatype is about to be freed.
+/// Invalidates the caches, since a datatype is about to be freed.
 pub(crate) fn forget() {
     GENERATION.fetch_add(1, Ordering::Release);
 }
 
 const N_SIZES: usize = 32;
 
-/// A thread's datatypes.
+/// A thread's cache.
 #[derive(Debug)]
 pub(crate) struct Sizes {
     generation: u32,
@@ -29,11 +29,11 @@ impl Default for Sizes {
     }
 }
 
-/// No library has a datatype with this handle.
+/// Handle that no library uses.
 const NOTHING: Handle = Handle::NOTHING;
 
 impl Sizes {
-    /// Bytes of data in `n` elements.
+    /// Returns the bytes of data in `n` elements.
     #[inline(always)]
     pub(crate) fn bytes_of(&mut self, n: u64, datatype: Handle, facts: &Facts) -> u64 {
         let mixed = datatype.masked(facts.handle_mask).wrapping_mul(0x9E37_79B9_7F4A_7C15);
@@ -43,7 +43,7 @@ impl Sizes {
         if entry.0 == datatype && self.generation == generation {
             return n.wrapping_mul(entry.1);
         }
-        // Where nothing is moved, libraries take any datatype, but would not tell the size of any.
+        // For 0 elements libraries accept any datatype, even one whose size they would not tell.
         if n == 0 { 0 } else { n.wrapping_mul(self.ask(datatype, place, generation, facts)) }
     }
 
@@ -63,8 +63,9 @@ impl Sizes {
     }
 }
 
-/// MPICH makes a datatype for an array section that `mpi_f08` passes, and frees it without a call that we
-/// see: there, only datatypes that live for ever (handles of its kind 1) are known again.
+/// Returns whether a size may be cached. MPICH creates a datatype for an array section that `mpi_f08`
+/// passes, and frees it without an intercepted call: there, only predefined datatypes (handles of its kind
+/// 1) are cached.
 fn is_kept(handle: usize, facts: &Facts) -> bool {
     facts.library != Library::Mpich || (handle >> 30) & 3 == 1
 }

@@ -1,10 +1,10 @@
-//! Reading the arguments of Fortran, where everything is passed by address.
+//! Reads the arguments of Fortran calls, all passed by address.
 #![allow(unsafe_code, reason = "reads the program's arguments")]
 
 use crate::handle::Handle;
 use crate::next;
 
-/// The INTEGER at an address.
+/// Reads the INTEGER at an address.
 #[inline(always)]
 pub(crate) fn number(address: usize) -> i64 {
     if address == 0 {
@@ -14,7 +14,7 @@ pub(crate) fn number(address: usize) -> i64 {
     unsafe { (address as *const i32).read_unaligned() }.into()
 }
 
-/// The 64-bit INTEGER at an address.
+/// Reads the 64-bit INTEGER at an address.
 #[inline(always)]
 pub(crate) fn large_number(address: usize) -> i64 {
     if address == 0 {
@@ -24,13 +24,13 @@ pub(crate) fn large_number(address: usize) -> i64 {
     unsafe { (address as *const i64).read_unaligned() }
 }
 
-/// The handle at an address.
+/// Reads the handle at an address.
 #[inline(always)]
 pub(crate) fn handle(address: usize) -> Handle {
     Handle::fortran_at(address)
 }
 
-/// The data behind a descriptor of Fortran 2018.
+/// Returns the address of the data behind a Fortran 2018 descriptor.
 #[inline(always)]
 pub(crate) fn described(address: usize) -> usize {
     if address == 0 {
@@ -40,13 +40,13 @@ pub(crate) fn described(address: usize) -> usize {
     unsafe { (address as *const usize).read() }
 }
 
-/// Whether the error code says success; it may be left out in `mpi_f08`.
+/// Returns whether the error code means success; `mpi_f08` calls may omit the code.
 #[inline(always)]
 pub(crate) fn succeeded(ierror: usize) -> bool {
     number(ierror) == 0
 }
 
-/// Says that the library lacks the function.
+/// Sets the error code for a function that the library lacks.
 pub(crate) fn set_missing(ierror: usize) {
     if ierror != 0 {
         // SAFETY: the address of the program's error code.

@@ -1,24 +1,24 @@
-//! Ranks on other nodes: the list by which Open MPI's launcher carries our variables to them.
+//! Environment of ranks on other nodes: the list by which Open MPI's launcher forwards our variables.
 //!
-//! Open MPI refuses to start when its list of variables (`mca_base_env_list`) meets `-x` on the command
-//! line, so only the launcher itself, who sees its words, may set the list. MPICH's launcher and `srun`
-//! carry everything.
+//! Open MPI refuses to start when both its list of variables (`mca_base_env_list`) and `-x` on the command
+//! line are used, so only the launcher process, which sees its arguments, can set the list. MPICH's
+//! launcher and `srun` forward the whole environment.
 #![allow(unsafe_code, reason = "sets the environment of a launcher before its main")]
 
 use std::ffi::CString;
 
-/// Names of the variables to carry, separated by semicolons; set by `sintonia run`.
+/// Variable with the names of the variables to forward, separated by semicolons; set by `sintonia run`.
 const NAMES: &str = "SINTONIA_FORWARD";
 const LIST: &str = "OMPI_MCA_mca_base_env_list";
-/// Options that name variables, or files that may.
+/// Options that name variables, or files that may name some.
 const CONFLICTING: [&str; 7] = ["-x", "--x", "-app", "--app", "-tune", "--tune", "-am"];
 
-/// Lets the launcher that this process is carry our variables, where it would not refuse to.
+/// Makes the launcher in this process forward our variables, unless it would refuse to.
 ///
-/// Before `main`, while the process has one thread.
+/// Called before `main`, while the process has one thread.
 pub(crate) fn forward() {
     let Ok(names) = std::env::var(NAMES) else { return };
-    // Also words of the program: better not to see ranks than to make their launcher fail.
+    // Arguments of the program match, too: missing some ranks is better than making their launcher fail.
     if std::env::args_os().any(|word| CONFLICTING.iter().any(|option| word == *option)) {
         return;
     }

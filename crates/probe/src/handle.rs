@@ -1,30 +1,30 @@
-//! An MPI handle as a number, from C or from Fortran.
+//! MPI handles as numbers, from C or from Fortran.
 #![allow(unsafe_code, reason = "reads handles where the program keeps them")]
 
-/// Set in handles that came from Fortran, where they are 32-bit numbers.
+/// Bit set in handles from Fortran, where they are 32-bit numbers.
 const FORTRAN: usize = 1 << 63;
 
-/// A handle of either language; compared and handed back to MPI, never looked into.
+/// Handle of either language; compared and passed back to MPI, never dereferenced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Handle(usize);
 
 impl Handle {
-    /// No library has anything with this handle.
+    /// Handle that no library uses.
     pub(crate) const NOTHING: Self = Self(usize::MAX >> 1);
 
-    /// A handle passed by value in C; the register may hold more than the handle.
+    /// Makes a handle passed by value in C; the register may hold more than the handle.
     #[inline(always)]
     pub(crate) fn c(register: usize) -> Self {
         Self(register)
     }
 
-    /// A handle of Fortran.
+    /// Makes a Fortran handle.
     #[inline(always)]
     pub(crate) fn fortran(number: i32) -> Self {
         Self(number.cast_unsigned() as usize | FORTRAN)
     }
 
-    /// The C handle stored at an address.
+    /// Reads the C handle stored at an address.
     pub(crate) fn c_at(address: usize) -> Self {
         if address == 0 {
             return Self(0);
@@ -38,7 +38,7 @@ impl Handle {
         Self(unsafe { (address as *const u32).read() } as usize)
     }
 
-    /// The Fortran handle stored at an address.
+    /// Reads the Fortran handle stored at an address.
     pub(crate) fn fortran_at(address: usize) -> Self {
         if address == 0 {
             return Self(0);
@@ -47,19 +47,19 @@ impl Handle {
         Self::fortran(unsafe { (address as *const i32).read() })
     }
 
-    /// Whether it came from Fortran.
+    /// Returns whether the handle came from Fortran.
     pub(crate) fn is_fortran(self) -> bool {
         self.0 & FORTRAN != 0
     }
 
-    /// The Fortran number.
+    /// Number of a Fortran handle.
     pub(crate) fn number(self) -> i32 {
         #[expect(clippy::cast_possible_truncation, reason = "the number has 32 bits")]
         let number = self.0 as u32;
         number.cast_signed()
     }
 
-    /// The register without what does not belong to a handle of this library's width.
+    /// Returns the register's bits that belong to a handle of this library's width.
     #[inline(always)]
     pub(crate) fn masked(self, mask: usize) -> usize {
         self.0 & mask

@@ -1,21 +1,21 @@
-//! Who this process is in its world: asked of MPI, or of the environment where MPI must not be asked.
+//! Rank and size of this process in its world: from MPI, or from the environment where MPI must not be called.
 
 use crate::library::Facts;
 use crate::{launcher, pmpi};
 
-/// This process in its world.
+/// Place of this process in its world.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Identity {
     /// Rank in the world.
     pub(crate) rank: u32,
-    /// Ranks in the world.
+    /// Number of ranks in the world.
     pub(crate) size: u32,
-    /// It was spawned by other MPI processes.
+    /// Whether the process was spawned by other MPI processes.
     pub(crate) is_spawned: bool,
 }
 
 impl Identity {
-    /// After `MPI_Init`, in the thread that called it.
+    /// Asks MPI. Call it after `MPI_Init`, in the thread that called `MPI_Init`.
     pub(crate) fn from_mpi() -> Option<Self> {
         let facts = Facts::detect()?;
         let rank = u32::try_from(pmpi::comm_rank(facts.world)?).ok()?;
@@ -23,13 +23,13 @@ impl Identity {
         Some(Self { rank, size, is_spawned: facts.is_spawned() })
     }
 
-    /// In a program of sessions.
+    /// Reads the environment, in a program that uses sessions.
     pub(crate) fn of_session() -> Option<Self> {
         let is_spawned = Facts::detect()?.is_spawned();
         Some(Self { is_spawned, ..Self::from_environment()? })
     }
 
-    /// In any thread, at any time.
+    /// Reads the environment. May be called in any thread, at any time.
     pub(crate) fn from_environment() -> Option<Self> {
         let number = |names: [&str; 4]| {
             names.iter().find_map(|name| std::env::var(name).ok()?.parse::<u32>().ok())
@@ -42,7 +42,7 @@ impl Identity {
         })
     }
 
-    /// Number of its world, `launch` telling one launcher from the next.
+    /// Returns the number of the world; `launch` distinguishes launchers.
     pub(crate) fn world(&self, launch: &str) -> u64 {
         launcher::world(self.size, self.is_spawned, launch)
     }

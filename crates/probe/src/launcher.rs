@@ -1,7 +1,7 @@
-//! What happens when the probe is loaded, and telling one `mpirun` from the next.
+//! Actions when the probe is loaded, and a number that distinguishes one `mpirun` from the next.
 //!
-//! The probe is preloaded into the launcher as well. There it puts a number of its own into the
-//! environment that the launcher hands to its ranks; nothing else happens in a launcher.
+//! The probe is preloaded into the launcher as well. There it only puts a number of its own into the
+//! environment that the launcher passes to its ranks.
 #![allow(unsafe_code, reason = "runs before main, sets the environment of a launcher")]
 
 use crate::options::is_tuned;
@@ -13,7 +13,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 const LAUNCH: &CStr = c"SINTONIA_LAUNCH";
 
 unsafe extern "C" {
-    /// The program's name without its folder; glibc sets it before constructors run.
+    /// Program's name without its folder; glibc sets it before constructors run.
     static program_invocation_short_name: *const c_char;
 }
 
@@ -36,9 +36,9 @@ extern "C" fn before_main() {
     });
 }
 
-/// In a launcher: gives its ranks a number in common.
+/// In a launcher, sets a number common to its ranks.
 fn mark_launcher() {
-    // SAFETY: set once, before anybody else runs.
+    // SAFETY: set once, before any other code runs.
     let name = unsafe { program_invocation_short_name };
     if name.is_null() {
         return;
@@ -59,7 +59,8 @@ fn mark_launcher() {
     forwarding::forward();
 }
 
-/// The number of this process' world: what its launcher gave, and what tells spawned worlds apart.
+/// Returns the number of this process's world: a hash of the launcher's number and of what distinguishes
+/// spawned worlds.
 pub(crate) fn world(size: u32, is_spawned: bool, launch: &str) -> u64 {
     let variable = |name: &str| std::env::var(name).unwrap_or_default();
     let mut hasher = DefaultHasher::new();
@@ -68,7 +69,7 @@ pub(crate) fn world(size: u32, is_spawned: bool, launch: &str) -> u64 {
     if namespace.is_empty() {
         (variable("SLURM_JOB_ID"), variable("SLURM_STEP_ID")).hash(&mut hasher);
         if is_spawned {
-            // MPICH starts a proxy per spawn and node; nothing else tells one spawn from another.
+            // MPICH starts a proxy per spawn and node; nothing else distinguishes one spawn from another.
             std::os::unix::process::parent_id().hash(&mut hasher);
         }
     } else {

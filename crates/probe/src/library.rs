@@ -1,4 +1,4 @@
-//! Which MPI library this process runs, with its special values at hand.
+//! MPI library of this process, with its special values.
 #![allow(unsafe_code, reason = "looks symbols up")]
 
 use crate::handle::Handle;
@@ -6,12 +6,12 @@ use crate::{next, pmpi};
 use mpi_abi::Library;
 use std::ffi::{CString, c_void};
 
-/// The library's facts as the way of a call needs them.
+/// Facts about the library that a call needs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Facts {
-    /// Which family.
+    /// Family of the library.
     pub(crate) library: Library,
-    /// The bits of a register that belong to a handle.
+    /// Mask of the register bits that belong to a handle.
     pub(crate) handle_mask: usize,
     /// `MPI_COMM_WORLD` in C.
     pub(crate) world: usize,
@@ -29,14 +29,14 @@ pub(crate) struct Facts {
     pub(crate) proc_null: i64,
     /// `MPI_ROOT`.
     pub(crate) root: i64,
-    /// Bytes in a request handle.
+    /// Size of a request handle in bytes.
     pub(crate) request_bytes: usize,
-    /// Fortran entry points go on to call the C function, where the call is counted.
+    /// Whether Fortran entry points call the C function, where the call is counted.
     pub(crate) fortran_calls_c: bool,
 }
 
 impl Facts {
-    /// Looks at the process; `None` when no known library is in it.
+    /// Examines the process; `None` if it has no known library.
     pub(crate) fn detect() -> Option<Self> {
         let init = next::c(usize::from(crate::wrappers::MPI_SEND))?;
         let has_symbol = |name: &str| address_of(name) != 0;
@@ -52,7 +52,7 @@ impl Facts {
             library,
             handle_mask,
             world: value(constants.comm_world),
-            // Open MPI numbers it 0; in MPICH both languages have the same numbers.
+            // Open MPI numbers the handle 0; in MPICH both languages have the same numbers.
             world_fortran: Handle::fortran(if library == Library::Mpich { 0x4400_0000 } else { 0 }),
             byte: value(constants.byte),
             comm_null: value(constants.comm_null),
@@ -71,7 +71,7 @@ impl Facts {
         })
     }
 
-    /// The C handle behind a handle of either language.
+    /// Returns the C handle of a handle of either language.
     pub(crate) fn c_handle(
         &self,
         handle: Handle,
@@ -83,7 +83,7 @@ impl Facts {
         Some(handle.masked(self.handle_mask & (usize::MAX >> 1)))
     }
 
-    /// Whether this process was spawned by other MPI processes.
+    /// Returns whether this process was spawned by other MPI processes.
     pub(crate) fn is_spawned(&self) -> bool {
         pmpi::parent().is_some_and(|parent| parent & self.handle_mask != self.comm_null)
     }
@@ -96,7 +96,7 @@ fn value(handle: mpi_abi::Handle) -> usize {
     }
 }
 
-/// Address of a symbol of the MPI library, 0 when there is none.
+/// Returns the address of a symbol of the MPI library; 0 if there is none.
 fn address_of(symbol: &str) -> usize {
     let global = global_address_of(symbol);
     if global != 0 {
@@ -105,7 +105,7 @@ fn address_of(symbol: &str) -> usize {
     CString::new(symbol).map_or(0, |symbol| next::find(&symbol).addr())
 }
 
-/// Address of the definition that the program uses, 0 when there is none.
+/// Returns the address of the definition that the program uses; 0 if there is none.
 fn global_address_of(symbol: &str) -> usize {
     let Ok(symbol) = CString::new(symbol) else { return 0 };
     // SAFETY: a look-up by name.

@@ -1,4 +1,4 @@
-//! The real functions behind the wrappers: the next definition of the same name.
+//! Real functions behind the wrappers: the next definition of the same name.
 #![allow(unsafe_code, reason = "asks the dynamic linker")]
 
 use crate::wrappers::{C_NAMES, FORTRAN_NAMES};
@@ -6,11 +6,11 @@ use std::ffi::{CStr, CString, c_int, c_void};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
-/// Any function; cast to its own type before it is called.
+/// Function of any type; cast to its own type before it is called.
 pub(crate) type Function = unsafe extern "C" fn();
 
-/// What a wrapper returns when the library lacks the function (`MPI_ERR_OTHER`, nearly everywhere):
-/// only a program that looked for the function by name can get here.
+/// Return value of a wrapper when the library lacks the function (`MPI_ERR_OTHER` in nearly all libraries):
+/// only a program that looked the function up by name can get here.
 pub(crate) const MISSING: c_int = 16;
 
 static C: [AtomicPtr<c_void>; C_NAMES.len()] =
@@ -18,13 +18,13 @@ static C: [AtomicPtr<c_void>; C_NAMES.len()] =
 static FORTRAN: [AtomicPtr<c_void>; FORTRAN_NAMES.len()] =
     [const { AtomicPtr::new(null_mut()) }; FORTRAN_NAMES.len()];
 
-/// The real C function of an operation.
+/// Returns the real C function of an operation.
 #[inline(always)]
 pub(crate) fn c(number: usize) -> Option<Function> {
     known(&C[number]).or_else(|| resolve(&C[number], C_NAMES[number]))
 }
 
-/// The real Fortran entry point with this number.
+/// Returns the real Fortran entry point with this number.
 pub(crate) fn fortran(number: usize) -> Option<Function> {
     known(&FORTRAN[number]).or_else(|| resolve(&FORTRAN[number], FORTRAN_NAMES[number]))
 }
@@ -43,14 +43,14 @@ fn resolve(slot: &AtomicPtr<c_void>, names: &[&CStr]) -> Option<Function> {
     known(slot)
 }
 
-/// Says that this library came into the process last: there is no next definition after it.
+/// Notes that this library was loaded last: there is no next definition after it.
 pub(crate) fn came_last() {
     IS_LAST.store(true, Ordering::Relaxed);
 }
 
 static IS_LAST: AtomicBool = AtomicBool::new(false);
 
-/// The next definition of a symbol after ours, wherever the MPI library was loaded from.
+/// Finds the next definition of a symbol after ours, wherever the MPI library was loaded from.
 pub(crate) fn find(name: &CStr) -> *mut c_void {
     if IS_LAST.load(Ordering::Relaxed) {
         let address = find_in_mpi_libraries(name);
@@ -111,7 +111,7 @@ unsafe extern "C" fn note_mpi_library(
     0
 }
 
-/// File name of the object that holds an address.
+/// File name of the object that contains an address.
 pub(crate) fn file_name_of(function: Function) -> String {
     let mut object = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
     // SAFETY: a look-up of an address; fills `object` when it returns non-zero.

@@ -1,10 +1,10 @@
-//! The objects (program and libraries) of this process: their symbols and the places bound to symbols.
+//! Objects (program and libraries) of this process: their symbols and the places bound to symbols.
 #![allow(unsafe_code, reason = "reads what the dynamic linker has mapped")]
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A loaded object, as far as binding symbols goes.
+/// Loaded object, with the tables needed to bind symbols.
 pub(crate) struct Object {
     /// Path; empty for the program itself.
     pub(crate) path: String,
@@ -14,20 +14,20 @@ pub(crate) struct Object {
     gnu_hash: usize,
     /// Start and length in bytes of the two tables of relocations.
     relocations: [(usize, usize); 2],
-    /// Addresses that the linker has made read-only after binding.
+    /// Addresses that the linker makes read-only after binding.
     relro: std::ops::Range<usize>,
     code: Vec<std::ops::Range<usize>>,
 }
 
-/// A place in memory that holds the address of a function.
+/// Place in memory that holds the address of a function.
 pub(crate) struct Binding<'a> {
-    /// The function's name.
+    /// Name of the function.
     pub(crate) name: &'a CStr,
-    /// The place.
+    /// Address of the place.
     pub(crate) place: *mut usize,
 }
 
-/// All objects loaded now.
+/// Returns all objects loaded now.
 pub(crate) fn all() -> Vec<Object> {
     let mut objects: Vec<Object> = Vec::new();
     // SAFETY: `note` gets the pointer to `objects` that it expects.
@@ -35,8 +35,8 @@ pub(crate) fn all() -> Vec<Object> {
     objects
 }
 
-/// Shows each object loaded now to `look`. None of them is unloaded meanwhile: the linker is kept from it, and must
-/// not be asked for anything by `look`.
+/// Calls `look` for each object loaded now. None of them is unloaded meanwhile: the linker is locked, and `look`
+/// must not call it.
 pub(crate) fn for_each(mut look: impl FnMut(&Object)) {
     let mut look: &mut dyn FnMut(&Object) = &mut look;
     // SAFETY: `show` gets the pointer to a closure that it expects.
@@ -110,7 +110,7 @@ impl Object {
             // SAFETY: the table ends with an entry of tag 0, which ends this loop.
             let [tag, value] = unsafe { entry.read() };
             let value = value as usize;
-            // Most linkers put addresses here in place of offsets, some (the vdso) do not.
+            // Most dynamic linkers replace these offsets by addresses, except in some objects (the vdso).
             let address = if value < self.base { self.base + value } else { value };
             match tag {
                 0 => return,
@@ -127,18 +127,18 @@ impl Object {
         }
     }
 
-    /// Whether an address is in the object's code.
+    /// Returns whether an address is in the object's code.
     pub(crate) fn holds(&self, address: usize) -> bool {
         self.code.iter().any(|code| code.contains(&address))
     }
 
-    /// Whether it is an MPI library by its file name.
+    /// Returns whether the object is an MPI library, by its file name.
     pub(crate) fn is_mpi_library(&self) -> bool {
         let file = self.path.rsplit('/').next().unwrap_or_default();
         file.starts_with("libmpi") || file.starts_with("libpmpi")
     }
 
-    /// Whether it is the part of MPICH, or of a library that comes of it, that Fortran calls.
+    /// Returns whether the object is the Fortran library of MPICH or of a library derived from it.
     pub(crate) fn is_mpi_library_for_fortran(&self) -> bool {
         self.is_mpi_library() && self.path.rsplit('/').next().is_some_and(|f| f.contains("fort"))
     }
@@ -176,7 +176,7 @@ impl Object {
         last + 1
     }
 
-    /// The functions that the object defines for others, by name, and where they are.
+    /// Returns the functions that the object defines for others: name and address.
     pub(crate) fn exports(&self) -> impl Iterator<Item = (&CStr, usize)> {
         (1..self.n_symbols()).filter_map(|position| {
             // SAFETY: inside the table.
@@ -185,17 +185,17 @@ impl Object {
         })
     }
 
-    /// Takes symbols out of the object's table, so that look-ups from now on pass it by.
+    /// Removes symbols from the object's table, so that later look-ups skip this object.
     pub(crate) fn hide(&self, is_hidden: impl Fn(&CStr) -> bool) {
         self.define(|name| is_hidden(name).then_some(0));
     }
 
-    /// Puts symbols back for which an address is given.
+    /// Restores the symbols for which an address is given.
     pub(crate) fn show(&self, address: impl Fn(&CStr) -> Option<usize>) {
         self.define(|name| address(name).map(|address| (address - self.base) as u64));
     }
 
-    /// Gives new values to symbols; one of value 0 is undefined.
+    /// Sets new values of symbols; a symbol of value 0 is undefined.
     fn define(&self, value: impl Fn(&CStr) -> Option<u64>) {
         let n_symbols = self.n_symbols();
         let (start, end) = (self.symbols, self.symbols + n_symbols * size_of::<libc::Elf64_Sym>());
@@ -211,7 +211,7 @@ impl Object {
         protect(start, end, libc::PROT_READ);
     }
 
-    /// The places bound to functions whose names are wanted.
+    /// Returns the places bound to functions whose names are wanted.
     pub(crate) fn bindings(
         &self,
         is_wanted: impl Fn(&CStr) -> bool,
@@ -240,7 +240,7 @@ impl Object {
         })
     }
 
-    /// Binds a place to another function; what it held before (where it cannot be written, what it holds).
+    /// Binds a place to another function; returns its previous content (or the current one, if it cannot be written).
     pub(crate) fn bind(&self, place: *mut usize, function: usize) -> usize {
         let start = place.addr();
         // SAFETY: a place of the object's own that the linker writes in the same way.
@@ -257,9 +257,9 @@ impl Object {
     }
 }
 
-/// The function that a place is bound to now.
+/// Returns the function to which a place is bound now.
 pub(crate) fn bound(binding: &Binding<'_>) -> usize {
-    // SAFETY: a place of an object that is loaded; whoever binds it writes it in the same way.
+    // SAFETY: a place of an object that is loaded; all code that binds it writes it in the same way.
     unsafe { AtomicUsize::from_ptr(binding.place) }.load(Ordering::Acquire)
 }
 

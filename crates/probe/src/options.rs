@@ -1,39 +1,39 @@
-//! What the launcher tells the probe: through the environment, or in a text when the probe comes into a
-//! process that runs already.
+//! The launcher's options for the probe: from the environment, or from a text when the probe is attached to
+//! a running process.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
-/// The launcher's wishes for this process.
+/// Options for this process.
 #[derive(Debug)]
 pub(crate) struct Options {
-    /// Number of the run.
+    /// Name of the run.
     pub(crate) run: String,
     /// Folder for shared memory.
     pub(crate) shm_dir: PathBuf,
-    /// Program that is a collector when called with `collector`.
+    /// Program that becomes a collector when called with `collector`.
     pub(crate) collector: Option<PathBuf>,
-    /// Threads that may call MPI at the same time.
+    /// Maximum number of threads that call MPI at the same time.
     pub(crate) n_threads: u32,
-    /// Regions per thread.
+    /// Maximum number of regions per thread.
     pub(crate) n_regions: u32,
-    /// Records in a thread's ring; 0 where there is nothing to record.
+    /// Records in a thread's ring; 0 if nothing is recorded.
     pub(crate) n_records: u32,
-    /// MPI calls are recorded.
+    /// Whether MPI calls are recorded.
     pub(crate) is_traced: bool,
-    /// Orders are listened to.
+    /// Whether the process executes orders.
     pub(crate) is_tuned: bool,
     launch: String,
 }
 
 impl Options {
-    /// The launcher's wishes; `None` in a process that nobody watches.
+    /// Reads the options from the environment; `None` in a process that is not monitored.
     pub(crate) fn from_environment() -> Option<Self> {
         Self::read(|name| std::env::var_os(name))
     }
 
-    /// The same from lines `NAME=value`.
+    /// Reads the options from lines `NAME=value`.
     pub(crate) fn from_text(text: &[u8]) -> Option<Self> {
         Self::read(|name| {
             let lines = text.split(|byte| *byte == b'\n');
@@ -71,13 +71,13 @@ impl Options {
         })
     }
 
-    /// What the ranks of one launcher have in common.
+    /// Number common to the ranks of one launcher.
     pub(crate) fn launch(&self) -> String {
         self.launch.clone()
     }
 }
 
-/// Whether this process is of a run that is tuned.
+/// Returns whether this process belongs to a tuned run.
 pub(crate) fn is_tuned() -> bool {
     std::env::var_os("SINTONIA_TUNE").is_some_and(|value| value == "1")
 }

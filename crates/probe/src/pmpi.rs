@@ -1,4 +1,4 @@
-//! The few questions that the probe asks the MPI library itself, all of them local to the process.
+//! The few calls of the probe to the MPI library itself, all of them local to the process.
 #![allow(unsafe_code, reason = "calls the MPI library")]
 
 use crate::next;
@@ -17,7 +17,7 @@ macro_rules! ask {
     }};
 }
 
-/// Calls `PMPI_$name` (a `f2c` conversion) and gives the C handle.
+/// Calls `PMPI_$name` (an `f2c` conversion) and returns the C handle.
 macro_rules! from_fortran {
     ($name:literal, $number:expr) => {{
         static SLOT: std::sync::OnceLock<usize> = std::sync::OnceLock::new();
@@ -53,21 +53,21 @@ pub(crate) fn comm_rank(comm: usize) -> Option<c_int> {
     Some(rank)
 }
 
-/// Ranks in the (local group of a) communicator.
+/// Number of ranks in the (local group of a) communicator.
 pub(crate) fn comm_size(comm: usize) -> Option<c_int> {
     let mut size = 0;
     ask!(c"PMPI_Comm_size", comm => usize, &raw mut size => *mut c_int)?;
     Some(size)
 }
 
-/// Whether it is an intercommunicator.
+/// Returns whether a communicator is an intercommunicator.
 pub(crate) fn comm_is_inter(comm: usize) -> Option<bool> {
     let mut flag = 0;
     ask!(c"PMPI_Comm_test_inter", comm => usize, &raw mut flag => *mut c_int)?;
     Some(flag != 0)
 }
 
-/// The group whose ranks are peers in a communicator; the caller frees it.
+/// Returns the group whose ranks are peers in a communicator; the caller frees it.
 pub(crate) fn comm_peer_group(comm: usize, is_inter: bool) -> Option<usize> {
     let mut group = 0;
     if is_inter {
@@ -78,21 +78,21 @@ pub(crate) fn comm_peer_group(comm: usize, is_inter: bool) -> Option<usize> {
     Some(group)
 }
 
-/// The group of a window; the caller frees it.
+/// Returns the group of a window; the caller frees it.
 pub(crate) fn win_group(win: usize) -> Option<usize> {
     let mut group = 0;
     ask!(c"PMPI_Win_get_group", win => usize, &raw mut group => *mut usize)?;
     Some(group)
 }
 
-/// Ranks in a group.
+/// Number of ranks in a group.
 pub(crate) fn group_size(group: usize) -> Option<c_int> {
     let mut size = 0;
     ask!(c"PMPI_Group_size", group => usize, &raw mut size => *mut c_int)?;
     Some(size)
 }
 
-/// Ranks of `group` as ranks of `other`.
+/// Translates ranks of `group` to ranks of `other`.
 pub(crate) fn group_translate(group: usize, ranks: &[c_int], other: usize) -> Option<Vec<c_int>> {
     let mut translated = vec![-1; ranks.len()];
     let n_ranks = c_int::try_from(ranks.len()).ok()?;
@@ -104,19 +104,19 @@ pub(crate) fn group_translate(group: usize, ranks: &[c_int], other: usize) -> Op
     Some(translated)
 }
 
-/// Forgets a group.
+/// Frees a group.
 pub(crate) fn group_free(mut group: usize) {
     let _nothing = ask!(c"PMPI_Group_free", &raw mut group => *mut usize);
 }
 
-/// Bytes of data in one element of a datatype.
+/// Size of the data in one element of a datatype, in bytes.
 pub(crate) fn type_size(datatype: usize) -> Option<u64> {
     let mut size: i64 = 0;
     ask!(c"PMPI_Type_size_x", datatype => usize, &raw mut size => *mut i64)?;
     u64::try_from(size).ok()
 }
 
-/// Bytes that a status tells, where its layout does not.
+/// Returns the bytes of a status by an MPI call, for libraries whose layout is unknown.
 pub(crate) fn status_bytes(status: *const c_void, byte: usize) -> Option<u64> {
     let mut count: c_int = 0;
     ask!(
@@ -133,14 +133,14 @@ pub(crate) fn topology(comm: usize) -> Option<c_int> {
     Some(kind)
 }
 
-/// Dimensions of a Cartesian communicator.
+/// Number of dimensions of a Cartesian communicator.
 pub(crate) fn cart_n_dims(comm: usize) -> Option<c_int> {
     let mut n_dims = 0;
     ask!(c"PMPI_Cartdim_get", comm => usize, &raw mut n_dims => *mut c_int)?;
     Some(n_dims)
 }
 
-/// Neighbors of a rank in a graph communicator.
+/// Number of neighbors of a rank in a graph communicator.
 pub(crate) fn graph_n_neighbors(comm: usize, rank: c_int) -> Option<c_int> {
     let mut n_neighbors = 0;
     ask!(
@@ -150,7 +150,7 @@ pub(crate) fn graph_n_neighbors(comm: usize, rank: c_int) -> Option<c_int> {
     Some(n_neighbors)
 }
 
-/// Neighbors that this rank sends to in a distributed graph communicator.
+/// Number of neighbors that this rank sends to in a distributed graph communicator.
 pub(crate) fn dist_graph_outdegree(comm: usize) -> Option<c_int> {
     let (mut indegree, mut outdegree, mut weighted) = (0, 0, 0);
     ask!(
@@ -161,14 +161,14 @@ pub(crate) fn dist_graph_outdegree(comm: usize) -> Option<c_int> {
     Some(outdegree)
 }
 
-/// The intercommunicator to the processes that spawned this one.
+/// Returns the intercommunicator to the processes that spawned this one.
 pub(crate) fn parent() -> Option<usize> {
     let mut parent = 0;
     ask!(c"PMPI_Comm_get_parent", &raw mut parent => *mut usize)?;
     Some(parent)
 }
 
-/// What the library says of itself.
+/// Version text of the library.
 pub(crate) fn library_version() -> String {
     const ROOM: usize = 8192;
     let mut text = vec![0_u8; ROOM];

@@ -1,5 +1,5 @@
-//! The life of a watched process: from the end of `MPI_Init` to the start of `MPI_Finalize`, or from one who
-//! attaches to where that one leaves; others may come after.
+//! Phases of a monitored process: from the end of `MPI_Init` to the start of `MPI_Finalize`, or from
+//! attaching to detaching, after which the process may be attached to again.
 #![allow(unsafe_code, reason = "fork handlers and system calls")]
 
 use crate::call::Call;
@@ -20,12 +20,12 @@ const RUNNING: u8 = 1;
 const OVER: u8 = 2;
 
 static PHASE: AtomicU8 = AtomicU8::new(BEFORE);
-/// The watch; null before and after. One that is over is never freed: a thread may still look at it.
+/// Current monitoring; null before and after. Never freed after its end, since a thread may still use it.
 static PROCESS: AtomicPtr<Process> = AtomicPtr::new(null_mut());
 static WORLD_SIZE: AtomicU32 = AtomicU32::new(0);
-/// The watch began with a session, and no `MPI_Init` came after it.
+/// Whether monitoring began with a session, and no `MPI_Init` came after it.
 static IS_OF_SESSIONS: AtomicBool = AtomicBool::new(false);
-/// The watch began in the midst of the program.
+/// Whether monitoring began by attaching to the running program.
 static IS_ATTACHED: AtomicBool = AtomicBool::new(false);
 static HAS_FORK_HANDLER: Once = Once::new();
 static N_SESSIONS: AtomicU32 = AtomicU32::new(0);
@@ -37,17 +37,17 @@ struct Process {
     options: Options,
 }
 
-/// Whether calls are counted now.
+/// Returns whether calls are counted now.
 pub(crate) fn is_running() -> bool {
     PHASE.load(Ordering::Acquire) == RUNNING
 }
 
-/// Whether this process is or was watched.
+/// Returns whether this process is or was monitored.
 pub(crate) fn is_known() -> bool {
     PHASE.load(Ordering::Acquire) != BEFORE || process().is_some()
 }
 
-/// Whether the watch began by attaching.
+/// Returns whether monitoring began by attaching.
 pub(crate) fn is_attached() -> bool {
     IS_ATTACHED.load(Ordering::Relaxed)
 }
@@ -57,12 +57,12 @@ fn process() -> Option<&'static Process> {
     unsafe { PROCESS.load(Ordering::Acquire).as_ref() }
 }
 
-/// Ranks in this process' world.
+/// Number of ranks in this process's world.
 pub(crate) fn world_size() -> u32 {
     WORLD_SIZE.load(Ordering::Relaxed)
 }
 
-/// A block for the calling thread, and whether it records MPI calls; `None` when there is no room (which is
+/// Returns a block for the calling thread, and whether it records MPI calls; `None` without room (which is
 /// counted).
 pub(crate) fn attach_thread(tid: u32) -> Option<(ThreadWriter, Facts, bool)> {
     let process = process()?;
@@ -73,24 +73,24 @@ pub(crate) fn attach_thread(tid: u32) -> Option<(ThreadWriter, Facts, bool)> {
     Some((writer, process.facts, process.options.is_traced))
 }
 
-/// Whether there is an `MPI_COMM_WORLD`; in a program of sessions, MPI must not be asked about it.
+/// Returns whether there is an `MPI_COMM_WORLD`; in a program of sessions, MPI must not be asked about it.
 pub(crate) fn has_world() -> bool {
     !IS_OF_SESSIONS.load(Ordering::Relaxed)
 }
 
-/// The library's facts while calls are counted.
+/// Facts about the library, while calls are counted.
 pub(crate) fn facts() -> Option<&'static Facts> {
     process().filter(|_| is_running()).map(|process| &process.facts)
 }
 
-/// Makes a communicator known to readers; what is outside the world is `u32::MAX`.
+/// Defines a communicator for readers; ranks outside the world are `u32::MAX`.
 pub(crate) fn define_communicator(id: u32, world_ranks: &[u32]) {
     if let (Some(process), true) = (process(), id != 0) {
         process.segment.define_communicator(id, world_ranks);
     }
 }
 
-/// Where and when a call began that is not watched itself.
+/// Place and time of the start of a call that is not monitored itself.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Begin {
     address: u64,
@@ -98,7 +98,7 @@ pub(crate) struct Begin {
 }
 
 impl Begin {
-    /// The call whose wrapper is being entered.
+    /// Describes the call whose wrapper is being entered.
     pub(crate) fn now() -> Self {
         // SAFETY: the calling thread's own words.
         let address = unsafe { (*tls::words()).return_address };
@@ -106,13 +106,13 @@ impl Begin {
     }
 }
 
-/// `MPI_Init` (the operation with this number) has returned.
+/// Starts monitoring after `MPI_Init` (the operation with this number) returned.
 #[cold]
 pub(crate) fn started(operation: u16, begin: Begin) {
     let _nothing = std::panic::catch_unwind(|| {
         binding::bind_late();
         IS_OF_SESSIONS.store(false, Ordering::Relaxed);
-        // MPICH's Fortran entry point calls the C function, which has started the watch then.
+        // MPICH's Fortran entry point calls the C function, which has then started monitoring.
         if let Some(identity) = Identity::from_mpi()
             && start(&identity)
         {
@@ -121,8 +121,8 @@ pub(crate) fn started(operation: u16, begin: Begin) {
     });
 }
 
-/// `MPI_Session_init` (the operation with this number) has returned: the first one of a program without
-/// `MPI_Init` starts the watch.
+/// Starts monitoring after the first `MPI_Session_init` (the operation with this number) of a program
+/// without `MPI_Init` returned.
 #[cold]
 pub(crate) fn session_started(operation: u16, begin: Begin) {
     N_SESSIONS.fetch_add(1, Ordering::Relaxed);
@@ -138,7 +138,7 @@ pub(crate) fn session_started(operation: u16, begin: Begin) {
     });
 }
 
-/// Starts the watch; false when it runs already, or cannot.
+/// Starts monitoring; returns false if it is running already, or cannot start.
 fn start(identity: &Identity) -> bool {
     let Some(process) = Options::from_environment().and_then(|options| make(identity, options))
     else {
@@ -155,7 +155,7 @@ fn start(identity: &Identity) -> bool {
     true
 }
 
-/// Starts the watch of a program that runs already, from a thread of ours that is to listen.
+/// Starts monitoring a running program, from the control thread, which is to execute orders.
 pub(crate) fn join(options: Options) -> Option<Control> {
     thread::watch_ends().then_some(())?;
     IS_ATTACHED.store(true, Ordering::Relaxed);
@@ -166,14 +166,14 @@ pub(crate) fn join(options: Options) -> Option<Control> {
         binding::bind_attached();
         process.show();
     } else {
-        // Nobody could tell it to end.
+        // Without orders, nothing could end monitoring.
         leave(process);
         let _gone = std::fs::remove_file(process.segment.path());
     }
     control
 }
 
-/// Makes the segment; from then on calls are counted.
+/// Creates the segment; from then on calls are counted.
 fn make(identity: &Identity, options: Options) -> Option<&'static Process> {
     let started_ticks = clock::ticks();
     if is_known() {
@@ -210,13 +210,13 @@ impl Process {
         Control::open(&self.segment, self.folder.clone())
     }
 
-    /// Lets collectors see the segment, and sees to it that there is one.
+    /// Makes the segment visible to collectors, and makes sure that there is a collector.
     fn show(&self) {
         self.segment.publish();
         collector::greet(&self.folder, self.options.collector.as_deref());
     }
 
-    /// What is known only at the end.
+    /// Writes the facts that are known only at the end.
     fn write_last(&self, end_ticks: u64) {
         self.segment.write_modules(modules().as_bytes());
         let header = self.segment.header();
@@ -227,7 +227,7 @@ impl Process {
     }
 }
 
-/// Peers beyond are not told apart.
+/// Maximum number of peers counted separately.
 const N_PEERS_MAX: u32 = 16_384;
 
 fn attach_main(process: &Process) {
@@ -240,7 +240,7 @@ fn attach_main(process: &Process) {
     note_end_of_init(process);
 }
 
-/// The program goes on from here: what we did before is not its computation.
+/// Marks the point where the program continues, so that our own work before is not counted as its computation.
 fn note_end_of_init(process: &Process) {
     let now = clock::ticks();
     let main = thread::attached();
@@ -271,7 +271,7 @@ fn describe(segment: &SegmentWriter, identity: &Identity, node: &str, launch: &s
     segment.write_modules(modules().as_bytes());
 }
 
-/// The lines of `/proc/self/maps` that hold code of files.
+/// Returns the lines of `/proc/self/maps` with code of files.
 fn modules() -> String {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
     let has_code = |line: &&str| line.split(' ').nth(1).is_some_and(|rights| rights.contains('x'));
@@ -279,7 +279,7 @@ fn modules() -> String {
     lines.flat_map(|line| [line, "\n"]).collect()
 }
 
-/// The folder of this run on this node, made when it is missing, and the node's name.
+/// Returns the folder of this run on this node, created if it is missing, and the node's name.
 fn node_folder(options: &Options) -> Option<(PathBuf, String)> {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").ok()?.trim().to_owned();
     let network = std::fs::read_link("/proc/self/ns/net").ok()?;
@@ -293,7 +293,7 @@ fn node_folder(options: &Options) -> Option<(PathBuf, String)> {
     Some((folder, host))
 }
 
-/// Counts the call that started the watch, in which no watched thread could yet be.
+/// Counts the call that started monitoring, before which no thread was monitored.
 fn count_init(operation: u16, begin: Begin) {
     let Some(process) = process() else { return };
     if !is_running() {
@@ -309,7 +309,7 @@ fn count_init(operation: u16, begin: Begin) {
     }
 }
 
-/// `MPI_Finalize` (the operation with this number) is about to be called.
+/// Ends monitoring before `MPI_Finalize` (the operation with this number) is called.
 #[cold]
 pub(crate) fn finishing(operation: u16) {
     if !IS_OF_SESSIONS.load(Ordering::Relaxed) {
@@ -331,8 +331,7 @@ fn count_and_finish(operation: u16) {
     finish(begin.ticks);
 }
 
-/// `MPI_Session_finalize` (the operation with this number) is about to be called; the last of several
-/// sessions ends the watch.
+/// Ends monitoring before the last `MPI_Session_finalize` (the operation with this number) is called.
 #[cold]
 pub(crate) fn session_finishing(operation: u16) {
     let is_last = N_SESSIONS.fetch_sub(1, Ordering::Relaxed) == 1;
@@ -341,8 +340,8 @@ pub(crate) fn session_finishing(operation: u16) {
     }
 }
 
-/// The control thread has taken everything out. A watch that began by attaching ends with that, and another
-/// one may come.
+/// Completes a detach by the control thread. Monitoring that began by attaching ends here, and the process
+/// may be attached to again.
 pub(crate) fn detached() {
     let Some(process) = process().filter(|_| is_attached()) else { return };
     binding::restore();
@@ -351,12 +350,12 @@ pub(crate) fn detached() {
     collector::ring_doorbell(&process.folder);
 }
 
-/// Whether nobody listens to a process that was attached to.
+/// Returns whether a process that was attached to has lost its collector.
 pub(crate) fn is_alone(folder: &Path) -> bool {
     is_attached() && !collector::is_collected(folder)
 }
 
-/// Nothing is written any more, and nothing of the segment stays in the program.
+/// Stops all writing, and removes the segment's memory from the program.
 fn leave(process: &Process) {
     let is_first =
         PHASE.compare_exchange(RUNNING, OVER, Ordering::SeqCst, Ordering::Acquire).is_ok();
@@ -387,7 +386,7 @@ fn finish(end_ticks: u64) {
     });
 }
 
-/// A forked child is not the rank: it neither counts nor touches the segment, which it does not have.
+/// Runs in a forked child, which is not the rank: it neither counts nor touches the segment, which it does not have.
 unsafe extern "C" fn in_forked_child() {
     PHASE.store(OVER, Ordering::Release);
     thread::leave();

@@ -1,11 +1,11 @@
-//! The program's calls about signals: they keep those open by which probes are put in (`instrument::guard`),
-//! and do what they always did where there are no probes.
+//! Replacements of the program's signal functions: they keep the signals unblocked that are used to install
+//! probes (`instrument::guard`), and otherwise behave as the originals.
 //!
 //! # Invariants
-//! - Async-signal-safe and usable before anything is set up, as what they stand for: nothing is looked up.
+//! - Async-signal-safe and usable before any setup, like the originals: no symbol is looked up.
 //!
 //! # Not here
-//! Calls that go around these names: system calls, and the C library's own.
+//! Calls that bypass these names: system calls, and calls inside the C library.
 #![allow(unsafe_code, reason = "stands between the program and its C library")]
 
 use instrument::{guard, live};
@@ -25,13 +25,13 @@ unsafe extern "C" {
     fn real_signal(signal: c_int, handler: Handler) -> Handler;
 }
 
-/// What glibc's `pthread_sigmask` does: it keeps two signals of its own open.
+/// Does the same as glibc's `pthread_sigmask`: keeps two signals of glibc's own unblocked.
 unsafe extern "C" fn real_sigmask(
     how: c_int,
     new: *const libc::sigset_t,
     old: *mut libc::sigset_t,
 ) -> c_int {
-    /// Signals 32 and 33: cancellation of threads, and changes of the user in all threads.
+    /// Signals 32 and 33: thread cancellation, and changes of the user id in all threads.
     const OF_LIBRARY: u64 = 0b11 << 31;
     const SET_BYTES: usize = size_of::<u64>();
     // SAFETY: null, or the caller's set; signals are its first bits.
@@ -39,7 +39,7 @@ unsafe extern "C" fn real_sigmask(
     let set = wanted.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
     let number = libc::SYS_rt_sigprocmask;
     let result: i64;
-    // SAFETY: the system call, without a word of ours on its way that could change `errno`.
+    // SAFETY: the system call, with no code of ours in between that could change `errno`.
     unsafe {
         std::arch::asm!(
             "syscall",

@@ -1,4 +1,4 @@
-//! What a watched thread keeps between its MPI calls.
+//! State of a monitored thread between its MPI calls.
 #![allow(unsafe_code, reason = "thread-local state behind a raw pointer")]
 
 use crate::communicators::Recent;
@@ -12,83 +12,83 @@ use std::ffi::c_void;
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering, fence};
 
-/// A watched thread. Only that thread touches it.
+/// State of a monitored thread. Only that thread accesses it.
 #[derive(Debug)]
 pub(crate) struct Thread {
-    /// Stack pointer of the watched call in progress, 0 outside: calls made deeper on the stack come
-    /// from inside it and are not counted. A call that was left by `longjmp` or by a C++ exception
-    /// never ends; the next one that is not deeper takes its place.
+    /// Stack pointer of the monitored call in progress, 0 outside: calls made deeper on the stack come from
+    /// inside it and are not counted. A call that was left by `longjmp` or by a C++ exception never ends;
+    /// the next call that is not deeper takes its place.
     pub(crate) outer_stack: u64,
-    /// Records are written.
+    /// Whether records are written.
     pub(crate) traced: bool,
-    /// Where counters and records go.
+    /// Writer of counters and records.
     pub(crate) writer: ThreadWriter,
-    /// Call site of the call before.
+    /// Call site of the previous call.
     pub(crate) previous: u64,
-    /// Ticks when it returned.
+    /// Ticks when the previous call returned.
     pub(crate) last_exit: u64,
-    /// The library's facts.
+    /// Facts about the MPI library.
     pub(crate) facts: Facts,
-    /// Datatypes met.
+    /// Cache of datatype sizes.
     pub(crate) sizes: Sizes,
-    /// Communicators met.
+    /// Cache of communicators.
     pub(crate) communicators: Recent,
     /// Requests that the call in progress may complete (traced runs).
     pub(crate) pending: Pending,
-    /// Where its thread and the probes in functions find it.
+    /// Words through which the thread and the probes in functions find this state.
     places: Option<Places>,
-    /// The next one known to who leaves the program.
+    /// Next thread in the list of known threads.
     next: *mut Thread,
 }
 
-/// Words of a thread that lead to its state.
+/// Words of a thread that point to its state.
 #[derive(Clone, Copy, Debug)]
 struct Places {
     own: *mut tls::Words,
     of_probes: instrument::ThreadWords,
 }
 
-/// In place of a thread that found no room.
+/// Marks a thread that was refused for lack of room.
 const REFUSED: *mut Thread = std::ptr::without_provenance_mut(1);
-/// In place of a thread that is just taking its block: what it calls for that may have probes.
+/// Marks a thread that is attaching: functions called meanwhile may have probes.
 const ATTACHING: *mut Thread = std::ptr::without_provenance_mut(2);
-/// In place of our own thread.
+/// Marks the library's own thread.
 const OURS: *mut Thread = std::ptr::without_provenance_mut(3);
 
-/// Whether this is a thread, and not null or one of the values in place of one.
+/// Returns whether the pointer is a thread's state, neither null nor one of the marks.
 #[inline(always)]
 pub(crate) fn is_watched(thread: *mut Thread) -> bool {
     OURS.addr() < thread.addr()
 }
 
-/// Says that the calling thread is ours: what it passes is not the program's doing.
+/// Marks the calling thread as the library's own: its passages are not the program's.
 pub(crate) fn set_own() {
     set(OURS);
 }
 
-/// Whether the calling thread is ours.
+/// Returns whether the calling thread is the library's own.
 pub(crate) fn is_own() -> bool {
     attached() == OURS
 }
 
-/// Requests noted before a call that completes them; those beyond the room are left out.
+/// Requests noted before a call that completes them; those beyond the capacity are omitted.
 #[derive(Debug)]
 pub(crate) struct Pending {
-    /// How many are noted.
+    /// Number of requests noted.
     pub(crate) n_requests: usize,
-    /// Their handles.
+    /// Handles of the requests.
     pub(crate) requests: [u64; 256],
 }
 
-/// The watched threads of a program that was attached to.
+/// Monitored threads of a program that was attached to.
 static KNOWN: Known = Known { is_taken: AtomicBool::new(false), first: AtomicPtr::new(null_mut()) };
 
 static THREAD_END: AtomicU32 = AtomicU32::new(0);
 static HAS_THREAD_END: AtomicBool = AtomicBool::new(false);
 
-/// Asks to be told when a watched thread ends; whether that can be.
+/// Registers for the end of monitored threads; returns whether that succeeded.
 ///
-/// Early: the first 32 keys of a process have their room in each thread, later ones are allocated.
+/// Call it early: the first 32 keys of a process have their place in each thread, later ones are allocated.
 pub(crate) fn watch_ends() -> bool {
     if HAS_THREAD_END.load(Ordering::Acquire) {
         return true;
@@ -104,21 +104,21 @@ pub(crate) fn watch_ends() -> bool {
 }
 
 unsafe extern "C" fn end_of_thread(thread: *mut c_void) {
-    // Whoever interrupts us takes no block meanwhile.
+    // A signal handler that interrupts this thread must not attach it meanwhile.
     set(ATTACHING);
     probes::forget_thread();
     KNOWN.remove(thread.cast());
-    // What is still passed on this thread's last way takes a block anew.
+    // Calls later in the thread's exit attach it again, with a new block.
     leave();
     if let (Some(thread), true) = (NonNull::new(thread.cast::<Thread>()), process::is_running()) {
-        // SAFETY: the pointer that `attach` stored; nobody else has it any more.
+        // SAFETY: the pointer that `attach` stored; no other thread has it any more.
         unsafe { give_back(thread) };
     }
 }
 
-/// Starts watching the calling thread; null when it is not to be watched (or not yet).
+/// Starts monitoring the calling thread; returns null if it is not to be monitored (or not yet).
 ///
-/// Without the program's allocator: a probe may be anywhere, also inside it.
+/// Does not use the program's allocator: a probe may be anywhere, even inside it.
 #[cold]
 #[inline(never)]
 pub(crate) fn attach() -> *mut Thread {
@@ -126,7 +126,7 @@ pub(crate) fn attach() -> *mut Thread {
         return null_mut();
     }
     set(ATTACHING);
-    // Refused is counted; the attempt is not repeated at every call.
+    // A refused thread is counted, and does not try again at every call.
     let thread = make().map_or(REFUSED, NonNull::as_ptr);
     if !is_watched(thread) {
         set(thread);
@@ -144,14 +144,14 @@ pub(crate) fn attach() -> *mut Thread {
     if process::is_running() {
         return thread;
     }
-    // Somebody left meanwhile, before or after this thread became known.
+    // Monitoring ended meanwhile, before or after this thread was added to the list.
     KNOWN.remove(thread);
     set(null_mut());
     probes::forget_thread();
     null_mut()
 }
 
-/// Where the calling thread's records go, for probes in functions: null when it is not watched.
+/// Returns the calling thread's ring cursor, for probes in functions; null if the thread is not monitored.
 pub(crate) extern "C" fn cursor() -> *mut RingCursor {
     let mut thread = attached();
     if thread.is_null() {
@@ -164,14 +164,14 @@ pub(crate) extern "C" fn cursor() -> *mut RingCursor {
     unsafe { (*thread).writer.cursor() }
 }
 
-/// Appends a record to the calling thread's ring; false when it has none, or no room in it.
+/// Appends a record to the calling thread's ring; returns false if it has no ring, or no room in it.
 pub(crate) fn append(record: &CallRecord) -> bool {
     let cursor = cursor();
-    // SAFETY: a thread that has a cursor is watched; its own state.
+    // SAFETY: a thread that has a cursor is monitored; its own state.
     !cursor.is_null() && unsafe { &mut *attached() }.writer.append(record)
 }
 
-/// Counts a record of the calling thread that was given up.
+/// Counts a record of the calling thread that was dropped.
 pub(crate) fn drop_record() {
     let thread = attached();
     if is_watched(thread) {
@@ -197,19 +197,19 @@ fn make() -> Option<NonNull<Thread>> {
     Some(place)
 }
 
-/// Gives a thread's block and memory back.
+/// Returns a thread's block and frees its memory.
 ///
 /// # Safety
-/// It comes from [`make`], and nobody else has it.
+/// `thread` comes from [`make`], and nothing else refers to it.
 unsafe fn give_back(thread: NonNull<Thread>) {
-    // SAFETY: moved out of its place, which is not looked at again.
+    // SAFETY: moved out of its place, which is not read again.
     let state = unsafe { thread.read() };
     state.writer.detach();
     // SAFETY: made by `make` with this length.
     unsafe { ring::private::free(thread.cast(), size_of::<Thread>()) };
 }
 
-/// A thread that starts now.
+/// Creates the state of a thread that starts now.
 pub(crate) fn new(writer: ThreadWriter, facts: Facts) -> Thread {
     Thread {
         outer_stack: 0,
@@ -231,31 +231,31 @@ fn set(thread: *mut Thread) {
     unsafe { (*tls::words()).thread = thread };
 }
 
-/// Stops watching the calling thread.
+/// Stops monitoring the calling thread.
 pub(crate) fn leave() {
     set(null_mut());
 }
 
-/// The calling thread's state: null, `REFUSED`, or a thread.
+/// State of the calling thread: null, one of the marks, or a pointer to the state.
 pub(crate) fn attached() -> *mut Thread {
     // SAFETY: the calling thread's own words.
     unsafe { (*tls::words()).thread }
 }
 
-/// Takes their state from all threads, so that none of them writes from its next call on. One that is in a
-/// call keeps it until then; it is never freed here.
+/// Takes the state away from all threads, so that none of them writes from its next call on. A thread in a
+/// call keeps using its state until the call ends; the state is never freed here.
 pub(crate) fn forget_all() {
     KNOWN.clear();
 }
 
-/// In a child of a fork, which has the calling thread only.
+/// Forgets the other threads, in a forked child, which has the calling thread only.
 pub(crate) fn forget_others() {
     KNOWN.first.store(null_mut(), Ordering::Release);
     KNOWN.is_taken.store(false, Ordering::Release);
 }
 
-/// A list of threads. Its lock is held for a few instructions, by threads that no handler of the program lets
-/// come here twice: their state is `ATTACHING` then.
+/// List of threads. Its lock is held for a few instructions only, by threads that cannot enter twice through
+/// a signal handler of the program, since their state is `ATTACHING` meanwhile.
 struct Known {
     is_taken: AtomicBool,
     first: AtomicPtr<Thread>,
@@ -274,7 +274,7 @@ impl Known {
 
     fn add(&self, thread: *mut Thread) {
         self.locked(|first| {
-            // SAFETY: the calling thread's own state, not yet known to anybody.
+            // SAFETY: the calling thread's own state, not yet in the list.
             unsafe { (*thread).next = first.load(Ordering::Relaxed) };
             first.store(thread, Ordering::Relaxed);
         });
@@ -284,8 +284,8 @@ impl Known {
         self.locked(|first| {
             let mut place = first.as_ptr();
             loop {
-                // SAFETY: the first place, or that of a thread that is still known: none is freed before it
-                // was removed.
+                // SAFETY: the first place, or that of a thread still in the list: no thread is freed before
+                // it was removed.
                 let next = unsafe { *place };
                 if next.is_null() {
                     return;
@@ -320,11 +320,11 @@ impl Known {
 }
 
 impl Places {
-    /// Takes `thread` from where it is found. Its thread may be in a call, and is in no probe.
+    /// Clears the words that point to `thread`. That thread may be in a call, but is not in a probe.
     fn forget(self, thread: *mut Thread) {
         // SAFETY: the words of a thread that did not end.
         let word = unsafe { &raw mut (*self.own).thread };
-        // SAFETY: as above; the thread itself writes it only where it takes and gives back its state.
+        // SAFETY: as above; the thread itself writes it only when it attaches and leaves.
         let word = unsafe { AtomicPtr::from_ptr(word) };
         let _other = word.compare_exchange(thread, null_mut(), Ordering::SeqCst, Ordering::Relaxed);
         // SAFETY: a thread that did not end.

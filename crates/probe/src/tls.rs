@@ -1,4 +1,4 @@
-//! Four words per thread that are reached without a function call (initial-exec TLS).
+//! Four words per thread, accessed without a function call (initial-exec TLS).
 #![allow(unsafe_code, reason = "reads the thread pointer")]
 
 use crate::thread::Thread;
@@ -16,20 +16,20 @@ global_asm!(
     ".popsection",
 );
 
-/// What a thread keeps at hand.
+/// Words of a thread.
 #[repr(C)]
 pub(crate) struct Words {
-    /// Return address of the wrapper entered last.
+    /// Return address of the last wrapper entered.
     pub(crate) return_address: u64,
-    /// Stack pointer when it was entered.
+    /// Stack pointer at the entry of that wrapper.
     pub(crate) stack_pointer: u64,
-    /// The thread's state; null before its first watched call.
+    /// State of the thread; null before its first monitored call.
     pub(crate) thread: *mut Thread,
-    /// Return address of a Fortran entry point whose library goes on to call C; 0 outside.
+    /// Return address of a Fortran entry point that itself calls C; 0 outside.
     pub(crate) fortran_address: u64,
 }
 
-/// The calling thread's words.
+/// Returns the calling thread's words.
 #[inline(always)]
 pub(crate) fn words() -> *mut Words {
     let words: *mut Words;

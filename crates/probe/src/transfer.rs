@@ -1,4 +1,4 @@
-//! What a call moves: the words in which the generated accounting speaks.
+//! Data moved by a call: the functions that the generated accounting calls.
 #![allow(unsafe_code, reason = "reads arguments of the program's MPI calls")]
 
 use crate::call::Call;
@@ -10,7 +10,7 @@ use events::call::{NO_PEER, OUTSIDE_WORLD};
 use mpi_abi::Library;
 use std::ffi::c_void;
 
-/// An array of counts.
+/// Array of counts.
 #[derive(Clone, Copy)]
 pub(crate) enum Counts {
     /// Of `int`.
@@ -41,12 +41,12 @@ impl Counts {
     }
 }
 
-/// A status of ours, where the program ignores its own.
+/// The probe's own status, used where the program ignores the status.
 #[repr(C, align(8))]
 pub(crate) struct OwnStatus(std::mem::MaybeUninit<[u64; 4]>);
 
 impl OwnStatus {
-    /// A status that nobody has filled.
+    /// Makes an uninitialized status.
     #[inline(always)]
     pub(crate) fn new() -> Self {
         Self(std::mem::MaybeUninit::uninit())
@@ -54,19 +54,19 @@ impl OwnStatus {
 }
 
 impl Call {
-    /// The call is made in this communicator.
+    /// Sets the communicator of the call.
     #[inline(always)]
     pub(crate) fn in_communicator(&mut self, comm: Handle) {
         self.scope = Some((Scope::Communicator, comm));
     }
 
-    /// The call is made in this window.
+    /// Sets the window of the call.
     #[inline(always)]
     pub(crate) fn in_window(&mut self, win: Handle) {
         self.scope = Some((Scope::Window, win));
     }
 
-    /// The message has this tag.
+    /// Sets the tag of the message.
     #[inline(always)]
     pub(crate) fn tagged(&mut self, tag: i64) {
         #[expect(clippy::cast_possible_truncation, reason = "came from a 32-bit argument")]
@@ -74,7 +74,7 @@ impl Call {
         self.tag = tag;
     }
 
-    /// The collective has this root.
+    /// Sets the root of the collective as the peer.
     #[inline(always)]
     pub(crate) fn rooted(&mut self, root: i64) {
         if self.is_traced() && 0 <= root {
@@ -122,25 +122,25 @@ impl Call {
         self.communicator().map_or(OUTSIDE_WORLD, |communicator| communicator.world_rank(rank))
     }
 
-    /// Ranks of the remote group, or of the communicator.
+    /// Number of ranks in the remote group, or in the communicator.
     #[inline(always)]
     pub(crate) fn n_peers(&mut self) -> u64 {
         self.communicator().map_or(0, |communicator| communicator.n_peers)
     }
 
-    /// Ranks of the local group.
+    /// Number of ranks in the local group.
     #[inline(always)]
     pub(crate) fn n_ranks(&mut self) -> u64 {
         self.communicator().map_or(0, |communicator| communicator.n_ranks)
     }
 
-    /// Neighbors that this rank sends to.
+    /// Number of neighbors that this rank sends to.
     #[inline(always)]
     pub(crate) fn outdegree(&mut self) -> u64 {
         self.communicator().map_or(0, |communicator| communicator.outdegree)
     }
 
-    /// Whether this rank is the root, in an intracommunicator, or says `MPI_ROOT`.
+    /// Returns whether this rank is the root of an intracommunicator, or passes `MPI_ROOT`.
     #[inline(always)]
     pub(crate) fn is_root(&mut self, root: i64) -> bool {
         let is_own = self
@@ -149,19 +149,19 @@ impl Call {
         is_own || self.is_remote_root(root)
     }
 
-    /// Whether this rank says `MPI_PROC_NULL`: it is in the root's group, but not the root.
+    /// Returns whether this rank passes `MPI_PROC_NULL`: it is in the root's group, but not the root.
     #[inline(always)]
     pub(crate) fn is_bystander(&mut self, root: i64) -> bool {
         root == self.thread().facts.proc_null
     }
 
-    /// Whether this rank says `MPI_ROOT`.
+    /// Returns whether this rank passes `MPI_ROOT`.
     #[inline(always)]
     pub(crate) fn is_remote_root(&mut self, root: i64) -> bool {
         root < 0 && root == self.thread().facts.root
     }
 
-    /// Whether a buffer is `MPI_IN_PLACE`.
+    /// Returns whether a buffer is `MPI_IN_PLACE`.
     #[inline(always)]
     pub(crate) fn is_in_place(&mut self, buffer: usize) -> bool {
         let language = usize::from(self.is_fortran);
@@ -169,14 +169,14 @@ impl Call {
         in_place != 0 && buffer == in_place
     }
 
-    /// Bytes of `count` elements of a datatype.
+    /// Returns the bytes of `count` elements of a datatype.
     #[inline(always)]
     pub(crate) fn elements(&mut self, count: impl TryInto<u64>, datatype: Handle) -> u64 {
         let thread = self.thread();
         thread.sizes.bytes_of(count.try_into().unwrap_or(0), datatype, &thread.facts)
     }
 
-    /// The entry of this rank in an array of counts.
+    /// Returns the entry of this rank in an array of counts.
     #[inline(always)]
     pub(crate) fn own_count(&mut self, counts: Counts) -> u64 {
         let rank =
@@ -184,7 +184,7 @@ impl Call {
         rank.map_or(0, |rank| counts.at(rank))
     }
 
-    /// Bytes of `n` entries of an array of counts.
+    /// Returns the bytes of the first `n` entries of an array of counts.
     #[inline(always)]
     pub(crate) fn sum(&mut self, counts: Counts, datatype: Handle, n: u64) -> u64 {
         let n = usize::try_from(n).unwrap_or(0);
@@ -192,20 +192,20 @@ impl Call {
         self.elements(count, datatype)
     }
 
-    /// Bytes of `n` entries of an array of counts, each with a datatype of its own.
+    /// Returns the bytes of the first `n` entries of an array of counts, each with its own datatype.
     #[inline(always)]
     pub(crate) fn sum_of_products(&mut self, counts: Counts, datatypes: usize, n: u64) -> u64 {
         let is_fortran = self.is_fortran;
         sum_of_products(self.thread(), counts, (datatypes, is_fortran), n)
     }
 
-    /// Bytes moved without a peer.
+    /// Counts bytes moved without a peer.
     #[inline(always)]
     pub(crate) fn moved(&mut self, bytes: u64) {
         self.bytes = self.bytes.wrapping_add(bytes);
     }
 
-    /// Bytes sent to a rank.
+    /// Counts bytes sent to a rank.
     #[inline(always)]
     pub(crate) fn send(&mut self, bytes: u64, dest: i64) {
         if dest < 0 {
@@ -221,7 +221,7 @@ impl Call {
         }
     }
 
-    /// Bytes received (or to be received) from a rank.
+    /// Counts bytes received (or to be received) from a rank.
     #[inline(always)]
     pub(crate) fn receive(&mut self, bytes: u64, source: i64) {
         if source == self.thread().facts.proc_null {
@@ -248,17 +248,17 @@ impl Call {
         }
     }
 
-    /// The status to hand to MPI: the program's own, or ours where it ignores it.
+    /// Returns the address of the status to pass to MPI: the program's own, or ours if the program ignores it.
     #[inline(always)]
     pub(crate) fn status_or(&mut self, status: usize, own: &mut OwnStatus) -> usize {
         let language = usize::from(self.is_fortran);
         let ignored = self.thread().facts.status_ignore[language];
-        // 0 is the value in C of some libraries, and in Fortran an address that was not found.
+        // 0 means: in C, the value in some libraries; in Fortran, an address that was not found.
         let is_ignored = status == ignored && (language == 0 || ignored != 0);
         if is_ignored { std::ptr::from_mut(own).addr() } else { status }
     }
 
-    /// What a blocking receive got, from its status.
+    /// Counts the message of a blocking receive, from its status.
     #[inline(always)]
     pub(crate) fn receive_status(&mut self, status: usize) {
         if status == 0 {
@@ -274,7 +274,7 @@ impl Call {
         }
     }
 
-    /// Source, tag and bytes of a status.
+    /// Reads source, tag and bytes of a status.
     ///
     /// # Safety
     /// `status` is the address of a status that MPI has filled.
@@ -329,7 +329,7 @@ fn sum_of_products(
         .sum()
 }
 
-/// The handle at an address.
+/// Reads the handle at an address.
 ///
 /// # Safety
 /// The address holds a handle of this width.

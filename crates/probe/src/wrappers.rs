@@ -1,4 +1,4 @@
-//! The generated wrappers, and the few instructions in front of each.
+//! Generated wrappers, and the few instructions in front of each.
 #![allow(non_snake_case, reason = "the names of the functions are MPI's and Fortran's")]
 #![allow(unsafe_code, reason = "wrappers cross the boundary between languages")]
 #![allow(clippy::cast_sign_loss, reason = "factors are counts")]
@@ -10,9 +10,9 @@ use crate::{fortran, next, process};
 use std::arch::naked_asm;
 use std::ffi::{CStr, c_int};
 
-/// Exports `$symbol`: keeps the return address (the call site) where the body finds it and goes on
-/// into the body with all arguments in place, however many there are. Bodies let exceptions pass that
-/// the program's own error handlers throw through its MPI library.
+/// Exports `$symbol`: stores the return address (the call site) for the body and jumps to the body with all
+/// arguments in place, however many there are. Bodies let exceptions pass that the program's own error
+/// handlers throw through its MPI library.
 macro_rules! trampoline {
     ($symbol:literal, $name:ident, $body:ident) => {
         #[unsafe(export_name = $symbol)]

@@ -1,13 +1,13 @@
-//! Changes that are prepared, wait for their sync point, and are carried out there, once or every time.
+//! Actions: changes that are prepared, wait for their sync point, and are carried out there, once or at every passage.
 //!
 //! # Invariants
-//! - A thread of the program that carries out an action takes no lock and allocates nothing of ours, keeps
-//!   `errno`, and lets no panic go on.
-//! - Whoever moves an action's state on from [`WAITING`] decides: it is carried out or withdrawn, never
-//!   both.
-//! - Orders may come twice, when a collector died with the first answer: what is said again changes nothing.
-//! - What was done is told: in the thread's own ring or, where that is full, in the ring of the control
-//!   thread; what finds no room at all is counted as dropped.
+//! - A thread of the program that carries out an action takes none of our locks and does not allocate for
+//!   us, preserves `errno`, and stops panics.
+//! - The thread that moves an action's state away from [`WAITING`] decides: the action is carried out or
+//!   withdrawn, never both.
+//! - Orders may arrive twice, when a collector died with the first answer: repeated orders change nothing.
+//! - Every action carried out is recorded: in the thread's own ring or, if that is full, in the ring of the
+//!   control thread; records that find no room in either are counted as dropped.
 #![allow(unsafe_code, reason = "keeps errno, and the state of the calling thread")]
 
 use super::change::{Change, Outcome};
@@ -28,23 +28,23 @@ use std::time::Duration;
 use wire::control;
 use wire::{Answer, Order};
 
-/// Prepared, or armed and not being carried out.
+/// Prepared or armed, and not being carried out.
 const WAITING: u8 = 0;
-/// A thread is carrying it out.
+/// Being carried out by a thread.
 const RUNNING: u8 = 1;
-/// It was carried out, once for all.
+/// Carried out, for the last time.
 const DONE: u8 = 2;
-/// It is not to be carried out (any more).
+/// Not to be carried out (any more).
 const WITHDRAWN: u8 = 3;
 
-/// Actions that may be prepared at the same time.
+/// Maximum number of actions prepared at the same time.
 const N_ACTIONS_MAX: usize = 1024;
-/// Actions remembered that are over.
+/// Maximum number of finished actions remembered.
 const N_OVER_MAX: usize = 1024;
-/// How long a withdrawal waits for the end of a passage that carries the action out.
+/// Longest wait of a withdrawal for a passage that is carrying out the action.
 const LONGEST_PASSAGE: Duration = Duration::from_secs(5);
 
-/// A change with its sync point.
+/// Change with its sync point.
 #[derive(Debug)]
 struct Action {
     number: u64,
@@ -57,7 +57,7 @@ struct Action {
     untold: Untold,
 }
 
-/// A record that found its thread's ring full.
+/// Record that found its thread's ring full.
 #[derive(Debug)]
 struct Untold {
     is_full: AtomicBool,
@@ -72,12 +72,12 @@ unsafe impl Sync for Untold {}
 #[derive(Debug, Default)]
 pub(crate) struct Actions {
     actions: HashMap<u64, Arc<Action>>,
-    /// The last ones that are over, and how often they were carried out.
+    /// Numbers of the latest finished actions, and how often each was carried out.
     over: VecDeque<(u64, u32)>,
 }
 
 impl Actions {
-    /// Checks whether an action can be carried out, and keeps it.
+    /// Checks whether an action can be carried out, and stores it.
     pub(crate) fn prepare(&mut self, order: &Order, sites: &Sites) -> Option<Answer> {
         let Order::Prepare { action, modules, sync, change, repeats } = order else { return None };
         self.forget_old();
@@ -123,13 +123,13 @@ impl Actions {
         Ok(())
     }
 
-    /// How often an action was carried out that is over and forgotten.
+    /// Returns how often a finished and dropped action was carried out.
     fn n_done(&self, number: u64) -> Option<u32> {
         self.over.iter().find(|(over, _)| *over == number).map(|(_, n_done)| *n_done)
     }
 
-    /// Arms a prepared action. Answers only when that cannot be: that it was carried out, also before, its
-    /// record says, which stays in its ring until the analyzer has it.
+    /// Arms a prepared action. Answers only on failure: success, also of an earlier commit, is reported by
+    /// the action's record, which stays in its ring until the analyzer has it.
     pub(crate) fn commit(&mut self, number: u64, at_hit: u32) -> Option<Answer> {
         let Some(action) = self.actions.get(&number) else {
             let is_done = self.n_done(number).is_some_and(|n_done| n_done != 0);
@@ -146,7 +146,7 @@ impl Actions {
         result.err().map(|error| refused(number, &error))
     }
 
-    /// Takes an action back; it may have been carried out before, or never have come.
+    /// Withdraws an action; it may have been carried out before, or may be unknown.
     pub(crate) fn withdraw(&mut self, number: u64) -> Answer {
         let Some(action) = self.actions.get(&number) else {
             let n_done = self.n_done(number).unwrap_or(0);
@@ -159,7 +159,7 @@ impl Actions {
         Answer::Withdrawn { action: number, n_done: action.n_done.load(Ordering::Acquire) }
     }
 
-    /// Takes all actions back.
+    /// Withdraws all actions.
     pub(crate) fn withdraw_all(&mut self) {
         let numbers: Vec<u64> = self.actions.keys().copied().collect();
         for number in numbers {
@@ -167,14 +167,15 @@ impl Actions {
         }
     }
 
-    /// Tells by `append` what found no room in the rings of the program's threads. False when something
-    /// is left.
+    /// Passes to `append` the records that found no room in the rings of the program's threads. Returns
+    /// false if some are left.
     pub(crate) fn tell_rest(&self, mut append: impl FnMut(ActionRecord) -> bool) -> bool {
         let is_left = |action: &&Arc<Action>| !action.untold.tell(&mut append);
         self.actions.values().filter(is_left).count() == 0
     }
 
-    /// Drops what is over, told, and held by nobody else: a thread of the program never frees it.
+    /// Drops finished actions whose record is appended and that nothing else holds: a thread of the program
+    /// never frees one.
     fn forget_old(&mut self) {
         let is_free = |_: &u64, action: &mut Arc<Action>| {
             let is_told = !action.untold.is_full.load(Ordering::Acquire);
@@ -199,10 +200,10 @@ fn refused(action: u64, error: &OrderError) -> Answer {
     Answer::Refused { action, reason: error.to_string() }
 }
 
-/// A thread of the program passes the sync point for the `hit`th time; whether the action stays armed.
+/// Handles the `hit`th passage of the sync point by a thread of the program; returns whether the action stays armed.
 fn pass(action: &Action, hit: u32) -> bool {
     if !process::is_running() {
-        // Also a forked child, which is not the rank.
+        // True in a forked child, too, which is not the rank.
         return false;
     }
     if thread::is_own() {
@@ -210,7 +211,7 @@ fn pass(action: &Action, hit: u32) -> bool {
     }
     match action.move_on(WAITING, RUNNING) {
         Ok(_) => {}
-        // Another thread is at it, or this one further out: `repeats` is decided there.
+        // Another thread is carrying it out, or an outer call of this one, which then decides about `repeats`.
         Err(RUNNING) => return true,
         Err(_) => return false,
     }
@@ -233,7 +234,7 @@ impl Action {
         state != WAITING && state != RUNNING
     }
 
-    /// It can be carried out.
+    /// Answer that the action can be carried out.
     fn ready(&self) -> Answer {
         let (site, place) = self.sync;
         let n_hits = probes::instrument().map_or(0, |probes| probes.n_hits(site, place));
@@ -263,7 +264,7 @@ impl Action {
         }
     }
 
-    /// Sees to it that the action is not carried out from now on, and waits for the end of a passage.
+    /// Prevents further executions of the action, and waits for one in progress.
     fn withdraw(&self) {
         const STEP: Duration = Duration::from_millis(1);
         let mut waited = Duration::ZERO;
@@ -275,7 +276,7 @@ impl Action {
 }
 
 impl Untold {
-    /// Keeps a record for the control thread; one that is not yet told is in the way of the next.
+    /// Keeps a record for the control thread; drops it if the previous record is still kept.
     fn keep(&self, record: ActionRecord) {
         if self.is_full.load(Ordering::Acquire) {
             return thread::drop_record();
@@ -285,12 +286,12 @@ impl Untold {
         self.is_full.store(true, Ordering::Release);
     }
 
-    /// Tells the record if there is one; false when it found no room again.
+    /// Appends the kept record, if there is one; returns false if it found no room again.
     fn tell(&self, append: &mut impl FnMut(ActionRecord) -> bool) -> bool {
         if !self.is_full.load(Ordering::Acquire) {
             return true;
         }
-        // SAFETY: the flag is up: nobody writes.
+        // SAFETY: the flag is up: no thread writes.
         let record = unsafe { *self.record.get() };
         let is_told = append(record);
         if is_told {

@@ -1,4 +1,4 @@
-//! A change to the program: checked, made ready when all ranks can do it, and carried out by a thread of the
+//! A change to the program: checked, made ready once all ranks can do it, and carried out by a thread of the
 //! program.
 //!
 //! # Invariants
@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use wire::Answer;
 use wire::control::{self, Location, Module, Replacement};
 
-/// A change that can be carried out.
+/// Checked change, ready to be carried out.
 #[derive(Debug)]
 pub(crate) enum Change {
     Set { variable: Variable, bits: u64 },
@@ -26,30 +26,30 @@ pub(crate) enum Change {
     Replace { site: u32, by: Target },
 }
 
-/// What takes the place of a function.
+/// Replacement of a function.
 #[derive(Debug)]
 pub(crate) enum Target {
-    /// The function itself.
+    /// The original function.
     Original,
-    /// What is there.
+    /// A function at this address.
     Function(usize),
-    /// What comes with a library; its address is 0 until that is loaded.
+    /// A function of a library; its address is 0 until the library is loaded.
     InLibrary { library: Library, name: String, address: AtomicUsize },
 }
 
-/// What a change came to.
+/// Outcome of a change.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Outcome {
-    /// The value before, 0 where there is none.
+    /// Value before; 0 if there is none.
     pub(crate) old: u64,
-    /// The value after, or what the function returned.
+    /// Value after, or the return value of the called function.
     pub(crate) new: u64,
     /// 0, or an `errno` of the system.
     pub(crate) failure: i32,
 }
 
 impl Change {
-    /// Checks that it can be carried out.
+    /// Checks that the change can be carried out.
     pub(crate) fn check(change: &control::Change, modules: &Modules) -> Result<Self, OrderError> {
         Ok(match change {
             control::Change::Set { at, kind, value } => Self::Set {
@@ -68,8 +68,8 @@ impl Change {
         })
     }
 
-    /// Does what can be done before it is carried out, when all ranks can: a library that has a function is
-    /// loaded, by our thread.
+    /// Prepares the change once all ranks can carry it out: a library that contains the function is loaded,
+    /// by the control thread.
     pub(crate) fn make_ready(&self) -> Result<(), OrderError> {
         if let Self::Replace { by: Target::InLibrary { library, name, address }, .. } = self {
             address.store(library.load_for(name)?, Ordering::Release);
@@ -77,12 +77,12 @@ impl Change {
         Ok(())
     }
 
-    /// The value that would change now.
+    /// Current value of the variable to be changed.
     pub(crate) fn old(&self) -> u64 {
         if let Self::Set { variable, .. } = self { variable.load() } else { 0 }
     }
 
-    /// Carries it out.
+    /// Carries out the change.
     pub(crate) fn carry_out(&self) -> Outcome {
         match self {
             Self::Set { variable, bits } => {
@@ -123,12 +123,12 @@ impl Target {
         })
     }
 
-    /// None for the function itself.
+    /// Address of the replacement; `None` for the original function.
     fn address(&self) -> Option<usize> {
         match self {
             Self::Original => None,
             Self::Function(address) => Some(*address),
-            // Armed only after it was made ready.
+            // Set by `make_ready`, without which no action is armed.
             Self::InLibrary { address, .. } => Some(address.load(Ordering::Acquire)),
         }
     }
@@ -139,7 +139,7 @@ fn exported(name: &str) -> Result<usize, OrderError> {
     symbol(libc::RTLD_DEFAULT, name).ok_or_else(missing)
 }
 
-/// What variables hold; those that cannot be set are left out.
+/// Reads the values of variables; omits those that cannot be set.
 pub(crate) fn read(modules: &[Module], variables: &[(u32, Location, ValueType)]) -> Answer {
     let modules = Modules::find(modules);
     let values = variables.iter().filter_map(|(number, at, kind)| {
@@ -153,7 +153,7 @@ fn bits(kind: ValueType, value: Value) -> Result<u64, OrderError> {
     kind.bits(value).ok_or(OrderError::DoesNotFit { value, kind })
 }
 
-/// The registers in which a function finds its arguments: rdi, rsi, rdx, rcx, r8, r9, and xmm0 to xmm7.
+/// Argument registers of a function: rdi, rsi, rdx, rcx, r8, r9, and xmm0 to xmm7.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Registers {
     integers: [u64; 6],
@@ -161,7 +161,7 @@ pub(crate) struct Registers {
 }
 
 impl Registers {
-    /// Puts arguments where the calling convention has them: each kind of register is filled in order.
+    /// Assigns arguments to registers by the calling convention: each kind of register is filled in order.
     fn holding(arguments: &[(ValueType, Value)]) -> Result<Self, OrderError> {
         let mut registers = Self::default();
         let (mut n_integers, mut n_floats) = (0, 0);
@@ -180,7 +180,7 @@ impl Registers {
         Ok(registers)
     }
 
-    /// Calls the function, which may take fewer arguments; what it returns as the bits of its type.
+    /// Calls the function, which may take fewer arguments; returns its result as the bits of its type.
     fn call(&self, function: usize, returns: Option<ValueType>) -> u64 {
         type Function<T> = unsafe extern "C-unwind" fn(
             u64,
@@ -205,7 +205,7 @@ impl Registers {
             // SAFETY: code of the program; the convention passes each kind of argument in registers of
             // its own, so a function that takes fewer finds its own in place.
             let call = unsafe { std::mem::transmute::<*const c_void, Function<f64>>(address) };
-            // SAFETY: as above; that it may be called here, the user says.
+            // SAFETY: as above; the user vouches that it may be called here.
             unsafe { call(a, b, c, d, e, f, s, t, u, v, w, x, y, z) }.to_bits()
         } else {
             // SAFETY: as above.
@@ -217,7 +217,7 @@ impl Registers {
     }
 }
 
-/// Small integers fill their register, as compilers expect.
+/// Extends small integers to the whole register, as compilers expect.
 fn widened(kind: ValueType, bits: u64) -> u64 {
     match kind.value(bits) {
         Value::Int(whole) => whole.cast_unsigned(),

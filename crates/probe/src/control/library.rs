@@ -1,8 +1,8 @@
-//! Libraries that are to come into the process. Loading one runs code of it, so it is looked at as a file
+//! Libraries to be loaded into the process. Loading a library runs code of it, so its file is examined
 //! first.
 //!
 //! # Not here
-//! Whether all that a library needs is there: only loading it shows that.
+//! Availability of a library's own dependencies: only loading the library shows that.
 #![allow(unsafe_code, reason = "loads libraries")]
 
 use super::problem::OrderError;
@@ -11,13 +11,13 @@ use std::fs::File;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
-/// Bytes of the header of a file, of the description of a section, and of a symbol.
+/// Sizes in bytes of a file's header, a section header, and a symbol.
 const HEADER_BYTES: usize = 64;
 const SECTION_BYTES: usize = 64;
 const SYMBOL_BYTES: usize = 24;
-/// Kind of the section that holds what others may find.
+/// Type of the section with the dynamic symbols.
 const DYNAMIC_SYMBOLS: u64 = 11;
-/// A table of symbols or names that is longer is not looked through.
+/// Largest table of symbols or names that is searched, in bytes.
 const TABLE_BYTES_MAX: usize = 256 << 20;
 
 /// A library for this machine, loaded or not.
@@ -27,7 +27,7 @@ pub(crate) struct Library {
 }
 
 impl Library {
-    /// Looks whether there is one, without loading it.
+    /// Checks that the file is a library, without loading it.
     pub(crate) fn find(path: &str) -> Result<Self, OrderError> {
         let missing = || OrderError::NoFile { path: path.to_owned() };
         let file = open(path).ok_or_else(missing)?;
@@ -36,7 +36,7 @@ impl Library {
         Ok(Self { path })
     }
 
-    /// The same, and whether it has a function. One whose file does not say so is taken as it is.
+    /// Also checks that the library has a function. A library whose file cannot tell is accepted.
     pub(crate) fn find_with(path: &str, name: &str) -> Result<Self, OrderError> {
         let library = Self::find(path)?;
         let symbols = open(path).and_then(|file| Symbols::of(&file));
@@ -46,12 +46,12 @@ impl Library {
         }
     }
 
-    /// Loads it for good; others that come later find what it exports.
+    /// Loads the library for good; libraries loaded later find its exports.
     pub(crate) fn load(&self) -> Result<(), OrderError> {
         self.open(libc::RTLD_GLOBAL).map(|_| ())
     }
 
-    /// Loads it for good, for the address of one of its functions.
+    /// Loads the library for good and returns the address of one of its functions.
     pub(crate) fn load_for(&self, name: &str) -> Result<usize, OrderError> {
         let library = self.open(libc::RTLD_LOCAL)?;
         symbol(library, name).ok_or_else(|| self.lacks(name))
@@ -74,7 +74,7 @@ impl Library {
     }
 }
 
-/// The address of what a library, or with `RTLD_DEFAULT` any one, exports.
+/// Returns the address of a symbol exported by a library, or with `RTLD_DEFAULT` by any one.
 pub(crate) fn symbol(library: *mut c_void, name: &str) -> Option<usize> {
     let name = CString::new(name).ok()?;
     // SAFETY: a look-up by name.
@@ -93,7 +93,7 @@ fn open(path: &str) -> Option<File> {
     file.metadata().is_ok_and(|found| found.is_file()).then_some(file)
 }
 
-/// The header of a library for this machine.
+/// Reads the header of a library for this machine.
 fn header(file: &File) -> Option<[u8; HEADER_BYTES]> {
     const ELF_64_LITTLE: &[u8] = b"\x7fELF\x02\x01";
     let mut bytes = [0; HEADER_BYTES];
@@ -104,14 +104,14 @@ fn header(file: &File) -> Option<[u8; HEADER_BYTES]> {
     is_library.then_some(bytes)
 }
 
-/// What the file says it exports or needs: symbols, and their names.
+/// Dynamic symbols of a file (exported or needed), and their names.
 struct Symbols {
     symbols: Vec<u8>,
     names: Vec<u8>,
 }
 
 impl Symbols {
-    /// None where the file has no list of its sections, which loading does not need.
+    /// `None` if the file has no section headers, which loading does not need.
     fn of(file: &File) -> Option<Self> {
         let header = header(file)?;
         let (first, n_sections) = (number(&header, 40..48)?, number(&header, 60..62)?);
@@ -128,7 +128,7 @@ impl Symbols {
         Some(Self { symbols: content(symbols)?, names: content(names)? })
     }
 
-    /// Whether there is one of this name that is not only needed.
+    /// Returns whether a symbol of this name is defined, not only needed.
     fn define(&self, name: &str) -> bool {
         self.symbols.chunks_exact(SYMBOL_BYTES).any(|symbol| {
             let is_defined = number(symbol, 6..8) != Some(0);
@@ -149,7 +149,7 @@ fn read(file: &File, at: u64, n_bytes: usize) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// A number whose lowest byte comes first.
+/// Reads a little-endian number.
 fn number(bytes: &[u8], at: Range<usize>) -> Option<u64> {
     let bytes = bytes.get(at)?;
     Some(bytes.iter().rev().fold(0, |number, byte| (number << 8) | u64::from(*byte)))

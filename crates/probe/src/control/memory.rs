@@ -1,11 +1,11 @@
-//! Variables of the program: whether they can be written, and reading and writing them at once.
+//! Variables of the program: check that they are writable, atomic loads and stores.
 #![allow(unsafe_code, reason = "reads and writes the program's variables")]
 
 use super::problem::OrderError;
 use events::ValueType;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
-/// A variable of the program that can be written.
+/// Writable variable of the program.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Variable {
     address: usize,
@@ -13,7 +13,7 @@ pub(crate) struct Variable {
 }
 
 impl Variable {
-    /// The variable at `address`, which lies in a loaded file that stays.
+    /// Checks the variable at `address`, which lies in a loaded file that stays loaded.
     pub(crate) fn new(address: usize, kind: ValueType) -> Result<Self, OrderError> {
         let n_bytes = kind.n_bytes();
         if !address.is_multiple_of(n_bytes) {
@@ -25,7 +25,7 @@ impl Variable {
         Ok(Self { address, kind })
     }
 
-    /// Its bytes, the first one lowest.
+    /// Loads its bytes, the first byte lowest.
     pub(crate) fn load(self) -> u64 {
         let place = std::ptr::with_exposed_provenance_mut::<u8>(self.address);
         match self.kind.n_bytes() {
@@ -40,7 +40,7 @@ impl Variable {
         }
     }
 
-    /// Gives it the lowest of `bits`: other threads see the old value or the new one, nothing between.
+    /// Stores the lowest bytes of `bits`: other threads see the old value or the new one, nothing between.
     #[expect(clippy::cast_possible_truncation, reason = "takes the lowest bytes")]
     pub(crate) fn store(self, bits: u64) {
         let place = std::ptr::with_exposed_provenance_mut::<u8>(self.address);
@@ -58,7 +58,7 @@ impl Variable {
     }
 }
 
-/// Whether the page of an address may be written, by the kernel's list; an aligned variable lies on one.
+/// Returns whether the page of an address is writable, by the kernel's list; an aligned variable lies on one page.
 fn is_writable(address: usize) -> bool {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
     maps.lines().any(|line| {

@@ -1,4 +1,4 @@
-//! Files mapped into this process, and where in it an address of a file is.
+//! Files mapped into this process, and translation of addresses in a file to addresses in the process.
 #![allow(unsafe_code, reason = "reads what the dynamic linker has mapped")]
 
 use super::problem::OrderError;
@@ -6,22 +6,22 @@ use std::ffi::{CStr, CString, c_int, c_void};
 use std::ops::Range;
 use wire::control::{Location, Module};
 
-/// The modules of an order as they are in this process.
+/// Modules of an order, as they are loaded in this process.
 pub(crate) struct Modules(Vec<Result<Loaded, OrderError>>);
 
 impl Modules {
-    /// Finds them; those that are missing or other builds fail where they are spoken of.
+    /// Finds the modules; a missing one, or one of another build, is an error where it is used.
     pub(crate) fn find(modules: &[Module]) -> Self {
         let loaded = all();
         Self(modules.iter().map(|module| find(module, &loaded)).collect())
     }
 
-    /// Address of code here.
+    /// Returns the address of code in this process.
     pub(crate) fn code(&self, at: Location) -> Result<usize, OrderError> {
         self.address(at, 1, "code")
     }
 
-    /// Address of `n_bytes` of data here.
+    /// Returns the address of `n_bytes` of data in this process.
     pub(crate) fn data(&self, at: Location, n_bytes: usize) -> Result<usize, OrderError> {
         self.address(at, n_bytes, "data")
     }
@@ -64,7 +64,7 @@ impl Loaded {
         self.path.to_bytes().rsplit(|byte| *byte == b'/').next() == Some(name.as_bytes())
     }
 
-    /// Keeps the file mapped for the rest of the process: there are probes in it, or changes to come.
+    /// Keeps the file mapped for the rest of the process, for probes in it and for later changes.
     fn keep(&self) {
         if !self.path.is_empty() {
             let flags = libc::RTLD_NOLOAD | libc::RTLD_NODELETE | libc::RTLD_LAZY;
@@ -153,8 +153,8 @@ fn describe(path: CString, base: u64, headers: &[libc::Elf64_Phdr]) -> Loaded {
     Loaded { path, base, build_id, parts }
 }
 
-/// The build-id among notes: each has three words (length of the name, of the value, kind), then both,
-/// filled up to whole words.
+/// Finds the build-id among notes: each has three words (length of the name, of the value, kind), then
+/// both, padded to whole words.
 fn build_id(mut notes: &[u8]) -> Option<Vec<u8>> {
     const BUILD_ID: usize = 3;
     loop {

@@ -1,8 +1,8 @@
-//! A thread of ours in the program's process, and words to wait on.
+//! The library's own (control) thread in the program's process, and futex waits.
 //!
 //! # Invariants
-//! - The program's signals go to the program's threads: ours blocks all but those that its own mistakes
-//!   would raise, and those by which probes are put in.
+//! - The program's signals are delivered to the program's threads: the control thread blocks all but those
+//!   that its own mistakes would raise, and those used to install probes.
 #![allow(unsafe_code, reason = "makes a thread, waits on a futex")]
 
 use crate::thread;
@@ -12,15 +12,15 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-/// Enough for decoding orders and instructions; most of it is never touched.
+/// Stack size; enough for decoding orders and instructions, most of it is never touched.
 const STACK_BYTES: usize = 512 * 1024;
 
 type Life = Box<dyn FnOnce() + Send>;
 
-/// Starts a thread, named `sintonia`, that nobody joins.
+/// Starts a detached thread named `sintonia`.
 ///
 /// # Errors
-/// With the system's error number; `life` is gone then.
+/// With the system's error number; `life` is dropped then.
 pub(crate) fn start_with(life: Life) -> Result<(), c_int> {
     let life = Box::into_raw(Box::new(life));
     let result = start(run, life.cast());
@@ -31,7 +31,7 @@ pub(crate) fn start_with(life: Life) -> Result<(), c_int> {
     result
 }
 
-/// The same without allocating in the calling thread beyond what the system's library does.
+/// Starts a thread without allocating in the calling thread beyond what the system's library does.
 pub(crate) fn start(
     main: extern "C" fn(*mut c_void) -> *mut c_void,
     argument: *mut c_void,
@@ -39,7 +39,7 @@ pub(crate) fn start(
     let before = block_signals();
     let mut result = create(main, argument, STACK_BYTES);
     if result == libc::EINVAL {
-        // Thread-local variables of the program may need more.
+        // Thread-local variables of the program may need a larger stack.
         result = create(main, argument, 0);
     }
     // SAFETY: the mask that was there before.
@@ -78,14 +78,14 @@ extern "C" fn run(life: *mut c_void) -> *mut c_void {
     null_mut()
 }
 
-/// Makes the calling thread known as ours.
+/// Names the calling thread and marks it as the library's own.
 pub(crate) fn name_and_mark() {
     thread::set_own();
     // SAFETY: a name of fewer than 16 bytes for the calling thread.
     unsafe { libc::prctl(libc::PR_SET_NAME, c"sintonia".as_ptr()) };
 }
 
-/// Blocks signals in the calling thread, for one that inherits its mask; the mask before.
+/// Blocks signals in the calling thread, for a new thread that inherits its mask; returns the previous mask.
 fn block_signals() -> libc::sigset_t {
     let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
     // SAFETY: fills the set.
@@ -104,7 +104,7 @@ fn block_signals() -> libc::sigset_t {
     before
 }
 
-/// Waits while `word` is `value`, `at_most` so long.
+/// Waits while `word` is `value`, for at most `at_most`.
 pub(crate) fn wait_while(word: &AtomicU32, value: u32, at_most: Duration) {
     let begin = Instant::now();
     while word.load(Ordering::Acquire) == value {
@@ -129,13 +129,13 @@ pub(crate) fn wait_while(word: &AtomicU32, value: u32, at_most: Duration) {
     }
 }
 
-/// Wakes all who wait on `word`.
+/// Wakes all threads that wait on `word`.
 pub(crate) fn wake_all(word: &AtomicU32) {
-    // SAFETY: the caller's word; waking nobody is fine.
+    // SAFETY: the caller's word; waking no thread is fine.
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, i32::MAX) };
 }
 
-/// The kernel's id of the calling thread.
+/// Kernel thread id of the calling thread.
 pub(crate) fn tid() -> u32 {
     // SAFETY: a system call without arguments.
     unsafe { libc::gettid() }.cast_unsigned()

@@ -1,109 +1,109 @@
-//! Why an order cannot be carried out, in sentences that reach the one who gave it.
+//! Reasons why an order cannot be carried out, as sentences for the user.
 
 use events::{Value, ValueType};
 use thiserror::Error;
 
-/// Why an order is refused.
+/// Reason why an order is refused.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub(crate) enum OrderError {
-    /// The file is not mapped here.
+    /// The file is not mapped in this process.
     #[error("`{module}` is not loaded in this process")]
     NotLoaded {
-        /// Its name.
+        /// Name of the file.
         module: String,
     },
-    /// The file that is mapped here has another build-id.
+    /// The mapped file has another build-id.
     #[error(
         "{module} on this node is another build than the one that was looked at; use the same file on all nodes"
     )]
     OtherBuild {
-        /// Its name in backquotes, or `the program`.
+        /// Name in backquotes, or `the program`.
         module: String,
     },
-    /// An address is not where it should be.
+    /// The address is outside the expected part of its file.
     #[error("address `{address:#x}` is not in the {part} of its file")]
     Outside {
-        /// The address in the file.
+        /// Address in the file.
         address: u64,
         /// `code` or `data`.
         part: &'static str,
     },
-    /// The order speaks of a file that it does not list.
+    /// The order refers to a file that it does not list.
     #[error(
         "the order speaks of file {module} but lists fewer; use one version of Sintonia everywhere"
     )]
     NoModule {
-        /// Its position.
+        /// Index of the file.
         module: u32,
     },
-    /// The variable cannot be written.
+    /// The variable is read-only.
     #[error("the variable at `{address:#x}` is in read-only memory; it is a constant")]
     ReadOnly {
-        /// Where, in this process.
+        /// Address in this process.
         address: usize,
     },
-    /// A store of its size would not be whole.
+    /// The variable is not aligned to its size, so that a store would not be atomic.
     #[error(
         "the variable at `{address:#x}` is not aligned to its {n_bytes} bytes; it cannot be set at once"
     )]
     Unaligned {
-        /// Where, in this process.
+        /// Address in this process.
         address: usize,
-        /// Its size.
+        /// Size in bytes.
         n_bytes: usize,
     },
     /// The type cannot hold the value.
     #[error("`{value}` does not fit the type `{}`", kind.name())]
     DoesNotFit {
-        /// The value.
+        /// Value.
         value: Value,
-        /// The type.
+        /// Type.
         kind: ValueType,
     },
-    /// There is no such site, or nothing counts there.
+    /// The site does not exist, or is not a sync point.
     #[error("its sync point has no probes here, or none that count; see the warnings about it")]
     NoSyncPoint,
     /// The function has no probes.
     #[error("the function has no probes here; see the warnings about it")]
     NoSite,
-    /// More arguments than registers.
+    /// The arguments need more registers than there are.
     #[error(
         "a function called for tuning takes at most six integers and eight floating-point numbers"
     )]
     TooManyArguments,
-    /// Nothing exports the symbol.
+    /// No loaded library exports the symbol.
     #[error("no loaded library exports `{name}`; load the library that does first")]
     NotExported {
-        /// The symbol.
+        /// Name of the symbol.
         name: String,
     },
-    /// The library cannot be loaded.
+    /// The file cannot be loaded as a library.
     #[error("`{path}` cannot be loaded here; is it a library for this machine, with all it needs?")]
     NoLibrary {
-        /// Its path.
+        /// Path of the file.
         path: String,
     },
-    /// The library does not have the function.
+    /// The library does not export the function.
     #[error("`{path}` exports no `{name}`; `nm -D` lists what it does")]
     NotInLibrary {
-        /// Its path.
+        /// Path of the library.
         path: String,
-        /// The function.
+        /// Name of the function.
         name: String,
     },
-    /// The library is not on this node.
+    /// The file does not exist on this node.
     #[error("there is no file `{path}` on this node")]
     NoFile {
-        /// Its path.
+        /// Path of the file.
         path: String,
     },
-    /// The number of the action is in use, or not known.
+    /// The number of the action is in use, or unknown.
     #[error("action {action} is {what}")]
     Action {
-        /// Its number.
+        /// Number of the action.
         action: u64,
-        /// What is wrong with it.
+        /// Problem with the action.
         what: &'static str,
     },
 }

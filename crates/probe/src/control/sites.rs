@@ -1,4 +1,4 @@
-//! Functions with probes: from orders to addresses of this process.
+//! Instrumented functions: orders are translated to addresses of this process.
 
 use super::modules::Modules;
 use super::problem::OrderError;
@@ -10,10 +10,10 @@ use std::time::Instant;
 use wire::Answer;
 use wire::control::{self, Module};
 
-/// The sites that have probes.
+/// Sites that have probes.
 #[derive(Debug, Default)]
 pub(crate) struct Sites {
-    /// Which of its places have events, and whether actions can be armed.
+    /// Events and sync property of each site.
     known: HashMap<u32, Known>,
 }
 
@@ -25,7 +25,7 @@ struct Known {
 }
 
 impl Sites {
-    /// Puts probes in.
+    /// Installs probes.
     pub(crate) fn install(&mut self, modules: &[Module], wanted: &[control::Site]) -> Answer {
         let begin = Instant::now();
         let modules = Modules::find(modules);
@@ -53,14 +53,14 @@ impl Sites {
         installed(refused, warnings, begin)
     }
 
-    /// Takes probes out.
+    /// Removes probes.
     pub(crate) fn remove(&mut self, sites: &[u32]) -> Answer {
         let begin = Instant::now();
         let refused = self.take_out(sites);
         installed(refused, Vec::new(), begin)
     }
 
-    /// Takes all probes out; those that could not be, and why.
+    /// Removes all probes; returns the sites that failed, each with the reason.
     pub(crate) fn remove_all(&mut self) -> Vec<(u32, String)> {
         let sites: Vec<u32> = self.known.keys().copied().collect();
         self.take_out(&sites)
@@ -105,13 +105,13 @@ impl Sites {
         }
     }
 
-    /// Whether actions can be armed at a site.
+    /// Checks that actions can be armed at a site.
     pub(crate) fn check_sync(&self, site: u32) -> Result<(), OrderError> {
         let is_sync = self.known.get(&site).is_some_and(|known| known.is_sync);
         if is_sync { Ok(()) } else { Err(OrderError::NoSyncPoint) }
     }
 
-    /// Whether a site has probes.
+    /// Checks that a site has probes.
     pub(crate) fn check_known(&self, site: u32) -> Result<(), OrderError> {
         if self.known.contains_key(&site) { Ok(()) } else { Err(OrderError::NoSite) }
     }
@@ -136,7 +136,7 @@ fn installed(refused: Vec<(u32, String)>, warnings: Vec<(u32, String)>, begin: I
     Answer::Installed { refused, warnings, took_ns }
 }
 
-/// A site with addresses of this process.
+/// Translates a site to addresses of this process.
 fn here(site: &control::Site, modules: &Modules) -> Result<Site, OrderError> {
     let point = |point: &Option<control::Point>| {
         point.as_ref().map(|point| point_here(point, modules)).transpose()
