@@ -1,17 +1,18 @@
-//! The machine code of a passage: what the stub of a site calls, and where hijacked functions return to.
+//! Machine code of a passage: the routine that a site's stub jumps to, and the thunk that hijacked functions return to.
 //!
-//! A stub leaves `[rax][return address of the function]` on the stack and the site's `Context` in rax. The return
-//! address lies in the *slot*; its shadow (`shadow`) holds `[return address, context]` while the function returns to
-//! `sintonia_thunk`. That address is put into the slot by a call just before the thunk, and the thunk returns by `ret`,
+//! A stub leaves `[rax][return address of the function]` on the stack and the address of the site's `Context` in rax.
+//! The return address lies in the *slot*; its shadow (`shadow`) holds `[return address, context]` while the function
+//! returns to `sintonia_thunk`. That address is put into the slot by a call just before the thunk, and the thunk
+//! returns by `ret`, so that the processor predicts both returns.
 //! so that the processor predicts both returns.
 //!
 //! # Invariants
-//! - Every register and flag is what it was, also those a callee may change by the ABI: gcc's `-fipa-ra` relies on
-//!   what the function at hand does not touch.
-//! - The ring is used as `ring::ThreadWriter::push` does: `busy` first, then `written` is read.
-//! - `sintonia_thunk` is unwound by its own frame description: the address it stands for is in the shadow of the slot
-//!   below the canonical frame address. It is a signal frame that gives the address less one, because a frame of no
-//!   size would else be taken for its caller.
+//! - Every register and flag is preserved, even those that a callee may change by the ABI: gcc's `-fipa-ra` relies on
+//!   the registers that the function itself does not touch.
+//! - The ring is used as by `ring::ThreadWriter::push`: `busy` is set first, then `written` is read.
+//! - `sintonia_thunk` is unwound by its own frame description: the real return address is in the shadow of the slot
+//!   below the canonical frame address. The frame is a signal frame that gives the address less one, because a frame
+//!   of size zero would otherwise be taken for its caller.
 #![allow(unsafe_code, reason = "machine code")]
 
 mod outside;
@@ -29,11 +30,11 @@ use std::arch::global_asm;
 use std::ffi::c_int;
 use std::mem::offset_of;
 
-/// Where the frame of a passage keeps rdx, above the stack pointer of the code that gathers attributes.
+/// Offset of the saved rdx from the stack pointer of the code that gathers attributes, in the frame of a passage.
 pub(crate) const GATHER_RDX: i64 = 56;
-/// As above, rax.
+/// The same offset of the saved rax.
 pub(crate) const GATHER_RAX: i64 = 72;
-/// As above, the first argument on the stack.
+/// The same offset of the first argument on the stack.
 pub(crate) const GATHER_STACK_ARGUMENTS: i64 = 88;
 
 unsafe extern "C" {
@@ -41,17 +42,17 @@ unsafe extern "C" {
     fn sintonia_thunk();
 }
 
-/// The routine of a site that has something to do.
+/// Address of the routine for sites with something to do.
 pub(crate) fn routine() -> usize {
     sintonia_passage as *const () as usize
 }
 
-/// Where hijacked functions return to.
+/// Address of the thunk that hijacked functions return to.
 pub(crate) fn thunk() -> usize {
     sintonia_thunk as *const () as usize
 }
 
-/// Whether the processor compares return addresses with a stack of its own.
+/// Returns whether the processor checks return addresses against a shadow stack.
 pub(crate) fn is_return_guarded() -> bool {
     const ARCH_SHSTK_STATUS: c_int = 0x5005;
     let mut features = 0_u64;
@@ -61,8 +62,8 @@ pub(crate) fn is_return_guarded() -> bool {
     answer == 0 && features & 1 != 0
 }
 
-// One piece: the compiler may put several into any order, and macros are known only behind their definition.
-// Saves what the routines use. From then on: r10 the context, r12 the number of the passage; rax, rbx, rdx, rbp and
+// One block: the compiler may reorder several, and macros are known only after their definition. `sintonia_save`
+// saves the registers used. From then on: r10 the context, r12 the number of the passage; rax, rbx, rdx, rbp and
 // r11 are free. The flags are kept in ah and al: `pushf` and `popf` cost ten times as much.
 global_asm!(
     ".macro sintonia_save",
@@ -90,7 +91,7 @@ global_asm!(
     "pop rbx",
     "pop rdx",
     ".endm",
-    // Counts a passage where passages are counted; r12: its number, or 0.
+    // Counts a passage if passages are counted; sets r12 to its number, or 0.
     ".macro sintonia_count flag, hits",
     "xor r12d, r12d",
     "test byte ptr [r10 + {flags}], \\flag",
@@ -100,12 +101,12 @@ global_asm!(
     "inc r12",
     ".Lsintonia_counted\\@:",
     ".endm",
-    // Calls a function of Rust with the context and the number of the passage.
+    // Calls a Rust function with the context and the number of the passage.
     ".macro sintonia_outside function",
     "lea rax, [rip + \\function]",
     "call sintonia_outside_body",
     ".endm",
-    // The shadow of the slot in rbx: rdx. Zero in the directory goes to `without`.
+    // Sets rdx to the shadow of the slot in rbx. Jumps to `without` if the directory entry is zero.
     ".macro sintonia_shadow without",
     "mov rdx, rbx",
     "shr rdx, 24",
@@ -116,7 +117,7 @@ global_asm!(
     "and ebx, 0xffffff",
     "lea rdx, [rdx + 2 * rbx]",
     ".endm",
-    // Appends the records of a point; nothing where there is no ring, and no room counts as dropped.
+    // Appends the records of a point; does nothing without a ring, and counts records without room as dropped.
     ".macro sintonia_append event, records, gather, left",
     "mov r11, qword ptr [rip + sintonia_instrument_tls@GOTTPOFF]",
     "mov r11, qword ptr fs:[r11]",
@@ -190,7 +191,7 @@ global_asm!(
     "jmp .Lsintonia_done\\@",
     ".popsection",
     ".endm",
-    // What a stub calls.
+    // Routine that a stub jumps to.
     ".pushsection .text.sintonia_passage, \"ax\", @progbits",
     ".hidden sintonia_passage",
     ".globl sintonia_passage",
@@ -199,7 +200,7 @@ global_asm!(
     "sintonia_passage:",
     ".cfi_startproc",
     ".cfi_undefined rip",
-    // Room for where to go on; until then, whether by a call.
+    // Room for the address to continue at; until then, the flag whether to continue by a call.
     "lea rsp, [rsp - 8]",
     "sintonia_save",
     "mov qword ptr [rsp + 56], 0",
@@ -240,17 +241,17 @@ global_asm!(
     "mov rdx, qword ptr [r10 + {inside}]",
     "test byte ptr [r10 + {flags}], {REPLACED}",
     "jz .Lsintonia_leave",
-    // The other function finds the stack as this one did.
+    // The replacement finds the stack as the original function did.
     "mov rdx, qword ptr [r10 + {replacement}]",
     "jmp .Lsintonia_leave",
-    // The first passage in this part of a stack.
+    // First passage in this part of a stack.
     ".Lsintonia_chunk:",
     "mov r12, rbx",
     "sintonia_outside {add_chunk}",
     "test rax, rax",
     "jnz .Lsintonia_hijack",
     "jmp .Lsintonia_entered",
-    // The function that was to return has jumped here instead.
+    // The function that was to return has jumped here instead (tail call).
     ".Lsintonia_tail:",
     "push r10",
     "xchg r10, qword ptr [rdx + 8]",
@@ -273,7 +274,7 @@ global_asm!(
     ".cfi_endproc",
     ".size sintonia_passage, . - sintonia_passage",
     ".popsection",
-    // Where hijacked functions return to. The frame is laid out as at an entry.
+    // Return point of hijacked functions. The frame is laid out as at an entry.
     ".pushsection .text.sintonia_thunk, \"ax\", @progbits",
     ".Lsintonia_personality:",
     "jmp {personality}",
@@ -287,7 +288,7 @@ global_asm!(
     ".cfi_escape 0x16, 16, 31, 0x38, 0x1c, 0x12, 0x48, 0x25, 0x33, 0x24",
     ".cfi_escape 0x0e, {d0}, {d1}, {d2}, {d3}, {d4}, {d5}, {d6}, {d7}",
     ".cfi_escape 0x22, 0x06, 0x16, 0x0c, 0xff, 0xff, 0xff, 0x00, 0x1a, 0x12, 0x22, 0x22, 0x06, 0x31, 0x1c",
-    // Unwinders look up the byte before a return address: the call belongs to the thunk.
+    // Unwinders look up the byte before a return address, so the call belongs to the thunk.
     "sintonia_enter:",
     "call qword ptr [rsp - 24]",
     ".hidden sintonia_thunk",
@@ -322,7 +323,7 @@ global_asm!(
     "mov rax, qword ptr [rsp + 8]",
     "lea rsp, [rsp + 16]",
     "ret",
-    // A slot whose shadow is gone: nobody knows where to return to.
+    // A slot whose shadow is lost: the return address is unknown.
     ".Lsintonia_lost:",
     "ud2",
     ".cfi_endproc",

@@ -1,7 +1,7 @@
-//! Machine code that reads the attributes of a point into its records.
+//! Generates machine code that reads the attributes of a point into its records.
 //!
-//! It is called with rbx at the record, rbp the record's number, r11 the ring and r10 the context; rax and rdx are
-//! free. All other registers hold what the program has in them.
+//! The code is called with rbx at the record, rbp the record's number, r11 the ring and r10 the context; rax and
+//! rdx are free. All other registers hold the program's values.
 
 use crate::asm::{GATHER_RAX, GATHER_RDX, GATHER_STACK_ARGUMENTS};
 use crate::site::{Attribute, Source};
@@ -11,18 +11,18 @@ use iced_x86::{Code, IcedError, Instruction, MemoryOperand, Register};
 use ring::RingCursor;
 use std::mem::offset_of;
 
-/// Whether there is a returned value.
+/// Moment of a passage, which decides whether there is a return value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Moment {
     /// At an entry.
     Entered,
     /// After a return.
     Returned,
-    /// When another function is jumped to.
+    /// At a tail call.
     Jumped,
 }
 
-/// The code; none without attributes.
+/// Returns the code; empty without attributes.
 pub(crate) fn gather(
     attributes: &[Attribute],
     event: u32,
@@ -46,7 +46,7 @@ pub(crate) fn gather(
     Ok(code)
 }
 
-/// Where the n-th value of a record lies.
+/// Offset of the n-th value in a record.
 fn value_offset(position: usize) -> usize {
     if position + 1 < N_VALUES {
         offset_of!(EventRecord, values) + size_of::<u64>() * position
@@ -55,7 +55,7 @@ fn value_offset(position: usize) -> usize {
     }
 }
 
-/// Goes on with the record after this one, of the same time.
+/// Continues with the next record, of the same time.
 fn next_record(code: &mut Vec<Instruction>, event: u32) -> Result<(), IcedError> {
     let shift = size_of::<EventRecord>().trailing_zeros();
     let kind = i32::from(FunctionKind::MoreValues as i16) << 16;
@@ -136,7 +136,7 @@ fn value(
     Ok(())
 }
 
-/// Loads what is at the address in rax.
+/// Loads the value at the address in rax.
 fn load(n_bytes: usize) -> Result<Instruction, IcedError> {
     let (load, to) = match n_bytes {
         1 => (Code::Movzx_r32_rm8, Register::EAX),
@@ -162,7 +162,7 @@ fn argument(number: u8) -> Result<Instruction, IcedError> {
     Instruction::with2(Code::Mov_r64_rm64, Register::RAX, at_sp(offset))
 }
 
-/// Lets rax lead to a zero where it leads nowhere, as for an optional argument that is not there.
+/// Makes rax point to a zero if it is null, as for an optional argument that is absent.
 fn unless_null() -> Result<[Instruction; 3], IcedError> {
     static ZERO: u64 = 0;
     let zero = (&raw const ZERO).expose_provenance() as u64;
@@ -177,7 +177,7 @@ fn at_sp(offset: i64) -> MemoryOperand {
     MemoryOperand::with_base_displ(Register::RSP, offset)
 }
 
-/// Clears what a narrow value in a register has above it.
+/// Clears the bits above a narrow value in a register.
 fn narrow(n_bytes: usize) -> Result<Option<Instruction>, IcedError> {
     let (code, from) = match n_bytes {
         1 => (Code::Movzx_r32_rm8, Register::AL),

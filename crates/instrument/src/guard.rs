@@ -1,11 +1,11 @@
-//! What the program's own calls about signals do instead, so that none closes those that changing code needs.
+//! Replacements of the program's signal functions that keep the signals unblocked that changing code needs.
 //!
 //! # Invariants
-//! - Before [`crate::live::reserve`], and for other signals, the calls do what they always did.
-//! - Async-signal-safe, as what they stand for.
+//! - Before [`crate::live::reserve`], and for other signals, the calls behave as the originals.
+//! - Async-signal-safe, like the originals.
 //!
 //! # Not here
-//! The names under which the program finds them (`probe`).
+//! Exported names of these functions (`probe`).
 #![allow(unsafe_code, reason = "stands between the program and its C library")]
 
 use crate::live;
@@ -18,7 +18,7 @@ pub type Mask = unsafe extern "C" fn(c_int, *const libc::sigset_t, *mut libc::si
 pub type SigAction =
     unsafe extern "C" fn(c_int, *const libc::sigaction, *mut libc::sigaction) -> c_int;
 
-/// Changes the calling thread's mask, and leaves our signals open.
+/// Changes the calling thread's mask, and leaves our signals unblocked.
 ///
 /// # Safety
 /// As for `real`, which is the function of the C library.
@@ -32,15 +32,15 @@ pub unsafe fn sigmask(
         // SAFETY: the program's own arguments, passed on unchanged.
         return unsafe { real(how, new, old) };
     }
-    // SAFETY: the program says that there is a set.
+    // SAFETY: the program passes a readable set.
     let mut open = unsafe { *new };
     // SAFETY: a set of our own.
     unsafe { live::open_signals(&raw mut open) };
-    // SAFETY: the program's arguments but for the set, which is like its own.
+    // SAFETY: the program's arguments except the set, which is a copy of its own.
     unsafe { real(how, &raw const open, old) }
 }
 
-/// Sets an action: beside ours where the signal is ours, else with our signals open while it runs.
+/// Sets an action: beside our own for one of our signals, otherwise with our signals unblocked while it runs.
 ///
 /// # Safety
 /// As for `real`, which is the function of the C library.
@@ -58,10 +58,10 @@ pub unsafe fn sigaction(
         // SAFETY: the program's own arguments, passed on unchanged.
         return unsafe { real(signal, new, old) };
     }
-    // SAFETY: the program says that there is an action.
+    // SAFETY: the program passes a readable action.
     let mut open = unsafe { *new };
     // SAFETY: a set of our own.
     unsafe { live::open_signals(&raw mut open.sa_mask) };
-    // SAFETY: the program's arguments but for the action, which is like its own.
+    // SAFETY: the program's arguments except the action, which is a copy of its own.
     unsafe { real(signal, &raw const open, old) }
 }

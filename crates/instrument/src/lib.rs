@@ -1,12 +1,12 @@
-//! Puts probes at entries and exits of functions of the running process, and takes them out.
+//! Installs probes at entries and exits of functions of the running process, and removes them.
 //!
 //! # Invariants
-//! - A program with probes computes what it computes without: all registers, flags and unwinding stay.
-//! - On the way of a passage: no lock, no allocation, no system call.
-//! - What cannot be done safely is refused with its reason, and the code stays as it was.
+//! - A program with probes computes the same results: registers, flags and unwinding are preserved.
+//! - During a passage: no lock, no allocation, no system call.
+//! - Requests that cannot be met safely are refused with the reason, and the code stays unchanged.
 //!
 //! # Not here
-//! Names and debug information (`symbols`), who asks for probes (`probe::control`), rings (`ring`).
+//! Names and debug information (`symbols`), requests for probes (`probe::control`), rings (`ring`).
 
 mod asm;
 mod context;

@@ -1,15 +1,16 @@
-//! Changes code of the running process, also while other threads run it.
+//! Changes code of the running process, even while other threads execute it.
 //!
-//! A pass changes any number of places: a trap on the first byte of each, a wait until nobody is in the middle of
-//! one, the bytes behind, the first byte. A thread that meets the trap goes on in the place's stub; nobody waits.
+//! A pass changes any number of places: it puts a trap on the first byte of each, waits until no thread is in the
+//! middle of one, and writes the later bytes, then the first byte. A thread that hits the trap continues in the
+//! place's stub; no thread of the program waits.
 //!
 //! # Invariants
-//! - At any moment a thread may be anywhere: it computes what it would have computed.
-//! - Either a place has changed as a whole, or it is as it was and the refusal says why.
-//! - Threads that sleep in system calls are not woken; those that run are asked at most once per pass.
+//! - At any moment a thread may be anywhere: its results are those without the change.
+//! - Either a place has changed as a whole, or it is unchanged and the refusal gives the reason.
+//! - Threads that sleep in system calls are not woken; running threads are interrupted at most once per pass.
 //!
 //! # Not here
-//! What the new code is (`plan`, `stub`); how the program is kept from closing our signals ([`crate::guard`]).
+//! Content of the new code (`plan`, `stub`); keeping our signals unblocked in the program ([`crate::guard`]).
 #![allow(unsafe_code, reason = "changes code")]
 
 mod action;
@@ -34,29 +35,30 @@ use std::sync::{Mutex, PoisonError};
 
 const INT3: u8 = 0xcc;
 
-/// One pass at a time.
+/// Lock that allows one pass at a time.
 static PASS: Mutex<()> = Mutex::new(());
 
-/// Makes the changes; one result per patch.
+/// Makes the changes; returns one result per patch.
 ///
 /// # Safety
-/// Each address is code of this process; at its stub, and at each copy of a displaced instruction, lies code that
-/// does what the original does from there on, for as long as the process lives.
+/// Each address is code of this process; its stub, and each copy of a displaced instruction, is code that has the
+/// effect of the original from there on, for the life of the process.
 pub unsafe fn apply(patches: &[Patch]) -> Vec<Result<(), Refusal>> {
     let changes: Vec<Change<'_>> = patches.iter().map(Change::there).collect();
     make(&changes)
 }
 
-/// Takes the changes back; one result per patch.
+/// Reverts the changes; returns one result per patch.
 ///
 /// # Safety
-/// As for [`apply`], which made them.
+/// As for [`apply`], which made the changes.
 pub unsafe fn revert(patches: &[Patch]) -> Vec<Result<(), Refusal>> {
     let changes: Vec<Change<'_>> = patches.iter().map(Change::back).collect();
     make(&changes)
 }
 
-/// Puts a trap that stays: whoever comes to the address goes on in the stub. The result takes it back.
+/// Puts a permanent trap: a thread that reaches the address continues in the stub. [`revert`] of the
+/// returned patch removes the trap.
 ///
 /// # Errors
 /// As for [`apply`].
@@ -64,7 +66,7 @@ pub unsafe fn revert(patches: &[Patch]) -> Vec<Result<(), Refusal>> {
 /// # Safety
 /// As for [`apply`].
 pub unsafe fn trap_at(address: usize, stub: usize) -> Result<Patch, Refusal> {
-    // SAFETY: the caller says that code lies there.
+    // SAFETY: the caller promises that code is there.
     let original = unsafe { memory::byte(address) };
     let patch = Patch {
         address,
@@ -77,7 +79,7 @@ pub unsafe fn trap_at(address: usize, stub: usize) -> Result<Patch, Refusal> {
     Ok(patch)
 }
 
-/// How often threads met code half changed, since the process began.
+/// Counts of threads that hit half-changed code, since the process began.
 pub fn encounters() -> Encounters {
     handlers::encounters()
 }
@@ -89,7 +91,7 @@ struct Span {
     end: usize,
 }
 
-/// One way of a patch.
+/// A patch in one direction.
 #[derive(Debug)]
 struct Change<'a> {
     address: usize,
@@ -97,7 +99,7 @@ struct Change<'a> {
     to: &'a [u8],
     stub: usize,
     moved: &'a [(usize, usize)],
-    /// A thread may be behind the first byte.
+    /// Whether a thread may be between the instructions after the first byte.
     has_inside: bool,
 }
 
@@ -110,12 +112,12 @@ impl<'a> Change<'a> {
             to: &patch.replacement,
             stub: patch.stub,
             moved: &patch.moved,
-            // A single instruction has no inside, nor has padding.
+            // A single instruction has no inside, and padding is never executed.
             has_inside: patch.moved.iter().any(behind),
         }
     }
 
-    /// What was put there is one instruction.
+    /// Reverts a patch, whose replacement is a single instruction.
     fn back(patch: &'a Patch) -> Self {
         Self {
             from: &patch.replacement,
@@ -130,12 +132,12 @@ impl<'a> Change<'a> {
         Span { start: self.address, end: self.address + self.from.len() }
     }
 
-    /// Whether a thread may meet a trap.
+    /// Returns whether a thread may hit a trap.
     fn traps(&self) -> bool {
         1 < self.to.len() || self.to.first() == Some(&INT3)
     }
 
-    /// Displaced instructions that the trap does not stand on, with their copies.
+    /// Displaced instructions except the one under the trap, with their copies.
     fn inner(&self) -> impl Iterator<Item = (usize, usize)> {
         self.moved.iter().copied().filter(|(displaced, _)| *displaced != self.address)
     }
@@ -150,7 +152,7 @@ fn make(changes: &[Change<'_>]) -> Vec<Result<(), Refusal>> {
     pass.outcomes
 }
 
-/// A pass under way.
+/// Pass in progress.
 struct Pass<'a> {
     changes: &'a [Change<'a>],
     outcomes: Vec<Result<(), Refusal>>,
@@ -165,7 +167,7 @@ impl<'a> Pass<'a> {
         pass
     }
 
-    /// Of changes that overlap, only the one that starts first is made.
+    /// Refuses all overlapping changes but the one that starts first.
     fn refuse_overlaps(&mut self) {
         let mut order: Vec<usize> = (0..self.changes.len()).collect();
         order.sort_by_key(|idx| self.changes[*idx].address);
@@ -179,7 +181,7 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// On an error nothing has changed.
+    /// Runs the pass; on an error nothing has changed.
     fn run(&mut self) -> Result<(), Refusal> {
         if !start::is_started() {
             return Err(Refusal::NotStarted);
@@ -218,7 +220,7 @@ impl<'a> Pass<'a> {
         Ok(())
     }
 
-    /// Sees to it that nobody is behind a first byte.
+    /// Waits until no thread is behind a first byte.
     fn clear(&self) -> Result<(), Refusal> {
         let with_inside = || self.accepted().filter(|change| change.has_inside);
         let mut spans: Vec<Span> = with_inside().map(Change::span).collect();
@@ -236,7 +238,7 @@ impl<'a> Pass<'a> {
         outcome
     }
 
-    /// Writes to every place that was not refused; what fails is set back.
+    /// Writes to every place that was not refused; reverts a place where writing fails.
     fn write(&mut self, what: impl Fn(&Change<'a>) -> (usize, &'a [u8])) {
         for (change, outcome) in self.changes.iter().zip(&mut self.outcomes) {
             if outcome.is_err() {
@@ -263,13 +265,13 @@ impl<'a> Pass<'a> {
 }
 
 fn check(change: &Change<'_>) -> Result<(), Refusal> {
-    // SAFETY: the callers of this module say that code lies there.
+    // SAFETY: the callers of this module promise that code is there.
     let is_there = unsafe { memory::holds(change.address, change.from) };
     let is_whole = !change.from.is_empty() && change.from.len() == change.to.len();
     if is_there && is_whole { Ok(()) } else { Err(Refusal::Changed { address: change.address }) }
 }
 
-/// Sets back as much as can be written; a trap that stays leads to the stub.
+/// Reverts as much as can be written; a trap that stays leads to the stub.
 fn undo(code: &Code, change: &Change<'_>) {
     barrier::sync();
     let behind = code.write(change.address + 1, &change.from[1..]);

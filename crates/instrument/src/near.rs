@@ -1,7 +1,7 @@
-//! Memory within reach of a function's 5-byte jump: code that is run, and data that it reads.
+//! Memory within reach of a function's 5-byte jump, for code and for its data.
 //!
-//! Code is one file in memory mapped twice, to run near the function and to write elsewhere: no page is writable and
-//! executable. A gap below the image is taken first; above it, the heap wants to grow.
+//! Code is one memory file mapped twice, executable near the function and writable elsewhere: no page is both. A gap
+//! below the program's image is preferred; above it, the heap needs room to grow.
 #![allow(unsafe_code, reason = "maps memory at chosen addresses")]
 
 use crate::context::Context;
@@ -14,9 +14,9 @@ use std::os::fd::{AsRawFd, FromRawFd};
 const CODE_BYTES: usize = 1 << 20;
 const DATA_BYTES: usize = 1 << 20;
 const ARENA_BYTES: usize = CODE_BYTES + DATA_BYTES;
-/// Less than the 2 GiB of a jump: displaced instructions reach for data on the other side of the image.
+/// Less than the 2 GiB reach of a jump: displaced instructions access data on the other side of the image.
 const REACH_BYTES: usize = 0x7000_0000;
-/// The system lets nobody map below.
+/// Lowest address that the system lets a process map.
 const LOWEST: usize = 0x1_0000;
 const PAGE_BYTES: usize = 4096;
 const CODE_ALIGNMENT: usize = 16;
@@ -27,7 +27,7 @@ pub(crate) struct Near {
     arenas: Vec<Arena>,
 }
 
-/// A piece of near memory; never given back.
+/// Piece of near memory; never freed.
 #[derive(Debug)]
 pub(crate) struct Arena {
     code: usize,
@@ -38,7 +38,7 @@ pub(crate) struct Arena {
 }
 
 impl Near {
-    /// Memory near `address` with room for one more site of at most `n_code_bytes`.
+    /// Returns an arena near `address` with room for one more site of at most `n_code_bytes`.
     pub(crate) fn arena(
         &mut self,
         address: usize,
@@ -91,12 +91,12 @@ impl Arena {
             && self.n_data_bytes + size_of::<Context>() <= DATA_BYTES
     }
 
-    /// Where the next code goes.
+    /// Address of the next code.
     pub(crate) fn next_code(&self) -> usize {
         self.code + self.n_code_bytes
     }
 
-    /// Writes code where `next_code` said; the caller has asked for room.
+    /// Writes code at the address returned by `next_code`; the caller has made sure that there is room.
     pub(crate) fn add_code(&mut self, bytes: &[u8]) {
         let n_bytes = bytes.len().min(CODE_BYTES - self.n_code_bytes);
         let to = std::ptr::with_exposed_provenance_mut(self.writable + self.n_code_bytes);
@@ -106,7 +106,7 @@ impl Arena {
             (self.n_code_bytes + n_bytes).next_multiple_of(CODE_ALIGNMENT).min(CODE_BYTES);
     }
 
-    /// Where the next context lies; it is all zero.
+    /// Returns the next context; it is all zero.
     pub(crate) fn next_context(&mut self) -> &'static Context {
         let place = std::ptr::with_exposed_provenance::<Context>(self.data + self.n_data_bytes);
         self.n_data_bytes += size_of::<Context>();
@@ -127,12 +127,12 @@ fn map_pair(place: usize, file: &File) -> Result<(), i32> {
 }
 
 fn memory_file() -> Result<File, i32> {
-    // SAFETY: a name that lives for ever, and no memory of ours.
+    // SAFETY: a static name; no other memory is involved.
     let number = unsafe { libc::memfd_create(c"sintonia-probes".as_ptr(), libc::MFD_CLOEXEC) };
     if number < 0 {
         return Err(last_errno());
     }
-    // SAFETY: just opened, and nobody else knows it.
+    // SAFETY: just opened, with no other owner.
     let file = unsafe { File::from_raw_fd(number) };
     file.set_len(CODE_BYTES as u64).map_err(|error| error.raw_os_error().unwrap_or(0))?;
     Ok(file)
@@ -154,7 +154,7 @@ fn map(
     }
     let found = found.expose_provenance();
     if place != 0 && found != place {
-        // Systems that do not know `MAP_FIXED_NOREPLACE`.
+        // On systems that do not support `MAP_FIXED_NOREPLACE`.
         unmap(found, n_bytes);
         return Err(libc::EEXIST);
     }
@@ -163,7 +163,7 @@ fn map(
 
 fn unmap(place: usize, n_bytes: usize) {
     let place = std::ptr::with_exposed_provenance_mut::<c_void>(place);
-    // SAFETY: mapped just before, and nobody knows it.
+    // SAFETY: mapped just before, and not used yet.
     let _result = unsafe { libc::munmap(place, n_bytes) };
 }
 
@@ -171,14 +171,14 @@ fn last_errno() -> i32 {
     std::io::Error::last_os_error().raw_os_error().unwrap_or(0)
 }
 
-/// The mappings of this process, in order.
+/// Mappings of this process, in order.
 #[derive(Debug, Default)]
 pub(crate) struct Mappings {
     ranges: Vec<(Range<usize>, bool)>,
 }
 
 impl Mappings {
-    /// As they are now.
+    /// Reads the current mappings.
     pub(crate) fn read() -> Self {
         Self::parse(&std::fs::read_to_string("/proc/self/maps").unwrap_or_default())
     }
@@ -197,14 +197,14 @@ impl Mappings {
         Self { ranges: text.lines().filter_map(line).collect() }
     }
 
-    /// The bytes from `address` on that are readable code, at most `n_bytes`.
+    /// Returns how many bytes from `address` on are readable code, at most `n_bytes`.
     pub(crate) fn code(&self, address: usize, n_bytes: usize) -> usize {
         let around =
             self.ranges.iter().find(|(range, is_code)| *is_code && range.contains(&address));
         around.map_or(0, |(range, _)| n_bytes.min(range.end - address))
     }
 
-    /// Free places for an arena in reach: below the address, nearest first; then above, farthest first.
+    /// Returns free places for an arena in reach: below the address, nearest first; then above, farthest first.
     fn places_near(&self, address: usize) -> Vec<usize> {
         let lowest = address.saturating_sub(REACH_BYTES).max(LOWEST);
         let highest = address.saturating_add(REACH_BYTES);
@@ -214,7 +214,7 @@ impl Mappings {
             std::iter::once(0).chain(ends).zip(starts.chain([usize::MAX & !(PAGE_BYTES - 1)]));
         let fitting = gaps.filter_map(|(start, end)| {
             let (start, end) = (start.max(lowest), end.min(highest));
-            // A page apart, so that nothing grows together.
+            // A page apart, so that mappings do not merge.
             let place = end.checked_sub(ARENA_BYTES + PAGE_BYTES)? & !(PAGE_BYTES - 1);
             (start + PAGE_BYTES <= place).then_some(place)
         });

@@ -1,4 +1,4 @@
-//! The seldom parts of a passage: a thread's first record, actions, and exits by exception.
+//! Rare parts of a passage: a thread's first record, actions, and exits by exception.
 #![allow(unsafe_code, reason = "called by machine code, and by unwinders")]
 
 use crate::context::Context;
@@ -13,14 +13,14 @@ use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering, compiler_fence};
 use std::sync::{Mutex, OnceLock};
 
-/// Bytes that `xsave` writes.
+/// Number of bytes that `xsave` writes.
 pub(crate) static XSAVE_BYTES: AtomicUsize = AtomicUsize::new(0);
-/// Which registers it saves: x87, SSE, AVX, AVX-512.
+/// Register sets to save: x87, SSE, AVX, AVX-512.
 pub(crate) static XSAVE_MASK: AtomicU32 = AtomicU32::new(0xe7);
 
 static HOOKS: OnceLock<ThreadHooks> = OnceLock::new();
 
-/// Takes note of the hooks, and of how large the registers are.
+/// Stores the hooks, and the size of the register state.
 pub(crate) fn start(hooks: ThreadHooks) -> Result<(), StartError> {
     if !std::arch::is_x86_feature_detected!("xsave") {
         return Err(StartError::NoXsave);
@@ -30,7 +30,7 @@ pub(crate) fn start(hooks: ThreadHooks) -> Result<(), StartError> {
     HOOKS.set(hooks).map_err(|_| StartError::Twice)
 }
 
-/// The program's `errno`, kept while we call the system in its place.
+/// The program's `errno`, saved during our own system calls.
 pub(crate) struct Errno(c_int);
 
 impl Errno {
@@ -41,7 +41,7 @@ impl Errno {
         Self(unsafe { place.read() })
     }
 
-    /// Sets it back, and returns `value`.
+    /// Restores `errno`, and returns `value`.
     pub(crate) fn give_back<T>(self, value: T) -> T {
         // SAFETY: the calling thread's own word.
         let place = unsafe { libc::__errno_location() };
@@ -51,10 +51,10 @@ impl Errno {
     }
 }
 
-/// Gives the calling thread its ring; null when there is none (now).
+/// Attaches a ring to the calling thread; returns null if there is none (now).
 pub(crate) extern "C" fn attach() -> *mut RingCursor {
     let words = thread::words();
-    // Passages on the way to the ring are not recorded.
+    // Passages during the attaching are not recorded.
     if words.is_attaching() {
         return std::ptr::null_mut();
     }
@@ -67,7 +67,7 @@ pub(crate) extern "C" fn attach() -> *mut RingCursor {
     errno.give_back(cursor)
 }
 
-/// An action that waits.
+/// Armed action.
 struct Armed {
     action: u64,
     at_hit: u32,
@@ -75,7 +75,7 @@ struct Armed {
     act: Action,
 }
 
-/// The actions that wait at a site, and what its exit reads.
+/// Actions armed at a site, and the attributes of its exit.
 #[derive(Default)]
 pub(crate) struct Actions {
     entry: Mutex<Vec<Armed>>,
@@ -90,7 +90,7 @@ impl std::fmt::Debug for Actions {
 }
 
 impl Actions {
-    /// No actions, at a site whose exit reads these.
+    /// Returns empty actions of a site whose exit has these attributes.
     pub(crate) fn of(exit_attributes: &[Attribute]) -> Self {
         Self { exit_attributes: exit_attributes.to_vec(), ..Self::default() }
     }
@@ -102,14 +102,14 @@ impl Actions {
         }
     }
 
-    /// Adds an action.
+    /// Arms an action.
     pub(crate) fn arm(&self, place: Place, action: u64, at_hit: u32, act: Action) {
         let Ok(mut armed) = self.at(place).lock() else { return };
         armed.retain(|armed| !armed.is_done);
         armed.push(Armed { action, at_hit, is_done: false, act });
     }
 
-    /// Takes an action away; whether it was waiting.
+    /// Disarms an action; returns whether it was armed.
     pub(crate) fn disarm(&self, place: Place, action: u64) -> bool {
         let Ok(mut armed) = self.at(place).lock() else { return false };
         armed.retain(|armed| !armed.is_done);
@@ -118,13 +118,14 @@ impl Actions {
         armed.len() < n_before
     }
 
-    /// Whether any action waits.
+    /// Returns whether any action is armed.
     pub(crate) fn is_armed(&self, place: Place) -> bool {
         self.at(place).lock().is_ok_and(|armed| armed.iter().any(|armed| !armed.is_done))
     }
 
-    /// Carries out what is due. A passage on another thread, or of an action itself, does not wait: the next one
-    /// comes. What is done is freed by whoever arms: nothing is freed in the place of the program.
+    /// Carries out the actions that are due. A passage on another thread, or inside an action itself, does not
+    /// wait: the next passage will do it. Finished actions are freed when another one is armed, never inside the
+    /// program's passage.
     fn act(&self, place: Place, hit: u32) {
         let Ok(mut armed) = self.at(place).try_lock() else { return };
         for armed in armed.iter_mut().filter(|armed| !armed.is_done && armed.at_hit <= hit) {
@@ -160,8 +161,8 @@ unsafe extern "C" {
     fn _Unwind_GetIP(context: *mut c_void) -> usize;
 }
 
-/// The personality of the thunk: unwinders call it for every hijacked function that is left by an exception or by
-/// the end of its thread.
+/// Personality routine of the thunk: unwinders call it for every hijacked function that is left by an exception
+/// or by the end of its thread.
 pub(crate) extern "C" fn leave_unwound(
     _version: c_int,
     actions: c_int,
@@ -174,7 +175,7 @@ pub(crate) extern "C" fn leave_unwound(
         let at = unsafe { _Unwind_GetIP(context) };
         // SAFETY: as above.
         let frame = unsafe { _Unwind_GetCFA(context) };
-        // Elsewhere in the thunk the exit was recorded already.
+        // At other addresses in the thunk the exit is already recorded.
         if at == crate::asm::thunk()
             && let Some(context) = shadow::context_at(frame - size_of::<usize>())
         {
@@ -260,7 +261,7 @@ fn read(attribute: Attribute) -> u64 {
     let mut bytes = [0; 8];
     let n_bytes = attribute.kind.n_bytes();
     let from = std::ptr::with_exposed_provenance::<u8>(address);
-    // SAFETY: who asked for the attribute vouches for the address; no type is larger than the room.
+    // SAFETY: the requester of the attribute vouches for the address; no type is larger than the room.
     unsafe { std::ptr::copy_nonoverlapping(from, bytes.as_mut_ptr(), n_bytes) };
     u64::from_le_bytes(bytes)
 }

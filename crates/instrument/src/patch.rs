@@ -1,21 +1,20 @@
-//! A change of code bytes that puts a probe in.
+//! Change of code bytes that installs a probe.
 //!
 //! # Not here
-//! When it is safe to write while threads run (`live`), what the bytes are (`plan`, `stub`).
+//! Safe writing while threads run (`live`), computation of the bytes (`plan`, `stub`).
 
-/// Bytes of code to be exchanged. A single `0xcc` is an int3 that stays: its address is known to
-/// `live::trap_at` before.
+/// Bytes of code to be replaced. A single `0xcc` is an int3 that stays: its address must have been
+/// registered by `live::trap_at` before.
 #[derive(Clone, Debug)]
 pub struct Patch {
-    /// The first byte that changes.
+    /// Address of the first byte that changes.
     pub address: usize,
-    /// What is there.
+    /// Bytes before the change.
     pub original: Vec<u8>,
-    /// What is put there; as long.
+    /// Bytes after the change, equally many.
     pub replacement: Vec<u8>,
-    /// Where whoever arrives at `address` goes on.
+    /// Address at which a thread that reaches `address` continues.
     pub stub: usize,
-    /// Each displaced instruction's address, and that of its copy in the stub. Empty where no thread can
-    /// be (padding).
+    /// Address of each displaced instruction, and of its copy in the stub. Empty where no thread can be (padding).
     pub moved: Vec<(usize, usize)>,
 }

@@ -1,14 +1,14 @@
-//! How a probe can be put into a function: which bytes change, and which instructions move.
+//! Plan of a probe in a function: which bytes change, and which instructions move.
 //!
-//! A jump of 5 bytes is put on the first instructions. Where something arrives inside of them, a jump of 2 bytes leads
-//! to one of 5 in the padding behind the function; where there is none either, an int3 does, which is slow.
+//! A jump of 5 bytes replaces the first instructions. If a branch or return arrives inside of them, a jump of 2 bytes
+//! leads to one of 5 in the padding behind the function; without such padding, an int3 does, which is slow.
 //!
 //! # Invariants
-//! - Nothing jumps or returns into the middle of what is replaced, as far as the function itself shows.
+//! - Nothing jumps or returns into the middle of the replaced bytes, as far as the function itself shows.
 //! - Padding is `nop`, `int3` or zero up to the next function.
 //!
 //! # Not here
-//! Where the moved instructions go (`stub`), when the bytes are written (`live`).
+//! New place of the moved instructions (`stub`), writing the bytes (`live`).
 
 mod own_return;
 
@@ -18,10 +18,10 @@ use iced_x86::{Code, Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic
 const JUMP_BYTES: usize = 5;
 const HOP_BYTES: usize = 2;
 const TRAP_BYTES: usize = 1;
-/// A jump of 2 bytes ends within so many bytes.
+/// Reach of a jump of 2 bytes.
 const HOP_REACH_BYTES: usize = 127;
 
-/// How the function is left for the stub.
+/// Instruction by which the function is left for the stub.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Departure {
     /// A jump of 5 bytes.
@@ -32,36 +32,36 @@ pub(crate) enum Departure {
     Trap,
 }
 
-/// What is to be done.
+/// Plan of a probe.
 #[derive(Debug)]
 pub(crate) struct Plan {
     /// The first byte that changes.
     pub(crate) address: usize,
-    /// How the function is left.
+    /// Instruction by which the function is left.
     pub(crate) departure: Departure,
-    /// The instructions that move.
+    /// Instructions that move.
     pub(crate) displaced: Vec<Instruction>,
-    /// Where the function goes on after them, if it does.
+    /// Address at which the function continues after them, if it does.
     pub(crate) back: Option<usize>,
-    /// What there is to know.
+    /// Warning to the user, if there is one.
     pub(crate) warning: Option<String>,
 }
 
-/// The code of a function.
+/// Code of a function.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Body<'a> {
-    /// Its first byte.
+    /// Address of the first byte.
     pub(crate) address: usize,
-    /// Its bytes and those up to the next function.
+    /// Bytes of the function and of the padding up to the next one.
     pub(crate) bytes: &'a [u8],
-    /// How many are its own.
+    /// Number of bytes of the function itself.
     pub(crate) n_bytes: usize,
 }
 
 /// Makes the plan.
 ///
 /// # Errors
-/// Why the function cannot have probes.
+/// With the reason why the function cannot have probes.
 pub(crate) fn plan(body: Body) -> Result<Plan, Refusal> {
     let address = body.address;
     let n_bytes = body.n_bytes.min(body.bytes.len());
@@ -118,17 +118,17 @@ fn warning(address: usize, departure: Departure, is_loop: bool) -> Option<String
     })
 }
 
-/// The instructions of a function that may move.
+/// Instructions of a function that may move.
 struct Own<'a> {
     instructions: &'a [Instruction],
-    /// Behind the function.
+    /// End of the function.
     end: usize,
     targets: &'a [usize],
     start: usize,
 }
 
 impl Own<'_> {
-    /// How many instructions move so that `n_bytes` are free, if that many can.
+    /// Returns how many instructions have to move to free `n_bytes`, if that is possible.
     fn displace(&self, n_bytes: usize, padding: Padding) -> Option<usize> {
         let free = self.start..self.start + n_bytes;
         let is_entered = |target: &usize| free.contains(target) && *target != self.start;
@@ -143,7 +143,7 @@ impl Own<'_> {
                 return Some(taken);
             }
             if !goes_on(instruction) {
-                // What follows belongs to nobody, or only to whoever jumps there, and nobody does.
+                // The bytes after it are never executed, or only by a jump to them, and there is none.
                 let rest = &self.instructions[taken..];
                 let is_dead =
                     rest.iter().take_while(|next| at(next.ip()) < free.end).all(is_filler);
@@ -181,14 +181,14 @@ impl Padding {
         Self { start, end }
     }
 
-    /// Room for a jump within reach of one of 2 bytes at `from`.
+    /// Returns the address of room for a 5-byte jump within reach of a 2-byte jump at `from`.
     fn hop(self, from: usize) -> Option<usize> {
         let is_room = self.start + JUMP_BYTES <= self.end;
         (is_room && self.start <= from + HOP_BYTES + HOP_REACH_BYTES).then_some(self.start)
     }
 }
 
-/// Where the function's own branches and calls arrive or return to, near its start.
+/// Returns the addresses near the start at which the function's own branches and calls arrive or return.
 fn targets(instructions: &[Instruction], start: usize) -> Vec<usize> {
     let near = start..start + 16;
     let branch = |each: &Instruction| {
@@ -196,7 +196,7 @@ fn targets(instructions: &[Instruction], start: usize) -> Vec<usize> {
         let is_near =
             matches!(kind, OpKind::NearBranch64 | OpKind::NearBranch32 | OpKind::NearBranch16);
         let target = is_near.then(|| at(each.near_branch_target()))?;
-        // A call of itself is no loop.
+        // A recursive call is not a loop.
         (!is_call(each) || target != start).then_some(target)
     };
     let returns = instructions.iter().filter(|each| is_call(each)).map(|each| at(each.next_ip()));
@@ -205,14 +205,14 @@ fn targets(instructions: &[Instruction], start: usize) -> Vec<usize> {
     all
 }
 
-/// Whether the instruction is a call.
+/// Returns whether the instruction is a call.
 pub(crate) fn is_call(instruction: &Instruction) -> bool {
     matches!(instruction.flow_control(), FlowControl::Call | FlowControl::IndirectCall)
         && instruction.code() != Code::Syscall
 }
 
-/// Whether what follows the instruction may be reached from it. After a moved call it is not: the called function
-/// returns to the original code.
+/// Returns whether the next instruction may be reached from this one. After a moved call it is not: the called
+/// function returns to the original code.
 fn goes_on(instruction: &Instruction) -> bool {
     let ends = matches!(
         instruction.flow_control(),
@@ -235,7 +235,7 @@ mod tests {
 
     const ADDRESS: usize = 0x40_1000;
 
-    /// The departure, the bytes displaced, and where the function goes on.
+    /// Checks the departure, the number of bytes displaced, and the offset at which the function continues.
     #[track_caller]
     fn check(own: &[u8], behind: &[u8], expected: (Departure, usize, Option<usize>)) {
         let bytes = [own, behind].concat();

@@ -1,4 +1,4 @@
-//! The probes of this process: puts them in, takes them out, switches and arms them.
+//! Probes of this process: installing, removing, switching and arming.
 
 mod installed;
 
@@ -11,11 +11,11 @@ use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The probes of this process.
+/// Probes of this process.
 #[derive(Debug)]
 pub struct Instrument {
     state: Mutex<State>,
-    /// The processor guards return addresses: exits cannot be seen.
+    /// Whether the processor guards return addresses, so that exits cannot be intercepted.
     is_guarded: bool,
 }
 
@@ -28,10 +28,10 @@ struct State {
 }
 
 impl Instrument {
-    /// Prepares this process (memory near the code, signal handlers). Once per process.
+    /// Prepares this process (memory near the code, signal handlers). Call it once per process.
     ///
     /// # Errors
-    /// When the system forbids it; names the call.
+    /// When the system forbids it; the error names the call.
     pub fn start(hooks: ThreadHooks) -> Result<Self, StartError> {
         passage::start(hooks)?;
         shadow::start()?;
@@ -39,8 +39,8 @@ impl Instrument {
         Ok(Self { state: Mutex::default(), is_guarded: asm::is_return_guarded() })
     }
 
-    /// Puts probes in, also while other threads run; one result per site, with a warning where there is
-    /// something to know (a slow probe).
+    /// Installs probes, even while other threads run; returns one result per site, with a warning if a site
+    /// works with a drawback (a slow probe).
     pub fn install(&self, sites: &[Site]) -> Vec<Result<Option<String>, Refusal>> {
         let mut state = self.state();
         let mappings = Mappings::read();
@@ -60,7 +60,7 @@ impl Instrument {
         sites.iter().zip(outcomes).map(keep).collect()
     }
 
-    /// Takes probes out; the code is byte for byte what it was.
+    /// Removes probes; restores the code byte for byte.
     pub fn remove(&self, sites: &[u32]) -> Vec<Result<(), Refusal>> {
         let mut state = self.state();
         let patches: Vec<_> = sites
@@ -84,7 +84,7 @@ impl Instrument {
         sites.iter().map(remove).collect()
     }
 
-    /// Switches an event on or off by one store. False for a site that is not there.
+    /// Switches an event on or off by one store. Returns false for an unknown site.
     pub fn switch(&self, site: u32, place: Place, on: bool) -> bool {
         let flag = match place {
             Place::Entry => context::ENTRY,
@@ -99,8 +99,8 @@ impl Instrument {
         })
     }
 
-    /// Arms an action at a site, to run at the first passage numbered `at_hit` or later.
-    /// False for a site that is not there or not a sync point, or has no event at that place.
+    /// Arms an action at a site, to run at the first passage numbered `at_hit` or later. Returns false if
+    /// the site is unknown, is not a sync point, or has no event at that place.
     #[expect(clippy::too_many_arguments, reason = "each is a plain number, named at every caller")]
     pub fn arm(&self, site: u32, place: Place, action: u64, at_hit: u32, act: Action) -> bool {
         self.with(site, |installed| {
@@ -113,7 +113,7 @@ impl Instrument {
         })
     }
 
-    /// Disarms an action; false when it is not armed (any more).
+    /// Disarms an action; returns false if it is not armed (any more).
     pub fn disarm(&self, action: u64) -> bool {
         let state = self.state();
         let mut was_armed = false;
@@ -128,7 +128,7 @@ impl Instrument {
         was_armed
     }
 
-    /// Passages of a sync site so far.
+    /// Number of passages of a sync site so far.
     #[expect(clippy::cast_possible_truncation, reason = "numbers of passages wrap around")]
     pub fn n_hits(&self, site: u32, place: Place) -> u32 {
         let state = self.state();
@@ -138,7 +138,8 @@ impl Instrument {
         })
     }
 
-    /// Calls of the site's function go to `by` from now on (`None`: to the function itself). Its probes go on.
+    /// Redirects calls of the site's function to `by` from now on (`None`: back to the function itself). Its
+    /// probes stay in effect.
     pub fn replace(&self, site: u32, by: Option<usize>) -> bool {
         self.with(site, |installed| {
             if let Some(by) = by {
@@ -159,7 +160,7 @@ impl Instrument {
 }
 
 impl State {
-    /// Writes the code of a site and says what is to be changed; nothing has changed yet.
+    /// Writes the code of a site and computes its patches; the program's code is still unchanged.
     fn prepare(
         &mut self,
         site: &Site,

@@ -1,8 +1,8 @@
-//! Where hijacked return addresses are kept: a shadow of all stacks, addressed by the stack slot.
+//! Shadow of all stacks, addressed by stack slot, that stores hijacked return addresses.
 //!
-//! A directory at a fixed address has a word for every 16 MiB of address space; it leads to 32 MiB of virtual memory
-//! of which only touched pages exist: `[return address, context]` for every 8 bytes of stack. Nothing is per thread,
-//! so `longjmp`, exceptions, coroutines and ending threads leave nothing to repair.
+//! A directory at a fixed address has a word for every 16 MiB of address space; the word points to a chunk of 32 MiB
+//! of virtual memory, of which only touched pages exist: `[return address, context]` for every 8 bytes of stack.
+//! Nothing is per thread, so `longjmp`, exceptions, coroutines and ending threads leave nothing to repair.
 #![allow(unsafe_code, reason = "maps memory at a fixed address")]
 
 use crate::context::Context;
@@ -10,14 +10,14 @@ use crate::site::StartError;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Where the directory lies: far from everything the system places, and written in the unwind information.
+/// Address of the directory: far from everything that the system maps, and fixed in the unwind information.
 pub(crate) const DIRECTORY: usize = 0x6d00_0000_0000;
 const DIRECTORY_BYTES: usize = 64 << 20;
 const CHUNK_BYTES: usize = 32 << 20;
 const CHUNK_SHIFT: u32 = 24;
 const LAZY: i32 = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
 
-/// Makes the directory.
+/// Maps the directory.
 pub(crate) fn start() -> Result<(), StartError> {
     let place = map(DIRECTORY, DIRECTORY_BYTES, LAZY | libc::MAP_FIXED_NOREPLACE)
         .map_err(|errno| StartError::System { call: "mmap of the shadow directory", errno })?;
@@ -28,7 +28,7 @@ pub(crate) fn start() -> Result<(), StartError> {
     Err(StartError::System { call: "mmap of the shadow directory", errno: libc::EEXIST })
 }
 
-/// Makes the shadow for the part of a stack that holds `slot`; 0 when the system has no memory.
+/// Maps the chunk for the part of a stack that contains `slot`; returns 0 if the system has no memory.
 pub(crate) extern "C" fn add_chunk(_context: *const Context, slot: usize) -> usize {
     let errno = crate::passage::Errno::keep();
     let Ok(place) = map(0, CHUNK_BYTES, LAZY) else { return errno.give_back(0) };
@@ -39,7 +39,7 @@ pub(crate) extern "C" fn add_chunk(_context: *const Context, slot: usize) -> usi
     errno.give_back(1)
 }
 
-/// The context whose function returns through `slot`.
+/// Returns the context whose function returns through `slot`.
 pub(crate) fn context_at(slot: usize) -> Option<&'static Context> {
     let chunk = directory(slot).load(Ordering::Acquire);
     if chunk == 0 {
@@ -73,6 +73,6 @@ fn map(wanted: usize, n_bytes: usize, flags: i32) -> Result<usize, i32> {
 
 fn unmap(place: usize, n_bytes: usize) {
     let place = std::ptr::with_exposed_provenance_mut::<c_void>(place);
-    // SAFETY: mapped just before, and nobody knows it.
+    // SAFETY: mapped just before, and not used yet.
     let _result = unsafe { libc::munmap(place, n_bytes) };
 }

@@ -1,79 +1,79 @@
-//! What is asked for, and the interface to it.
+//! Interface of this crate: sites with their events and attributes, refusals, actions.
 
 use events::ValueType;
 use ring::RingCursor;
 use thiserror::Error;
 
-/// A function to put probes in; addresses are those of this process.
+/// Function to instrument; addresses are those of this process.
 ///
-/// It has to be a function that is called: the `.cold` parts that compilers split off are jumped to, and have no
+/// The function must be called: the `.cold` parts that compilers split off are jumped to, and do not have a
 /// return address where a function has it.
 #[derive(Clone, Debug)]
 pub struct Site {
-    /// Number by which it is known from now on.
+    /// Number that identifies the site from now on.
     pub id: u32,
     /// First byte of the function.
     pub function: usize,
-    /// Bytes of it.
+    /// Size of the function in bytes.
     pub n_bytes: usize,
-    /// Bytes to the next function.
+    /// Bytes from the function's start to the next function.
     pub n_bytes_to_next: usize,
-    /// Event at its entry.
+    /// Event at the function's entry.
     pub entry: Option<Point>,
-    /// Event at its exit.
+    /// Event at the function's exit.
     pub exit: Option<Point>,
-    /// Passages are counted, and actions can be armed.
+    /// Whether the site is a sync point: passages are counted, and actions can be armed.
     pub is_sync: bool,
 }
 
-/// An event of a site.
+/// Event of a site.
 #[derive(Clone, Debug)]
 pub struct Point {
     /// Number of the event in records.
     pub event: u32,
-    /// What is read.
+    /// Attributes to read.
     pub attributes: Vec<Attribute>,
-    /// Records from the start; else when switched on.
+    /// Whether the event is recorded from the start, or only after it is switched on.
     pub is_on: bool,
 }
 
-/// A value that is read at a passage.
+/// Value that is read at a passage.
 #[derive(Clone, Copy, Debug)]
 pub struct Attribute {
-    /// Where from.
+    /// Source of the value.
     pub source: Source,
-    /// How it lies there.
+    /// Type of the value.
     pub kind: ValueType,
 }
 
-/// Where a value is read.
+/// Source of a value.
 #[derive(Clone, Copy, Debug)]
 pub enum Source {
-    /// In memory, at an address that stays valid.
+    /// Memory at an address that stays valid.
     Global(usize),
     /// Integer or pointer argument: 0 to 5 in registers, from 6 on on the stack.
     Integer(u8),
-    /// What the address in such an argument leads to; 0 where it is null.
+    /// Value that such a pointer argument points to; 0 if the pointer is null.
     Referred(u8),
     /// Floating-point argument in xmm0 to xmm7.
     Float(u8),
-    /// The value returned.
+    /// Return value.
     Returned,
 }
 
-/// How threads get their rings.
+/// Callbacks that give threads their rings.
 #[derive(Clone, Copy, Debug)]
 pub struct ThreadHooks {
-    /// Called by a thread at its first recorded passage: its ring, or null to be asked again at the next passage.
-    /// Must not allocate with the program's allocator.
+    /// Called by a thread at its first recorded passage: returns the thread's ring, or null to be called again at
+    /// the next passage. Must not allocate with the program's allocator.
     pub attach: extern "C" fn() -> *mut RingCursor,
 }
 
-/// Why a site cannot have probes (or has had to be changed back).
+/// Reason why a site cannot have probes (or why its change was reverted).
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// The address is not in the code of this process.
+    /// The address is not in executable memory.
     #[error(
         "`{address:#x}` is not in executable memory: was the program built anew since its names were read?"
     )]
@@ -81,32 +81,32 @@ pub enum Refusal {
         /// Address in this process.
         address: usize,
     },
-    /// There is no instruction.
+    /// The function has no instruction.
     #[error("the function at `{address:#x}` has an empty body: probe its caller instead")]
     Empty {
         /// Address in this process.
         address: usize,
     },
-    /// It begins with `ud2`.
+    /// The function begins with `ud2`.
     #[error("the function at `{address:#x}` begins with `ud2`: it is never called, leave it out")]
     NeverRuns {
         /// Address in this process.
         address: usize,
     },
-    /// Nobody called it, so it does not return.
+    /// The function is the program's start, which is not called and does not return.
     #[error("the function at `{address:#x}` is where the program starts: probe `main` instead")]
     Start {
         /// Address in this process.
         address: usize,
     },
-    /// Bytes that are no instruction.
+    /// The function contains bytes that are not an instruction.
     #[error(
         "the bytes at `{at:#x}` in the function at `{address:#x}` are no known instruction: probe its caller instead"
     )]
     Undecodable {
         /// Address in this process.
         address: usize,
-        /// Where the bytes are.
+        /// Address of the bytes.
         at: usize,
     },
     /// The first instructions cannot be moved.
@@ -116,22 +116,22 @@ pub enum Refusal {
     Immovable {
         /// Address in this process.
         address: usize,
-        /// What the encoder says.
+        /// Error of the encoder.
         reason: String,
     },
-    /// No memory within reach of a 5-byte jump.
+    /// There is no memory within reach of a 5-byte jump.
     #[error(
         "no free memory within 2 GiB of the function at `{address:#x}` (`{call}`: error {errno}): raise `ulimit -v`, or probe a function of another library"
     )]
     NoNearMemory {
         /// Address in this process.
         address: usize,
-        /// The system call that failed, or what was looked for.
+        /// System call that failed.
         call: &'static str,
-        /// Its error number.
+        /// Error number of the call.
         errno: i32,
     },
-    /// The site's number is in use.
+    /// The number of the site is in use.
     #[error("site {site} has its probes already: remove it first")]
     Taken {
         /// Number of the site.
@@ -144,16 +144,16 @@ pub enum Refusal {
     SameFunction {
         /// Address in this process.
         address: usize,
-        /// The other site.
+        /// Number of the other site.
         site: u32,
     },
-    /// There is no such site.
+    /// The site does not exist.
     #[error("site {site} has no probes to take out")]
     Unknown {
         /// Number of the site.
         site: u32,
     },
-    /// The shadow stack of the processor would not allow the exit.
+    /// The processor's shadow stack does not allow intercepting the exit.
     #[error(
         "the exit of the function at `{address:#x}` cannot be seen while the processor guards return addresses: probe its entry, or set GLIBC_TUNABLES=glibc.cpu.x86_shstk=off"
     )]
@@ -161,19 +161,19 @@ pub enum Refusal {
         /// Address in this process.
         address: usize,
     },
-    /// An argument at an exit, or a returned value at an entry.
+    /// An argument was requested at an exit, or a return value at an entry.
     #[error(
         "the {what} of the function at `{address:#x}` does not exist at its {place}: read it at the other end of the function"
     )]
     NotThere {
         /// Address in this process.
         address: usize,
-        /// What is asked for.
+        /// Value that was requested.
         what: &'static str,
-        /// Where.
+        /// Place at which it was requested.
         place: &'static str,
     },
-    /// The code is not what it was when its names were read or the plan was made.
+    /// The code has changed since its names were read or the plan was made.
     #[error(
         "the code at `{address:#x}` has changed meanwhile: another tool changes this program too, run only one of them"
     )]
@@ -181,72 +181,72 @@ pub enum Refusal {
         /// Address in this process.
         address: usize,
     },
-    /// Code could not be written.
+    /// The code could not be written.
     #[error(
         "the code at `{address:#x}` cannot be written (error {errno}): does a security policy forbid `/proc/self/mem`?"
     )]
     Write {
         /// Address in this process.
         address: usize,
-        /// Error number of the system.
+        /// System error number.
         errno: i32,
     },
-    /// A thread that the trap would kill which stands in the code while it changes.
+    /// A thread blocks a signal, so that a trap in the changing code would kill it.
     #[error(
         "thread {tid} (`{name}`) blocks or ignores signal {signal}: no probe can be put in or out while it runs; name the function at the start instead"
     )]
     SignalBlocked {
-        /// The thread.
+        /// Id of the thread.
         tid: u32,
-        /// The name the system knows.
+        /// Name of the thread.
         name: String,
-        /// The signal's number.
+        /// Number of the signal.
         signal: i32,
     },
-    /// A thread that may be in the middle of the bytes.
+    /// A thread may be in the middle of the bytes, and did not answer.
     #[error(
         "thread {tid} (`{name}`) does not take signal {signal} in time, the code stays as it was: try again, or name the function at the start"
     )]
     Deaf {
-        /// The thread.
+        /// Id of the thread.
         tid: u32,
-        /// The name the system knows.
+        /// Name of the thread.
         name: String,
-        /// The signal's number.
+        /// Number of the signal.
         signal: i32,
     },
-    /// No list of threads.
+    /// The threads cannot be listed.
     #[error("the threads of this process cannot be listed (error {errno}): mount `/proc`")]
     NoThreads {
-        /// Error number of the system.
+        /// System error number.
         errno: i32,
     },
-    /// Signals are not ours yet.
+    /// Our signals are not set up yet.
     #[error("code cannot be changed before `live::start` has succeeded")]
     NotStarted,
-    /// No `membarrier`.
+    /// The system has no `membarrier`, or refuses it.
     #[error(
         "`membarrier` failed with error {errno}: probes can only be put in at the start, name the function there"
     )]
     NoBarrier {
-        /// Error number of the system.
+        /// System error number.
         errno: i32,
     },
 }
 
-/// Why no probes can be put into this process at all.
+/// Reason why probes are impossible in this process.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StartError {
     /// A system call failed.
     #[error("`{call}` failed with error {errno}: no probes can be put into this process")]
     System {
-        /// Which one.
+        /// Name of the call.
         call: &'static str,
-        /// Its error number.
+        /// Error number of the call.
         errno: i32,
     },
-    /// The processor cannot save its registers as a whole.
+    /// The processor cannot save its whole register state.
     #[error("this processor has no `xsave`: no probes can be put into this process")]
     NoXsave,
     /// The program uses every real-time signal itself.
@@ -257,8 +257,8 @@ pub enum StartError {
     Twice,
 }
 
-/// An action, carried out by the thread that passes a site, with all registers saved: it may call functions
-/// of the program. Gets the number of the passage; true when it is to be called again.
+/// Action, carried out by the thread that passes a site, with all registers saved: it may call functions of
+/// the program. Takes the number of the passage; returns whether to stay armed.
 pub type Action = Box<dyn FnMut(u32) -> bool + Send>;
 
 #[cfg(test)]

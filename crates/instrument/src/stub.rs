@@ -1,5 +1,5 @@
-//! The code a site has of its own, in near memory: the stub that jumps to the routine, does the displaced instructions
-//! and goes back; and what reads the attributes.
+//! Generated code of a site, in near memory: the stub, which jumps to the routine, executes the displaced instructions
+//! and jumps back; and the code that reads the attributes.
 
 use crate::gather::{Moment, gather};
 use crate::near::Arena;
@@ -10,7 +10,7 @@ use iced_x86::{
     MemoryOperand, Register,
 };
 
-/// More than any stub and the code for this many attributes, three times, has.
+/// Upper bound of the size of a stub and of three times the code for this many attributes, in bytes.
 pub(crate) fn n_code_bytes_max(site: &Site) -> usize {
     let n_attributes = [&site.entry, &site.exit]
         .into_iter()
@@ -20,23 +20,23 @@ pub(crate) fn n_code_bytes_max(site: &Site) -> usize {
     512 + 64 * (n_attributes + 16)
 }
 
-/// Where the code lies that reads the attributes of a site; 0 where there are none.
+/// Addresses of the code that reads the attributes of a site; 0 without attributes.
 #[derive(Debug)]
 pub(crate) struct Gathers {
     pub(crate) at_entry: usize,
     pub(crate) at_exit: usize,
-    /// When the function jumps to another, and has not returned anything.
+    /// For a tail call, which has no return value.
     pub(crate) at_jump: usize,
 }
 
 /// A stub.
 #[derive(Debug)]
 pub(crate) struct Stub {
-    /// Its first byte.
+    /// Address of the first byte.
     pub(crate) address: usize,
-    /// The displaced instructions.
+    /// Address of the displaced instructions.
     pub(crate) inside: usize,
-    /// Each displaced instruction's address, and its copy's.
+    /// Address of each displaced instruction and of its copy.
     pub(crate) moved: Vec<(usize, usize)>,
 }
 
@@ -105,7 +105,8 @@ fn stub(
     Ok((bytes, moved))
 }
 
-/// A call that returns to the original code, so that no unwinder ever sees the stub. Flags stay.
+/// Converts a call into a jump with the original return address, so that no unwinder ever sees the stub.
+/// Preserves flags.
 fn as_jump(call: &Instruction) -> Result<Vec<Instruction>, IcedError> {
     let back = call.next_ip();
     let word = |displacement| MemoryOperand::with_base_displ(Register::RSP, displacement);
@@ -124,7 +125,7 @@ fn as_jump(call: &Instruction) -> Result<Vec<Instruction>, IcedError> {
         jump.set_code(Code::Jmp_rm64);
         if jump.memory_base() == Register::RSP {
             jump.set_memory_displacement64(jump.memory_displacement64().wrapping_add(8));
-            // The encoder finds the shortest form.
+            // Lets the encoder choose the shortest form.
             jump.set_memory_displ_size(8);
         }
         code.push(jump);

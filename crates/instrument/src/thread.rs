@@ -1,4 +1,4 @@
-//! Two words per thread that are reached without a function call (initial-exec TLS).
+//! Two words per thread, accessed without a function call (initial-exec TLS).
 #![allow(unsafe_code, reason = "reads the thread pointer")]
 
 use ring::RingCursor;
@@ -27,7 +27,7 @@ struct Raw {
 /// The calling thread's words.
 pub(crate) struct Words(*mut Raw);
 
-/// The calling thread's words.
+/// Returns the calling thread's words.
 pub(crate) fn words() -> Words {
     let words: *mut Raw;
     // SAFETY: reads the thread pointer and the offset of our symbol; on x86-64 the first word of the
@@ -44,7 +44,7 @@ pub(crate) fn words() -> Words {
 }
 
 impl Words {
-    /// The thread's ring, or null.
+    /// Ring of the thread, or null.
     pub(crate) fn cursor(&self) -> *mut RingCursor {
         // SAFETY: the calling thread's own word.
         unsafe { (*self.0).cursor }
@@ -55,7 +55,7 @@ impl Words {
         unsafe { (*self.0).cursor = cursor };
     }
 
-    /// Whether the thread is about to get its ring.
+    /// Returns whether the thread is being attached to a ring.
     pub(crate) fn is_attaching(&self) -> bool {
         // SAFETY: as above.
         unsafe { (*self.0).is_attaching != 0 }
@@ -67,31 +67,31 @@ impl Words {
     }
 }
 
-/// Lets the calling thread ask for a ring again at its next passage: before the one it has goes away, when the thread
-/// ends, and in the child of a fork.
+/// Makes the calling thread request a ring again at its next passage: call it before its ring is freed, when the
+/// thread ends, and in the child of a fork.
 pub fn forget_thread() {
     words().set_cursor(std::ptr::null_mut());
 }
 
-/// The words of a thread, for another one that takes its ring away.
+/// Words of a thread, for another thread that takes its ring away.
 #[derive(Clone, Copy, Debug)]
 pub struct ThreadWords(*mut Raw);
 
-// SAFETY: only an address; whoever uses it answers for the thread.
+// SAFETY: only an address; its user guarantees that the thread exists.
 unsafe impl Send for ThreadWords {}
 
 impl ThreadWords {
-    /// Those of the calling thread.
+    /// Returns the words of the calling thread.
     pub fn own() -> Self {
         Self(words().0)
     }
 
-    /// As [`forget_thread`] in that thread, which passes no probe now.
+    /// As [`forget_thread`], for that thread, which must not be in a passage now.
     ///
     /// # Safety
     /// The thread has not ended.
     pub unsafe fn forget(self) {
-        // SAFETY: the caller says that the thread's words are there.
+        // SAFETY: the caller promises that the thread has not ended.
         let cursor = unsafe { &raw mut (*self.0).cursor };
         // SAFETY: a word of that size; its thread writes it only in a passage.
         unsafe { AtomicPtr::from_ptr(cursor) }.store(std::ptr::null_mut(), Ordering::Release);

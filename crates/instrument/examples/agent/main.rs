@@ -1,6 +1,6 @@
-//! A library to be preloaded: probes what the environment says in the program named there, and reports at its end.
+//! Library to be preloaded: instruments a program as the environment requests, and reports at the program's end.
 //!
-//! `AGENT_PROGRAM` is the file name of the program, `AGENT_REPORT` the file that is written, and `AGENT` has orders
+//! `AGENT_PROGRAM` is the file name of the program, `AGENT_REPORT` the file to be written, and `AGENT` holds orders
 //! separated by `;`: see [`order::Order`].
 #![allow(unsafe_code, reason = "a constructor, and memory for rings")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "an example that tests are made with")]

@@ -1,18 +1,18 @@
-//! What the environment asks for.
+//! Orders in the environment, read and carried out.
 
 use crate::report;
 use crate::table::Table;
 use events::{Place, ValueType};
 use instrument::{Attribute, Instrument, Point, Site, Source};
 
-/// An order, as words separated by blanks.
+/// Order, as words separated by blanks.
 pub(crate) enum Order {
-    /// `all`: entry and exit of all functions but `.cold` parts, which are jumped to.
+    /// `all`: entry and exit of all functions, except `.cold` parts, which are reached by jumps.
     All,
     /// `probe FUNCTION [ATTRIBUTE]... [exit ATTRIBUTE...] [sync] [off]`, with attributes like `i0:int32`, `f0:double`,
     /// `var=NAME:int32`, `ret:int32`.
     Probe { function: String, words: Vec<String> },
-    /// `set FUNCTION VARIABLE VALUE HIT [exit]`: a variable of 32 bits.
+    /// `set FUNCTION VARIABLE VALUE HIT [exit]`: sets a variable of 32 bits.
     Set { function: String, variable: String, value: i32, at_hit: u32, place: Place },
     /// `call FUNCTION CALLEE HIT [exit]`: calls a function without arguments that returns a `double`.
     Call { function: String, callee: String, at_hit: u32, place: Place },
@@ -106,7 +106,8 @@ pub(crate) fn carry_out(orders: &[Order], probes: &Instrument, table: &Table) {
     }
 }
 
-/// Parts that are jumped to are no functions; and what starts an unwinder wants its own return address.
+/// Returns whether a function is probed by `all`: `.cold` parts are not functions, and code that starts an
+/// unwinder needs its own return address.
 fn is_probed(name: &str) -> bool {
     !name.contains(".cold") && !name.starts_with("uw_init_context")
 }

@@ -1,5 +1,5 @@
-//! What is written at the end: `count FUNCTION ENTRIES EXITS TAILS UNWOUND` for every function that was passed, every
-//! record of those with attributes or numbers, and notes.
+//! Report at the program's end: `count FUNCTION ENTRIES EXITS TAILS UNWOUND` for every function that was called,
+//! every record of those with attributes or numbers, and notes.
 
 use crate::rings;
 use crate::table::Table;

@@ -1,4 +1,4 @@
-//! Rings that nobody reads before the end.
+//! Rings that are read only at the program's end.
 
 use events::CallRecord;
 use ring::RingCursor;
@@ -20,7 +20,7 @@ struct Ring {
 static RINGS: [AtomicPtr<Ring>; N_THREADS] = [const { AtomicPtr::new(null_mut()) }; N_THREADS];
 static N_RINGS: AtomicUsize = AtomicUsize::new(0);
 
-/// A ring for the calling thread.
+/// Makes a ring for the calling thread.
 pub(crate) extern "C" fn attach() -> *mut RingCursor {
     let idx = N_RINGS.fetch_add(1, Ordering::Relaxed);
     let Some(place) = RINGS.get(idx) else { return null_mut() };
@@ -51,7 +51,7 @@ pub(crate) extern "C" fn attach() -> *mut RingCursor {
     &raw mut ring.cursor
 }
 
-/// Everything recorded, thread by thread, and how many records found no room.
+/// Returns all records, thread by thread, and the number of records dropped.
 pub(crate) fn read() -> (Vec<Vec<CallRecord>>, u64) {
     let mut n_dropped = 0;
     let mut threads = Vec::new();

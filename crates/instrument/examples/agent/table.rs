@@ -1,4 +1,4 @@
-//! Names and addresses of the program.
+//! Functions and variables of the program, by name.
 
 use object::{Object, ObjectSection, ObjectSymbol, SymbolKind};
 
@@ -68,7 +68,7 @@ impl Table {
     }
 }
 
-/// What is added to the addresses in the file: where its first mapping lies, for a program that can lie anywhere.
+/// Returns the load bias of the program: the difference between its addresses in memory and in its file.
 fn bias() -> usize {
     extern "C" fn first(
         info: *mut libc::dl_phdr_info,

@@ -1,4 +1,4 @@
-//! What it costs to change code, of one function while threads call it, and of thousands at once.
+//! Cost of changing code, of one function while threads call it, and of thousands at once.
 
 use crate::functions::{N_FUNCTIONS, call, site};
 use crate::{all, print, quantile};
@@ -25,7 +25,7 @@ pub(crate) fn measure(probes: &Instrument) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// How long it takes to put the sites in, and to take them out, each time.
+/// Measures the time in ns of installing and of removing the sites, for each repetition.
 fn changes(
     probes: &Instrument,
     sites: &[Site],
@@ -40,7 +40,7 @@ fn changes(
     Ok(ns)
 }
 
-/// Does something while threads call a function.
+/// Runs `what` while threads call a function.
 fn beside<T>(n_threads: usize, function: usize, what: impl FnOnce() -> T) -> T {
     let is_over = AtomicBool::new(false);
     let n_busy = AtomicUsize::new(0);

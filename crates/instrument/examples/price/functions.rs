@@ -2,9 +2,9 @@
 
 use instrument::{Attribute, Point, Site};
 
-/// How many there are.
+/// Number of functions.
 pub(crate) const N_FUNCTIONS: usize = 5_032;
-/// From one to the next: as functions of programs lie.
+/// Bytes from one function to the next, as in real programs.
 const SPACING_BYTES: usize = 64;
 const N_BYTES: usize = 10;
 
@@ -27,7 +27,7 @@ unsafe extern "C" {
     fn price_functions();
 }
 
-/// Calls one of them.
+/// Calls one of the functions.
 #[inline(always)]
 pub(crate) fn call(idx: usize, number: i32) -> i32 {
     let place = std::ptr::with_exposed_provenance::<u8>(address(idx));
@@ -37,7 +37,7 @@ pub(crate) fn call(idx: usize, number: i32) -> i32 {
     function(number, 7)
 }
 
-/// A site of the same number on one of them; events at the points that have attributes, even if none.
+/// Returns a site with the number of its function; a point with `Some` attributes, even none, has an event.
 pub(crate) fn site(idx: usize, entry: Option<&[Attribute]>, exit: Option<&[Attribute]>) -> Site {
     let id = u32::try_from(idx).unwrap_or(u32::MAX);
     let point = |attributes: Option<&[Attribute]>, event| {

@@ -1,11 +1,11 @@
-//! What probes cost: `cargo run --release --package instrument --example price`.
+//! Cost of probes: `cargo run --release --package instrument --example price`.
 //!
 //! Prints lines of a name and two numbers, in nanoseconds. Passages: processor time of a call, in the fastest round
 //! and in the median one; in a round all cases take turns. Changes of code (`insert-N`, `remove-N` beside N busy
-//! threads, `insert-many` and `remove-many`): time on the clock, the median and the 99th percentile.
+//! threads, `insert-many` and `remove-many`): wall-clock time, the median and the 99th percentile.
 //!
 //! # Not here
-//! Peers, bars and tables: `bench`.
+//! Other tools, charts and tables: `bench`.
 #![allow(unsafe_code, reason = "calls functions assembled by hand")]
 #![allow(clippy::print_stdout, reason = "prints what it measures")]
 
@@ -24,7 +24,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The first refusal of many outcomes.
+/// Returns the first refusal among many outcomes.
 fn all<T>(outcomes: Vec<Result<T, Refusal>>) -> Result<(), Refusal> {
     outcomes.into_iter().try_for_each(|outcome| outcome.map(drop))
 }
@@ -33,7 +33,7 @@ fn print(name: &str, first_ns: f64, second_ns: f64) {
     println!("{name} {first_ns:.2} {second_ns:.2}");
 }
 
-/// The value below which this share of all values lies; sorts them.
+/// Returns the value below which this share of all values lies; sorts the values.
 fn quantile(values: &mut [f64], percent: usize) -> f64 {
     values.sort_by(f64::total_cmp);
     values.get((values.len().saturating_sub(1)) * percent / 100).copied().unwrap_or_default()

@@ -1,4 +1,4 @@
-//! What a passage costs: calls of a function, each case with a copy of its own.
+//! Cost of a passage: calls of a function, each case with its own copy of the function.
 
 use crate::functions::{call, site};
 use crate::{all, print, quantile, rings};
@@ -12,17 +12,17 @@ const N_CALLS: i32 = 20_000;
 
 static VARIABLE: AtomicU64 = AtomicU64::new(7);
 
-/// Has no probes.
+/// Function without probes.
 const PLAIN: usize = 0;
 
-/// A site as it is put in, and what is done to it then.
+/// Site to install, and a change of it afterwards.
 struct Case {
     name: &'static str,
     site: Site,
     then: fn(&Instrument, u32),
 }
 
-/// Puts all probes in, and lets the cases take turns.
+/// Installs all probes, and lets the cases take turns.
 pub(crate) fn measure(probes: &Instrument) -> Result<(), Refusal> {
     let cases = cases();
     let sites: Vec<_> = cases.iter().map(|case| case.site.clone()).collect();
@@ -47,7 +47,7 @@ pub(crate) fn measure(probes: &Instrument) -> Result<(), Refusal> {
     all(probes.remove(&sites.iter().map(|site| site.id).collect::<Vec<_>>()))
 }
 
-/// Records of all rounds: one for each point but those of the first site, which is switched off.
+/// Number of records of all rounds: one for each point, except those of the first site, which is switched off.
 fn n_records(sites: &[Site]) -> u64 {
     let points = |site: &Site| u64::from(site.entry.is_some()) + u64::from(site.exit.is_some());
     let n_calls = N_ROUNDS as u64 * u64::from(N_CALLS.unsigned_abs());
@@ -84,12 +84,12 @@ fn switch_off(probes: &Instrument, site: u32) {
     probes.switch(site, Place::Exit, false);
 }
 
-/// Each passage asks the action, which is never due.
+/// Arms an action that is never due, so that each passage checks it.
 fn arm(probes: &Instrument, site: u32) {
     probes.arm(site, Place::Entry, 1, u32::MAX, Box::new(|_| false));
 }
 
-/// What two time stamps cost, whoever takes them.
+/// Cost of reading two time stamps, with a call in between.
 fn between_readings(number: i32) -> i32 {
     black_box(ticks());
     let result = call(PLAIN, number);
@@ -102,7 +102,7 @@ fn ticks() -> u64 {
     unsafe { std::arch::x86_64::_rdtsc() }
 }
 
-/// Nanoseconds of processor time for one call.
+/// Processor time of one call, in nanoseconds.
 fn call_ns(what: impl Fn(i32) -> i32) -> f64 {
     let start_ns = thread_ns();
     for number in 0..N_CALLS {

@@ -1,22 +1,22 @@
-//! Rings whose readers have always read everything.
+//! Rings whose reader has always acknowledged everything.
 
 use events::CallRecord;
 use ring::RingCursor;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// 256 KiB, as many as the second cache of a core holds.
+/// Ring capacity: 256 KiB of records, which fit into the second-level cache of a core.
 const N_RECORDS: usize = 1 << 12;
 
-/// Records of the first thread.
+/// Count of records of the first thread.
 static WRITTEN: OnceLock<&AtomicU64> = OnceLock::new();
 
-/// How many records the first thread has made.
+/// Number of records that the first thread has written.
 pub(crate) fn n_written() -> u64 {
     WRITTEN.get().map_or(0, |written| written.load(Ordering::Relaxed))
 }
 
-/// A ring for the calling thread.
+/// Makes a ring for the calling thread.
 pub(crate) extern "C" fn attach() -> *mut RingCursor {
     let records = vec![CallRecord::default(); N_RECORDS].leak();
     let written: &AtomicU64 = Box::leak(Box::default());

@@ -1,9 +1,9 @@
-//! The way from a passage to functions of Rust and of the program.
+//! Transition from a passage to functions of Rust and of the program.
 
 use crate::passage::{XSAVE_BYTES, XSAVE_MASK};
 use std::arch::global_asm;
 
-// Calls the function in rax with r10 and r12; rax: what it returns. Everything but rax and rdx stays.
+// Calls the function in rax with r10 and r12 as arguments; its result is in rax. Preserves all but rax and rdx.
 global_asm!(
     ".pushsection .text.sintonia_outside, \"ax\", @progbits",
     ".hidden sintonia_outside_body",
@@ -31,7 +31,7 @@ global_asm!(
     "mov r11, rax",
     "sub rsp, qword ptr [rip + {bytes}]",
     "and rsp, -64",
-    // `xsave` leaves parts of its header as they are, and `xrstor` wants them to be zero.
+    // `xsave` does not write parts of its header, and `xrstor` requires them to be zero.
     "xor eax, eax",
     "mov qword ptr [rsp + 512], rax",
     "mov qword ptr [rsp + 520], rax",

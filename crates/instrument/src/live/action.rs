@@ -1,17 +1,17 @@
-//! Signal actions and masks, asked of the kernel itself.
+//! Signal actions and masks, by direct system calls.
 //!
-//! The functions of the C library are replaced by ours for the program ([`crate::guard`]); what this crate does must
-//! not pass through them.
+//! The functions of the C library are replaced by ours for the program ([`crate::guard`]); the calls of this crate
+//! must bypass them.
 #![allow(unsafe_code, reason = "system calls and a signal frame")]
 
 use std::arch::global_asm;
 use std::io;
 
-/// Bytes of a set of signals, as the kernel counts them.
+/// Size in bytes of a signal set, as the kernel defines it.
 const SET_BYTES: usize = 8;
 const SA_RESTORER: usize = 0x0400_0000;
 
-// Unwinders know the end of a signal frame by exactly these instructions.
+// Unwinders recognize the end of a signal frame by exactly these instructions.
 global_asm!(
     ".pushsection .text.sintonia_live_restore, \"ax\", @progbits",
     ".hidden sintonia_live_restore",
@@ -29,25 +29,25 @@ unsafe extern "C" {
     fn sintonia_live_restore();
 }
 
-/// What a handler of ours looks like.
+/// Type of our signal handlers.
 pub(super) type Handler = extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void);
 
-/// What happens at a signal, as the kernel lays it out.
+/// Signal action, in the kernel's layout.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Action {
     /// `SIG_DFL`, `SIG_IGN` or a function.
     pub(crate) handler: usize,
-    /// `SA_*`.
+    /// `SA_*` flags.
     pub(crate) flags: usize,
-    /// Where the handler returns to.
+    /// Return address of the handler.
     pub(crate) restorer: usize,
-    /// Signals that wait while it runs.
+    /// Signals blocked while the handler runs.
     pub(crate) mask: u64,
 }
 
 impl Action {
-    /// An action of ours: system calls go on, and nothing waits but the signal itself.
+    /// Returns an action of ours: system calls are restarted, and only the signal itself is blocked.
     pub(super) fn ours(handler: Handler) -> Self {
         Self {
             handler: handler as usize,
@@ -57,7 +57,7 @@ impl Action {
         }
     }
 
-    /// The same with a place to return to, where the program's library would have put one.
+    /// Returns the action with a restorer, as the program's library would have set one.
     pub(super) fn with_restorer(self) -> Self {
         let is_function = ![libc::SIG_DFL, libc::SIG_IGN].contains(&self.handler);
         if !is_function || self.restorer != 0 {
@@ -67,7 +67,7 @@ impl Action {
         Self { restorer, flags: self.flags | SA_RESTORER, ..self }
     }
 
-    /// What the system does now.
+    /// Current action of a signal.
     pub(super) fn of(signal: i32) -> io::Result<Self> {
         let mut action = Self::default();
         // SAFETY: `action` has the kernel's layout, and a null pointer asks for no change.
@@ -77,7 +77,7 @@ impl Action {
         if answer == 0 { Ok(action) } else { Err(io::Error::last_os_error()) }
     }
 
-    /// Makes it so.
+    /// Sets this action for a signal.
     pub(super) fn set(&self, signal: i32) -> io::Result<()> {
         // SAFETY: `self` has the kernel's layout; handlers are ours or those the program had set.
         let answer = unsafe {
@@ -87,12 +87,12 @@ impl Action {
     }
 }
 
-/// The bit of a signal in a set.
+/// Returns the bit of a signal in a set.
 pub(crate) const fn bit(signal: i32) -> u64 {
     1 << (signal - 1)
 }
 
-/// Opens or closes signals for the calling thread; async-signal-safe.
+/// Blocks or unblocks signals for the calling thread; async-signal-safe.
 pub(super) fn change_mask(how: i32, signals: u64) {
     // SAFETY: the set has the kernel's size; the old one is not asked for.
     unsafe {

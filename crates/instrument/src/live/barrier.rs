@@ -1,4 +1,4 @@
-//! Makes all cores that run this process see changed code.
+//! Barrier that makes all cores running this process see changed code.
 #![allow(unsafe_code, reason = "system calls")]
 
 use std::arch::x86_64::__cpuid;
@@ -9,10 +9,10 @@ use std::sync::atomic::{AtomicI32, Ordering};
 const REGISTER: c_int = libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE;
 const SYNC: c_int = libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE;
 
-/// What registering came to; 0 when the barrier is there.
+/// Error number of registering; 0 if the barrier is available.
 static ERRNO: AtomicI32 = AtomicI32::new(libc::ENOSYS);
 
-/// Registers the process, where the system has such a barrier.
+/// Registers the process, if the system has such a barrier.
 pub(super) fn register() {
     let errno = match membarrier(REGISTER) {
         true => 0,
@@ -21,27 +21,27 @@ pub(super) fn register() {
     ERRNO.store(errno, Ordering::Relaxed);
 }
 
-/// Whether [`sync`] reaches other threads.
+/// Returns whether [`sync`] reaches other threads.
 pub(super) fn is_there() -> bool {
     errno() == 0
 }
 
-/// Why there is none.
+/// Error number of registering.
 pub(super) fn errno() -> i32 {
     ERRNO.load(Ordering::Relaxed)
 }
 
-/// Returns when every thread has stopped using what it fetched or decoded of old code.
+/// Returns once every thread has discarded instructions that it fetched or decoded from old code.
 ///
-/// Without a barrier of the system only the calling thread has.
+/// Without the system's barrier, only the calling thread has.
 pub(super) fn sync() {
     if is_there() {
-        // A registered process only fails for lack of memory, which passes.
+        // A registered process fails only for a temporary lack of memory.
         while !membarrier(SYNC) {
             membarrier(REGISTER);
         }
     } else {
-        // `cpuid` serializes the core; its answer is not wanted.
+        // `cpuid` serializes the core; its result is not used.
         std::hint::black_box(__cpuid(0));
     }
 }

@@ -1,13 +1,13 @@
-//! What happens in a thread that meets code half changed, or is asked where it is.
+//! Handlers for a thread that hits half-changed code, or is asked for its position (a *question*).
 //!
 //! # Invariants
-//! - No lock and no allocation, and for signals of ours no function of the C library: a handler may interrupt
+//! - No lock and no allocation, and for our own signals no function of the C library: a handler may interrupt
 //!   anything, and any function may have a probe.
-//! - A signal that is not ours goes to the program's own action.
+//! - A signal that is not ours is passed to the program's own action.
 //!
 //! # Not here
-//! A thread inside a handler of the program that interrupted displaced instructions: where it returns to lies on its
-//! stack, out of sight. Code that is patched while a profiler interrupts it all the time had better be patched early.
+//! A thread inside a handler of the program that interrupted displaced instructions: its return address lies on its
+//! stack, out of sight. If a profiler interrupts the code all the time, patch the code early.
 #![allow(unsafe_code, reason = "signal handlers")]
 
 use super::action::{Action, change_mask};
@@ -16,37 +16,37 @@ use super::signals;
 use libc::{c_void, siginfo_t, ucontext_t};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// Threads that are asked at the same time.
+/// Maximum number of threads asked at the same time.
 pub(super) const N_ASKED: usize = 1024;
-/// Marks a question of ours; the kernel and the C library have no such code.
+/// `si_code` of our questions; the kernel and the C library do not use it.
 pub(super) const QUESTION: i32 = -0x51;
 
 const SI_KERNEL: i32 = 0x80;
 const TRAP_BRKPT: i32 = 1;
-/// What a system call returns that a signal has ended.
+/// Return value of a system call that a signal interrupted.
 const INTERRUPTED: usize = (libc::EINTR.unsigned_abs() as usize).wrapping_neg();
 const RIP: usize = libc::REG_RIP as usize;
 const RAX: usize = libc::REG_RAX as usize;
 
-/// From trapped addresses to stubs.
+/// Stubs by trapped address.
 pub(super) static TRAPS: Redirects = Redirects::new();
-/// From displaced instructions to their copies, while a pass is under way; 0 else.
+/// Copies by address of the displaced instruction, during a pass; 0 otherwise.
 pub(super) static MOVES: Redirects = Redirects::new();
-/// The last question each place has answered.
+/// Number of the last pass whose question each place has answered.
 pub(super) static ANSWERS: [AtomicUsize; N_ASKED] = [const { AtomicUsize::new(0) }; N_ASKED];
 
 static N_TRAPPED: AtomicU64 = AtomicU64::new(0);
 static N_MOVED: AtomicU64 = AtomicU64::new(0);
 static N_RESTARTED: AtomicU64 = AtomicU64::new(0);
 
-/// How often threads met code half changed.
+/// Counts of threads that hit half-changed code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Encounters {
-    /// Sent from a trap to a stub.
+    /// Threads redirected from a trap to a stub.
     pub n_trapped: u64,
-    /// Sent from a displaced instruction to its copy.
+    /// Threads redirected from a displaced instruction to its copy.
     pub n_moved: u64,
-    /// Sent back into a system call that a question had ended.
+    /// Threads sent back into a system call that a question had interrupted.
     pub n_restarted: u64,
 }
 
@@ -58,7 +58,7 @@ pub(super) fn encounters() -> Encounters {
     }
 }
 
-/// A question as the kernel carries it.
+/// Question, in the layout of the kernel's `siginfo_t`.
 #[repr(C)]
 #[derive(Debug)]
 pub(super) struct Question {
@@ -72,9 +72,9 @@ pub(super) struct Question {
     pub(super) rest: [u64; 12],
 }
 
-/// The trap: on to the stub.
+/// Handler of the trap: continues in the stub.
 pub(super) extern "C" fn on_trap(signal: i32, info: *mut siginfo_t, context: *mut c_void) {
-    // SAFETY: the kernel passes what it has filled in.
+    // SAFETY: the kernel passes the structure that it has filled in.
     let code = unsafe { (*info).si_code };
     if code == SI_KERNEL || code == TRAP_BRKPT {
         let next = register(context, RIP);
@@ -87,9 +87,9 @@ pub(super) extern "C" fn on_trap(signal: i32, info: *mut siginfo_t, context: *mu
     pass_on(signal, info, context);
 }
 
-/// The question: out of displaced instructions, and an answer.
+/// Handler of the question: leaves displaced instructions, and answers.
 pub(super) extern "C" fn on_nudge(signal: i32, info: *mut siginfo_t, context: *mut c_void) {
-    // SAFETY: the kernel passes what it has filled in.
+    // SAFETY: the kernel passes the structure that it has filled in.
     if unsafe { (*info).si_code } != QUESTION {
         return pass_on(signal, info, context);
     }
@@ -101,20 +101,20 @@ pub(super) extern "C" fn on_nudge(signal: i32, info: *mut siginfo_t, context: *m
         set_register(context, RIP, next - CALL_BYTES);
         N_RESTARTED.fetch_add(1, Ordering::Relaxed);
     }
-    // SAFETY: the code says that the rest of it is a question of ours.
+    // SAFETY: the code says that the rest of the structure is a question of ours.
     let number = unsafe { (*info.cast::<Question>()).number };
     ANSWERS[number % N_ASKED].fetch_max(number / N_ASKED, Ordering::Release);
 }
 
-/// Bytes of `mov eax, number; syscall`.
+/// Size in bytes of `mov eax, number; syscall`.
 const CALL_BYTES: usize = 7;
 
-/// Whether the instructions before are a system call that can be made once more as it was.
+/// Returns whether the preceding instructions are a system call that can be repeated unchanged.
 ///
-/// Some calls (`nanosleep`, `poll`) end at any signal, whatever the action says; the program would be told of a
-/// signal that it never sent. The kernel keeps all their registers but the number, which stands in the code.
+/// Some calls (`nanosleep`, `poll`) are interrupted by any signal, whatever the action says; the program would
+/// learn of a signal that it never sent. The kernel preserves all their registers but the number, which is in the code.
 fn is_after_call(next: usize) -> bool {
-    // Only within a page: the one before may not be there.
+    // Only within a page: the previous page may not be mapped.
     if next % 4096 < CALL_BYTES {
         return false;
     }
@@ -126,13 +126,13 @@ fn is_after_call(next: usize) -> bool {
     byte(7) == 0xb8 && byte(2) == 0x0f && byte(1) == 0x05
 }
 
-/// What the program wanted at this signal.
+/// Passes a signal to the program's own action.
 fn pass_on(signal: i32, info: *mut siginfo_t, context: *mut c_void) {
     let action = signals::wanted(signal).get();
-    // SAFETY: the kernel passes what it has filled in.
+    // SAFETY: the kernel passes the structure that it has filled in.
     let code = unsafe { (*info).si_code };
     match action.handler {
-        // A trap of the processor cannot be ignored.
+        // A trap raised by the processor cannot be ignored.
         libc::SIG_IGN if code <= 0 => {}
         libc::SIG_DFL | libc::SIG_IGN => end(signal),
         _ => call(action, signal, info, context),
@@ -141,8 +141,8 @@ fn pass_on(signal: i32, info: *mut siginfo_t, context: *mut c_void) {
 
 /// Ends the process as the signal would have.
 fn end(signal: i32) {
-    // With the default action the signal is deadly, and comes when this handler returns. Should the system refuse
-    // to set it, the program goes on.
+    // With the default action the signal is deadly, and arrives when this handler returns. If the system refuses
+    // to set that action, the program continues.
     if Action::default().set(signal).is_ok() {
         // SAFETY: asks for a number.
         let thread = unsafe { libc::gettid() };
@@ -156,11 +156,11 @@ fn call(action: Action, signal: i32, info: *mut siginfo_t, context: *mut c_void)
     if has(libc::SA_RESETHAND) {
         signals::wanted(signal).set(Action::default());
     }
-    // The program's handler may pass a probe. The kernel sets back the whole mask when ours returns.
+    // The program's handler may pass a probe. The kernel restores the whole mask when our handler returns.
     change_mask(libc::SIG_UNBLOCK, signals::ours());
     change_mask(libc::SIG_BLOCK, action.mask & !signals::ours());
     if has(libc::SA_SIGINFO) {
-        // SAFETY: the program gave this function for this signal, with these arguments.
+        // SAFETY: the program set this function for this signal, with these arguments.
         let handler = unsafe {
             std::mem::transmute::<usize, extern "C" fn(i32, *mut siginfo_t, *mut c_void)>(
                 action.handler,
@@ -168,7 +168,7 @@ fn call(action: Action, signal: i32, info: *mut siginfo_t, context: *mut c_void)
         };
         handler(signal, info, context);
     } else {
-        // SAFETY: the program gave this function for this signal, with this argument.
+        // SAFETY: the program set this function for this signal, with this argument.
         let handler = unsafe { std::mem::transmute::<usize, extern "C" fn(i32)>(action.handler) };
         handler(signal);
     }

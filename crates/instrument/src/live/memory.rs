@@ -1,7 +1,7 @@
 //! Reads and writes code of this process.
 //!
-//! `/proc/self/mem` needs no page to be writable. Where it cannot be used (a process that may not be dumped, a
-//! system that forbids it) pages are made writable for the moment and get back what they had.
+//! `/proc/self/mem` needs no writable page. Where it cannot be used (a process that may not be dumped, a
+//! system that forbids it), pages are made writable for the moment and then get their previous protection back.
 #![allow(unsafe_code, reason = "writes code")]
 
 use std::cell::OnceCell;
@@ -13,11 +13,11 @@ use std::sync::atomic::{AtomicU8, Ordering};
 const PAGE_BYTES: usize = 4096;
 const WANTED: i32 = libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC;
 
-/// A way to write code, open for one pass.
+/// Access to write code, open for one pass.
 #[derive(Debug)]
 pub(super) struct Code {
     memory: Option<File>,
-    /// The mappings, read when they are needed first: a pass does not change what they say.
+    /// Mappings, read at first use: a pass does not change them.
     maps: OnceCell<String>,
 }
 
@@ -27,7 +27,7 @@ impl Code {
         Self { memory, maps: OnceCell::new() }
     }
 
-    /// Writes the bytes; a single byte changes at once for everybody.
+    /// Writes the bytes; a single byte changes atomically.
     pub(super) fn write(&self, address: usize, bytes: &[u8]) -> io::Result<()> {
         if let Some(memory) = &self.memory
             && memory.write_all_at(bytes, address as u64).is_ok()
@@ -42,7 +42,7 @@ impl Code {
     }
 }
 
-/// Whether the bytes lie there.
+/// Returns whether memory holds the bytes.
 ///
 /// # Safety
 /// The range is mapped and readable.
@@ -53,7 +53,7 @@ pub(super) unsafe fn holds(address: usize, bytes: &[u8]) -> bool {
     })
 }
 
-/// The byte at an address.
+/// Reads the byte at an address.
 ///
 /// # Safety
 /// The address is mapped and readable.
@@ -78,7 +78,7 @@ fn write_unprotected(maps: &str, address: usize, bytes: &[u8]) -> io::Result<()>
     outcome
 }
 
-/// The pages of a range, each with its protection.
+/// Returns the pages of a range, each with its protection.
 fn pages_of(maps: &str, address: usize, n_bytes: usize) -> io::Result<Vec<(usize, i32)>> {
     let pages = (address / PAGE_BYTES..=(address + n_bytes.max(1) - 1) / PAGE_BYTES)
         .map(|number| number * PAGE_BYTES);
@@ -103,7 +103,7 @@ fn protect(page: usize, protection: i32) -> io::Result<()> {
     if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// What the list of mappings says about an address.
+/// Returns the protection of an address by the list of mappings.
 fn protection_at(maps: &str, address: usize) -> Option<i32> {
     maps.lines().find_map(|line| {
         let mut fields = line.split_ascii_whitespace();

@@ -1,11 +1,11 @@
 //! Waits until no thread is in the middle of code that is about to change.
 //!
-//! A thread that sleeps in the kernel says where it goes on, and is left alone: its system call does not end. One
-//! that runs is asked by a signal, whose handler moves it out.
+//! The system tells where a thread that sleeps in the kernel will continue, so this thread is left alone and its
+//! system call does not end. A running thread is asked by a signal, whose handler moves it out.
 //!
 //! # Invariants
-//! - Entries are trapped before: a thread seen outside once stays outside.
-//! - Between two looks the caller sleeps; the threads that are waited for need its core.
+//! - Entries are trapped before: a thread once seen outside stays outside.
+//! - The caller sleeps between two polls, since the awaited threads may need its core.
 #![allow(unsafe_code, reason = "system calls")]
 
 use super::handlers::{ANSWERS, N_ASKED, QUESTION, Question};
@@ -17,20 +17,20 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 const LOOK_EVERY: Duration = Duration::from_micros(50);
-/// A thread that has a core answers within this time; another must get one first.
+/// Time within which a thread that has a core answers; another thread must get a core first.
 const AT_ONCE: Duration = Duration::from_micros(30);
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Threads close their signals for moments of their own (when they start and end), in which they hardly sleep.
+/// Time for which threads block their signals when they start and end; they hardly sleep meanwhile.
 const MOMENT: Duration = Duration::from_millis(100);
 
 static N_PASSES: AtomicUsize = AtomicUsize::new(0);
 
-/// Refuses when a thread would not live through a trap, or could not be asked.
+/// Refuses if a trap would kill a thread, or a thread could not be asked.
 pub(super) fn check_open(others: &[u32]) -> Result<(), Refusal> {
     others.iter().try_for_each(|thread| {
         let begin = Instant::now();
         while let Some(signal) = threads::closed(*thread, &[signals::TRAP, signals::nudge()]) {
-            // One that has no core cannot open them.
+            // A thread without a core cannot unblock signals.
             let is_asleep = matches!(threads::whereabouts(*thread), Whereabouts::Blocked(_));
             if (if is_asleep { MOMENT } else { PATIENCE }) < begin.elapsed() {
                 let name = threads::name(*thread);
@@ -42,7 +42,7 @@ pub(super) fn check_open(others: &[u32]) -> Result<(), Refusal> {
     })
 }
 
-/// Returns when every other thread has been seen outside the spans (sorted by start).
+/// Returns once every other thread has been seen outside the spans (sorted by start).
 pub(super) fn wait_until_outside(spans: &[Span]) -> Result<(), Refusal> {
     let others = threads::others().map_err(|error| super::no_threads(&error))?;
     let deadline = Instant::now() + PATIENCE;
@@ -88,7 +88,7 @@ impl<'a> Round<'a> {
         }
     }
 
-    /// Keeps those that are not known to be outside, and asks those not asked.
+    /// Keeps the threads not known to be outside, and asks those not asked yet.
     fn look(&mut self) {
         let (pass, spans) = (self.pass, self.spans);
         self.awaited.retain_mut(|awaited| !awaited.is_outside(pass, spans));
@@ -120,7 +120,7 @@ impl Awaited {
         if !self.is_asked {
             match ask(self.thread, pass * N_ASKED + self.place) {
                 Ok(()) => self.is_asked = true,
-                // Too many signals are under way in the system: the next look tries again.
+                // The system has too many pending signals: the next poll tries again.
                 Err(error) => return error.raw_os_error() == Some(libc::ESRCH),
             }
         }
@@ -128,7 +128,7 @@ impl Awaited {
     }
 }
 
-/// Behind the first byte of a span, which is trapped.
+/// Returns whether an address is behind the first byte of a span, which is trapped.
 fn is_inside(next: usize, spans: &[Span]) -> bool {
     let after = spans.partition_point(|span| span.start < next);
     after.checked_sub(1).is_some_and(|idx| next < spans[idx].end)
@@ -157,7 +157,7 @@ fn ask(thread: u32, number: usize) -> io::Result<()> {
     if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Lets the calling thread sleep as short as it asks for; the system likes to wake threads together.
+/// Timer slack of 1 ns for the calling thread, while it exists; by default the system delays and bundles wake-ups.
 struct ExactSleep {
     slack_ns: i32,
 }
@@ -177,7 +177,7 @@ impl Drop for ExactSleep {
     }
 }
 
-/// 0, and what cannot be asked for, is the usual slack.
+/// A value of 0, or an unavailable one, sets the default slack.
 fn set_slack(slack_ns: i32) {
     // SAFETY: numbers only; should it fail, sleep takes longer.
     unsafe {

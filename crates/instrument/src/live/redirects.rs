@@ -1,9 +1,9 @@
-//! From addresses of code to where to go on instead; read in signal handlers.
+//! Map from code addresses to the addresses to continue at, read in signal handlers.
 //!
 //! # Invariants
-//! - A lookup takes no lock and no memory, and may interrupt an insertion.
-//! - An entry stays for good: whatever a thread was about to do at the address, the target does too.
-//! - Tables double; those outgrown stay, because a handler may still read them.
+//! - A lookup takes no lock and does not allocate, and may interrupt an insertion.
+//! - An entry is permanent: its target has the effect of the code at the address.
+//! - Tables double; outgrown tables stay, because a handler may still read them.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -35,7 +35,7 @@ impl Redirects {
         }
     }
 
-    /// Where to go on; async-signal-safe.
+    /// Returns the address to continue at; async-signal-safe.
     pub(super) fn target(&self, address: usize) -> Option<usize> {
         let table = self.tables.get(self.current.load(Ordering::Acquire))?.get()?;
         let slot = place(table, address)?;
@@ -43,7 +43,7 @@ impl Redirects {
             .then(|| slot.target.load(Ordering::Acquire))
     }
 
-    /// Makes a target known. The caller sees to it that nobody else inserts.
+    /// Inserts a target. The caller makes sure that no other thread inserts.
     pub(super) fn insert(&self, address: usize, target: usize) {
         let n_used = self.n_used.load(Ordering::Relaxed);
         let mut current = self.current.load(Ordering::Relaxed);
@@ -72,14 +72,14 @@ impl Redirects {
     }
 }
 
-/// True when the address is new.
+/// Inserts an entry; returns true if the address is new.
 fn put(table: &[Slot], address: usize, target: usize) -> bool {
     let Some(slot) = place(table, address) else { return false };
     slot.target.store(target, Ordering::Release);
     slot.address.swap(address, Ordering::Release) == 0
 }
 
-/// The slot of an address, or the free one it would take; tables are never full.
+/// Returns the slot of an address, or the free slot for it; tables are never full.
 fn place(table: &[Slot], address: usize) -> Option<&Slot> {
     // Multiplicative hashing: neighboring functions spread over the whole table.
     let first = address.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;

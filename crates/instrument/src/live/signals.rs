@@ -1,13 +1,13 @@
-//! The two signals that changing code needs, and what the program itself wants of them.
+//! The two signals that changing code needs, and the program's own actions for them.
 //!
 //! # Invariants
-//! - The program's own action of one of our signals is kept beside and gets what is not ours.
-//! - Handlers read without a lock, and may interrupt whoever writes.
+//! - The program's own action for one of our signals is kept, and receives the signals that are not ours.
+//! - Handlers read without a lock, and may interrupt a writer.
 
 use super::action::{Action, bit};
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
-/// Actions a program may give one signal in its life; equal ones count once.
+/// Maximum number of different actions that a program may set for one signal in its life.
 const N_ACTIONS: usize = 64;
 
 const FREE: u32 = 0;
@@ -18,18 +18,18 @@ static NUDGE: AtomicI32 = AtomicI32::new(0);
 static OF_TRAP: Wanted = Wanted::new();
 static OF_NUDGE: Wanted = Wanted::new();
 
-/// The signal of a trap in the code.
+/// Signal of a trap in the code.
 pub(super) const TRAP: i32 = libc::SIGTRAP;
 
-/// The signal that asks a thread where it is; 0 before one is chosen.
+/// Signal that asks a thread for its position; 0 before one is chosen.
 pub(super) fn nudge() -> i32 {
     NUDGE.load(Ordering::Relaxed)
 }
 
-/// Chooses a signal nobody uses; the first choice stays.
+/// Chooses an unused signal; the first choice is permanent.
 pub(super) fn choose_nudge() -> Option<i32> {
     if nudge() == 0 {
-        // The uppermost is used by analysis tools, the lowest by programs.
+        // Analysis tools use the highest signals, programs the lowest.
         let free =
             |signal: &i32| Action::of(*signal).is_ok_and(|action| action.handler == libc::SIG_DFL);
         let signal = (libc::SIGRTMIN() + 1..libc::SIGRTMAX() - 1).rev().find(free)?;
@@ -38,7 +38,7 @@ pub(super) fn choose_nudge() -> Option<i32> {
     Some(nudge())
 }
 
-/// Our signals as a set.
+/// Set of our signals.
 pub(super) fn ours() -> u64 {
     match nudge() {
         0 => 0,
@@ -46,16 +46,16 @@ pub(super) fn ours() -> u64 {
     }
 }
 
-/// What the program wants at one of our signals.
+/// The program's actions for one of our signals.
 pub(super) fn wanted(signal: i32) -> &'static Wanted {
     if signal == TRAP { &OF_TRAP } else { &OF_NUDGE }
 }
 
-/// An action of the program, kept for handlers.
+/// Actions of the program for one signal, kept for handlers.
 #[derive(Debug)]
 pub(super) struct Wanted {
     actions: [Kept; N_ACTIONS],
-    /// 0 for the default action, else index + 1.
+    /// Index of the current action + 1; 0 for the default action.
     current: AtomicUsize,
 }
 
@@ -73,14 +73,14 @@ impl Wanted {
         Self { actions: [const { Kept::new() }; N_ACTIONS], current: AtomicUsize::new(0) }
     }
 
-    /// The program's action.
+    /// Returns the program's current action.
     pub(super) fn get(&self) -> Action {
         let idx = self.current.load(Ordering::Acquire);
         let kept = idx.checked_sub(1).and_then(|idx| self.actions.get(idx));
         kept.map(Kept::get).unwrap_or_default()
     }
 
-    /// Keeps an action; false when there is no room for one more.
+    /// Sets the program's action; returns false if there is no room for another one.
     pub(super) fn set(&self, action: Action) -> bool {
         let place = if action == Action::default() { Some(0) } else { self.place(action) };
         if let Some(place) = place {
@@ -118,7 +118,7 @@ impl Kept {
         self.state.load(Ordering::Acquire) == WRITTEN && self.get() == action
     }
 
-    /// Writes it if nobody else has or does.
+    /// Stores the action if the entry is free.
     fn take(&self, action: Action) -> bool {
         let free =
             self.state.compare_exchange(FREE, BEING_WRITTEN, Ordering::Acquire, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! Our two signals: taken at the start, and kept open until the program has them back.
+//! Our two signals: taken at the start, and kept unblocked until they are released to the program.
 #![allow(unsafe_code, reason = "reads and writes what the program passes")]
 
 use super::action::{Action, bit, change_mask};
@@ -11,20 +11,20 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 static STARTED: OnceLock<Result<(), StartError>> = OnceLock::new();
-/// The program has its signals back.
+/// Whether the signals have been released to the program.
 static IS_RELEASED: AtomicBool = AtomicBool::new(false);
-/// Actions whose masks were opened: the signal, what it had, and what it has.
+/// Actions whose masks were changed: the signal, its previous action, and the changed one.
 static OPENED: Mutex<Vec<(c_int, Action, Action)>> = Mutex::new(Vec::new());
 
-/// Prepares this process for changes. Once; later calls say what the first did.
+/// Prepares this process for changes. Only the first call does; later calls return its result.
 ///
 /// # Errors
-/// When a signal cannot be had.
+/// When no signal is available.
 pub fn start() -> Result<(), StartError> {
     STARTED.get_or_init(prepare).clone()
 }
 
-/// Chooses our signals, so that the program cannot close them from now on; before it starts threads.
+/// Chooses our signals, so that the program cannot block them from now on. Call it before the program starts threads.
 ///
 /// # Errors
 /// When the program uses all of them.
@@ -32,7 +32,7 @@ pub fn reserve() -> Result<(), StartError> {
     signals::choose_nudge().map(|_| ()).ok_or(StartError::NoSignal)
 }
 
-/// What somebody should know about this process.
+/// Returns a warning to the user about this process, if there is one.
 pub fn warning() -> Option<String> {
     let has_own = |signal| signals::wanted(signal).get() != Action::default();
     has_own(signals::TRAP).then(|| {
@@ -41,26 +41,26 @@ pub fn warning() -> Option<String> {
     })
 }
 
-/// Whether a signal is one that changing code needs. Async-signal-safe.
+/// Returns whether a signal is one that changing code needs. Async-signal-safe.
 pub fn is_ours(signal: c_int) -> bool {
     (1..=64).contains(&signal) && signals::ours() & bit(signal) != 0
 }
 
-/// Takes our signals out of a set that is about to be blocked. Async-signal-safe.
+/// Removes our signals from a set that is about to be blocked. Async-signal-safe.
 ///
 /// # Safety
-/// The set can be written.
+/// The set is writable.
 pub unsafe fn open_signals(set: *mut libc::sigset_t) {
     // SAFETY: signals are the first bits of a set.
     let first = unsafe { &mut *set.cast::<u64>() };
     *first &= !signals::ours();
 }
 
-/// Keeps the program's action of one of our signals, beside ours, and says which it was before. The result is that
+/// Sets the program's action for one of our signals, beside ours, and returns the previous one. The result is that
 /// of `sigaction`. Async-signal-safe.
 ///
 /// # Safety
-/// As for `sigaction`: null, or an action to be read, and null, or room for one.
+/// As for `sigaction`: `new` is null or readable, `old` is null or writable.
 pub unsafe fn chain_trap_handler(
     signal: c_int,
     new: *const libc::sigaction,
@@ -76,12 +76,12 @@ pub unsafe fn chain_trap_handler(
     if new.is_none_or(|action| wanted.set(action)) { 0 } else { no_room() }
 }
 
-/// Gives our signals back to the program, while no probe is in its code. The next change takes them again.
+/// Releases our signals to the program; requires that no probe is installed. The next change takes them again.
 pub fn release() {
     IS_RELEASED.store(true, Ordering::Release);
     for (signal, ours) in ours() {
         if Action::of(signal).is_ok_and(|present| present.handler == ours.handler) {
-            // Should the system refuse, ours goes on to pass on what is not ours.
+            // If the system refuses, our handler stays and passes on all signals that are not ours.
             drop(signals::wanted(signal).get().with_restorer().set(signal));
         }
     }
@@ -93,12 +93,12 @@ pub fn release() {
     }
 }
 
-/// Whether [`start`] succeeded.
+/// Returns whether [`start`] succeeded.
 pub(super) fn is_started() -> bool {
     STARTED.get() == Some(&Ok(()))
 }
 
-/// Takes our signals back, should somebody have gone around the guards, and opens them for the calling thread.
+/// Takes our signals back, in case the guards were bypassed, and unblocks them for the calling thread.
 pub(super) fn hold_signals() {
     if IS_RELEASED.swap(false, Ordering::AcqRel) {
         open_handlers();
@@ -129,7 +129,7 @@ fn ours() -> [(c_int, Action); 2] {
     [(signals::TRAP, Action::ours(on_trap)), (signals::nudge(), Action::ours(on_nudge))]
 }
 
-/// Makes an action of ours the one that counts, and keeps what the program had.
+/// Sets our action for a signal, and keeps the program's action.
 fn take(signal: c_int, ours: Action) -> io::Result<()> {
     let present = Action::of(signal)?;
     if present.handler == ours.handler {
@@ -143,13 +143,13 @@ fn open_handlers() {
     (1..=64).filter(|signal| !is_ours(*signal)).for_each(open_while_handled);
 }
 
-/// A handler that was set before the guards stood may pass a probe too.
+/// Unblocks our signals in a handler set before the guards were in place, since it may pass a probe, too.
 fn open_while_handled(signal: c_int) {
     if let Ok(action) = Action::of(signal)
         && action.mask & signals::ours() != 0
     {
         let open = Action { mask: action.mask & !signals::ours(), ..action };
-        // Where it cannot be set, a thread in the handler is found closed, and the change is refused.
+        // If this fails, a thread in the handler is found to block signals, and the change is refused.
         if open.set(signal).is_ok() {
             let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
             opened.push((signal, action, open));

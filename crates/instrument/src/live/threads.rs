@@ -3,10 +3,10 @@
 use std::fs;
 use std::io;
 
-/// A signal as the system numbers it.
+/// Signal number.
 pub(super) type Signal = i32;
 
-/// Numbers of all threads but the calling one.
+/// Kernel thread ids of all threads but the calling one.
 pub(super) fn others() -> io::Result<Vec<u32>> {
     let mut threads = Vec::new();
     for entry in fs::read_dir("/proc/self/task")? {
@@ -17,7 +17,7 @@ pub(super) fn others() -> io::Result<Vec<u32>> {
     Ok(threads)
 }
 
-/// The calling thread's number.
+/// Kernel thread id of the calling thread.
 fn own_number() -> u32 {
     fs::read_link("/proc/thread-self")
         .ok()
@@ -25,13 +25,13 @@ fn own_number() -> u32 {
         .unwrap_or(0)
 }
 
-/// The name the system knows.
+/// Name of a thread.
 pub(super) fn name(thread: u32) -> String {
     let name = fs::read_to_string(format!("/proc/self/task/{thread}/comm"));
     name.map(|name| name.trim_end().to_owned()).unwrap_or_default()
 }
 
-/// The first of the signals that the thread blocks or the process ignores.
+/// Returns the first of the signals that the thread blocks or the process ignores.
 pub(super) fn closed(thread: u32, signals: &[Signal]) -> Option<Signal> {
     let status = fs::read_to_string(format!("/proc/self/task/{thread}/status")).ok()?;
     let closed = set_in(&status, "SigBlk:") | set_in(&status, "SigIgn:");
@@ -44,7 +44,7 @@ fn set_in(status: &str, key: &str) -> u64 {
     line.and_then(|digits| u64::from_str_radix(digits.trim(), 16).ok()).unwrap_or(0)
 }
 
-/// Threads that the kernel keeps in the process for itself (`io_uring`); they run no code of the program.
+/// Returns whether a thread is one of the kernel's own in the process (`io_uring`); these run no code of the program.
 fn is_of_kernel(thread: u32) -> bool {
     const PF_IO_WORKER: u32 = 0x10;
     const PF_USER_WORKER: u32 = 0x4000;
@@ -52,23 +52,23 @@ fn is_of_kernel(thread: u32) -> bool {
     flags_in(&stat).is_some_and(|flags| flags & (PF_IO_WORKER | PF_USER_WORKER) != 0)
 }
 
-/// The ninth field; the second is a name in parentheses that may hold spaces.
+/// Parses the ninth field; the second is a name in parentheses that may contain spaces.
 fn flags_in(stat: &str) -> Option<u32> {
     stat.rsplit_once(") ")?.1.split_ascii_whitespace().nth(6)?.parse().ok()
 }
 
-/// Where a thread is.
+/// Position of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Whereabouts {
-    /// It has ended.
+    /// The thread has ended.
     Gone,
-    /// It sleeps in the kernel and goes on at this address.
+    /// The thread sleeps in the kernel and will continue at this address.
     Blocked(usize),
-    /// It runs, or the system does not say.
+    /// The thread runs, or the system does not tell.
     Unknown,
 }
 
-/// Where a thread is now.
+/// Returns the current position of a thread.
 pub(super) fn whereabouts(thread: u32) -> Whereabouts {
     match fs::read_to_string(format!("/proc/self/task/{thread}/syscall")) {
         Ok(line) => where_in(&line),
@@ -79,7 +79,7 @@ pub(super) fn whereabouts(thread: u32) -> Whereabouts {
     }
 }
 
-/// `running`, or numbers of which the last is the address of the next instruction.
+/// Parses `running`, or numbers of which the last is the address of the next instruction.
 fn where_in(line: &str) -> Whereabouts {
     let last = line.split_ascii_whitespace().last().and_then(|word| word.strip_prefix("0x"));
     match last.and_then(|digits| usize::from_str_radix(digits, 16).ok()) {

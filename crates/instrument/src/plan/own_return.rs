@@ -1,8 +1,9 @@
-//! Functions that read their own return address: with their exit probed they find another one.
+//! Detection of functions that read their own return address: while their exit is probed, the address is
+//! not the caller's.
 
 use iced_x86::{Instruction, Mnemonic, OpKind, Register};
 
-/// What is said about a function that does.
+/// Returns the warning about a function that does so.
 pub(super) fn warning(address: usize, instructions: &[Instruction]) -> Option<String> {
     reads(instructions).then(|| {
         format!(
@@ -11,7 +12,7 @@ pub(super) fn warning(address: usize, instructions: &[Instruction]) -> Option<St
     })
 }
 
-/// Follows the stack pointer as far as it changes by constants; the frame pointer holds it from `mov rbp, rsp` on.
+/// Follows the stack pointer as long as it changes by constants; the frame pointer equals it from `mov rbp, rsp` on.
 fn reads(instructions: &[Instruction]) -> bool {
     let mut depth_bytes = Some(0);
     let mut frame_bytes = None;
@@ -25,7 +26,7 @@ fn reads(instructions: &[Instruction]) -> bool {
         if is_frame_set(instruction) {
             frame_bytes = depth_bytes;
         }
-        // Behind an end of the function nobody knows the depth without following branches.
+        // After an end of the function, the depth is unknown without following branches.
         let goes_on = instruction.is_jmp_short_or_near() || instruction.mnemonic() == Mnemonic::Ret;
         depth_bytes = if goes_on { None } else { after(instruction, depth_bytes) };
     }
@@ -46,7 +47,7 @@ fn is_frame_set(instruction: &Instruction) -> bool {
         && instruction.op1_register() == Register::RSP
 }
 
-/// Bytes between the stack pointer and the return address after an instruction.
+/// Returns the bytes between the stack pointer and the return address after an instruction.
 fn after(instruction: &Instruction, depth_bytes: Option<i64>) -> Option<i64> {
     let depth_bytes = depth_bytes?;
     let is_stack = instruction.op0_register() == Register::RSP;

@@ -28,16 +28,16 @@ pub(super) struct Installed {
     has_exit: bool,
 }
 
-/// The bytes that change for a site.
+/// Patches of a site.
 #[derive(Clone, Debug)]
 pub(super) struct Patches {
-    /// In the padding, before the entry.
+    /// Patch of the padding, made before that of the entry.
     padding: Option<Patch>,
     entry: Patch,
 }
 
 impl Installed {
-    /// Writes the code of a site and says what is to be changed; nothing has changed yet.
+    /// Writes the code of a site and computes its patches; the program's code is still unchanged.
     pub(super) fn prepare(
         site: &Site,
         is_guarded: bool,
@@ -74,7 +74,7 @@ impl Installed {
         })
     }
 
-    /// Whether there is an event at that end of the function.
+    /// Returns whether there is an event at that place of the function.
     pub(super) fn has(&self, place: Place) -> bool {
         match place {
             Place::Entry => self.has_entry,
@@ -116,7 +116,7 @@ fn check(site: &Site, is_guarded: bool) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The bytes of the function and those to the next.
+/// Returns the bytes of the function and those up to the next one.
 fn code(site: &Site, mappings: &Mappings) -> Result<&'static [u8], Refusal> {
     let wanted = site.n_bytes.max(site.n_bytes_to_next);
     let n_bytes = mappings.code(site.function, wanted);
@@ -187,7 +187,7 @@ fn hop(from: usize, to: usize) -> Vec<u8> {
     vec![HOP, to.wrapping_sub(from + 2) as u8]
 }
 
-/// Changes the code for all sites that are prepared; says which of them could not be.
+/// Patches the code for all prepared sites; returns those that were refused.
 pub(super) fn put_in<'a>(
     sites: impl Iterator<Item = Option<&'a Installed>>,
 ) -> Vec<(usize, Refusal)> {
@@ -222,7 +222,7 @@ fn apply(patches: Vec<(usize, Patch)>) -> Vec<(usize, Refusal)> {
         .collect()
 }
 
-/// Changes the code back; one result per site. What was put into padding is reached from nowhere and goes last.
+/// Reverts the patches; returns one result per site. A patch of padding goes last, when nothing reaches it any more.
 pub(super) fn take_out(sites: &[Patches]) -> Vec<Result<(), Refusal>> {
     let entries: Vec<_> = sites.iter().map(|site| site.entry.clone()).collect();
     // SAFETY: as in `apply`, which made the changes.

@@ -1,4 +1,4 @@
-//! Switching, counting, actions, other functions in the place of one, and taking probes out.
+//! Tests of switching, counting, actions, replaced functions, and removing probes.
 
 use crate::run::{Program, Report};
 
@@ -13,7 +13,7 @@ fn run(orders: &str) -> (Vec<String>, Report) {
 #[test]
 fn a_variable_is_set_before_the_function_reads_it() {
     let (lines, report) = run("probe step sync; set step chunk 9 3");
-    // Passages 1 and 2 have chunk 4, 3 and 4 have 9; the pointer adds 3 x + 1.
+    // Passages 1 and 2 have chunk 4, passages 3 and 4 have 9; the pointer adds 3 x + 1.
     assert_eq!(lines[3], "8 15 37 49 ");
     assert!(report.text.contains("set 9 at 3\n"), "{}", report.text);
     let hits = report.lines("record", "step");

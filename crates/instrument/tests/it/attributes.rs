@@ -1,4 +1,4 @@
-//! What is read at a passage.
+//! Tests of the attributes read at a passage.
 
 use crate::run::Program;
 
@@ -36,7 +36,7 @@ fn addresses_are_followed_unless_they_are_null() {
         lines.sort_unstable();
         let expected = [0, a].map(|a| format!("entry 0 0 {a} {b} {c} 300 "));
         assert_eq!(lines.len(), 2, "{}", report.text);
-        // The last is the address itself.
+        // The last attribute is the address itself.
         assert!(
             lines.iter().zip(&expected).all(|(line, start)| line.starts_with(start)),
             "{lines:?}"

@@ -1,4 +1,4 @@
-//! Programs compute with probes what they compute without, and every passage is recorded.
+//! Programs with probes compute the same results, and every passage is recorded.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod actions;

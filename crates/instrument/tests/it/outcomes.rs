@@ -1,4 +1,4 @@
-//! All functions probed: the same output, and as many exits as entries.
+//! All functions probed: the output is the same, and there are as many exits as entries.
 
 use crate::run::Program;
 
@@ -13,7 +13,7 @@ const OPTIONS: [&str; 8] = [
     "-O2 -fno-omit-frame-pointer -static-libgcc",
 ];
 
-/// Functions that are left in ways that no exit is seen of: jumped over, ended with their thread, or an unwinder's.
+/// Functions left in ways without a recorded exit: jumped over, ended with their thread, or part of an unwinder.
 const LEFT_UNSEEN: [&str; 6] = ["deep", "worker", "other", "_Unwind_", "uw_", "execute_cfa"];
 
 #[track_caller]
@@ -61,7 +61,7 @@ fn user_level_threads_that_move_come_out_the_same() {
     let program = Program::build(&["migrating.c"], "-O2");
     let report = program.probed("all");
     assert_eq!(report.output, program.plain());
-    // The second one is given up: what it entered it never leaves.
+    // The second call is abandoned: the functions entered in it are never left.
     assert_eq!(report.counts["leave"], [2, 1, 0, 0]);
     assert_eq!(report.counts["begins_here"], [10, 4, 2, 0]);
 }

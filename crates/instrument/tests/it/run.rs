@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use tempfile::TempDir;
 
-/// A program, built.
+/// Compiled program.
 pub(crate) struct Program {
     folder: TempDir,
 }
 
-/// What a run with probes says.
+/// Report of a run with probes.
 #[derive(Debug)]
 pub(crate) struct Report {
     pub(crate) output: String,
@@ -47,13 +47,13 @@ impl Program {
         self.folder.path().join("program")
     }
 
-    /// What it prints without probes.
+    /// Returns the program's output without probes.
     #[track_caller]
     pub(crate) fn plain(&self) -> String {
         printed(&Command::new(self.path()).current_dir(self.folder.path()).output().unwrap())
     }
 
-    /// Runs it with the agent and these orders; nothing is dropped.
+    /// Runs the program with the agent and these orders, and asserts that no record is dropped.
     #[track_caller]
     pub(crate) fn probed(&self, orders: &str) -> Report {
         let report = self.interrupted(orders);
@@ -61,7 +61,7 @@ impl Program {
         report
     }
 
-    /// As above, where signal handlers may interrupt a passage: theirs are dropped.
+    /// The same, where signal handlers may interrupt a passage: the handlers' records are dropped.
     #[track_caller]
     pub(crate) fn interrupted(&self, orders: &str) -> Report {
         let path = self.folder.path().join("report");
@@ -81,7 +81,7 @@ impl Program {
 }
 
 impl Report {
-    /// Lines about a function that begin with `what`, without both.
+    /// Returns the lines about a function that begin with `what`, without both words.
     pub(crate) fn lines<'a>(&'a self, what: &str, function: &str) -> Vec<&'a str> {
         let start = format!("{what} {function} ");
         self.text.lines().filter_map(|line| line.strip_prefix(&start)).collect()
@@ -102,7 +102,7 @@ fn printed(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap()
 }
 
-/// The agent.
+/// Path of the agent.
 fn agent() -> PathBuf {
     launch::example("libagent.so")
 }

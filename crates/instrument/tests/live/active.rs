@@ -1,4 +1,4 @@
-//! Probes that come and go while their function is active.
+//! Probes that are installed and removed while their function is active.
 
 use crate::child;
 use instrument::{Instrument, Point, Site, ThreadHooks};
@@ -13,12 +13,12 @@ const DEPTH: u32 = 3;
 
 static PROBES: OnceLock<Instrument> = OnceLock::new();
 
-/// No ring: passages are counted only.
+/// Provides no ring: passages are only counted.
 extern "C" fn attach() -> *mut RingCursor {
     null_mut()
 }
 
-/// Calls itself, and something else at the bottom.
+/// Calls itself recursively, and `meanwhile` at the bottom.
 #[unsafe(no_mangle)]
 #[inline(never)]
 fn sintonia_test_recursion(depth: u32, meanwhile: fn()) -> u32 {
@@ -88,7 +88,7 @@ fn a_probe_goes_while_its_function_is_active() {
             take_out();
             put_in();
         });
-        // Those that entered before return through the site that is gone.
+        // Calls entered before return through the removed site.
         assert_eq!(n_passed(), (0, 0));
         check_call(nothing);
         assert_eq!(n_passed(), (4, 4));

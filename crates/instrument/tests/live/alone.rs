@@ -1,4 +1,4 @@
-//! Changes in a process of one thread.
+//! Changes in a process with one thread.
 
 use crate::arena::{Arena, quick};
 use crate::child;

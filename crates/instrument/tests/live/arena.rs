@@ -1,19 +1,19 @@
-//! Functions, their stubs and counters, in memory laid out by hand.
+//! Functions, their stubs and counters, in memory with a fixed layout.
 
 use instrument::live::Patch;
 use std::ptr::without_provenance_mut;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Functions lie so that their first bytes meet every offset in a cache line.
+/// Distance between functions; their first bytes cover every offset in a cache line.
 const FUNCTION_BYTES: usize = 61;
 const STUB_BYTES: usize = 64;
 const PAGE_BYTES: usize = 4096;
 const JMP_BYTES: usize = 5;
-/// From a jump to its stub: read as code, the second and third byte are no instruction, so that a thread that meets
-/// them does not go on by chance.
+/// Distance from a jump to its stub: decoded as code, its second and third byte are not an instruction, so that a
+/// thread that runs into them does not continue by chance.
 const FIRST_DISTANCE: usize = 0x6_0600;
 
-/// Instructions, the first of which are displaced.
+/// Instructions, of which the first are displaced.
 pub(crate) struct Code {
     displaced: &'static [&'static [u8]],
     rest: Vec<u8>,
@@ -28,20 +28,20 @@ pub(crate) fn quick(number: usize) -> Code {
     Code { displaced: &[&[0x53], &[0x48, 0x89, 0xfb], &[0x51]], rest }
 }
 
-/// Reads `rdx` bytes at `rsi` and returns the address behind; nearly all the time within its second instruction.
+/// Reads `rdx` bytes at `rsi` and returns the address after them; nearly always within its second instruction.
 pub(crate) fn long() -> Code {
     // mov ecx, edx; rep lodsb; nop; mov rax, rsi; ret
     Code { displaced: &[&[0x89, 0xd1], &[0xf3, 0xac], &[0x90]], rest: vec![0x48, 0x89, 0xf0, 0xc3] }
 }
 
-/// `nanosleep` of what `rdi` points to, without a C library around.
+/// Calls `nanosleep` with the time that `rdi` points to, without the C library.
 pub(crate) fn nap() -> Code {
     // push rsi; pop rsi; xor esi, esi; nop; mov eax, 35; syscall; ret
     let rest = vec![0x90, 0xb8, 35, 0, 0, 0, 0x0f, 0x05, 0xc3];
     Code { displaced: &[&[0x56], &[0x5e], &[0x31, 0xf6], &[0x90]], rest }
 }
 
-/// Code with a patch for each function, whose stub counts.
+/// Code with a patch for each function; its stub counts passages.
 pub(crate) struct Arena {
     pub(crate) patches: Vec<Patch>,
     originals: Vec<Vec<u8>>,
@@ -100,14 +100,14 @@ impl Arena {
         function(arguments[0], arguments[1], arguments[2])
     }
 
-    /// Passages of a stub.
+    /// Number of passages of a stub.
     pub(crate) fn n_counted(&self, idx: usize) -> u64 {
         let place = std::ptr::with_exposed_provenance_mut(self.counters + idx * 8);
         // SAFETY: a counter lies there for the life of the process.
         unsafe { AtomicU64::from_ptr(place) }.load(Ordering::Relaxed)
     }
 
-    /// Whether a function is byte for byte what it was.
+    /// Returns whether a function has its original bytes.
     pub(crate) fn is_original(&self, idx: usize) -> bool {
         read(self.patches[idx].address, self.originals[idx].len()) == self.originals[idx]
     }
@@ -124,7 +124,7 @@ fn map(n_bytes: usize) -> usize {
 
 fn protect(start: usize, n_bytes: usize) {
     let place = std::ptr::with_exposed_provenance_mut(start);
-    // SAFETY: memory of this arena, which nobody writes from now on but the code under test.
+    // SAFETY: memory of this arena, which from now on only the code under test writes.
     let answer = unsafe { libc::mprotect(place, n_bytes, libc::PROT_READ | libc::PROT_EXEC) };
     assert_eq!(answer, 0);
 }

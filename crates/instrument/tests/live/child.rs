@@ -1,14 +1,14 @@
-//! A test in a process of its own.
+//! Runs a test in its own process.
 
 use instrument::live;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Output};
 
 const MARK: &str = "SINTONIA_LIVE_TEST_CHILD";
-/// Far more than any test takes on a loaded machine.
+/// Time limit of a test in s, far more than needed on a loaded machine.
 const DEADLINE_S: u32 = 120;
 
-/// Runs the body in a child, where it is alone in its process; `test` is the test's full name.
+/// Runs the body in a child process, alone in it; `test` is the test's full name.
 #[track_caller]
 pub(crate) fn run(test: &str, body: fn()) {
     if let Some(output) = outcome(test, body) {
@@ -27,7 +27,7 @@ pub(crate) fn run_to_signal(test: &str, signal: i32, body: fn()) {
     }
 }
 
-/// Runs a body of [`run`] as the only thread of a process; the test harness has one of its own.
+/// Runs a body of [`run`] as the only thread of a process; the test harness has another one.
 pub(crate) fn alone(body: fn()) {
     // SAFETY: the harness waits meanwhile, and holds no lock that the body needs.
     let child = unsafe { libc::fork() };
@@ -43,7 +43,7 @@ pub(crate) fn alone(body: fn()) {
     assert_eq!(status, 0);
 }
 
-/// Threads of this process.
+/// Number of threads of this process.
 pub(crate) fn n_threads() -> usize {
     std::fs::read_dir("/proc/self/task").map_or(0, Iterator::count)
 }
@@ -65,7 +65,7 @@ pub(crate) fn start() {
     live::start().expect("signals are free");
 }
 
-/// The calling thread's number.
+/// Kernel thread id of the calling thread.
 pub(crate) fn own_tid() -> u32 {
     // SAFETY: asks for a number.
     unsafe { libc::gettid() }.unsigned_abs()

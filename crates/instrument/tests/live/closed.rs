@@ -1,4 +1,4 @@
-//! Threads that a trap would kill.
+//! Threads that block signals, so that a trap would kill them.
 
 use crate::arena::{Arena, quick};
 use crate::child;
@@ -10,7 +10,7 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
-/// Blocks every signal of the calling thread, around the guards or through them.
+/// Blocks every signal of the calling thread, bypassing the guards or through them.
 fn block_all(is_guarded: bool) {
     // SAFETY: a set is a number of plain words.
     let mut all: libc::sigset_t = unsafe { zeroed() };
@@ -27,7 +27,7 @@ fn block_all(is_guarded: bool) {
     assert_eq!(answer, 0);
 }
 
-/// Calls function 0 until it is over, with all signals blocked; and what happens meanwhile.
+/// Runs `body` while another thread with all signals blocked calls function 0 repeatedly.
 fn beside_blocked(is_guarded: bool, body: fn(&Arena, u32)) {
     child::start();
     let arena = Arena::new(&[quick(0), quick(1)]);
@@ -118,7 +118,7 @@ extern "C" fn stay(_: c_int) {
     child::wait_until(|| LEAVE_HANDLER.load(Ordering::Relaxed));
 }
 
-/// Handlers set before the start, and behind the guards after it, leave our signals open.
+/// Checks that handlers set before the start, or after it through the guards, leave our signals unblocked.
 fn check_handler(is_before: bool) {
     // SAFETY: an action is a number of plain words.
     let mut action: libc::sigaction = unsafe { zeroed() };

@@ -1,4 +1,4 @@
-//! Processes that may do less.
+//! Processes with restricted rights.
 
 use crate::arena::{Arena, quick};
 use crate::{child, stress};
@@ -8,7 +8,7 @@ use std::thread;
 
 const NOBODY: u32 = 65_534;
 
-/// Gives up root and the way back; whether the process may still be dumped decides on `/proc/self/mem`.
+/// Gives up root for good; `/proc/self/mem` is usable only if the process may still be dumped.
 pub(crate) fn become_nobody(is_dumpable: bool) {
     let option = |number, value: usize| {
         // SAFETY: options of the process, without memory.
@@ -46,7 +46,7 @@ fn a_process_that_may_not_be_dumped_opens_its_pages() {
     });
 }
 
-/// Mappings that are code and can be written.
+/// Number of mappings that are both code and writable.
 fn writable_code() -> usize {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
     maps.lines().filter(|line| line.contains(" rwx")).count()
@@ -79,13 +79,13 @@ fn change_without_barrier() {
     assert_eq!(arena.n_counted(0), 1);
 }
 
-/// Lets the system call fail as on a system that has none.
+/// Makes `membarrier` fail as on a system without it.
 fn forbid_membarrier() {
     become_nobody(true);
     forbid(libc::SYS_membarrier, libc::ENOSYS);
 }
 
-/// Lets a system call fail from now on, in a process that can gain no privileges.
+/// Makes a system call fail from now on, in a process that can gain no privileges.
 pub(crate) fn forbid(call: libc::c_long, errno: i32) {
     let number = u32::try_from(call).expect("numbers are small");
     let statement = |code: u32, k: u32, jt: u8, jf: u8| libc::sock_filter {

@@ -1,4 +1,4 @@
-//! Traps that are the program's own.
+//! Traps of the program itself.
 
 use crate::arena::{Arena, quick};
 use crate::child;
@@ -33,7 +33,7 @@ fn action(handler: usize, flags: c_int) -> libc::sigaction {
     action
 }
 
-/// Sets an action behind the guards; the one before.
+/// Sets an action through the guards; returns the previous one.
 fn set(new: &libc::sigaction) -> libc::sigaction {
     let mut old = action(1234, 1234);
     // SAFETY: the function of the C library, and actions.

@@ -1,4 +1,4 @@
-//! Processes that have no room for probes.
+//! Processes without room for probes.
 
 use crate::child;
 use crate::forbidden::{become_nobody, forbid};
@@ -7,7 +7,7 @@ use ring::RingCursor;
 use std::ffi::c_void;
 use std::ptr::{null_mut, with_exposed_provenance_mut};
 
-/// Where return addresses are kept, as the unwind information says.
+/// Address of the shadow directory, as in the unwind information.
 const DIRECTORY: usize = 0x6d00_0000_0000;
 
 extern "C" fn attach() -> *mut RingCursor {
@@ -18,7 +18,7 @@ fn start() -> Result<Instrument, StartError> {
     Instrument::start(ThreadHooks { attach })
 }
 
-/// Lets the process have so many bytes more of address space.
+/// Limits the address space to `n_bytes` more than now.
 fn limit(n_bytes: u64) {
     let pages = std::fs::read_to_string("/proc/self/statm").expect("`/proc` is mounted");
     let pages: u64 = pages.split(' ').next().and_then(|word| word.parse().ok()).expect("a number");
@@ -39,7 +39,7 @@ fn site() -> Site {
     Site { id: 1, function, n_bytes: 8, n_bytes_to_next: 8, entry, exit: None, is_sync: true }
 }
 
-/// The only site is refused for want of memory, by this call; the function works on.
+/// Asserts that the only site is refused for lack of memory, by this call, and that the function still works.
 #[track_caller]
 fn check_refused(probes: &Instrument, wanted: (&'static str, i32)) {
     let (address, (call, errno)) = (site().function, wanted);

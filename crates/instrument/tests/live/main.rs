@@ -1,6 +1,6 @@
-//! Code that changes while threads run it, on functions assembled by hand.
+//! Code changed while threads execute it, on functions assembled by hand.
 //!
-//! A mistake here ends the process: each test runs in a child, which an alarm ends should it hang.
+//! A mistake here ends the process: each test runs in a child process, which an alarm ends if it hangs.
 #![allow(unsafe_code, reason = "calls functions assembled by hand, sets signals")]
 
 mod active;

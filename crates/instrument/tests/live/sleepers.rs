@@ -1,4 +1,4 @@
-//! Threads in system calls: nobody wakes them, and no call ends early.
+//! Threads in system calls: they are not woken, and no call ends early.
 
 use crate::arena::{Arena, nap, quick};
 use crate::child;
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A call that sleeps until the other end of a pipe is closed; its result, and what the result is then.
+/// Call that sleeps until the other end of a pipe is closed, and its expected result.
 type Sleep = (fn(i32) -> isize, isize);
 
 const SLEEPS: [Sleep; 3] = [(read, 0), (poll, 1), (sleep_long, 0)];
@@ -100,7 +100,7 @@ fn a_call_that_the_question_ended_goes_on() {
     });
 }
 
-/// The question comes from outside the code under test, at moments chosen by the test.
+/// The question is sent by the test itself, at chosen moments.
 #[test]
 fn a_call_is_not_cut_short() {
     child::run("sleepers::a_call_is_not_cut_short", || {
@@ -126,7 +126,7 @@ fn a_call_is_not_cut_short() {
     });
 }
 
-/// Sends what a pass sends to a thread that it found running.
+/// Sends the same question as a pass sends to a running thread.
 fn ask(tid: u32) {
     let signal = (1..=64).find(|signal| *signal != libc::SIGTRAP && live::is_ours(*signal));
     let signal = signal.expect("there is one");

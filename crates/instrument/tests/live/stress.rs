@@ -1,4 +1,4 @@
-//! Threads that call functions while these change.
+//! Threads that call functions while these are changed.
 
 use crate::arena::{Arena, long, quick};
 use crate::child;
@@ -24,7 +24,7 @@ fn four_threads_compute_what_they_did() {
     child::run("stress::four_threads_compute_what_they_did", || hammer(4, N_CHANGES));
 }
 
-/// Changes functions some thousand times, and until threads have met changes half made.
+/// Changes functions several thousand times, and until threads have hit half-changed code.
 pub(crate) fn hammer(n_threads: usize, n_changes: usize) {
     child::start();
     let arena = Arena::new(&(0..N_FUNCTIONS).map(quick).collect::<Vec<_>>());
@@ -57,7 +57,7 @@ fn change_often(arena: &Arena, n_wanted: usize) {
     let mut n_changes = 0;
     let mut round = 0;
     while n_changes < n_wanted || live::encounters().n_trapped == 0 {
-        // Batches of all sizes, neighbors and single ones.
+        // Batches of all sizes: neighbors and single functions.
         let start = round * 7 % N_FUNCTIONS;
         let end = N_FUNCTIONS.min(start + 1 + round % 32);
         let patches = &arena.patches[start..end];

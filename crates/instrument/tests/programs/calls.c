@@ -34,13 +34,13 @@ NOINLINE int step(int k) { return chunk * k; }
 NOINLINE int other_step(int k) { return 1000 + k; }
 NOINLINE double answer(void) { return chunk + ratio; }
 NOINLINE float half(float x) { return x / 2; }
-/* What addresses lead to; the third of them comes in a register that probes use themselves. */
+/* Pointer arguments; the third is in a register that probes use themselves. */
 NOINLINE double led_to(const int *a, const float *b, const double *c, int d, int e, int f, const short *g) {
     return (a ? *a : 0) + *b + *c + d + e + f + *g;
 }
 int (*pointer)(int) = leaf;
 
-/* What is kept in registers across calls of functions that do not touch them. */
+/* Values kept in registers across calls of functions that do not touch these registers. */
 NOINLINE static int kept(int x) { return x & 3; }
 NOINLINE int hoisted(int n) {
     int sum = 0;

@@ -1,4 +1,4 @@
-/* Functions no compiler would write: see corners_code.s. */
+/* Functions that no compiler would generate: see corners_code.s. */
 #include <stdio.h>
 
 extern int only_return(void), loop_first(int), loop_inside(int), loop_no_room(int), call_first(void);

@@ -1,5 +1,5 @@
-/* A user-level thread that begins a function on one thread of the system and ends it on another, which has never
- * been in a function with probes; and one that is given up in the middle. */
+/* A user-level thread that begins a function on one kernel thread and ends it on another, which has never
+ * been in a function with probes; and one that is abandoned in the middle. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Vectors of 256 bits as arguments and results, in registers of which probes know nothing. */
+/* Vectors of 256 bits as arguments and results, in registers that probes do not use. */
 #include <immintrin.h>
 #include <stdio.h>
 
