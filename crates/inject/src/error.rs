@@ -1,123 +1,123 @@
-//! Why a process cannot be attached to.
+//! Errors of attaching to a process.
 
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// Why a library could not be loaded into a process.
+/// Failure to load a library into a process.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum InjectError {
-    /// There is no such process.
+    /// The process does not exist.
     #[error("there is no process {pid}; `ps` lists those that run")]
     NoProcess {
-        /// Its id.
+        /// Id of the process.
         pid: i32,
     },
-    /// The system forbids it.
+    /// The system forbids tracing the process.
     #[error("process {pid} cannot be attached to: {reason}")]
     Forbidden {
-        /// Its id.
+        /// Id of the process.
         pid: i32,
-        /// Which setting forbids it, and what to do.
+        /// Setting that forbids it, and a remedy.
         reason: String,
     },
-    /// Another debugger has it.
+    /// Another debugger traces the process.
     #[error(
         "process {pid} is being traced by process {tracer}; end that first (`gdb`, `strace`, ...)"
     )]
     Traced {
-        /// Its id.
+        /// Id of the process.
         pid: i32,
-        /// Who traces it.
+        /// Id of the tracing process.
         tracer: i32,
     },
-    /// It has no dynamic linker.
+    /// The process has no dynamic linker.
     #[error(
         "process {pid} has no C library with `dlopen`: programs that are linked statically cannot be attached to; \
              link it dynamically and start it anew"
     )]
     Static {
-        /// Its id.
+        /// Id of the process.
         pid: i32,
     },
-    /// The library is not where the process could find it.
+    /// The process cannot see the library's file.
     #[error(
         "process {pid} does not see `{library}`: it has another root folder (a container); install Sintonia there"
     )]
     Unseen {
-        /// Its id.
+        /// Id of the process.
         pid: i32,
-        /// The library.
+        /// Path of the library.
         library: PathBuf,
     },
     /// The library could not be loaded.
     #[error("process {pid} could not load `{library}`: {reason}")]
     NotLoaded {
-        /// Its id.
+        /// Id of the process.
         pid: i32,
-        /// The library.
+        /// Path of the library.
         library: PathBuf,
-        /// What its dynamic linker says.
+        /// Error message of the process's dynamic linker.
         reason: String,
     },
-    /// It was always in a place where nothing may be called.
+    /// At every stop, the thread was in code from which nothing may be called.
     #[error("process {pid} was inside the C library whenever it was stopped; try again")]
     NeverSafe {
-        /// Its id.
+        /// Id of the process.
         pid: i32,
     },
-    /// Nobody but the processor may say where its functions return to.
+    /// The processor checks return addresses, so that no call can be arranged.
     #[error(
         "process {pid} has a shadow stack (`glibc.cpu.x86_shstk` in GLIBC_TUNABLES), so that nothing can be called in it; \
              start the program with `sintonia run` instead"
     )]
     Guarded {
-        /// Its id.
+        /// Id of the process.
         pid: i32,
     },
-    /// Its stack is full.
+    /// The stack of the thread is full.
     #[error("the stack of process {pid} has no room below what is in use; try again")]
     NoStack {
-        /// Its id.
+        /// Id of the process.
         pid: i32,
     },
-    /// It has no memory for the call.
+    /// The process has no memory for the call.
     #[error(
         "process {pid} could get no memory for the call; see `ulimit -v` and what forbids executable memory"
     )]
     NoMemory {
-        /// Its id.
+        /// Id of the process.
         pid: i32,
-        /// Why.
+        /// Cause.
         source: std::io::Error,
     },
-    /// The call does not return.
+    /// The call did not return in time.
     #[error(
         "process {pid} is still loading `{library}` after {patience_s} s, and is left alone with that; another of its \
              threads may be loading something"
     )]
     Waiting {
-        /// Its id.
+        /// Id of the process.
         pid: i32,
-        /// The library.
+        /// Path of the library.
         library: PathBuf,
-        /// How long was waited, in seconds.
+        /// Time waited, in seconds.
         patience_s: u64,
     },
-    /// It ended meanwhile.
+    /// The process ended meanwhile.
     #[error("process {pid} ended while it was attached to")]
     Ended {
-        /// Its id.
+        /// Id of the process.
         pid: i32,
     },
-    /// A system call failed that should not.
+    /// A system call failed unexpectedly.
     #[error("`{call}` failed for process {pid}")]
     System {
-        /// Its id.
+        /// Id of the process.
         pid: i32,
-        /// The call.
+        /// Name of the call.
         call: &'static str,
-        /// Why.
+        /// Cause.
         source: std::io::Error,
     },
 }

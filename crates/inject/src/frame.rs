@@ -1,40 +1,41 @@
-//! The frame by which a thread restores its own registers, as the kernel leaves one for a signal's handler: who returns
-//! to it is where the thread was, with all that it had, and without anybody's help.
+//! Frame by which a thread restores its own registers, as the kernel leaves one for a signal handler: returning to the
+//! frame takes the thread back to where it was, with its whole state, and without help from another process.
 //!
 //! # Invariants
-//! - The frame of the kernel's `rt_sigreturn`, for x86-64: `struct rt_sigframe`, and the extended state behind it.
+//! - The frame has the layout of the kernel's `rt_sigreturn` for x86-64: `struct rt_sigframe`, followed by the
+//!   extended state.
 
 use crate::tracee::Registers;
 use libc::user_regs_struct;
 use std::arch::x86_64::__cpuid_count;
 use std::ops::Range;
 
-/// What the x86-64 ABI lets a function use below its stack pointer.
+/// Bytes below its stack pointer that the x86-64 ABI lets a function use.
 const RED_ZONE_BYTES: u64 = 128;
-/// Return address, `ucontext`, `siginfo`.
+/// Size of return address, `ucontext`, `siginfo`.
 const FRAME_BYTES: u64 = 8 + 304 + 128;
-/// The processor's state has flags, lies in the order of `xsave`, and segment registers are restored as well.
+/// `uc_flags`: the processor's state has flags, is in the order of `xsave`, and segment registers are restored as well.
 const FLAGS: u64 = 0b111;
-/// No flag of `sigaltstack`: the thread keeps the one it has.
+/// Not a valid flag of `sigaltstack`, so the kernel ignores it: the thread keeps its signal stack.
 const NO_STACK_FLAG: u32 = 0x7F;
 
-/// A frame and its place.
+/// Frame and its place.
 #[derive(Debug)]
 pub(crate) struct Frame {
-    /// Address of its first word, to which the stack pointer points when it is returned to.
+    /// Address of its first word, to which the stack pointer points when a function returns to the frame.
     pub(crate) address: u64,
-    /// What lies there.
+    /// Content.
     pub(crate) bytes: Vec<u8>,
 }
 
 impl Frame {
-    /// Below what the thread uses of its stack. `restorer` is code that calls `rt_sigreturn`.
+    /// Builds the frame below the used part of the thread's stack. `restorer` is code that calls `rt_sigreturn`.
     pub(crate) fn below(registers: &Registers, restorer: u64) -> Self {
         let general = &registers.general;
         let extended = extended_state(&registers.extended);
         let top = general.rsp - RED_ZONE_BYTES;
         let extended_address = (top - extended.len() as u64) & !63;
-        // As at the first instruction of a function.
+        // Aligned as at the first instruction of a function.
         let address = ((extended_address - FRAME_BYTES) & !15) - 8;
         let mut words = vec![restorer, FLAGS, 0, 0, NO_STACK_FLAG.into(), 0];
         words.extend(context(general));
@@ -47,7 +48,7 @@ impl Frame {
         Self { address, bytes }
     }
 
-    /// The stack pointer of one who calls `rt_sigreturn` itself.
+    /// Stack pointer for code that calls `rt_sigreturn` itself.
     pub(crate) fn stack_of_return(&self) -> u64 {
         self.address + 8
     }
@@ -67,16 +68,16 @@ fn context(general: &user_regs_struct) -> [u64; 19] {
     .unwrap_or([0; 19])
 }
 
-/// Place of what the kernel wants to know of an extended state, in bytes that the processor leaves alone.
+/// Offset of the kernel's description of an extended state, in bytes that the processor does not use.
 const NOTE_AT: usize = 464;
-/// Place of the bits of those parts that are not as they are at a program's start.
+/// Offset of the bits of the components that are not in their initial state.
 const IN_USE_AT: usize = 512;
 const HEADER_BYTES: usize = 64;
 const MAGIC_BEFORE: u32 = 0x4650_5853;
 const MAGIC_BEHIND: u32 = 0x4650_5845;
 
-/// The extended state with the kernel's marks. It is as long as its parts in use: what the processor could have beyond
-/// may be more than the kernel would take from this thread.
+/// Returns the extended state with the kernel's marks, as long as its components in use: the kernel might not accept
+/// from this thread a state with all components that the processor supports.
 fn extended_state(state: &[u8]) -> Vec<u8> {
     let word = |at: usize| {
         let bytes = state.get(at..at + 8).and_then(|bytes| bytes.try_into().ok());
@@ -96,17 +97,17 @@ fn extended_state(state: &[u8]) -> Vec<u8> {
     marked
 }
 
-/// Where a part of the extended state ends, as the processor says.
+/// Returns the end of a component of the extended state, as reported by the processor.
 fn end_of_part(part: u32) -> usize {
     const STATE_PARTS: u32 = 0xD;
     let described = __cpuid_count(STATE_PARTS, part);
     usize::try_from(u64::from(described.eax) + u64::from(described.ebx)).unwrap_or(usize::MAX)
 }
 
-/// An extended state in which every part is as at a program's start; as long as that of the thread.
+/// Returns an extended state with every component in its initial state; as long as that of the thread.
 ///
-/// The oldest parts are marked as in use, with what they start with: of parts that are not, processors that keep the
-/// state in its standard form still take the control word of SSE from where the thread had it.
+/// The oldest components are marked as in use, with their initial values: for components not in use, processors that
+/// save the state in its standard form still take the control word of SSE from the thread's area.
 pub(crate) fn fresh_state(state: &[u8]) -> Vec<u8> {
     const CONTROL_WORD: [u8; 2] = 0x037F_u16.to_le_bytes();
     const MXCSR: [u8; 4] = 0x1F80_u32.to_le_bytes();
@@ -123,10 +124,11 @@ pub(crate) fn fresh_state(state: &[u8]) -> Vec<u8> {
     fresh
 }
 
-/// The registers by which a thread that was stopped goes on alone: a system call that was interrupted is made again
-/// with the same arguments, as the kernel does it for a thread that is let go.
+/// Returns the registers with which a stopped thread continues by itself: an interrupted system call is repeated
+/// with the same arguments, as the kernel does for a thread that is resumed.
 ///
-/// Calls with a timeout of their own then wait for all of it again: later than they should, but never too early.
+/// Calls with a timeout of their own then wait for the whole timeout again: they return later than they should, but
+/// never too early.
 pub(crate) fn alone(mut general: user_regs_struct, code_before: [u8; 7]) -> user_regs_struct {
     const RESTART: std::ops::RangeInclusive<i64> = -516..=-512;
     if !RESTART.contains(&general.rax.cast_signed()) || general.orig_rax.cast_signed() < 0 {
@@ -140,11 +142,11 @@ pub(crate) fn alone(mut general: user_regs_struct, code_before: [u8; 7]) -> user
     general
 }
 
-/// Calls that end with `EINTR` when a thread is stopped for a debugger, although nothing happened: signal(7),
-/// "Interruption of system calls and library functions by stop signals", and what it does not list of the same kernel
-/// functions. Calls on sockets are among them when a timeout is set for the socket.
+/// Calls that end with `EINTR` when a thread is stopped for a debugger, although no signal was handled: signal(7),
+/// "Interruption of system calls and library functions by stop signals", and calls of the same kernel functions that
+/// it does not list. Calls on sockets are among them when a timeout is set for the socket.
 ///
-/// Not `connect`, which goes on without its caller: made again, it would tell of a timeout as another error.
+/// Not `connect`, which continues in the background: a repeated call would report a timeout as another error.
 const NOT_RESTARTED: [i64; 24] = [
     libc::SYS_epoll_wait,
     libc::SYS_epoll_pwait,
@@ -172,10 +174,10 @@ const NOT_RESTARTED: [i64; 24] = [
     libc::SYS_splice,
 ];
 
-/// The registers with which the kernel makes a call again that our stop ended. None for all others.
+/// Returns the registers with which the kernel repeats a call that our stop interrupted; `None` for all other calls.
 ///
-/// Their code is the one by which calls ask for it themselves. The kernel looks at it when the thread goes on, and only
-/// then at signals: a handler that runs still ends the call with `EINTR`.
+/// The return code is the one by which calls request this themselves. The kernel checks it when the thread is resumed,
+/// and checks for signals only then: a handler that runs still ends the call with `EINTR`.
 pub(crate) fn again(general: user_regs_struct) -> Option<user_regs_struct> {
     const UNLESS_HANDLED: i64 = -514;
     let is_interrupted = general.rax.cast_signed() == -i64::from(libc::EINTR);
@@ -185,7 +187,7 @@ pub(crate) fn again(general: user_regs_struct) -> Option<user_regs_struct> {
 
 const SYSCALL_BYTES: u64 = 2;
 
-/// The number of the system call whose instruction is the last of these: `mov eax, NUMBER; syscall`.
+/// Returns the number of the system call at the end of these instructions: `mov eax, NUMBER; syscall`.
 fn number_before(code: [u8; 7]) -> Option<u64> {
     let [0xB8, a, b, c, d, 0x0F, 0x05] = code else { return None };
     Some(u32::from_le_bytes([a, b, c, d]).into())
@@ -204,7 +206,7 @@ mod tests {
         user_regs_struct { rax, orig_rax, rip: 0x1002, rsp: 0x7000, ..zero }
     }
 
-    /// The address and the number with which a thread goes on alone.
+    /// Checks the address and the number with which a thread continues by itself.
     #[track_caller]
     fn check_alone(number: i64, returned: i64, expected: (u64, i64)) {
         let general = alone(stopped(number, returned), POLL);
@@ -215,13 +217,14 @@ mod tests {
     fn an_interrupted_call_is_made_again() {
         check_alone(0, -512, (0x1000, 0));
         check_alone(libc::SYS_poll, -516, (0x1000, libc::SYS_poll));
-        // What the kernel put there when it was stopped before; what it was stands in the code.
+        // The number that the kernel stored at an earlier stop; the original number is in the code.
         check_alone(libc::SYS_restart_syscall, -516, (0x1000, libc::SYS_poll));
         check_alone(libc::SYS_poll, 3, (0x1002, 3));
         check_alone(-1, -512, (0x1002, -512));
     }
 
-    /// The kernel decides, so that a handler that runs meanwhile ends the call; it was made again without a look.
+    /// Regression: the call was repeated unconditionally; now the kernel decides, so that a handler that runs
+    /// meanwhile ends the call.
     #[test]
     fn a_call_that_the_kernel_does_not_start_again_is_made_again() {
         let made_again = |number, returned| again(stopped(number, returned)).map(|it| it.rax);
@@ -231,12 +234,12 @@ mod tests {
         assert_eq!(made_again(libc::SYS_recvfrom, eintr), code);
         assert_eq!(made_again(libc::SYS_epoll_wait, 1), None);
         assert_eq!(made_again(libc::SYS_connect, eintr), None);
-        // As it is left by a handler's end.
+        // The state after the end of a handler.
         assert_eq!(made_again(-1, eintr), None);
         check_alone(libc::SYS_epoll_wait, -514, (0x1000, libc::SYS_epoll_wait));
     }
 
-    /// Without the marks, processors in whose saved state nothing is compacted keep the thread's `MXCSR`.
+    /// Without the marks, processors that save the state uncompacted keep the thread's `MXCSR`.
     #[test]
     fn a_fresh_state_says_what_its_control_words_are() {
         let mut state = vec![0x55; 832];

@@ -1,37 +1,37 @@
-//! Which processes of this node belong to one MPI job.
+//! Processes of this node that belong to one MPI job.
 
 use std::collections::BTreeMap;
 use std::fs;
 
-/// A rank of a running job on this node.
+/// Rank of a running job on this node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunningRank {
-    /// Its process.
+    /// Id of its process.
     pub pid: i32,
-    /// Rank in its world.
+    /// Rank in the world.
     pub rank: u32,
-    /// Ranks in its world.
+    /// Number of ranks in the world.
     pub size: u32,
-    /// What ranks of one world have in common here.
+    /// Name shared by the ranks of one world on this node.
     job: String,
 }
 
-/// What was found for the processes given.
+/// Ranks found for the given processes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Found {
-    /// Ranks, each once, by job and rank.
+    /// Ranks, each once, sorted by job and rank.
     pub ranks: Vec<RunningRank>,
-    /// Processes that are no rank and have none below them.
+    /// Processes that are not ranks and have no ranks among their descendants.
     pub strangers: Vec<i32>,
 }
 
 impl Found {
-    /// The ranks of each job.
+    /// Returns the ranks of each job.
     pub fn jobs(&self) -> impl Iterator<Item = &[RunningRank]> {
         self.ranks.chunk_by(|a, b| a.job == b.job)
     }
 
-    /// Ranks of the jobs found that are not on this node.
+    /// Number of ranks of these jobs that are not on this node.
     pub fn n_elsewhere(&self) -> u32 {
         let mut jobs: BTreeMap<&str, (u32, u32)> = BTreeMap::new();
         for rank in &self.ranks {
@@ -41,7 +41,7 @@ impl Found {
     }
 }
 
-/// All ranks on this node of the jobs that the processes belong to; a launcher stands for its ranks.
+/// Finds all ranks on this node of the jobs to which the processes belong; a launcher stands for its ranks.
 pub fn ranks_of(pids: &[i32]) -> Found {
     let processes = Process::all();
     let all: Vec<RunningRank> = processes.iter().filter_map(Process::rank).collect();
@@ -65,7 +65,7 @@ fn select(pids: &[i32], processes: &[Process], all: &[RunningRank]) -> Found {
     found
 }
 
-/// A process of this node, as far as it may be read.
+/// Process of this node, as far as it is readable.
 #[derive(Clone, Debug)]
 struct Process {
     pid: i32,
@@ -82,7 +82,7 @@ impl Process {
 
     fn read(pid: i32) -> Option<Self> {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-        // The name before may hold blanks and parentheses.
+        // The process name before may contain blanks and parentheses.
         let parent = stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()?;
         let bytes = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes).into_owned();
@@ -91,8 +91,8 @@ impl Process {
         Some(Self { pid, parent, environment })
     }
 
-    /// The rank that this process is by its environment, which its children inherit: they are told apart by
-    /// not having an MPI library.
+    /// Returns the rank of this process by its environment. Child processes inherit the environment, but
+    /// have no MPI library.
     fn rank(&self) -> Option<RunningRank> {
         let text = |names: &[&str]| names.iter().find_map(|name| self.environment.get(*name));
         let number = |names: &[&str]| text(names)?.parse().ok();
@@ -106,7 +106,7 @@ impl Process {
     }
 }
 
-/// Whether an MPI library is in the process: a shell around a rank has its environment only.
+/// Returns whether an MPI library is loaded in the process: a shell around a rank only has the rank's environment.
 fn is_mpi(pid: i32) -> bool {
     let maps = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
     maps.lines().any(|line| {

@@ -1,7 +1,7 @@
 //! Loads a library into running processes and calls one function of it.
 //!
-//! The only use of `ptrace` here, and a short one: a thread of the process is stopped, made to call
-//! `dlopen` and the function, and let go with all its registers as they were.
+//! `ptrace` is used only here, and briefly: a thread of the process is stopped, made to call `dlopen` and
+//! the function, and released with all its registers restored.
 //!
 //! ```text
 //! stopped      its registers are read, and written below its stack as a frame of `rt_sigreturn`   frame
@@ -11,16 +11,17 @@
 //! ```
 //!
 //! # Invariants
-//! - Whatever fails, the thread goes on where it was stopped, with the registers it had.
-//! - **Nobody has to come back.** At each instruction of this program and of the thread, this program may be killed: what
-//!   the thread would then do by itself ends in the frame, which takes it to where it was. So every change is one call
-//!   that sets all general registers, to code that returns to the frame; and what else is changed, the frame restores.
+//! - Whatever fails, the thread continues where it was stopped, with the registers it had.
+//! - **The thread does not depend on us.** This program may be killed at each of its own instructions and of the
+//!   thread's: what the thread then does by itself ends in the frame, which takes it back to where it was. So every
+//!   change is one call that sets all general registers, to code that returns to the frame; and the frame restores all
+//!   other changes.
 //! - No signal is handled meanwhile: a handler that jumps away would leave the dynamic linker locked.
-//! - Nothing is called while the thread is in the dynamic linker or in the C library's own code, where
-//!   it may hold a lock that the call needs; it is let go and stopped again instead, for a bounded time.
+//! - Nothing is called while the thread is in the dynamic linker or in the C library's own code, where it may hold a lock
+//!   that the call needs; it is resumed and stopped again instead, for a bounded time.
 //!
 //! # Not here
-//! What the library does in the process (`probe`), who asks for it (`cli`).
+//! Behavior of the library in the process (`probe`), user interface (`cli`).
 
 #![expect(unsafe_code, reason = "ptrace and other system calls")]
 

@@ -1,4 +1,4 @@
-//! Where functions of the C library lie in a process.
+//! Locations of C library functions in a process.
 
 use crate::routine::Functions;
 use object::{Object, ObjectSymbol, ReadCache};
@@ -6,7 +6,7 @@ use std::fs::{self, File};
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
-/// Code of a process that must not be interrupted for a call, and what is called.
+/// C library of a process: functions to call, and code in which a thread must not be interrupted for a call.
 #[derive(Debug)]
 pub(crate) struct CLibrary {
     pub(crate) functions: Functions,
@@ -14,31 +14,31 @@ pub(crate) struct CLibrary {
     code: Vec<Range<u64>>,
     /// Code of the dynamic linker.
     linker: Vec<Range<u64>>,
-    /// Instructions of the C library.
+    /// Instruction sequences of the C library.
     pub(crate) gadgets: Gadgets,
 }
 
-/// Addresses of instructions that are in the process anyway.
+/// Addresses of instruction sequences that every process contains.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Gadgets {
     /// `syscall; ret`.
     pub(crate) syscall: u64,
-    /// A call of `rt_sigreturn`, to which handlers of signals return.
+    /// A call of `rt_sigreturn`, to which signal handlers return.
     pub(crate) restorer: u64,
 }
 
-/// Allocators that programs are linked or preloaded with.
+/// Allocators with which programs may be linked or preloaded.
 const ALLOCATORS: [&str; 4] = ["libjemalloc", "libtcmalloc", "libmimalloc", "libtbbmalloc"];
 const C_LIBRARY: [&str; 3] = ["libc.so", "libc-2.", "libdl"];
 const LINKER: [&str; 1] = ["ld-linux"];
 
 impl CLibrary {
-    /// The C library of a process; none when it has none with `dlopen`.
+    /// Returns the C library of a process; `None` if it has none with `dlopen`.
     pub(crate) fn of(pid: i32) -> Option<Self> {
         let maps = fs::read_to_string(format!("/proc/{pid}/maps")).ok()?;
         let mappings: Vec<Mapping> = maps.lines().filter_map(Mapping::parse).collect();
         let is_own = |mapping: &&Mapping| mapping.is_of(&C_LIBRARY) || mapping.is_of(&LINKER);
-        // Before version 2.34 of glibc they are in a library of their own.
+        // Before version 2.34 of glibc these functions are in a separate library.
         let starts = mappings.iter().filter(is_own).filter(|mapping| mapping.offset == 0);
         let mut addresses = [None; NAMES.len()];
         for found in starts.filter_map(|mapping| addresses_of(pid, mapping)) {
@@ -64,12 +64,12 @@ impl CLibrary {
         Some(Self { functions, code, linker, gadgets })
     }
 
-    /// Whether an address is in code in which the thread may hold a lock that the call needs.
+    /// Returns whether an address is in code in which the thread may hold a lock that the call needs.
     pub(crate) fn holds(&self, address: u64) -> bool {
         self.code.iter().any(|code| code.contains(&address))
     }
 
-    /// Whether an address is in the dynamic linker, which also calls the system while it loads a library.
+    /// Returns whether an address is in the dynamic linker, which also makes system calls while it loads a library.
     pub(crate) fn is_loading(&self, address: u64) -> bool {
         self.linker.iter().any(|code| code.contains(&address))
     }
@@ -78,7 +78,7 @@ impl CLibrary {
 impl Gadgets {
     fn find(pid: i32, code: &[Range<u64>]) -> Option<Self> {
         const SYSCALL: [u8; 3] = [0x0F, 0x05, 0xC3];
-        // Of the kernel's interface for debuggers: `mov $15, %rax; syscall`.
+        // Fixed by the kernel's interface for debuggers: `mov $15, %rax; syscall`.
         const RESTORER: [u8; 9] = [0x48, 0xC7, 0xC0, 15, 0, 0, 0, 0x0F, 0x05];
         let memory = File::open(format!("/proc/{pid}/mem")).ok()?;
         let (mut syscall, mut restorer) = (None, None);
@@ -105,7 +105,7 @@ struct Mapping<'a> {
 }
 
 impl<'a> Mapping<'a> {
-    /// Whether its file has one of these names.
+    /// Returns whether the mapped file has one of these names.
     fn is_of(&self, names: &[&str]) -> bool {
         let file = self.path.rsplit('/').next().unwrap_or_default();
         names.iter().any(|name| file.starts_with(name))
@@ -123,10 +123,10 @@ impl<'a> Mapping<'a> {
     }
 }
 
-/// Functions that are called.
+/// Functions to be called.
 const NAMES: [&str; 4] = ["dlopen", "dlsym", "dlerror", "__errno_location"];
 
-/// Addresses of those functions in the process that a library exports, `mapping` being its start.
+/// Returns the addresses in the process of those functions that a library exports; `mapping` is the library's start.
 fn addresses_of(pid: i32, mapping: &Mapping) -> Option<[Option<u64>; NAMES.len()]> {
     let file = ReadCache::new(File::open(format!("/proc/{pid}/root{}", mapping.path)).ok()?);
     let elf = object::read::elf::ElfFile64::<object::Endianness, _>::parse(&file).ok()?;

@@ -1,10 +1,10 @@
-//! Which setting forbids `ptrace`, in words that lead to a remedy.
+//! Explanation of the setting that forbids `ptrace`, with a remedy.
 
 use crate::InjectError;
 use std::fs;
 use std::io::ErrorKind;
 
-/// The sentence why process `pid` may not be traced, after the system said so.
+/// Returns a sentence about why process `pid` may not be traced, after the system refused.
 pub(crate) fn explain(pid: i32) -> String {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let own = fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -14,12 +14,12 @@ pub(crate) fn explain(pid: i32) -> String {
         has_capability: field(&own, "CapEff").is_some_and(|hex| has_sys_ptrace(&hex)),
         is_same_user: field(&own, "Uid") == field(&status, "Uid"),
         scope,
-        // That of another user's process cannot be seen.
+        // The namespace of another user's process is not visible.
         is_own_namespace: link(&pid.to_string()).is_none_or(|its| link("self") == Some(its)),
     })
 }
 
-/// Why process `pid` cannot be attached to, when not even its environment may be read.
+/// Returns the reason why process `pid` cannot be attached to, if even its environment is unreadable.
 pub fn forbidden(pid: i32) -> Option<InjectError> {
     let error = fs::read(format!("/proc/{pid}/environ")).err()?;
     let is_forbidden = error.kind() == ErrorKind::PermissionDenied;
@@ -29,7 +29,7 @@ pub fn forbidden(pid: i32) -> Option<InjectError> {
 struct Facts {
     has_capability: bool,
     is_same_user: bool,
-    /// Yama's `ptrace_scope`, where that is built in.
+    /// Yama's `ptrace_scope`, if the kernel has Yama.
     scope: Option<u32>,
     is_own_namespace: bool,
 }

@@ -1,4 +1,4 @@
-//! Calling functions in another process.
+//! Calls of functions in another process.
 
 use crate::InjectError;
 use crate::frame::{self, Frame};
@@ -11,34 +11,34 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// What is done in the process.
+/// Call to be made in the process.
 #[derive(Clone, Copy, Debug)]
 pub struct Call<'a> {
-    /// Library to load; absolute.
+    /// Absolute path of the library to load.
     pub library: &'a Path,
-    /// Function in it, `int function(const char *)`.
+    /// Name of its function, `int function(const char *)`.
     pub function: &'a str,
-    /// Its argument.
+    /// Argument of the function.
     pub argument: &'a str,
 }
 
 const N_TRIES: u32 = 400;
 const BETWEEN_TRIES: Duration = Duration::from_micros(500);
-/// Time for the library to be loaded and the function to return.
+/// Time limit for loading the library and calling the function.
 const PATIENCE: Duration = Duration::from_secs(60);
 const BETWEEN_LOOKS: Duration = Duration::from_micros(100);
-/// What the system returns instead of an address.
+/// Values that a system call returns in place of an address on errors.
 const ERRORS: std::ops::RangeInclusive<i64> = -4095..=-1;
 
-/// Loads the library into process `pid` and calls the function; gives what it returned.
+/// Loads the library into process `pid` and calls the function; returns the function's result.
 ///
 /// # Errors
-/// See [`InjectError`]; the process then goes on as if nothing had been tried.
+/// See [`InjectError`]; the process then continues as if nothing had been tried.
 pub fn inject(pid: i32, call: Call) -> Result<i32, InjectError> {
     if !Path::new(&format!("/proc/{pid}")).exists() {
         return Err(InjectError::NoProcess { pid });
     }
-    // Before its memory is looked at: only this names what forbids it.
+    // Before reading its memory: only this error names the setting that forbids it.
     let mut tracee = Tracee::seize(pid)?;
     let c_library = CLibrary::of(pid).ok_or(InjectError::Static { pid })?;
     check_seen(pid, call.library)?;
@@ -53,7 +53,7 @@ pub fn inject(pid: i32, call: Call) -> Result<i32, InjectError> {
     visit.end().and(result)
 }
 
-/// The same file has to be there for the process.
+/// Checks that the process sees the same file.
 fn check_seen(pid: i32, library: &Path) -> Result<(), InjectError> {
     let unseen = || InjectError::Unseen { pid, library: library.into() };
     let inside = format!("/proc/{pid}/root{}", library.display());
@@ -70,8 +70,8 @@ fn stop_where_it_is_safe(tracee: &mut Tracee, c_library: &CLibrary) -> Result<()
     for _ in 0..N_TRIES {
         tracee.stop()?;
         let registers = tracee.make_again()?;
-        // In a system call the thread holds no lock of the C library, but for calls that its allocator makes.
-        // `fork` holds the locks of the allocator while it is made.
+        // In a system call the thread holds no lock of the C library, except in calls made by the allocator,
+        // and in `fork`, which holds the locks of the allocator during the call.
         const OF_ALLOCATOR: [i64; 10] = [
             libc::SYS_brk,
             libc::SYS_mmap,
@@ -96,30 +96,30 @@ fn stop_where_it_is_safe(tracee: &mut Tracee, c_library: &CLibrary) -> Result<()
     Err(InjectError::NeverSafe { pid: tracee.pid })
 }
 
-/// Functions then return only to where they were called.
+/// Returns whether functions of the process can return only to where they were called.
 fn has_shadow_stack(pid: i32) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let features = status.lines().find_map(|line| line.strip_prefix("x86_Thread_features:"));
     features.is_some_and(|features| features.contains("shstk"))
 }
 
-/// A thread that is stopped, with a frame on its stack by which it goes on without us.
+/// Stopped thread, with a frame on its stack by which it continues without us.
 struct Visit {
     tracee: Tracee,
     gadgets: Gadgets,
-    /// Its registers when it was stopped.
+    /// Registers of the thread when it was stopped.
     before: Registers,
     frame: Frame,
-    /// Whether it is stopped in code of ours, and has to be put back: a thread that runs goes back by itself.
+    /// Whether the thread is stopped in our code, and must be restored: a running thread returns by itself.
     is_ours: bool,
 }
 
-/// The registers of a stopped thread, and the frame that is now on its stack.
+/// Saves the registers of a stopped thread, and writes the frame on its stack.
 fn prepare(tracee: &Tracee, gadgets: Gadgets) -> Result<(Registers, Frame), InjectError> {
     let before = tracee.registers()?;
     let mut code = [0; 7];
     let code_at = before.general.rip.saturating_sub(code.len() as u64);
-    // Where it cannot be read, it was not the instruction that is looked for.
+    // If the code is unreadable, it is not the instruction searched for.
     let code = tracee.read(code_at, &mut code).map_or([0; 7], |()| code);
     let alone = frame::alone(before.general, code);
     let frame = Frame::below(&before.with(alone), gadgets.restorer);
@@ -139,7 +139,7 @@ impl Visit {
         self.tracee.write(address, &routine.image(address))?;
         let start = routine.start(address, self.frame.stack_of_return(), &self.before.general);
         self.tracee.set_general(&start)?;
-        // Only now: where it was, these would be missed.
+        // Only now: if the thread continued in its original code, it would lack its own values.
         self.tracee.set_extended(&frame::fresh_state(&self.before.extended))?;
         self.is_ours = false;
         self.tracee.go_on(0)?;
@@ -160,16 +160,16 @@ impl Visit {
         result
     }
 
-    /// Makes the thread, which is stopped once more, ours, unless it is where nothing can be called; the memory then stays.
+    /// Takes over the thread, which is stopped again, unless nothing can be called there; the memory then stays.
     fn take_again(&mut self, memory: &Range<u64>) -> Result<bool, InjectError> {
         let general = self.tracee.general()?;
         if memory.contains(&general.rip) {
             self.is_ours = true;
             return Ok(true);
         }
-        // It did not wait for us any longer: where it is now, it is stopped for the first time.
+        // The thread has stopped waiting for us: this is a first stop in its own code.
         self.tracee.make_again()?;
-        // Else it is in a handler of a signal that is never blocked, and returns to the routine.
+        // Otherwise it is in a handler of a signal that is never blocked, and returns to the routine.
         let is_back = !memory.contains(&general.rsp)
             && self.tracee.blocked_signals()? == self.before.blocked_signals;
         if is_back && let Ok((before, frame)) = prepare(&self.tracee, self.gadgets) {
@@ -178,7 +178,7 @@ impl Visit {
         Ok(self.is_ours)
     }
 
-    /// All as it was.
+    /// Restores the thread's original state.
     fn end(self) -> Result<(), InjectError> {
         if self.is_ours { self.tracee.restore(&self.before) } else { Ok(()) }
     }
@@ -216,7 +216,7 @@ impl Visit {
         Err(InjectError::NoMemory { pid: self.tracee.pid, source })
     }
 
-    /// Where the system refuses, some memory stays.
+    /// If the system refuses, the memory stays.
     fn unmap(&mut self, memory: Range<u64>) -> Result<(), InjectError> {
         let n_bytes = memory.end - memory.start;
         self.call_system(libc::SYS_munmap, [memory.start, n_bytes, 0, 0, 0, 0]).map(drop)

@@ -1,15 +1,15 @@
-//! The code that a thread runs for us in memory of its own: loads the library, calls the function, and goes back to where
-//! the thread was, whoever is left to see it.
+//! Code that a thread runs for us in separate memory: loads the library, calls the function, and returns to where the
+//! thread was, whether or not this program still exists.
 //!
 //! # Invariants
-//! - It has its own stack: the program's may be small.
-//! - `errno` is as it was.
-//! - It waits a moment before it goes back, so that who still looks restores what it cannot restore itself. It waits by
-//!   `ppoll`, which leaves alone what the kernel keeps of the call that the thread was in.
+//! - It has its own stack, since the program's may be small.
+//! - `errno` is preserved.
+//! - It waits a moment before it returns, so that this program, if it still exists, can restore what the routine
+//!   cannot. It waits by `ppoll`, which preserves the kernel's record of the thread's interrupted call.
 
 use std::arch::global_asm;
 
-/// Addresses of the functions that it calls.
+/// Addresses of the functions that the routine calls.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Functions {
     pub(crate) dlopen: u64,
@@ -18,23 +18,23 @@ pub(crate) struct Functions {
     pub(crate) errno_location: u64,
 }
 
-/// What became of it.
+/// Outcome of the routine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// It is not done.
+    /// The routine is not finished.
     None,
-    /// What the function returned.
+    /// Result of the function.
     Returned(i32),
-    /// The library or the function is not there; address of the text of the dynamic linker's reason.
+    /// The library or the function was not found; address of the dynamic linker's error text.
     NotLoaded(u64),
 }
 
-/// Words that the code reads and writes, behind it.
+/// Offset of the words that the code reads and writes, behind the code.
 const WORDS_AT: usize = 512;
 const N_WORDS: usize = 10;
 const TEXTS_AT: usize = WORDS_AT + 8 * N_WORDS;
 const PAGE_BYTES: usize = 4096;
-/// Enough for `dlopen`, which reads a library's headers onto it, and for what a library does when it is loaded.
+/// Stack size, enough for `dlopen`, which reads a library's headers onto it, and for the library's constructors.
 const STACK_BYTES: usize = 512 << 10;
 
 const DLOPEN: usize = 0;
@@ -44,7 +44,7 @@ const ERRNO: usize = 24;
 const IS_DONE: usize = 32;
 const RETURNED: usize = 40;
 const REASON: usize = 48;
-/// Seconds and nanoseconds.
+/// Offset of the waiting time: seconds and nanoseconds.
 const MOMENT: usize = 56;
 const NAME: usize = 72;
 const MOMENT_NS: u64 = 200_000_000;
@@ -54,7 +54,7 @@ const FAILED: u64 = 2;
 global_asm!(
     ".pushsection .rodata.sintonia_routine, \"a\", @progbits",
     "sintonia_routine_begin:",
-    // rbx: the words; rbp: texts; r12: stack pointer for `rt_sigreturn`.
+    // rbx: the words; rbp: the texts; r12: stack pointer for `rt_sigreturn`.
     "call [rbx + {errno}]",
     "mov r13, rax",
     "mov r14d, [rax]",
@@ -113,18 +113,18 @@ unsafe extern "C" {
     static sintonia_routine_end: u8;
 }
 
-/// The code's bytes, which run at any address.
+/// Returns the code's bytes, which run at any address.
 fn code() -> &'static [u8] {
     let (begin, end) = (&raw const sintonia_routine_begin, &raw const sintonia_routine_end);
     // SAFETY: both labels lie in one section of this program, the second behind the first.
     unsafe { std::slice::from_raw_parts(begin, end.addr() - begin.addr()) }
 }
 
-/// The routine, ready to be placed.
+/// Routine, ready to be written into the process.
 #[derive(Debug)]
 pub(crate) struct Routine {
     functions: Functions,
-    /// Library, function and argument, each with a zero behind it.
+    /// Library, function and argument, each terminated by a zero.
     texts: Vec<u8>,
     name_at: usize,
     argument_at: usize,
@@ -144,12 +144,12 @@ impl Routine {
         Self { functions, texts, name_at, argument_at }
     }
 
-    /// Bytes of memory for it.
+    /// Size of its memory in bytes.
     pub(crate) fn len(&self) -> usize {
         (TEXTS_AT + self.texts.len()).next_multiple_of(PAGE_BYTES) + STACK_BYTES
     }
 
-    /// What lies at the start of its memory, at `address`.
+    /// Returns the content of the start of its memory, at `address`.
     pub(crate) fn image(&self, address: u64) -> Vec<u8> {
         let Functions { dlopen, dlsym, dlerror, errno_location } = self.functions;
         let name = address + (TEXTS_AT + self.name_at) as u64;
@@ -162,14 +162,14 @@ impl Routine {
         image
     }
 
-    /// Registers at its first instruction; `stack_of_return` is that of the frame that it returns to.
+    /// Returns the registers at its first instruction; `stack_of_return` belongs to the frame that it returns to.
     pub(crate) fn start(
         &self,
         address: u64,
         stack_of_return: u64,
         before: &libc::user_regs_struct,
     ) -> libc::user_regs_struct {
-        /// Interrupts are on, as always, and nothing else.
+        /// Interrupts enabled, as always, and no other flag.
         const EFLAGS: u64 = 0x202;
         libc::user_regs_struct {
             rip: address,
@@ -184,12 +184,12 @@ impl Routine {
         }
     }
 
-    /// Where its words are, and how many bytes.
+    /// Returns address and size in bytes of its words.
     pub(crate) fn words(address: u64) -> (u64, usize) {
         (address + WORDS_AT as u64, 8 * N_WORDS)
     }
 
-    /// What its words say.
+    /// Reads the outcome from its words.
     pub(crate) fn outcome(words: &[u8]) -> Outcome {
         let word = |at: usize| {
             let bytes = words.get(at..at + 8).and_then(|bytes| bytes.try_into().ok());

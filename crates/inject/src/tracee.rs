@@ -1,4 +1,4 @@
-//! A stopped thread of another process.
+//! Thread of another process that can be stopped and controlled.
 
 use crate::InjectError;
 use crate::frame;
@@ -9,27 +9,27 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::ptr::null_mut;
 
-/// A thread of another process, seized as long as this lives.
+/// Thread of another process, seized as long as this value lives.
 ///
-/// The kernel lets it go when this process ends, and it goes on with the registers that it then has.
+/// The kernel releases the thread when this process ends, and the thread continues with the registers that it then has.
 #[derive(Debug)]
 pub(crate) struct Tracee {
     pub(crate) pid: i32,
     is_stopped: bool,
 }
 
-/// Registers of a thread: general ones, and all others as the kernel hands them out.
+/// Registers of a thread: general ones, and all others as the kernel returns them.
 #[derive(Clone)]
 pub(crate) struct Registers {
     pub(crate) general: user_regs_struct,
-    /// As `xsave` writes it.
+    /// Extended state, as written by `xsave`.
     pub(crate) extended: Vec<u8>,
     pub(crate) blocked_signals: u64,
 }
 
-/// What is not told apart from `SIGTRAP` by itself: the stops at the begin and the end of a system call.
+/// Stop at the beginning or end of a system call, distinguished from a plain `SIGTRAP` by its high bit.
 const AT_SYSTEM_CALL: i32 = libc::SIGTRAP | 0x80;
-/// Signals of the thread's own mistakes end the process when they are blocked.
+/// Signals raised by the thread's own faults; they end the process if they are blocked.
 const NEVER_BLOCKED: [i32; 7] = [
     libc::SIGSEGV,
     libc::SIGBUS,
@@ -41,18 +41,18 @@ const NEVER_BLOCKED: [i32; 7] = [
 ];
 
 impl Registers {
-    /// The same with other general ones.
+    /// Returns the same registers with other general ones.
     pub(crate) fn with(&self, general: user_regs_struct) -> Self {
         Self { general, ..self.clone() }
     }
 }
 
 const NT_X86_XSTATE: usize = 0x202;
-/// More than any processor's extended state today.
+/// Upper bound of the extended state of today's processors.
 const XSTATE_BYTES: usize = 16 * 1024;
 
 impl Tracee {
-    /// Takes the thread `pid`; it runs on until [`Tracee::stop`].
+    /// Seizes the thread `pid`, which keeps running until [`Tracee::stop`].
     pub(crate) fn seize(pid: i32) -> Result<Self, InjectError> {
         let options = usize::try_from(libc::PTRACE_O_TRACESYSGOOD).unwrap_or(0);
         // SAFETY: asks for a thread by number; no memory of ours is involved.
@@ -71,7 +71,7 @@ impl Tracee {
         })
     }
 
-    /// Stops it.
+    /// Stops the thread.
     pub(crate) fn stop(&mut self) -> Result<(), InjectError> {
         // SAFETY: a thread that is seized.
         let done = unsafe { libc::ptrace(libc::PTRACE_INTERRUPT, self.pid, 0_usize, 0_usize) };
@@ -84,17 +84,17 @@ impl Tracee {
             if status >> 16 == libc::PTRACE_EVENT_STOP {
                 return Ok(());
             }
-            // A signal came first: it is handed on, and the stop follows.
+            // A signal came first: pass it on; the stop follows.
             self.go_on(libc::WSTOPSIG(status))?;
         }
     }
 
-    /// Lets it run, and hands it a signal unless that is 0.
+    /// Resumes the thread, and passes it a signal unless that is 0.
     pub(crate) fn go_on(&mut self, signal: i32) -> Result<(), InjectError> {
         self.resume(libc::PTRACE_CONT, signal)
     }
 
-    /// Lets it run to the next begin or end of a system call.
+    /// Resumes the thread until the next beginning or end of a system call.
     fn go_on_to_system_call(&mut self) -> Result<(), InjectError> {
         let mut signal = 0;
         loop {
@@ -116,12 +116,12 @@ impl Tracee {
         Ok(())
     }
 
-    /// Waits until it stops; the status as `waitpid` gives it.
+    /// Waits until the thread stops; returns the status of `waitpid`.
     pub(crate) fn wait(&mut self) -> Result<i32, InjectError> {
         self.wait_with(0).map(|status| status.unwrap_or(0))
     }
 
-    /// Hands on the signals that have stopped it, without waiting.
+    /// Passes on the signals that have stopped the thread, without waiting.
     pub(crate) fn hand_on_signals(&mut self) -> Result<(), InjectError> {
         while let Some(status) = self.wait_with(libc::WNOHANG)? {
             self.go_on(signal_of(status))?;
@@ -135,7 +135,7 @@ impl Tracee {
             // SAFETY: `status` is ours.
             let waited =
                 unsafe { libc::waitpid(self.pid, &raw mut status, libc::__WALL | options) };
-            // A signal for us changes nothing for the thread.
+            // A signal to this program does not concern the thread.
             if waited != -1 || io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
                 break waited;
             }
@@ -151,15 +151,15 @@ impl Tracee {
         Ok(Some(status))
     }
 
-    /// Makes it call the system by an instruction that is followed by a return, and stops it before that. What it has
-    /// in its registers returns to a place from which it can go on alone.
+    /// Makes the thread execute a system call, by an instruction followed by a return, and stops it before the
+    /// return. The given registers must return to a place from which the thread can continue by itself.
     pub(crate) fn call_system(&mut self, registers: &user_regs_struct) -> Result<u64, InjectError> {
         self.set_general(registers)?;
         self.block_signals()?;
         self.go_on_to_system_call()?;
         self.go_on_to_system_call()?;
         let returned = self.general()?.rax;
-        // A stop like the first one: only there the kernel starts calls again that were interrupted.
+        // A stop like the first one: only after such a stop the kernel restarts interrupted calls.
         self.stop()?;
         Ok(returned)
     }
@@ -194,7 +194,7 @@ impl Tracee {
         self.check("ptrace(PTRACE_SETREGS)", done)
     }
 
-    /// Puts a thread back that is in code of ours: the last thing is where it is.
+    /// Restores a thread that is in our code; its position (general registers) comes last.
     pub(crate) fn restore(&self, registers: &Registers) -> Result<(), InjectError> {
         self.set_extended(&registers.extended)?;
         self.set_blocked_signals(registers.blocked_signals)?;
@@ -234,7 +234,8 @@ impl Tracee {
         self.set_blocked_signals(!kept)
     }
 
-    /// Has a call made again that our stop ended, before anything else is done; the registers as they then are.
+    /// Lets the kernel repeat a call that our stop interrupted; call it before anything else. Returns the new
+    /// registers.
     pub(crate) fn make_again(&self) -> Result<user_regs_struct, InjectError> {
         let registers = self.general()?;
         let Some(again) = frame::again(registers) else { return Ok(registers) };
@@ -242,20 +243,20 @@ impl Tracee {
         Ok(again)
     }
 
-    /// Writes into its process.
+    /// Writes into the memory of the process.
     pub(crate) fn write(&self, address: u64, bytes: &[u8]) -> Result<(), InjectError> {
         let local =
             libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
         self.transfer(libc::process_vm_writev, "process_vm_writev", local, address)
     }
 
-    /// Writes below what it uses of its stack, which grows when that is the kernel's to grow.
+    /// Writes below the used part of the thread's stack, which grows if the kernel manages its growth.
     pub(crate) fn write_on_stack(&self, address: u64, bytes: &[u8]) -> Result<(), InjectError> {
         if self.write(address, bytes).is_ok() {
             return Ok(());
         }
         let no_room = || InjectError::NoStack { pid: self.pid };
-        // Elsewhere this way would write into memory that the thread may not touch.
+        // Elsewhere this would write into memory that the thread may not access.
         if !is_below_growing_stack(self.pid, address) {
             return Err(no_room());
         }
@@ -264,7 +265,7 @@ impl Tracee {
         written.map_err(|_| no_room())
     }
 
-    /// Reads from its process.
+    /// Reads from the memory of the process.
     pub(crate) fn read(&self, address: u64, bytes: &mut [u8]) -> Result<(), InjectError> {
         let local = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
         self.transfer(libc::process_vm_readv, "process_vm_readv", local, address)
@@ -318,20 +319,20 @@ impl Drop for Tracee {
         if !self.is_stopped && self.stop().is_err() {
             return;
         }
-        // It may have been stopped for nothing but this. A thread that has ended has no call either.
+        // This may have been the only stop. A thread that has ended has no call either.
         drop(self.make_again());
-        // SAFETY: a thread that is stopped; it runs on.
+        // SAFETY: a thread that is stopped; it continues.
         unsafe { libc::ptrace(libc::PTRACE_DETACH, self.pid, 0_usize, null_mut::<c_void>()) };
     }
 }
 
-/// The signal that stopped a thread; 0 when it was something else.
+/// Returns the signal that stopped a thread; 0 if something else did.
 fn signal_of(status: i32) -> i32 {
     let is_signal = status >> 16 == 0 && libc::WSTOPSIG(status) != AT_SYSTEM_CALL;
     if is_signal { libc::WSTOPSIG(status) } else { 0 }
 }
 
-/// Whether an address is at most some pages below the first thread's stack, and nothing is there yet.
+/// Returns whether an address is at most a few pages below the first thread's stack, and not mapped yet.
 fn is_below_growing_stack(pid: i32, address: u64) -> bool {
     const GROWTH_BYTES: u64 = 64 << 10;
     let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! A small program, computing, sleeping or allocating, gets a library while it runs.
+//! A small program that computes, sleeps or allocates, and gets a library while it runs.
 
 use inject::{Call, InjectError, inject};
 use std::io::{BufRead, BufReader, Write};
@@ -17,8 +17,8 @@ int quiet(const char *text) { volatile long double x = 1.0L; (void)text; errno =
 int held(const char *folder) { int at = open(folder, O_PATH); close(openat(at, "called", O_CREAT | O_WRONLY, 0600)); while (faccessat(at, "may return", F_OK, 0) != 0) usleep(1000); close(at); return 42; }
 "#;
 
-/// Does something until a line comes on its standard input, then says what it computed. Another byte asks it for a sign of
-/// life, which comes from the thread that is entered.
+/// Program that works until a line arrives on its standard input, then prints its result. Any other byte asks it for a
+/// sign of life from the thread that is attached to.
 pub(crate) const PROGRAM: &str = include_str!("program.c");
 
 pub(crate) fn compile(folder: &Path, name: &str, source: &str, options: &[&str]) -> PathBuf {
@@ -64,7 +64,7 @@ impl Running {
         line.trim_end().to_owned()
     }
 
-    /// Expects a sign of life from the thread that is entered.
+    /// Expects a sign of life from the thread that is attached to.
     #[track_caller]
     pub(crate) fn check_goes_on(&mut self, when: &str) {
         let input = self.child.stdin.as_mut().expect("a test's own file or process");
@@ -110,7 +110,7 @@ fn a_sleeping_program_is_not_woken() {
     check("sleep");
 }
 
-/// The kernel does not start these again by itself after a stop.
+/// Calls that the kernel does not restart by itself after a stop.
 #[test]
 fn a_program_that_waits_for_events_is_not_woken() {
     check("epoll");
@@ -151,7 +151,7 @@ fn a_static_program_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let library = compile(folder.path(), "library.so", LIBRARY, &["-shared", "-fPIC"]);
     let program = compile(folder.path(), "program", PROGRAM, &["-static"]);
-    // Its waiting ended with `EINTR` when it was let go.
+    // Regression: the program's wait ended with `EINTR` when the thread was released.
     let running = Running::start(&program, "epoll");
     let call = Call { library: &library, function: "loaded", argument: "" };
     for _ in 0..20 {

@@ -1,4 +1,4 @@
-//! The one who injects is killed or held, before and after each system call by which it does something to the program.
+//! The injector is killed or held, before and after each system call by which it affects the program.
 
 use crate::attach::{LIBRARY, PROGRAM, Running, compile};
 use inject::{Call, inject};
@@ -6,16 +6,16 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// The state of a child that a test traces.
+/// Stop of a child that a test traces.
 #[derive(Debug, PartialEq)]
 enum Stop {
     AtSystemCall,
     Signal(i32),
-    /// With this code; negative for a signal.
+    /// Ended, with the exit code; negative for a signal.
     Ended(i32),
 }
 
-/// Calls by which the program is changed, let run, or waited for.
+/// Calls by which the injector changes the program, resumes it, or waits for it.
 const TOUCHING: [i64; 5] = [
     libc::SYS_ptrace,
     libc::SYS_wait4,
@@ -24,7 +24,7 @@ const TOUCHING: [i64; 5] = [
     libc::SYS_clock_nanosleep,
 ];
 
-/// A child of the test that injects, run from system call to system call.
+/// Child of the test that injects, run from system call to system call.
 struct Injector {
     pid: i32,
 }
@@ -64,7 +64,7 @@ impl Injector {
         }
     }
 
-    /// Lets it run to the begin or end of its next system call; false when it ended.
+    /// Resumes the child until the beginning or end of its next system call; returns false if it ended.
     fn step(&self, signal: &mut i32) -> bool {
         loop {
             let handed_on = usize::try_from(*signal).unwrap_or(0);
@@ -81,7 +81,7 @@ impl Injector {
         }
     }
 
-    /// The system call that it is in.
+    /// Number of the system call that the child is in.
     fn number_of_call(&self) -> i64 {
         const PLACE: usize = std::mem::offset_of!(libc::user_regs_struct, orig_rax);
         // SAFETY: a child that is stopped.
@@ -94,7 +94,7 @@ impl Injector {
         while !matches!(self.wait(), Stop::Ended(_)) {}
     }
 
-    /// Lets it run to its end; its code.
+    /// Lets the child run to its end; returns its exit code.
     fn finish(self) -> i32 {
         // SAFETY: a child that is stopped.
         unsafe { libc::ptrace(libc::PTRACE_DETACH, self.pid, 0_usize, 0_usize) };
@@ -105,13 +105,13 @@ impl Injector {
     }
 }
 
-/// Sends a signal to the thread that is entered.
+/// Sends a signal to the thread that is attached to.
 fn send(pid: i32, signal: i32) {
     // SAFETY: no memory is involved.
     assert_eq!(unsafe { libc::syscall(libc::SYS_tgkill, pid, pid, signal) }, 0);
 }
 
-/// Waits until the thread that is entered is in a system call.
+/// Waits until the thread that is attached to is in a system call.
 #[track_caller]
 fn wait_until_in(call: i64, pid: i32) {
     let call = format!("{call} ");
@@ -141,7 +141,7 @@ impl Compiled {
         Call { library: &self.library, function: "quiet", argument: "" }
     }
 
-    /// One who injects and is held while the thread has called the function, and waits a moment for it.
+    /// Starts an injector and holds it after the thread has called the function and waits a moment for the injector.
     #[track_caller]
     fn held(&self, running: &Running) -> Injector {
         let folder = self.folder.path();
@@ -158,7 +158,7 @@ impl Compiled {
     }
 }
 
-/// Runs until the program has made another round, which it does in none of our code.
+/// Kills injectors, one at each `every`th stop; after each kill the program must reach its own code again.
 #[track_caller]
 fn check(how: &str, every: usize) {
     let compiled = Compiled::new();
@@ -175,22 +175,22 @@ fn check(how: &str, every: usize) {
         n_kills += 1;
         running.check_goes_on(&format!("{how}: killed at stop {n_kills} times {every}"));
     }
-    // Fewer would mean that it was not stepped through.
+    // Fewer would mean that not every stop was reached.
     assert!(40 < n_kills * every, "{n_kills}");
-    // It can still be entered, in order.
+    // The program can still be attached to normally.
     let call = Call { function: "loaded", argument: "in the end", ..compiled.call() };
     assert_eq!(inject(running.pid(), call).expect("loads"), 42);
     assert_eq!(running.line(), "got in the end");
     running.end();
 }
 
-/// The thread returned to address 0 when the one who had it call something was killed meanwhile.
+/// Regression: the thread returned to address 0 when the injector was killed during a call.
 #[test]
 fn a_computing_program_survives_each_death_of_its_injector() {
     check("compute", 1);
 }
 
-/// All registers, flags, the red zone, `errno`, the floating-point unit in the midst of a computation.
+/// All registers, flags, the red zone, `errno`, and a computation in progress in the floating-point unit.
 #[test]
 fn a_program_keeps_all_registers_at_each_death_of_its_injector() {
     check("registers", 5);
@@ -208,7 +208,7 @@ fn an_allocating_program_survives_deaths_of_its_injector() {
     check("allocate", 7);
 }
 
-/// The system's own calls for memory fail in it: nothing is loaded, and nothing lost.
+/// System calls for memory fail in the program: nothing is loaded, and nothing is lost.
 #[test]
 fn a_program_without_memory_goes_on() {
     let compiled = Compiled::new();
@@ -225,7 +225,7 @@ fn a_program_without_memory_goes_on() {
     running.end();
 }
 
-/// Nothing of the call stays in the process but the library.
+/// Only the library stays in the process after the call.
 #[test]
 fn the_memory_of_the_call_is_given_back() {
     let compiled = Compiled::new();
@@ -245,8 +245,8 @@ fn code_without_file(pid: i32) -> usize {
     maps.lines().filter(|line| line.contains("rwxp")).count()
 }
 
-/// One who injects and goes on too late put registers back that the thread had long before, where no frame could be
-/// written on its stack.
+/// Regression: an injector that was resumed too late restored registers that the thread had had long before, where
+/// no frame could be written on its stack.
 #[test]
 fn a_program_that_went_on_by_itself_is_not_put_back() {
     let compiled = Compiled::new();
@@ -257,7 +257,7 @@ fn a_program_that_went_on_by_itself_is_not_put_back() {
     running.end();
 }
 
-/// A handler of a signal that is never blocked lost the stack that it was on.
+/// Regression: a handler of a signal that is never blocked lost the stack it was running on.
 #[test]
 fn a_handler_on_the_stack_of_the_call_keeps_it() {
     let compiled = Compiled::new();
@@ -270,7 +270,7 @@ fn a_handler_on_the_stack_of_the_call_keeps_it() {
     running.end();
 }
 
-/// A call that our stop had ended was made again after a handler had run, and went on waiting.
+/// Regression: a call interrupted by our stop was repeated after a handler had run, and kept waiting.
 #[test]
 fn a_signal_meanwhile_ends_the_call_of_a_program() {
     let compiled = Compiled::new();

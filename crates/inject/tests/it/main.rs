@@ -1,4 +1,4 @@
-//! Loading a library into processes that run.
+//! Loading a library into running processes.
 #![expect(unsafe_code, reason = "traces and kills the one who traces")]
 
 mod attach;

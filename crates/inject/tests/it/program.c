@@ -81,7 +81,7 @@ static void check_timeout(const char *call, long returned) { if (returned != -1 
 static void count(int unused) { (void)unused; }
 static void hold(int unused) { (void)unused; if (write(1, "here\n", 5) != 5) abort(); while (n_asked == 0) {} }
 static void *tell(void *unused) { (void)unused; while (!n_times_low) usleep(1000); printf("here\n"); fflush(stdout); return NULL; }
-/* When asked, goes to where there is no room below its stack, until the end. */
+/* When asked, switches to a stack without room below it, until the end. */
 static void go_low(void)
 {
     pthread_t teller;
@@ -96,7 +96,7 @@ static void go_low(void)
 }
 int main(int argc, char **argv)
 {
-    /* Tests that are not root may trace what is not their child only when it says so. */
+    /* Lets tests without root privileges trace this process, although it is not their child. */
     prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
     pthread_t waiter, feeder;
     double sum = 0.0, product = 1.0;
