@@ -1,32 +1,32 @@
-//! Where the debug information of a module is: in it, or in a file of a debug package.
+//! Location of a module's debug information: in the module, or in a file of a debug package.
 
 use crate::elf::Elf;
 use std::path::{Path, PathBuf};
 
-/// Where distributions put separate debug information.
+/// Folder for separate debug information in distributions.
 const DEBUG_ROOT: &str = "/usr/lib/debug";
 
-/// The file with the debug information of the module at `path`, and the file with what that one
-/// shares with others. None when there is no debug information.
+/// Returns the file with the debug information of the module at `path`, and the file with the part shared
+/// with other files. `None` if there is no debug information.
 pub(crate) fn find(path: &Path, elf: &Elf, root: &Path) -> Option<(PathBuf, Option<PathBuf>)> {
     if elf.has_debug_info {
         return Some((path.to_owned(), shared_file(path, elf)));
     }
     let is_right = |candidate: &PathBuf| {
         let found = Elf::open(candidate).ok()?;
-        // A package of another version would name the wrong lines.
+        // A package of another version would give wrong lines.
         (found.has_debug_info && found.build_id == elf.build_id)
             .then(|| shared_file(candidate, &found))
     };
     candidates(path, elf, root).find_map(|candidate| is_right(&candidate).map(|s| (candidate, s)))
 }
 
-/// [`find`] under the usual root.
+/// Calls [`find`] with the usual root.
 pub(crate) fn find_installed(path: &Path, elf: &Elf) -> Option<(PathBuf, Option<PathBuf>)> {
     find(path, elf, Path::new(DEBUG_ROOT))
 }
 
-/// The places that gdb looks at, in its order.
+/// Returns the places that gdb searches, in its order.
 fn candidates(path: &Path, elf: &Elf, root: &Path) -> impl Iterator<Item = PathBuf> {
     let by_id = elf.build_id.as_deref().and_then(|id| {
         let (first, rest) = id.split_first()?;

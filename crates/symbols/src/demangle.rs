@@ -1,31 +1,31 @@
-//! The name of a function as the source has it, from the name the linker uses.
+//! Names of functions as in the source, derived from linker names.
 
 use cpp_demangle::{DemangleOptions, DemangleWrite, Symbol};
 
-/// What a compiler appends to the name of a copy it made of a function.
+/// Suffixes that compilers append to the name of a copy of a function.
 const COPIES: [&str; 6] = [".constprop.", ".isra.", ".part.", ".cold", ".lto_priv.", ".llvm."];
 
-/// The name as the source has it: Rust, C++ (without parameters) and gfortran's modules
-/// (`module::procedure`); any other name is given back, without what marks a compiler's copy.
+/// Returns the name as in the source: Rust, C++ (without parameters) and gfortran's modules
+/// (`module::procedure`); any other name is returned without the suffix of a compiler's copy.
 pub fn demangle(name: &str) -> String {
-    // A version of the symbol, `write@@GLIBC_2.2.5`, is no part of its name.
+    // A symbol version, `write@@GLIBC_2.2.5`, is not part of the name.
     let name = name.split_once('@').map_or(name, |(name, _)| name);
     let name = without_copy(name);
     rust(name).or_else(|| cpp(name)).or_else(|| fortran(name)).unwrap_or_else(|| name.to_owned())
 }
 
-/// The name as the source has it, with the types of parameters: C++ only.
+/// Returns the name as in the source, with the types of parameters; C++ only.
 pub(crate) fn signature(name: &str) -> Option<String> {
     let name = name.split_once('@').map_or(name, |(name, _)| name);
     cpp_with(without_copy(name), DemangleOptions::new().no_return_type())
 }
 
-/// Whether a compiler made it of another function.
+/// Returns whether the name is that of a compiler's copy of a function.
 pub(crate) fn is_copy(name: &str) -> bool {
     without_copy(name).len() < name.len()
 }
 
-/// The name of a Fortran procedure: as [`demangle`], and without the underscores that compilers
+/// Returns the name of a Fortran procedure: as [`demangle`], and without the underscores that compilers
 /// append.
 pub(crate) fn demangle_fortran(name: &str) -> String {
     let name = without_copy(name);
@@ -46,7 +46,7 @@ fn rust(name: &str) -> Option<String> {
 
 fn cpp(name: &str) -> Option<String> {
     let demangled = cpp_with(name, DemangleOptions::new().no_params().no_return_type())?;
-    // Without its parameters a method's `const` says nothing.
+    // Without its parameters, a method's `const` is meaningless.
     Some(demangled.trim_end_matches(" const").to_owned())
 }
 
@@ -59,8 +59,8 @@ fn cpp_with(name: &str, options: DemangleOptions) -> Option<String> {
     Some(demangled.0)
 }
 
-/// A name of a length that a person may have written: parts of a made-up one may stand for each other again and again,
-/// so that it is longer than memory.
+/// Name of bounded length: in a crafted name, parts may refer to each other repeatedly, so that its demangled form
+/// would exceed all memory.
 struct Limited(String);
 
 const NAME_BYTES_MAX: usize = 64 << 10;

@@ -1,5 +1,4 @@
-//! What is read of an ELF file itself: where it is loaded, its functions, and where its debug
-//! information is.
+//! Reader of an ELF file: segments, functions, and location of the debug information.
 
 use object::elf::{FileHeader64, SHN_UNDEF, STT_FUNC, STT_GNU_IFUNC, Sym64};
 use object::read::ReadCache;
@@ -9,47 +8,47 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// Bytes that one packed byte can stand for: zlib's limit (zlib.net, "Technical Details": 1032 to 1).
+/// Maximum compression ratio of zlib (zlib.net, "Technical Details": 1032 to 1).
 const N_TIMES_MAX: u64 = 1032;
 
-/// An ELF file of which parts are read when they are asked for.
+/// ELF file whose parts are read on demand.
 type File64<'a> = ElfFile64<'a, Endianness, &'a ReadCache<File>>;
 type Symbols<'a> = SymbolTable<'a, FileHeader64<Endianness>, &'a ReadCache<File>>;
 
-/// An ELF file that cannot be read.
+/// Failure to read an ELF file.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub(crate) enum ElfError {
-    /// It cannot be opened.
+    /// The file cannot be opened.
     #[error("`{path}` cannot be opened: check that it is on this machine and who may read it")]
     Open {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why not.
+        /// Cause.
         source: std::io::Error,
     },
-    /// It is something else, or damaged.
+    /// The file is of another kind, or damaged.
     #[error("`{path}` is not a 64-bit ELF file: give a program or a shared library")]
     NotElf {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What is wrong.
+        /// Cause.
         source: object::Error,
     },
 }
 
-/// What is read of an ELF file when it is opened.
+/// Facts read from an ELF file when it is opened.
 #[derive(Debug, Default)]
 pub(crate) struct Elf {
     segments: Vec<Segment>,
-    /// Whether its debug information is inside, and can be unpacked.
+    /// Whether the file contains debug information that can be unpacked.
     pub(crate) has_debug_info: bool,
-    /// Whether what is packed can be as long as it says.
+    /// Whether the stated lengths of packed sections are possible.
     pub(crate) can_be_unpacked: bool,
     pub(crate) build_id: Option<Vec<u8>>,
-    /// Name of the file that holds its debug information.
+    /// Name of the file with its debug information.
     pub(crate) debug_link: Option<PathBuf>,
-    /// Name of the file that holds what its debug information shares with others (`dwz`).
+    /// Name of the file with the debug information that it shares with other files (`dwz`).
     pub(crate) shared_debug_link: Option<PathBuf>,
 }
 
@@ -60,11 +59,11 @@ struct Segment {
     virtual_address: u64,
 }
 
-/// A function of the symbol table.
+/// Function of the symbol table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Function {
     address: u64,
-    /// Past its last byte; symbols written in assembly may not say, and end at the next one.
+    /// End of the code (exclusive); assembly symbols may have no size, and then end at the next symbol.
     end: u64,
     name: String,
 }
@@ -86,7 +85,7 @@ impl Elf {
         })
     }
 
-    /// The address at which the linker placed what the file has at `file_offset`.
+    /// Returns the linker's virtual address of the byte at `file_offset`.
     pub(crate) fn virtual_address(&self, file_offset: u64) -> Option<u64> {
         let holds = |segment: &&Segment| {
             file_offset.checked_sub(segment.file_offset).is_some_and(|at| at < segment.file_bytes)
@@ -101,8 +100,8 @@ fn has_debug_info(elf: &File64<'_>) -> bool {
     sections.any(|section| matches!(section.name(), Ok(".debug_info" | ".zdebug_info")))
 }
 
-/// Whether a file of so many bytes can hold what its packed sections say that they are once they are unpacked. One of a few
-/// kilobytes that says gigabytes is damaged, or made to take all memory.
+/// Returns whether a file of `n_bytes` bytes can contain its packed sections at their stated unpacked length. A file of a
+/// few kilobytes that states gigabytes is damaged, or crafted to exhaust memory.
 fn can_be_unpacked(elf: &File64<'_>, n_bytes: u64) -> bool {
     let ranges = elf.sections().filter_map(|section| section.compressed_file_range().ok());
     let packed = ranges.filter(|range| range.format != CompressionFormat::None);
@@ -119,12 +118,12 @@ fn path_of(name: &[u8]) -> PathBuf {
     PathBuf::from(String::from_utf8_lossy(name).into_owned())
 }
 
-/// Whether a file has a section of this name; little of the file is read.
+/// Returns whether a file has a section of this name; reads little of the file.
 pub(crate) fn has_section(path: &Path, name: &str) -> bool {
     with_file(path, |elf| elf.section_by_name(name).is_some()).unwrap_or(false)
 }
 
-/// The functions of the symbol table (of the dynamic one when the file is stripped), by address.
+/// Returns the functions of the symbol table (of the dynamic one if the file is stripped), by address.
 pub(crate) fn functions(path: &Path) -> Result<Vec<Function>, ElfError> {
     with_file(path, |elf| {
         let mut functions = functions_of(elf, elf.elf_symbol_table());
@@ -137,8 +136,8 @@ pub(crate) fn functions(path: &Path) -> Result<Vec<Function>, ElfError> {
     })
 }
 
-/// The functions that a table defines. Its names are read as a whole: one by one they would cost a
-/// system call each.
+/// Returns the functions that a table defines. Its names are read as a whole: reading them one by one would
+/// cost a system call each.
 fn functions_of<'a>(elf: &File64<'a>, table: &Symbols<'a>) -> Vec<Function> {
     let section = elf.section_by_index(table.string_section());
     let names = section.and_then(|section| section.data()).unwrap_or_default();
@@ -166,10 +165,10 @@ fn end_at_the_next(functions: &mut [Function]) {
     }
 }
 
-/// The function among `functions` (by address) that holds `virtual_address`.
+/// Returns the function that contains `virtual_address`; `functions` are ordered by address.
 pub(crate) fn function_at(functions: &[Function], virtual_address: u64) -> Option<&str> {
     let after = functions.partition_point(|function| function.address <= virtual_address);
-    // Several names may start at one address, and a name without a size hides none that has one.
+    // Several names may start at one address; a name without a size must not hide one with a size.
     let candidates = functions[..after].iter().rev().take(8);
     candidates.into_iter().find(|f| virtual_address < f.end).map(|function| function.name.as_str())
 }
@@ -177,7 +176,7 @@ pub(crate) fn function_at(functions: &[Function], virtual_address: u64) -> Optio
 fn with_file<T>(path: &Path, read: impl FnOnce(&File64<'_>) -> T) -> Result<T, ElfError> {
     let file = crate::regular::open(path)
         .map_err(|source| ElfError::Open { path: path.into(), source })?;
-    // Reads only what is asked for: a program with its debug information may be larger than memory.
+    // Reads only the requested parts: a program with its debug information may be larger than memory.
     let cache = ReadCache::new(file);
     let elf = ElfFile64::parse(&cache)
         .map_err(|source| ElfError::NotElf { path: path.into(), source })?;

@@ -2,7 +2,7 @@
 //! name.
 //!
 //! A runtime address becomes a place in the program in two steps: [`ModuleMap`] (the text of
-//! `/proc/PID/maps`) says which file holds it and where, [`Resolver`] says what the source calls it.
+//! `/proc/PID/maps`) gives the file and the offset in it, [`Resolver`] gives the function and the line in the source.
 //!
 //! ```
 //! let (map, problems) = symbols::ModuleMap::parse("400000-401000 r-xp 00000000 08:01 7 /bin/fire");
@@ -12,11 +12,11 @@
 //! ```
 //!
 //! # Invariants
-//! - A file that is missing, changed or without symbols makes a place vaguer, never an error.
-//! - Only the files of modules that are asked for are opened, and each once.
+//! - A missing or changed file, or one without symbols, makes a place less precise, but is never an error.
+//! - Only the files of requested modules are opened, each once.
 //!
 //! # Not here
-//! Reading `/proc` of a living process (its caller has the text), and changing a program.
+//! Reading `/proc` of a living process (the caller passes the text), and changing a program.
 
 mod debug_file;
 mod demangle;

@@ -1,15 +1,15 @@
-//! Which file is mapped at an address: the text of `/proc/PID/maps`.
+//! Map from addresses to mapped files, read from the text of `/proc/PID/maps`.
 
 use std::collections::HashSet;
 use thiserror::Error;
 
-/// What the kernel appends to the name of a file that was removed while it was mapped.
+/// Suffix that the kernel appends to the name of a file that was removed while it was mapped.
 const DELETED: &str = " (deleted)";
 
-/// The mapped files of one process.
+/// Mapped files of one process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ModuleMap {
-    /// Ordered by address; they never overlap in one process.
+    /// Ordered by address; mappings of one process never overlap.
     mappings: Vec<Mapping>,
 }
 
@@ -21,28 +21,28 @@ struct Mapping {
     module: String,
 }
 
-/// A place in a mapped file.
+/// Place in a mapped file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CodeAddress<'a> {
-    /// Path of the file, or a name of the kernel such as `[vdso]`; with ` (deleted)` at its end when
-    /// the file was removed while it was mapped.
+    /// Path of the file, or a name of the kernel such as `[vdso]`; ends with ` (deleted)` if the file was
+    /// removed while it was mapped.
     pub module: &'a str,
-    /// Where in the file.
+    /// Offset in the file.
     pub file_offset: u64,
 }
 
-/// A line that was left out.
+/// Line that was left out.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("line {line} of the memory map is not understood and left out: `{text}`")]
 pub struct MapsProblem {
-    /// Counted from 1.
+    /// Number of the line, counted from 1.
     pub line: usize,
-    /// What it says.
+    /// Text of the line.
     pub text: String,
 }
 
 impl ModuleMap {
-    /// Reads lines of `/proc/PID/maps`; anonymous memory is no module and is left out.
+    /// Parses lines of `/proc/PID/maps`; omits anonymous memory.
     pub fn parse(text: &str) -> (Self, Vec<MapsProblem>) {
         let mut mappings = Vec::new();
         let mut problems = Vec::new();
@@ -57,14 +57,14 @@ impl ModuleMap {
         (Self { mappings }, problems)
     }
 
-    /// Adds mappings that a later look at the same process found at addresses free until then.
+    /// Adds mappings from a later reading of the same process, at addresses free until then.
     pub fn extend(&mut self, later: Self) {
         let known: HashSet<u64> = self.mappings.iter().map(|mapping| mapping.start).collect();
         self.mappings.extend(later.mappings.into_iter().filter(|m| !known.contains(&m.start)));
         self.mappings.sort_by_key(|mapping| mapping.start);
     }
 
-    /// The files that are mapped and still there, each with the address of its first byte.
+    /// Returns the mapped files that still exist, each with the address of its first byte.
     pub fn files(&self) -> impl Iterator<Item = (&str, u64)> {
         let mut seen = HashSet::new();
         let first = self.mappings.iter().filter(|mapping| mapping.file_offset == 0);
@@ -75,7 +75,7 @@ impl ModuleMap {
             .map(|mapping| (mapping.module.as_str(), mapping.start))
     }
 
-    /// The mapped file that holds `address`.
+    /// Returns the mapped file, and the offset in it, at `address`.
     pub fn locate(&self, address: u64) -> Option<CodeAddress<'_>> {
         let after = self.mappings.partition_point(|mapping| mapping.start <= address);
         let mapping = self.mappings.get(after.checked_sub(1)?)?;
@@ -86,7 +86,7 @@ impl ModuleMap {
     }
 }
 
-/// `start-end perms offset device inode path`, where the path may hold blanks.
+/// Parses `start-end perms offset device inode path`; the path may contain blanks.
 fn parse_line(line: &str) -> Option<Mapping> {
     let mut rest = line.trim_start();
     let mut field = || {
@@ -110,7 +110,7 @@ fn parse_line(line: &str) -> Option<Mapping> {
 }
 
 impl CodeAddress<'_> {
-    /// Whether the module is a file that can be opened: not removed, not made by the kernel.
+    /// Returns whether the module is a file that can be opened: neither removed nor made by the kernel.
     pub fn is_in_file(&self) -> bool {
         self.module.starts_with('/') && !self.module.ends_with(DELETED)
     }

@@ -1,5 +1,4 @@
-//! A program, as those who want to measure and change it need to see it: its functions and variables
-//! by the names that its source gives them.
+//! A program to be measured and changed: its functions and variables, looked up by their names in the source.
 //!
 //! ```no_run
 //! let program = symbols::Program::open("./xfire".as_ref())?;
@@ -10,14 +9,14 @@
 //! ```
 //!
 //! # Invariants
-//! - Nothing is guessed: a name that could be two things, or that stands for something that is not one
-//!   number at one address, is refused with a sentence that says what it is.
-//! - Debug information is read once, when it is first needed; a library is opened only when a name is
-//!   not in the program itself.
+//! - Nothing is guessed: an ambiguous name, or a name of something that is not one number at one address,
+//!   is refused with a sentence that describes the problem.
+//! - Debug information is read once, when it is first needed; a library is opened only when a name is not
+//!   in the program itself.
 //!
 //! # Not here
-//! Places of addresses ([`crate::Resolver`]), and what can be done to the machine code of a function:
-//! whoever changes it decides.
+//! Places of addresses ([`crate::Resolver`]), and the decision what can be done to the machine code of a
+//! function (`instrument`).
 
 mod carried;
 mod debug;
@@ -52,11 +51,11 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-/// A program and the libraries it is linked with.
+/// Program with the libraries it is linked with.
 #[derive(Debug)]
 pub struct Program {
     own: Module,
-    /// Where its `LD_LIBRARY_PATH` has the loader look.
+    /// Folders of its `LD_LIBRARY_PATH`.
     folders: Vec<PathBuf>,
     libraries: OnceCell<Libraries>,
 }
@@ -68,16 +67,16 @@ struct Libraries {
 }
 
 impl Program {
-    /// Reads the file's headers; symbols and debug information are left for later.
+    /// Reads the file's headers; symbols and debug information are read later.
     ///
     /// # Errors
-    /// When the file cannot be read or is no program.
+    /// When the file cannot be read or is not a program.
     pub fn open(path: &Path) -> Result<Self, ProgramError> {
         let library_path = std::env::var_os("LD_LIBRARY_PATH");
         Self::open_with(path, library_path.as_deref())
     }
 
-    /// The same of a program that runs with another `LD_LIBRARY_PATH` than this one.
+    /// Opens a program that runs with another `LD_LIBRARY_PATH` than this process.
     ///
     /// # Errors
     /// As [`Program::open`].
@@ -87,27 +86,27 @@ impl Program {
         Ok(Self { own: Module::open(path)?, folders, libraries: OnceCell::new() })
     }
 
-    /// Its file.
+    /// Path of the program.
     pub fn path(&self) -> &Path {
         &self.own.image.path
     }
 
-    /// What its linker named this build; empty when it did not.
+    /// Build-id of the program; empty if it has none.
     pub fn build_id(&self) -> &[u8] {
         &self.own.image.build_id
     }
 
-    /// Whether nothing can be loaded into it: it is linked statically.
+    /// Returns whether the program is linked statically, so that nothing can be loaded into it.
     pub fn is_static(&self) -> bool {
         self.own.image.is_static
     }
 
-    /// Whether its symbol table was removed.
+    /// Returns whether the symbol table was removed.
     pub fn is_stripped(&self) -> bool {
         self.own.image.is_stripped
     }
 
-    /// Whether it is compiled with `-pg`: its functions tell a profiler who called them.
+    /// Returns whether the program was compiled with `-pg`: its functions report their callers to a profiler.
     pub fn is_profiled(&self) -> bool {
         const PROFILERS: [&str; 3] = ["mcount", "_mcount", "__fentry__"];
         let Some(file) = self.own.image.file() else { return false };
@@ -115,29 +114,29 @@ impl Program {
         names.any(|name| PROFILERS.contains(&bare_symbol(name)))
     }
 
-    /// Whether its debug information was found, in it or in a file of its own.
+    /// Returns whether debug information was found, in the program or in a separate file.
     pub fn has_debug_info(&self) -> bool {
         self.own.image.debug_file.is_some()
     }
 
-    /// The description of the application that it carries, itself or one of its libraries, and the file
-    /// that does.
+    /// Returns the application description contained in the program or in one of its libraries, with the
+    /// file that contains it.
     pub fn description(&self) -> Option<(&Path, String)> {
         self.modules()
             .find_map(|module| Some((&*module.image.path, carried::description(&module.image)?)))
     }
 
-    /// Names of libraries that it is linked with, and that are nowhere where the loader would look.
+    /// Names of linked libraries that are in none of the loader's folders.
     pub fn missing_libraries(&self) -> &BTreeSet<String> {
         &self.linked().missing
     }
 
-    /// All its functions by address; not those of its libraries.
+    /// Functions of the program by address, without those of its libraries.
     pub fn functions(&self) -> &[Function] {
         &self.own.index().functions
     }
 
-    /// All functions of a library that it is linked with, by address; of the first whose file name begins so.
+    /// Functions, by address, of the first linked library whose file name begins with `start`.
     pub fn functions_of_library(&self, start: &str) -> &[Function] {
         let is_it = |library: &&Module| {
             let name = library.image.path.file_name().map(|name| name.to_string_lossy());
@@ -146,11 +145,11 @@ impl Program {
         self.libraries().iter().find(is_it).map_or(&[], |library| &library.index().functions)
     }
 
-    /// The function with this name: its symbol, or as its source calls it with or without parameters;
-    /// in Fortran `module::procedure` or `procedure`; `solve.c:step` where several files have a `step`.
+    /// Returns the function with this name: its symbol, or its source name with or without parameters; in
+    /// Fortran `module::procedure` or `procedure`; `solve.c:step` if several files have a `step`.
     ///
     /// # Errors
-    /// When there is no such function at one place, with the reason.
+    /// When there is no such function at a single place, with the reason.
     pub fn function(&self, name: &str) -> Result<&Function, LookupError> {
         for module in self.modules() {
             if let Some(found) = module.function(name)? {
@@ -160,11 +159,11 @@ impl Program {
         Err(self.no_function(name))
     }
 
-    /// The variable with this name, such as `grid.rows`, `fire::Front::limit`, `params::chunk`, `a[3]`,
-    /// `solve.c:chunk`: one that can be set.
+    /// Returns the variable with this name, such as `grid.rows`, `fire::Front::limit`, `params::chunk`,
+    /// `a[3]`, `solve.c:chunk`, if it can be set.
     ///
     /// # Errors
-    /// When there is no such number at one place in memory, with the reason.
+    /// When there is no such number at a single place in memory, with the reason.
     pub fn variable(&self, name: &str) -> Result<Variable, LookupError> {
         let found = self.readable_variable(name)?;
         if found.is_writable {
@@ -174,10 +173,10 @@ impl Program {
         }
     }
 
-    /// As [`Self::variable`], and constants too.
+    /// Returns the variable with this name, even if it is constant.
     ///
     /// # Errors
-    /// When there is no such number at one place in memory, with the reason.
+    /// When there is no such number at a single place in memory, with the reason.
     pub fn readable_variable(&self, name: &str) -> Result<Variable, LookupError> {
         if let Some(found) = self.own.typed_variable(name)? {
             return Ok(found);
@@ -195,15 +194,16 @@ impl Program {
         Err(self.no_variable(name))
     }
 
-    /// The instructions that name a variable, in the file that holds it.
+    /// Returns the instructions that refer to a variable, in the file that defines it.
     pub fn readers(&self, variable: &Variable) -> Readers {
         let module = self.holder(&variable.module);
         readers::readers(&module.image, &module.index().functions, variable)
     }
 
-    /// The loops that call `sync` and do not read the variable again: a value set there may not be seen.
+    /// Returns the loops that call `sync` and do not read the variable again: a value set at `sync` may
+    /// have no effect there.
     pub fn cached_across(&self, variable: &Variable, sync: &Function) -> Vec<Cached> {
-        // A call into another file is no direct one.
+        // A call into another file is not a direct call.
         if variable.module != sync.module {
             return Vec::new();
         }
@@ -215,7 +215,7 @@ impl Program {
         self.modules().find(|module| *module.image.path == *path).unwrap_or(&self.own)
     }
 
-    /// The program itself, then its libraries.
+    /// Returns the program itself, then its libraries.
     fn modules(&self) -> impl Iterator<Item = &Module> {
         let mut libraries = None;
         std::iter::once(&self.own).chain(std::iter::from_fn(move || {
@@ -235,7 +235,8 @@ impl Program {
         })
     }
 
-    /// A variable of a library that the linker gave a place in the program: all use that one.
+    /// Returns the copy in the program of a library's variable, if the linker made one (a copy relocation):
+    /// all code uses it.
     fn own_copy(&self, library: &Module, found: &Variable) -> Option<Variable> {
         let holds = |object: &&image::DataSymbol| {
             (object.address..object.address + object.n_bytes).contains(&found.address)
@@ -317,7 +318,7 @@ impl Program {
     }
 }
 
-/// Without the version that the linker appends.
+/// Removes the version that the linker appends.
 fn bare_symbol(symbol: &str) -> &str {
     symbol.split('@').next().unwrap_or(symbol)
 }

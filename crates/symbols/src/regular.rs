@@ -1,7 +1,7 @@
-//! Regular files only.
+//! Opening of regular files only.
 //!
-//! Which files a process has mapped is told by memory that it may have overwritten: a pipe under such a name would
-//! never be read to its end, and a device might do anything.
+//! The names of mapped files come from memory that the process may have overwritten: reading a pipe of such a name
+//! would never end, and a device might do anything.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
@@ -11,16 +11,16 @@ use std::path::Path;
 /// Opens the file at `path`.
 ///
 /// # Errors
-/// When it cannot be opened, or is no regular file.
+/// When the file cannot be opened, or is not a regular file.
 pub(crate) fn open(path: &Path) -> io::Result<File> {
-    // Without waiting for somebody at the other end of a pipe.
+    // Does not wait for the other end of a pipe.
     let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
     let why = "it is no regular file";
     let is_regular = file.metadata()?.is_file();
     is_regular.then_some(file).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, why))
 }
 
-/// All bytes of the file at `path`.
+/// Reads all bytes of the file at `path`.
 ///
 /// # Errors
 /// As [`open`], or when it cannot be read.

@@ -1,7 +1,7 @@
-//! What the source calls a place in a module.
+//! Resolver of addresses in a module to places in the source.
 //!
-//! The place of a call that the compiler inlined is the function in which the call is *written*, not
-//! the one that holds its machine code: a person looks for the line in the editor.
+//! The place of an inlined call is the function in which the call is *written*, not the function that
+//! contains its machine code: users look for the line in the editor.
 
 use crate::debug_file;
 use crate::demangle::{demangle, demangle_fortran};
@@ -14,33 +14,33 @@ use std::path::{Path, PathBuf};
 
 const LAMBDA: &str = "operator()";
 
-/// A place in a program, as far as its symbols and debug information tell.
+/// Place in a program, as far as its symbols and debug information tell.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Place {
-    /// Function as the source names it; empty when unknown.
+    /// Function name in the source; empty if unknown.
     pub function: String,
-    /// Source file as the compiler recorded it; empty when unknown.
+    /// Source file as the compiler recorded it; empty if unknown.
     pub file: String,
-    /// Line; 0 when unknown.
+    /// Line number; 0 if unknown.
     pub line: u32,
-    /// Program or library that holds it.
+    /// Program or library that contains the place.
     pub module: String,
     /// Offset in that file.
     pub offset: u64,
 }
 
-/// How much a module tells.
+/// Level of detail that a module provides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Detail {
-    /// It is not there, or has no symbols.
+    /// The module is missing, or has no symbols.
     Nothing,
-    /// Functions.
+    /// Function names only.
     Functions,
     /// Functions, files and lines.
     Lines,
 }
 
-/// Answers for any number of modules; what it learned of a module is kept.
+/// Resolver for any number of modules; caches the information of each module.
 #[derive(Default)]
 pub struct Resolver {
     modules: HashMap<String, Module>,
@@ -53,15 +53,15 @@ impl std::fmt::Debug for Resolver {
 }
 
 impl Resolver {
-    /// A resolver that has opened nothing yet.
+    /// Creates a resolver without open modules.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The place of the call that returns to `address`.
+    /// Returns the place of the call that returns to `address`.
     ///
-    /// A return address is the instruction *after* the call, which may belong to the next line or even
-    /// to the next function; so the byte before it is looked up.
+    /// A return address is the instruction *after* the call, which may belong to the next line or even to
+    /// the next function; so the byte before it is looked up.
     pub fn place_of_return(&mut self, address: &CodeAddress<'_>) -> Place {
         let module = self.module(address);
         let at = address.file_offset.saturating_sub(1);
@@ -69,7 +69,7 @@ impl Resolver {
         Place { module: address.module.to_owned(), offset: address.file_offset, ..found }
     }
 
-    /// How much the module of `address` tells.
+    /// Returns the level of detail of the module of `address`.
     pub fn detail(&mut self, address: &CodeAddress<'_>) -> Detail {
         let module = self.module(address);
         if module.lines.is_some() {
@@ -95,13 +95,13 @@ struct Module {
     elf: Elf,
     /// Debug information, if it was found.
     lines: Option<Loader>,
-    /// Files whose symbol tables are asked where debug information says nothing, best first.
+    /// Files whose symbol tables are used where debug information has no answer, best first.
     symbol_files: Vec<PathBuf>,
     functions: OnceCell<Vec<Function>>,
 }
 
 impl Module {
-    /// None when the file cannot be read: it may be on another node, or replaced by something else.
+    /// Opens a module; `None` if the file is unreadable: it may be on another node, or replaced by something else.
     fn open(path: &str) -> Option<Self> {
         let path = Path::new(path);
         let elf = Elf::open(path).ok()?;
@@ -122,7 +122,7 @@ impl Module {
 
     fn place(&self, virtual_address: u64) -> Place {
         let mut place = self.written_place(virtual_address).unwrap_or_default();
-        // Debug information does not say in which function a lambda is; its symbol does.
+        // Debug information does not tell the function around a lambda; its symbol does.
         if place.function.is_empty() || place.function == LAMBDA {
             let symbol = elf::function_at(self.functions(), virtual_address).map(demangle);
             place.function = symbol.unwrap_or(place.function);
@@ -130,8 +130,8 @@ impl Module {
         place
     }
 
-    /// The innermost inlined frame, except the C++ bindings of MPI itself, which are headers full of
-    /// one-line wrappers.
+    /// Returns the innermost inlined frame, except the C++ bindings of MPI itself, which are headers full
+    /// of one-line wrappers.
     fn written_place(&self, virtual_address: u64) -> Option<Place> {
         let mut frames = self.lines.as_ref()?.find_frames(virtual_address).ok()?;
         let mut innermost = None;

@@ -1,8 +1,9 @@
-//! What a file says of itself to tools: a description of the application, and where the names in it lie.
+//! Information for tools contained in a file: an application description, and the addresses of the names in it.
 //!
 //! Programs of the master/worker library have an ELF note with the text, and a table of names and addresses that
-//! stays when `strip` removes the symbols (`tuning-points/src/description.rs` writes both). Addresses in the table
-//! are what the loader would put there: they stand in relocations. Where code ends is known from what unwinds it.
+//! remains when `strip` removes the symbols (`tuning-points/src/description.rs` writes both). The addresses in the
+//! table are filled in by the loader, so they are read from relocations. The end of a function's code is known
+//! from its unwind information.
 
 use super::image::{DataSymbol, File, Image};
 use crate::elf::{Elf, has_section};
@@ -18,21 +19,21 @@ use std::path::Path;
 
 const NOTE: &str = ".note.sintonia";
 const OWNER: &[u8] = b"Sintonia";
-/// The text of an application description.
+/// Note type of an application description.
 const KIND: u32 = 1;
 
 const NAMES: &str = ".sintonia.names";
 const N_NAME_BYTES: usize = 40;
 const ENTRY_BYTES: usize = N_NAME_BYTES + 16;
-/// More than any program has; the rest of a damaged file is not looked at.
+/// Upper bound of the number of entries; the rest of a damaged file is ignored.
 const N_ENTRIES_MAX: usize = 10_000;
 
-/// A function or variable of the table.
+/// Function or variable of the table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) name: String,
     pub(crate) address: u64,
-    /// 0 for a function.
+    /// Size in bytes; 0 for a function.
     pub(crate) n_bytes: u64,
 }
 
@@ -41,7 +42,7 @@ impl Entry {
         self.n_bytes == 0
     }
 
-    /// The variable, as a symbol would tell of it.
+    /// Returns the variable as a symbol.
     pub(crate) fn data_symbol(self) -> DataSymbol {
         DataSymbol {
             symbol: self.name.clone(),
@@ -54,16 +55,16 @@ impl Entry {
     }
 }
 
-/// A variable that a file names in its own table.
+/// Variable in a file's own table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CarriedVariable {
-    /// How far behind the file's first byte it lies in memory.
+    /// Offset in memory from the file's first byte.
     pub offset_in_memory: u64,
-    /// Its size.
+    /// Size in bytes.
     pub n_bytes: u64,
 }
 
-/// The variable of this name in the file's own table, if there is one; of most files little is read.
+/// Returns the variable of this name in the file's own table, if there is one; reads little of most files.
 pub fn carried_variable(path: &Path, name: &str) -> Option<CarriedVariable> {
     if !has_section(path, NAMES) {
         return None;
@@ -75,7 +76,7 @@ pub fn carried_variable(path: &Path, name: &str) -> Option<CarriedVariable> {
     (!found.is_function()).then_some(CarriedVariable { offset_in_memory, n_bytes: found.n_bytes })
 }
 
-/// The description in a file, if there is one.
+/// Returns the application description in a file, if there is one.
 pub(crate) fn description(image: &Image) -> Option<String> {
     let file = image.file()?;
     let section = file.section_by_name(NOTE)?;
@@ -90,7 +91,7 @@ pub(crate) fn description(image: &Image) -> Option<String> {
     None
 }
 
-/// The table of a file; empty when it has none.
+/// Returns the table of a file; empty if it has none.
 pub(crate) fn entries(file: &File<'_>) -> Vec<Entry> {
     let Some(section) = file.section_by_name(NAMES) else { return Vec::new() };
     let bytes = section.data().unwrap_or_default();
@@ -109,7 +110,7 @@ pub(crate) fn entries(file: &File<'_>) -> Vec<Entry> {
     entries.filter_map(entry).collect()
 }
 
-/// What the loader writes into a part of the file's memory, by address.
+/// Returns the values that the loader writes into a part of the file's memory, by address.
 fn relocated(file: &File<'_>, start: u64, n_bytes: u64) -> HashMap<u64, u64> {
     let relocations = file.dynamic_relocations().into_iter().flatten();
     let here = relocations.filter(|(at, _)| at.checked_sub(start).is_some_and(|at| at < n_bytes));
@@ -127,7 +128,7 @@ fn target(file: &File<'_>, relocation: &Relocation) -> Option<u64> {
     Some(base.wrapping_add_signed(relocation.addend()))
 }
 
-/// First and last address (exclusive) of pieces of code, as those who unwind stacks know them, by address.
+/// Returns first and last address (exclusive) of pieces of code according to their unwind information, by address.
 pub(crate) fn spans_of_code(file: &File<'_>) -> Vec<(u64, u64)> {
     let Some(section) = file.section_by_name(".eh_frame") else { return Vec::new() };
     let frames = EhFrame::new(section.data().unwrap_or_default(), LittleEndian);

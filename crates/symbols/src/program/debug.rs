@@ -1,4 +1,4 @@
-//! The debug information of one file, entry by entry.
+//! Access to the entries of one file's debug information.
 
 use gimli::{
     AttributeValue, DebuggingInformationEntry, Dwarf, DwarfSections, EndianSlice, LittleEndian,
@@ -14,25 +14,25 @@ pub(crate) type Slice<'a> = EndianSlice<'a, LittleEndian>;
 pub(crate) type Entry<'a> = DebuggingInformationEntry<Slice<'a>>;
 pub(crate) type Value<'a> = AttributeValue<Slice<'a>>;
 
-/// The sections with debug information, unpacked.
+/// Sections with debug information, unpacked.
 #[derive(Debug)]
 pub(crate) struct Sections {
     own: DwarfSections<Vec<u8>>,
-    /// Of the file that holds what several share (`dwz`).
+    /// Sections of the file with the debug information shared by several files (`dwz`).
     shared: Option<DwarfSections<Vec<u8>>>,
 }
 
-/// Debug information, ready to be asked.
+/// Debug information, ready for queries.
 pub(crate) struct Debug<'a> {
     pub(crate) dwarf: Dwarf<Slice<'a>>,
     headers: Vec<UnitHeader<Slice<'a>>>,
     units: Vec<OnceCell<Option<Unit<Slice<'a>>>>>,
     type_units: HashMap<u64, usize>,
-    /// Entries read by offset: the work that damaged or strange information makes.
+    /// Number of entries read by offset: the cost caused by damaged or unusual information.
     n_read: Cell<u64>,
 }
 
-/// An entry and the unit that it is in.
+/// Entry with its unit.
 pub(crate) struct Die<'d, 'a> {
     pub(crate) debug: &'d Debug<'a>,
     pub(crate) unit: &'d Unit<Slice<'a>>,
@@ -40,20 +40,20 @@ pub(crate) struct Die<'d, 'a> {
     pub(crate) entry: Entry<'a>,
 }
 
-/// Where debug information says a variable is.
+/// Location of a variable according to debug information.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Location {
-    /// At this virtual address.
+    /// Virtual address.
     Address(u64),
-    /// In every thread.
+    /// One copy per thread.
     ThreadLocal,
-    /// In registers, on the stack, or nowhere.
+    /// Registers, stack, or no location.
     Elsewhere,
 }
 
 impl Sections {
-    /// Of a file in memory, and of the one that holds what it shares with others; none when it cannot be
-    /// understood.
+    /// Reads the sections of a file in memory, and of the file with the information that it shares with
+    /// others; `None` if they are invalid.
     pub(crate) fn of(bytes: &[u8], shared: Option<&Path>) -> Option<Self> {
         let shared = shared.and_then(|path| sections(&crate::regular::read(path).ok()?));
         Some(Self { own: sections(bytes)?, shared })
@@ -106,12 +106,12 @@ impl<'a> Debug<'a> {
         unit.as_ref()
     }
 
-    /// Where a unit begins in the section.
+    /// Offset of a unit in the section.
     pub(crate) fn start(&self, unit_idx: usize) -> usize {
         self.headers[unit_idx].debug_info_offset().map_or(usize::MAX, |offset| offset.0)
     }
 
-    /// The entry at an offset of the section.
+    /// Returns the entry at an offset of the section.
     pub(crate) fn die(&self, offset: usize) -> Option<Die<'_, 'a>> {
         self.n_read.set(self.n_read.get() + 1);
         let find = |header: &UnitHeader<_>| {
@@ -123,7 +123,7 @@ impl<'a> Debug<'a> {
         Some(Die { debug: self, unit, unit_idx, entry })
     }
 
-    /// The offset in the section that an attribute of an entry in a unit refers to.
+    /// Returns the offset in the section that an attribute of an entry in a unit refers to.
     pub(crate) fn reference(&self, unit_idx: usize, value: &Value<'a>) -> Option<usize> {
         match value {
             AttributeValue::UnitRef(offset) => self.start(unit_idx).checked_add(offset.0),
@@ -137,7 +137,7 @@ impl<'a> Debug<'a> {
         std::str::from_utf8(self.dwarf.attr_string(unit, value).ok()?.slice()).ok()
     }
 
-    /// Where a variable's location says it is.
+    /// Evaluates a variable's location.
     pub(crate) fn location(&self, unit: &Unit<Slice<'a>>, value: &Value<'a>) -> Location {
         let AttributeValue::Exprloc(expression) = value else { return Location::Elsewhere };
         let mut address = None;
@@ -148,7 +148,7 @@ impl<'a> Debug<'a> {
                 (Operation::AddressIndex { index }, None) => self.dwarf.address(unit, index).ok(),
                 (Operation::PlusConstant { value }, Some(at)) => u64::checked_add(at, value),
                 (Operation::TLS, _) => return Location::ThreadLocal,
-                // The offset of a thread-local variable; anything else is left by the next operation.
+                // The offset of a thread-local variable; the next operation decides about anything else.
                 (Operation::UnsignedConstant { .. }, None) => None,
                 _ => return Location::Elsewhere,
             };
@@ -156,7 +156,7 @@ impl<'a> Debug<'a> {
         address.map_or(Location::Elsewhere, Location::Address)
     }
 
-    /// A source file of a unit, as the compiler recorded it.
+    /// Returns a source file of a unit, as the compiler recorded it.
     pub(crate) fn file(&self, unit: &Unit<Slice<'a>>, number: u64) -> Option<String> {
         let header = unit.line_program.as_ref()?.header();
         let file = header.file(number)?;
@@ -191,17 +191,17 @@ impl<'d, 'a> Die<'d, 'a> {
         self.debug.text(self.unit, self.value(gimli::DW_AT_name)?)
     }
 
-    /// The offset that an attribute refers to.
+    /// Returns the offset that an attribute refers to.
     pub(crate) fn reference(&self, name: gimli::DwAt) -> Option<usize> {
         self.debug.reference(self.unit_idx, &self.value(name)?)
     }
 
-    /// The entry that an attribute refers to.
+    /// Returns the entry that an attribute refers to.
     pub(crate) fn follow(&self, name: gimli::DwAt) -> Option<Self> {
         self.debug.die(self.reference(name)?)
     }
 
-    /// Calls `visit` with its children until that says to stop.
+    /// Calls `visit` with each child until `visit` returns false.
     pub(crate) fn children(&self, mut visit: impl FnMut(Self) -> bool) {
         let Ok(mut cursor) = self.unit.entries_at_offset(self.entry.offset()) else { return };
         let steps = (cursor.next_entry(), cursor.next_entry());

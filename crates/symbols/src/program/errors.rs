@@ -1,60 +1,60 @@
-//! Why a program cannot be looked into, or a name leads nowhere.
+//! Errors of opening a program and of looking up a name.
 
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// A program that cannot be looked into.
+/// Failure to read a program.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ProgramError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("`{path}` cannot be read: check that it is on this machine and who may read it")]
     Open {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why not.
+        /// Cause.
         source: std::io::Error,
     },
-    /// It is something else, or damaged.
+    /// The file is of another kind, or damaged.
     #[error(
         "`{path}` is not a 64-bit ELF file: name the program itself, not a script that starts it"
     )]
     NotElf {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What is wrong.
+        /// Cause.
         source: object::Error,
     },
-    /// It is for another processor.
+    /// The program is for another processor.
     #[error(
         "`{path}` is not for x86-64 processors: functions and variables of others are not found"
     )]
     OtherProcessor {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
 }
 
-/// A name that leads to no function or variable.
+/// Failure to find a function or variable by name.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LookupError {
     /// Nothing has this name.
     #[error("`{program}` has nothing called `{name}`{}", near_names(near))]
     Unknown {
-        /// What was asked for.
+        /// Requested name.
         name: String,
-        /// Where.
+        /// Path of the program.
         program: PathBuf,
-        /// Names that are nearly the same, best first.
+        /// Similar names, best first.
         near: Vec<String>,
     },
-    /// Several things have this name.
+    /// Several functions or variables have this name.
     #[error("`{name}` may be {}: give one of these names in full", list(candidates))]
     Ambiguous {
-        /// What was asked for.
+        /// Requested name.
         name: String,
-        /// The full names.
+        /// Full names.
         candidates: Vec<String>,
     },
     /// Every call of the function was replaced by its body.
@@ -64,43 +64,43 @@ pub enum LookupError {
         list(functions)
     )]
     Inlined {
-        /// What was asked for.
+        /// Requested name.
         name: String,
-        /// How often.
+        /// Number of inlined copies.
         n_places: usize,
-        /// Functions that hold the copies.
+        /// Functions that contain the copies.
         functions: Vec<String>,
     },
-    /// The function is declared but nowhere defined here, or was left out.
+    /// The function is declared but not defined here, or was left out.
     #[error(
         "`{name}` is declared but has no code in `{program}`: nothing calls it, or it is in a library that is loaded later"
     )]
     NoCode {
-        /// What was asked for.
+        /// Requested name.
         name: String,
-        /// Where.
+        /// Path of the program.
         program: PathBuf,
     },
-    /// The compiler made copies with other parameters and left the function itself out.
+    /// Only compiler-made copies with other parameters exist, not the function itself.
     #[error(
         "`{name}` is there only in variants that the compiler made: {}; name one of them (its arguments may differ), \
          or compile it with `__attribute__((noipa))`",
         list(copies)
     )]
     OnlyCopies {
-        /// What was asked for.
+        /// Requested name.
         name: String,
-        /// Their symbols.
+        /// Symbols of the copies.
         copies: Vec<String>,
     },
-    /// It is a variable, and a function was asked for, or the other way round.
+    /// The name is a variable instead of a function, or vice versa.
     #[error("`{name}` is a {is}, not a {wanted}")]
     OtherKind {
-        /// What was asked for.
+        /// Requested name.
         name: String,
-        /// What it is.
+        /// Kind of the name.
         is: &'static str,
-        /// What was expected.
+        /// Requested kind.
         wanted: &'static str,
     },
     /// The variable has no place in memory.
@@ -109,86 +109,86 @@ pub enum LookupError {
          make it `volatile`, or not `static`"
     )]
     Folded {
-        /// What was asked for.
+        /// Requested name.
         name: String,
     },
-    /// Every thread has its own.
+    /// The variable is thread-local.
     #[error("`{name}` is thread-local: every thread has its own, and none can be chosen")]
     ThreadLocal {
-        /// What was asked for.
+        /// Requested name.
         name: String,
     },
-    /// It lies wherever a pointer says.
+    /// The variable is reached through a pointer, so that its place changes.
     #[error(
         "{} is {what}: where its values lie changes while the program runs; copy what matters to a variable of its own",
         part_of(part, name)
     )]
     Indirect {
-        /// What was asked for.
+        /// Requested name.
         name: String,
-        /// The part of it that is a pointer.
+        /// Part of the name that is a pointer.
         part: String,
-        /// A pointer, a reference, an allocatable array.
+        /// Description: a pointer, a reference, an allocatable array.
         what: &'static str,
     },
-    /// It cannot be written.
+    /// The variable is read-only.
     #[error("`{name}` is in `{section}`, which nobody can write: it is constant")]
     Constant {
-        /// What was asked for.
+        /// Requested name.
         name: String,
-        /// Where it lies.
+        /// Section of the variable.
         section: String,
     },
-    /// It is no number.
+    /// The variable is not a number.
     #[error("`{name}` is a `{type_name}`, not one number{hint}")]
     NotANumber {
-        /// What was asked for.
+        /// Requested name.
         name: String,
-        /// Its type.
+        /// Type of the variable.
         type_name: String,
-        /// What to name instead.
+        /// Suggestion what to name instead.
         hint: String,
     },
-    /// Its type has no such member.
+    /// The type has no such member.
     #[error("`{part}` is a `{type_name}` and has no member `{member}`{}", near_names(near))]
     NoMember {
-        /// What the member was looked for in.
+        /// Part of the name whose member was requested.
         part: String,
-        /// Its type.
+        /// Type of that part.
         type_name: String,
-        /// The member.
+        /// Requested member.
         member: String,
-        /// Members.
+        /// Existing members.
         near: Vec<String>,
     },
-    /// Its index is outside the array.
+    /// The index is outside the array.
     #[error("`{part}` has no element {index}: they go from {first} to {last}")]
     OutOfBounds {
-        /// The array.
+        /// Name of the array.
         part: String,
-        /// The index.
+        /// Requested index.
         index: i64,
         /// Smallest index.
         first: i64,
         /// Largest index.
         last: i64,
     },
-    /// A member or element needs debug information.
+    /// Members and elements need debug information.
     #[error(
         "`{name}` is part of a variable, and `{program}` has no debug information: compile it with `-g`"
     )]
     NeedsDebugInfo {
-        /// What was asked for.
+        /// Requested name.
         name: String,
-        /// The program.
+        /// Path of the program.
         program: PathBuf,
     },
-    /// The name is not written as names are.
+    /// The name has invalid syntax.
     #[error(
         "`{name}` is not a name: write `variable`, `struct.member`, `array[3]`, `namespace::name` or `module::name`"
     )]
     Syntax {
-        /// What was asked for.
+        /// Requested name.
         name: String,
     },
     /// The symbol table was removed.
@@ -197,14 +197,14 @@ pub enum LookupError {
          or put its debug file beside it (`{program}.debug`)"
     )]
     Stripped {
-        /// What was asked for.
+        /// Requested name.
         name: String,
-        /// The program.
+        /// Path of the program.
         program: PathBuf,
     },
 }
 
-/// What is meant, and of what it is a part.
+/// Describes a part of a name.
 fn part_of(part: &str, name: &str) -> String {
     if part == name { format!("`{part}`") } else { format!("`{part}` of `{name}`") }
 }
@@ -213,7 +213,7 @@ fn near_names(near: &[String]) -> String {
     if near.is_empty() { String::new() } else { format!("; is it {}?", list(near)) }
 }
 
-/// `a`, `b` or 7 others.
+/// Formats a list: `a`, `b` or 7 others.
 fn list(names: &[String]) -> String {
     const SHOWN: usize = 6;
     let mut shown: Vec<_> = names.iter().take(SHOWN).map(|name| format!("`{name}`")).collect();

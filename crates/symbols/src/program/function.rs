@@ -1,14 +1,14 @@
-//! A function of a program.
+//! Functions of a program.
 
 use events::ValueType;
 use std::path::Path;
 use std::sync::Arc;
 use thiserror::Error;
 
-/// Fewest bytes of a function that hold a jump elsewhere, its padding included.
+/// Smallest function, padding included, that has room for a jump elsewhere, in bytes.
 const N_BYTES_MIN: u64 = 2;
 
-/// What the C library and the compiler add to start a program and to end it.
+/// Functions that the C library and the compiler add to start and end a program.
 const AT_START: [&str; 9] = [
     "_start",
     "_init",
@@ -21,7 +21,7 @@ const AT_START: [&str; 9] = [
     "__do_global_dtors_aux",
 ];
 
-/// They return more than once, or into another frame: their return address must stay where they know it.
+/// Functions that return more than once, or into another frame: they need their own return address.
 const RETURNS_OTHERWISE: [&str; 14] = [
     "setjmp",
     "_setjmp",
@@ -39,145 +39,144 @@ const RETURNS_OTHERWISE: [&str; 14] = [
     "__longjmp",
 ];
 
-/// A function of a program or library.
+/// Function of a program or library.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Function {
-    /// Program or library that holds it.
+    /// Program or library that contains the function.
     pub module: Arc<Path>,
-    /// What that file's linker named its build; empty when it did not.
+    /// Build-id of that file; empty if it has none.
     pub build_id: Arc<[u8]>,
-    /// As the linker calls it.
+    /// Linker name.
     pub symbol: String,
-    /// As the source calls it, without parameters.
+    /// Source name, without parameters.
     pub name: String,
     /// Virtual address in the file.
     pub address: u64,
-    /// Size of its code.
+    /// Size of its code, in bytes.
     pub n_bytes: u64,
-    /// From its first byte to the next function, padding included.
+    /// Bytes from its start to the next function, padding included.
     pub n_bytes_to_next: u64,
-    /// Where the compiler put copies of its body; calls there do not pass this function.
+    /// Functions into which its body was inlined; calls there do not pass this function.
     pub inlined: Vec<Inlined>,
-    /// Its parameters; none when debug information does not tell.
+    /// Parameters; `None` if debug information does not tell.
     pub parameters: Option<Vec<Parameter>>,
-    /// What it returns; none when debug information does not tell.
+    /// Return value; `None` if debug information does not tell.
     pub returns: Option<Returned>,
-    /// Whether the compiler made it of another function: `.constprop`, `.isra`, `.part`, `.cold`. Its
-    /// parameters are not those of the source.
+    /// Whether it is a compiler's copy of another function: `.constprop`, `.isra`, `.part`, `.cold`. Its
+    /// parameters differ from those in the source.
     pub is_copy: bool,
-    /// Whether it only chooses, once, the function that is called (`ifunc`).
+    /// Whether it only selects, once, the function to be called (`ifunc`).
     pub is_chooser: bool,
-    /// Where it is written.
+    /// Source line of its definition.
     pub source: Option<SourceLine>,
 }
 
-/// Copies of a function's body in another one.
+/// Copies of a function's body in another function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inlined {
-    /// The one that holds them.
+    /// Function that contains the copies.
     pub function: String,
-    /// How many.
+    /// Number of copies.
     pub n_copies: usize,
 }
 
-/// A parameter of a function.
+/// Parameter of a function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameter {
-    /// As the source calls it; may be empty.
+    /// Name in the source; may be empty.
     pub name: String,
-    /// Its type as the source calls it.
+    /// Type in the source.
     pub type_name: String,
-    /// How it lies in its register; none when it is no number. Of what the address leads to, when it is
-    /// passed by reference.
+    /// Type of the number in its register, or behind its address if it is passed by reference; `None` if it
+    /// is not a number.
     pub kind: Option<ValueType>,
-    /// Where it is when the function is entered.
+    /// Place of the argument when the function is entered.
     pub passing: Passing,
-    /// Whether what is passed is its address: Fortran, where the source does not say so, and references of C++
-    /// to numbers.
+    /// Whether its address is passed instead: in Fortran (implicitly), and for C++ references to numbers.
     pub is_by_reference: bool,
 }
 
-/// Where an argument is when its function is entered (System V ABI for x86-64).
+/// Place of an argument when its function is entered (System V ABI for x86-64).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Passing {
     /// Register `n` of rdi, rsi, rdx, rcx, r8, r9 (0 to 5).
     Integer(u8),
     /// Register xmm`n` (0 to 7).
     Float(u8),
-    /// The eight bytes numbered `n`, from 0, after the return address.
+    /// Eight bytes on the stack, number `n` from 0, after the return address.
     Stack(u8),
-    /// A structure or something else that is not one number in one place.
+    /// Anything that is not one number in one place, such as a structure.
     Parts,
 }
 
-/// What a function returns.
+/// Return value of a function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Returned {
-    /// Its type as the source calls it; `void` when it returns nothing.
+    /// Type in the source; `void` if nothing is returned.
     pub type_name: String,
-    /// How it lies in rax or xmm0; none when it is no number.
+    /// Type of the number in rax or xmm0; `None` if it is not a number.
     pub kind: Option<ValueType>,
 }
 
-/// A line of a source file.
+/// Line of a source file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceLine {
-    /// The file as the compiler recorded it.
+    /// File as the compiler recorded it.
     pub file: String,
-    /// The line.
+    /// Line number.
     pub line: u32,
 }
 
-/// Why a function cannot have probes.
+/// Reason why a function cannot have probes.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NotProbeable {
-    /// It is smaller than what is written over it.
+    /// The function is smaller than a jump.
     #[error("its {n_bytes} bytes are too few")]
     TooSmall {
-        /// Its size with padding.
+        /// Size with padding, in bytes.
         n_bytes: u64,
     },
-    /// It has no code.
+    /// The function has no code.
     #[error("it has no code")]
     Empty,
-    /// It runs once, before `main`.
+    /// The function runs once, before `main`, to select another function.
     #[error("it runs once, to choose the function that is called")]
     Chooser,
-    /// The compiler moved it out of another function, which jumps into it.
+    /// The function is a part that the compiler moved out of another function, which jumps into it.
     #[error("it is a part of `{of}` that is jumped to, not called")]
     Part {
-        /// The function.
+        /// Name of that function.
         of: String,
     },
-    /// Its return address has to stay where it is.
+    /// The function needs its own return address.
     #[error("it returns more than once, or into another function")]
     ReturnsOtherwise,
-    /// It runs before the process is ready.
+    /// The function runs before the process is ready, or after its end.
     #[error("it runs before the process is ready, or after it has ended")]
     StartUp,
 }
 
 impl Function {
-    /// As the source calls it, with the types of parameters in C++.
+    /// Returns the source name, in C++ with the types of parameters.
     pub fn signature(&self) -> String {
         crate::demangle::signature(&self.symbol).unwrap_or_else(|| self.name.clone())
     }
 
-    /// Its symbol without what the compiler adds to copies.
+    /// Returns the symbol without the suffix of a compiler's copy.
     fn family(&self) -> &str {
         self.symbol.split('.').next().unwrap_or_default()
     }
 
-    /// How many copies of its body are elsewhere.
+    /// Number of inlined copies of its body.
     pub fn n_inlined(&self) -> usize {
         self.inlined.iter().map(|inlined| inlined.n_copies).sum()
     }
 
-    /// Whether probes can be put into it, as far as its symbol tells; its code may still say no.
+    /// Checks whether the function can have probes, as far as its symbol tells; its code may still forbid them.
     ///
     /// # Errors
-    /// With the reason when not.
+    /// With the reason if it cannot.
     pub fn probeable(&self) -> Result<(), NotProbeable> {
         if self.is_chooser {
             Err(NotProbeable::Chooser)

@@ -1,4 +1,4 @@
-//! Variables by name in one file.
+//! Lookup of variables by name in one file.
 
 use super::debug::{Debug, Die, Location};
 use super::errors::LookupError;
@@ -12,17 +12,17 @@ use gimli::constants as dw;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// Members of a structure inside another without a name: more is damage.
+/// Maximum nesting of unnamed structures; deeper nesting is damage.
 const DEPTH_MAX: usize = 16;
 
 impl Module {
-    /// The variable with this name as debug information describes it, if there is one.
+    /// Returns the variable with this name as described by debug information, if there is one.
     pub(crate) fn typed_variable(&self, name: &str) -> Result<Option<Variable>, LookupError> {
         let globals = &self.index().variables;
         let objects = self.image.objects().iter();
         let named: Vec<_> = objects.filter(|object| object.symbol == name).collect();
         if let [object] = named.as_slice() {
-            // `count.0` is a symbol, not a member; and a symbol says which one of several it is.
+            // `count.0` is a symbol, not a member; and a symbol is unambiguous.
             let is_it = |global: &&Global| global.location == Location::Address(object.address);
             if let Some(global) = globals.iter().find(is_it) {
                 return self.walk(name, global, &[]).map(Some);
@@ -36,7 +36,7 @@ impl Module {
         }
     }
 
-    /// The variable with this symbol, of which nothing else is known.
+    /// Returns the variable with this symbol, without type information.
     pub(crate) fn untyped_variable(&self, name: &str) -> Result<Option<Variable>, LookupError> {
         let found = best(self.image.objects(), |object| {
             fit(name, &object.symbol, &object.name).or_else(|| loose_fit(name, &object.name))
@@ -60,7 +60,7 @@ impl Module {
         }
     }
 
-    /// A variable at an address, of which nothing else is known.
+    /// Returns the variable at an address, without type information.
     pub(crate) fn at(&self, name: &str, address: u64) -> Variable {
         let (section, is_writable) = self.image.section_at(address);
         Variable {
@@ -101,7 +101,7 @@ impl Module {
         }
     }
 
-    /// Goes from a variable to the part of it that is meant.
+    /// Follows the steps from a variable to the requested part.
     fn walk(
         &self,
         name: &str,
@@ -154,7 +154,7 @@ impl Module {
 
 fn global_fit(wanted: &str, global: &Global) -> Option<Fit> {
     let exact = fit(wanted, &global.linkage_name, &global.name);
-    // Other languages care for capitals.
+    // Languages other than Fortran distinguish upper and lower case.
     let is_loose = global.is_fortran || wanted.to_lowercase() == wanted || wanted.contains("::");
     exact.or_else(|| if is_loose { loose_fit(wanted, &global.name) } else { None })
 }
@@ -181,7 +181,7 @@ fn refuse_indirect(bare: &Die<'_, '_>, name: &str, part: &str) -> Result<(), Loo
     Err(LookupError::Indirect { name: name.to_owned(), part: part.to_owned(), what })
 }
 
-/// What to name instead.
+/// Suggests what to name instead.
 fn hint(bare: &Die<'_, '_>, name: &str) -> String {
     const SHOWN: usize = 4;
     let members = members(bare);
@@ -206,7 +206,7 @@ fn members(bare: &Die<'_, '_>) -> Vec<String> {
     names
 }
 
-/// Where a member is in a structure, and its type.
+/// Returns offset and type of a member in a structure.
 fn member(
     debug: &Debug<'_>,
     bare: &Bare<'_, '_>,
@@ -230,9 +230,9 @@ fn member(
     Ok((offset, type_offset))
 }
 
-/// Offset, type and, for a bit field, bits of a member, also of what the structure inherits from. A structure that was
-/// `looked` through does not have it; parts that hold each other several times would take more looks than there is
-/// time for.
+/// Returns offset, type and, for a bit field, number of bits of a member, inherited ones included. Structures in
+/// `looked` were already searched in vain; searching parts that contain each other repeatedly could otherwise take
+/// forever.
 pub(crate) fn find_member(
     structure: &Die<'_, '_>,
     name: &str,
@@ -266,7 +266,7 @@ fn is_same(member: &Die<'_, '_>, name: &str) -> bool {
     member.name().is_some_and(|own| own == name || is_fortran && own.eq_ignore_ascii_case(name))
 }
 
-/// Where an element is in an array, and its type.
+/// Returns offset and type of an element in an array.
 fn element(
     debug: &Debug<'_>,
     bare: &Bare<'_, '_>,
@@ -292,7 +292,7 @@ fn element(
     }
     let (indices, inner_indices) = indices.split_at(dimensions.len());
     let mut pairs: Vec<_> = dimensions.into_iter().zip(indices.iter().copied()).collect();
-    // The last index is the nearest in C, the first in Fortran.
+    // The last index varies fastest in C, the first in Fortran.
     if !types::is_fortran(&bare.die) {
         pairs.reverse();
     }
@@ -302,7 +302,7 @@ fn element(
             let (first, last) = (bounds.first, bounds.last);
             return Err(LookupError::OutOfBounds { part: part.to_owned(), index, first, last });
         }
-        // Damaged information may have any bounds; the address is then nowhere.
+        // Damaged information may have any bounds; the address is then meaningless.
         let place = index.wrapping_sub(bounds.first).wrapping_mul(stride);
         offset = i64::wrapping_add(offset, place);
         stride = stride.wrapping_mul(bounds.n_elements().map_or(0, u64::cast_signed));

@@ -1,4 +1,4 @@
-//! An ELF file with its symbols, and where its debug information is.
+//! ELF file with its symbols, and the location of its debug information.
 
 use super::carried::{self, Entry};
 use super::errors::ProgramError;
@@ -15,22 +15,22 @@ use std::sync::Arc;
 
 pub(crate) type File<'a> = ElfFile64<'a, Endianness>;
 
-/// An ELF file in memory.
+/// ELF file in memory.
 #[derive(Debug)]
 pub(crate) struct Image {
     pub(crate) path: Arc<Path>,
     pub(crate) build_id: Arc<[u8]>,
     pub(crate) is_static: bool,
     pub(crate) is_stripped: bool,
-    /// The file with its debug information, and the one with what that shares with others.
+    /// File with its debug information, and file with the information shared with other files.
     pub(crate) debug_file: Option<(PathBuf, Option<PathBuf>)>,
     pub(crate) bytes: Vec<u8>,
-    /// The debug file, where that has the symbol table and this one does not.
+    /// Content of the debug file, if only that file has the symbol table.
     symbols: Option<Vec<u8>>,
     objects: OnceCell<Vec<DataSymbol>>,
 }
 
-/// A variable of the symbol table.
+/// Variable of the symbol table.
 #[derive(Debug)]
 pub(crate) struct DataSymbol {
     pub(crate) symbol: String,
@@ -67,12 +67,12 @@ impl Image {
         })
     }
 
-    /// The file; it could be parsed when it was opened.
+    /// Returns the parsed file, which was valid when it was opened.
     pub(crate) fn file(&self) -> Option<File<'_>> {
         File::parse(self.bytes.as_slice()).ok()
     }
 
-    /// Its functions by address, as symbols tell.
+    /// Returns the functions by address, according to symbols.
     pub(crate) fn functions(&self) -> Vec<Function> {
         let Some(file) = self.file() else { return Vec::new() };
         let mut functions = self.symbols(|symbol| self.function(symbol));
@@ -82,7 +82,7 @@ impl Image {
         functions
     }
 
-    /// Its variables by address, as symbols tell.
+    /// Returns the variables by address, according to symbols.
     pub(crate) fn objects(&self) -> &[DataSymbol] {
         self.objects.get_or_init(|| {
             let mut objects = self.symbols(data_symbol);
@@ -97,7 +97,7 @@ impl Image {
         })
     }
 
-    /// Name of the section that holds an address, and whether it can be written.
+    /// Returns the name of the section that contains an address, and whether it is writable.
     pub(crate) fn section_at(&self, address: u64) -> (String, bool) {
         let Some(file) = self.file() else { return (String::new(), false) };
         let holds = |section: &ElfSection64<'_, '_, Endianness>| {
@@ -110,12 +110,12 @@ impl Image {
         let Some(section) = file.sections().find(holds) else { return (String::new(), false) };
         let name = section.name().unwrap_or_default().to_owned();
         let is_data = [SectionKind::Data, SectionKind::UninitializedData].contains(&section.kind());
-        // Made read-only once the loader has filled it in.
+        // Made read-only after the loader has filled it in.
         let is_writable = is_data && !name.starts_with(".data.rel.ro");
         (name, is_writable)
     }
 
-    /// What `read` makes of the symbols; of the dynamic ones in a stripped file.
+    /// Applies `read` to the symbols, or to the dynamic symbols of a stripped file.
     fn symbols<T>(&self, read: impl Fn(&ElfSymbol64<'_, '_, Endianness>) -> Option<T>) -> Vec<T> {
         let separate = self.symbols.as_ref().and_then(|bytes| File::parse(bytes.as_slice()).ok());
         let Some(file) = separate.or_else(|| self.file()) else { return Vec::new() };
@@ -156,8 +156,9 @@ impl Image {
         }
     }
 
-    /// Adds functions that no symbol names any more, but the file's own table. Then there are others
-    /// without a name: where they start is the answer. What has no span has no end that is known, and is left out.
+    /// Adds functions whose symbols were removed, but that the file's own table names. Other functions then have
+    /// no name either, so the starts of all pieces of code are returned. Entries without unwind information have
+    /// no known end and are omitted.
     fn add_carried(&self, functions: &mut Vec<Function>, file: &File<'_>) -> Vec<u64> {
         let is_new = |entry: &Entry| {
             entry.is_function() && !functions.iter().any(|function| function.symbol == entry.name)
@@ -190,7 +191,7 @@ fn data_symbol(symbol: &ElfSymbol64<'_, '_, Endianness>) -> Option<DataSymbol> {
     })
 }
 
-/// Where functions end at the latest, in order: at ends of sections with code, and where others start.
+/// Returns upper bounds of functions' ends, in order: the ends of code sections, and the starts of other functions.
 fn bounds_of_code(file: &File<'_>, mut starts: Vec<u64>) -> Vec<u64> {
     let code = file.sections().filter(|section| section.kind() == SectionKind::Text);
     starts.extend(code.map(|section| section.address().saturating_add(section.size())));
@@ -198,7 +199,7 @@ fn bounds_of_code(file: &File<'_>, mut starts: Vec<u64>) -> Vec<u64> {
     starts
 }
 
-/// A function reaches to the next one or to the next bound.
+/// Sets sizes: a function reaches to the next function or to the next bound.
 fn set_sizes(functions: &mut [Function], bounds: &[u64]) {
     let mut next = u64::MAX;
     let mut address = u64::MAX;
@@ -209,7 +210,7 @@ fn set_sizes(functions: &mut [Function], bounds: &[u64]) {
         }
         let end = bounds.get(bounds.partition_point(|bound| *bound <= address)).copied();
         function.n_bytes_to_next = next.min(end.unwrap_or(u64::MAX)).saturating_sub(address);
-        // Symbols written in assembly may not say their size.
+        // Assembly symbols may have no size.
         if function.n_bytes == 0 {
             function.n_bytes = function.n_bytes_to_next;
         }

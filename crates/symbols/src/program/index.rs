@@ -1,8 +1,8 @@
-//! Symbols and debug information of one file, joined.
+//! Index that joins symbols and debug information of one file.
 //!
 //! # Invariants
-//! - Only code and data that symbols or debug information place in *this* file are in it: what the linker
-//!   left out (second copies of inline functions) is not.
+//! - It contains only code and data that symbols or debug information place in *this* file; code that the
+//!   linker left out (duplicates of inline functions) is absent.
 
 use super::debug::{Debug, Location};
 use super::function::{Function, Inlined, SourceLine};
@@ -12,30 +12,30 @@ use super::types::unit_is_fortran;
 use crate::demangle::{demangle, demangle_fortran};
 use std::collections::{BTreeMap, HashMap};
 
-/// What is known of a file by name.
+/// Functions and variables of a file.
 #[derive(Debug, Default)]
 pub(crate) struct Index {
-    /// By address.
+    /// Ordered by address.
     pub(crate) functions: Vec<Function>,
     pub(crate) variables: Vec<Global>,
 }
 
-/// A variable as debug information declares it.
+/// Variable as declared by debug information.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Global {
-    /// With namespace, class, module, common block or function.
+    /// Name with namespace, class, module, common block or function.
     pub(crate) name: String,
     pub(crate) linkage_name: String,
-    /// File that defines it.
+    /// Source file that defines the variable.
     pub(crate) file: String,
     pub(crate) location: Location,
-    /// Offset of its type in debug information.
+    /// Offset of the type in debug information.
     pub(crate) type_offset: Option<usize>,
     pub(crate) is_external: bool,
     pub(crate) is_fortran: bool,
 }
 
-/// A function without code of its own.
+/// Function without code of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Absent {
     pub(crate) name: String,
@@ -43,19 +43,19 @@ pub(crate) struct Absent {
     pub(crate) inlined: Vec<Inlined>,
 }
 
-/// What tells functions of several units apart, or makes them one.
+/// Identity of a function: equal in all units that contain the same function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum Key<'a> {
     Name(&'a str),
-    /// Offset of what declares it.
+    /// Offset of the declaration.
     Entry(usize),
 }
 
-/// Copies of a function by the position of the one that holds them.
+/// Number of copies of a function, by the index of the containing function.
 type Copies<'a> = HashMap<Key<'a>, BTreeMap<usize, usize>>;
 
 impl Index {
-    /// Adds to `functions` what debug information says of them.
+    /// Completes `functions` by debug information.
     pub(crate) fn join(mut functions: Vec<Function>, debug: &Debug<'_>) -> Self {
         let survey = Survey::of(debug);
         let join = Join::new(debug, &survey, &functions);
@@ -67,18 +67,18 @@ impl Index {
         Self { functions, variables }
     }
 
-    /// Functions that debug information defines and that have no symbol.
+    /// Returns the functions that debug information defines and that have no symbol.
     pub(crate) fn absent(functions: &[Function], debug: &Debug<'_>) -> Vec<Absent> {
         let survey = Survey::of(debug);
         Join::new(debug, &survey, functions).absent(functions)
     }
 }
 
-/// The two halves while they are joined.
+/// Symbols and debug information while they are joined.
 struct Join<'j, 'a> {
     debug: &'j Debug<'a>,
     survey: &'j Survey<'a>,
-    /// Entry of debug information for each symbol.
+    /// Index of the debug information entry for each symbol.
     entries: Vec<Option<usize>>,
     copies: Copies<'a>,
     is_fortran: Vec<bool>,
@@ -99,7 +99,7 @@ impl<'j, 'a> Join<'j, 'a> {
             (0..debug.n_units()).map(|idx| debug.unit(idx).is_some_and(unit_is_fortran)).collect();
         let mut join = Self { debug, survey, entries, copies: HashMap::new(), is_fortran };
         for (origin, holder) in &survey.copies {
-            // The linker kept one of the same functions of several units; copies in it count once.
+            // The linker kept one of several identical functions from different units; copies in it count once.
             if let (Some(position), Some(of)) = (positions.get(holder), survey.function_at(*origin))
             {
                 let of = join.key(&survey.functions[of].declared);
@@ -167,7 +167,7 @@ impl<'j, 'a> Join<'j, 'a> {
     fn variable(&self, entry: &VariableEntry<'a>) -> Option<Global> {
         let declared = entry.declared;
         let is_placed = entry.location != Location::Elsewhere;
-        // What is only declared is defined elsewhere, or nowhere.
+        // A variable that is only declared is defined elsewhere, or nowhere.
         if declared.is_declaration && !is_placed && !entry.is_constant {
             return None;
         }

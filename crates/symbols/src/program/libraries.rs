@@ -1,7 +1,7 @@
-//! The libraries that a program is linked with, where the loader would find them.
+//! Libraries that a program is linked with, found by the loader's rules.
 //!
 //! # Not here
-//! Libraries that the program opens by itself.
+//! Libraries that the program opens itself.
 
 use super::image::Image;
 use object::elf::{DT_NEEDED, DT_RPATH, DT_RUNPATH};
@@ -9,7 +9,7 @@ use object::read::elf::{Dyn, FileHeader, ProgramHeader};
 use std::collections::{BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 
-/// Where the loader looks when nothing else is said.
+/// Default folders of the loader.
 const FOLDERS: [&str; 8] = [
     "/lib/x86_64-linux-gnu",
     "/usr/lib/x86_64-linux-gnu",
@@ -21,29 +21,29 @@ const FOLDERS: [&str; 8] = [
     "/usr/local/lib/x86_64-linux-gnu",
 ];
 
-/// More libraries than any program has.
+/// Upper bound of the number of libraries of a program.
 const N_LIBRARIES_MAX: usize = 1000;
 
-/// What a file asks the loader for.
+/// Libraries requested by a file, with its search folders.
 #[derive(Debug, Default)]
 struct Wanted {
     names: Vec<String>,
-    /// Looked into before those of `LD_LIBRARY_PATH` (`DT_RPATH`).
+    /// Folders searched before those of `LD_LIBRARY_PATH` (`DT_RPATH`).
     folders_before: Vec<PathBuf>,
-    /// And after them (`DT_RUNPATH`).
+    /// Folders searched after them (`DT_RUNPATH`).
     folders_after: Vec<PathBuf>,
 }
 
-/// The libraries of a program.
+/// Libraries of a program.
 #[derive(Debug, Default)]
 pub(crate) struct Linked {
-    /// Their files, nearest first.
+    /// Paths of their files, nearest first.
     pub(crate) found: Vec<PathBuf>,
-    /// Names of those that are nowhere.
+    /// Names of libraries not found.
     pub(crate) missing: BTreeSet<String>,
 }
 
-/// All libraries that `program` is linked with, where its `LD_LIBRARY_PATH` names the folders `said`.
+/// Finds all libraries that `program` is linked with; `said` are the folders of its `LD_LIBRARY_PATH`.
 pub(crate) fn of(program: &Image, said: &[PathBuf]) -> Linked {
     let mut linked = Linked::default();
     let mut usual = configured_folders(Path::new("/etc/ld.so.conf"), 0);
@@ -109,7 +109,7 @@ fn at_origin(folder: &str, origin: &Path) -> PathBuf {
     folder.replace("${ORIGIN}", &origin).replace("$ORIGIN", &origin).into()
 }
 
-/// The folders that the loader's configuration lists.
+/// Returns the folders listed in the loader's configuration.
 fn configured_folders(file: &Path, depth: usize) -> Vec<PathBuf> {
     const DEPTH_MAX: usize = 4;
     let text = std::fs::read_to_string(file).unwrap_or_default();
@@ -128,7 +128,7 @@ fn configured_folders(file: &Path, depth: usize) -> Vec<PathBuf> {
     folders
 }
 
-/// `include FOLDER/*.conf` is the only pattern in use.
+/// Expands an include; `include FOLDER/*.conf` is the only pattern in use.
 fn included(pattern: &str) -> Vec<PathBuf> {
     let Some(folder) = pattern.strip_suffix("/*.conf") else { return vec![pattern.into()] };
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();

@@ -1,4 +1,4 @@
-//! One file, a program or library, and what is found in it by name.
+//! One file, a program or library, and lookup of names in it.
 
 use super::debug::{Debug, Sections};
 use super::errors::{LookupError, ProgramError};
@@ -22,7 +22,7 @@ impl Module {
         Ok(Self { image, sections: OnceCell::new(), index: OnceCell::new() })
     }
 
-    /// Its debug information; making it ready costs little after the first time.
+    /// Returns its debug information; fast after the first call.
     pub(crate) fn debug(&self) -> Option<Debug<'_>> {
         let sections = self.sections.get_or_init(|| {
             let (file, shared) = self.image.debug_file.as_ref()?;
@@ -45,20 +45,20 @@ impl Module {
         })
     }
 
-    /// Functions that are only in debug information.
+    /// Returns functions that occur only in debug information.
     pub(crate) fn absent(&self) -> Vec<Absent> {
         let functions = &self.index().functions;
         self.debug().map(|debug| Index::absent(functions, &debug)).unwrap_or_default()
     }
 
-    /// The function with this name, if there is one.
+    /// Returns the function with this name, if there is one.
     pub(crate) fn function(&self, name: &str) -> Result<Option<&Function>, LookupError> {
         let functions = &self.index().functions;
         let found = best(functions, |function| function_fit(name, function));
         let (copies, originals): (Vec<&Function>, Vec<&Function>) =
             found.into_iter().partition(|function| function.is_copy && function.symbol != name);
         let mut candidates = originals;
-        // Constructors have several symbols for one code.
+        // Constructors have several symbols for the same code.
         candidates.dedup_by_key(|function| function.address);
         match candidates.as_slice() {
             [] if copies.is_empty() => Ok(None),
@@ -75,7 +75,7 @@ impl Module {
     }
 }
 
-/// The things that fit best, in order.
+/// Returns the items that fit best, in order.
 pub(crate) fn best<T>(things: &[T], fit: impl Fn(&T) -> Option<Fit>) -> Vec<&T> {
     let mut least = None;
     let mut found = Vec::new();
@@ -102,7 +102,7 @@ fn function_fit(wanted: &str, function: &Function) -> Option<Fit> {
             .then(|| fit(name, &function.symbol, &function.name))
             .flatten();
     }
-    // With parameters it must be the whole signature, however it is spaced.
+    // With parameters, the name must be the whole signature; spaces do not matter.
     let is_signature = wanted.ends_with(')') || wanted.ends_with(") const");
     if is_signature && !wanted.ends_with("operator()") {
         let spaced = |name: &str| name.replace(' ', "");
@@ -113,18 +113,18 @@ fn function_fit(wanted: &str, function: &Function) -> Option<Fit> {
     fit(wanted, &function.symbol, &function.name).or_else(|| loose_fit(wanted, &function.name))
 }
 
-/// `solve.c:name`: the file and the name.
+/// Splits `solve.c:name` into file and name.
 fn in_file(wanted: &str) -> Option<(&str, &str)> {
     let (file, name) = wanted.split_once(':')?;
     (!name.starts_with(':')).then_some((file, name))
 }
 
-/// Whether `given` is the end of the path of a source file.
+/// Returns whether `given` is the end of a source file's path.
 pub(crate) fn is_file(given: &str, file: &str) -> bool {
     file.strip_suffix(given).is_some_and(|front| front.is_empty() || front.ends_with('/'))
 }
 
-/// Names under which each of them is found: signatures, files, or symbols.
+/// Returns names that distinguish the functions: signatures, files, or symbols.
 fn told_apart(functions: &[&Function]) -> Vec<String> {
     let signatures = || functions.iter().map(|function| function.signature()).collect();
     let files = || functions.iter().map(|function| with_file(function)).collect();

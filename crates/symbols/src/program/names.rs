@@ -1,19 +1,19 @@
-//! Which things a name may mean, and which names are nearly the same.
+//! Matching of names, and search for similar names.
 
-/// How well a name fits what was asked for, best first; nothing is a match that is not listed.
+/// Quality of a match between a requested and an existing name, best first; other names do not match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Fit {
-    /// It is the symbol.
+    /// Equal to the symbol.
     Symbol,
-    /// It is the whole name.
+    /// Equal to the whole name.
     Whole,
-    /// It is the end of the name: `advance` for `fire::Front::advance`.
+    /// Equal to the end of the name: `advance` for `fire::Front::advance`.
     End,
-    /// As the above when template arguments, underscores and capitals are left out.
+    /// One of the above, ignoring template arguments, underscores and capitals.
     Loose,
 }
 
-/// How a thing with this symbol and name fits what was asked for.
+/// Returns how well something with this symbol and name matches the requested name.
 pub(crate) fn fit(wanted: &str, symbol: &str, name: &str) -> Option<Fit> {
     if wanted == symbol {
         Some(Fit::Symbol)
@@ -26,7 +26,7 @@ pub(crate) fn fit(wanted: &str, symbol: &str, name: &str) -> Option<Fit> {
     }
 }
 
-/// As [`fit`], with less care.
+/// Matches like [`fit`], with the differences that [`Fit::Loose`] ignores.
 pub(crate) fn loose_fit(wanted: &str, name: &str) -> Option<Fit> {
     let (wanted, name) = (plain(wanted), plain(name));
     (wanted == name || is_end(&wanted, &name)).then_some(Fit::Loose)
@@ -36,12 +36,12 @@ fn is_end(wanted: &str, name: &str) -> bool {
     name.strip_suffix(wanted).is_some_and(|before| before.ends_with("::")) && !wanted.is_empty()
 }
 
-/// Without template arguments, anonymous namespaces, spaces, and what Fortran does not care for.
+/// Removes template arguments, anonymous namespaces, spaces, and differences that Fortran ignores.
 fn plain(name: &str) -> String {
     let name = name.replace("(anonymous namespace)::", "");
     let mut depth = 0_usize;
     let mut plain = String::with_capacity(name.len());
-    // `operator<` opens nothing.
+    // The `<` of `operator<` opens no template arguments.
     let is_operator = name.contains("operator");
     for character in name.chars() {
         match character {
@@ -55,7 +55,7 @@ fn plain(name: &str) -> String {
     plain.trim_end_matches('_').to_owned()
 }
 
-/// The names that are nearly `wanted`, best first.
+/// Returns the names similar to `wanted`, best first.
 pub(crate) fn near<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Vec<String> {
     const SHOWN: usize = 4;
     let last = last_part(wanted).to_lowercase();
@@ -63,7 +63,7 @@ pub(crate) fn near<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Ve
     let mut found: Vec<(usize, &str)> = names
         .filter_map(|name| {
             let part = last_part(name).to_lowercase();
-            // A longer name can only be nearer through what both contain.
+            // Names whose lengths differ by more need more edits.
             let is_close = part.len().abs_diff(last.len()) <= most;
             let n_edits = if is_close { distance(&last, &part) } else { usize::MAX };
             (n_edits <= most).then_some((n_edits, name))
@@ -78,7 +78,7 @@ fn last_part(name: &str) -> &str {
     name.rsplit("::").next().unwrap_or(name).trim_end_matches('_')
 }
 
-/// Letters to put in, leave out, change or swap with the next one.
+/// Edit distance: number of letters to insert, delete, change or swap with the next one.
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut before: Vec<usize> = Vec::new();

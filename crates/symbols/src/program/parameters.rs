@@ -1,4 +1,4 @@
-//! The parameters of a function, and what it returns.
+//! Parameters and return value of a function.
 
 use super::debug::{Debug, Die};
 use super::function::{Parameter, Passing, Returned};
@@ -7,7 +7,7 @@ use super::types::{bare, is_fortran, is_pointer, name, number};
 use events::ValueType;
 use gimli::constants as dw;
 
-/// What a function returns, and its parameters; it is at `offset`.
+/// Returns return value and parameters of the function at `offset`.
 pub(crate) fn signature(debug: &Debug<'_>, offset: usize, returned: Option<usize>) -> Signature {
     let returns = Returned { type_name: name(debug, returned), kind: kind(debug, returned) };
     let mut places = Places::after_return(debug, returned);
@@ -28,7 +28,7 @@ pub(crate) fn signature(debug: &Debug<'_>, offset: usize, returned: Option<usize
     Signature { returns, parameters }
 }
 
-/// What comes after the parameters.
+/// Tags of the entries that come after the parameters.
 const ENDS: [gimli::DwTag; 4] = [
     dw::DW_TAG_lexical_block,
     dw::DW_TAG_inlined_subroutine,
@@ -59,13 +59,13 @@ fn parameter(debug: &Debug<'_>, die: &Die<'_, '_>, places: &mut Places) -> Param
     Parameter { name: label, type_name: name(debug, type_offset), kind, passing, is_by_reference }
 }
 
-/// How a value of a type lies in a register.
+/// Returns the type of the number in a register for a value of this type.
 fn kind(debug: &Debug<'_>, type_offset: Option<usize>) -> Option<ValueType> {
     let bare = bare(debug, type_offset?)?;
     if is_pointer(&bare.die) { Some(ValueType::U64) } else { number(&bare.die) }
 }
 
-/// The number that a reference of C++ leads to.
+/// Returns the type of the number that a C++ reference refers to.
 fn referred(debug: &Debug<'_>, type_offset: usize) -> Option<ValueType> {
     let reference = bare(debug, type_offset)?.die;
     let is_reference =
@@ -74,7 +74,7 @@ fn referred(debug: &Debug<'_>, type_offset: usize) -> Option<ValueType> {
     kind(debug, Some(target))
 }
 
-/// Whether the location of a Fortran parameter is what its register leads to; none when it has none.
+/// Returns whether a Fortran parameter is passed by reference, according to its location; `None` if it has none.
 fn is_by_reference(debug: &Debug<'_>, die: &Die<'_, '_>) -> Option<bool> {
     let location = die.value(dw::DW_AT_location)?;
     let expression = match location {
@@ -84,7 +84,7 @@ fn is_by_reference(debug: &Debug<'_>, die: &Die<'_, '_>) -> Option<bool> {
     let bytes = expression.0.slice();
     let first = gimli::DwOp(*bytes.first()?);
     let is_in_register = (dw::DW_OP_reg0.0..=dw::DW_OP_reg31.0).contains(&first.0);
-    // Frame and stack pointer hold the argument itself.
+    // The frame and stack pointers address the argument itself.
     let is_at_register = (dw::DW_OP_breg0.0..=dw::DW_OP_breg31.0).contains(&first.0)
         && ![dw::DW_OP_breg6, dw::DW_OP_breg7].contains(&first);
     let last = gimli::DwOp(*bytes.last()?);

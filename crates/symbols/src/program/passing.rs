@@ -1,4 +1,4 @@
-//! Where arguments are when a function is entered (System V ABI for x86-64, 3.2.3).
+//! Places of arguments when a function is entered (System V ABI for x86-64, 3.2.3).
 
 use super::debug::{Debug, Die};
 use super::function::Passing;
@@ -9,11 +9,11 @@ use std::collections::HashSet;
 const N_INTEGER: usize = 6;
 const N_FLOAT: usize = 8;
 const N_PARTS_MAX: u64 = 16;
-/// Structures in structures: more is damage.
+/// Maximum nesting of structures; deeper nesting is damage.
 const DEPTH_MAX: usize = 16;
 
-/// Types that were looked at, each at a place in the value: a second look finds the same, and a type of types that
-/// hold each other several times would take more looks than there is time for.
+/// Types already examined, each at an offset in the value. A second examination would find the same, and examining
+/// types that contain each other repeatedly could otherwise take forever.
 #[derive(Debug, Default)]
 struct Looked(HashSet<(usize, u64)>);
 
@@ -23,25 +23,25 @@ impl Looked {
     }
 }
 
-/// The kind of register for eight bytes of a value.
+/// Register class of eight bytes of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Class {
     Integer,
     Float,
 }
 
-/// How a value travels.
+/// Way in which a value is passed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Way {
-    /// In these registers, when enough are left.
+    /// In registers of these classes, if enough are left.
     Registers(Vec<Class>),
     /// On the stack.
     Memory,
-    /// It has no bytes.
+    /// Not at all, since the value has no bytes.
     Nothing,
 }
 
-/// Registers and stack as arguments fill them.
+/// Registers and stack slots used by the arguments so far.
 #[derive(Debug, Default)]
 pub(crate) struct Places {
     n_integer: usize,
@@ -50,23 +50,23 @@ pub(crate) struct Places {
 }
 
 impl Places {
-    /// The places that are left when the function returns a value of the type.
+    /// Returns the state before the first argument of a function that returns a value of this type.
     pub(crate) fn after_return(debug: &Debug<'_>, returned: Option<usize>) -> Self {
         let way = returned.and_then(|offset| bare(debug, offset)).map(|bare| {
-            // A number of x87 goes back in a register of its own.
+            // An x87 number is returned in its own register.
             let is_structure = !is_scalar(&bare.die);
             is_structure && (way_of(&bare.die) == Way::Memory || is_by_address(&bare.die))
         });
-        // The caller passes the address for a value that is too large for registers.
+        // For a value too large for registers, the caller passes an address.
         Self { n_integer: usize::from(way == Some(true)), ..Self::default() }
     }
 
-    /// The place of an address or integer.
+    /// Assigns a place to an address or integer.
     pub(crate) fn address(&mut self) -> Passing {
         self.place(&Way::Registers(vec![Class::Integer]), 1)
     }
 
-    /// The place of the next argument, which has this type.
+    /// Assigns a place to the next argument, which has this type.
     pub(crate) fn argument(&mut self, debug: &Debug<'_>, type_offset: usize) -> Passing {
         let Some(bare) = bare(debug, type_offset) else { return Passing::Parts };
         if is_by_address(&bare.die) {
@@ -119,7 +119,7 @@ fn is_scalar(bare: &Die<'_, '_>) -> bool {
             .contains(&bare.tag())
 }
 
-/// C++: an object with a copy constructor or destructor of its own travels as its address.
+/// Returns whether an object is passed by address: in C++, one with its own copy constructor or destructor.
 fn is_by_address(bare: &Die<'_, '_>) -> bool {
     match bare.value(dw::DW_AT_calling_convention) {
         Some(gimli::AttributeValue::CallingConvention(convention)) => {
@@ -129,7 +129,7 @@ fn is_by_address(bare: &Die<'_, '_>) -> bool {
     }
 }
 
-/// Not all compilers say the convention; then members tell.
+/// Returns whether a class has its own copying, by its members, since not all compilers record the convention.
 fn has_own_copying(class: &Die<'_, '_>, looked: &mut Looked, depth: usize) -> bool {
     let is_class = [dw::DW_TAG_class_type, dw::DW_TAG_structure_type].contains(&class.tag());
     let mut is_own = false;
@@ -139,7 +139,7 @@ fn has_own_copying(class: &Die<'_, '_>, looked: &mut Looked, depth: usize) -> bo
     class.children(|child| {
         is_own = match child.tag() {
             dw::DW_TAG_subprogram => is_own_copying(class, &child),
-            // A virtual function makes the copy constructor more than a copy of bytes.
+            // A class with a virtual function is not copied byte by byte.
             dw::DW_TAG_member if child.name().is_some_and(|name| name.starts_with("_vptr")) => true,
             dw::DW_TAG_member | dw::DW_TAG_inheritance => {
                 let inner = child.reference(dw::DW_AT_type).and_then(|at| bare(class.debug, at));
@@ -153,8 +153,7 @@ fn has_own_copying(class: &Die<'_, '_>, looked: &mut Looked, depth: usize) -> bo
     is_own
 }
 
-/// Whether a member function is a destructor, or a constructor from another object of the class, that
-/// the program brings.
+/// Returns whether a member function is a destructor or a copy (or move) constructor written in the program.
 fn is_own_copying(class: &Die<'_, '_>, function: &Die<'_, '_>) -> bool {
     let is_the_compilers = [dw::DW_AT_artificial, dw::DW_AT_defaulted, dw::DW_AT_deleted]
         .into_iter()
@@ -178,7 +177,7 @@ fn is_own_copying(class: &Die<'_, '_>, function: &Die<'_, '_>) -> bool {
     });
     let object = reference.and_then(|reference| reference.die.reference(dw::DW_AT_type));
     let object = object.and_then(|at| bare(class.debug, at));
-    // A template's constructor is called without the arguments of the class.
+    // Constructors of templates are named without the template arguments.
     let own = class.name().and_then(|own| own.split('<').next());
     own == name.split('<').next()
         && object.is_some_and(|object| object.die.offset() == class.offset())
@@ -199,14 +198,14 @@ fn way_of(bare: &Die<'_, '_>) -> Way {
     }
 }
 
-/// The eight bytes of a value, as its members fill them.
+/// Classes of the eightbytes of a value, as determined by its members.
 #[derive(Debug, Default)]
 struct Parts {
     classes: [Option<Class>; 2],
     looked: Looked,
 }
 
-/// Enters a type at `offset` of the value; none when it makes the value go to memory.
+/// Adds a type at `offset` of the value; `None` if the value is passed in memory.
 fn fill(bare: &Die<'_, '_>, offset: u64, parts: &mut Parts, depth: usize) -> Option<()> {
     if DEPTH_MAX < depth || N_PARTS_MAX < offset {
         return None;
@@ -239,7 +238,7 @@ fn fill(bare: &Die<'_, '_>, offset: u64, parts: &mut Parts, depth: usize) -> Opt
 }
 
 fn member(member: &Die<'_, '_>, offset: u64, parts: &mut Parts, depth: usize) -> Option<()> {
-    // Static members are elsewhere.
+    // Static members are not part of the value.
     if member.value(dw::DW_AT_external).is_some() {
         return Some(());
     }
@@ -256,7 +255,7 @@ fn scalar(bare: &Die<'_, '_>, offset: u64, parts: &mut Parts) -> Option<()> {
     };
     let n_bytes = n_bytes(bare)?;
     let is_float = [Some(dw::DW_ATE_float), Some(dw::DW_ATE_complex_float)].contains(&encoding);
-    // x87; `__float128` is in one register, but is no number of ours either.
+    // x87; `__float128` is in one register, but not a supported number either.
     if encoding == Some(dw::DW_ATE_float) && 8 < n_bytes {
         let is_x87 = bare.name().is_some_and(|name| name.contains("long") || name.contains("=10"));
         parts.classes[0] = Some(Class::Float);
@@ -265,7 +264,7 @@ fn scalar(bare: &Die<'_, '_>, offset: u64, parts: &mut Parts) -> Option<()> {
     let class = if is_float { Class::Float } else { Class::Integer };
     for part in offset / 8..offset.checked_add(n_bytes)?.div_ceil(8) {
         let part = parts.classes.get_mut(usize::try_from(part).ok()?)?;
-        // One integer makes its eight bytes integer.
+        // One integer makes the class of its eight bytes integer.
         *part = Some(if *part == Some(Class::Integer) { Class::Integer } else { class });
     }
     Some(())
@@ -280,11 +279,11 @@ mod tests {
     use std::collections::HashSet;
     use std::process::Command;
 
-    /// Entries read of eight structures of which each holds the one before four times: 4^8 and more when each is
-    /// looked through wherever it is.
+    /// Upper bound of the entries read for eight structures of which each contains the previous one four times;
+    /// 4^8 and more if each occurrence is examined.
     const N_READ_MAX: u64 = 500;
 
-    /// A program of structures in structures kept `sintonia run --app` and `sintonia functions` busy for ever.
+    /// Regression: `sintonia run --app` and `sintonia functions` never finished on a program with nested structures.
     #[test]
     fn structures_that_hold_each_other_several_times_are_looked_through_once() {
         let mut source = "struct s0 {};\n".to_owned();

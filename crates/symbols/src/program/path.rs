@@ -1,35 +1,35 @@
-//! The parts of a variable's name: `grid.rows`, `params::a[3]`, `field%dx(2, 1)`, `solve.c:chunk`.
+//! Parser of a variable's name: `grid.rows`, `params::a[3]`, `field%dx(2, 1)`, `solve.c:chunk`.
 
-/// A variable and how to go on from there.
+/// Variable with the steps to one of its parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct VariablePath<'n> {
-    /// Source file, where one was given.
+    /// Source file, if given.
     pub(crate) file: Option<&'n str>,
-    /// The variable itself.
+    /// Name of the variable itself.
     pub(crate) base: &'n str,
-    /// From the variable inwards.
+    /// Steps from the variable inwards.
     pub(crate) steps: Vec<PathStep<'n>>,
 }
 
-/// A step and where it is written.
+/// Step with its position in the name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PathStep<'n> {
-    /// The name before it.
+    /// The name up to this step.
     pub(crate) of: &'n str,
     pub(crate) step: Step<'n>,
 }
 
-/// One step into a structure or array.
+/// Step into a structure or array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Step<'n> {
-    /// A member.
+    /// Name of a member.
     Member(&'n str),
-    /// An element, by its indices as the source writes them.
+    /// Indices of an element, as in the source.
     Element(Vec<i64>),
 }
 
 impl<'n> VariablePath<'n> {
-    /// None when the name is not written as names are.
+    /// Parses a name; `None` if its syntax is invalid.
     pub(crate) fn parse(name: &'n str) -> Option<Self> {
         let (file, start) = match single_colon(name) {
             Some(at) => (Some(&name[..at]), at + 1),
@@ -42,7 +42,7 @@ impl<'n> VariablePath<'n> {
         while at < name.len() {
             let (step, n_bytes) = step(&name[at..])?;
             match (steps.last_mut().map(|last| &mut last.step), step) {
-                // `a[1][2]` is one element of an array with two dimensions.
+                // `a[1][2]` is one element of a two-dimensional array.
                 (Some(Step::Element(indices)), Step::Element(more)) => indices.extend(more),
                 (_, step) => steps.push(PathStep { of: &name[..at], step }),
             }
@@ -52,7 +52,7 @@ impl<'n> VariablePath<'n> {
     }
 }
 
-/// Where a colon is that is no `::`.
+/// Returns the position of a colon that is not part of `::`.
 fn single_colon(name: &str) -> Option<usize> {
     let bytes = name.as_bytes();
     let is_single = |at: usize| {
@@ -64,7 +64,7 @@ fn single_colon(name: &str) -> Option<usize> {
     (0..bytes.len()).find(|at| is_single(*at))
 }
 
-/// Template arguments and anonymous namespaces belong to the name.
+/// Returns the end of the variable's own name, which includes template arguments and anonymous namespaces.
 fn end_of_base(name: &str) -> usize {
     const ANONYMOUS: &str = "(anonymous namespace)";
     let mut depth = 0_usize;
@@ -84,7 +84,7 @@ fn end_of_base(name: &str) -> usize {
     name.len()
 }
 
-/// The first step and its bytes.
+/// Parses the first step; returns it with its length in bytes.
 fn step(rest: &str) -> Option<(Step<'_>, usize)> {
     let close = match rest.as_bytes().first()? {
         b'[' => ']',

@@ -1,11 +1,11 @@
-//! Which instructions read or write a variable, and whether a loop goes on with a value read before it.
+//! Instructions that read or write a variable, and loops that keep using a value read before them.
 //!
 //! # Invariants
-//! - Only direct accesses are listed: what goes through a pointer is seen as the place where the address is
+//! - Only direct accesses are listed: an access through a pointer appears as the place where the address is
 //!   taken, once.
 //!
 //! # Not here
-//! Readers in other files than the variable's own.
+//! Accesses in other files than the variable's own.
 
 use super::function::Function;
 use super::image::Image;
@@ -20,45 +20,45 @@ use object::{
 };
 use std::ops::Range;
 
-/// An instruction that names a variable.
+/// Instruction that refers to a variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Access {
-    /// Function that holds it.
+    /// Function that contains the instruction.
     pub function: String,
     /// Virtual address of the instruction.
     pub address: u64,
-    /// What it does.
+    /// Kind of access.
     pub kind: AccessKind,
 }
 
-/// What an instruction does with a variable.
+/// Kind of access to a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AccessKind {
-    /// Reads it.
+    /// Reads the variable.
     Read,
-    /// Writes it.
+    /// Writes the variable.
     Write,
-    /// Reads and writes it.
+    /// Reads and writes the variable.
     Update,
-    /// Takes its address, or that of what it is part of: who uses that is not known.
+    /// Takes the address of the variable, or of the object that contains it; its uses are unknown.
     Address,
 }
 
-/// The instructions that name a variable.
+/// Instructions that refer to a variable.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Readers {
-    /// By address.
+    /// Ordered by address.
     pub accesses: Vec<Access>,
 }
 
-/// A loop that does not read a variable again.
+/// Loop that does not read a variable again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cached {
-    /// The variable.
+    /// Name of the variable.
     pub variable: String,
-    /// Function with the loop.
+    /// Function that contains the loop.
     pub function: String,
-    /// Function that the loop calls, at which the variable is to be set.
+    /// Function called by the loop, at which the variable is to be set.
     pub sync_function: String,
 }
 
@@ -75,7 +75,7 @@ impl std::fmt::Display for Cached {
 }
 
 impl Readers {
-    /// Whether an instruction reads it, or may.
+    /// Returns whether an instruction reads the variable, or may read it.
     pub fn is_read(&self) -> bool {
         self.accesses.iter().any(|access| access.kind != AccessKind::Write)
     }
@@ -87,22 +87,22 @@ impl AccessKind {
     }
 }
 
-/// What is looked for.
+/// Addresses of a variable in code.
 struct Target {
     /// Bytes of the variable.
     own: Range<u64>,
-    /// Bytes of what it is part of.
+    /// Bytes of the object that contains the variable.
     whole: Range<u64>,
-    /// Where the loader writes its address.
+    /// Slots into which the loader writes its address.
     slots: Vec<u64>,
 }
 
-/// The code of a file.
+/// Code of a file.
 struct Code<'a> {
     sections: Vec<(u64, &'a [u8])>,
 }
 
-/// All instructions in `functions` that name the variable.
+/// Returns all instructions in `functions` that refer to the variable.
 pub(crate) fn readers(image: &Image, functions: &[Function], variable: &Variable) -> Readers {
     let Some(code) = Code::of(image) else { return Readers::default() };
     let target = Target::of(image, variable);
@@ -119,7 +119,7 @@ pub(crate) fn readers(image: &Image, functions: &[Function], variable: &Variable
     Readers { accesses }
 }
 
-/// The loops that call `sync` and go on with a value of the variable from before.
+/// Returns the loops that call `sync` and keep using a value of the variable read before.
 pub(crate) fn cached_across(
     image: &Image,
     functions: &[Function],
@@ -133,7 +133,7 @@ pub(crate) fn cached_across(
     let reads_in = |range: &Range<u64>| reads.iter().any(|address| range.contains(address));
     let is_cached = |function: &&Function| {
         let first = function.address;
-        // Only who reads the variable can have kept it.
+        // Only a function that reads the variable can have kept its value.
         if !reads_in(&(first..first + function.n_bytes)) {
             return false;
         }
@@ -163,7 +163,7 @@ pub(crate) fn cached_across(
     cached.map(say).collect()
 }
 
-/// Functions without further names for the same code.
+/// Returns the functions without further names for the same code.
 fn at_different_places(functions: &[Function]) -> impl Iterator<Item = &Function> {
     let mut last = None;
     functions
@@ -171,7 +171,7 @@ fn at_different_places(functions: &[Function]) -> impl Iterator<Item = &Function
         .filter(move |function| last.replace(function.address) != Some(function.address))
 }
 
-/// Calls (from, to) and the spans of jumps backwards.
+/// Returns calls (from, to) and the spans of backward jumps.
 fn calls_and_loops(code: &Code<'_>, function: &Function) -> (Vec<(u64, u64)>, Vec<Range<u64>>) {
     let (mut calls, mut loops) = (Vec::new(), Vec::new());
     code.instructions(function, |instruction| {
@@ -193,7 +193,7 @@ impl<'a> Code<'a> {
     fn of(image: &'a Image) -> Option<Self> {
         let file = image.file()?;
         let code = file.sections().filter(|section| section.kind() == SectionKind::Text);
-        // In a debug file they have no bytes.
+        // In a debug file these sections have no bytes.
         let sections = code.filter_map(|section| Some((section.address(), section.data().ok()?)));
         Some(Self { sections: sections.collect() })
     }
@@ -244,7 +244,7 @@ impl Target {
         } else if is_absolute {
             instruction.memory_displacement64()
         } else {
-            // Without position-independence an address may be a number.
+            // In position-dependent code an address may be an immediate operand.
             return self.is_number(instruction).then_some(AccessKind::Address);
         };
         if self.slots.contains(&at) {
@@ -274,7 +274,7 @@ impl Target {
     }
 }
 
-/// Places that the loader fills with the address of what lies at `whole`.
+/// Returns the slots that the loader fills with an address inside `whole`.
 fn slots(image: &Image, whole: &Range<u64>) -> Option<Vec<u64>> {
     let file = image.file()?;
     let symbols = file.dynamic_symbol_table()?;
@@ -282,7 +282,7 @@ fn slots(image: &Image, whole: &Range<u64>) -> Option<Vec<u64>> {
         RelocationTarget::Symbol(index) => symbols
             .symbol_by_index(index)
             .is_ok_and(|symbol| !symbol.is_undefined() && whole.contains(&symbol.address())),
-        // Where nothing from outside can take the symbol's place, as in most Rust programs.
+        // Used where no other file can replace the symbol, as in most Rust programs.
         RelocationTarget::Absolute => {
             u64::try_from(to.addend()).is_ok_and(|address| whole.contains(&address))
         }

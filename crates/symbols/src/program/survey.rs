@@ -1,37 +1,36 @@
-//! One pass over all debug information: what functions and variables there are, and which functions were
-//! copied into which.
+//! One pass over all debug information, which collects functions, variables, and inlined copies of functions.
 //!
 //! # Invariants
-//! - Entries are in the order of the section, so that one is found by its offset with a binary search.
+//! - Entries are in the order of the section, so that a binary search finds an entry by its offset.
 //!
 //! # Not here
-//! Types and parameters: they are read for the few that are asked for (`types`, `parameters`).
+//! Types and parameters: read on request (`types`, `parameters`).
 
 use super::debug::{Debug, Location, Slice, Value};
 use gimli::constants as dw;
 use gimli::{Abbreviation, AttributeValue, EntriesRaw, Unit};
 
-/// What the pass found.
+/// Result of the pass.
 #[derive(Default)]
 pub(crate) struct Survey<'a> {
     pub(crate) functions: Vec<FunctionEntry<'a>>,
     pub(crate) variables: Vec<VariableEntry<'a>>,
-    /// Abstract function (offset), and position in `functions` of the one that holds a copy of it.
+    /// Offset of an abstract function, and index in `functions` of a function that contains a copy of it.
     pub(crate) copies: Vec<(usize, usize)>,
-    /// What names are in: parent and name.
+    /// Scopes of names: parent and name.
     scopes: Vec<(usize, &'a str)>,
 }
 
-/// What both have.
+/// Common attributes of functions and variables.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Declared<'a> {
     pub(crate) offset: usize,
     pub(crate) unit_idx: usize,
-    /// Number of the scope; 0 is the file.
+    /// Index of the scope; 0 is the file.
     pub(crate) scope: usize,
     pub(crate) name: Option<&'a str>,
     pub(crate) linkage_name: Option<&'a str>,
-    /// Offset of the entry that says the rest.
+    /// Offset of the entry with the remaining attributes.
     pub(crate) origin: Option<usize>,
     pub(crate) type_offset: Option<usize>,
     pub(crate) file: Option<u64>,
@@ -48,18 +47,18 @@ pub(crate) struct FunctionEntry<'a> {
 pub(crate) struct VariableEntry<'a> {
     pub(crate) declared: Declared<'a>,
     pub(crate) location: Location,
-    /// Whether only its value is known.
+    /// Whether only its value is recorded.
     pub(crate) is_constant: bool,
 }
 
-/// An open entry with children.
+/// Enclosing entry whose children are being read.
 struct Open {
     depth: isize,
     scope: usize,
     function: Option<usize>,
 }
 
-/// Where the pass is.
+/// State of the pass.
 struct Walk<'d, 'a> {
     debug: &'d Debug<'a>,
     unit: &'d Unit<Slice<'a>>,
@@ -74,21 +73,21 @@ impl<'a> Survey<'a> {
         for unit_idx in 0..debug.n_units() {
             if let Some(unit) = debug.unit(unit_idx) {
                 let walk = Walk { debug, unit, unit_idx, open: Vec::new(), attributes: Vec::new() };
-                // What follows damage in one unit is left out; others are whole.
+                // After damage, the rest of a unit is left out; other units are complete.
                 survey.unit(walk).ok();
             }
         }
         survey
     }
 
-    /// The function at an offset of the section.
+    /// Returns the index of the function at an offset of the section.
     pub(crate) fn function_at(&self, offset: usize) -> Option<usize> {
         self.functions.binary_search_by_key(&offset, |entry| entry.declared.offset).ok()
     }
 
-    /// What is known of a function when the entries it refers to are asked, too.
+    /// Completes a function by the entries it refers to.
     pub(crate) fn whole_function(&self, mut declared: Declared<'a>) -> Declared<'a> {
-        // As long as damaged information could make a circle of them.
+        // Bounded, since damaged information may contain a cycle.
         for _ in 0..4 {
             let Some(at) = declared.origin.and_then(|offset| self.function_at(offset)) else {
                 break;
@@ -98,7 +97,7 @@ impl<'a> Survey<'a> {
         declared
     }
 
-    /// As [`Self::whole_function`], of a variable.
+    /// Completes a variable by the entries it refers to.
     pub(crate) fn whole_variable(&self, mut declared: Declared<'a>) -> Declared<'a> {
         for _ in 0..4 {
             let found = declared.origin.and_then(|offset| {
@@ -110,7 +109,7 @@ impl<'a> Survey<'a> {
         declared
     }
 
-    /// `a::b::name`.
+    /// Returns the qualified name: `a::b::name`.
     pub(crate) fn full_name(&self, mut scope: usize, name: &str) -> String {
         let mut parts = vec![name];
         while scope != 0 {
@@ -200,7 +199,7 @@ impl<'a> Survey<'a> {
     }
 }
 
-/// Members are wanted when they are static.
+/// Returns whether an entry is read; a member only if it is static.
 fn is_wanted(tag: gimli::DwTag, abbreviation: &Abbreviation) -> bool {
     let has = |name| abbreviation.attributes().iter().any(|attribute| attribute.name() == name);
     match tag {
@@ -221,7 +220,7 @@ fn is_wanted(tag: gimli::DwTag, abbreviation: &Abbreviation) -> bool {
 }
 
 impl<'a> Declared<'a> {
-    /// With what `origin` says where this says nothing.
+    /// Returns the declaration, completed by `origin`.
     fn with(self, origin: &Self) -> Self {
         Self {
             scope: origin.scope,
@@ -229,7 +228,7 @@ impl<'a> Declared<'a> {
             linkage_name: self.linkage_name.or(origin.linkage_name),
             origin: origin.origin,
             type_offset: self.type_offset.or(origin.type_offset),
-            // The file of a line is a number of its unit.
+            // File numbers are relative to their unit.
             unit_idx: if self.file.is_some() { self.unit_idx } else { origin.unit_idx },
             file: self.file.or(origin.file),
             line: if self.line == 0 { origin.line } else { self.line },
@@ -285,7 +284,7 @@ impl<'a> Walk<'_, 'a> {
         }
     }
 
-    /// The first byte; of the part with the entry, when the code is in several.
+    /// Returns the first address of the code, or of its part with the entry point if it has several parts.
     fn address(&self) -> Option<u64> {
         let dwarf = &self.debug.dwarf;
         if let Some(low) = self.value(dw::DW_AT_low_pc) {

@@ -1,24 +1,24 @@
-//! What debug information says of a type.
+//! Types as described by debug information.
 
 use super::debug::{Debug, Die};
 use events::ValueType;
 use gimli::constants as dw;
 
-/// Types in a row that only wrap another: more is damage.
+/// Maximum number of nested types that only wrap another; more is damage.
 const N_WRAPPERS_MAX: usize = 32;
 
-/// A type without its names and qualifiers.
+/// Type without typedefs and qualifiers.
 pub(crate) struct Bare<'d, 'a> {
     pub(crate) die: Die<'d, 'a>,
     pub(crate) is_volatile: bool,
 }
 
-/// The type at an offset without `typedef`, `const`, `volatile`; none for `void`.
+/// Returns the type at an offset without `typedef`, `const`, `volatile`; `None` for `void`.
 pub(crate) fn bare<'d, 'a>(debug: &'d Debug<'a>, offset: usize) -> Option<Bare<'d, 'a>> {
     let mut is_volatile = false;
     let mut die = debug.die(offset)?;
     for _ in 0..N_WRAPPERS_MAX {
-        // What is in a unit of types is declared where it is used.
+        // A type in a type unit is only declared where it is used.
         if let Some(whole) = die.follow(dw::DW_AT_signature) {
             die = whole;
         }
@@ -35,7 +35,7 @@ pub(crate) fn bare<'d, 'a>(debug: &'d Debug<'a>, offset: usize) -> Option<Bare<'
     None
 }
 
-/// How a number of a bare type lies in memory; none for what is no number.
+/// Returns the representation of a number of a bare type; `None` if it is not a number.
 pub(crate) fn number(bare: &Die<'_, '_>) -> Option<ValueType> {
     let n_bytes = n_bytes(bare)?;
     match bare.tag() {
@@ -75,18 +75,18 @@ fn of_encoding(encoding: gimli::DwAte, n_bytes: u64) -> Option<ValueType> {
     })
 }
 
-/// Whether a value of the bare type is the address of something else.
+/// Returns whether a value of the bare type is an address.
 pub(crate) fn is_pointer(bare: &Die<'_, '_>) -> bool {
     [dw::DW_TAG_pointer_type, dw::DW_TAG_reference_type, dw::DW_TAG_rvalue_reference_type]
         .contains(&bare.tag())
 }
 
-/// Size of a bare type; none when it is known only at run time.
+/// Returns the size of a bare type; `None` if it is known only at run time.
 pub(crate) fn n_bytes(bare: &Die<'_, '_>) -> Option<u64> {
     n_bytes_within(bare, 0)
 }
 
-/// Damaged information may make an array its own element.
+/// Bounded, since damaged information may make an array its own element.
 fn n_bytes_within(bare: &Die<'_, '_>, depth: usize) -> Option<u64> {
     if N_WRAPPERS_MAX < depth {
         return None;
@@ -107,7 +107,7 @@ fn n_bytes_within(bare: &Die<'_, '_>, depth: usize) -> Option<u64> {
     }
 }
 
-/// First and last index in one dimension of an array.
+/// First and last index of one dimension of an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Bounds {
     pub(crate) first: i64,
@@ -120,7 +120,7 @@ impl Bounds {
     }
 }
 
-/// The dimensions of an array as they are written; none when they are known only at run time.
+/// Returns the dimensions of an array as in the source; `None` if they are known only at run time.
 pub(crate) fn dimensions(array: &Die<'_, '_>) -> Option<Vec<Bounds>> {
     let mut dimensions = Some(Vec::new());
     array.children(|child| {
@@ -151,12 +151,12 @@ fn bounds(range: &Die<'_, '_>) -> Option<Bounds> {
     Some(Bounds { first, last })
 }
 
-/// Whether the unit of an entry is written in Fortran.
+/// Returns whether the unit of an entry is written in Fortran.
 pub(crate) fn is_fortran(die: &Die<'_, '_>) -> bool {
     unit_is_fortran(die.unit)
 }
 
-/// Whether a unit is written in Fortran.
+/// Returns whether a unit is written in Fortran.
 pub(crate) fn unit_is_fortran(unit: &gimli::Unit<super::debug::Slice<'_>>) -> bool {
     let root = unit.entry(unit.header.root_offset()).ok();
     match root.and_then(|root| root.attr_value(dw::DW_AT_language)) {
@@ -165,7 +165,7 @@ pub(crate) fn unit_is_fortran(unit: &gimli::Unit<super::debug::Slice<'_>>) -> bo
     }
 }
 
-/// A type as its source calls it.
+/// Returns the name of a type in the source.
 pub(crate) fn name(debug: &Debug<'_>, offset: Option<usize>) -> String {
     named(debug, offset, 0)
 }

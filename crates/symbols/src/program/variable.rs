@@ -1,33 +1,33 @@
-//! A variable that a name stands for.
+//! Variables found by name.
 
 use events::ValueType;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A number in the memory of a program.
+/// Number in the memory of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variable {
-    /// As it was asked for.
+    /// Name as requested.
     pub name: String,
-    /// Program or library that holds it.
+    /// Program or library that contains the variable.
     pub module: Arc<Path>,
-    /// What that file's linker named its build; empty when it did not.
+    /// Build-id of that file; empty if it has none.
     pub build_id: Arc<[u8]>,
     /// Virtual address in that file.
     pub address: u64,
-    /// Its type where debug information says it; without, whoever asks has to know.
+    /// Type according to debug information; without it, the caller has to know the type.
     pub kind: Option<ValueType>,
-    /// Its size; of the whole symbol where there is no debug information.
+    /// Size in bytes; without debug information, that of the whole symbol.
     pub n_bytes: u64,
-    /// Its type as the source calls it; empty when unknown.
+    /// Type in the source; empty if unknown.
     pub type_name: String,
-    /// Whether other files of the program cannot name it: compilers keep such a variable in registers
+    /// Whether other files of the program cannot refer to it: compilers keep such a variable in registers
     /// more often.
     pub is_static: bool,
-    /// Whether it is declared `volatile`: every reader sees every change.
+    /// Whether it is declared `volatile`, so that every read sees the current value.
     pub is_volatile: bool,
-    /// Whether it can be set.
+    /// Whether it is writable.
     pub is_writable: bool,
-    /// Section that holds it, such as `.data`.
+    /// Section that contains it, such as `.data`.
     pub section: String,
 }

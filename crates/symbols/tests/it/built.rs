@@ -1,4 +1,4 @@
-//! A program that is compiled, not run: its names are looked up.
+//! Programs that are compiled, but not run, to look up their names.
 
 use crate::compiled::{run, source};
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ pub(crate) struct Built {
 }
 
 impl Built {
-    /// Compiles `sources`, which may be separated by spaces from further options.
+    /// Compiles `sources`; a source may be followed by further options, separated by spaces.
     #[track_caller]
     pub(crate) fn new(compiler: &str, flags: &[&str], sources: &[&str]) -> Self {
         let dir = tempfile::tempdir().expect("a temporary folder");
@@ -23,7 +23,7 @@ impl Built {
         Self { path, _dir: dir }
     }
 
-    /// The C program with its second file as a library.
+    /// Compiles the C program with its second file as a library.
     #[track_caller]
     pub(crate) fn with_library(flags: &[&str]) -> Self {
         let dir = tempfile::tempdir().expect("a temporary folder");
@@ -50,7 +50,7 @@ impl Built {
     }
 }
 
-/// What became of looking a variable up, in a line.
+/// Formats the result of looking up a variable, as one line.
 pub(crate) fn said(found: Result<Variable, LookupError>) -> String {
     match found {
         Ok(found) => {

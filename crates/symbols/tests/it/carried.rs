@@ -1,4 +1,4 @@
-//! What a program says of itself is found when its symbols are gone.
+//! The information contained in a program is found after its symbols were removed.
 
 use crate::built::Built;
 use crate::compiled::have;

@@ -1,4 +1,4 @@
-//! A program compiled and run once, with the addresses it reported and its memory map.
+//! Programs compiled and run once, with the addresses they reported and their memory map.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -10,11 +10,11 @@ pub(crate) struct Compiled {
     path: String,
     calls: HashMap<String, u64>,
     maps: ModuleMap,
-    /// Holds the files until the test ends.
+    /// Keeps the files until the test ends.
     _dir: TempDir,
 }
 
-/// Whether a compiler or tool is installed.
+/// Returns whether a compiler or tool is installed.
 pub(crate) fn have(tool: &str) -> bool {
     Command::new(tool).arg("--version").output().is_ok_and(|output| output.status.success())
 }
@@ -54,7 +54,7 @@ impl Compiled {
         Self::of(dir, &path)
     }
 
-    /// The C program with a shared library compiled with `flags`.
+    /// Compiles the C program with a shared library compiled with `flags`.
     #[track_caller]
     pub(crate) fn with_library(flags: &[&str]) -> Self {
         let dir = tempfile::tempdir().expect("a temporary folder");

@@ -1,4 +1,4 @@
-//! Names of functions and variables in programs compiled here.
+//! Lookup of functions and variables in programs compiled here.
 
 use crate::built::{Built, said};
 use crate::compiled::have;
@@ -20,7 +20,7 @@ fn check_error(program: &Program, name: &str, part: &str) {
     assert!(said.contains(part), "`{name}`: {said}");
 }
 
-/// The address of a symbol, by another tool.
+/// Returns the address of a symbol according to `nm`.
 #[track_caller]
 fn address(built: &Built, symbol: &str) -> u64 {
     let output = std::process::Command::new("nm").arg(&built.path).output().expect("nm");
@@ -87,7 +87,7 @@ fn a_variable_that_the_compiler_left_out_is_named() {
     assert_eq!(folded, Err(LookupError::Folded { name: "folded".into() }));
 }
 
-/// Registers in which the arguments of a function come.
+/// Formats the registers of a function's arguments.
 fn passing(program: &Program, name: &str) -> String {
     let function = program.function(name).expect("a function");
     let parameters = function.parameters.as_deref().expect("debug information");
@@ -289,7 +289,8 @@ fn what_a_program_is_like_is_said() {
     assert!(have("gcc"));
 }
 
-/// A header of 24 bytes said that three gigabytes are packed behind it, and all of that memory was taken and written.
+/// Regression: for a header of 24 bytes that stated three gigabytes of packed data, all that memory was allocated and
+/// written.
 #[test]
 fn sections_that_cannot_be_as_long_as_they_say_are_not_unpacked() {
     let built = Built::new("gcc", &["-g", "-gz"], &C);
@@ -298,15 +299,15 @@ fn sections_that_cannot_be_as_long_as_they_say_are_not_unpacked() {
     let file = object::File::parse(bytes.as_slice()).expect("a program");
     let section = file.section_by_name(".debug_info").expect("debug information");
     let packed = section.compressed_file_range().expect("a packed section");
-    // The last two of the header's numbers: the length, and the alignment.
+    // The last two numbers of the header: the length, and the alignment.
     let length = usize::try_from(packed.offset).expect("a small file") - 16;
     bytes[length..][..8].copy_from_slice(&(3_u64 << 30).to_le_bytes());
     std::fs::write(&built.path, bytes).expect("written");
     assert!(!built.program().has_debug_info());
 }
 
-/// What a process has mapped is told by memory that it may overwrite: a pipe under the name of a module was waited for
-/// without end.
+/// Regression: the names of mapped files come from memory that the process may overwrite; reading a pipe under the
+/// name of a module never ended.
 #[test]
 fn a_pipe_is_no_module() {
     let dir = tempfile::tempdir().expect("a temporary folder");

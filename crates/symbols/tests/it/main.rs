@@ -1,4 +1,4 @@
-//! Places of calls in real programs, compiled here in the ways in which people compile theirs.
+//! Places of calls in real programs, compiled here with usual options.
 
 mod built;
 mod carried;
@@ -13,7 +13,7 @@ const INLINED: (&str, &str, &str, u32) = ("inlined", "exchange", "calls.c", 6);
 const PLAIN: (&str, &str, &str, u32) = ("plain", "work", "calls.c", 11);
 const LAST: (&str, &str, &str, u32) = ("last", "stop", "calls.c", 18);
 
-/// Compiles the C program with `flags` and expects every call where it is written.
+/// Compiles the C program with `flags` and expects every call at its line in the source.
 #[track_caller]
 fn check(flags: &[&str]) {
     let program = Compiled::new("gcc", flags, &["calls.c"]);

@@ -1,9 +1,9 @@
-//! Who reads a variable, in programs compiled here.
+//! Accesses to a variable, in programs compiled here.
 
 use crate::built::Built;
 use symbols::{AccessKind, Program};
 
-/// Functions that name a variable, and how.
+/// Checks the functions that refer to a variable, and their kinds of access.
 #[track_caller]
 fn check(program: &Program, name: &str, expected: &[(&str, AccessKind)]) {
     let variable = program.variable(name).expect("a variable");

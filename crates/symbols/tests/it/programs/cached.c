@@ -8,7 +8,7 @@ volatile int watched = 4;
 int shown = 4;
 static int passed[3] = {1, 2, 3};
 
-/* The compiler knows that it changes nothing. */
+/* The compiler knows that this function changes no variable. */
 __attribute__((noinline)) static void sync_point(int n) { __asm__ volatile("" : : "r"(n)); }
 __attribute__((noinline)) void opaque(int n) {
     printf("%d %d\n", n, shown);

@@ -1,4 +1,4 @@
-/* Says of itself what it is, and where the names in that lie. */
+/* A program that contains its own description and the addresses of the names in it. */
 struct entry { char name[40]; const void *address; unsigned long n_bytes; };
 
 static volatile int wished = 3;

@@ -1,3 +1,3 @@
-/* What `lookup.c` has of other files. */
+/* Declarations that `lookup.c` needs from other files. */
 extern int shared_factor;
 int other(int n);

@@ -1,4 +1,4 @@
-/* A second file, or a library: names that the first one has too. */
+/* A second file, or a library, with names that also occur in the first one. */
 #include "lookup.h"
 
 struct shape { int sides; double area; } shape = {4, 2.0};

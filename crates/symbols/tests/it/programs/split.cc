@@ -1,4 +1,4 @@
-// A function whose rare part the compiler moves out of it.
+// A function with a rare part that the compiler moves out of it.
 #include <stdexcept>
 #include <string>
 
