@@ -1,4 +1,4 @@
-//! The tunlets that come with the tool, by name.
+//! Built-in tunlets, looked up by name.
 
 use crate::factoring::{self, Factoring};
 use crate::guide::Guide;
@@ -7,7 +7,7 @@ use crate::search::{self, Search};
 use crate::tunlet::{Tunlet, TunletSpec};
 use crate::worker_count::{self, WorkerCount};
 
-/// All of them, in the order in which they are listed.
+/// Returns all built-in tunlets in listing order.
 fn all() -> Vec<(Box<dyn Tunlet>, Guide)> {
     vec![
         (Box::<Factoring>::default(), factoring::GUIDE),
@@ -17,17 +17,17 @@ fn all() -> Vec<(Box<dyn Tunlet>, Guide)> {
     ]
 }
 
-/// The built-in tunlet of this name.
+/// Returns the built-in tunlet with this name.
 pub fn built_in(name: &str) -> Option<Box<dyn Tunlet>> {
     all().into_iter().map(|(tunlet, _)| tunlet).find(|tunlet| tunlet.spec().name == name)
 }
 
-/// What the built-in tunlets are.
+/// Returns the specifications of the built-in tunlets.
 pub fn built_in_specs() -> Vec<TunletSpec> {
     all().iter().map(|(tunlet, _)| tunlet.spec()).collect()
 }
 
-/// The same, with what people read about them.
+/// Returns the specifications together with the guides for users.
 pub fn built_in_guides() -> Vec<(TunletSpec, Guide)> {
     all().into_iter().map(|(tunlet, guide)| (tunlet.spec(), guide)).collect()
 }

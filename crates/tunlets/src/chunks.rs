@@ -1,7 +1,7 @@
-//! Puts starts and ends of computing together to chunks, and chunks to iterations.
+//! Pairs starts and ends of computing into chunks, and groups chunks into iterations.
 //!
 //! # Invariants
-//! - Bounded: chunks that no iteration takes are forgotten, the oldest first.
+//! - Bounded: chunks that belong to no iteration are dropped, oldest first.
 
 use crate::costs::Costs;
 use crate::lookup::median;
@@ -9,13 +9,13 @@ use crate::tunlet::IterationNews;
 use events::Rank;
 use std::collections::{HashMap, VecDeque};
 
-/// Chunks kept that belong to no finished iteration.
+/// Maximum number of chunks kept that belong to no finished iteration.
 const N_WAITING_MAX: usize = 100_000;
 
-/// What dealing a chunk costs the master before it was seen.
+/// Assumed cost of dealing one chunk to the master until it has been measured, in s.
 const USUAL_S: f64 = 50e-6;
 
-/// A chunk that a worker has computed.
+/// Chunk that a worker has computed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Chunk {
     pub(crate) rank: Rank,
@@ -31,20 +31,20 @@ impl Chunk {
     }
 }
 
-/// The chunks of an iteration in the order in which they were dealt.
+/// Chunks of one iteration, in the order in which they were dealt.
 #[derive(Clone, Debug)]
 pub(crate) struct Iteration {
     pub(crate) chunks: Vec<Chunk>,
     pub(crate) n_tasks: f64,
-    /// The workers, in the order of their ranks.
+    /// Workers in ascending rank order.
     pub(crate) ranks: Vec<Rank>,
-    /// Time per unit of work.
+    /// Iteration time per unit of work.
     pub(crate) work_s: f64,
     pub(crate) duration_s: f64,
 }
 
 impl Iteration {
-    /// How much longer the busiest worker computed than the mean of them: what a perfect split would gain.
+    /// Returns the excess of the busiest worker's computing time over the mean: the gain of a perfect split.
     pub(crate) fn uneven_s(&self) -> f64 {
         let mut busy_s: HashMap<Rank, f64> = HashMap::new();
         for chunk in &self.chunks {
@@ -55,7 +55,7 @@ impl Iteration {
     }
 }
 
-/// Chunks on the way.
+/// Started chunks, and finished chunks that are not yet assigned to an iteration.
 #[derive(Debug, Default)]
 pub(crate) struct Chunks {
     started: HashMap<(Rank, u32), f64>,
@@ -67,7 +67,7 @@ impl Chunks {
         self.started.insert((rank, thread), time_s);
     }
 
-    /// The chunk that ends; none whose start was not seen.
+    /// Completes a chunk and returns it; `None` if its start was not seen.
     pub(crate) fn end(&mut self, thread: u32, mut chunk: Chunk) -> Option<Chunk> {
         chunk.start_s = self.started.remove(&(chunk.rank, thread))?;
         if chunk.n_tasks <= 0.0 || chunk.end_s < chunk.start_s {
@@ -80,17 +80,17 @@ impl Chunks {
         Some(chunk)
     }
 
-    /// Chunks of no finished iteration.
+    /// Returns the chunks of no finished iteration.
     pub(crate) fn waiting(&self) -> impl Iterator<Item = &Chunk> + Clone {
         self.done.iter()
     }
 
-    /// Tasks of the chunks that an iteration has so far.
+    /// Returns the number of tasks in the chunks seen so far of this iteration.
     pub(crate) fn n_tasks_in(&self, news: &IterationNews) -> f64 {
         self.done.iter().filter(|chunk| is_in(chunk, news)).map(|chunk| chunk.n_tasks).sum()
     }
 
-    /// Takes the chunks of an iteration out, and forgets older ones.
+    /// Removes and returns the chunks of an iteration, and drops older ones.
     pub(crate) fn take(&mut self, news: &IterationNews) -> Option<Iteration> {
         let (mut mine, later): (Vec<_>, Vec<_>) = std::mem::take(&mut self.done)
             .into_iter()
@@ -121,25 +121,26 @@ fn is_in(chunk: &Chunk, news: &IterationNews) -> bool {
     news.end_s - news.duration_s <= middle_s && middle_s <= news.end_s
 }
 
-/// What dealing costs, by the tasks of a chunk.
+/// Costs of dealing, as functions of the number of tasks in a chunk.
 #[derive(Debug)]
 pub(crate) struct DealingCosts {
-    /// How long the master is busy.
+    /// Time for which the master is busy.
     pub(crate) service: Costs,
-    /// How long the worker has to wait between two chunks when the master is free.
+    /// Time for which a worker waits between two chunks while the master is free.
     pub(crate) pause: Costs,
 }
 
 impl Default for DealingCosts {
     fn default() -> Self {
-        // Of the pauses most are longer because the master is busy with another worker.
+        // Most pauses are longer, because the master is busy with another worker.
         Self { service: Costs::new(USUAL_S, 0.5), pause: Costs::new(2.0 * USUAL_S, 0.25) }
     }
 }
 
 impl DealingCosts {
-    /// The master is busy from the start of one worker's first chunk to the next one's, since it sends these
-    /// one after the other. Pauses are seen between two chunks of a worker.
+    /// Learns the costs from an iteration. The master is busy from the start of one worker's first chunk to the
+    /// start of the next worker's, since it sends the first chunks one after the other. Pauses are measured
+    /// between two chunks of the same worker.
     pub(crate) fn learn(&mut self, iteration: &Iteration) {
         let mut last: HashMap<Rank, &Chunk> = HashMap::new();
         let (mut between, mut first) = (Vec::new(), Vec::new());

@@ -1,19 +1,19 @@
-//! Decides which decisions of tunlets are carried out, measures what they did, and takes back what hurt.
+//! Decides which decisions of tunlets are carried out, measures their effects, and undoes harmful ones.
 //!
-//! A tuning point belongs to the first tunlet that asks for it. Decisions wait, the newest of each tuning
-//! point, until it is their tunlet's *turn*; turns go round. In a turn all waiting decisions of the tunlet
-//! are carried out, each on all ranks of its actor or on none ([`action`]), then their *trial* compares
-//! iterations before and after ([`trial`]). What made them slower by more than the limit is undone, and the
-//! tunlet rests for 2, 4, 8 ... iterations.
+//! A tuning point belongs to the first tunlet that asks for it. Decisions wait, only the newest for each tuning
+//! point, until it is their tunlet's *turn*; turns go round robin. In a turn, all waiting decisions of the
+//! tunlet are carried out, each on all ranks of its actor or on none ([`action`]); then their *trial* compares
+//! iterations before and after ([`trial`]). Decisions that slow iterations down by more than the limit are
+//! undone, and the tunlet rests for 2, 4, 8 ... iterations.
 //!
 //! # Invariants
-//! - At most one turn, hence one trial, is open.
-//! - A decision that was carried out is in the end kept, undone or lost; one that was not is declined.
-//! - A tuning point of which it is not known where it holds is not touched again.
+//! - At most one turn, and hence one trial, is open.
+//! - A decision that was carried out ends as kept, undone or lost; one that was not carried out ends as declined.
+//! - A tuning point is not touched again once it is unknown on which ranks its value holds.
 //! - Everything has a bound: one waiting decision per tuning point, a window of iterations.
 //!
 //! # Not here
-//! How orders reach ranks and answers come back (`analyzer`), the lines' bytes (`run-record`).
+//! Transport of orders to ranks and of their answers (`analyzer`), the format of the lines (`run-record`).
 
 mod action;
 mod cast;
@@ -36,26 +36,26 @@ use iterations::Iterations;
 use std::collections::{BTreeMap, BTreeSet};
 use turn::Turn;
 
-/// What tunlets may do.
+/// Permissions of the tunlets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// Only look.
+    /// Only observe.
     Observe,
-    /// Say what would be done.
+    /// Report what would be done.
     DryRun,
     /// Change the program.
     #[default]
     Tune,
 }
 
-/// What may be chosen about a conductor.
+/// Options of a conductor.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// Iterations that are compared, before and after.
+    /// Number of iterations compared before, and after, a change.
     pub n_window: usize,
-    /// Iterations left out after a change.
+    /// Number of iterations skipped after a change.
     pub n_settle: usize,
-    /// Time for ranks to answer and to carry out; four iterations if that is longer.
+    /// Time in s for ranks to answer an action and to carry it out; four iterations if that is longer.
     pub action_timeout_s: f64,
 }
 
@@ -65,7 +65,7 @@ impl Default for Options {
     }
 }
 
-/// See the module.
+/// Arbiter between the tunlets and the program; see the module documentation.
 #[derive(Debug)]
 pub struct Conductor {
     application: Application,
@@ -76,9 +76,9 @@ pub struct Conductor {
     present: BTreeSet<Rank>,
     n_ranks: Option<u32>,
     values: Vec<Option<Value>>,
-    /// Those that are set at every passage.
+    /// Values that are set at every passage of the sync point.
     held: Vec<Option<Value>>,
-    /// Tuning points that are not touched again, and why.
+    /// Tuning points that are not touched again, with the reason.
     closed: BTreeMap<usize, String>,
     turn: Option<Turn>,
     n_decisions: u64,
@@ -87,7 +87,7 @@ pub struct Conductor {
 }
 
 impl Conductor {
-    /// Tunlets in the order of the command line; they begin when the first rank appears.
+    /// Creates a conductor. Tunlets are in command-line order; they begin when the first rank appears.
     pub fn new(
         application: Application,
         tunlets: Vec<Box<dyn Tunlet>>,
@@ -112,7 +112,7 @@ impl Conductor {
         }
     }
 
-    /// Takes what happened; what is to be done now.
+    /// Processes an input and returns what is to be done now.
     pub fn hear(&mut self, now_s: f64, input: Input) -> Vec<Output> {
         match input {
             Input::RankAppeared { rank, n_ranks } => self.appear(now_s, rank, n_ranks),
@@ -140,7 +140,7 @@ impl Conductor {
         std::mem::take(&mut self.outputs)
     }
 
-    /// The run is over: what is open comes to its end.
+    /// Ends all open decisions at the end of the run.
     pub fn finish(&mut self, now_s: f64) -> Vec<Output> {
         if let Some(turn) = self.turn.take() {
             for noted in turn.finish() {
@@ -150,7 +150,7 @@ impl Conductor {
         std::mem::take(&mut self.outputs)
     }
 
-    /// How an event is wanted of a rank.
+    /// Returns the level of detail in which an event is wanted from a rank.
     pub fn wants(&self, event: usize, rank: Rank) -> Detail {
         let Some(point) = self.application.events.get(event) else { return Detail::None };
         let is_actor = |actor: usize| {
@@ -164,22 +164,22 @@ impl Conductor {
         if is_for_iterations { Detail::Every } else { self.cast.wants(event) }
     }
 
-    /// Whether a tunlet wants an event as [`Detail::Summary`], whatever others want.
+    /// Returns whether a tunlet wants an event as [`Detail::Summary`], whatever detail the others want.
     pub fn wants_sums(&self, event: usize) -> bool {
         self.cast.wants_sums(event)
     }
 
-    /// Whether a tunlet wants to hear of efficiencies.
+    /// Returns whether a tunlet wants efficiencies.
     pub fn wants_performance(&self) -> bool {
         self.cast.wants_performance()
     }
 
-    /// The tuning points that may be changed.
+    /// Returns the tuning points that may be changed.
     pub fn points(&self) -> BTreeSet<usize> {
         self.cast.points()
     }
 
-    /// The lowest rank of an actor: iterations are measured on it.
+    /// Returns the lowest rank of an actor, on which iterations are measured.
     fn measuring_rank(&self, actor: usize) -> Option<Rank> {
         let spans = &self.application.actors.get(actor)?.ranks.spans;
         spans.iter().map(|(first, _)| Rank(*first)).min()
@@ -218,11 +218,11 @@ impl Conductor {
         }
     }
 
-    /// Takes values that the program has; tunlets hear of those that the program has changed itself.
+    /// Takes values read from the program; tunlets are told about those that the program has changed itself.
     fn learn(&mut self, now_s: f64, values: Vec<(usize, Value)>) {
         for (point, new) in values {
             let Some(value) = self.values.get_mut(point) else { continue };
-            // In a turn who changes it says so.
+            // During a turn, changes are reported by the ranks' acknowledgments instead.
             if self.turn.is_some() || self.held[point].is_some() || *value == Some(new) {
                 continue;
             }
@@ -249,7 +249,7 @@ impl Conductor {
         }
     }
 
-    /// Goes on as far as possible.
+    /// Advances as far as possible.
     fn advance(&mut self, now_s: f64) {
         if self.n_ranks.is_none() {
             return;
@@ -304,7 +304,7 @@ impl Conductor {
         }
     }
 
-    /// Numbers a decision and records it.
+    /// Assigns a number to a decision and records it.
     fn note_decision(&mut self, now_s: f64, player: usize, wanted: &Decision) -> u64 {
         self.n_decisions += 1;
         let decision = self.n_decisions;
@@ -326,7 +326,7 @@ impl Conductor {
         decision
     }
 
-    /// Why a change of a tuning point could not be taken back, if so.
+    /// Returns why a change of a tuning point could not be undone; `None` if it could.
     fn one_way(&self, point: usize, is_value_known: bool) -> Option<&'static str> {
         match self.application.tuning_points[point].change {
             Change::Load(_) => Some("a library that was loaded stays"),
@@ -337,7 +337,7 @@ impl Conductor {
         }
     }
 
-    /// The ranks of an actor, when all are there.
+    /// Returns the ranks of an actor if all of them are present.
     fn ranks_of(&self, actor: usize) -> Result<Vec<Rank>, String> {
         let actor = self.application.actors.get(actor).ok_or("its actor is not described")?;
         let all = 0..self.n_ranks.unwrap_or_default();
@@ -349,7 +349,7 @@ impl Conductor {
         }
     }
 
-    /// Time for ranks to answer.
+    /// Returns the time granted to ranks for an answer.
     fn patience_s(&self) -> f64 {
         self.options.action_timeout_s.max(4.0 * self.iterations.last_s())
     }

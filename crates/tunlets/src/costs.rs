@@ -1,10 +1,10 @@
-//! What messages cost, by their size: the newest ones of each size.
+//! Costs of messages by size, learned from the newest messages of each size.
 //!
-//! A program that settles sends messages of one size only. So that what was learned from others is not
-//! forgotten then, sizes are kept apart: each has a few of its newest messages, of which one counts.
+//! A program in a steady state sends messages of one size only. To keep what was learned from other sizes,
+//! sizes are kept apart: each class holds a few of its newest messages, and one of them represents it.
 //!
 //! # Invariants
-//! - Bounded: so many sizes, and so many messages of each; the size seen longest ago is forgotten first.
+//! - Bounded number of sizes, and of messages per size; the least recently seen size is dropped first.
 //!
 //! # Not here
 //! The line through them (`models::master_worker::transfer`).
@@ -17,11 +17,11 @@ const N_MESSAGES_MAX: usize = 16;
 /// Sizes in a class differ by less than this factor.
 const CLASS: f64 = 1.2;
 
-/// See the module.
+/// Costs by size; see the module documentation.
 #[derive(Debug)]
 pub(crate) struct Costs {
     anchor_s: f64,
-    /// Which of the messages of a size counts, from the fastest, 0, to the slowest, 1.
+    /// Quantile of the message that represents its size: 0 for the fastest, 1 for the slowest.
     rank: f64,
     sizes: BTreeMap<i64, Size>,
     n_seen: u64,
@@ -38,7 +38,7 @@ impl Costs {
         Self { anchor_s, rank, sizes: BTreeMap::new(), n_seen: 0 }
     }
 
-    /// A message of this size took so long; negative times, of clocks that differ, are not used.
+    /// Adds the time of a message of this size; negative times, from unsynchronized clocks, are ignored.
     #[expect(clippy::cast_possible_truncation, reason = "a logarithm is small")]
     pub(crate) fn add(&mut self, size: f64, time_s: f64) {
         if !(0.0 <= size && 0.0 <= time_s) {
@@ -64,7 +64,7 @@ impl Costs {
         self.sizes.is_empty()
     }
 
-    /// The line through them.
+    /// Returns the line through the representative messages.
     pub(crate) fn line(&self) -> Transfer {
         let mut line = Transfer::new(self.anchor_s, N_SIZES_MAX);
         for size in self.sizes.values() {

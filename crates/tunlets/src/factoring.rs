@@ -1,27 +1,28 @@
-//! `factoring`: workers that wait for the one with the dearest tasks.
+//! `factoring`: workers wait for the one with the most expensive tasks.
 //!
-//! The tasks of an iteration are dealt in batches by the shares `F0`, `F1`, `F2` of what is left
-//! (`chunking::predictive`). The tunlet hears the start and the end of every chunk, keeps the
-//! chunks of a *window* of iterations, and knows two ways of dealing:
+//! The tasks of an iteration are dealt in batches by the shares `F0`, `F1`, `F2` of the remaining tasks
+//! (`chunking::predictive`). The tunlet hears the start and the end of every chunk, keeps the chunks of a
+//! *window* of iterations, and knows two strategies of dealing:
 //!
 //! - *as at the start*: the shares the program began with, one chunk per worker in most programs;
-//! - *by factoring*: DAF, `F0 = 1/x0`, `F1 = F2 = 1/xj`. `x0` is at least 2: with a standard deviation
-//!   of 0 the formula gives 1, which is a static split, and no later batch could then make good what
-//!   turns out to be uneven. Every batch that is complete adds to the spread, and `F2` follows.
+//! - *by factoring*: DAF, `F0 = 1/x0`, `F1 = F2 = 1/xj`. `x0` is at least 2: with a standard deviation of 0 the
+//!   formula gives 1, which is a static split, and no later batch could then compensate for imbalance that
+//!   turns up. Every complete batch updates the spread, and `F2` follows it.
 //!
-//! Factoring costs a round trip for each further chunk, during part of which the master serves no other
-//! worker, and gains nothing where sections cost the same. So both are played through on the measured cost
-//! of the tasks by their place, and the measured cost of dealing, and the way is changed when that gains
-//! `gain` percent, and the last iterations were so uneven that a perfect split would. Where messages are dear, factoring that ends early (`F2 = 1`, or `F1 = F2 = 1`: the rest
-//! is dealt at once) may be the fastest; it is chosen if it gains `gain` percent more. If iterations are then
-//! not faster than before, the start values come back, and the tunlet rests for 8, 16, 32 ...
-//! iterations. Inside factoring, a share moves only by `step` or more.
+//! Factoring costs a round trip for each further chunk, during part of which the master serves no other worker,
+//! and gains nothing where all sections cost the same. Therefore both strategies are simulated with the
+//! measured cost of the tasks by position and the measured cost of dealing. The strategy is changed when the
+//! change gains `gain` percent and the last iterations were so uneven that a perfect split would gain as much.
+//! Where messages are expensive, factoring that ends early (`F2 = 1`, or `F1 = F2 = 1`: the rest is dealt at
+//! once) may be the fastest; it is chosen if it gains `gain` percent more. If iterations are then not faster
+//! than before, the start values are restored and the tunlet rests for 8, 16, 32 ... iterations. While
+//! factoring, a share is changed only by `step` or more.
 //!
 //! # Invariants
 //! - History is bounded by `window` iterations.
 //!
 //! # Not here
-//! The formulas (`chunking`), and how changes are judged and taken back (`conductor`).
+//! The formulas (`chunking`); how changes are judged and undone (`conductor`).
 
 mod forecast;
 mod places;
@@ -43,18 +44,18 @@ use plan::{Kind, Plan, is_same};
 use std::collections::{BTreeMap, VecDeque};
 
 const NAME: &str = "factoring";
-/// Iterations seen before anything is changed: the first one warms up caches and buffers.
+/// Number of iterations seen before anything is changed: the first one warms up caches and buffers.
 const N_ITERATIONS_MIN: usize = 2;
-/// Iterations in which factoring has to show that it is faster.
+/// Number of iterations in which factoring has to prove faster.
 const N_PROOF: usize = 3;
 
-/// See the module.
+/// The `factoring` tunlet; see the module documentation.
 #[derive(Debug, Default)]
 pub struct Factoring {
     places: Places,
     options: Options,
     points: Vec<Point>,
-    /// Shares at the start; 1 where they are not known.
+    /// Shares at the start; 1 where unknown.
     start: [f64; 3],
     is_start_unknown: [bool; 3],
     chunks: Chunks,
@@ -66,12 +67,12 @@ pub struct Factoring {
     rest: Rest,
 }
 
-/// How chunks are dealt now.
+/// Current strategy of dealing.
 #[derive(Debug, Default)]
 enum Way {
     #[default]
     AsAtStart,
-    /// With the time per unit of work before it, and those since, the first one left out.
+    /// With the time per unit of work before it and those since, except the first one, which is discarded.
     Factoring { before_s: f64, since_s: Vec<f64>, is_first: bool, kind: Kind },
 }
 
@@ -152,13 +153,13 @@ impl Factoring {
         let found = self.points.iter().position(|point| point.position == applied.point);
         let Some(batch) = found else { return };
         self.points[batch].applied(applied.new);
-        // The program reads its input after we begin.
+        // The program may read its input only after the tunlet began.
         let is_found = !applied.is_own && applied.hit == 0;
         if is_found && matches!(self.way, Way::AsAtStart) {
             self.start = self.shares_now();
         }
         if self.is_start_unknown[batch] {
-            // The first change says what was there before it.
+            // The first change reports the value before it.
             self.is_start_unknown[batch] = false;
             let batches = if batch + 1 == self.points.len() { batch..3 } else { batch..batch + 1 };
             self.start[batches].fill(applied.old.as_f64());
@@ -173,7 +174,7 @@ impl Factoring {
         let point = self.points.iter_mut().find(|point| point.position == position);
         let Some(point) = point else { return };
         point.declined();
-        // The shares are asked for together, and declined one after the other.
+        // The shares are requested together but declined one by one.
         if !self.rest.is_resting() {
             self.rest.begin();
         }
@@ -186,7 +187,7 @@ impl Factoring {
         }
     }
 
-    /// Whether something that was asked for is neither done nor declined yet.
+    /// Returns whether a request is neither carried out nor declined yet.
     fn is_waiting(&self) -> bool {
         self.points.iter().any(|point| point.is_waiting)
     }
@@ -198,8 +199,8 @@ impl Factoring {
         })
     }
 
-    /// Takes the iterations whose chunks are all here: those with all their work, and those that another
-    /// one has followed.
+    /// Processes the iterations whose chunks have all arrived: those with all their work, and those
+    /// followed by another iteration.
     fn end_iterations(&mut self, decisions: &mut Vec<Decision>) {
         while let Some(news) = self.pending.front().copied() {
             let is_complete =
@@ -232,7 +233,7 @@ impl Factoring {
         }
     }
 
-    /// What factoring would set, from the chunks of the window and those of complete batches since.
+    /// Computes the plan for factoring from the chunks of the window and those received since.
     fn plan(&self) -> Option<Plan> {
         let last = self.window.back()?;
         let in_window = self.window.iter().flat_map(|iteration| iteration.chunks.iter());
@@ -276,7 +277,7 @@ impl Factoring {
         }
     }
 
-    /// Forecast of the iteration dealt by these shares, in seconds.
+    /// Returns a function that forecasts the duration of an iteration dealt by given shares, in seconds.
     fn forecaster(&self) -> Option<impl Fn([f64; 3]) -> f64 + use<>> {
         let last = self.window.back()?;
         let profile = Profile::new(&self.window);
@@ -292,7 +293,7 @@ impl Factoring {
         Some(move |shares| profile.iteration_s(shares, &dealing))
     }
 
-    /// The fastest kind of factoring, and its forecast; `first` unless another gains enough.
+    /// Returns the fastest kind of factoring and its forecast; `first` unless another kind gains enough.
     fn best_kind(
         &self,
         plan: &Plan,
@@ -320,7 +321,7 @@ impl Factoring {
         if is_same(shares, self.start) || gain_s <= self.options.gain * last.duration_s {
             return;
         }
-        // Not of the whole window: what is to be gained may have begun with the last iteration.
+        // Not the median of the whole window, because the imbalance may have begun with the last iteration.
         let recent = self.window.iter().rev().take(N_PROOF).map(|iteration| iteration.work_s);
         let before_s = median(recent.collect()).max(last.work_s);
         self.way = Way::Factoring { before_s, since_s: Vec::new(), is_first: true, kind };
@@ -330,8 +331,8 @@ impl Factoring {
         self.ask(shares, 0.0, &reason, decisions);
     }
 
-    /// What a perfect split would have gained in each of the last iterations. A forecast of more is not believed:
-    /// it would rest on what dealing costs, which is not known well before it is done.
+    /// Returns the smallest gain of a perfect split over the last iterations, which caps the forecast gain: a
+    /// larger forecast would rest on the cost of dealing, which is not well known before it is tried.
     fn uneven_s(&self) -> f64 {
         let last = self.window.iter().rev().take(N_ITERATIONS_MIN);
         last.map(Iteration::uneven_s).fold(f64::INFINITY, f64::min)
@@ -342,7 +343,7 @@ impl Factoring {
         let Some(last) = self.window.back() else { return };
         let (best, factoring_s) = self.best_kind(plan, kind, &forecast_s);
         let start_s = forecast_s(self.start);
-        // Back costs no more than it brings: less is enough than for the way there.
+        // Going back costs no more than it gains, so its threshold is lower than that for starting.
         if self.options.gain / 3.0 * last.duration_s < factoring_s - start_s {
             let reason = format!(
                 "sigma/mu per task is {:.2}: forecast {} per iteration as at the start against {}",
@@ -366,7 +367,7 @@ impl Factoring {
         self.ask(self.start, 0.0, reason, decisions);
     }
 
-    /// A batch has one more of its chunks; when it is complete, later batches follow the new spread.
+    /// Counts a finished chunk of a batch; when the batch is complete, later batches follow the new spread.
     fn end_batch(&mut self, batch: i128, decisions: &mut Vec<Decision>) {
         let Some((n_chunks, n_done)) = self.batches.get_mut(&batch) else { return };
         *n_done += 1;
@@ -386,7 +387,7 @@ impl Factoring {
         }
     }
 
-    /// Asks for the shares that differ by `step` or more from those now.
+    /// Requests the shares that differ from the current ones by `step` or more.
     fn ask(&mut self, shares: [f64; 3], step: f64, reason: &str, decisions: &mut Vec<Decision>) {
         for (batch, point) in self.points.iter_mut().enumerate() {
             let (wished, now) = (point.nearest(shares[batch]), point.value.unwrap_or(1.0));

@@ -1,55 +1,55 @@
-//! What people read about a built-in tunlet before they describe their program for it.
+//! User documentation of a built-in tunlet, for describing a program for it.
 //!
 //! # Not here
-//! Names and options (`TunletSpec`): the tool goes by those.
+//! Names and options (`TunletSpec`), which the tool itself uses.
 
 use serde::Serialize;
 
-/// What a tunlet does and needs.
+/// Action and needs of a tunlet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Guide {
     /// What it does about its problem, as half a sentence.
     pub remedy: &'static str,
-    /// What it needs of iterations.
+    /// Its needs regarding iterations.
     pub iteration: &'static str,
-    /// Events that it looks for.
+    /// Events it looks for.
     pub events: &'static [EventNeed],
-    /// Tuning points that it changes.
+    /// Tuning points it changes.
     pub points: &'static [PointNeed],
 }
 
-/// An event that a tunlet looks for.
+/// Event that a tunlet looks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct EventNeed {
-    /// Its name.
+    /// Name of the event.
     pub name: &'static str,
-    /// Which actor passes it, and where in the program that is.
+    /// Actor that passes the event, and its place in the program.
     pub place: &'static str,
-    /// Attributes that it has to have.
+    /// Required attributes.
     pub attributes: &'static [&'static str],
-    /// Attributes that are used where it has them.
+    /// Optional attributes, used if present.
     pub more_attributes: &'static [&'static str],
-    /// Whether the tunlet cannot begin without it.
+    /// Whether the tunlet cannot begin without the event.
     pub is_needed: bool,
 }
 
-/// A tuning point that a tunlet changes.
+/// Tuning point that a tunlet changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct PointNeed {
-    /// Its name.
+    /// Name of the tuning point.
     pub name: &'static str,
-    /// What its value means in the program.
+    /// Meaning of its value in the program.
     pub meaning: &'static str,
 }
 
 impl Guide {
-    /// Names of the events without which it cannot begin.
+    /// Returns the names of the required events.
     pub(crate) fn needs_events(&self) -> Vec<String> {
         let needed = self.events.iter().filter(|event| event.is_needed);
         needed.map(|event| event.name.to_owned()).collect()
     }
 
-    /// Names of its tuning points.
+    /// Returns the names of its tuning points.
     pub(crate) fn needs_points(&self) -> Vec<String> {
         self.points.iter().map(|point| point.name.to_owned()).collect()
     }

@@ -1,17 +1,17 @@
-//! `imbalance`: ranks that wait for one of them, whatever the program is.
+//! `imbalance`: most ranks wait for one of them, in any program.
 //!
-//! Hears the efficiencies of the last seconds (`models::pop`). While the load balance is below `enough`, it
-//! turns the tuning points that `points` names, one step of one of them at a time, and keeps the direction
-//! in which the load balance rises. A step that does not raise it by `better` is taken back: the other
-//! direction is tried, then the next point. When no step of any point helps, it rests. Every reason names
-//! the rank that has most to do, and where.
+//! Uses the efficiencies of the last few seconds (`models::pop`). While the load balance is below `enough`, it
+//! changes the tuning points named in `points`, one step of one point at a time, and keeps the direction in
+//! which the load balance rises. A step that does not raise it by `better` is undone: the other direction is
+//! tried, then the next point. When no step of any point helps, the tunlet rests. Every reason names the rank
+//! with the most work, and the region.
 //!
 //! # Invariants
-//! - It changes only what the description offers, and one tuning point at a time.
-//! - A step is judged by efficiencies that begin after it.
+//! - Only tuning points offered by the description are changed, one at a time.
+//! - A step is judged by efficiencies whose time span begins after it.
 //!
 //! # Not here
-//! Whether iterations became slower (`conductor`).
+//! The check whether iterations became slower (`conductor`).
 
 use crate::guide::Guide;
 use crate::lookup::{Lookup, Point, short, time};
@@ -23,7 +23,7 @@ use application::Application;
 
 const NAME: &str = "imbalance";
 
-/// See [`Imbalance`].
+/// Guide for users of [`Imbalance`].
 pub(crate) const GUIDE: Guide = Guide {
     remedy: "turns the points that you name in the direction in which the load balance rises",
     iteration: "none; with iterations, what made them slower is taken back",
@@ -31,12 +31,12 @@ pub(crate) const GUIDE: Guide = Guide {
     points: &[],
 };
 
-/// See the module.
+/// The `imbalance` tunlet; see the module documentation.
 #[derive(Debug, Default)]
 pub struct Imbalance {
     points: Vec<Point>,
     options: Options,
-    /// The point that is turned, and where to.
+    /// Index of the tuning point being changed; its direction is in `way`.
     at: usize,
     way: Way,
     n_failed: usize,
@@ -54,7 +54,7 @@ struct Options {
     patience: usize,
 }
 
-/// Where a point is turned to.
+/// Direction in which a tuning point is changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Way {
     #[default]
@@ -62,7 +62,7 @@ enum Way {
     Up,
 }
 
-/// A step that was made and is not judged yet.
+/// Step that was made and is not judged yet.
 #[derive(Clone, Copy, Debug)]
 struct Step {
     point: usize,
@@ -174,7 +174,7 @@ impl Imbalance {
         point.ask(point.nearest(step.from), &reason)
     }
 
-    /// The next direction, and after both, the next point; a rest when none has helped.
+    /// Switches to the other direction, or after both to the next point; rests when none has helped.
     fn turn_around(&mut self) {
         match self.way {
             Way::Down => self.way = Way::Up,
@@ -190,7 +190,7 @@ impl Imbalance {
         }
     }
 
-    /// One step, in the first direction from here on that is not at its end.
+    /// Makes one step in the first direction, from the current one on, that is not at the end of its range.
     fn make_step(&mut self, balance: f64, reason: &str) -> Option<Decision> {
         for _ in 0..2 * self.points.len() {
             let point = &mut self.points[self.at];

@@ -1,15 +1,15 @@
-//! What a tunlet is, the built-in ones, and how their decisions are arbitrated and judged.
+//! The tunlet interface, the built-in tunlets, and arbitration and judgment of their decisions.
 //!
-//! A *tunlet* holds one performance problem: what it wants to measure, a performance model over it, and
-//! what it changes. It hears [`News`] and answers with [`Decision`]s; the conductor decides which of
-//! them are carried out, measures their effect, and takes back what made things worse.
+//! A *tunlet* addresses one performance problem: what to measure, a performance model of it, and what to
+//! change. It hears [`News`] and answers with [`Decision`]s; the conductor decides which of them are carried
+//! out, measures their effect, and undoes those that made the program slower.
 //!
 //! # Invariants
-//! - Pure: time is in the news; no clock, file, socket, thread or environment (I1).
+//! - Pure: time comes with the news; no clock, file, socket, thread or environment (I1).
 //! - A tunlet sees ranks, events and names; never hosts, process ids, sockets or bytes (I4).
 //!
 //! # Not here
-//! Foreign tunlets in shared libraries (`tunlet-abi`), and the way of news and actions (`analyzer`).
+//! Tunlets in shared libraries (`tunlet-abi`), and the transport of news and actions (`analyzer`).
 
 pub mod built_in;
 mod chunks;
@@ -33,7 +33,7 @@ pub use tunlet::{
     Tunlet, TunletError, TunletSpec, World,
 };
 
-/// The walk-through for people who write a tunlet, whose code is compiled and run as a test.
+/// Tutorial for authors of tunlets, whose code is compiled and run as a test.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/tunlets.md")]
 pub struct WalkThrough;

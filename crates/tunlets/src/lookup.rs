@@ -1,11 +1,11 @@
-//! Finds what a tunlet needs in the description by name, once, and reads its options.
+//! Looks up by name, once, what a tunlet needs from the description, and reads its options.
 
 use crate::tunlet::{Decision, TunletError, World};
 use application::{Application, TuningPoint};
 use events::Value;
 use std::ops::RangeInclusive;
 
-/// The description as one tunlet looks at it.
+/// View of the description for one tunlet.
 #[derive(Clone, Copy)]
 pub(crate) struct Lookup<'a> {
     pub(crate) tunlet: &'static str,
@@ -14,12 +14,12 @@ pub(crate) struct Lookup<'a> {
 }
 
 impl Lookup<'_> {
-    /// Position of an event, where the description has it.
+    /// Returns the position of an event, if described.
     pub(crate) fn maybe_event(&self, name: &str) -> Option<usize> {
         self.application.events.iter().position(|event| event.name == name)
     }
 
-    /// Position of an event.
+    /// Returns the position of an event.
     pub(crate) fn event(&self, name: &str) -> Result<usize, TunletError> {
         self.maybe_event(name).ok_or_else(|| TunletError::NoEvent {
             tunlet: self.tunlet.to_owned(),
@@ -27,13 +27,13 @@ impl Lookup<'_> {
         })
     }
 
-    /// Position of an attribute in an event, where it has it.
+    /// Returns the position of an attribute in an event, if described.
     pub(crate) fn maybe_attribute(&self, event: usize, name: &str) -> Option<usize> {
         let attributes = &self.application.events[event].attributes;
         attributes.iter().position(|attribute| attribute.name == name)
     }
 
-    /// Position of an attribute in an event.
+    /// Returns the position of an attribute in an event.
     pub(crate) fn attribute(&self, event: usize, name: &str) -> Result<usize, TunletError> {
         self.maybe_attribute(event, name).ok_or_else(|| TunletError::NoAttribute {
             tunlet: self.tunlet.to_owned(),
@@ -42,7 +42,7 @@ impl Lookup<'_> {
         })
     }
 
-    /// A tuning point.
+    /// Returns a tuning point.
     pub(crate) fn point(&self, name: &str) -> Result<Point, TunletError> {
         let position = self.application.tuning_points.iter().position(|point| point.name == name);
         let position = position.ok_or_else(|| TunletError::NoPoint {
@@ -52,18 +52,18 @@ impl Lookup<'_> {
         Ok(Point::new(position, &self.application.tuning_points[position], self.world))
     }
 
-    /// The tuning points that the option `points` names; else those with these names.
+    /// Returns the tuning points named in the option `points`, or those in `names` if it is not given.
     pub(crate) fn points(&self, names: &str) -> Result<Vec<Point>, TunletError> {
         let names = self.text("points").unwrap_or(names).split(',').map(str::trim);
         names.filter(|name| !name.is_empty()).map(|name| self.point(name)).collect()
     }
 
-    /// An option as it was written.
+    /// Returns the raw text of an option.
     pub(crate) fn text(&self, option: &str) -> Option<&str> {
         self.application.tunlet_options.get(self.tunlet)?.get(option).map(String::as_str)
     }
 
-    /// An option that is a number.
+    /// Returns a numeric option.
     pub(crate) fn number(
         &self,
         option: &str,
@@ -78,7 +78,7 @@ impl Lookup<'_> {
         })
     }
 
-    /// An option that is a whole number.
+    /// Returns an integer option.
     #[expect(clippy::cast_possible_truncation, reason = "inside the range given")]
     #[expect(clippy::cast_sign_loss, reason = "inside the range given")]
     pub(crate) fn count(
@@ -91,7 +91,7 @@ impl Lookup<'_> {
         Ok(self.number(option, f64::from(default), low..=high)?.round() as usize)
     }
 
-    /// An option that is one of these words; its position. The first is the default.
+    /// Returns the index of the option's value in `words`; the first word is the default.
     pub(crate) fn word(&self, option: &str, words: &[&str]) -> Result<usize, TunletError> {
         let Some(text) = self.text(option) else { return Ok(0) };
         let position = words.iter().position(|word| *word == text.trim());
@@ -108,20 +108,20 @@ impl Lookup<'_> {
     }
 }
 
-/// A tuning point as a tunlet turns it.
+/// Tuning point with its range and its last known or requested value.
 #[derive(Clone, Debug)]
 pub(crate) struct Point {
-    /// Its position in the description.
+    /// Position in the description.
     pub(crate) position: usize,
     pub(crate) low: f64,
     pub(crate) high: f64,
     step: Option<f64>,
     is_whole: bool,
-    /// Its value as far as it is known, or what was asked for last.
+    /// Last known value, or the requested one while a request is pending.
     pub(crate) value: Option<f64>,
-    /// Its value before that was asked for.
+    /// Value before the pending request.
     before: Option<f64>,
-    /// Whether something was asked for and neither done nor declined yet.
+    /// Whether a request is neither carried out nor declined yet.
     pub(crate) is_waiting: bool,
 }
 
@@ -145,7 +145,7 @@ impl Point {
         }
     }
 
-    /// The allowed value nearest to this one.
+    /// Returns the allowed value nearest to `wished`.
     pub(crate) fn nearest(&self, wished: f64) -> f64 {
         let wished = wished.clamp(self.low, self.high);
         let Some(step) = self.step.filter(|step| 0.0 < *step) else { return wished };
@@ -154,19 +154,19 @@ impl Point {
         self.low + n_steps.min(n_steps_max) * step
     }
 
-    /// The smallest change that is one, as a share of the range.
+    /// Returns the smallest effective change, as a share of the range.
     pub(crate) fn grain(&self) -> f64 {
         let width = self.high - self.low;
         if 0.0 < width { self.step.map_or(0.0, |step| step / width).min(1.0) } else { 1.0 }
     }
 
-    /// An allowed value in the type of the program.
+    /// Converts an allowed value to the type used in the program.
     #[expect(clippy::cast_possible_truncation, reason = "whole, and inside the point's range")]
     fn typed(&self, allowed: f64) -> Value {
         if self.is_whole { Value::Int(allowed.round() as i64) } else { Value::Float(allowed) }
     }
 
-    /// The decision that gives it this value, one that is allowed; `reason` follows "because".
+    /// Returns the decision to set an allowed value; `reason` follows "because".
     pub(crate) fn ask(&mut self, allowed: f64, reason: &str) -> Decision {
         self.before = self.value;
         self.value = Some(allowed);
@@ -175,14 +175,14 @@ impl Point {
         Decision { point: self.position, value, reason: reason.to_owned() }
     }
 
-    /// It has this value now.
+    /// Records the new value.
     pub(crate) fn applied(&mut self, value: Value) {
         self.value = Some(value.as_f64());
         self.before = None;
         self.is_waiting = false;
     }
 
-    /// What was asked for last was not done.
+    /// Restores the value from before the declined request.
     pub(crate) fn declined(&mut self) {
         if std::mem::take(&mut self.is_waiting) {
             self.value = self.before.take();
@@ -190,13 +190,13 @@ impl Point {
     }
 }
 
-/// A number as people write it: at most three digits after the point.
+/// Formats a number with at most three decimals.
 pub(crate) fn short(number: f64) -> String {
     let text = format!("{number:.3}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// A time in the unit in which it is easily read.
+/// Formats a time in a readable unit.
 pub(crate) fn time(seconds: f64) -> String {
     match seconds {
         _ if seconds < 1e-3 => format!("{:.1} us", seconds * 1e6),
@@ -205,7 +205,7 @@ pub(crate) fn time(seconds: f64) -> String {
     }
 }
 
-/// The number in the middle; zero of none.
+/// Returns the median; 0 if there are no numbers.
 pub(crate) fn median(mut numbers: Vec<f64>) -> f64 {
     numbers.sort_by(f64::total_cmp);
     let n = numbers.len();

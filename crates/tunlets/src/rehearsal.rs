@@ -1,17 +1,17 @@
-//! Whether a description has what a tunlet asks for, found out before the program starts.
+//! Checks before the program starts that a description has what a tunlet needs.
 
 use crate::built_in::built_in;
 use crate::tunlet::{TunletError, TunletSpec, World};
 use application::{Actor, Application, nearest};
 use events::Rank;
 
-/// Ranks of the made-up run in which tunlets rehearse.
+/// Number of ranks of the simulated run in which tunlets begin.
 const N_RANKS: u32 = 64;
 
-/// Lets a built-in tunlet begin in a made-up run.
+/// Lets a built-in tunlet begin in a simulated run; unknown names are accepted.
 ///
 /// # Errors
-/// What it would say at the start of the real one; none when no built-in tunlet has this name.
+/// The error that the tunlet would report at the start of the real run.
 pub fn rehearse(name: &str, application: &Application) -> Result<(), TunletError> {
     let Some(mut tunlet) = built_in(name) else { return Ok(()) };
     check_options(&tunlet.spec(), application)?;
@@ -25,10 +25,10 @@ pub fn rehearse(name: &str, application: &Application) -> Result<(), TunletError
     tunlet.begin(application, &world).map(|_| ())
 }
 
-/// Whether the description has what a tunlet says that it needs, and no option that it does not know.
+/// Checks that the description has everything the tunlet says it needs, and only options it knows.
 ///
 /// # Errors
-/// Names the first thing that is missing or unknown.
+/// The first thing that is missing or unknown.
 pub fn check_needs(spec: &TunletSpec, application: &Application) -> Result<(), TunletError> {
     let tunlet = || spec.name.clone();
     for event in &spec.needs_events {

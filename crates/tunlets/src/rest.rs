@@ -1,9 +1,9 @@
-//! How long a tunlet changes nothing, after something that it changed did not help.
+//! Pause of a tunlet after one of its changes did not help.
 
 const N_FIRST: u32 = 8;
 const N_MAX: u32 = 1024;
 
-/// Rests twice as long each time, counted in what passes: iterations, or news.
+/// Pause that doubles each time, counted in calls of `pass`: iterations, or news.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rest {
     n_left: u32,
@@ -11,18 +11,18 @@ pub(crate) struct Rest {
 }
 
 impl Rest {
-    /// Something did not help.
+    /// Begins a pause after a change that did not help.
     pub(crate) fn begin(&mut self) {
         self.n_last = (2 * self.n_last).clamp(N_FIRST, N_MAX);
         self.n_left = self.n_last;
     }
 
-    /// Something helped: the next rest is a short one again.
+    /// Resets the length of the next pause after a change that helped.
     pub(crate) fn forget(&mut self) {
         self.n_last = 0;
     }
 
-    /// One more has passed.
+    /// Counts one iteration or one piece of news.
     pub(crate) fn pass(&mut self) {
         self.n_left = self.n_left.saturating_sub(1);
     }

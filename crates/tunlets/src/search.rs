@@ -1,20 +1,20 @@
-//! `search`: no model, only better and worse.
+//! `search`: tries values without a model.
 //!
-//! Tries values of the tuning points that `points` names and keeps those with the shortest iterations per
-//! unit of work. Several points are searched by the method of Nelder and Mead ([`simplex`]), a single one
-//! by steps along it ([`line`]). Both see a cube from 0 to 1; values are brought to what is allowed, and what
-//! was tried before is not measured again. A value is judged by the median of `repeats` iterations, the
-//! first one after a change left out. At the end, or after `budget` values, the best ones are set and held;
-//! when they become `drift` percent slower, the search begins again around them.
+//! Tries values of the tuning points named in `points` and keeps those with the shortest iterations per unit of
+//! work. Several points are searched by the method of Nelder and Mead ([`simplex`]), a single one by steps
+//! along it ([`line`]). Both work in the unit cube; values are rounded to allowed ones, and values tried before
+//! are not measured again. Values are judged by the median of `repeats` iterations, skipping the first one
+//! after a change. At the end of the search, or after `budget` values, the best ones are set and held; when
+//! they become `drift` percent slower, a new search begins around them.
 //!
-//! A trial of bad values is part of the search: tuning points with a small `limit_percent` are taken back
-//! before much is learned. What was declined counts as slow.
+//! Trying bad values is part of the search: with a small `limit_percent`, changes are undone before much is
+//! learned. Declined values count as slow.
 //!
 //! # Invariants
 //! - At most `budget` values are tried in one search.
 //!
 //! # Not here
-//! Which values are allowed (the description).
+//! The allowed values (in the description).
 
 mod line;
 mod simplex;
@@ -31,7 +31,7 @@ use std::collections::BTreeMap;
 
 const NAME: &str = "search";
 
-/// See [`Search`].
+/// Guide for users of [`Search`].
 pub(crate) const GUIDE: Guide = Guide {
     remedy: "tries values of all points with a range, or of those that you name, and holds the fastest",
     iteration: "what is to become faster; with `work`, by its unit",
@@ -39,22 +39,22 @@ pub(crate) const GUIDE: Guide = Guide {
     points: &[],
 };
 
-/// Iterations left out after a change.
+/// Number of iterations skipped after a change.
 const N_SETTLE: usize = 1;
-/// How much slower than the slowest one values count that were declined.
+/// Factor on the slowest time by which declined values are counted.
 const DECLINED_TIMES: f64 = 1.5;
 
-/// See the module.
+/// The `search` tunlet; see the module documentation.
 #[derive(Debug, Default)]
 pub struct Search {
     points: Vec<Point>,
     options: Options,
     method: Option<Method>,
-    /// Values tried and their times; values in thousandths of a millionth of the range.
+    /// Values tried, in units of 1e-9 of the range, and their times.
     tried: BTreeMap<Vec<i64>, f64>,
     n_tried: usize,
     best: Option<(Vec<f64>, f64)>,
-    /// What is measured now, in the cube.
+    /// Position in the unit cube that is being measured.
     at: Vec<f64>,
     times_s: Vec<f64>,
     n_left_out: usize,
@@ -63,11 +63,11 @@ pub struct Search {
     start: Start,
 }
 
-/// What is known of the values at the start; a change says what was there before it.
+/// What is known of the values at the start; the first change reports the value before it.
 #[derive(Debug, Default)]
 struct Start {
     values: Vec<Option<f64>>,
-    /// Time per unit of work with values that were not known then.
+    /// Time per unit of work with the start values, if some of them were unknown.
     time_s: Option<f64>,
 }
 
@@ -78,7 +78,7 @@ struct Options {
     drift: f64,
 }
 
-/// A search in the cube from 0 to 1: asks for a place, and is told how good it is.
+/// Search method in the unit cube: proposes a position, and is told its cost.
 #[derive(Debug)]
 enum Method {
     Line(Line),
@@ -93,7 +93,7 @@ impl Method {
         }
     }
 
-    /// The next place to try; none when it has come to its end.
+    /// Returns the next position to try; `None` at the end.
     fn ask(&self) -> Option<Vec<f64>> {
         match self {
             Self::Line(line) => line.ask().map(|at| vec![at]),
@@ -101,7 +101,7 @@ impl Method {
         }
     }
 
-    /// What the place asked for came to; smaller is better.
+    /// Reports the cost of the proposed position; smaller is better.
     fn tell(&mut self, cost: f64) {
         match self {
             Self::Line(line) => line.tell(cost),
@@ -178,7 +178,7 @@ impl Tunlet for Search {
 }
 
 impl Search {
-    /// Where the points are now, in the cube; in the middle where that is not known.
+    /// Returns the current position in the unit cube; the middle along axes whose value is unknown.
     fn here(&self) -> Vec<f64> {
         self.points.iter().map(|point| place_of(point, point.value)).collect()
     }
@@ -228,7 +228,7 @@ impl Search {
         }
     }
 
-    /// What is measured now takes so long; goes on to what is to be measured next.
+    /// Records the time of the current position and goes on to the next position to measure.
     fn judge(&mut self, time_s: f64, decisions: &mut Vec<Decision>) {
         if let Some(start_s) = self.start.time_s.take() {
             let known = self.points.iter().zip(&self.start.values);
@@ -242,7 +242,7 @@ impl Search {
             self.best = Some((self.here(), time_s));
         }
         let mut last_s = time_s;
-        // What was tried before is answered at once; a method that only asks for such is at its end.
+        // Known positions are answered at once; a method that proposes only known positions is at its end.
         for _ in 0..self.options.budget {
             let Some(method) = &mut self.method else { break };
             method.tell(last_s);
@@ -286,7 +286,7 @@ impl Search {
         }
     }
 
-    /// Begins again when the best values are no longer as good as they were.
+    /// Begins a new search when the best values have become slower by more than `drift`.
     fn hold(&mut self, time_s: f64, decisions: &mut Vec<Decision>) {
         let Some((place, best_s)) = self.best.clone() else { return };
         if time_s <= (1.0 + self.options.drift) * best_s {
@@ -301,7 +301,7 @@ impl Search {
         }
     }
 
-    /// Names allowed values, the same for all places that lead to them.
+    /// Returns the allowed values as a key, equal for all positions that are rounded to them.
     #[expect(clippy::cast_possible_truncation, reason = "a share of the range")]
     fn key(&self, place: &[f64]) -> Vec<i64> {
         let parts = self.points.iter().zip(place).map(|(point, at)| {
@@ -313,7 +313,7 @@ impl Search {
     }
 }
 
-/// Where a value lies in the range, from 0 to 1; in the middle when it is not known.
+/// Returns the position of a value in its range, from 0 to 1; the middle if it is unknown.
 fn place_of(point: &Point, value: Option<f64>) -> f64 {
     match value {
         Some(value) if point.low < point.high => {
@@ -323,7 +323,7 @@ fn place_of(point: &Point, value: Option<f64>) -> f64 {
     }
 }
 
-/// Time of an iteration per unit of its work.
+/// Returns the duration of an iteration per unit of work.
 fn iteration_s(iteration: &IterationNews) -> f64 {
     if 0.0 < iteration.work { iteration.duration_s / iteration.work } else { iteration.duration_s }
 }

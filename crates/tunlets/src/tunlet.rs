@@ -1,4 +1,4 @@
-//! What a tunlet hears and says.
+//! The tunlet interface: news that a tunlet hears, and decisions that it makes.
 //!
 //! Events and tuning points are positions in the lists of the [`Application`]; a tunlet looks them up by
 //! name once, in [`Tunlet::begin`].
@@ -8,34 +8,34 @@ use events::{Moments, Rank, Value};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// What the command line lists about a tunlet.
+/// Description of a tunlet for listings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TunletSpec {
-    /// Its name on the command line.
+    /// Name on the command line.
     pub name: String,
-    /// The performance problem it is about, as half a sentence.
+    /// Performance problem it addresses, as half a sentence.
     pub problem: String,
-    /// Names of the events it has to have in the description.
+    /// Names of the events that the description must have.
     pub needs_events: Vec<String>,
     /// Names of the tuning points it changes.
     pub needs_points: Vec<String>,
-    /// Its options (`[tunlet.NAME]` in the description) and what they mean.
+    /// Names and meanings of its options (`[tunlet.NAME]` in the description).
     pub options: Vec<(String, String)>,
 }
 
-/// Who takes part in a run.
+/// Ranks and initial values of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct World {
-    /// Ranks of the program.
+    /// Number of ranks of the program.
     pub n_ranks: u32,
     /// Ranks of each actor, in the order of [`Application::actors`].
     pub actors: Vec<Vec<Rank>>,
-    /// The value of each tuning point when the tunlet begins, where it has one and it is known. That is in
-    /// `MPI_Init`: what the program sets later comes as [`News::Applied`] that is not the tunlet's own.
+    /// Known value of each tuning point when the tunlet begins, which is in `MPI_Init`: values that the program
+    /// sets later arrive as [`News::Applied`] with `is_own` false.
     pub values: Vec<Option<Value>>,
 }
 
-/// How a tunlet wants to hear of an event.
+/// Level of detail in which a tunlet wants an event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Detail {
     /// Not at all.
@@ -43,39 +43,39 @@ pub enum Detail {
     None,
     /// Every passage, as [`News::Event`].
     Every,
-    /// Numbers of passages added up on the way, as [`News::Summary`]: what thousands of ranks need.
+    /// Sums over passages, added up on the nodes, as [`News::Summary`]: needed with thousands of ranks.
     Summary,
 }
 
-/// What a tunlet wants to hear.
+/// News that a tunlet requests, and the tuning points it may change.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Requests {
-    /// For each event of the description, in its order.
+    /// Level of detail for each event, in the order of the description.
     pub events: Vec<Detail>,
-    /// Whether it wants [`News::Performance`].
+    /// Whether [`News::Performance`] is wanted.
     pub performance: bool,
-    /// Positions of the tuning points it may change.
+    /// Positions of the tuning points that the tunlet may change.
     pub points: Vec<usize>,
 }
 
-/// Something that happened.
+/// News for a tunlet.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum News {
     /// A rank passed a measurement point.
     Event(EventNews),
-    /// Many passages of a measurement point.
+    /// Sums over many passages of a measurement point.
     Summary(SummaryNews),
-    /// An iteration ended (on the rank that measures them).
+    /// An iteration ended on the measuring rank.
     Iteration(IterationNews),
-    /// Efficiencies of the last seconds.
+    /// Efficiencies of the last few seconds.
     Performance(Performance),
-    /// A change was made.
+    /// A change was carried out.
     Applied(Applied),
-    /// A decision of this tunlet was not carried out, or was taken back.
+    /// A decision of this tunlet was not carried out, or was undone.
     Declined {
         /// Position of the tuning point.
         point: usize,
-        /// The sentence why.
+        /// Reason, as a sentence.
         reason: String,
     },
 }
@@ -85,11 +85,11 @@ pub enum News {
 pub struct EventNews {
     /// Position of the event in the description.
     pub event: usize,
-    /// Who passed it.
+    /// Rank that passed the measurement point.
     pub rank: Rank,
-    /// Which of its threads.
+    /// Thread of the rank.
     pub thread: u32,
-    /// When, in seconds since the start of the run, on one clock for all ranks.
+    /// Time in seconds since the start of the run, on a common clock of all ranks.
     pub time_s: f64,
     /// Attributes in the order of the description.
     pub values: Vec<Value>,
@@ -100,49 +100,49 @@ pub struct EventNews {
 pub struct SummaryNews {
     /// Position of the event in the description.
     pub event: usize,
-    /// First and last passage, in seconds since the start of the run.
+    /// Times of the first and last passage, in seconds since the start of the run.
     pub span_s: (f64, f64),
-    /// Ranks that passed it.
+    /// Number of ranks that passed it.
     pub n_ranks: u32,
-    /// Each attribute, in the order of the description.
+    /// Moments of each attribute, in the order of the description.
     pub attributes: Vec<Moments>,
-    /// Time from the entry to the exit of the same function on the same thread, in seconds, when the event
-    /// is an exit.
+    /// Moments of the time from the entry to the exit of the same function on the same thread, in seconds,
+    /// if the event is an exit.
     pub duration_s: Moments,
 }
 
-/// An iteration of the program.
+/// Iteration of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct IterationNews {
-    /// Number, from 0, counted by us.
+    /// Number, from 0, as counted by the tool.
     pub number: u64,
-    /// When it ended, in seconds since the start of the run.
+    /// Time of its end, in seconds since the start of the run.
     pub end_s: f64,
-    /// How long it took.
+    /// Duration in seconds.
     pub duration_s: f64,
-    /// Its work as the description defines it; 1 where it does not.
+    /// Work as defined in the description; 1 if not defined.
     pub work: f64,
 }
 
-/// Efficiencies between two moments (`models::pop`).
+/// Efficiencies over a time span (`models::pop`).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Performance {
-    /// From when to when, in seconds since the start of the run.
+    /// Start and end of the span, in seconds since the start of the run.
     pub span_s: (f64, f64),
-    /// Average over longest useful time.
+    /// Average divided by longest useful time.
     pub load_balance: f64,
-    /// Longest useful time over elapsed time.
+    /// Longest useful time divided by elapsed time.
     pub communication_efficiency: f64,
-    /// Average useful time over elapsed time.
+    /// Average useful time divided by elapsed time.
     pub parallel_efficiency: f64,
     /// Useful seconds by rank.
     pub useful_s: Vec<f64>,
-    /// The region in which the rank with the longest useful time is longest above the others:
-    /// rank, name of the region, seconds above the mean of the others.
+    /// Region in which the rank with the longest useful time exceeds the others most: rank, name of the region,
+    /// seconds above the mean of the others.
     pub culprit: Option<(Rank, String, f64)>,
 }
 
-/// A change that was made on all ranks of its actor.
+/// Change that was carried out on all ranks of its actor.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Applied {
     /// Position of the tuning point.
@@ -151,26 +151,26 @@ pub struct Applied {
     pub old: Value,
     /// Value now.
     pub new: Value,
-    /// When, in seconds since the start of the run.
+    /// Time in seconds since the start of the run.
     pub time_s: f64,
-    /// Passages of its sync point so far; 0 when the program has set it itself.
+    /// Number of sync-point passages so far; 0 if the program has set the value itself.
     pub hit: u32,
     /// Whether this tunlet asked for it.
     pub is_own: bool,
 }
 
-/// A change that a tunlet asks for.
+/// Change that a tunlet requests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Decision {
     /// Position of the tuning point.
     pub point: usize,
-    /// Its new value.
+    /// New value.
     pub value: Value,
-    /// Why, in words and numbers that a person can check: "sigma/mu rose to 0.9".
+    /// Reason, in words and numbers that the user can check: "sigma/mu rose to 0.9".
     pub reason: String,
 }
 
-/// Why a tunlet cannot begin.
+/// Reason why a tunlet cannot begin.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TunletError {
@@ -206,62 +206,62 @@ pub enum TunletError {
         /// The tuning point.
         point: String,
     },
-    /// An option of it is wrong.
+    /// An option of the tunlet is wrong.
     #[error("option `{option}` of tunlet `{tunlet}` is `{value}`; it must be {expected}")]
     Option {
         /// The tunlet.
         tunlet: String,
         /// The option.
         option: String,
-        /// What was given.
+        /// Value that was given.
         value: String,
-        /// What is expected.
+        /// Expected values.
         expected: String,
     },
-    /// It has no option of this name.
+    /// The tunlet has no option of this name.
     #[error("tunlet `{tunlet}` has no option `{option}`; {remedy}")]
     NoOption {
         /// The tunlet.
         tunlet: String,
         /// The option.
         option: String,
-        /// What to write instead.
+        /// Suggestion of what to write instead.
         remedy: String,
     },
-    /// Something else that it says itself.
+    /// Any other reason, in the tunlet's words.
     #[error("tunlet `{tunlet}` cannot begin: {reason}")]
     Unable {
         /// The tunlet.
         tunlet: String,
-        /// Its sentence.
+        /// Reason, as a sentence.
         reason: String,
     },
 }
 
-/// One performance problem: what to measure, a model of it, what to change.
+/// A performance problem: what to measure, a model of it, and what to change.
 pub trait Tunlet: Send {
-    /// What it is; the same at every call.
+    /// Returns the description of the tunlet; the same at every call.
     fn spec(&self) -> TunletSpec;
 
-    /// The run begins: the tunlet looks up what it needs and says what it wants to hear.
+    /// Begins a run: looks up what the tunlet needs and returns what it requests.
     ///
     /// # Errors
-    /// When the description lacks something.
+    /// The description lacks something.
     fn begin(&mut self, application: &Application, world: &World) -> Result<Requests, TunletError>;
 
-    /// Something happened; the changes it asks for are put into `decisions`.
+    /// Processes news; requested changes are pushed to `decisions`.
     fn hear(&mut self, news: &News, decisions: &mut Vec<Decision>);
 
-    /// Asked after all news and now and then: decisions that took their time (a tunlet in another process
-    /// answers later) are put into `decisions`.
+    /// Called after all news and periodically: late decisions (a tunlet in another process answers later)
+    /// are pushed to `decisions`.
     ///
     /// # Errors
-    /// The sentence why the tunlet cannot go on; the run goes on without it.
+    /// Reason, as a sentence, why the tunlet cannot continue; the run continues without it.
     fn look(&mut self, _decisions: &mut Vec<Decision>) -> Result<(), String> {
         Ok(())
     }
 
-    /// What it said to people since the last call, line by line.
+    /// Returns the lines written for the user since the last call.
     fn lines(&mut self) -> Vec<String> {
         Vec::new()
     }

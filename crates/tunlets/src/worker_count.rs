@@ -1,17 +1,17 @@
 //! `worker-count`: too few or too many workers for the iteration.
 //!
-//! The time of an iteration is `models::master_worker::Iteration`. Its numbers are measured live: the
-//! latency and the cost of a byte from the time between the master's send and the start of the computing
-//! it causes, over the newest messages; the computing of all workers as the median of a window of
-//! iterations; bytes from the work of the iteration and the size of its unit. `NW` is then set, at the
-//! start of an iteration, to the number of workers that the model likes best, if that gains `gain` percent.
-//! Messages of one size do not tell latency from cost per byte; where it matters, one step is made to see
-//! others. Whoever measures the network himself says what it is: see [`WorkerCount::know`].
+//! Models the time of an iteration with `models::master_worker::Iteration`, whose parameters are measured live:
+//! the latency and the cost of a byte from the time between the master's send and the start of the computation it
+//! causes, over the newest messages; the computing time of all workers as the median over a window of iterations;
+//! bytes from the work of the iteration and the size of its unit. `NW` is then set, at the start of an iteration,
+//! to the number of workers with the lowest objective in the model, if that gains `gain` percent. Messages of a
+//! single size cannot separate latency from cost per byte; where this matters, one step is made to observe other
+//! sizes. A caller that measures the network itself can supply its cost: see [`WorkerCount::know`].
 //!
 //! # Invariants
-//! - Never above the workers that are there, never below 1.
-//! - After a change, as many iterations pass as the window has before the next one.
-//! - Nothing is changed while workers take part that are not heard, such as those that were started later.
+//! - Never above the number of workers present, never below 1.
+//! - After a change, at least `window` iterations pass before the next one.
+//! - Nothing is changed while workers take part whose events are not received, such as those started later.
 //!
 //! # Not here
 //! The equations (`models`); starting and ending processes.
@@ -39,11 +39,11 @@ use words::{in_words, to_measure};
 pub use models::master_worker::transfer::Cost;
 
 const NAME: &str = "worker-count";
-/// Iterations that say what a further worker costs. A link changes more slowly than the work does, so that a window
-/// of one iteration, which follows the work at once, does not follow a disturbance of the link.
+/// Number of iterations used to estimate the cost of one more worker. The network changes more slowly than the
+/// work: a window of one iteration, which follows the work at once, would also follow a disturbance of the network.
 const N_EACH_MAX: usize = 5;
 
-/// See [`WorkerCount`].
+/// Guide for users of [`WorkerCount`].
 pub(crate) const GUIDE: Guide = Guide {
     remedy: "sets the number of workers with which a model of the messages and the computing is fastest",
     iteration: "the work of one `iteration_start`; with `work`, the number of its tasks",
@@ -83,7 +83,7 @@ pub(crate) const GUIDE: Guide = Guide {
     }],
 };
 
-/// See the module.
+/// The `worker-count` tunlet; see the module documentation.
 #[derive(Debug, Default)]
 pub struct WorkerCount {
     places: Places,
@@ -93,23 +93,23 @@ pub struct WorkerCount {
     chunks: Chunks,
     messages: Messages,
     heard: HashSet<Rank>,
-    /// When the newest message left to workers that were never heard.
+    /// Send time of the newest message to each worker that was never heard.
     unheard: HashMap<Rank, f64>,
-    /// What a message costs, from who knows it better than the messages seen here tell.
+    /// Cost of a message, if supplied by a caller that knows it better than the observed messages tell.
     network: Option<Cost>,
     pending: VecDeque<IterationNews>,
     compute_s: VecDeque<f64>,
-    /// What a further worker costs that gets the same data as all, in the newest iterations: see [`each_s`].
+    /// Cost of one more worker that receives the same data as all, in the newest iterations: see [`each_s`].
     each_s: VecDeque<f64>,
-    /// Work of the iteration and bytes of its unit, as its start said.
+    /// Work of the iteration and bytes per unit, from its start event.
     work: Option<(f64, f64)>,
     n_held: usize,
     rest: Rest,
-    /// What was fitted before the run, which is trusted more than what is measured here.
+    /// Models fitted before the run; they take precedence over measurements of this run.
     curve: Option<Curve>,
 }
 
-/// Positions of events and attributes.
+/// Positions of events and attributes in the description.
 #[derive(Debug, Default)]
 struct Places {
     iteration: usize,
@@ -242,7 +242,7 @@ impl Options {
 }
 
 impl WorkerCount {
-    /// What a message costs from now on; `None` for what the messages that are seen here tell.
+    /// Sets the cost of a message from now on; `None` to learn it from the observed messages.
     pub fn know(&mut self, network: Option<Cost>) {
         self.network = network;
     }
@@ -253,7 +253,7 @@ impl WorkerCount {
         if event.event == places.iteration {
             self.work = Some((number(places.work), number(places.unit_bytes)));
             let n_workers = event.values.get(places.n_workers).copied();
-            // What a change has set is known better than what an older event says.
+            // The value of a pending change takes precedence over an older event.
             let point = self.point.as_mut().filter(|point| !point.is_waiting);
             if let (Some(point), Some(n_workers)) = (point, n_workers) {
                 point.value = Some(n_workers.as_f64());
@@ -282,8 +282,8 @@ impl WorkerCount {
         }
     }
 
-    /// Takes the iterations whose chunks are all here: those with all their work, and those that another
-    /// one has followed.
+    /// Processes the iterations whose chunks have all arrived: those with all their work, and those
+    /// followed by another iteration.
     fn end_iterations(&mut self, decisions: &mut Vec<Decision>) {
         while let Some(news) = self.pending.front().copied() {
             let is_work_known = self.places.end_tasks.is_some() && 1.0 < news.work;
@@ -314,7 +314,7 @@ impl WorkerCount {
         }
     }
 
-    /// The iteration as the model sees it.
+    /// Returns the model of the iteration with the current measurements.
     fn model(&self) -> Option<Iteration> {
         let (work, unit_bytes) = self.work?;
         let mut cost = match self.network {
@@ -325,7 +325,7 @@ impl WorkerCount {
         let returned_bytes = bytes * self.options.returned;
         let data = if self.options.is_same {
             cost = Cost {
-                // What a worker costs holds the latency already, unless nothing but a short message is sent.
+                // The cost per worker already contains the latency, unless only a short message is sent.
                 latency_s: self.network.map_or(0.0, |network| network.latency_s),
                 byte_s: median(self.each_s.iter().copied().collect()) / bytes.max(1.0),
             };
@@ -377,9 +377,9 @@ impl WorkerCount {
     }
 }
 
-/// What a further worker costs the others when each gets the same data, in seconds. Messages that leave together share
-/// a link, one after the other or side by side: when `k` have arrived it has carried `k` of them at least, so that the
-/// smallest share of any `k` comes nearest. Whoever joins later does not count then.
+/// Estimates the cost, in seconds, of one more worker to the others when all get the same data. Messages that leave
+/// together share a link, in sequence or in parallel: once `k` have arrived, it has carried at least `k` of them,
+/// so the smallest ratio of arrival time to `k` is the best estimate. Workers that join later then do not matter.
 fn each_s(chunks: &[Chunk], news: &IterationNews) -> f64 {
     let mut first_s: HashMap<Rank, f64> = HashMap::new();
     for chunk in chunks {
@@ -397,7 +397,7 @@ fn each_s(chunks: &[Chunk], news: &IterationNews) -> f64 {
 mod tests {
     use super::*;
 
-    /// Workers that begin so long after the start, in milliseconds.
+    /// Checks the estimate for workers that begin this long after the start, in ms.
     #[track_caller]
     fn check(begun_ms: &[f64], expected_ms: f64) {
         let chunk = |(rank, begun_ms): (u32, &f64)| {
@@ -405,7 +405,7 @@ mod tests {
             Chunk { rank: Rank(rank), batch: 0, n_tasks: 1.0, start_s, end_s }
         };
         let mut chunks: Vec<Chunk> = (1..).zip(begun_ms).map(chunk).collect();
-        // Later chunks of a worker say nothing of what all get.
+        // Later chunks of a worker tell nothing about the common data.
         chunks.extend((1..).zip(&vec![900.0; begun_ms.len()]).map(chunk));
         let news = IterationNews { number: 3, end_s: 6.0, duration_s: 1.0, work: 1.0 };
         assert!((each_s(&chunks, &news) - 1e-3 * expected_ms).abs() < 1e-12);

@@ -1,4 +1,4 @@
-//! One action on several ranks: prepared, carried out by all of them or by none, and answered for.
+//! An action on several ranks: prepared, carried out by all of them or by none, and acknowledged.
 //!
 //! ```text
 //! Preparing --all ready--> Committed --all done--> done
@@ -7,50 +7,50 @@
 //! declined               Withdrawing --> done after all, declined, or set back where it was done
 //! ```
 //!
-//! An action that sets values back does not ask for all: each rank that it reaches is better than before.
+//! An action that restores values does not need all ranks: every rank that it reaches is an improvement.
 
 use super::Output;
 use events::{Rank, Value};
 use std::collections::BTreeMap;
 
-/// What became of an action on a rank.
+/// Report about an action on one rank.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Fate {
-    /// It can be carried out.
+    /// The rank is able to carry it out.
     Ready { n_hits: u32, old: Value },
-    /// It was carried out.
+    /// The rank has carried it out.
     Done { time_s: f64, hit: u32, old: Value, new: Value },
-    /// It cannot, or could not, be carried out.
+    /// The rank cannot, or could not, carry it out.
     Failed { reason: String },
-    /// It is no longer kept.
+    /// The rank no longer holds the action.
     Withdrawn { n_done: u32 },
-    /// The rank is gone.
+    /// The rank has ended.
     Gone,
 }
 
-/// Whether a rank may be left out.
+/// Ranks that an action has to reach.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Aim {
     /// All ranks or none.
     AllOrNone,
-    /// As many as possible: values are set back.
+    /// As many ranks as possible; used to restore values.
     Each,
 }
 
-/// How an action ended.
+/// Final result of an action.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Ending {
-    /// On all ranks that are left.
+    /// Carried out on all remaining ranks.
     Done(Vec<Done>),
-    /// On none.
+    /// Carried out on no rank.
     Declined { reason: String },
-    /// On some: these have to be set back to what they were.
+    /// Carried out on some ranks; those listed must be restored to the given values.
     Partial { set_back: Vec<(Rank, Value)>, reason: String },
-    /// Nobody knows on which.
+    /// Unknown on which ranks it was carried out.
     Lost { reason: String },
 }
 
-/// A rank that has carried an action out.
+/// Execution of an action on one rank.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Done {
     pub(super) rank: Rank,
@@ -68,7 +68,7 @@ pub(super) struct Action {
     phase: Phase,
     deadline_s: f64,
     patience_s: f64,
-    /// Passage of the sync point at which it is carried out, when it is committed.
+    /// Number of the sync-point passage at which a committed action is carried out.
     at_hit: u32,
     seats: BTreeMap<Rank, Seat>,
 }
@@ -80,7 +80,7 @@ enum Phase {
     Withdrawing { reason: String },
 }
 
-/// A rank's part.
+/// State of the action on one rank.
 #[derive(Debug)]
 struct Seat {
     value: Value,
@@ -116,18 +116,18 @@ impl Action {
         Self { id, point, aim, phase, deadline_s, patience_s, at_hit, seats: seats.collect() }
     }
 
-    /// Carries it out after `other`, also where `other` is carried out against our will.
+    /// Schedules this action after `other`, even if `other` is still carried out despite its withdrawal.
     pub(super) fn follow(&mut self, other: &Self) {
         self.at_hit = if other.at_hit == 0 { 0 } else { other.at_hit.saturating_add(1) };
     }
 
-    /// What starts it.
+    /// Returns the order that starts the action.
     pub(super) fn prepare(&self, repeats: bool) -> Output {
         let values = self.seats.iter().map(|(rank, seat)| (*rank, seat.value)).collect();
         Output::Prepare { action: self.id, point: self.point, values, repeats }
     }
 
-    /// Takes what a rank says; of another action it says nothing here.
+    /// Processes a rank's report; reports about other actions are ignored.
     pub(super) fn hear(&mut self, rank: Rank, action: Option<u64>, fate: &Fate) {
         if action.is_some_and(|action| action != self.id) {
             return;
@@ -136,7 +136,7 @@ impl Action {
         seat.hear(rank, fate);
     }
 
-    /// Goes on as far as it can; how it ended, when it did.
+    /// Advances as far as possible; returns the ending once the action has ended.
     pub(super) fn step(&mut self, now_s: f64, outputs: &mut Vec<Output>) -> Option<Ending> {
         let is_late = self.deadline_s <= now_s;
         match (self.phase.clone(), self.aim) {
@@ -148,7 +148,7 @@ impl Action {
         }
     }
 
-    /// What can be said of it when the run ends now.
+    /// Returns the ending if the run ends now.
     pub(super) fn ending_now(&self) -> Ending {
         let (done, open) = (self.done(), self.ranks_that(State::may_still_happen));
         let reason = "the run ended before it was carried out".to_owned();
@@ -241,7 +241,7 @@ impl Action {
         })
     }
 
-    /// After a withdrawal: until every rank said whether it had carried it out.
+    /// Waits, after a withdrawal, until every rank has reported whether it had carried the action out.
     fn clear_up(&mut self, is_late: bool, reason: String) -> Option<Ending> {
         let open = self.ranks_that(State::may_still_happen);
         if !open.is_empty() && !is_late {
@@ -252,7 +252,7 @@ impl Action {
         if !done.is_empty() && open.is_empty() && n_others == 0 {
             return Some(Ending::Done(done));
         }
-        // Who did not answer may have done it: setting it back does no harm where it was not.
+        // A rank that did not answer may have carried it out; restoring the old value is harmless if it did not.
         let set_back: Vec<_> =
             self.seats.iter().filter_map(|(rank, seat)| Some((*rank, seat.old()?))).collect();
         Some(if set_back.is_empty() {
@@ -269,7 +269,7 @@ impl Action {
         };
         let ranks = self.ranks_that(|state| matches!(state, State::Ready { .. }));
         let latest = self.seats.values().filter_map(n_hits).max().unwrap_or_default();
-        // The next passage may be on its way in some ranks and over in others.
+        // The next passage may be in progress on some ranks and over on others.
         let earliest = if ranks.len() == 1 { 0 } else { latest.saturating_add(2) };
         self.at_hit = self.at_hit.max(earliest);
         let at_hit = self.at_hit;
@@ -286,7 +286,7 @@ impl Action {
         }
     }
 
-    /// Why it cannot be carried out by all, if a rank cannot.
+    /// Returns why not all ranks can carry the action out; `None` if no rank has failed.
     fn failure(&self) -> Option<String> {
         self.seats.iter().find_map(|(rank, seat)| match seat.state {
             State::Gone => Some(format!("rank {} ended", rank.0)),
@@ -315,19 +315,19 @@ impl Action {
 }
 
 impl State {
-    /// Committed, and nothing heard since.
+    /// True if the rank has neither finished, failed nor confirmed a withdrawal.
     fn may_still_happen(&self) -> bool {
         matches!(self, Self::Asked | Self::Ready { .. })
     }
 
-    /// Known not to have the value.
+    /// True if the rank is known not to have the new value.
     fn is_elsewhere(&self) -> bool {
         matches!(self, Self::Clean | Self::Failed(_))
     }
 }
 
 impl Seat {
-    /// A state only goes forward: messages may come twice, or late.
+    /// Applies a report. States only move forward, because messages may arrive twice or late.
     fn hear(&mut self, rank: Rank, fate: &Fate) {
         let state = match (&self.state, fate) {
             (_, Fate::Gone) => State::Gone,
@@ -342,7 +342,7 @@ impl Seat {
                 State::Done(Done { rank, time_s, hit, old, new })
             }
             (State::Ready { .. }, Fate::Withdrawn { n_done: 0 }) => State::Clean,
-            // Its record in the ring says the rest, and is on its way.
+            // The acknowledgment is in the rank's ring and will still arrive.
             _ => return,
         };
         self.state = state;
@@ -355,7 +355,7 @@ impl Seat {
         }
     }
 
-    /// The value to set back, where it may have changed.
+    /// Returns the value to restore if the rank's value may have changed.
     fn old(&self) -> Option<Value> {
         match &self.state {
             State::Ready { old, .. } => Some(*old),

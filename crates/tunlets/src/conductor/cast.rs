@@ -1,4 +1,4 @@
-//! The tunlets: told what they asked for, kept from each other, and left out when they fail.
+//! The set of tunlets: tells each what it asked for, isolates them from each other, and drops those that fail.
 
 use crate::{Applied, Decision, Detail, News, Requests, Tunlet, World};
 use application::Application;
@@ -9,20 +9,20 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// First rest after an undone trial, in iterations.
 const REST_FIRST: u64 = 2;
-/// Lines of one tunlet to people, at most.
+/// Maximum number of lines from one tunlet to the user.
 const N_LINES_MAX: usize = 10_000;
-/// Longest rest.
+/// Longest rest, in iterations.
 const REST_MAX: u64 = 1 << 20;
 
-/// All tunlets in the order of the command line.
+/// All tunlets in command-line order.
 #[derive(Debug)]
 pub(super) struct Cast {
     players: Vec<Player>,
-    /// Who had the last turn.
+    /// Index of the tunlet that had the last turn.
     last: usize,
-    /// Endings not yet told: name and reason.
+    /// Ended tunlets not yet reported: name and reason.
     endings: Vec<(String, String)>,
-    /// Decisions about points of others: player and point.
+    /// Decisions about tuning points that the tunlet does not own: player and point.
     foreign: Vec<(usize, usize)>,
 }
 
@@ -33,11 +33,11 @@ struct Player {
     waiting: BTreeMap<usize, Decision>,
     rest: u64,
     rests_until: u64,
-    /// The last value that a dry run said of each point.
+    /// Last value announced for each point in a dry run.
     said: BTreeMap<usize, Value>,
-    /// Lines that it said so far.
+    /// Number of lines it has said so far.
     n_lines: usize,
-    /// The last refusal told of each point.
+    /// Last refusal recorded for each point.
     refusals: BTreeMap<usize, String>,
 }
 
@@ -96,7 +96,7 @@ impl Cast {
         self.players.get(player).map_or("", |player| &player.name)
     }
 
-    /// Lets all begin, and gives each tuning point to the first who asks for it.
+    /// Starts all tunlets, and assigns each tuning point to the first one that asks for it.
     pub(super) fn begin(&mut self, application: &Application, world: &World) {
         let mut owners: BTreeMap<usize, String> = BTreeMap::new();
         for idx in 0..self.players.len() {
@@ -130,7 +130,7 @@ impl Cast {
         }
     }
 
-    /// The most detailed wish about an event.
+    /// Returns the most detailed level that any tunlet wants of an event.
     pub(super) fn wants(&self, event: usize) -> Detail {
         let wishes = self.players.iter().map(|player| player.wants(event));
         wishes.fold(Detail::None, |most, wish| match (most, wish) {
@@ -152,7 +152,7 @@ impl Cast {
         self.players.iter().flat_map(|player| player.requests.points.iter().copied()).collect()
     }
 
-    /// Tells all who want to hear it.
+    /// Passes news to all tunlets that want them.
     pub(super) fn tell(&mut self, news: &News) {
         for idx in 0..self.players.len() {
             if self.players[idx].wants_news(news) {
@@ -161,7 +161,7 @@ impl Cast {
         }
     }
 
-    /// Tells all of a change, and whether it was theirs.
+    /// Tells all tunlets about a change, and whether it was their own.
     pub(super) fn tell_applied(&mut self, owner: usize, applied: &Applied) {
         for idx in 0..self.players.len() {
             let is_own = idx == owner && applied.is_own;
@@ -169,7 +169,7 @@ impl Cast {
         }
     }
 
-    /// Tells of a value that the program changed itself, except who waits for a decision about it.
+    /// Tells the tunlets about a value that the program changed itself, except those with a waiting decision about it.
     pub(super) fn tell_found(&mut self, found: &Applied) {
         for idx in 0..self.players.len() {
             if !self.players[idx].waiting.contains_key(&found.point) {
@@ -190,7 +190,7 @@ impl Cast {
         self.call(idx, |tunlet, decisions| tunlet.hear(news, decisions));
     }
 
-    /// Asks all for late decisions; who ended since the last time, and why.
+    /// Asks all tunlets for late decisions; returns the name and reason of each that ended since the last call.
     pub(super) fn look(&mut self) -> Vec<(String, String)> {
         for idx in 0..self.players.len() {
             if let Some(Err(reason)) = self.call(idx, |tunlet, decisions| tunlet.look(decisions)) {
@@ -200,7 +200,7 @@ impl Cast {
         std::mem::take(&mut self.endings)
     }
 
-    /// What tunlets said to people since the last time: name and line.
+    /// Returns the lines tunlets have written for the user since the last call, as name and text.
     pub(super) fn lines(&mut self) -> Vec<(String, String)> {
         let mut lines = Vec::new();
         for idx in 0..self.players.len() {
@@ -215,7 +215,7 @@ impl Cast {
         lines
     }
 
-    /// Lets a tunlet do something; none when it is not there (any more).
+    /// Calls a tunlet; returns `None` if it has ended.
     fn call<T>(
         &mut self,
         idx: usize,
@@ -225,7 +225,7 @@ impl Cast {
         let player = self.players.get_mut(idx)?;
         let tunlet = player.tunlet.as_mut()?;
         let mut decisions = Vec::new();
-        // What it leaves half-done is dropped with it.
+        // State left inconsistent by a panic is dropped with the tunlet.
         let called = catch_unwind(AssertUnwindSafe(|| act(tunlet.as_mut(), &mut decisions)));
         let Ok(answer) = called else {
             self.end(idx, "it panicked".to_owned());
@@ -257,7 +257,7 @@ impl Cast {
         self.players.iter_mut().for_each(|player| player.waiting.clear());
     }
 
-    /// All decisions that wait.
+    /// Removes and returns all waiting decisions.
     pub(super) fn take_all(&mut self) -> Vec<(usize, Decision)> {
         let players = self.players.iter_mut().enumerate();
         players
@@ -268,7 +268,7 @@ impl Cast {
             .collect()
     }
 
-    /// The next tunlet that has decisions and does not rest, and its decisions.
+    /// Returns the next tunlet that has decisions and does not rest, with its decisions.
     pub(super) fn next_turn(&mut self, iteration: u64) -> Option<(usize, Vec<Decision>)> {
         let n_players = self.players.len();
         let in_turn = (1..=n_players).map(|step| (self.last + step) % n_players);
@@ -282,12 +282,12 @@ impl Cast {
         Some((idx, waiting.into_values().collect()))
     }
 
-    /// A trial went well.
+    /// Resets a tunlet's rest after a good trial.
     pub(super) fn trust(&mut self, player: usize) {
         self.players[player].rest = REST_FIRST;
     }
 
-    /// A trial went badly in this iteration.
+    /// Lets a tunlet rest after a bad trial in this iteration.
     pub(super) fn rest(&mut self, player: usize, iteration: u64) {
         let player = &mut self.players[player];
         player.rests_until = iteration + player.rest;
@@ -302,7 +302,7 @@ impl Cast {
         self.players[player].said.insert(point, value);
     }
 
-    /// Whether a refusal differs from the last one of this tuning point: each is recorded once in a row.
+    /// Returns whether a refusal differs from the last one of this tuning point: repeated refusals are recorded once.
     pub(super) fn is_new_refusal(&mut self, player: usize, point: usize, reason: &str) -> bool {
         let last = self.players[player].refusals.insert(point, reason.to_owned());
         last.as_deref() != Some(reason)

@@ -4,22 +4,22 @@ use crate::{EventNews, IterationNews};
 use application::Iteration;
 use std::collections::VecDeque;
 
-/// Iterations remembered at least.
+/// Minimum number of iterations remembered.
 const N_REMEMBERED: usize = 256;
 
-/// The last iterations.
+/// The most recent iterations.
 #[derive(Debug)]
 pub(super) struct Iterations {
     definition: Option<Iteration>,
     n_remembered: usize,
-    /// Start and work of the one under way.
+    /// Start time and work of the current iteration.
     open: Option<(f64, f64)>,
     n_ended: u64,
     last: VecDeque<Ended>,
     last_s: f64,
 }
 
-/// An iteration that ended.
+/// Finished iteration.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Ended {
     pub(super) end_s: f64,
@@ -38,38 +38,38 @@ impl Iterations {
         }
     }
 
-    /// Whether the description says what an iteration is.
+    /// Returns whether the description defines an iteration.
     pub(super) fn are_defined(&self) -> bool {
         self.definition.is_some()
     }
 
-    /// Whether iterations are measured with this event.
+    /// Returns whether iterations are measured with this event.
     pub(super) fn needs(&self, event: usize) -> bool {
         let definition = self.definition.as_ref();
         definition.is_some_and(|iteration| [iteration.start, iteration.end].contains(&event))
     }
 
-    /// Number of the iteration under way.
+    /// Returns the number of the current iteration.
     pub(super) fn number(&self) -> u64 {
         self.n_ended
     }
 
-    /// Number of the iteration that was under way at `time_s`, or of the next one.
+    /// Returns the number of the iteration in progress at `time_s`, or of the next one.
     pub(super) fn number_at(&self, time_s: f64) -> u64 {
         let n_later = self.last.iter().rev().take_while(|ended| time_s < ended.end_s).count();
         self.n_ended - n_later as u64
     }
 
-    /// How long the last one took; 0 before it.
+    /// Returns the duration of the last iteration; 0 before the first has ended.
     pub(super) fn last_s(&self) -> f64 {
         self.last_s
     }
 
-    /// Takes an event of the rank that measures; the iteration that it ends.
+    /// Processes an event of the measuring rank and returns the iteration that it ends.
     pub(super) fn pass(&mut self, event: &EventNews) -> Option<IterationNews> {
         let definition = self.definition.as_ref()?;
         let (start, end, work) = (definition.start, definition.end, definition.work);
-        // The end first: one event may be both.
+        // The end comes first because one event may be both end and start.
         let ended = if event.event == end { self.end(event.time_s) } else { None };
         if event.event == start {
             let work = work.and_then(|at| event.values.get(at)).map_or(1.0, |work| work.as_f64());
@@ -92,13 +92,13 @@ impl Iterations {
         Some(IterationNews { number, end_s, duration_s, work })
     }
 
-    /// Those that ended until `at_s`, the newest `n` of them.
+    /// Returns the times per unit of work of the newest `n` iterations that ended by `at_s`.
     pub(super) fn before(&self, at_s: f64, n: usize) -> Vec<f64> {
         let before = self.last.iter().rev().filter(|ended| ended.end_s <= at_s);
         before.take(n).map(|ended| ended.s_per_work).collect()
     }
 
-    /// Those that ended after `at_s`, without the first `n_settle`, at most `n`.
+    /// Returns the times per unit of work of at most `n` iterations that ended after `at_s`, skipping `n_settle`.
     pub(super) fn after(&self, at_s: f64, n_settle: usize, n: usize) -> Vec<f64> {
         let after = self.last.iter().filter(|ended| at_s < ended.end_s);
         after.skip(n_settle).take(n).map(|ended| ended.s_per_work).collect()

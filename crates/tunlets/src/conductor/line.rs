@@ -1,122 +1,122 @@
-//! What a conductor wants recorded.
+//! Lines that a conductor wants recorded.
 
 use super::Mode;
 use crate::IterationNews;
 use events::{Rank, Value};
 
-/// A line for the record.
+/// Line for the record.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
-    /// When, in seconds since the start of the run.
+    /// Seconds since the start of the run.
     pub time_s: f64,
-    /// What.
+    /// Content of the line.
     pub what: Noted,
 }
 
-/// What a line says; `run_record::tuning` explains each.
+/// Content of a line; `run_record::tuning` explains each.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Noted {
-    /// The tunlets begin.
+    /// The tunlets began.
     Begin {
-        /// What they may do.
+        /// Permissions of the tunlets.
         mode: Mode,
-        /// Their names.
+        /// Names of the tunlets.
         tunlets: Vec<String>,
         /// Names of the tuning points.
         points: Vec<String>,
-        /// Ranks of the program.
+        /// Number of ranks of the program.
         n_ranks: u32,
     },
     /// An iteration ended.
     Iteration(IterationNews),
-    /// A decision is taken up.
+    /// A decision was taken up.
     Decision {
-        /// Its number.
+        /// Number of the decision.
         decision: u64,
-        /// Whose.
+        /// Name of the tunlet that decided.
         tunlet: String,
         /// Name of the tuning point.
         point: String,
-        /// Value until now, where it is known.
+        /// Value until now, if known.
         old: Option<Value>,
-        /// Value wanted.
+        /// Wanted value.
         new: Value,
-        /// Why.
+        /// Reason.
         reason: String,
     },
-    /// It would be carried out.
+    /// The decision would be carried out (dry run).
     Would {
         /// Number of the decision.
         decision: u64,
     },
-    /// It is not carried out.
+    /// The decision is not carried out.
     Declined {
         /// Number of the decision.
         decision: u64,
-        /// Why.
+        /// Reason.
         reason: String,
     },
-    /// It was carried out.
+    /// The decision was carried out.
     Applied {
         /// Number of the decision.
         decision: u64,
         /// Value before, on the first rank.
         old: Value,
-        /// Value after, there.
+        /// Value after, on the first rank.
         new: Value,
         /// The first rank.
         rank: Rank,
-        /// How many ranks.
+        /// Number of ranks on which it was carried out.
         n_ranks: u32,
-        /// Passages of the sync point there.
+        /// Number of sync-point passages on the first rank.
         hit: u32,
-        /// The iteration that was under way.
+        /// Number of the iteration in progress.
         iteration: u64,
     },
-    /// What it did.
+    /// Measured effect of the decision.
     Effect {
         /// Number of the decision.
         decision: u64,
         /// Median seconds per unit of work before.
         before_s: f64,
-        /// The same after.
+        /// Median seconds per unit of work after.
         after_s: f64,
-        /// Relative change.
+        /// Relative change of the time.
         change: f64,
     },
-    /// It stays.
+    /// The decision stays in effect.
     Kept {
         /// Number of the decision.
         decision: u64,
-        /// Why.
+        /// Reason.
         reason: String,
     },
-    /// It was taken back.
+    /// The decision was undone.
     Undone {
         /// Number of the decision.
         decision: u64,
-        /// Why.
+        /// Reason.
         reason: String,
     },
-    /// It is not known where it holds.
+    /// It is unknown on which ranks the decision holds.
     Lost {
         /// Number of the decision.
         decision: u64,
-        /// What happened.
+        /// Reason.
         reason: String,
     },
     /// A tunlet ended.
     TunletEnded {
-        /// Its name.
+        /// Name of the tunlet.
         tunlet: String,
-        /// Why.
+        /// Reason.
         reason: String,
     },
-    /// A tunlet said something to people.
+    /// A tunlet wrote a line for the user.
     Said {
-        /// Its name.
+        /// Name of the tunlet.
         tunlet: String,
-        /// A line.
+        /// Text of the line.
         text: String,
     },
 }

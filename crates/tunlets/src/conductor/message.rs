@@ -1,90 +1,90 @@
-//! What a conductor hears and wants done.
+//! Inputs and outputs of a conductor.
 
 use super::Line;
 use crate::{EventNews, Performance, SummaryNews};
 use events::{Rank, Value};
 
-/// Something that happened.
+/// Input of a conductor.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Input {
-    /// A rank is there and takes orders.
+    /// A rank has appeared and accepts orders.
     RankAppeared {
-        /// Which one.
+        /// The rank.
         rank: Rank,
-        /// Ranks of the program.
+        /// Number of ranks of the program.
         n_ranks: u32,
     },
-    /// A rank ended, or takes no more orders.
+    /// A rank ended, or no longer accepts orders.
     RankGone {
-        /// Which one.
+        /// The rank.
         rank: Rank,
     },
-    /// Values that tuning points have in the program.
+    /// Current values of tuning points in the program, by position.
     Values(Vec<(usize, Value)>),
     /// A rank passed a measurement point.
     Event(EventNews),
-    /// Many passages of a measurement point.
+    /// Sums over many passages of a measurement point.
     Summary(SummaryNews),
-    /// Efficiencies of the last seconds.
+    /// Efficiencies of the last few seconds.
     Performance(Performance),
-    /// A rank can carry out an action.
+    /// A rank is able to carry out an action.
     Ready {
         /// The action.
         action: u64,
         /// The rank.
         rank: Rank,
-        /// Passages of the sync point so far.
+        /// Number of sync-point passages so far.
         n_hits: u32,
-        /// The value that would change.
+        /// Value that would be changed.
         old: Value,
     },
-    /// A rank cannot.
+    /// A rank refuses an action.
     Refused {
         /// The action.
         action: u64,
         /// The rank.
         rank: Rank,
-        /// Why.
+        /// Reason.
         reason: String,
     },
-    /// A rank has carried an action out, or failed to.
+    /// A rank has carried out an action, or failed to.
     Acknowledged(Acknowledged),
-    /// A rank no longer keeps an action.
+    /// A rank no longer holds an action.
     Withdrawn {
         /// The action.
         action: u64,
         /// The rank.
         rank: Rank,
-        /// How often it had been carried out.
+        /// Number of times it had been carried out.
         n_done: u32,
     },
-    /// Time passes.
+    /// Passing of time.
     Tick,
 }
 
-/// What a rank says of an action that it has carried out.
+/// A rank's report about an action that it has carried out or failed at.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Acknowledged {
     /// The action.
     pub action: u64,
     /// The rank.
     pub rank: Rank,
-    /// When, in seconds since the start of the run.
+    /// Seconds since the start of the run.
     pub time_s: f64,
-    /// Passages of the sync point, this one included.
+    /// Number of sync-point passages, this one included.
     pub hit: u32,
     /// Value before.
     pub old: Value,
     /// Value now.
     pub new: Value,
-    /// Why it failed, if it did.
+    /// Reason of the failure, if it failed.
     pub failure: Option<String>,
 }
 
-/// Something to do.
+/// Output of a conductor.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Output {
-    /// The tunlets began: from now on [`Conductor::wants`] says what is to be measured.
+    /// The tunlets have begun: from now on [`Conductor::wants`] tells what is to be measured.
     Begun,
     /// Ask ranks whether they can carry out an action.
     Prepare {
@@ -92,27 +92,28 @@ pub enum Output {
         action: u64,
         /// Position of the tuning point.
         point: usize,
-        /// Which ranks, and the value on each.
+        /// Ranks, with the value for each.
         values: Vec<(Rank, Value)>,
-        /// At every passage of the sync point, not once: until another action of this point is committed.
+        /// Whether to set the value at every passage of the sync point, until another action of this point is
+        /// committed, instead of once.
         repeats: bool,
     },
-    /// Let them.
+    /// Let ranks carry out an action.
     Commit {
         /// Number of the action.
         action: u64,
-        /// Which ranks.
+        /// The ranks.
         ranks: Vec<Rank>,
-        /// At this passage of the sync point or the first later one; 0 for the next.
+        /// Number of the sync-point passage from which on to carry it out; 0 for the next one.
         at_hit: u32,
     },
-    /// Do not.
+    /// Withdraw an action from ranks.
     Withdraw {
         /// Number of the action.
         action: u64,
-        /// Which ranks.
+        /// The ranks.
         ranks: Vec<Rank>,
     },
-    /// A line for the record.
+    /// Record a line.
     Record(Line),
 }

@@ -1,4 +1,4 @@
-//! A conductor among simulated ranks.
+//! Conductor with simulated ranks.
 
 mod laws;
 mod simulation;
@@ -10,7 +10,7 @@ use application::{
 };
 use events::Place;
 
-/// Position of the event at an iteration's start, and at its end.
+/// Positions of the events at the start and at the end of an iteration.
 pub(super) const START: usize = 0;
 pub(super) const END: usize = 1;
 /// Tuning points: two of the master, one of the workers.

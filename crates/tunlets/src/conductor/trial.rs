@@ -1,42 +1,42 @@
-//! A trial: the iterations after a change against those before.
+//! Compares the iterations after a change with those before.
 
 use super::Options;
 use super::iterations::Iterations;
 
-/// What is compared.
+/// Comparison under way.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Trial {
-    /// Median seconds per unit of work before the first change; none when nothing had been measured.
+    /// Median seconds per unit of work before the first change; `None` if nothing had been measured.
     before_s: Option<f64>,
-    /// When the last change held.
+    /// Time at which the last change took effect.
     changed_s: f64,
-    /// Slower by more than this share is undone.
+    /// Relative slowdown above which the change is undone.
     limit: f64,
 }
 
-/// What a trial found.
+/// Result of a trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Verdict {
     pub(super) before_s: f64,
     pub(super) after_s: f64,
-    /// Relative change of the time, negative when it helped.
+    /// Relative change of the time; negative if iterations became faster.
     pub(super) change: f64,
     pub(super) is_good: bool,
 }
 
-/// How far a trial is.
+/// Progress of a trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Progress {
-    /// Iterations are missing.
+    /// More iterations are needed.
     Open,
-    /// Nothing can be compared, and why.
+    /// A comparison is impossible, with the reason.
     Unmeasurable(&'static str),
-    /// It is over.
+    /// The trial is over.
     Judged(Verdict),
 }
 
 impl Trial {
-    /// A trial of changes that held between `first_s` and `last_s`.
+    /// Creates a trial of changes that took effect between `first_s` and `last_s`.
     pub(super) fn new(
         iterations: &Iterations,
         options: &Options,
@@ -47,7 +47,7 @@ impl Trial {
         Self { before_s, changed_s: last_s, limit }
     }
 
-    /// How far it is with these iterations.
+    /// Returns the progress of the trial with these iterations.
     pub(super) fn look(&self, iterations: &Iterations, options: &Options) -> Progress {
         if !iterations.are_defined() {
             return Progress::Unmeasurable("the description has no `[iteration]`");
@@ -72,7 +72,7 @@ impl Trial {
     }
 }
 
-/// The middle one, or the mean of the two in the middle.
+/// Returns the middle number, or the mean of the two in the middle.
 pub(super) fn median(mut numbers: Vec<f64>) -> Option<f64> {
     numbers.sort_by(f64::total_cmp);
     let middle = numbers.len() / 2;
@@ -81,7 +81,7 @@ pub(super) fn median(mut numbers: Vec<f64>) -> Option<f64> {
     Some(if is_odd { upper } else { f64::midpoint(numbers[middle - 1], upper) })
 }
 
-/// A change in words: `12.3 % faster`.
+/// Describes a change in words: `iterations became 12.3 % faster`.
 pub(super) fn in_words(change: f64) -> String {
     let percent = (100.0 * change).abs();
     let direction = if change < 0.0 { "faster" } else { "slower" };

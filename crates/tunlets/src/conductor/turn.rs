@@ -6,7 +6,7 @@ use super::{Conductor, Noted};
 use crate::{Applied, Decision};
 use events::{Rank, Value};
 
-/// The one turn that is open.
+/// The open turn.
 #[derive(Debug)]
 pub(super) struct Turn {
     pub(super) player: usize,
@@ -14,32 +14,32 @@ pub(super) struct Turn {
     trial: Option<Trial>,
 }
 
-/// A decision that is carried out.
+/// Decision being carried out.
 #[derive(Debug)]
 pub(super) struct Change {
     pub(super) decision: u64,
     pub(super) point: usize,
-    /// The value that was set at every passage until then.
+    /// Value that was set at every passage before this decision.
     pub(super) held: Option<Value>,
     pub(super) course: Course,
 }
 
-/// How far it is.
+/// State of a change.
 #[derive(Debug)]
 pub(super) enum Course {
-    /// It is carried out.
+    /// It is being carried out.
     Doing(Action),
-    /// It holds on all ranks: what they had before, and when the last one changed.
+    /// It holds on all ranks: their old values, and the times of the first and the last change.
     Applied {
         old: Vec<(Rank, Value)>,
         at_s: (f64, f64),
     },
-    /// It held on some, which are set back.
+    /// It took effect on some ranks, which are being restored.
     SettingBack {
         action: Action,
         reason: String,
     },
-    /// It is taken back.
+    /// It is being undone.
     Undoing {
         action: Action,
         reason: String,
@@ -48,7 +48,7 @@ pub(super) enum Course {
 }
 
 impl Turn {
-    /// Takes what a rank says of an action, or of all.
+    /// Processes a rank's report about one action, or about all if `action` is `None`.
     pub(super) fn hear(&mut self, rank: Rank, action: Option<u64>, fate: &Fate) {
         for change in &mut self.changes {
             if let Some(own) = change.course.action() {
@@ -57,7 +57,7 @@ impl Turn {
         }
     }
 
-    /// The run is over.
+    /// Ends all changes at the end of the run.
     pub(super) fn finish(self) -> Vec<Noted> {
         self.changes.into_iter().filter_map(Change::finish).collect()
     }
@@ -88,7 +88,7 @@ impl Change {
         let unmeasured = || "the run ended before its effect was measured".to_owned();
         match self.course {
             Course::Doing(action) => Some(match action.ending_now() {
-                // The line that it was applied is missing, so it is not known to hold.
+                // No line says that it was applied, so it counts as lost.
                 Ending::Done(_) | Ending::Partial { .. } => {
                     Noted::Lost { decision, reason: unmeasured() }
                 }
@@ -106,9 +106,9 @@ impl Change {
 }
 
 impl Conductor {
-    /// Opens the turn of the next tunlet that has something to do; false when none has.
+    /// Opens the turn of the next tunlet that has something to do; returns false if there is none.
     pub(super) fn open_turn(&mut self, now_s: f64) -> bool {
-        // A tunlet that repeats what is declined is asked once.
+        // The number of attempts is bounded because a tunlet may repeat declined decisions.
         for _try in 0..self.cast.n_players() {
             let next = self.cast.next_turn(self.iterations.number());
             let Some((player, decisions)) = next else { return false };
@@ -132,7 +132,7 @@ impl Conductor {
         let value = admitted.as_ref().map_or(wanted.value, |value| *value);
         let wanted = &Decision { value, ..wanted.clone() };
         if self.values[point] == Some(value) && (!repeats || self.held[point] == Some(value)) {
-            // What was asked for is so already.
+            // The value already holds.
             let (old, new) = (value, value);
             let same = Applied { point, old, new, time_s: now_s, hit: 0, is_own: true };
             self.cast.tell_owner(player, same);
@@ -175,7 +175,7 @@ impl Conductor {
         action
     }
 
-    /// Goes on with the open turn; true when it is over.
+    /// Advances the open turn; returns true when it is over.
     pub(super) fn go_on(&mut self, now_s: f64, turn: &mut Turn) -> bool {
         let player = turn.player;
         for change in &mut turn.changes {
@@ -185,11 +185,11 @@ impl Conductor {
             return false;
         }
         self.try_out(now_s, turn);
-        // An undo has just begun.
+        // An undo may have just begun.
         !turn.is_acting() && turn.changes.iter().all(|c| matches!(c.course, Course::Over))
     }
 
-    /// Whether the course changed.
+    /// Advances one change; returns whether its course changed.
     fn go_on_with(&mut self, now_s: f64, player: usize, change: &mut Change) -> bool {
         let Some(action) = change.course.action() else { return false };
         let Some(ending) = action.step(now_s, &mut self.outputs) else { return false };
@@ -239,7 +239,7 @@ impl Conductor {
         true
     }
 
-    /// It was carried out on all ranks.
+    /// Records that a change was carried out on all ranks.
     fn hold(&mut self, player: usize, change: &Change, done: &[Done]) -> Course {
         let Some(first) = done.first().copied() else { return Course::Over };
         let times = done.iter().map(|done| done.time_s);
@@ -295,7 +295,7 @@ impl Conductor {
         self.applied(player, &Applied { point, old, new, time_s, hit, is_own });
     }
 
-    /// Nothing is being done: what holds is tried.
+    /// Puts the changes that hold on trial, once none is in progress.
     fn try_out(&mut self, now_s: f64, turn: &mut Turn) {
         let held: Vec<(f64, f64, f64)> = turn
             .changes

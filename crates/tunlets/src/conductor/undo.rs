@@ -1,4 +1,4 @@
-//! Values are given back that ranks had before.
+//! Restores the values that ranks had before.
 
 use super::action::{Action, Aim};
 use super::turn::{Change, Course, Turn};
@@ -6,7 +6,7 @@ use super::{Conductor, Noted};
 use events::{Rank, Value};
 
 impl Conductor {
-    /// Takes back what a turn has changed.
+    /// Undoes the changes of a turn.
     pub(super) fn undo(&mut self, now_s: f64, turn: &mut Turn, reason: &str) {
         for change in &mut turn.changes {
             let Course::Applied { old, .. } = &change.course else { continue };
@@ -29,7 +29,7 @@ impl Conductor {
         }
     }
 
-    /// Gives ranks the values that they had; why that is impossible, if it is.
+    /// Starts restoring the ranks' earlier values; on error, returns why that is impossible.
     pub(super) fn bring_back(
         &mut self,
         now_s: f64,
@@ -40,7 +40,7 @@ impl Conductor {
         match self.one_way(change.point, is_known) {
             Some(why) => Err(why),
             None => {
-                // What was set at every passage is set so again.
+                // A value that was set at every passage is again set at every passage.
                 let before = |(rank, old): &(Rank, Value)| (*rank, change.held.unwrap_or(*old));
                 let values: Vec<_> = old.iter().map(before).collect();
                 Ok(self.act(now_s, (change.point, Aim::Each), &values, change.held.is_some()))

@@ -1,12 +1,12 @@
-//! How long an iteration would take if its tasks were dealt in other chunks.
+//! Forecast of an iteration's duration if its tasks were dealt in other chunks.
 //!
-//! Chunks are dealt from the first task to the last, so the order of dealing says where on the line of
-//! tasks each one was. That gives the cost of a task by its place, and what is left over, how much
-//! slower each worker is than the others. Dealing is then played through: a master that serves one worker
-//! at a time, and workers that get the next chunk when they have returned one.
+//! Chunks are dealt from the first task to the last, so the dealing order gives each chunk's position in the
+//! sequence of tasks. From this follow the cost of a task by position and, from the remainder, how much slower
+//! each worker is than the others. Dealing is then simulated: a master that serves one worker at a time, and
+//! workers that get the next chunk when they have returned one.
 //!
 //! # Invariants
-//! - Pure, and bounded by the places and the chunks of an iteration.
+//! - Pure; cost bounded by the number of sections and of chunks in an iteration.
 
 use crate::chunks::Iteration;
 use chunking::Work;
@@ -16,31 +16,31 @@ use models::master_worker::transfer::Cost;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
-/// Places into which the line of tasks is divided.
+/// Number of sections into which the sequence of tasks is divided.
 const N_PLACES: usize = 256;
 
-/// What tasks cost, by place, and how slow workers are.
+/// Cost of tasks by section, and slowness of each worker.
 #[derive(Debug)]
 pub(super) struct Profile {
-    /// Cost of the tasks before each place, as if the line had one task in all, in seconds.
+    /// Cumulative cost before each section, in seconds, scaled as if the sequence had one task in all.
     before_s: Vec<f64>,
     slowness: BTreeMap<Rank, f64>,
 }
 
-/// What is dealt, to whom, and what dealing costs.
+/// Tasks to deal, the workers, and the costs of dealing.
 #[derive(Clone, Debug)]
 pub(super) struct Dealing {
     pub(super) n_tasks: u64,
     pub(super) n_tasks_min: u64,
     pub(super) ranks: Vec<Rank>,
-    /// How long the master is busy with a chunk, by its tasks.
+    /// Time the master is busy with a chunk, by its number of tasks.
     pub(super) service: Cost,
-    /// How long its worker waits for it at least.
+    /// Minimum time the worker waits for a chunk, by its number of tasks.
     pub(super) pause: Cost,
 }
 
 impl Profile {
-    /// From the chunks of some iterations.
+    /// Learns a profile from the chunks of several iterations.
     pub(super) fn new(window: &VecDeque<Iteration>) -> Self {
         let mut profile = Self { before_s: Vec::new(), slowness: BTreeMap::new() };
         profile.learn_places(window);
@@ -49,7 +49,7 @@ impl Profile {
         profile
     }
 
-    /// Narrow chunks say more about a place than wide ones, and count more.
+    /// Narrow chunks tell more about a section than wide ones, so they have more weight.
     fn learn_places(&mut self, window: &VecDeque<Iteration>) {
         let mut seen = vec![(0.0, 0.0); N_PLACES];
         let (mut all_s, mut n_all) = (0.0, 0.0);
@@ -101,12 +101,12 @@ impl Profile {
         self.before_s(to) - self.before_s(from)
     }
 
-    /// How long an iteration dealt by these shares would take, in seconds.
+    /// Returns the simulated duration of an iteration dealt by these shares, in seconds.
     pub(super) fn iteration_s(&self, shares: [f64; 3], dealing: &Dealing) -> f64 {
         let n_workers = u32::try_from(dealing.ranks.len()).unwrap_or(u32::MAX);
         let all = Work { n_tasks: dealing.n_tasks, n_workers };
         let n_tasks = dealing.n_tasks as f64;
-        // Times are not negative, so their bits are in their order.
+        // For non-negative floats, the order of the bit patterns is the order of the numbers.
         let mut workers: BinaryHeap<Reverse<(u64, usize)>> =
             (0..dealing.ranks.len()).map(|worker| Reverse((0, worker))).collect();
         let (mut master_s, mut end_s) = (0.0_f64, 0.0_f64);
@@ -132,7 +132,7 @@ fn for_each_chunk(window: &VecDeque<Iteration>, mut each: impl FnMut(Rank, f64, 
     }
 }
 
-/// Calls with rank, tasks, time, and where on the line the chunk begins and ends, from 0 to 1.
+/// Calls `each` with rank, tasks, time, and the chunk's begin and end in the sequence of tasks, from 0 to 1.
 fn for_each_chunk_of(iteration: &Iteration, each: &mut impl FnMut(Rank, f64, f64, [f64; 2])) {
     let mut n_before = 0.0;
     for chunk in &iteration.chunks {

@@ -1,10 +1,10 @@
-//! Where the events of `factoring` are in the description, and what its options are.
+//! Positions of the events of `factoring` in the description, and its options.
 
 use crate::guide::{EventNeed, Guide, PointNeed};
 use crate::lookup::Lookup;
 use crate::tunlet::TunletError;
 
-/// See [`super::Factoring`].
+/// Guide for users of [`super::Factoring`].
 pub(crate) const GUIDE: Guide = Guide {
     remedy: "deals the tasks of an iteration in batches, large chunks first, as far as the measured cost \
              of the tasks says that this pays",
@@ -42,7 +42,7 @@ pub(crate) const GUIDE: Guide = Guide {
     ],
 };
 
-/// Positions of events and attributes.
+/// Positions of events and attributes in the description.
 #[derive(Debug, Default)]
 pub(super) struct Places {
     pub(super) start: usize,

@@ -1,20 +1,20 @@
-//! What factoring would set, and why.
+//! Shares that factoring would set, with the reason.
 
 use chunking::Spread;
 use chunking::adjusting::{first_divisor, later_divisor};
 
-/// `x0` never below this: see [`super`].
+/// Lower limit of `x0`: see [`super`].
 const FIRST_DIVISOR_MIN: f64 = 2.0;
 
-/// How far factoring goes.
+/// Extent of factoring.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Batch after batch, down to the smallest chunk.
     #[default]
     Whole,
-    /// What is left after two batches is dealt at once.
+    /// The rest after two batches is dealt at once.
     TwoBatches,
-    /// What is left after one batch is dealt at once.
+    /// The rest after one batch is dealt at once.
     OneBatch,
 }
 
@@ -22,7 +22,7 @@ impl Kind {
     pub(super) const ALL: [Self; 3] = [Self::Whole, Self::TwoBatches, Self::OneBatch];
 }
 
-/// What was measured, and the divisors for it.
+/// Measured spread, and the divisors computed from it.
 pub(super) struct Plan {
     pub(super) spread: Spread,
     divisors: [f64; 2],
@@ -30,14 +30,14 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// DAF, with `x0` not below 2.
+    /// Computes the divisors of DAF, with `x0` not below 2.
     pub(super) fn new(spread: Spread, n_workers: usize) -> Self {
         let n = n_workers as f64;
         let divisors = [first_divisor(spread, n).max(FIRST_DIVISOR_MIN), later_divisor(spread, n)];
         Self { spread, divisors, n_workers }
     }
 
-    /// `F0`, `F1` and `F2`.
+    /// Returns `F0`, `F1` and `F2`.
     pub(super) fn shares_of(&self, kind: Kind) -> [f64; 3] {
         let [first, later] = self.divisors.map(|divisor| 1.0 / divisor);
         match kind {
@@ -63,7 +63,7 @@ impl Plan {
     }
 }
 
-/// Whether shares are the same but for rounding.
+/// Returns whether shares are equal up to rounding.
 pub(super) fn is_same(some: [f64; 3], others: [f64; 3]) -> bool {
     some.iter().zip(others).all(|(some, other)| (some - other).abs() < 1e-9)
 }

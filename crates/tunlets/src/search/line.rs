@@ -1,12 +1,12 @@
-//! Search along one line from 0 to 1: steps as long as they help, then back and half as long.
+//! Search along a line from 0 to 1: steps for as long as they help, then back with half the step.
 //!
 //! # Invariants
-//! - Ends: a step is never shorter than the grain, or a hundredth.
+//! - Terminates: a step is never shorter than the grain, or than 0.01.
 
 const STEP_FIRST: f64 = 0.25;
 const STEP_MIN: f64 = 0.01;
 
-/// See the module.
+/// Line search; see the module documentation.
 #[derive(Debug)]
 pub(super) struct Line {
     best: f64,
@@ -18,14 +18,14 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// From this place; `grain` is the smallest change that is one.
+    /// Starts a search at `start`; `grain` is the smallest effective change.
     pub(super) fn new(start: f64, grain: f64) -> Self {
         let step_min = grain.max(STEP_MIN);
         let step = STEP_FIRST.max(step_min);
         Self { best: start, best_cost: None, step, step_min, way: 1.0, n_failed: 0 }
     }
 
-    /// The next place; none at the end.
+    /// Returns the next position; `None` at the end.
     pub(super) fn ask(&self) -> Option<f64> {
         match self.best_cost {
             None => Some(self.best),
@@ -34,14 +34,14 @@ impl Line {
         }
     }
 
-    /// What the place came to.
+    /// Reports the cost of the proposed position.
     pub(super) fn tell(&mut self, cost: f64) {
         let Some(at) = self.ask() else { return };
         if self.best_cost.is_none_or(|best| cost < best) {
             let is_start = self.best_cost.is_none();
             (self.best, self.best_cost) = (at, Some(cost));
             self.n_failed = 0;
-            // At an end of the line there is nothing further on.
+            // Beyond an end of the line there is nothing to try.
             if !is_start && (at <= 0.0 || 1.0 <= at) {
                 self.turn_around();
             }
@@ -56,7 +56,7 @@ impl Line {
         if 2 <= self.n_failed {
             self.n_failed = 0;
             let next = self.step / 2.0;
-            // The last steps are as short as they may be.
+            // The last steps have the minimum length.
             let is_last = next < self.step_min && self.step_min < self.step;
             self.step = if is_last { self.step_min } else { next };
         }

@@ -1,11 +1,11 @@
-//! The method of Nelder and Mead in the cube from 0 to 1, one place at a time.
+//! The method of Nelder and Mead in the unit cube, one position at a time.
 //!
-//! Reflection 1, expansion 2, contraction 1/2, shrinking 1/2 (Nelder and Mead 1965). Places outside are
-//! brought to the border. When the simplex is small it starts once more around the best place, the other
-//! way round, since noise and borders make it collapse early.
+//! Reflection 1, expansion 2, contraction 1/2, shrinking 1/2 (Nelder and Mead 1965). Positions outside are
+//! moved to the border. A small simplex is restarted once around the best position, in the opposite
+//! orientation, since noise and borders make it collapse early.
 //!
 //! # Invariants
-//! - Ends when a simplex that was started again is small.
+//! - Terminates when the restarted simplex is small.
 
 const SIZE_FIRST: f64 = 0.25;
 const SIZE_MIN: f64 = 0.02;
@@ -13,10 +13,10 @@ const N_RESTARTS: u32 = 1;
 
 type Place = Vec<f64>;
 
-/// See the module.
+/// Nelder-Mead search; see the module documentation.
 #[derive(Debug)]
 pub(super) struct Simplex {
-    /// Best first, once all are known.
+    /// Corners with their costs; sorted by cost once all are known.
     corners: Vec<(Place, f64)>,
     grain: Vec<f64>,
     phase: Phase,
@@ -27,7 +27,7 @@ pub(super) struct Simplex {
 
 #[derive(Debug)]
 enum Phase {
-    /// Corner `corners.len()` of a new simplex around the first one.
+    /// Measuring corner `corners.len()` of a new simplex around the first one.
     Corner,
     Reflect,
     Expand {
@@ -37,13 +37,13 @@ enum Phase {
     Contract {
         limit: f64,
     },
-    /// This corner, moved towards the best one.
+    /// Measuring this corner after moving it toward the best one.
     Shrink(usize),
     End,
 }
 
 impl Simplex {
-    /// From this place; `grain` is the smallest change that is one, along each edge.
+    /// Starts a search at `start`; `grain` is the smallest effective change along each axis.
     pub(super) fn new(start: &[f64], grain: &[f64]) -> Self {
         Self {
             corners: Vec::new(),
@@ -55,12 +55,12 @@ impl Simplex {
         }
     }
 
-    /// The next place; none at the end.
+    /// Returns the next position; `None` at the end.
     pub(super) fn ask(&self) -> Option<Place> {
         (!matches!(self.phase, Phase::End)).then(|| self.asked.clone())
     }
 
-    /// What the place came to.
+    /// Reports the cost of the proposed position.
     pub(super) fn tell(&mut self, cost: f64) {
         let asked = self.asked.clone();
         match std::mem::replace(&mut self.phase, Phase::End) {
@@ -94,7 +94,7 @@ impl Simplex {
         };
         let mut place = self.corners[0].0.clone();
         let step = self.way * SIZE_FIRST.max(self.grain[axis]);
-        // Away from a border that is near.
+        // Step away from a nearby border.
         let is_inside = (0.0..=1.0).contains(&(place[axis] + step));
         place[axis] = (place[axis] + if is_inside { step } else { -step }).clamp(0.0, 1.0);
         self.ask_for(place, Phase::Corner);
@@ -105,7 +105,7 @@ impl Simplex {
         self.phase = phase;
     }
 
-    /// `centroid + factor * (centroid - worst)`, the centroid without the worst corner.
+    /// Returns `centroid + factor * (centroid - worst)`; the centroid excludes the worst corner.
     fn beyond_centroid(&self, factor: f64) -> Place {
         let n = self.n_dimensions();
         let centroid = |axis: usize| {

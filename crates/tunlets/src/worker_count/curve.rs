@@ -1,8 +1,8 @@
-//! The time over the number of workers as it was fitted before the run (option `model`).
+//! Time as a function of the number of workers, fitted before the run (option `model`).
 //!
-//! The models are those of a program's time; that of an iteration is taken to change with the number of workers in the same
-//! way. A parameter that counts workers or processes, by its name, is set to that number; one more parameter, a
-//! size, is the work of the iteration.
+//! The models are of the program's total time; the time of an iteration is assumed to vary with the number of
+//! workers in the same way. The parameter whose name denotes workers or processes is set to that number; one
+//! further parameter, a size, is set to the work of the iteration.
 //!
 //! # Not here
 //! Finding models (`fitting`), opening their file (`cli`).
@@ -14,33 +14,33 @@ use fitting::{ModelFile, Prediction, Role};
 use models::master_worker::Objective;
 
 const OPTION: &str = "model";
-/// Parameters of these names do not count the master.
+/// Names of parameters that do not count the master.
 const WITHOUT_MASTER: [&str; 4] = ["workers", "nw", "n_workers", "nworkers"];
 
-/// Fitted models, and which of their parameters is which.
+/// Fitted models, with the roles of their parameters.
 #[derive(Clone, Debug)]
 pub(super) struct Curve {
     file: ModelFile,
     metric: String,
     workers: String,
-    /// Processes beside the workers.
+    /// Number of processes besides the workers.
     n_others: f64,
     size: Option<String>,
 }
 
-/// Where the objective is lowest.
+/// Minimum of the objective.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Lowest {
     pub(super) n_workers: f64,
-    /// How many times sooner an iteration ends.
+    /// Factor by which an iteration becomes faster.
     pub(super) speedup: Prediction,
 }
 
 impl Curve {
-    /// The models that the option holds, if it is given.
+    /// Reads the models from the option, if it is given.
     ///
     /// # Errors
-    /// When they are no models, or of other parameters.
+    /// The text is not a model file, or its models have other parameters.
     pub(super) fn of(look: &Lookup<'_>) -> Result<Option<Self>, TunletError> {
         let Some(text) = look.text(OPTION) else { return Ok(None) };
         let wrong = |expected: String| TunletError::Option {
@@ -66,13 +66,13 @@ impl Curve {
         Ok(Some(Self { file, metric, workers, n_others, size }))
     }
 
-    /// The point of so many workers and so much work.
+    /// Returns the model parameters for a number of workers and an amount of work.
     fn at(&self, n_workers: f64, work: f64) -> Vec<(&str, f64)> {
         let size = self.size.as_deref().map(|name| (name, work));
         std::iter::once((self.workers.as_str(), n_workers + self.n_others)).chain(size).collect()
     }
 
-    /// What is made as small as possible.
+    /// Returns the objective, which is minimized.
     fn cost(&self, objective: Objective, n_workers: f64, work: f64) -> Option<f64> {
         let time_s = self.file.say(&self.metric, &self.at(n_workers, work)).ok()?.total?.value;
         Some(match objective {
@@ -81,8 +81,8 @@ impl Curve {
         })
     }
 
-    /// The number of workers up to `n_workers_max` that is best, where it gains this share, and a speed-up is certain
-    /// when it is time that counts.
+    /// Returns the best number of workers up to `n_workers_max` if it gains at least the share `gain` and, when
+    /// the objective is time, if the confidence interval of the speed-up lies above 1.
     pub(super) fn lowest(
         &self,
         objective: Objective,
@@ -103,7 +103,7 @@ impl Curve {
 }
 
 impl Lowest {
-    /// Why, as it follows "because".
+    /// Describes the reason as it follows "because".
     pub(super) fn in_words(&self, objective: Objective) -> String {
         let Self { n_workers, speedup } = self;
         let what = match objective {
@@ -116,7 +116,7 @@ impl Lowest {
 }
 
 impl WorkerCount {
-    /// By the models that were fitted before the run.
+    /// Decides by the models fitted before the run.
     pub(super) fn decide_by(&mut self, curve: &Curve, decisions: &mut Vec<Decision>) {
         let work = self.work.map_or(1.0, |(work, _)| work);
         let Some(point) = &mut self.point else { return };
@@ -142,7 +142,7 @@ mod tests {
     use fitting::{Measurements, Settings, fit};
     use std::collections::BTreeMap;
 
-    /// Models of `100 / workers + workers`, times the size where there is one.
+    /// Returns models of `100 / workers + workers`, multiplied by the size if there is one.
     fn models(names: &[&str]) -> String {
         let mut measured = Measurements::of(names.iter().map(|name| (*name).to_owned()).collect());
         for workers in [1.0_f64, 2.0, 4.0, 8.0, 16.0, 32.0] {
@@ -187,7 +187,7 @@ mod tests {
         check(&["workers"], [10.0, 24.0, 1.0], None);
         check(&["workers"], [24.0, 24.0, 1.0], Some((10.0, 1.41)));
         check(&["workers", "n"], [2.0, 24.0, 7.0], Some((10.0, 2.6)));
-        // Processes count the master, too.
+        // The number of processes includes the master.
         check(&["p"], [2.0, 24.0, 1.0], Some((9.0, 1.82)));
     }
 

@@ -1,7 +1,7 @@
-//! What a message from the master to a worker costs.
+//! Costs of messages from the master to the workers.
 //!
 //! # Invariants
-//! - Bounded: one message on the way per worker, and the costs of those that arrived.
+//! - Bounded: one message in transit per worker, and the costs of those that arrived.
 
 use crate::costs::Costs;
 use events::Rank;
@@ -9,11 +9,11 @@ use models::master_worker::transfer::Transfer;
 use models::master_worker::{Data, Iteration};
 use std::collections::HashMap;
 
-/// A latency before one was seen.
+/// Assumed latency before a message was seen.
 const USUAL_LATENCY_S: f64 = 50e-6;
 const MEDIAN: f64 = 0.5;
 
-/// Messages on the way, and those that arrived.
+/// Messages in transit, and the costs of those that arrived.
 #[derive(Debug)]
 pub(super) struct Messages {
     sent: HashMap<Rank, (f64, f64)>,
@@ -29,13 +29,13 @@ impl Default for Messages {
 }
 
 impl Messages {
-    /// The master begins to send a worker so many bytes.
+    /// Records that the master begins to send `bytes` bytes to a worker.
     pub(super) fn sent(&mut self, worker: Rank, time_s: f64, bytes: f64) {
         self.sent.insert(worker, (time_s, bytes));
         self.meet(worker);
     }
 
-    /// The worker has them. This may be heard before what the master says.
+    /// Records that the message has arrived, which may be heard before the master's send.
     pub(super) fn arrived(&mut self, worker: Rank, time_s: f64) {
         self.arrived.insert(worker, time_s);
         self.meet(worker);
@@ -54,13 +54,13 @@ impl Messages {
         }
     }
 
-    /// Time by bytes; none before a message was seen.
+    /// Returns the line of time over bytes; `None` before a message was seen.
     pub(super) fn line(&self) -> Option<Transfer> {
         (!self.costs.is_empty()).then(|| self.costs.line())
     }
 }
 
-/// The model if messages to `n_workers` took so long because of their latency alone.
+/// Returns the model in which the time of messages to `n_workers` is latency alone.
 pub(super) fn all_latency(model: &Iteration, n_workers: f64) -> Iteration {
     let bytes = match model.data {
         Data::Split { total_bytes, share_sent } => total_bytes * share_sent / n_workers,

@@ -1,4 +1,4 @@
-//! Why a number of workers is asked for, in words.
+//! Reasons for a requested number of workers, in words.
 
 use crate::lookup::{short, time};
 use models::master_worker::{Iteration, Objective};

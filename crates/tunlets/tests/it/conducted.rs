@@ -1,11 +1,11 @@
-//! The built-in tunlets under the conductor, which carries out, tries, and takes back.
+//! The built-in tunlets under the conductor, which carries out, tries and undoes their decisions.
 
 use crate::simulated::{Simulated, application};
 use events::{Rank, Value};
 use tunlets::conductor::{Acknowledged, Conductor, Input, Mode, Options, Output};
 use tunlets::{News, built_in};
 
-/// Actions that wait for the next iteration: number, tuning point, value.
+/// Actions pending until the next iteration: number, tuning point, value.
 type Orders = Vec<(u64, usize, Value)>;
 
 struct Conducted {
@@ -48,7 +48,7 @@ impl Conducted {
         }
     }
 
-    /// Iterations one after the other; the times of all.
+    /// Runs iterations in sequence and returns their times.
     fn run(&mut self, n_iterations: u64) -> Vec<f64> {
         let (mut now_s, mut times_s) = (0.0, Vec::new());
         for number in 0..n_iterations {

@@ -1,4 +1,4 @@
-//! `factoring` gains what a perfect split would, and costs nothing where there is nothing to gain.
+//! `factoring` gains as much as a perfect split would, and costs nothing where there is nothing to gain.
 
 use crate::simulated::{Run, Simulated, application, noise};
 use tunlets::built_in;
@@ -11,12 +11,12 @@ fn run(simulated: &mut Simulated, n_iterations: u64) -> Run {
     Run::new(simulated, &application, &mut tunlets, n_iterations)
 }
 
-/// Per task 5 us, twice that below the line: from `from` to `to` of the way around.
+/// Returns a task cost of 5 us, doubled between `from` and `to` of the sequence of tasks.
 fn below(from: f64, to: f64) -> impl Fn(u64, f64, u32) -> f64 + 'static {
     move |_, at, _| if from <= at && at < to { 10e-6 } else { 5e-6 }
 }
 
-/// The gain from iteration `n_learning` on is 90 % of what a perfect split would gain.
+/// Checks that, after `n_learning` iterations, the gain is 90 % of that of a perfect split.
 #[track_caller]
 fn check_gain(n_workers: u32, n_learning: u64, task_s: impl Fn(u64, f64, u32) -> f64 + 'static) {
     let mut simulated = Simulated::new(n_workers, task_s);
@@ -53,7 +53,7 @@ fn a_slow_worker_gets_fewer_tasks() {
     check_gain(7, 15, later);
 }
 
-/// All iterations together take at most 1 % longer than without a tunlet.
+/// Checks that all iterations together take at most 1 % longer than without a tunlet.
 #[track_caller]
 fn check_cost(n_workers: u32, noise_share: f64) {
     let task_s = move |number: u64, at: f64, worker: u32| {

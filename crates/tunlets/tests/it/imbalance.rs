@@ -1,10 +1,10 @@
-//! `imbalance` turns what it may towards a better load balance, and says who is to blame.
+//! `imbalance` changes its tuning points toward a better load balance, and names the culprit.
 
 use crate::simulated::application;
 use events::{Rank, Value};
 use tunlets::{Applied, Decision, News, Performance, Tunlet, World, built_in};
 
-/// A program whose load balance depends on F0 and F1.
+/// Program whose load balance depends on F0 and F1.
 struct Program {
     values: [f64; 3],
     balance: fn(&[f64; 3]) -> f64,

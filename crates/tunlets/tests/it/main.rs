@@ -1,4 +1,4 @@
-//! The built-in tunlets from outside, on a master and workers in simulated time.
+//! Tests of the built-in tunlets through the public API, with a master and workers in simulated time.
 
 #![allow(
     clippy::cast_possible_truncation,

@@ -1,11 +1,11 @@
-//! `search` finds the lowest place of a noisy bowl within its budget, and finds it again when it moves.
+//! `search` finds the minimum of a noisy function within its budget, and finds it again when it moves.
 
 use crate::simulated::{application, noise};
 use application::Application;
 use events::Value;
 use tunlets::{Applied, IterationNews, News, Tunlet, World, built_in};
 
-/// The values of F0, F1, F2 and NW, and what iterations with them take.
+/// Values of F0, F1, F2 and NW, and the iteration time as a function of them.
 struct Bowl {
     values: [Value; 4],
     time_s: fn(&[f64; 4], u64) -> f64,
@@ -14,7 +14,7 @@ struct Bowl {
 }
 
 impl Bowl {
-    /// `n` iterations under the tunlet, from iteration `first` on.
+    /// Runs `n` iterations under the tunlet, from iteration `first` on.
     fn run(&mut self, tunlet: &mut dyn Tunlet, first: u64, n: u64) {
         for number in first..first + n {
             let values = self.values.map(Value::as_f64);
@@ -39,7 +39,7 @@ fn options(points: &str) -> Application {
     application(&[("search", &[("points", points), ("budget", "40"), ("repeats", "3")])])
 }
 
-/// With `is_known`, the tunlet is told the values at the start.
+/// Checks that the minimum is reached; with `is_known`, the tunlet is told the start values.
 #[track_caller]
 fn check(points: &str, time_s: fn(&[f64; 4], u64) -> f64, noise_share: f64, is_known: bool) {
     let values = [0.9, 0.9, 0.9].map(Value::Float);
@@ -49,7 +49,7 @@ fn check(points: &str, time_s: fn(&[f64; 4], u64) -> f64, noise_share: f64, is_k
     let known = if is_known { values.map(Some).to_vec() } else { Vec::new() };
     let world = World { values: known, ..World::default() };
     search.begin(&options(points), &world).expect("the description has all");
-    // A value takes three iterations, and one that is left out.
+    // Each value takes three iterations and one that is skipped.
     bowl.run(search.as_mut(), 0, 42 * 4);
     let reached_s = time_s(&bowl.values.map(Value::as_f64), 0);
     assert!(reached_s <= 1.03, "{points}: {reached_s} with {:?}", bowl.values);

@@ -1,9 +1,8 @@
-//! A master and its workers in simulated time, which deals and says what xfire does.
+//! Master and workers in simulated time that emit the same events as xfire.
 //!
-//! The master sends one message at a time and serves workers in the order of their answers. A message
-//! costs a latency and a time per task. Chunks are those of `chunking`, which deals as xfire's
-//! `factoring.c` does (its tests hold the same numbers). Decisions are carried out when the next
-//! iteration starts.
+//! The master sends one message at a time and serves workers in the order of their answers. A message costs a
+//! latency and a time per task. Chunks come from `chunking`, which deals as xfire's `factoring.c` does (its
+//! tests hold the same numbers). Decisions are carried out when the next iteration starts.
 
 use application::{
     Actor, Application, AttributeSource, Change, EventAttribute, EventPoint, Iteration, Range,
@@ -31,12 +30,12 @@ pub(crate) const BYTES_PER_TASK: f64 = 16.0;
 pub(crate) struct Simulated {
     pub(crate) n_tasks: u64,
     pub(crate) n_workers: u32,
-    /// Workers that say when they compute, the first ones.
+    /// Number of workers that emit computing events, the first ones.
     pub(crate) n_heard: u32,
     pub(crate) n_tasks_min: u64,
     pub(crate) latency_s: f64,
     pub(crate) byte_s: f64,
-    /// Cost of a task: iteration, place from 0 to 1, worker from 1.
+    /// Cost of a task: iteration, position from 0 to 1, worker from 1.
     pub(crate) task_s: Box<dyn Fn(u64, f64, u32) -> f64>,
     pub(crate) shares: [f64; 3],
     pub(crate) nw: u32,
@@ -57,7 +56,7 @@ impl Simulated {
         }
     }
 
-    /// Computing time of a chunk; sampled at its tasks, or at 64 of them.
+    /// Returns the computing time of a chunk, sampled at its tasks, or at 64 of them.
     fn compute_s(&self, number: u64, chunk: Chunk, worker: u32) -> f64 {
         let n_samples = chunk.n_tasks.min(64);
         let at = |k: u64| {
@@ -68,7 +67,7 @@ impl Simulated {
         sum_s / n_samples as f64 * chunk.n_tasks as f64
     }
 
-    /// Time of an iteration in which every worker computes equally long.
+    /// Returns the time of an iteration in which all workers compute equally long.
     pub(crate) fn perfect_s(&self, number: u64) -> f64 {
         let all = Chunk { batch: 0, first: 0, n_tasks: self.n_tasks };
         let alone_s: f64 = (1..=self.n_workers).map(|w| 1.0 / self.fine_s(number, all, w)).sum();
@@ -86,7 +85,7 @@ impl Simulated {
         self.shares.get(point).map_or(Value::Int(self.nw.into()), |share| Value::Float(*share))
     }
 
-    /// Sets a tuning point; its value before.
+    /// Sets a tuning point and returns its old value.
     pub(crate) fn set(&mut self, point: usize, value: Value) -> Value {
         if point == 3 {
             let old = std::mem::replace(&mut self.nw, value.as_f64() as u32);
@@ -95,7 +94,7 @@ impl Simulated {
         Value::Float(std::mem::replace(&mut self.shares[point], value.as_f64()))
     }
 
-    /// One iteration from `start_s` on: what happened, in the order of time, and when it ended.
+    /// Runs one iteration from `start_s` on; returns its news in order of time, and its end.
     pub(crate) fn iterate(&self, number: u64, start_s: f64) -> (Vec<News>, f64) {
         let mut told = Told::default();
         let n_workers = self.nw.clamp(1, self.n_workers);
@@ -107,7 +106,7 @@ impl Simulated {
         for chunk in &dealt {
             *per_batch.entry(chunk.batch).or_default() += 1;
         }
-        // Workers by the time of their answer, with what they answer.
+        // Workers ordered by the time of their answer, with its contents.
         let mut workers: BinaryHeap<Reverse<(u64, u32, u64, u64)>> =
             (1..=n_workers).map(|worker| Reverse((start_s.to_bits(), worker, 0, 0))).collect();
         let (mut master_s, mut batch) = (start_s, None);
@@ -141,7 +140,7 @@ impl Simulated {
         (told.in_order(), end_s)
     }
 
-    /// The first ranks of the description: one master, the others workers.
+    /// Returns the description's initial state: one master, the other ranks workers.
     fn world(&self) -> World {
         let workers = (1..=self.n_workers).map(Rank).collect();
         let [f0, f1, f2] = self.shares.map(|share| Some(Value::Float(share)));
@@ -175,7 +174,7 @@ impl Told {
     }
 }
 
-/// The description of the simulated program, with these options of a tunlet.
+/// Returns the description of the simulated program, with these tunlet options.
 pub(crate) fn application(options: &[(&str, &[(&str, &str)])]) -> Application {
     let spans = |spans| Ranks { spans };
     let actor = |name: &str, ranks| Actor { name: name.to_owned(), ranks, line: 1 };
@@ -231,7 +230,7 @@ fn attribute(name: &str) -> EventAttribute {
     EventAttribute { name: name.to_owned(), source, kind: Some(ValueType::I32), line: 1 }
 }
 
-/// A run of the simulated program under some tunlets.
+/// Run of the simulated program under some tunlets.
 pub(crate) struct Run {
     pub(crate) iterations_s: Vec<f64>,
     pub(crate) decisions: Vec<(u64, Decision)>,
@@ -286,7 +285,7 @@ impl Run {
         run
     }
 
-    /// Median of the last `n` iterations, in seconds.
+    /// Returns the median of the last `n` iterations, in seconds.
     pub(crate) fn settled_s(&self, n: usize) -> f64 {
         let mut last = self.iterations_s[self.iterations_s.len() - n..].to_vec();
         last.sort_by(f64::total_cmp);
@@ -303,7 +302,7 @@ fn carry_out(simulated: &mut Simulated, decision: &Decision, time_s: f64) -> App
     Applied { point: decision.point, old, new: decision.value, time_s, hit: 1, is_own: true }
 }
 
-/// Numbers from 0 to 1 that look random and are the same in every run.
+/// Returns a reproducible pseudo-random number from 0 to 1.
 pub(crate) fn noise(seed: u64) -> f64 {
     let mut bits = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,4 +1,4 @@
-//! Both strategies of a master with workers at once.
+//! Both tunlets for master-worker programs at once.
 
 use crate::simulated::{Run, Simulated, application};
 use tunlets::built_in;
@@ -46,7 +46,7 @@ fn specs_name_what_begin_asks_for() {
     assert!(built_in("no-such-tunlet").is_none());
 }
 
-/// Whether a tunlet can begin where an event lacks an attribute.
+/// Returns whether a tunlet can begin if an event lacks an attribute.
 fn begins_without(name: &str, event: &str, attribute: &str) -> bool {
     let mut application = application(&[]);
     let described = application.events.iter_mut().find(|other| other.name == event);

@@ -1,11 +1,11 @@
-//! `worker-count` finds the number of workers that is best in simulated time.
+//! `worker-count` finds the best number of workers, in simulated time.
 
 use crate::simulated::{Run, Simulated, application};
 use tunlets::built_in;
 
 const N_WORKERS: u32 = 24;
 
-/// The number of workers with the smallest `cost` of its iteration time.
+/// Returns the number of workers that minimizes `cost` of the iteration time.
 fn best(simulated: &mut Simulated, cost: impl Fn(f64, f64) -> f64) -> u32 {
     let cost_of = |n: u32| {
         simulated.nw = n;
@@ -73,7 +73,7 @@ fn its_reason_names_the_numbers_it_follows_from() {
     }
 }
 
-/// Models of `work_s / workers + each_s * workers`, as `sintonia fit` writes them.
+/// Returns models of `work_s / workers + each_s * workers`, as `sintonia fit` writes them.
 fn fitted(work_s: f64, each_s: f64) -> String {
     let mut measured = fitting::Measurements::of(vec!["workers".into()]);
     for n in [1.0_f64, 2.0, 4.0, 8.0, 16.0, 24.0] {
@@ -87,7 +87,7 @@ fn fitted(work_s: f64, each_s: f64) -> String {
 #[track_caller]
 fn check_fitted(first: u32, each_s: f64, expected: u32) {
     let mut simulated = Simulated::new(N_WORKERS, |_, _, _| 5e-6);
-    // The network of the run says the same, so that the trial of the change keeps it.
+    // The network of the run has the same cost, so the trial of the change keeps it.
     (simulated.latency_s, simulated.byte_s, simulated.nw) = (each_s, 1e-10, first);
     let model = fitted(0.1, each_s);
     let options = [("worker-count", &[("model", model.as_str())] as &[_])];

@@ -1,4 +1,4 @@
-//! Whatever is late, lost or dies: one trial at a time, all ranks or none, and an end to every story.
+//! Laws that hold whatever is late, lost or dies: one trial at a time, all ranks or none, an end to every decision.
 
 use super::simulation::{FIRST, Simulation};
 use super::{F0, F1, NW};
@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 const N_RANKS: u32 = 4;
 
-/// Something that happens; numbers are taken modulo what there is.
+/// Step of a random scenario; numbers are taken modulo the number of choices.
 #[derive(Clone, Debug)]
 enum Move {
     Decide(usize, i64),
@@ -78,7 +78,7 @@ fn make(simulation: &mut Simulation, step: &Move) {
     }
 }
 
-/// What the lines say of the decisions.
+/// What the recorded lines tell about the decisions.
 #[derive(Default)]
 struct Stories {
     tunlet_of: BTreeMap<u64, String>,

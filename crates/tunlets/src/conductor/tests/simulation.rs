@@ -1,4 +1,4 @@
-//! Ranks that carry out actions, tunlets that follow a script, and the way between, all without time.
+//! Simulated ranks that carry out actions, scripted tunlets, and the messages between them, without real time.
 
 use super::{END, START, application};
 use crate::conductor::{Acknowledged, Conductor, Input, Line, Mode, Noted, Options, Output};
@@ -8,10 +8,10 @@ use events::{Rank, Value};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex};
 
-/// Value of every tuning point at the start.
+/// Initial value of every tuning point.
 pub(super) const FIRST: Value = Value::Int(50);
 
-/// What a scripted tunlet hears, and what it will decide at the next news.
+/// News that a scripted tunlet has heard, and decisions it will make at the next news.
 #[derive(Debug, Default)]
 pub(super) struct Script {
     pub(super) heard: Vec<News>,
@@ -59,7 +59,7 @@ impl Tunlet for Scripted {
     }
 }
 
-/// An order on its way to a rank.
+/// Order in transit to a rank.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Order {
     Prepare { action: u64, point: usize, value: Value },
@@ -77,11 +77,11 @@ struct Kept {
 #[derive(Debug, Default)]
 pub(super) struct Process {
     pub(super) values: BTreeMap<usize, Value>,
-    /// Orders on their way, in order.
+    /// Orders in transit, in order.
     pub(super) orders: VecDeque<Order>,
-    /// What it said, on its way back.
+    /// Answers in transit.
     pub(super) answers: VecDeque<Input>,
-    /// Records of its ring, on their way.
+    /// Records of its ring in transit.
     pub(super) records: VecDeque<Input>,
     kept: BTreeMap<u64, Kept>,
     n_hits: u32,
@@ -94,7 +94,7 @@ impl Process {
         self.values.get(&point).copied().unwrap_or(FIRST)
     }
 
-    /// Takes the next order.
+    /// Processes the next order.
     pub(super) fn take_order(&mut self, rank: Rank) {
         match self.orders.pop_front() {
             Some(Order::Prepare { action, .. }) if self.refuses => {
@@ -140,7 +140,7 @@ impl Process {
     }
 }
 
-/// A conductor with ranks.
+/// Conductor with simulated ranks.
 pub(super) struct Simulation {
     pub(super) conductor: Conductor,
     pub(super) now_s: f64,
@@ -151,7 +151,7 @@ pub(super) struct Simulation {
 }
 
 impl Simulation {
-    /// Tunlets and the points that each asks for.
+    /// Creates a simulation with these tunlets and the points that each asks for.
     pub(super) fn new(n_ranks: u32, mode: Mode, tunlets: &[(&'static str, &[usize])]) -> Self {
         let scripts: Vec<Arc<Mutex<Script>>> = tunlets.iter().map(|_| Arc::default()).collect();
         let cast = tunlets.iter().zip(&scripts).map(|((name, points), script)| {
@@ -212,7 +212,7 @@ impl Simulation {
         }
     }
 
-    /// Lets everything arrive that is on its way, except at silent ranks.
+    /// Delivers everything in transit, except to and from silent ranks.
     pub(super) fn settle(&mut self) {
         loop {
             let mut inputs = Vec::new();
@@ -232,14 +232,14 @@ impl Simulation {
         }
     }
 
-    /// An iteration of `duration_s` with `work`; the sync point is passed at its start.
+    /// Runs an iteration of `duration_s` with `work`; the sync point is passed at its start.
     pub(super) fn iterate(&mut self, duration_s: f64, work: i64) {
         self.settle();
         self.round(duration_s, work);
         self.settle();
     }
 
-    /// The same while messages are on their way.
+    /// Runs an iteration while messages are in transit.
     pub(super) fn round(&mut self, duration_s: f64, work: i64) {
         self.now_s += 0.001;
         let now_s = self.now_s;
@@ -270,7 +270,7 @@ impl Simulation {
         self.processes.values().map(|process| i64::try_from(whole(process)).unwrap()).collect()
     }
 
-    /// What became of each decision, as words: `1 kept`.
+    /// Returns the outcome of each decision as words: `1 kept`.
     pub(super) fn outcomes(&self) -> Vec<String> {
         let lines = self.lines.iter();
         lines

@@ -1,4 +1,4 @@
-//! What becomes of decisions.
+//! Outcomes of decisions in scripted scenarios.
 
 use super::simulation::Simulation;
 use super::{F0, F1, NW};
@@ -19,7 +19,7 @@ fn check(simulation: &Simulation, expected: &[&str]) {
     assert_eq!(simulation.outcomes(), expected, "{:#?}", simulation.lines);
 }
 
-/// A decision about F0 after iterations `before`, tried by those `after`.
+/// Checks the outcome of a decision about F0 made after the iterations `before` and tried by those in `after`.
 #[track_caller]
 fn check_trial(before: &[f64], after: &[f64], expected: &[&str], value: i64) {
     let mut simulation = tuned(3);
@@ -76,7 +76,7 @@ fn who_was_undone_rests_longer_each_time() {
         iterate(&mut simulation, &[2.0, 2.0, 2.0, 1.0]);
         assert!(simulation.outcomes().contains(&format!("{value} undone")));
     }
-    // One iteration to carry it out; one of the rest was the undoing's own.
+    // One iteration to carry it out; one of the rest was taken by the undo itself.
     assert_eq!(rests, [1, 2, 4]);
 }
 
@@ -92,7 +92,7 @@ fn decisions_of_others_wait_for_the_trial() {
     iterate(&mut simulation, &[1.0; 3]);
     check(&simulation, &["1 applied", "1 effect", "1 kept"]);
     iterate(&mut simulation, &[1.0; 5]);
-    // Only the newest, and in turn.
+    // Only the newest decision, and in turn.
     let second = ["2 applied", "2 effect", "2 kept"];
     check(&simulation, &[["1 applied", "1 effect", "1 kept"], second].concat());
     iterate(&mut simulation, &[1.0; 1]);
@@ -183,7 +183,7 @@ fn a_rank_that_hangs_after_the_commit_sets_all_back() {
     simulation.silent.insert(Rank(1));
     iterate(&mut simulation, &[0.1; 5]);
     assert_eq!(simulation.values(NW), [50, 7, 7], "rank 1 said nothing of it");
-    // It is asked to withdraw, then to set back; it answers nothing in all that time.
+    // The rank is asked to withdraw, then to restore; it never answers.
     (0..4).for_each(|_| simulation.wait(11.0));
     iterate(&mut simulation, &[0.1; 5]);
     check(&simulation, &["1 lost"]);
