@@ -8,7 +8,7 @@ use serde::Serialize;
 /// Action and needs of a tunlet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Guide {
-    /// What it does about its problem, as half a sentence.
+    /// Remedy for its problem, as half a sentence.
     pub remedy: &'static str,
     /// Its needs regarding iterations.
     pub iteration: &'static str,
@@ -29,7 +29,7 @@ pub struct EventNeed {
     pub attributes: &'static [&'static str],
     /// Optional attributes, used if present.
     pub more_attributes: &'static [&'static str],
-    /// Whether the tunlet cannot begin without the event.
+    /// True if the tunlet cannot begin without the event.
     pub is_needed: bool,
 }
 

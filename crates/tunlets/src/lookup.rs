@@ -121,7 +121,7 @@ pub(crate) struct Point {
     pub(crate) value: Option<f64>,
     /// Value before the pending request.
     before: Option<f64>,
-    /// Whether a request is neither carried out nor declined yet.
+    /// True if a request is neither carried out nor declined yet.
     pub(crate) is_waiting: bool,
 }
 

@@ -63,7 +63,7 @@ pub struct Search {
     start: Start,
 }
 
-/// What is known of the values at the start; the first change reports the value before it.
+/// Known values at the start; the first change reports the value before it.
 #[derive(Debug, Default)]
 struct Start {
     values: Vec<Option<f64>>,

@@ -52,7 +52,7 @@ pub enum Detail {
 pub struct Requests {
     /// Level of detail for each event, in the order of the description.
     pub events: Vec<Detail>,
-    /// Whether [`News::Performance`] is wanted.
+    /// True if [`News::Performance`] is wanted.
     pub performance: bool,
     /// Positions of the tuning points that the tunlet may change.
     pub points: Vec<usize>,
@@ -155,7 +155,7 @@ pub struct Applied {
     pub time_s: f64,
     /// Number of sync-point passages so far; 0 if the program has set the value itself.
     pub hit: u32,
-    /// Whether this tunlet asked for it.
+    /// True if this tunlet asked for it.
     pub is_own: bool,
 }
 

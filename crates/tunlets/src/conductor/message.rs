@@ -94,7 +94,7 @@ pub enum Output {
         point: usize,
         /// Ranks, with the value for each.
         values: Vec<(Rank, Value)>,
-        /// Whether to set the value at every passage of the sync point, until another action of this point is
+        /// True to set the value at every passage of the sync point, until another action of this point is
         /// committed, instead of once.
         repeats: bool,
     },

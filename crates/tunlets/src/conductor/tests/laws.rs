@@ -78,7 +78,7 @@ fn make(simulation: &mut Simulation, step: &Move) {
     }
 }
 
-/// What the recorded lines tell about the decisions.
+/// Facts about the decisions, from the recorded lines.
 #[derive(Default)]
 struct Stories {
     tunlet_of: BTreeMap<u64, String>,
