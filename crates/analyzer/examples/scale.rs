@@ -1,13 +1,12 @@
-//! How many ranks one analyzer takes: simulated ranks write events into real segments, real collectors (one per
-//! simulated node) bring them to a real analyzer with a tunlet that counts.
+//! Measures how many ranks one analyzer can serve: simulated ranks write events into real segments, real
+//! collectors (one per simulated node) send them to a real analyzer with a tunlet that counts.
 //!
 //! `cargo run --release -p analyzer --example scale -- [--ranks N] [--nodes N] [--rate EVENTS/S] [--seconds S] [--every]`
 //!
-//! Every event is an entry and an exit of a function in turn. Prints a row of the table in
-//! `docs/benchmarks.md`.
+//! Events alternate between entry and exit of a function. Prints a row of the table in `docs/benchmarks.md`.
 //!
 //! # Not here
-//! Tests: nothing is asserted but that sums and counts agree.
+//! Tests: the only assertion is that sums and counts agree.
 #![allow(clippy::print_stdout, clippy::expect_used, reason = "a program whose result is printed")]
 
 use analyzer::tuning::Plan;
@@ -105,7 +104,7 @@ fn command_line() -> Wish {
     }
 }
 
-/// Passages that the tunlet heard of.
+/// Number of passages that the tunlet was told about.
 #[derive(Debug, Default)]
 struct Heard {
     n: AtomicU64,
@@ -219,11 +218,11 @@ fn collect(wish: &Wish, shm: &Path, analyzer: SocketAddr) -> Vec<std::thread::Jo
     (0..wish.n_nodes).map(start).collect()
 }
 
-/// Ranks whose only work is to pass a function.
+/// Ranks that only pass through a function.
 struct Simulated {
     ranks: Vec<(PathBuf, ThreadWriter)>,
     n_written: u64,
-    /// Whose turn it is, and how often all had theirs.
+    /// Index of the next rank to write; it wraps around after each round.
     turn: usize,
 }
 
@@ -244,7 +243,7 @@ impl Simulated {
             header.first_ticks.store(ticks, Ordering::Relaxed);
             header.first_ns.store(ns, Ordering::Relaxed);
             header.init_end_ticks.store(ticks, Ordering::Relaxed);
-            // Orders go into the mailbox; nobody carries them out.
+            // Orders are put into the mailbox, but never carried out.
             segment.open_control().expect("room");
             let thread = segment.attach_thread(1).expect("a block");
             segment.publish();
@@ -253,7 +252,7 @@ impl Simulated {
         Self { ranks: (0..wish.n_ranks).map(make).collect(), n_written: 0, turn: 0 }
     }
 
-    /// Writes what is due after `elapsed_s`, and waits a moment.
+    /// Writes the records due after `elapsed_s`, then sleeps briefly.
     fn write(&mut self, wish: &Wish, elapsed_s: f64) {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
         let due = (elapsed_s * wish.rate_hz * f64::from(wish.n_ranks)) as u64;
@@ -284,7 +283,7 @@ fn wait(patience: Duration, mut is_so: impl FnMut() -> bool) -> bool {
     analyzer::server::wait_until(Instant::now() + patience, &mut is_so)
 }
 
-/// Processor seconds of the whole process, or of this thread.
+/// Returns the CPU seconds of the process, or of this thread.
 fn cpu_s(is_thread: bool) -> f64 {
     let path = if is_thread { "/proc/thread-self/schedstat" } else { "/proc/self/stat" };
     let text = std::fs::read_to_string(path).expect("Linux");

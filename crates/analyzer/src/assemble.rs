@@ -1,16 +1,15 @@
-//! What was measured, added up into a run record: summary, table of regions, events.
+//! Aggregates the measurements of a run into its record: summary, table of regions, events.
 //!
-//! Reports of processes become ranks of worlds (`roster`), addresses become call sites that are the same
-//! in all ranks (`sites`), and sums over them the page that people read (`summarize`, `findings`,
-//! `warnings`). The records of a traced run become its event file, those of functions a table of their own
-//! (`trace`).
+//! Process reports become ranks of worlds (`roster`), addresses become call sites common to all ranks (`sites`),
+//! and sums over them become the one-page summary (`summarize`, `findings`, `warnings`). The records of a traced
+//! run become its event file, and function records a table of their own (`trace`).
 //!
 //! # Invariants
-//! - Everything but reading spools, writing the record and opening programs for their names is pure.
-//! - It always ends with a summary: what is missing, damaged or unwritable is a sentence in it.
+//! - Everything is pure except reading spools, writing the record, and opening programs to resolve names.
+//! - The result always has a summary: whatever is missing, damaged or unwritable is reported as a sentence in it.
 //!
 //! # Not here
-//! Where reports and records come from (`server`, `collector`, `recover`), and printing (`cli`).
+//! Collection of reports and records (`server`, `collector`, `recover`), and printing (`cli`).
 
 mod efficiency;
 mod findings;
@@ -39,18 +38,18 @@ use symbols::Resolver;
 use thiserror::Error;
 use trace::Traced;
 
-/// A run, added up.
+/// Aggregated run.
 #[derive(Debug)]
 #[must_use]
 pub struct Assembled {
-    /// The run on one page; the caller writes it.
+    /// Summary of the run; the caller writes it.
     pub summary: Summary,
-    /// Files of the record that could not be written. Unless there are none, the spool holds something
-    /// that is nowhere else and must not be removed.
+    /// Files of the record that could not be written. If there are any, the spool holds the only copy of some
+    /// data and must not be removed.
     pub unwritten: Vec<AssembleError>,
 }
 
-/// A file of the record that could not be written.
+/// File of the record that could not be written.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum AssembleError {
@@ -63,7 +62,7 @@ pub enum AssembleError {
 }
 
 impl AssembleError {
-    /// Why it could not be written.
+    /// Returns the cause.
     pub fn table(&self) -> &TableError {
         match self {
             Self::Regions(error) | Self::Events(error) => error,
@@ -71,7 +70,7 @@ impl AssembleError {
     }
 }
 
-/// Adds everything up, and writes the table of regions and, for traced runs, the event file.
+/// Aggregates the measurements, and writes the table of regions and, for traced runs, the event file.
 pub fn assemble(measured: &Measured, facts: &RunFacts, record: &RunRecord) -> Assembled {
     let roster = Roster::new(measured, facts);
     let sites = Sites::new(&roster);
@@ -111,9 +110,9 @@ pub fn assemble(measured: &Measured, facts: &RunFacts, record: &RunRecord) -> As
     Assembled { summary, unwritten }
 }
 
-/// The run so far on one page, from statistics alone; writes nothing.
+/// Summarizes the run so far from statistics alone; writes nothing.
 ///
-/// A resolver that is kept from call to call opens every program once.
+/// A resolver that is reused for all calls opens every program only once.
 pub fn summarize(measured: &Measured, facts: &RunFacts, resolver: &mut Resolver) -> Summary {
     let roster = Roster::new(measured, facts);
     let sites = Sites::new(&roster);
@@ -122,7 +121,7 @@ pub fn summarize(measured: &Measured, facts: &RunFacts, resolver: &mut Resolver)
     summary
 }
 
-/// The story of the tunlets, from the lines in the record.
+/// Reads the history of tuning from the lines in the record.
 fn tuning(record: &RunRecord, warnings: &mut Vec<String>) -> Option<TuningSummary> {
     match record.read_tuning() {
         Ok(lines) => lines.as_ref().map(TuningSummary::of),
@@ -133,7 +132,7 @@ fn tuning(record: &RunRecord, warnings: &mut Vec<String>) -> Option<TuningSummar
     }
 }
 
-/// How the program changed its number of ranks, from the lines that it left in the record.
+/// Reads the changes of the number of ranks from the lines that the program left in the record.
 fn resizes(record: &RunRecord, warnings: &mut Vec<String>) -> Vec<Resize> {
     match record.read_resizes().map(Option::unwrap_or_default) {
         Ok(lines) => {
@@ -151,7 +150,7 @@ fn resizes(record: &RunRecord, warnings: &mut Vec<String>) -> Vec<Resize> {
 fn add_trace(summary: &mut Summary, roster: &Roster<'_>, measured: &Measured, traced: Traced) {
     summary.tool.records = traced.n_events;
     summary.tool.warnings.extend(traced.warnings);
-    // What is known to be lost on the way is among what did not arrive.
+    // Records known to be lost in transit are among those that did not arrive.
     let n_unexplained = traced.n_missing.saturating_sub(measured.n_records_lost);
     if n_unexplained != 0 {
         summary.tool.records_dropped += n_unexplained;

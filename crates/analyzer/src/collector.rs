@@ -1,18 +1,18 @@
-//! The collector of a node: brings what ranks wrote in shared memory to the analyzer.
+//! Collector of a node: forwards what ranks wrote into shared memory to the analyzer.
 //!
-//! One per node and run, a process of its own, so that no rank's end takes records with it. It sleeps
-//! until a rank rings, a process ends, the analyzer speaks, or rings are due; it never waits for anything
-//! while it is awake.
+//! One process per node and run, separate from the ranks, so that the end of a rank loses no records. It sleeps
+//! until a rank rings the doorbell, a process ends, the analyzer sends something, or rings are due to be read;
+//! while awake it never blocks.
 //!
 //! # Invariants
-//! - A ring's room is given back only for records that the analyzer acknowledged or a file holds; a
-//!   segment is removed only when the last report of its process is kept as well.
-//! - At most 1 MiB waits to be written (and the message being added); what comes faster stays in the rings,
-//!   which count what they drop.
-//! - Without an analyzer it goes on, into files.
+//! - Ring space is released only for records that the analyzer acknowledged or a file holds; a segment is removed
+//!   only when the last report of its process is saved as well.
+//! - At most 1 MiB waits to be written (plus the message being added); further records stay in the rings,
+//!   which count dropped ones.
+//! - Without an analyzer, the collector continues and writes files.
 //!
 //! # Not here
-//! The decisions (`plan`), the analyzer's side (`server`), what the numbers mean (`assemble`).
+//! The timing decisions (`plan`), the analyzer's side (`server`), the meaning of the numbers (`assemble`).
 
 mod control;
 mod delivery;
@@ -46,20 +46,20 @@ use std::time::{Duration, Instant};
 use sums::Sums;
 use wire::ToAnalyzer;
 
-/// Time between looks at the folder while it rings.
+/// Shortest time between scans of the folder while the doorbell rings.
 const RING_PAUSE: Duration = Duration::from_millis(2);
 
-/// Sentences about overwritten segments kept at most.
+/// Maximum number of sentences kept about overwritten segments.
 const N_DAMAGES_MAX: usize = 10;
 
-/// What may be chosen about a collector.
+/// Options of a collector.
 #[derive(Clone, Copy, Debug)]
 pub struct CollectorOptions {
-    /// How long a lost analyzer is looked for before it is given up.
+    /// Time for which a lost analyzer is retried before it is given up.
     pub patience: Duration,
-    /// Time between looks at the folder when nobody rings.
+    /// Time between scans of the folder when the doorbell does not ring.
     pub scan_every: Duration,
-    /// Time for the last bytes to leave.
+    /// Time for the last bytes to be sent.
     pub farewell: Duration,
 }
 
@@ -73,21 +73,21 @@ impl Default for CollectorOptions {
     }
 }
 
-/// Why a node has no collector.
+/// Reason why a node has no collector.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CollectorError {
     /// The node's folder cannot be used.
     #[error("cannot use the folder `{path}` in shared memory; check that it is writable")]
     Folder {
-        /// The folder.
+        /// Path of the folder.
         path: PathBuf,
-        /// Why not.
+        /// Reason.
         source: std::io::Error,
     },
 }
 
-/// The collector of this node.
+/// Collector of one node.
 #[derive(Debug)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -100,24 +100,24 @@ pub struct Collector {
     link: Link,
     spill: Spill,
     processes: Vec<Observed>,
-    /// Where in `processes` each is.
+    /// Position of each process in `processes`.
     index: HashMap<ProcessKey, usize>,
     paths: HashSet<PathBuf>,
     ends: Ends,
     sums: Sums,
-    /// Segments that cannot be read, and why.
+    /// Segments that cannot be read, with the reason.
     refused: HashMap<PathBuf, String>,
-    /// Sentences about segments that the program overwrote.
+    /// Sentences about segments that the program has overwritten.
     damages: Vec<String>,
     pace: DrainPace,
-    /// For processes whose events are only added up.
+    /// Pace of draining rings of processes whose events are only summed.
     sum_pace: DrainPace,
     report_every: Duration,
     finishing: bool,
     leaving: bool,
-    /// Started by the launcher, who lives on this node.
+    /// True if it was started by the launcher, which runs on this node.
     is_launchers: bool,
-    /// The processes were there before us, and are to be left as they were.
+    /// True if the processes existed before this tool attached, and must be left as they were.
     is_attached: bool,
     last_scan: Instant,
     next_scan: Instant,
@@ -125,25 +125,25 @@ pub struct Collector {
     next_sum_drain: Instant,
     next_reports: Instant,
     next_spilled_reports: Instant,
-    /// Somebody waits for what a process records.
+    /// True if the records of some process are waited for.
     is_prompt: bool,
     orders_wait: bool,
     answers_wait: bool,
-    /// Whose turn it is to send records.
+    /// Position of the process that last sent records; they take turns.
     turn: usize,
     called: Called,
 }
 
 impl Collector {
-    /// Takes this node; none when another collector has it.
+    /// Takes this node; returns `None` if another collector has it.
     ///
     /// # Errors
-    /// When the folder in shared memory cannot be made.
+    /// The folder in shared memory cannot be created.
     pub fn take(place: &Place, options: CollectorOptions) -> Result<Option<Self>, CollectorError> {
         Self::take_node(place, &node_name(), options)
     }
 
-    /// Takes a node of this name: several of them are simulated on one machine.
+    /// Takes a node with this name, for simulating several nodes on one machine.
     ///
     /// # Errors
     /// As [`Collector::take`].
@@ -153,7 +153,7 @@ impl Collector {
         options: CollectorOptions,
     ) -> Result<Option<Self>, CollectorError> {
         let now = Instant::now();
-        // A handle per process: what is usual is too few for a large node.
+        // Each process needs a file handle, and the default limit is too low for a large node.
         let mut limit = getrlimit(Resource::Nofile);
         limit.current = limit.maximum;
         setrlimit(Resource::Nofile, limit).ok();
@@ -194,7 +194,7 @@ impl Collector {
         }))
     }
 
-    /// Collects until nobody needs it any more.
+    /// Collects until the collector is no longer needed.
     pub fn run(mut self) {
         loop {
             self.step(Instant::now());
@@ -204,7 +204,7 @@ impl Collector {
             self.sleep(Instant::now());
         }
         self.say_farewell();
-        // The launcher of this node looks itself for what it had no time to wait for.
+        // The launcher of this node itself recovers what remains.
         if self.processes.is_empty() || !self.is_launchers {
             self.folder.remove();
         }
@@ -220,13 +220,13 @@ impl Collector {
 
     fn is_over(&self) -> bool {
         let is_gone = |process: &Observed| process.stage.reached == Milestone::Gone;
-        // No disk takes what is left: it stays in shared memory, where `report` finds it.
+        // No disk takes the remaining data: it stays in shared memory, where `report` finds it.
         let is_stuck =
             self.link.is_given_up() && self.spill.is_full() && self.processes.iter().all(is_gone);
         self.leaving || is_stuck || plan::is_over(self.listener(), self.processes.len())
     }
 
-    /// Does everything that can be done at `now` without waiting.
+    /// Does everything that can be done at `now` without blocking.
     fn step(&mut self, now: Instant) {
         if self.called.by_doorbell && self.folder.has_rung() {
             self.next_scan = self.next_scan.min(self.last_scan + RING_PAUSE);
@@ -257,7 +257,7 @@ impl Collector {
         self.forget_done();
     }
 
-    /// Looks who is new, who has something to say, and who ends.
+    /// Scans for new processes, changed states and ended processes.
     fn scan(&mut self, now: Instant) {
         self.last_scan = now;
         self.next_scan = now + self.options.scan_every;
@@ -271,7 +271,7 @@ impl Collector {
             }
             match Observed::open(&path, now) {
                 Ok(process) => self.follow(process, now),
-                // In the making: the rank rings when it is ready.
+                // The segment is still being created; the rank rings the doorbell when it is ready.
                 Err(SegmentError::NotASegment { .. }) => {}
                 Err(error) => {
                     self.refused.insert(path, error.to_string());
@@ -317,12 +317,12 @@ impl Collector {
 
     fn say(&mut self, message: &ToAnalyzer) {
         if let Some(connection) = self.link.connection() {
-            // Too long is only a report.
+            // Only a report can be too long.
             connection.send(message).ok();
         }
     }
 
-    /// Lets processes go of which everything is safe.
+    /// Releases processes whose data are all saved.
     fn forget_done(&mut self) {
         let is_ending = |process: &Observed| process.stage.kept != Milestone::Running;
         if !self.processes.iter().any(is_ending) {
@@ -348,7 +348,7 @@ impl Collector {
         }
     }
 
-    /// Tells the analyzer that nothing is left, and waits until it heard.
+    /// Tells the analyzer that nothing is left, and waits until the message is sent.
     fn say_farewell(&mut self) {
         let n_lost = self.spill.n_lost();
         let warnings = self.refused.values().chain(&self.damages).cloned().collect();

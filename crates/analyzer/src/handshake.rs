@@ -1,11 +1,12 @@
-//! The first words of a connection: both sides prove that they know the run's secret, and all that follows is encrypted.
+//! Handshake of a connection: both sides prove that they know the run's secret, and everything that follows is encrypted.
 //!
-//! 1. The collector: eight fixed bytes, then a record that can be read with the secret alone: the version and [`Hello`].
-//! 2. The analyzer, only if that record was good: the version and its [`Verdict`].
-//! 3. The collector: an empty record. A stranger who repeats what was overheard gets as far as here, having learned
-//!    nothing, and no further.
+//! 1. The collector sends eight fixed bytes, then a record that can be read with the secret alone: the
+//!    version and [`Hello`].
+//! 2. The analyzer, only if that record was valid, sends the version and its [`Verdict`].
+//! 3. The collector sends an empty record. A stranger that replays overheard bytes gets this far without having
+//!    learned anything, and no further.
 //!
-//! The run's number is part of what is proved, so a collector of another run is a stranger as well.
+//! The run's number is part of the proof, so a collector of another run is a stranger as well.
 
 use crate::place::Place;
 use channel::{ChannelError, Opener, Patient, Sealer, Seat, Shake};
@@ -17,32 +18,32 @@ use wire::frame::FRAME_BYTES_MAX;
 use wire::hello::{earlier_version, unversioned, versioned};
 use wire::{FrameBuffer, Hello, Secret, Verdict, WireError};
 
-/// Time in which both sides have to have proved themselves.
+/// Time within which both sides must have proved themselves.
 const PATIENCE: Duration = Duration::from_secs(3);
 /// First bytes of a connection.
 const MAGIC: [u8; 8] = *b"sintorun";
-/// Bytes with which an earlier version begins, as far as they tell it.
+/// Number of bytes at the start of an earlier version's connection that identify it.
 const EARLIER_BYTES: usize = 16;
 
-/// Why two sides did not come together.
+/// Reason why a handshake or connection failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HandshakeError {
-    /// The connection failed, or the other side was silent for too long.
+    /// The connection failed, or the peer was silent for too long.
     #[error(
         "the other side of the connection did not answer; check that nothing between the nodes drops connections"
     )]
     Connection(#[from] io::Error),
-    /// The other side speaks something else.
+    /// The peer uses another format.
     #[error(transparent)]
     Wire(#[from] WireError),
-    /// The other side does not know the secret of the run.
+    /// The peer does not know the secret of the run.
     #[error("the other side does not know the secret of this run; it belongs to another one")]
     Unproved(#[from] ChannelError),
-    /// The other side is no collector.
+    /// The peer is no collector.
     #[error("the other side does not speak like a collector")]
     Stranger,
-    /// A collector from before messages were encrypted.
+    /// The peer is a collector of a version without encryption.
     #[error(
         "a collector of an earlier version (its messages have version {version}) came; use one version of Sintonia on all nodes"
     )]
@@ -50,27 +51,27 @@ pub enum HandshakeError {
         /// Version of its messages.
         version: u16,
     },
-    /// A message was changed on its way.
+    /// A message was altered in transit.
     #[error(
         "a message between a collector and the analyzer was changed on its way; they connected again"
     )]
     Damaged,
-    /// The analyzer says why it wants nothing to do with the collector.
+    /// The analyzer refuses the collector.
     #[error("the analyzer refused this collector: {reason}")]
     Refused {
-        /// Its reason.
+        /// Reason given by the analyzer.
         reason: String,
     },
 }
 
 impl HandshakeError {
-    /// Whether a person has to hear of it: a lost connection is made again, and strangers are only counted.
+    /// Returns whether the user should be told: a lost connection is made again, and strangers are only counted.
     pub(crate) fn is_news(&self) -> bool {
         matches!(self, Self::Wire(_) | Self::Damaged | Self::Refused { .. })
     }
 }
 
-/// A connection whose sides believe each other.
+/// Connection whose sides have proved themselves to each other.
 #[derive(Debug)]
 pub(crate) struct Trusted {
     pub(crate) stream: Arc<TcpStream>,
@@ -80,7 +81,7 @@ pub(crate) struct Trusted {
     pub(crate) report_every_ms: u32,
 }
 
-/// What arrives on a trusted connection, made into messages.
+/// Decrypts arriving bytes into messages.
 #[derive(Debug)]
 pub(crate) struct Hearing {
     opener: Opener,
@@ -93,7 +94,7 @@ impl Hearing {
         Self { opener, frames: FrameBuffer::new(FRAME_BYTES_MAX), plain: Vec::new() }
     }
 
-    /// Takes bytes that arrived.
+    /// Adds bytes that arrived.
     pub(crate) fn push(&mut self, arrived: &[u8]) -> Result<(), HandshakeError> {
         self.plain.clear();
         let heard = self.opener.hear(arrived, &mut self.plain);
@@ -102,7 +103,7 @@ impl Hearing {
         Ok(())
     }
 
-    /// The next message, when it is complete.
+    /// Returns the next message if it is complete.
     pub(crate) fn next_message<M: serde::de::DeserializeOwned>(
         &mut self,
     ) -> Result<Option<M>, HandshakeError> {
@@ -110,7 +111,7 @@ impl Hearing {
     }
 }
 
-/// The analyzer's part of the run: what collectors have to match.
+/// The analyzer's data of the run, which collectors have to match.
 #[derive(Clone, Debug)]
 pub(crate) struct RunSecret {
     pub(crate) run: u64,
@@ -118,13 +119,13 @@ pub(crate) struct RunSecret {
     pub(crate) report_every_ms: u32,
 }
 
-/// Proves a collector to the analyzer at the other end of `stream`, and the other way round.
+/// Performs the handshake as a collector with the analyzer at the other end of `stream`.
 pub(crate) fn as_collector(
     stream: TcpStream,
     place: &Place,
     node: &str,
 ) -> Result<Trusted, HandshakeError> {
-    // Small messages answer each other; waiting to fill packets would cost 40 ms each.
+    // Small messages are answered one by one; waiting to fill packets would cost 40 ms each.
     stream.set_nodelay(true)?;
     let mut patient = Patient::new(&stream, PATIENCE);
     let mut shake = Shake::dialing(&prologue(place.run), place.secret.bytes());
@@ -145,7 +146,7 @@ pub(crate) fn as_collector(
     Ok(Trusted { stream: Arc::new(stream), sealer, hearing, node, report_every_ms })
 }
 
-/// Proves the analyzer to the collector at the other end of `stream`, and the other way round.
+/// Performs the handshake as the analyzer with the collector at the other end of `stream`.
 pub(crate) fn as_analyzer(
     stream: Arc<TcpStream>,
     seat: Seat,
@@ -175,7 +176,7 @@ pub(crate) fn as_analyzer(
     let node = match judged {
         Ok(hello) => hello.node,
         Err(error) => {
-            // Who is refused says no more, and has the secret nevertheless.
+            // A refused collector sends nothing more, but it does know the secret.
             seat.prove();
             return Err(error);
         }
@@ -187,7 +188,7 @@ pub(crate) fn as_analyzer(
     Ok(Trusted { stream, sealer, hearing: Hearing::new(opener), node, report_every_ms })
 }
 
-/// What both sides have in common before the first record.
+/// Returns the data that both sides must share before the first record.
 fn prologue(run: u64) -> Vec<u8> {
     [MAGIC, run.to_le_bytes()].concat()
 }

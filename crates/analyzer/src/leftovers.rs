@@ -1,4 +1,4 @@
-//! Folders in shared memory that runs left behind when their collector was killed.
+//! Removal of folders in shared memory left behind by runs whose collector was killed.
 
 use crate::collector::node::segments;
 use crate::place::{LOCK, RECORD, run_dir_prefix};
@@ -9,12 +9,12 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// A folder younger than this may belong to a run that is just starting.
+/// Age below which a folder may belong to a run that is just starting.
 const STARTING: Duration = Duration::from_secs(60);
-/// For so long `sintonia report` may still want what a killed run left.
+/// Time for which `sintonia report` may still need the data of a killed run.
 const WANTED: Duration = Duration::from_secs(24 * 3600);
 
-/// Removes the folders of this user's runs that nobody uses or wants any more; how many.
+/// Removes this user's run folders that are no longer used or needed; returns their number.
 pub fn remove_abandoned(shm_dir: &Path, now: SystemTime) -> usize {
     let Ok(entries) = fs::read_dir(shm_dir) else { return 0 };
     let prefix = run_dir_prefix();
@@ -29,8 +29,7 @@ pub fn remove_abandoned(shm_dir: &Path, now: SystemTime) -> usize {
     abandoned.filter(|dir| fs::remove_dir_all(dir).is_ok()).count()
 }
 
-/// Removes the folder of one run if none of its processes or collectors lives; what was in it is in the
-/// record.
+/// Removes the folder of one run if none of its processes or collectors lives; its contents are in the record.
 pub fn remove_dead(run_dir: &Path) {
     if own_folder::check(run_dir).is_ok() && is_dead(run_dir) {
         fs::remove_dir_all(run_dir).ok();
@@ -61,15 +60,15 @@ fn is_free(lock: &Path) -> bool {
     File::open(lock).map_or(true, |lock| lock.try_lock_shared().is_ok())
 }
 
-/// Whether the process lives that a segment's name, `PID-STARTED.segment`, tells.
+/// Returns whether the process lives that is named by the segment's name, `PID-STARTED.segment`.
 fn lives(segment: &Path) -> bool {
     let name = segment.file_name().unwrap_or_default().to_string_lossy();
     let pid = name.split('-').next().and_then(|pid| pid.parse().ok()).and_then(Pid::from_raw);
-    // Without permission to send a signal there is a process to send it to.
+    // A missing permission to send a signal means that the process exists.
     pid.is_some_and(|pid| test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
 }
 
-/// Whether the record of the run was never finished.
+/// Returns whether the record of the run was never finished.
 fn is_wanted(run_dir: &Path) -> bool {
     nodes(run_dir).iter().any(|node| {
         let record = fs::read_to_string(node.join(RECORD)).unwrap_or_default();

@@ -1,15 +1,15 @@
-//! Collectors per node, the analyzer of a run, and what a run's measurements add up to.
+//! Collectors of the nodes, the analyzer of a run, and the aggregation of a run's measurements.
 //!
-//! `collector` runs as a process of its own on every node, `server` in the launcher. `assemble` turns
-//! what they brought together into the run record.
+//! `collector` runs as a separate process on every node, `server` in the launcher. `assemble` turns the collected
+//! measurements into the run record.
 //!
 //! # Invariants
-//! - The program under observation is never waited for and never made to wait.
-//! - Whichever of our processes is killed, what was in shared memory reaches the record: `recover` looks
-//!   where it may be.
+//! - The observed program never waits for the tool, and the tool never blocks on the program.
+//! - Whichever process of the tool is killed, the data in shared memory reach the record: `recover` looks in all
+//!   places where they may be.
 //!
 //! # Not here
-//! What writes the shared memory (`probe`), the messages' bytes (`wire`), printing (`cli`).
+//! Writing to shared memory (`probe`), the format of messages (`wire`), printing (`cli`).
 
 pub mod assemble;
 pub mod collector;

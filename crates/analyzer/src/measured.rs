@@ -1,4 +1,4 @@
-//! What a run left behind, before it is added up.
+//! Measurements of a run before aggregation.
 
 use events::{Place, ValueType};
 use run_record::summary::{Outcome, Place as Source};
@@ -7,104 +7,104 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use wire::{EventShape, ProcessReport};
 
-/// Everything that collectors handed in: what `assemble` makes a run record of.
+/// All data delivered by the collectors, from which `assemble` makes a run record.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Measured {
-    /// The last report of every process, `modules` filled in; in no order.
+    /// Last report of every process, with `modules` filled in; unordered.
     pub processes: Vec<ProcessReport>,
-    /// Nodes that had processes.
+    /// Clocks of the nodes that had processes.
     pub nodes: Vec<NodeClock>,
     /// Files of call records.
     pub spools: Vec<Spool>,
-    /// Records that left a ring and got lost on the way (no room on the disk).
+    /// Number of records lost between ring and disk (no room on the disk).
     pub n_records_lost: u64,
-    /// Sentences about what could not be observed, and what to do.
+    /// Sentences about what could not be observed, with advice.
     pub warnings: Vec<String>,
 }
 
-/// A file of call records of one node, made by `run_record::SpoolWriter`.
+/// File of call records of one node, written by `run_record::SpoolWriter`.
 ///
-/// Each of its frames is `wire::decode::<wire::Records>`. A node may have several files, and after a
-/// lost connection a record may be in two of them or twice in one (same process, thread and number).
+/// Each frame is `wire::decode::<wire::Records>`. A node may have several files, and after a lost connection a
+/// record may be in two of them, or twice in one (same process, thread and number).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Spool {
     /// [`ProcessReport::node`] of its processes.
     pub node: String,
-    /// Where it is.
+    /// Path of the file.
     pub path: PathBuf,
 }
 
-/// A node's clock against the analyzer's.
+/// Offset of a node's clock from the analyzer's.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct NodeClock {
     /// [`ProcessReport::node`].
     pub node: String,
-    /// To add to a time of this node to get the analyzer's time.
+    /// Offset in ns to add to a time of this node to get the analyzer's time.
     pub offset_ns: i64,
-    /// The offset is right within half of this.
+    /// Round trip in ns; the offset is accurate to half of it.
     pub round_trip_ns: u64,
 }
 
-/// What the launcher knows of a run.
+/// Facts about a run that the launcher knows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RunFacts {
-    /// Version of Sintonia that ran it.
+    /// Version of Sintonia that ran the program.
     pub sintonia_version: String,
     /// Number of the run, 16 hexadecimal digits.
     pub run: String,
     /// The command after `--`, as it was typed.
     pub command: Vec<String>,
-    /// When the command was started, in seconds since 1970.
+    /// Start time of the command, in seconds since 1970.
     pub started_s: f64,
-    /// From its start to its end; 0 while it is unknown.
+    /// Elapsed time of the command in s; 0 while unknown.
     pub wall_s: f64,
-    /// How the command ended.
+    /// Outcome of the command.
     pub outcome: Outcome,
-    /// Events were asked for (`--trace`).
+    /// True if events were requested (`--trace`).
     pub traced: bool,
-    /// Folder of shared memory on the launching node, for what is still there after a crash.
+    /// Folder of shared memory on the launching node, for data that remain there after a crash.
     pub shm_dir: PathBuf,
-    /// What the events of functions are, by their numbers in records.
+    /// Events of functions, by their numbers in records.
     pub functions: Vec<EventFacts>,
-    /// Functions that `--probe` chose.
+    /// Functions chosen with `--probe`.
     pub probed: Vec<ProbedFunction>,
 }
 
-/// An event of a function.
+/// Event of a function.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EventFacts {
-    /// Its name.
+    /// Name of the event.
     pub name: String,
-    /// The function, as its source calls it.
+    /// Name of the function in its source.
     pub function: String,
-    /// Entry or exit of it.
+    /// Entry or exit of the function.
     pub place: Place,
     /// Names and types of its attributes, in order.
     pub attributes: Vec<(String, ValueType)>,
 }
 
-/// A function that `--probe` chose: its calls are counted and timed in each rank.
+/// Function chosen with `--probe`; its calls are counted and timed in each rank.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProbedFunction {
-    /// As its source calls it, with the types of its parameters, and where that is.
+    /// Name in its source, with the types of its parameters, and location.
     pub source: Source,
-    /// Event of its entry; none where a description has one.
+    /// Event of its entry; `None` where the description has one.
     pub entry: Option<u32>,
-    /// The same of its exit.
+    /// Event of its exit; `None` where the description has one.
     pub exit: Option<u32>,
 }
 
 impl ProbedFunction {
-    /// Its events.
+    /// Returns its events.
     pub fn events(&self) -> impl Iterator<Item = u32> {
         self.entry.into_iter().chain(self.exit)
     }
 }
 
-/// How the records of events are read.
+/// Returns the shapes needed to read the records of events.
 pub(crate) fn shapes(events: &[EventFacts], probed: &[ProbedFunction]) -> Vec<EventShape> {
-    // A function has the number of one of its events.
+    // A function gets the number of its first event.
     let mut numbers: HashMap<&str, u32> = HashMap::new();
     let shapes = events.iter().zip(0..).map(|(facts, number)| EventShape {
         place: facts.place,

@@ -1,4 +1,4 @@
-//! How launcher, ranks and collectors of a run find each other: environment variables and file names.
+//! Environment variables and file names by which launcher, ranks and collectors of a run find each other.
 
 use rustix::rand::GetRandomFlags;
 use std::ffi::OsString;
@@ -6,97 +6,97 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use wire::{Secret, SecretError};
 
-/// Library to preload into the command, and what was preloaded before.
+/// Library to preload into the command, and previously preloaded libraries.
 pub const PRELOAD: &str = "LD_PRELOAD";
 /// Number of the run, 16 hexadecimal digits.
 pub const RUN: &str = "SINTONIA_RUN";
 /// Folder for shared memory.
 pub const SHM_DIR: &str = "SINTONIA_SHM_DIR";
-/// Program that is a collector when called with `collector`.
+/// Program that acts as a collector when called with `collector`.
 pub const COLLECTOR: &str = "SINTONIA_COLLECTOR";
 /// Addresses of the analyzer, most likely one first, separated by commas.
 pub const ANALYZER: &str = "SINTONIA_ANALYZER";
-/// What proves that a collector belongs to the run.
+/// Secret that proves that a collector belongs to the run.
 pub const SECRET: &str = "SINTONIA_SECRET";
 /// Folder of the run record.
 pub const OUT: &str = "SINTONIA_OUT";
-/// `1` when every call is recorded.
+/// `1` if every call is recorded.
 pub const TRACE: &str = "SINTONIA_TRACE";
-/// `1` when processes listen to orders.
+/// `1` if processes take orders.
 pub const TUNE: &str = "SINTONIA_TUNE";
-/// Records in a thread's ring.
+/// Number of records in a thread's ring.
 pub const RECORDS: &str = "SINTONIA_RECORDS";
-/// Regions told apart in a thread.
+/// Number of regions distinguished per thread.
 pub const REGIONS: &str = "SINTONIA_REGIONS";
-/// Threads of a rank that may call MPI at the same time.
+/// Number of threads of a rank that may call MPI at the same time.
 pub const THREADS: &str = "SINTONIA_THREADS";
-/// Who started a collector: [`STARTED_BY_LAUNCHER`], [`STARTED_BY_ATTACHER`] or, when absent, a rank.
+/// Starter of a collector: [`STARTED_BY_LAUNCHER`], [`STARTED_BY_ATTACHER`] or, if absent, a rank.
 pub const STARTED_BY: &str = "SINTONIA_STARTED_BY";
 /// Value of [`STARTED_BY`] for the collector of the launching node.
 pub const STARTED_BY_LAUNCHER: &str = "run";
-/// The same where the program was there first: processes are let go when the analyzer is lost.
+/// Value of [`STARTED_BY`] if the program was there first: processes are detached when the analyzer is lost.
 pub const STARTED_BY_ATTACHER: &str = "attach";
-/// Number that tells one launcher of a run from the next.
+/// Number that distinguishes the launchers of a run.
 pub const LAUNCH: &str = "SINTONIA_LAUNCH";
 
-/// Ending of a segment's file name.
+/// Extension of a segment's file name.
 pub const SEGMENT_SUFFIX: &str = "segment";
-/// File that the node's one collector holds a lock on.
+/// File on which the node's only collector holds a lock.
 pub const LOCK: &str = "collector.lock";
-/// File that names the run record, for who cleans up.
+/// File that names the run record, for cleaning up.
 pub const RECORD: &str = "record";
 /// Socket on which ranks wake the collector.
 pub const DOORBELL: &str = "doorbell";
 
-/// What a collector has to know of its run.
+/// Facts about the run that a collector needs.
 #[derive(Clone, Debug)]
 pub struct Place {
     /// Number of the run.
     pub run: u64,
     /// Folder for shared memory.
     pub shm_dir: PathBuf,
-    /// Where the analyzer may be.
+    /// Possible addresses of the analyzer.
     pub analyzers: Vec<SocketAddr>,
-    /// What proves that both belong to the run.
+    /// Secret that proves that both sides belong to the run.
     pub secret: Secret,
-    /// The run record, if this node sees it.
+    /// Folder of the run record, if this node sees it.
     pub out: Option<PathBuf>,
     /// Content of the lock file: `run`, `attach` or `rank`.
     pub started_by: String,
 }
 
-/// Why the environment names no run.
+/// Reason why the environment describes no run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlaceError {
-    /// A variable is missing or is no text.
+    /// A variable is missing or not valid text.
     #[error(
         "`{name}` is not set; a collector is started by `sintonia run` or by a rank, not by hand"
     )]
     Missing {
-        /// The variable.
+        /// Name of the variable.
         name: &'static str,
     },
-    /// The run's number is no number.
+    /// The run's number is malformed.
     #[error(
         "`SINTONIA_RUN` is `{text}` and not 16 hexadecimal digits; unset it and use `sintonia run`"
     )]
     Run {
-        /// Its value.
+        /// Value of the variable.
         text: String,
     },
-    /// The secret is no secret.
+    /// The secret is malformed.
     #[error(transparent)]
     Secret(#[from] SecretError),
 }
 
 impl Place {
-    /// Reads what `variable` says.
+    /// Reads the variables through `variable`.
     ///
-    /// Addresses that are none are left out: without any the collector spills.
+    /// Malformed addresses are left out: without any address, the collector spills to files.
     ///
     /// # Errors
-    /// When the run or its secret are missing or malformed.
+    /// The run or its secret is missing or malformed.
     pub fn from_variables(variable: impl Fn(&str) -> Option<OsString>) -> Result<Self, PlaceError> {
         let text = |name: &'static str| {
             variable(name)
@@ -117,39 +117,39 @@ impl Place {
         })
     }
 
-    /// Folder of the run in shared memory.
+    /// Returns the folder of the run in shared memory.
     pub fn run_dir(&self) -> PathBuf {
         run_dir(&self.shm_dir, self.run)
     }
 }
 
-/// Folder of a run in shared memory.
+/// Returns the folder of a run in shared memory.
 pub fn run_dir(shm_dir: &Path, run: u64) -> PathBuf {
     shm_dir.join(format!("{}{run:016x}", run_dir_prefix()))
 }
 
-/// How the names of all run folders of this user start.
+/// Returns the common prefix of the names of this user's run folders.
 pub fn run_dir_prefix() -> String {
     format!("sintonia-{}-", rustix::process::getuid().as_raw())
 }
 
-/// This node's name in the run: host name and network namespace, so that the nodes of a virtual
-/// cluster on one machine stay apart.
+/// Returns this node's name in the run: host name and network namespace, so that the nodes of a virtual cluster
+/// on one machine stay apart.
 pub fn node_name() -> String {
     use std::os::unix::fs::MetadataExt;
     let namespace = std::fs::metadata("/proc/self/ns/net").map_or(0, |namespace| namespace.ino());
     format!("{}-{namespace}", host_name())
 }
 
-/// Name of this host.
+/// Returns the name of this host.
 pub fn host_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
-/// Random bytes from the system.
+/// Returns random bytes from the system.
 ///
 /// # Errors
-/// When the system gives none.
+/// The system provides none.
 pub fn random<const N: usize>() -> std::io::Result<[u8; N]> {
     let mut bytes = [0; N];
     let mut n_filled = 0;

@@ -1,6 +1,6 @@
-//! What a run left where it was: in the record's spool, among temporary files, in shared memory.
+//! Recovery of data that a run left behind: in the record's spool, among temporary files, in shared memory.
 //!
-//! After an ordinary run nothing is found. After a killed launcher or collector it is everything.
+//! After an ordinary run nothing is found. After a killed launcher or collector everything comes from here.
 
 use crate::collector::node::segments;
 use crate::collector::process::Observed;
@@ -16,9 +16,9 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 use wire::ProcessReport;
 
-/// Adds to what the analyzer measured what collectors left on this machine's disks and in its shared memory.
+/// Adds data left by collectors on this machine's disks and in its shared memory to the analyzer's measurements.
 pub fn complete(measured: Measured, record: &RunRecord, facts: &RunFacts) -> Measured {
-    // Its own snapshot says what it knew before, in numbers of then.
+    // The analyzer's own snapshot is skipped: it holds older numbers of the same data.
     let own = own_snapshot(record);
     let files = left_files(record, &facts.run).into_iter().filter(|path| *path != own);
     add(measured, files, record, facts)
@@ -38,7 +38,7 @@ fn add(
     found.measured
 }
 
-/// What the launcher of an unfinished run knew, and everything that was measured of it.
+/// Returns the launcher's facts about an unfinished run, and everything that was measured.
 pub fn unfinished(record: &RunRecord) -> (RunFacts, Measured) {
     let header = record.header();
     let mut facts = RunFacts {
@@ -68,11 +68,11 @@ pub fn unfinished(record: &RunRecord) -> (RunFacts, Measured) {
     (facts, measured)
 }
 
-/// Keeps in the spool what is known of all processes, where a later `sintonia report` finds it: of the same value
+/// Saves the data of all processes to the spool, where a later `sintonia report` finds them; they are as valuable
 /// as the summary when files of the record could not be written.
 ///
 /// # Errors
-/// When the disk does not even take that; what was there before is then still there.
+/// The disk has no room even for that; the previous file is then still there.
 pub fn keep(
     measured: &Measured,
     facts: &RunFacts,
@@ -83,7 +83,7 @@ pub fn keep(
     write().or_else(|error| if record.free_reserve() { write() } else { Err(error) })
 }
 
-/// Removes what [`complete`] found outside the record: it is in the record now.
+/// Removes the data that [`complete`] found outside the record, since they are in the record now.
 pub fn remove_left(facts: &RunFacts) {
     for path in temporary_files(&facts.run) {
         std::fs::remove_file(path).ok();
@@ -93,7 +93,7 @@ pub fn remove_left(facts: &RunFacts) {
     }
 }
 
-/// Where the analyzer of this run keeps what it knows.
+/// Returns the path of this run's snapshot by the analyzer.
 fn own_snapshot(record: &RunRecord) -> PathBuf {
     record.spool_path(&format!("{ANALYZER}.{}", snapshot::SUFFIX))
 }
@@ -110,7 +110,7 @@ fn temporary_files(run: &str) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(temporary_dir()) else { return Vec::new() };
     let named = |entry: &DirEntry| entry.file_name().to_string_lossy().starts_with(&prefix);
     let paths = entries.flatten().filter(named).map(|entry| entry.path());
-    // Everybody may put files of any name there.
+    // Any user may put files of any name there.
     paths.filter(|path| own_folder::open_file(path, false).is_ok()).collect()
 }
 
@@ -120,7 +120,7 @@ fn is_snapshot(path: &Path) -> bool {
 
 struct Found {
     measured: Measured,
-    /// Where in `measured.processes` a process is.
+    /// Position of each process in `measured.processes`.
     position: HashMap<(String, events::ProcessKey), usize>,
 }
 
@@ -147,7 +147,7 @@ impl Found {
         }
     }
 
-    /// A file of records is named after its node: `NODE.spool` or `sintonia-RUN-NODE-PID.spool`.
+    /// Returns the node from the name of a file of records: `NODE.spool` or `sintonia-RUN-NODE-PID.spool`.
     fn node_of(&self, path: &Path) -> String {
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let Some(rest) = name.strip_prefix("sintonia-").and_then(|rest| rest.split_once('-'))
@@ -177,7 +177,7 @@ impl Found {
         }
     }
 
-    /// The later report of a process counts.
+    /// Takes a report; the latest one of a process counts.
     fn take_report(&mut self, mut report: ProcessReport) {
         let processes = &mut self.measured.processes;
         let position =
@@ -195,7 +195,7 @@ impl Found {
     }
 
     fn take_shared_memory(&mut self, run_dir: &Path, record: &RunRecord) {
-        // What another user made under the name of the run is none of it.
+        // A folder with the run's name that another user made is not part of the run.
         let own = own_folder::check(run_dir).and_then(|()| std::fs::read_dir(run_dir));
         let Ok(nodes) = own else { return };
         for dir in nodes.filter_map(|entry| Some(entry.ok()?.path())) {
@@ -222,7 +222,7 @@ impl Found {
         records: &wire::Records,
     ) {
         if spool.is_none() {
-            // From an earlier try to finish this record; the segment still holds all of it.
+            // The file is from an earlier attempt to finish this record; the segment still holds all of its records.
             std::fs::remove_file(&path).ok();
             *spool = SpoolWriter::create(&path).ok();
             self.take_file(&path);
@@ -245,7 +245,7 @@ impl Found {
 mod tests {
     use super::*;
 
-    /// The analyzer's own snapshot, made while the run went on, told the number of strangers of then beside that of the end.
+    /// The analyzer's snapshot, made during the run, used to add its earlier number of strangers to the final one.
     #[test]
     fn a_number_that_grew_is_told_once() {
         let folder = tempfile::tempdir().expect("a folder");
@@ -259,7 +259,7 @@ mod tests {
         keep(&strangers(3), &facts, &record).expect("room for it");
         let measured = complete(strangers(5), &record, &facts);
         assert_eq!(measured.warnings, strangers(5).warnings);
-        // Who was killed says no more.
+        // A killed analyzer adds no final number.
         assert_eq!(unfinished(&record).1.warnings, strangers(3).warnings);
     }
 }

@@ -1,14 +1,14 @@
-//! The analyzer's side of a run: takes what collectors bring, keeps it on disk, and hands it over at the end.
+//! The analyzer's side of a run: receives the collectors' data, saves them to disk, and returns them at the end.
 //!
-//! A thread accepts connections, each has a thread of its own, and one more writes what is known of all
-//! processes to disk, so that a killed analyzer leaves it behind.
+//! One thread accepts connections, each connection has a thread of its own, and one more writes the state of all
+//! processes to disk, so that it survives if the analyzer is killed.
 //!
 //! # Invariants
-//! - Nobody is believed, and no long message taken, before the run's secret is proved.
+//! - Nothing is believed, and no long message accepted, before the peer has proved the run's secret.
 //! - Records are acknowledged only after they are in the spool file (or counted as lost).
 //!
 //! # Not here
-//! What the numbers mean (`assemble`); the collector's side (`collector`).
+//! The meaning of the numbers (`assemble`); the collector's side (`collector`).
 
 pub mod clock_offset;
 mod connection;
@@ -40,24 +40,24 @@ use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 use wire::{Order, ProcessReport, Secret, ThreadRange, ToCollector};
 
-/// What a server has to know.
+/// Options of a server.
 #[derive(Debug)]
 pub struct ServerOptions {
     /// Number of the run.
     pub run: u64,
-    /// What collectors have to prove.
+    /// Secret that collectors have to prove.
     pub secret: Secret,
-    /// Where to listen.
+    /// Address to listen on.
     pub listen: SocketAddr,
     /// Time between reports of running processes.
     pub report_every: Duration,
     /// Time between snapshots on disk.
     pub snapshot_every: Duration,
-    /// Folder for spool files, in the record.
+    /// Folder for spool files in the record.
     pub spool_dir: PathBuf,
-    /// What the launcher knows when the command starts.
+    /// Launcher's facts when the command starts.
     pub facts: RunFacts,
-    /// What the program is tuned with, if it is.
+    /// Tuning of the program, if any.
     pub tuning: Option<TuningOptions>,
 }
 
@@ -71,14 +71,14 @@ pub struct Server {
     tuning: Option<JoinHandle<Vec<String>>>,
 }
 
-/// Which nodes still have something to tell.
+/// Nodes from which data are still expected.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outstanding {
-    /// Nodes whose collector did not say that nothing is left, and is there or may soon be back.
+    /// Nodes whose collector has not reported completion, and is connected or may soon reconnect.
     pub nodes: Vec<String>,
-    /// Their processes that are not gone.
+    /// Number of processes on these nodes that have not ended.
     pub n_processes: usize,
-    /// Grows while something still comes.
+    /// Number of messages with new data; grows while data still arrive.
     pub n_taken: u64,
 }
 
@@ -88,27 +88,27 @@ struct Shared {
     own_node: String,
     spool_dir: PathBuf,
     facts: RunFacts,
-    /// Where the conductor's thread hears.
+    /// Inbox of the tuning thread.
     tuning: Option<Arc<Inbox>>,
     snapshot_every: Duration,
     intake: Mutex<Intake>,
     spools: Mutex<BTreeMap<String, Arc<Mutex<NodeSpool>>>>,
     sums: Mutex<BTreeMap<String, Arc<Mutex<NodeSums>>>>,
     voices: Mutex<Vec<(String, Voice)>>,
-    /// What collectors that come back have to know.
+    /// Standing messages for collectors that reconnect.
     standing: Mutex<Standing>,
-    /// Last reports to be put on disk.
+    /// Last reports still to be saved to disk.
     promises: Mutex<Vec<Promise>>,
     promised: Condvar,
     strangers: Arc<Strangers>,
     n_connections: AtomicUsize,
     finishing: AtomicBool,
-    /// Processes are to be left as they were.
+    /// True if processes are to be restored to their state before the attach.
     detaching: AtomicBool,
     closed: AtomicBool,
 }
 
-/// A process whose last report is to be on disk before its collector hears that it is.
+/// Process whose last report must be on disk before its collector is told so.
 #[derive(Debug)]
 struct Promise {
     voice: Voice,
@@ -120,7 +120,7 @@ impl Server {
     /// Starts to listen.
     ///
     /// # Errors
-    /// When the address cannot be listened at, or no thread can be started.
+    /// The address cannot be listened on, or no thread can be started.
     pub fn start(options: ServerOptions) -> io::Result<Self> {
         let listener = channel::listen(options.listen)?;
         let address = listener.local_addr()?;
@@ -146,7 +146,7 @@ impl Server {
             closed: AtomicBool::new(false),
         });
         let to_keep = Arc::clone(&shared);
-        // Each is stopped again when the system has no thread for the next one.
+        // Threads already started are stopped again if the system cannot start the next one.
         let mut server = Self { tuning: None, shared, address, reception: None, keeping: None };
         let keep = move || to_keep.keep_snapshots();
         server.keeping = Some(Builder::new().name("snapshots".to_owned()).spawn(keep)?);
@@ -155,42 +155,42 @@ impl Server {
         Ok(server)
     }
 
-    /// Where it listens.
+    /// Returns the address on which it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The last report of every process so far.
+    /// Returns the last report of every process so far.
     pub fn processes(&self) -> Vec<ProcessReport> {
         self.shared.with_intake(|intake| intake.processes().cloned().collect())
     }
 
-    /// Records lost so far on the way from ring to disk.
+    /// Returns the number of records lost so far between ring and disk.
     pub fn n_records_lost(&self) -> u64 {
         self.shared.with_intake(|intake| intake.n_records_lost())
     }
 
-    /// Whether the collector of `node` is connected.
+    /// Returns whether the collector of `node` is connected.
     pub fn is_connected(&self, node: &str) -> bool {
         self.shared.with_intake(|intake| intake.node(node).n_connections != 0)
     }
 
-    /// Tells all processes, present and future, to be as they were before somebody attached to them.
+    /// Tells all processes, present and future, to restore their state from before the attach.
     pub fn detach(&self) {
         self.shared.detaching.store(true, Ordering::SeqCst);
         for report in self.processes().iter().filter(|report| !report.finalizing && !report.gone) {
-            // Where nobody hears it, the collector's next report is answered with it.
+            // If no collector is connected, its next report is answered with this order.
             self.shared.say(&report.node, &order_to_detach(report.key));
         }
     }
 
-    /// Tells all collectors, present and future, that the command ended.
+    /// Tells all collectors, present and future, that the command has ended.
     pub fn finish(&self) {
         self.shared.finishing.store(true, Ordering::SeqCst);
         self.shared.say_to_all(&ToCollector::Finish);
     }
 
-    /// What is missing before everything was told.
+    /// Returns the nodes from which data are still expected.
     pub fn outstanding(&self) -> Outstanding {
         let now = Instant::now();
         self.shared.with_intake(|intake| {
@@ -207,9 +207,9 @@ impl Server {
         })
     }
 
-    /// Closes all connections and gives what was measured.
+    /// Closes all connections and returns the measurements.
     pub fn close(mut self) -> Measured {
-        // Before collectors are cut off that were about to prove themselves.
+        // Counted before collectors are cut off that were about to prove themselves.
         let n_strangers = self.shared.strangers.n_unproved();
         self.shared.say_to_all(&ToCollector::Leave);
         self.stop();
@@ -231,7 +231,7 @@ impl Server {
     fn stop(&mut self) {
         let promises = self.shared.promises.lock().unwrap_or_else(PoisonError::into_inner);
         self.shared.closed.store(true, Ordering::SeqCst);
-        // Under the lock: who is about to wait sees it, who waits is woken.
+        // Notified under the lock: a thread about to wait sees `closed`, and a waiting one is woken.
         self.shared.promised.notify_all();
         drop(promises);
         if let Some(reception) = self.reception.take() {
@@ -239,7 +239,7 @@ impl Server {
             reception.wait();
         }
         if let Some(keeping) = self.keeping.take() {
-            // A panic in it was printed by its hook; what was taken is still good.
+            // A panic in the thread was already printed by its hook; the data received so far are still good.
             keeping.join().ok();
         }
         if let Some(inbox) = &self.shared.tuning {
@@ -252,7 +252,7 @@ impl Server {
     }
 }
 
-/// Without [`Server::close`] collectors take the analyzer for lost.
+/// Without [`Server::close`], collectors consider the analyzer lost.
 impl Drop for Server {
     fn drop(&mut self) {
         if self.reception.is_some() || self.keeping.is_some() {
@@ -263,7 +263,7 @@ impl Drop for Server {
 
 impl Shared {
     fn with_intake<T>(&self, act: impl FnOnce(&mut Intake) -> T) -> T {
-        // Every change of the intake is whole before anything can panic.
+        // Every change of the intake is complete before anything can panic.
         act(&mut self.intake.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -296,7 +296,7 @@ impl Shared {
         drop(standing);
         first.push(ToCollector::Resume { ranges });
         voice.say_all(&first);
-        // Under the lock, so that `finish` either finds the voice or is seen here.
+        // Under the lock, so that `finish` either finds the connection or its flag is seen here.
         if self.finishing.load(Ordering::SeqCst) {
             voice.say(&ToCollector::Finish);
         }
@@ -308,7 +308,7 @@ impl Shared {
         }
     }
 
-    /// What is said to a collector that is gone would be lost; unsaid, it is kept for the next one.
+    /// Forgets a closed connection, so that later messages are kept for the next one instead of being lost.
     fn forget_voice(&self, gone: &Voice) {
         let mut voices = self.voices.lock().unwrap_or_else(PoisonError::into_inner);
         voices.retain(|(_, voice)| !voice.is(gone));
@@ -326,7 +326,7 @@ impl Shared {
         self.promised.notify_one();
     }
 
-    /// Writes snapshots, one after the other: what is promised while one is written goes into the next.
+    /// Writes snapshots one after the other: reports promised while one is written go into the next.
     fn keep_snapshots(&self) {
         let path = self.spool_dir.join(format!("{ANALYZER}.{}", snapshot::SUFFIX));
         let mut promises = Vec::new();
@@ -337,7 +337,7 @@ impl Shared {
             if let Err(error) = snapshot::write(&path, entries.into_iter().chain([facts])) {
                 self.with_intake(|intake| intake.warn(error.to_string()));
             }
-            // Also after a failure: the report is in memory here, and its segment takes room there.
+            // Also after a failure: the report is in memory here, and its segment takes up room there.
             for Promise { voice, process, gone } in promises {
                 voice.say(&ToCollector::Kept { process, gone });
             }
@@ -356,11 +356,11 @@ impl Shared {
     }
 }
 
-/// The conductor's way to collectors.
+/// Sends the conductor's messages to collectors.
 impl Collectors for Arc<Shared> {
     fn say(&self, node: &str, message: &ToCollector) -> bool {
         let voices = self.voices.lock().unwrap_or_else(PoisonError::into_inner);
-        // Under the lock: a collector that comes back hears it either way.
+        // Under the lock: a reconnecting collector gets the message either way.
         self.standing.lock().unwrap_or_else(PoisonError::into_inner).take(node, message);
         let voice = voices.iter().find(|(other, _)| other == node).map(|(_, voice)| voice.clone());
         drop(voices);
@@ -379,7 +379,7 @@ fn tune(options: TuningOptions, shared: &Arc<Shared>) -> io::Result<JoinHandle<V
     Builder::new().name("tuning".to_owned()).spawn(move || runtime.run())
 }
 
-/// Waits until `is_done` or the deadline, looking every few milliseconds; false at the deadline.
+/// Polls every few milliseconds until `is_done` or the deadline; returns false at the deadline.
 pub fn wait_until(deadline: Instant, mut is_done: impl FnMut() -> bool) -> bool {
     loop {
         if is_done() {

@@ -1,4 +1,4 @@
-//! What is known of a run's processes, in a file that is replaced as a whole: what a killed analyzer leaves.
+//! Snapshot of the data about a run's processes, in a file that is replaced as a whole; it survives a killed analyzer.
 
 use crate::measured::{Measured, NodeClock, RunFacts};
 use run_record::{SpoolReader, SpoolWriter};
@@ -6,54 +6,54 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 use wire::{ProcessReport, WireError};
 
-/// Ending of a snapshot's file name.
+/// Extension of a snapshot's file.
 pub const SUFFIX: &str = "reports";
 
-/// Name of the file that holds what the analyzer knows.
+/// Name of the file with the analyzer's data.
 pub(crate) const ANALYZER: &str = "analyzer";
 
-/// One line of the file.
+/// Entry of the file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Entry {
-    /// What the launcher knows.
+    /// Launcher's facts.
     Facts(RunFacts),
     /// A node's clock.
     Clock(NodeClock),
     /// The last report of a process.
     Process(Box<ProcessReport>),
-    /// Something that could not be observed.
+    /// Warning about something that could not be observed.
     Warning(String),
-    /// Records lost on the way so far.
+    /// Number of records lost in transit so far.
     RecordsLost(u64),
 }
 
-/// Why a snapshot could not be written or read.
+/// Reason why a snapshot could not be written or read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SnapshotError {
-    /// The file.
+    /// The file could not be written or read.
     #[error(transparent)]
     Spool(#[from] run_record::spool::SpoolError),
-    /// Its content.
+    /// An entry could not be encoded or decoded.
     #[error(transparent)]
     Wire(#[from] WireError),
-    /// It could not be put in place.
+    /// The file could not be put in place.
     #[error("cannot replace `{path}`; check that its folder is writable")]
     Replace {
-        /// The file.
+        /// Path of the file.
         path: std::path::PathBuf,
-        /// Why not.
+        /// Reason.
         source: std::io::Error,
     },
 }
 
-/// Writes `entries` to `path`, replacing what was there only when all of them are written.
+/// Writes `entries` to `path`, replacing the previous file only when all of them are written.
 ///
 /// # Errors
-/// When the disk is full or the folder not writable; the file before it is then still there.
+/// The disk is full or the folder is not writable; the previous file is then still there.
 pub fn write(path: &Path, entries: impl Iterator<Item = Entry>) -> Result<(), SnapshotError> {
     let fresh = path.with_extension("fresh");
-    // What a killed writer left behind.
+    // A killed writer may have left a file behind.
     std::fs::remove_file(&fresh).ok();
     let written = write_new(&fresh, entries).and_then(|()| {
         std::fs::rename(&fresh, path)
@@ -65,7 +65,7 @@ pub fn write(path: &Path, entries: impl Iterator<Item = Entry>) -> Result<(), Sn
     written
 }
 
-/// Everything that is known at the end of a run.
+/// Returns all data at the end of a run as entries.
 pub(crate) fn entries(measured: &Measured, facts: &RunFacts) -> impl Iterator<Item = Entry> {
     let processes = measured.processes.iter().cloned();
     processes
@@ -83,19 +83,19 @@ fn write_new(path: &Path, entries: impl Iterator<Item = Entry>) -> Result<(), Sn
     Ok(())
 }
 
-/// What a snapshot holds.
+/// Contents of a snapshot.
 #[derive(Debug, Default)]
 pub struct Found {
     /// All entries that could be read.
     pub entries: Vec<Entry>,
-    /// A sentence about those that could not.
+    /// Sentence about entries that could not be read.
     pub problem: Option<String>,
 }
 
 /// Reads the entries of `path`, up to the first damaged one.
 ///
 /// # Errors
-/// When the file cannot be read or another version wrote it.
+/// The file cannot be read, or another version wrote it.
 pub fn read(path: &Path) -> Result<Found, SnapshotError> {
     let mut file = SpoolReader::open(path)?;
     let (mut found, mut bytes) = (Found::default(), Vec::new());

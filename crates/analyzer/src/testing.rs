@@ -3,7 +3,7 @@
 use events::{Clock, ProcessKey, Rank, Ticks, WorldId};
 use wire::ProcessReport;
 
-/// A report of rank `rank`.
+/// Returns a report of rank `rank`.
 pub(crate) fn report(rank: u32) -> ProcessReport {
     ProcessReport {
         key: ProcessKey { pid: 100 + rank, started: 1 },

@@ -1,16 +1,16 @@
-//! Tuning: from what processes say to the conductor, and from the conductor to processes.
+//! Tuning: from the processes' events and answers to the conductor, and from the conductor's decisions to the processes.
 //!
-//! A thread of its own hears what collectors bring after it is on disk ([`inbox`]), knows the processes
-//! and their clocks ([`directory`]), makes news of it ([`decoding`], [`performance`]), and carries the
-//! conductor's wishes to them as orders ([`post`]) and its lines to the record.
+//! A thread of its own receives the collectors' data after they are on disk ([`inbox`]), tracks the processes and
+//! their clocks ([`directory`]), turns records into news ([`decoding`], [`performance`]), sends the conductor's
+//! decisions to the processes as orders ([`post`]), and writes its lines to the record.
 //!
 //! # Invariants
-//! - The way of records to the disk never waits for tunlets: events that come too fast are not heard of, and
-//!   counted. Answers and actions are always heard.
-//! - Only ranks of the first world of the described program are tuned; all others are let go at once.
+//! - Writing records to disk never waits for tunlets: events that arrive too fast are not delivered to them, and
+//!   are counted. Answers and actions are always delivered.
+//! - Only ranks of the first world of the described program are tuned; all other processes may go on at once.
 //!
 //! # Not here
-//! What is decided (`tunlets`), the lines' form (`run_record::tuning`).
+//! The decisions (`tunlets`), the format of the lines (`run_record::tuning`).
 
 pub(crate) mod decoding;
 mod directory;
@@ -37,21 +37,21 @@ pub(crate) use inbox::{Heard, Inbox};
 pub(crate) use post::Collectors;
 pub(crate) use runtime::Runtime;
 
-/// What a server needs in order to tune.
+/// Options for tuning.
 pub struct TuningOptions {
-    /// The description.
+    /// Application description.
     pub application: Application,
-    /// The same, looked up in the program.
+    /// Plan with the description's names resolved in the program.
     pub plan: Plan,
-    /// In the order of the command line.
+    /// Tunlets in command-line order.
     pub tunlets: Vec<Box<dyn Tunlet>>,
-    /// What they may do.
+    /// Permissions of the tunlets.
     pub mode: Mode,
-    /// Windows and times.
+    /// Windows and timeouts of the conductor.
     pub options: Options,
-    /// Passages of functions that a pattern chose come one by one; else they are added up on their nodes.
+    /// True if passages of functions chosen by pattern arrive individually, instead of being summed on their nodes.
     pub every_passage: bool,
-    /// `tuning.jsonl`.
+    /// Path of `tuning.jsonl`.
     pub lines: PathBuf,
 }
 

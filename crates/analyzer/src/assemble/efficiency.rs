@@ -1,22 +1,22 @@
 //! Efficiencies of worlds, and of a run of several worlds.
 //!
-//! A world's efficiencies are TALP's (`models::pop`). A job script may run several programs, and a
-//! program may spawn others: the efficiency of the whole run is the mean over its worlds, weighted by
-//! the rank time each had (ranks times elapsed time). So parallel efficiency stays what it is for one
-//! world: the useful time of all ranks over the time they were there. Load balance is what makes the
-//! products hold: parallel efficiency over communication efficiency.
+//! A world's efficiencies are TALP's (`models::pop`). A job script may run several programs, and a program may
+//! spawn others: the efficiency of the whole run is the mean over its worlds, weighted by their rank time (ranks
+//! times elapsed time). Parallel efficiency thus keeps its meaning for one world: the useful time of all ranks
+//! divided by the time they existed. Load balance is defined so that the product holds: parallel efficiency
+//! divided by communication efficiency.
 
 use super::roster::{RankProcess, Roster};
 use models::pop::{self, RankTime};
 use run_record::summary::Efficiencies;
 
-/// The efficiencies of a world; none when it had no time.
+/// Returns the efficiencies of a world; `None` if it has no elapsed time.
 pub(super) fn of_ranks(ranks: &[RankProcess<'_>]) -> Option<Efficiencies> {
     let longest_s = ranks.iter().map(RankProcess::elapsed_s).fold(0.0, f64::max);
     let time = |rank: &RankProcess<'_>| {
         let (elapsed_s, mpi_s) = (rank.elapsed_s(), rank.mpi_s());
-        // What is not MPI counts as useful until the end of the longest rank. A rank that died did
-        // nothing useful after its end.
+        // Time outside MPI counts as useful until the end of the longest rank. For a rank that died, the
+        // time after its end does not.
         let dead_s = if rank.report.finalizing { 0.0 } else { longest_s - elapsed_s };
         RankTime { node: rank.node, elapsed_s, mpi_s: mpi_s + dead_s }
     };
@@ -33,7 +33,7 @@ pub(super) fn of_ranks(ranks: &[RankProcess<'_>]) -> Option<Efficiencies> {
     })
 }
 
-/// The efficiencies of a run from those of its worlds.
+/// Returns the efficiencies of a run from those of its worlds.
 pub(super) fn of_run(roster: &Roster<'_>, by_world: &[Option<Efficiencies>]) -> Efficiencies {
     let weight = |idx: usize| {
         let ranks = roster.of_world(&roster.worlds[idx]);
@@ -57,7 +57,7 @@ fn mean(worlds: &[(f64, Efficiencies)]) -> Efficiencies {
     let parallel = mean(|pop| pop.parallel_efficiency);
     let communication = mean(|pop| pop.communication_efficiency);
     let load_balance = share(parallel, communication);
-    // Between `load_balance` and 1, so that the part between the nodes is a share too.
+    // Clamped to at least `load_balance`, so that the factor between nodes does not exceed 1.
     let load_balance_in = mean(|pop| pop.load_balance_in).max(load_balance);
     Efficiencies {
         parallel_efficiency: parallel,
@@ -70,7 +70,7 @@ fn mean(worlds: &[(f64, Efficiencies)]) -> Efficiencies {
     }
 }
 
-/// Serialization and transfer, when every world has them.
+/// Returns serialization and transfer efficiency if every world has them.
 fn split(worlds: &[(f64, Efficiencies)], communication: f64) -> Efficiencies {
     let total: f64 = worlds.iter().map(|(weight, _)| weight).sum();
     let ideal = |(weight, pop): &(f64, Efficiencies)| Some(weight * pop.transfer_efficiency?);
@@ -101,7 +101,7 @@ mod tests {
         process
     }
 
-    /// Parallel, communication, load balance, in nodes, between nodes.
+    /// Checks parallel and communication efficiency, load balance, and load balance within and between nodes.
     #[track_caller]
     fn check(processes: Vec<ProcessReport>, expected: [f64; 5]) {
         let measured = Measured { processes, ..Measured::default() };
@@ -135,13 +135,13 @@ mod tests {
         dead.finalize_begin = None;
         dead.now.0 -= 7 * SECOND;
         dead.threads[0].since = dead.now;
-        // It lived 4 s, 3 of them useful; the other has 8 of 10.
+        // It lived 4 s, 3 of them useful; the other rank has 8 useful seconds of 10.
         check(vec![rank(0, 0, 2.0), dead], [0.55, 0.8, 0.6875, 0.6875, 1.0]);
     }
 
     #[test]
     fn several_worlds_weigh_by_the_time_of_their_ranks() {
-        // 20 s at 0.6 and 10 s at 0.3.
+        // 20 s of rank time at 0.6 and 10 s at 0.3.
         let worlds = vec![rank(0, 0, 2.0), rank(0, 1, 6.0), rank(1, 0, 7.0)];
         let communication = (20.0 * 0.8 + 10.0 * 0.3) / 30.0;
         let load_balance_in = (20.0 * 0.75 + 10.0) / 30.0;

@@ -1,10 +1,10 @@
-//! What the numbers mean: sentences about what limits a run and which call site to look at.
+//! Interpretation of the numbers: sentences about what limits a run, and the call site to look at.
 //!
-//! Each rule looks at the summed-up run for one kind of trouble, and tells how much of the ranks' time
-//! is at stake. The rules' thresholds are shares of that time, so that nothing is said about trifles.
+//! Each rule looks at the aggregated run for one kind of problem, and gives the share of the ranks' time at
+//! stake. The thresholds are shares of that time, so that nothing is reported about trifles.
 //!
 //! # Not here
-//! What could not be observed (`warnings`), and numbers a person reads in the tables.
+//! Limits of the observation itself (`warnings`), and numbers that users read in the tables.
 
 mod balance;
 mod collectives;
@@ -20,12 +20,12 @@ mod words;
 use super::summarize::call_in_words;
 use run_record::summary::{CallSite, Finding, RankTotals, Summary};
 
-/// More findings than this are no help.
+/// Maximum number of findings; more would not help.
 const N_FINDINGS_MAX: usize = 6;
-/// What is less of the ranks' time is not worth a person's.
+/// Minimum share of the ranks' time for a finding; less is not worth the user's time.
 const SHARE_MIN: f64 = 0.03;
 
-/// What limits the run, most important first; at least one sentence when ranks were seen.
+/// Returns what limits the run, most important first; at least one sentence if ranks were seen.
 pub(super) fn findings(summary: &Summary) -> Vec<Finding> {
     let run = Run::new(summary);
     if summary.ranks.is_empty() {
@@ -41,7 +41,7 @@ pub(super) fn findings(summary: &Summary) -> Vec<Finding> {
     .concat();
     limits.retain(|finding| SHARE_MIN <= finding.share);
     limits.sort_by(|a, b| b.share.total_cmp(&a.share));
-    // That a rank died matters more than any share.
+    // A dead rank matters more than any share.
     let mut findings = ended::findings(&run);
     findings.extend(overall::finding(&run, &limits));
     findings.extend(limits);
@@ -49,10 +49,10 @@ pub(super) fn findings(summary: &Summary) -> Vec<Finding> {
     findings
 }
 
-/// A run, with what several rules ask of it.
+/// Run, with queries shared by several rules.
 pub(super) struct Run<'a> {
     summary: &'a Summary,
-    /// Elapsed time of all ranks together.
+    /// Elapsed time of all ranks together, in s.
     rank_time_s: f64,
 }
 
@@ -61,7 +61,7 @@ impl<'a> Run<'a> {
         Self { summary, rank_time_s: summary.ranks.iter().map(|rank| rank.elapsed_s).sum() }
     }
 
-    /// A time as a share of the ranks' time.
+    /// Returns a time as a share of the ranks' time.
     fn share(&self, time_s: f64) -> f64 {
         if self.rank_time_s <= 0.0 { 0.0 } else { (time_s / self.rank_time_s).clamp(0.0, 1.0) }
     }
@@ -70,12 +70,12 @@ impl<'a> Run<'a> {
         self.summary.operations.get(&site.operation).map_or("", |operation| &operation.class)
     }
 
-    /// The sites of a class, most time first.
+    /// Returns the call sites of a class in descending order of time.
     fn sites_of(&self, class: &str) -> impl Iterator<Item = &'a CallSite> {
         self.summary.call_sites.iter().filter(move |site| self.class(site) == class)
     }
 
-    /// Time in all operations of a class.
+    /// Returns the time in all operations of a class, in s.
     fn time_of_s(&self, class: &str) -> f64 {
         let operations = self.summary.operations.iter();
         let timed = operations.filter(|(name, operation)| {
@@ -84,7 +84,7 @@ impl<'a> Run<'a> {
         timed.map(|(_, operation)| operation.time_s).sum()
     }
 
-    /// The ranks of each world, with their positions in the summary.
+    /// Returns the ranks of each world, with their positions in the summary.
     fn worlds(&self) -> impl Iterator<Item = Vec<(usize, &'a RankTotals)>> {
         (0..self.summary.worlds.len()).map(|world| {
             let ranks = self.summary.ranks.iter().enumerate();
@@ -92,7 +92,7 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// `rank 3`, and in which program when there are several.
+    /// Returns `rank 3`, with its world and program if there are several worlds.
     fn rank_in_words(&self, rank: &RankTotals) -> String {
         let program = self.summary.worlds.get(rank.world).map_or("", |world| &world.program);
         let program = program.rsplit('/').next().unwrap_or(program);
@@ -102,25 +102,25 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Rank time lost because the ranks of a world do not compute equally long.
+    /// Returns the rank time lost because the ranks of a world do not compute equally long, in s.
     fn imbalance_s(&self) -> f64 {
         self.worlds().map(|ranks| balance::loss_s(&ranks)).sum()
     }
 }
 
-/// A sentence starts with a capital letter.
+/// Capitalizes the first letter of a sentence.
 pub(super) fn capital(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters.next().map(|letter| letter.to_ascii_uppercase());
     first.into_iter().chain(letters).collect()
 }
 
-/// A finding about a call site.
+/// Returns a finding about a call site.
 fn at_site(site: &CallSite, share: f64, text: String) -> Finding {
     Finding { text, call_site: Some(site.id), share }
 }
 
-/// The site that a rank was last seen in.
+/// Returns the call site that is described by these words.
 fn site_in_words<'a>(summary: &'a Summary, words: &str) -> Option<&'a CallSite> {
     summary.call_sites.iter().find(|site| call_in_words(site) == words)
 }

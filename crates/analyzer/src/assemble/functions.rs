@@ -1,7 +1,7 @@
-//! Functions that `--probe` chose: what their passages add up to in each rank, and over all.
+//! Totals of the functions chosen with `--probe`, in each rank and over all ranks.
 //!
-//! Passages come added up by nodes (`sums`), and one by one where every passage was wanted or a ring went to
-//! a file (`trace`); each is in one of these.
+//! Passages arrive either summed by nodes (`sums`), or one by one where every passage was wanted or a ring was
+//! spilled to a file (`trace`); each passage arrives in exactly one of these ways.
 
 use super::roster::Roster;
 use crate::{ProbedFunction, RunFacts};
@@ -10,18 +10,18 @@ use run_record::{FunctionTimes, FunctionTotals};
 use std::collections::{BTreeMap, HashMap};
 use wire::{EventSummary, ProcessSum};
 
-/// Times by rank in the summary, at most.
+/// Maximum number of per-rank times in the summary.
 const N_TIMES_MAX: usize = 200_000;
 
-/// Everything of the functions so far.
+/// Totals of the functions so far.
 #[derive(Debug)]
 pub(super) struct Functions<'a> {
     roster: &'a Roster<'a>,
     probed: &'a [ProbedFunction],
-    /// By event: its function, and whether calls are counted and timed by it.
+    /// Role of each event: its function, and whether it counts calls and carries times.
     roles: HashMap<u32, Role>,
     ranks: HashMap<(&'a str, ProcessKey), usize>,
-    /// By function and rank.
+    /// Totals by function and rank.
     parts: Vec<BTreeMap<usize, Part>>,
 }
 
@@ -32,7 +32,7 @@ struct Role {
     times: bool,
 }
 
-/// A function in a rank, or in all.
+/// Totals of a function in one rank, or in all.
 #[derive(Clone, Copy, Debug, Default)]
 struct Part {
     calls: u64,
@@ -41,7 +41,7 @@ struct Part {
 }
 
 impl<'a> Functions<'a> {
-    /// Nothing yet.
+    /// Starts with empty totals.
     pub(super) fn new(roster: &'a Roster<'a>, facts: &'a RunFacts) -> Self {
         let numbered = facts.probed.iter().enumerate();
         let roles = numbered.flat_map(|(number, function)| roles(number, function));
@@ -56,12 +56,12 @@ impl<'a> Functions<'a> {
         }
     }
 
-    /// Whether an event is of one of them.
+    /// Returns whether an event belongs to one of the functions.
     pub(super) fn has(&self, event: u32) -> bool {
         self.roles.contains_key(&event)
     }
 
-    /// Adds what a node told of an event.
+    /// Adds a node's sums of an event.
     pub(super) fn add_node(&mut self, node: &str, event: &EventSummary) {
         for sum in &event.processes {
             if let Some(rank) = self.ranks.get(&(node, sum.process)).copied() {
@@ -70,7 +70,7 @@ impl<'a> Functions<'a> {
         }
     }
 
-    /// Adds passages of a rank, by its position.
+    /// Adds passages of the rank at this position.
     pub(super) fn add(&mut self, rank: usize, event: u32, sum: &ProcessSum) {
         let Some(role) = self.roles.get(&event).copied() else { return };
         let clock = self.roster.ranks[rank].clock;
@@ -84,7 +84,7 @@ impl<'a> Functions<'a> {
         }
     }
 
-    /// Those that were called, most time first.
+    /// Returns the totals of functions that were called, in descending order of time.
     pub(super) fn finish(self) -> Vec<FunctionTotals> {
         let parts = self.probed.iter().zip(self.parts).filter(|(_, parts)| !parts.is_empty());
         let mut totals: Vec<_> = parts.map(|(function, parts)| total(function, &parts)).collect();
@@ -135,7 +135,7 @@ mod tests {
     use crate::Measured;
     use crate::assemble::samples::{SECOND, process};
 
-    /// Calls and their ticks in seconds, by rank.
+    /// Returns a rank with calls of these durations, in seconds.
     fn sum(rank: u32, times_s: &[u64]) -> (u32, ProcessSum) {
         let mut sum = ProcessSum::of(process(0, rank).key);
         for time_s in times_s {
@@ -146,7 +146,7 @@ mod tests {
         (rank, sum)
     }
 
-    /// Adds entries and exits of a function; expects its calls and time, by rank and the slowest.
+    /// Adds entries and exits of a function; checks its calls, time and slowest rank.
     #[track_caller]
     fn check(
         function: &ProbedFunction,

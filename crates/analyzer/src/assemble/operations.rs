@@ -6,7 +6,7 @@ use mpi_abi::Class;
 use run_record::summary::OperationTotals;
 use std::collections::BTreeMap;
 
-/// Totals by MPI name, and the calls of operations that this version does not know.
+/// Returns totals by MPI name, and the number of calls of operations unknown to this version.
 pub(super) fn totals(roster: &Roster<'_>) -> (BTreeMap<String, OperationTotals>, u64) {
     let mut sums: BTreeMap<u16, Sums> = BTreeMap::new();
     for rank in &roster.ranks {
@@ -31,13 +31,13 @@ pub(super) fn totals(roster: &Roster<'_>) -> (BTreeMap<String, OperationTotals>,
     )
 }
 
-/// The bins of a histogram that are not empty: smallest size in the bin, and calls.
+/// Returns the non-empty bins of a histogram: smallest size in the bin, and number of calls.
 pub(super) fn filled_bins(sizes: &SizeHistogram) -> Vec<(u64, u64)> {
     let bins = sizes.counts().iter().enumerate().filter(|(_, count)| **count != 0);
     bins.map(|(bin, count)| (SizeHistogram::smallest_bytes(bin), u64::from(*count))).collect()
 }
 
-/// Name of a class in the summary.
+/// Returns the name of a class in the summary.
 pub(super) fn class_name(class: Class) -> &'static str {
     Class::NAMES.iter().find(|(_, known)| *known == class).map_or("", |(name, _)| name)
 }

@@ -6,7 +6,7 @@ use events::{OperationId, RegionCounters};
 use run_record::RegionRow;
 use std::collections::BTreeMap;
 
-/// A region over all ranks and threads.
+/// Totals of a region over all ranks and threads.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct RegionTotals {
     pub(super) from: Option<usize>,
@@ -15,11 +15,11 @@ pub(super) struct RegionTotals {
     pub(super) compute_s: f64,
     pub(super) mpi_s: f64,
     pub(super) bytes: u64,
-    /// Position in [`Roster::ranks`] and computation, only for ranks that passed it.
+    /// Computation time by position in [`Roster::ranks`], only for ranks that passed the region.
     pub(super) compute_by_rank_s: Vec<(usize, f64)>,
 }
 
-/// The regions of every thread, for the table of the record.
+/// Returns the regions of every thread, for the table in the record.
 pub(super) fn rows(roster: &Roster<'_>, sites: &Sites) -> Vec<RegionRow> {
     let of_rank = |(rank, book): (&RankProcess<'_>, &AddressBook)| rank_rows(rank, book);
     roster.ranks.iter().zip(&sites.books).flat_map(of_rank).collect()
@@ -57,7 +57,7 @@ fn row(
     }
 }
 
-/// The regions of all ranks together, most time first.
+/// Returns the regions of all ranks together, in descending order of time.
 pub(super) fn totals(roster: &Roster<'_>, sites: &Sites) -> Vec<RegionTotals> {
     let mut totals: BTreeMap<(Option<u32>, Option<u32>), RegionTotals> = BTreeMap::new();
     for (idx, (rank, book)) in roster.ranks.iter().zip(&sites.books).enumerate() {
@@ -113,7 +113,7 @@ mod tests {
         let roster = Roster::new(&measured, &RunFacts::default());
         let sites = Sites::new(&roster);
         let totals = totals(&roster, &sites);
-        // `MPI_Recv` took most and is site 0.
+        // `MPI_Recv` took the most time and is site 0.
         let found: Vec<_> = totals.iter().map(|r| (r.from, r.to, r.calls, r.bytes)).collect();
         assert_eq!(found, [(Some(1), Some(0), 12, 768), (None, Some(1), 2, 128)]);
         assert_eq!((totals[0].compute_s, totals[0].mpi_s), (3.5, 9.0));

@@ -1,4 +1,4 @@
-//! Who took part in a run: worlds in the order of their start, ranks in the order of their numbers.
+//! Participants of a run: worlds in order of their start, ranks in order of their numbers.
 
 use super::time::{Clocks, ProcessClock};
 use crate::{Measured, RunFacts};
@@ -10,22 +10,22 @@ use wire::{InCall, ProcessReport, ThreadReport};
 /// Worlds and ranks of a run.
 #[derive(Debug, Default)]
 pub(super) struct Roster<'a> {
-    /// In the order of their start.
+    /// Worlds in order of their start.
     pub(super) worlds: Vec<WorldRanks>,
-    /// Ordered by world and rank.
+    /// Ranks ordered by world and rank.
     pub(super) ranks: Vec<RankProcess<'a>>,
-    /// [`ProcessReport::node`] of the nodes; [`RankProcess::node`] is a position here.
+    /// [`ProcessReport::node`] of all nodes; [`RankProcess::node`] is a position in this list.
     pub(super) nodes: Vec<&'a str>,
 }
 
-/// One world.
+/// Ranks of one world.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct WorldRanks {
-    /// Its ranks, as positions in [`Roster::ranks`].
+    /// Range of positions in [`Roster::ranks`].
     pub(super) ranks: Range<usize>,
 }
 
-/// One rank and its process.
+/// Rank and its process.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RankProcess<'a> {
     pub(super) report: &'a ProcessReport,
@@ -36,7 +36,7 @@ pub(super) struct RankProcess<'a> {
     pub(super) node: usize,
 }
 
-/// A call that had not returned when the process was last seen, or never did.
+/// Call that had not returned when the process was last seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct OpenCall {
     pub(super) call: InCall,
@@ -70,7 +70,7 @@ impl<'a> Roster<'a> {
     }
 }
 
-/// The processes of each world by rank, worlds in the order of their start.
+/// Returns the processes of each world by rank, with worlds in order of their start.
 fn in_order_of_start<'a>(
     processes: &'a [ProcessReport],
     clocks: &Clocks<'_>,
@@ -81,13 +81,14 @@ fn in_order_of_start<'a>(
     let mut n_seen: HashMap<(WorldId, Rank), usize> = HashMap::new();
     let mut worlds: BTreeMap<(WorldId, usize), Vec<&ProcessReport>> = BTreeMap::new();
     for report in ordered {
-        // No rank is twice in a world: a second one belongs to a later world of the same number.
+        // A world has each rank only once: a second process with the same rank belongs to a later
+        // world of the same number.
         let turn = n_seen.entry((report.world, report.rank)).or_default();
         worlds.entry((report.world, *turn)).or_default().push(report);
         *turn += 1;
     }
     let mut worlds: Vec<Vec<&ProcessReport>> = worlds.into_values().collect();
-    // The first process of a world is still the one that started first.
+    // Up to here, the first process of each world is the one that started first.
     worlds.sort_by_key(|world| (start_ns(world[0]), world[0].world));
     for world in &mut worlds {
         world.sort_by_key(|report| report.rank);
@@ -96,7 +97,7 @@ fn in_order_of_start<'a>(
 }
 
 impl<'a> RankProcess<'a> {
-    /// When it was last seen doing something, or called `MPI_Finalize`.
+    /// Returns when the rank called `MPI_Finalize`, or was last seen active.
     pub(super) fn end(&self) -> Ticks {
         let last_seen = || {
             let left = self.report.threads.iter().map(|thread| thread.since);
@@ -105,12 +106,12 @@ impl<'a> RankProcess<'a> {
         self.report.finalize_begin.unwrap_or_else(last_seen)
     }
 
-    /// From the end of `MPI_Init` to its end.
+    /// Returns the time from the end of `MPI_Init` to the rank's end, in s.
     pub(super) fn elapsed_s(&self) -> f64 {
         self.clock.seconds(self.end().0.saturating_sub(self.report.init_end.0))
     }
 
-    /// Inside MPI, in the thread that called `MPI_Init`, while it ran.
+    /// Returns the time spent inside MPI by the thread that called `MPI_Init`, in s.
     pub(super) fn mpi_s(&self) -> f64 {
         let Some(thread) = self.main_thread() else { return 0.0 };
         let during = thread.regions.iter().filter(|region| !is_start_or_end(region));
@@ -123,20 +124,20 @@ impl<'a> RankProcess<'a> {
         self.report.threads.iter().find(|thread| thread.idx == self.report.main_thread)
     }
 
-    /// Seconds of the `ticks` that calls took, as far as they lie in the observed time: those of
-    /// `MPI_Init` and `MPI_Finalize` do not.
+    /// Returns the part of the calls' `ticks` that lies in the observed time, in s: 0 for `MPI_Init` and
+    /// `MPI_Finalize`, which lie outside.
     pub(super) fn call_s(&self, counters: &RegionCounters, ticks: u64) -> f64 {
         if is_start_or_end(counters) { 0.0 } else { self.clock.seconds(ticks) }
     }
 
-    /// The number of a thread in records: 0 is the one that called `MPI_Init`, the others follow in the
-    /// order in which they first called MPI.
+    /// Returns the number of a thread in records: 0 is the one that called `MPI_Init`, the others follow in the
+    /// order of their first MPI call.
     pub(super) fn thread_number(&self, idx: u32) -> u32 {
         let main = self.report.main_thread;
         if idx == main { 0 } else { idx + u32::from(idx < main) }
     }
 
-    /// The call in which a thread is, unless the process is already past `MPI_Finalize`.
+    /// Returns the call that a thread is in, unless the process is already past `MPI_Finalize`.
     pub(super) fn open_call(&self, thread: &ThreadReport) -> Option<OpenCall> {
         let call = thread.in_call.filter(|_| self.report.finalize_begin.is_none())?;
         (!STARTS_AND_ENDS.contains(&operation_name(call.operation))).then(|| OpenCall {
@@ -148,12 +149,12 @@ impl<'a> RankProcess<'a> {
 
 const STARTS_AND_ENDS: [&str; 3] = ["MPI_Init", "MPI_Init_thread", "MPI_Finalize"];
 
-/// Whether the calls lie outside the time between `MPI_Init` and `MPI_Finalize`.
+/// Returns whether the calls lie outside the time between `MPI_Init` and `MPI_Finalize`.
 fn is_start_or_end(region: &RegionCounters) -> bool {
     STARTS_AND_ENDS.contains(&operation_name(region.operation))
 }
 
-/// MPI name of an operation; empty when a newer probe recorded it.
+/// Returns the MPI name of an operation; empty if a newer probe recorded it.
 pub(super) fn operation_name(number: u16) -> &'static str {
     mpi_abi::operation(events::OperationId(number)).map_or("", |operation| &operation.name)
 }
@@ -167,7 +168,7 @@ mod tests {
         Measured { processes, ..Measured::default() }
     }
 
-    /// World number and ranks, in order.
+    /// Checks the world numbers and ranks, in order.
     #[track_caller]
     fn check(processes: Vec<ProcessReport>, expected: &[(u64, &[u32])]) {
         let measured = measured(processes);
@@ -209,7 +210,7 @@ mod tests {
         assert_eq!(roster.ranks.iter().map(|r| r.node).collect::<Vec<_>>(), [1, 0]);
     }
 
-    /// Elapsed time and time in MPI of the only rank.
+    /// Checks the elapsed time and the time in MPI of the only rank.
     #[track_caller]
     fn check_times(change: impl FnOnce(&mut ProcessReport), expected: (f64, f64)) {
         let mut report = process(0, 0);

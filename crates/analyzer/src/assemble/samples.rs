@@ -3,18 +3,18 @@
 use events::{Clock, Peer, ProcessKey, Rank, RegionCounters, SizeHistogram, Ticks, WorldId};
 use wire::{ProcessReport, ThreadReport};
 
-/// When the command was started.
+/// Start time of the command.
 pub(super) const STARTED_S: f64 = 1_000_000.0;
-/// First clock point of every process.
+/// First clock point of every process, in ticks.
 pub(super) const FIRST_TICKS: u64 = 7_000_000_000;
 const FIRST_NS: u64 = 1_000_001_000_000_000;
 /// Ticks per second.
 pub(super) const SECOND: u64 = 2_000_000_000;
 
-/// The program is mapped here in rank 0; in others some pages further.
+/// Address at which rank 0 maps the program; other ranks map it some pages further on.
 pub(super) const TEXT: u64 = 0x5500_0000_0000;
 
-/// Rank `rank` of 2 in world `world`, on node `node0`, that ran for 10 s, finalized, and did nothing.
+/// Returns rank `rank` of 2 in world `world` on node `node0`, which ran for 10 s, finalized, and did nothing.
 pub(super) fn process(world: u64, rank: u32) -> ProcessReport {
     let start = text_of(rank);
     ProcessReport {
@@ -49,12 +49,12 @@ pub(super) fn process(world: u64, rank: u32) -> ProcessReport {
     }
 }
 
-/// Where the program is mapped in a rank.
+/// Returns the address at which a rank maps the program.
 pub(super) fn text_of(rank: u32) -> u64 {
     TEXT + u64::from(rank) * 0x10_0000
 }
 
-/// A thread with these regions.
+/// Returns a thread with these regions.
 pub(super) fn thread(idx: u32, regions: Vec<RegionCounters>) -> ThreadReport {
     ThreadReport {
         idx,
@@ -69,8 +69,8 @@ pub(super) fn thread(idx: u32, regions: Vec<RegionCounters>) -> ThreadReport {
     }
 }
 
-/// `n_calls` calls of 64 bytes that took `mpi_s` seconds together, after `compute_s` of computation.
-/// Addresses are offsets in the text of `rank`; 0 stays 0.
+/// Returns `n_calls` calls of 64 bytes that took `mpi_s` seconds in total, after `compute_s` of computation.
+/// Addresses are offsets in the text of `rank`, except 0, which stays 0.
 pub(super) fn region(
     rank: u32,
     (previous, address): (u64, u64),
@@ -100,7 +100,7 @@ pub(super) fn peer(n_sent: u64, bytes_sent: u64, n_received: u64, bytes_received
     Peer { n_sent, bytes_sent, n_received, bytes_received }
 }
 
-/// Place of an operation in the table.
+/// Returns the number of an operation in the table.
 pub(super) fn operation_number(name: &str) -> u16 {
     mpi_abi::find(name).expect("an operation of the table").0
 }

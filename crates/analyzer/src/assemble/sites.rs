@@ -1,9 +1,8 @@
-//! Call sites over all ranks: the same place in the program has another address in every process.
+//! Call sites over all ranks: the same place in the program has a different address in every process.
 //!
 //! # Invariants
-//! - A site is a place in a file (module and offset) and an operation; addresses of processes never
-//!   leave this module.
-//! - Ids count from 0 in the order of the MPI time spent at the sites, most first.
+//! - A site is a place in a file (module and offset) and an operation; addresses of processes never leave this module.
+//! - Ids count from 0 in descending order of the MPI time spent at the sites.
 
 use super::roster::{RankProcess, Roster};
 use events::{RegionCounters, SizeHistogram};
@@ -13,15 +12,15 @@ use symbols::{CodeAddress, ModuleMap};
 /// All call sites of a run.
 #[derive(Debug, Default)]
 pub(super) struct Sites {
-    /// By id.
+    /// Totals by site id.
     pub(super) totals: Vec<SiteTotals>,
-    /// By position in [`Roster::ranks`].
+    /// Address books by position in [`Roster::ranks`].
     pub(super) books: Vec<AddressBook>,
-    /// Mapped files that hold sites.
+    /// Mapped files that contain sites.
     modules: Vec<String>,
 }
 
-/// A call site over all ranks and threads.
+/// Totals of a call site over all ranks and threads.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct SiteTotals {
     key: SiteKey,
@@ -29,21 +28,21 @@ pub(super) struct SiteTotals {
     pub(super) bytes: u64,
     pub(super) time_s: f64,
     pub(super) time_max_s: f64,
-    /// Position in [`Roster::ranks`] and time, only for ranks that were there.
+    /// Time by position in [`Roster::ranks`], only for ranks that called from the site.
     pub(super) time_by_rank_s: Vec<(usize, f64)>,
     pub(super) sizes: SizeHistogram,
 }
 
-/// What makes two calls calls of the same site.
+/// Identity of a call site.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct SiteKey {
-    /// Position in [`Sites::modules`]; none when the address is in no mapped file.
+    /// Position in [`Sites::modules`]; `None` if the address is in no mapped file.
     module: Option<usize>,
     file_offset: u64,
     operation: u16,
 }
 
-/// The sites of one process by its own addresses.
+/// Sites of one process, by its own addresses.
 #[derive(Clone, Debug, Default)]
 pub(super) struct AddressBook {
     by_address: HashMap<u64, Vec<Known>>,
@@ -57,14 +56,14 @@ struct Known {
 }
 
 impl AddressBook {
-    /// The site of a call.
+    /// Returns the site of a call.
     pub(super) fn site(&self, address: u64, operation: u16) -> Option<usize> {
         let known = self.by_address.get(&address)?;
         known.iter().find(|known| known.operation == operation).map(|known| known.site)
     }
 
-    /// The site of the call before a region, of which only the address is known: a call through a
-    /// pointer may be several operations, and then it is the one called most.
+    /// Returns the site of the call before a region, of which only the address is known: a call through a pointer
+    /// may be several operations; the one called most is chosen.
     pub(super) fn site_before(&self, address: u64) -> Option<usize> {
         let known = self.by_address.get(&address).filter(|_| address != 0)?;
         known.iter().max_by_key(|known| known.n_calls).map(|known| known.site)
@@ -103,7 +102,7 @@ impl Sites {
         Self { totals, books, modules }
     }
 
-    /// Where a site is; none when its address was in no mapped file.
+    /// Returns the code address of a site; `None` if its address was in no mapped file.
     pub(super) fn address(&self, site: &SiteTotals) -> Option<CodeAddress<'_>> {
         let module = self.modules.get(site.key.module?)?;
         Some(CodeAddress { module, file_offset: site.key.file_offset })
@@ -126,7 +125,7 @@ fn book(calls: BTreeMap<(u64, u16), (SiteKey, u64)>, ids: &HashMap<SiteKey, usiz
     book
 }
 
-/// Sites while ranks are added to them.
+/// Builder to which the sites of ranks are added.
 #[derive(Default)]
 struct Adding {
     totals: HashMap<SiteKey, SiteTotals>,
@@ -134,9 +133,9 @@ struct Adding {
 }
 
 impl Adding {
-    /// Adds all calls of a rank; returns the site and the calls of each of its addresses.
+    /// Adds all calls of a rank; returns the site and the number of calls for each of its addresses.
     fn rank(&mut self, idx: usize, rank: &RankProcess<'_>) -> BTreeMap<(u64, u16), (SiteKey, u64)> {
-        // A line that is not understood costs the names of some sites, not their numbers.
+        // A line of the map that cannot be parsed costs the names of some sites, not their numbers.
         let (map, _problems) = ModuleMap::parse(&rank.report.modules);
         let mut calls = BTreeMap::new();
         for thread in &rank.report.threads {

@@ -1,4 +1,4 @@
-//! Measurements as the run on one page.
+//! Builds the one-page summary of a run from its measurements.
 
 use super::roster::{OpenCall, RankProcess, Roster, WorldRanks, operation_name};
 use super::sites::{SiteTotals, Sites};
@@ -11,15 +11,15 @@ use run_record::summary::{
 use std::collections::BTreeSet;
 use symbols::{CodeAddress, Detail};
 
-/// Times by rank are given for this many ranks times call sites (and regions), most time first: a
-/// summary stays a file that a person opens.
+/// Limit on ranks times call sites (or regions) with per-rank times, largest total time first, so that a user can
+/// still open the summary file.
 const N_TIMES_MAX: usize = 200_000;
-/// A library without debug information is mentioned when its calls take this share of the MPI time.
+/// Share of the MPI time from which on a library without debug information is mentioned.
 const SHARE_MENTIONED: f64 = 0.01;
-/// Regions on the page; all are in the table of regions.
+/// Maximum number of regions in the summary; all are in the table of regions.
 const N_REGIONS_MAX: usize = 500;
 
-/// Says where code is; a test has its own.
+/// Lookup of source locations; tests have their own.
 pub(super) trait Places {
     fn place(&mut self, address: &CodeAddress<'_>) -> Place;
     fn has_lines(&mut self, address: &CodeAddress<'_>) -> bool;
@@ -36,7 +36,7 @@ impl Places for symbols::Resolver {
     }
 }
 
-/// Adds everything up, except what needs the single calls of a trace.
+/// Aggregates everything except what needs the individual calls of a trace.
 pub(super) fn summarize(
     measured: &Measured,
     facts: &RunFacts,
@@ -145,7 +145,7 @@ fn top_regions(roster: &Roster<'_>, sites: &Sites) -> Vec<Region> {
     totals.map(region).collect()
 }
 
-/// One value for each of `n_ranks` ranks, 0 where there is none.
+/// Returns one value for each of `n_ranks` ranks, 0 where none is given.
 fn dense(by_rank: &[(usize, f64)], n_ranks: usize) -> Vec<f64> {
     let mut dense = vec![0.0; n_ranks];
     for (rank, value) in by_rank {
@@ -189,7 +189,7 @@ fn rank_totals<'s>(
     }
 }
 
-/// `MPI_Recv at worker.c:88 (receive_work)`, as far as it is known.
+/// Returns `MPI_Recv at worker.c:88 (receive_work)`, with the parts that are known.
 pub(super) fn call_in_words(site: &CallSite) -> String {
     let Place { function, file, line, module, offset } = &site.place;
     let last = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
@@ -222,14 +222,14 @@ fn worlds(roster: &Roster<'_>, by_world: &[Option<Efficiencies>]) -> Vec<World> 
     roster.worlds.iter().zip(by_world).map(world).collect()
 }
 
-/// The libraries as they call themselves, without the details of their builds.
+/// Returns the names and versions of the MPI libraries, without build details.
 fn libraries(roster: &Roster<'_>) -> String {
     let names: BTreeSet<String> =
         roster.ranks.iter().map(|rank| library(&rank.report.library)).collect();
     names.into_iter().filter(|name| !name.is_empty()).collect::<Vec<_>>().join(" and ")
 }
 
-/// `Open MPI v4.1.4`, `MPICH 4.0.2`.
+/// Returns `Open MPI v4.1.4`, `MPICH 4.0.2`.
 fn library(version: &str) -> String {
     let line = version.lines().next().unwrap_or_default();
     let name = line.split(',').next().unwrap_or_default();

@@ -1,8 +1,8 @@
-//! What nodes added up: sums of function events, and which records they are of.
+//! Sums of function events computed on the nodes, with the records that they cover.
 //!
 //! # Invariants
-//! - A passage is in a sum or among the single records that are read, never in both: what a killed analyzer
-//!   had in sums may also be in a file that its collector wrote afterwards.
+//! - A passage is either in a sum or among the individual records that are read, never in both: records summed by
+//!   an analyzer that was then killed may also be in a file that their collector wrote afterwards.
 
 use super::functions::Functions;
 use super::roster::Roster;
@@ -14,13 +14,13 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use wire::{EventSummary, Records, SummaryBatch};
 
-/// Records of a node's threads that are in sums: from first to before end, in order.
+/// Sorted ranges (first, end) of the records that are in sums, for each thread of a node.
 #[derive(Debug, Default)]
 pub(super) struct Covered {
     spans: HashMap<(ProcessKey, u32), Vec<(u64, u64)>>,
 }
 
-/// Everything that was added up.
+/// Sums of all nodes.
 #[derive(Debug, Default)]
 pub(super) struct Sums {
     nodes: BTreeMap<String, Node>,
@@ -47,7 +47,7 @@ impl Covered {
         self.spans.get(&(process, thread)).map_or(&[], Vec::as_slice)
     }
 
-    /// How many of the records from `first` to before `end` are in sums.
+    /// Returns how many of the records from `first` to before `end` are in sums.
     pub(super) fn n_within(
         &self,
         process: ProcessKey,
@@ -58,7 +58,7 @@ impl Covered {
         spans.map(|span| span.1.min(end).saturating_sub(span.0.max(first))).sum()
     }
 
-    /// The parts of `records` that are not in sums.
+    /// Returns the parts of `records` that are not in sums.
     pub(super) fn cut(&self, records: Records) -> Vec<Records> {
         let spans = self.of(records.process, records.thread);
         let (first, end) = (records.first, records.end());
@@ -82,7 +82,7 @@ impl Covered {
 }
 
 impl Sums {
-    /// Reads the files in the record.
+    /// Reads the files of sums in the record.
     pub(super) fn read(record: &RunRecord) -> Self {
         let mut sums = Self::default();
         let files = record.spool_files().unwrap_or_default();
@@ -121,12 +121,12 @@ impl Sums {
         }
     }
 
-    /// What of a node's records is in sums.
+    /// Returns which of a node's records are in sums.
     pub(super) fn covered(&self, node: &str) -> Option<&Covered> {
         self.nodes.get(node).map(|node| &node.covered)
     }
 
-    /// Rows of the summary: events of all nodes together, but those of `functions`, which take them.
+    /// Returns the summary rows of events over all nodes, except the events of `functions`, which are added to it.
     pub(super) fn rows(
         &mut self,
         roster: &Roster<'_>,
@@ -165,7 +165,7 @@ impl Sums {
     }
 }
 
-/// A sentence about calls without a duration.
+/// Returns a sentence about calls without a duration.
 pub(super) fn without_duration(n: u64) -> String {
     format!(
         "{n} calls of measured functions have no duration: their entry was not seen, records were dropped meanwhile, or calls were nested too deeply."
@@ -215,7 +215,7 @@ mod tests {
 
     const PROCESS: ProcessKey = ProcessKey { pid: 1, started: 2 };
 
-    /// Spans in sums, and records from first to before end; expects what is left of them.
+    /// Checks which of the records from first to before end remain after removing the spans in sums.
     #[track_caller]
     fn check(spans: &[(u64, u64)], (first, end): (u64, u64), expected: &[(u64, u64)]) {
         let mut covered = Covered::default();

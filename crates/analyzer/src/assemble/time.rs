@@ -1,26 +1,26 @@
-//! Ticks of one process as seconds of the run.
+//! Conversion of a process's ticks to seconds of the run.
 
 use crate::NodeClock;
 use events::{Clock, Ticks};
 use std::collections::HashMap;
 use wire::ProcessReport;
 
-/// Turns ticks into time; see [`Clocks::of`].
+/// Converts ticks to time; see [`Clocks::of`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct ProcessClock {
     first_ticks: u64,
-    /// The first point, in nanoseconds after the run's start by the analyzer's clock.
+    /// Time of the first clock point, in ns after the start of the run by the analyzer's clock.
     first_ns: i64,
     ns_per_tick: f64,
 }
 
 impl ProcessClock {
-    /// The length of a span in seconds.
+    /// Returns the length of a time span, in s.
     pub(super) fn seconds(&self, ticks: u64) -> f64 {
         ticks as f64 * self.ns_per_tick * 1e-9
     }
 
-    /// Nanoseconds after the run's start, negative before it.
+    /// Returns nanoseconds after the start of the run, negative before it.
     pub(super) fn ns_at(&self, at: Ticks) -> i64 {
         let since_first = at.0.wrapping_sub(self.first_ticks).cast_signed();
         #[expect(clippy::cast_possible_truncation, reason = "a run is far shorter than 2^63 ns")]
@@ -28,7 +28,7 @@ impl ProcessClock {
         self.first_ns.saturating_add(ns)
     }
 
-    /// Whether it knows how long a tick is.
+    /// Returns whether the length of a tick is known.
     pub(super) fn has_rate(&self) -> bool {
         0.0 < self.ns_per_tick
     }
@@ -67,8 +67,8 @@ impl<'a> Clocks<'a> {
         }
     }
 
-    /// The clock of a process. One that ended before its second point was taken borrows the rate of
-    /// its node: all processors of a node count the same ticks.
+    /// Returns the clock of a process. A process that ended before its second clock point was taken borrows the
+    /// rate of its node, since all CPUs of a node count the same ticks.
     pub(super) fn of(&self, process: &ProcessReport) -> ProcessClock {
         let node = process.node.as_str();
         let own = process.clock.ns_per_tick();

@@ -1,10 +1,11 @@
-//! The single calls of a traced run: from spool files into the event file, and through a model.
+//! Individual calls of a traced run: from spool files into the event file, and through the model of an ideal network.
 //!
 //! # Invariants
-//! - One pass over the spools; memory is bounded by a frame per file, the event writer's group, and
+//! - One pass over the spools; memory is bounded by one frame per file, the event writer's group, and
 //!   [`N_ROWS_MAX`] rows for the model.
-//! - Events of functions go to their own table, those of `--probe` only with `--trace`, and the event file of a run without `--trace` is not made.
-//! - The events of a thread are written in the order of its calls, each once.
+//! - Function events go to their own table, those of `--probe` only with `--trace`; without `--trace` no
+//!   event file is written.
+//! - The events of a thread are written once, in the order of its calls.
 
 mod conversion;
 mod functions;
@@ -25,22 +26,22 @@ use spools::{Merge, ThreadKey};
 use std::collections::{BTreeMap, HashMap};
 use wire::ProcessSum;
 
-/// Above this many rows serialization and transfer are not told apart: the model holds the whole run.
+/// Maximum number of rows for which serialization and transfer are separated: the model holds the whole run.
 const N_ROWS_MAX: u64 = 10_000_000;
 
-/// What became of the records.
+/// Result of writing a trace.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Traced {
     pub(super) n_events: u64,
     /// Rows in the table of function events.
     pub(super) n_function_events: u64,
-    /// Passages of functions that `--probe` chose and that came one by one: rank, event and their sum.
+    /// Individual passages of functions chosen with `--probe`: rank, event and their sum.
     pub(super) passages: Vec<(usize, u32, ProcessSum)>,
-    /// Records that rings had taken and that are in no spool.
+    /// Records that were written to rings but are in no spool.
     pub(super) n_missing: u64,
-    /// What splits each world's communication efficiency.
+    /// Serialization and transfer efficiency of each world.
     pub(super) splits: Vec<Option<Split>>,
-    /// Sentences about what could not be read or computed.
+    /// Sentences about data that could not be read or computed.
     pub(super) warnings: Vec<String>,
 }
 
@@ -86,7 +87,7 @@ pub(super) fn write(
     Ok(traced)
 }
 
-/// Appends events, to a new file when there is none.
+/// Appends events, creating the file if there is none.
 fn append(
     writer: &mut Option<EventWriter>,
     record: &RunRecord,
@@ -102,7 +103,7 @@ fn append(
     writer.insert(open).append(events)
 }
 
-/// Records of one process are all in the spools of its node.
+/// Groups spools by node: all records of a process are in the spools of its node.
 fn by_node(spools: &[Spool]) -> BTreeMap<&str, Vec<&Spool>> {
     let mut by_node: BTreeMap<&str, Vec<&Spool>> = BTreeMap::new();
     for spool in spools {
@@ -111,7 +112,7 @@ fn by_node(spools: &[Spool]) -> BTreeMap<&str, Vec<&Spool>> {
     by_node
 }
 
-/// Records behind the last that arrived of each thread.
+/// Returns the number of records after the last one that arrived from each thread.
 fn never_arrived(roster: &Roster<'_>, ends: &HashMap<ThreadKey, u64>, sums: &Sums) -> u64 {
     let threads = roster.ranks.iter().flat_map(|rank| {
         let threads = rank.report.threads.iter();

@@ -1,8 +1,8 @@
-//! Who sent how much to whom.
+//! Traffic between pairs of ranks.
 //!
-//! A message is counted by its sender. The receiver's count is taken where the sender's is missing:
-//! when nothing is known of the sender, and for what the receiver fetched from it by a one-sided
-//! operation (the owner of the window does not know of that).
+//! A message is counted by its sender. The receiver's count is used where the sender's is missing: when the
+//! sender is unknown, and for data that the receiver fetched by a one-sided operation, of which the owner of
+//! the window knows nothing.
 
 use super::roster::Roster;
 use events::{OperationId, Peer};
@@ -13,7 +13,7 @@ use wire::ProcessReport;
 
 type Counts = BTreeMap<(u32, u32), (u64, u64)>;
 
-/// Traffic between the ranks of each world, ordered by world, sender and receiver.
+/// Returns the traffic between the ranks of each world, ordered by world, sender and receiver.
 pub(super) fn pairs(roster: &Roster<'_>) -> Vec<Traffic> {
     let worlds = roster.worlds.iter().enumerate();
     let traffic = worlds.flat_map(|(idx, world)| {
@@ -64,7 +64,7 @@ fn received(report: &ProcessReport) -> BTreeMap<u32, (u64, u64)> {
     received
 }
 
-/// Whether it called one-sided operations that bring data to the caller.
+/// Returns whether a process called one-sided operations that fetch data.
 fn fetches(report: &ProcessReport) -> bool {
     let mut regions = report.threads.iter().flat_map(|thread| &thread.regions);
     regions.any(|counters| {
@@ -79,7 +79,7 @@ mod tests {
     use crate::assemble::samples::{peer, process, region};
     use crate::{Measured, RunFacts};
 
-    /// `(from, to, messages, bytes)` of the only world.
+    /// Checks `(from, to, messages, bytes)` of the only world.
     #[track_caller]
     fn check(processes: Vec<ProcessReport>, expected: &[(u32, u32, u64, u64)]) {
         let measured = Measured { processes, ..Measured::default() };

@@ -1,24 +1,24 @@
-//! Sentences about what could not be observed, and what to do.
+//! Warnings about data that could not be observed, with advice.
 
 use super::roster::{RankProcess, Roster};
 use crate::{Measured, RunFacts};
 use std::collections::BTreeSet;
 
-/// Nodes' clocks that may differ by more are mentioned in traced runs.
+/// Error of the nodes' clocks, in ns, above which traced runs get a warning.
 const CLOCK_ERROR_NS: u64 = 200_000;
 
-/// What is worth a warning beside the reports themselves.
+/// Losses that are worth a warning, besides those in the reports themselves.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Losses {
-    /// Records that found a ring full or were lost on the way.
+    /// Number of records that found a ring full or were lost in transit.
     pub(super) records: u64,
-    /// Calls of operations that this version does not know.
+    /// Number of calls of operations unknown to this version.
     pub(super) unknown_calls: u64,
-    /// Programs and libraries with call sites and without debug information.
+    /// Programs and libraries that have call sites but no debug information.
     pub(super) without_lines: BTreeSet<String>,
 }
 
-/// All warnings, most important first.
+/// Returns all warnings, most important first.
 pub(super) fn sentences(
     measured: &Measured,
     facts: &RunFacts,
@@ -98,7 +98,7 @@ fn tables_too_small(roster: &Roster<'_>) -> Vec<String> {
     sentences
 }
 
-/// Calls of a rank that found its region tables full.
+/// Returns the calls of a rank that found its region tables full.
 pub(super) fn calls_without_region(rank: &RankProcess<'_>) -> u64 {
     rank.report.threads.iter().map(|thread| thread.calls_without_region).sum()
 }
@@ -139,7 +139,7 @@ mod tests {
     use crate::assemble::samples::process;
     use wire::ProcessReport;
 
-    /// Expects one warning for each of `expected`, with this text in it.
+    /// Checks that there is one warning for each of `expected`, containing its text.
     #[track_caller]
     fn check(processes: Vec<ProcessReport>, losses: Losses, expected: &[&str]) {
         let nodes = vec![NodeClock { node: "a".into(), offset_ns: 0, round_trip_ns: 3_000_000 }];

@@ -1,4 +1,4 @@
-//! Orders down to a process and answers up, through the mailboxes in its segment.
+//! Transport of orders to a process and of its answers, through the mailboxes in its segment.
 
 use super::link::Connection;
 use events::ProcessKey;
@@ -7,12 +7,12 @@ use ring::control::ORDER_BYTES_MAX;
 use std::collections::VecDeque;
 use wire::{Answer, Order, ToAnalyzer};
 
-/// Bytes of orders that wait for room in a mailbox, at most.
+/// Maximum total size, in bytes, of orders waiting for room in a mailbox.
 const WAITING_BYTES_MAX: usize = 8 << 20;
-/// Answers sent in one go.
+/// Maximum number of answers sent per call.
 const N_ANSWERS_MAX: usize = 1024;
 
-/// What is on its way to a process.
+/// Orders on their way to a process.
 #[derive(Debug, Default)]
 pub(crate) struct Control {
     waiting: VecDeque<Vec<u8>>,
@@ -20,8 +20,8 @@ pub(crate) struct Control {
 }
 
 impl Control {
-    /// Takes an order. One that finds no room, or never fits, is dropped: who gave it waits for the answer
-    /// only so long.
+    /// Queues an order. An order that finds no room, or is too large, is dropped: its sender waits for the answer
+    /// only for a limited time.
     pub(crate) fn take_order(&mut self, order: &Order) {
         let Ok(bytes) = wire::to_bytes(order) else { return };
         let fits = bytes.len() <= ORDER_BYTES_MAX;
@@ -31,12 +31,12 @@ impl Control {
         }
     }
 
-    /// Whether orders wait.
+    /// Returns whether orders are queued.
     pub(crate) fn has_orders(&self) -> bool {
         !self.waiting.is_empty()
     }
 
-    /// The process is gone.
+    /// Drops all orders of a process that has ended.
     pub(crate) fn forget(&mut self) {
         self.waiting.clear();
         self.n_bytes = 0;
@@ -47,7 +47,7 @@ impl Control {
         if self.waiting.is_empty() {
             return;
         }
-        // A process that does not listen yet may soon: it is in `MPI_Init`.
+        // A process without a mailbox may open it soon: it is in `MPI_Init`.
         let Some(mut mailbox) = segment.orders() else { return };
         while let Some(order) = self.waiting.pop_front() {
             if !mailbox.push(&order) {
@@ -58,7 +58,7 @@ impl Control {
         }
     }
 
-    /// Sends what the process answered, as far as the connection has room; the rest stays in the mailbox.
+    /// Sends the answers of the process while the connection has room; the rest stay in the mailbox.
     pub(crate) fn send_answers(
         &self,
         segment: &SegmentReader,
@@ -71,7 +71,7 @@ impl Control {
                 return;
             }
             let Some(bytes) = mailbox.pop() else { return };
-            // What is not understood is of another version, and not answered.
+            // An answer that cannot be decoded comes from another version, and is dropped.
             if let Ok(answer) = wire::decode::<Answer>(&bytes) {
                 connection.send(&ToAnalyzer::Answer { process, answer }).ok();
             }

@@ -1,4 +1,4 @@
-//! Where the collector's reports and records go: to the analyzer, or to files.
+//! Delivery of the collector's reports and records: to the analyzer, or to files.
 
 use super::link::Connection;
 use super::plan::{self, Milestone};
@@ -7,14 +7,14 @@ use super::{Collector, fit};
 use std::time::{Duration, Instant};
 use wire::{ProcessReport, ToAnalyzer};
 
-/// Fill of a ring above which records go to a file while the analyzer is looked for.
+/// Fill level of a ring above which records go to a file while the connection is down.
 const FILL_TO_SPILL: f64 = 0.5;
 
-/// Time between reports in a file, while processes go on without an analyzer.
+/// Time between reports to a file while processes run without an analyzer.
 const SPILL_REPORTS_EVERY: Duration = Duration::from_secs(5);
 
 impl Collector {
-    /// Reports and records for the analyzer, as many as the connection takes.
+    /// Sends reports and records to the analyzer, as many as the connection takes.
     pub(super) fn hand_over(&mut self, now: Instant) {
         if self.link.connection().is_none() {
             if FILL_TO_SPILL < self.fill(|_| true) {
@@ -33,7 +33,7 @@ impl Collector {
             self.flush_sums(now);
         }
         if let Some(connection) = self.link.connection() {
-            // A failure shows at the next look.
+            // A failure is noticed the next time the link is checked.
             connection.flush().ok();
         }
     }
@@ -70,7 +70,7 @@ impl Collector {
         self.answers_wait = !connection.has_room();
     }
 
-    /// Reads rings that are due: those somebody waits for, or all.
+    /// Reads the rings that are due: those of processes whose records are waited for, or all.
     fn drain(&mut self, now: Instant) {
         let is_all = self.next_sum_drain <= now || self.finishing;
         if !is_all && (now < self.next_drain || !self.is_prompt) {
@@ -85,7 +85,7 @@ impl Collector {
         }
         let is_all_sent = self.send_records(is_all);
         self.is_prompt = self.processes.iter().any(Observed::is_prompt);
-        // What found the connection full goes on as soon as there is room.
+        // Sending that found the connection full continues as soon as there is room.
         self.next_drain = if is_all_sent { now + self.drain_interval() } else { now };
         if is_all && is_all_sent {
             self.next_sum_drain = now + self.sum_pace.interval();
@@ -101,8 +101,8 @@ impl Collector {
         }
     }
 
-    /// A batch per process in turn, until nothing is left; false when the connection or the batch of sums is
-    /// full before.
+    /// Sends one batch per process in turn until nothing is left; returns false if the connection or the
+    /// batch of sums fills up first.
     fn send_records(&mut self, is_all: bool) -> bool {
         let n_processes = self.processes.len();
         let mut n_idle = 0;
@@ -134,13 +134,13 @@ impl Collector {
         for process in &mut self.processes {
             while let Some(records) = process.next_records() {
                 self.spill.keep_records(&records);
-                // Lost or kept, the room is needed for what comes.
+                // Whether saved or lost, the records must make room for later ones.
                 process.acknowledge(records.thread, records.end());
             }
         }
     }
 
-    /// Nobody listens any more: everything goes to files.
+    /// Writes everything to files, once the analyzer is given up.
     pub(super) fn spill_all(&mut self, now: Instant) {
         self.processes.iter_mut().for_each(|process| process.stage.rewind());
         if self.next_drain <= now {
@@ -169,7 +169,7 @@ fn next_report(process: &Observed, report_every: Duration, now: Instant) -> Inst
     process.last_report.map_or(now, |last| last + interval)
 }
 
-/// Sends a report, shortened when it is longer than a message may be.
+/// Sends a report, shortened if it exceeds the maximum message size.
 fn send_report(connection: &mut Connection, mut report: ProcessReport) {
     let mut n_kept = report.threads.iter().map(|thread| thread.regions.len()).max().unwrap_or(0);
     loop {

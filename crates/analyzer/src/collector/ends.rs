@@ -1,17 +1,17 @@
-//! Which processes ended: thousands of handles behind one.
+//! Detection of ended processes: thousands of process handles behind one epoll handle.
 
 use rustix::event::{Timespec, epoll};
 use rustix::fd::OwnedFd;
 
-/// Ends told at a time.
+/// Maximum number of ends returned at a time.
 const N_TOLD_MAX: usize = 256;
 
-/// Handles of processes, watched together.
+/// Process handles that are watched together.
 #[derive(Debug)]
 pub(crate) struct Ends(Option<OwnedFd>);
 
 impl Ends {
-    /// Without any. Where the system gives no such thing, ends are noticed by looking.
+    /// Creates an empty set. Where the system has no epoll, ends are noticed by scanning.
     pub(crate) fn new() -> Self {
         Self(epoll::create(epoll::CreateFlags::CLOEXEC).ok())
     }
@@ -24,12 +24,12 @@ impl Ends {
         }
     }
 
-    /// What becomes readable when a process ends.
+    /// Returns the handle that becomes readable when a process ends.
     pub(crate) fn handle(&self) -> Option<&OwnedFd> {
         self.0.as_ref()
     }
 
-    /// Numbers of processes that ended.
+    /// Returns the ids of processes that ended.
     pub(crate) fn told(&self) -> Vec<u64> {
         let Some(epoll) = &self.0 else { return Vec::new() };
         let mut events = Vec::with_capacity(N_TOLD_MAX);

@@ -1,11 +1,11 @@
-//! Making a report fit into a message: rarely used regions become totals by operation.
+//! Shortens a report to fit into a message: rarely used regions become totals by operation.
 
 use events::RegionCounters;
 use std::collections::BTreeMap;
 use wire::ProcessReport;
 
-/// Keeps the `n_kept` regions of each thread that take most time, and adds the rest up by operation in
-/// entries of address 0. No call and no second gets lost.
+/// Keeps the `n_kept` regions of each thread with the most time, and sums the rest by operation in entries with
+/// address 0, so that no calls and no time are lost.
 pub(crate) fn shorten(report: &mut ProcessReport, n_kept: usize) {
     for thread in &mut report.threads {
         let is_total = |region: &RegionCounters| region.address == 0 && region.previous == 0;

@@ -1,4 +1,4 @@
-//! What the analyzer says, carried out.
+//! Execution of the analyzer's messages.
 
 use super::Collector;
 use super::link::News;

@@ -1,4 +1,4 @@
-//! The collector's connection to the analyzer: made in the background, read and written without waiting.
+//! The collector's connection to the analyzer: established in the background, read and written without blocking.
 
 use super::plan::retry_after;
 use crate::handshake::{HandshakeError, Hearing, Trusted, as_collector};
@@ -11,18 +11,18 @@ use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::time::{Duration, Instant};
 use wire::{ToAnalyzer, ToCollector};
 
-/// Bytes waiting to be written above which nothing is added.
+/// Number of bytes waiting to be written above which no message is added.
 const WAITING_BYTES_MAX: usize = 1 << 20;
-/// Time for a connection to one address.
+/// Timeout for connecting to one address.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(2);
 const READ_BYTES: usize = 64 << 10;
 
-/// The way to the analyzer.
+/// Link to the analyzer, connected or not.
 #[derive(Debug)]
 pub(crate) struct Link {
     place: Place,
     node: String,
-    /// How long a lost analyzer is looked for.
+    /// Time for which a lost analyzer is retried.
     patience: Duration,
     state: State,
     lost_at: Instant,
@@ -36,11 +36,11 @@ enum State {
     GivenUp,
 }
 
-/// What a look at the link brought.
+/// Result of checking the link.
 #[derive(Debug, Default)]
 pub(crate) struct News {
     pub(crate) messages: Vec<ToCollector>,
-    /// The connection is new: milliseconds between reports.
+    /// Interval between reports, in ms, if the connection is new.
     pub(crate) welcomed: Option<u32>,
     pub(crate) lost: bool,
 }
@@ -63,7 +63,7 @@ impl Link {
         matches!(self.state, State::GivenUp)
     }
 
-    /// The longest time to sleep before the link wants to be looked at again.
+    /// Returns the longest time to sleep before the link must be checked again.
     pub(crate) fn rest(&self, now: Instant) -> Duration {
         match &self.state {
             State::Connecting(_) => Duration::from_millis(5),
@@ -72,7 +72,7 @@ impl Link {
         }
     }
 
-    /// Connects, writes and reads as far as possible without waiting.
+    /// Connects, writes and reads as far as possible without blocking.
     pub(crate) fn look(&mut self, now: Instant) -> News {
         let mut news = News::default();
         match &mut self.state {
@@ -92,7 +92,7 @@ impl Link {
                         self.wait(now);
                     }
                 }
-                // Whoever answered is not (yet) our analyzer.
+                // The peer that answered is not (yet) this run's analyzer.
                 Ok(Err(_)) | Err(TryRecvError::Disconnected) => self.wait(now),
             },
             State::Up(connection) => {
@@ -134,24 +134,24 @@ impl Link {
                     break;
                 }
             }
-            // The receiver is gone when the collector ended meanwhile.
+            // The receiver is gone if the collector has ended meanwhile.
             done.send(last).ok();
         };
-        // Where there is no thread, the sender goes with it, and it is tried again later.
+        // If no thread can be started, the sender is dropped with the closure, and connecting is retried later.
         std::thread::Builder::new().name("connects".to_owned()).spawn(connect).ok();
         outcome
     }
 }
 
-/// An open connection, never waited for.
+/// Open connection, used without blocking.
 #[derive(Debug)]
 pub(crate) struct Connection {
     stream: Arc<TcpStream>,
     sealer: Sealer,
     hearing: Hearing,
-    /// Room for what is read.
+    /// Read buffer.
     bytes: Vec<u8>,
-    /// Room for a message before it is sealed.
+    /// Buffer for a message before it is encrypted.
     plain: Vec<u8>,
     waiting: Vec<u8>,
     n_written: usize,
@@ -169,24 +169,24 @@ impl Connection {
         &self.stream
     }
 
-    /// Whether another message may be added.
+    /// Returns whether another message may be added.
     pub(crate) fn has_room(&self) -> bool {
         self.n_waiting() < WAITING_BYTES_MAX
     }
 
-    /// Bytes not yet taken by the system.
+    /// Returns the number of bytes not yet accepted by the system.
     pub(crate) fn n_waiting(&self) -> usize {
         self.waiting.len() - self.n_written
     }
 
-    /// Adds a message; it goes out as the other side takes it.
+    /// Queues a message, to be written as the peer accepts it.
     pub(crate) fn send(&mut self, message: &ToAnalyzer) -> Result<(), HandshakeError> {
         self.plain.clear();
         wire::encode(message, &mut self.plain)?;
         Ok(self.sealer.seal(&self.plain, &mut self.waiting)?)
     }
 
-    /// Writes what is taken, without waiting.
+    /// Writes as much as the system accepts, without blocking.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         while self.n_waiting() != 0 {
             match (&*self.stream).write(&self.waiting[self.n_written..]) {
@@ -202,7 +202,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Writes and reads; false when the other side closed.
+    /// Writes and reads; returns false if the peer closed the connection.
     fn exchange(&mut self, messages: &mut Vec<ToCollector>) -> Result<bool, HandshakeError> {
         self.flush()?;
         let mut is_open = true;

@@ -1,6 +1,6 @@
-//! Which program and libraries a process has mapped, kept complete while it loads more of them.
+//! Executable mappings of a process (program and libraries), updated while it loads more libraries.
 
-/// Executable mappings: lines of `/proc/PID/maps`, and their ranges.
+/// Executable mappings: lines of `/proc/PID/maps`, and their address ranges.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ModuleMap {
     text: String,
@@ -8,14 +8,14 @@ pub(crate) struct ModuleMap {
 }
 
 impl ModuleMap {
-    /// The executable mappings among the lines of `maps`.
+    /// Returns the executable mappings among the lines of `maps`.
     pub(crate) fn parse(maps: &str) -> Self {
         let mut modules = Self::default();
         modules.add(maps);
         modules
     }
 
-    /// Adds executable mappings that are not known yet; true when there were any.
+    /// Adds executable mappings that are not known yet; returns true if there were any.
     pub(crate) fn add(&mut self, maps: &str) -> bool {
         let n_before = self.ranges.len();
         for line in maps.lines() {
@@ -30,12 +30,12 @@ impl ModuleMap {
         n_before < self.ranges.len()
     }
 
-    /// Whether `address` lies in a known module.
+    /// Returns whether `address` lies in a known module.
     pub(crate) fn holds(&self, address: u64) -> bool {
         self.ranges.iter().any(|(start, end)| (*start..*end).contains(&address))
     }
 
-    /// The lines.
+    /// Returns the lines of the mappings.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }

@@ -1,4 +1,4 @@
-//! The run's folder on this node: the lock, the doorbell, the segments.
+//! The run's folder on this node: lock, doorbell and segments.
 
 use crate::place::{DOORBELL, LOCK, Place, RECORD, SEGMENT_SUFFIX};
 use std::fs::{self, File, TryLockError};
@@ -7,18 +7,18 @@ use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 
-/// The node's folder, held by the one collector of the node.
+/// Folder of the node, held by its only collector.
 #[derive(Debug)]
 pub(crate) struct NodeFolder {
     dir: PathBuf,
     run_dir: PathBuf,
     doorbell: Option<UnixDatagram>,
-    /// Locked as long as this collector lives.
+    /// Lock file, locked for the lifetime of this collector.
     _lock: File,
 }
 
 impl NodeFolder {
-    /// Takes the node, making its folder when it is missing; none when another collector has it.
+    /// Takes the node, creating its folder if missing; returns `None` if another collector has it.
     pub(crate) fn take(place: &Place, node: &str) -> io::Result<Option<Self>> {
         let run_dir = place.run_dir();
         let dir = run_dir.join(node);
@@ -26,20 +26,20 @@ impl NodeFolder {
         own_folder::take(&dir)?;
         let Some(lock) = lock(&dir.join(LOCK), &place.started_by)? else { return Ok(None) };
         if let Some(out) = &place.out {
-            // Only who cleans up after a killed collector reads it.
+            // Only cleaning up after a killed collector reads this file.
             name_record(&dir.join(RECORD), out).ok();
         }
-        // Without a doorbell (its path may be too long for a socket) looking often has to do.
+        // Without a doorbell (its path may be too long for a socket), the folder is scanned often instead.
         let doorbell = hang_doorbell(&dir.join(DOORBELL)).ok();
         Ok(Some(Self { dir, run_dir, doorbell, _lock: lock }))
     }
 
-    /// The socket that ranks ring, if there is one.
+    /// Returns the socket on which ranks ring, if there is one.
     pub(crate) fn doorbell(&self) -> Option<&UnixDatagram> {
         self.doorbell.as_ref()
     }
 
-    /// Whether a rank rang since the last call.
+    /// Returns whether a rank has rung since the last call.
     pub(crate) fn has_rung(&self) -> bool {
         let mut byte = [0];
         let mut rung = false;
@@ -49,20 +49,20 @@ impl NodeFolder {
         rung
     }
 
-    /// Files of all segments.
+    /// Returns the paths of all segments.
     pub(crate) fn segments(&self) -> Vec<PathBuf> {
         segments(&self.dir)
     }
 
-    /// Removes the folder with what is in it, and the run's folder when this was its last node.
+    /// Removes the folder and its contents, and the run's folder if this was its last node.
     pub(crate) fn remove(self) {
-        // Who opens the lock file later finds it gone from its path and makes a new one.
+        // A process that opened the lock file earlier notices that it is gone from its path, and creates a new one.
         fs::remove_dir_all(&self.dir).ok();
         fs::remove_dir(&self.run_dir).ok();
     }
 }
 
-/// Files of all segments in a node's folder.
+/// Returns the paths of all segments in a node's folder.
 pub(crate) fn segments(dir: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(dir) else { return Vec::new() };
     entries
@@ -85,7 +85,7 @@ fn lock(path: &Path, started_by: &str) -> io::Result<Option<File>> {
             Err(TryLockError::WouldBlock) => return Ok(None),
             Err(TryLockError::Error(error)) => return Err(error),
         }
-        // A collector that just ended may have removed the file between opening and locking.
+        // A collector that has just ended may have removed the file between opening and locking.
         let is_current = fs::symlink_metadata(path)
             .is_ok_and(|at_path| file.metadata().is_ok_and(|locked| locked.ino() == at_path.ino()));
         if is_current {
@@ -120,8 +120,8 @@ mod tests {
         }
     }
 
-    /// `record` and `collector.lock` were written through the links that another user had made in a folder of the
-    /// name of the run.
+    /// `record` and `collector.lock` used to be written through links that another user had made in a
+    /// folder with the run's name.
     #[test]
     fn nothing_is_written_through_links() {
         let shm = tempfile::tempdir().unwrap();

@@ -1,34 +1,34 @@
-//! What a collector does next: decisions without clock, file or socket.
+//! Timing and progress of a collector: decisions without clock, file or socket.
 
 use std::time::Duration;
 
-/// Most records in one message (256 KiB).
+/// Maximum number of records in one message (256 KiB).
 pub(crate) const BATCH_RECORDS_MAX: u64 = 4096;
-/// Records may wait this long for others to travel with.
+/// Shortest interval between reads, in which records wait to be sent together.
 const SHORTEST: Duration = Duration::from_millis(1);
-/// Orders that found no room in a mailbox are tried again after this time.
+/// Interval at which orders that found no room in a mailbox are retried.
 pub(crate) const ORDERS_EVERY: Duration = Duration::from_millis(5);
-/// A ring filled less than this between two looks may wait as long as somebody says.
+/// Fill of a ring per interval up to which it may wait for the requested time.
 const LITTLE: f64 = 1.0 / 512.0;
 const LONGEST: Duration = Duration::from_millis(20);
 const DOZING: Duration = Duration::from_millis(100);
-/// What is only added up waits longer.
+/// Longest interval for events that are only summed.
 const LONGEST_SUMMED: Duration = Duration::from_millis(50);
-/// Functions that nobody knew before may be called all of a sudden as often as a ring of usual size holds
-/// records of a few milliseconds.
+/// Longest interval with functions chosen by pattern: they may suddenly be called so often that a ring of the
+/// usual size holds only a few milliseconds of records.
 const LONGEST_PROBED: Duration = Duration::from_millis(5);
 
-/// How often rings are looked at: so often that none fills, and no oftener.
+/// Interval between reads of the rings: short enough that none fills up, and no shorter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct DrainPace {
     longest: Duration,
-    /// When nothing comes for long.
+    /// Interval after a long time without records.
     dozing: Duration,
     interval: Duration,
-    /// The same when somebody waits for records of function calls.
+    /// Requested interval when records of function calls are awaited.
     awaited: Duration,
     n_empty: u32,
-    /// What the last look found in the fullest ring.
+    /// Fill of the fullest ring at the last read, 0 to 1.
     fill: f64,
 }
 
@@ -39,12 +39,12 @@ impl Default for DrainPace {
 }
 
 impl DrainPace {
-    /// For processes whose events are only added up.
+    /// Returns the pace for processes whose events are only summed.
     pub(crate) fn of_sums() -> Self {
         Self::within(LONGEST_SUMMED, DOZING)
     }
 
-    /// For processes with probes in functions that a pattern chose.
+    /// Returns the pace for processes with probes in functions chosen by pattern.
     pub(crate) fn of_probes() -> Self {
         Self::within(LONGEST_PROBED, LONGEST_PROBED)
     }
@@ -53,18 +53,18 @@ impl DrainPace {
         Self { longest, dozing, interval: longest, awaited: longest, n_empty: 0, fill: 0.0 }
     }
 
-    /// Time until rings are looked at again.
+    /// Returns the time until rings are read again.
     pub(crate) fn interval(&self) -> Duration {
         self.interval
     }
 
-    /// Somebody wants to hear within this time what processes say that take orders.
+    /// Sets the time within which records of processes that take orders are wanted.
     pub(crate) fn somebody_waits(&mut self, time: Duration) {
         self.awaited = time.max(SHORTEST);
     }
 
-    /// The same where a process takes orders: as asked while it has something to say, and doubled at each look
-    /// that finds nothing. Where much comes, never longer than for others.
+    /// Returns the interval if a process takes orders: as requested while records arrive, doubled by each of the
+    /// first two empty reads in a row. With many records it is never longer than the normal interval.
     pub(crate) fn interval_when_awaited(&self) -> Duration {
         let awaited =
             (self.awaited * 2_u32.pow(self.n_empty.min(2))).min(self.awaited.max(LONGEST));
@@ -72,7 +72,7 @@ impl DrainPace {
         if is_urgent { self.interval.min(awaited) } else { awaited }
     }
 
-    /// Goes on after a look that found the fullest ring filled to `fill` (0 to 1).
+    /// Adapts the interval after a read that found the fullest ring filled to `fill` (0 to 1).
     pub(crate) fn after(&mut self, fill: f64) {
         self.fill = fill;
         self.n_empty = if fill == 0.0 { self.n_empty.saturating_add(1) } else { 0 };
@@ -88,21 +88,21 @@ impl DrainPace {
     }
 }
 
-/// How far the records of one thread are.
+/// Progress of one thread's records.
 ///
-/// They go two ways: one by one, and added up. Those of one way may be safe before earlier ones of the
-/// other, and a ring is freed in order.
+/// Records are delivered in two ways: individually and summed. Those of one way may be safe before earlier ones
+/// of the other, but a ring is freed in order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Progress {
-    /// Records safe elsewhere: their room in the ring is free.
+    /// Number of records that are safe elsewhere; their ring space is free.
     pub acknowledged: u64,
-    /// Records handed to the connection.
+    /// Number of records handed to the connection.
     pub sent: u64,
     single: Way,
     summed: Way,
 }
 
-/// Ends of what was handed over one way.
+/// Positions up to which records were delivered in one way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Way {
     handed: u64,
@@ -110,7 +110,8 @@ struct Way {
 }
 
 impl Way {
-    /// What comes before this is safe, when records up to `sent` were handed over one way or the other.
+    /// Returns the position before which nothing of this way is unsafe, with records up to `sent`
+    /// delivered in either way.
     fn safe_up_to(&self, sent: u64) -> u64 {
         if self.handed <= self.safe { sent } else { self.safe }
     }
@@ -125,50 +126,49 @@ impl Way {
 }
 
 impl Progress {
-    /// Records before `position` are safe.
+    /// Starts at `position`; all records before it are safe.
     pub(crate) fn at(position: u64) -> Self {
         let way = Way { handed: position, safe: position };
         Self { acknowledged: position, sent: position, single: way, summed: way }
     }
 
-    /// The next records to hand over, when `written` are there: first, and how many.
+    /// Returns the next records to deliver if `written` exist: first and count.
     pub(crate) fn next_batch(&self, written: u64) -> Option<(u64, u64)> {
         let n_records = written.saturating_sub(self.sent).min(BATCH_RECORDS_MAX);
         (n_records != 0).then_some((self.sent, n_records))
     }
 
-    /// Records before `end` were handed over one by one.
+    /// Notes that records before `end` were delivered individually.
     pub(crate) fn hand_over(&mut self, end: u64) {
         self.sent = self.sent.max(end);
         self.single.handed = end;
     }
 
-    /// Records before `end` were added up.
+    /// Notes that records before `end` were summed.
     pub(crate) fn add_up(&mut self, end: u64) {
         self.sent = self.sent.max(end);
         self.summed.handed = end;
     }
 
-    /// Records before `end` are of no more interest.
+    /// Notes that records before `end` are dealt with.
     pub(crate) fn skip(&mut self, end: u64) {
         self.sent = self.sent.max(end);
     }
 
-    /// The analyzer says that all records before `up_to` that go one by one are safe; true when that is
-    /// news.
+    /// Notes that all individually delivered records before `up_to` are safe; returns true if that is new.
     ///
-    /// Never past what was sent: an acknowledgment from a connection before this one may be late, and
-    /// nobody else's word is enough to give up records.
+    /// Never goes past what was sent: an acknowledgment of an earlier connection may arrive late, and must not
+    /// cause records to be dropped.
     pub(crate) fn acknowledge(&mut self, up_to: u64) -> bool {
         self.single.acknowledge(up_to)
     }
 
-    /// The same of those that were added up.
+    /// Notes the same for summed records.
     pub(crate) fn acknowledge_sums(&mut self, up_to: u64) -> bool {
         self.summed.acknowledge(up_to)
     }
 
-    /// Where the ring may be freed up to, when that is news.
+    /// Returns the position up to which the ring may be freed, if it is new.
     pub(crate) fn settle(&mut self) -> Option<u64> {
         let safe = self.single.safe_up_to(self.sent).min(self.summed.safe_up_to(self.sent));
         let is_news = self.acknowledged < safe;
@@ -176,13 +176,13 @@ impl Progress {
         is_news.then_some(safe)
     }
 
-    /// The connection is lost: what it had not acknowledged is sent again.
+    /// Rewinds after a lost connection: unacknowledged records are sent again.
     pub(crate) fn rewind(&mut self) {
         *self = Self::at(self.acknowledged);
     }
 }
 
-/// How far a process is in its life.
+/// Stage in the life of a process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Milestone {
     /// Between `MPI_Init` and `MPI_Finalize`.
@@ -190,68 +190,67 @@ pub(crate) enum Milestone {
     Running,
     /// In `MPI_Finalize` or after it.
     Finalizing,
-    /// It no longer exists.
+    /// Ended.
     Gone,
 }
 
-/// What was told of a process's life.
+/// Stage of a process, and the stages that were reported and saved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stage {
-    /// How far the process is.
+    /// Current stage of the process.
     pub reached: Milestone,
-    /// How far the last report handed over says it is.
+    /// Stage in the last report that was handed over.
     pub reported: Milestone,
-    /// How far it is in the last report that is safe elsewhere.
+    /// Stage in the last report that is safe elsewhere.
     pub kept: Milestone,
 }
 
 impl Stage {
-    /// Whether a report cannot wait.
+    /// Returns whether a report is due at once.
     pub(crate) fn is_news(&self) -> bool {
         self.reported < self.reached
     }
 
-    /// The connection is lost: a report on its way has to be sent again.
+    /// Rewinds after a lost connection: an unconfirmed report is sent again.
     pub(crate) fn rewind(&mut self) {
         self.reported = self.kept;
     }
 
-    /// Whether the process need not wait in `MPI_Finalize` any longer.
+    /// Returns whether the process no longer has to wait in `MPI_Finalize`.
     pub(crate) fn is_taken(&self, drained: bool) -> bool {
         Milestone::Finalizing <= self.kept && drained
     }
 
-    /// Whether nothing is left to do for the process, `drained` saying that all its records are safe.
+    /// Returns whether nothing is left to do for the process; `drained` tells whether all its records are safe.
     pub(crate) fn is_done(&self, drained: bool) -> bool {
         self.kept == Milestone::Gone && drained
     }
 }
 
-/// Whether anybody listens.
+/// Availability of the analyzer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Listener {
-    /// The analyzer is or will soon be there.
+    /// The analyzer is connected or expected soon.
     There,
-    /// It ended the run: the command is over.
+    /// The analyzer has ended the run: the command is over.
     Finishing,
-    /// It does not come back: records go to a file.
+    /// The analyzer was given up: records go to a file.
     Gone,
 }
 
-/// Whether the collector ends.
+/// Returns whether the collector ends.
 pub(crate) fn is_over(listener: Listener, n_processes: usize) -> bool {
     n_processes == 0 && listener != Listener::There
 }
 
-/// Time from one report of a running process to the next.
+/// Returns the time between two reports of a running process.
 ///
-/// Reports of a long run serve only those who look at it while it runs (and a node that dies), so they
-/// become rarer, down to a fifth.
+/// Reports of a long run serve only the live view and the case that a node dies, so they become rarer, down to a fifth.
 pub(crate) fn report_interval(asked: Duration, age: Duration) -> Duration {
     if asked < Duration::from_secs(1) { asked } else { (age / 30).clamp(asked, 5 * asked) }
 }
 
-/// Time to the next try to reach an analyzer that was lost `since` ago; none when it is given up.
+/// Returns the time until the next attempt to reach an analyzer lost `since` ago; `None` if it is given up.
 pub(crate) fn retry_after(since: Duration, patience: Duration) -> Option<Duration> {
     (since < patience).then(|| (since / 4).clamp(Duration::from_millis(50), Duration::from_secs(1)))
 }
@@ -332,8 +331,7 @@ mod tests {
         check_acknowledge(11, 5);
     }
 
-    /// Records up to 4 and up to 9 go one by one, those up to 6 and up to 10 are added up; expects how far
-    /// the ring is free.
+    /// Delivers records up to 4 and 9 individually, and up to 6 and 10 as sums; checks up to where the ring is free.
     #[track_caller]
     fn check_ways(single: u64, summed: u64, expected: u64) {
         let mut progress = Progress::at(2);

@@ -1,4 +1,4 @@
-//! One observed process: its segment, whether it lives, and what of it was handed on.
+//! An observed process: its segment, its stage, and which of its data were handed on.
 
 mod reading;
 
@@ -16,15 +16,15 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use wire::{CommunicatorReport, InCall, Order, ProcessReport, ThreadReport};
 
-/// Mappings of a process are read again at most this often.
+/// Minimum interval between reads of a process's mappings.
 const MAPS_EVERY: Duration = Duration::from_secs(2);
-/// A process that started this much after its segment was made is another one with the same id.
+/// Time in s between the segment's creation and a process's start from which on it is another process with the same id.
 const REUSED_AFTER_S: f64 = 2.0;
 
-/// A process with its segment.
+/// Observed process with its segment.
 #[derive(Debug)]
 pub(crate) struct Observed {
-    /// Our own copy: under what it is known here and in the analyzer never changes.
+    /// The collector's own copy, so that the key never changes here or in the analyzer.
     pub(crate) key: ProcessKey,
     pub(crate) stage: Stage,
     pub(crate) first_seen: Instant,
@@ -33,25 +33,25 @@ pub(crate) struct Observed {
     pub(crate) control: Control,
     path: PathBuf,
     pidfd: Option<OwnedFd>,
-    /// Ticks and nanoseconds since 1970 when its end was noticed.
+    /// Ticks, and nanoseconds since 1970, at which its end was noticed.
     ended_at: Option<(u64, u64)>,
     threads: Vec<Following>,
-    /// Events that are added up here.
+    /// Events that are summed in this collector.
     wish: Wish,
     /// See [`super::summaries::Source::passed`].
     passed: Passed,
-    /// Somebody may wait for its events: it had some lately that are not only added up.
+    /// True if its events may be awaited: it recently had some that are not only summed.
     is_prompt: bool,
     modules: ModuleMap,
     maps_read: Option<Instant>,
-    /// Length of the modules text that the analyzer has.
+    /// Length of the modules text that the analyzer has received.
     modules_sent: usize,
     final_taken: bool,
     is_let_go: bool,
 }
 
 impl Observed {
-    /// Starts to follow the process of the segment `path`.
+    /// Starts to follow the process of the segment at `path`.
     pub(crate) fn open(path: &Path, now: Instant) -> Result<Self, SegmentError> {
         let segment = SegmentReader::open(path)?;
         let view = segment.process();
@@ -80,17 +80,17 @@ impl Observed {
         Ok(process)
     }
 
-    /// The segment's file.
+    /// Returns the path of the segment.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What becomes readable when the process ends.
+    /// Returns the handle that becomes readable when the process ends.
     pub(crate) fn pidfd(&self) -> Option<&OwnedFd> {
         self.pidfd.as_ref()
     }
 
-    /// Looks how far the process is.
+    /// Updates the stage of the process.
     pub(crate) fn watch(&mut self) {
         self.watch_state();
         if self.stage.reached < Milestone::Gone && self.pidfd.as_ref().is_none_or(has_ended) {
@@ -98,18 +98,18 @@ impl Observed {
         }
     }
 
-    /// Looks whether the process reached `MPI_Finalize`, or let us go.
+    /// Checks whether the process has reached `MPI_Finalize`, or was detached.
     pub(crate) fn watch_state(&mut self) {
         if self.stage.reached == Milestone::Running && self.segment.is_finalizing() {
             self.stage.reached = Milestone::Finalizing;
         }
-        // One that was left may live on: it is nothing to us any more.
+        // A detached process may live on, but is no longer observed.
         if self.segment.is_left() {
             self.end();
         }
     }
 
-    /// The process has ended.
+    /// Notes the end of the process.
     pub(crate) fn end(&mut self) {
         if self.stage.reached < Milestone::Gone {
             self.stage.reached = Milestone::Gone;
@@ -118,35 +118,35 @@ impl Observed {
         }
     }
 
-    /// The connection is lost.
+    /// Rewinds after a lost connection.
     pub(crate) fn rewind(&mut self) {
         self.stage.rewind();
         self.modules_sent = 0;
         self.reread();
     }
 
-    /// Says which events are added up from here on.
+    /// Sets the events that are summed from now on.
     pub(crate) fn set_wish(&mut self, wish: Wish) {
         self.wish = wish;
         self.passed.clear();
     }
 
-    /// Whether its calls are recorded.
+    /// Returns whether calls are recorded.
     pub(crate) fn is_traced(&self) -> bool {
         self.segment.capacity().n_records != 0
     }
 
-    /// Whether it takes orders.
+    /// Returns whether the process takes orders.
     pub(crate) fn is_tuned(&self) -> bool {
         self.stage.reached == Milestone::Running && self.segment.orders().is_some()
     }
 
-    /// Whether orders wait for room in its mailbox.
+    /// Returns whether orders are waiting for room in the mailbox.
     pub(crate) fn has_orders(&self) -> bool {
         self.control.has_orders()
     }
 
-    /// Hands on what it is to do, as far as its mailbox takes it.
+    /// Passes orders to the mailbox, as far as it has room.
     pub(crate) fn pass_orders(&mut self) {
         if self.stage.reached == Milestone::Gone {
             self.control.forget();
@@ -155,21 +155,21 @@ impl Observed {
         }
     }
 
-    /// Tells it to be as it was before somebody attached to it.
+    /// Orders the process to restore its state from before it was attached to.
     pub(crate) fn let_go(&mut self) {
         if !std::mem::replace(&mut self.is_let_go, true) {
             self.control.take_order(&Order::Detach);
         }
     }
 
-    /// Tells it, if it waits in `MPI_Init`, not to wait any more: nobody gives orders.
+    /// Orders a process that waits in `MPI_Init` to go on, since no orders will come.
     pub(crate) fn let_begin(&mut self) {
         if self.is_tuned() && !std::mem::replace(&mut self.is_let_go, true) {
             self.control.take_order(&Order::Go);
         }
     }
 
-    /// Lets the process leave `MPI_Finalize` when everything of it is safe.
+    /// Lets the process leave `MPI_Finalize` once all its data are safe.
     pub(crate) fn release(&mut self) {
         if !self.final_taken && self.stage.kept != Milestone::Running {
             let drained = self.is_drained();
@@ -180,7 +180,7 @@ impl Observed {
         }
     }
 
-    /// A sentence for the user when the program overwrote a part of the segment.
+    /// Returns a sentence for the user if the program has overwritten part of the segment.
     pub(crate) fn damage(&self) -> Option<String> {
         let pid = self.key.pid;
         self.segment.is_damaged().then(|| {
@@ -190,10 +190,10 @@ impl Observed {
         })
     }
 
-    /// Everything known now; counts as handed over.
+    /// Returns the current report, which counts as handed over.
     pub(crate) fn report(&mut self, node: &str, now: Instant) -> ProcessReport {
         self.last_report = Some(now);
-        // Before the counters are read: what is reported as final must hold the final numbers.
+        // Set before the counters are read: a report marked as final must contain the final numbers.
         self.stage.reported = self.stage.reached;
         let mut report = self.numbers(node);
         self.complete_modules(&report, now);
@@ -204,7 +204,7 @@ impl Observed {
         report
     }
 
-    /// The same with its modules, for a file.
+    /// Returns the current report including the modules, for a file.
     pub(crate) fn whole_report(&mut self, node: &str, now: Instant) -> ProcessReport {
         self.modules_sent = 0;
         self.report(node, now)
@@ -249,7 +249,7 @@ impl Observed {
         }
     }
 
-    /// Reads the mappings again when a call site lies in none that is known (a library loaded later).
+    /// Reads the mappings again if a call site lies in no known one (a library loaded later).
     fn complete_modules(&mut self, report: &ProcessReport, now: Instant) {
         let is_known = |address| address == 0 || self.modules.holds(address);
         let mut regions = report.threads.iter().flat_map(|thread| &thread.regions);
@@ -280,7 +280,7 @@ fn thread_report(thread: ThreadView<'_>) -> ThreadReport {
     }
 }
 
-/// A handle of process `pid`, if it lives and is the one whose probe started at `first_ns`.
+/// Returns a handle of process `pid`, if it lives and is the one whose probe started at `first_ns`.
 fn living(pid: u32, first_ns: u64) -> Option<OwnedFd> {
     let pid = Pid::from_raw(i32::try_from(pid).ok()?)?;
     let pidfd = pidfd_open(pid, PidfdFlags::empty()).ok()?;
@@ -289,10 +289,10 @@ fn living(pid: u32, first_ns: u64) -> Option<OwnedFd> {
     (!is_other).then_some(pidfd)
 }
 
-/// When a process started, in seconds since 1970.
+/// Returns the start time of a process, in seconds since 1970.
 fn started_s(pid: Pid) -> Option<f64> {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok()?;
-    // The name in parentheses may hold anything; the fields after it are numbers from the third on.
+    // The name in parentheses may contain anything; the fields after it, from the third on, are numbers.
     let fields = stat.rsplit_once(')')?.1;
     let since_boot: f64 = fields.split_ascii_whitespace().nth(22 - 3)?.parse().ok()?;
     let system = std::fs::read_to_string("/proc/stat").ok()?;

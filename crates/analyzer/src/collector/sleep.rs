@@ -1,11 +1,11 @@
-//! The collector's sleep: until something is due, or somebody calls.
+//! The collector's sleep until something is due or a wake-up arrives.
 
 use super::process::Observed;
 use super::{Collector, plan};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::time::{Duration, Instant};
 
-/// Who ended the last sleep: only they are asked what they have.
+/// Sources that ended the last sleep; only these are polled.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Called {
     pub(super) by_doorbell: bool,
@@ -18,7 +18,7 @@ impl Called {
 }
 
 impl Collector {
-    /// Sleeps until something is to be done, or somebody calls.
+    /// Sleeps until something is due or a wake-up arrives.
     pub(super) fn sleep(&mut self, now: Instant) {
         let timeout = Timespec::try_from(self.rest(now)).ok();
         let doorbell = self.folder.doorbell().map(|bell| PollFd::new(bell, PollFlags::IN));
@@ -30,7 +30,7 @@ impl Collector {
         let ends = self.ends.handle().map(|ends| PollFd::new(ends, PollFlags::IN));
         let there = [doorbell.is_some(), link.is_some(), ends.is_some()];
         let mut fds: Vec<PollFd<'_>> = [doorbell, link, ends].into_iter().flatten().collect();
-        // An interrupted sleep is a short one.
+        // An interrupted sleep ends early.
         let is_told = poll(&mut fds, timeout.as_ref()).is_ok();
         let mut told = fds.iter().map(|fd| !is_told || !fd.revents().is_empty());
         let mut called = |is_there| is_there && told.next().unwrap_or(true);
@@ -38,7 +38,7 @@ impl Collector {
         self.called = Called { by_doorbell, by_link, by_end };
     }
 
-    /// How long nothing is to be done unless somebody calls.
+    /// Returns the time until something is due without a wake-up.
     fn rest(&mut self, now: Instant) -> Duration {
         let until = |at: Instant| at.saturating_duration_since(now);
         let mut rest = until(self.next_scan).min(self.link.rest(now));
@@ -57,7 +57,7 @@ impl Collector {
         } else if self.link.connection().is_some() {
             rest = rest.min(until(self.next_reports));
         }
-        // Whatever cannot be done yet is not tried without a pause.
+        // Minimum sleep, so that something that cannot be done yet is not retried in a busy loop.
         rest.max(Duration::from_millis(1))
     }
 }

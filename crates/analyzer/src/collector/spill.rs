@@ -1,14 +1,14 @@
-//! Where records and reports go when the analyzer is gone: files that `sintonia report` finds again.
+//! Destination of records and reports when the analyzer is gone: files that `sintonia report` finds.
 
 use crate::snapshot::{self, Entry};
 use run_record::SpoolWriter;
 use std::path::{Path, PathBuf};
 use wire::{ProcessReport, Records};
 
-/// Ending of a file of call records.
+/// Extension of a file of call records.
 pub(crate) const RECORDS_SUFFIX: &str = "spool";
 
-/// Files of one collector, in the first folder that takes them.
+/// Files of one collector, in the first folder that accepts them.
 #[derive(Debug)]
 pub(crate) struct Spill {
     folders: Vec<PathBuf>,
@@ -19,18 +19,18 @@ pub(crate) struct Spill {
     is_full: bool,
 }
 
-/// The folder for what is spilled when the record cannot be written.
+/// Returns the folder for spilled files when the record cannot be written.
 pub(crate) fn temporary_dir() -> PathBuf {
     std::env::temp_dir()
 }
 
-/// How the names of spilled files in [`temporary_dir`] start.
+/// Returns the prefix of the names of spilled files in [`temporary_dir`].
 pub(crate) fn temporary_prefix(run: u64) -> String {
     format!("sintonia-{run:016x}-")
 }
 
 impl Spill {
-    /// Files of the collector of `node`, in the record `out` or else where temporary files go.
+    /// Prepares files of the collector of `node`, in the record `out` or else in the temporary folder.
     pub(crate) fn new(out: Option<&Path>, run: u64, node: &str) -> Self {
         let process = std::process::id();
         let prefix = temporary_prefix(run);
@@ -40,17 +40,17 @@ impl Spill {
         Self { folders, name, writer: None, ended: Vec::new(), n_lost: 0, is_full: false }
     }
 
-    /// Records that no file took.
+    /// Returns the number of records that no file accepted.
     pub(crate) fn n_lost(&self) -> u64 {
         self.n_lost
     }
 
-    /// Whether no folder took the last reports.
+    /// Returns whether no folder accepted the last reports.
     pub(crate) fn is_full(&self) -> bool {
         self.is_full
     }
 
-    /// Keeps records; what no file takes is lost and counted.
+    /// Saves records; records that no file accepts are lost and counted.
     pub(crate) fn keep_records(&mut self, records: &Records) {
         let kept = wire::to_bytes(records).is_ok_and(|bytes| self.append(&bytes));
         if !kept {
@@ -62,7 +62,7 @@ impl Spill {
         if self.writer.as_mut().is_some_and(|writer| writer.append(&[bytes]).is_ok()) {
             return true;
         }
-        // Not yet open, or its disk is full: the next folder may be on another one.
+        // There is no open file yet, or its disk is full: the next folder may be on another disk.
         for folder in &self.folders {
             let path = folder.join(format!("{}.{RECORDS_SUFFIX}", self.name));
             if let Ok(mut writer) = SpoolWriter::create(&path)
@@ -75,7 +75,7 @@ impl Spill {
         false
     }
 
-    /// Keeps the reports of all processes; false when no folder takes them.
+    /// Saves the reports of all processes; returns false if no folder accepts them.
     pub(crate) fn keep_reports(&mut self, reports: Vec<ProcessReport>) -> bool {
         let (ended, running): (Vec<_>, Vec<_>) =
             reports.into_iter().partition(|report| report.gone);

@@ -1,15 +1,15 @@
-//! Function events of a node, added up.
+//! Sums of a node's function events.
 //!
-//! Records of a thread come in their order; those of events that are wanted as a summary go into the open
-//! batch, all others are handed back. An exit is matched with the innermost open entry of its function.
+//! Records of a thread are read in order; events that are wanted as a summary are added to the open batch, all
+//! other records are handed back. An exit is matched with the innermost open entry of its function.
 //!
 //! # Invariants
-//! - A batch holds an event's sums once, however often it was passed, and one range per thread.
-//! - An event is added up with all its attributes or left for the next look.
+//! - A batch holds the sums of an event once, however often it was passed, and one range per thread.
+//! - An event is added together with all its attributes, or left for the next read.
 //!
 //! # Not here
-//! What is remembered of a thread ([`Calls`]), rings and acknowledgments (`process`, `plan`), the
-//! analyzer's side (`server::node_sums`).
+//! The state of a thread's calls ([`Calls`]), rings and acknowledgments (`process`, `plan`), the analyzer's
+//! side (`server::node_sums`).
 
 mod calls;
 
@@ -19,20 +19,20 @@ use events::{CallRecord, EventRecord, FunctionKind, Moments, Place, ProcessKey};
 use std::ops::Range;
 use wire::{EventShape, EventSummary, ProcessSum, SummaryBatch, ThreadRange};
 
-/// Sums of processes above which a batch is long.
+/// Number of per-process sums from which on a batch is long.
 const N_SUMS_LONG: usize = 50_000;
 
-/// What is wanted of a process.
+/// Events of a process that are wanted as sums.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Wish {
-    /// By event: it is added up.
+    /// True for each event that is summed.
     summed: Vec<bool>,
-    /// By function: its exits are, so its entries are remembered.
+    /// True for each function whose exits are summed, so that its entries must be remembered.
     timed: Vec<bool>,
 }
 
 impl Wish {
-    /// To add up `events`, whose shapes are known.
+    /// Requests sums of `events`; events without a shape are ignored.
     pub(crate) fn new(shapes: &[EventShape], events: &[u32]) -> Self {
         let mut wish = Self { summed: vec![false; shapes.len()], timed: Vec::new() };
         for event in events {
@@ -40,7 +40,7 @@ impl Wish {
             wish.summed[*event as usize] = true;
             if shape.place == Place::Exit {
                 let function = shape.function as usize;
-                // Functions are numbered by their events: no number is above their count.
+                // Functions are numbered by their events, so no number exceeds the number of events.
                 if function < shapes.len() {
                     wish.timed.resize(wish.timed.len().max(function + 1), false);
                     wish.timed[function] = true;
@@ -50,7 +50,7 @@ impl Wish {
         wish
     }
 
-    /// Whether nothing is added up.
+    /// Returns whether no event is summed.
     pub(crate) fn is_empty(&self) -> bool {
         !self.summed.contains(&true)
     }
@@ -64,47 +64,47 @@ impl Wish {
     }
 }
 
-/// Whose records are read.
+/// Thread whose records are read, with its state.
 #[derive(Debug)]
 pub(crate) struct Source<'a> {
     pub(crate) process: ProcessKey,
     pub(crate) thread: u32,
     pub(crate) wish: &'a Wish,
     pub(crate) calls: &'a mut Calls,
-    /// What this process passed.
+    /// Batches in which the process passed each event.
     pub(crate) passed: &'a mut Passed,
-    /// It writes no more: what is incomplete stays so.
+    /// True if the process writes no more, so that incomplete events stay incomplete.
     pub(crate) is_ended: bool,
-    /// A batch that deals with so many of the thread's records is long.
+    /// Number of the thread's records from which on a batch is long.
     pub(crate) n_records_long: u64,
 }
 
-/// By event: the last batch in which a process passed it, and its place among the processes there.
+/// By event: the last batch in which a process passed it, and its position among that batch's processes.
 pub(crate) type Passed = Vec<(u64, usize)>;
 
-/// What became of records.
+/// Result of reading records.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sorted {
-    /// So many were dealt with.
+    /// Number of records dealt with.
     pub(crate) n_read: usize,
-    /// The thread has a range in the open batch that ends after the last of them.
+    /// True if the thread has a range in the open batch that ends after the last of them.
     pub(crate) is_in_batch: bool,
-    /// Positions of those that are sent one by one.
+    /// Positions of the records to be sent individually.
     pub(crate) kept: Vec<Range<usize>>,
 }
 
-/// The open batch.
+/// Batch of sums that is being filled.
 #[derive(Debug)]
 pub(crate) struct Summaries {
     shapes: Vec<EventShape>,
-    /// By event.
+    /// Sums by event.
     sums: Vec<EventSummary>,
-    /// Events with passages.
+    /// Events with passages in this batch.
     passed: Vec<u32>,
     ranges: Vec<ThreadRange>,
     n_unmatched: u64,
     number: u64,
-    /// Sums of processes in it.
+    /// Number of per-process sums in the batch.
     n_sums: usize,
     is_long: bool,
 }
@@ -117,7 +117,7 @@ impl Default for Summaries {
             passed: Vec::new(),
             ranges: Vec::new(),
             n_unmatched: 0,
-            // Threads that have no range yet say 0.
+            // Threads that have no range yet store 0.
             number: 1,
             n_sums: 0,
             is_long: false,
@@ -126,33 +126,33 @@ impl Default for Summaries {
 }
 
 impl Summaries {
-    /// What events are; the open batch is to be empty.
+    /// Sets the shapes of the events; the open batch must be empty.
     pub(crate) fn set_shapes(&mut self, shapes: Vec<EventShape>) {
         self.sums = vec![EventSummary::default(); shapes.len()];
         self.shapes = shapes;
     }
 
-    /// See [`Summaries::set_shapes`].
+    /// Returns the shapes of the events.
     pub(crate) fn shapes(&self) -> &[EventShape] {
         &self.shapes
     }
 
-    /// Whether nothing is in the open batch.
+    /// Returns whether the open batch is empty.
     pub(crate) fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
 
-    /// Whether the open batch is to leave before its time: rings wait for it to be safe, or it is large.
+    /// Returns whether the open batch should be sent early, because rings wait for it to be safe or it is large.
     pub(crate) fn is_long(&self) -> bool {
         self.is_long
     }
 
-    /// Forgets the open batch: its records are read again.
+    /// Discards the open batch, whose records will be read again.
     pub(crate) fn reset(&mut self) {
         self.take();
     }
 
-    /// The open batch, if something is in it.
+    /// Removes and returns the open batch, if it is not empty.
     pub(crate) fn take(&mut self) -> Option<SummaryBatch> {
         if self.is_empty() {
             return None;
@@ -173,7 +173,7 @@ impl Summaries {
         Some(SummaryBatch { number, events, ranges, n_unmatched })
     }
 
-    /// Reads the records of a thread from number `first` on.
+    /// Reads records of a thread, starting with number `first`.
     pub(crate) fn read(
         &mut self,
         mut source: Source<'_>,
@@ -228,7 +228,7 @@ impl Summaries {
         n_values.div_ceil(events::function::N_VALUES).max(1)
     }
 
-    /// Remembers an entry; whether it is one whose exit is timed.
+    /// Remembers an entry; returns whether its exit is timed.
     fn enter(&mut self, source: &mut Source<'_>, event: &EventRecord) -> bool {
         let Some(shape) = self.shapes.get(event.event as usize) else { return false };
         if shape.place == Place::Exit || !source.wish.times(shape.function) {
@@ -240,7 +240,7 @@ impl Summaries {
         true
     }
 
-    /// Adds a passage with the rest of its attributes.
+    /// Adds a passage, with the records of its remaining attributes.
     fn add(&mut self, source: &mut Source<'_>, event: &EventRecord, more: &[CallRecord]) {
         self.enter(source, event);
         let number = event.event as usize;
@@ -275,7 +275,7 @@ impl Summaries {
         let values = event.values().into_iter().chain(more.flat_map(|more| more.values()));
         for ((kind, moments), bits) in shape.kinds.iter().zip(&mut sum.attributes).zip(values) {
             let number = kind.value(bits).as_f64();
-            // One that is no number would leave none of the others.
+            // A value that is not finite would spoil the sums of all others.
             if number.is_finite() {
                 moments.add(number);
             }
@@ -300,7 +300,7 @@ impl Summaries {
         if calls.range.0 != self.number {
             calls.range = (self.number, self.ranges.len());
             let (process, thread) = (source.process, source.thread);
-            // What lies between was sent one by one: ranges of a thread have no gaps.
+            // Records in between were sent individually: the ranges of a thread have no gaps.
             let first = calls.range_end.unwrap_or(first);
             self.ranges.push(ThreadRange { process, thread, first, end, open: Vec::new() });
         }

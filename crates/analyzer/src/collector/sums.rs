@@ -1,9 +1,9 @@
-//! Sums of function events on their way to the analyzer.
+//! Delivery of the sums of function events to the analyzer.
 //!
 //! # Invariants
-//! - At most [`N_UNACKNOWLEDGED_MAX`] batches are on their way; what comes meanwhile goes into the open one.
-//! - Nothing is read before the analyzer said from where, and nothing is kept over a lost connection: what
-//!   was not acknowledged is still in the rings.
+//! - At most [`N_UNACKNOWLEDGED_MAX`] batches are in transit; further events go into the open one.
+//! - Nothing is read before the analyzer has told from where, and nothing is kept when the connection is lost:
+//!   unacknowledged records are still in the rings.
 
 use super::Collector;
 use super::plan::{DrainPace, Milestone};
@@ -15,22 +15,22 @@ use std::time::{Duration, Instant};
 use wire::{EventShape, ThreadRange, ToAnalyzer};
 
 const N_UNACKNOWLEDGED_MAX: usize = 8;
-/// Time from one batch to the next, unless the analyzer says otherwise.
+/// Time between two batches, unless the analyzer sets another.
 const FLUSH_EVERY: Duration = Duration::from_millis(100);
 
-/// Process, thread, and its first record that is not in a batch.
+/// Process, thread, and the thread's first record that is not in a batch.
 type ThreadEnd = (ProcessKey, u32, u64);
 
-/// The sums of a node.
+/// Sums of a node.
 #[derive(Debug)]
 pub(crate) struct Sums {
     pub(super) summaries: Summaries,
-    /// Events to add up, by process; those of none are for all others.
+    /// Events to sum by process; those under `None` apply to all other processes.
     wishes: HashMap<Option<ProcessKey>, Vec<u32>>,
     unacknowledged: VecDeque<(u64, Vec<ThreadEnd>)>,
     flush_every: Duration,
     next_flush: Instant,
-    /// The analyzer said from where to read on.
+    /// True if the analyzer has told from where to resume.
     pub(super) is_resumed: bool,
 }
 
@@ -46,14 +46,14 @@ impl Sums {
         }
     }
 
-    /// The connection is lost.
+    /// Rewinds after a lost connection.
     pub(super) fn rewind(&mut self) {
         self.summaries.reset();
         self.unacknowledged.clear();
         self.is_resumed = false;
     }
 
-    /// What is wanted of a process.
+    /// Returns the events of a process that are wanted as sums.
     pub(super) fn wish(&self, process: ProcessKey) -> Wish {
         let own = self.wishes.get(&Some(process)).or_else(|| self.wishes.get(&None));
         own.map(|events| Wish::new(self.summaries.shapes(), events)).unwrap_or_default()
@@ -63,7 +63,7 @@ impl Sums {
         self.wishes.remove(&Some(process));
     }
 
-    /// When the next batch is due, if one is.
+    /// Returns the time at which the next batch is due, if any.
     pub(super) fn next_flush(&self) -> Option<Instant> {
         (!self.summaries.is_empty()).then_some(self.next_flush)
     }
@@ -73,7 +73,7 @@ impl Collector {
     pub(super) fn take_shapes(&mut self, shapes: Vec<EventShape>, flush_every_ms: u32) {
         self.sums.flush_every = Duration::from_millis(flush_every_ms.into());
         if shapes != self.sums.summaries.shapes() {
-            // What was read by other shapes is read again.
+            // Events read with other shapes are read again.
             self.sums.summaries.reset();
             self.sums.unacknowledged.clear();
             self.processes.iter_mut().for_each(Observed::reread);
@@ -113,7 +113,7 @@ impl Collector {
         self.sums.is_resumed = true;
     }
 
-    /// A batch and all before it are safe.
+    /// Marks a batch and all before it as safe.
     pub(super) fn acknowledge_sums(&mut self, number: u64) {
         let batches = &mut self.sums.unacknowledged;
         let n_safe = batches.partition_point(|(other, _)| *other <= number);
@@ -127,13 +127,13 @@ impl Collector {
         }
     }
 
-    /// Sends the open batch when its time has come.
+    /// Sends the open batch if it is due.
     pub(super) fn flush_sums(&mut self, now: Instant) {
         let sums = &mut self.sums;
         if sums.summaries.is_empty() || N_UNACKNOWLEDGED_MAX <= sums.unacknowledged.len() {
             return;
         }
-        // Who ends waits for its last records to be safe.
+        // A process that is ending waits until its last records are safe.
         let is_ending = |process: &Observed| process.stage.reached != Milestone::Running;
         let is_due = sums.next_flush <= now
             || sums.summaries.is_long()
@@ -148,7 +148,7 @@ impl Collector {
         let ranges = batch.ranges.iter();
         let ranges = ranges.map(|range| (range.process, range.thread, range.end)).collect();
         sums.unacknowledged.push_back((batch.number, ranges));
-        // Far shorter than a message may be: an event's sums are bounded by its attributes.
+        // Far shorter than the maximum message size: the sums of an event are bounded by its attributes.
         connection.send(&ToAnalyzer::Summaries(batch)).ok();
     }
 }

@@ -1,16 +1,16 @@
-//! How far a node's clock is from the analyzer's, from questions and answers over the network.
+//! Offset of a node's clock from the analyzer's, estimated from questions and answers over the network.
 //!
-//! The node's answer was written somewhere between question and arrival; taking the middle is wrong by at
-//! most half the round trip, so the fastest answer tells most (as NTP does).
+//! The node wrote its answer at some time between the question and the arrival; taking the middle is wrong by at
+//! most half the round trip, so the fastest answer is the most accurate (as in NTP).
 
 use std::collections::HashMap;
 
-/// Answers after which a single question now and then is enough.
+/// Number of answers after which occasional questions are enough.
 const N_ANSWERS_FIRST: u32 = 16;
-/// Questions that may be open at the same time.
+/// Maximum number of open questions.
 const N_OPEN_MAX: usize = 16;
 
-/// What the answers of one node say.
+/// Estimate of one node's clock offset.
 #[derive(Clone, Debug, Default)]
 pub struct ClockOffset {
     asked_ns: HashMap<u32, u64>,
@@ -19,17 +19,17 @@ pub struct ClockOffset {
     n_answers: u32,
 }
 
-/// A node's clock against the analyzer's.
+/// Estimated offset of a node's clock from the analyzer's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Estimate {
-    /// To add to a time of the node.
+    /// Offset in ns to add to a time of the node.
     pub offset_ns: i64,
-    /// The offset is right within half of this.
+    /// Round trip in ns; the offset is accurate to half of it.
     pub round_trip_ns: u64,
 }
 
 impl ClockOffset {
-    /// The number of a question asked at `now_ns`.
+    /// Returns the number of a new question, asked at `now_ns`.
     pub fn ask(&mut self, now_ns: u64) -> u32 {
         if N_OPEN_MAX <= self.asked_ns.len() {
             self.asked_ns.clear();
@@ -40,7 +40,7 @@ impl ClockOffset {
         probe
     }
 
-    /// Takes the answer to question `probe` that arrived at `now_ns`.
+    /// Processes the answer to question `probe` that arrived at `now_ns`.
     pub fn answer(&mut self, probe: u32, node_ns: u64, now_ns: u64) {
         let Some(asked_ns) = self.asked_ns.remove(&probe) else { return };
         self.n_answers = self.n_answers.saturating_add(1);
@@ -52,12 +52,12 @@ impl ClockOffset {
         }
     }
 
-    /// Whether the next question should follow at once: a run may be over before the next in turn.
+    /// Returns whether the next question should follow at once, since a short run may end before the next regular one.
     pub fn wants_more(&self) -> bool {
         self.n_answers < N_ANSWERS_FIRST
     }
 
-    /// What the fastest answer says.
+    /// Returns the estimate from the fastest answer.
     pub fn best(&self) -> Option<Estimate> {
         self.best
     }

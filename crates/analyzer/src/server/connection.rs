@@ -1,4 +1,4 @@
-//! One collector's connection, served by a thread of its own.
+//! Connection of one collector, served by a thread of its own.
 
 use super::Shared;
 use super::node_spool::NodeSpool;
@@ -15,15 +15,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use wire::{ProcessReport, Records, SummaryBatch, ThreadRange, ToAnalyzer, ToCollector};
 
-/// A silent collector is looked after this often: time to ask for its clock, or to end.
+/// Timeout of a read from a silent collector, after which its clock is asked for or the end is noticed.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
-/// Time between questions for a node's clock.
+/// Time between questions about a node's clock.
 const PROBE_EVERY: Duration = Duration::from_secs(1);
-/// A collector that takes nothing for so long is given up.
+/// Time after which a collector that accepts no data is given up.
 const WRITE_PATIENCE: Duration = Duration::from_secs(10);
 const READ_BYTES: usize = 256 << 10;
 
-/// The writing half, for the connection's own thread and for who ends the run.
+/// Writing half of a connection, shared by its own thread and the thread that ends the run.
 #[derive(Debug, Clone)]
 pub(super) struct Voice(Arc<Mutex<Speech>>);
 
@@ -48,33 +48,33 @@ impl Speech {
 }
 
 impl Voice {
-    /// Says `message`; false when the collector no longer listens.
+    /// Sends `message`; returns false if the connection failed.
     pub(super) fn say(&self, message: &ToCollector) -> bool {
         self.say_all(std::slice::from_ref(message))
     }
 
-    /// Says `messages` in one go; false when the collector no longer listens.
+    /// Sends `messages` at once; returns false if the connection failed.
     pub(super) fn say_all(&self, messages: &[ToCollector]) -> bool {
         let mut speech = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let said = speech.say_all(messages);
         if matches!(said, Err(HandshakeError::Connection(_))) {
-            // A part of a record may be on its way: nothing can follow it. It may have ended already.
+            // Part of a record may have been sent, so nothing can follow it. The connection may already be closed.
             speech.stream.shutdown(Shutdown::Both).ok();
         }
         said.is_ok()
     }
 
-    /// Whether it goes to the same connection.
+    /// Returns whether both belong to the same connection.
     pub(super) fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 }
 
-/// Serves the collector at the other end of a connection until it or the server ends.
+/// Serves the collector at the other end of a connection until the collector or the server ends.
 pub(super) fn serve(guest: Guest, shared: &Shared) -> Result<(), HandshakeError> {
     let trusted = as_analyzer(guest.stream, guest.seat, &shared.run)?;
     let Trusted { stream, sealer, hearing, node, .. } = trusted;
-    // Further ones come again.
+    // Collectors beyond the limit reconnect later.
     let Some(_served) = Served::one_more(shared) else { return Ok(()) };
     stream.set_read_timeout(Some(LOOK_EVERY))?;
     stream.set_write_timeout(Some(WRITE_PATIENCE))?;
@@ -95,7 +95,7 @@ struct Serving<'a> {
     sums: Arc<Mutex<NodeSums>>,
     /// Number of this connection among those of its node.
     number: u64,
-    /// From where the collector goes on.
+    /// Positions from which the collector resumes.
     ranges: Vec<ThreadRange>,
 }
 
@@ -158,7 +158,7 @@ impl<'a> Serving<'a> {
         }
         let (_, now_ns) = ring::clock::point();
         let probe = self.shared.with_intake(|intake| intake.node(&self.node).clock.ask(now_ns));
-        // A lost connection shows when it is read.
+        // A lost connection is noticed when reading.
         self.voice.say(&ToCollector::ClockProbe { probe });
     }
 
@@ -206,7 +206,7 @@ impl<'a> Serving<'a> {
         drop(sums);
         let number = batch.number;
         match taken {
-            // Not acknowledged: who sent it is gone, or adds up anew.
+            // Not acknowledged: the sender is gone, or sums these records anew.
             Taken::Late => return,
             Taken::Kept => self.shared.with_intake(|intake| intake.n_taken += 1),
             Taken::Lost(error) => self.shared.with_intake(|intake| {
@@ -221,7 +221,7 @@ impl<'a> Serving<'a> {
         self.voice.say(&ToCollector::Summed { number });
     }
 
-    /// Tells the conductor's thread who is there, without what only the summary needs.
+    /// Reports a process to the tuning thread, without the data that only the summary needs.
     fn tell_of(&self, report: &ProcessReport) {
         let Some(inbox) = &self.shared.tuning else { return };
         let offset = self.shared.with_intake(|intake| intake.node(&self.node).clock.best());
@@ -232,7 +232,7 @@ impl<'a> Serving<'a> {
         inbox.push(Heard::Report { report, offset_ns });
     }
 
-    /// The last numbers of a process are put on disk before its segment may go.
+    /// Saves the last report of a process to disk before its segment may be removed.
     fn keep(&self, process: ProcessKey, gone: bool) {
         let voice = self.voice.clone();
         self.shared.keep_soon(super::Promise { voice, process, gone });

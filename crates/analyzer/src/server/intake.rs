@@ -1,4 +1,4 @@
-//! What all collectors told, kept without clock, file or socket.
+//! Data received from all collectors, kept without clock, file or socket.
 
 use super::clock_offset::ClockOffset;
 use crate::handshake::HandshakeError;
@@ -9,45 +9,45 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};
 use wire::{ProcessReport, Records};
 
-/// Time in which a collector connects again.
+/// Time within which a collector reconnects.
 const SOON: Duration = Duration::from_secs(2);
-/// Processes kept at most; a script that starts more loses the reports of further ones.
+/// Maximum number of processes kept; reports of further ones are lost.
 const N_PROCESSES_MAX: usize = 1 << 20;
-/// Sentences kept at most.
+/// Maximum number of warnings kept.
 const N_WARNINGS_MAX: usize = 100;
 
-/// Everything collectors told so far.
+/// Data received from collectors so far.
 #[derive(Debug, Default)]
 pub(crate) struct Intake {
     processes: HashMap<(String, ProcessKey), ProcessReport>,
     nodes: BTreeMap<String, NodeState>,
     warnings: Vec<String>,
-    /// Further sentences.
+    /// Number of warnings that were left out.
     n_unsaid: u64,
-    /// Version of the messages of a collector that could not prove anything, being of earlier days.
+    /// Message version of a collector from an earlier version, which could not prove anything.
     pub(crate) earlier: Option<u16>,
     n_refused: u64,
     n_records_lost: u64,
-    /// Messages that brought something for good: records, and last reports.
+    /// Number of messages that brought permanent data: records, and last reports.
     pub(crate) n_taken: u64,
 }
 
-/// One node's collector.
+/// State of one node's collector.
 #[derive(Debug, Default)]
 pub(crate) struct NodeState {
-    /// Connections of it that are open: after a loss the next may be there before the last is seen to end.
+    /// Number of its open connections: after a loss, the next may open before the end of the last is noticed.
     pub(crate) n_connections: usize,
-    /// When the last one was lost.
+    /// Time at which the last connection was lost.
     pub(crate) lost_at: Option<Instant>,
-    /// It said that nothing is left.
+    /// True if it reported that nothing is left.
     pub(crate) finished: bool,
     pub(crate) clock: ClockOffset,
 }
 
 impl NodeState {
-    /// Whether something may still come from it.
+    /// Returns whether more data may come from the node.
     ///
-    /// A collector that a rank started ends with its job step; one that lost its connection is soon back.
+    /// A collector started by a rank ends with its job step; one that lost its connection soon reconnects.
     pub(crate) fn is_outstanding(&self, now: Instant) -> bool {
         let is_soon_back = self.lost_at.is_some_and(|lost_at| now < lost_at + SOON);
         !self.finished && (self.n_connections != 0 || is_soon_back)
@@ -55,7 +55,7 @@ impl NodeState {
 }
 
 impl Intake {
-    /// The node of that name, new or known.
+    /// Returns the state of the node with that name, creating it if needed.
     pub(crate) fn node(&mut self, node: &str) -> &mut NodeState {
         if !self.nodes.contains_key(node) {
             self.nodes.insert(node.to_owned(), NodeState::default());
@@ -67,12 +67,12 @@ impl Intake {
         self.nodes.iter()
     }
 
-    /// Takes a report in the place of the one before it. The node is the connection's: a collector
-    /// speaks for no other.
+    /// Takes a report in place of the previous one. The node is that of the connection: a collector cannot
+    /// report for another node.
     pub(crate) fn take_report(&mut self, node: &str, mut report: ProcessReport) {
         node.clone_into(&mut report.node);
         let key = (report.node.clone(), report.key);
-        // Once: a collector that says the same again and again brings nothing.
+        // Counted once: a collector that repeats its report brings nothing new.
         let was_gone = self.processes.get(&key).is_some_and(|known| known.gone);
         self.n_taken += u64::from(report.gone && !was_gone);
         let has_room = self.processes.len() < N_PROCESSES_MAX;
@@ -90,7 +90,7 @@ impl Intake {
         }
     }
 
-    /// Adds a sentence, once.
+    /// Adds a warning, once.
     pub(crate) fn warn(&mut self, warning: String) {
         if self.warnings.contains(&warning) {
             return;
@@ -110,12 +110,12 @@ impl Intake {
         self.n_records_lost
     }
 
-    /// The last report of every process.
+    /// Returns the last report of every process.
     pub(crate) fn processes(&self) -> impl Iterator<Item = &ProcessReport> {
         self.processes.values()
     }
 
-    /// Clocks of the nodes that answered.
+    /// Returns the clocks of all nodes.
     pub(crate) fn clocks(&self) -> Vec<NodeClock> {
         let clock = |(node, state): (&String, &NodeState)| {
             let estimate = state.clock.best();
@@ -128,7 +128,7 @@ impl Intake {
         self.nodes.iter().map(clock).collect()
     }
 
-    /// All sentences; of strangers their number, whatever they did.
+    /// Returns all warnings; strangers are only counted, whatever they did.
     pub(crate) fn warnings(&self, n_strangers: u64) -> Vec<String> {
         let mut warnings = self.warnings.clone();
         if self.n_unsaid != 0 {
@@ -151,7 +151,7 @@ impl Intake {
         warnings
     }
 
-    /// Everything, for a file.
+    /// Returns all data as entries for a file.
     pub(crate) fn entries(&self, n_strangers: u64) -> Vec<Entry> {
         let processes = self.processes.values();
         processes
@@ -163,17 +163,17 @@ impl Intake {
     }
 }
 
-/// How far the records of a node's threads are.
+/// Progress of the records received from a node's threads.
 #[derive(Debug, Default)]
 pub(crate) struct Received {
     next: HashMap<(ProcessKey, u32), u64>,
 }
 
 impl Received {
-    /// Takes away what came before: after a lost connection a collector sends again what was not
-    /// acknowledged. False when nothing new is left.
+    /// Removes records received before: after a lost connection, a collector resends unacknowledged records.
+    /// Returns false if nothing new is left.
     ///
-    /// A gap is no error: what is missing went to a file while the connection was lost.
+    /// A gap is no error: the missing records went to a file while the connection was lost.
     pub(crate) fn keep_new(&mut self, records: &mut Records) -> bool {
         let next = self.next.entry((records.process, records.thread)).or_default();
         let n_known = next.saturating_sub(records.first);
@@ -227,8 +227,8 @@ mod tests {
         assert!(known[0].gone && known[0].modules == "m" && known[0].node == "n");
     }
 
-    /// A collector that repeated a last report every 2 s, since its answer went to another key, was waited for
-    /// without end: each looked like news.
+    /// A collector that repeated a last report every 2 s, because the reply went to another key, used to be
+    /// waited for forever, since each repetition counted as new.
     #[test]
     fn a_last_report_is_news_once() {
         let mut intake = Intake::default();
@@ -263,7 +263,7 @@ mod tests {
         assert_eq!(intake.warnings(0), ["a"]);
     }
 
-    /// Without a number of what is left out, the report looked complete.
+    /// Without the number of warnings left out, the report would look complete.
     #[test]
     fn sentences_beyond_the_bound_are_counted() {
         let mut intake = Intake::default();

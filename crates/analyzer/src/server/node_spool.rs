@@ -1,4 +1,4 @@
-//! The file of one node's call records.
+//! File of one node's call records.
 
 use super::intake::Received;
 use run_record::SpoolWriter;
@@ -6,7 +6,7 @@ use run_record::spool::SpoolError;
 use std::path::PathBuf;
 use wire::Records;
 
-/// Records of one node, each kept once.
+/// Records of one node, each stored once.
 #[derive(Debug)]
 pub(crate) struct NodeSpool {
     path: PathBuf,
@@ -14,24 +14,24 @@ pub(crate) struct NodeSpool {
     received: Received,
 }
 
-/// Records that could not be kept.
+/// Records that could not be stored.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "call records could not be written ({source}); free room on the disk or choose another folder with `--out`"
 )]
 pub(crate) struct Loss {
-    /// How many.
+    /// Number of records.
     pub(crate) n_records: u64,
     source: SpoolError,
 }
 
 impl NodeSpool {
-    /// The file `path`, made when the first records come.
+    /// Prepares the file at `path`, created with the first records.
     pub(crate) fn new(path: PathBuf) -> Self {
         Self { path, writer: None, received: Received::default() }
     }
 
-    /// Appends what is new of `records`.
+    /// Appends the new ones among `records`.
     pub(crate) fn store(&mut self, records: &mut Records) -> Result<(), Loss> {
         if !self.received.keep_new(records) {
             return Ok(());

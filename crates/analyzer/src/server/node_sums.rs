@@ -1,11 +1,11 @@
-//! The file of one node's sums, and how far they go.
+//! File of one node's sums, and the records that they cover.
 //!
 //! # Invariants
-//! - The file is a list of batches that deal with different records; together they hold every passage once.
-//! - It is rewritten as one batch when it is long: its length is bounded by the node's threads and events.
+//! - The file is a list of batches that cover disjoint records; together they count every passage once.
+//! - A long file is rewritten as one batch: its length is bounded by the node's threads and events.
 //!
 //! # Not here
-//! What collectors do with it (`collector::sums`), what becomes of the file (`assemble::sums`).
+//! The collectors' side (`collector::sums`), reading of the file (`assemble::sums`).
 
 use events::ProcessKey;
 use run_record::SpoolWriter;
@@ -15,29 +15,29 @@ use std::fs;
 use std::path::PathBuf;
 use wire::{EventSummary, SummaryBatch, ThreadRange};
 
-/// Ending of the file's name.
+/// Extension of the file.
 pub(crate) const SUFFIX: &str = "sums";
-/// Length above which the file is written anew.
+/// Length in bytes above which the file is rewritten.
 const FILE_BYTES_MAX: u64 = 64 << 20;
 
-/// What a node added up.
+/// Sums of a node.
 #[derive(Debug)]
 pub(crate) struct NodeSums {
     path: PathBuf,
     writer: Option<SpoolWriter>,
-    /// The file may become so long before it is written anew.
+    /// Length in bytes above which the file is rewritten next.
     n_bytes_max: u64,
     threads: HashMap<(ProcessKey, u32), Reached>,
     events: BTreeMap<u32, EventSummary>,
     n_unmatched: u64,
-    /// The connection that counts: the last one.
+    /// Number of the latest connection; batches from earlier ones are ignored.
     connection: u64,
 }
 
-/// How far the sums of a thread go.
+/// Records of a thread that are covered by sums.
 #[derive(Debug, Default)]
 struct Reached {
-    /// Records dealt with, in order, from first to before end.
+    /// Covered records in order, from first to before end.
     spans: Vec<(u64, u64)>,
     open: Vec<(u32, u64)>,
 }
@@ -48,19 +48,19 @@ impl Reached {
     }
 }
 
-/// What became of a batch.
+/// Result of taking a batch.
 #[derive(Debug)]
 pub(crate) enum Taken {
-    /// It is on disk.
+    /// The batch is on disk.
     Kept,
-    /// It is of a connection that was replaced: what it deals with comes again.
+    /// The batch came over a replaced connection: its records will be sent again.
     Late,
-    /// It could not be written, and counts only as long as this process lives.
+    /// The batch could not be written, and is lost when this process ends.
     Lost(SpoolError),
 }
 
 impl NodeSums {
-    /// The file `path`, made when the first batch comes.
+    /// Prepares the file at `path`, created with the first batch.
     pub(crate) fn new(path: PathBuf) -> Self {
         Self {
             path,
@@ -73,7 +73,7 @@ impl NodeSums {
         }
     }
 
-    /// A new connection of the node takes the place of the one before: its number, and from where it goes on.
+    /// Replaces the node's previous connection; returns the new one's number, and from where each thread resumes.
     pub(crate) fn connect(&mut self) -> (u64, Vec<ThreadRange>) {
         self.connection += 1;
         let range = |((process, thread), reached): (&(ProcessKey, u32), &Reached)| ThreadRange {
@@ -101,7 +101,7 @@ impl NodeSums {
             return Taken::Lost(error);
         }
         if self.writer.as_ref().is_some_and(|writer| self.n_bytes_max < writer.n_bytes()) {
-            // It is all there, only longer than it has to be; what fails is not tried at every batch.
+            // The file is complete, only longer than necessary; a failed rewrite is not retried at every batch.
             self.n_bytes_max *= 2;
             self.rewrite().ok();
         }
@@ -134,7 +134,7 @@ impl NodeSums {
         }
     }
 
-    /// Writes everything as one batch and puts it in the place of the file.
+    /// Writes everything as one batch and replaces the file with it.
     fn rewrite(&mut self) -> Result<(), SpoolError> {
         let whole = self.whole();
         let Ok(bytes) = wire::to_bytes(&whole) else { return Ok(()) };
@@ -175,7 +175,7 @@ mod tests {
 
     const PROCESS: ProcessKey = ProcessKey { pid: 1, started: 2 };
 
-    /// As many passages as records.
+    /// Returns a batch with as many passages as records.
     fn batch(thread: u32, first: u64, end: u64) -> SummaryBatch {
         let range = ThreadRange { process: PROCESS, thread, first, end, open: vec![(0, end)] };
         let n = end - first;
@@ -193,7 +193,7 @@ mod tests {
         n_passages
     }
 
-    /// Connection, thread, first and end of batches; expects how many passages count.
+    /// Takes batches given as connection, thread, first and end; checks how many passages count.
     #[track_caller]
     fn check(batches: &[(u64, u32, u64, u64)], n_connections: u64, expected: u64) {
         let dir = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Takes connections: who proves the run's secret is served, all others are only counted.
+//! Acceptance of connections: those that prove the run's secret are served, all others only counted.
 
 use super::{Shared, connection};
 use crate::handshake::HandshakeError;
@@ -8,19 +8,19 @@ use std::net::TcpListener;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Collectors served at the same time.
+/// Maximum number of collectors served at the same time.
 const N_CONNECTIONS_MAX: usize = 4096;
-/// Connections that have not proved the secret.
+/// Limits on connections that have not proved the secret.
 pub(super) const STRANGERS: Limits = Limits { n_max: 128, n_per_address_max: 96 };
 
-/// Takes connections from now on.
+/// Starts to accept connections.
 pub(super) fn open(listener: TcpListener, shared: &Arc<Shared>) -> io::Result<Reception> {
     let (strangers, shared) = (Arc::clone(&shared.strangers), Arc::clone(shared));
     Reception::open(listener, strangers, "collectors", move |guest| receive(guest, &shared))
 }
 
 fn receive(guest: Guest, shared: &Shared) {
-    // Who is sent away sees the end of the connection when that is written down.
+    // Keeps the connection open until the outcome is recorded, before the rejected peer notices its end.
     let _open = Arc::clone(&guest.stream);
     let outcome = connection::serve(guest, shared);
     shared.with_intake(|intake| match outcome {
@@ -30,11 +30,11 @@ fn receive(guest: Guest, shared: &Shared) {
     });
 }
 
-/// One of the connections that are served.
+/// Slot of a connection that is being served.
 pub(super) struct Served<'a>(&'a Shared);
 
 impl<'a> Served<'a> {
-    /// Counts one more; none when there are too many.
+    /// Takes a slot; returns `None` if there are too many connections.
     pub(super) fn one_more(shared: &'a Shared) -> Option<Self> {
         let served = Self(shared);
         (shared.n_connections.fetch_add(1, Ordering::SeqCst) < N_CONNECTIONS_MAX).then_some(served)

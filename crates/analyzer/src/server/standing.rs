@@ -1,10 +1,10 @@
-//! What was said to collectors once and for all, for those that come back.
+//! Standing messages to collectors, repeated to those that reconnect.
 
 use events::ProcessKey;
 use std::collections::HashMap;
 use wire::ToCollector;
 
-/// Shapes and wishes by node.
+/// Shapes of events, and requested sums, by node.
 #[derive(Debug, Default)]
 pub(crate) struct Standing {
     nodes: HashMap<String, Node>,
@@ -17,7 +17,7 @@ struct Node {
 }
 
 impl Standing {
-    /// Remembers what stays true.
+    /// Remembers a message that remains valid.
     pub(crate) fn take(&mut self, node: &str, message: &ToCollector) {
         match message {
             ToCollector::Events { .. } => {
@@ -30,7 +30,7 @@ impl Standing {
         }
     }
 
-    /// What a collector of the node hears first.
+    /// Returns the first messages for a collector of the node.
     pub(crate) fn of(&self, node: &str) -> Vec<ToCollector> {
         let Some(node) = self.nodes.get(node) else { return Vec::new() };
         node.events.iter().chain(node.wishes.values()).cloned().collect()

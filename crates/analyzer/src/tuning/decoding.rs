@@ -1,37 +1,37 @@
-//! Records of a ring as events with all their attributes.
+//! Decoding of ring records into events with all their attributes.
 
 use crate::EventFacts;
 use events::{ActionRecord, CallRecord, EventRecord, FunctionKind, Value, ValueType};
 use std::collections::HashMap;
 use std::hash::Hash;
 
-/// Events of threads that wait for the rest of their attributes, at most.
+/// Maximum number of events waiting for the rest of their attributes.
 const N_OPEN_MAX: usize = 100_000;
 
-/// An event with its attributes.
+/// Event with its attributes.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Passage {
-    /// Its number in the plan.
+    /// Number of the event in the plan.
     pub(crate) event: usize,
     pub(crate) ticks: u64,
     pub(crate) hit: u32,
     pub(crate) values: Vec<Value>,
 }
 
-/// What a record says.
+/// Decoded content of a record.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Said {
     Passed(Passage),
     Did(ActionRecord),
 }
 
-/// Puts events together that take several records; `T` names a thread.
+/// Assembles events that span several records; `T` identifies a thread.
 #[derive(Debug)]
 pub(crate) struct Decoder<T> {
     /// Types of each event's attributes.
     kinds: Vec<Vec<ValueType>>,
     open: HashMap<T, (EventRecord, Vec<u64>)>,
-    /// Records that belong to no event that is known.
+    /// Number of records that belong to no known event.
     pub(crate) n_unknown: u64,
 }
 
@@ -41,7 +41,7 @@ impl<T: Hash + Eq + Clone> Decoder<T> {
         Self { kinds: events.iter().map(kinds).collect(), open: HashMap::new(), n_unknown: 0 }
     }
 
-    /// Takes the next record of a thread; what is whole now.
+    /// Processes the next record of a thread; returns the event or action that it completes.
     pub(crate) fn read(&mut self, thread: &T, record: &CallRecord) -> Option<Said> {
         if let Some(action) = ActionRecord::of(record) {
             return Some(Said::Did(action));
@@ -98,7 +98,7 @@ mod tests {
             .into()
     }
 
-    /// Records of threads; the values of each event that they give.
+    /// Checks the values of each event decoded from records of several threads.
     #[track_caller]
     fn check(n_attributes: usize, records: &[(u32, CallRecord)], expected: &[&[i128]]) {
         let events = [facts(n_attributes)];

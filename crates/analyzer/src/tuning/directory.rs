@@ -1,4 +1,4 @@
-//! The processes of a run: who is which rank, and what its ticks are in seconds.
+//! Directory of a run's processes: their ranks, and the conversion of their ticks to time.
 
 use events::{Clock, ProcessKey, Rank, Ticks, WorldId};
 use std::collections::{BTreeMap, HashMap};
@@ -6,24 +6,24 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use wire::ProcessReport;
 
-/// A process is taken for gone so long after it was reported: its last records may come later.
+/// Delay between the report of a process's end and its removal, since its last records may arrive later.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// A process by its node and its number there.
+/// Node and process key, which identify a process.
 pub(super) type Key = (String, ProcessKey);
 
-/// What a report says about who takes part.
+/// Result of seeing a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Arrival {
-    /// Known before.
+    /// The process was known before.
     Known,
-    /// A rank of the program that is tuned.
+    /// A new rank of the tuned program, and the size of its world.
     Rank(Rank, u32),
-    /// Another program, a later world, or a rank that is there twice.
+    /// A process of another program or a later world, or a duplicate rank.
     Stranger,
 }
 
-/// All processes.
+/// Processes of a run.
 #[derive(Debug)]
 pub(super) struct Directory {
     program: String,
@@ -31,7 +31,7 @@ pub(super) struct Directory {
     processes: HashMap<Key, Known>,
     ranks: BTreeMap<Rank, Key>,
     leaving: Vec<(Instant, Rank)>,
-    /// A clock of each node, and its distance from ours: ticks are the same in all its processes.
+    /// A clock of each node, and its offset from the analyzer's in ns; ticks are the same in all processes of a node.
     nodes: HashMap<String, (Clock, i64)>,
 }
 
@@ -45,7 +45,7 @@ struct Known {
 }
 
 impl Directory {
-    /// Of the program with this file name; any program when it is empty.
+    /// Creates a directory for the program with this file name; any program if it is empty.
     pub(super) fn new(program: &str) -> Self {
         Self {
             program: program.to_owned(),
@@ -57,12 +57,12 @@ impl Directory {
         }
     }
 
-    /// Whether no rank of the program was seen.
+    /// Returns whether no rank of the program has been seen.
     pub(super) fn is_empty(&self) -> bool {
         self.ranks.is_empty()
     }
 
-    /// Takes a report.
+    /// Processes a report.
     pub(super) fn see(&mut self, report: &ProcessReport, offset_ns: i64, now: Instant) -> Arrival {
         let key = (report.node.clone(), report.key);
         let arrival = if self.processes.contains_key(&key) {
@@ -106,40 +106,40 @@ impl Directory {
         rank.map_or(Arrival::Stranger, |rank| Arrival::Rank(rank, report.size))
     }
 
-    /// Ranks whose time has come.
+    /// Removes and returns the ranks that are gone by `now`.
     pub(super) fn gone(&mut self, now: Instant) -> Vec<Rank> {
         let gone = self.leaving.extract_if(.., |(at, _)| *at <= now);
         gone.map(|(_, rank)| rank).collect()
     }
 
-    /// The process of a rank.
+    /// Returns the process of a rank.
     pub(super) fn process(&self, rank: Rank) -> Option<&Key> {
         self.ranks.get(&rank)
     }
 
-    /// The rank of a process, if it is tuned.
+    /// Returns the rank of a process, if it is tuned.
     pub(super) fn rank(&self, key: &Key) -> Option<Rank> {
         self.processes.get(key)?.rank
     }
 
-    /// The number of a thread in records, as `assemble` has it: 0 is the one that called `MPI_Init`.
+    /// Returns the number of a thread in records, as in `assemble`: 0 is the one that called `MPI_Init`.
     pub(super) fn thread_number(&self, key: &Key, idx: u32) -> u32 {
         let main = self.processes.get(key).map_or(0, |known| known.main_thread);
         if idx == main { 0 } else { idx + u32::from(idx < main) }
     }
 
-    /// Nanoseconds since 1970 by the analyzer's clock when a node's ticks were there.
+    /// Returns the time at a node's ticks, in ns since 1970 by the analyzer's clock.
     pub(super) fn ns_on(&self, node: &str, ticks: Ticks) -> Option<i64> {
         let (clock, offset_ns) = self.nodes.get(node)?;
         Some(clock.ns_at(ticks).wrapping_add(*offset_ns))
     }
 
-    /// How long a node's tick is; 0 while it is not known.
+    /// Returns the length of a node's tick in s; 0 while unknown.
     pub(super) fn seconds_per_tick(&self, node: &str) -> f64 {
         self.nodes.get(node).map_or(0.0, |(clock, _)| clock.seconds(1))
     }
 
-    /// Nanoseconds since 1970 by the analyzer's clock; none while the length of a tick is not known.
+    /// Returns the time in ns since 1970 by the analyzer's clock; `None` while the length of a tick is unknown.
     pub(super) fn ns_at(&self, key: &Key, ticks: Ticks) -> Option<i64> {
         let known = self.processes.get(key)?;
         let has_rate = 0.0 < known.clock.ns_per_tick();

@@ -1,7 +1,7 @@
-//! Functions that pass more often than their passages can be recorded: collectors do not empty the rings as
-//! fast as the program fills them, though they only add up.
+//! Detection of functions that are passed more often than can be recorded: collectors do not empty the rings as
+//! fast as the program fills them, although they only sum.
 //!
-//! Only functions that a pattern chose: what a description names is wanted, however often it comes.
+//! Only functions chosen by pattern count: events named in a description are wanted however often they occur.
 
 use super::directory::Key;
 use super::plan::Plan;
@@ -9,12 +9,12 @@ use events::Place;
 use std::collections::HashMap;
 use wire::ProcessReport;
 
-/// Records dropped between two looks that make a flood.
+/// Number of records dropped between two reports that counts as a flood.
 const N_DROPPED: u64 = 1_000_000;
-/// An event takes part in a flood with at least one record in so many.
+/// An event takes part in a flood if at least one in this many records belongs to it.
 const ONE_IN: u64 = 4;
 
-/// What came and what was dropped since the last look, by process.
+/// Recorded passages and dropped records since the last report, by process.
 #[derive(Debug, Default)]
 pub(super) struct Floods {
     looks: HashMap<Key, Look>,
@@ -28,7 +28,7 @@ struct Look {
 }
 
 impl Floods {
-    /// Passages were recorded.
+    /// Counts recorded passages.
     pub(super) fn pass(&mut self, key: &Key, event: usize, n: u64) {
         if !self.looks.contains_key(key) {
             self.looks.insert(key.clone(), Look::default());
@@ -38,7 +38,7 @@ impl Floods {
         look.n_heard += n;
     }
 
-    /// Sites that flood by the newest report of a process, with the places of their events.
+    /// Returns the sites that flood according to a process's newest report, with the places of their events.
     pub(super) fn see(
         &mut self,
         key: &Key,

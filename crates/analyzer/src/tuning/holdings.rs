@@ -1,10 +1,10 @@
-//! What tuning points hold in the program: read before tunlets begin, and now and then while they run.
+//! Values of tuning points in the program: read before tunlets begin, and periodically while they run.
 //!
-//! A variable is read on the lowest rank of its actor. Ranks that appear wait, in `MPI_Init`, until all
-//! variables were read; one that does not answer is waited for with a bound.
+//! A variable is read on the lowest rank of its actor. Ranks that appear wait in `MPI_Init` until all variables
+//! have been read, but only for a bounded time.
 //!
 //! # Not here
-//! What is made of it (`tunlets::conductor`).
+//! Use of the values (`tunlets::conductor`).
 
 use super::directory::Key;
 use super::plan::{Plan, PlannedChange};
@@ -13,15 +13,15 @@ use std::time::{Duration, Instant};
 use wire::Order;
 use wire::control::Location;
 
-/// How long ranks wait for values of others.
+/// Time for which ranks wait for values of others.
 const PATIENCE: Duration = Duration::from_millis(500);
 /// Time between readings.
 const READ_EVERY: Duration = Duration::from_secs(2);
 
-/// See the module.
+/// Reader of the tuning points' values; see the module documentation.
 #[derive(Debug)]
 pub(super) struct Holdings {
-    /// Those that are variables: position of the point, and the rank on which it is read.
+    /// Variables: position of the tuning point, and the rank on which it is read.
     readers: Vec<(usize, Rank)>,
     is_read: Vec<bool>,
     waiting: Vec<(Rank, u32, Key)>,
@@ -31,7 +31,7 @@ pub(super) struct Holdings {
 }
 
 impl Holdings {
-    /// What is known before the program runs: nothing is replaced or loaded.
+    /// Returns the values known before the program runs: nothing is replaced or loaded.
     pub(super) fn known(plan: &Plan) -> Vec<(usize, Value)> {
         let points = plan.points.iter().enumerate();
         let is_switch = |change: &PlannedChange| {
@@ -58,7 +58,7 @@ impl Holdings {
         }
     }
 
-    /// A rank appeared; what to ask of it.
+    /// Notes that a rank appeared; returns the order to send to it.
     pub(super) fn appear(
         &mut self,
         (rank, n_ranks, key): (Rank, u32, Key),
@@ -70,7 +70,7 @@ impl Holdings {
         self.question(rank, plan)
     }
 
-    /// What asks a rank for the variables that are read on it.
+    /// Returns the order to read the variables of a rank.
     fn question(&self, rank: Rank, plan: &Plan) -> Option<Order> {
         let own = self.readers.iter().filter(|(_, reader)| *reader == rank);
         let variables: Vec<(u32, Location, _)> = own
@@ -84,7 +84,7 @@ impl Holdings {
         (!variables.is_empty()).then(|| Order::Read { modules: modules(), variables })
     }
 
-    /// Takes an answer; values by the positions of their points.
+    /// Processes an answer; returns the values by the positions of their tuning points.
     pub(super) fn hear(&mut self, values: &[(u32, u64)], plan: &Plan) -> Vec<(usize, Value)> {
         let known = values.iter().filter_map(|(number, bits)| {
             let point = usize::try_from(*number).ok()?;
@@ -94,7 +94,7 @@ impl Holdings {
         known.collect()
     }
 
-    /// Ranks that need not wait any more.
+    /// Removes and returns the ranks that no longer need to wait.
     pub(super) fn take_ready(&mut self, now: Instant) -> Vec<(Rank, u32, Key)> {
         let Some((_, n_ranks, _)) = self.waiting.first() else { return Vec::new() };
         let n_ranks = *n_ranks;
@@ -105,12 +105,12 @@ impl Holdings {
         if self.is_open { std::mem::take(&mut self.waiting) } else { Vec::new() }
     }
 
-    /// The program is at work: what it has set until now is asked for at once.
+    /// Starts periodic reading once the program is at work, at once for the values it has set until now.
     pub(super) fn wake(&mut self, now: Instant) {
         self.next.get_or_insert(now);
     }
 
-    /// What to ask now, and whom.
+    /// Returns the orders to read that are due, with their ranks.
     pub(super) fn questions(&mut self, now: Instant, plan: &Plan) -> Vec<(Rank, Order)> {
         if self.next.is_none_or(|next| now < next) {
             return Vec::new();
@@ -157,7 +157,7 @@ mod tests {
         assert!(matches!(holdings.appear(rank(1), &plan, now), Some(Order::Read { .. })));
         assert_eq!(holdings.take_ready(now), []);
         assert_eq!(holdings.hear(&[(1, 7), (99, 0)], &plan), [(1, Value::Int(7))]);
-        // The third one is read on a rank that does not exist.
+        // The third variable is read on a rank that does not exist.
         assert_eq!(holdings.take_ready(now), [rank(0), rank(1)]);
         assert_eq!(holdings.take_ready(now), []);
     }

@@ -1,4 +1,4 @@
-//! What waits for the conductor's thread.
+//! Queue of data for the tuning thread.
 
 use events::{CallRecord, FunctionKind, ProcessKey};
 use std::collections::VecDeque;
@@ -6,27 +6,27 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 use wire::{Answer, ProcessReport, Records, SummaryBatch};
 
-/// Event records that wait at most; 64 bytes each.
+/// Maximum number of waiting event records, of 64 bytes each.
 const N_EVENTS_MAX: usize = 1 << 18;
-/// Batches of sums that wait at most.
+/// Maximum number of waiting batches of sums.
 const N_BATCHES_MAX: usize = 1 << 12;
 
-/// Something that a collector brought.
+/// Item received from a collector.
 #[derive(Debug)]
 pub(crate) enum Heard {
-    /// It is there (again) and takes orders.
+    /// The collector of a node (re)connected and accepts orders.
     Collector { node: String },
-    /// A process was seen.
+    /// A report of a process.
     Report { report: Box<ProcessReport>, offset_ns: i64 },
-    /// A process answers.
+    /// An answer of a process.
     Answer { node: String, process: ProcessKey, answer: Answer },
     /// Records of functions and actions.
     Records { node: String, records: Records },
-    /// Function events added up.
+    /// Sums of function events.
     Sums { node: String, batch: SummaryBatch },
 }
 
-/// A queue in front of one thread.
+/// Queue in front of one thread.
 #[derive(Debug, Default)]
 pub(crate) struct Inbox {
     state: Mutex<State>,
@@ -42,24 +42,24 @@ struct State {
     is_closed: bool,
 }
 
-/// What was taken out.
+/// Items taken from the queue.
 #[derive(Debug)]
 pub(crate) struct Batch {
     pub(crate) heard: VecDeque<Heard>,
-    /// Events that found no room since the start.
+    /// Number of events that found no room since the start.
     pub(crate) n_unheard: u64,
-    /// Nothing will come any more.
+    /// True if the queue is closed, so that no more items will come.
     pub(crate) is_last: bool,
 }
 
 impl Inbox {
-    /// Adds what is no record.
+    /// Adds an item other than records.
     pub(crate) fn push(&self, heard: Heard) {
         self.with(|state| state.waiting.push_back(heard));
         self.bell.notify_one();
     }
 
-    /// Adds records of functions and actions among `records`; events only as long as there is room.
+    /// Adds the records of functions and actions among `records`; events only while there is room.
     pub(crate) fn push_records(&self, node: &str, records: &Records) {
         let is_ours = |record: &&CallRecord| FunctionKind::Event as u16 <= record.kind;
         let mut own: Vec<CallRecord> = records.records.iter().filter(is_ours).copied().collect();
@@ -83,9 +83,9 @@ impl Inbox {
         self.bell.notify_one();
     }
 
-    /// Adds sums, as long as there is room.
+    /// Adds sums while there is room.
     pub(crate) fn push_sums(&self, node: &str, mut batch: SummaryBatch) {
-        // Only the disk needs to know which records they are of.
+        // Only the file on disk needs the ranges of records.
         batch.ranges.clear();
         self.with(|state| {
             if state.n_batches < N_BATCHES_MAX {
@@ -98,13 +98,13 @@ impl Inbox {
         self.bell.notify_one();
     }
 
-    /// Nothing will come any more.
+    /// Closes the queue: no more items will come.
     pub(crate) fn close(&self) {
         self.with(|state| state.is_closed = true);
         self.bell.notify_one();
     }
 
-    /// Everything that waits; waits itself for something at most `patience`.
+    /// Removes and returns all items; waits for one for at most `patience`.
     pub(crate) fn take(&self, patience: Duration) -> Batch {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let is_idle = |state: &mut State| state.waiting.is_empty() && !state.is_closed;

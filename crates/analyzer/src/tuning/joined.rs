@@ -1,50 +1,50 @@
-//! Sentences about functions that many ranks say: each is recorded once, with the ranks.
+//! Joins messages about functions that many ranks report: each is recorded once, with its ranks.
 //!
-//! A sentence waits a moment for other ranks that say the same. Addresses do not count: they differ between
-//! processes.
+//! A message waits for a moment for other ranks that report the same. Addresses are ignored in the comparison,
+//! since they differ between processes.
 
 use events::Rank;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-/// How long the first rank waits for others.
+/// Time for which a first message waits for other ranks.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// Sentences that wait at most; with one more all go at once.
+/// Maximum number of waiting messages; one more releases all of them.
 const N_WAITING_MAX: usize = 1024;
-/// Spans of ranks that are named; more are counted.
+/// Maximum number of rank spans that are listed; more are only counted.
 const N_SPANS_MAX: usize = 8;
 
-/// A sentence that waits.
+/// Waiting message.
 #[derive(Debug)]
 struct Said {
     since: Instant,
-    /// As the first rank said it.
+    /// Text from the first rank.
     reason: String,
     ranks: BTreeSet<Rank>,
 }
 
-/// What ranks say about sites.
+/// Waiting messages of ranks about sites.
 #[derive(Debug, Default)]
 pub(super) struct Joined {
-    /// By site, and the sentence without addresses.
+    /// Messages by site and text without addresses.
     waiting: BTreeMap<(u32, String), Said>,
 }
 
 impl Joined {
-    /// A rank says something; a process that is no rank has none.
+    /// Adds a message; `rank` is `None` for a process that is no rank.
     pub(super) fn add(&mut self, site: u32, reason: &str, rank: Option<Rank>, now: Instant) {
         let new = || Said { since: now, reason: reason.to_owned(), ranks: BTreeSet::new() };
         let said = self.waiting.entry((site, without_addresses(reason))).or_insert_with(new);
         said.ranks.extend(rank);
     }
 
-    /// Sites and sentences that have waited long enough.
+    /// Removes and returns sites and messages that have waited long enough.
     pub(super) fn take_ripe(&mut self, now: Instant) -> Vec<(u32, String)> {
         let is_full = N_WAITING_MAX < self.waiting.len();
         self.take(|said| is_full || PATIENCE <= now.saturating_duration_since(said.since))
     }
 
-    /// All that are left.
+    /// Removes and returns all remaining messages.
     pub(super) fn take_all(&mut self) -> Vec<(u32, String)> {
         self.take(|_| true)
     }
@@ -65,7 +65,7 @@ impl Said {
     }
 }
 
-/// `on rank 3`, `on ranks 0-2, 7`, or how many they are.
+/// Returns `on rank 3`, `on ranks 0-2, 7`, or only their number.
 fn in_words(ranks: &BTreeSet<Rank>) -> Option<String> {
     let mut spans: Vec<(u32, u32)> = Vec::new();
     for Rank(rank) in ranks {
@@ -85,7 +85,7 @@ fn in_words(ranks: &BTreeSet<Rank>) -> Option<String> {
     }
 }
 
-/// The sentence with `0x` for each number that begins so.
+/// Returns the message with every number that begins with `0x` shortened to `0x`.
 fn without_addresses(reason: &str) -> String {
     let mut parts = reason.split("0x");
     let first = parts.next().unwrap_or_default().to_owned();

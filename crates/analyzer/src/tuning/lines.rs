@@ -1,19 +1,19 @@
-//! The conductor's lines on their way to the record.
+//! Writing of the conductor's lines to the record.
 
 use run_record::TuningWriter;
 use run_record::tuning::{Effect, TuningEvent, TuningLine, TuningMode};
 use std::path::Path;
 use tunlets::conductor::{Line, Mode, Noted};
 
-/// Warnings recorded at most.
+/// Maximum number of recorded warnings.
 const N_WARNINGS_MAX: usize = 200;
 
-/// Appends lines; a disk that takes none ends the record of them, not the run.
+/// Appends lines; a write error ends the recording of lines, not the run.
 #[derive(Debug)]
 pub(super) struct Lines {
     writer: Option<TuningWriter>,
     warned: Vec<String>,
-    /// Why lines are missing, once.
+    /// Reason why lines are missing, until it is reported.
     problem: Option<String>,
 }
 
@@ -31,7 +31,7 @@ impl Lines {
         self.write(line.time_s, event_of(line.what));
     }
 
-    /// Records a sentence, once.
+    /// Records a warning, once.
     pub(super) fn warn(&mut self, time_s: f64, text: String) {
         if self.warned.len() < N_WARNINGS_MAX && !self.warned.contains(&text) {
             self.warned.push(text.clone());
@@ -43,7 +43,7 @@ impl Lines {
         self.write(time_s, TuningEvent::End { n_events_unheard });
     }
 
-    /// Why lines are missing, when that is news.
+    /// Removes and returns the reason why lines are missing.
     pub(super) fn take_problem(&mut self) -> Option<String> {
         self.problem.take()
     }

@@ -1,4 +1,4 @@
-//! Efficiencies of the last seconds, from the differences of reports.
+//! Efficiencies of the last few seconds, from differences between reports.
 
 use events::Rank;
 use models::pop::{self, RankTime};
@@ -7,23 +7,23 @@ use symbols::{ModuleMap, Resolver};
 use tunlets::Performance;
 use wire::{ProcessReport, ThreadReport};
 
-/// Regions compared at most per rank.
+/// Maximum number of regions compared per rank.
 const N_REGIONS_MAX: usize = 4096;
 
-/// A place in the program, the same in all ranks: module and offset in its file.
+/// Place in the program, the same in all ranks: module and offset in its file.
 type Spot = (String, u64);
 
-/// What a report says of a rank's time so far.
+/// Times of a rank up to a report.
 #[derive(Clone, Debug, Default)]
 struct Sample {
-    /// By the clock of the analyzer.
+    /// Time of the report by the analyzer's clock, in s.
     time_s: f64,
     mpi_s: f64,
-    /// Computation before each call site.
+    /// Computation time before each call site, in s.
     compute_s: HashMap<Spot, f64>,
 }
 
-/// The reports of all ranks.
+/// Reports of all ranks.
 #[derive(Debug)]
 pub(super) struct Efficiency {
     newest: BTreeMap<Rank, Sample>,
@@ -60,7 +60,7 @@ impl Efficiency {
         self.newest.insert(rank, sample);
     }
 
-    /// A rank that ended is not waited for.
+    /// Forgets a rank that ended, so that it is not waited for.
     pub(super) fn forget(&mut self, rank: Rank) {
         self.newest.remove(&rank);
         self.last.remove(&rank);
@@ -88,7 +88,7 @@ impl Efficiency {
         Sample { time_s, mpi_s, compute_s }
     }
 
-    /// Efficiencies since the last call, when every rank was seen again.
+    /// Returns the efficiencies since the last call, once every rank has a new report.
     pub(super) fn take(&mut self, n_ranks: usize) -> Option<Performance> {
         let is_newer = |(rank, sample): (&Rank, &Sample)| {
             self.last.get(rank).is_none_or(|last| last.time_s < sample.time_s)
@@ -148,7 +148,7 @@ fn spot(modules: &ModuleMap, address: u64) -> Option<Spot> {
     Some((found.module.to_owned(), found.file_offset))
 }
 
-/// The rank that computed longest, where it was longest above the mean of the others, and by how much.
+/// Returns the rank that computed longest, the place where it exceeds the mean of the others most, and the excess in s.
 fn culprit(spans: &[(Rank, &Sample, &Sample)]) -> Option<(Rank, Spot, f64)> {
     let grown_s = |(_, before, now): &(Rank, &Sample, &Sample), spot: &Spot| {
         let of = |sample: &Sample| sample.compute_s.get(spot).copied().unwrap_or_default();

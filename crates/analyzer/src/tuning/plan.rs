@@ -1,4 +1,4 @@
-//! A description with its names looked up: what is put into processes, and how values are set.
+//! Plan of tuning: a description with its names resolved, as sites to install in processes and values to set.
 
 use crate::measured::{EventFacts, ProbedFunction};
 use application::Ranks;
@@ -6,73 +6,73 @@ use events::{Place, Value, ValueType};
 use wire::Order;
 use wire::control::{Change, Location, Module, N_SITES_MAX, Point, Replacement, Site};
 
-/// Sites in one order, at most: several orders fit the mailbox of a process.
+/// Maximum number of sites in one order, so that several orders fit into a process's mailbox.
 const N_SITES_PER_ORDER: usize = N_SITES_MAX / 4;
 
-/// Everything that processes are told about the program.
+/// Resolved description, from which each process gets its part.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Plan {
     /// Files that locations refer to.
     pub modules: Vec<Module>,
-    /// Functions with all events of all actors: a process is given what concerns its rank.
+    /// Functions with the events of all actors; a process gets those that concern its rank.
     pub sites: Vec<Site>,
-    /// What each event is, by the number that its records have: first those of the description in its
-    /// order, then those of `--probe`, which every rank has.
+    /// Events by their number in records: first those of the description in its order, then those of
+    /// `--probe`, which every rank has.
     pub events: Vec<EventFacts>,
-    /// Functions that `--probe` chose.
+    /// Functions chosen with `--probe`.
     pub probed: Vec<ProbedFunction>,
     /// Tuning points in the order of the description.
     pub points: Vec<PlannedPoint>,
-    /// Functions without events that tuning points need, by their sites.
+    /// Functions without events that tuning points need, by site.
     pub names: Vec<(u32, String)>,
-    /// Sentences about what will not be seen.
+    /// Sentences about calls that will not be seen.
     pub warnings: Vec<String>,
 }
 
-/// A tuning point in the program.
+/// Tuning point in the program.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlannedPoint {
-    /// Site and place at which it is changed.
+    /// Site and place of the sync point at which it is changed.
     pub sync: (u32, Place),
-    /// Type of its value.
+    /// Type of the value.
     pub kind: ValueType,
-    /// What is changed.
+    /// Change to make.
     pub change: PlannedChange,
-    /// On which ranks.
+    /// Ranks on which it is changed.
     pub ranks: Ranks,
 }
 
-/// What changing a tuning point does.
+/// Kind of change to a tuning point.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PlannedChange {
-    /// Sets memory.
+    /// Sets a variable in memory.
     Set {
-        /// Where.
+        /// Location of the variable.
         at: Location,
     },
     /// Calls a function with the value as its only argument.
     Call {
-        /// The function.
+        /// Location of the function.
         function: Location,
-        /// What it returns; none for `void`.
+        /// Type of its return value; `None` for `void`.
         returns: Option<ValueType>,
     },
     /// Loads a library.
     Load {
-        /// Its path on the nodes.
+        /// Path on the nodes.
         path: String,
     },
-    /// Lets calls of a function go elsewhere when the value is 1, back when it is 0.
+    /// Redirects calls of a function if the value is 1, and restores them if it is 0.
     Replace {
-        /// The function, a site of its own.
+        /// Site of the function.
         site: u32,
-        /// What takes its place.
+        /// Replacement for the function.
         by: Replacement,
     },
 }
 
 impl PlannedPoint {
-    /// The order that gives it `value`; none when it cannot have it.
+    /// Returns the change that sets `value`; `None` if the tuning point cannot have it.
     pub fn change(&self, value: Value) -> Option<Change> {
         let bits = self.kind.bits(value);
         match &self.change {
@@ -99,7 +99,7 @@ impl PlannedPoint {
         }
     }
 
-    /// Sites that it needs.
+    /// Returns the sites that the tuning point needs.
     pub(super) fn sites(&self) -> impl Iterator<Item = u32> {
         let replaced = match self.change {
             PlannedChange::Replace { site, .. } => Some(site),
@@ -110,7 +110,7 @@ impl PlannedPoint {
 }
 
 impl Plan {
-    /// The function of a site, as the description names it.
+    /// Returns the function of a site, as the description names it.
     pub(super) fn function_of(&self, site: u32) -> String {
         let found = self.sites.iter().find(|known| known.id == site);
         let point = found.and_then(|site| site.entry.as_ref().or(site.exit.as_ref()));
@@ -120,8 +120,8 @@ impl Plan {
         name.cloned().unwrap_or_else(|| format!("site {site}"))
     }
 
-    /// Orders that put into a rank what `wants` says of its events, and what the tuning points that
-    /// `changes` names need there.
+    /// Returns the orders that install in a rank the events selected by `wants`, and the sites needed by the
+    /// tuning points selected by `changes`.
     pub fn install(
         &self,
         rank: u32,
@@ -141,12 +141,12 @@ impl Plan {
     }
 }
 
-/// A point that emits nothing.
+/// Returns a point that emits no event.
 fn silent() -> Point {
     Point { event: u32::MAX, attributes: Vec::new(), is_on: false }
 }
 
-/// What of a site a rank needs, if anything.
+/// Returns the part of a site that a rank needs, if any.
 fn site_of(site: &Site, points: &[&PlannedPoint], wants: &impl Fn(u32) -> bool) -> Option<Site> {
     let mut own = site.clone();
     own.is_sync = false;
@@ -154,7 +154,7 @@ fn site_of(site: &Site, points: &[&PlannedPoint], wants: &impl Fn(u32) -> bool) 
     own.exit = own.exit.filter(|point| wants(point.event));
     for (_, place) in points.iter().map(|point| point.sync).filter(|(id, _)| *id == site.id) {
         own.is_sync = true;
-        // Only where there is a point passages are counted.
+        // Passages are only counted at points that are present.
         match place {
             Place::Entry => own.entry.get_or_insert_with(silent),
             Place::Exit => own.exit.get_or_insert_with(silent),
@@ -188,7 +188,7 @@ mod tests {
         PlannedPoint { sync: (1, Place::Entry), kind: ValueType::I32, change, ranks }
     }
 
-    /// Expects site numbers, and which are sync points.
+    /// Checks the site numbers, and which of them are sync points.
     #[track_caller]
     fn check(rank: u32, wanted: &[u32], expected: &[(u32, bool)]) {
         let replace = PlannedChange::Replace { site: 2, by: Replacement::Exported("g".into()) };

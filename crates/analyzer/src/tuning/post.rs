@@ -1,35 +1,35 @@
-//! Orders on their way to collectors, kept while a collector is away.
+//! Delivery of orders to collectors, with orders kept while a collector is away.
 //!
-//! A collector may die with orders, or with answers to them. What was not answered is said again to the next
-//! one; processes take it as said once.
+//! A collector may die with undelivered orders, or with answers to them. Unanswered orders are sent again to its
+//! successor; processes ignore the repetition.
 //!
 //! # Invariants
-//! - Nothing overtakes: an order is said when all that were given before it to the same process are.
-//! - Of each action only the last order is said again: a rank that is to carry it out has answered that it
-//!   can, and one that is to forget it need not know what.
+//! - Orders do not overtake each other: an order is sent after all earlier ones to the same process.
+//! - Only the last order of each action is repeated: a rank that is told to commit has already answered that it
+//!   can, and a rank that is told to withdraw need not know the action.
 
 use super::directory::Key;
 use events::ProcessKey;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use wire::{Answer, Order, ToCollector};
 
-/// Orders kept for a node while its collector is away, at most.
+/// Maximum number of orders kept for a node while its collector is away.
 const N_KEPT_MAX: usize = 4096;
-/// Actions of a process whose orders are said again, at most.
+/// Maximum number of actions per process whose orders are repeated.
 const N_ACTIONS_MAX: usize = 1024;
 
-/// Says something to the collector of a node; false when none listens.
+/// Sends a message to the collector of a node; returns false if none is connected.
 pub(crate) trait Collectors {
     fn say(&self, node: &str, message: &ToCollector) -> bool;
 }
 
-/// Orders for all processes.
+/// Orders to all processes.
 #[derive(Debug, Default)]
 pub(super) struct Post {
     kept: HashMap<String, VecDeque<(ProcessKey, Order)>>,
-    /// Orders for the start that were not answered: a collector may have died with them.
+    /// Unanswered orders for the start, which a dead collector may have lost.
     starting: HashMap<Key, Vec<Order>>,
-    /// The last order of each action that its process has not answered.
+    /// Last order of each action that its process has not answered.
     acting: HashMap<Key, BTreeMap<u64, Order>>,
     n_lost: u64,
 }
@@ -43,7 +43,7 @@ impl Post {
         if let Some(action) = action {
             self.remember(key, action, order);
             if !is_said {
-                // Also an empty list keeps what comes later behind it.
+                // Even an empty list holds later orders back behind this one.
                 self.kept.entry(node.clone()).or_default();
             }
         } else if !is_said {
@@ -65,7 +65,7 @@ impl Post {
         }
     }
 
-    /// Sends what a process needs before it may go on.
+    /// Sends the orders that a process needs before it may go on.
     pub(super) fn start(&mut self, collectors: &impl Collectors, key: &Key, orders: Vec<Order>) {
         for order in &orders {
             self.send(collectors, key, order.clone());
@@ -75,7 +75,7 @@ impl Post {
         }
     }
 
-    /// A process has answered: what it answers is not said again.
+    /// Notes an answer of a process, so that the answered order is not repeated.
     pub(super) fn hear(&mut self, key: &Key, answer: &Answer) {
         match answer {
             Answer::Installed { .. } => self.installed(key),
@@ -91,12 +91,12 @@ impl Post {
         }
     }
 
-    /// A process has carried an action out.
+    /// Notes that a process has carried out an action.
     pub(super) fn done(&mut self, key: &Key, action: u64) {
         self.settle(key, action, |order| matches!(order, Order::Commit { .. }));
     }
 
-    /// A process takes no more orders.
+    /// Forgets a process that takes no more orders.
     pub(super) fn forget(&mut self, key: &Key) {
         self.acting.remove(key);
     }
@@ -109,10 +109,10 @@ impl Post {
         }
     }
 
-    /// A process has put in what the next order says.
+    /// Notes that a process has installed the next order's sites.
     fn installed(&mut self, key: &Key) {
         if let Some(orders) = self.starting.get_mut(key) {
-            // Never empty: then it would not be here.
+            // Never empty: an empty list is removed.
             orders.drain(..1);
             if orders.iter().all(|order| matches!(order, Order::Go)) {
                 self.starting.remove(key);
@@ -120,7 +120,7 @@ impl Post {
         }
     }
 
-    /// The collector of a node is there.
+    /// Sends all kept and unanswered orders when the collector of a node is back.
     pub(super) fn come_back(&mut self, collectors: &impl Collectors, node: &str) {
         let mut waiting: VecDeque<(ProcessKey, Order)> = VecDeque::new();
         for ((_, process), orders) in self.starting.iter().filter(|((at, _), _)| at == node) {
@@ -148,7 +148,7 @@ impl Post {
         }
     }
 
-    /// Orders that found no room.
+    /// Returns the number of orders that found no room.
     pub(super) fn n_lost(&self) -> u64 {
         self.n_lost
     }
@@ -263,7 +263,7 @@ mod tests {
         Done(u64),
     }
 
-    /// Expects what the next collector is told.
+    /// Checks the messages sent to the next collector.
     #[track_caller]
     fn check_again(steps: Vec<Step>, expected: &[&str]) {
         let (fake, mut post) = (Fake::default(), Post::default());

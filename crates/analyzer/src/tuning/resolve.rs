@@ -1,10 +1,10 @@
-//! From the names of a description to the addresses that a [`Plan`] speaks of.
+//! Resolution of a description's names to addresses, as a [`Plan`].
 //!
-//! Every name is looked up once, by the launcher. A function with several events and sync points is one site;
-//! sites are numbered in the order in which they are named, so that they have the same numbers everywhere.
+//! The launcher looks up every name once. A function with several events and sync points is one site; sites are
+//! numbered in the order in which they are named, so that they have the same numbers everywhere.
 //!
 //! # Not here
-//! Whether the names are right (`application::check`, with [`Names`] for the program), and what a rank gets of a
+//! Checking of names (`application::check`, with [`Names`] for the program), and a rank's part of a
 //! plan ([`Plan::install`]).
 
 mod change;
@@ -22,16 +22,16 @@ use std::path::PathBuf;
 use symbols::{LookupError, Program};
 use thiserror::Error;
 
-/// Why a description leads to no plan.
+/// Reason why a description cannot be resolved.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ResolveError {
-    /// A name leads nowhere.
+    /// A name cannot be found.
     #[error("{part}: {source}")]
     Name {
-        /// What names it.
+        /// Part of the description that names it.
         part: String,
-        /// Why it leads nowhere.
+        /// Cause.
         source: LookupError,
     },
     /// An attribute cannot be read.
@@ -41,20 +41,20 @@ pub enum ResolveError {
         attribute: String,
         /// The event.
         event: String,
-        /// Why not, and what to do.
+        /// Reason, with advice.
         reason: &'static str,
     },
-    /// Two events are in one place.
+    /// Two events are at the same place.
     #[error(
         "event `{event}` is where another event is: `{function}` is the same function; describe one of them"
     )]
     Taken {
         /// The second one.
         event: String,
-        /// The function as it names it.
+        /// Name that it uses for the function.
         function: String,
     },
-    /// The type of a value is nowhere said.
+    /// The type of a value is unknown.
     #[error(
         "the type of tuning point `{point}` is unknown; add `type` to it, or compile with `-g`"
     )]
@@ -62,7 +62,7 @@ pub enum ResolveError {
         /// The tuning point.
         point: String,
     },
-    /// Nothing matches a pattern.
+    /// A pattern matches no function.
     #[error(
         "no function of `{program}` that can have probes matches `{pattern}`; `sintonia functions {program}` lists them"
     )]
@@ -74,14 +74,14 @@ pub enum ResolveError {
     },
 }
 
-/// Looks up what a checked description names, and further functions to be counted and timed by patterns such as
-/// `solve`, `grid_*` or `*`: each gets an event at its entry and one at its exit, except where the description has
-/// one there.
+/// Resolves the names of a checked description, and adds functions to be counted and timed that match patterns
+/// such as `solve`, `grid_*` or `*`: each gets an event at its entry and one at its exit, except where the
+/// description already has one.
 ///
-/// Gives the description with types from debug information, and the plan.
+/// Returns the description with types from debug information, and the plan.
 ///
 /// # Errors
-/// When a name leads nowhere or a pattern matches no function.
+/// A name cannot be found, or a pattern matches no function.
 pub fn resolve(
     application: &Application,
     patterns: &[String],
@@ -115,7 +115,7 @@ pub fn resolve(
     Ok((application, plan))
 }
 
-/// The functions that tuning points need, by their sites.
+/// Returns the functions that tuning points need, by site.
 fn names_of(application: &Application, points: &[PlannedPoint]) -> Vec<(u32, String)> {
     let described = application.tuning_points.iter().zip(points);
     let names = described.flat_map(|(described, planned)| {

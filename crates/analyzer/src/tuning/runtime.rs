@@ -1,4 +1,4 @@
-//! The conductor's thread: news in, orders and lines out.
+//! The tuning thread: feeds news to the conductor, and carries out its orders and lines.
 
 mod answers;
 mod changes;
@@ -25,23 +25,23 @@ use tunlets::conductor::{Conductor, Input, Mode, Output};
 use tunlets::{Detail, EventNews, SummaryNews};
 use wire::{Order, ProcessReport, Records, SummaryBatch, ToCollector};
 
-/// Time passes at least that often.
+/// Longest time between two ticks of the conductor.
 const TICK: Duration = Duration::from_millis(20);
-/// Time between efficiencies.
+/// Time between two computations of efficiencies.
 const PERFORMANCE_EVERY: Duration = Duration::from_secs(1);
-/// Actions remembered at most.
+/// Maximum number of actions remembered.
 const N_ACTIONS_MAX: usize = 4096;
 
-/// See the module.
+/// State of the tuning thread; see the module documentation.
 pub(crate) struct Runtime<C> {
     collectors: C,
     inbox: Arc<Inbox>,
     mode: Mode,
     plan: Plan,
     n_described: usize,
-    /// Nobody chooses among the events: all of them are recorded.
+    /// True if there are no tunlets, so that all events are recorded.
     has_no_tunlets: bool,
-    /// Functions of `--probe` are not only added up.
+    /// True if passages of functions chosen with `--probe` arrive individually.
     every_passage: bool,
     conductor: Conductor,
     directory: Directory,
@@ -55,19 +55,19 @@ pub(crate) struct Runtime<C> {
     efficiency: Efficiency,
     next_performance: Instant,
     present: BTreeSet<Rank>,
-    /// Tuning point and wanted values of actions.
+    /// Tuning point and wanted values of each action.
     actions: BTreeMap<u64, Wanted>,
-    /// What points that are no variables were last given, by point and rank.
+    /// Last value given to tuning points that are not variables, by point and rank.
     given: HashMap<(usize, Rank), Value>,
-    /// Actions that are carried out at every passage, by point and rank.
+    /// Actions carried out at every passage, by point and rank.
     repeating: HashMap<(usize, Rank), u64>,
-    /// Sites that a rank could not put in, and why.
+    /// Sites that a rank could not install, with the reason.
     failed: HashMap<(u32, Rank), String>,
     started_ns: i64,
 }
 
 impl<C: Collectors> Runtime<C> {
-    /// Of a run that started at `started_s` since 1970.
+    /// Creates the state for a run that started at `started_s`, in s since 1970.
     pub(crate) fn new(
         options: TuningOptions,
         collectors: C,
@@ -106,7 +106,7 @@ impl<C: Collectors> Runtime<C> {
         }
     }
 
-    /// Hears and acts until the inbox is closed; sentences about what went wrong on our side.
+    /// Runs until the inbox is closed; returns sentences about the tool's own problems.
     pub(crate) fn run(mut self) -> Vec<String> {
         let now_s = self.now_s();
         for text in std::mem::take(&mut self.plan.warnings) {
@@ -156,7 +156,7 @@ impl<C: Collectors> Runtime<C> {
         self.seconds(now_ns.cast_signed())
     }
 
-    /// Seconds since the start of the run.
+    /// Returns seconds since the start of the run.
     fn seconds(&self, ns: i64) -> f64 {
         ns.wrapping_sub(self.started_ns) as f64 * 1e-9
     }
@@ -198,7 +198,7 @@ impl<C: Collectors> Runtime<C> {
         self.stem(&key, report);
     }
 
-    /// Switches functions off that fill the rings of a process.
+    /// Switches off functions that flood the rings of a process.
     fn stem(&mut self, key: &Key, report: &ProcessReport) {
         for (site, points) in self.floods.see(key, report, &self.plan) {
             let reason = "it passes more often than can be recorded, and is no longer measured; probe \
@@ -208,7 +208,7 @@ impl<C: Collectors> Runtime<C> {
         }
     }
 
-    /// Lets ranks begin that need not wait any more.
+    /// Starts the ranks that no longer need to wait.
     fn open(&mut self) {
         for (rank, n_ranks, key) in self.holdings.take_ready(Instant::now()) {
             self.feed(Input::RankAppeared { rank, n_ranks });
@@ -216,12 +216,12 @@ impl<C: Collectors> Runtime<C> {
         }
     }
 
-    /// Puts into a process what its rank needs, and lets it go.
+    /// Installs in a process what its rank needs, and lets it go on.
     fn start(&mut self, rank: Rank, key: &Key) {
         let points = self.conductor.points();
         let wants = |event: u32| {
             let event = event as usize;
-            // Those of `--probe` are wanted of all.
+            // Events of `--probe` are wanted from all ranks.
             self.n_described <= event
                 || self.has_no_tunlets
                 || self.conductor.wants(event, rank) != Detail::None
@@ -293,8 +293,8 @@ impl<C: Collectors> Runtime<C> {
         self.feed(Input::Tick);
     }
 
-    /// Tells the collector which events of a rank it adds up, and ourselves which of those that come one by
-    /// one are wanted as a sum too.
+    /// Tells the collector which events of a rank to sum, and sums here those that arrive individually but
+    /// are also wanted as sums.
     fn ask_for_sums(&mut self, rank: Rank, key: &Key) {
         let (mut there, mut here) = (Vec::new(), Vec::new());
         for (event, number) in (0..self.n_described).zip(0..) {
@@ -309,7 +309,7 @@ impl<C: Collectors> Runtime<C> {
         }
         self.sums.ask(key, &here);
         let message = ToCollector::Summarize { process: Some(key.1), events: there };
-        // Kept by the other side of the server for a collector that is away.
+        // For a collector that is away, the server keeps the message.
         self.collectors.say(&key.0, &message);
     }
 
@@ -335,7 +335,7 @@ impl<C: Collectors> Runtime<C> {
         }
     }
 
-    /// Lets the conductor hear something, and does what it wants.
+    /// Feeds an input to the conductor and carries out its outputs.
     fn feed(&mut self, input: Input) {
         let mut inputs = VecDeque::from([input]);
         while let Some(input) = inputs.pop_front() {

@@ -1,4 +1,4 @@
-//! Sums of events that come one by one because somebody else wants every passage.
+//! Sums of events that arrive individually because another tunlet wants every passage.
 
 use super::directory::Key;
 use super::plan::Plan;
@@ -9,16 +9,16 @@ use std::time::{Duration, Instant};
 use tunlets::conductor::Mode;
 use wire::{EventShape, Records, SummaryBatch, ToCollector};
 
-/// Time from one sum of an event to the next, here and in collectors.
+/// Time between two sums of an event, here and in collectors.
 const FLUSH_EVERY: Duration = Duration::from_millis(100);
-/// The same in collectors when no tunlet hears of it.
+/// Time between two sums in collectors if no tunlet uses them.
 const FLUSH_EVERY_UNHEARD: Duration = Duration::from_secs(1);
-/// Time that an event may wait on its node when a tunlet decides by it.
+/// Time for which an event may wait on its node if a tunlet decides by it.
 const READ_EVERY: Duration = Duration::from_millis(10);
-/// The same when nobody decides.
+/// Time for which an event may wait on its node if the tunlets only observe.
 const READ_EVERY_OBSERVED: Duration = Duration::from_millis(100);
 
-/// See the module.
+/// Sums computed in the analyzer; see the module documentation.
 #[derive(Debug)]
 pub(super) struct Sums {
     shapes: Vec<EventShape>,
@@ -35,7 +35,7 @@ struct Process {
 }
 
 impl Sums {
-    /// Of the events of a plan.
+    /// Creates empty sums for the events of a plan.
     pub(super) fn new(plan: &Plan) -> Self {
         Self {
             shapes: shapes(&plan.events, &plan.probed),
@@ -45,7 +45,7 @@ impl Sums {
         }
     }
 
-    /// What collectors have to know about events.
+    /// Returns the message that tells collectors about the events.
     pub(super) fn shapes(&self, mode: Mode, has_tunlets: bool) -> ToCollector {
         let milliseconds = |time: Duration| u32::try_from(time.as_millis()).unwrap_or(u32::MAX);
         let read_every = if mode == Mode::Observe { READ_EVERY_OBSERVED } else { READ_EVERY };
@@ -57,7 +57,7 @@ impl Sums {
         }
     }
 
-    /// `events` of a process are added up here.
+    /// Requests that `events` of a process are summed here.
     pub(super) fn ask(&mut self, key: &Key, events: &[u32]) {
         if !events.is_empty() {
             let wish = Wish::new(&self.shapes, events);
@@ -65,7 +65,7 @@ impl Sums {
         }
     }
 
-    /// Takes records that came one by one.
+    /// Adds records that arrived individually.
     pub(super) fn read(&mut self, key: &Key, records: &Records) {
         let Some(process) = self.processes.get_mut(key) else { return };
         if !self.nodes.contains_key(&key.0) {
@@ -80,14 +80,14 @@ impl Sums {
             wish: &process.wish,
             calls: process.threads.entry(records.thread).or_default(),
             passed: &mut process.passed,
-            // Events with many attributes come whole, but for those at the edge of a message.
+            // An event's records arrive together, except at the boundary of a message.
             is_ended: true,
             n_records_long: u64::MAX,
         };
         summaries.read(source, records.first, &records.records);
     }
 
-    /// What was added up, when its time has come.
+    /// Returns the sums by node, if they are due.
     pub(super) fn flush(&mut self, now: Instant) -> Vec<(String, SummaryBatch)> {
         if now < self.next_flush || self.nodes.is_empty() {
             return Vec::new();

@@ -1,4 +1,4 @@
-//! Runs in which everybody lives to the end.
+//! Runs in which all processes live to the end.
 
 use crate::stage::{Rank, Stage, eventually, n_records_of, report_of};
 use wire::ProcessReport;
@@ -66,7 +66,7 @@ fn a_running_process_is_reported_with_the_call_it_is_in() {
 fn mappings_are_read_again_when_a_call_site_is_in_none() {
     let (stage, server) = Stage::new();
     let collector = stage.collector();
-    // The rank names no modules, so its own program is news.
+    // The rank reports no modules, so the mapping of its own program is new.
     let _rank = stage.rank(Rank { rank: 0, n_records: 0, ending: "wait" });
     let own = std::env::current_exe().unwrap().display().to_string();
     assert!(eventually(|| server.processes().iter().any(|report| report.modules.contains(&own))));

@@ -1,4 +1,4 @@
-//! Runs in which somebody is killed: what was in shared memory is in the record all the same.
+//! Runs in which a process is killed: the data in shared memory reach the record nevertheless.
 
 use crate::network::Network;
 use crate::stage::{Rank, Stage, eventually, n_records_of, report_of};

@@ -1,4 +1,4 @@
-//! Collectors, ranks and the analyzer of a run as processes of their own, without MPI.
+//! Tests of collectors, ranks and the analyzer of a run as separate processes, without MPI.
 
 mod collecting;
 mod losing;

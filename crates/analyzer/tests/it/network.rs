@@ -1,4 +1,4 @@
-//! A network that can be cut, overheard and lied in: connections through it break, later ones are made again.
+//! A network whose connections can be cut, overheard and altered.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::spawn;
 
-/// Carries bytes to a server and back.
+/// Forwards bytes to a server and back.
 #[derive(Debug)]
 pub(crate) struct Network {
     address: SocketAddr,
@@ -14,11 +14,11 @@ pub(crate) struct Network {
     way: Arc<Way>,
 }
 
-/// What happens on the way.
+/// State of the traffic.
 #[derive(Debug, Default)]
 struct Way {
     overheard: Mutex<Vec<u8>>,
-    /// To the collectors.
+    /// Bytes sent to the collectors.
     overheard_back: Mutex<Vec<u8>>,
     lies: AtomicBool,
 }
@@ -47,29 +47,29 @@ impl Network {
         self.address
     }
 
-    /// Breaks all connections, with what is on its way.
+    /// Breaks all connections, losing data in transit.
     pub(crate) fn cut(&mut self) {
         for stream in self.open.lock().expect("no panic").drain(..) {
             stream.shutdown(Shutdown::Both).ok();
         }
     }
 
-    /// Changes a bit of what comes next, in whichever direction.
+    /// Flips a bit of the next data in either direction.
     pub(crate) fn lie_once(&self) {
         self.way.lies.store(true, Ordering::SeqCst);
     }
 
-    /// Whether the lie was told.
+    /// Returns whether the bit has been flipped.
     pub(crate) fn has_lied(&self) -> bool {
         !self.way.lies.load(Ordering::SeqCst)
     }
 
-    /// All that collectors said so far.
+    /// Returns all bytes sent by collectors so far.
     pub(crate) fn overheard(&self) -> Vec<u8> {
         self.way.overheard.lock().expect("no panic").clone()
     }
 
-    /// All that they heard.
+    /// Returns all bytes sent to collectors so far.
     pub(crate) fn overheard_back(&self) -> Vec<u8> {
         self.way.overheard_back.lock().expect("no panic").clone()
     }

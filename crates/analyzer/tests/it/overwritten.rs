@@ -1,4 +1,4 @@
-//! Programs that write into the memory in which they are observed: the run ends, and everybody is in its record.
+//! Programs that overwrite the memory in which they are observed: the run ends, and all ranks are in its record.
 
 use crate::stage::{Actor, Rank, Stage, eventually};
 use ring::layout::{BLOCKS_OFFSET, COMMUNICATORS_OFFSET, CONTROL_OFFSET, MODULES_OFFSET};
@@ -6,9 +6,9 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
-/// Where each rank overwrites two bytes: parts of the segment, those first in which a number is that decides something.
+/// Ranges of the segment in which each rank overwrites two bytes; ranges with decisive numbers come first.
 const PARTS: [(usize, usize); 12] = [
-    // Process and start: what it was known by.
+    // Process id and start time, by which it was identified.
     (12, 4),
     (16, 8),
     (24, 16),
@@ -19,12 +19,12 @@ const PARTS: [(usize, usize); 12] = [
     (MODULES_OFFSET, 1000),
     (COMMUNICATORS_OFFSET, 64),
     (CONTROL_OFFSET, 192),
-    // A thread's own numbers, then its counters.
+    // The header of a thread, then its counters.
     (BLOCKS_OFFSET, 132),
     (BLOCKS_OFFSET + 192, 1000),
 ];
 
-/// The next number of a sequence that is the same each time (xorshift64*).
+/// Returns the next number of a reproducible sequence (xorshift64*).
 fn random(state: &mut u64) -> u64 {
     *state ^= *state >> 12;
     *state ^= *state << 25;
@@ -49,7 +49,7 @@ fn overwrite(stage: &Stage, rank: &Actor, (start, len): (usize, usize), state: &
     file.write_all_at(&[low | 1, high | 1], at).expect("inside");
 }
 
-/// Runs ranks of which each overwrites one part, the same parts for the same seed.
+/// Runs ranks that each overwrite one range; the same seed gives the same bytes.
 #[track_caller]
 fn check(seed: u64) {
     let mut state = seed;
@@ -83,8 +83,8 @@ fn check(seed: u64) {
     assert_eq!(summary.n_ranks, PARTS.len(), "seed {seed}");
 }
 
-/// One byte of a process's number or start, overwritten by the program, and the launcher waited for that process
-/// after the program had ended, without end and deaf to signals.
+/// An overwritten byte of a process's id or start time used to make the launcher wait forever for that process,
+/// ignoring signals.
 #[test]
 fn a_segment_that_is_overwritten_anywhere_ends_with_its_run() {
     [1, 2, 3].into_iter().for_each(check);

@@ -1,6 +1,6 @@
-//! The other processes of a test: this binary again, asked to play one role.
+//! Roles of a test's other processes: this binary, started again to play one role.
 //!
-//! A role is an ignored test, so that it can be started by name and is not run with the others.
+//! A role is an ignored test, so that it can be started by name but does not run with the others.
 
 use analyzer::{Collector, CollectorOptions, Place, place};
 use events::CallRecord;
@@ -10,15 +10,15 @@ use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// What a rank does after its records: see [`crate::stage::Rank`].
+/// Behavior of a rank after writing its records: see [`crate::stage::Rank`].
 pub(crate) const ENDING: &str = "TEST_ENDING";
 pub(crate) const RANK: &str = "TEST_RANK";
 pub(crate) const N_RECORDS: &str = "TEST_RECORDS";
-/// Records in a ring: fewer than a rank writes.
+/// Number of records in a ring: fewer than a rank writes.
 pub(crate) const RING_RECORDS: u32 = 256;
-/// The same of a rank that passes functions.
+/// Number of records in the ring of a rank that passes functions.
 pub(crate) const SUMMED_RING_RECORDS: u32 = 4096;
-/// A return address in no module.
+/// Return address that is in no module.
 pub(crate) const ADDRESS: u64 = 0x1234;
 
 fn variable(name: &str) -> String {
@@ -101,7 +101,7 @@ fn describe(segment: &SegmentWriter) {
     segment.write_text(&header.program, b"/bin/test");
 }
 
-/// Records numbered by their `bytes`; waits for room, so that none is dropped.
+/// Writes records numbered by their `bytes`, waiting for room so that none is dropped.
 fn work(thread: &mut ThreadWriter, n_records: u64) {
     for number in 0..n_records {
         thread.region(ADDRESS, 0, 7).count(10, 20, number);
@@ -127,11 +127,11 @@ fn finalize(segment: &SegmentWriter, folder: &Path) {
 
 pub(crate) fn ring_doorbell(folder: &Path) {
     let socket = UnixDatagram::unbound().expect("a socket");
-    // Without a collector nobody hears it.
+    // Without a collector, nobody receives it.
     socket.send_to(b"!", PathBuf::from(folder).join(place::DOORBELL)).ok();
 }
 
-/// Until the test ends us, or ends.
+/// Waits until the test ends, or closes the input.
 fn wait_for_input() {
     std::io::stdin().read_to_end(&mut Vec::new()).ok();
 }

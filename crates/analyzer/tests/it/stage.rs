@@ -1,4 +1,4 @@
-//! A run without MPI: a folder for everything, and processes that end with it.
+//! Stage for a run without MPI: a folder for all files, and processes that end with the test.
 
 use crate::roles::{ENDING, N_RECORDS, RANK};
 use analyzer::server::wait_until;
@@ -12,21 +12,21 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use wire::{ProcessReport, Records, Secret};
 
-/// Longer than anything takes, on a busy machine too.
+/// Longer than anything takes, even on a busy machine.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(40);
 pub(crate) const RUN: u64 = 0xab;
 
-/// What a rank does.
+/// Behavior of a rank.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rank {
     pub(crate) rank: u32,
     pub(crate) n_records: u64,
-    /// `finalize`, `wait` (for its end), `vanish`, `tuned` (iterates and takes orders until its input ends), or
-    /// `summed` (passes a function so often, then finalizes).
+    /// `finalize`, `wait` (until killed), `vanish`, `tuned` (iterates and takes orders until its input ends), or
+    /// `summed` (passes a function `n_records` times, then finalizes).
     pub(crate) ending: &'static str,
 }
 
-/// A process that ends with the test.
+/// Process that ends with the test.
 #[derive(Debug)]
 pub(crate) struct Actor(Child);
 
@@ -36,17 +36,17 @@ impl Actor {
         self.0.wait().expect("our child");
     }
 
-    /// Its number.
+    /// Returns its process id.
     pub(crate) fn pid(&self) -> u32 {
         self.0.id()
     }
 
-    /// Lets a role go on that waits for the end of its input.
+    /// Closes the input of a role that waits for its end.
     pub(crate) fn close_input(&mut self) {
         self.0.stdin = None;
     }
 
-    /// Whether it ends in time.
+    /// Returns whether the process ends in time.
     pub(crate) fn ends(&mut self) -> bool {
         eventually(|| self.0.try_wait().expect("our child").is_some())
     }
@@ -63,19 +63,19 @@ pub(crate) fn eventually(is_so: impl FnMut() -> bool) -> bool {
     wait_until(Instant::now() + DEADLINE, is_so)
 }
 
-/// The folders of one run.
+/// Folders of one run.
 #[derive(Debug)]
 pub(crate) struct Stage {
     dir: TempDir,
     pub(crate) record: RunRecord,
     pub(crate) address: SocketAddr,
     secret: Secret,
-    /// Whether collectors have a disk to write to.
+    /// True if collectors have a disk to write to.
     pub(crate) has_disk: bool,
 }
 
 impl Stage {
-    /// Folders, and a server.
+    /// Creates the folders and starts a server.
     pub(crate) fn new() -> (Self, Server) {
         let dir = tempfile::tempdir().expect("a folder");
         let start = RunStart { run_id: format!("{RUN:016x}"), ..RunStart::default() };
@@ -90,12 +90,12 @@ impl Stage {
         (stage, server)
     }
 
-    /// A server that expects `secret`, at the address of the one before if there was one.
+    /// Starts a server that expects `secret`, at the address of the previous one if there was one.
     pub(crate) fn serve(&self, secret: Secret) -> Server {
         self.serve_with(secret, None)
     }
 
-    /// A server that tunes.
+    /// Starts a server that tunes.
     pub(crate) fn serve_tuned(&self, tuning: TuningOptions) -> Server {
         self.serve_with(Secret::from_bytes([7; 32]), Some(tuning))
     }
@@ -127,7 +127,7 @@ impl Stage {
         self.dir.path().join("shm")
     }
 
-    /// What is in shared memory: the folder of the run, when it is there.
+    /// Returns the run's folder in shared memory, which may not exist.
     pub(crate) fn run_dir(&self) -> PathBuf {
         place::run_dir(&self.shm_dir(), RUN)
     }
@@ -172,14 +172,14 @@ impl Stage {
     }
 }
 
-/// The report of a rank.
+/// Returns the report of a rank.
 #[track_caller]
 pub(crate) fn report_of(measured: &Measured, rank: u32) -> &ProcessReport {
     let found = measured.processes.iter().find(|report| report.rank.0 == rank);
     found.expect("every rank is reported")
 }
 
-/// How many records of process `pid` are in the spools, read as `assemble` does: each once, in order.
+/// Returns the number of records of process `pid` in the spools, read as in `assemble`: each once, in order.
 ///
 /// Roles number their records in `bytes`.
 #[track_caller]

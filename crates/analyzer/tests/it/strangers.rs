@@ -1,4 +1,4 @@
-//! Who is not of the run, and who listens or lies on the way.
+//! Connections of strangers, and eavesdropping on or tampering with connections.
 
 use crate::network::Network;
 use crate::stage::{DEADLINE, RUN, Rank, Stage, eventually, n_records_of, report_of};
@@ -11,12 +11,12 @@ use wire::{Secret, Verdict};
 
 const WAITING: Rank = Rank { rank: 1, n_records: 5000, ending: "wait" };
 
-/// What the analyzer answers to these bytes until it hangs up.
+/// Returns the analyzer's answer to these bytes, up to the end of the connection.
 #[track_caller]
 fn answer_to(address: SocketAddr, bytes: &[u8]) -> Vec<u8> {
     let mut stream = TcpStream::connect(address).expect("it listens");
     stream.set_read_timeout(Some(DEADLINE)).expect("a deadline");
-    // It may hang up before it has read all.
+    // The analyzer may close the connection before it has read all bytes.
     stream.write_all(bytes).ok();
     stream.shutdown(Shutdown::Write).ok();
     let mut answer = Vec::new();
@@ -25,20 +25,20 @@ fn answer_to(address: SocketAddr, bytes: &[u8]) -> Vec<u8> {
     answer
 }
 
-/// Whether the rank has reported that it wrote so many records.
+/// Returns whether the rank has reported that it wrote this many records.
 fn has_written(server: &Server, n_records: u64) -> bool {
     let processes = server.processes();
     let thread = processes.first().and_then(|report| report.threads.first());
     thread.is_some_and(|thread| thread.n_written == n_records)
 }
 
-/// What a collector of protocol 4 says.
+/// Returns the bytes that a collector of protocol 4 sends.
 fn earlier_stream() -> Vec<u8> {
     let path = "../wire/tests/samples/protocol-4/collector.stream";
     std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).expect("a sample")
 }
 
-/// They were answered with the number of the run, and a hundred of them left no room for real warnings.
+/// Strangers used to be answered with the number of the run, and a hundred of them left no room for real warnings.
 #[test]
 fn strangers_learn_nothing_and_are_one_number_in_the_report() {
     let (stage, server) = Stage::new();
@@ -48,7 +48,7 @@ fn strangers_learn_nothing_and_are_one_number_in_the_report() {
         let record = [b"sintorun\x00\x40".as_slice(), &[number; 64]].concat();
         assert_eq!(answer_to(address, &record), b"");
         let mut earlier = earlier_stream();
-        // Another run each time.
+        // Each attempt uses another run number.
         earlier[14] = number;
         assert_eq!(answer_to(address, &earlier), b"");
     }
@@ -65,7 +65,7 @@ fn strangers_learn_nothing_and_are_one_number_in_the_report() {
     );
 }
 
-/// A collector of a later version is told so, and so is who reads the report.
+/// Both the collector of a later version and the user reading the report are told about it.
 #[test]
 fn another_version_is_one_sentence_on_both_sides() {
     let (_stage, server) = Stage::new();
@@ -88,7 +88,7 @@ fn another_version_is_one_sentence_on_both_sides() {
     assert_eq!(server.close().warnings, [sentence]);
 }
 
-/// After the handshake everything could be read and written by whoever sits between two nodes.
+/// After the handshake, anyone between two nodes used to be able to read and write everything.
 #[test]
 fn what_is_said_cannot_be_read_on_the_way() {
     let (mut stage, server) = Stage::new();
@@ -103,12 +103,12 @@ fn what_is_said_cannot_be_read_on_the_way() {
     assert_eq!(n_records_of(pid, &measured.spools), 5000);
     let said = [network.overheard(), network.overheard_back()].concat();
     let shows = |text: &[u8]| said.windows(text.len()).any(|bytes| bytes == text);
-    // The program's path, and the records' call site.
+    // Neither the program's path nor the records' call site can be seen.
     assert!(said.len() > 5000 * 64 && !shows(b"/bin/test"));
     assert!(!shows(&crate::roles::ADDRESS.to_le_bytes()));
 }
 
-/// A byte that was changed on the way was an order like any other.
+/// A byte altered in transit used to be accepted as an order.
 #[test]
 fn what_was_changed_on_the_way_is_said_again() {
     let (mut stage, server) = Stage::new();
@@ -127,7 +127,7 @@ fn what_was_changed_on_the_way_is_said_again() {
     assert_eq!(n_records_of(report.key.pid, &measured.spools), 20_000);
 }
 
-/// What a collector said, said again by somebody else, is no news of a rank.
+/// A replayed connection of a collector must not count as news of a rank.
 #[test]
 fn what_was_overheard_is_no_key() {
     let (mut stage, server) = Stage::new();
@@ -143,14 +143,14 @@ fn what_was_overheard_is_no_key() {
     stage.address = SocketAddr::from(([127, 0, 0, 1], 0));
     let server = stage.serve(Secret::from_bytes([7; 32]));
     assert_ne!(server.address(), address);
-    // The answer is as long as a welcome, and holds nothing that can be read.
+    // The answer is as long as a welcome, and contains nothing readable.
     let answer = answer_to(server.address(), &overheard);
     assert!(answer.len() < 100, "{}", answer.len());
     assert!(server.processes().is_empty());
     assert_eq!(server.close().warnings.len(), 1);
 }
 
-/// Addresses of IPv6 were never offered; one listener takes both kinds.
+/// IPv6 addresses used to be missing from those offered; one listener accepts both kinds.
 #[test]
 fn collectors_come_over_ipv6_as_well() {
     for listen in ["[::1]:0", "[::]:0"] {

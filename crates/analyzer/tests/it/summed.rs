@@ -1,4 +1,4 @@
-//! Runs whose function events are added up on the node: every passage counts once, whoever is killed.
+//! Runs whose function events are summed on the node: every passage counts once, whichever process is killed.
 
 use crate::network::Network;
 use crate::stage::{Rank, Stage, eventually};
@@ -18,7 +18,7 @@ use wire::SummaryBatch;
 const N_CALLS: u64 = 10_000;
 const SUMMED: Rank = Rank { rank: 1, n_records: N_CALLS, ending: "summed" };
 
-/// Counts the passages that it hears of.
+/// Counts the passages it is told about.
 struct Counting {
     details: [Detail; 2],
     n_heard: Arc<AtomicU64>,
@@ -104,7 +104,7 @@ fn has_ended(server: &Server) -> bool {
     server.processes().iter().any(|process| process.finalizing)
 }
 
-/// Batches of sums in the record.
+/// Returns the number of batches of sums in the record.
 fn n_batches(stage: &Stage) -> usize {
     let files = stage.record.spool_files().expect("a folder");
     let sums = files.iter().filter(|path| path.extension().is_some_and(|ending| ending == "sums"));
@@ -120,7 +120,7 @@ fn n_batches(stage: &Stage) -> usize {
     sums.map(count).sum()
 }
 
-/// Adds up what the record has of an event in sums and one by one: passages, and the numbers of their calls.
+/// Checks the record's sums and individual records of an event: number of passages, and sum of the call numbers.
 #[track_caller]
 fn check(stage: &Stage, measured: &Measured, n_in_sums: Option<[u64; 2]>) {
     let facts = RunFacts { functions: facts(), traced: true, ..stage.facts() };
@@ -183,7 +183,7 @@ fn a_connection_that_breaks_counts_nothing_twice() {
         network.cut();
     }
     assert!(rank.ends());
-    // A full ring may have gone to a file meanwhile.
+    // A full ring may have been spilled to a file meanwhile.
     check(&stage, &stage.end(server, collector), None);
     assert!(n_heard.load(Ordering::SeqCst) <= 2 * N_CALLS, "{n_heard:?}");
 }
@@ -199,7 +199,7 @@ fn a_killed_collector_loses_no_passage_and_counts_none_twice() {
         collector = stage.collector();
     }
     assert!(rank.ends());
-    // A full ring may have gone to a file meanwhile.
+    // A full ring may have been spilled to a file meanwhile.
     check(&stage, &stage.end(server, collector), None);
     assert!(n_heard.load(Ordering::SeqCst) <= 2 * N_CALLS, "{n_heard:?}");
 }
@@ -217,7 +217,7 @@ fn a_killed_analyzer_loses_no_passage_and_counts_none_twice() {
     check(&stage, &measured, None);
 }
 
-/// The same function as a pattern chooses it: nobody asked for its passages.
+/// Returns a plan in which the function was chosen by pattern, so that no tunlet wants its passages.
 fn probed() -> Plan {
     let mut events = facts();
     events.iter_mut().for_each(|facts| facts.attributes.clear());
@@ -241,7 +241,8 @@ fn count(every_passage: bool) -> (Stage, Server) {
     (stage, server)
 }
 
-/// Every call counts once, and was timed where nothing broke; rows only where every passage is wanted.
+/// Checks that every call counts once, is timed unless a process was killed, and has rows only if
+/// every passage is wanted.
 #[track_caller]
 fn check_count(stage: &Stage, measured: &Measured, every_passage: bool, are_all_timed: bool) {
     let Plan { events, probed, .. } = probed();
@@ -285,7 +286,7 @@ fn a_killed_collector_loses_no_call() {
         collector = stage.collector();
     }
     assert!(rank.ends());
-    // A full ring may have gone to a file meanwhile.
+    // A full ring may have been spilled to a file meanwhile.
     check_count(&stage, &stage.end(server, collector), false, false);
 }
 

@@ -8,8 +8,8 @@ use std::path::Path;
 use std::time::Duration;
 use wire::{Answer, Order};
 
-/// Passes the function `n_calls` times once it may start: its entry and its exit, each with the number of the
-/// call, and now and then an MPI call between them.
+/// Passes the function `n_calls` times once it may start: entry and exit, each with the number of the call, and
+/// an occasional MPI call in between.
 pub(crate) fn pass(
     (mut orders, mut answers): (OrderReader, AnswerWriter),
     folder: &Path,
@@ -42,7 +42,7 @@ pub(crate) fn pass(
         }
         push(passage(1, number));
         if number % 10 == 9 {
-            // The length of ten calls: a ring lasts longer than a connection takes to be made again.
+            // The duration of ten calls: a ring lasts longer than a reconnection takes.
             orders.bell().wait(orders.bell().n_rings(), Duration::from_millis(2));
         }
     }

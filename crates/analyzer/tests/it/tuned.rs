@@ -1,5 +1,5 @@
-//! A rank that takes orders: its events reach a tunlet, the tunlet's decision reaches the rank, and the
-//! record tells of it; also when a collector is killed on the way.
+//! A rank that takes orders: its events reach a tunlet, the tunlet's decision reaches the rank, and both are
+//! recorded, even if a collector is killed in between.
 
 use crate::stage::{Rank, Stage, eventually};
 use analyzer::tuning::{Plan, PlannedChange, PlannedPoint};
@@ -77,7 +77,7 @@ fn application() -> Application {
         sync_place: Place::Entry,
         is_repeated: false,
         is_forced: false,
-        // Iterations of a test take what they take.
+        // Iterations of a test take arbitrary times.
         limit: 1e9,
         line: 1,
     };

@@ -1,4 +1,4 @@
-//! A rank that iterates and does what it is told, as the probe does.
+//! A rank that iterates and carries out orders, as the probe does.
 
 use crate::roles::ring_doorbell;
 use events::{ActionRecord, EventRecord, FunctionKind, Value, ValueType};
@@ -15,7 +15,7 @@ use wire::{Answer, Order};
 
 const KIND: ValueType = ValueType::I32;
 
-/// The only variable, and what is to become of it.
+/// The only variable, and the actions pending for it.
 struct State {
     value: Value,
     n_hits: u32,
@@ -47,7 +47,7 @@ pub(crate) fn iterate(
         if state.is_started {
             state.pass(thread);
         }
-        // The length of an iteration.
+        // Duration of an iteration.
         orders.bell().wait(n_rings, Duration::from_millis(2));
         if state.is_started {
             push(thread, 1);

@@ -1,4 +1,4 @@
-//! Ranks that compute longer than others, masters that hold up their workers, masters that only wait.
+//! Findings about imbalance: overloaded ranks, masters that hold up their workers, masters that only wait.
 
 use super::words::{percent, time};
 use super::{Finding, Run, at_site, call_in_words, capital};
@@ -6,14 +6,14 @@ use run_record::summary::{CallSite, RankTotals};
 
 type Ranks<'a> = [(usize, &'a RankTotals)];
 
-/// A world whose messages go to or come from one rank by this share is a star.
+/// Share of a world's messages to or from one rank from which on that rank counts as its hub.
 const STAR_SHARE: f64 = 0.8;
 
 pub(super) fn findings(run: &Run<'_>) -> Vec<Finding> {
     run.worlds().filter_map(|ranks| of_world(run, &ranks)).collect()
 }
 
-/// Rank time lost because the ranks of a world do not compute equally long.
+/// Returns the rank time lost because the ranks of a world do not compute equally long, in s.
 pub(super) fn loss_s(ranks: &Ranks<'_>) -> f64 {
     let longest_s = ranks.iter().map(|(_, rank)| rank.useful_s).fold(0.0, f64::max);
     ranks.iter().map(|(_, rank)| longest_s - rank.useful_s).sum()
@@ -36,7 +36,7 @@ fn of_world(run: &Run<'_>, ranks: &Ranks<'_>) -> Option<Finding> {
     }
 }
 
-/// The rank that takes part in nearly all messages of a world of at least three ranks.
+/// Returns the rank that takes part in nearly all messages of a world of at least three ranks.
 fn hub<'a>(run: &Run<'_>, ranks: &Ranks<'a>) -> Option<&'a RankTotals> {
     let world = ranks.first()?.1.world;
     let pairs = || run.summary.traffic.iter().filter(|pair| pair.world == world);
@@ -46,7 +46,7 @@ fn hub<'a>(run: &Run<'_>, ranks: &Ranks<'a>) -> Option<&'a RankTotals> {
     };
     let messages = |rank: &RankTotals| of(rank.rank) as f64;
     let is_hub = |rank: &RankTotals| STAR_SHARE * total as f64 <= messages(rank);
-    // A world that talks in collectives has few messages, and no rank in their middle matters.
+    // A world that communicates by collectives has few messages, whose hub does not matter.
     let talks = ranks.len() as u64 * 10 <= total;
     let hub = ranks.iter().map(|(_, rank)| *rank).find(|rank| is_hub(rank));
     hub.filter(|_| talks && 3 <= ranks.len())
@@ -58,7 +58,7 @@ fn average_useful_s(ranks: &Ranks<'_>, without: Option<u32>) -> f64 {
     sum_s / counted().count().max(1) as f64
 }
 
-/// Whether all the imbalance is that the hub does not compute.
+/// Returns whether the only imbalance is that the hub does not compute.
 fn waits_alone(ranks: &Ranks<'_>, hub: &RankTotals) -> bool {
     let others_s = average_useful_s(ranks, Some(hub.rank));
     let longest_s = ranks.iter().map(|(_, rank)| rank.useful_s).fold(0.0, f64::max);
@@ -124,7 +124,7 @@ fn imbalance(
     Some(at_site(site, share, text))
 }
 
-/// Where the heaviest rank computes longer than the others, when it is mostly one region.
+/// Tells where the heaviest rank computes longer than the others, if most of the excess is in one region.
 fn extra_work(run: &Run<'_>, ranks: &Ranks<'_>, heaviest: &RankTotals) -> String {
     let excess_s = |by_rank_s: &[f64]| {
         let of = |position: usize| by_rank_s.get(position).copied().unwrap_or_default();
@@ -153,7 +153,7 @@ fn extra_work(run: &Run<'_>, ranks: &Ranks<'_>, heaviest: &RankTotals) -> String
     }
 }
 
-/// The site in which the ranks other than `busy` spend most.
+/// Returns the site in which the ranks other than `busy` spend most time.
 fn where_others_wait<'a>(
     run: &Run<'a>,
     ranks: &Ranks<'_>,

@@ -1,13 +1,13 @@
-//! Collective operations: what they cost, and who is late.
+//! Findings about collective operations: their cost, and late arrivals.
 //!
-//! Even the last rank to arrive at a collective spends the time of the operation itself; what other
-//! ranks spend more is waiting for the last one.
+//! The time that even the last rank to arrive spends in a collective is the cost of the operation itself; any
+//! excess in other ranks is time spent waiting for the last one.
 
 use super::words::{count, percent, size};
 use super::{Finding, Run, at_site, call_in_words};
 use run_record::summary::CallSite;
 
-/// Time at a site that is the operation itself, and time that is waiting.
+/// Time at a site, split into the operation itself and waiting.
 #[derive(Clone, Copy)]
 struct Split {
     own_s: f64,
@@ -28,7 +28,7 @@ fn split(run: &Run<'_>, site: &CallSite) -> Split {
         let time_s = |at: usize| site.time_by_rank_s.get(at).copied().unwrap_or_default();
         let times = || ranks.iter().map(|(at, _)| time_s(*at)).filter(|time_s| 0.0 < *time_s);
         let least_s = times().fold(f64::INFINITY, f64::min);
-        // One rank alone cannot tell waiting from work.
+        // With a single rank, waiting cannot be separated from work.
         if times().count() < 2 { 0.0 } else { least_s * times().count() as f64 }
     });
     let own_s: f64 = own_s.sum();
@@ -58,7 +58,7 @@ fn cost(run: &Run<'_>, sites: &[(&CallSite, Split)]) -> Option<Finding> {
 fn late_arrivals(run: &Run<'_>, sites: &[(&CallSite, Split)]) -> Option<Finding> {
     let total_s: f64 = sites.iter().map(|(_, split)| split.waiting_s).sum();
     let (site, _) = sites.iter().max_by(|a, b| a.1.waiting_s.total_cmp(&b.1.waiting_s))?;
-    // What an uneven load explains is said there.
+    // Waiting caused by an uneven load is reported by `balance`.
     let share = run.share(total_s - run.imbalance_s());
     let text = format!(
         "Ranks arrive at collective operations at different times although they compute equally long in total: {} of their time is waiting, most in {}. The load moves from rank to rank between the calls, or something disturbs the processors.",

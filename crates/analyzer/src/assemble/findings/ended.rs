@@ -1,4 +1,4 @@
-//! Ranks that died, or were still at something when the command ended.
+//! Findings about ranks that died, or were still running when the command ended.
 
 use super::{Finding, Run, capital, site_in_words};
 use run_record::summary::RankTotals;
@@ -15,7 +15,7 @@ fn ranks<'a>(run: &Run<'a>, end: &str) -> Vec<&'a RankTotals> {
 }
 
 fn finding(run: &Run<'_>, ranks: &[&RankTotals], what: &str) -> Option<Finding> {
-    // The first to end is the likely cause; the others may only have waited for it.
+    // The first rank to end is the likely cause; the others may only have waited for it.
     let first = ranks.iter().min_by(|a, b| a.elapsed_s.total_cmp(&b.elapsed_s))?;
     let n_ranks = run.summary.n_ranks;
     let who = match ranks.len() {
@@ -50,7 +50,7 @@ mod tests {
     use super::super::runs::Made;
     use super::*;
 
-    /// Ends of the ranks and where they were; expects one sentence.
+    /// Checks the sentence for ranks with these ends and last calls; at most one is expected.
     #[track_caller]
     fn check(ends: &[(&str, Option<&str>)], expected: Option<(&str, Option<usize>)>) {
         let useful = vec![5.0; ends.len()];

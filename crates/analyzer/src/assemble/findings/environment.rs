@@ -1,23 +1,23 @@
-//! Time in what is neither messages nor collectives: files, windows, processes, communicators, start.
+//! Findings about operations other than messages and collectives: files, windows, processes, communicators, start.
 
 use super::words::{percent, size, time};
 use super::{Finding, Run, at_site, call_in_words};
 use resized::Outcome;
 
-/// Class, what its operations are called, what to do.
+/// Class, name of its operations in sentences, advice.
 const CLASSES: [(&str, &str, &str); 4] = [
     ("io", "MPI-IO", "Write less often, in larger pieces, or collectively."),
     ("one-sided", "One-sided communication", "Synchronize windows less often or with fewer ranks."),
     ("process", "Starting and connecting processes", "Start them once and keep them."),
     ("communicator", "Making communicators", "Make them once and keep them."),
 ];
-/// Classes of calls that a malleable program makes when it changes its size.
+/// Classes of calls that a malleable program makes while changing its size.
 const MADE_BY_RESIZES: [&str; 2] = ["process", "communicator"];
-/// A start below this is no matter.
+/// Shortest start, in s, that is worth a finding.
 const START_S_MIN: f64 = 1.0;
 
 pub(super) fn findings(run: &Run<'_>) -> Vec<Finding> {
-    // A resize starts processes and makes communicators in threads of its own, while the ranks compute.
+    // A resize starts processes and creates communicators in threads of its own, while the ranks compute.
     let is_own = |class: &str| run.summary.resizes.is_empty() || !MADE_BY_RESIZES.contains(&class);
     let classes = CLASSES.iter().filter(|(class, ..)| is_own(class));
     let classes = classes.filter_map(|class| of_class(run, class));
@@ -41,7 +41,7 @@ fn of_class(run: &Run<'_>, (class, name, advice): &(&str, &str, &str)) -> Option
     Some(at_site(site, share, text))
 }
 
-/// What changing the number of ranks cost those that were there.
+/// Returns the cost of changing the number of ranks to the ranks that existed before.
 fn resizes(run: &Run<'_>) -> Option<Finding> {
     let done = || run.summary.resizes.iter().filter(|one| one.outcome == Outcome::Done);
     let wait_s: f64 = done().map(|one| one.seconds.wait).sum();
@@ -60,7 +60,7 @@ fn resizes(run: &Run<'_>) -> Option<Finding> {
     })
 }
 
-/// `MPI_Init` is before the time that efficiencies look at, so its share is that of the whole command.
+/// `MPI_Init` precedes the time span of the efficiencies, so its share is that of the whole command.
 fn start(run: &Run<'_>) -> Option<Finding> {
     let names = ["MPI_Init", "MPI_Init_thread"];
     let totals = names.iter().filter_map(|name| run.summary.operations.get(*name));

@@ -1,12 +1,12 @@
-//! Whether the run is efficient at all.
+//! Overall finding: whether the run is efficient.
 
 use super::words::percent;
 use super::{Finding, Run};
 
-/// Above this there is little to gain.
+/// Parallel efficiency above which there is little to gain.
 const GOOD: f64 = 0.9;
 
-/// What is said before the causes, or instead of them.
+/// Returns the sentence that precedes the causes, or stands alone.
 pub(super) fn finding(run: &Run<'_>, causes: &[Finding]) -> Option<Finding> {
     let pop = &run.summary.pop;
     let efficiency = percent(pop.parallel_efficiency);

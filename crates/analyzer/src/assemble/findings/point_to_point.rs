@@ -1,19 +1,19 @@
-//! Messages between pairs: waiting for the partner, too many small ones, much data.
+//! Findings about point-to-point messages: waiting for the partner, too many small ones, much data.
 //!
-//! A call that lasts far longer than its bytes need was waiting: its partner came late.
+//! A call that takes far longer than its bytes need was waiting for a late partner.
 
 use super::words::{count, percent, size, time};
 use super::{Finding, Run, at_site, call_in_words};
 use run_record::summary::CallSite;
 
-/// What a call costs on a slow network without waiting, in seconds: latency and time per byte.
+/// Cost of a call without waiting on a slow network, in seconds: latency and time per byte.
 const LATENCY_S: f64 = 10e-6;
 const S_PER_BYTE: f64 = 1e-9;
-/// Messages below this are small.
+/// Size in bytes up to which messages are small.
 const SMALL_BYTES: f64 = 512.0;
-/// Fewer small messages from a site do not matter.
+/// Number of small messages from a site below which they do not matter.
 const N_SMALL_MIN: u64 = 10_000;
-/// Messages above this are large.
+/// Size in bytes from which on messages are large.
 const LARGE_BYTES: f64 = 64.0 * 1024.0;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +62,7 @@ fn total_s(sites: &[&CallSite]) -> f64 {
 fn waiting_for_partners(run: &Run<'_>, sites: &[&CallSite]) -> Option<Finding> {
     let site = longest(sites)?;
     let total_s = total_s(sites);
-    // What an uneven load explains is said there.
+    // Waiting caused by an uneven load is reported by `balance`.
     let share = run.share(total_s - run.imbalance_s());
     let n_calls = site.calls.max(1) as f64;
     let late = match site.operation.as_str() {

@@ -1,13 +1,13 @@
-//! Asking again and again instead of waiting.
+//! Findings about busy polling instead of blocking calls.
 
 use super::words::{count, percent};
 use super::{Finding, Run, at_site, call_in_words};
 use mpi_abi::Mode;
 
-/// Fewer calls are no busy loop.
+/// Minimum number of calls that counts as a busy loop.
 const N_POLLS_MIN: u64 = 100_000;
 
-/// Whether an operation only looks whether something happened.
+/// Returns whether an operation only checks for completion or messages.
 pub(super) fn is_poll(operation: &str) -> bool {
     let known = mpi_abi::find(operation).and_then(mpi_abi::operation);
     known.is_some_and(|known| {

@@ -1,17 +1,17 @@
-//! Hand-made summaries for the tests of the rules: ranks of one world that ran 10 s each.
+//! Hand-made summaries for tests of the rules: ranks of one world, each 10 s long.
 
 use resized::{Resize, Seconds};
 use run_record::summary::{
     CallSite, OperationTotals, Place, RankTotals, Region, Summary, Traffic, World,
 };
 
-/// A summary in the making.
+/// Builder of a summary.
 pub(super) struct Made(Summary);
 
 const ELAPSED_S: f64 = 10.0;
 
 impl Made {
-    /// Ranks by their useful time.
+    /// Starts with ranks of these useful times, in s.
     pub(super) fn ranks(useful_s: &[f64]) -> Self {
         let rank = |(rank, useful_s): (u32, &f64)| RankTotals {
             rank,
@@ -42,7 +42,7 @@ impl Made {
         Self(summary)
     }
 
-    /// The next call site; its line is its id.
+    /// Adds a call site; its line is its id.
     pub(super) fn site(
         mut self,
         operation: &str,
@@ -76,7 +76,7 @@ impl Made {
         self
     }
 
-    /// A region that ends at a site.
+    /// Adds a region that ends at a site.
     pub(super) fn region(mut self, to: usize, by_rank_s: &[f64]) -> Self {
         self.0.regions.push(Region {
             to: Some(to),
@@ -87,7 +87,7 @@ impl Made {
         self
     }
 
-    /// Messages between a hub and every other rank, both ways.
+    /// Adds messages between a hub and every other rank, both ways.
     pub(super) fn star(mut self, hub: u32, messages: u64) -> Self {
         let n_ranks = u32::try_from(self.0.n_ranks).expect("few ranks");
         for other in (0..n_ranks).filter(|rank| *rank != hub) {
@@ -98,7 +98,7 @@ impl Made {
         self
     }
 
-    /// The program changed its number of ranks, and stood still for so long.
+    /// Adds a change of the number of ranks that stopped the program for `wait` seconds.
     pub(super) fn resize(mut self, from: u32, wait: f64) -> Self {
         let seconds = Seconds { wait, ..Seconds::default() };
         self.0.resizes.push(Resize { from, to: 1, seconds, ..Resize::default() });
@@ -110,7 +110,7 @@ impl Made {
     }
 }
 
-/// Expects the findings of a rule: share, call site, and words that each of them has.
+/// Checks the findings of a rule: share, call site, and words contained in each of them.
 #[track_caller]
 pub(super) fn check(
     rule: impl Fn(&super::Run<'_>) -> Vec<super::Finding>,

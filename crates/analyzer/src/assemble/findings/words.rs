@@ -1,12 +1,12 @@
-//! Numbers in sentences.
+//! Formatting of numbers in sentences.
 
-/// `12 %`, `3.4 %`.
+/// Formats a share as `12 %`, `3.4 %`.
 pub(super) fn percent(share: f64) -> String {
     let percent = share * 100.0;
     if percent < 9.95 { format!("{percent:.1} %") } else { format!("{percent:.0} %") }
 }
 
-/// `12.3 s`, `4.5 ms`, `3.2 us`.
+/// Formats a time as `12.3 s`, `4.5 ms`, `3.2 us`.
 pub(super) fn time(seconds: f64) -> String {
     match seconds {
         s if 100.0 <= s => format!("{s:.0} s"),
@@ -16,7 +16,7 @@ pub(super) fn time(seconds: f64) -> String {
     }
 }
 
-/// `96 bytes`, `1.2 kB`, `3.4 MB`.
+/// Formats a size as `96 bytes`, `1.2 kB`, `3.4 MB`.
 pub(super) fn size(bytes: f64) -> String {
     match bytes {
         b if 1e9 <= b => format!("{:.1} GB", b / 1e9),
@@ -26,7 +26,7 @@ pub(super) fn size(bytes: f64) -> String {
     }
 }
 
-/// `950`, `12 thousand`, `1.2 million`.
+/// Formats a count as `950`, `12 thousand`, `1.2 million`.
 pub(super) fn count(n: u64) -> String {
     match n {
         1_000_000_000.. => format!("{:.1} billion", n as f64 / 1e9),

@@ -7,7 +7,7 @@ use crate::assemble::samples::{
 use events::Ticks;
 use wire::{InCall, ProcessReport};
 
-/// Names functions after their offsets; `/lib/stripped.so` has no lines.
+/// Names functions after their offsets; `/lib/stripped.so` has no line information.
 struct Named;
 
 impl Places for Named {
@@ -39,7 +39,7 @@ fn summary(processes: Vec<ProcessReport>) -> Summary {
     summarize(&measured, &facts, (&roster, &sites), &mut Named)
 }
 
-/// Rank 0 computes 8 s and waits 2 s; rank 1 is its mirror on another node.
+/// Returns a rank 0 that computes 8 s and waits 2 s, and a rank 1 on another node that does the opposite.
 fn two_nodes() -> Vec<ProcessReport> {
     let rank = |rank: u32, mpi_s: f64| {
         let mut process = process(3, rank);

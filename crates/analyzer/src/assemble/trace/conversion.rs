@@ -1,4 +1,4 @@
-//! Call records as events: ticks become time, addresses call sites, processes ranks.
+//! Conversion of call records to events: ticks to times, addresses to call sites, processes to ranks.
 
 use super::super::roster::{RankProcess, Roster};
 use super::super::sites::{AddressBook, Sites};
@@ -8,14 +8,14 @@ use run_record::Event;
 use std::collections::HashMap;
 use wire::Records;
 
-/// What is needed to convert the records of any process.
+/// State needed to convert the records of any process.
 #[derive(Debug)]
 pub(super) struct Conversion<'a> {
     roster: &'a Roster<'a>,
     sites: &'a Sites,
-    /// Positions in [`Roster::ranks`].
+    /// Positions in [`Roster::ranks`] by node and process.
     ranks: HashMap<(&'a str, ProcessKey), usize>,
-    /// The events of the batch at hand; its memory is used again.
+    /// Events of the current batch; the buffer is reused.
     events: Vec<Event>,
     n_unknown_process: u64,
     n_unknown_kind: u64,
@@ -28,7 +28,7 @@ impl<'a> Conversion<'a> {
         Self { roster, sites, ranks, events: Vec::new(), n_unknown_process: 0, n_unknown_kind: 0 }
     }
 
-    /// The rank (its position) and its events; none when nothing is known of the process.
+    /// Returns the rank's position and its events; `None` if the process is unknown.
     pub(super) fn events(&mut self, node: &str, records: &Records) -> Option<(usize, &[Event])> {
         self.events.clear();
         let Some(idx) = self.ranks.get(&(node, records.process)).copied() else {
@@ -46,7 +46,7 @@ impl<'a> Conversion<'a> {
         Some((idx, &self.events))
     }
 
-    /// Sentences about what was left out.
+    /// Returns sentences about records that were left out.
     pub(super) fn finish(self) -> Vec<String> {
         let left_out = [
             (self.n_unknown_process, "no report of their process arrived"),
@@ -66,7 +66,7 @@ fn event(
     thread: u32,
     record: &CallRecord,
 ) -> Option<Event> {
-    // The clock of another node may put the first calls a little before the start of the run.
+    // Clock differences between nodes may put the first calls slightly before the start of the run.
     let ns = |ticks: u64| rank.clock.ns_at(Ticks(ticks)).max(0).cast_unsigned();
     let site = book.site(record.address, record.operation).filter(|_| record.address != 0);
     let start_ns = ns(record.enter_ticks);

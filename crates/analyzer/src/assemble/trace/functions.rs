@@ -1,4 +1,4 @@
-//! Records of functions and actions as rows of their table.
+//! Converts records of functions and actions to rows of the table of function events.
 
 use super::super::roster::{RankProcess, Roster};
 use super::passages::Passages;
@@ -9,19 +9,19 @@ use run_record::{FunctionEvent, FunctionWriter, RunRecord, TableError};
 use std::sync::Arc;
 use wire::{ProcessSum, Records};
 
-/// Whether a record is of no MPI call.
+/// Returns whether a record belongs to a function or action, not to an MPI call.
 pub(super) fn is_function(record: &CallRecord) -> bool {
     FunctionKind::Event as u16 <= record.kind && record.kind <= FunctionKind::Action as u16
 }
 
-/// The table, made when it has its first row.
+/// Table of function events, created with its first row.
 #[derive(Debug)]
 pub(super) struct Functions<'a> {
     roster: &'a Roster<'a>,
     record: &'a RunRecord,
     facts: &'a [EventFacts],
     passages: Passages,
-    /// Name and function of each event.
+    /// Name of the event and of its function, by event.
     names: Vec<(Arc<str>, Arc<str>)>,
     decoder: Decoder<(usize, u32)>,
     writer: Option<FunctionWriter>,
@@ -38,7 +38,7 @@ impl<'a> Functions<'a> {
         Self { roster, record, facts, passages, names, decoder, writer: None }
     }
 
-    /// Writes what of `records` is of functions; they are of the rank at this position.
+    /// Writes the function records among `records`, which belong to the rank at this position.
     pub(super) fn write(&mut self, rank: usize, records: &Records) -> Result<(), TableError> {
         let process = self.roster.ranks[rank];
         let thread = process.thread_number(records.thread);
@@ -92,7 +92,7 @@ impl<'a> Functions<'a> {
         }
     }
 
-    /// What passages of functions that `--probe` chose add up to: rank, event and sum.
+    /// Returns the sums of passages of functions chosen with `--probe`: rank, event and sum.
     pub(super) fn take_passages(
         &mut self,
         warnings: &mut Vec<String>,
@@ -100,7 +100,7 @@ impl<'a> Functions<'a> {
         self.passages.take(warnings)
     }
 
-    /// Ends the table, if there is one; how many rows it has, and a sentence about what it lacks.
+    /// Finishes the table, if there is one; returns its number of rows, and a sentence if records were left out.
     pub(super) fn finish(self) -> Result<(u64, Option<String>), TableError> {
         let n_rows = self.writer.map_or(Ok(0), FunctionWriter::finish)?;
         let n_unknown = self.decoder.n_unknown;

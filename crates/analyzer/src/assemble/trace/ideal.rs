@@ -1,4 +1,4 @@
-//! The events of each world through the model of an ideal network.
+//! Replays the events of each world on the model of an ideal network.
 
 use super::super::efficiency;
 use super::super::roster::{RankProcess, Roster, WorldRanks};
@@ -8,11 +8,11 @@ use models::{Lane, LaneBuilder, Row};
 use run_record::Event;
 use std::collections::BTreeMap;
 
-/// Threads of the run as the model wants them.
+/// Threads of the run in the form that the model needs.
 #[derive(Debug)]
 pub(super) struct Lanes<'a> {
     roster: &'a Roster<'a>,
-    /// By position in [`Roster::ranks`] and thread.
+    /// Lane builders by position in [`Roster::ranks`] and thread.
     builders: BTreeMap<(usize, u32), LaneBuilder>,
     n_rows_left: u64,
     is_too_long: bool,
@@ -38,7 +38,7 @@ impl<'a> Lanes<'a> {
         events.iter().for_each(|event| builder.push(&row(event)));
     }
 
-    /// What splits the communication efficiency of each world, and why it could not be computed.
+    /// Returns each world's serialization and transfer efficiency, and sentences about those that could not be computed.
     pub(super) fn splits(mut self, roster: &Roster<'_>) -> (Vec<Option<Split>>, Vec<String>) {
         if self.is_too_long {
             let why = "The trace is too long to tell serialization from transfer; trace a shorter run for that.";
@@ -69,7 +69,7 @@ impl<'a> Lanes<'a> {
         self.builders.append(&mut later);
         let lane = |((rank, thread), builder): ((usize, u32), LaneBuilder)| {
             let process = &self.roster.ranks[rank];
-            // Of other threads it is not known when they ended.
+            // The end of other threads is not known.
             let end_ns = if thread == 0 { process.clock.ns_at(process.end()) } else { 0 };
             builder.finish(end_ns.max(0).cast_unsigned())
         };

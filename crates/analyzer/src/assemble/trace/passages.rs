@@ -1,4 +1,4 @@
-//! Passages of functions that `--probe` chose and that came one by one, added up as collectors do.
+//! Sums of individually recorded passages of functions chosen with `--probe`, computed as collectors do.
 
 use super::super::sums::without_duration;
 use crate::RunFacts;
@@ -8,13 +8,13 @@ use events::ProcessKey;
 use std::collections::{HashMap, HashSet};
 use wire::{ProcessSum, Records};
 
-/// Their sums so far.
+/// Passages summed so far.
 #[derive(Debug)]
 pub(super) struct Passages {
     summaries: Summaries,
     wish: Wish,
     events: HashSet<u32>,
-    /// Every passage was asked for.
+    /// True if every passage was requested.
     is_traced: bool,
     threads: HashMap<(usize, u32), Calls>,
     ranks: HashMap<usize, Passed>,
@@ -37,7 +37,7 @@ impl Passages {
         }
     }
 
-    /// Whether passages of an event have no rows of their own.
+    /// Returns whether the passages of an event get no rows of their own.
     pub(super) fn is_only_summed(&self, event: usize) -> bool {
         !self.is_traced && u32::try_from(event).is_ok_and(|event| self.events.contains(&event))
     }
@@ -59,7 +59,7 @@ impl Passages {
         self.summaries.read(source, records.first, &records.records);
     }
 
-    /// All sums by rank and event.
+    /// Removes and returns all sums by rank and event.
     pub(super) fn take(&mut self, warnings: &mut Vec<String>) -> Vec<(usize, u32, ProcessSum)> {
         let Some(batch) = self.summaries.take() else { return Vec::new() };
         if batch.n_unmatched != 0 {
@@ -74,7 +74,7 @@ impl Passages {
     }
 }
 
-/// Processes of different nodes may have the same key: here it is the rank's position.
+/// Processes of different nodes may have the same key; therefore the key here holds the rank's position.
 fn process(rank: usize) -> ProcessKey {
     ProcessKey { pid: 0, started: rank as u64 }
 }

@@ -1,7 +1,7 @@
-//! The spool files of one node as one sequence: every record once, those of a thread in order.
+//! Merges the spool files of a node into one sequence: every record once, those of a thread in order.
 //!
-//! After a lost connection a record may be in two files, or a later record in the file read first. The
-//! files are read side by side, and the one goes on whose next frame continues its thread.
+//! After a lost connection, a record may be in two files, or a later record in the file that is read first. The
+//! files are read in parallel, and the next frame is taken from the file that continues its thread.
 
 use crate::Spool;
 use crate::assemble::sums::Covered;
@@ -10,7 +10,7 @@ use run_record::SpoolReader;
 use std::collections::{HashMap, VecDeque};
 use wire::Records;
 
-/// A thread of the run.
+/// Identifies a thread of the run.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct ThreadKey {
     node: String,
@@ -24,7 +24,7 @@ impl ThreadKey {
     }
 }
 
-/// Spools being read side by side.
+/// Spools being merged.
 #[derive(Debug, Default)]
 pub(super) struct Merge<'a> {
     files: Vec<OpenSpool>,
@@ -32,12 +32,12 @@ pub(super) struct Merge<'a> {
     merged: Merged,
 }
 
-/// What was read.
+/// Result of merging.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Merged {
-    /// Number of the record after the last of each thread.
+    /// Number after the last record of each thread.
     pub(super) ends: HashMap<(ProcessKey, u32), u64>,
-    /// Records left out between others of their thread.
+    /// Number of records missing between others of their thread.
     pub(super) n_missing: u64,
     pub(super) warnings: Vec<String>,
 }
@@ -46,14 +46,14 @@ pub(super) struct Merged {
 struct OpenSpool {
     reader: SpoolReader,
     name: String,
-    /// It was not written by the analyzer: what it had in sums may be here once more.
+    /// True if the file was not written by the analyzer; then it may repeat records that the analyzer had in sums.
     is_left: bool,
-    /// What comes next.
+    /// Records to be returned next.
     heads: VecDeque<Records>,
 }
 
 impl<'a> Merge<'a> {
-    /// Opens the spools of one node, of which `covered` is in sums; one that cannot be read is a warning.
+    /// Opens the spools of a node; `covered` are its records in sums. An unreadable spool results in a warning.
     pub(super) fn open(spools: &[&Spool], covered: Option<&'a Covered>) -> Self {
         let mut merge = Self { covered, ..Self::default() };
         for spool in spools {
@@ -72,11 +72,11 @@ impl<'a> Merge<'a> {
         merge
     }
 
-    /// The next records of some thread, without a gap and without repetition.
+    /// Returns the next records of some thread, without gap or repetition.
     pub(super) fn next(&mut self) -> Option<Records> {
         loop {
             let heads = self.files.iter().enumerate();
-            // What the analyzer wrote goes first: what it has in sums is no gap, but holds single records.
+            // Files of the analyzer come first: records in sums are no gap in them, but they may hold individual records.
             let gaps = heads
                 .filter_map(|(idx, file)| Some((self.gap(file.heads.front()?), file.is_left, idx)));
             let (gap, _, idx) = gaps.min()?;
@@ -97,7 +97,7 @@ impl<'a> Merge<'a> {
         }
     }
 
-    /// Records between the last one of a thread and these.
+    /// Returns the number of records between the last one of a thread and these.
     fn gap(&self, records: &Records) -> u64 {
         let (process, thread, first) = (records.process, records.thread, records.first);
         let end = self.merged.ends.get(&(process, thread)).copied().unwrap_or_default();
@@ -111,7 +111,7 @@ impl<'a> Merge<'a> {
 }
 
 impl OpenSpool {
-    /// Reads the next frame that makes sense.
+    /// Reads the next valid frame.
     fn advance(&mut self, covered: Option<&Covered>, warnings: &mut Vec<String>) {
         let mut payload = Vec::new();
         while self.heads.is_empty() {
@@ -148,7 +148,7 @@ mod tests {
     use run_record::SpoolWriter;
     use std::path::Path;
 
-    /// A thread and its record numbers from first to before end.
+    /// Thread and its record numbers, from first to before end.
     type Frame = (u32, u64, u64);
 
     fn spool(path: &Path, frames: &[Frame]) -> Spool {
@@ -163,7 +163,7 @@ mod tests {
         Spool { node: "n".into(), path: path.to_owned() }
     }
 
-    /// Expects of each thread the record numbers, in their order, and how many are missing.
+    /// Checks each thread's record numbers, in order, and the number of missing records.
     #[track_caller]
     fn check(files: &[&[Frame]], expected: &[(u32, &[u64])], n_missing: u64) {
         let dir = tempfile::tempdir().unwrap();

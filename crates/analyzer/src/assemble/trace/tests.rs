@@ -1,4 +1,4 @@
-//! Spools of hand-made processes become events.
+//! Conversion of spools of hand-made processes to events.
 
 use super::*;
 use crate::EventFacts;
@@ -13,7 +13,7 @@ use run_record::{Event, FunctionEvent, RunRecord, RunStart, SpoolWriter};
 use std::path::Path;
 use wire::{ProcessReport, Records};
 
-/// From `enter_s` to `exit_s` after the first clock point.
+/// Returns a record from `enter_s` to `exit_s` after the first clock point.
 fn record(operation: &str, address: u64, (enter_s, exit_s): (u64, u64), peer: i32) -> CallRecord {
     CallRecord {
         enter_ticks: FIRST_TICKS + enter_s * SECOND,
@@ -27,7 +27,8 @@ fn record(operation: &str, address: u64, (enter_s, exit_s): (u64, u64), peer: i3
     }
 }
 
-/// Rank 0 computes 6 s and sends; rank 1 waits for it from 2 s to 8 s: the network takes 2 s.
+/// Returns a rank 0 that computes 6 s and then sends, and a rank 1 that waits for it from 2 s to
+/// 8 s: the transfer takes 2 s.
 fn processes() -> Vec<ProcessReport> {
     [("MPI_Send", 0.0, 6.0), ("MPI_Recv", 6.0, 2.0)]
         .iter()
@@ -60,7 +61,7 @@ fn send_and_receive() -> Vec<Vec<CallRecord>> {
     ]
 }
 
-/// What the trace of processes became.
+/// Result of tracing processes.
 struct Outcome {
     traced: Traced,
     events: Vec<Event>,
@@ -84,7 +85,7 @@ fn written(reports: Vec<ProcessReport>, records: &[Vec<CallRecord>], facts: RunF
     }
 }
 
-/// Writes the trace of these processes; what became of it, and the events.
+/// Writes the trace of these processes; returns the result and the events.
 fn traced(reports: Vec<ProcessReport>, records: &[Vec<CallRecord>]) -> (Traced, Vec<Event>) {
     let facts = RunFacts { started_s: STARTED_S, traced: true, ..RunFacts::default() };
     let Outcome { traced, events, .. } = written(reports, records, facts);
@@ -159,8 +160,8 @@ fn a_record_becomes_an_event_of_its_rank() {
 
 #[test]
 fn an_ideal_network_splits_communication_efficiency() {
-    // Each message takes 2 s. Rank 0 computes until 4 s and then waits for an answer, which rank 1
-    // sends at 8 s after 2 s of work; rank 1 works 2 s more.
+    // Each message takes 2 s. Rank 0 computes until 4 s and then waits for the answer, which rank 1 sends at 8 s
+    // after 2 s of work; rank 1 works 2 s more.
     let records = vec![
         vec![record("MPI_Send", 0, (4, 4), 1), record("MPI_Recv", 0, (4, 10), 1)],
         vec![record("MPI_Recv", 0, (0, 6), 0), record("MPI_Send", 0, (8, 8), 0)],
@@ -170,7 +171,7 @@ fn an_ideal_network_splits_communication_efficiency() {
         report.threads[0].regions = vec![region(rank, (0, 0x10), "MPI_Recv", 1, (6.0, 4.0))];
     }
     let (traced, _) = traced(reports, &records);
-    // Useful 4 s, on an ideal network 4 + 2 + 2 s, measured 10 s.
+    // Useful 4 s; on an ideal network 4 + 2 + 2 s; measured 10 s.
     let split = traced.splits[0].unwrap();
     assert!((split.serialization_efficiency - 0.5).abs() < 1e-6, "{split:?}");
     assert!((split.transfer_efficiency - 0.8).abs() < 1e-6, "{split:?}");

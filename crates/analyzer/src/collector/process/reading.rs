@@ -1,4 +1,4 @@
-//! The records of a process: read in order, sent one by one or added up, acknowledged.
+//! Records of a process: read in order, sent individually or summed, acknowledged.
 
 use super::Observed;
 use crate::collector::plan::{Milestone, Progress};
@@ -7,27 +7,28 @@ use events::CallRecord;
 use ring::ThreadView;
 use wire::Records;
 
-/// Sums of this part of a ring, or more, are sent at once: until they are safe it has no room for others.
+/// Divisor of the ring size: sums over that many records are sent at once, since their ring space stays
+/// occupied until they are safe.
 const LONG_SHARE: u64 = 4;
 
-/// A thread and how far its records are.
+/// Thread with the progress of its records.
 #[derive(Debug)]
 pub(super) struct Following {
     pub(super) progress: Progress,
     pub(super) calls: Calls,
-    /// Records that it had dropped when room was last given back.
+    /// Number of dropped records when ring space was last released.
     n_dropped: u64,
 }
 
 impl Observed {
-    /// What the analyzer has of a thread in sums: records before `end`, and the calls that are open then.
+    /// Resumes a thread after the sums that the analyzer has: records before `end`, with the calls open at that point.
     pub(crate) fn resume(&mut self, thread: u32, end: u64, open: Vec<(u32, u64)>) {
         let Some(view) = self.segment.threads().find(|view| view.idx() == thread) else { return };
         let following = following(&mut self.threads, view);
         following.calls.resume(following.progress.sent, end, open);
     }
 
-    /// What is not acknowledged is read again.
+    /// Rewinds so that unacknowledged records are read again.
     pub(crate) fn reread(&mut self) {
         for thread in &mut self.threads {
             thread.progress.rewind();
@@ -35,12 +36,12 @@ impl Observed {
         }
     }
 
-    /// Whether somebody may wait for its next records, or room in its ring is short.
+    /// Returns whether the next records may be awaited, or ring space is short.
     pub(crate) fn is_prompt(&self) -> bool {
         self.is_prompt || self.wish.is_empty() || self.stage.reached != Milestone::Running
     }
 
-    /// The share of its fullest ring that waits to be handed over, 0 to 1.
+    /// Returns the fill of the fullest ring with records to be handed over, 0 to 1.
     pub(crate) fn fill(&mut self) -> f64 {
         let n_records = f64::from(self.segment.capacity().n_records);
         if n_records == 0.0 {
@@ -56,7 +57,7 @@ impl Observed {
             .fold(0.0, f64::max)
     }
 
-    /// Whether all records are safe elsewhere.
+    /// Returns whether all records are safe elsewhere.
     pub(crate) fn is_drained(&mut self) -> bool {
         let threads = &mut self.threads;
         self.segment
@@ -64,7 +65,7 @@ impl Observed {
             .all(|thread| thread.n_written() <= following(threads, thread).progress.acknowledged)
     }
 
-    /// The next records to hand over one by one, whatever they are; they count as sent.
+    /// Returns the next records to deliver individually, whatever their kind; they count as sent.
     pub(crate) fn next_records(&mut self) -> Option<Records> {
         for view in self.segment.threads() {
             let progress = &mut following(&mut self.threads, view).progress;
@@ -75,8 +76,8 @@ impl Observed {
         None
     }
 
-    /// Reads on in some thread: adds up what is wanted as a sum, and gives the rest to `hand_over`. False
-    /// when nothing is there.
+    /// Reads on in some thread: sums the events wanted as sums, and passes the rest to `hand_over`. Returns false
+    /// if there are no records.
     pub(crate) fn read_on(
         &mut self,
         summaries: &mut Summaries,
@@ -119,12 +120,12 @@ impl Observed {
         false
     }
 
-    /// Nothing of it is waited for, until it has something again.
+    /// Notes that no records are awaited until new ones arrive.
     pub(crate) fn calm_down(&mut self) {
         self.is_prompt = false;
     }
 
-    /// Records of a thread before `up_to` are safe, as far as they go one by one: gives room back.
+    /// Notes that a thread's individually delivered records before `up_to` are safe, and releases their space.
     pub(crate) fn acknowledge(&mut self, thread: u32, up_to: u64) {
         let Some(view) = self.segment.threads().find(|view| view.idx() == thread) else { return };
         let n_records = u64::from(self.segment.capacity().n_records);
@@ -134,7 +135,7 @@ impl Observed {
         }
     }
 
-    /// Records of a thread before `up_to` are safe, as far as they were added up: gives room back.
+    /// Notes that a thread's summed records before `up_to` are safe, and releases their space.
     pub(crate) fn acknowledge_sums(&mut self, thread: u32, up_to: u64) {
         let Some(view) = self.segment.threads().find(|view| view.idx() == thread) else { return };
         let n_records = u64::from(self.segment.capacity().n_records);
@@ -145,7 +146,7 @@ impl Observed {
     }
 }
 
-/// The next records of a thread, with the number of the first.
+/// Returns the next records of a thread, with the number of the first.
 fn unread(view: ThreadView<'_>, progress: &Progress) -> Option<(u64, Vec<CallRecord>)> {
     let (first, n_records) = progress.next_batch(view.n_written())?;
     let n_max = usize::try_from(n_records).unwrap_or(usize::MAX);
@@ -153,12 +154,12 @@ fn unread(view: ThreadView<'_>, progress: &Progress) -> Option<(u64, Vec<CallRec
     (!records.is_empty()).then_some((first, records))
 }
 
-/// Gives back what is safe of a ring of `n_records`.
+/// Releases the safe part of a ring of `n_records`.
 fn free(view: ThreadView<'_>, following: &mut Following, n_records: u64) {
     let before = following.progress.acknowledged;
     let Some(up_to) = following.progress.settle() else { return };
     view.acknowledge(up_to);
-    // What was dropped since room was last given back lacks where the ring was full.
+    // Records dropped since space was last released are missing at the point where the ring was full.
     let n_dropped = view.n_dropped();
     if n_dropped != following.n_dropped {
         following.n_dropped = n_dropped;
@@ -174,7 +175,7 @@ fn following<'a>(threads: &'a mut Vec<Following>, view: ThreadView<'_>) -> &'a m
     }
     let following = &mut threads[idx];
     if following.progress.sent == 0 {
-        // A collector before this one may have brought records to safety.
+        // A previous collector may already have saved records.
         following.progress = Progress::at(view.n_acknowledged());
     }
     following

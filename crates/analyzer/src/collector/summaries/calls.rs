@@ -1,48 +1,48 @@
-//! The calls that a thread is in, by its records of entries and exits.
+//! Open calls of a thread, tracked by its records of entries and exits.
 //!
 //! # Invariants
-//! - At most [`N_DEEP_MAX`] of them are remembered; a batch tells the outer ones.
-//! - A call that spans dropped records is timed only where these are a small part of it: its exit may be that of
-//!   a later call.
+//! - At most [`N_DEEP_MAX`] open calls are remembered; a batch lists only the outermost ones.
+//! - A call that spans dropped records is timed only if the gaps are a small part of it: its exit may
+//!   belong to a later call.
 
 use std::collections::VecDeque;
 use wire::summary::N_OPEN_MAX;
 
-/// Open calls remembered of a thread at most.
+/// Maximum number of open calls remembered per thread.
 pub(super) const N_DEEP_MAX: usize = 1024;
-/// A call is this many times as long as the gaps in it, or has no time.
+/// Minimum ratio of a call's duration to the gaps in it; otherwise it has no duration.
 const GAPS_WITHIN: u64 = 8;
 
-/// A call that did not end yet.
+/// Call that has not ended yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Open {
     function: u32,
     ticks: u64,
-    /// [`Calls::lost_ticks`] then.
+    /// Value of [`Calls::lost_ticks`] at its entry.
     lost_ticks: u64,
 }
 
-/// What is remembered of a thread.
+/// Open calls and progress of a thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Calls {
-    /// Calls that it is in.
+    /// Open calls, outermost first.
     open: Vec<Open>,
-    /// Records were dropped before those of these numbers.
+    /// Numbers of records before which records were dropped.
     gaps: VecDeque<u64>,
-    /// Ticks in gaps so far.
+    /// Total ticks in gaps so far.
     lost_ticks: u64,
-    /// When its last event was.
+    /// Ticks of the last event.
     last_ticks: u64,
-    /// Records before this one are in batches that the analyzer has.
+    /// Number of the first record that is not yet in a batch held by the analyzer.
     pub(super) resumes_at: u64,
-    /// Batch in which it has a range, and which one.
+    /// Batch in which the thread has a range, and the position of the range.
     pub(super) range: (u64, usize),
-    /// Where its last range ended.
+    /// End of its last range.
     pub(super) range_end: Option<u64>,
 }
 
 impl Calls {
-    /// Goes on with records from `end` on, where the thread was in the calls `open`.
+    /// Resumes with records from `end` on, at which the thread was in the calls `open`.
     pub(crate) fn resume(&mut self, position: u64, end: u64, open: Vec<(u32, u64)>) {
         *self = Self::default();
         if position <= end {
@@ -54,14 +54,14 @@ impl Calls {
         }
     }
 
-    /// Records were dropped before the one that has number `at`.
+    /// Notes that records were dropped before record number `at`.
     pub(crate) fn lack_before(&mut self, at: u64) {
         if self.gaps.len() < N_DEEP_MAX {
             self.gaps.push_back(at);
         }
     }
 
-    /// Goes on to an event with its number and ticks.
+    /// Moves on to an event with its number and ticks.
     pub(super) fn go_on(&mut self, number: u64, ticks: u64) {
         while self.gaps.front().is_some_and(|gap| *gap <= number) {
             self.gaps.pop_front();
@@ -71,12 +71,12 @@ impl Calls {
         self.last_ticks = ticks;
     }
 
-    /// The outermost calls that it is in: function and ticks of the entry.
+    /// Returns the outermost open calls: function and ticks of the entry.
     pub(super) fn outer(&self) -> impl Iterator<Item = (u32, u64)> {
         self.open.iter().take(N_OPEN_MAX).map(|open| (open.function, open.ticks))
     }
 
-    /// Enters `function`; whether that is remembered.
+    /// Enters `function`; returns whether the call is remembered.
     pub(super) fn enter(&mut self, function: u32, ticks: u64) -> bool {
         let has_room = self.open.len() < N_DEEP_MAX;
         if has_room {
@@ -85,8 +85,8 @@ impl Calls {
         has_room
     }
 
-    /// How long the innermost call of `function` took, if that is sure, and whether it was in no other one;
-    /// calls inside it that did not end are forgotten with it.
+    /// Leaves the innermost call of `function`; returns its duration, if reliable, and whether it was in no other
+    /// call of `function`. Calls inside it that did not end are dropped.
     pub(super) fn leave(&mut self, function: u32, ticks: u64) -> Option<(u64, bool)> {
         let at = self.open.iter().rposition(|open| open.function == function)?;
         let Open { ticks: entered, lost_ticks, .. } = self.open[at];

@@ -14,7 +14,7 @@ const ENTRY: u32 = 0;
 const EXIT: u32 = 1;
 const WIDE: u32 = 2;
 
-/// Entry and exit of a function, and an event with seven attributes.
+/// Returns the shapes of entry and exit of a function, and of an event with seven attributes.
 fn shapes() -> Vec<EventShape> {
     let shape = |place, function, n| EventShape {
         place,
@@ -80,7 +80,7 @@ impl Node {
     }
 }
 
-/// Expects of each duration its ticks, and how many exits and entries found no partner.
+/// Checks the duration of each call in ticks, and the number of exits and entries without partner.
 #[track_caller]
 fn check_durations(passages: &[(u32, u64)], expected: &[u64], n_unmatched: u64) {
     let mut node = Node::adding_up(&[ENTRY, EXIT]);
@@ -105,7 +105,7 @@ fn exits_are_matched_with_their_entries() {
     check_durations(&passages, &[9000 - (N_DEEP_MAX as u64 - 1)], 2);
 }
 
-/// Expects the positions that are kept.
+/// Checks the positions that are sent individually.
 #[track_caller]
 fn check_kept(summed: &[u32], records: &[CallRecord], kept: &[Range<usize>], n_read: usize) {
     let sorted = Node::adding_up(summed).read(&mut Thread::default(), records);
@@ -181,7 +181,7 @@ fn records_that_the_analyzer_has_in_sums_are_not_added_again() {
     assert_eq!(thread.calls, Calls::default(), "what lies between went to a file");
 }
 
-/// Passages of two processes; expects for each what its calls took, and without those inside of others.
+/// Checks, for each of two processes, the durations of its calls, and their total without nested ones.
 #[track_caller]
 fn check_processes(passages: &[(u32, u32, u64)], expected: &[(u32, &[u64], u64)]) {
     let mut node = Node::adding_up(&[ENTRY, EXIT]);
@@ -238,7 +238,7 @@ fn the_outermost_open_calls_are_told() {
     assert_eq!(batch.ranges[0].open[1], (0, 1));
 }
 
-/// Passages, before one of which records were dropped; expects what the calls took that were timed.
+/// Checks the durations of timed calls, where records were dropped before one of the passages.
 #[track_caller]
 fn check_gap(passages: &[(u32, u64)], gap: u64, expected: &[u64], n_unmatched: u64) {
     let mut node = Node::adding_up(&[ENTRY, EXIT]);

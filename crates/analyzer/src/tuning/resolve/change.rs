@@ -1,4 +1,4 @@
-//! What changing a tuning point comes to in the program.
+//! Resolution of a tuning point's change.
 
 use super::ResolveError;
 use super::sites::{Modules, Sites, look_up};
@@ -7,7 +7,7 @@ use application::{Change, Ranks, TuningPoint};
 use symbols::Program;
 use wire::control::Replacement;
 
-/// A tuning point of `ranks` with its names looked up.
+/// Returns a tuning point of `ranks` with its names resolved.
 pub(super) fn planned(
     point: &TuningPoint,
     ranks: Ranks,

@@ -1,16 +1,16 @@
-//! A program's symbols and debug information, as a description asks for them.
+//! Access to a program's symbols and debug information for checking a description.
 
 use application::{FunctionFacts, Passed, ProgramNames, VariableFacts};
 use symbols::{Function, Parameter, Passing, Program};
 
-/// Answers what a description needs to know of a program.
+/// Facts about a program's names.
 #[derive(Clone, Copy, Debug)]
 pub struct Names<'a> {
     program: &'a Program,
 }
 
 impl<'a> Names<'a> {
-    /// Those of `program`.
+    /// Creates the view of `program`.
     pub fn of(program: &'a Program) -> Self {
         Self { program }
     }
@@ -45,7 +45,7 @@ impl ProgramNames for Names<'_> {
         if let Some(cached) = self.program.cached_across(&variable, function).first() {
             return Some(cached.to_string());
         }
-        // Who reads a library's variable may be anywhere.
+        // A library's variable may be read from anywhere.
         let is_own = *variable.module == *self.program.path();
         // Not all functions of a stripped program are known.
         let is_stripped = self.program.is_stripped() && !self.program.has_debug_info();
@@ -57,7 +57,7 @@ impl ProgramNames for Names<'_> {
     }
 }
 
-/// Only what is one number where the caller put it can be measured.
+/// Describes a parameter; only one that is a single number at a fixed place can be measured.
 fn passed(function: &Function, parameter: &Parameter) -> Passed {
     let type_name = &parameter.type_name;
     let (note, kind) = if function.is_copy {

@@ -1,4 +1,4 @@
-//! Functions that a pattern matches: each gets an event at its entry and one at its exit.
+//! Functions that match patterns: each gets an event at its entry and one at its exit.
 
 use super::ResolveError;
 use super::sites::{Modules, Sites};
@@ -7,7 +7,7 @@ use events::Place;
 use std::collections::BTreeMap;
 use symbols::{Function, Program};
 
-/// Adds them behind the events of the description, where that has none.
+/// Adds events of matching functions after those of the description, at places where it has none.
 pub(super) fn add(
     events: &mut Vec<EventFacts>,
     patterns: &[String],
@@ -39,7 +39,7 @@ pub(super) fn add(
     Ok(probed)
 }
 
-/// What a report says of a function.
+/// Returns the description of a function for reports.
 fn source(function: &Function) -> run_record::summary::Place {
     let source = function.source.clone();
     let (file, line) = source.map_or_else(Default::default, |source| (source.file, source.line));
@@ -52,7 +52,7 @@ fn source(function: &Function) -> run_record::summary::Place {
     }
 }
 
-/// What will not be seen of the functions that match.
+/// Returns warnings about calls of matching functions that will not be seen.
 pub(super) fn warnings(
     patterns: &[String],
     program: &Program,
@@ -85,7 +85,7 @@ pub(super) fn warnings(
     Ok(warnings)
 }
 
-/// The functions that can have probes, in the order of their addresses and each once.
+/// Returns the matching functions that can have probes, each once, in order of address.
 fn matching<'a>(
     patterns: &[String],
     program: &'a Program,
@@ -111,7 +111,7 @@ fn matching<'a>(
     Ok(functions.into_values().collect())
 }
 
-/// Where a pattern looks, and for what: `libsolver.so:step*` is about a library that the program is linked with.
+/// Splits a pattern into functions to search and name to match: `libsolver.so:step*` refers to a linked library.
 fn place_of<'a, 'p>(pattern: &'p str, program: &'a Program) -> (&'a [Function], &'p str) {
     match pattern.split_once(':') {
         Some((library, wanted)) if library.contains(".so") => {
@@ -121,12 +121,12 @@ fn place_of<'a, 'p>(pattern: &'p str, program: &'a Program) -> (&'a [Function], 
     }
 }
 
-/// Whether `*` (any text) and `?` (any letter) of a pattern can stand for what `name` has in their places.
+/// Returns whether `name` matches a pattern, in which `*` stands for any text and `?` for any character.
 fn is_match(pattern: &str, name: &str) -> bool {
     let (pattern, name): (Vec<char>, Vec<char>) =
         (pattern.chars().collect(), name.chars().collect());
     let (mut at, mut in_name) = (0, 0);
-    // Where the last star is in the pattern, and where what it stands for so far ends in the name.
+    // Position of the last star in the pattern, and end of the text it currently stands for in the name.
     let mut star = None;
     while in_name < name.len() {
         match pattern.get(at) {

@@ -1,4 +1,4 @@
-//! Functions that get probes, and where the values of their events come from.
+//! Sites of functions that get probes, and sources of their events' attributes.
 
 use super::ResolveError;
 use application::{AttributeSource, EventAttribute, EventPoint};
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use symbols::{Function, LookupError, Passing, Program};
 use wire::control::{Attribute, Location, Module, Point, Site, Source};
 
-/// Stack slots are counted on from the six registers of integer arguments.
+/// Number of registers for integer arguments; stack slots are numbered after them.
 const N_INTEGER_REGISTERS: u8 = 6;
 
 /// Files that locations refer to.
@@ -27,7 +27,7 @@ pub(super) struct Sites {
 }
 
 impl Modules {
-    /// The program is the first one.
+    /// Creates the list with the program as its first module.
     pub(super) fn of(program: &Program) -> Self {
         let module = Module { name: String::new(), build_id: program.build_id().to_vec() };
         Self { list: vec![module], numbers: HashMap::from([(program.path().into(), 0)]) }
@@ -48,7 +48,7 @@ impl Modules {
 }
 
 impl Sites {
-    /// Number of the site of a function; a new one if it has none.
+    /// Returns the number of a function's site, creating the site if needed.
     pub(super) fn add(&mut self, function: &Function, modules: &mut Modules) -> u32 {
         let location = modules.location_of(function);
         *self.numbers.entry(location).or_insert_with(|| {
@@ -66,12 +66,12 @@ impl Sites {
         })
     }
 
-    /// The site with this number, which [`Sites::add`] gave.
+    /// Returns the site with this number, as returned by [`Sites::add`].
     pub(super) fn site(&mut self, id: u32) -> &mut Site {
         &mut self.list[id as usize]
     }
 
-    /// Adds an event of the description; its attributes.
+    /// Adds an event of the description; returns its attributes.
     pub(super) fn add_event(
         &mut self,
         number: usize,
@@ -94,7 +94,7 @@ impl Sites {
         Ok(attributes)
     }
 
-    /// Adds an event to a site; false when there is one already.
+    /// Adds an event to a site; returns false if the place is taken.
     pub(super) fn add_point(
         &mut self,
         id: u32,
@@ -116,7 +116,7 @@ impl Sites {
     }
 }
 
-/// What was found, or who named it in vain.
+/// Adds the part that named it to a lookup error.
 pub(super) fn look_up<T>(
     part: impl Fn() -> String,
     found: Result<T, LookupError>,

@@ -1,4 +1,4 @@
-//! Plans for a small program that is compiled here, and for the example program.
+//! Tests of plans for a small program compiled here, and for the example program.
 
 use super::{Names, resolve};
 use crate::tuning::plan::{Plan, PlannedChange};
@@ -74,7 +74,7 @@ at = { function = 'grid_clear', at = 'exit' }
 
 struct Compiled {
     program: Program,
-    /// Holds the file until the test ends.
+    /// Keeps the file until the test ends.
     _folder: TempDir,
 }
 
@@ -100,7 +100,7 @@ impl Compiled {
         resolve(&described(DESCRIPTION, &self.program), &patterns, &self.program).unwrap().1
     }
 
-    /// What will not be seen, as a run with these patterns says.
+    /// Returns the warnings of a run with these patterns.
     #[track_caller]
     fn warnings(&self, patterns: &[&str]) -> Vec<String> {
         let patterns: Vec<String> = patterns.iter().map(|&pattern| pattern.to_owned()).collect();
@@ -112,7 +112,7 @@ impl Compiled {
     }
 }
 
-/// The description without any problem.
+/// Reads a description, and checks that it has no problems.
 #[track_caller]
 fn described(text: &str, program: &Program) -> Application {
     let (application, problems) = application::read(text);
@@ -132,7 +132,7 @@ fn number(point: Option<&Point>) -> Option<u32> {
     point.map(|point| point.event)
 }
 
-/// Address, events at entry and exit, and whether it is a sync point.
+/// Returns a site's address, its events at entry and exit, and whether it is a sync point.
 fn outline(site: &Site) -> (u64, Option<u32>, Option<u32>, bool) {
     let (entry, exit) = (number(site.entry.as_ref()), number(site.exit.as_ref()));
     (site.function.address, entry, exit, site.is_sync)

@@ -1,4 +1,4 @@
-//! What processes answer to orders.
+//! Processing of the processes' answers to orders.
 
 use super::super::directory::Key;
 use super::super::post::Collectors;

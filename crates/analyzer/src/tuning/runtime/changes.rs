@@ -1,4 +1,4 @@
-//! Changes on their way to ranks and back: which value, which order, which action follows which.
+//! Changes sent to ranks and their acknowledgments: values, orders, and which action replaces which.
 
 use super::super::directory::Key;
 use super::super::plan::PlannedChange;
@@ -46,8 +46,8 @@ impl<C: Collectors> Runtime<C> {
         planned.is_some_and(|point| matches!(point.change, PlannedChange::Set { .. }))
     }
 
-    /// The value that `bits` are for the tuning point of `action`. What is no variable has the value that it
-    /// was given last.
+    /// Returns the value that `bits` represent for the tuning point of `action`. A tuning point that is no
+    /// variable has the value that it was given last.
     pub(super) fn value(&self, action: u64, rank: Rank, bits: u64) -> Option<Value> {
         let point = self.actions.get(&action)?.point;
         let planned = self.plan.points.get(point)?;
@@ -87,7 +87,7 @@ impl<C: Collectors> Runtime<C> {
         }
     }
 
-    /// Where and how a tuning point gets a value on a rank; else why it cannot.
+    /// Returns how a tuning point gets a value on a rank, or why it cannot.
     fn change(
         &self,
         point: usize,
@@ -103,8 +103,8 @@ impl<C: Collectors> Runtime<C> {
         Ok((planned.sync, planned.change(value).ok_or_else(impossible)?))
     }
 
-    /// Ends what is done at every passage where something is done once: it would not last. What is done
-    /// at every passage comes after it, and ends it when it was done the first time.
+    /// Withdraws the repeated action of a point before a one-time action, which it would otherwise overwrite. A
+    /// new repeated action ends the old one only after it has been carried out for the first time.
     pub(super) fn take_turns(&mut self, action: u64, ranks: &[Rank]) {
         let Some(Wanted { point, repeats: false, .. }) = self.actions.get(&action) else { return };
         let point = *point;
