@@ -1,67 +1,67 @@
-//! Whether a value may be given to a tuning point.
+//! Checks whether a value is allowed for a tuning point.
 
 use crate::description::{Change, Range, TuningPoint};
 use events::{Value, ValueType};
 use thiserror::Error;
 
-/// How far from a step a value may be, in steps: what rounding does.
+/// Tolerance, in steps, for the rounding of a value to a step.
 const STEP_SLACK: f64 = 1e-6;
 
-/// Why a value is not given to a tuning point.
+/// Reason why a value is not allowed for a tuning point.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum AdmitError {
-    /// It is outside the range, or no number at all.
+    /// The value is outside the range, or not a number.
     #[error("`{value}` is outside the range of `{point}`; choose from {low} to {high}")]
     OutsideRange {
         /// The tuning point.
         point: String,
-        /// The value.
+        /// The rejected value.
         value: Value,
-        /// Smallest value allowed.
+        /// Smallest allowed value.
         low: f64,
-        /// Largest value allowed.
+        /// Largest allowed value.
         high: f64,
     },
-    /// It is between two steps.
+    /// The value lies between two steps.
     #[error("`{value}` is no step of `{point}`; choose {low} plus a multiple of {step}")]
     OffStep {
         /// The tuning point.
         point: String,
-        /// The value.
+        /// The rejected value.
         value: Value,
-        /// Smallest value allowed.
+        /// Smallest allowed value.
         low: f64,
-        /// Distance of values allowed.
+        /// Distance between allowed values.
         step: f64,
     },
-    /// Its type cannot hold it.
+    /// The type of the tuning point cannot hold the value.
     #[error("`{value}` is no {}, the type of `{point}`; round it or choose another", kind.name())]
     WrongType {
         /// The tuning point.
         point: String,
-        /// The value.
+        /// The rejected value.
         value: Value,
-        /// The type.
+        /// Type of the tuning point.
         kind: ValueType,
     },
-    /// It is switched, and this is neither on nor off; a library that is loaded stays.
+    /// The tuning point is a switch, and the value is neither 1 nor 0, or would unload a library.
     #[error("`{point}` is switched by {}, not by `{value}`", if *is_final { "1 and never back" } else { "1 and 0" })]
     NoSwitch {
         /// The tuning point.
         point: String,
-        /// The value.
+        /// The rejected value.
         value: Value,
-        /// Whether it cannot be switched off.
+        /// True if the switch cannot be turned off.
         is_final: bool,
     },
 }
 
 impl TuningPoint {
-    /// The value as it is to be set: on its step exactly, and whole for an integer type.
+    /// Returns the value to set: rounded exactly to its step, and to an integer for an integer type.
     ///
     /// # Errors
-    /// When the description does not allow it.
+    /// The description does not allow the value.
     pub fn admit(&self, value: Value) -> Result<Value, AdmitError> {
         let point = || self.name.clone();
         let Some(range) = self.range else {

@@ -1,4 +1,4 @@
-//! A description against the program that it describes.
+//! Checks a description against its program.
 
 mod kinds;
 mod places;
@@ -13,9 +13,9 @@ use events::ValueType;
 use kinds::{Kinds, NoKind};
 use places::{About, Item};
 
-/// Everything that the description says of functions and variables and that is not so.
+/// Returns every statement of the description about functions and variables that does not hold for the program.
 ///
-/// `text` is what the description was read from: problems show where it says so.
+/// `text` is the source of the description, in which problems are located.
 pub fn check(text: &str, application: &Application, program: &dyn ProgramNames) -> Vec<Problem> {
     let mut check = Check { text, program, problems: Vec::new() };
     for event in &application.events {
@@ -35,7 +35,7 @@ struct Check<'a> {
     problems: Vec<Problem>,
 }
 
-/// Part of a description, as problems name it.
+/// Part of a description to which a problem refers.
 struct Part {
     line: usize,
     what: String,
@@ -79,7 +79,7 @@ impl Check<'_> {
         }
     }
 
-    /// Every call has to pass a sync point: else some ranks change and others do not.
+    /// Every call must pass a sync point: otherwise some ranks would change and others would not.
     fn sync(&mut self, point: &TuningPoint) {
         let part = part_of(point);
         let Some(facts) = self.probeable(&part, &point.sync_function) else {
@@ -129,7 +129,7 @@ impl Check<'_> {
         }
     }
 
-    /// The type is as declared, and the range fits it.
+    /// Checks that the type is as declared and that the range fits it.
     fn range(
         &mut self,
         point: &TuningPoint,
@@ -141,7 +141,7 @@ impl Check<'_> {
             Ok(kind) => kind,
             Err(no_kind) => return self.report_kind(part, name, &no_kind),
         };
-        // A range that does not fit the declared type was found when the description was read.
+        // A range that does not fit the declared type was already reported when the description was read.
         let range = point.range.filter(|_| point.kind.is_none());
         if let Some(bound) = range.and_then(|range| misfit(kind, &[range.low, range.high])) {
             let sentence = format!(
@@ -222,7 +222,7 @@ fn part_of(point: &TuningPoint) -> Part {
     Part { line: point.line, what, attribute: None }
 }
 
-/// `a`, `b` and `c`.
+/// Joins names as `a`, `b` and `c`.
 fn names(names: &[String]) -> String {
     let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     match quoted.split_last() {
@@ -231,7 +231,7 @@ fn names(names: &[String]) -> String {
     }
 }
 
-/// What is different between two signatures, as far as it is known.
+/// Returns the first known difference between two signatures.
 fn difference(one: &FunctionFacts, other: &FunctionFacts) -> Option<String> {
     let (ours, theirs) = (one.arguments.as_ref()?, other.arguments.as_ref()?);
     if ours.len() != theirs.len() {

@@ -1,4 +1,4 @@
-//! What an application description says, after it was read.
+//! Content of an application description.
 
 use events::{Place, ValueType};
 use serde::{Deserialize, Serialize};
@@ -6,43 +6,43 @@ use std::collections::BTreeMap;
 
 /// The description of one program.
 ///
-/// Events, tuning points and actors are known by their positions in these lists from here on.
+/// Events, tuning points and actors are referred to by their positions in these lists.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Application {
     /// File name of the program.
     pub program: String,
-    /// Kinds of ranks.
+    /// Groups of ranks with the same role.
     pub actors: Vec<Actor>,
-    /// What an iteration is; the effect of actions is measured on it.
+    /// Definition of an iteration, by which the effect of actions is measured.
     pub iteration: Option<Iteration>,
     /// Measurement points.
     pub events: Vec<EventPoint>,
-    /// What may be changed.
+    /// Tuning points.
     pub tuning_points: Vec<TuningPoint>,
-    /// Options of tunlets by the tunlet's name, as text; a tunlet reads its own.
+    /// Options of tunlets by tunlet name, as text to be parsed by the tunlet.
     pub tunlet_options: BTreeMap<String, BTreeMap<String, String>>,
 }
 
-/// A kind of ranks: a master, the workers.
+/// Group of ranks with the same role, such as the master or the workers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Actor {
-    /// Its name.
+    /// Name of the actor.
     pub name: String,
-    /// Which ranks it is.
+    /// Ranks of the actor.
     pub ranks: Ranks,
-    /// Line of the description.
+    /// Line in the description.
     pub line: usize,
 }
 
-/// A set of ranks: `0`, `1-`, `0-3,8`, `all`.
+/// Set of ranks: `0`, `1-`, `0-3,8`, `all`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ranks {
-    /// First and last rank, the last one included; none without end.
+    /// First and last rank of each span, inclusive; a span without last rank is open.
     pub spans: Vec<(u32, Option<u32>)>,
 }
 
 impl Ranks {
-    /// Whether a rank is one of them.
+    /// Returns whether the set contains a rank.
     pub fn contains(&self, rank: u32) -> bool {
         self.spans
             .iter()
@@ -50,119 +50,119 @@ impl Ranks {
     }
 }
 
-/// One round of an iterative program.
+/// Iteration of the program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Iteration {
-    /// Position in [`Application::events`] of the event at its start.
+    /// Position in [`Application::events`] of the start event.
     pub start: usize,
-    /// Of the event at its end.
+    /// Position in [`Application::events`] of the end event.
     pub end: usize,
-    /// Attribute of the start event that says how much work it is: times are compared per unit of it.
+    /// Position of the start event's attribute with the amount of work: times are compared per unit of work.
     pub work: Option<usize>,
 }
 
-/// A measurement point.
+/// Measurement point.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EventPoint {
-    /// Its name.
+    /// Name of the event.
     pub name: String,
-    /// Position in [`Application::actors`]: on whose ranks it is measured.
+    /// Position in [`Application::actors`] of the actor on whose ranks it is measured.
     pub actor: usize,
-    /// Function, as its source calls it.
+    /// Name of the function in its source.
     pub function: String,
-    /// Entry or exit.
+    /// Entry or exit of the function.
     pub place: Place,
-    /// What is read there.
+    /// Attributes read at the event.
     pub attributes: Vec<EventAttribute>,
-    /// Line of the description.
+    /// Line in the description.
     pub line: usize,
 }
 
-/// A value read at an event.
+/// Value read at an event.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EventAttribute {
-    /// Its name in the event.
+    /// Name within the event.
     pub name: String,
-    /// Where it comes from.
+    /// Source of the value.
     pub source: AttributeSource,
-    /// Its type where the description gives it; else debug information has to.
+    /// Declared type, if any; otherwise debug information must provide it.
     pub kind: Option<ValueType>,
-    /// Line of the description.
+    /// Line in the description.
     pub line: usize,
 }
 
-/// Where the value of an attribute comes from.
+/// Source of an attribute's value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AttributeSource {
-    /// A global variable, or a member of one: `grid.rows`, `module::name` for Fortran.
+    /// Global variable, or a member of one: `grid.rows`, `module::name` for Fortran.
     Variable(String),
-    /// The argument in this place, counted from 1.
+    /// Argument at this position, counted from 1.
     Argument(usize),
-    /// What the function returns.
+    /// Return value of the function.
     Returned,
 }
 
-/// Something that may be changed while the program runs.
+/// Value or behavior of the program that can be changed while it runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TuningPoint {
-    /// Its name.
+    /// Name of the tuning point.
     pub name: String,
-    /// Position in [`Application::actors`]: on whose ranks it is changed, on all or on none.
+    /// Position in [`Application::actors`] of the actor on whose ranks it is changed, on all or on none.
     pub actor: usize,
-    /// What is changed.
+    /// Kind of change.
     pub change: Change,
-    /// Type of its value; none where the description leaves it to debug information.
+    /// Type of the value; `None` where the description leaves it to debug information.
     pub kind: Option<ValueType>,
-    /// Values allowed; without values for a library or a replacement.
+    /// Allowed values; `None` for a library or a replacement.
     pub range: Option<Range>,
-    /// Function at which it is changed, as its source calls it.
+    /// Name in its source of the function at which it is changed.
     pub sync_function: String,
-    /// Entry or exit of it.
+    /// Entry or exit of that function.
     pub sync_place: Place,
-    /// Done at every passage from then on, not once: for what the program itself sets again and again.
+    /// True if the change is repeated at every later passage, for values that the program itself keeps setting.
     pub is_repeated: bool,
-    /// Changed there although copies of the function were inlined, which do not stop there.
+    /// True if it is changed there even though inlined copies of the function do not pass the sync point.
     pub is_forced: bool,
-    /// A change that makes iterations slower by more than this share is undone (0.05 is 5 %).
+    /// Relative slowdown of iterations above which a change is undone (0.05 is 5 %).
     pub limit: f64,
-    /// Line of the description.
+    /// Line in the description.
     pub line: usize,
 }
 
-/// What changing a tuning point does.
+/// Kind of change to a tuning point.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Change {
     /// Sets a global variable, or a member of one.
     Variable(String),
     /// Calls a function with the value as its only argument.
     Call(String),
-    /// Loads a library when its value is 1.
+    /// Loads a library if the value is 1.
     Load(String),
-    /// Calls of `function` go to `by` when its value is 1, and to itself when it is 0.
+    /// Redirects calls of `function` to `by` if the value is 1, and back if it is 0.
     Replace {
-        /// The function.
+        /// Name of the function.
         function: String,
-        /// Another of the same signature; `LIBRARY.so:NAME` where a library brings it.
+        /// Function with the same signature; `LIBRARY.so:NAME` if it is in a library.
         by: String,
     },
 }
 
 impl Change {
-    /// Library and name of a function `LIBRARY.so:NAME`; none for one of the program, which may be called
-    /// `module::name`.
+    /// Splits `LIBRARY.so:NAME` into library and name; returns `None` for a function of the program, which may
+    /// be written `module::name`.
     pub fn library_of(by: &str) -> Option<(&str, &str)> {
         let (library, name) = by.split_once(':')?;
         (!name.starts_with(':')).then_some((library, name))
     }
 }
 
-/// Values allowed.
+/// Range of allowed values.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Range {
-    /// Smallest.
+    /// Smallest value.
     pub low: f64,
-    /// Largest.
+    /// Largest value.
     pub high: f64,
-    /// Only `low`, `low + step`, ...; none for any value (any integer, for integer types).
+    /// Distance of allowed values from `low` on; `None` if any value is allowed (any integer, for integer types).
     pub step: Option<f64>,
 }

@@ -1,16 +1,15 @@
-//! The application description (`APP.toml`): actors, events and tuning points of a program, by the names
-//! that its source gives them.
+//! The application description (`APP.toml`): actors, events and tuning points of a program, by the
+//! names used in its source.
 //!
-//! [`read`] finds what is wrong in a text, [`check`] what the program does not have; each gives all problems at
-//! once, and [`Problem::render`] shows them to people.
+//! [`read`] finds the errors in a text, [`check`] the mismatches with the program; each returns all problems at
+//! once, and [`Problem::render`] formats them for the user.
 //!
 //! # Invariants
-//! - Pure: a text in, a description and a list of problems out, each with its line.
-//! - What is described here is names. Where a name lies in a program is known elsewhere.
+//! - Pure: takes a text, returns a description and a list of problems, each with its line.
+//! - A description contains names only. Their addresses in the program are resolved elsewhere.
 //!
 //! # Not here
-//! Symbols and debug information (`symbols`; [`ProgramNames`] is what is asked of them), what is done with it
-//! (`tunlets`).
+//! Symbols and debug information (`symbols`; queried through [`ProgramNames`]), use of the description (`tunlets`).
 
 mod admit;
 mod check;

@@ -1,8 +1,8 @@
-//! The word that was probably meant.
+//! Suggestions for misspelled words.
 
-/// The candidate nearest to `word`, if it is near enough for a slip of the hand.
+/// Returns the candidate nearest to `word` if it is near enough for a typing error.
 ///
-/// Exchanged neighbors count as one slip, letters in the wrong case as none.
+/// Swapped neighboring letters count as one error, wrong case as none.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word: Vec<char> = word.to_lowercase().chars().collect();
     let n_slips_max = (word.len() / 3).max(1);
@@ -19,7 +19,7 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate)
 }
 
-/// `; did you mean ...?` where there is a candidate near enough, else the remedy.
+/// Returns `; did you mean ...?` if there is a near candidate, otherwise the remedy.
 pub(crate) fn hint<'a>(
     word: &str,
     candidates: impl IntoIterator<Item = &'a str>,
@@ -31,7 +31,7 @@ pub(crate) fn hint<'a>(
     }
 }
 
-/// Insertions, removals, replacements and exchanges of neighbors between two words.
+/// Returns the number of insertions, deletions, replacements and swaps of neighbors between two words.
 fn distance(from: &[char], to: &[char]) -> usize {
     let mut before = vec![0; to.len() + 1];
     let mut last: Vec<usize> = (0..=to.len()).collect();

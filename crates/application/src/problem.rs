@@ -1,31 +1,31 @@
-//! What is wrong in a description, and where.
+//! Problem in a description, with its location.
 
 use std::ops::Range;
 
-/// How bad a problem is.
+/// Severity of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
-    /// The program can run, but perhaps not as meant.
+    /// The program can run, but maybe not as intended.
     Warning,
     /// The program is not started.
     Error,
 }
 
-/// Something wrong in a description.
+/// Problem in a description.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// How bad it is.
+    /// Severity.
     pub level: Level,
-    /// Line of the description, counted from 1.
+    /// Line in the description, counted from 1.
     pub line: usize,
-    /// The characters of the line that it is about, counted from 0; empty for the whole line.
+    /// Range of characters in the line, counted from 0; empty for the whole line.
     pub columns: Range<usize>,
-    /// What is wrong and what to do, in a sentence.
+    /// Description of the problem and its remedy, as a sentence.
     pub sentence: String,
 }
 
 impl Problem {
-    /// A problem with the bytes `span` of `text`.
+    /// Creates a problem at the bytes `span` of `text`.
     pub(crate) fn at(text: &str, span: &Range<usize>, level: Level, sentence: String) -> Self {
         let start = span.start.min(text.len());
         let line_start = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
@@ -36,7 +36,7 @@ impl Problem {
         Self { level, line, columns: column(start)..column(end), sentence }
     }
 
-    /// The problem as people read it: file and line, the sentence, the line, and a mark under what it is about.
+    /// Formats the problem for the user: file and line, the sentence, the source line, and a marker below the subject.
     ///
     /// ```text
     /// xfire.toml:12: event `iteration_end` is on `mastre`, which is no actor; did you mean `master`?

@@ -1,57 +1,57 @@
-//! What a description needs to know of the program.
+//! Facts about a program that a description depends on.
 
 use events::ValueType;
 
-/// A program, by the names that its source gives things.
+/// Lookup of a program's functions and variables by their source names.
 pub trait ProgramNames {
-    /// A function.
+    /// Looks up a function.
     ///
     /// # Errors
-    /// A sentence that says why there is none of this name, and what to do.
+    /// A sentence with the reason why there is none of this name, and a remedy.
     fn function(&self, name: &str) -> Result<FunctionFacts, String>;
 
-    /// A number in memory.
+    /// Looks up a variable that holds a number.
     ///
     /// # Errors
-    /// A sentence that says why there is none of this name, and what to do.
+    /// A sentence with the reason why there is none of this name, and a remedy.
     fn variable(&self, name: &str) -> Result<VariableFacts, String>;
 
-    /// Why the program may not see a change of the variable that is made at the function, as a sentence;
-    /// none when nothing is known against it.
+    /// Returns a sentence why the program may not notice a change to the variable at the function;
+    /// `None` if no reason is known.
     fn unseen(&self, variable: &str, function: &str) -> Option<String>;
 }
 
-/// A function.
+/// Facts about a function.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FunctionFacts {
-    /// Why it cannot have probes, as half a sentence: "it has no code"; none when it can.
+    /// Reason why it cannot have probes, as half a sentence: "it has no code"; `None` if it can.
     pub not_probeable: Option<String>,
-    /// Functions that hold copies of its body; calls there do not pass it.
+    /// Functions with inlined copies of its body; calls there do not pass it.
     pub inlined_in: Vec<String>,
-    /// Its arguments; none when debug information does not tell.
+    /// Arguments; `None` if debug information does not tell.
     pub arguments: Option<Vec<Passed>>,
-    /// What it returns; none when debug information does not tell.
+    /// Return value; `None` if debug information does not tell.
     pub returns: Option<Passed>,
 }
 
-/// An argument, or a value returned.
+/// Argument or return value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Passed {
-    /// Its type as the source calls it; `void` when nothing is returned.
+    /// Name of its type in the source; `void` if nothing is returned.
     pub type_name: String,
-    /// How it lies in its place; none when it is not one number in one place.
+    /// Type in which it is passed; `None` if it is not a single number in one place.
     pub kind: Option<ValueType>,
 }
 
-/// A variable.
+/// Facts about a variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VariableFacts {
-    /// Its type as the source calls it; empty when unknown.
+    /// Name of its type in the source; empty if unknown.
     pub type_name: String,
-    /// Its type; none when debug information does not tell.
+    /// Type; `None` if debug information does not tell.
     pub kind: Option<ValueType>,
-    /// Its size in memory.
+    /// Size in memory, in bytes.
     pub n_bytes: u64,
-    /// Why it cannot be set, as a sentence; none when it can.
+    /// Reason why it cannot be set, as a sentence; `None` if it can.
     pub not_settable: Option<String>,
 }

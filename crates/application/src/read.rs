@@ -1,7 +1,7 @@
-//! From the text of a description to what it says.
+//! Parser of descriptions.
 //!
-//! Everything that is wrong is found in one go: what was not understood is left out, and what refers to
-//! it is not called wrong for that.
+//! All errors are found in one pass: invalid parts are left out, and references to them are not
+//! reported as further errors.
 
 mod actors;
 mod attributes;
@@ -17,14 +17,14 @@ pub(crate) use points::misfit;
 use std::collections::BTreeMap;
 use toml::de::{DeTable, DeValue};
 
-/// The version of the format that is read here.
+/// Version of the format that is supported.
 pub const FORMAT: u32 = 1;
 
 /// Reads a description.
 ///
-/// The description is there even when there are problems, without what they are about, so that it can be
-/// [checked](crate::check) all the same; it is not there when the text is no TOML or of another format. With
-/// any problem of [`Level::Error`](crate::Level::Error), do not use it for more.
+/// The description is returned even with problems, without the parts that they concern, so that it can still be
+/// [checked](crate::check); it is `None` if the text is not TOML or of another format version. With any problem
+/// of [`Level::Error`](crate::Level::Error), do not use the description for anything else.
 pub fn read(text: &str) -> (Option<Application>, Vec<Problem>) {
     let mut findings = Findings::new(text);
     let (table, errors) = DeTable::parse_recoverable(text);
@@ -55,7 +55,7 @@ fn read_table<'a>(
     Some(application)
 }
 
-/// None when the rest has another meaning than the one known here.
+/// Returns `None` if the format version is not supported.
 fn read_format<'a>(fields: &mut Fields<'a>, findings: &mut Findings<'a>) -> Option<()> {
     let Some(node) = fields.need("format", "1", findings) else {
         return Some(());
@@ -81,7 +81,7 @@ fn read_program<'a>(fields: &mut Fields<'a>, findings: &mut Findings<'a>) -> Str
     program.text.to_owned()
 }
 
-/// `[tunlet.NAME]`: the tunlet knows what its options mean.
+/// Reads `[tunlet.NAME]`; the meaning of the options is up to the tunlet.
 fn read_options<'a>(
     fields: &mut Fields<'a>,
     findings: &mut Findings<'a>,
@@ -114,12 +114,12 @@ fn read_options<'a>(
     all
 }
 
-/// Things of one kind that others refer to by name.
+/// Named items of one kind.
 struct Named<T> {
-    /// "actor", "event".
+    /// Kind of the items: "actor", "event".
     kind: &'static str,
     items: Vec<T>,
-    /// Positions by name; none for one that was not understood.
+    /// Positions by name; `None` for an invalid item.
     positions: BTreeMap<String, Option<usize>>,
 }
 
@@ -128,7 +128,7 @@ impl<T> Named<T> {
         Self { kind, items: Vec::new(), positions: BTreeMap::new() }
     }
 
-    /// Adds a thing, or that it was not understood. A name that is taken is a problem.
+    /// Adds an item, or `None` for an invalid one. A duplicate name is a problem.
     fn add(&mut self, name: &Word<'_>, item: Option<T>, findings: &mut Findings<'_>) {
         if self.positions.contains_key(name.text) {
             let Self { kind, .. } = self;
@@ -144,7 +144,7 @@ impl<T> Named<T> {
         self.positions.insert(name.text.to_owned(), position);
     }
 
-    /// The position of the thing with this name.
+    /// Returns the position of the item with this name.
     fn find(&self, what: &str, name: &Word<'_>, findings: &mut Findings<'_>) -> Option<usize> {
         let Some(position) = self.positions.get(name.text) else {
             let Self { kind, .. } = self;
@@ -158,7 +158,7 @@ impl<T> Named<T> {
     }
 }
 
-/// The tables of `[[key]]`, each with its name if it has one.
+/// Returns the tables of `[[key]]`, each with its name if it has one.
 fn tables<'a>(
     fields: &mut Fields<'a>,
     key: &'static str,

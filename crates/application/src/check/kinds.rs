@@ -1,14 +1,14 @@
-//! Types that a description leaves to debug information, and those that it gives itself.
+//! Types from debug information, checked against types declared in the description.
 
 use crate::description::{Application, AttributeSource, Change};
 use crate::program::{FunctionFacts, Passed, ProgramNames};
 use events::ValueType;
 
-/// Why something has no type.
+/// Reason why a type cannot be determined.
 #[derive(Debug)]
 pub(super) struct NoKind {
     pub(super) sentence: String,
-    /// Whether the declared type is what has to be corrected.
+    /// True if the declared type is the one to correct.
     pub(super) is_declared: bool,
 }
 
@@ -18,13 +18,13 @@ impl From<String> for NoKind {
     }
 }
 
-/// Finds the type of something that may have a declared one.
+/// Determines the type of a value that may have a declared type.
 pub(super) struct Kinds<'a> {
     pub(super) program: &'a dyn ProgramNames,
     pub(super) declared: Option<ValueType>,
 }
 
-/// The description with all types that debug information tells; what it does not tell stays open.
+/// Returns the description with all types known from debug information; unknown types stay open.
 pub fn complete(application: &Application, program: &dyn ProgramNames) -> Application {
     let mut application = application.clone();
     for event in &mut application.events {
@@ -97,7 +97,7 @@ impl Kinds<'_> {
         self.passed(&format!("argument {place} of `{function}`"), argument)
     }
 
-    /// Of the argument of a function that is called with the value and nothing else.
+    /// Returns the type of the only argument of a function that is called with just the value.
     pub(super) fn of_only_argument(
         &self,
         function: &str,
@@ -138,7 +138,7 @@ impl Kinds<'_> {
         self.agreed(passed.kind, &format!("{what} has the type `{}`", passed.type_name))
     }
 
-    /// The declared type, unless the program says otherwise. Integers of one size may differ in sign.
+    /// Returns the declared type unless the program contradicts it. Integers of the same size may differ in sign.
     fn agreed(&self, told: Option<ValueType>, what: &str) -> Result<ValueType, NoKind> {
         match (self.declared, told) {
             (None, None) => Err(format!(

@@ -1,30 +1,30 @@
-//! Where the text of a description says what a problem is about.
+//! Location of problems in the text of a description.
 
 use crate::problem::{Level, Problem};
 use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// What in an item of a description a problem is about.
+/// Subject of a problem within an item of a description.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum About<'a> {
-    /// A name in quotes.
+    /// Name in quotes.
     Word(&'a str),
-    /// The value of a key, else a name.
+    /// Value of a key, or a name if the key is missing.
     Key(&'static str, &'a str),
 }
 
-/// An item that begins in a line.
+/// Item that begins in a given line.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Item<'a> {
     pub(super) text: &'a str,
     pub(super) line: usize,
-    /// The attribute of an event in which keys are looked for, not in the event.
+    /// Attribute of the event in which to look for keys, instead of the event itself.
     pub(super) attribute: Option<&'a str>,
 }
 
 impl Item<'_> {
-    /// Where it is said; the start of the item where that is not found.
+    /// Returns the location of the subject, or the start of the item if it is not found.
     pub(super) fn place_of(&self, about: About<'_>) -> Range<usize> {
         match about {
             About::Word(word) => self.word(word),
@@ -54,7 +54,7 @@ impl Item<'_> {
         let (whole, _) = DeTable::parse_recoverable(self.text);
         let lists = ["event", "tuning_point", "attributes"];
         let tables = tables(whole.get_ref(), &lists).into_iter();
-        // An attribute may stand in the line of another one.
+        // Two attributes may be in the same line.
         let own = |(_, table): &(Range<usize>, &DeTable<'_>)| {
             self.attribute.is_none_or(|name| is_called(table, name))
         };
@@ -67,7 +67,7 @@ impl Item<'_> {
     }
 }
 
-/// All tables in lists of these names, also of those in them, and where they stand.
+/// Returns all tables in lists of these names, including nested ones, with their locations.
 fn tables<'a>(table: &'a DeTable<'a>, lists: &[&str]) -> Vec<(Range<usize>, &'a DeTable<'a>)> {
     let mut found = Vec::new();
     for list in lists {

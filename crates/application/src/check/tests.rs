@@ -1,10 +1,10 @@
-//! A line per problem, against a program of a few names.
+//! Tests with one line per problem, against a program with a few names.
 
 use super::check as problems_of;
 use crate::{FunctionFacts, Passed, ProgramNames, VariableFacts, complete, read};
 use events::ValueType;
 
-/// `step(int, grid)` is called as such, `small(double)` is partly inlined, `kernel` has no debug information.
+/// `step(int, grid)` is never inlined, `small(double)` is partly inlined, `kernel` has no debug information.
 struct Fire;
 
 fn passed(type_name: &str, kind: Option<ValueType>) -> Passed {
@@ -64,7 +64,7 @@ impl ProgramNames for Fire {
     }
 }
 
-/// What is shown for a description with one item in lines 4 and on.
+/// Checks the problem rendered for a description with one item from line 4 on.
 #[track_caller]
 fn check(item: &str, expected: &str) {
     let text = format!("format = 1\nprogram = 'fire'\nactors = {{ all = '0' }}\n{item}\n");

@@ -1,4 +1,4 @@
-//! `[actors]`: names of sets of ranks.
+//! Reads `[actors]`: names for sets of ranks.
 
 use super::Named;
 use super::fields::{Fields, Findings};

@@ -1,4 +1,4 @@
-//! `attributes` of an event.
+//! Reads the `attributes` of an event.
 
 use super::fields::{Fields, Findings, Node, Word};
 use super::list;
@@ -38,7 +38,7 @@ pub(super) fn read_attributes<'a>(
     attributes
 }
 
-/// The name of an attribute, and the attribute if it was understood.
+/// Returns the name of an attribute, and the attribute if it is valid.
 fn read_attribute<'a>(
     event: &str,
     node: &'a Node<'a>,

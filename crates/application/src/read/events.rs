@@ -1,4 +1,4 @@
-//! `[[event]]` and `[iteration]`.
+//! Reads `[[event]]` and `[iteration]`.
 
 use super::attributes::read_attributes;
 use super::fields::{Fields, Findings, Word};
@@ -71,7 +71,7 @@ pub(super) fn read_place<'a>(item: &mut Fields<'a>, findings: &mut Findings<'a>)
     }
 }
 
-/// A function's place has one event.
+/// Reports a second event at the same place of a function.
 fn refuse_second(
     event: &EventPoint,
     others: &Named<EventPoint>,
@@ -114,7 +114,7 @@ pub(super) fn read_iteration<'a>(
     Some(Iteration { start, end, work: work.flatten() })
 }
 
-/// Who measures iterations is one rank: several have no common iteration.
+/// Checks that iterations are measured on one rank: several ranks have no common iteration.
 fn check_on_one_rank(
     what: &str,
     word: &Word<'_>,

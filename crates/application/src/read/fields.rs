@@ -1,4 +1,4 @@
-//! Keys and values of a TOML table, taken one by one; what is left over is misspelt.
+//! Keys and values of a TOML table, taken one by one; remaining keys are reported as misspelled.
 
 use crate::near::{self, hint};
 use crate::problem::{Level, Problem};
@@ -7,27 +7,27 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// A value and where it stands.
+/// Value with its location.
 pub(super) type Node<'a> = Spanned<DeValue<'a>>;
 
-/// A text and where it stands.
+/// Text with its location.
 #[derive(Clone, Debug)]
 pub(super) struct Word<'a> {
     pub(super) text: &'a str,
     pub(super) at: Range<usize>,
 }
 
-/// The problems found so far.
+/// Problems found so far.
 pub(super) struct Findings<'a> {
     text: &'a str,
     problems: Vec<Problem>,
 }
 
-/// A table, as far as it was not yet read.
+/// Table that is being read.
 pub(super) struct Fields<'a> {
-    /// What sentences call it: "event `iteration_start`".
+    /// Name of the table in messages: "event `iteration_start`".
     pub(super) what: String,
-    /// Where it begins.
+    /// Location of the table.
     pub(super) at: Range<usize>,
     entries: &'a DeTable<'a>,
     known: Vec<&'static str>,
@@ -51,7 +51,7 @@ impl<'a> Findings<'a> {
         self.problems
     }
 
-    /// A value that must be text and is not empty.
+    /// Returns the value if it is nonempty text; otherwise reports a problem.
     pub(super) fn word(&mut self, what: &str, node: &'a Node<'a>) -> Option<Word<'a>> {
         match node.get_ref() {
             DeValue::String(text) if !text.is_empty() => Some(Word { text, at: node.span() }),
@@ -67,7 +67,7 @@ impl<'a> Findings<'a> {
         }
     }
 
-    /// A value that must be a finite number.
+    /// Returns the value if it is a finite number; otherwise reports a problem.
     pub(super) fn number(&mut self, what: &str, node: &Node<'_>) -> Option<f64> {
         let number = match node.get_ref() {
             DeValue::Integer(whole) => {
@@ -83,7 +83,7 @@ impl<'a> Findings<'a> {
         number
     }
 
-    /// A value that must be `true` or `false`.
+    /// Returns the value if it is `true` or `false`; otherwise reports a problem.
     pub(super) fn truth(&mut self, what: &str, node: &Node<'_>) -> Option<bool> {
         let truth = node.get_ref().as_bool();
         if truth.is_none() {
@@ -93,7 +93,7 @@ impl<'a> Findings<'a> {
         truth
     }
 
-    /// A value that must name a type.
+    /// Returns the value if it is the name of a type; otherwise reports a problem.
     pub(super) fn kind(&mut self, what: &str, node: &'a Node<'a>) -> Option<ValueType> {
         let word = self.word(what, node)?;
         let kind = ValueType::ALL
@@ -110,7 +110,7 @@ impl<'a> Findings<'a> {
     }
 }
 
-/// What C calls a type where we do not.
+/// Returns the C name of a type where it differs.
 fn other_name(kind: ValueType) -> Option<&'static str> {
     match kind {
         ValueType::I32 => Some("int"),
@@ -119,7 +119,7 @@ fn other_name(kind: ValueType) -> Option<&'static str> {
     }
 }
 
-/// A value as a sentence names it.
+/// Describes a value for messages.
 pub(super) fn given(value: &DeValue<'_>) -> String {
     match value {
         DeValue::String(text) => format!("the text `{text}`"),
@@ -137,7 +137,7 @@ impl<'a> Fields<'a> {
         Self { what: what.into(), at, entries, known: Vec::new() }
     }
 
-    /// The fields of a value, which must be a table.
+    /// Returns the fields of a value that must be a table.
     pub(super) fn of(
         what: impl Into<String>,
         node: &'a Node<'a>,
@@ -152,7 +152,7 @@ impl<'a> Fields<'a> {
         Some(Self::new(what, node.span(), entries))
     }
 
-    /// The value of a key; from now on the key is known.
+    /// Returns the value of a key, and marks the key as known.
     pub(super) fn get(&mut self, key: &'static str) -> Option<&'a Node<'a>> {
         if !self.known.contains(&key) {
             self.known.push(key);
@@ -160,7 +160,7 @@ impl<'a> Fields<'a> {
         self.entries.get(key)
     }
 
-    /// The value of a key that has to be there.
+    /// Returns the value of a required key.
     pub(super) fn need(
         &mut self,
         key: &'static str,
@@ -197,12 +197,12 @@ impl<'a> Fields<'a> {
         findings.word(&self.name_of(key), node)
     }
 
-    /// What sentences call the value of a key.
+    /// Returns the name of a key's value in messages.
     pub(super) fn name_of(&self, key: &str) -> String {
         format!("`{key}` of {}", self.what)
     }
 
-    /// Keys and values in the order of the text.
+    /// Returns keys and values in the order of the text.
     pub(super) fn in_order(&self) -> Vec<(Word<'a>, &'a Node<'a>)> {
         let word =
             |key: &'a Spanned<toml::de::DeString<'a>>| Word { text: key.get_ref(), at: key.span() };
@@ -212,7 +212,7 @@ impl<'a> Fields<'a> {
         entries
     }
 
-    /// Keys that nobody asked for are misspelt; keys that were asked for are what may have been meant.
+    /// Reports keys that were not requested as misspelled; the requested ones that are missing are suggestions.
     pub(super) fn finish(self, findings: &mut Findings<'a>) {
         for (key, _) in self.in_order() {
             if self.known.contains(&key.text) {

@@ -1,4 +1,4 @@
-//! `[[tuning_point]]`.
+//! Reads `[[tuning_point]]`.
 
 use super::events::{read_actor, read_place};
 use super::fields::{Fields, Findings, Node, Word, given};
@@ -7,7 +7,7 @@ use crate::description::{Actor, Change, EventPoint, Range, TuningPoint};
 use events::{Place, Value, ValueType};
 use toml::de::DeValue;
 
-/// Slower by more than this is undone where the description does not say otherwise.
+/// Default of `limit_percent`: slowdown in percent above which a change is undone.
 const LIMIT_PERCENT_DEFAULT: f64 = 5.0;
 
 pub(super) fn read<'a>(
@@ -59,7 +59,7 @@ fn read_point<'a>(
     })
 }
 
-/// A variable of the point's name where nothing is said.
+/// Reads the kind of change; the default is a variable with the name of the tuning point.
 fn read_change<'a>(
     item: &mut Fields<'a>,
     name: Option<&Word<'a>>,
@@ -104,7 +104,7 @@ fn read_replacement<'a>(item: &mut Fields<'a>, findings: &mut Findings<'a>) -> O
     Some(Change::Replace { function: function?.text.to_owned(), by: by.text.to_owned() })
 }
 
-/// Where it is changed: at an event, or at a function that need not be one.
+/// Reads the sync point: an event, or a function that need not have an event.
 fn read_sync<'a>(
     item: &mut Fields<'a>,
     events: &Named<EventPoint>,
@@ -180,7 +180,7 @@ fn read_bounds(
     Some((low, high))
 }
 
-/// The first of the numbers that the type cannot hold.
+/// Returns the first of the numbers that the type cannot hold.
 pub(crate) fn misfit(kind: ValueType, numbers: &[f64]) -> Option<f64> {
     numbers.iter().copied().find(|number| kind.bits(Value::Float(*number)).is_none())
 }

@@ -1,4 +1,4 @@
-//! A line per problem.
+//! Tests with one line per problem.
 
 mod understood;
 
@@ -27,7 +27,7 @@ function = 'kernel'
 at = 'exit'
 ";
 
-/// The first problem of a whole description, as `LINE: MARKED: SENTENCE`.
+/// Checks the first problem of a whole description, as `LINE: MARKED: SENTENCE`.
 #[track_caller]
 fn check_whole(text: &str, expected: &str) {
     let (_, problems) = read(text);
@@ -45,7 +45,7 @@ fn check_whole(text: &str, expected: &str) {
     assert_eq!(problems.len(), 1, "{problems:#?}");
 }
 
-/// The only problem of a description that ends in `tail`, whose first line is line 20.
+/// Checks the only problem of a description that ends in `tail`, whose first line is line 20.
 #[track_caller]
 fn check(tail: &str, expected: &str) {
     check_whole(&format!("{HEAD}{tail}"), expected);

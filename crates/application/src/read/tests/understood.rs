@@ -1,4 +1,4 @@
-//! What a description without problems says.
+//! Content of descriptions without problems.
 
 use super::HEAD;
 use crate::{Application, AttributeSource, Change, Range, Ranks, read};
@@ -67,7 +67,7 @@ fn other_changes_are_understood() {
     }
 }
 
-/// The events of the table of the source, as its tools call them; the time comes with every event.
+/// Events of the source's table, with the names of its tools; the time comes with every event.
 #[test]
 fn the_example_program_is_described() {
     let (application, problems) = read(include_str!("../../../../../apps/xfire/xfire.toml"));
