@@ -1,11 +1,11 @@
-//! A tunlet that answers all news with a decision whose reason is the news themselves: what the tests
-//! compare, and the shortest use of [`tunlet_abi::export!`].
+//! Tunlet that answers every piece of news with a decision whose reason is the news itself: a reference for
+//! the tests, and the shortest use of [`tunlet_abi::export!`].
 
 use application::Application;
 use events::Value;
 use tunlets::{Decision, Detail, News, Requests, Tunlet, TunletError, TunletSpec, World};
 
-/// See the module.
+/// The `echo` tunlet; see the module documentation.
 #[derive(Debug, Default)]
 pub struct Echo {
     begun: String,

@@ -1,10 +1,10 @@
-//! What `sintonia tunlet-host LIB.so` is, for the tests of this crate.
+//! Equivalent of `sintonia tunlet-host LIB.so`, for the tests of this crate.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    // `tunlet-host` and the library, as `sintonia` would see them.
+    // The arguments are `tunlet-host` and the library, as in `sintonia`.
     let library = std::env::args_os().nth(2).map(PathBuf::from);
     match library.map(|library| tunlet_abi::child::serve(&library)) {
         Some(Ok(())) => ExitCode::SUCCESS,

@@ -13,13 +13,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// Version of this interface: what both sides have in `version`.
+// Version of this interface, in the `version` field of both sides.
 #define SINTONIA_TUNLET_VERSION 1
 
-// No position: what is looked up is not described, or an optional position is not given.
+// No position: the name is not described, or an optional position is not given.
 #define SINTONIA_NONE UINT32_MAX
 
-// `sintonia_value.kind`: a signed integer, or a truth value.
+// `sintonia_value.kind`: a signed integer, or a Boolean.
 #define SINTONIA_INT 1
 
 // `sintonia_value.kind`: an unsigned integer above 2^63 - 1.
@@ -28,13 +28,13 @@
 // `sintonia_value.kind`: a floating-point number.
 #define SINTONIA_FLOAT 3
 
-// How an event is wanted: not at all.
+// Level of detail of an event: not wanted.
 #define SINTONIA_DETAIL_NONE 0
 
-// How an event is wanted: every passage, as `sintonia_event`.
+// Level of detail of an event: every passage, as `sintonia_event`.
 #define SINTONIA_DETAIL_EVERY 1
 
-// How an event is wanted: passages added up on the way, as `sintonia_summary`.
+// Level of detail of an event: sums over passages, as `sintonia_summary`.
 #define SINTONIA_DETAIL_SUMMARY 2
 
 // Place in a function: its entry.
@@ -43,93 +43,93 @@
 // Place in a function: its exit.
 #define SINTONIA_EXIT 1
 
-// A name and a text that belongs to it.
+// Name with an associated text.
 typedef struct sintonia_setting {
-  // The name.
+  // Name.
   const char *name;
-  // The text.
+  // Text.
   const char *text;
 } sintonia_setting;
 
-// A kind of ranks.
+// Group of ranks with the same role.
 typedef struct sintonia_actor {
-  // Its name.
+  // Name of the actor.
   const char *name;
-  // How many ranks.
+  // Number of ranks.
   uint32_t n_ranks;
-  // The ranks, ascending.
+  // Ranks in ascending order.
   const uint32_t *ranks;
 } sintonia_actor;
 
-// A measurement point.
+// Measurement point.
 typedef struct sintonia_event_point {
-  // Its name.
+  // Name of the event.
   const char *name;
   // Position of its actor.
   uint32_t actor;
   // `SINTONIA_ENTRY` or `SINTONIA_EXIT`.
   uint32_t place;
-  // The function it is in.
+  // Name of the function that contains it.
   const char *function;
-  // How many attributes.
+  // Number of attributes.
   uint32_t n_attributes;
-  // Their names, in the order of their values.
+  // Names of the attributes, in the order of their values.
   const char *const *attributes;
 } sintonia_event_point;
 
-// The number in a `sintonia_value`.
+// Number in a `sintonia_value`.
 typedef union sintonia_number {
-  // With `SINTONIA_INT`.
+  // Used with `SINTONIA_INT`.
   int64_t int_value;
-  // With `SINTONIA_UINT`.
+  // Used with `SINTONIA_UINT`.
   uint64_t uint_value;
-  // With `SINTONIA_FLOAT`.
+  // Used with `SINTONIA_FLOAT`.
   double float_value;
 } sintonia_number;
 
-// A number of the program.
+// Numeric value in the program.
 typedef struct sintonia_value {
-  // `SINTONIA_INT`, `SINTONIA_UINT` or `SINTONIA_FLOAT`: which of the others holds it.
+  // Member of `number` in use: `SINTONIA_INT`, `SINTONIA_UINT` or `SINTONIA_FLOAT`.
   uint32_t kind;
   // The number.
   union sintonia_number number;
 } sintonia_value;
 
-// Something that may be changed.
+// Value or behavior of the program that can be changed.
 typedef struct sintonia_point {
-  // Its name.
+  // Name of the tuning point.
   const char *name;
   // Position of its actor.
   uint32_t actor;
-  // Whether `low` and `high` say something.
+  // True if `low` and `high` are set.
   bool has_range;
-  // Whether `value` says something.
+  // True if `value` is set.
   bool has_value;
-  // Smallest value allowed.
+  // Smallest allowed value.
   double low;
-  // Largest value allowed.
+  // Largest allowed value.
   double high;
-  // Only `low`, `low + step`, ...; 0 where every value between is allowed.
+  // Distance of allowed values from `low` on; 0 if every value in the range is allowed.
   double step;
-  // A change that makes iterations slower by more than this share is undone.
+  // Relative slowdown of iterations above which a change is undone.
   double limit;
-  // Its value when the tunlet begins.
+  // Value when the tunlet begins.
   struct sintonia_value value;
 } sintonia_point;
 
-// What the application description and the run say.
+// Application description and initial state of the run.
 typedef struct sintonia_description {
   // File name of the program.
   const char *program;
-  // Ranks of the program.
+  // Number of ranks of the program.
   uint32_t n_ranks;
-  // How many actors.
+  // Number of actors.
   uint32_t n_actors;
-  // Kinds of ranks.
+  // Groups of ranks.
   const struct sintonia_actor *actors;
-  // How many events.
+  // Number of events.
   uint32_t n_events;
-  // How many tuning points.
+  // Number of tuning points.
   uint32_t n_points;
   // Measurement points.
   const struct sintonia_event_point *events;
@@ -139,111 +139,112 @@ typedef struct sintonia_description {
   uint32_t iteration_start;
   // Position of the event at the end of an iteration, or `SINTONIA_NONE`.
   uint32_t iteration_end;
-  // Position of the attribute of the start event that says how much work it is, or `SINTONIA_NONE`.
+  // Position of the start event's attribute with the amount of work, or `SINTONIA_NONE`.
   uint32_t iteration_work;
-  // How many options are given.
+  // Number of options.
   uint32_t n_options;
-  // Options of this tunlet.
+  // Options given for this tunlet.
   const struct sintonia_setting *options;
 } sintonia_description;
 
-// What a tunlet may ask of its host; pass the host itself as the first argument.
+// Functions and data that a host offers to a tunlet; pass the host itself as the first argument.
 typedef struct sintonia_host {
   // `SINTONIA_TUNLET_VERSION`.
   uint32_t version;
-  // The host's own.
+  // Private data of the host.
   void *context;
-  // All that is described; what follows looks things up in it.
+  // Application description, in which the functions below look things up.
   const struct sintonia_description *description;
-  // Position of an event, or `SINTONIA_NONE`.
+  // Returns the position of an event, or `SINTONIA_NONE`.
   uint32_t (*find_event)(const struct sintonia_host *host, const char *name);
-  // Position of an attribute among those of an event, or `SINTONIA_NONE`.
+  // Returns the position of an attribute in an event, or `SINTONIA_NONE`.
   uint32_t (*find_attribute)(const struct sintonia_host *host, uint32_t event, const char *name);
-  // Position of a tuning point, or `SINTONIA_NONE`.
+  // Returns the position of a tuning point, or `SINTONIA_NONE`.
   uint32_t (*find_point)(const struct sintonia_host *host, const char *name);
-  // The actor of this name, or null.
+  // Returns the actor with this name, or null.
   const struct sintonia_actor *(*find_actor)(const struct sintonia_host *host, const char *name);
-  // An option of this tunlet, or null where it is not given.
+  // Returns an option of this tunlet, or null if it is not given.
   const char *(*option)(const struct sintonia_host *host, const char *name);
-  // In `begin`: how to hear of an event (`SINTONIA_DETAIL_...`). False: there is no such event.
+  // In `begin`: sets the level of detail of an event (`SINTONIA_DETAIL_...`). Returns
+  // false if there is no such event.
   bool (*want_event)(const struct sintonia_host *host, uint32_t event, uint32_t detail);
-  // In `begin`: to hear `sintonia_performance`.
+  // In `begin`: requests `sintonia_performance`.
   void (*want_performance)(const struct sintonia_host *host);
-  // In `begin`: to change a tuning point. False: there is no such point.
+  // In `begin`: requests to change a tuning point. Returns false if there is no such point.
   bool (*want_point)(const struct sintonia_host *host, uint32_t point);
-  // In `hear`: asks for a change, with a reason that a person can check: "steps take 12 ms, not 15".
-  // False: the point was not asked for in `begin`, or too much was decided at once.
+  // In `hear`: requests a change, with a reason that the user can check: "steps take 12 ms, not 15".
+  // Returns false if the point was not requested in `begin`, or too many changes were requested at once.
   bool (*decide)(const struct sintonia_host *host,
                  uint32_t point,
                  struct sintonia_value value,
                  const char *reason);
-  // Says something to the person who watches the run.
+  // Shows a line to the user who watches the run.
   void (*log)(const struct sintonia_host *host, const char *line);
 } sintonia_host;
 
-// A passage of a measurement point.
+// Passage of a measurement point.
 typedef struct sintonia_event {
   // Position of the event in the description.
   uint32_t event;
-  // Who passed it.
+  // Rank that passed it.
   uint32_t rank;
-  // Which of its threads.
+  // Thread of the rank.
   uint32_t thread;
-  // How many values.
+  // Number of values.
   uint32_t n_values;
-  // When, in seconds since the start of the run, on one clock for all ranks.
+  // Time in seconds since the start of the run, on a common clock of all ranks.
   double time_s;
   // Values of the attributes, in the order of the description.
   const struct sintonia_value *values;
 } sintonia_event;
 
-// Numbers added up.
+// Statistics of a set of numbers.
 typedef struct sintonia_moments {
-  // How many.
+  // Count.
   uint64_t n;
-  // Their mean.
+  // Mean.
   double mean;
-  // Sum of the squares of their distances from the mean.
+  // Sum of the squared deviations from the mean.
   double squares;
-  // Smallest.
+  // Smallest number.
   double min;
-  // Largest.
+  // Largest number.
   double max;
 } sintonia_moments;
 
-// Passages of a measurement point on the ranks of a node, added up there.
+// Passages of a measurement point on the ranks of a node, summed there.
 typedef struct sintonia_summary {
   // Position of the event in the description.
   uint32_t event;
-  // Ranks that passed it.
+  // Number of ranks that passed it.
   uint32_t n_ranks;
-  // First passage, in seconds since the start of the run.
+  // Time of the first passage, in seconds since the start of the run.
   double first_s;
-  // Last passage.
+  // Time of the last passage, in seconds since the start of the run.
   double last_s;
-  // Time from the entry to the exit of the function, when the event is an exit.
+  // Time in seconds from the entry to the exit of the function, if the event is an exit.
   struct sintonia_moments duration_s;
-  // How many attributes.
+  // Number of attributes.
   uint32_t n_attributes;
-  // Each attribute, in the order of the description.
+  // Statistics of each attribute, in the order of the description.
   const struct sintonia_moments *attributes;
 } sintonia_summary;
 
-// An iteration of the program ended.
+// End of an iteration of the program.
 typedef struct sintonia_iteration {
-  // Number, from 0.
+  // Number of the iteration, from 0.
   uint64_t number;
-  // When it ended, in seconds since the start of the run.
+  // Time of its end, in seconds since the start of the run.
   double end_s;
-  // How long it took.
+  // Duration in seconds.
   double duration_s;
-  // Its work as the description defines it; 1 where it does not.
+  // Work as defined in the description; 1 if not defined.
   double work;
 } sintonia_iteration;
 
-// Where the rank with the longest useful time loses most.
+// Region in which the rank with the longest useful time exceeds the others most.
 typedef struct sintonia_culprit {
-  // The rank.
+  // Rank with the longest useful time.
   uint32_t rank;
   // Name of the region.
   const char *region;
@@ -251,88 +252,88 @@ typedef struct sintonia_culprit {
   double above_s;
 } sintonia_culprit;
 
-// Efficiencies of the last seconds.
+// Efficiencies of the last few seconds.
 typedef struct sintonia_performance {
-  // From when, in seconds since the start of the run.
+  // Start of the time span, in seconds since the start of the run.
   double first_s;
-  // Until when.
+  // End of the time span, in seconds since the start of the run.
   double last_s;
-  // Average over longest useful time.
+  // Average divided by longest useful time.
   double load_balance;
-  // Longest useful time over elapsed time.
+  // Longest useful time divided by elapsed time.
   double communication_efficiency;
-  // Average useful time over elapsed time.
+  // Average useful time divided by elapsed time.
   double parallel_efficiency;
-  // How many ranks.
+  // Number of ranks.
   uint32_t n_ranks;
   // Useful seconds by rank.
   const double *useful_s;
-  // The worst place, or null.
+  // Main cause of imbalance, or null.
   const struct sintonia_culprit *culprit;
 } sintonia_performance;
 
-// A change was made on all ranks of its actor.
+// Change that was carried out on all ranks of its actor.
 typedef struct sintonia_applied {
   // Position of the tuning point.
   uint32_t point;
-  // Passages of its sync point so far.
+  // Number of passages of its sync point so far.
   uint32_t hit;
-  // Value before.
+  // Old value.
   struct sintonia_value old_value;
-  // Value now.
+  // New value.
   struct sintonia_value new_value;
-  // When, in seconds since the start of the run.
+  // Time in seconds since the start of the run.
   double time_s;
-  // Whether this tunlet asked for it.
+  // True if this tunlet requested the change.
   bool is_own;
 } sintonia_applied;
 
-// A decision of this tunlet was not carried out, or was taken back.
+// Decision of this tunlet that was not carried out, or was undone.
 typedef struct sintonia_declined {
   // Position of the tuning point.
   uint32_t point;
-  // The sentence why.
+  // Reason, as a sentence.
   const char *reason;
 } sintonia_declined;
 
-// Something that happened: the pointer of its kind is set, the others are null.
+// News: the pointer of its kind is set, the others are null.
 typedef struct sintonia_news {
   // A rank passed a measurement point.
   const struct sintonia_event *event;
-  // Many passages of a measurement point.
+  // Sums over many passages of a measurement point.
   const struct sintonia_summary *summary;
   // An iteration ended.
   const struct sintonia_iteration *iteration;
-  // Efficiencies of the last seconds.
+  // Efficiencies of the last few seconds.
   const struct sintonia_performance *performance;
-  // A change was made.
+  // A change was carried out.
   const struct sintonia_applied *applied;
-  // A decision of this tunlet was not carried out, or was taken back.
+  // A decision of this tunlet was not carried out, or was undone.
   const struct sintonia_declined *declined;
 } sintonia_news;
 
-// A tunlet, as its library describes it.
+// Description and functions of a tunlet, as defined by its library.
 typedef struct sintonia_tunlet {
   // `SINTONIA_TUNLET_VERSION`.
   uint32_t version;
-  // Its name: letters, digits, `-` and `_`.
+  // Name of the tunlet: letters, digits, `-` and `_`.
   const char *name;
-  // The performance problem it is about, as half a sentence.
+  // Performance problem it addresses, as half a sentence.
   const char *problem;
-  // Names of the events it has to have, up to a null; null for none.
+  // Names of the required events, terminated by null; null for none.
   const char *const *needs_events;
-  // Names of the tuning points it changes, up to a null; null for none.
+  // Names of the tuning points it changes, terminated by null; null for none.
   const char *const *needs_points;
-  // Its options and what they mean, up to one whose name is null; null for none.
+  // Names and meanings of its options, terminated by an entry whose name is null; null for none.
   const struct sintonia_setting *options;
-  // Makes one; what it returns is passed to the others as `state`.
+  // Creates a tunlet; its result is passed to the other functions as `state`.
   void *(*create)(void);
-  // The run begins: looks up what it needs and says what it wants. Null when it can begin, else a
-  // sentence why not, which stays valid until `destroy`.
+  // Begins a run: looks up what the tunlet needs and requests what it wants. Returns null if it can begin,
+  // otherwise the reason as a sentence, which stays valid until `destroy`.
   const char *(*begin)(void *state, const struct sintonia_host *host);
-  // Something happened.
+  // Processes news.
   void (*hear)(void *state, const struct sintonia_host *host, const struct sintonia_news *news);
-  // The run is over; may be null.
+  // Destroys the tunlet at the end of the run; may be null.
   void (*destroy)(void *state);
 } sintonia_tunlet;
 

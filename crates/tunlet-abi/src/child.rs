@@ -1,9 +1,9 @@
-//! The process in which a run keeps a foreign tunlet: reads orders, calls the library, answers.
+//! Process that runs a foreign tunlet: reads orders, calls the library, answers.
 //!
 //! # Invariants
-//! - The library cannot reach the protocol by mistake: descriptors 0 and 1 are an empty file and standard
-//!   error, which the run shows line by line; nothing else is inherited.
-//! - It dies with the run.
+//! - The library cannot reach the protocol by mistake: descriptor 0 is an empty file and descriptor 1 is
+//!   standard error, which the run shows line by line; nothing else is inherited.
+//! - The process dies with the run.
 
 use crate::frame::{self, ANSWER_BYTES_MAX, Answer, FrameError, ORDER_BYTES_MAX, Order};
 use crate::loaded::LoadedTunlet;
@@ -13,17 +13,17 @@ use std::io::{self, Write};
 use std::path::Path;
 use tunlets::Tunlet;
 
-/// Decisions on one batch of news that are passed on; a tunlet that makes more is out of its mind.
+/// Maximum number of decisions passed on per batch of news; a tunlet that makes more is malfunctioning.
 const N_DECISIONS_MAX: usize = 1024;
 
-/// Why the process of a tunlet ends before it is told to.
+/// Reason why the process of a tunlet ends before it is told to.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ChildError {
-    /// Its descriptors cannot be put in place.
+    /// The descriptors cannot be set up.
     #[error("the process of a tunlet cannot be prepared")]
     Unprepared(#[from] io::Error),
-    /// The run does not speak with it.
+    /// The messages of the run cannot be read, or answered.
     #[error("`sintonia tunlet-host` is started by `sintonia run --tunlet LIB.so` only: {0}")]
     Unspoken(String),
 }
@@ -37,7 +37,7 @@ impl From<FrameError> for ChildError {
 /// Serves the tunlet of a library to the process at the other ends of standard input and output.
 ///
 /// # Errors
-/// When nothing sensible is at the other end.
+/// The descriptors cannot be set up, or the run cannot be communicated with.
 pub fn serve(library: &Path) -> Result<(), ChildError> {
     let (mut orders, mut answers) = take_protocol()?;
     let mut say = |answer: &Answer| frame::write(&mut answers, answer, ANSWER_BYTES_MAX);
@@ -49,7 +49,7 @@ pub fn serve(library: &Path) -> Result<(), ChildError> {
     while let Some(order) = frame::read(&mut orders, ORDER_BYTES_MAX)? {
         let answer = answer(&mut tunlet, order);
         for line in tunlet.lines() {
-            // Nobody is there to be told.
+            // If standard error is closed, there is no reader.
             writeln!(io::stderr(), "{line}").ok();
         }
         say(&answer)?;
@@ -77,7 +77,7 @@ fn answer(tunlet: &mut LoadedTunlet, order: Order) -> Answer {
     }
 }
 
-/// Takes the pipes away from where a library would use them, and closes all else.
+/// Moves the pipes away from descriptors 0 and 1, where a library might use them, and closes all others.
 fn take_protocol() -> io::Result<(File, File)> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
     close_inherited()?;
@@ -95,8 +95,8 @@ fn close_inherited() -> io::Result<()> {
         open.extend(name.to_str().and_then(|name| name.parse::<i32>().ok()));
     }
     for descriptor in open.into_iter().filter(|descriptor| 2 < *descriptor) {
-        // SAFETY: nothing of this process owns it: it has opened nothing yet. The one that listed the
-        // others is closed already.
+        // SAFETY: no object of this process owns it, since the process has opened nothing yet. The descriptor
+        // that listed the others is already closed.
         unsafe { libc::close(descriptor) };
     }
     Ok(())

@@ -1,8 +1,8 @@
-//! A tunlet of ours as a library: [`export!`](crate::export) for what implements [`tunlets::Tunlet`].
+//! Export of a Rust tunlet as a library: [`export!`](crate::export) for types that implement [`tunlets::Tunlet`].
 //!
 //! # Invariants
-//! - It hears through the C interface what it would hear inside `sintonia`, word for word. Of the
-//!   description it sees what the interface carries: sources of attributes and kinds of changes are not.
+//! - Through the C interface, the tunlet receives exactly the same news as inside `sintonia`. Of the description
+//!   it sees only what the interface carries, which excludes sources of attributes and kinds of changes.
 
 use crate::standalone;
 use application::{
@@ -19,7 +19,7 @@ use tunlets::{
 #[macro_export]
 macro_rules! export {
     ($tunlet:ty) => {
-        /// Where the host enters; it calls this once.
+        /// Entry point of the library; the host calls it once.
         #[unsafe(no_mangle)]
         pub extern "C" fn sintonia_tunlet_v1() -> *const $crate::abi::sintonia_tunlet {
             $crate::standalone::entry::<$crate::exported::Exported<$tunlet>>()
@@ -27,7 +27,7 @@ macro_rules! export {
     };
 }
 
-/// A tunlet of ours in the words of the C interface.
+/// Adapts a [`tunlets::Tunlet`] to the C interface.
 #[derive(Debug, Default)]
 pub struct Exported<T> {
     tunlet: T,

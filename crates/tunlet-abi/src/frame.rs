@@ -1,8 +1,7 @@
-//! What a run and the process of a tunlet say to each other: a length of four bytes, little-endian, then
-//! the message.
+//! Messages between a run and the process of a tunlet: a length of four bytes, little-endian, then the message.
 //!
 //! # Not here
-//! A version: both ends are one program.
+//! A version: both ends are the same program.
 
 use application::Application;
 use serde::de::DeserializeOwned;
@@ -10,41 +9,41 @@ use serde::{Deserialize, Serialize};
 use std::io::{self, Read, Write};
 use tunlets::{Decision, News, Requests, TunletSpec, World};
 
-/// Longest message of a tunlet's process.
+/// Maximum size of an answer, in bytes.
 pub(crate) const ANSWER_BYTES_MAX: usize = 4 << 20;
-/// Longest message to it.
+/// Maximum size of an order, in bytes.
 pub(crate) const ORDER_BYTES_MAX: usize = 64 << 20;
 
 const LENGTH_BYTES: usize = size_of::<u32>();
 
-/// What a run says.
+/// Message from a run to the process of a tunlet.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Order {
     /// The run begins.
     Begin { application: Box<Application>, world: World },
-    /// Things that happened.
+    /// News, in order.
     Hear(Vec<News>),
 }
 
-/// What the process of a tunlet says; one answer to each order, after a first one unasked.
+/// Message from the process of a tunlet; one for each order, after an initial unrequested `Opened`.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Answer {
-    /// The library is loaded, or the sentence why not.
+    /// Specification of the loaded tunlet, or the reason why it cannot be loaded.
     Opened(Result<TunletSpec, String>),
-    /// What it wants, or the sentence why it cannot begin.
+    /// Requests of the tunlet, or the reason why it cannot begin.
     Begun(Result<Requests, String>),
-    /// What it decided on the news.
+    /// Decisions on the news.
     Heard(Vec<Decision>),
 }
 
-/// Why a stream of frames is of no more use.
+/// Reason why a stream of frames is no longer usable.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub(crate) enum FrameError {
-    /// A frame is longer than the receiver takes.
+    /// A frame is longer than the receiver accepts.
     #[error("a message of {bytes} bytes is longer than the {bytes_max} that are taken")]
     Oversized { bytes: usize, bytes_max: usize },
-    /// The bytes of a frame are no message.
+    /// The bytes of a frame cannot be decoded.
     #[error("a message cannot be understood")]
     Unknown(#[from] postcard::Error),
     /// The stream failed.
@@ -52,7 +51,7 @@ pub(crate) enum FrameError {
     Pipe(#[from] io::Error),
 }
 
-/// The bytes of a message with its frame.
+/// Encodes a message with its frame.
 pub(crate) fn encode<M: Serialize>(message: &M, bytes_max: usize) -> Result<Vec<u8>, FrameError> {
     let mut frame = postcard::to_extend(message, vec![0; LENGTH_BYTES])?;
     let bytes = frame.len() - LENGTH_BYTES;
@@ -71,7 +70,7 @@ pub(crate) fn write<M: Serialize>(
     Ok(to.write_all(&encode(message, bytes_max)?)?)
 }
 
-/// Waits for a message; none at the end of the stream.
+/// Waits for a message; returns `None` at the end of the stream.
 pub(crate) fn read<M: DeserializeOwned>(
     from: &mut impl Read,
     bytes_max: usize,
@@ -89,7 +88,7 @@ pub(crate) fn read<M: DeserializeOwned>(
     buffer.next_message()
 }
 
-/// Bytes as they arrive, cut into messages.
+/// Buffer that splits arriving bytes into messages.
 #[derive(Debug)]
 pub(crate) struct FrameBuffer {
     bytes: Vec<u8>,
@@ -97,7 +96,7 @@ pub(crate) struct FrameBuffer {
 }
 
 impl FrameBuffer {
-    /// Takes messages of at most `bytes_max` bytes.
+    /// Creates a buffer for messages of at most `bytes_max` bytes.
     pub(crate) fn new(bytes_max: usize) -> Self {
         Self { bytes: Vec::new(), bytes_max }
     }
@@ -107,7 +106,7 @@ impl FrameBuffer {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// Bytes to the end of the first message, as far as is known.
+    /// Returns the number of bytes missing from the first message, as far as is known.
     fn missing(&self) -> Result<usize, FrameError> {
         let Some((length, rest)) = self.bytes.split_first_chunk::<LENGTH_BYTES>() else {
             return Ok(LENGTH_BYTES - self.bytes.len());
@@ -119,7 +118,7 @@ impl FrameBuffer {
         Ok(bytes.saturating_sub(rest.len()))
     }
 
-    /// The next message, when it is complete.
+    /// Returns the next message if it is complete.
     pub(crate) fn next_message<M: DeserializeOwned>(&mut self) -> Result<Option<M>, FrameError> {
         if self.bytes.len() < LENGTH_BYTES || 0 < self.missing()? {
             return Ok(None);
@@ -136,7 +135,7 @@ impl FrameBuffer {
 mod tests {
     use super::*;
 
-    /// The answers in `bytes`, arriving in pieces of `n` bytes, and whether they end in an error.
+    /// Decodes `bytes` arriving in pieces of `n`; checks the lengths of the answers, and whether decoding fails.
     #[track_caller]
     fn check(bytes: &[u8], n: usize, expected: &[usize], fails: bool) {
         let mut buffer = FrameBuffer::new(100);

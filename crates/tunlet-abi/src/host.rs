@@ -1,13 +1,12 @@
-//! A foreign tunlet as a run sees it: a process of its own, behind [`tunlets::Tunlet`].
+//! Foreign tunlet from the run's side: a separate process behind [`tunlets::Tunlet`].
 //!
 //! # Invariants
-//! - [`hear`](Tunlet::hear) and [`look`](Tunlet::look) never wait: news go into a bounded queue, and what
-//!   does not fit is counted.
-//! - However its process ends, or when it does not answer in time, the tunlet has ended, with a sentence;
-//!   nobody else has.
+//! - [`hear`](Tunlet::hear) and [`look`](Tunlet::look) never wait: news go into a bounded queue, and news
+//!   that do not fit are counted.
+//! - However its process ends, even by not answering in time, only the tunlet ends, with a sentence; the run goes on.
 //!
 //! # Not here
-//! The process itself (`child`), what is said (`frame`).
+//! The process itself (`child`), the messages (`frame`).
 
 mod ending;
 mod keeper;
@@ -25,12 +24,12 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use tunlets::{Decision, News, Requests, Tunlet, TunletError, TunletSpec, World};
 
-/// What a foreign tunlet may take.
+/// Limits on a foreign tunlet.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Time in which it has to answer: to being loaded, to the beginning, to a batch of news.
+    /// Time for each answer: to being loaded, to the beginning, to a batch of news.
     pub patience: Duration,
-    /// News that wait for it.
+    /// Maximum number of waiting news.
     pub n_news_max: usize,
 }
 
@@ -40,60 +39,60 @@ impl Default for Limits {
     }
 }
 
-/// Why there is no tunlet.
+/// Reason why a foreign tunlet cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ForeignTunletError {
-    /// Its process cannot be started.
+    /// The process cannot be started.
     #[error("`{}`, which keeps the tunlet, cannot be started", host_program.display())]
     NotStarted {
-        /// The program.
+        /// Path of the program.
         host_program: PathBuf,
-        /// What the system says.
+        /// Cause.
         source: io::Error,
     },
-    /// The library is none of a tunlet.
+    /// The library does not contain a valid tunlet.
     #[error("`{}` is no tunlet: {reason}", library.display())]
     Refused {
-        /// The library.
+        /// Path of the library.
         library: PathBuf,
-        /// The sentence why.
+        /// Reason, as a sentence.
         reason: String,
     },
-    /// Its process ended.
+    /// The process ended.
     #[error("the tunlet in `{}` ended while it was loaded: {how}", library.display())]
     Ended {
-        /// The library.
+        /// Path of the library.
         library: PathBuf,
-        /// How.
+        /// Description of how it ended.
         how: String,
     },
 }
 
-/// A tunlet of a shared library, in a process of its own.
+/// Tunlet of a shared library, in a process of its own.
 #[derive(Debug)]
 pub struct ForeignTunlet {
     spec: TunletSpec,
     shared: Arc<Shared>,
-    /// None once the tunlet is told to leave.
+    /// Queue of orders; `None` once the tunlet is told to leave.
     orders: Option<SyncSender<Order>>,
     keeper: Option<JoinHandle<()>>,
     n_dropped: u64,
 }
 
 impl ForeignTunlet {
-    /// Loads a library in a process of its own; `host_program` is `sintonia`, which has `tunlet-host`.
+    /// Loads a library in a separate process; `host_program` is `sintonia`, which has the subcommand `tunlet-host`.
     ///
     /// # Errors
-    /// When it is no tunlet.
+    /// The process cannot be started, ends early, or the library is not a valid tunlet.
     pub fn open(library: &Path, host_program: &Path) -> Result<Self, ForeignTunletError> {
         Self::open_with(library, host_program, Limits::default())
     }
 
-    /// As [`open`](Self::open), with other limits.
+    /// Like [`open`](Self::open), with other limits.
     ///
     /// # Errors
-    /// When it is no tunlet.
+    /// As for [`open`](Self::open).
     pub fn open_with(
         library: &Path,
         host_program: &Path,
@@ -123,12 +122,12 @@ impl ForeignTunlet {
         Ok(tunlet)
     }
 
-    /// News that it did not hear because it was too slow.
+    /// Returns the number of news that were dropped because the tunlet was too slow.
     pub fn n_dropped(&self) -> u64 {
         self.n_dropped
     }
 
-    /// Number of its process while it has one.
+    /// Returns the id of its process while it runs.
     pub fn process_id(&self) -> Option<u32> {
         self.shared.process_id()
     }
@@ -136,7 +135,7 @@ impl ForeignTunlet {
     fn send(&self, order: Order) -> bool {
         match self.orders.as_ref().map(|orders| orders.try_send(order)) {
             Some(Err(TrySendError::Full(_))) => false,
-            // Whoever has ended misses nothing.
+            // A tunlet that has ended misses nothing.
             _ => true,
         }
     }
@@ -146,7 +145,7 @@ impl ForeignTunlet {
     }
 }
 
-/// Stands where nothing is known yet.
+/// Returns a placeholder until the specification is known.
 fn empty_spec() -> TunletSpec {
     TunletSpec {
         name: String::new(),
@@ -215,7 +214,7 @@ impl Drop for ForeignTunlet {
         self.shared.leave();
         self.orders = None;
         if let Some(keeper) = self.keeper.take() {
-            // A keeper that panicked has no process to wait for.
+            // A keeper thread that panicked has no process left to wait for.
             keeper.join().ok();
         }
     }

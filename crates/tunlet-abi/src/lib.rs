@@ -1,20 +1,20 @@
-//! Tunlets in shared libraries: the C interface, for those who write them and for those who load them.
+//! Tunlets in shared libraries: the C interface, for authors of tunlets and for hosts.
 //!
-//! | module | for whom |
+//! | module | used by |
 //! |---|---|
-//! | [`abi`] | both sides, in any language: `include/sintonia_tunlet.h` is made from it |
+//! | [`abi`] | both sides, in any language: `include/sintonia_tunlet.h` is generated from it |
 //! | [`standalone`] | a tunlet in Rust that depends on nothing but these files |
 //! | [`exported`] | a tunlet in Rust that implements [`tunlets::Tunlet`]: [`export!`] |
 //! | [`loaded`] | a host that loads a library into its own process |
-//! | [`child`] | the process in which a run keeps a foreign tunlet |
-//! | [`host`] | the run, which hears of the end of that process and goes on |
+//! | [`child`] | the process in which a run executes a foreign tunlet |
+//! | [`host`] | the run, which is told when that process ends and goes on |
 //!
 //! # Invariants
-//! - A foreign tunlet never runs in the process of a run: what it breaks is its own process.
-//! - A run never waits for a tunlet once it has begun; news that a slow tunlet cannot take are counted.
+//! - A foreign tunlet never runs in the process of a run: it can only damage its own process.
+//! - A run never waits for a tunlet that has begun; news that a slow tunlet cannot take are dropped and counted.
 //!
 //! # Not here
-//! What tunlets are (`tunlets`), and what becomes of their decisions (`tunlets::conductor`).
+//! Tunlets themselves (`tunlets`), and the handling of their decisions (`tunlets::conductor`).
 
 #![expect(unsafe_code, reason = "functions and data of foreign libraries")]
 #![expect(

@@ -1,51 +1,51 @@
-//! A tunlet in Rust behind the C interface: implement [`Tunlet`] and export [`entry`].
+//! Rust tunlet behind the C interface: implement [`Tunlet`] and export [`entry`].
 //!
-//! This file and `abi.rs` need nothing but the standard library: `sintonia new-tunlet --lang rust`
-//! copies both into the project that it makes.
+//! This file and `abi.rs` need only the standard library: `sintonia new-tunlet --lang rust` copies both into
+//! the project that it creates.
 //!
 //! # Invariants
 //! - A panic aborts the process of the tunlet; the run goes on without it.
-//! - What is written to standard error is shown to the person who watches the run.
+//! - Text written to standard error is shown to the user who watches the run.
 
 use crate::abi;
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::ptr;
 
-/// One performance problem: what to measure, a model of it, what to change.
+/// A performance problem: what to measure, a model of it, and what to change.
 pub trait Tunlet: Default {
-    /// What it is.
+    /// Returns the specification of the tunlet.
     fn spec() -> Spec;
 
-    /// The run begins: looks up what it needs and says what it wants to hear.
+    /// Begins a run: looks up what the tunlet needs and returns what it requests.
     ///
     /// # Errors
-    /// A sentence why it cannot begin.
+    /// The reason, as a sentence, why it cannot begin.
     fn begin(&mut self, description: &Description) -> Result<Requests, String>;
 
-    /// Something happened; the changes it asks for are put into `decisions`.
+    /// Processes news; requested changes are pushed to `decisions`.
     fn hear(&mut self, news: &News, decisions: &mut Vec<Decision>);
 }
 
-/// What a tunlet is.
+/// Specification of a tunlet.
 #[derive(Clone, Copy, Debug)]
 pub struct Spec {
-    /// Its name: letters, digits, `-` and `_`.
+    /// Name of the tunlet: letters, digits, `-` and `_`.
     pub name: &'static str,
-    /// The performance problem it is about, as half a sentence.
+    /// Performance problem it addresses, as half a sentence.
     pub problem: &'static str,
-    /// Names of the events it has to have.
+    /// Names of the required events.
     pub needs_events: &'static [&'static str],
     /// Names of the tuning points it changes.
     pub needs_points: &'static [&'static str],
-    /// Its options and what they mean.
+    /// Names and meanings of its options.
     pub options: &'static [(&'static str, &'static str)],
 }
 
-/// A number of the program.
+/// Numeric value in the program.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value {
-    /// A signed integer, or a truth value.
+    /// A signed integer, or a Boolean.
     Int(i64),
     /// An unsigned integer above 2^63 - 1.
     Uint(u64),
@@ -53,55 +53,55 @@ pub enum Value {
     Float(f64),
 }
 
-/// A kind of ranks.
+/// Group of ranks with the same role.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Actor {
-    /// Its name.
+    /// Name of the actor.
     pub name: String,
-    /// The ranks, ascending.
+    /// Ranks in ascending order.
     pub ranks: Vec<u32>,
 }
 
-/// A measurement point.
+/// Measurement point.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EventPoint {
-    /// Its name.
+    /// Name of the event.
     pub name: String,
     /// Position of its actor.
     pub actor: usize,
-    /// Whether it is at the exit of its function, not at the entry.
+    /// True if it is at the exit of its function, false if at the entry.
     pub is_exit: bool,
-    /// The function it is in.
+    /// Name of the function that contains it.
     pub function: String,
-    /// Names of its attributes, in the order of their values.
+    /// Names of the attributes, in the order of their values.
     pub attributes: Vec<String>,
 }
 
-/// Something that may be changed.
+/// Value or behavior of the program that can be changed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Point {
-    /// Its name.
+    /// Name of the tuning point.
     pub name: String,
     /// Position of its actor.
     pub actor: usize,
-    /// Smallest and largest value allowed.
+    /// Smallest and largest allowed value.
     pub range: Option<(f64, f64)>,
-    /// Only the smallest, that plus a step, ...
+    /// Distance of allowed values from the smallest one on.
     pub step: Option<f64>,
-    /// A change that makes iterations slower by more than this share is undone.
+    /// Relative slowdown of iterations above which a change is undone.
     pub limit: f64,
-    /// Its value when the tunlet begins.
+    /// Value when the tunlet begins.
     pub value: Option<Value>,
 }
 
-/// What the application description and the run say.
+/// Application description and initial state of the run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Description {
     /// File name of the program.
     pub program: String,
-    /// Ranks of the program.
+    /// Number of ranks of the program.
     pub n_ranks: u32,
-    /// Kinds of ranks.
+    /// Groups of ranks.
     pub actors: Vec<Actor>,
     /// Measurement points.
     pub events: Vec<EventPoint>,
@@ -109,13 +109,13 @@ pub struct Description {
     pub points: Vec<Point>,
     /// Positions of the events at the start and at the end of an iteration.
     pub iteration: Option<(usize, usize)>,
-    /// Position of the attribute of the start event that says how much work an iteration is.
+    /// Position of the start event's attribute with the amount of work.
     pub iteration_work: Option<usize>,
-    /// Options of this tunlet.
+    /// Options given for this tunlet.
     pub options: BTreeMap<String, String>,
 }
 
-/// How an event is wanted.
+/// Level of detail in which a tunlet wants an event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Detail {
     /// Not at all.
@@ -123,43 +123,43 @@ pub enum Detail {
     None,
     /// Every passage, as [`News::Event`].
     Every,
-    /// Passages added up on the way, as [`News::Summary`].
+    /// Sums over passages, as [`News::Summary`].
     Summary,
 }
 
-/// What a tunlet wants to hear and to change.
+/// News that a tunlet requests, and the tuning points it may change.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Requests {
-    /// Positions of events, and how they are wanted.
+    /// Positions of events, with their level of detail.
     pub events: Vec<(usize, Detail)>,
-    /// Whether it wants [`News::Performance`].
+    /// True if [`News::Performance`] is wanted.
     pub performance: bool,
-    /// Positions of the tuning points it may change.
+    /// Positions of the tuning points that the tunlet may change.
     pub points: Vec<usize>,
 }
 
-/// Numbers added up.
+/// Statistics of a set of numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Moments {
-    /// How many.
+    /// Count.
     pub n: u64,
-    /// Their mean.
+    /// Mean.
     pub mean: f64,
-    /// Sum of the squares of their distances from the mean.
+    /// Sum of the squared deviations from the mean.
     pub squares: f64,
-    /// Smallest.
+    /// Smallest number.
     pub min: f64,
-    /// Largest.
+    /// Largest number.
     pub max: f64,
 }
 
-/// Something that happened. Times are seconds since the start of the run.
+/// News for a tunlet. Times are in seconds since the start of the run.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs, reason = "the header explains the fields by the same names")]
 pub enum News {
     /// A rank passed a measurement point.
     Event { event: usize, rank: u32, thread: u32, time_s: f64, values: Vec<Value> },
-    /// Many passages of a measurement point, added up.
+    /// Sums over many passages of a measurement point.
     Summary {
         event: usize,
         n_ranks: u32,
@@ -169,7 +169,7 @@ pub enum News {
     },
     /// An iteration ended.
     Iteration { number: u64, end_s: f64, duration_s: f64, work: f64 },
-    /// Efficiencies of the last seconds.
+    /// Efficiencies of the last few seconds.
     Performance {
         span_s: (f64, f64),
         load_balance: f64,
@@ -178,56 +178,56 @@ pub enum News {
         useful_s: Vec<f64>,
         culprit: Option<(u32, String, f64)>,
     },
-    /// A change was made.
+    /// A change was carried out.
     Applied { point: usize, old: Value, new: Value, time_s: f64, hit: u32, is_own: bool },
-    /// A decision of this tunlet was not carried out, or was taken back.
+    /// A decision of this tunlet was not carried out, or was undone.
     Declined { point: usize, reason: String },
 }
 
-/// A change that a tunlet asks for.
+/// Change that a tunlet requests.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decision {
     /// Position of the tuning point.
     pub point: usize,
-    /// Its new value.
+    /// New value.
     pub value: Value,
-    /// Why, in words and numbers that a person can check.
+    /// Reason, in words and numbers that the user can check.
     pub reason: String,
 }
 
 impl Description {
-    /// Position of an event.
+    /// Returns the position of an event.
     ///
     /// # Errors
-    /// A sentence that says that it is missing.
+    /// A sentence that the event is missing.
     pub fn event(&self, name: &str) -> Result<usize, String> {
         let found = self.events.iter().position(|event| event.name == name);
         found.ok_or_else(|| format!("the description has no event `{name}`"))
     }
 
-    /// Position of an attribute among those of an event.
+    /// Returns the position of an attribute in an event.
     ///
     /// # Errors
-    /// A sentence that says that it is missing.
+    /// A sentence that the attribute is missing.
     pub fn attribute(&self, event: usize, name: &str) -> Result<usize, String> {
         let attributes = self.events.get(event).map_or(&[][..], |event| &event.attributes);
         let found = attributes.iter().position(|attribute| attribute == name);
         found.ok_or_else(|| format!("the event has no attribute `{name}`"))
     }
 
-    /// Position of a tuning point.
+    /// Returns the position of a tuning point.
     ///
     /// # Errors
-    /// A sentence that says that it is missing.
+    /// A sentence that the tuning point is missing.
     pub fn point(&self, name: &str) -> Result<usize, String> {
         let found = self.points.iter().position(|point| point.name == name);
         found.ok_or_else(|| format!("the description has no tuning point `{name}`"))
     }
 
-    /// An option as a number, or what it is without being given.
+    /// Returns a numeric option, or the default if it is not given.
     ///
     /// # Errors
-    /// A sentence that says that it is no such number.
+    /// A sentence that the option is not a number of this type.
     pub fn option<T: std::str::FromStr>(&self, name: &str, default: T) -> Result<T, String> {
         let Some(text) = self.options.get(name) else { return Ok(default) };
         text.parse().map_err(|_| format!("option `{name}` is `{text}`; it must be a number"))
@@ -235,7 +235,7 @@ impl Description {
 }
 
 impl Value {
-    /// As a floating-point number, rounded where it has to be.
+    /// Returns the value as a floating-point number, rounded if necessary.
     pub fn as_f64(self) -> f64 {
         match self {
             Self::Int(whole) => whole as f64,
@@ -247,15 +247,15 @@ impl Value {
 
 mod read;
 
-/// What the host keeps for us.
+/// State that the host keeps for the tunlet.
 #[derive(Default)]
 struct State<T> {
     tunlet: T,
-    /// Kept for the host that reads it.
+    /// Last refusal, kept alive while the host reads it.
     refusal: CString,
 }
 
-/// What `sintonia_tunlet_v1` has to return; call it once.
+/// Returns the result for `sintonia_tunlet_v1`; call it once.
 pub fn entry<T: Tunlet>() -> *const abi::sintonia_tunlet {
     let spec = T::spec();
     let setting =
@@ -286,7 +286,7 @@ fn leak_list(texts: &[&str]) -> *const *const c_char {
     list.leak().as_ptr()
 }
 
-/// A text for C: it ends where it has a zero byte.
+/// Converts a text for C, cut at its first zero byte.
 fn c_text(text: &str) -> CString {
     let until_zero: Vec<u8> = text.bytes().take_while(|byte| *byte != 0).collect();
     CString::new(until_zero).unwrap_or_default()
@@ -301,7 +301,7 @@ unsafe extern "C" fn begin<T: Tunlet>(
     state: *mut c_void,
     host: *const abi::sintonia_host,
 ) -> *const c_char {
-    // SAFETY: `create` made it, and the host calls from one thread.
+    // SAFETY: `create` returned the state, and the host calls from one thread.
     let state = unsafe { &mut *state.cast::<State<T>>() };
     // SAFETY: the host is valid until this function returns.
     let host = unsafe { &*host };
@@ -326,7 +326,7 @@ fn request(host: &abi::sintonia_host, requests: &Requests) {
             Detail::Every => abi::SINTONIA_DETAIL_EVERY,
             Detail::Summary => abi::SINTONIA_DETAIL_SUMMARY,
         };
-        // SAFETY: the host's own function with the host.
+        // SAFETY: the function belongs to the host that is passed.
         unsafe { (host.want_event)(host, position(*event), detail) };
     }
     if requests.performance {
@@ -348,7 +348,7 @@ unsafe extern "C" fn hear<T: Tunlet>(
     host: *const abi::sintonia_host,
     news: *const abi::sintonia_news,
 ) {
-    // SAFETY: `create` made it, and the host calls from one thread.
+    // SAFETY: `create` returned the state, and the host calls from one thread.
     let state = unsafe { &mut *state.cast::<State<T>>() };
     // SAFETY: news are valid until this function returns.
     let Some(news) = (unsafe { read::news(news) }) else { return };
@@ -359,17 +359,17 @@ unsafe extern "C" fn hear<T: Tunlet>(
         let value = read::c_value(decision.value);
         // SAFETY: the host is valid until this function returns.
         let decide = unsafe { (*host).decide };
-        // SAFETY: the host's own function with the host and a text that outlives the call.
+        // SAFETY: the function belongs to the host that is passed, and the text outlives the call.
         unsafe { decide(host, position(decision.point), value, reason.as_ptr()) };
     }
 }
 
 unsafe extern "C" fn destroy<T: Tunlet>(state: *mut c_void) {
-    // SAFETY: `create` made it, and this is its last use.
+    // SAFETY: `create` returned the state, and this is its last use.
     drop(unsafe { Box::from_raw(state.cast::<State<T>>()) });
 }
 
-/// A text of C as ours.
+/// Converts a text from C.
 ///
 /// # Safety
 /// `text` is null or ends with a zero byte.
@@ -377,6 +377,6 @@ unsafe fn text(text: *const c_char) -> String {
     if text.is_null() {
         return String::new();
     }
-    // SAFETY: the caller says so.
+    // SAFETY: guaranteed by the caller.
     unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
 }

@@ -1,9 +1,9 @@
-//! How a process ended, in words.
+//! Formatting of a process's exit status.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
-/// "killed by SIGSEGV", "it exited with code 3".
+/// Returns "killed by SIGSEGV", "it exited with code 3".
 pub(super) fn words(status: ExitStatus) -> String {
     match (status.signal(), status.code()) {
         (Some(signal), _) => format!("killed by {}", signal_name(signal)),

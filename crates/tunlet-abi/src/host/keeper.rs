@@ -1,7 +1,7 @@
-//! The thread that keeps the process of a tunlet: starts it, reads its answers, ends it, buries it.
+//! Thread that manages the process of a tunlet: starts it, reads its answers, ends it, and reaps it.
 //!
 //! # Invariants
-//! - It lives as long as the process, which is killed when its parent thread ends.
+//! - The thread lives as long as the process, which is killed when its parent thread ends.
 
 use super::ending;
 use super::shared::Shared;
@@ -18,16 +18,16 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// How often a silent process is looked at.
+/// Interval at which a silent process is checked, in ns.
 const LOOK_NS: i64 = 50_000_000;
-/// Bytes of a line for people that are kept.
+/// Maximum length in bytes of a line shown to the user; the rest becomes further lines.
 const LINE_BYTES_MAX: u64 = 1000;
-/// How long a process may take from its last answer to its end.
+/// Time for a process to end after its last answer.
 const FAREWELL: Duration = Duration::from_secs(1);
-/// How long the last lines of a process that ended are waited for.
+/// Time to wait for the last lines of a process that has ended.
 const LAST_WORDS: Duration = Duration::from_millis(200);
 
-/// Starts the process with the threads around it.
+/// Starts the process with the threads that serve it.
 pub(super) fn start(
     library: &Path,
     host_program: &Path,
@@ -71,19 +71,19 @@ fn keep(mut child: Child, shared: &Arc<Shared>, orders: Receiver<Order>) {
     let teller = thread::Builder::new().name("lines".into()).spawn(tell_all);
     match writer.as_ref().and(teller.as_ref()) {
         Ok(_) => read_answers(&child, shared, answers),
-        // It is not left alone with nobody to talk to.
+        // The process is not left running without threads that serve it.
         Err(error) => shared.end(|| format!("the system gives no thread: {error}")),
     }
     let status = bury(&mut child, shared);
     shared.set_process_id(None);
-    // Someone that it started may hold the other end.
+    // A descendant of the process may hold the other end of the pipe open.
     all_told.recv_timeout(LAST_WORDS).ok();
     shared.end(|| status.map_or_else(|| "it is gone".to_owned(), ending::words));
-    // Its input is closed now, so that it does not wait any more.
+    // Its input is closed now, so the writer no longer waits.
     writer.into_iter().for_each(|writer| writer.join().unwrap_or_default());
 }
 
-/// Reads until the process has to end, or has ended.
+/// Reads answers until the process must be ended, or has ended.
 fn read_answers(child: &Child, shared: &Shared, mut answers: ChildStdout) {
     let mut frames = FrameBuffer::new(ANSWER_BYTES_MAX);
     let mut bytes = vec![0; 64 << 10];
@@ -137,26 +137,26 @@ fn next_answer(frames: &mut FrameBuffer) -> Result<Option<Answer>, String> {
     frames.next_message().map_err(|error| format!("its answer is garbage ({error})"))
 }
 
-/// Whether it has ended; its number is kept until it is buried.
+/// Returns whether the process has exited; its id stays reserved until it is reaped.
 fn has_exited(child: &Child) -> bool {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     !matches!(waitid(WaitId::Pid(Pid::from_child(child)), options), Ok(None))
 }
 
-/// Makes sure that it, and what it started, has ended.
+/// Ensures that the process and its descendants have ended.
 fn bury(child: &mut Child, shared: &Shared) -> Option<ExitStatus> {
-    // Its answers ended, so it is on its way: how it ends by itself is what people want to know.
+    // Its answers ended, so it is about to exit: its own exit status is the one the user wants to know.
     let since = Instant::now();
     while shared.ended().is_none() && !has_exited(child) && since.elapsed() < FAREWELL {
         thread::sleep(Duration::from_millis(1));
     }
-    // It may be gone, with its group.
+    // The process may be gone, together with its group.
     kill_process_group(Pid::from_child(child), Signal::KILL).ok();
     child.kill().ok();
     child.wait().ok()
 }
 
-/// Passes on what it writes for people, line by line.
+/// Passes its standard error on to the user, line by line.
 fn tell(shared: &Shared, lines: ChildStderr) {
     let mut lines = BufReader::new(lines);
     let mut line = Vec::new();

@@ -1,18 +1,19 @@
-//! What the threads around a foreign tunlet share: what it said, since when it owes an answer, and its end.
+//! State shared by the threads around a foreign tunlet: its messages, the time since when an
+//! answer is due, and its end.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tunlets::{Decision, Requests, TunletSpec};
 
-/// Decisions that wait to be collected.
+/// Maximum number of decisions waiting to be collected.
 const N_DECISIONS_MAX: usize = 4096;
-/// Lines for people that wait to be collected.
+/// Maximum number of lines for the user waiting to be collected.
 const N_LINES_MAX: usize = 256;
-/// How long a tunlet that is told to leave may take.
+/// Time for a tunlet to end after it was told to leave.
 const FAREWELL: Duration = Duration::from_secs(1);
 
-/// See the module.
+/// Shared state of a foreign tunlet; see the module documentation.
 #[derive(Debug)]
 pub(super) struct Shared {
     patience: Duration,
@@ -20,7 +21,7 @@ pub(super) struct Shared {
     changed: Condvar,
 }
 
-/// What the tunlet said, and what is known of it.
+/// Messages and state of the tunlet.
 #[derive(Debug, Default)]
 pub(super) struct Said {
     pub(super) opened: Option<Result<TunletSpec, String>>,
@@ -28,30 +29,30 @@ pub(super) struct Said {
     decisions: Vec<Decision>,
     lines: VecDeque<String>,
     n_lines_lost: u64,
-    /// Tuning points it may change.
+    /// Tuning points that the tunlet may change.
     points: Vec<usize>,
-    /// Since when it owes an answer.
+    /// Time since when an answer is due.
     owes_since: Option<Instant>,
-    /// Since when it is told to leave.
+    /// Time at which the tunlet was told to leave.
     leaves_since: Option<Instant>,
-    /// How it ended.
+    /// Description of how it ended.
     ended: Option<String>,
     process_id: Option<u32>,
 }
 
 impl Shared {
-    /// Of a tunlet that is being loaded: it owes the answer that it is.
+    /// Creates the state of a tunlet that is being loaded: the answer `Opened` is due.
     pub(super) fn new(patience: Duration) -> Self {
         let said = Said { owes_since: Some(Instant::now()), ..Said::default() };
         Self { patience, said: Mutex::new(said), changed: Condvar::new() }
     }
 
     fn lock(&self) -> MutexGuard<'_, Said> {
-        // Every change of it is complete in itself.
+        // Every change of the state is complete in itself.
         self.said.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for what `pick` takes, or the end; the keeper ends whoever is silent for too long.
+    /// Waits until `pick` returns something or the tunlet ends; the keeper ends a tunlet that is silent for too long.
     pub(super) fn wait_for<T>(
         &self,
         mut pick: impl FnMut(&mut Said) -> Option<T>,
@@ -68,17 +69,17 @@ impl Shared {
         }
     }
 
-    /// An order is about to be written: an answer is owed from now on.
+    /// Notes that an order is about to be written, so that an answer is due.
     pub(super) fn owe(&self) {
         self.lock().owes_since = Some(Instant::now());
     }
 
-    /// Waits until it owes nothing; false when it has ended.
+    /// Waits until no answer is due; returns false if the tunlet has ended.
     pub(super) fn wait_for_answer(&self) -> bool {
         self.wait_for(|said| said.owes_since.is_none().then_some(())).is_ok()
     }
 
-    /// It answered.
+    /// Stores an answer, so that none is due.
     pub(super) fn answer(&self, put: impl FnOnce(&mut Said)) {
         let mut said = self.lock();
         put(&mut said);
@@ -86,12 +87,12 @@ impl Shared {
         self.changed.notify_all();
     }
 
-    /// Whether it owes an answer at all.
+    /// Returns whether an answer is due.
     pub(super) fn owes(&self) -> bool {
         self.lock().owes_since.is_some()
     }
 
-    /// Why it has to be ended now, if it has to.
+    /// Returns the reason why the tunlet must be ended now, if any.
     pub(super) fn overdue(&self) -> Option<String> {
         let said = self.lock();
         let is_over =
@@ -102,7 +103,7 @@ impl Shared {
         is_over(said.leaves_since, FAREWELL).then(|| "it did not leave when it was told to".into())
     }
 
-    /// It ended; only the first reason counts.
+    /// Notes that the tunlet ended; only the first reason is kept.
     pub(super) fn end(&self, how: impl FnOnce() -> String) {
         let mut said = self.lock();
         if said.ended.is_none() {
@@ -120,17 +121,17 @@ impl Shared {
         self.lock().process_id
     }
 
-    /// Its process was started, or is gone.
+    /// Sets the process id when the process is started, and clears it when it is gone.
     pub(super) fn set_process_id(&self, process_id: Option<u32>) {
         self.lock().process_id = process_id;
     }
 
-    /// It is told to leave.
+    /// Notes that the tunlet is told to leave.
     pub(super) fn leave(&self) {
         self.lock().leaves_since = Some(Instant::now());
     }
 
-    /// Which tuning points it may change.
+    /// Sets the tuning points that the tunlet may change.
     pub(super) fn allow(&self, points: &[usize]) {
         self.lock().points = points.to_vec();
     }
@@ -139,7 +140,7 @@ impl Shared {
         into.append(&mut self.lock().decisions);
     }
 
-    /// It says something to people.
+    /// Adds a line for the user.
     pub(super) fn add_line(&self, line: String) {
         let mut said = self.lock();
         if N_LINES_MAX <= said.lines.len() {
@@ -161,13 +162,13 @@ impl Shared {
 }
 
 impl Said {
-    /// Decisions that came; false when one is about a tuning point that the tunlet did not name.
+    /// Adds decisions; returns false if one concerns a tuning point that the tunlet did not request.
     pub(super) fn decide(&mut self, mut decisions: Vec<Decision>) -> bool {
         if decisions.iter().any(|decision| !self.points.contains(&decision.point)) {
             return false;
         }
         self.decisions.append(&mut decisions);
-        // The newest of each point is what counts.
+        // Old decisions are dropped, since only the newest for each point matters.
         let n_over = self.decisions.len().saturating_sub(N_DECISIONS_MAX);
         self.decisions.drain(..n_over);
         true

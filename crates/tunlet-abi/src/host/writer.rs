@@ -1,4 +1,4 @@
-//! Brings orders to the process of a tunlet, batch by batch: the next one when the last is answered.
+//! Writing of orders to the process of a tunlet, in batches: the next one is written when the last is answered.
 
 use super::shared::Shared;
 use crate::frame::{self, ORDER_BYTES_MAX, Order};
@@ -6,10 +6,10 @@ use std::process::ChildStdin;
 use std::sync::mpsc::Receiver;
 use tunlets::News;
 
-/// News in a batch.
+/// Maximum number of news in a batch.
 const N_NEWS_MAX: usize = 256;
 
-/// Writes until the queue ends or the tunlet does; its input ends with this function.
+/// Writes until the queue or the tunlet ends; the process's input is closed when this function returns.
 pub(super) fn write(shared: &Shared, orders: &Receiver<Order>, mut to: ChildStdin) {
     let mut next = None;
     while let Some(order) = next.take().or_else(|| orders.recv().ok()) {
@@ -21,14 +21,14 @@ pub(super) fn write(shared: &Shared, orders: &Receiver<Order>, mut to: ChildStdi
             return;
         }
         shared.owe();
-        // A process that has gone is the keeper's to see.
+        // The keeper notices that the process is gone.
         if frame::write(&mut to, &batch, ORDER_BYTES_MAX).is_err() || !shared.wait_for_answer() {
             return;
         }
     }
 }
 
-/// The news that wait, up to an order of another kind.
+/// Collects waiting news, up to an order of another kind.
 fn gather(orders: &Receiver<Order>, mut all: Vec<News>, next: &mut Option<Order>) -> Vec<News> {
     while all.len() < N_NEWS_MAX {
         match orders.try_recv() {

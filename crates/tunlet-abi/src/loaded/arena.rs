@@ -1,4 +1,4 @@
-//! Memory for what C looks at: it stays where it is until the arena goes.
+//! Memory for data passed to C, which stays at its address until the arena is dropped.
 
 use std::any::Any;
 use std::ffi::{CString, c_char};
@@ -11,7 +11,7 @@ pub(super) struct Arena {
 }
 
 impl Arena {
-    /// A text for C; it ends where it has a zero byte.
+    /// Stores a text for C, cut at its first zero byte.
     pub(super) fn text(&mut self, text: &str) -> *const c_char {
         let until_zero: Vec<u8> = text.bytes().take_while(|byte| *byte != 0).collect();
         let text = CString::new(until_zero).expect("no zero byte is left");
@@ -20,15 +20,15 @@ impl Arena {
         first
     }
 
-    /// A list for C.
+    /// Stores a list for C.
     pub(super) fn list<T: 'static>(&mut self, list: Vec<T>) -> *const T {
-        // The elements of a vector do not move when the vector does.
+        // Moving a vector does not move its elements.
         let first = list.as_ptr();
         self.lists.push(Box::new(list));
         first
     }
 
-    /// One thing for C.
+    /// Stores a single value for C.
     pub(super) fn one<T: 'static>(&mut self, one: T) -> *const T {
         self.list(vec![one])
     }

@@ -1,8 +1,8 @@
-//! What a loaded tunlet may ask of us, as C functions.
+//! Callbacks of the host for a loaded tunlet, as C functions.
 //!
 //! # Invariants
-//! - No argument of a tunlet is believed: positions are looked up, texts are shortened, and a call at
-//!   the wrong time is refused.
+//! - Arguments from a tunlet are not trusted: positions are checked, texts are shortened, and calls at the
+//!   wrong time are refused.
 
 use super::arena::Arena;
 use super::describe;
@@ -14,14 +14,14 @@ use std::ffi::{CStr, c_char};
 use std::ptr;
 use tunlets::{Decision, Detail, Requests, World};
 
-/// Decisions that a tunlet may make on one piece of news.
+/// Maximum number of decisions per piece of news.
 const N_DECISIONS_MAX: usize = 64;
-/// Lines that a tunlet may say on one piece of news.
+/// Maximum number of lines per piece of news.
 const N_LINES_MAX: usize = 64;
-/// Bytes of a reason, and of a line, that are kept.
+/// Maximum length of a reason or line, in bytes; the rest is cut.
 const TEXT_BYTES_MAX: usize = 1000;
 
-/// The host of one tunlet during its run.
+/// Host of one tunlet during its run.
 pub(super) struct Host {
     host: abi::sintonia_host,
     _description: Box<abi::sintonia_description>,
@@ -29,28 +29,28 @@ pub(super) struct Host {
     _arena: Arena,
 }
 
-/// What the callbacks know and gather.
+/// Data used and collected by the callbacks.
 struct Context {
     application: Application,
     name: String,
     said: RefCell<Said>,
 }
 
-/// What a tunlet said during one call.
+/// Data from a tunlet during one call.
 #[derive(Default)]
 pub(super) struct Said {
-    /// Whether it may still say what it wants.
+    /// True while the tunlet is in `begin` and may make requests.
     pub(super) begins: bool,
-    /// What it wants.
+    /// Requests so far.
     pub(super) requests: Requests,
-    /// What it decided.
+    /// Decisions of this call.
     pub(super) decisions: Vec<Decision>,
-    /// What it tells people.
+    /// Lines for the user.
     pub(super) lines: Vec<String>,
 }
 
 impl Host {
-    /// The host of the tunlet `name`, which begins.
+    /// Creates the host of the tunlet `name`, which is about to begin.
     pub(super) fn new(name: &str, application: &Application, world: &World) -> Box<Self> {
         let mut arena = Arena::default();
         let description = describe::description(&mut arena, name, application, world);
@@ -85,22 +85,22 @@ impl Host {
         &raw const self.host
     }
 
-    /// What it said so far, to be changed.
+    /// Returns the data from the tunlet, for modification.
     pub(super) fn said(&self) -> std::cell::RefMut<'_, Said> {
         self.context.said.borrow_mut()
     }
 }
 
 /// # Safety
-/// `host` is the host that we passed.
+/// `host` is the pointer that was passed to the tunlet.
 unsafe fn context<'a>(host: *const abi::sintonia_host) -> &'a Context {
-    // SAFETY: the caller says so.
+    // SAFETY: guaranteed by the caller.
     let context = unsafe { (*host).context };
     // SAFETY: a `Host` keeps its context as long as itself.
     unsafe { &*context.cast::<Context>() }
 }
 
-/// A text of the tunlet, shortened.
+/// Returns a text from the tunlet, shortened.
 ///
 /// # Safety
 /// `text` is null or ends with a zero byte.
@@ -108,7 +108,7 @@ unsafe fn text(text: *const c_char) -> String {
     if text.is_null() {
         return String::new();
     }
-    // SAFETY: the caller says so.
+    // SAFETY: guaranteed by the caller.
     let bytes = unsafe { CStr::from_ptr(text) }.to_bytes();
     String::from_utf8_lossy(&bytes[..bytes.len().min(TEXT_BYTES_MAX)]).into_owned()
 }
@@ -219,11 +219,11 @@ unsafe extern "C" fn decide(
     // SAFETY: the tunlet passes the host and a text.
     let (context, reason) = unsafe { (context(host), text(reason)) };
     let value = match value.kind {
-        // SAFETY: the kind says so.
+        // SAFETY: `kind` tells which member is set.
         abi::SINTONIA_INT => Value::Int(unsafe { value.number.int_value }),
-        // SAFETY: the kind says so.
+        // SAFETY: `kind` tells which member is set.
         abi::SINTONIA_UINT => Value::from(unsafe { value.number.uint_value }),
-        // SAFETY: the kind says so.
+        // SAFETY: `kind` tells which member is set.
         abi::SINTONIA_FLOAT => Value::Float(unsafe { value.number.float_value }),
         _ => return false,
     };

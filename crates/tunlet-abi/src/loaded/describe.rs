@@ -1,4 +1,4 @@
-//! From our words to those of C: the description and news.
+//! Conversion of the description and news to the structures of the C interface.
 
 use super::arena::Arena;
 use crate::abi;
@@ -7,12 +7,12 @@ use events::{Place, Value};
 use std::ptr;
 use tunlets::{Applied, EventNews, IterationNews, Moments, News, Performance, SummaryNews, World};
 
-/// Positions and counts of an application fit: its description is a text that a person wrote.
+/// Converts a position or count, which fits because it comes from a description written by hand.
 fn number(of: usize) -> u32 {
     u32::try_from(of).unwrap_or(abi::SINTONIA_NONE)
 }
 
-/// The description for the tunlet `name`.
+/// Returns the description for the tunlet `name`.
 pub(super) fn description(
     arena: &mut Arena,
     name: &str,
@@ -105,7 +105,7 @@ fn value(value: Value) -> abi::sintonia_value {
     abi::sintonia_value { kind, number }
 }
 
-/// The news.
+/// Returns the news for C.
 pub(super) fn news(arena: &mut Arena, news: &News) -> abi::sintonia_news {
     let mut all = abi::sintonia_news {
         event: ptr::null(),

@@ -1,9 +1,9 @@
-//! From C to Rust: the description and news.
+//! Conversion of the description and news from C to Rust.
 
 use super::{Actor, Description, EventPoint, Moments, News, Point, Value, text};
 use crate::abi;
 
-/// A list of C; empty where it is null.
+/// Returns a list from C; empty if null.
 ///
 /// # Safety
 /// `first` is null or the first of `n` valid elements that outlive the result.
@@ -11,7 +11,7 @@ unsafe fn list<'a, T>(first: *const T, n: u32) -> &'a [T] {
     if first.is_null() {
         return &[];
     }
-    // SAFETY: the caller says so.
+    // SAFETY: guaranteed by the caller.
     unsafe { std::slice::from_raw_parts(first, n as usize) }
 }
 
@@ -20,11 +20,11 @@ fn optional(position: u32) -> Option<usize> {
 }
 
 /// # Safety
-/// `description` is valid, with all it points to.
+/// `description` is valid, including everything it points to.
 pub(super) unsafe fn description(description: *const abi::sintonia_description) -> Description {
-    // SAFETY: the caller says so.
+    // SAFETY: guaranteed by the caller.
     let from = unsafe { &*description };
-    // SAFETY: the lists of a description are as long as it says.
+    // SAFETY: the lists of a description have the lengths given in it.
     let (actors, events) =
         unsafe { (list(from.actors, from.n_actors), list(from.events, from.n_events)) };
     // SAFETY: as above.
@@ -32,10 +32,10 @@ pub(super) unsafe fn description(description: *const abi::sintonia_description) 
         unsafe { (list(from.points, from.n_points), list(from.options, from.n_options)) };
     let start_and_end = optional(from.iteration_start).zip(optional(from.iteration_end));
     Description {
-        // SAFETY: it is a text.
+        // SAFETY: the pointer is a text.
         program: unsafe { text(from.program) },
         n_ranks: from.n_ranks,
-        // SAFETY: elements of a valid list.
+        // SAFETY: the elements are from a valid list.
         actors: actors.iter().map(|one| unsafe { actor(one) }).collect(),
         // SAFETY: as above.
         events: events.iter().map(|one| unsafe { event_point(one) }).collect(),
@@ -43,60 +43,60 @@ pub(super) unsafe fn description(description: *const abi::sintonia_description) 
         points: points.iter().map(|one| unsafe { point(one) }).collect(),
         iteration: start_and_end,
         iteration_work: optional(from.iteration_work),
-        // SAFETY: they are texts.
+        // SAFETY: the pointers are texts.
         options: options.iter().map(|one| unsafe { (text(one.name), text(one.text)) }).collect(),
     }
 }
 
 /// # Safety
-/// `from` is valid, with all it points to.
+/// `from` is valid, including everything it points to.
 unsafe fn actor(from: &abi::sintonia_actor) -> Actor {
-    // SAFETY: the caller says so.
+    // SAFETY: guaranteed by the caller.
     let (name, ranks) = unsafe { (text(from.name), list(from.ranks, from.n_ranks)) };
     Actor { name, ranks: ranks.to_vec() }
 }
 
 /// # Safety
-/// `from` is valid, with all it points to.
+/// `from` is valid, including everything it points to.
 unsafe fn event_point(from: &abi::sintonia_event_point) -> EventPoint {
-    // SAFETY: the caller says so.
+    // SAFETY: guaranteed by the caller.
     let attributes = unsafe { list(from.attributes, from.n_attributes) };
     EventPoint {
-        // SAFETY: it is a text.
+        // SAFETY: the pointer is a text.
         name: unsafe { text(from.name) },
         actor: from.actor as usize,
         is_exit: from.place == abi::SINTONIA_EXIT,
-        // SAFETY: it is a text.
+        // SAFETY: the pointer is a text.
         function: unsafe { text(from.function) },
-        // SAFETY: they are texts.
+        // SAFETY: the pointers are texts.
         attributes: attributes.iter().map(|name| unsafe { text(*name) }).collect(),
     }
 }
 
 /// # Safety
-/// `from` is valid, with all it points to.
+/// `from` is valid, including everything it points to.
 unsafe fn point(from: &abi::sintonia_point) -> Point {
     Point {
-        // SAFETY: it is a text.
+        // SAFETY: the pointer is a text.
         name: unsafe { text(from.name) },
         actor: from.actor as usize,
         range: from.has_range.then_some((from.low, from.high)),
         step: (from.step != 0.0).then_some(from.step),
         limit: from.limit,
-        // SAFETY: it is there, and its kind says what it holds.
+        // SAFETY: the value is set, and its kind tells which member it holds.
         value: from.has_value.then(|| unsafe { value(from.value) }),
     }
 }
 
 /// # Safety
-/// `from.kind` says which number it holds.
+/// `from.kind` tells which member `from.number` holds.
 unsafe fn value(from: abi::sintonia_value) -> Value {
     match from.kind {
-        // SAFETY: the kind says so.
+        // SAFETY: `kind` tells which member is set.
         abi::SINTONIA_INT => Value::Int(unsafe { from.number.int_value }),
-        // SAFETY: the kind says so.
+        // SAFETY: `kind` tells which member is set.
         abi::SINTONIA_UINT => Value::Uint(unsafe { from.number.uint_value }),
-        // SAFETY: the kind says so.
+        // SAFETY: `kind` tells which member is set.
         _ => Value::Float(unsafe { from.number.float_value }),
     }
 }
@@ -115,12 +115,12 @@ fn moments(from: &abi::sintonia_moments) -> Moments {
     Moments { n, mean, squares, min, max }
 }
 
-/// The news, when they are of a kind that this version knows.
+/// Returns the news, if they are of a kind known to this version.
 ///
 /// # Safety
-/// `news` is valid, with all it points to.
+/// `news` is valid, including everything it points to.
 pub(super) unsafe fn news(news: *const abi::sintonia_news) -> Option<News> {
-    // SAFETY: the caller says so.
+    // SAFETY: guaranteed by the caller.
     let news = unsafe { &*news };
     // SAFETY: each pointer is null or valid.
     unsafe {
@@ -137,14 +137,14 @@ pub(super) unsafe fn news(news: *const abi::sintonia_news) -> Option<News> {
 /// # Safety
 /// As for [`news`].
 unsafe fn event(from: &abi::sintonia_event) -> News {
-    // SAFETY: the caller says so.
+    // SAFETY: guaranteed by the caller.
     let values = unsafe { list(from.values, from.n_values) };
     News::Event {
         event: from.event as usize,
         rank: from.rank,
         thread: from.thread,
         time_s: from.time_s,
-        // SAFETY: a host says in each which number it holds.
+        // SAFETY: a host sets in each value which member it holds.
         values: values.iter().map(|one| unsafe { value(*one) }).collect(),
     }
 }
@@ -152,7 +152,7 @@ unsafe fn event(from: &abi::sintonia_event) -> News {
 /// # Safety
 /// As for [`news`].
 unsafe fn summary(from: &abi::sintonia_summary) -> News {
-    // SAFETY: the caller says so.
+    // SAFETY: guaranteed by the caller.
     let attributes = unsafe { list(from.attributes, from.n_attributes) };
     News::Summary {
         event: from.event as usize,
@@ -171,7 +171,7 @@ fn iteration(from: &abi::sintonia_iteration) -> News {
 /// # Safety
 /// As for [`news`].
 unsafe fn performance(from: &abi::sintonia_performance) -> News {
-    // SAFETY: the caller says so.
+    // SAFETY: guaranteed by the caller.
     let (useful_s, culprit) = unsafe { (list(from.useful_s, from.n_ranks), from.culprit.as_ref()) };
     News::Performance {
         span_s: (from.first_s, from.last_s),
@@ -187,7 +187,7 @@ unsafe fn performance(from: &abi::sintonia_performance) -> News {
 /// # Safety
 /// As for [`news`].
 unsafe fn applied(from: &abi::sintonia_applied) -> News {
-    // SAFETY: a host says in each which number it holds.
+    // SAFETY: a host sets in each value which member it holds.
     let (old, new) = unsafe { (value(from.old_value), value(from.new_value)) };
     News::Applied {
         point: from.point as usize,
@@ -202,6 +202,6 @@ unsafe fn applied(from: &abi::sintonia_applied) -> News {
 /// # Safety
 /// As for [`news`].
 unsafe fn declined(from: &abi::sintonia_declined) -> News {
-    // SAFETY: it is a text.
+    // SAFETY: the pointer is a text.
     News::Declined { point: from.point as usize, reason: unsafe { text(from.reason) } }
 }

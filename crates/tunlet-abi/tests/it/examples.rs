@@ -1,4 +1,4 @@
-//! The examples, in this process and in one of their own, against a program that is fastest at one value.
+//! The example tunlets, in this process and in separate ones, with a program that is fastest at one value.
 
 use crate::library::{Library, host_program, repository, run};
 use crate::news::{application, passage, world};
@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 use tunlet_abi::{ForeignTunlet, LoadedTunlet};
 use tunlets::{Applied, Decision, News, Tunlet};
 
-/// `sweeps` in the description.
+/// Position of `sweeps` in the description.
 const POINT: usize = 1;
 /// Longer than anything here takes.
 const DEADLINE: Duration = Duration::from_secs(60);
 
-/// Lets a program take steps that starts with 4 and is fastest with `best`, until it has that value.
+/// Runs steps of a program that starts with 4 and is fastest with `best`, until it has that value.
 #[track_caller]
 fn tune(tunlet: &mut dyn Tunlet, best: i64) {
     let application = application(&[("damping", "window", "2")]);
@@ -56,7 +56,7 @@ fn the_example_in_rust_finds_the_fastest_value() {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["build", "--quiet", "--offline", "--target-dir"]).arg(dir.path());
     cargo.arg("--manifest-path");
-    // A lock file is written beside the manifest, so it is built from a copy.
+    // Building writes a lock file beside the manifest, so a copy is built.
     let copy = dir.path().join("copy");
     let source = repository("examples/tunlets/damping-rust");
     run(Command::new("cp").arg("-rL").arg(source).arg(&copy));

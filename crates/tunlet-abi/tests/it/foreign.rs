@@ -1,4 +1,4 @@
-//! Libraries in processes of their own, well-behaved and wild.
+//! Foreign tunlets in separate processes, well-behaved and malfunctioning.
 
 use crate::library::{Library, echo, host_program};
 use crate::news::{application, of_every_kind, passage, world};
@@ -13,7 +13,7 @@ const DEADLINE: Duration = Duration::from_secs(60);
 /// Short enough for a test that waits for its end, long enough for a busy machine.
 const IMPATIENT: Limits = Limits { patience: Duration::from_secs(2), n_news_max: 4096 };
 
-/// Looks until `n` decisions came or the tunlet ended.
+/// Polls until `n` decisions have arrived or the tunlet has ended.
 #[track_caller]
 fn look_for(tunlet: &mut ForeignTunlet, n: usize) -> Result<Vec<Decision>, String> {
     let since = Instant::now();
@@ -46,7 +46,7 @@ fn it_hears_and_decides_as_if_it_were_here() {
     assert_eq!((decisions.len(), tunlet.n_dropped()), (all.len(), 0));
 }
 
-/// How a tunlet ends that does `how` when it hears of an event.
+/// Checks how a tunlet ends that misbehaves as told by `how` when it hears an event.
 #[track_caller]
 fn check(library: &Library, how: &str, expected: &str) {
     let mut tunlet = open(library, IMPATIENT).expect("a tunlet");
@@ -55,7 +55,7 @@ fn check(library: &Library, how: &str, expected: &str) {
     tunlet.hear(&passage(0, 1, 7.0), &mut Vec::new());
     let ended = look_for(&mut tunlet, usize::MAX).expect_err("it ends");
     assert_eq!(ended, format!("tunlet `wild` ended: {expected}; the run goes on without it"));
-    // Whoever goes on does so.
+    // News after its end have no effect.
     tunlet.hear(&passage(0, 1, 8.0), &mut Vec::new());
     assert!(tunlet.look(&mut Vec::new()).is_err());
 }
@@ -77,7 +77,7 @@ fn what_a_tunlet_prints_is_told_and_harmless() {
     let library = Library::compile(WILD, &[]);
     let mut tunlet = open(&library, Limits::default()).expect("a tunlet");
     tunlet.begin(&application(&[("wild", "how", "print")]), &world()).expect("it begins");
-    // It may have answered before this returns.
+    // The decision may have arrived before this returns.
     let mut decisions = Vec::new();
     tunlet.hear(&passage(0, 1, 7.0), &mut decisions);
     let n_missing = 1 - decisions.len();
@@ -133,7 +133,7 @@ fn a_slow_tunlet_misses_news_and_delays_nobody() {
     let limits = Limits { n_news_max: 10, ..IMPATIENT };
     let mut tunlet = open(&library, limits).expect("a tunlet");
     tunlet.begin(&application(&[("wild", "how", "loop")]), &world()).expect("it begins");
-    // One batch of at most 11 is under way, 10 wait, one may be in the writer's hand.
+    // One batch of at most 11 is in progress, 10 news wait, and the writer may hold one more.
     let since = Instant::now();
     for n in 0..100_u32 {
         tunlet.hear(&passage(0, 1, n.into()), &mut Vec::new());

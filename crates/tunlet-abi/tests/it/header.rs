@@ -1,4 +1,4 @@
-//! The header is what `abi.rs` says, and compilers take it.
+//! The header is up to date with `abi.rs`, and compilers accept it.
 
 use crate::library::{repository, run};
 use c_header::Header;

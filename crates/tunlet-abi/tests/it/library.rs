@@ -1,26 +1,26 @@
-//! Libraries and programs that the tests use.
+//! Libraries and programs used by the tests.
 
 use launch::example;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
 
-/// A file of this repository.
+/// Returns the path of a file in this repository.
 pub(crate) fn repository(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
 }
 
-/// The tunlet that says what it hears.
+/// Returns the path of the tunlet that repeats its news.
 pub(crate) fn echo() -> PathBuf {
     example("libecho.so")
 }
 
-/// The program that keeps foreign tunlets.
+/// Returns the path of the program that runs foreign tunlets.
 pub(crate) fn host_program() -> PathBuf {
     example("tunlet-host")
 }
 
-/// A library compiled for one test.
+/// Library compiled for one test.
 #[derive(Debug)]
 pub(crate) struct Library {
     dir: TempDir,
@@ -45,7 +45,7 @@ impl Library {
     }
 }
 
-/// Runs a command that has to succeed.
+/// Runs a command that must succeed, and returns its output.
 #[track_caller]
 pub(crate) fn run(command: &mut Command) -> String {
     let output = command.output().expect("it can be started");

@@ -50,7 +50,7 @@ fn a_tunlet_that_cannot_begin_says_why() {
     assert_eq!(begun, Err(TunletError::NoPoint { tunlet: "echo".into(), point: "grain".into() }));
 }
 
-/// What is said of a library that is no tunlet.
+/// Checks the error for a library that is not a valid tunlet.
 #[track_caller]
 fn check(define: &str, expected: &str) {
     let library = Library::compile("crates/tunlet-abi/tests/tunlets/wrong.c", &[define]);

@@ -1,4 +1,4 @@
-//! Tunlets in shared libraries, from outside.
+//! Tests of tunlets in shared libraries, through the public API.
 
 mod examples;
 mod foreign;

@@ -1,4 +1,4 @@
-//! A description and news of every kind.
+//! A description, and news of every kind.
 
 use application::{
     Actor, Application, AttributeSource, Change, EventAttribute, EventPoint, Iteration, Range,
@@ -40,7 +40,7 @@ pub(crate) fn point(name: &str, range: Option<Range>) -> TuningPoint {
     }
 }
 
-/// Two actors, two events, two tuning points; options for the tunlets of these tests.
+/// Returns a description with two actors, two events and two tuning points, and options for the tunlets of the tests.
 pub(crate) fn application(options: &[(&str, &str, &str)]) -> Application {
     let actor = |name: &str, first, last| Actor {
         name: name.into(),
@@ -80,7 +80,7 @@ pub(crate) fn passage(event: usize, rank: u32, time_s: f64) -> News {
     News::Event(EventNews { event, rank: Rank(rank), thread: 0, time_s, values: Vec::new() })
 }
 
-/// One of every kind, with every optional part in both ways.
+/// Returns news of every kind, with every optional part both present and absent.
 pub(crate) fn of_every_kind() -> Vec<News> {
     let mut moments = Moments::default();
     [1.0, 2.5, 7.0].into_iter().for_each(|number| moments.add(number));
