@@ -1,8 +1,8 @@
-//! Trace JSON as Chrome and Perfetto read it.
+//! Export as trace JSON for Chrome and Perfetto.
 //!
-//! A rank is a process, its threads are threads, an MPI call is a complete event (`ph: X`), a message an
-//! arrow (`s` to `f`) from the call that sent it to the call that received it or waited for it.
-//! Times are microseconds since the start of the run.
+//! A rank is a process, its threads are threads, an MPI call is a complete event (`ph: X`), and a message is
+//! an arrow (`s` to `f`) from the call that sent it to the call that received it or waited for it. Times are
+//! in microseconds since the start of the run.
 //!
 //! Source: "Trace Event Format", the Chromium project.
 
@@ -15,10 +15,10 @@ use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
 
-/// Writes the events of the record as trace JSON; returns what it could not hold.
+/// Writes the events of the record as trace JSON; returns sentences about what the format could not hold.
 ///
 /// # Errors
-/// When the record cannot be read, has no events, or `out` cannot be written.
+/// The record cannot be read, has no events, or `out` cannot be written.
 pub fn chrome(record: &RunRecord, out: impl Write) -> Result<Vec<String>, ExportError> {
     let trace = Trace::open(record)?;
     let lanes = Lanes::of(&trace)?;
@@ -38,7 +38,7 @@ pub fn chrome(record: &RunRecord, out: impl Write) -> Result<Vec<String>, Export
     Ok(unmatched_note(&messages).into_iter().collect())
 }
 
-/// The sentence about messages that have only one end in the trace.
+/// Returns the sentence about messages of which the trace has only one end.
 pub(crate) fn unmatched_note(messages: &Messages) -> Option<String> {
     let (n_sends, n_receives) = messages.n_unmatched();
     (0 < n_sends + n_receives).then(|| {
@@ -46,7 +46,7 @@ pub(crate) fn unmatched_note(messages: &Messages) -> Option<String> {
     })
 }
 
-/// The process number of each rank.
+/// Returns the process number of each rank.
 fn processes(lanes: &Lanes) -> HashMap<(u32, u32), usize> {
     let mut processes = BTreeMap::new();
     for key in &lanes.keys {
@@ -102,7 +102,8 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// An arrow starts and ends inside a call; at its very end a viewer would take the next call.
+    /// Writes an arrow that starts and ends inside calls; at the very end of a call, a viewer would
+    /// attach it to the next one.
     fn arrow(
         &mut self,
         id: usize,
@@ -145,7 +146,7 @@ impl<W: Write> Writer<W> {
     }
 }
 
-/// What is known of a call beside its time; by name, whatever the order of a JSON object is.
+/// Returns the arguments of a call besides its time, by name; JSON objects have no order.
 fn args(event: &Event, places: &HashMap<u32, String>) -> Map<String, Value> {
     let place = event.call_site.and_then(|site| places.get(&site));
     let positive = |value: i32| (0 <= value).then(|| value.into());
@@ -159,7 +160,7 @@ fn args(event: &Event, places: &HashMap<u32, String>) -> Map<String, Value> {
     all.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
 }
 
-/// Nanoseconds as microseconds, exactly.
+/// Formats nanoseconds as microseconds without rounding.
 fn micros(ns: u64) -> String {
     format!("{}.{:03}", ns / 1000, ns % 1000)
 }

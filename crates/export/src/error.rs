@@ -1,26 +1,26 @@
-//! An export that could not be made.
+//! Errors of exports.
 
 use run_record::{FileError, RecordError, TableError};
 use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// An export that could not be made.
+/// Reason why an export failed.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ExportError {
     /// There are no events to export.
     #[error("`{dir}` has no events: run again with `--trace`")]
     NotTraced {
-        /// The record.
+        /// Folder of the record.
         dir: PathBuf,
     },
     /// The record has events, but none of this world.
     #[error("`{dir}` has no events of world {world}: give one of its worlds")]
     NoSuchWorld {
-        /// The record.
+        /// Folder of the record.
         dir: PathBuf,
-        /// The world asked for.
+        /// Number of the requested world.
         world: u32,
     },
     /// The record cannot be read.

@@ -1,4 +1,4 @@
-//! The threads of a trace, and its rows one by one.
+//! Threads and rows of a trace.
 
 use crate::error::ExportError;
 use events::RecordKind;
@@ -7,7 +7,7 @@ use mpi_abi::Operation;
 use run_record::{Event, EventReader, RunRecord, Summary};
 use std::collections::{BTreeMap, HashMap};
 
-/// One thread of one rank of one world.
+/// Thread of a rank in a world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct LaneKey {
     pub(crate) world: u32,
@@ -21,7 +21,7 @@ impl LaneKey {
     }
 }
 
-/// The threads of a trace in order, each with its position.
+/// Sorted threads of a trace, with their positions.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lanes {
     pub(crate) keys: Vec<LaneKey>,
@@ -42,13 +42,13 @@ impl Lanes {
         Ok(Self { keys, positions })
     }
 
-    /// The position of the event's thread.
+    /// Returns the position of the event's thread.
     pub(crate) fn position(&self, event: &Event) -> usize {
         self.positions.get(&LaneKey::of(event)).copied().unwrap_or_default()
     }
 }
 
-/// A traced run.
+/// Traced run.
 pub(crate) struct Trace {
     pub(crate) summary: Summary,
     events: EventReader,
@@ -61,7 +61,7 @@ impl Trace {
         Ok(Self { summary: record.read_summary()?, events })
     }
 
-    /// Every row, in the order of the file.
+    /// Calls `see` for every row, in the order of the file.
     pub(crate) fn each(&self, mut see: impl FnMut(&Event)) -> Result<(), ExportError> {
         self.try_each(|event| {
             see(event);
@@ -69,7 +69,7 @@ impl Trace {
         })
     }
 
-    /// Every row, in the order of the file, until `see` fails.
+    /// Calls `see` for every row, in the order of the file, until it fails.
     pub(crate) fn try_each(
         &self,
         mut see: impl FnMut(&Event) -> Result<(), ExportError>,
@@ -80,7 +80,7 @@ impl Trace {
         Ok(())
     }
 
-    /// The node on which a rank ran; empty when unknown.
+    /// Returns the node on which a rank ran; empty if unknown.
     pub(crate) fn node(&self, world: u32, rank: u32) -> &str {
         let ranks = &self.summary.ranks;
         let found = ranks.iter().find(|r| r.world == world as usize && r.rank == rank);
@@ -88,7 +88,7 @@ impl Trace {
     }
 }
 
-/// The row as the models read it.
+/// Returns the row in the form used by the models.
 pub(crate) fn row(event: &Event) -> Row {
     Row {
         start_ns: event.start_ns,
@@ -103,17 +103,17 @@ pub(crate) fn row(event: &Event) -> Row {
     }
 }
 
-/// Whether the row is a call, and not the continuation of one.
+/// Returns whether the row is a call, not the continuation of one.
 pub(crate) fn is_call(event: &Event) -> bool {
     event.kind == RecordKind::Call
 }
 
-/// What is known of the operation; none when this version does not know it.
+/// Returns the operation; `None` if this version does not know it.
 pub(crate) fn operation(event: &Event) -> Option<&'static Operation> {
     mpi_abi::operation(event.operation)
 }
 
-/// When each world started: as the summary says, or, where that cannot be, with its first call.
+/// Returns the start of each world: from the summary, or its first call where the summary's start is later.
 pub(crate) fn starts_ns(trace: &Trace) -> Result<BTreeMap<u32, u64>, ExportError> {
     let mut starts_ns: BTreeMap<u32, u64> = BTreeMap::new();
     trace.each(|event| {

@@ -1,20 +1,20 @@
-//! A traced run in the formats of other tools.
+//! Export of a traced run to the formats of other tools.
 //!
-//! | function | for |
+//! | function | used by |
 //! |---|---|
 //! | [`chrome`] | Perfetto (ui.perfetto.dev), `chrome://tracing`, Speedscope |
 //! | [`paraver`] | Paraver and the tools that read `.prv` |
-//! | [`simgrid`] | `smpirun -replay`: the run on a platform that one describes |
+//! | [`simgrid`] | `smpirun -replay`: the run on a given platform |
 //!
-//! Each returns sentences about what the format could not hold.
+//! Each function returns sentences about what the format could not hold.
 //!
 //! # Invariants
-//! - The record is only read. An export reads the event file twice and keeps in memory what pairs
-//!   messages, at most about 64 bytes per call.
-//! - Nothing is invented: a message of which one end is missing is no message.
+//! - The record is only read. An export reads the event file several times, and keeps the data for pairing
+//!   messages in memory, at most about 64 bytes per call.
+//! - Nothing is invented: a message with a missing end is not exported.
 //!
 //! # Not here
-//! Our own report and timeline (`dashboard`).
+//! The tool's own report and timeline (`dashboard`).
 
 mod chrome;
 mod error;

@@ -1,4 +1,4 @@
-//! The messages of a trace with both their ends.
+//! Messages of a trace, with both ends paired.
 
 use crate::error::ExportError;
 use crate::lanes::{Lanes, Trace, is_call, operation, row};
@@ -14,36 +14,36 @@ pub(crate) struct End {
     pub(crate) is_send: bool,
     pub(crate) message: Message,
     pub(crate) bytes: u64,
-    /// When the call that sent, or that posted the receive, was entered.
+    /// Time at which the call that sent, or posted the receive, was entered.
     pub(crate) start_ns: u64,
-    /// When the call that sent, or that completed the receive, was entered.
+    /// Time at which the call that sent, or completed the receive, was entered.
     pub(crate) last_start_ns: u64,
-    /// When it returned.
+    /// Time at which that call returned.
     pub(crate) last_end_ns: u64,
-    /// The other end: position of the thread and of the end in it.
+    /// Other end: position of the thread, and of the end within it.
     pub(crate) partner: Option<(u32, u32)>,
 }
 
 impl End {
-    /// Whether it is a receive from `MPI_PROC_NULL`, which gets nothing.
+    /// Returns whether this is a receive from `MPI_PROC_NULL`, which gets nothing.
     ///
-    /// A receive from any rank looks like it, but for the bytes that it declares.
+    /// It differs from a receive from any rank only by the declared bytes, which are 0.
     pub(crate) fn is_nothing(&self) -> bool {
         !self.is_send && self.message.peer.is_none() && self.bytes == 0
     }
 
-    /// Whether the trace lacks its other end.
+    /// Returns whether the trace lacks the other end.
     pub(crate) fn is_alone(&self) -> bool {
         self.partner.is_none() && !self.is_nothing()
     }
 }
 
-/// The ends of all messages, by thread.
+/// Ends of all messages, by thread.
 pub(crate) struct Messages {
     pub(crate) ends: Vec<Vec<End>>,
 }
 
-/// A message with both its ends.
+/// Message with both ends.
 pub(crate) struct Delivered<'a> {
     pub(crate) from: usize,
     pub(crate) to: usize,
@@ -64,7 +64,7 @@ impl Messages {
         Ok(Self { ends })
     }
 
-    /// Every message with both its ends.
+    /// Returns every message with both ends.
     pub(crate) fn delivered(&self) -> impl Iterator<Item = Delivered<'_>> {
         let receives = self.ends.iter().enumerate().flat_map(|(to, ends)| {
             ends.iter().filter(|end| !end.is_send).map(move |receive| (to, receive))
@@ -76,7 +76,7 @@ impl Messages {
         })
     }
 
-    /// Ends without a partner: sends and receives.
+    /// Returns the number of sends and of receives without partner.
     pub(crate) fn n_unmatched(&self) -> (usize, usize) {
         let alone = |is_send| {
             let ends = self.ends.iter().flatten();
@@ -91,9 +91,9 @@ impl Messages {
 struct Reader {
     interpreter: Interpreter,
     ends: Vec<End>,
-    /// Receives that wait for their completion, by request.
+    /// Receives waiting for completion, by request.
     open: HashMap<u64, usize>,
-    /// Bytes that persistent requests declared.
+    /// Bytes declared by persistent requests.
     declared_bytes: HashMap<u64, u64>,
 }
 

@@ -1,14 +1,14 @@
-//! A trace as Paraver reads it: `NAME.prv` (records), `NAME.pcf` (names), `NAME.row` (labels).
+//! Export for Paraver: `NAME.prv` (records), `NAME.pcf` (names), `NAME.row` (labels).
 //!
-//! A world is an application, a rank a task. A thread runs on a processor of its own. Between calls it is
-//! in state `Running`, inside a call in the state that Extrae gives that call; a call is also a pair of
-//! events under Extrae's numbers, so that Paraver's own configurations work; a message is a
-//! communication. Times are nanoseconds since the start of the run.
+//! A world is an application, a rank a task. Each thread runs on a processor of its own. Between calls it is
+//! in state `Running`, inside a call in the state that Extrae assigns to that call; a call is also a pair of
+//! events under Extrae's numbers, so that Paraver's own configurations work; a message is a communication.
+//! Times are in nanoseconds since the start of the run.
 //!
 //! Source: "Paraver Trace File Description" (BSC); states, types and values as Extrae 5.1 writes them.
 //!
 //! # Invariants
-//! - The records are in the order of their times.
+//! - The records are in chronological order.
 
 mod layout;
 mod operations;
@@ -27,10 +27,10 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-/// Writes `NAME.prv`, `NAME.pcf` and `NAME.row` into a folder; returns what they could not hold.
+/// Writes `NAME.prv`, `NAME.pcf` and `NAME.row` into a folder; returns sentences about what they could not hold.
 ///
 /// # Errors
-/// When the record cannot be read, has no events, or a file cannot be written.
+/// The record cannot be read, has no events, or a file cannot be written.
 pub fn paraver(record: &RunRecord, dir: &Path, name: &str) -> Result<Vec<String>, ExportError> {
     let trace = Trace::open(record)?;
     let lanes = Lanes::of(&trace)?;
@@ -48,7 +48,7 @@ pub fn paraver(record: &RunRecord, dir: &Path, name: &str) -> Result<Vec<String>
     Ok(unmatched_note(&messages).into_iter().collect())
 }
 
-/// Writes a file with a buffer.
+/// Writes a file through a buffer.
 pub(crate) fn write_file(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
@@ -61,7 +61,7 @@ pub(crate) fn write_file(
     create().map_err(|e| FileError::new(path, e))
 }
 
-/// The names of states, event types and values.
+/// Writes the names of states, event types and values.
 fn write_names(
     records: &Records,
     places: &HashMap<u32, String>,

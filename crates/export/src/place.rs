@@ -3,7 +3,7 @@
 use run_record::Summary;
 use std::collections::HashMap;
 
-/// The text of every call site, by its number: `solve (cg.c:120)`.
+/// Returns the text of every call site by its number: `solve (cg.c:120)`.
 pub(crate) fn texts(summary: &Summary) -> HashMap<u32, String> {
     let text = |site: &run_record::summary::CallSite| {
         let place = &site.place;

@@ -1,28 +1,27 @@
-//! A time-independent trace, which `smpirun -replay` runs on a platform that one describes.
+//! Export as a time-independent trace, which `smpirun -replay` runs on a given platform.
 //!
-//! Into a folder go `trace.txt` (the list of the files of the ranks, as `-replay` wants it),
-//! `rank-N.txt`, `hostfile`, and `platform.xml`: a cluster with the nodes of the run, to begin with.
-//! Computation is given in floating-point operations at a stated rate, which is also the speed of the
-//! hosts, so that it takes the measured time there.
+//! The folder gets `trace.txt` (the list of the ranks' files for `-replay`), `rank-N.txt`, `hostfile`, and
+//! `platform.xml`: a cluster with the nodes of the run, as a starting point. Computation is given in floating-point
+//! operations at a configured rate, which is also the speed of the hosts, so that it takes the measured time there.
 //!
 //! | in the program | in the trace |
 //! |---|---|
 //! | sends, receives, completions | `send`, `isend`, `recv`, `irecv`, `wait` |
 //! | send-receive | `isend`, `recv`, `wait` |
 //! | blocking collectives of the world | the action of that name |
-//! | making communicators, windows or files | `barrier` |
-//! | the same on other communicators | messages between one member and the others |
-//! | waiting without a message (probes, tests) | nothing: the replay waits by itself |
-//! | all else | computation of the same length, and a note |
+//! | creating communicators, windows or files | `barrier` |
+//! | collectives and creation on other communicators | messages between one member and the others |
+//! | waiting without a message (probes, tests) | nothing: the replay itself waits |
+//! | everything else | computation of the same duration, and a note |
 //!
 //! Source: SimGrid 3.32, "SMPI: trace replay", and the parsers of its actions.
 //!
 //! # Invariants
-//! - Every message has both ends and every collective all ranks: the replay of a complete trace comes to
-//!   its end. Where the probe had to drop records, a note says that it may not.
+//! - Every message has both ends and every collective all ranks: the replay of a complete trace terminates.
+//!   If the probe dropped records, a note warns that it may not.
 //!
 //! # Not here
-//! Threads beyond the first of each rank: the format has none. Their messages are left out on both sides.
+//! Threads beyond the first of each rank: the format has none. Their messages are left out at both ends.
 
 mod collectives;
 mod platform;
@@ -38,12 +37,12 @@ use run_record::RunRecord;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// How a run is put into a time-independent trace.
+/// Options of the export.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SimgridOptions {
-    /// The world to export: position in [`Summary::worlds`](run_record::Summary::worlds).
+    /// World to export: position in [`Summary::worlds`](run_record::Summary::worlds).
     pub world: u32,
-    /// Floating-point operations per second of a host.
+    /// Speed of a host in floating-point operations per second.
     pub flops_per_s: f64,
 }
 
@@ -53,11 +52,11 @@ impl Default for SimgridOptions {
     }
 }
 
-/// Writes one world of the record into an existing folder; returns how to replay it, and what the
-/// format could not hold.
+/// Writes one world of the record into an existing folder; returns the command for the replay, and sentences
+/// about what the format could not hold.
 ///
 /// # Errors
-/// When the record cannot be read, has no events of this world, or a file cannot be written.
+/// The record cannot be read, has no events of this world, or a file cannot be written.
 pub fn simgrid(
     record: &RunRecord,
     dir: &Path,
@@ -106,7 +105,7 @@ pub fn simgrid(
     Ok(sentences)
 }
 
-/// Ranks of a world: as many as it has, whether they were seen or not; 0 when none was.
+/// Returns the number of ranks of a world, whether they were seen or not; 0 if none was seen.
 fn n_ranks(trace: &Trace, lanes: &Lanes, world: u32) -> u32 {
     let seen = lanes
         .keys
@@ -118,7 +117,7 @@ fn n_ranks(trace: &Trace, lanes: &Lanes, world: u32) -> u32 {
     seen.map_or(0, |seen| seen.max(u32::try_from(known).unwrap_or(0)))
 }
 
-/// Counts what the format cannot hold.
+/// Counts of calls that the format cannot hold.
 #[derive(Debug, Default)]
 struct Notes {
     folded: BTreeMap<&'static str, u64>,

@@ -1,15 +1,15 @@
-//! Applications, tasks, threads, nodes and processors, as the head of a trace lists them.
+//! Applications, tasks, threads, nodes and processors, as listed in the header of a trace.
 
 use crate::lanes::{Lanes, Trace};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-/// What runs where.
+/// Assignment of tasks and threads to nodes and processors.
 pub(super) struct Layout {
     nodes: Vec<Node>,
-    /// By application and task: position of its node and number of threads.
+    /// Tasks by application and rank.
     tasks: Vec<Vec<Task>>,
-    /// Of each lane in order.
+    /// Object of each lane, in order.
     objects: Vec<Object>,
 }
 
@@ -24,7 +24,7 @@ struct Task {
     n_threads: u32,
 }
 
-/// `processor:application:task:thread` of a lane, from 1.
+/// `processor:application:task:thread` of a lane, numbered from 1.
 #[derive(Clone, Copy)]
 pub(super) struct Object {
     processor: usize,
@@ -44,7 +44,7 @@ impl Layout {
         let mut nodes = Vec::new();
         let mut tasks: Vec<Vec<Task>> = Vec::new();
         for (world, n_tasks) in n_tasks(trace, lanes) {
-            // Numbers of applications have no gaps, even where a world left no events.
+            // Application numbers have no gaps, even if a world left no events.
             tasks.resize_with(world as usize + 1, Vec::new);
             tasks[world as usize] = (0..n_tasks)
                 .map(|rank| Task { node: node(&mut nodes, trace.node(world, rank)), n_threads: 1 })
@@ -65,7 +65,7 @@ impl Layout {
         self.objects[lane]
     }
 
-    /// The first line of the trace.
+    /// Returns the first line of the trace.
     pub(super) fn header(&self, started_s: f64, end_ns: u64) -> String {
         let processors: Vec<String> =
             self.nodes.iter().map(|node| node.n_processors.to_string()).collect();
@@ -84,7 +84,7 @@ impl Layout {
         )
     }
 
-    /// The labels of processors, nodes and threads.
+    /// Writes the labels of processors, nodes and threads.
     pub(super) fn write_labels(&self, out: &mut impl Write) -> io::Result<()> {
         let n_processors: usize = self.nodes.iter().map(|node| node.n_processors).sum();
         writeln!(out, "LEVEL CPU SIZE {n_processors}")?;
@@ -109,7 +109,7 @@ impl Layout {
     }
 }
 
-/// Tasks of each world: as many as it has ranks, whether they were seen or not.
+/// Returns the number of tasks of each world: all of its ranks, whether they were seen or not.
 fn n_tasks(trace: &Trace, lanes: &Lanes) -> BTreeMap<u32, u32> {
     let mut n_tasks: BTreeMap<u32, u32> = BTreeMap::new();
     for key in &lanes.keys {
@@ -128,7 +128,7 @@ fn node(nodes: &mut Vec<Node>, name: &str) -> usize {
     })
 }
 
-/// Gives every thread a processor of its own, node after node.
+/// Assigns a processor of its own to every thread, node by node.
 fn objects(nodes: &[Node], tasks: &[Vec<Task>], lanes: &Lanes) -> Vec<Object> {
     let mut next: Vec<usize> = Vec::new();
     let mut n_before = 1;
@@ -152,7 +152,7 @@ fn objects(nodes: &[Node], tasks: &[Vec<Task>], lanes: &Lanes) -> Vec<Object> {
     lanes.keys.iter().map(object).collect()
 }
 
-/// `dd/mm/yyyy at hh:mm` of a time since 1970, in UTC.
+/// Formats a time since 1970 as `dd/mm/yyyy at hh:mm` in UTC.
 fn date(since_1970_s: f64) -> String {
     #[expect(clippy::cast_possible_truncation, reason = "the cast saturates")]
     let minutes = (since_1970_s / 60.0).floor() as i64;
@@ -161,7 +161,7 @@ fn date(since_1970_s: f64) -> String {
     format!("{day:02}/{month:02}/{year:04} at {:02}:{:02}", minute / 60, minute % 60)
 }
 
-/// The Gregorian date of a day since 1970 (Hinnant, "chrono-compatible low-level date algorithms").
+/// Returns the Gregorian date of a day since 1970 (Hinnant, "chrono-compatible low-level date algorithms").
 fn civil(days: i64) -> (i64, i64, i64) {
     let since_march_0 = days + 719_468;
     let era = since_march_0.div_euclid(146_097);

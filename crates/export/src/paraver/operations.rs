@@ -1,10 +1,10 @@
-//! The numbers under which Paraver's own configurations know MPI operations.
+//! Numbers by which Paraver's own configurations identify MPI operations.
 //!
 //! Source: Extrae 5.1, `MPI_EventEncoding.h` (the numbers it writes into every trace).
 
 use mpi_abi::{Class, Operation};
 
-/// The event type of an operation and its value in that type.
+/// Event type of an operation, and its value within that type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Encoded {
     pub(super) kind: u32,
@@ -20,10 +20,10 @@ pub(super) const KINDS: [(u32, &str); 5] = [
     (50_000_005, "MPI I/O"),
 ];
 
-/// Operations that Extrae does not number get our own numbers from here on.
+/// First of our own numbers, for operations that Extrae does not number.
 const OWN_VALUES: u32 = 10_000;
 
-/// The numbers of an operation; those of a large-count variant are those of its operation.
+/// Returns the numbers of an operation; a large-count variant has those of its operation.
 pub(super) fn encode(operation: &Operation) -> Encoded {
     let groups = [POINT_TO_POINT, COLLECTIVE, OTHER, ONE_SIDED, IO];
     for (group, (kind, _)) in groups.into_iter().zip(KINDS) {

@@ -1,7 +1,7 @@
-//! States, events and communications in the order of their times.
+//! States, events and communications in chronological order.
 //!
-//! The calls of all threads are sorted by their starts once; their ends come out of a heap that holds at
-//! most one call per thread.
+//! The calls of all threads are sorted by start once; a min-heap with at most one call per thread
+//! yields the next call to end.
 
 use super::layout::Layout;
 use super::operations::{Encoded, encode};
@@ -13,10 +13,10 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::io::{self, Write};
 
-/// Event type of the place that called, our own.
+/// Event type of the call site, which is our own.
 pub(super) const CALL_SITE: u32 = 9_000_001;
 
-/// Operation of a call that is none: where the first computation of a rank starts.
+/// Operation of an empty call, which marks where the first computation of a rank starts.
 const NO_OPERATION: u16 = u16::MAX;
 
 /// States of a thread.
@@ -41,7 +41,7 @@ impl States {
         (16, "Send Receive", [66, 66, 66]),
     ];
 
-    /// The state of a thread inside a call.
+    /// Returns the state of a thread inside a call.
     fn inside(operation: &Operation) -> u8 {
         let blocking = operation.mode == Mode::Blocking;
         let stem = operation.stem.as_str();
@@ -75,23 +75,23 @@ impl States {
     }
 }
 
-/// One call.
+/// Call of one thread.
 #[derive(Clone, Copy)]
 struct Span {
     start_ns: u64,
     end_ns: u64,
-    /// When the next call of its thread starts; its own end for the last one.
+    /// Start of the thread's next call; for its last call, its own end.
     next_ns: u64,
     lane: u32,
     operation: u16,
-    /// From 1; 0 when unknown.
+    /// Number of the call site, from 1; 0 if unknown.
     call_site: u32,
 }
 
-/// The calls of a trace.
+/// Calls of a trace.
 pub(super) struct Records {
     spans: Vec<Span>,
-    /// What is written of an operation, by its place in the table.
+    /// Numbers, state and name of each operation, by its number in the table.
     encoded: BTreeMap<u16, (Encoded, u8, &'static str)>,
 }
 
@@ -114,7 +114,7 @@ impl Records {
                 call_site: event.call_site.map_or(0, |site| site + 1),
             });
         })?;
-        // Stable: calls of a thread that start together keep their order.
+        // The sort is stable: calls of a thread that start together keep their order.
         spans.sort_by_key(|span| span.start_ns);
         let mut next_ns: BTreeMap<u32, u64> = BTreeMap::new();
         for span in spans.iter_mut().rev() {
@@ -127,7 +127,7 @@ impl Records {
         self.spans.iter().map(|span| span.end_ns).max().unwrap_or_default()
     }
 
-    /// The operations that occur, without doubles, by their numbers.
+    /// Returns the operations that occur, each once, in order of their numbers.
     pub(super) fn operations(&self) -> impl Iterator<Item = (Encoded, &'static str)> {
         let all: BTreeMap<Encoded, &str> =
             self.encoded.values().map(|(encoded, _, name)| (*encoded, *name)).collect();
@@ -152,7 +152,7 @@ impl Records {
             let Some(now_ns) = [end_ns, start_ns, sent_ns].into_iter().flatten().min() else {
                 return Ok(());
             };
-            // At one time: what ends, what starts, and the messages that leave from it.
+            // At equal times: ends first, then starts, then the messages that are sent.
             if end_ns == Some(now_ns) {
                 let Some(Reverse((_, at))) = ends.pop() else { continue };
                 self.write_end(&self.spans[at], layout, out)?;
@@ -188,7 +188,7 @@ impl Records {
     }
 }
 
-/// For the first thread of every rank, an empty call at the start of its world.
+/// Returns, for the first thread of every rank, an empty call at the start of its world.
 fn leads(trace: &Trace, lanes: &Lanes) -> Result<Vec<Span>, ExportError> {
     let starts_ns = starts_ns(trace)?;
     let first_threads = (0..).zip(&lanes.keys).filter(|(_, key)| key.thread == 0);

@@ -1,8 +1,7 @@
-//! Which collective calls belong together, and what each rank brings to them.
+//! Matching of collective calls across ranks, and the amount of data of each rank.
 //!
-//! The n-th blocking collective call of each member of a communicator belongs to the n-th of all others.
-//! A replay that lacked one of them would never end, so those that do not fit together are left to be
-//! computation.
+//! The n-th blocking collective call of each member of a communicator matches the n-th of all others. A replay
+//! in which one of them is missing would never end, so calls that do not match are replaced by computation.
 
 use crate::error::ExportError;
 use crate::lanes::{Trace, operation, row};
@@ -11,7 +10,7 @@ use mpi_abi::Class;
 use run_record::Event;
 use std::collections::{BTreeSet, HashMap};
 
-/// The blocking collective calls of the first threads of a world's ranks.
+/// Blocking collective calls of the first threads of a world's ranks.
 #[derive(Default)]
 pub(super) struct Collectives {
     communicators: HashMap<u32, Communicator>,
@@ -19,10 +18,10 @@ pub(super) struct Collectives {
 
 #[derive(Default)]
 struct Communicator {
-    /// The ranks that call anything on it.
+    /// Ranks that make any call on the communicator.
     members: BTreeSet<u32>,
     calls: Vec<Call>,
-    /// Bytes of each rank of the world, of calls in which ranks bring different amounts.
+    /// Bytes of each rank of the world, for calls in which the amounts may differ.
     shares: HashMap<usize, Vec<u64>>,
 }
 
@@ -32,22 +31,22 @@ struct Call {
     flow: Flow,
     n_members: usize,
     same: bool,
-    /// The largest share of a rank; MPI wants them equal where a replay takes one number.
+    /// Largest share of a rank in bytes; MPI requires equal shares where a replay takes one number.
     bytes: u64,
-    /// The largest sum over all ranks that one of them gave.
+    /// Largest sum over all ranks, in bytes, that a rank reported.
     bytes_of_all: u64,
 }
 
-/// A call that all members of a communicator make.
+/// Call made by all members of a communicator.
 #[derive(Clone, Copy)]
 pub(super) struct Together<'a> {
-    /// The action by which it is replayed.
+    /// Name of the action by which it is replayed.
     pub(super) name: &'static str,
     pub(super) flow: Flow,
     pub(super) members: &'a BTreeSet<u32>,
-    /// What a rank brings, or takes, where that is the same for all.
+    /// Bytes that each rank sends or receives, if equal for all.
     pub(super) bytes: u64,
-    /// What each rank of the world brings, or takes; only where this differs.
+    /// Bytes that each rank of the world sends or receives; only if they differ.
     pub(super) shares: &'a [u64],
 }
 
@@ -76,7 +75,7 @@ impl Collectives {
         Ok(collectives)
     }
 
-    /// The n-th call on a communicator, if all its members make it.
+    /// Returns the n-th call on a communicator if all its members make it.
     pub(super) fn together(&self, communicator: u32, nth: usize) -> Option<Together<'_>> {
         let all = self.communicators.get(&communicator)?;
         let call = all.calls.get(nth).filter(|call| call.same)?;
@@ -117,7 +116,7 @@ impl Communicator {
     }
 }
 
-/// Communicator and flow of a blocking collective.
+/// Returns communicator and flow of a blocking collective.
 pub(super) fn blocking(action: Action) -> Option<(u32, Flow)> {
     match action {
         Action::Collective { communicator, flow, request: 0 } => Some((communicator, flow)),
@@ -125,7 +124,7 @@ pub(super) fn blocking(action: Action) -> Option<(u32, Flow)> {
     }
 }
 
-/// The action by which a collective call is replayed.
+/// Returns the name of the action by which a collective call is replayed.
 fn action_name(event: &Event) -> &'static str {
     let Some(operation) = operation(event).filter(|o| o.class == Class::Collective) else {
         return "barrier";

@@ -1,4 +1,4 @@
-//! The platform to begin with: one host per node of the run, and which rank runs where.
+//! Initial platform: one host per node of the run, and the host of each rank.
 
 use super::SimgridOptions;
 use crate::error::ExportError;

@@ -1,4 +1,4 @@
-//! The actions of one rank, in a file of its own.
+//! Actions of one rank, in a file of its own.
 
 use super::Notes;
 use super::collectives::{Collectives, blocking};
@@ -15,10 +15,10 @@ use std::fs::{File, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-/// Text of a rank that waits in memory before it is appended to its file.
+/// Number of bytes buffered before they are appended to the rank's file.
 const BUFFER_BYTES: usize = 1 << 16;
 
-/// What all ranks share.
+/// Data shared by all ranks.
 pub(super) struct World {
     pub(super) flops_per_s: f64,
     pub(super) start_ns: u64,
@@ -27,22 +27,22 @@ pub(super) struct World {
     pub(super) collectives: Collectives,
 }
 
-/// Writes the file of one rank; it is open only while it is written, since ranks are many.
+/// Writer of one rank's file, which is open only while appending, since there may be many ranks.
 pub(super) struct RankWriter {
     rank: u32,
     path: PathBuf,
     text: String,
     interpreter: Interpreter,
-    /// The lane of its first thread and the next end of a message in it.
+    /// Lane of its first thread; the next end of a message in it is `next_end`.
     lane: Option<usize>,
     next_end: usize,
-    /// Collective calls so far, by communicator.
+    /// Number of collective calls so far, by communicator.
     joined: HashMap<u32, usize>,
-    /// Waits to be written when a request completes.
+    /// `wait` lines to be written when a request completes.
     pending: HashMap<u64, VecDeque<String>>,
-    /// The wait for the sending half of a send-receive whose receiving half has not come.
+    /// `wait` line for the sending half of a send-receive whose receiving half is still to come.
     half: Option<String>,
-    /// When the last call returned.
+    /// Time at which the last call returned.
     end_ns: u64,
     compute_ns: u64,
 }
@@ -72,7 +72,7 @@ impl RankWriter {
         })
     }
 
-    /// The next row of the rank's first thread.
+    /// Processes the next row of the rank's first thread.
     pub(super) fn read(
         &mut self,
         event: &Event,
@@ -142,7 +142,7 @@ impl RankWriter {
         match action {
             Action::StartReceive { request, .. } => {
                 self.put(format_args!("{rank} irecv {peer} {tag} {bytes}"));
-                // A send may share its handle with others, a receive never does.
+                // A send may share its request with others, a receive never does.
                 let wait = format!("{rank} wait {peer} {rank} {tag}");
                 self.pending.insert(request, VecDeque::from([wait]));
             }
@@ -231,12 +231,12 @@ impl RankWriter {
     }
 }
 
-/// A message of which both ends will be in the replay.
+/// Message of which both ends are in the replay.
 #[derive(Clone, Copy)]
 struct Message {
     peer: u32,
     tag: u32,
-    /// As its sender says.
+    /// Size given by the sender.
     bytes: u64,
 }
 
@@ -254,11 +254,11 @@ impl Message {
     }
 }
 
-/// Stands for the tag of messages that replace a collective.
+/// Placeholder for the tag of messages that replace a collective.
 const COLLECTIVE: u32 = u32::MAX;
 
-/// A replay knows one communicator: others get tags of their own. That two of them get the same one is
-/// unlikely, and would then only join their orders.
+/// Returns a tag that encodes the communicator, since a replay knows only one. Two communicators are unlikely
+/// to get the same tag; that would only merge their message orders.
 fn replay_tag(communicator: u32, tag: u32) -> u32 {
     if communicator == 0 {
         return tag & 0x3fff_ffff;
@@ -268,13 +268,13 @@ fn replay_tag(communicator: u32, tag: u32) -> u32 {
     0x4000_0000 | (mixed & 0x3fff_ffff)
 }
 
-/// Whether the call only waits for what others do, or only prepares or starts what is written elsewhere.
+/// Returns whether the call only waits for others, or prepares or starts something that is written elsewhere.
 fn waits_or_starts(operation: &Operation) -> bool {
     matches!(operation.class, Class::PointToPoint | Class::Completion)
         || matches!(operation.mode, Mode::Persistent | Mode::Partitioned)
 }
 
-/// Whether the operation is one of these.
+/// Returns whether the operation is one of these.
 fn is(event: &Event, stems: &[&str]) -> bool {
     operation(event).is_some_and(|operation| stems.contains(&operation.stem.as_str()))
 }

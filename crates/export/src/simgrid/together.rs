@@ -1,12 +1,12 @@
-//! A collective call as the lines of one rank.
+//! A collective call as lines of one rank.
 //!
-//! A replay knows the world only. A call on a part of it becomes messages between one of its members (the
-//! root, or else the first) and all others, which keeps who waits for whom.
+//! A replay knows only the world. A call on part of it becomes messages between one member (the root, or
+//! otherwise the first) and all others, which preserves who waits for whom.
 
 use super::collectives::Together;
 use models::Flow;
 
-/// The action of a call of the whole world.
+/// Returns the action of a call on the whole world.
 pub(super) fn of_world(call: &Together<'_>, rank: u32, own_bytes: u64) -> String {
     let Together { name, bytes, shares, .. } = *call;
     let root = match call.flow {
@@ -30,12 +30,12 @@ pub(super) fn of_world(call: &Together<'_>, rank: u32, own_bytes: u64) -> String
     format!("{rank} {name}{arguments}")
 }
 
-/// Whether a replay gives all ranks the same, where the program may not have.
+/// Returns whether a replay gives all ranks the same amount even if the program did not.
 pub(super) fn is_even(call: &Together<'_>) -> bool {
     matches!(call.name, "reducescatter" | "alltoallv")
 }
 
-/// The messages of a call on a part of the world.
+/// Returns the messages of a call on part of the world.
 pub(super) fn of_part(call: &Together<'_>, rank: u32, tag: u32) -> Vec<String> {
     let Together { bytes, members, .. } = *call;
     let (center, gathers, spreads) = match call.flow {
@@ -56,7 +56,7 @@ pub(super) fn of_part(call: &Together<'_>, rank: u32, tag: u32) -> Vec<String> {
     towards.chain(back).collect()
 }
 
-/// A replay counts bytes of these actions in 31 bits.
+/// Limits a byte count to the 31 bits that a replay uses in these actions.
 fn count(bytes: u64) -> u32 {
     u32::try_from(bytes).unwrap_or(u32::MAX).min(i32::MAX.cast_unsigned())
 }
@@ -66,7 +66,7 @@ fn list(shares: &[u64]) -> String {
     shares.join(" ")
 }
 
-/// The root says the sum of all, the others what they get.
+/// Returns the arguments of `scatterv`: the root's own share is its total minus the others' shares.
 fn scatterv(shares: &[u64], root: u32, rank: u32) -> String {
     let mut shares = shares.to_vec();
     let others: u64 = (0_u32..).zip(&shares).filter(|(r, _)| *r != root).map(|(_, b)| *b).sum();
@@ -77,7 +77,7 @@ fn scatterv(shares: &[u64], root: u32, rank: u32) -> String {
     format!(" {} {} {root}", list(&shares), count(own))
 }
 
-/// Everyone sends the same to all; what it gets follows from what they send.
+/// Returns the arguments of `alltoallv`, in which each rank sends equal shares to all.
 fn alltoallv(shares: &[u64], bytes: u64) -> String {
     let n_ranks = (shares.len() as u64).max(1);
     let sent = vec![bytes / n_ranks; shares.len()];

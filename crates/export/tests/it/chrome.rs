@@ -1,4 +1,4 @@
-//! Trace JSON, read back as Chrome would.
+//! Trace JSON, parsed as Chrome would.
 
 use crate::sample;
 use export::ExportError;

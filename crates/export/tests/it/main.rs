@@ -1,4 +1,4 @@
-//! The exports from outside, on a small trace of three ranks.
+//! Tests of the exports through the public API, on a small trace of three ranks.
 
 #[cfg(test)]
 mod chrome;

@@ -1,4 +1,4 @@
-//! Paraver records, read back line by line.
+//! Paraver records, parsed line by line.
 
 use crate::sample;
 use std::fs;

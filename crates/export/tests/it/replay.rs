@@ -1,11 +1,11 @@
-//! What a time-independent trace must be, and its replay by SimGrid where that is installed.
+//! Validation of time-independent traces, and their replay by SimGrid where it is installed.
 
 use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// What one rank's file says, as far as it must fit that of others.
+/// Contents of one rank's file that must match those of others.
 #[derive(Default)]
 struct Rank {
     /// Messages sent and received, by sender, receiver and tag.
@@ -14,7 +14,7 @@ struct Rank {
     collectives: Vec<String>,
 }
 
-/// Panics at the first line that a replay would not accept.
+/// Panics at the first line that a replay would reject.
 #[track_caller]
 pub(crate) fn validate(dir: &Path) {
     let index = fs::read_to_string(dir.join("trace.txt")).unwrap();
@@ -87,7 +87,7 @@ fn tag(number: u64) -> u32 {
     i32::try_from(number).unwrap().cast_unsigned()
 }
 
-/// The number of arguments of a collective action, and which of them is the root.
+/// Returns the number of arguments of a collective action, and the position of the root among them.
 #[track_caller]
 fn shape(name: &str, n: usize) -> (usize, Option<usize>) {
     match name {
@@ -103,7 +103,7 @@ fn shape(name: &str, n: usize) -> (usize, Option<usize>) {
     }
 }
 
-/// Replays the trace; the simulated time, or none where `smpirun` (or `$SMPIRUN`) is not installed.
+/// Replays the trace; returns the simulated time, or `None` if `smpirun` (or `$SMPIRUN`) is not installed.
 #[track_caller]
 pub(crate) fn run(dir: &Path, n_ranks: usize) -> Option<f64> {
     let named = std::env::var_os("SMPIRUN");

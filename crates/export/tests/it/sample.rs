@@ -1,17 +1,17 @@
-//! Traces made by hand.
+//! Handmade traces.
 
 use events::RecordKind;
 use run_record::summary::{CallSite, Place, RankTotals, World};
 use run_record::{Event, RunRecord, RunStart, Summary};
 use tempfile::TempDir;
 
-/// A record in a folder that lasts as long as this does.
+/// Record in a folder that is removed with this value.
 pub(crate) struct Sample {
     pub(crate) record: RunRecord,
     pub(crate) dir: TempDir,
 }
 
-/// Writes a record of these events; nodes by rank.
+/// Writes a record of these events; `nodes` gives the node of each rank.
 pub(crate) fn record(events: &[Event], nodes: &[&str]) -> Sample {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("run");
@@ -51,7 +51,7 @@ fn summary(nodes: &[&str]) -> Summary {
     }
 }
 
-/// A call of the first thread of a rank, without anything else.
+/// Returns a call of a rank's first thread, with all other fields empty.
 pub(crate) fn call(rank: u32, name: &str, start_ns: u64, end_ns: u64) -> Event {
     Event {
         world: 0,
@@ -71,7 +71,7 @@ pub(crate) fn call(rank: u32, name: &str, start_ns: u64, end_ns: u64) -> Event {
     }
 }
 
-/// A call that moves bytes to or from a peer, or of which a peer is the root.
+/// Adds bytes moved to or from a peer, or the root of a collective, to a call.
 pub(crate) fn with(peer: i32, tag: i32, bytes: u64, event: Event) -> Event {
     Event { peer, tag, bytes, ..event }
 }
@@ -80,8 +80,8 @@ pub(crate) fn requests(request: u64, more: u64, event: Event) -> Event {
     Event { request, more, kind: RecordKind::Requests, ..event }
 }
 
-/// Three ranks on two nodes: every kind of message, whole and sub-communicators, a second thread, and
-/// calls that no format holds.
+/// Returns a trace of three ranks on two nodes: every kind of message, the world and other communicators, a
+/// second thread, and calls that no format can hold.
 pub(crate) fn three_ranks() -> Sample {
     let half = |event: Event| Event { kind: RecordKind::ReceiveHalf, ..event };
     let events = [
@@ -110,7 +110,7 @@ pub(crate) fn three_ranks() -> Sample {
         with(-1, -1, 8, call(0, "MPI_Allreduce", 8000, 9000)),
         with(-1, -1, 8, call(1, "MPI_Allreduce", 8900, 9000)),
         with(-1, -1, 8, call(2, "MPI_Allreduce", 8200, 9000)),
-        // From `MPI_PROC_NULL`: it looks like a receive from any rank, but declares nothing.
+        // From `MPI_PROC_NULL`: it looks like a receive from any rank, but declares no bytes.
         Event { request: 30, ..call(0, "MPI_Irecv", 9200, 9300) },
         call(0, "MPI_Finalize", 9500, 9900),
         call(1, "MPI_Finalize", 9600, 9900),

@@ -29,11 +29,11 @@ fn the_small_trace_is_replayed_in_its_own_time() {
     let sample = sample::three_ranks();
     export(&sample);
     let Some(simulated_s) = replay::run(sample.dir.path(), 3) else { return };
-    // Rank 1 alone computes for 6.3 microseconds; the rest is what the network of the platform costs.
+    // Only rank 1 computes, for 6.3 microseconds; the rest is the platform's network.
     assert!((6e-6..1e-3).contains(&simulated_s), "{simulated_s}");
 }
 
-/// Every action, on four ranks that compute for a second between them.
+/// Returns a trace with every action, on four ranks that compute for a second between calls.
 fn all_actions() -> Sample {
     let mut events = Vec::new();
     let second = 1_000_000_000;
@@ -67,12 +67,12 @@ fn all_actions() -> Sample {
         }
         events.extend(symmetric.map(|name| with(-1, -1, 4096, next(name))));
         events.push(Event { request: 2, ..next("MPI_Ibarrier") });
-        // Halves of the world.
+        // Communicators of half the world.
         for name in ["MPI_Bcast", "MPI_Reduce", "MPI_Allreduce", "MPI_Alltoall"] {
             let root = if rank < 2 { 1 } else { 3 };
             events.push(Event { communicator: 40 + rank / 2, ..with(root, -1, 900, next(name)) });
         }
-        // A ring of large messages, each way of sending and receiving once.
+        // A ring of large messages, using each way of sending and receiving once.
         events.push(Event { request: 1, ..with(left, 5, 1 << 20, next("MPI_Irecv")) });
         events.push(with(right, 5, 1 << 20, next("MPI_Send")));
         events.push(Event { request: 1, ..next("MPI_Wait") });
@@ -107,8 +107,8 @@ fn every_action_is_well_formed_and_replayed() {
         "{notes:?}"
     );
     let Some(simulated_s) = replay::run(sample.dir.path(), 4) else { return };
-    // 38 calls with a second of computation before each, one of them folded into computation; the
-    // first call starts a second after the world, and the messages cost some milliseconds.
+    // There are 38 calls with a second of computation before each, one of them folded into computation; the
+    // first call starts a second after the world, and the messages take some milliseconds.
     assert!((39.0..39.1).contains(&simulated_s), "{simulated_s}");
 }
 
