@@ -1,5 +1,5 @@
-//! Shows the live view of a made-up run on standard error, until `q`; ctrl-c panics, to try what remains
-//! of the terminal then.
+//! Shows the live view of a sample run on standard error until `q` is pressed; ctrl-c panics, to test how
+//! the terminal is restored.
 
 #![expect(clippy::panic, clippy::print_stderr, reason = "it shows both")]
 

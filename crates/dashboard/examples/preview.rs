@@ -1,4 +1,4 @@
-//! Writes reports of made-up runs into a folder, for looking at them: `preview FOLDER`.
+//! Writes reports of sample runs into a folder, for visual checks: `preview FOLDER`.
 
 use dashboard::{html, sample};
 use run_record::Summary;
@@ -25,7 +25,7 @@ fn main() -> std::io::Result<()> {
     write("untraced.html", html::page(&sample::summary_of(48), None))
 }
 
-/// Every rank sends to every other.
+/// Returns a run in which every rank sends to every other.
 fn dense() -> Summary {
     let message = |from: u32, to: u32| Traffic {
         world: 0,

@@ -1,13 +1,13 @@
-//! Nodes that share out tasks, and their tasks: as text for a terminal, as a live view, as a web page, and as metrics.
+//! Nodes that balance tasks, and their tasks: as text for a terminal, a live view, a web page, and metrics.
 //!
-//! Words of [`balanced`] go in, strings come out; times are arguments.
+//! Values of [`balanced`] go in, strings come out; times are arguments.
 //!
 //! # Invariants
-//! - Names, titles and output of tasks never reach a terminal or a page as control or markup.
-//! - History, moves and lists have a bound.
+//! - Names, titles and output of tasks never reach a terminal or a page as control characters or markup.
+//! - History, moves and lists are bounded.
 //!
 //! # Not here
-//! Asking the daemon, and serving the page (`cli`, `balancer`).
+//! Queries to the daemon, and serving the page (`cli`, `balancer`).
 
 pub mod live;
 

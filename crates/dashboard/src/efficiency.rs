@@ -1,9 +1,9 @@
-//! The efficiencies of a run as a tree of named terms, and the word for each.
+//! Efficiencies of a run as a tree of named terms, with their grades.
 
 use run_record::summary::Efficiencies;
 
-/// What an efficiency amounts to. Above 80 % is acceptable in the POP methodology; below 60 % a run
-/// wastes more than it would gain from most tuning of its kernels.
+/// Grade of an efficiency. Above 80 % is acceptable in the POP methodology; below 60 % a run wastes more than
+/// most tuning of its kernels would gain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Grade {
     Good,
@@ -12,7 +12,7 @@ pub(crate) enum Grade {
 }
 
 impl Grade {
-    /// The grade of an efficiency in 0..=1.
+    /// Returns the grade of an efficiency in 0..=1.
     pub(crate) fn of(efficiency: f64) -> Self {
         match efficiency {
             e if e >= 0.8 => Self::Good,
@@ -21,7 +21,7 @@ impl Grade {
         }
     }
 
-    /// Its word.
+    /// Returns the name of the grade.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Good => "good",
@@ -31,20 +31,20 @@ impl Grade {
     }
 }
 
-/// One efficiency at its place in the tree; a term is the product of those below it.
+/// Efficiency at its place in the tree; a term is the product of those below it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Term {
-    /// 0 for the root.
+    /// Depth in the tree, 0 for the root.
     pub(crate) depth: usize,
-    /// Lines of the tree before the name (`├─ `).
+    /// Branch lines before the name (`├─ `).
     pub(crate) branch: &'static str,
     pub(crate) name: &'static str,
     pub(crate) value: f64,
-    /// What it means in plain words.
+    /// Meaning in plain words.
     pub(crate) meaning: &'static str,
 }
 
-/// The terms from the root down, in the order in which they are shown.
+/// Returns the terms from the root down, in display order.
 pub(crate) fn terms(pop: &Efficiencies) -> Vec<Term> {
     let term = |depth, branch, name, value, meaning| Term { depth, branch, name, value, meaning };
     let mut terms = vec![

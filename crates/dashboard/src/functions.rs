@@ -1,16 +1,16 @@
-//! Words about functions that were counted and timed.
+//! Text about functions that were counted and timed.
 
 use crate::units::{count, seconds};
 use crate::{place, ranking};
 use run_record::{FunctionTimes, FunctionTotals, Summary};
 use std::collections::HashMap;
 
-/// A time of calls; a dash where none of them was seen to end.
+/// Formats a time of calls; a dash if no call was seen to end.
 pub(crate) fn time(times: &FunctionTimes, time_s: f64) -> String {
     if times.calls_timed == 0 { "-".to_owned() } else { seconds(time_s) }
 }
 
-/// The rank with the most time in a function, and how many times the mean of all ranks that is: `3 ×1.25`.
+/// Returns the rank with the most time in a function, and the ratio of that time to the mean of all ranks: `3 ×1.25`.
 pub(crate) fn slowest(summary: &Summary, function: &FunctionTotals) -> String {
     let Some((idx, _)) = function.slowest else { return "-".to_owned() };
     let name = summary.ranks.get(idx).map(|rank| ranking::name(summary, rank)).unwrap_or_default();
@@ -20,7 +20,7 @@ pub(crate) fn slowest(summary: &Summary, function: &FunctionTotals) -> String {
     }
 }
 
-/// Names of the functions, without parameters where that is clear.
+/// Returns the names of the functions, without parameters where unambiguous.
 pub(crate) fn short_names(summary: &Summary) -> Vec<String> {
     let functions = summary.functions.iter();
     let names: Vec<String> = functions.map(|function| place::function(&function.place)).collect();
@@ -35,7 +35,7 @@ pub(crate) fn short_names(summary: &Summary) -> Vec<String> {
     names.iter().map(short).collect()
 }
 
-/// A name up to the parentheses that end it.
+/// Returns a name without the parameter list that ends it.
 fn without_parameters(name: &str) -> &str {
     let Some(inside) = name.trim_end_matches(" const").strip_suffix(')') else { return name };
     let mut n_open = 1;
@@ -52,7 +52,7 @@ fn without_parameters(name: &str) -> &str {
     name
 }
 
-/// What is to be known of the numbers.
+/// Returns notes about the numbers.
 pub(crate) fn notes(summary: &Summary) -> Vec<String> {
     let mut notes = Vec::new();
     if 1 < summary.n_ranks {

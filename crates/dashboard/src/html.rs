@@ -1,13 +1,13 @@
-//! The report as one HTML file that needs nothing else: no network, no other file, no JavaScript but for
-//! zooming the timeline, sorting tables and reading values under the pointer.
+//! Report as one self-contained HTML file: no network, no other file, and JavaScript only for zooming the
+//! timeline, sorting tables and reading values under the pointer.
 //!
 //! # Invariants
-//! - Everything that comes from the run is escaped, in text, in attributes and in data for scripts.
+//! - All data from the run are escaped, in text, in attributes and in data for scripts.
 //! - The page's own policy forbids it to load anything.
-//! - Tables and pictures have a bound and say what they leave out.
+//! - Tables and pictures are bounded, and say what they leave out.
 //!
 //! # Not here
-//! Scripts and style: they are files of their own in `assets/`.
+//! Scripts and styles, which are separate files in `assets/`.
 
 mod calls;
 mod dealt;
@@ -32,7 +32,7 @@ use resized::Resize;
 use run_record::Summary;
 
 const STYLE: &str = include_str!("../assets/page.css");
-/// In the order in which they run: each uses only those before it.
+/// Scripts in execution order: each uses only earlier ones.
 const SCRIPTS: [&str; 9] = [
     include_str!("../assets/page.js"),
     include_str!("../assets/packed.js"),
@@ -47,14 +47,14 @@ const SCRIPTS: [&str; 9] = [
 const POLICY: &str =
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:";
 
-/// The page of a run, with a timeline when it was traced.
+/// Returns the page of a run, with a timeline if it was traced.
 #[must_use]
 pub fn page(summary: &Summary, timeline: Option<&Timeline>) -> String {
     let title = format!("Sintonia: {}", crate::terminal::command(summary));
     document(&title, &sections(summary, timeline))
 }
 
-/// The page of what became of the work of a master and workers, as the program `name` wrote it.
+/// Returns the page about the work dealt by a master, as recorded by the program `name`.
 #[must_use]
 pub fn dealt(dealt: &::dealt::Dealt, name: &str) -> String {
     let content = html! {
@@ -64,7 +64,7 @@ pub fn dealt(dealt: &::dealt::Dealt, name: &str) -> String {
     document(&format!("Sintonia: {name}"), &content)
 }
 
-/// The page of how a malleable program changed its number of ranks, as it wrote that into the folder `name`.
+/// Returns the page about the resizes of a malleable program, as recorded in the folder `name`.
 #[must_use]
 pub fn resizes(resizes: &[Resize], name: &str) -> String {
     let content = html! {
@@ -117,17 +117,17 @@ fn sections(summary: &Summary, timeline: Option<&Timeline>) -> Markup {
     }
 }
 
-/// All scripts in a scope of their own.
+/// Returns all scripts in a scope of their own.
 fn script() -> String {
     format!("(() => {{\n'use strict';\n{}\n}})();", SCRIPTS.join("\n"))
 }
 
-/// JSON for a script element: no `<`, so that no name can end the element.
+/// Formats JSON for a script element, with `<` escaped so that no name can end the element.
 fn json(value: &serde_json::Value) -> PreEscaped<String> {
     PreEscaped(value.to_string().replace('<', "\\u003c"))
 }
 
-/// A section with its title and a note beside it.
+/// Returns a section with a title and a note beside it.
 fn section(id: &str, title: &str, note: &str, content: &Markup) -> Markup {
     html! {
         section id=(id) {
@@ -137,7 +137,7 @@ fn section(id: &str, title: &str, note: &str, content: &Markup) -> Markup {
     }
 }
 
-/// Says how many of `n` are not among the first `n_shown`.
+/// Returns a line with the number of items not among the first `n_shown` of `n`.
 fn rest(n: usize, n_shown: usize) -> Markup {
     html! {
         @if n > n_shown { p.note { "… and " (n - n_shown) " more, in the run record." } }

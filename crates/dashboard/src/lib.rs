@@ -1,17 +1,15 @@
-//! What a person sees of a run: the report as text and as HTML, and the view while it runs; and of a cluster.
+//! Presentation of a run: the report as text and as HTML, and the live view; the same for a cluster.
 //!
-//! A [`run_record::Summary`] goes in, a string comes out ([`terminal::report`], [`html::page`]); the live
-//! view draws [`live::Snapshot`]s to a writer that it is given. [`balance`] does the same for nodes that share
-//! out tasks.
+//! The input is a [`run_record::Summary`], the output a string ([`terminal::report`], [`html::page`]); the live
+//! view draws [`live::Snapshot`]s to a given writer. [`balance`] does the same for nodes that balance tasks.
 //!
 //! # Invariants
-//! - Names that come from the observed program never reach a terminal or a page as control or markup.
-//! - Every picture has a bound: thousands of ranks and millions of calls fold into what fits, and the
-//!   report says what was left out.
+//! - Names from the observed program never reach a terminal or a page as control characters or markup.
+//! - Every picture is bounded: thousands of ranks and millions of calls are condensed, and the report
+//!   says what was left out.
 //!
 //! # Not here
-//! Measuring and judging (`analyzer`, `models`): findings arrive as sentences. Printing, arguments and
-//! files (`cli`).
+//! Measuring and judging (`analyzer`, `models`): findings arrive as sentences. Printing, arguments and files (`cli`).
 
 pub mod balance;
 pub mod html;

@@ -1,16 +1,16 @@
-//! The view while a run goes on: efficiencies, ranks, calls and the program's output, refreshed every
-//! interval, in a terminal of 60 columns and 15 lines or more; or one line an interval for a pipe.
+//! Live view of a run: efficiencies, ranks, calls and the program's output, refreshed every interval, in a
+//! terminal with at least 60 columns and 15 lines; or one line per interval for a pipe.
 //!
-//! The caller measures and makes [`Snapshot`]s; [`LiveState`] holds what is shown and obeys keys; [`draw`]
-//! puts it on any ratatui frame; [`LiveScreen`] is a real terminal.
+//! The caller measures and creates [`Snapshot`]s; [`LiveState`] holds the state of the view and processes keys;
+//! [`draw`] draws on any ratatui frame; [`LiveScreen`] is a real terminal.
 //!
 //! # Invariants
 //! - The terminal is restored when the screen is stopped, dropped, or the program panics.
-//! - Without color the view says the same: color only repeats what words and bars say.
-//! - History and output kept are bounded.
+//! - Without color, the view carries the same information: color only repeats words and bars.
+//! - History and output are bounded.
 //!
 //! # Not here
-//! Measuring, and what becomes of the program when the view is left (`cli`).
+//! Measuring, and the fate of the program when the view is closed (`cli`).
 
 mod draw;
 mod plain;

@@ -1,10 +1,10 @@
-//! How a place in the program is called in a report.
+//! Names of places in the program, for reports.
 
 use crate::text::harmless;
 use run_record::Summary;
 use run_record::summary::{CallSite, Place, Region};
 
-/// `file:line` with the file's last part; module and offset where the file is unknown.
+/// Returns `file:line` with the last part of the path; module and offset if the file is unknown.
 pub(crate) fn location(place: &Place) -> String {
     if !place.file.is_empty() {
         let file = harmless(last_part(&place.file));
@@ -16,12 +16,12 @@ pub(crate) fn location(place: &Place) -> String {
     format!("{}+{:#x}", harmless(last_part(&place.module)), place.offset)
 }
 
-/// The function, without the arguments of a demangled name where it has some.
+/// Returns the function's name; `?` if unknown.
 pub(crate) fn function(place: &Place) -> String {
     if place.function.is_empty() { "?".to_owned() } else { harmless(&place.function) }
 }
 
-/// Function and location.
+/// Returns function and location.
 pub(crate) fn place(place: &Place) -> String {
     if place.function.is_empty() {
         return location(place);
@@ -29,9 +29,9 @@ pub(crate) fn place(place: &Place) -> String {
     format!("{} {}", function(place), location(place))
 }
 
-/// The call site with this number.
+/// Returns the call site with this id.
 pub(crate) fn call_site(summary: &Summary, id: usize) -> Option<&CallSite> {
-    // The number is mostly the position, and a summary may have thousands of call sites.
+    // The id usually equals the position, and a summary may have thousands of call sites.
     summary
         .call_sites
         .get(id)
@@ -39,18 +39,18 @@ pub(crate) fn call_site(summary: &Summary, id: usize) -> Option<&CallSite> {
         .or_else(|| summary.call_sites.iter().find(|site| site.id == id))
 }
 
-/// `MPI_Recv solve heat.c:12`, for a call site named by a finding or a region.
+/// Returns `MPI_Recv in solve heat.c:12` for a call site of a finding or region.
 pub(crate) fn call(summary: &Summary, id: usize) -> Option<String> {
     let site = call_site(summary, id)?;
     Some(format!("{} in {}", harmless(&site.operation), place(&site.place)))
 }
 
-/// `heat.c:12 MPI_Recv`: a call site as measurements name it.
+/// Returns `heat.c:12 MPI_Recv`: the name of a call site in measurements.
 pub fn call_label(site: &CallSite) -> String {
     format!("{} {}", location(&site.place), harmless(&site.operation))
 }
 
-/// Where a region starts and ends: locations of the calls around it.
+/// Returns the locations of the calls at the start and end of a region.
 pub(crate) fn region_ends(summary: &Summary, region: &Region) -> (String, String) {
     let end = |id: Option<usize>, missing: &str| {
         id.and_then(|id| call_site(summary, id))

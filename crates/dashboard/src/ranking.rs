@@ -1,20 +1,20 @@
-//! Which ranks to show when there are too many: the ends and the middle.
+//! Selection of ranks to show when there are too many: the extremes and the median.
 
 use crate::units::share_of;
 use run_record::Summary;
 use run_record::summary::RankTotals;
 
-/// Ranks chosen to stand for all, as positions in [`Summary::ranks`].
+/// Ranks chosen to represent all, as positions in [`Summary::ranks`].
 pub(crate) struct Folded {
-    /// Longest computation first: the ranks that the others wait for.
+    /// Ranks with the longest computation, longest first: the others wait for them.
     pub(crate) busiest: Vec<usize>,
-    /// The rank in the middle.
+    /// Rank with the median computation.
     pub(crate) median: Option<usize>,
-    /// Shortest computation last: the ranks that wait most.
+    /// Ranks with the shortest computation, shortest last: they wait most.
     pub(crate) idlest: Vec<usize>,
 }
 
-/// Folds all ranks into at most `2 * n_ends + 1`.
+/// Reduces all ranks to at most `2 * n_ends + 1`.
 pub(crate) fn fold(summary: &Summary, n_ends: usize) -> Folded {
     let mut order: Vec<usize> = (0..summary.ranks.len()).collect();
     order.sort_by(|a, b| summary.ranks[*b].useful_s.total_cmp(&summary.ranks[*a].useful_s));
@@ -25,24 +25,24 @@ pub(crate) fn fold(summary: &Summary, n_ends: usize) -> Folded {
     Folded { busiest: order, median, idlest }
 }
 
-/// Time of all ranks together: what shares are shares of.
+/// Returns the elapsed time of all ranks together in s, the basis of shares.
 pub(crate) fn time_of_all_s(summary: &Summary) -> f64 {
     summary.ranks.iter().map(|rank| rank.elapsed_s).sum()
 }
 
-/// Share of its own time that a rank computed.
+/// Returns the share of its own time that a rank computed.
 pub(crate) fn useful_share(rank: &RankTotals) -> f64 {
     share_of(rank.useful_s, rank.elapsed_s)
 }
 
-/// The ranks that did not come to their end in order; those of a run that goes on still may.
+/// Returns the ranks that did not end regularly; ranks still running in an unfinished run are not among them.
 pub(crate) fn cut_short(summary: &Summary) -> Vec<&RankTotals> {
     let goes_on = |rank: &RankTotals| rank.end == "running" && !summary.outcome.complete;
     let in_order = |rank: &RankTotals| ["", "finalized", "detached"].contains(&rank.end.as_str());
     summary.ranks.iter().filter(|rank| !in_order(rank) && !goes_on(rank)).collect()
 }
 
-/// `3`, or `1.3` in a run of several worlds.
+/// Returns `3`, or `1.3` in a run with several worlds.
 pub(crate) fn name(summary: &Summary, rank: &RankTotals) -> String {
     if summary.worlds.len() > 1 {
         format!("{}.{}", rank.world, rank.rank)
@@ -51,7 +51,7 @@ pub(crate) fn name(summary: &Summary, rank: &RankTotals) -> String {
     }
 }
 
-/// `values` averaged into at most `n_max` groups of neighbors.
+/// Averages `values` in at most `n_max` groups of neighbors.
 pub(crate) fn averaged(values: &[f64], n_max: usize) -> Vec<f64> {
     if values.is_empty() || n_max == 0 {
         return Vec::new();

@@ -1,20 +1,20 @@
-//! How a malleable program changed its number of ranks: what the reports on the terminal and as HTML both say.
+//! Resizes of a malleable program: data and text shared by the terminal and HTML reports.
 
 use crate::units::{bytes, plural, seconds, whole};
 use resized::{Outcome, Resize, Started};
 use run_record::Summary;
 
-/// Ranks over time, in seconds since 1970.
+/// Number of ranks over time, in seconds since 1970.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Course {
     pub(crate) start_s: f64,
     pub(crate) end_s: f64,
-    /// From when on there were how many; the first from the start.
+    /// Start time and number of ranks of each period; the first starts with the course.
     pub(crate) steps: Vec<(f64, u32)>,
 }
 
 impl Course {
-    /// As long as all `resizes`, and as the program where that is known; none when their times are not.
+    /// Covers all `resizes`, and the program's duration if known; returns `None` if their times are unknown.
     pub(crate) fn new(resizes: &[Resize], program: Option<(f64, f64)>) -> Option<Self> {
         let first = resizes.first()?;
         if resizes.iter().any(|resize| resize.began_s <= 0.0) {
@@ -31,7 +31,7 @@ impl Course {
         Some(Self { start_s, end_s, steps })
     }
 
-    /// How many there were in the middle of each of `n` equal parts of the time.
+    /// Returns the number of ranks in the middle of each of `n` equal parts of the time.
     pub(crate) fn sampled(&self, n: usize) -> Vec<f64> {
         let part_s = (self.end_s - self.start_s) / n.max(1) as f64;
         let at = |idx: usize| {
@@ -42,24 +42,24 @@ impl Course {
         (0..n).map(at).collect()
     }
 
-    /// The most ranks at any time.
+    /// Returns the largest number of ranks.
     pub(crate) fn most(&self) -> u32 {
         self.steps.iter().map(|(_, n_ranks)| *n_ranks).max().unwrap_or(0)
     }
 }
 
-/// When the program of a run began and ended, where that is known.
+/// Returns the start and end of a run's program, if known.
 pub(crate) fn program_of(summary: &Summary) -> Option<(f64, f64)> {
     let Summary { started_s, wall_s, .. } = summary;
     (0.0 < *started_s && 0.0 < *wall_s).then(|| (*started_s, started_s + wall_s))
 }
 
-/// When the new size was in force, or was given up.
+/// Returns when the new size took effect, or was given up.
 pub(crate) fn in_force_s(resize: &Resize) -> f64 {
     resize.began_s + resize.seconds.total
 }
 
-/// How many there were and what they took of the program's time.
+/// Returns a sentence with the number of resizes and the time for which they stopped the program.
 pub(crate) fn note(resizes: &[Resize]) -> String {
     let done: Vec<&Resize> = resizes.iter().filter(|one| one.outcome == Outcome::Done).collect();
     let wait_s: f64 = done.iter().map(|one| one.seconds.wait).sum();
@@ -72,14 +72,14 @@ pub(crate) fn note(resizes: &[Resize]) -> String {
     )
 }
 
-/// What to know of the numbers of a program whose ranks sleep when they are not wanted.
+/// Returns a warning about the numbers of a program whose unneeded ranks sleep.
 pub(crate) fn caution(resizes: &[Resize]) -> Option<&'static str> {
     resizes.iter().any(|one| one.started == Started::Parked).then_some(
         "Ranks that are not wanted sleep outside MPI, which counts as computing everywhere in this report.",
     )
 }
 
-/// How it ended, in a word or two.
+/// Returns the outcome in a word or two.
 pub(crate) fn outcome(resize: &Resize) -> &'static str {
     match resize.outcome {
         Outcome::Done => "done",
@@ -89,7 +89,7 @@ pub(crate) fn outcome(resize: &Resize) -> &'static str {
     }
 }
 
-/// What left its process, and how fast while it travelled.
+/// Returns the amount of data moved between processes, and its rate.
 pub(crate) fn moved(resize: &Resize) -> String {
     let moved = resize.bytes.moved;
     let travel_s = resize.seconds.constant + resize.seconds.variable;

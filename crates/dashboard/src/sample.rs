@@ -1,4 +1,4 @@
-//! Made-up runs and clusters with realistic values, for previews and tests.
+//! Sample runs and clusters with realistic values, for previews and tests.
 
 mod balance;
 mod dealt;
@@ -25,13 +25,13 @@ use std::collections::BTreeMap;
 const ELAPSED_S: f64 = 41.8;
 const PROGRAM: &str = "/home/ana/xfire/xfire";
 
-/// A master and seven workers on two nodes.
+/// Returns a run of a master and seven workers on two nodes.
 #[must_use]
 pub fn summary() -> Summary {
     summary_of(8)
 }
 
-/// A master and workers: the higher a worker's number, the more it has to do.
+/// Returns a run of a master and workers, in which a worker with a higher rank has more work.
 #[must_use]
 pub fn summary_of(n_ranks: u32) -> Summary {
     let ranks: Vec<RankTotals> = (0..n_ranks).map(|rank| rank_totals(rank, n_ranks)).collect();
@@ -78,7 +78,7 @@ fn command(n_ranks: u32) -> Vec<String> {
     words.map(ToOwned::to_owned).to_vec()
 }
 
-/// A number in 0..1 that looks random and is always the same.
+/// Returns a reproducible pseudo-random number in 0..1.
 fn noise(seed: u32) -> f64 {
     f64::from(seed.wrapping_mul(2_654_435_761).rotate_left(7) % 1000) / 1000.0
 }
@@ -123,7 +123,7 @@ fn efficiencies(ranks: &[RankTotals]) -> Efficiencies {
     }
 }
 
-/// Operation, class, function, line, share of the MPI time, bytes of a call, whether the master calls it.
+/// Operation, class, function, line, share of the MPI time, bytes per call, and whether the master calls it.
 type Call = (&'static str, &'static str, &'static str, u32, f64, u64, bool);
 
 const CALLS: [Call; 7] = [

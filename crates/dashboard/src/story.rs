@@ -1,14 +1,14 @@
-//! What tuning did, in numbers and sentences that terminal and page share.
+//! Numbers and sentences about tuning, shared by terminal and page.
 
 use crate::text::harmless;
 use crate::units::{percent, seconds};
 use run_record::tuning::summary::IterationTime;
 use run_record::tuning::{DecisionStory, Number, Outcome, TuningMode, TuningSummary};
 
-/// Iterations at either end of the run that stand for "at first" and "at last".
+/// Number of iterations at each end of the run that stand for "at first" and "at last".
 const N_ENDS: usize = 5;
 
-/// Median time of iterations at first and at last, and their ratio per unit of work less 1.
+/// Median iteration time at first and at last in s, and relative change of the time per unit of work.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Course {
     pub(crate) first_s: f64,
@@ -16,7 +16,7 @@ pub(crate) struct Course {
     pub(crate) change: f64,
 }
 
-/// How iteration times went; none for fewer than two iterations. "At first" is before anything was changed.
+/// Computes the trend of iteration times, with "at first" before any change; `None` for fewer than two iterations.
 pub(crate) fn course(tuning: &TuningSummary) -> Option<Course> {
     let iterations = &tuning.iterations;
     let n_ends = N_ENDS.min(iterations.len() / 2);
@@ -48,7 +48,7 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
     }
 }
 
-/// `0.312 s at first, 0.201 s at last: 35.6 % less per unit of work`.
+/// Returns `0.312 s at first, 0.201 s at last: 35.6 % less per unit of work`.
 pub(crate) fn course_words(course: &Course) -> String {
     let times = format!("{} at first, {} at last", seconds(course.first_s), seconds(course.last_s));
     match course.change {
@@ -58,7 +58,7 @@ pub(crate) fn course_words(course: &Course) -> String {
     }
 }
 
-/// `factoring, search (ended: killed by SIGSEGV)`.
+/// Returns `factoring, search (ended: killed by SIGSEGV)`.
 pub(crate) fn tunlets(tuning: &TuningSummary) -> String {
     let names = tuning.tunlets.iter().map(|tunlet| match &tunlet.ended {
         None => harmless(&tunlet.name),
@@ -67,7 +67,7 @@ pub(crate) fn tunlets(tuning: &TuningSummary) -> String {
     names.collect::<Vec<_>>().join(", ")
 }
 
-/// `12 decisions: 9 kept, 2 undone, 1 declined`.
+/// Returns `12 decisions: 9 kept, 2 undone, 1 declined`.
 pub(crate) fn tally(tuning: &TuningSummary) -> String {
     let n_decisions = tuning.decisions.len();
     let count = |outcome| tuning.decisions.iter().filter(|one| one.outcome == outcome).count();
@@ -90,7 +90,7 @@ const OUTCOMES: [(Outcome, &str); 6] = [
     (Outcome::Open, "open at the end"),
 ];
 
-/// What happened to the program.
+/// Returns whether the program was changed, in words.
 pub(crate) fn mode_words(tuning: &TuningSummary) -> &'static str {
     let is_changed = tuning.decisions.iter().any(|decision| decision.applied_s.is_some());
     match tuning.mode {
@@ -101,7 +101,7 @@ pub(crate) fn mode_words(tuning: &TuningSummary) -> &'static str {
     }
 }
 
-/// `F1 0.5 → 0.38`.
+/// Returns `F1 0.5 → 0.38`.
 pub(crate) fn change(decision: &DecisionStory) -> String {
     let new = value(decision.new);
     match decision.old {
@@ -110,7 +110,7 @@ pub(crate) fn change(decision: &DecisionStory) -> String {
     }
 }
 
-/// A value with at most four digits that matter.
+/// Formats a value with at most four decimals.
 pub(crate) fn value(number: Number) -> String {
     match number {
         Number::Float(float) if float.fract() != 0.0 && float.is_finite() => {
@@ -122,7 +122,7 @@ pub(crate) fn value(number: Number) -> String {
     }
 }
 
-/// `kept`, `undone: iterations took 12.0 % longer`.
+/// Returns `kept`, `undone: iterations 12.0 % slower`.
 pub(crate) fn outcome_words(decision: &DecisionStory) -> String {
     let word = OUTCOMES.iter().find(|(outcome, _)| *outcome == decision.outcome);
     let word = word.map_or("", |(_, word)| word);
@@ -138,7 +138,7 @@ pub(crate) fn outcome_words(decision: &DecisionStory) -> String {
     if why.is_empty() { word.to_owned() } else { format!("{word}: {why}") }
 }
 
-/// `iteration 4, after 1.20 s`.
+/// Returns `iteration 4, after 1.20 s`.
 pub(crate) fn moment_words(decision: &DecisionStory) -> String {
     let after = seconds(decision.applied_s.unwrap_or(decision.t_s));
     match decision.iteration {
@@ -147,7 +147,7 @@ pub(crate) fn moment_words(decision: &DecisionStory) -> String {
     }
 }
 
-/// A number for a value where it is one.
+/// Returns a value as a number, if it is known.
 pub(crate) fn as_f64(number: Number) -> Option<f64> {
     match number {
         Number::Int(whole) => Some(whole as f64),

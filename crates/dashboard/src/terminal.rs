@@ -1,11 +1,11 @@
-//! The report at the end of a run, as text for a terminal.
+//! Report at the end of a run, as text for a terminal.
 //!
 //! # Invariants
-//! - No line is wider than [`Style::width`], except a path, which is there to be copied.
-//! - Without [`Style::color`] the text holds no escape sequence, and says the same.
+//! - No line is wider than [`Style::width`], except paths, which must stay copyable.
+//! - Without [`Style::color`], the text contains no escape sequences and the same information.
 //!
 //! # Not here
-//! Finding out whether the output is a terminal, how wide it is and whether it wants color (`cli`).
+//! Detection of a terminal, its width and whether it wants color (`cli`).
 
 pub(crate) mod bars;
 
@@ -34,25 +34,25 @@ use page::Page;
 use resized::Resize;
 use run_record::Summary;
 
-/// How the report is drawn.
+/// Style of the report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
-    /// Whether to color with escape sequences.
+    /// True to color with escape sequences.
     pub color: bool,
-    /// Columns of the terminal; the report uses 60 to 140 of them.
+    /// Width of the terminal in columns; the report uses 60 to 140 of them.
     pub width: usize,
 }
 
-/// Where else the run is kept, for the last lines of the report.
+/// Paths of files about the run, for the last lines of the report.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Written {
     /// Folder of the run record.
     pub record: Option<String>,
-    /// The HTML report.
+    /// Path of the HTML report.
     pub html: Option<String>,
 }
 
-/// The report of a run, ending in a line feed.
+/// Returns the report of a run, ending in a line feed.
 #[must_use]
 pub fn report(summary: &Summary, written: &Written, style: Style) -> String {
     let mut page = Page::new(style);
@@ -75,7 +75,7 @@ pub fn report(summary: &Summary, written: &Written, style: Style) -> String {
     page.into_text()
 }
 
-/// What became of the work of a master and workers, ending in a line feed.
+/// Returns the report of work dealt by a master, ending in a line feed.
 #[must_use]
 pub fn dealt(dealt: &::dealt::Dealt, style: Style) -> String {
     let mut page = Page::new(style);
@@ -83,7 +83,7 @@ pub fn dealt(dealt: &::dealt::Dealt, style: Style) -> String {
     page.into_text()
 }
 
-/// How a malleable program changed its number of ranks, ending in a line feed.
+/// Returns the report of a malleable program's resizes, ending in a line feed.
 #[must_use]
 pub fn resizes(resizes: &[Resize], style: Style) -> String {
     let mut page = Page::new(style);

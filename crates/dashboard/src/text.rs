@@ -1,34 +1,34 @@
-//! Text in columns of a terminal: what is safe to show, how wide it is, how it is cut.
+//! Text in columns of a terminal: sanitizing, measuring and cutting.
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// `text` without anything that a terminal would obey: control and direction characters become `·`.
+/// Replaces characters that a terminal would interpret, control and direction characters, by `·`.
 pub(crate) fn harmless(text: &str) -> String {
     text.chars().map(|c| if is_obeyed(c) { '·' } else { c }).collect()
 }
 
-/// Columns that `text` takes.
+/// Returns the width of `text` in columns.
 pub(crate) fn width(text: &str) -> usize {
     text.width()
 }
 
-/// `text` followed by spaces up to `n_columns`.
+/// Pads `text` on the right to `n_columns`.
 pub(crate) fn left(text: &str, n_columns: usize) -> String {
     format!("{text}{}", spaces(n_columns.saturating_sub(width(text))))
 }
 
-/// `text` after spaces up to `n_columns`.
+/// Pads `text` on the left to `n_columns`.
 pub(crate) fn right(text: &str, n_columns: usize) -> String {
     format!("{}{text}", spaces(n_columns.saturating_sub(width(text))))
 }
 
-/// `n` spaces.
+/// Returns `n` spaces.
 pub(crate) fn spaces(n: usize) -> String {
     " ".repeat(n)
 }
 
-/// `text` in at most `n_columns`, with `…` in its middle where it was cut: the start names the thing,
-/// the end tells it from its neighbors.
+/// Cuts `text` to at most `n_columns`, with `…` in the middle: the start identifies the thing, the end
+/// distinguishes it from its neighbors.
 pub(crate) fn shorten(text: &str, n_columns: usize) -> String {
     if width(text) <= n_columns {
         return text.to_owned();
@@ -41,7 +41,7 @@ pub(crate) fn shorten(text: &str, n_columns: usize) -> String {
     format!("{head}{ellipsis}{tail}")
 }
 
-/// `text` broken at spaces into lines of at most `n_columns`.
+/// Breaks `text` at spaces into lines of at most `n_columns`.
 pub(crate) fn wrap(text: &str, n_columns: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();

@@ -1,11 +1,11 @@
-//! What each rank and thread did when: the calls of a traced run in lanes, ready to be drawn.
+//! Timeline of every rank and thread: the calls of a traced run in lanes, ready to be drawn.
 //!
-//! Calls arrive in any order and are bounded on the way in: when there are more than
-//! [`TimelineOptions::n_events_max`], the longest are kept, because those are the ones that a picture of
-//! the whole run can show, and the rest are counted.
+//! Calls arrive in any order, and their number is bounded on input: of more than
+//! [`TimelineOptions::n_events_max`], the longest are kept, because a picture of the whole run can show only
+//! those, and the rest are counted.
 //!
 //! # Invariants
-//! - A lane's columns have one length and are sorted by start.
+//! - The columns of a lane have equal length and are sorted by start.
 //! - At most a quarter more than `n_events_max` events are in memory at any time.
 //!
 //! # Not here
@@ -19,7 +19,7 @@ pub use builder::TimelineBuilder;
 /// Bounds of a timeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimelineOptions {
-    /// Calls kept; a page holds about 8 bytes for each.
+    /// Maximum number of calls kept; a page needs about 8 bytes for each.
     pub n_events_max: usize,
 }
 
@@ -29,20 +29,20 @@ impl Default for TimelineOptions {
     }
 }
 
-/// Which end of a message a call is.
+/// End of a message that a call represents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Role {
-    /// It moves no message between two ranks.
+    /// The call moves no message between two ranks.
     #[default]
     Neither,
-    /// It sends to its peer.
+    /// The call sends to its peer.
     Send,
-    /// It receives from its peer.
+    /// The call receives from its peer.
     Receive,
 }
 
 impl Role {
-    /// The role of a point-to-point operation by its MPI name.
+    /// Returns the role of a point-to-point operation, given its MPI name.
     #[must_use]
     pub fn of(operation: &str) -> Self {
         let name = operation.trim_start_matches("MPI_").trim_end_matches("_c").to_ascii_lowercase();
@@ -55,7 +55,7 @@ impl Role {
     }
 }
 
-/// One MPI call on its way into a timeline.
+/// MPI call to be added to a timeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event<'a> {
     /// Position in [`run_record::Summary::worlds`].
@@ -64,13 +64,13 @@ pub struct Event<'a> {
     pub rank: u32,
     /// Number of the thread in its rank, 0 for the one that called `MPI_Init`.
     pub thread: u32,
-    /// Start, in nanoseconds from any moment common to all events.
+    /// Start in ns, relative to any moment common to all events.
     pub start_ns: i64,
-    /// End; not before the start.
+    /// End in ns; not before the start.
     pub end_ns: i64,
     /// MPI name of the operation.
     pub operation: &'a str,
-    /// Its class (`point-to-point`, `collective`, ...).
+    /// Class of the operation (`point-to-point`, `collective`, ...).
     pub class: &'a str,
     /// [`run_record::summary::CallSite::id`].
     pub call_site: Option<usize>,
@@ -78,11 +78,11 @@ pub struct Event<'a> {
     pub peer: Option<u32>,
     /// Bytes moved.
     pub bytes: u64,
-    /// Which end of a message it is.
+    /// End of a message that the call represents.
     pub role: Role,
 }
 
-/// A thread of a rank.
+/// Thread of a rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct LaneKey {
     /// Position in [`run_record::Summary::worlds`].
@@ -93,7 +93,7 @@ pub struct LaneKey {
     pub thread: u32,
 }
 
-/// An operation that occurs in a timeline.
+/// Operation that occurs in a timeline.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OperationName {
     /// MPI name.
@@ -102,52 +102,52 @@ pub struct OperationName {
     pub class: String,
 }
 
-/// The calls of one thread, in columns.
+/// Calls of one thread, in columns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lane {
-    /// Whose calls they are.
+    /// Thread that made the calls.
     pub key: LaneKey,
-    /// Starts, in nanoseconds after the first event of the timeline; ascending.
+    /// Starts in ns after the first event of the timeline; ascending.
     pub start_ns: Vec<u64>,
-    /// Ends.
+    /// Ends in ns after the first event of the timeline.
     pub end_ns: Vec<u64>,
-    /// Positions in [`Timeline::operations`].
+    /// Operations, as positions in [`Timeline::operations`].
     pub operation: Vec<u32>,
-    /// Call sites by id.
+    /// Ids of the call sites.
     pub call_site: Vec<Option<usize>>,
-    /// The other ranks.
+    /// Peer ranks.
     pub peer: Vec<Option<u32>>,
     /// Bytes moved.
     pub bytes: Vec<u64>,
-    /// For a send whose message's receiving call is in the timeline too: that call's lane and position.
+    /// For a send whose receiving call is in the timeline: lane and position of that call.
     pub received_at: Vec<Option<(usize, usize)>>,
 }
 
 impl Lane {
-    /// Calls in the lane.
+    /// Returns the number of calls in the lane.
     #[must_use]
     pub fn n_events(&self) -> usize {
         self.start_ns.len()
     }
 }
 
-/// Lanes of calls, and what is not among them.
+/// Lanes of calls, and the extent of those left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Timeline {
     /// Lanes by world, rank and thread.
     pub lanes: Vec<Lane>,
-    /// Operations named by the lanes.
+    /// Operations to which the lanes refer.
     pub operations: Vec<OperationName>,
-    /// End of the last call, in nanoseconds after the first start.
+    /// End of the last call, in ns after the first start.
     pub end_ns: u64,
-    /// Calls left out, all shorter than those kept.
+    /// Number of calls left out, none longer than those kept.
     pub n_left_out: u64,
-    /// Every call left out is at most this long.
+    /// Duration in ns of the longest call left out.
     pub left_out_ns_max: u64,
 }
 
 impl Timeline {
-    /// The timeline of `events`.
+    /// Creates the timeline of `events`.
     pub fn from_events<'a>(
         events: impl IntoIterator<Item = Event<'a>>,
         options: TimelineOptions,
@@ -159,7 +159,7 @@ impl Timeline {
         builder.finish()
     }
 
-    /// Calls in all lanes.
+    /// Returns the number of calls in all lanes.
     #[must_use]
     pub fn n_events(&self) -> usize {
         self.lanes.iter().map(Lane::n_events).sum()

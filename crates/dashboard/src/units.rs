@@ -1,9 +1,9 @@
-//! Numbers as people read them: three digits and a unit.
+//! Formatting of numbers with three digits and a unit.
 
 const BYTE_UNITS: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
 const COUNT_UNITS: [&str; 7] = ["", " k", " M", " G", " T", " P", " E"];
 
-/// A time span, from nanoseconds to hours.
+/// Formats a time span, from nanoseconds to hours.
 pub(crate) fn seconds(span_s: f64) -> String {
     if !span_s.is_finite() {
         return "-".to_owned();
@@ -25,12 +25,12 @@ pub(crate) fn seconds(span_s: f64) -> String {
     }
 }
 
-/// An amount of memory or traffic, in powers of 1024.
+/// Formats an amount of memory or traffic, in powers of 1024.
 pub(crate) fn bytes(n_bytes: u64) -> String {
     scaled(n_bytes, 1024.0, " B", &BYTE_UNITS)
 }
 
-/// A count, in powers of 1000.
+/// Formats a count, in powers of 1000.
 pub(crate) fn count(n: u64) -> String {
     if n < 10_000 {
         return n.to_string();
@@ -38,7 +38,7 @@ pub(crate) fn count(n: u64) -> String {
     scaled(n, 1000.0, "", &COUNT_UNITS)
 }
 
-/// A count per second or another number that is not whole.
+/// Formats a count per second, or another number that is not an integer.
 pub(crate) fn rate(per_s: f64) -> String {
     if !per_s.is_finite() || per_s <= 0.0 {
         return "0".to_owned();
@@ -49,7 +49,7 @@ pub(crate) fn rate(per_s: f64) -> String {
     scaled(whole(per_s), 1000.0, "", &COUNT_UNITS)
 }
 
-/// A share of 0..=1 in percent.
+/// Formats a share of 0..=1 as percent.
 pub(crate) fn percent(share: f64) -> String {
     let percent = share * 100.0;
     if !percent.is_finite() {
@@ -61,7 +61,7 @@ pub(crate) fn percent(share: f64) -> String {
     }
 }
 
-/// A moment given in seconds since 1970, as date and time in UTC.
+/// Formats a time in seconds since 1970 as date and time in UTC.
 pub(crate) fn moment(since_1970_s: f64) -> String {
     let total_s = whole(since_1970_s);
     let (day, in_day_s) = (total_s / 86_400, total_s % 86_400);
@@ -78,17 +78,17 @@ pub(crate) fn moment(since_1970_s: f64) -> String {
     format!("{year}-{month:02}-{in_month:02} {hour:02}:{minute:02}:{second:02} UTC")
 }
 
-/// `n` things: `1 rank`, `12 ranks`.
+/// Returns `n` with the singular or plural of `one`: `1 rank`, `12 ranks`.
 pub(crate) fn plural(n: usize, one: &str) -> String {
     if n == 1 { format!("1 {one}") } else { format!("{n} {one}s") }
 }
 
-/// `part / total`, and 0 where there is nothing to share.
+/// Returns `part / total`; 0 if the total is not positive.
 pub(crate) fn share_of(part: f64, total: f64) -> f64 {
     if total > 0.0 { part / total } else { 0.0 }
 }
 
-/// The nearest whole number that is not negative.
+/// Rounds to the nearest non-negative integer.
 pub(crate) fn whole(value: f64) -> u64 {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
     let whole = value.round() as u64;

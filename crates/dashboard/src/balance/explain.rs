@@ -1,4 +1,4 @@
-//! Why a task is where it is, for a terminal.
+//! Explanation of a task's state and node, for a terminal.
 
 use super::tasks;
 use crate::terminal::Style;
@@ -8,7 +8,7 @@ use crate::text::harmless;
 use crate::units::{moment, seconds};
 use balanced::Explanation;
 
-/// The task, the reasons, and its story, ending in a line feed.
+/// Returns the task, the reasons and its history, ending in a line feed.
 #[must_use]
 pub fn explanation(explanation: &Explanation, now_ms: u64, style: Style) -> String {
     let mut page = Page::new(style);

@@ -1,21 +1,21 @@
-//! What nodes did over the last minutes, from looks at them one after the other.
+//! Activity of nodes over the last minutes, from successive samples.
 //!
 //! # Invariants
-//! - Bounded: [`N_POINTS_MAX`] numbers of nodes and [`N_MOVES_MAX`] moves, whatever the size of the cluster.
-//! - A daemon that was started anew counts from 0 again: that is no move.
+//! - Bounded: [`N_POINTS_MAX`] points of nodes and [`N_MOVES_MAX`] moves, whatever the size of the cluster.
+//! - A restarted daemon counts from 0 again, which does not appear as a move.
 
 use balanced::{LoadWord, NodeStatus, Presence};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Samples kept of a small cluster.
+/// Maximum number of samples kept for a small cluster.
 const N_SAMPLES_MAX: usize = 600;
-/// Points kept of all nodes together: with more nodes, the past is shorter.
+/// Maximum number of points kept for all nodes together: with more nodes, the history is shorter.
 const N_POINTS_MAX: usize = 60_000;
-/// Moves kept.
+/// Maximum number of moves kept.
 const N_MOVES_MAX: usize = 200;
 
-/// The past of a cluster, oldest first.
+/// History of a cluster, oldest sample first.
 #[derive(Clone, Debug, Default)]
 pub struct History {
     samples: VecDeque<Sample>,
@@ -23,38 +23,38 @@ pub struct History {
     counted: BTreeMap<String, Counted>,
 }
 
-/// All nodes at a moment.
+/// State of all nodes at a moment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
     /// Milliseconds since 1970.
     pub at_ms: u64,
-    /// A point for each node.
+    /// Points of all nodes.
     pub nodes: Vec<Point>,
 }
 
-/// A node at a moment.
+/// State of a node at a moment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Point {
-    /// Its name.
+    /// Name of the node.
     pub node: String,
-    /// Tasks that ran.
+    /// Number of running tasks.
     pub n_running: u32,
-    /// Tasks that waited.
+    /// Number of waiting tasks.
     pub n_queued: u64,
-    /// What it was to others.
+    /// Load state announced to the other nodes.
     pub load: Option<LoadWord>,
 }
 
-/// Tasks that a node took or gave between two looks.
+/// Tasks that a node took or gave between two samples.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Move {
     /// Milliseconds since 1970.
     pub at_ms: u64,
-    /// The node.
+    /// Name of the node.
     pub node: String,
-    /// Tasks that it took from others.
+    /// Number of tasks taken from other nodes.
     pub n_taken: u64,
-    /// Tasks that it gave to others.
+    /// Number of tasks given to other nodes.
     pub n_given: u64,
 }
 
@@ -66,7 +66,7 @@ struct Counted {
 }
 
 impl History {
-    /// Adds what nodes are at a moment.
+    /// Adds the state of all nodes at a moment.
     pub fn add(&mut self, at_ms: u64, nodes: &[NodeStatus]) {
         let known = nodes.iter().filter(|node| node.presence != Presence::Silent);
         known.for_each(|node| self.count(at_ms, node));
@@ -85,12 +85,12 @@ impl History {
         self.counted.retain(|name, _| nodes.iter().any(|node| node.node == *name));
     }
 
-    /// Samples later than a moment, oldest first.
+    /// Returns the samples after a moment, oldest first.
     pub fn samples_after(&self, at_ms: u64) -> impl Iterator<Item = &Sample> {
         self.samples.iter().filter(move |sample| at_ms < sample.at_ms)
     }
 
-    /// Moves, newest first.
+    /// Returns the moves, newest first.
     pub fn moves(&self) -> impl Iterator<Item = &Move> {
         self.moves.iter().rev()
     }
@@ -99,7 +99,7 @@ impl History {
         let (n_taken, n_given) = (node.counts.n_moved_in, node.counts.n_moved_out);
         let now = Counted { uptime_ms: node.uptime_ms, n_taken, n_given };
         let Some(before) = self.counted.insert(node.node.clone(), now) else { return };
-        // A daemon that is new counts anew: what it has counted has happened since the last look.
+        // A restarted daemon counts from 0, so all it has counted happened since the last sample.
         let is_new = now.uptime_ms < before.uptime_ms;
         let since = |now: u64, before: u64| now.saturating_sub(if is_new { 0 } else { before });
         let n_taken = since(n_taken, before.n_taken);

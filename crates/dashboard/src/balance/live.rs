@@ -1,7 +1,7 @@
-//! The live view of a cluster: its nodes with their loads and queues, the past, moves, and tasks of a node.
+//! Live view of a cluster: nodes with their loads and queues, history, moves, and the tasks of a node.
 //!
 //! # Invariants
-//! - Without color the view says the same.
+//! - Without color, the view carries the same information.
 
 mod draw;
 
@@ -13,18 +13,18 @@ use std::cell::Cell;
 
 pub use draw::draw;
 
-/// Lines that page up and page down move.
+/// Number of lines scrolled by page up and page down.
 const N_PAGE: usize = 10;
 
-/// A part of the view.
+/// Tab of the view.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Part {
     /// All nodes.
     #[default]
     Nodes,
-    /// Tasks of the node that is asked.
+    /// Tasks of the queried node.
     Tasks,
-    /// What moved.
+    /// Moves of tasks between nodes.
     Moves,
 }
 
@@ -40,13 +40,13 @@ impl Part {
     }
 }
 
-/// Nodes at a moment, in milliseconds since 1970, as one line without a line feed: for pipes and log files.
+/// Formats the nodes at a moment, in ms since 1970, as one line without a line feed, for pipes and log files.
 #[must_use]
 pub fn plain_line(at_ms: u64, nodes: &[NodeStatus]) -> String {
     format!("{}: {}", crate::units::moment(at_ms as f64 / 1e3), super::nodes::in_short(nodes))
 }
 
-/// What the view shows.
+/// State of the live view.
 #[derive(Clone, Debug, Default)]
 pub struct ClusterView {
     node: String,
@@ -55,34 +55,34 @@ pub struct ClusterView {
     nodes: Vec<NodeStatus>,
     history: History,
     queues: Queues,
-    /// Why nothing new comes.
+    /// Reason why no updates arrive.
     trouble: Option<String>,
     part: Part,
     scrolled: [usize; Part::ALL.len()],
-    /// Lines in sight when it was last drawn, so that nobody scrolls further than there is to see.
+    /// Number of lines visible when last drawn, which limits scrolling.
     n_in_sight: Cell<usize>,
 }
 
 impl ClusterView {
-    /// The view by the eyes of a node, before anything was heard.
+    /// Creates the view from a node's perspective, before any data have arrived.
     #[must_use]
     pub fn new(node: String, has_color: bool) -> Self {
         Self { node, has_color, ..Self::default() }
     }
 
-    /// Takes over what nodes are at a moment, in milliseconds since 1970.
+    /// Updates the view to the state of the nodes at a moment, in ms since 1970.
     pub fn update(&mut self, at_ms: u64, nodes: Vec<NodeStatus>, queues: Queues) {
         self.history.add(at_ms, &nodes);
         (self.at_ms, self.nodes, self.queues, self.trouble) = (at_ms, nodes, queues, None);
         self.scroll(0, false);
     }
 
-    /// Says why nothing new comes; the last that was heard stays in sight.
+    /// Shows why no updates arrive; the last data stay visible.
     pub fn trouble(&mut self, sentence: String) {
         self.trouble = Some(sentence);
     }
 
-    /// Obeys a key; `false` when the view is to be left.
+    /// Processes a key; returns `false` if the view is to be closed.
     pub fn key(&mut self, key: KeyEvent) -> bool {
         let n = Part::ALL.len();
         match key.code {

@@ -1,7 +1,7 @@
-//! A node's figures in Prometheus' text format, version 0.0.4.
+//! Metrics of a node in Prometheus' text format, version 0.0.4.
 //!
-//! A daemon tells of itself only, and of how many others it sees: each is asked by itself, so that sums over a
-//! cluster count nothing twice.
+//! A daemon reports only itself, and how many other nodes it sees. Each daemon is scraped separately, so sums
+//! over a cluster count nothing twice.
 //!
 //! # Invariants
 //! - Names, units and label values follow <https://prometheus.io/docs/instrumenting/exposition_formats>.
@@ -9,7 +9,7 @@
 use balanced::{LoadWord, NodeStatus, Presence};
 use std::fmt::Write;
 
-/// The figures of `node`, which sees `all` nodes, itself among them.
+/// Returns the metrics of `node`, which sees `all` nodes, including itself.
 #[must_use]
 pub fn metrics(node: &NodeStatus, all: &[NodeStatus]) -> String {
     let mut text = Text { node: escaped(&node.node), lines: String::new() };
@@ -119,7 +119,7 @@ impl Text {
     }
 
     fn line(&mut self, line: std::fmt::Arguments<'_>) {
-        // A string takes everything.
+        // Writing to a string cannot fail.
         writeln!(self.lines, "{line}").unwrap_or_default();
     }
 }
@@ -134,7 +134,7 @@ mod tests {
     use crate::sample;
     use std::collections::BTreeMap;
 
-    /// Families with their kind and samples; fails where the format is not kept.
+    /// Parses families with their kind and samples; fails if the format is violated.
     fn read(text: &str) -> BTreeMap<String, (String, Vec<(String, f64)>)> {
         assert!(text.ends_with('\n'));
         let mut families: BTreeMap<String, (String, Vec<(String, f64)>)> = BTreeMap::new();
@@ -180,7 +180,7 @@ mod tests {
         assert_eq!(families.len(), 23);
     }
 
-    /// Fault: neither damage nor output that was dropped had a figure.
+    /// Damage and dropped output used to have no metric.
     #[test]
     fn what_is_damaged_or_dropped_has_a_figure() {
         let (_, mut nodes) = sample::nodes();

@@ -1,4 +1,4 @@
-//! Nodes as a table for a terminal.
+//! Table of nodes for a terminal.
 
 use crate::terminal::Style;
 use crate::terminal::ink::Tone;
@@ -8,7 +8,7 @@ use crate::text::harmless;
 use crate::units::{count, plural};
 use balanced::{LoadWord, NodeStatus, Presence};
 
-/// The most telling first: the last ones are left out where there is no room.
+/// Columns by importance: the last ones are left out if there is no room.
 const COLUMNS: [Column; 12] = [
     ("node", Align::Name),
     ("state", Align::Left),
@@ -24,7 +24,7 @@ const COLUMNS: [Column; 12] = [
     ("policy", Align::Name),
 ];
 
-/// A line for each node and one that adds up, ending in a line feed.
+/// Returns a line for each node and a summary line, ending in a line feed.
 #[must_use]
 pub fn nodes(nodes: &[NodeStatus], style: Style) -> String {
     let mut page = Page::new(style);
@@ -43,12 +43,12 @@ pub fn nodes(nodes: &[NodeStatus], style: Style) -> String {
     page.into_text()
 }
 
-/// What a person should know of a node, with its name.
+/// Returns the warnings about a node, with its name.
 pub(super) fn troubles(node: &NodeStatus) -> impl Iterator<Item = String> {
     node.troubles.iter().map(|sentence| format!("`{}`: {sentence}", node.node))
 }
 
-/// What the nodes are and do together, as a sentence.
+/// Returns a sentence that summarizes the nodes and their tasks.
 pub(super) fn in_short(nodes: &[NodeStatus]) -> String {
     let up = nodes.iter().filter(|node| node.presence == Presence::Up);
     let n_cores: u32 = up.clone().map(|node| node.n_cores).sum();

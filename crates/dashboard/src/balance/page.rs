@@ -1,28 +1,28 @@
-//! The page that a daemon serves: one file, which asks for the state again and again.
+//! Web page served by a daemon: a single file that polls for the state.
 //!
 //! # Invariants
 //! - It loads nothing but `state.json` beside it; its own policy forbids everything else.
-//! - What comes from tasks is put into it as text, never as markup.
+//! - Data from tasks are inserted as text, never as markup.
 
 use super::state::PageState;
 use maud::{DOCTYPE, PreEscaped, html};
 
 const STYLE: &str = include_str!("../../assets/page.css");
 const CLUSTER_STYLE: &str = include_str!("../../assets/cluster.css");
-/// In the order in which they run: each uses only those before it.
+/// Scripts in execution order: each uses only earlier ones.
 const SCRIPTS: [&str; 3] = [
     include_str!("../../assets/page.js"),
     include_str!("../../assets/cluster_parts.js"),
     include_str!("../../assets/cluster.js"),
 ];
-/// What the page may do, for its head and for the header of the answer that carries it.
+/// Content security policy, for the page's head and the HTTP header.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
                       img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'";
 
-/// The page, which shows `state` until it hears more.
+/// Returns the page, which shows `state` until it receives an update.
 #[must_use]
 pub fn page(state: &PageState) -> String {
-    // No `<`, so that no name can end the element.
+    // `<` is escaped, so that no name can end the element.
     let data = serde_json::to_string(state).unwrap_or_default().replace('<', "\\u003c");
     let script = format!("(() => {{\n'use strict';\n{}\n}})();", SCRIPTS.join("\n"));
     let page = html! {

@@ -1,42 +1,42 @@
-//! What the web page asks for again and again, as JSON.
+//! State polled by the web page, as JSON.
 
 use super::history::{History, Move, Sample};
 use balanced::{NodeStatus, TaskStatus};
 use serde::{Deserialize, Serialize};
 
-/// Tasks of each kind that are shown.
+/// Maximum number of tasks shown of each kind.
 const N_TASKS_MAX: usize = 100;
 
-/// A cluster as one of its nodes sees it.
+/// Cluster as seen by one of its nodes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PageState {
-    /// When, in milliseconds since 1970.
+    /// Time of the state, in ms since 1970.
     pub at_ms: u64,
-    /// The node that tells.
+    /// Name of the node that reports.
     pub node: String,
-    /// All nodes, by name.
+    /// All nodes, sorted by name.
     pub nodes: Vec<NodeStatus>,
-    /// What is new of the past, oldest first.
+    /// New samples of the history, oldest first.
     pub history: Vec<Sample>,
-    /// What moved lately, newest first.
+    /// Recent moves, newest first.
     pub moves: Vec<Move>,
-    /// Tasks of the node that are not over.
+    /// Unfinished tasks of the node.
     pub queues: Queues,
 }
 
-/// Some tasks of a node.
+/// Unfinished tasks of a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Queues {
-    /// Those that run there.
+    /// Tasks running on the node.
     pub running: Vec<TaskStatus>,
-    /// Those that others hold.
+    /// Tasks held by other nodes.
     pub leased: Vec<TaskStatus>,
-    /// Those that wait.
+    /// Waiting tasks.
     pub queued: Vec<TaskStatus>,
 }
 
 impl PageState {
-    /// The newest of what `history` knows, with its samples later than `after_ms`.
+    /// Creates the latest state from `history`, with its samples after `after_ms`.
     #[must_use]
     pub fn new(node: &str, nodes: Vec<NodeStatus>, history: &History, after_ms: u64) -> Self {
         let history_new: Vec<Sample> = history.samples_after(after_ms).cloned().collect();
@@ -50,7 +50,7 @@ impl PageState {
         }
     }
 
-    /// The same with tasks, as many as are shown.
+    /// Adds tasks, as many as are shown.
     #[must_use]
     pub fn with_queues(self, mut queues: Queues) -> Self {
         for tasks in [&mut queues.running, &mut queues.leased, &mut queues.queued] {
@@ -61,6 +61,6 @@ impl PageState {
 }
 
 impl Queues {
-    /// Most tasks of a kind that are of use.
+    /// Maximum number of tasks of a kind that are useful.
     pub const N_MAX: usize = N_TASKS_MAX;
 }

@@ -1,4 +1,4 @@
-//! Tasks for a terminal: a table of them, and one that has ended with what it wrote.
+//! Tasks for a terminal: a table, and a single ended task with its output.
 
 use crate::terminal::Style;
 use crate::terminal::ink::Tone;
@@ -8,7 +8,7 @@ use crate::text::harmless;
 use crate::units::{bytes, seconds};
 use balanced::{EndedTask, Outcome, TaskName, TaskState, TaskStatus, Text};
 
-/// The most telling first: the last ones are left out where there is no room.
+/// Columns by importance: the last ones are left out if there is no room.
 const COLUMNS: [Column; 8] = [
     ("task", Align::Left),
     ("state", Align::Name),
@@ -20,7 +20,7 @@ const COLUMNS: [Column; 8] = [
     ("start", Align::Right),
 ];
 
-/// A line for each task, ending in a line feed; `now_ms` is the present, in milliseconds since 1970.
+/// Returns a line for each task, ending in a line feed; `now_ms` is the current time in ms since 1970.
 #[must_use]
 pub fn tasks(tasks: &[TaskStatus], now_ms: u64, style: Style) -> String {
     let mut page = Page::new(style);
@@ -30,7 +30,7 @@ pub fn tasks(tasks: &[TaskStatus], now_ms: u64, style: Style) -> String {
     page.into_text()
 }
 
-/// How a task ended, and what it wrote, ending in a line feed.
+/// Returns the outcome and output of an ended task, ending in a line feed.
 #[must_use]
 pub fn ended(name: &TaskName, task: &EndedTask, style: Style) -> String {
     let mut page = Page::new(style);
@@ -91,7 +91,7 @@ fn row(task: &TaskStatus, now_ms: u64) -> Vec<Cell> {
     ]
 }
 
-/// Clocks of two nodes differ, so an end may seem to come before its beginning.
+/// Formats a time span. The clocks of two nodes differ, so an end may seem to precede its start.
 fn span(from_ms: u64, to_ms: u64) -> String {
     seconds(to_ms.saturating_sub(from_ms) as f64 / 1e3)
 }

@@ -1,4 +1,4 @@
-//! Call sites, regions and operations as tables that can be sorted.
+//! Call sites, regions and operations as sortable tables.
 
 use super::{rest, section, svg};
 use crate::units::{bytes, count, percent, seconds, share_of};
@@ -7,7 +7,7 @@ use maud::{Markup, html};
 use run_record::Summary;
 use run_record::summary::{CallSite, OperationTotals, Region};
 
-/// Rows of a table.
+/// Maximum number of rows in a table.
 const N_ROWS_MAX: usize = 200;
 
 pub(super) fn draw_call_sites(summary: &Summary) -> Markup {

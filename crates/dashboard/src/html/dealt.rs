@@ -1,5 +1,5 @@
-//! What became of the work that the program dealt out: iterations, who was idle and why, the sizes of chunks,
-//! and the slowest iteration chunk by chunk.
+//! Report of dealt work: iterations, idle times and their causes, chunk sizes, and the slowest
+//! iteration chunk by chunk.
 
 mod chunks;
 mod course;
@@ -53,10 +53,10 @@ fn facts(sums: &Sums) -> Markup {
     }
 }
 
-/// What a worker did with some of its time, the color of it, and how long.
+/// Part of a worker's time: label, color class, and duration.
 type Part = (&'static str, &'static str, fn(&Worker) -> f64);
 
-/// What a worker did with the time of its iterations.
+/// Parts of a worker's time during its iterations.
 const PARTS: [Part; 5] = [
     ("computes", "useful", |one| one.compute_s),
     ("waits for its first chunk", "first", |one| one.start_s),

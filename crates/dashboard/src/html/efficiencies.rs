@@ -1,4 +1,4 @@
-//! The efficiencies as a tree of bars with their meaning, and what limits the run.
+//! The efficiencies as a tree of bars with their meaning, and the findings.
 
 use super::{rest, section, svg};
 use crate::efficiency::{Grade, Term, terms};

@@ -1,4 +1,4 @@
-//! Functions that were counted and timed, as a table that can be sorted.
+//! Functions that were counted and timed, as a sortable table.
 
 use super::{rest, section, svg};
 use crate::functions::{notes, slowest, time};
@@ -7,7 +7,7 @@ use crate::{place, ranking, text::harmless};
 use maud::{Markup, html};
 use run_record::{FunctionTotals, Summary};
 
-/// Rows of the table.
+/// Maximum number of rows in the table.
 const N_ROWS_MAX: usize = 1000;
 
 pub(super) fn draw(summary: &Summary) -> Markup {
@@ -59,7 +59,7 @@ fn row(summary: &Summary, function: &FunctionTotals, total_s: f64) -> Markup {
     }
 }
 
-/// The time of each rank; nothing where that is not kept.
+/// Returns the time of each rank in s; empty if not recorded.
 fn by_rank_s(summary: &Summary, function: &FunctionTotals) -> Vec<f64> {
     if function.by_rank.is_empty() {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! What ran, on what, for how long, and how it ended.
+//! Header of the report: command, machine, duration and outcome.
 
 use super::{rest, section};
 use crate::efficiency::Grade;

@@ -1,4 +1,4 @@
-//! The timeline: its place on the page and its data.
+//! The timeline: its element on the page and its data.
 
 use super::packed::{Packed, or_none};
 use super::{json, section};
@@ -63,7 +63,7 @@ fn label(summary: &Summary, lane: &Lane) -> String {
     format!("{rank}{thread}")
 }
 
-/// Names of the call sites that occur.
+/// Returns the names of the call sites that occur.
 fn sites(summary: &Summary, timeline: &Timeline) -> BTreeMap<usize, String> {
     let ids: std::collections::BTreeSet<usize> =
         timeline.lanes.iter().flat_map(|lane| lane.call_site.iter().flatten().copied()).collect();
@@ -72,7 +72,7 @@ fn sites(summary: &Summary, timeline: &Timeline) -> BTreeMap<usize, String> {
         .collect()
 }
 
-/// All lanes, each column by column: the order in which `assets/lane.js` reads them.
+/// Returns all lanes, each column by column, in the order in which `assets/lane.js` reads them.
 fn data(timeline: &Timeline) -> String {
     let mut packed = Packed::default();
     for lane in &timeline.lanes {

@@ -1,4 +1,4 @@
-//! Who sends how much to whom: a picture for each world, with the values for the pointer beside it.
+//! Communication matrix: a picture for each world, with the values shown at the pointer.
 
 use super::packed::Packed;
 use super::{json, png, rest, section};
@@ -9,7 +9,7 @@ use run_record::Summary;
 use run_record::summary::Traffic;
 use std::collections::BTreeMap;
 
-/// Rows and columns of a picture; more ranks share one.
+/// Maximum number of rows and columns of a picture; with more ranks, several share a row and column.
 const N_CELLS_MAX: usize = 1024;
 const N_WORLDS_MAX: usize = 8;
 
@@ -19,7 +19,7 @@ struct Matrix {
     n_ranks: usize,
     side: usize,
     ranks_per_cell: usize,
-    /// Messages and bytes by row (from) and column (to).
+    /// Messages and bytes by row (sender) and column (receiver).
     cells: BTreeMap<(usize, usize), (u64, u64)>,
 }
 
@@ -56,7 +56,7 @@ impl Matrix {
         Self { world, n_ranks, side: n_ranks.div_ceil(ranks_per_cell), ranks_per_cell, cells }
     }
 
-    /// Strengths from 1 to 255 by the logarithm of the bytes, 0 where nothing was sent.
+    /// Returns strengths from 1 to 255 on a logarithmic scale of bytes, and 0 where nothing was sent.
     fn strengths(&self) -> Vec<u8> {
         let logarithm = |n_bytes: u64| (n_bytes.max(1) as f64).ln();
         let logarithms = || self.cells.values().map(|(_, n_bytes)| logarithm(*n_bytes));

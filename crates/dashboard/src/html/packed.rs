@@ -1,6 +1,6 @@
 //! Columns of numbers as text that a page decodes fast: variable-length integers, deflated, in base64.
 //!
-//! `assets/packed.js` is the other half.
+//! The decoder is `assets/packed.js`.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -8,14 +8,14 @@ use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use std::io::Write;
 
-/// Numbers in the order in which the page will read them.
+/// Packed numbers, in the order in which the page reads them.
 #[derive(Debug, Default)]
 pub(super) struct Packed {
     bytes: Vec<u8>,
 }
 
 impl Packed {
-    /// Appends a number: seven bits a byte, lowest first.
+    /// Appends a number: seven bits per byte, lowest first.
     pub(super) fn push(&mut self, mut number: u64) {
         while number >= 0x80 {
             self.bytes.push((number & 0x7f) as u8 | 0x80);
@@ -24,12 +24,12 @@ impl Packed {
         self.bytes.push((number & 0x7f) as u8);
     }
 
-    /// Appends a number that may be negative: small magnitudes stay short.
+    /// Appends a signed number; small magnitudes stay short.
     pub(super) fn push_signed(&mut self, number: i64) {
         self.push(((number << 1) ^ (number >> 63)).cast_unsigned());
     }
 
-    /// Appends each number as its difference to the one before it.
+    /// Appends each number as the difference from the previous one.
     pub(super) fn push_differences(&mut self, numbers: impl Iterator<Item = i64>) {
         let mut before = 0;
         for number in numbers {
@@ -38,20 +38,20 @@ impl Packed {
         }
     }
 
-    /// The text for the page.
+    /// Returns the text for the page.
     pub(super) fn into_text(self) -> String {
         STANDARD.encode(deflated(&self.bytes))
     }
 }
 
-/// `bytes` in zlib's format.
+/// Compresses `bytes` in zlib's format.
 pub(super) fn deflated(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::new(6));
     let written = encoder.write_all(bytes).and_then(|()| encoder.finish());
     written.expect("a vector takes every byte")
 }
 
-/// An id or rank that may be missing: 0 for none, otherwise one more than it is.
+/// Encodes an optional id or rank: 0 for `None`, otherwise the number plus 1.
 pub(super) fn or_none(number: Option<usize>) -> i64 {
     number.map_or(0, |number| i64::try_from(number).map_or(0, |number| number.saturating_add(1)))
 }

@@ -1,22 +1,22 @@
-//! A picture of a square matrix as PNG: one pixel a cell, one color, the more the less transparent, so that
-//! it fits a light and a dark page.
+//! Picture of a square matrix as PNG: one pixel per cell, a single color with opacity for the strength, so that
+//! it suits light and dark pages.
 
 use super::packed::deflated;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 const SIGNATURE: [u8; 8] = [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n'];
-/// The color of traffic, as in `page.css`.
+/// Color of traffic, as in `page.css`.
 const COLOR: [u8; 3] = [0x2f, 0x6f, 0xd0];
-/// The faintest color that something has.
+/// Opacity of the weakest nonempty cell.
 const FAINTEST: u8 = 40;
 
-/// A data URL of the picture of `cells`, `side * side` strengths by row; 0 is empty.
+/// Returns a data URL for the picture of `cells`, `side * side` strengths by row; 0 is empty.
 pub(super) fn data_url(cells: &[u8], side: usize) -> String {
     let mut png = SIGNATURE.to_vec();
     let side_u32 = u32::try_from(side).unwrap_or(u32::MAX);
     let mut header = [side_u32.to_be_bytes(), side_u32.to_be_bytes()].concat();
-    // Eight bits a pixel, which are positions in a palette; standard compression; not interlaced.
+    // Eight bits per pixel, which are palette indices; standard compression; not interlaced.
     header.extend([8, 3, 0, 0, 0]);
     chunk(&mut png, *b"IHDR", &header);
     chunk(&mut png, *b"PLTE", &COLOR.repeat(256));
@@ -35,7 +35,7 @@ fn opacities() -> Vec<u8> {
     std::iter::once(0).chain((1..=255).map(opacity)).collect()
 }
 
-/// Every row of a PNG starts with the number of its filter; 0 is none.
+/// Returns the rows, each after the number of its filter, as PNG requires; 0 is none.
 fn rows(cells: &[u8], side: usize) -> Vec<u8> {
     cells.chunks(side.max(1)).flat_map(|row| [&[0], row].concat()).collect()
 }

@@ -1,4 +1,4 @@
-//! Computation against MPI by rank: a row for each of a few, a column for each of many.
+//! Computation versus MPI by rank: a row for each of a few ranks, a column for each of many.
 
 use super::{section, svg};
 use crate::ranking::{self, useful_share};
@@ -8,10 +8,10 @@ use maud::{Markup, html};
 use run_record::Summary;
 use run_record::summary::RankTotals;
 
-/// More ranks than this are drawn as columns, and only the ends and the middle are listed.
+/// Number of ranks above which columns are drawn, and only the extremes and the median are listed.
 const N_ROWS_MAX: usize = 32;
 const N_ENDS: usize = 8;
-/// Columns that a screen can show; more ranks share one.
+/// Number of columns that a screen can show; with more ranks, several share a column.
 const N_COLUMNS_MAX: usize = 1024;
 const HEIGHT: f64 = 100.0;
 
@@ -66,7 +66,7 @@ fn row(summary: &Summary, rank: &RankTotals, longest_s: f64) -> Markup {
     }
 }
 
-/// Shares of neighbors' average, as columns from the bottom up.
+/// Draws average shares of groups of neighboring ranks as columns.
 fn columns(summary: &Summary) -> Markup {
     let shares: Vec<f64> = summary.ranks.iter().map(useful_share).collect();
     let per_column = shares.len().div_ceil(N_COLUMNS_MAX);

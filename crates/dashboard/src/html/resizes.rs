@@ -1,4 +1,4 @@
-//! How a malleable program changed its number of ranks: ranks over time, and where the time of each resize went.
+//! Resizes of a malleable program: ranks over time, and the phases of each resize.
 
 mod course;
 
@@ -12,7 +12,7 @@ use resized::{Outcome, Phase, Resize};
 
 const N_RESIZES_MAX: usize = 500;
 
-/// `program` is when it began and ended, where that is known.
+/// Draws the section; `program` is the start and end of the program, if known.
 pub(super) fn draw(resizes: &[Resize], program: Option<(f64, f64)>) -> Markup {
     if resizes.is_empty() {
         return html! {};
@@ -35,7 +35,7 @@ pub(super) fn draw(resizes: &[Resize], program: Option<(f64, f64)>) -> Markup {
     section("resizes", "Resizes", &note(resizes), &content)
 }
 
-/// The color of a phase.
+/// Returns the color class of a phase.
 fn class(phase: Phase) -> &'static str {
     match phase {
         Phase::Decide => "decide",
@@ -69,7 +69,7 @@ fn row(resize: &Resize) -> Markup {
     }
 }
 
-/// How it ended; what was weighed, and why it did not come about.
+/// Returns the outcome, the estimate that was made, and the reason of a failure.
 fn ending(resize: &Resize) -> Markup {
     html! {
         @if resize.outcome == Outcome::Done { (outcome(resize)) }

@@ -1,4 +1,4 @@
-//! Message sizes: a histogram over all operations and one for each of those with most calls.
+//! Message sizes: a histogram over all operations, and one for each of the operations with the most time.
 
 use super::{section, svg};
 use crate::terminal::{operations_by_time, size_tick, sizes_of_all};
@@ -7,12 +7,12 @@ use crate::units::{bytes, count};
 use maud::{Markup, html};
 use run_record::Summary;
 
-/// Histograms of single operations.
+/// Maximum number of histograms of single operations.
 const N_OPERATIONS_MAX: usize = 11;
 const HEIGHT: f64 = 60.0;
-/// Every how many bars a size is written under them.
+/// Number of bars per size label.
 const TICK_EVERY: usize = 4;
-/// Room to the right of the last bar, for a size that starts under it.
+/// Space to the right of the last bar, for a label that starts under it.
 const TICK_ROOM: usize = 12;
 
 pub(super) fn draw(summary: &Summary) -> Markup {
@@ -25,7 +25,7 @@ pub(super) fn draw(summary: &Summary) -> Markup {
         div.histograms {
             (histogram("all operations", &all))
             @for (name, totals) in with_sizes.take(N_OPERATIONS_MAX) {
-                // The ends of the whole axis with no calls, so that all pictures have one scale.
+                // The ends of the whole axis, with no calls, give all pictures the same scale.
                 (histogram(&harmless(name), &with_ends(&totals.sizes, &ends)))
             }
         }

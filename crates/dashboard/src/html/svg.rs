@@ -1,18 +1,18 @@
-//! Small pictures drawn as SVG.
+//! Small SVG pictures.
 
 use crate::ranking::averaged;
 use maud::{Markup, html};
 
-/// Values of a picture beside a table's row.
+/// Maximum number of values in a picture beside a table row.
 const N_SPARK_MAX: usize = 48;
 const SPARK_HEIGHT: f64 = 20.0;
 
-/// A horizontal bar of a share in 0..=1, in the color of `class`.
+/// Draws a horizontal bar for a share in 0..=1, in the color of `class`.
 pub(super) fn bar(share: f64, class: &str) -> Markup {
     stacked(&[(share, class)])
 }
 
-/// A horizontal bar of parts of 1, from the left.
+/// Draws a horizontal bar of parts that sum to at most 1, from the left.
 pub(super) fn stacked(parts: &[(f64, &str)]) -> Markup {
     let mut end = 0.0;
     let boxes: Vec<(f64, f64, &str)> = parts
@@ -33,7 +33,7 @@ pub(super) fn stacked(parts: &[(f64, &str)]) -> Markup {
     }
 }
 
-/// One column for each value (or group of neighbors), the largest as high as the picture.
+/// Draws one column for each value (or group of neighbors), scaled to the largest.
 pub(super) fn spark(values: &[f64], title: &str) -> Markup {
     let values = averaged(values, N_SPARK_MAX);
     let largest = values.iter().copied().fold(0.0, f64::max);
@@ -50,7 +50,7 @@ pub(super) fn spark(values: &[f64], title: &str) -> Markup {
     }
 }
 
-/// A coordinate with two digits after the point: enough for any screen, and short.
+/// Formats a coordinate with at most two decimals, which suffices for any screen.
 pub(super) fn short(value: f64) -> String {
     let text = format!("{value:.2}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()

@@ -1,4 +1,4 @@
-//! What observing cost and what it lost.
+//! Cost of the observation, and data that were lost.
 
 use super::section;
 use crate::terminal::{kept, losses, price};

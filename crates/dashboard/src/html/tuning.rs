@@ -1,5 +1,5 @@
-//! What tuning did: iteration times over the run with the changes on them, values of the tuning points
-//! below, and every decision with its reason.
+//! Tuning: iteration times over the run with the changes marked, values of the tuning points below, and every
+//! decision with its reason.
 
 mod chart;
 
@@ -57,7 +57,7 @@ fn row(decision: &DecisionStory) -> Markup {
     }
 }
 
-/// The color of an outcome.
+/// Returns the color class of an outcome.
 fn class(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Kept => "good",

@@ -1,4 +1,4 @@
-//! The live view on a frame: a header, tabs, the tab in sight, and a footer.
+//! Drawing of the live view: a header, tabs, the selected tab, and a footer.
 
 mod calls;
 mod overview;
@@ -13,7 +13,7 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span, Text};
 use ratatui::widgets::Paragraph;
 
-/// Smallest terminal that the view fits.
+/// Minimum size of the terminal, in columns and lines.
 const MINIMUM: (u16, u16) = (60, 15);
 const KEYS: &str = "tab: next  ↑↓ pgup pgdn: scroll  q: leave (program goes on)";
 
@@ -115,7 +115,7 @@ fn dim(text: String) -> Span<'static> {
     Span::styled(text, Style::new().add_modifier(Modifier::DIM))
 }
 
-/// `text` in `color`, where color is wanted.
+/// Returns `text` in `color`, if color is enabled.
 fn colored(state: &LiveState, color: Color, text: String) -> Span<'static> {
     let style = if state.color { Style::new().fg(color) } else { Style::new() };
     Span::styled(text, style)

@@ -1,11 +1,11 @@
-//! A snapshot as a line, for pipes and log files.
+//! Snapshots as lines, for pipes and log files.
 
 use super::Snapshot;
 use crate::place;
 use crate::text::harmless;
 use crate::units::{percent, plural, rate, seconds};
 
-/// A snapshot as one line without a line feed.
+/// Formats a snapshot as one line without a line feed.
 #[must_use]
 pub fn plain_line(snapshot: &Snapshot) -> String {
     let start = format!("sintonia: {} {}", seconds(snapshot.elapsed_s), harmless(&snapshot.state));

@@ -1,4 +1,4 @@
-//! A real terminal: taken over at the start, given back at the end however that comes.
+//! Screen of the live view: takes over the terminal at the start, and always restores it at the end.
 
 use super::{LiveState, draw};
 use ratatui::backend::CrosstermBackend;
@@ -14,28 +14,28 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Why the live view cannot be shown.
+/// Reason why the live view cannot be shown.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LiveError {
-    /// The terminal refused.
+    /// The terminal cannot be used.
     #[error(
         "the terminal cannot show the live view: run without `--live`, or with its output in a pipe for plain lines"
     )]
     Terminal(#[from] io::Error),
 }
 
-/// The live view on a terminal.
+/// Live view on a terminal.
 pub struct LiveScreen<W: Write + Send + 'static> {
     terminal: Terminal<CrosstermBackend<Shared<W>>>,
     lease: Arc<Lease<W>>,
 }
 
 impl<W: Write + Send + 'static> LiveScreen<W> {
-    /// Takes over the terminal that `writer` writes to.
+    /// Takes over the terminal to which `writer` writes.
     ///
     /// # Errors
-    /// When it is no terminal, or does not switch to raw mode.
+    /// It is not a terminal, or cannot be switched to raw mode.
     pub fn start(writer: W) -> Result<Self, LiveError> {
         let shared = Shared(Arc::new(Mutex::new(writer)));
         enable_raw_mode()?;
@@ -55,24 +55,24 @@ impl<W: Write + Send + 'static> LiveScreen<W> {
     /// Draws the view.
     ///
     /// # Errors
-    /// When the terminal cannot be written to.
+    /// The terminal cannot be written to.
     pub fn draw(&mut self, state: &LiveState) -> Result<(), LiveError> {
         self.frame(|frame| draw(frame, state))
     }
 
-    /// Draws anything.
+    /// Draws any picture.
     ///
     /// # Errors
-    /// When the terminal cannot be written to.
+    /// The terminal cannot be written to.
     pub fn frame(&mut self, picture: impl FnOnce(&mut Frame<'_>)) -> Result<(), LiveError> {
         self.terminal.draw(picture)?;
         Ok(())
     }
 
-    /// The next key within `wait`, if one comes.
+    /// Returns the next key within `wait`, if any.
     ///
     /// # Errors
-    /// When the terminal cannot be read.
+    /// The terminal cannot be read.
     pub fn key(&mut self, wait: Duration) -> Result<Option<KeyEvent>, LiveError> {
         if !event::poll(wait)? {
             return Ok(None);
@@ -83,10 +83,10 @@ impl<W: Write + Send + 'static> LiveScreen<W> {
         }
     }
 
-    /// Gives the terminal back.
+    /// Restores the terminal.
     ///
     /// # Errors
-    /// When it cannot be written to.
+    /// The terminal cannot be written to.
     pub fn stop(self) -> Result<(), LiveError> {
         Ok(self.lease.give_back()?)
     }
@@ -94,12 +94,12 @@ impl<W: Write + Send + 'static> LiveScreen<W> {
 
 impl<W: Write + Send + 'static> Drop for LiveScreen<W> {
     fn drop(&mut self) {
-        // Nobody is left to tell that the terminal is gone.
+        // An error means that the terminal is gone, so it cannot be reported.
         drop(self.lease.give_back());
     }
 }
 
-/// The right to the terminal, until it is given back.
+/// Right to use the terminal, until it is restored.
 struct Lease<W> {
     held: AtomicBool,
     writer: Shared<W>,
@@ -117,7 +117,7 @@ impl<W: Write> Lease<W> {
     }
 }
 
-/// A panic's message must not land on the alternate screen, where nobody will see it.
+/// Restores the terminal on a panic, whose message would be lost on the alternate screen.
 fn restore_on_panic<W: Write + Send + 'static>(lease: Arc<Lease<W>>) {
     let before = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
@@ -126,7 +126,7 @@ fn restore_on_panic<W: Write + Send + 'static>(lease: Arc<Lease<W>>) {
     }));
 }
 
-/// The writer, for the terminal and for restoring it.
+/// Writer shared by the terminal and its restoration.
 struct Shared<W>(Arc<Mutex<W>>);
 
 impl<W> Clone for Shared<W> {

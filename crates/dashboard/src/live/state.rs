@@ -1,36 +1,36 @@
-//! What the live view shows, and how keys change it.
+//! State of the live view, and its changes by keys.
 
 use super::Snapshot;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use std::cell::Cell;
 use std::collections::VecDeque;
 
-/// Lines of the program's output kept for scrolling back.
+/// Maximum number of lines of the program's output kept for scrolling back.
 const N_OUTPUT_MAX: usize = 1000;
-/// Intervals of which the efficiency is kept: as many as the widest terminal has columns.
+/// Maximum number of intervals whose efficiency is kept: the width of the widest terminal.
 const N_HISTORY_MAX: usize = 512;
-/// Lines that page up and page down move.
+/// Number of lines scrolled by page up and page down.
 const N_PAGE: usize = 10;
 
-/// A part of the view.
+/// Tab of the view.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tab {
-    /// A little of everything.
+    /// Overview.
     #[default]
     Overview,
-    /// Every rank.
+    /// All ranks.
     Ranks,
     /// Operations and call sites.
     Calls,
-    /// What the program writes.
+    /// Output of the program.
     Output,
 }
 
 impl Tab {
-    /// All parts in their order.
+    /// All tabs in order.
     pub const ALL: [Self; 4] = [Self::Overview, Self::Ranks, Self::Calls, Self::Output];
 
-    /// Its title.
+    /// Returns the title.
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {
@@ -42,21 +42,21 @@ impl Tab {
     }
 }
 
-/// What a key asks of the caller.
+/// Effect of a key, for the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum KeyEffect {
-    /// The key means nothing here.
+    /// The key has no effect.
     Nothing,
-    /// The view changed: draw it.
+    /// The view has changed and must be drawn.
     Redraw,
-    /// Leave the view; the program goes on.
+    /// Close the view; the program goes on.
     Leave,
-    /// Ctrl-C: interrupt the program. In raw mode the terminal does not do it by itself.
+    /// Ctrl-C: interrupt the program, which the terminal does not do itself in raw mode.
     Interrupt,
 }
 
-/// What the live view shows.
+/// State of the live view.
 #[derive(Clone, Debug, Default)]
 pub struct LiveState {
     pub(super) command: String,
@@ -66,30 +66,30 @@ pub struct LiveState {
     /// Parallel efficiency of each interval, oldest first.
     pub(super) history: VecDeque<f64>,
     pub(super) tab: Tab,
-    /// Lines scrolled, by tab; in the output from its end.
+    /// Number of lines scrolled, by tab; in the output tab from its end.
     pub(super) scrolled: [usize; Tab::ALL.len()],
-    /// Lines in sight when it was last drawn, so that nobody scrolls further than there is to see.
+    /// Number of lines visible when last drawn, which limits scrolling.
     n_in_sight: Cell<usize>,
 }
 
 impl LiveState {
-    /// The view of a run that has not started, in color.
+    /// Creates the view of a run that has not started, in color.
     #[must_use]
     pub fn new(command: String) -> Self {
         Self { command, color: true, ..Self::default() }
     }
 
-    /// The same with or without color (`NO_COLOR`).
+    /// Sets whether to use color (`NO_COLOR`).
     #[must_use]
     pub fn with_color(self, color: bool) -> Self {
         Self { color, ..self }
     }
 
-    /// Takes over a snapshot and adds its output to what was written before.
+    /// Updates the view with a snapshot, and appends its output.
     pub fn update(&mut self, mut snapshot: Snapshot) {
         let lines = std::mem::take(&mut snapshot.output);
         if self.scrolled[Tab::Output as usize] > 0 {
-            // Who scrolled back keeps the lines in sight.
+            // A user who has scrolled back keeps the same lines visible.
             self.scrolled[Tab::Output as usize] += lines.len();
         }
         self.output.extend(lines);
@@ -102,11 +102,11 @@ impl LiveState {
             self.history.pop_front();
         }
         self.snapshot = snapshot;
-        // Ranks may have gone: no further than there are lines.
+        // Ranks may have ended: limits scrolling to the remaining lines.
         self.scroll(0, true);
     }
 
-    /// Obeys a key.
+    /// Processes a key.
     pub fn key(&mut self, key: KeyEvent) -> KeyEffect {
         let n_tabs = Tab::ALL.len();
         match key.code {
@@ -129,12 +129,12 @@ impl LiveState {
         KeyEffect::Redraw
     }
 
-    /// Notes how many lines are in sight.
+    /// Records the number of visible lines.
     pub(super) fn saw(&self, n_lines: usize) {
         self.n_in_sight.set(n_lines);
     }
 
-    /// Lines of the tab in sight that can be scrolled over.
+    /// Returns the number of scrollable lines in the selected tab.
     fn n_lines(&self) -> usize {
         match self.tab {
             Tab::Overview => 0,
@@ -147,7 +147,7 @@ impl LiveState {
     fn scroll(&mut self, n_lines: usize, up: bool) {
         let n_max = self.n_lines().saturating_sub(self.n_in_sight.get().max(1));
         let scrolled = &mut self.scrolled[self.tab as usize];
-        // The output is scrolled from its end, so that new lines show by themselves.
+        // The output is scrolled from its end, so that new lines appear automatically.
         let away_from_start = up == (self.tab == Tab::Output);
         *scrolled = if away_from_start {
             scrolled.saturating_add(n_lines)

@@ -1,4 +1,4 @@
-//! A cluster of four nodes: one got too many tasks, one is not heard any more.
+//! Sample cluster of four nodes: one got too many tasks, one is silent.
 
 use balanced::{
     Counts, Explanation, LoadWord, NodeStatus, Outcome, Presence, Step, TaskName, TaskState,
@@ -8,7 +8,7 @@ use balanced::{
 /// 2026-01-02 03:04:05 UTC.
 const NOW_MS: u64 = 1_767_323_045_000;
 
-/// The present of the sample, in milliseconds since 1970, and its nodes.
+/// Returns the current time of the sample, in ms since 1970, and its nodes.
 #[must_use]
 pub fn nodes() -> (u64, Vec<NodeStatus>) {
     let counts = |n_moved_in, n_moved_out| Counts {
@@ -48,7 +48,7 @@ pub fn nodes() -> (u64, Vec<NodeStatus>) {
     (NOW_MS, vec![alpha, beta, delta, gamma])
 }
 
-/// The present of the sample, and tasks in every state.
+/// Returns the current time of the sample, and tasks in every state.
 #[must_use]
 pub fn tasks() -> (u64, Vec<TaskStatus>) {
     let task = |number, state, node: Option<&str>| TaskStatus {
@@ -88,7 +88,7 @@ pub fn tasks() -> (u64, Vec<TaskStatus>) {
     (NOW_MS, tasks)
 }
 
-/// The present of the sample, and why a task waits.
+/// Returns the current time of the sample, and the explanation of a waiting task.
 #[must_use]
 pub fn explanation() -> (u64, Explanation) {
     let (now_ms, tasks) = tasks();

@@ -1,4 +1,4 @@
-//! A made-up run of a master and workers.
+//! Sample run of a master and workers.
 
 use dealt::{Chunk, Dealt, Iterated, Sums, Worker};
 
@@ -6,7 +6,7 @@ const N_TASKS: u64 = 1000;
 const TASK_S: f64 = 0.4e-3;
 const WAY_S: f64 = 0.6e-3;
 
-/// So many iterations, dealt by factoring to `n_workers`, and to fewer from the middle on.
+/// Returns `n_iterations` iterations, dealt by factoring to `n_workers`, and to fewer in the second half.
 #[must_use]
 pub fn dealt(n_workers: u32, n_iterations: u64) -> Dealt {
     let mut dealt = Dealt::new("fac2");
@@ -22,7 +22,7 @@ pub fn dealt(n_workers: u32, n_iterations: u64) -> Dealt {
     dealt
 }
 
-/// An iteration in which the last tasks are the heaviest.
+/// Returns an iteration in which the last tasks are the most expensive.
 fn iteration(number: u64, n_workers: u32, heavier: f64) -> Iterated {
     let mut workers: Vec<Worker> =
         (1..=n_workers).map(|rank| Worker { rank, ..Worker::default() }).collect();

@@ -1,10 +1,10 @@
-//! Made-up functions of a run.
+//! Sample functions of a run.
 
 use super::PROGRAM;
 use run_record::summary::Place;
 use run_record::{FunctionTimes, FunctionTotals};
 
-/// More than a terminal shows; the higher a rank's number, the more time it has in each.
+/// Returns more functions than a terminal shows; higher ranks have more time in each.
 #[must_use]
 pub fn functions(n_ranks: usize) -> Vec<FunctionTotals> {
     (0..23).map(|number| function(number, n_ranks)).collect()
@@ -18,7 +18,7 @@ fn function(number: u32, n_ranks: usize) -> FunctionTotals {
     let (time_s, mean_s): (f64, f64) = (sum(|times| times.time_s), sum(|times| times.mean_s));
     let slowest = by_rank.last().map(|(rank, times)| (*rank, times.time_s));
     let mean_s = mean_s / n_ranks.max(1) as f64;
-    // One is left by a jump.
+    // One call is left by a jump.
     let calls_timed = n_calls - u64::from(number == 2);
     let first = by_rank.first().map(|(_, times)| times.min_s).unwrap_or_default();
     let last = by_rank.last().map(|(_, times)| times.max_s).unwrap_or_default();

@@ -1,11 +1,11 @@
-//! A made-up malleable program.
+//! Sample malleable program.
 
 use resized::{Bytes, Decision, Outcome, Resize, Seconds};
 
-/// When the first resize begins, in seconds since 1970.
+/// Time of the first resize, in seconds since 1970.
 const BEGAN_S: f64 = 1_795_248_010.0;
 
-/// Grows, is refused nodes, shrinks again.
+/// Returns resizes of a program that grows, is refused nodes, and shrinks again.
 #[must_use]
 pub fn resizes() -> Vec<Resize> {
     let seconds = Seconds {

@@ -1,10 +1,10 @@
-//! A made-up moment of a run.
+//! Sample snapshot of a run.
 
 use super::{noise, summary_of};
 use crate::live::{OperationRate, RankNow, Snapshot};
 use run_record::summary::{Efficiencies, RankTotals};
 
-/// A run of `n_ranks` after some seconds.
+/// Returns a run of `n_ranks` after some seconds.
 #[must_use]
 pub fn snapshot(n_ranks: u32) -> Snapshot {
     let summary = summary_of(n_ranks);

@@ -1,13 +1,13 @@
-//! A made-up trace: iterations of computation, a ring of messages, and a collective at the end of each.
+//! Sample trace: iterations of computation, a ring of messages, and a collective at the end of each.
 
 use super::noise;
 use crate::timeline::{Event, Role, Timeline, TimelineOptions};
 
-/// Calls of a rank in an iteration.
+/// Number of calls of a rank per iteration.
 const N_CALLS: u32 = 4;
 const ITERATION_NS: i64 = 100_000;
 
-/// A timeline of about `n_events` calls on `n_ranks` ranks.
+/// Returns a timeline of about `n_events` calls on `n_ranks` ranks.
 #[must_use]
 pub fn timeline(n_ranks: u32, n_events: u32) -> Timeline {
     let n_iterations = n_events / N_CALLS / n_ranks.max(1);

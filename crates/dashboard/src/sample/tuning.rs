@@ -1,4 +1,4 @@
-//! A made-up tuned run.
+//! Sample tuned run.
 
 use run_record::tuning::summary::IterationTime;
 use run_record::tuning::{
@@ -7,7 +7,7 @@ use run_record::tuning::{
 
 const ITERATION_S: f64 = 0.52;
 
-/// Forty iterations under two tunlets: what helped was kept, what hurt was undone.
+/// Returns forty iterations under two tunlets: helpful changes were kept, harmful ones undone.
 #[must_use]
 pub fn tuning() -> TuningSummary {
     let mut end_s = 0.4;

@@ -5,7 +5,7 @@ use crate::units::whole;
 const EIGHTHS: [char; 9] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'];
 const HEIGHTS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// The filled part of a bar of `n_columns` for a share in 0..=1, exact to an eighth of a column.
+/// Returns the filled part of a bar of `n_columns` for a share in 0..=1, exact to an eighth of a column.
 pub(crate) fn filled(share: f64, n_columns: usize) -> String {
     let n_eighths = eighths(share, n_columns);
     let mut bar = "█".repeat(n_eighths / 8);
@@ -15,23 +15,23 @@ pub(crate) fn filled(share: f64, n_columns: usize) -> String {
     bar
 }
 
-/// `n` columns split by shares into whole columns; what is missing to 1 is not drawn.
+/// Splits `n_columns` by shares into whole columns; the rest up to 1 is not drawn.
 pub(crate) fn split(shares: [f64; 2], n_columns: usize) -> [usize; 2] {
     let rounded = |share: f64| (eighths(share, n_columns) + 4) / 8;
     let n_both = rounded(shares[0] + shares[1]).min(n_columns);
-    // A second part that can be named is never hidden by rounding.
+    // Rounding never hides a second part above 1 %.
     let n_least = usize::from(shares[1] > 0.01 && n_both > 0);
     let n_first = rounded(shares[0]).min(n_both - n_least);
     [n_first, n_both - n_first]
 }
 
-/// One column for each value, as high as its share of the largest; a value above zero is never blank.
+/// Draws one column for each value, scaled to the largest; a value above zero is never blank.
 pub(crate) fn sparkline(values: &[f64]) -> String {
     let largest = values.iter().copied().fold(0.0, f64::max);
     values.iter().map(|value| HEIGHTS[height(*value, largest)]).collect()
 }
 
-/// One column for each share in 0..=1.
+/// Draws one column for each share in 0..=1.
 pub(crate) fn columns(shares: &[f64]) -> String {
     shares.iter().map(|share| HEIGHTS[height(*share, 1.0)]).collect()
 }

@@ -8,7 +8,7 @@ use crate::{place, ranking, text};
 use run_record::Summary;
 use run_record::summary::{CallSite, Region};
 
-/// Rows of a table; the rest is counted.
+/// Maximum number of rows in a table; the rest is counted.
 const N_ROWS_MAX: usize = 8;
 
 pub(super) fn write_call_sites(page: &mut Page, summary: &Summary) {
@@ -76,18 +76,18 @@ pub(super) fn write_regions(page: &mut Page, summary: &Summary) {
     write_rest(page, regions.len(), N_ROWS_MAX);
 }
 
-/// An operation's name without the prefix that all have.
+/// Returns an operation's name without the common prefix.
 pub(super) fn operation(name: &str) -> String {
     text::harmless(name.strip_prefix("MPI_").unwrap_or(name))
 }
 
-/// A share of all ranks' time; the large ones stand out.
+/// Returns a cell with a share of all ranks' time; large ones stand out.
 pub(super) fn share(part_s: f64, total_s: f64) -> Cell {
     let share = share_of(part_s, total_s);
     (percent(share), if share >= 0.05 { Tone::Strong } else { Tone::Plain })
 }
 
-/// Says how many rows of `n` are not among the first `n_shown`.
+/// Writes how many rows of `n` are not among the first `n_shown`.
 pub(super) fn write_rest(page: &mut Page, n: usize, n_shown: usize) {
     if n > n_shown {
         let line = page.paint(Tone::Dim, &format!("… and {} more", n - n_shown));

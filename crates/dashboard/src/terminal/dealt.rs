@@ -1,4 +1,4 @@
-//! What became of the work that the program dealt out.
+//! Report of dealt work.
 
 use super::page::{INDENT, Page};
 use crate::text::harmless;

@@ -10,7 +10,7 @@ use crate::{place, ranking};
 use run_record::{FunctionTotals, Summary};
 
 const N_ROWS_MAX: usize = 20;
-/// Pages of fewer columns have no room for places, shortest calls and deviations.
+/// Minimum width in columns to show places, shortest calls and deviations.
 const WIDE: usize = 110;
 
 pub(super) fn write(page: &mut Page, summary: &Summary) {

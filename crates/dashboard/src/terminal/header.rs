@@ -1,4 +1,4 @@
-//! What ran, on what, for how long, and how it ended.
+//! Header of the report: command, machine, duration and outcome.
 
 use super::ink::Tone;
 use super::page::{INDENT, Page};
@@ -8,9 +8,9 @@ use crate::{ranking, text};
 use run_record::Summary;
 use run_record::summary::Outcome;
 
-/// Worlds shown, and unfinished ranks named; the rest is counted.
+/// Maximum number of worlds and of unfinished ranks listed; the rest is counted.
 const N_MAX: usize = 8;
-/// What a report says instead of numbers.
+/// Text of a report without numbers.
 pub(crate) const NO_MPI: &str = "No MPI process was seen: the command started none, or they run a statically linked MPI \
     or drop LD_PRELOAD on their way.";
 
@@ -44,12 +44,12 @@ fn write_title(page: &mut Page, summary: &Summary) {
     page.unindented(&line);
 }
 
-/// The command as one line.
+/// Returns the command as one line.
 pub(crate) fn command(summary: &Summary) -> String {
     text::harmless(&summary.command.join(" "))
 }
 
-/// How the run ended, in words.
+/// Describes the outcome of the run.
 pub(crate) fn outcome_words(outcome: &Outcome) -> String {
     match (outcome.complete, outcome.signal, outcome.exit_code) {
         (false, _, _) => "not finished: what was seen so far".to_owned(),

@@ -1,6 +1,6 @@
-//! Color of text in a terminal: the sixteen that every terminal has, or none.
+//! Colors of text in a terminal: the sixteen that every terminal has, or none.
 
-/// What a piece of text is, for its color.
+/// Role of a piece of text, which determines its color.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tone {
     Plain,
@@ -37,7 +37,7 @@ impl From<crate::efficiency::Grade> for Tone {
     }
 }
 
-/// `text` in the color of `tone`; bare when `color` is off or there is nothing to color.
+/// Colors `text` for `tone`; unchanged if `color` is off or there is nothing to color.
 pub(crate) fn paint(color: bool, tone: Tone, text: &str) -> String {
     if !color || tone == Tone::Plain || text.trim().is_empty() {
         return text.to_owned();

@@ -12,9 +12,9 @@ use run_record::summary::OperationTotals;
 use std::collections::BTreeMap;
 
 const N_ROWS_MAX: usize = 10;
-/// Where a share would stand.
+/// Text in place of a share.
 pub(crate) const OUTSIDE: &str = "outside";
-/// Columns of a size's place on the axis under the sparkline.
+/// Width of a size label on the axis under the sparkline.
 const N_TICK: usize = 8;
 
 pub(super) fn write(page: &mut Page, summary: &Summary) {
@@ -47,17 +47,17 @@ pub(super) fn write(page: &mut Page, summary: &Summary) {
     write_rest(page, summary.operations.len(), N_ROWS_MAX);
 }
 
-/// The share of the measured time, of which starting and ending MPI is no part.
+/// Returns the share of the measured time, which excludes starting and ending MPI.
 fn share_inside(name: &str, totals: &OperationTotals, total_s: f64) -> Cell {
     if is_outside(name) { (OUTSIDE.to_owned(), Tone::Dim) } else { share(totals.time_s, total_s) }
 }
 
-/// Operations that begin or end the time that shares are of.
+/// Returns whether an operation begins or ends the measured time.
 pub(crate) fn is_outside(operation: &str) -> bool {
     ["MPI_Init", "MPI_Init_thread", "MPI_Finalize"].contains(&operation)
 }
 
-/// Operations, most time first.
+/// Returns the operations in descending order of time.
 pub(crate) fn by_time(summary: &Summary) -> Vec<(&str, &OperationTotals)> {
     let mut operations: Vec<(&str, &OperationTotals)> =
         summary.operations.iter().map(|(name, totals)| (name.as_str(), totals)).collect();
@@ -65,7 +65,7 @@ pub(crate) fn by_time(summary: &Summary) -> Vec<(&str, &OperationTotals)> {
     operations
 }
 
-/// Calls over all operations by the smallest size of their bin, without gaps between the ends.
+/// Returns the number of calls over all operations by smallest size of the bin, without gaps between the ends.
 pub(crate) fn sizes_of_all<'a>(sizes: impl Iterator<Item = &'a [(u64, u64)]>) -> Vec<(u64, u64)> {
     let mut by_size: BTreeMap<u64, u64> = BTreeMap::new();
     for (smallest_bytes, n_calls) in sizes.flatten() {
@@ -92,7 +92,7 @@ pub(super) fn write_sizes(page: &mut Page, summary: &Summary) {
     }
     page.heading("Message sizes", "calls by bytes of one call");
     let counts: Vec<f64> = sizes.iter().map(|(_, n_calls)| *n_calls as f64).collect();
-    // Two columns for each size: 43 bins at most, and a terminal has 80 columns or more.
+    // Two columns for each size: there are at most 43 bins, and a terminal usually has 80 columns or more.
     let n_wide = if sizes.len() * 2 <= page.width() - 4 { 2 } else { 1 };
     let line: String =
         bars::sparkline(&counts).chars().flat_map(|c| std::iter::repeat_n(c, n_wide)).collect();
@@ -109,7 +109,7 @@ fn axis(sizes: &[(u64, u64)], n_wide: usize) -> String {
     ticks.map(|tick| text::left(&tick, every * n_wide)).collect()
 }
 
-/// A power of two without digits after the point.
+/// Formats a power of two without decimals.
 pub(crate) fn tick(size: u64) -> String {
     let exponent = size.checked_ilog2().unwrap_or(0) / 10;
     let unit = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"][exponent as usize];

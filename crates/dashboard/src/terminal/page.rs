@@ -1,37 +1,37 @@
-//! The text of a report while it grows.
+//! Text of a report under construction.
 
 use super::Style;
 use super::ink::{Tone, paint};
 use crate::text;
 
-/// Spaces before every line below a heading.
+/// Number of spaces before every line below a heading.
 pub(crate) const INDENT: usize = 2;
 const WIDTHS: std::ops::RangeInclusive<usize> = 60..=140;
 
-/// Lines written so far, and how to write more.
+/// Lines written so far, and their style.
 pub(crate) struct Page {
     text: String,
     style: Style,
 }
 
 impl Page {
-    /// An empty page.
+    /// Creates an empty page.
     pub(crate) fn new(style: Style) -> Self {
         let width = style.width.clamp(*WIDTHS.start(), *WIDTHS.end());
         Self { text: String::new(), style: Style { width, ..style } }
     }
 
-    /// Columns of a line.
+    /// Returns the width of a line in columns.
     pub(crate) fn width(&self) -> usize {
         self.style.width
     }
 
-    /// Whether to color.
+    /// Returns whether to use color.
     pub(crate) fn color(&self) -> bool {
         self.style.color
     }
 
-    /// `text` as `tone`.
+    /// Colors `text` for `tone`.
     pub(crate) fn paint(&self, tone: Tone, text: &str) -> String {
         paint(self.style.color, tone, text)
     }
@@ -47,7 +47,7 @@ impl Page {
         self.unindented(&line);
     }
 
-    /// Writes a line as it is.
+    /// Writes a line unchanged, except for trailing spaces.
     pub(crate) fn unindented(&mut self, line: &str) {
         self.text.push_str(line.trim_end());
         self.text.push('\n');
@@ -58,7 +58,7 @@ impl Page {
         self.unindented(&format!("{}{line}", text::spaces(INDENT)));
     }
 
-    /// Writes a sentence over as many lines as it needs, the first after `bullet`.
+    /// Writes a sentence, wrapped as needed, with `bullet` before its first line.
     pub(crate) fn sentence(&mut self, bullet: &str, sentence: &str, tone: Tone) {
         let hang = text::width(bullet);
         let lines = text::wrap(&text::harmless(sentence), self.width() - INDENT - hang);
@@ -69,7 +69,7 @@ impl Page {
         }
     }
 
-    /// What was written.
+    /// Returns the text.
     pub(crate) fn into_text(self) -> String {
         self.text
     }

@@ -1,4 +1,4 @@
-//! The efficiencies as a tree, and the sentences about what limits the run.
+//! The efficiencies as a tree, and the findings.
 
 use super::bars;
 use super::ink::Tone;
@@ -9,9 +9,9 @@ use crate::{place, text};
 use run_record::Summary;
 use run_record::summary::Finding;
 
-/// Widest tree and name: `   ├─ Communication efficiency`.
+/// Width of tree and longest name: `   ├─ Communication efficiency`.
 const N_NAME: usize = 31;
-/// ` 100.0 %  good`.
+/// Width for ` 100.0 %  good`.
 const N_VALUE: usize = 15;
 const N_FINDINGS_MAX: usize = 8;
 

@@ -1,4 +1,4 @@
-//! Computation against MPI, rank by rank, or the ends and the middle of many.
+//! Computation versus MPI, rank by rank, or the extremes and the median of many.
 
 use super::bars;
 use super::ink::Tone;
@@ -9,11 +9,11 @@ use crate::units::{count, percent, plural, seconds, share_of};
 use run_record::Summary;
 use run_record::summary::RankTotals;
 
-/// More ranks than this are folded.
+/// Number of ranks above which the list is shortened.
 const N_RANKS_MAX: usize = 16;
-/// Ranks shown from each end of a folded list.
+/// Number of ranks shown at each end of a shortened list.
 const N_ENDS: usize = 4;
-/// Numbers after the bar: ` 100.0 %    120 s   12.3 k`.
+/// Width of the numbers after the bar: ` 100.0 %    120 s   12.3 k`.
 const N_NUMBERS: usize = 30;
 
 pub(super) fn write(page: &mut Page, summary: &Summary) {
@@ -29,7 +29,7 @@ pub(super) fn write(page: &mut Page, summary: &Summary) {
     }
 }
 
-/// One character for a group of neighbors, so that a pattern over ranks shows.
+/// Writes one character per group of neighbors, to show patterns over ranks.
 fn write_spread(page: &mut Page, summary: &Summary) {
     let shares: Vec<f64> = summary.ranks.iter().map(useful_share).collect();
     let shown = ranking::averaged(&shares, page.width() - INDENT);
@@ -125,7 +125,7 @@ fn write_rows(page: &mut Page, summary: &Summary, shown: &[usize], widths: Width
     }
 }
 
-/// Useful and MPI time on the scale of the longest rank.
+/// Draws computing and MPI time on the scale of the longest rank.
 fn bar(page: &Page, rank: &RankTotals, longest_s: f64, n_columns: usize) -> String {
     let shares = [share_of(rank.useful_s, longest_s), share_of(rank.mpi_s, longest_s)];
     let [n_useful, n_mpi] = bars::split(shares, n_columns);

@@ -1,4 +1,4 @@
-//! How a malleable program changed its number of ranks, and where the time of each resize went.
+//! Resizes of a malleable program, and the phases of each.
 
 use super::bars;
 use super::ink::Tone;
@@ -10,10 +10,10 @@ use crate::units::{bytes, count, seconds};
 use resized::{Outcome, Phase, Resize};
 
 const NAME: &str = "ranks ";
-/// Resizes listed from either end.
+/// Number of resizes listed at each end.
 const N_LISTED_ENDS: usize = 8;
 
-/// The columns from the left, the most telling first: the last ones are left out where there is no room.
+/// Columns by importance, from the left: the last ones are left out if there is no room.
 const COLUMNS: [Column; 12] = [
     ("ranks", Align::Left),
     ("iteration", Align::Right),
@@ -56,7 +56,7 @@ pub(super) fn write(page: &mut Page, resizes: &[Resize], program: Option<(f64, f
     }
 }
 
-/// The first and the last ones.
+/// Returns the first and the last resizes.
 fn listed(resizes: &[Resize]) -> Vec<&Resize> {
     let n_last = resizes.len().saturating_sub(N_LISTED_ENDS).max(N_LISTED_ENDS);
     let is_listed = |idx: usize| idx < N_LISTED_ENDS || n_last <= idx;
@@ -103,7 +103,7 @@ fn change(resize: &Resize) -> String {
     }
 }
 
-/// Why it did not come about, and what was weighed.
+/// Writes why a resize failed, and the estimate that was made.
 fn write_words(page: &mut Page, resize: &Resize) {
     let bullet = format!("{} → {}: ", resize.from, resize.to);
     if resize.outcome != Outcome::Done {

@@ -1,39 +1,39 @@
-//! Columns of text that line up and fit the terminal.
+//! Table with aligned columns that fits the terminal.
 
 use super::ink::{Tone, paint};
 use super::page::Page;
 use crate::text;
 
-/// Spaces between columns.
+/// Number of spaces between columns.
 const GAP: usize = 2;
-/// A name is not cut shorter than this.
+/// Width below which a name is not cut.
 const SHORTEST: usize = 8;
 
-/// Where a column's text stands.
+/// Alignment of a column's text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Align {
-    /// At the left, never cut.
+    /// Left-aligned, never cut.
     Left,
-    /// At the left, cut in its middle when the table is too wide.
+    /// Left-aligned, cut in the middle if the table is too wide.
     Name,
-    /// At the right.
+    /// Right-aligned.
     Right,
 }
 
-/// A column's title and where its text stands.
+/// Title and alignment of a column.
 pub(crate) type Column = (&'static str, Align);
 
-/// A cell's text and what it is.
+/// Text and role of a cell.
 pub(crate) type Cell = (String, Tone);
 
-/// A table being filled.
+/// Table under construction.
 pub(crate) struct Table {
     columns: Vec<Column>,
     rows: Vec<Vec<Cell>>,
 }
 
 impl Table {
-    /// A table without rows.
+    /// Creates a table without rows.
     pub(crate) fn new(columns: &[Column]) -> Self {
         Self { columns: columns.to_vec(), rows: Vec::new() }
     }
@@ -43,7 +43,7 @@ impl Table {
         self.rows.push(cells);
     }
 
-    /// Writes the titles, if any column has one, and the rows.
+    /// Writes the titles, if any, and the rows.
     pub(crate) fn write(&self, page: &mut Page) {
         let widths = self.widths(page.width() - super::page::INDENT);
         if self.columns.iter().any(|(title, _)| !title.is_empty()) {
@@ -68,8 +68,8 @@ impl Table {
         cells.collect::<Vec<_>>().join(&text::spaces(GAP))
     }
 
-    /// The widths of the columns that fit: what their text needs, taken from the widest names while that
-    /// is too much; then the last columns are left out.
+    /// Returns the widths of the columns that fit: as wide as their text; if that is too wide, the widest names
+    /// are cut first, then the last columns are left out.
     fn widths(&self, room: usize) -> Vec<usize> {
         let mut widths: Vec<usize> = (0..self.columns.len()).map(|idx| self.natural(idx)).collect();
         while room < total(&widths) {

@@ -1,4 +1,4 @@
-//! What observing cost, what it lost, and where the run is kept.
+//! Cost of the observation, data that were lost, and paths of the run's files.
 
 use super::Written;
 use super::ink::Tone;
@@ -26,7 +26,7 @@ pub(super) fn write_cost(page: &mut Page, summary: &Summary) {
     }
 }
 
-/// What a call cost, in words.
+/// Describes the cost of a call.
 pub(crate) fn price(tool: &ToolCost) -> String {
     let calls = count(tool.calls);
     let share = percent(tool.share_of_time);
@@ -36,7 +36,7 @@ pub(crate) fn price(tool: &ToolCost) -> String {
     )
 }
 
-/// What was kept, in words.
+/// Describes the recorded data.
 pub(crate) fn kept(tool: &ToolCost) -> String {
     let memory = bytes(tool.shared_memory_bytes);
     if tool.records == 0 && tool.records_dropped == 0 {
@@ -46,7 +46,7 @@ pub(crate) fn kept(tool: &ToolCost) -> String {
     format!("{memory} of shared memory, {} records, {dropped}", count(tool.records))
 }
 
-/// What was lost, a sentence for each kind.
+/// Describes the lost data, with one sentence for each kind of loss.
 pub(crate) fn losses(tool: &ToolCost) -> Vec<String> {
     let losses = [
         (tool.records_dropped, "records found the ring full and are not in the trace"),
@@ -67,7 +67,7 @@ pub(super) fn write_paths(page: &mut Page, written: &Written) {
     }
     page.unindented("");
     for (what, path) in paths {
-        // Never shortened: it is there to be copied.
+        // Paths are never shortened, so that they can be copied.
         if let Some(path) = path {
             let line =
                 format!("{}{}", page.paint(Tone::Dim, &text::left(what, 8)), text::harmless(path));

@@ -1,4 +1,4 @@
-//! What tuning did: iteration times as a line of blocks, decisions under it and as a list.
+//! Tuning: iteration times as a line of blocks, with decisions marked below and listed.
 
 use super::bars;
 use super::ink::Tone;
@@ -7,7 +7,7 @@ use crate::{ranking, story, text};
 use run_record::Summary;
 use run_record::tuning::{DecisionStory, Outcome, TuningSummary};
 
-/// Decisions listed from either end.
+/// Number of decisions listed at each end.
 const N_LISTED_ENDS: usize = 5;
 const N_WARNINGS_MAX: usize = 5;
 const NAME: &str = "iteration time ";
@@ -51,7 +51,7 @@ fn write_course(page: &mut Page, tuning: &TuningSummary) {
     page.sentence("", &story::course_words(&course), Tone::Dim);
 }
 
-/// A column for each of the picture's: `▲` where a change was made, `x` where one was made that was undone.
+/// Returns a line of marks under the picture: `▲` for a change, `x` for a change that was undone.
 fn marks(tuning: &TuningSummary, n_columns: usize) -> String {
     let mut marks = vec![' '; n_columns];
     let n_iterations = tuning.iterations.len().max(1);

@@ -1,11 +1,11 @@
-//! Collects events, keeps the longest, and sorts them into lanes.
+//! Builder of a timeline: collects events, keeps the longest, and sorts them into lanes.
 
 use super::messages::{MessageKey, Numbering, Way};
 use super::{Event, Lane, LaneKey, OperationName, Role, Timeline, TimelineOptions};
 use std::collections::{BTreeMap, HashMap};
 
-/// A timeline being built from events in any order; those of one thread in the order in which they
-/// happened, or message lines will be wrong.
+/// Timeline under construction. Events may be added in any order, except that those of one thread must be in
+/// chronological order, or message lines will be wrong.
 #[derive(Debug, Default)]
 pub struct TimelineBuilder {
     options: TimelineOptions,
@@ -17,7 +17,7 @@ pub struct TimelineBuilder {
     left_out_ns_max: u64,
 }
 
-/// An event in memory: small, because there may be millions.
+/// Compact event in memory, because there may be millions.
 #[derive(Clone, Debug)]
 struct Kept {
     start_ns: i64,
@@ -27,17 +27,17 @@ struct Kept {
     rank: u32,
     thread: u32,
     operation: u32,
-    /// [`NONE`] where there is none.
+    /// [`NONE`] if unknown.
     call_site: u32,
-    /// [`NONE`] where there is none.
+    /// [`NONE`] if there is no peer.
     peer: u32,
-    /// Number of the message on its way; 0 where there is none.
+    /// Number of the message in its direction; 0 if there is none.
     message: u32,
     role: Role,
 }
 
 const NONE: u32 = u32::MAX;
-/// How far the kept events may exceed the bound before the shortest go: a quarter of it.
+/// Divisor of the bound: kept events may exceed it by a quarter before the shortest are dropped.
 const SLACK: usize = 4;
 
 impl Kept {
@@ -64,7 +64,7 @@ fn known(number: u32) -> Option<u32> {
 }
 
 impl TimelineBuilder {
-    /// A timeline without events.
+    /// Creates a timeline without events.
     #[must_use]
     pub fn new(options: TimelineOptions) -> Self {
         Self { options, ..Self::default() }
@@ -94,7 +94,7 @@ impl TimelineBuilder {
         }
     }
 
-    /// The timeline of what was added.
+    /// Returns the timeline of the added calls.
     #[must_use]
     pub fn finish(mut self) -> Timeline {
         self.thin();

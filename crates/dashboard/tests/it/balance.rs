@@ -1,4 +1,4 @@
-//! A cluster as a person sees it: text, live view, page.
+//! Presentation of a cluster: text, live view, page.
 
 use crate::browser;
 use balanced::{EndedTask, Outcome, Output, TaskState, Text};
@@ -66,7 +66,7 @@ fn queues() -> Queues {
     }
 }
 
-/// A view that has seen 30 s, in which tasks moved.
+/// Returns a view after 30 s, in which tasks moved.
 fn view(has_color: bool, keys: &[KeyCode]) -> ClusterView {
     let (now_ms, mut nodes) = sample::nodes();
     let mut view = ClusterView::new("alpha".to_owned(), has_color);
@@ -164,7 +164,7 @@ fn a_browser_shows_the_page_and_says_that_the_daemon_is_gone() {
     state.queues.queued[0].title = evil.to_owned();
     let page = balance::page(&state);
     assert!(!page.contains(evil));
-    // A file has no daemon behind it.
+    // A page opened from a file has no daemon behind it.
     let document = browser::document_of(&page, "");
     assert_eq!(browser::root_attribute(&document, "errors"), Some(""));
     assert_eq!(browser::root_attribute(&document, "updates"), Some("1"));

@@ -1,4 +1,4 @@
-//! A real browser that opens a page and tells what became of it.
+//! A real browser that opens a page and returns its document.
 
 use std::io::Read;
 use std::path::Path;
@@ -17,12 +17,12 @@ const FLAGS: [&str; 12] = [
     "--disable-component-update",
     "--disable-sync",
     "--disable-extensions",
-    // Time jumps ahead while the page has nothing to do, so that the dump comes after its last timer.
+    // Virtual time jumps ahead while the page is idle, so the dump comes after its last timer.
     "--virtual-time-budget=60000",
     "--dump-dom",
 ];
 
-/// The document after its scripts ran, as text.
+/// Returns the document as text, after its scripts have run.
 pub(crate) fn document_of(page: &str, query: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("report.html");
@@ -30,7 +30,7 @@ pub(crate) fn document_of(page: &str, query: &str) -> String {
     dump(&format!("file://{}{query}", file.display()), folder.path())
 }
 
-/// The value of an attribute that a script set on the root element.
+/// Returns the value of an attribute that a script set on the root element.
 pub(crate) fn root_attribute<'a>(document: &'a str, name: &str) -> Option<&'a str> {
     let root = &document[document.find("<html")?..];
     let root = &root[..root.find('>')?];
@@ -64,7 +64,7 @@ fn dump(address: &str, folder: &Path) -> String {
 }
 
 fn end(browser: &mut Child) {
-    // It may have ended by itself, which is no failure.
+    // The browser may have ended by itself, which is no failure.
     drop(browser.kill());
     browser.wait().unwrap();
 }

@@ -1,4 +1,4 @@
-//! The report as a page.
+//! The HTML report.
 
 use crate::browser::{document_of, root_attribute};
 use crate::samples;
@@ -6,7 +6,8 @@ use dashboard::timeline::{Lane, Timeline};
 use dashboard::{html, sample};
 use run_record::Summary;
 
-/// Every page is well formed where names of the run could break it, and asks for nothing from outside.
+/// Checks that a page contains the expected texts, is well-formed despite the run's names, and
+/// loads nothing from outside.
 #[track_caller]
 fn check(summary: &Summary, expected: &[&str]) {
     let page = html::page(summary, None);
@@ -56,7 +57,7 @@ fn what_a_malleable_program_wrote_is_a_page() {
     );
 }
 
-/// Sums over the columns of a timeline, by the attribute in which the page leaves what it decoded.
+/// Returns sums over the columns of a timeline, by the attribute in which the page stores what it decoded.
 fn packed_sums(timeline: &Timeline) -> [(&'static str, u64); 6] {
     let sum = |of: &dyn Fn(&Lane) -> u64| timeline.lanes.iter().map(of).sum::<u64>();
     let total = |column: &[u64]| column.iter().sum::<u64>();
@@ -73,7 +74,7 @@ fn packed_sums(timeline: &Timeline) -> [(&'static str, u64); 6] {
     ]
 }
 
-/// Opens the page of a run with a timeline and compares what its scripts found with what was put in.
+/// Opens the page of a run with a timeline, and compares the data found by its scripts with the input.
 #[track_caller]
 fn check_drawn(summary: &Summary, n_ranks: u32, n_events: u32) {
     let timeline = sample::timeline(n_ranks, n_events);

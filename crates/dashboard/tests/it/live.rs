@@ -1,4 +1,4 @@
-//! The view while a run goes on, on a terminal that keeps what is drawn.
+//! The live view, on a terminal that records what is drawn.
 
 use dashboard::live::{KeyEffect, LiveState, Snapshot, draw};
 use dashboard::sample;

@@ -1,4 +1,4 @@
-//! The crate from outside: what a person would see.
+//! Tests of the presentation through the public API.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 

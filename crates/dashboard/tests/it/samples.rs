@@ -1,10 +1,10 @@
-//! Runs that are hard to show.
+//! Runs that are hard to present.
 
 use dashboard::sample;
 use run_record::Summary;
 use run_record::summary::{Outcome, World};
 
-/// The command started no MPI process.
+/// Returns a run whose command started no MPI process.
 pub(crate) fn no_mpi() -> Summary {
     let full = sample::summary();
     Summary {
@@ -17,7 +17,7 @@ pub(crate) fn no_mpi() -> Summary {
     }
 }
 
-/// Two ranks were killed, and the run was not over.
+/// Returns a run that ended by a signal, in which two ranks were killed.
 pub(crate) fn killed() -> Summary {
     let mut summary = sample::summary_of(4);
     summary.outcome =
@@ -38,7 +38,7 @@ pub(crate) fn killed() -> Summary {
     summary
 }
 
-/// A parent world and two that it spawned.
+/// Returns a run with a parent world and two that it spawned.
 pub(crate) fn spawned() -> Summary {
     let mut summary = sample::summary_of(6);
     let pop = summary.pop;
@@ -62,7 +62,7 @@ pub(crate) fn spawned() -> Summary {
     summary
 }
 
-/// Names as long as C++ makes them, with escape sequences and markup in them.
+/// Returns a run with names as long as in C++, containing escape sequences and markup.
 pub(crate) fn huge_names() -> Summary {
     let mut summary = sample::summary();
     let huge = format!("std::vector<{}>::operator()", "std::pair<int, double>, ".repeat(40));
@@ -79,12 +79,12 @@ pub(crate) fn huge_names() -> Summary {
     summary
 }
 
-/// Functions were counted and timed.
+/// Returns a run with functions that were counted and timed.
 pub(crate) fn probed(n_ranks: u32) -> Summary {
     Summary { functions: sample::functions(n_ranks as usize), ..sample::summary_of(n_ranks) }
 }
 
-/// Tunlets changed it while it ran.
+/// Returns a run that tunlets changed.
 pub(crate) fn tuned() -> Summary {
     Summary { tuning: Some(sample::tuning()), ..sample::summary() }
 }

@@ -1,4 +1,4 @@
-//! The view of a cluster on a frame: a header, the past of its queues, tabs, the part in sight, and a footer.
+//! Drawing of the cluster view: a header, the history of its queues, tabs, the selected tab, and a footer.
 
 use super::{ClusterView, Part};
 use crate::balance::nodes::{in_short, troubles};
@@ -12,16 +12,16 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span, Text};
 use ratatui::widgets::Paragraph;
 
-/// Smallest terminal that the view fits.
+/// Minimum size of the terminal, in columns and lines.
 const MINIMUM: (u16, u16) = (60, 12);
 const KEYS: &str = "tab: next  ↑↓ pgup pgdn: scroll  q: leave";
 const N_HEAD: u16 = 5;
 const N_NODE: usize = 14;
-/// `stopping receiver`.
+/// Width for `stopping receiver`.
 const N_STATE: usize = 18;
-/// ` 1234/1234`.
+/// Width for ` 1234/1234`.
 const N_CORES: usize = 10;
-/// ` 12.3 k` three times.
+/// Width for ` 12.3 k` three times.
 const N_COUNTS: usize = 27;
 
 /// Draws the view.
@@ -41,7 +41,7 @@ pub fn draw(frame: &mut Frame<'_>, view: &ClusterView) {
     let foot = Rect { y: area.y + area.height - 1, height: 1, ..area };
     let n_columns = usize::from(area.width);
     frame.render_widget(Paragraph::new(header(view, n_columns)), head);
-    // The first line of each part has its titles.
+    // The first line of each tab is for column titles.
     view.n_in_sight.set(usize::from(body.height).saturating_sub(1));
     frame.render_widget(Paragraph::new(part(view, n_columns)), body);
     frame.render_widget(Paragraph::new(footer(view)), foot);
@@ -181,7 +181,7 @@ fn dim(text: String) -> Span<'static> {
     Span::styled(text, Style::new().add_modifier(Modifier::DIM))
 }
 
-/// `text` in `color`, where color is wanted.
+/// Returns `text` in `color`, if color is enabled.
 fn colored(view: &ClusterView, color: Color, text: String) -> Span<'static> {
     let style = if view.has_color { Style::new().fg(color) } else { Style::new() };
     Span::styled(text, style)

@@ -1,4 +1,4 @@
-//! The slowest iteration chunk by chunk: who computed what when, and how large chunks were.
+//! The slowest iteration chunk by chunk: who computed what and when, and the sizes of chunks.
 
 use super::super::svg::short;
 use crate::units::seconds;
@@ -23,7 +23,7 @@ pub(super) fn draw(slowest: &Slowest) -> Markup {
     }
 }
 
-/// A lane for each worker, a bar for each chunk; gaps are waits.
+/// Draws a lane for each worker with a bar for each chunk; gaps are waiting times.
 fn gantt(slowest: &Slowest) -> Markup {
     let mut lanes: BTreeMap<u32, Vec<&Chunk>> = BTreeMap::new();
     for chunk in &slowest.chunks {
@@ -70,7 +70,7 @@ fn paleness(chunk: &Chunk) -> String {
     short(0.4 + 0.6 * 0.75_f64.powf(f64::from(chunk.batch.min(20))))
 }
 
-/// The size of each chunk over the tasks that were left when it was dealt.
+/// Draws the size of each chunk over the number of tasks left when it was dealt.
 fn sizes(slowest: &Slowest) -> Markup {
     let largest = slowest.chunks.iter().map(|chunk| chunk.n_tasks).max().unwrap_or(1).max(1) as f64;
     let n_tasks = slowest.n_tasks.max(1) as f64;

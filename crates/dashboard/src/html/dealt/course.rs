@@ -1,4 +1,4 @@
-//! Iteration times and workers over the run.
+//! Iteration times and number of workers over the run.
 
 use super::super::svg::short;
 use crate::units::seconds;
@@ -9,11 +9,11 @@ const WIDTH: f64 = 1000.0;
 const LEFT: f64 = 58.0;
 const TIMES: f64 = 150.0;
 const LANE: f64 = 56.0;
-/// Above the lane of workers.
+/// Space above the lane of workers.
 const GAP: f64 = 16.0;
 const TOP: f64 = 8.0;
 
-/// The time of each iteration over its ideal one, and below who took part.
+/// Draws the time of each iteration over its ideal time, and the number of workers below.
 pub(super) fn draw(dealt: &Dealt) -> Markup {
     let lines = &dealt.iterations;
     if lines.len() < 2 {
@@ -50,7 +50,7 @@ pub(super) fn draw(dealt: &Dealt) -> Markup {
     }
 }
 
-/// Places to point at, each with its numbers.
+/// Returns the areas to point at, each with its numbers.
 fn readings(lines: &[IterationLine], x: &dyn Fn(usize) -> f64, bottom: f64) -> Markup {
     html! {
         @for (place, line) in lines.iter().enumerate() {
@@ -66,7 +66,7 @@ fn readings(lines: &[IterationLine], x: &dyn Fn(usize) -> f64, bottom: f64) -> M
     }
 }
 
-/// A line of steps, a step for each iteration.
+/// Returns a step line with one step per iteration.
 fn steps(
     lines: &[IterationLine],
     x: &dyn Fn(usize) -> f64,
@@ -84,7 +84,7 @@ fn steps(
     path
 }
 
-/// What is below such a line.
+/// Returns the area below a step line.
 fn area(
     lines: &[IterationLine],
     x: &dyn Fn(usize) -> f64,

@@ -11,10 +11,10 @@ const WIDTH: f64 = 1000.0;
 const LEFT: f64 = 40.0;
 const TOP: f64 = 8.0;
 const HEIGHT: f64 = 120.0;
-/// The lane of phases, and the room above it.
+/// Height of the lane of phases, and of the space above it.
 const LANE: f64 = 16.0;
 const GAP: f64 = 8.0;
-/// What is shorter is drawn as wide as this.
+/// Minimum width of a phase.
 const NARROWEST: f64 = 1.2;
 const N_RESIZES_MAX: usize = 500;
 
@@ -41,7 +41,7 @@ pub(super) fn draw(course: &Course, resizes: &[Resize]) -> Markup {
     }
 }
 
-/// What went on in a resize, one after the other.
+/// Draws the phases of a resize in order.
 fn phases(resize: &Resize, x: &dyn Fn(f64) -> f64, lane: f64) -> Markup {
     let phases = resize.phases();
     let mut end_s = resize.began_s;

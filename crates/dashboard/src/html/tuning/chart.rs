@@ -12,11 +12,11 @@ const WIDTH: f64 = 1000.0;
 const LEFT: f64 = 58.0;
 const HEIGHT: f64 = 190.0;
 const LANE: f64 = 46.0;
-/// Iterations drawn one by one; more are averaged in groups.
+/// Maximum number of iterations drawn individually; more are averaged in groups.
 const N_DOTS_MAX: usize = 1500;
 const N_POINTS_MAX: usize = 8;
 
-/// Maps moments to columns.
+/// Horizontal time axis.
 #[derive(Clone, Copy)]
 struct Axis {
     start_s: f64,
@@ -37,7 +37,7 @@ impl Axis {
     }
 }
 
-/// Iteration times, a dot each, and a line where the program was changed.
+/// Draws iteration times as dots, and a line at each change.
 pub(super) fn iterations(tuning: &TuningSummary) -> Markup {
     let Some(axis) = Axis::of(tuning) else { return html! {} };
     let longest_s = tuning.iterations.iter().map(|one| one.duration_s).fold(0.0, f64::max);
@@ -81,7 +81,7 @@ fn mark(axis: Axis, decision: &DecisionStory) -> Markup {
     }
 }
 
-/// The value of each tuning point that was changed, as steps over the run.
+/// Draws the value of each changed tuning point as steps over the run.
 pub(super) fn values(tuning: &TuningSummary) -> Markup {
     let Some(axis) = Axis::of(tuning) else { return html! {} };
     let changed: Vec<(&str, Vec<(f64, f64)>)> = tuning
@@ -103,7 +103,7 @@ pub(super) fn values(tuning: &TuningSummary) -> Markup {
     }
 }
 
-/// Moments and values of a point: before the first change, at each change, and when one was undone.
+/// Returns times and values of a point: before the first change, at each change, and at each undo.
 fn steps(tuning: &TuningSummary, point: &str, axis: Axis) -> Vec<(f64, f64)> {
     let mut steps: Vec<(f64, f64)> = Vec::new();
     let applied = tuning.decisions.iter().filter(|one| one.point == point);

@@ -8,7 +8,7 @@ use ratatui::layout::Rect;
 use ratatui::text::Line;
 use run_record::summary::CallSite;
 
-/// Three numbers of ten columns.
+/// Width of three numbers of ten columns each.
 const N_NUMBERS: usize = 33;
 
 pub(super) fn lines(state: &LiveState, body: Rect) -> Vec<Line<'static>> {

@@ -1,4 +1,4 @@
-//! A little of everything: efficiencies now and so far, their history, ranks, and what takes the time.
+//! Overview tab: current and overall efficiencies, their history, ranks, and the call sites with the most time.
 
 use super::{colored, dim, strong};
 use crate::efficiency::{Grade, Term, terms};
@@ -11,10 +11,10 @@ use ratatui::style::Color;
 use ratatui::text::{Line, Span};
 use run_record::summary::CallSite;
 
-/// Terms shown: the split of a rank's time into nodes is for the report.
+/// Maximum depth of terms: the split within and between nodes is left to the report.
 const DEPTH_MAX: usize = 2;
 const N_NAME: usize = 28;
-/// ` 100.0 %  100.0 %  good`.
+/// Width for ` 100.0 %  100.0 %  good`.
 const N_VALUES: usize = 25;
 
 pub(super) fn lines(state: &LiveState, body: Rect) -> Vec<Line<'static>> {
@@ -67,7 +67,7 @@ fn efficiency(state: &LiveState, now: &Term, so_far: f64, n_columns: usize) -> L
     ])
 }
 
-/// The parallel efficiency of the last intervals, the newest at the right.
+/// Draws the parallel efficiency of the last intervals, the newest on the right.
 fn history(state: &LiveState, n_columns: usize) -> Line<'static> {
     let room = n_columns - N_NAME;
     let n_hidden = state.history.len().saturating_sub(room);
@@ -83,7 +83,7 @@ fn rank_shares(state: &LiveState, n_columns: usize) -> Line<'static> {
     Line::from(vec![name, colored(state, Color::Green, bars::columns(&shown))])
 }
 
-/// Name and place of a call site, and its share of the MPI time.
+/// Returns a line with name and place of a call site, and its share of the MPI time.
 fn call_site(site: &CallSite, total_s: f64, n_columns: usize) -> Line<'static> {
     let name = format!("{}  {}", text::harmless(&site.operation), place::place(&site.place));
     let room = n_columns - 10;
@@ -92,7 +92,7 @@ fn call_site(site: &CallSite, total_s: f64, n_columns: usize) -> Line<'static> {
     Line::from(format!("  {name} {:>8}", percent(share)))
 }
 
-/// The end of the program's output, where there is room for a title and a line.
+/// Returns the end of the program's output, if there is room for a title and a line.
 fn last_output(state: &LiveState, n_room: usize, n_columns: usize) -> Vec<Line<'static>> {
     let n_lines = n_room.saturating_sub(1).min(state.output.len());
     if n_lines == 0 {

@@ -1,4 +1,4 @@
-//! Every rank: computation against MPI in the last interval, and what it is doing now.
+//! Ranks tab: computation versus MPI in the last interval, and the current call of every rank.
 
 use super::{colored, dim};
 use crate::live::{LiveState, RankNow, Tab};
@@ -12,9 +12,9 @@ use ratatui::text::{Line, Span};
 const KEY: &str = "█ computing ▒ MPI";
 const N_RANK: usize = 6;
 const N_NODE: usize = 10;
-/// `100.0 %  12.3 k/s`.
+/// Width for `100.0 %  12.3 k/s`.
 const N_RATES: usize = 19;
-/// `MPI_Neighbor…toall 12.3 s`.
+/// Width for `MPI_Neighbor…toall 12.3 s`.
 const N_NOW: usize = 26;
 
 pub(super) fn lines(state: &LiveState, body: Rect) -> Vec<Line<'static>> {
@@ -33,7 +33,7 @@ pub(super) fn lines(state: &LiveState, body: Rect) -> Vec<Line<'static>> {
 #[derive(Clone, Copy)]
 struct Widths {
     n_columns: usize,
-    /// Room for the node's name.
+    /// True if there is room for the node's name.
     wide: bool,
     several_worlds: bool,
 }
