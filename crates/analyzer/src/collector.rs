@@ -115,7 +115,7 @@ pub struct Collector {
     report_every: Duration,
     finishing: bool,
     leaving: bool,
-    /// True if it was started by the launcher, which runs on this node.
+    /// True if it was started by the launcher or attacher, which runs on this node.
     is_launchers: bool,
     /// True if the processes existed before this tool attached, and must be left as they were.
     is_attached: bool,

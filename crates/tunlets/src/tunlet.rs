@@ -43,7 +43,7 @@ pub enum Detail {
     None,
     /// Every passage, as [`News::Event`].
     Every,
-    /// Sums over passages, added up on the nodes, as [`News::Summary`]: needed with thousands of ranks.
+    /// Sums over passages, computed on the nodes, as [`News::Summary`]: needed with thousands of ranks.
     Summary,
 }
 
@@ -95,7 +95,7 @@ pub struct EventNews {
     pub values: Vec<Value>,
 }
 
-/// Passages of a measurement point on the ranks of a node, added up there.
+/// Passages of a measurement point on the ranks of a node, summed there.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SummaryNews {
     /// Position of the event in the description.

@@ -12,7 +12,7 @@ const WAITING_BYTES_MAX: usize = 8 << 20;
 /// Maximum number of answers sent per call.
 const N_ANSWERS_MAX: usize = 1024;
 
-/// Orders on their way to a process.
+/// Queue of orders to a process.
 #[derive(Debug, Default)]
 pub(crate) struct Control {
     waiting: VecDeque<Vec<u8>>,

@@ -134,7 +134,7 @@ impl Collector {
         for process in &mut self.processes {
             while let Some(records) = process.next_records() {
                 self.spill.keep_records(&records);
-                // Whether saved or lost, the records must make room for later ones.
+                // Saved or lost, the records must make room for later ones.
                 process.acknowledge(records.thread, records.end());
             }
         }

@@ -49,7 +49,7 @@ pub enum ResolveError {
         "event `{event}` is where another event is: `{function}` is the same function; describe one of them"
     )]
     Taken {
-        /// The second one.
+        /// Name of the second event.
         event: String,
         /// Name that it uses for the function.
         function: String,

@@ -127,7 +127,7 @@ fn finalize(segment: &SegmentWriter, folder: &Path) {
 
 pub(crate) fn ring_doorbell(folder: &Path) {
     let socket = UnixDatagram::unbound().expect("a socket");
-    // Without a collector, nobody receives it.
+    // Without a collector, there is no receiver.
     socket.send_to(b"!", PathBuf::from(folder).join(place::DOORBELL)).ok();
 }
 
