@@ -49,7 +49,7 @@ pub struct Assembled {
     pub unwritten: Vec<AssembleError>,
 }
 
-/// File of the record that could not be written.
+/// A file of the record that could not be written.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum AssembleError {

@@ -71,7 +71,7 @@ pub struct RunFacts {
     pub probed: Vec<ProbedFunction>,
 }
 
-/// Event of a function.
+/// An event of a function.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EventFacts {
     /// Name of the event.

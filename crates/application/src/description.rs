@@ -34,7 +34,7 @@ pub struct Actor {
     pub line: usize,
 }
 
-/// Set of ranks: `0`, `1-`, `0-3,8`, `all`.
+/// A set of ranks: `0`, `1-`, `0-3,8`, `all`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ranks {
     /// First and last rank of each span, inclusive; a span without last rank is open.
@@ -61,7 +61,7 @@ pub struct Iteration {
     pub work: Option<usize>,
 }
 
-/// Measurement point.
+/// A measurement point.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EventPoint {
     /// Name of the event.
@@ -78,7 +78,7 @@ pub struct EventPoint {
     pub line: usize,
 }
 
-/// Value read at an event.
+/// A value read at an event.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EventAttribute {
     /// Name within the event.
@@ -94,7 +94,7 @@ pub struct EventAttribute {
 /// Source of an attribute's value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AttributeSource {
-    /// Global variable, or a member of one: `grid.rows`, `module::name` for Fortran.
+    /// A global variable, or a member of one: `grid.rows`, `module::name` for Fortran.
     Variable(String),
     /// Argument at this position, counted from 1.
     Argument(usize),

@@ -1,4 +1,4 @@
-//! Report at the end of a run, as text for a terminal.
+//! The report at the end of a run, as text for a terminal.
 //!
 //! # Invariants
 //! - No line is wider than [`Style::width`], except paths, which must stay copyable.

@@ -82,7 +82,7 @@ pub struct Event<'a> {
     pub role: Role,
 }
 
-/// Thread of a rank.
+/// A thread of a rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct LaneKey {
     /// Position in [`run_record::Summary::worlds`].
@@ -93,7 +93,7 @@ pub struct LaneKey {
     pub thread: u32,
 }
 
-/// Operation that occurs in a timeline.
+/// An operation that occurs in a timeline.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OperationName {
     /// MPI name.
@@ -102,7 +102,7 @@ pub struct OperationName {
     pub class: String,
 }
 
-/// Calls of one thread, in columns.
+/// The calls of one thread, in columns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lane {
     /// Thread that made the calls.

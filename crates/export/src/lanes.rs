@@ -48,7 +48,7 @@ impl Lanes {
     }
 }
 
-/// Traced run.
+/// A traced run.
 pub(crate) struct Trace {
     pub(crate) summary: Summary,
     events: EventReader,

@@ -38,7 +38,7 @@ impl End {
     }
 }
 
-/// Ends of all messages, by thread.
+/// The ends of all messages, by thread.
 pub(crate) struct Messages {
     pub(crate) ends: Vec<Vec<End>>,
 }

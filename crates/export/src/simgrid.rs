@@ -40,7 +40,7 @@ use std::path::Path;
 /// Options of the export.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SimgridOptions {
-    /// World to export: position in [`Summary::worlds`](run_record::Summary::worlds).
+    /// The world to export: position in [`Summary::worlds`](run_record::Summary::worlds).
     pub world: u32,
     /// Speed of a host in floating-point operations per second.
     pub flops_per_s: f64,

@@ -45,9 +45,9 @@
 
 // Name with an associated text.
 typedef struct sintonia_setting {
-  // Name.
+  // The name.
   const char *name;
-  // Text.
+  // The text.
   const char *text;
 } sintonia_setting;
 
@@ -61,7 +61,7 @@ typedef struct sintonia_actor {
   const uint32_t *ranks;
 } sintonia_actor;
 
-// Measurement point.
+// A measurement point.
 typedef struct sintonia_event_point {
   // Name of the event.
   const char *name;
@@ -77,7 +77,7 @@ typedef struct sintonia_event_point {
   const char *const *attributes;
 } sintonia_event_point;
 
-// Number in a `sintonia_value`.
+// The number in a `sintonia_value`.
 typedef union sintonia_number {
   // Used with `SINTONIA_INT`.
   int64_t int_value;
@@ -182,7 +182,7 @@ typedef struct sintonia_host {
   void (*log)(const struct sintonia_host *host, const char *line);
 } sintonia_host;
 
-// Passage of a measurement point.
+// A passage of a measurement point.
 typedef struct sintonia_event {
   // Position of the event in the description.
   uint32_t event;

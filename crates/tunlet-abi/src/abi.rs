@@ -46,7 +46,7 @@ pub struct sintonia_value {
     pub number: sintonia_number,
 }
 
-/// Number in a `sintonia_value`.
+/// The number in a `sintonia_value`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub union sintonia_number {
@@ -61,9 +61,9 @@ pub union sintonia_number {
 /// Name with an associated text.
 #[repr(C)]
 pub struct sintonia_setting {
-    /// Name.
+    /// The name.
     pub name: *const c_char,
-    /// Text.
+    /// The text.
     pub text: *const c_char,
 }
 
@@ -78,7 +78,7 @@ pub struct sintonia_actor {
     pub ranks: *const u32,
 }
 
-/// Measurement point.
+/// A measurement point.
 #[repr(C)]
 pub struct sintonia_event_point {
     /// Name of the event.
@@ -149,7 +149,7 @@ pub struct sintonia_description {
     pub options: *const sintonia_setting,
 }
 
-/// Passage of a measurement point.
+/// A passage of a measurement point.
 #[repr(C)]
 pub struct sintonia_event {
     /// Position of the event in the description.

@@ -69,7 +69,7 @@ pub enum ForeignTunletError {
     },
 }
 
-/// Tunlet of a shared library, in a process of its own.
+/// A tunlet of a shared library, in a process of its own.
 #[derive(Debug)]
 pub struct ForeignTunlet {
     spec: TunletSpec,

@@ -1,4 +1,4 @@
-//! Tunlet whose library is loaded into this process.
+//! A tunlet whose library is loaded into this process.
 //!
 //! # Invariants
 //! - A library stays loaded, so that no pointer into it dangles.
@@ -63,7 +63,7 @@ pub enum LoadError {
     },
 }
 
-/// Tunlet of a library in this process.
+/// A tunlet of a library in this process.
 pub struct LoadedTunlet {
     spec: TunletSpec,
     functions: spec::Functions,

@@ -62,7 +62,7 @@ pub struct Actor {
     pub ranks: Vec<u32>,
 }
 
-/// Measurement point.
+/// A measurement point.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EventPoint {
     /// Name of the event.

@@ -15,7 +15,7 @@ const N_WAITING_MAX: usize = 100_000;
 /// Assumed cost of dealing one chunk to the master until it has been measured, in s.
 const USUAL_S: f64 = 50e-6;
 
-/// Chunk that a worker has computed.
+/// A chunk that a worker has computed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Chunk {
     pub(crate) rank: Rank,

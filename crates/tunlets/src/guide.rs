@@ -18,7 +18,7 @@ pub struct Guide {
     pub points: &'static [PointNeed],
 }
 
-/// Event that a tunlet looks for.
+/// An event that a tunlet looks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct EventNeed {
     /// Name of the event.
@@ -33,7 +33,7 @@ pub struct EventNeed {
     pub is_needed: bool,
 }
 
-/// Tuning point that a tunlet changes.
+/// A tuning point that a tunlet changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct PointNeed {
     /// Name of the tuning point.

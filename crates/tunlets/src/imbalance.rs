@@ -62,7 +62,7 @@ enum Way {
     Up,
 }
 
-/// Step that was made and is not judged yet.
+/// A step that was made and is not judged yet.
 #[derive(Clone, Copy, Debug)]
 struct Step {
     point: usize,

@@ -111,7 +111,7 @@ pub struct SummaryNews {
     pub duration_s: Moments,
 }
 
-/// Iteration of the program.
+/// An iteration of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct IterationNews {
     /// Number, from 0, as counted by the tool.

@@ -21,7 +21,7 @@ const FLUSH_EVERY: Duration = Duration::from_millis(100);
 /// Process, thread, and the thread's first record that is not in a batch.
 type ThreadEnd = (ProcessKey, u32, u64);
 
-/// Sums of a node.
+/// The sums of a node.
 #[derive(Debug)]
 pub(crate) struct Sums {
     pub(super) summaries: Summaries,

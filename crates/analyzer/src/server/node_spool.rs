@@ -1,4 +1,4 @@
-//! File of one node's call records.
+//! The file of one node's call records.
 
 use super::intake::Received;
 use run_record::SpoolWriter;

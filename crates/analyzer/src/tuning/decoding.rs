@@ -8,7 +8,7 @@ use std::hash::Hash;
 /// Maximum number of events waiting for the rest of their attributes.
 const N_OPEN_MAX: usize = 100_000;
 
-/// Event with its attributes.
+/// An event with its attributes.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Passage {
     /// Number of the event in the plan.

@@ -26,7 +26,7 @@ pub(crate) enum Heard {
     Sums { node: String, batch: SummaryBatch },
 }
 
-/// Queue in front of one thread.
+/// A queue in front of one thread.
 #[derive(Debug, Default)]
 pub(crate) struct Inbox {
     state: Mutex<State>,

@@ -10,7 +10,7 @@ use wire::{ProcessReport, ThreadReport};
 /// Maximum number of regions compared per rank.
 const N_REGIONS_MAX: usize = 4096;
 
-/// Place in the program, the same in all ranks: module and offset in its file.
+/// A place in the program, the same in all ranks: module and offset in its file.
 type Spot = (String, u64);
 
 /// Times of a rank up to a report.
@@ -23,7 +23,7 @@ struct Sample {
     compute_s: HashMap<Spot, f64>,
 }
 
-/// Reports of all ranks.
+/// The reports of all ranks.
 #[derive(Debug)]
 pub(super) struct Efficiency {
     newest: BTreeMap<Rank, Sample>,

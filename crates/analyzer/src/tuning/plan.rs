@@ -29,7 +29,7 @@ pub struct Plan {
     pub warnings: Vec<String>,
 }
 
-/// Tuning point in the program.
+/// A tuning point in the program.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlannedPoint {
     /// Site and place of the sync point at which it is changed.

@@ -29,7 +29,7 @@ pub(super) struct Post {
     kept: HashMap<String, VecDeque<(ProcessKey, Order)>>,
     /// Unanswered orders for the start, which a dead collector may have lost.
     starting: HashMap<Key, Vec<Order>>,
-    /// Last order of each action that its process has not answered.
+    /// The last order of each action that its process has not answered.
     acting: HashMap<Key, BTreeMap<u64, Order>>,
     n_lost: u64,
 }

@@ -26,7 +26,7 @@ pub(crate) struct Rank {
     pub(crate) ending: &'static str,
 }
 
-/// Process that ends with the test.
+/// A process that ends with the test.
 #[derive(Debug)]
 pub(crate) struct Actor(Child);
 
@@ -63,7 +63,7 @@ pub(crate) fn eventually(is_so: impl FnMut() -> bool) -> bool {
     wait_until(Instant::now() + DEADLINE, is_so)
 }
 
-/// Folders of one run.
+/// The folders of one run.
 #[derive(Debug)]
 pub(crate) struct Stage {
     dir: TempDir,

@@ -8,7 +8,7 @@ use toml::de::{DeTable, DeValue};
 /// Subject of a problem within an item of a description.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum About<'a> {
-    /// Name in quotes.
+    /// A name in quotes.
     Word(&'a str),
     /// Value of a key, or a name if the key is missing.
     Key(&'static str, &'a str),

@@ -17,7 +17,7 @@ pub(super) struct Word<'a> {
     pub(super) at: Range<usize>,
 }
 
-/// Problems found so far.
+/// The problems found so far.
 pub(super) struct Findings<'a> {
     text: &'a str,
     problems: Vec<Problem>,

@@ -6,7 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 const SIGNATURE: [u8; 8] = [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n'];
-/// Color of traffic, as in `page.css`.
+/// The color of traffic, as in `page.css`.
 const COLOR: [u8; 3] = [0x2f, 0x6f, 0xd0];
 /// Opacity of the weakest nonempty cell.
 const FAINTEST: u8 = 40;

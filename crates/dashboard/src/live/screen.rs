@@ -25,7 +25,7 @@ pub enum LiveError {
     Terminal(#[from] io::Error),
 }
 
-/// Live view on a terminal.
+/// The live view on a terminal.
 pub struct LiveScreen<W: Write + Send + 'static> {
     terminal: Terminal<CrosstermBackend<Shared<W>>>,
     lease: Arc<Lease<W>>,

@@ -54,7 +54,7 @@ pub struct RankNow {
     pub ended: bool,
 }
 
-/// MPI operation in the last interval, over all ranks.
+/// An MPI operation in the last interval, over all ranks.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OperationRate {
     /// MPI name.

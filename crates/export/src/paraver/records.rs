@@ -88,7 +88,7 @@ struct Span {
     call_site: u32,
 }
 
-/// Calls of a trace.
+/// The calls of a trace.
 pub(super) struct Records {
     spans: Vec<Span>,
     /// Numbers, state and name of each operation, by its number in the table.

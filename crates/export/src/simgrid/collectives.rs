@@ -10,7 +10,7 @@ use mpi_abi::Class;
 use run_record::Event;
 use std::collections::{BTreeSet, HashMap};
 
-/// Blocking collective calls of the first threads of a world's ranks.
+/// The blocking collective calls of the first threads of a world's ranks.
 #[derive(Default)]
 pub(super) struct Collectives {
     communicators: HashMap<u32, Communicator>,

@@ -1,4 +1,4 @@
-//! Actions of one rank, in a file of its own.
+//! The actions of one rank, in a file of its own.
 
 use super::Notes;
 use super::collectives::{Collectives, blocking};

@@ -21,7 +21,7 @@ const N_LINES_MAX: usize = 64;
 /// Maximum length of a reason or line, in bytes; the rest is cut.
 const TEXT_BYTES_MAX: usize = 1000;
 
-/// Host of one tunlet during its run.
+/// The host of one tunlet during its run.
 pub(super) struct Host {
     host: abi::sintonia_host,
     _description: Box<abi::sintonia_description>,

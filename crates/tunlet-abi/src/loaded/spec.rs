@@ -8,7 +8,7 @@ use tunlets::TunletSpec;
 /// Maximum number of list entries that are read: a list without terminating null is cut.
 const N_LISTED_MAX: usize = 256;
 
-/// Functions of a tunlet.
+/// The functions of a tunlet.
 #[derive(Clone, Copy)]
 pub(super) struct Functions {
     pub(super) create: unsafe extern "C" fn() -> *mut c_void,

@@ -20,7 +20,7 @@ pub(crate) fn host_program() -> PathBuf {
     example("tunlet-host")
 }
 
-/// Library compiled for one test.
+/// A library compiled for one test.
 #[derive(Debug)]
 pub(crate) struct Library {
     dir: TempDir,

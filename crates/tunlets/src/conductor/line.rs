@@ -4,7 +4,7 @@ use super::Mode;
 use crate::IterationNews;
 use events::{Rank, Value};
 
-/// Line for the record.
+/// A line for the record.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
     /// Seconds since the start of the run.

@@ -4,7 +4,7 @@ use crate::simulated::application;
 use events::{Rank, Value};
 use tunlets::{Applied, Decision, News, Performance, Tunlet, World, built_in};
 
-/// Program whose load balance depends on F0 and F1.
+/// A program whose load balance depends on F0 and F1.
 struct Program {
     values: [f64; 3],
     balance: fn(&[f64; 3]) -> f64,

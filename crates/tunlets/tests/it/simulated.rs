@@ -230,7 +230,7 @@ fn attribute(name: &str) -> EventAttribute {
     EventAttribute { name: name.to_owned(), source, kind: Some(ValueType::I32), line: 1 }
 }
 
-/// Run of the simulated program under some tunlets.
+/// A run of the simulated program under some tunlets.
 pub(crate) struct Run {
     pub(crate) iterations_s: Vec<f64>,
     pub(crate) decisions: Vec<(u64, Decision)>,
