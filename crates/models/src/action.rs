@@ -1,7 +1,8 @@
-//! What a recorded MPI call asks of other ranks: sends, receives, completions, collectives.
+//! Interprets a recorded MPI call as what it asks of other ranks: sends, receives, completions,
+//! collectives.
 //!
 //! # Invariants
-//! - Only what the trace says: a call whose partners are not recorded is no action. What is left out is
+//! - Only what the trace says: a call whose partners are not recorded yields no action. Left out are
 //!   one-sided communication, neighborhood collectives, operations on files and windows, and whatever
 //!   crosses the border of a world.
 //!
@@ -12,59 +13,59 @@ use events::{OperationId, RecordKind};
 use mpi_abi::{Class, Kind, Mode, Operation};
 use std::collections::HashMap;
 
-/// One row of a trace, as far as it matters here.
+/// The columns of one row of a trace that this module needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// When the program entered the operation.
+    /// Time at which the program entered the operation, in ns.
     pub start_ns: u64,
-    /// When it returned.
+    /// Time at which the operation returned, in ns.
     pub end_ns: u64,
     /// The operation.
     pub operation: OperationId,
-    /// What the row says.
+    /// Kind of record: a call, the receive half of a send-receive, or further requests of a call.
     pub kind: RecordKind,
-    /// World rank of the other side or of the root; negative for none.
+    /// World rank of the peer or of the root; negative for none.
     pub peer: i32,
     /// Message tag; negative for none, or for any.
     pub tag: i32,
     /// Communicator.
     pub communicator: u32,
-    /// The request made or completed, 0 for none.
+    /// Request created or completed; 0 for none.
     pub request: u64,
-    /// One more request, or 0.
+    /// Second request of a row of requests; 0 for none.
     pub more: u64,
 }
 
-/// One message as one of its ends sees it.
+/// A message as seen from one of its two ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// World rank of the other end; none when a receive takes from any.
+    /// World rank of the other end; `None` for a receive from any source.
     pub peer: Option<u32>,
-    /// Tag; none when a receive takes any.
+    /// Tag; `None` for a receive of any tag.
     pub tag: Option<u32>,
     /// Communicator.
     pub communicator: u32,
 }
 
-/// Who waits for whom in a collective operation.
+/// Which members of a collective operation wait for which others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
-    /// Everyone for everyone.
+    /// Every member waits for all.
     All,
-    /// Everyone for the root (world rank).
+    /// Every member waits for the root (world rank).
     FromRoot(u32),
-    /// The root (world rank) for everyone.
+    /// The root (world rank) waits for every member.
     ToRoot(u32),
 }
 
-/// What a call asks of other ranks.
+/// What a call asks of other ranks: one send, receive, completion or collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// A message leaves.
+    /// A message is sent.
     Send {
         /// The message.
         message: Message,
-        /// The request that says when its buffer is free; 0 for none.
+        /// Request whose completion frees the send buffer; 0 for none.
         request: u64,
     },
     /// The caller waits for a message.
@@ -76,27 +77,27 @@ pub enum Action {
         /// Its request.
         request: u64,
     },
-    /// The caller waits for what was started under a request.
+    /// The caller waits for the operation that was started under a request.
     Complete {
         /// The request.
         request: u64,
-        /// Where the message came from, when the call learned it.
+        /// Source of the message, when the call learned it.
         peer: Option<u32>,
-        /// Its tag, when the call learned it.
+        /// Tag of the message, when the call learned it.
         tag: Option<u32>,
     },
     /// The caller takes part in a collective operation.
     Collective {
         /// Communicator.
         communicator: u32,
-        /// Who waits for whom.
+        /// Which members wait for which others.
         flow: Flow,
-        /// The request that completes it; 0 when the caller waits at once.
+        /// Request that completes it; 0 when the caller waits at once.
         request: u64,
     },
 }
 
-/// Reads the rows of one thread in their order; remembers persistent requests.
+/// Reads the rows of one thread in order and remembers persistent requests.
 #[derive(Clone, Debug, Default)]
 pub struct Interpreter {
     persistent: HashMap<u64, Action>,
@@ -104,7 +105,7 @@ pub struct Interpreter {
 }
 
 impl Interpreter {
-    /// Gives `emit` what the row asks of other ranks: nothing, or up to two actions.
+    /// Passes to `emit` what the row asks of other ranks: at most two actions.
     pub fn read(&mut self, row: &Row, mut emit: impl FnMut(Action)) {
         let Some(operation) = mpi_abi::operation(row.operation) else { return };
         match row.kind {
@@ -162,7 +163,7 @@ fn is_start(operation: &Operation) -> bool {
     matches!(operation.stem.as_str(), "Start" | "Startall")
 }
 
-/// What an operation means that is neither a start nor a completion of requests.
+/// Returns the action of an operation that neither starts nor completes requests.
 fn meaning(operation: &Operation, row: &Row) -> Option<Action> {
     let flow = operation.movements.first().map(|movement| movement.flow);
     match operation.class {
@@ -188,21 +189,21 @@ fn send(row: &Row) -> Option<Action> {
     Some(Action::Send { message, request: row.request })
 }
 
-/// A receive; it waits at once, or when its request completes.
+/// Returns a receive that waits at once (`request` is `None`) or when its request completes.
 fn receive(row: &Row, request: Option<u64>) -> Option<Action> {
     let peer = u32::try_from(row.peer).ok();
     let tag = u32::try_from(row.tag).ok();
     let message = Message { peer, tag, communicator: row.communicator };
     match request {
         None => peer.map(|_| Action::Receive(message)),
-        // From another world, or of nothing at all.
+        // No request: a message from another world, or no message at all.
         Some(0) => None,
         Some(_) if row.peer == events::call::OUTSIDE_WORLD => None,
         Some(request) => Some(Action::StartReceive { message, request }),
     }
 }
 
-/// Operations of all members of the communicator that they are given.
+/// Returns the action of a collective operation on the communicator that is passed to it.
 fn collective(operation: &Operation, row: &Row) -> Option<Action> {
     let scope = operation.params.get(operation.scope()?)?;
     let local = ["Comm_free", "Comm_set_info", "Comm_create_group", "Intercomm_create"];

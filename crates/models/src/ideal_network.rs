@@ -1,25 +1,25 @@
-//! The time of a run on an ideal network, which moves any message at once: what remains of the waiting is
-//! the order in which ranks depend on each other.
+//! Time of a run on an ideal network, which moves any message in no time: the waiting that remains comes
+//! from the order in which ranks depend on each other.
 //!
 //! Every rank keeps its own clock. Computation advances it by its measured time; a receive sets it to the
 //! later of itself and the send of the message; a collective sets it to the latest clock among those it
-//! waits for. A send never waits. The longest clock at the end is the ideal time `T_ideal`, and POP
-//! splits communication efficiency by it:
+//! waits for. A send never waits. The latest clock at the end is the ideal time `T_ideal`, by which POP
+//! splits communication efficiency:
 //!
 //! - serialization efficiency: `max(u) / T_ideal`
 //! - transfer efficiency: `T_ideal / T`
 //!
 //! Source: POP Standard Metrics for Parallel Performance Analysis (pop-coe.eu), where Dimemas replays the
-//! trace on a network of no latency and infinite bandwidth.
+//! trace on a network with zero latency and infinite bandwidth.
 //!
 //! # Invariants
-//! - Linear in the number of steps; every step is left once and looked at twice at most.
-//! - Never hangs: a trace in which everyone waits for everyone is [`Stalled`].
-//! - What has no partner in the trace does not wait, and is counted.
+//! - Linear in the number of steps: every step is completed once and tried at most twice.
+//! - Never hangs: a trace in which threads wait for each other in a cycle is [`Stalled`].
+//! - An operation without a partner in the trace does not wait, and is counted.
 //!
 //! # Not here
-//! Sends that wait for their receive (`MPI_Ssend`, large messages): they count as buffered. The order of
-//! messages of one tag sent by several threads of one rank: it is taken thread by thread.
+//! Sends that wait for their receive (`MPI_Ssend`, large messages): they are treated as buffered. The true
+//! order of messages with one tag sent by several threads of one rank: they are taken thread by thread.
 
 mod collectives;
 mod messages;
@@ -31,35 +31,36 @@ use messages::Messages;
 use std::collections::HashMap;
 use thiserror::Error;
 
-/// A run on an ideal network.
+/// Result of a run on an ideal network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IdealRun {
-    /// Its time.
+    /// Elapsed time, in ns.
     pub elapsed_ns: u64,
-    /// What the trace does not hold both ends of.
+    /// Operations with one end missing from the trace.
     pub unmatched: Unmatched,
 }
 
-/// What the trace does not hold both ends of, and what was therefore not waited for.
+/// Operations with one end missing from the trace, which were therefore not waited for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Unmatched {
-    /// Sends that nobody received.
+    /// Sends without a receive.
     pub sends: u64,
-    /// Receives whose message was not found.
+    /// Receives without a send.
     pub receives: u64,
-    /// Collective operations in which some member's call is missing.
+    /// Collective operations from which some member's call is missing.
     pub collectives: u64,
 }
 
-/// A trace in which everyone waits for everyone: it is incomplete or its rows are out of order.
+/// Error: threads wait for each other in a cycle, because the trace is incomplete or its rows are out of
+/// order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("{n_waiting} of {n_lanes} threads wait for each other in the trace: it is incomplete")]
 pub struct Stalled {
-    /// Threads that did not reach their end.
+    /// Number of threads that did not reach their end.
     pub n_waiting: usize,
-    /// Threads.
+    /// Number of threads in the trace.
     pub n_lanes: usize,
-    /// What the trace does not hold both ends of.
+    /// Operations with one end missing from the trace.
     pub unmatched: Unmatched,
 }
 
@@ -74,8 +75,9 @@ pub struct Split {
 
 /// Splits communication efficiency, `useful_max_s / elapsed_s`, by the time on an ideal network.
 ///
-/// The ideal time lies between the other two; where the measurement says otherwise (the trace starts a
-/// little later than the clock of a rank), it is taken as the nearer of them. None without time.
+/// The ideal time lies between the other two. Where the measurement says otherwise (the trace starts a
+/// little later than the clock of a rank), it is clamped to the nearer of them. `None` when either time is
+/// not positive.
 pub fn split(useful_max_s: f64, ideal_s: f64, elapsed_s: f64) -> Option<Split> {
     let useful_max_s = useful_max_s.min(elapsed_s);
     if useful_max_s <= 0.0 || !elapsed_s.is_finite() || ideal_s.is_nan() {
@@ -91,7 +93,8 @@ pub fn split(useful_max_s: f64, ideal_s: f64, elapsed_s: f64) -> Option<Split> {
 /// Runs the lanes of one world on an ideal network.
 ///
 /// # Errors
-/// When the lanes wait for each other, which a complete trace of a program that ended never does.
+/// When lanes wait for each other in a cycle, which never happens in a complete trace of a program that
+/// ended.
 pub fn run(lanes: &[Lane]) -> Result<IdealRun, Stalled> {
     let mut run = Run {
         lanes,
@@ -115,40 +118,40 @@ pub fn run(lanes: &[Lane]) -> Result<IdealRun, Stalled> {
     Ok(IdealRun { elapsed_ns: ends.max().unwrap_or(0), unmatched })
 }
 
-/// The evaluation of all lanes, each as far as what it waits for allows.
+/// Evaluation of all lanes, each advanced as far as its dependencies allow.
 struct Run<'a> {
     lanes: &'a [Lane],
     clocks: Vec<Clock>,
     messages: Messages,
     collectives: Collectives,
-    /// What was started under a request of a rank and is not completed.
+    /// What was started under a request of a rank and has not been completed, by rank and request.
     started: HashMap<(u32, u64), Need>,
-    /// Lanes that can go on.
+    /// Lanes that can advance.
     ready: Vec<usize>,
 }
 
-/// Where one lane stands.
+/// Progress of one lane.
 #[derive(Default)]
 struct Clock {
     at_ns: u64,
-    /// Its next step, or the one in which it waits.
+    /// Index of its next step, or of the step in which it waits.
     next: usize,
     n_sends: usize,
     n_receives: usize,
     waits_for: Option<Need>,
 }
 
-/// What a lane waits for.
+/// Event that a lane waits for.
 #[derive(Clone, Copy)]
 enum Need {
-    /// The message of this receive.
+    /// The message of the receive with this number.
     Message(usize),
-    /// Others in a collective.
+    /// Other members of a collective.
     Others(Place),
 }
 
 impl Run<'_> {
-    /// Takes the lane forward until it waits or ends.
+    /// Advances the lane until it waits or ends.
     fn advance(&mut self, lane: usize) {
         while let Some(step) = self.lanes[lane].steps.get(self.clocks[lane].next) {
             let need = match self.clocks[lane].waits_for.take() {
@@ -169,7 +172,7 @@ impl Run<'_> {
         }
     }
 
-    /// Does the lane's part of the action; returns what it has to wait for.
+    /// Executes the lane's part of the action; returns what the lane has to wait for.
     fn enter(&mut self, lane: usize, action: Action) -> Option<Need> {
         let rank = self.lanes[lane].rank;
         let clock = &mut self.clocks[lane];
@@ -203,7 +206,8 @@ impl Run<'_> {
         }
     }
 
-    /// When what is needed is there; otherwise the lane is woken when it is.
+    /// Returns the time at which the awaited event happens; if that is not known yet, registers the lane to
+    /// be woken then.
     fn time_of(&mut self, need: Need, lane: usize) -> Option<u64> {
         match need {
             Need::Message(number) => self.messages.arrival_ns(number, lane),

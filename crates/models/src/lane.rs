@@ -10,39 +10,40 @@ pub struct Lane {
     pub rank: u32,
     /// Its steps in order.
     pub steps: Vec<Step>,
-    /// Computation after the last step.
+    /// Computing time after the last step, in ns.
     pub compute_after_ns: u64,
 }
 
 /// Computation and the action that ends it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// Computation since the step before.
+    /// Computing time since the previous step, in ns.
     pub compute_ns: u64,
-    /// The action.
+    /// Action that ends the computation.
     pub action: Action,
 }
 
-/// Makes a [`Lane`] of the rows of one thread.
+/// Builds a [`Lane`] from the rows of one thread.
 #[derive(Clone, Debug, Default)]
 pub struct LaneBuilder {
     lane: Lane,
     interpreter: Interpreter,
-    /// Receives from any rank or of any tag whose message is not known yet: where they are, by request.
+    /// Position of each posted receive from any source or of any tag whose message is not known yet, by
+    /// request.
     open: HashMap<u64, usize>,
-    /// When the last call returned.
+    /// Time at which the last call returned, in ns.
     end_ns: u64,
-    /// Computation that no step holds yet.
+    /// Computing time not yet assigned to a step, in ns.
     compute_ns: u64,
 }
 
 impl LaneBuilder {
-    /// A thread of `rank` that started, outside MPI, at `start_ns`.
+    /// Starts the lane of a thread of `rank` that began, outside MPI, at `start_ns`.
     pub fn new(rank: u32, start_ns: u64) -> Self {
         Self { lane: Lane { rank, ..Lane::default() }, end_ns: start_ns, ..Self::default() }
     }
 
-    /// The next row of the thread.
+    /// Appends the next row of the thread.
     pub fn push(&mut self, row: &Row) {
         if self.end_ns < row.end_ns {
             self.compute_ns += row.start_ns.saturating_sub(self.end_ns);
@@ -56,14 +57,14 @@ impl LaneBuilder {
         });
     }
 
-    /// The lane of a thread that ended, outside MPI, at `end_ns`.
+    /// Returns the lane of a thread that ended, outside MPI, at `end_ns`.
     pub fn finish(mut self, end_ns: u64) -> Lane {
         self.lane.compute_after_ns = self.compute_ns + end_ns.saturating_sub(self.end_ns);
         self.lane
     }
 }
 
-/// Puts what the completion of a receive learned into the receive.
+/// Completes a receive with the source and tag that its completion learned.
 fn learn(steps: &mut [Step], open: &mut HashMap<u64, usize>, action: Action) {
     match action {
         Action::StartReceive { message, request } => {

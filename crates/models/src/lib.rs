@@ -1,11 +1,11 @@
-//! Analytic formulas over what was measured: values in, values out.
+//! Analytic models of measured times: values in, values out.
 //!
 //! # Invariants
 //! - Pure: no clock, file, socket, thread or environment (I1).
 //! - A model that cannot answer says so; it never guesses.
 //!
 //! # Not here
-//! Where the values come from (`analyzer`, `run-record`) and how they are shown (`dashboard`).
+//! Where the values come from (`analyzer`, `run-record`); how they are shown (`dashboard`).
 
 pub mod action;
 pub mod ideal_network;

@@ -1,9 +1,9 @@
 //! Time of an iteration of a master with `n` workers, and the number of workers that makes it best.
 //!
-//! The workers are alike and share the computing evenly. With `tl` the latency of a message, `l` the
-//! cost of a byte, `V` all bytes of an iteration of which the share `p` goes to the workers, `Vi` the
-//! bytes that every worker is sent when all get the same, `Vm` all bytes that come back, and `Tc` the
-//! computing of all workers together, one iteration takes (equations in parentheses as in "Entorno de
+//! The workers are identical and share the computing evenly. With `tl` the latency of a message, `l` the
+//! cost of a byte, `V` all bytes of an iteration, of which the share `p` goes to the workers, `Vi` the
+//! bytes sent to every worker when all get the same, `Vm` all bytes returned, and `Tc` the
+//! computing time of all workers together, one iteration takes (equations in parentheses as in "Entorno de
 //! desarrollo y sintonización de aplicaciones master worker", Workshop de Procesamiento Distribuido y Paralelo):
 //!
 //! | data, sends | time | best `n` |
@@ -15,39 +15,39 @@
 //! | the same to all, asynchronous, otherwise | (6) `(n+1)*tl + l*Vi + (Tc + l*Vm)/n` | (7) `sqrt((l*Vm + Tc)/tl)` |
 //! | the same to all, synchronous | `n*(tl + l*Vi) + tl + (Tc + l*Vm)/n` | `sqrt((l*Vm + Tc)/(tl + l*Vi))` |
 //!
-//! (1) falls with `n` and meets (2) where `tl = l*p*V/n`; the last row is not in the source, it follows
+//! (1) falls with `n` and meets (2) where `tl = l*p*V/n`; the last row is not in the source but follows
 //! in the same way. The performance index `Pi(n) = n*Tt(n)^2 / Tc` weighs time against efficiency.
 //!
 //! # Invariants
 //! - Times are in seconds and finite wherever the numbers given are finite and `n > 0`.
-//! - The number that [`Iteration::optimum`] names is a zero of the derivative, or where (1) meets (2).
+//! - The number that [`Iteration::optimum`] returns is a zero of the derivative, or the point where (1) meets (2).
 //!
 //! # Not here
-//! What a latency and a cost per byte are measured from (`tunlets`); how tasks are dealt (`chunking`).
+//! How latency and cost per byte are measured (`tunlets`); how tasks are dealt (`chunking`).
 
 pub mod transfer;
 
-/// Whether the master waits for each send to end before the next one.
+/// Send mode: whether the master waits for each send to end before the next one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sends {
-    /// It waits.
+    /// The master waits.
     #[default]
     Synchronous,
-    /// It does not.
+    /// The master does not wait.
     Asynchronous,
 }
 
-/// What the master sends.
+/// How the master's data is distributed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Data {
-    /// To each worker its part.
+    /// Each worker gets its part.
     Split {
-        /// Bytes sent and returned in an iteration, all workers together.
+        /// Bytes sent and returned in an iteration, for all workers together.
         total_bytes: f64,
-        /// Share of them that goes to the workers, from 0 to 1.
+        /// Share of these bytes that goes to the workers, from 0 to 1.
         share_sent: f64,
     },
-    /// To each worker the same, as for bodies that attract each other.
+    /// Each worker gets all data, as for bodies that attract each other.
     Same {
         /// Bytes sent to each worker.
         each_bytes: f64,
@@ -56,33 +56,33 @@ pub enum Data {
     },
 }
 
-/// What is made as small as possible.
+/// Quantity to minimize.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Objective {
-    /// The time of an iteration.
+    /// Time of an iteration.
     #[default]
     Time,
-    /// The performance index: time against efficiency.
+    /// Performance index, which weighs time against efficiency.
     Index,
 }
 
-/// One iteration of a master and its workers.
+/// Model of one iteration of a master and its workers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Iteration {
     /// Latency of a message, in seconds.
     pub latency_s: f64,
     /// Cost of a byte, in seconds.
     pub byte_s: f64,
-    /// Computing of all workers together, in seconds.
+    /// Computing time of all workers together, in seconds.
     pub compute_s: f64,
-    /// What the master sends.
+    /// Distribution of the data.
     pub data: Data,
-    /// How.
+    /// Send mode.
     pub sends: Sends,
 }
 
 impl Iteration {
-    /// Time of the iteration with this number of workers, in seconds.
+    /// Returns the time of the iteration with this number of workers, in seconds.
     pub fn time_s(&self, n_workers: f64) -> f64 {
         match self.data {
             Data::Split { total_bytes, share_sent } => {
@@ -125,13 +125,13 @@ impl Iteration {
         sends_s + work_s / n_workers
     }
 
-    /// Performance index with this number of workers, in seconds; infinite without computing.
+    /// Returns the performance index with this number of workers, in seconds; infinite when there is no computing.
     pub fn index_s(&self, n_workers: f64) -> f64 {
         let time_s = self.time_s(n_workers);
         n_workers * time_s * time_s / self.compute_s
     }
 
-    /// What `objective` comes to with this number of workers, in seconds.
+    /// Returns the value of `objective` with this number of workers, in seconds.
     pub fn cost_s(&self, objective: Objective, n_workers: f64) -> f64 {
         match objective {
             Objective::Time => self.time_s(n_workers),
@@ -139,13 +139,13 @@ impl Iteration {
         }
     }
 
-    /// The number of workers with the shortest iteration, as if it could be any number; infinite where
+    /// Returns the number of workers with the shortest iteration, as a real number; infinite where
     /// every further worker helps.
     pub fn optimum(&self) -> f64 {
         self.optimum_and_equation().0
     }
 
-    /// The equation, as the source numbers it, that [`Self::optimum`] comes from.
+    /// Returns the source's number of the equation from which [`Self::optimum`] comes.
     pub fn equation(&self) -> &'static str {
         self.optimum_and_equation().1
     }
@@ -175,8 +175,8 @@ impl Iteration {
         }
     }
 
-    /// The number of workers from 1 to `n_workers_max` with the smallest cost; the smaller one of two
-    /// that are as good.
+    /// Returns the number of workers from 1 to `n_workers_max` with the smallest cost; the smaller one of two
+    /// that are equally good.
     pub fn best(&self, objective: Objective, n_workers_max: u32) -> u32 {
         let cost_s = |n: u32| self.cost_s(objective, f64::from(n));
         let better = |best: u32, n: u32| if cost_s(n) < cost_s(best) { n } else { best };
@@ -259,7 +259,7 @@ mod tests {
             let (best, step) = (tested.optimum(), 1e-4 * tested.optimum());
             let [before, at, after] =
                 [best - step, best, best + step].map(|n| tested.time_s(n));
-            // A zero of the derivative: the two sides rise alike, the square of the step.
+            // A zero of the derivative: over a small step, both sides differ by the square of the step only.
             prop_assert!(((after - before) / at).abs() < 1e-6);
         }
 

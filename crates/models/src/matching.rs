@@ -1,15 +1,15 @@
-//! Which send belongs to which receive.
+//! Matches sends with receives.
 //!
-//! Between two ranks in one communicator MPI keeps the order of messages of one tag (MPI 4.1, 3.5), so the
-//! pairs follow from the orders alone, and no clock is needed. A receive of any tag takes the first
-//! message that is left.
+//! Between two ranks on one communicator, MPI keeps the order of messages with one tag (MPI 4.1, 3.5), so
+//! the pairs follow from the orders alone, without a clock. A receive of any tag takes the first unmatched
+//! message.
 //!
 //! # Invariants
-//! - A send belongs to at most one receive and the other way round.
+//! - A send matches at most one receive, and a receive at most one send.
 
 use std::collections::{HashMap, VecDeque};
 
-/// Two ranks and a communicator.
+/// One direction between two ranks on a communicator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Channel {
     /// Sending rank.
@@ -20,7 +20,7 @@ pub struct Channel {
     pub communicator: u32,
 }
 
-/// Collects sends and receives, each numbered in the order in which it was named.
+/// Collects sends and receives, each numbered in the order in which it is added.
 #[derive(Debug, Default)]
 pub struct Matcher {
     channels: HashMap<Channel, Ends>,
@@ -30,24 +30,24 @@ pub struct Matcher {
 
 #[derive(Debug, Default)]
 struct Ends {
-    /// Number and tag.
+    /// Number and tag, in order.
     sends: Vec<(u32, Option<u32>)>,
     receives: Vec<(u32, Option<u32>)>,
 }
 
-/// The pairs.
+/// Matched pairs.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Matches {
-    /// The send of each receive, by their numbers.
+    /// Number of the send that matches each receive, by the receive's number.
     pub send_of_receive: Vec<Option<u32>>,
-    /// Sends that nobody received.
+    /// Sends without a receive.
     pub n_unmatched_sends: u64,
-    /// Receives that got nothing.
+    /// Receives without a send.
     pub n_unmatched_receives: u64,
 }
 
 impl Matcher {
-    /// The next send of its rank; returns its number.
+    /// Adds the next send of its rank; returns its number.
     pub fn send(&mut self, channel: Channel, tag: Option<u32>) -> u32 {
         let number = self.n_sends;
         self.n_sends = number.saturating_add(1);
@@ -55,7 +55,7 @@ impl Matcher {
         number
     }
 
-    /// The next receive of its rank; returns its number.
+    /// Adds the next receive of its rank; returns its number.
     pub fn receive(&mut self, channel: Channel, tag: Option<u32>) -> u32 {
         let number = self.n_receives;
         self.n_receives = number.saturating_add(1);
@@ -63,14 +63,14 @@ impl Matcher {
         number
     }
 
-    /// A receive of which not even the rank is known: it gets nothing.
+    /// Adds a receive whose source is not known, which therefore stays unmatched; returns its number.
     pub fn receive_from_unknown(&mut self) -> u32 {
         let number = self.n_receives;
         self.n_receives = number.saturating_add(1);
         number
     }
 
-    /// Finds the pairs.
+    /// Matches the sends with the receives.
     pub fn finish(self) -> Matches {
         let mut send_of_receive = vec![None; self.n_receives as usize];
         let mut n_matched = 0;
@@ -100,7 +100,7 @@ impl Ends {
             }
             let found = match tag {
                 None => Some(first_left).filter(|at| *at < self.sends.len()),
-                // Those that a receive of any tag took are passed over when they come up.
+                // Sends that a receive of any tag already took are skipped.
                 Some(_) => by_tag.get_mut(tag).and_then(|queue| {
                     std::iter::from_fn(|| queue.pop_front()).find(|at| !taken[*at])
                 }),

@@ -1,16 +1,16 @@
-//! The time of a message by its length: a line for each of the ways in which a library sends messages.
+//! Time of a message as a function of its length: one line for each protocol by which a library sends messages.
 //!
-//! Short messages are copied (eager); for long ones the receiver is asked first (rendezvous). So the time
-//! over the length is not one line but a few, with a jump between them. [`NetModel::fit`] finds the
-//! lines and where one ends, from medians at many lengths.
+//! Short messages are copied (eager); before a long one the receiver is asked (rendezvous). So the time
+//! over the length is not one line but a few, with jumps between them. [`NetModel::fit`] finds the
+//! lines and their borders from median times at many lengths.
 //!
-//! Lengths span seven orders of magnitude, so errors are relative; a length counts the less the wider the interval
-//! of its median is.
-//! The number of lines is the one with the least `n ln(RSS / n) + 3 k ln(n)` (Schwarz's criterion for `k`
+//! Lengths span seven orders of magnitude, so errors are relative; the wider the interval of a length's
+//! median, the less the length weighs.
+//! The chosen number of lines minimizes `n ln(RSS / n) + 3 k ln(n)` (Schwarz's criterion for `k`
 //! lines of three numbers each through `n` points).
 //!
 //! # Invariants
-//! - Pieces are in the order of lengths, without holes, from 0 bytes to no end.
+//! - Pieces are sorted by length and cover all lengths from 0 bytes on, without gaps.
 //! - Latencies and costs per byte are not negative.
 //!
 //! # Not here
@@ -28,37 +28,37 @@ pub use places::{Networks, Pair, Place};
 pub use refresh::Refresh;
 pub use sample::{Sample, median_of};
 
-/// Most lines that are tried.
+/// Largest number of lines that is tried.
 const N_PIECES_MAX: usize = 4;
-/// Fewest lengths that a line is drawn through.
+/// Smallest number of lengths that a line is fitted to.
 const N_SAMPLES_MIN: usize = 3;
 
 /// The time of a message between two ranks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NetModel {
-    /// One for each way of sending, from short to long messages.
+    /// One piece for each protocol, from short to long messages.
     pub pieces: Vec<Piece>,
-    /// What they were drawn through.
+    /// Samples that the pieces were fitted to.
     pub samples: Vec<Sample>,
 }
 
-/// The time of a message of `from_bytes` and more: `latency_s + s_per_byte * n_bytes`.
+/// Time of a message of `from_bytes` or more: `latency_s + s_per_byte * n_bytes`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Piece {
-    /// The shortest message that it holds for.
+    /// Length of the shortest message that the piece holds for, in bytes.
     pub from_bytes: u64,
-    /// Seconds of a message without bytes, when the line is followed that far.
+    /// Intercept of the line: the time of an empty message if the line held down to 0 bytes, in seconds.
     pub latency_s: f64,
-    /// Half of the interval that holds the true one with 95 percent.
+    /// Half-width of the 95 % confidence interval of `latency_s`, in seconds.
     pub latency_margin_s: f64,
-    /// Seconds of each byte.
+    /// Seconds per byte.
     pub s_per_byte: f64,
-    /// Half of the interval that holds the true one with 95 percent.
+    /// Half-width of the 95 % confidence interval of `s_per_byte`.
     pub s_per_byte_margin: f64,
 }
 
 impl NetModel {
-    /// Draws the lines. `None` when there are not three lengths with a time.
+    /// Fits the lines. `None` with fewer than three lengths whose time is positive.
     #[must_use]
     pub fn fit(samples: &[Sample]) -> Option<Self> {
         let mut samples: Vec<Sample> =
@@ -74,7 +74,7 @@ impl NetModel {
         Some(Self { pieces: joined(&best), samples })
     }
 
-    /// Seconds from the start of sending until a message of this length is received.
+    /// Returns the seconds from the start of sending until a message of this length is received.
     #[must_use]
     pub fn one_way_s(&self, n_bytes: u64) -> f64 {
         let piece = self.pieces.iter().rev().find(|piece| piece.from_bytes <= n_bytes);
@@ -86,23 +86,23 @@ impl NetModel {
     }
 }
 
-/// The pieces of lines that are drawn through parts of the lengths, each from where the one before ends.
+/// Returns the pieces of the lines, each starting where the previous one ends.
 fn joined(lines: &[Line]) -> Vec<Piece> {
     let starts = std::iter::once(0).chain(lines.iter().map(|line| line.last_bytes + 1));
     lines.iter().zip(starts).map(|(line, from_bytes)| Piece { from_bytes, ..line.piece }).collect()
 }
 
-/// Schwarz's criterion; less is better.
+/// Schwarz's criterion; smaller is better.
 fn judged(lines: &[Line], samples: &[Sample]) -> f64 {
     let n = f64::from(u32::try_from(samples.len()).unwrap_or(u32::MAX));
     let k = f64::from(u32::try_from(lines.len()).unwrap_or(u32::MAX));
     let residual: f64 = lines.iter().map(|line| line.residual).sum();
-    // What is better than a hundredth of a percent is chance.
+    // A residual below a hundredth of a percent per sample is chance.
     let residual = residual.max(n * 1e-8);
     n * (residual / n).ln() + 3.0 * k * n.ln()
 }
 
-/// The lines with the least error when the lengths are cut into `n_pieces` parts.
+/// Returns the lines with the least error when the lengths are cut into `n_pieces` parts.
 fn best_cut(samples: &[Sample], n_pieces: usize) -> Vec<Line> {
     if n_pieces <= 1 {
         return vec![through(samples)];

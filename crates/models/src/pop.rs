@@ -1,4 +1,4 @@
-//! Efficiencies of a run, as the POP methodology names them and TALP computes them.
+//! Efficiencies of a run, named as in the POP methodology and computed as in TALP.
 //!
 //! With `T` the elapsed time of the longest rank, `m_i` the time of rank `i` inside MPI, and
 //! `u_i = T - m_i` its useful time (one processor per rank):
@@ -15,42 +15,42 @@
 //! Standard Metrics for Parallel Performance Analysis (pop-coe.eu).
 //!
 //! # Invariants
-//! - Each lies in 0..=1; parallel = communication * load balance; load balance = in * between.
+//! - Each lies in 0..=1; parallel = communication * load balance; load balance = in nodes * between nodes.
 //!
 //! # Not here
-//! What splits communication efficiency further: [`crate::ideal_network`].
+//! The further split of communication efficiency: [`crate::ideal_network`].
 
 use std::collections::BTreeMap;
 
-/// What is known of the time of one rank.
+/// Measured times of one rank.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RankTime {
-    /// Node it ran on, any number that tells nodes apart.
+    /// Node that the rank ran on, as any number that identifies it.
     pub node: usize,
-    /// From the end of `MPI_Init` to the start of `MPI_Finalize`.
+    /// Time from the end of `MPI_Init` to the start of `MPI_Finalize`, in seconds.
     pub elapsed_s: f64,
-    /// Of it inside MPI.
+    /// Part of this time inside MPI, in seconds.
     pub mpi_s: f64,
 }
 
 /// Efficiencies of a run; each lies in 0..=1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Efficiencies {
-    /// Average useful over elapsed time.
+    /// Average useful time over elapsed time.
     pub parallel: f64,
-    /// Longest useful over elapsed time.
+    /// Longest useful time over elapsed time.
     pub communication: f64,
-    /// Average over longest useful time.
+    /// Average useful time over longest useful time.
     pub load_balance: f64,
-    /// Its part inside the nodes.
+    /// Load balance inside the nodes.
     pub load_balance_in: f64,
-    /// Its part between the nodes.
+    /// Load balance between the nodes.
     pub load_balance_out: f64,
     /// Longest useful time, in seconds.
     pub useful_max_s: f64,
 }
 
-/// The efficiencies of these ranks; none without ranks or without time.
+/// Returns the efficiencies of these ranks; `None` without ranks or without time.
 pub fn efficiencies(ranks: &[RankTime]) -> Option<Efficiencies> {
     let elapsed_s = ranks.iter().map(|rank| rank.elapsed_s).fold(0.0, f64::max);
     if elapsed_s <= 0.0 || !elapsed_s.is_finite() {
@@ -79,9 +79,9 @@ fn average(values: impl ExactSizeIterator<Item = f64>) -> f64 {
     values.sum::<f64>() / n_values
 }
 
-/// `part / whole`; 1 when both are nothing: what has no work is in balance.
+/// Returns `part / whole`; 1 when `whole` is 0: a run without work is in balance.
 fn ratio(part: f64, whole: f64) -> f64 {
-    // Sums round: an average may come out a little above the longest of equal values.
+    // Rounding of sums can put an average a little above the longest of equal values.
     if whole <= 0.0 { 1.0 } else { (part / whole).min(1.0) }
 }
 

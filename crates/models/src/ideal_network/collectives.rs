@@ -1,4 +1,4 @@
-//! The collective operations of a run: the n-th of each member on a communicator belong together.
+//! Collective operations of a run: the n-th calls of all members on a communicator belong together.
 
 use crate::action::{Action, Flow};
 use crate::lane::Lane;
@@ -7,14 +7,14 @@ use std::collections::HashMap;
 /// All collective operations on all communicators.
 pub(super) struct Collectives {
     members: HashMap<(u32, u32), Member>,
-    /// By communicator: how many calls each member makes, fewest first.
+    /// Number of calls of each member, ascending, by communicator.
     n_calls: HashMap<u32, Vec<u64>>,
     open: HashMap<(u32, u64), Operation>,
-    /// Operations in which some member's call is missing.
+    /// Operations from which some member's call is missing.
     pub(super) n_incomplete: u64,
 }
 
-/// A rank on a communicator.
+/// State of a rank on a communicator.
 #[derive(Default)]
 struct Member {
     n_joined: u64,
@@ -40,7 +40,7 @@ pub(super) struct Place {
     own_ns: u64,
 }
 
-/// For whom a member waits.
+/// Members that a member waits for.
 #[derive(Clone, Copy)]
 enum Waits {
     All,
@@ -67,7 +67,7 @@ impl Collectives {
         Self { members: HashMap::new(), n_calls, open: HashMap::new(), n_incomplete }
     }
 
-    /// The rank's next operation on the communicator; returns the lanes that may now go on.
+    /// Joins the rank's next operation on the communicator; returns the lanes that may now advance.
     pub(super) fn join(
         &mut self,
         rank: u32,
@@ -101,7 +101,8 @@ impl Collectives {
         (Place { communicator, nth, waits, own_ns: at_ns }, woken)
     }
 
-    /// When the member may leave; if that is not known, `lane` waits.
+    /// Returns the time at which the member may leave; if that is not known yet, registers `lane` as
+    /// waiting.
     pub(super) fn release_ns(&mut self, place: Place, lane: usize) -> Option<u64> {
         let key = (place.communicator, place.nth);
         let operation = self.open.get_mut(&key)?;
@@ -109,7 +110,8 @@ impl Collectives {
         let release_ns = match place.waits {
             Waits::Nobody => Some(place.own_ns),
             Waits::All => all_here.then_some(operation.latest_ns),
-            // Without the root's call in the trace, all that is known is that all others are there.
+            // Without the root's call in the trace, the member leaves at its own time once all others have
+            // joined.
             Waits::Root => operation.root_ns.or(all_here.then_some(place.own_ns)),
         };
         if release_ns.is_none() {

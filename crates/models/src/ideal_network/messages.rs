@@ -1,4 +1,4 @@
-//! The messages of a run: which receive waits for which send, and when that was.
+//! Messages of a run: which send each receive waits for, and when it was sent.
 
 use super::Unmatched;
 use crate::action::{Action, Message};
@@ -54,19 +54,20 @@ impl Messages {
         }
     }
 
-    /// The number of the lane's n-th receive.
+    /// Returns the number of the lane's n-th receive.
     pub(super) fn number_of_receive(&self, lane: usize, nth: usize) -> usize {
         self.first_receive[lane] + nth
     }
 
-    /// The lane's n-th send happens; returns the lane that waited for it.
+    /// Records the lane's n-th send; returns the lane that waited for it.
     pub(super) fn sent(&mut self, lane: usize, nth: usize, at_ns: u64) -> Option<usize> {
         let send = &mut self.sends[self.first_send[lane] + nth];
         send.at_ns = Some(at_ns);
         send.waiting.take()
     }
 
-    /// When the message of the receive was sent; if it was not, `lane` waits. 0 when there is none.
+    /// Returns the time at which the message of the receive was sent, or 0 when the receive has no send. If
+    /// the message is not sent yet, registers `lane` as waiting.
     pub(super) fn arrival_ns(&mut self, receive: usize, lane: usize) -> Option<u64> {
         let Some(send) = self.matches.send_of_receive[receive] else { return Some(0) };
         let send = &mut self.sends[send as usize];

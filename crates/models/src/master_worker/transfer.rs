@@ -1,17 +1,18 @@
-//! Latency and cost per byte from messages that were seen: `time = latency + cost * bytes`.
+//! Latency and cost per byte estimated from observed messages: `time = latency + cost * bytes`.
 //!
-//! Least squares over a window of the newest messages. Messages of one size cannot tell the two apart:
-//! then an *anchor*, a message without bytes and of a usual latency, counts as one more.
+//! Least squares over a window of the newest messages. Messages of one size cannot separate the two
+//! parameters: then an *anchor*, an empty message with a typical latency, is added as one more sample.
 //!
 //! # Invariants
-//! - Neither is ever negative: where the line would have it so, the other explains everything.
+//! - Neither parameter is ever negative: where the fit makes one negative, it is set to 0 and the other
+//!   explains all time.
 
 use std::collections::VecDeque;
 
-/// Sizes that differ by less than this share are one size.
+/// Sizes that differ by less than this share count as equal.
 const SIZES_DIFFER: f64 = 0.05;
 
-/// A line through the newest messages.
+/// A line fitted through the newest messages.
 #[derive(Clone, Debug)]
 pub struct Transfer {
     anchor_s: f64,
@@ -19,7 +20,7 @@ pub struct Transfer {
     messages: VecDeque<(f64, f64)>,
 }
 
-/// What a message costs.
+/// Linear cost of a message.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cost {
     /// Latency, in seconds.
@@ -29,19 +30,20 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// Time of a message of this size, in seconds.
+    /// Returns the time of a message of this size, in seconds.
     pub fn of(&self, bytes: f64) -> f64 {
         self.latency_s + self.byte_s * bytes
     }
 }
 
 impl Transfer {
-    /// Nothing seen yet; `anchor_s` is a usual latency, in seconds.
+    /// Creates a window without messages; `anchor_s` is a typical latency, in seconds.
     pub fn new(anchor_s: f64, n_messages_max: usize) -> Self {
         Self { anchor_s, n_max: n_messages_max.max(1), messages: VecDeque::new() }
     }
 
-    /// A message of this size took this long. Times below zero, of clocks that differ, are not used.
+    /// Adds the time that a message of this size took. Negative times, which come from unsynchronized
+    /// clocks, are ignored.
     pub fn add(&mut self, bytes: f64, time_s: f64) {
         if !(bytes.is_finite() && 0.0 <= time_s && time_s.is_finite()) {
             return;
@@ -52,19 +54,19 @@ impl Transfer {
         self.messages.push_back((bytes, time_s));
     }
 
-    /// Messages in the window.
+    /// Returns the number of messages in the window.
     pub fn n_messages(&self) -> usize {
         self.messages.len()
     }
 
-    /// Whether sizes differ enough to tell latency and cost per byte apart.
+    /// Returns whether sizes differ enough to separate latency from cost per byte.
     pub fn is_told_apart(&self) -> bool {
         let sizes = self.messages.iter().map(|(bytes, _)| *bytes);
         let smallest = sizes.clone().fold(f64::INFINITY, f64::min);
         (1.0 + SIZES_DIFFER) * smallest < sizes.fold(0.0, f64::max)
     }
 
-    /// The line; the anchor alone when nothing was seen.
+    /// Returns the fitted line; the anchor alone when there are no messages.
     pub fn cost(&self) -> Cost {
         let anchor = (!self.is_told_apart()).then_some((0.0, self.anchor_s));
         let anchored = || self.messages.iter().copied().chain(anchor);

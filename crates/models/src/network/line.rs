@@ -1,23 +1,23 @@
-//! A line through times, with relative errors.
+//! Least-squares line through times, with relative errors.
 
 use super::{Piece, Sample};
 
-/// A line and how far the samples are from it.
+/// A line and its distance from the samples.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Line {
     pub(super) piece: Piece,
     /// Sum of the squares of the relative errors.
     pub(super) residual: f64,
-    /// The longest message that it was drawn through.
+    /// Length of the longest message that it was fitted to, in bytes.
     pub(super) last_bytes: u64,
 }
 
-/// Relative errors below this one count alike.
+/// Relative errors of a sample below this one weigh the same.
 const ERROR_MIN: f64 = 0.01;
 
 /// The line `t = a + b n` with the least sum of `w^2 ((a + b n) / t - 1)^2`, with `a` and `b` not negative.
 ///
-/// The weight `w` is 1 for times that are known to 1 percent, and falls with the width of the interval.
+/// The weight `w` is 1 for times known to within 1 percent, and falls as the interval gets wider.
 /// With `u = w / t` and `v = w n / t` that is `a u + b v = w`; the sums of products are `uu`, `uv`, `vv`, `uw`,
 /// `vw`. The margins are 1.96 standard errors.
 pub(super) fn through(samples: &[Sample]) -> Line {
@@ -50,7 +50,7 @@ pub(super) fn through(samples: &[Sample]) -> Line {
     Line { piece, residual, last_bytes }
 }
 
-/// `u`, `v` and `w` of a sample.
+/// Returns `u`, `v` and `w` of a sample.
 fn weighted(sample: &Sample) -> [f64; 3] {
     #[expect(clippy::cast_precision_loss, reason = "lengths are far below 2^53")]
     let n_bytes = sample.n_bytes as f64;

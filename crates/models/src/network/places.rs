@@ -1,7 +1,7 @@
-//! Messages inside a node and between nodes apart: they take other ways, and other times.
+//! Separate network models for messages inside a node and between nodes, which take different paths.
 //!
-//! A [`Pair`] is what was measured between two ranks. [`Networks`] draws the lines through all pairs inside nodes, and
-//! through all between nodes: for each length the pair in the middle counts.
+//! A [`Pair`] holds the measurement between two ranks. [`Networks`] fits one model to all pairs inside nodes and
+//! one to all pairs between nodes: at each length the pair with the median time counts.
 //!
 //! # Not here
 //! Which pairs are measured: `sintonia netbench`.
@@ -10,44 +10,44 @@ use super::{NetModel, Sample};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What was measured between two ranks.
+/// Measurement between two ranks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Pair {
-    /// The rank that measured.
+    /// Rank that measured.
     pub from: u32,
-    /// The one that answered.
+    /// Rank that answered.
     pub to: u32,
-    /// The names of their nodes; missing in older files.
+    /// Names of their two nodes; missing in older files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nodes: Option<[String; 2]>,
     /// Whether their messages leave a node; missing in older files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,
-    /// The time of a message between them.
+    /// Model of the time of a message between them.
     pub model: NetModel,
 }
 
-/// Where a message goes.
+/// Whether a message stays inside a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Place {
-    /// From a rank of a node to another one of it.
+    /// Between two ranks of one node.
     WithinNode,
-    /// To another node.
+    /// Between two nodes.
     BetweenNodes,
 }
 
-/// The time of a message by where it goes.
+/// Network models by place.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Networks {
-    /// Inside a node; `None` when no node with two ranks was measured.
+    /// Model inside a node; `None` when no node with two ranks was measured.
     pub within_node: Option<NetModel>,
-    /// Between nodes; `None` when there was one only.
+    /// Model between nodes; `None` when only one node was measured.
     pub between_nodes: Option<NetModel>,
 }
 
 impl Pair {
-    /// Of two ranks on nodes of these names.
+    /// Creates the measurement of two ranks on nodes with these names.
     #[must_use]
     pub fn new((from, to): (u32, u32), nodes: [&str; 2], model: NetModel) -> Self {
         let is_within = nodes[0] == nodes[1];
@@ -56,14 +56,14 @@ impl Pair {
         Self { from, to, nodes, place: Some(place), model }
     }
 
-    /// Whether it says something of this place; a pair of which nothing is known speaks for both.
+    /// Returns whether the pair applies to this place; a pair without a known place applies to both.
     fn is_of(&self, place: Place) -> bool {
         self.place.is_none_or(|own| own == place)
     }
 }
 
 impl Networks {
-    /// What the pairs say.
+    /// Fits the models to the pairs.
     #[must_use]
     pub fn of(pairs: &[Pair]) -> Self {
         let model = |place| middle(pairs.iter().filter(|pair| pair.is_of(place)));
@@ -71,7 +71,7 @@ impl Networks {
     }
 }
 
-/// The model of the pair in the middle at each length.
+/// Fits a model to the samples of the pair with the median time at each length.
 fn middle<'a>(pairs: impl Iterator<Item = &'a Pair>) -> Option<NetModel> {
     let models: Vec<&NetModel> = pairs.map(|pair| &pair.model).collect();
     let mut lengths: BTreeMap<u64, Vec<Sample>> = BTreeMap::new();
@@ -137,7 +137,7 @@ mod tests {
         check(&[old], None, Some(2.0));
     }
 
-    /// As an older file has it.
+    /// Returns the pair as an older file has it.
     fn as_it_was(pair: &Pair) -> Pair {
         Pair { nodes: None, place: None, ..pair.clone() }
     }

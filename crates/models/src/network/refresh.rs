@@ -1,45 +1,46 @@
-//! Keeps a model of the network right during a long run, at a bounded price.
+//! Keeps a network model up to date during a long run, at a bounded cost.
 //!
-//! Now and then a message of one length goes forth and back. Its length changes in turn, so that every
-//! piece of the model gets its share. A piece follows the medians of its last times.
+//! Now and then a message of one length makes a round trip. The lengths take turns, so that every
+//! piece of the model gets its share. A piece follows the median of its latest times.
 //!
 //! # Invariants
-//! - The messages take at most the given share of the time.
+//! - The messages take at most the given share of the run's time.
 
 use super::{NetModel, median_of};
 
-/// Times that a piece follows.
+/// Number of times after which a piece is adjusted.
 const N_TIMES: usize = 9;
 
-/// Which messages to time, and what they said.
+/// Schedule of timed messages, and what they measured.
 #[derive(Clone, Debug)]
 pub struct Refresh {
     model: NetModel,
-    /// Largest share of the time that may be spent.
+    /// Largest share of the run's time that timed messages may take.
     share_max: f64,
     spent_s: f64,
     began_s: f64,
-    /// The sample whose length is timed next.
+    /// Index of the sample whose length is timed next.
     next: usize,
-    /// Of each piece, how long messages took relative to the model, the latest last.
+    /// Measured time over modeled time of the latest messages of each piece, newest last.
     ratios: Vec<Vec<f64>>,
 }
 
 impl Refresh {
-    /// For a model measured at `now_s`, spending at most the share `share_max` of the time, as 0.001.
+    /// Starts with a model measured at `now_s`; spends at most the share `share_max` of the time, such as
+    /// 0.001.
     #[must_use]
     pub fn new(model: NetModel, share_max: f64, now_s: f64) -> Self {
         let ratios = vec![Vec::new(); model.pieces.len()];
         Self { model, share_max, spent_s: 0.0, began_s: now_s, next: 0, ratios }
     }
 
-    /// The model as it is now.
+    /// Returns the current model.
     #[must_use]
     pub fn model(&self) -> &NetModel {
         &self.model
     }
 
-    /// The length of the message that is to go forth and back now; `None` when it would cost too much.
+    /// Returns the length of the message to time now; `None` when it would cost too much.
     #[must_use]
     pub fn due_bytes(&self, now_s: f64) -> Option<u64> {
         let n_bytes = self.model.samples.get(self.next)?.n_bytes;
@@ -47,7 +48,7 @@ impl Refresh {
         (self.spent_s + price_s <= self.share_max * (now_s - self.began_s)).then_some(n_bytes)
     }
 
-    /// Takes in the time of the message that was due.
+    /// Records the round-trip time of the message that was due.
     pub fn timed(&mut self, n_bytes: u64, round_trip_s: f64) {
         self.spent_s += round_trip_s;
         self.next = (self.next + 1) % self.model.samples.len().max(1);
@@ -59,11 +60,11 @@ impl Refresh {
         }
     }
 
-    /// Moves a piece to the median of its times.
+    /// Scales a piece by the median of its ratios.
     fn follow(&mut self, at: usize) {
         let ratios = std::mem::take(&mut self.ratios[at]);
         let Some(median) = median_of(0, &ratios) else { return };
-        // As long as the model's own time is within the interval, it stays: chance must not move it.
+        // While the model's own time is within the interval, the piece stays: noise must not move it.
         if (median.low_s..=median.high_s).contains(&1.0) {
             return;
         }
@@ -87,7 +88,7 @@ mod tests {
         NetModel::fit(&(0..21).map(sample).collect::<Vec<_>>()).expect("enough samples")
     }
 
-    /// Times messages whenever they are due, for 1000 s; the network is `slower` than the model.
+    /// Times messages whenever they are due, for 1000 s; the real network is `slower` times the model.
     fn run(share_max: f64, slower: f64) -> (Refresh, f64, Vec<u64>) {
         let truth = model();
         let mut refresh = Refresh::new(model(), share_max, 0.0);

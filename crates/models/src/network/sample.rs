@@ -6,19 +6,19 @@ use serde::{Deserialize, Serialize};
 /// 95 percent.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
-    /// Their length.
+    /// Length of the messages, in bytes.
     pub n_bytes: u64,
-    /// The median one-way time.
+    /// Median one-way time, in seconds.
     pub median_s: f64,
-    /// Lower end of the interval.
+    /// Lower end of the interval, in seconds.
     pub low_s: f64,
-    /// Upper end of the interval.
+    /// Upper end of the interval, in seconds.
     pub high_s: f64,
-    /// How many times were taken.
+    /// Number of measured times.
     pub n_times: u32,
 }
 
-/// The sample of these times; `None` of none.
+/// Returns the sample of these times; `None` without times.
 ///
 /// The interval is between two of the sorted times: the number of times below the true median is
 /// binomial, about normal with mean `n / 2` and deviation `sqrt(n) / 2`. No shape is assumed for the times.
